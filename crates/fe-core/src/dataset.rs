@@ -1,0 +1,198 @@
+//! Data that were checked once, so that everything after may trust them.
+
+use std::collections::HashSet;
+
+use ndarray::{Array2, ArrayView1, ArrayView2};
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::model::Column;
+
+/// What kind of values a feature takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// Real numbers.
+    #[default]
+    Continuous,
+    /// Ordered levels.
+    Ordinal,
+    /// Levels without an order.
+    Nominal,
+}
+
+/// N rows of D finite features, with names, kinds and optional weights.
+///
+/// A weight of 2 equals a duplicated row in every estimator; rows of weight 0 count nowhere.
+///
+/// ```
+/// use fe_core::Dataset;
+/// let data = Dataset::from_rows(ndarray::array![[0.0, 1.0], [2.0, 3.0]].view()).unwrap();
+/// assert_eq!(data.feature(1), &[1.0, 3.0]);
+/// assert!(Dataset::from_rows(ndarray::array![[f64::NAN]].view()).is_err());
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Dataset {
+    // D × N, so that a feature is contiguous.
+    features: Array2<f64>,
+    names: Vec<String>,
+    kinds: Vec<Kind>,
+    weights: Option<Vec<f64>>,
+}
+
+impl Dataset {
+    /// From an N × D array; the features are called `x1 … xD`.
+    ///
+    /// # Errors
+    /// [`Error::EmptyData`], [`Error::NotFinite`].
+    pub fn from_rows(rows: ArrayView2<'_, f64>) -> Result<Self> {
+        Self::from_features(rows.t().as_standard_layout().into_owned())
+    }
+
+    /// From a D × N array, one feature after the other; they are called `x1 … xD`.
+    ///
+    /// # Errors
+    /// [`Error::EmptyData`], [`Error::NotFinite`].
+    pub fn from_features(features: Array2<f64>) -> Result<Self> {
+        let (columns, rows) = features.dim();
+        if rows == 0 || columns == 0 {
+            return Err(Error::EmptyData { rows, columns });
+        }
+        for ((column, row), &value) in features.indexed_iter() {
+            if !value.is_finite() {
+                let column = default_name(column);
+                return Err(Error::NotFinite { row: row + 1, column, value });
+            }
+        }
+        let features = if features.is_standard_layout() {
+            features
+        } else {
+            features.as_standard_layout().into_owned()
+        };
+        Ok(Self {
+            features,
+            names: (0..columns).map(default_name).collect(),
+            kinds: vec![Kind::default(); columns],
+            weights: None,
+        })
+    }
+
+    /// Names the features.
+    ///
+    /// # Errors
+    /// [`Error::WrongCount`], [`Error::DuplicateName`].
+    pub fn with_names(mut self, names: Vec<String>) -> Result<Self> {
+        self.check_count("names of features", self.dimension(), names.len())?;
+        let mut seen = HashSet::new();
+        if let Some(twice) = names.iter().find(|name| !seen.insert(name.as_str())) {
+            return Err(Error::DuplicateName(twice.clone()));
+        }
+        self.names = names;
+        Ok(self)
+    }
+
+    /// Says of what kind each feature is; they are continuous otherwise.
+    ///
+    /// # Errors
+    /// [`Error::WrongCount`].
+    pub fn with_kinds(mut self, kinds: Vec<Kind>) -> Result<Self> {
+        self.check_count("kinds of features", self.dimension(), kinds.len())?;
+        self.kinds = kinds;
+        Ok(self)
+    }
+
+    /// Weights the rows.
+    ///
+    /// # Errors
+    /// [`Error::WrongCount`], [`Error::BadWeight`].
+    pub fn with_weights(mut self, weights: Vec<f64>) -> Result<Self> {
+        self.check_count("weights", self.len(), weights.len())?;
+        for (row, &value) in weights.iter().enumerate() {
+            if !(value.is_finite() && value >= 0.0) {
+                return Err(Error::BadWeight { row: row + 1, value });
+            }
+        }
+        if weights.iter().all(|&w| w == 0.0) {
+            return Err(Error::BadWeight { row: 1, value: 0.0 });
+        }
+        self.weights = Some(weights);
+        Ok(self)
+    }
+
+    fn check_count(&self, what: &'static str, expected: usize, got: usize) -> Result<()> {
+        if expected == got { Ok(()) } else { Err(Error::WrongCount { what, expected, got }) }
+    }
+
+    /// Number of rows, N.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.features.ncols()
+    }
+
+    /// Never true: a dataset has rows.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        false
+    }
+
+    /// Number of features, D.
+    #[must_use]
+    pub fn dimension(&self) -> usize {
+        self.features.nrows()
+    }
+
+    /// All values of a feature, counted from 0.
+    ///
+    /// # Panics
+    /// If there is no such feature; see [`Dataset::check_feature`].
+    #[must_use]
+    pub fn feature(&self, feature: usize) -> &[f64] {
+        let n = self.len();
+        &self.features.as_slice().unwrap_or_default()[feature * n..(feature + 1) * n]
+    }
+
+    /// [`Error::NoSuchFeature`] unless the feature, counted from 0, exists.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchFeature`].
+    pub fn check_feature(&self, feature: usize) -> Result<()> {
+        let dimension = self.dimension();
+        if feature < dimension { Ok(()) } else { Err(Error::NoSuchFeature { feature, dimension }) }
+    }
+
+    /// One row.
+    #[must_use]
+    pub fn row(&self, row: usize) -> ArrayView1<'_, f64> {
+        self.features.column(row)
+    }
+
+    /// Names of the features.
+    #[must_use]
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Kinds of the features.
+    #[must_use]
+    pub fn kinds(&self) -> &[Kind] {
+        &self.kinds
+    }
+
+    /// Weights of the rows, if they differ.
+    #[must_use]
+    pub fn weights(&self) -> Option<&[f64]> {
+        self.weights.as_deref()
+    }
+
+    /// The features of a range of rows as columns of a batch.
+    #[must_use]
+    pub fn columns(&self, rows: std::ops::Range<usize>) -> Vec<Column<'_>> {
+        (0..self.dimension())
+            .map(|feature| Column::Values(&self.feature(feature)[rows.clone()]))
+            .collect()
+    }
+}
+
+fn default_name(feature: usize) -> String {
+    format!("x{}", feature + 1)
+}

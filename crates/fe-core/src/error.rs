@@ -1,0 +1,175 @@
+//! What can go wrong, with the offending value in every message.
+
+use thiserror::Error;
+
+/// Why a model could not be asked, or what was wrong with its answer.
+#[derive(Debug, Clone, PartialEq, Error)]
+#[non_exhaustive]
+pub enum ModelError {
+    /// The answer has the wrong number of values.
+    #[error("the model returned {got} values where {expected} were asked for")]
+    WrongLength {
+        /// Rows times outputs that were asked for.
+        expected: usize,
+        /// Values that came back.
+        got: usize,
+    },
+    /// A prediction or a derivative is NaN or infinite.
+    #[error("the model returned {value} for the row ({row})")]
+    NotFinite {
+        /// The value that came back.
+        value: f64,
+        /// The row that was asked, its features separated by commas.
+        row: String,
+    },
+    /// The model panicked; nothing it returned is used.
+    #[error("the model panicked: {0}")]
+    Panicked(String),
+    /// Derivatives were asked of a model that has none.
+    #[error("the model has no derivative with respect to feature x{}", .feature + 1)]
+    NoDerivative {
+        /// The feature, counted from 0.
+        feature: usize,
+    },
+    /// The model takes another number of features.
+    #[error("the model takes {model} features and the data have {data}")]
+    WrongDimension {
+        /// Features the model takes.
+        model: usize,
+        /// Features the data have.
+        data: usize,
+    },
+    /// Any other failure, in the model's own words.
+    #[error("the model failed: {0}")]
+    Failed(String),
+}
+
+/// Why an effect could not be estimated.
+#[derive(Debug, Clone, PartialEq, Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A dataset without rows or without columns.
+    #[error("the data have {rows} rows and {columns} columns; at least one of each is needed")]
+    EmptyData {
+        /// Number of rows.
+        rows: usize,
+        /// Number of columns.
+        columns: usize,
+    },
+    /// Columns, names or weights that do not fit together.
+    #[error("{what}: {got} given, {expected} needed")]
+    WrongCount {
+        /// What was counted.
+        what: &'static str,
+        /// How many there must be.
+        expected: usize,
+        /// How many there are.
+        got: usize,
+    },
+    /// A NaN or infinite value in the data.
+    #[error("row {row}, column {column}: {value} is not a finite number")]
+    NotFinite {
+        /// Row, counted from 1.
+        row: usize,
+        /// Name of the column.
+        column: String,
+        /// The value.
+        value: f64,
+    },
+    /// A negative, NaN or infinite weight, or weights that are all zero.
+    #[error("weights must be finite, at least 0 and not all 0: {value} given for row {row}")]
+    BadWeight {
+        /// Row, counted from 1.
+        row: usize,
+        /// The weight.
+        value: f64,
+    },
+    /// Two columns of the same name.
+    #[error("two columns are called {0}")]
+    DuplicateName(String),
+    /// A feature that the data do not have.
+    #[error("feature x{} does not exist: the data have x1 … x{dimension}", .feature + 1)]
+    NoSuchFeature {
+        /// The feature, counted from 0.
+        feature: usize,
+        /// Number of features.
+        dimension: usize,
+    },
+    /// The axis has no length, because the feature is constant.
+    #[error(
+        "feature {name} is constant ({value}): there is no axis to draw an effect on; give one as LO,HI"
+    )]
+    ConstantFeature {
+        /// Name of the feature.
+        name: String,
+        /// Its only value.
+        value: f64,
+    },
+    /// An axis whose limits are not finite and increasing.
+    #[error("the axis [{lo}, {hi}] must have finite limits, the first below the second")]
+    BadAxis {
+        /// Lower limit.
+        lo: f64,
+        /// Upper limit.
+        hi: f64,
+    },
+    /// No row has its feature within the axis.
+    #[error("no row with positive weight has {name} within the axis [{lo}, {hi}]")]
+    NoRowsOnAxis {
+        /// Name of the feature.
+        name: String,
+        /// Lower limit.
+        lo: f64,
+        /// Upper limit.
+        hi: f64,
+    },
+    /// A custom grid that is not strictly increasing and finite.
+    #[error("limits must be finite and strictly increasing: {left} is followed by {right}")]
+    UnsortedLimits {
+        /// The value before.
+        left: f64,
+        /// The value that should have been larger.
+        right: f64,
+    },
+    /// An option outside what it may be.
+    #[error("{option} = {given}: {allowed}")]
+    BadOption {
+        /// Name of the option.
+        option: &'static str,
+        /// What was given.
+        given: String,
+        /// What is allowed.
+        allowed: String,
+    },
+    /// A bin without instances where the policy forbids it.
+    #[error("bin {bin} of {bins}, [{lo}, {hi}], has no instances")]
+    EmptyBin {
+        /// Number of the bin, counted from 1.
+        bin: usize,
+        /// Number of bins.
+        bins: usize,
+        /// Lower limit of the bin.
+        lo: f64,
+        /// Upper limit of the bin.
+        hi: f64,
+    },
+    /// A point outside the limits of an estimate.
+    #[error("{x} is outside the estimate's limits [{lo}, {hi}]")]
+    OutsideLimits {
+        /// The point.
+        x: f64,
+        /// Lower limit.
+        lo: f64,
+        /// Upper limit.
+        hi: f64,
+    },
+    /// Options that have no meaning together.
+    #[error("{0}")]
+    Incompatible(String),
+    /// The model could not be asked, or answered wrongly.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+}
+
+/// The result of everything here that can fail.
+pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -1,0 +1,325 @@
+//! The model under explanation: a batched function, with or without derivatives.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::error::ModelError;
+
+/// One feature of a batch: a value for each row, or one value for all of them.
+///
+/// The constant form is how "these rows with feature s set to z" is asked without copying data.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Column<'a> {
+    /// One value for each row.
+    Values(&'a [f64]),
+    /// The same value in all rows.
+    Constant(f64),
+}
+
+impl Column<'_> {
+    /// The value in a row.
+    #[inline]
+    #[must_use]
+    pub fn get(&self, row: usize) -> f64 {
+        match self {
+            Column::Values(values) => values[row],
+            Column::Constant(value) => *value,
+        }
+    }
+}
+
+/// A batch of rows, stored by column.
+///
+/// ```
+/// use fe_core::model::{Column, Rows};
+/// let columns = [Column::Values(&[1.0, 2.0]), Column::Constant(7.0)];
+/// let rows = Rows::new(&columns, 2);
+/// let mut row = [0.0; 2];
+/// rows.copy_row(1, &mut row);
+/// assert_eq!(row, [2.0, 7.0]);
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct Rows<'a> {
+    columns: &'a [Column<'a>],
+    len: usize,
+}
+
+impl<'a> Rows<'a> {
+    /// A batch of `len` rows.
+    ///
+    /// # Panics
+    /// If a column that is not constant has another length.
+    #[must_use]
+    pub fn new(columns: &'a [Column<'a>], len: usize) -> Self {
+        for column in columns {
+            if let Column::Values(values) = column {
+                assert_eq!(values.len(), len, "columns of a batch must be equally long");
+            }
+        }
+        Self { columns, len }
+    }
+
+    /// Number of rows.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are no rows.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The features, in order.
+    #[must_use]
+    pub fn columns(&self) -> &'a [Column<'a>] {
+        self.columns
+    }
+
+    /// Copies one row into `row`, which must hold as many values as there are features.
+    #[inline]
+    pub fn copy_row(&self, index: usize, row: &mut [f64]) {
+        for (value, column) in row.iter_mut().zip(self.columns) {
+            *value = column.get(index);
+        }
+    }
+
+    fn describe(&self, index: usize) -> String {
+        let values: Vec<String> = self.columns.iter().map(|c| c.get(index).to_string()).collect();
+        values.join(", ")
+    }
+}
+
+/// A function of D features with Q outputs, asked a batch at a time.
+///
+/// A plain closure becomes one through [`FunctionModel`], a closure over batches through
+/// [`BatchModel`].
+pub trait Model: Sync {
+    /// Number of features, D.
+    fn dimension(&self) -> usize;
+
+    /// Number of outputs, Q.
+    fn outputs(&self) -> usize {
+        1
+    }
+
+    /// Writes the predictions: all rows of the first output, then all rows of the next.
+    ///
+    /// # Errors
+    /// Whatever keeps the model from answering.
+    fn predict(&self, rows: &Rows<'_>, values: &mut [f64]) -> Result<(), ModelError>;
+
+    /// Whether [`Model::partial`] works.
+    fn has_partial(&self) -> bool {
+        false
+    }
+
+    /// Writes the partial derivatives with respect to one feature, in the order of
+    /// [`Model::predict`].
+    ///
+    /// # Errors
+    /// [`ModelError::NoDerivative`] where there is none.
+    fn partial(
+        &self,
+        feature: usize,
+        rows: &Rows<'_>,
+        values: &mut [f64],
+    ) -> Result<(), ModelError> {
+        let _ = (rows, values);
+        Err(ModelError::NoDerivative { feature })
+    }
+}
+
+type RowFunction<'a> = Box<dyn Fn(&[f64]) -> f64 + Sync + 'a>;
+type RowPartial<'a> = Box<dyn Fn(usize, &[f64]) -> f64 + Sync + 'a>;
+
+/// A model made of closures over single rows.
+///
+/// ```
+/// use fe_core::model::FunctionModel;
+/// let model = FunctionModel::new(2, |x| x[0] * x[1]).with_partial(|s, x| x[1 - s]);
+/// ```
+pub struct FunctionModel<'a> {
+    dimension: usize,
+    value: RowFunction<'a>,
+    partial: Option<RowPartial<'a>>,
+}
+
+impl<'a> FunctionModel<'a> {
+    /// A model of `dimension` features from its value at a row.
+    pub fn new(dimension: usize, value: impl Fn(&[f64]) -> f64 + Sync + 'a) -> Self {
+        Self { dimension, value: Box::new(value), partial: None }
+    }
+
+    /// Adds the partial derivative with respect to a feature (counted from 0) at a row.
+    #[must_use]
+    pub fn with_partial(mut self, partial: impl Fn(usize, &[f64]) -> f64 + Sync + 'a) -> Self {
+        self.partial = Some(Box::new(partial));
+        self
+    }
+}
+
+impl Model for FunctionModel<'_> {
+    fn dimension(&self) -> usize {
+        self.dimension
+    }
+
+    fn predict(&self, rows: &Rows<'_>, values: &mut [f64]) -> Result<(), ModelError> {
+        let mut row = vec![0.0; self.dimension];
+        for (i, value) in values.iter_mut().enumerate() {
+            rows.copy_row(i, &mut row);
+            *value = (self.value)(&row);
+        }
+        Ok(())
+    }
+
+    fn has_partial(&self) -> bool {
+        self.partial.is_some()
+    }
+
+    fn partial(
+        &self,
+        feature: usize,
+        rows: &Rows<'_>,
+        values: &mut [f64],
+    ) -> Result<(), ModelError> {
+        let Some(partial) = &self.partial else {
+            return Err(ModelError::NoDerivative { feature });
+        };
+        let mut row = vec![0.0; self.dimension];
+        for (i, value) in values.iter_mut().enumerate() {
+            rows.copy_row(i, &mut row);
+            *value = partial(feature, &row);
+        }
+        Ok(())
+    }
+}
+
+type BatchFunction<'a> = Box<dyn Fn(&Rows<'_>) -> Vec<f64> + Sync + 'a>;
+
+/// A model made of a closure that answers a whole batch, with any number of outputs.
+///
+/// ```
+/// use fe_core::model::{BatchModel, Rows};
+/// let model = BatchModel::new(1, 2, |rows: &Rows<'_>| {
+///     let x = |i| rows.columns()[0].get(i);
+///     (0..rows.len()).map(x).chain((0..rows.len()).map(|i| -x(i))).collect()
+/// });
+/// ```
+pub struct BatchModel<'a> {
+    dimension: usize,
+    outputs: usize,
+    function: BatchFunction<'a>,
+}
+
+impl<'a> BatchModel<'a> {
+    /// A model of `dimension` features and `outputs` outputs.
+    pub fn new(
+        dimension: usize,
+        outputs: usize,
+        function: impl Fn(&Rows<'_>) -> Vec<f64> + Sync + 'a,
+    ) -> Self {
+        Self { dimension, outputs, function: Box::new(function) }
+    }
+}
+
+impl Model for BatchModel<'_> {
+    fn dimension(&self) -> usize {
+        self.dimension
+    }
+
+    fn outputs(&self) -> usize {
+        self.outputs
+    }
+
+    fn predict(&self, rows: &Rows<'_>, values: &mut [f64]) -> Result<(), ModelError> {
+        let answer = (self.function)(rows);
+        if answer.len() != values.len() {
+            return Err(ModelError::WrongLength { expected: values.len(), got: answer.len() });
+        }
+        values.copy_from_slice(&answer);
+        Ok(())
+    }
+}
+
+/// A model under observation: counts rows, refuses NaN and infinities, turns panics into errors.
+///
+/// Estimators ask models only through this.
+pub struct Observed<'a> {
+    model: &'a dyn Model,
+    rows: AtomicU64,
+    partial_rows: AtomicU64,
+}
+
+impl<'a> Observed<'a> {
+    /// Observes a model; counts start at 0.
+    #[must_use]
+    pub fn new(model: &'a dyn Model) -> Self {
+        Self { model, rows: AtomicU64::new(0), partial_rows: AtomicU64::new(0) }
+    }
+
+    /// The model itself.
+    #[must_use]
+    pub fn model(&self) -> &'a dyn Model {
+        self.model
+    }
+
+    /// Rows whose value was asked so far.
+    #[must_use]
+    pub fn model_rows(&self) -> u64 {
+        self.rows.load(Ordering::Relaxed)
+    }
+
+    /// Rows whose partial derivative was asked so far.
+    #[must_use]
+    pub fn partial_rows(&self) -> u64 {
+        self.partial_rows.load(Ordering::Relaxed)
+    }
+
+    /// [`Model::predict`], observed.
+    ///
+    /// # Errors
+    /// What the model reports, a panic, or a value that is not finite.
+    pub fn predict(&self, rows: &Rows<'_>, values: &mut [f64]) -> Result<(), ModelError> {
+        self.rows.fetch_add(rows.len() as u64, Ordering::Relaxed);
+        observe(rows, values, |values| self.model.predict(rows, values))
+    }
+
+    /// [`Model::partial`], observed.
+    ///
+    /// # Errors
+    /// What the model reports, a panic, or a value that is not finite.
+    pub fn partial(
+        &self,
+        feature: usize,
+        rows: &Rows<'_>,
+        values: &mut [f64],
+    ) -> Result<(), ModelError> {
+        self.partial_rows.fetch_add(rows.len() as u64, Ordering::Relaxed);
+        observe(rows, values, |values| self.model.partial(feature, rows, values))
+    }
+}
+
+fn observe(
+    rows: &Rows<'_>,
+    values: &mut [f64],
+    ask: impl FnOnce(&mut [f64]) -> Result<(), ModelError>,
+) -> Result<(), ModelError> {
+    // The buffer is only read after a normal return, so a half-written one is never seen.
+    catch_unwind(AssertUnwindSafe(|| ask(values)))
+        .unwrap_or_else(|panic| Err(ModelError::Panicked(panic_message(&*panic))))?;
+    match values.iter().position(|value| !value.is_finite()) {
+        None => Ok(()),
+        Some(at) => Err(ModelError::NotFinite {
+            value: values[at],
+            row: rows.describe(at % rows.len()),
+        }),
+    }
+}
+
+fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(ToString::to_string);
+    text.or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "no message".to_owned())
+}

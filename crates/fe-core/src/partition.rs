@@ -1,0 +1,146 @@
+//! A division of the axis into bins.
+
+use serde::{Deserialize, Serialize};
+
+use crate::axis::Axis;
+use crate::error::{Error, Result};
+
+/// Which end of a bin belongs to it; the outermost limits always belong to their bins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Closed {
+    /// `[z_{k-1}, z_k)`, the last bin closed on the right as well (RHALE, EFFECTOR).
+    #[default]
+    Left,
+    /// `(z_{k-1}, z_k]`, the first bin closed on the left as well (Apley and Zhu 2020).
+    Right,
+}
+
+/// Strictly increasing limits `z_0 < … < z_K` and the end at which bins are closed.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Partition {
+    limits: Vec<f64>,
+    closed: Closed,
+    #[serde(skip)]
+    bins_per_unit: f64,
+}
+
+impl Partition {
+    /// A partition with the given limits, at least two.
+    ///
+    /// # Errors
+    /// [`Error::UnsortedLimits`] unless they are finite and strictly increasing,
+    /// [`Error::WrongCount`] for fewer than two.
+    pub fn new(limits: Vec<f64>, closed: Closed) -> Result<Self> {
+        if limits.len() < 2 {
+            return Err(Error::WrongCount {
+                what: "limits of bins (at least)",
+                expected: 2,
+                got: limits.len(),
+            });
+        }
+        for pair in limits.windows(2) {
+            if !(pair[0] < pair[1] && pair[0].is_finite() && pair[1].is_finite()) {
+                return Err(Error::UnsortedLimits { left: pair[0], right: pair[1] });
+            }
+        }
+        let bins = (limits.len() - 1) as f64;
+        let bins_per_unit = bins / (limits[limits.len() - 1] - limits[0]);
+        Ok(Self { limits, closed, bins_per_unit })
+    }
+
+    /// The limits `z_0 … z_K`.
+    #[must_use]
+    pub fn limits(&self) -> &[f64] {
+        &self.limits
+    }
+
+    /// Number of bins, K.
+    #[must_use]
+    pub fn bins(&self) -> usize {
+        self.limits.len() - 1
+    }
+
+    /// At which end the bins are closed.
+    #[must_use]
+    pub fn closed(&self) -> Closed {
+        self.closed
+    }
+
+    /// From the first to the last limit.
+    ///
+    /// # Errors
+    /// [`Error::BadAxis`] if their distance is not finite.
+    pub fn axis(&self) -> Result<Axis> {
+        Axis::new(self.limits[0], self.limits[self.bins()])
+    }
+
+    /// Width of each bin.
+    #[must_use]
+    pub fn widths(&self) -> Vec<f64> {
+        self.limits.windows(2).map(|z| z[1] - z[0]).collect()
+    }
+
+    /// Middle of each bin.
+    #[must_use]
+    pub fn centres(&self) -> Vec<f64> {
+        self.limits.windows(2).map(|z| z[0] + (z[1] - z[0]) / 2.0).collect()
+    }
+
+    /// The bin (counted from 0) that `x` is in; none outside the limits.
+    ///
+    /// Decided by comparison with the limits alone. A guess from equal widths comes first, so that
+    /// equal bins cost no search.
+    #[inline]
+    #[must_use]
+    pub fn locate(&self, x: f64) -> Option<usize> {
+        let last = self.bins() - 1;
+        if !(self.limits[0] <= x && x <= self.limits[last + 1]) {
+            return None;
+        }
+        let guess = (((x - self.limits[0]) * self.bins_per_unit) as usize).min(last);
+        if self.holds(guess, x) {
+            return Some(guess);
+        }
+        let inner = &self.limits[1..=last];
+        Some(match self.closed {
+            Closed::Left => inner.partition_point(|&z| z <= x),
+            Closed::Right => inner.partition_point(|&z| z < x),
+        })
+    }
+
+    #[inline]
+    fn holds(&self, bin: usize, x: f64) -> bool {
+        let (lo, hi) = (self.limits[bin], self.limits[bin + 1]);
+        match self.closed {
+            Closed::Left => lo <= x && (x < hi || bin + 1 == self.bins()),
+            Closed::Right => (lo < x || bin == 0) && x <= hi,
+        }
+    }
+
+    /// The partition that keeps only some of the inner limits.
+    pub(crate) fn keeping(&self, keep: impl Fn(usize) -> bool) -> Self {
+        let last = self.bins();
+        let kept = (0..=last).filter(|&i| i == 0 || i == last || keep(i));
+        let limits: Vec<f64> = kept.map(|i| self.limits[i]).collect();
+        let bins_per_unit = (limits.len() - 1) as f64 / (limits[limits.len() - 1] - limits[0]);
+        Self { limits, closed: self.closed, bins_per_unit }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_belong_to_the_closed_side() {
+        let limits = vec![0.0, 0.5, 0.75, 1.0];
+        let left = Partition::new(limits.clone(), Closed::Left).unwrap();
+        let right = Partition::new(limits, Closed::Right).unwrap();
+        let bins = |p: &Partition| [0.0, 0.5, 0.75, 1.0].map(|x| p.locate(x));
+        assert_eq!(bins(&left), [Some(0), Some(1), Some(2), Some(2)]);
+        assert_eq!(bins(&right), [Some(0), Some(0), Some(1), Some(2)]);
+        assert_eq!(left.locate(1.0 + 1e-15), None);
+        assert_eq!(left.locate(f64::NAN), None);
+    }
+}

@@ -1,0 +1,1 @@
+//! Exact ground truths.
