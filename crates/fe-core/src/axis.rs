@@ -18,7 +18,11 @@ impl Axis {
     /// # Errors
     /// [`Error::BadAxis`] unless both are finite, `lo < hi`, and their distance is finite.
     pub fn new(lo: f64, hi: f64) -> Result<Self> {
-        if lo < hi && (hi - lo).is_finite() { Ok(Self { lo, hi }) } else { Err(Error::BadAxis { lo, hi }) }
+        if lo < hi && (hi - lo).is_finite() {
+            Ok(Self { lo, hi })
+        } else {
+            Err(Error::BadAxis { lo, hi })
+        }
     }
 
     /// Lower end, z_0.

@@ -52,7 +52,8 @@ fn mean_at_instances(curve: &Curve, instances: Instances<'_>) -> f64 {
     for (i, &x) in instances.positions.iter().enumerate() {
         let weight = instances.weights.map_or(1.0, |w| w[i]);
         let (lo, hi) = curve.range();
-        if weight > 0.0 && (lo..=hi).contains(&x)
+        if weight > 0.0
+            && (lo..=hi).contains(&x)
             && let Ok(y) = curve.at(x)
         {
             total += weight;

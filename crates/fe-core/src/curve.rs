@@ -19,10 +19,10 @@ pub enum Shape {
 ///
 /// ```
 /// use fe_core::curve::Curve;
-/// let curve = Curve::linear(vec![0.0, 1.0, 3.0], vec![0.0, 2.0, 2.0]);
+/// let curve = Curve::linear(vec![0.0, 1.0, 4.0], vec![0.0, 2.0, 2.0]);
 /// assert_eq!(curve.at(0.5).unwrap(), 1.0);
-/// assert_eq!(curve.mean_over_range(), 5.0 / 3.0);
-/// assert!(curve.at(4.0).is_err());
+/// assert_eq!(curve.mean_over_range(), 1.75);
+/// assert!(curve.at(5.0).is_err());
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Curve {

@@ -27,9 +27,9 @@ pub enum Kind {
 ///
 /// ```
 /// use fe_core::Dataset;
-/// let data = Dataset::from_rows(ndarray::array![[0.0, 1.0], [2.0, 3.0]].view()).unwrap();
+/// let data = Dataset::from_rows(&ndarray::array![[0.0, 1.0], [2.0, 3.0]].view()).unwrap();
 /// assert_eq!(data.feature(1), &[1.0, 3.0]);
-/// assert!(Dataset::from_rows(ndarray::array![[f64::NAN]].view()).is_err());
+/// assert!(Dataset::from_rows(&ndarray::array![[f64::NAN]].view()).is_err());
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Dataset {
@@ -45,7 +45,7 @@ impl Dataset {
     ///
     /// # Errors
     /// [`Error::EmptyData`], [`Error::NotFinite`].
-    pub fn from_rows(rows: ArrayView2<'_, f64>) -> Result<Self> {
+    pub fn from_rows(rows: &ArrayView2<'_, f64>) -> Result<Self> {
         Self::from_features(rows.t().as_standard_layout().into_owned())
     }
 

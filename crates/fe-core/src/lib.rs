@@ -1,7 +1,49 @@
-//! Estimators of feature effects.
+//! Estimators of feature effects: the curves that explain a model one feature at a time.
+//!
+//! A [`Dataset`] and a [`Model`] go in; an [`Estimator`](estimator::Estimator) gives an
+//! [`Effect`] for each output: a curve, its heterogeneity, its bins or grid, and a record of what
+//! was done. Nothing here reads files, looks at a clock or draws random numbers.
+//!
+//! Features are counted from 0 here and called `x1 … xD` wherever people read them.
+//!
+//! ```
+//! use fe_core::{Dataset, estimator::{Estimator, Rhale}, model::FunctionModel};
+//!
+//! let rows = ndarray::Array2::from_shape_fn((100, 2), |(i, j)| {
+//!     if j == 0 { i as f64 / 99.0 } else { (i * 37 % 100) as f64 / 99.0 }
+//! });
+//! let data = Dataset::from_rows(&rows.view())?;
+//! let model = FunctionModel::new(2, |x| x[0] * x[0] * x[1])
+//!     .with_partial(|s, x| if s == 0 { 2.0 * x[0] * x[1] } else { x[0] * x[0] });
+//! let effect = &Rhale::automatic()?.estimate(&data, &model, 0)?[0];
+//! println!("{:?}", effect.curve.at_all(&[0.25, 0.75])?);
+//! # Ok::<(), fe_core::Error>(())
+//! ```
+
+pub mod axis;
+pub mod binning;
+mod blocks;
+pub mod centring;
+pub mod curve;
 pub mod dataset;
+pub mod effect;
 pub mod error;
+pub mod estimator;
+pub mod heterogeneity;
+mod local_effects;
+pub mod metric;
 pub mod model;
+pub mod partition;
+pub mod replicates;
+pub mod settings;
+pub mod statistics;
+
+pub use axis::{Axis, AxisChoice};
+pub use centring::Centring;
+pub use curve::Curve;
 pub use dataset::{Dataset, Kind};
+pub use effect::Effect;
 pub use error::{Error, ModelError, Result};
 pub use model::Model;
+pub use partition::Partition;
+pub use settings::Settings;

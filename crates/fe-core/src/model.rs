@@ -311,10 +311,9 @@ fn observe(
         .unwrap_or_else(|panic| Err(ModelError::Panicked(panic_message(&*panic))))?;
     match values.iter().position(|value| !value.is_finite()) {
         None => Ok(()),
-        Some(at) => Err(ModelError::NotFinite {
-            value: values[at],
-            row: rows.describe(at % rows.len()),
-        }),
+        Some(at) => {
+            Err(ModelError::NotFinite { value: values[at], row: rows.describe(at % rows.len()) })
+        }
     }
 }
 

@@ -1,0 +1,46 @@
+//! Limits given by hand.
+
+use super::{Binning, Choice, Info, Request};
+use crate::error::{Error, Result};
+use crate::partition::{Closed, Partition};
+
+pub(super) const INFO: Info = Info {
+    name: "grid",
+    about: "limits given one by one, strictly increasing; they are the axis",
+    options: &["limits"],
+    build: |settings| match &settings.limits {
+        Some(limits) => Ok(Box::new(Custom::new(limits.clone())?)),
+        None => Err(Error::Incompatible("the binning `grid` needs the option `limits`".to_owned())),
+    },
+};
+
+/// Limits given one by one. They take the place of the axis.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Custom {
+    limits: Vec<f64>,
+}
+
+impl Custom {
+    /// The given limits, at least two.
+    ///
+    /// # Errors
+    /// [`Error::UnsortedLimits`] unless they are finite and strictly increasing.
+    pub fn new(limits: Vec<f64>) -> Result<Self> {
+        Partition::new(limits.clone(), Closed::Left)?;
+        Ok(Self { limits })
+    }
+}
+
+impl Binning for Custom {
+    fn describe(&self) -> String {
+        let limits: Vec<String> = self.limits.iter().map(f64::to_string).collect();
+        format!("grid(limits={})", limits.join(" "))
+    }
+
+    fn choose(&self, request: &Request<'_>) -> Result<Choice> {
+        Ok(Choice {
+            partition: Partition::new(self.limits.clone(), request.closed)?,
+            feasible: true,
+        })
+    }
+}

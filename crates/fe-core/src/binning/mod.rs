@@ -1,0 +1,112 @@
+//! Strategies that divide the axis into bins. A new strategy is a new file and a line in [`ALL`].
+
+mod custom;
+mod dynamic;
+mod fixed;
+mod quantile;
+
+pub use custom::Custom;
+pub use dynamic::Dynamic;
+pub use fixed::Fixed;
+pub use quantile::{Quantile, SortedSample};
+
+use crate::axis::Axis;
+use crate::error::{Error, Result};
+use crate::partition::{Closed, Partition};
+use crate::settings::Settings;
+use crate::statistics::Moments;
+
+/// Gives the moments of the local effects in each bin of a partition.
+pub type Summarise<'a> = dyn Fn(&Partition) -> Result<Vec<Moments>> + 'a;
+
+/// What a strategy may look at.
+pub struct Request<'a> {
+    /// The axis to divide.
+    pub axis: Axis,
+    /// At which end bins are closed.
+    pub closed: Closed,
+    /// Positions of the instances; those outside the axis do not count.
+    pub positions: &'a [f64],
+    /// Weights of the instances, if they differ.
+    pub weights: Option<&'a [f64]>,
+    /// What is subtracted from the weight in the denominator of a variance.
+    pub ddof: f64,
+    /// Moments of the local effects in each bin of any partition of the axis. None where local
+    /// effects do not exist before bins do (`ale`).
+    pub local_effects: Option<&'a Summarise<'a>>,
+}
+
+/// A division of the axis, and what happened on the way to it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Choice {
+    /// The bins.
+    pub partition: Partition,
+    /// False if no division met the constraints and a single bin stands in.
+    pub feasible: bool,
+}
+
+/// A way to choose bins.
+pub trait Binning: std::fmt::Debug + Send + Sync {
+    /// Its name in files and flags, with all its options.
+    fn describe(&self) -> String;
+
+    /// Divides the axis.
+    ///
+    /// # Errors
+    /// A reason why there can be no bins.
+    fn choose(&self, request: &Request<'_>) -> Result<Choice>;
+}
+
+/// A strategy as it is found by name.
+pub struct Info {
+    /// Its name.
+    pub name: &'static str,
+    /// What it does, in a line.
+    pub about: &'static str,
+    /// The settings it takes.
+    pub options: &'static [&'static str],
+    /// Builds it from settings.
+    pub build: fn(&Settings) -> Result<Box<dyn Binning>>,
+}
+
+/// All strategies.
+pub const ALL: &[Info] = &[fixed::INFO, quantile::INFO, custom::INFO, dynamic::INFO];
+
+/// The strategy that the settings ask for, or `default` if they name none.
+///
+/// # Errors
+/// [`Error::BadOption`] for an unknown name or for an option the strategy does not take.
+pub fn from_settings(settings: &Settings, default: &'static str) -> Result<Box<dyn Binning>> {
+    let name = settings.binning.as_deref().unwrap_or(default);
+    let Some(info) = ALL.iter().find(|info| info.name == name) else {
+        let names: Vec<&str> = ALL.iter().map(|info| info.name).collect();
+        return Err(Error::BadOption {
+            option: "binning",
+            given: name.to_owned(),
+            allowed: format!("must be one of {}", names.join(", ")),
+        });
+    };
+    for option in settings.given_binning_options() {
+        if !info.options.contains(&option) {
+            return Err(Error::Incompatible(format!(
+                "the binning `{name}` takes no option `{option}`"
+            )));
+        }
+    }
+    (info.build)(settings)
+}
+
+/// Most bins or cells a strategy may be asked for.
+const MOST_BINS: usize = 10_000_000;
+
+/// Checks a number of bins against what memory can hold.
+fn check_bins(option: &'static str, bins: usize, most: usize) -> Result<usize> {
+    if (1..=most).contains(&bins) {
+        return Ok(bins);
+    }
+    Err(Error::BadOption {
+        option,
+        given: bins.to_string(),
+        allowed: format!("must be from 1 to {most}"),
+    })
+}

@@ -1,0 +1,94 @@
+//! What an estimator yields.
+
+use serde::Serialize;
+
+use crate::axis::Axis;
+use crate::centring::Centring;
+use crate::curve::Curve;
+use crate::heterogeneity::Values;
+use crate::partition::{Closed, Partition};
+use crate::settings::EmptyBins;
+
+/// The estimated effect of one feature on one output.
+#[derive(Debug, Clone, Serialize)]
+pub struct Effect {
+    /// The feature, counted from 0.
+    pub feature: usize,
+    /// The feature's name.
+    pub name: String,
+    /// The output, counted from 0.
+    pub output: usize,
+    /// Name of the estimator.
+    pub estimator: &'static str,
+    /// The centred curve, in units of the output.
+    pub curve: Curve,
+    /// The heterogeneity curve: a variance, NaN where it is undefined.
+    pub heterogeneity: Curve,
+    /// The bins, for effects that have them.
+    pub bins: Option<Bins>,
+    /// Heterogeneity values by name, without the default singled out.
+    pub heterogeneity_values: Values,
+    /// Which of them is meant if none is named.
+    pub default_heterogeneity: &'static str,
+    /// What was done.
+    pub record: Record,
+}
+
+/// The bins of an accumulated effect, and what the instances in each of them say.
+#[derive(Debug, Clone, Serialize)]
+pub struct Bins {
+    /// The limits z_0 … z_K.
+    pub partition: Partition,
+    /// Weight of the instances in each bin; their number where none are weighted.
+    pub counts: Vec<f64>,
+    /// Mean local effect (a slope) of each bin; by the empty-bin policy where there are no instances.
+    pub effect: Vec<f64>,
+    /// Variance of the local effects (slopes) of each bin, missing where it is undefined.
+    pub variance: Vec<Option<f64>>,
+}
+
+/// What was done to get an effect.
+#[derive(Debug, Clone, Serialize)]
+pub struct Record {
+    /// Rows of the data.
+    pub rows: usize,
+    /// Rows with positive weight whose feature lies outside the axis.
+    pub rows_outside: usize,
+    /// Rows whose value the model was asked for.
+    pub model_rows: u64,
+    /// Rows whose derivative the model was asked for.
+    pub jacobian_rows: u64,
+    /// The axis.
+    pub axis: Axis,
+    /// How the curve is centred.
+    pub centring: Centring,
+    /// What was subtracted from the curve as it came.
+    pub centring_constant: f64,
+    /// What is subtracted from the number of instances in variances.
+    pub ddof: f64,
+    /// How derivatives were computed, where there are any.
+    pub derivatives: Option<String>,
+    /// How bins were chosen, where there are any.
+    pub binning: Option<BinningRecord>,
+    /// Whether the curve continues constantly beyond its limits.
+    pub extrapolated: bool,
+}
+
+/// What was done to get bins.
+#[derive(Debug, Clone, Serialize)]
+pub struct BinningRecord {
+    /// The strategy with its options.
+    pub strategy: String,
+    /// Number of bins.
+    pub bins: usize,
+    /// False if no partition met the constraints and a single bin stands in.
+    pub feasible: bool,
+    /// At which end bins are closed.
+    pub closed: Closed,
+    /// What became of bins without instances.
+    pub empty_policy: EmptyBins,
+    /// How many bins were without instances.
+    pub empty: usize,
+    /// How many bins have an undefined variance.
+    pub undefined_variances: usize,
+}

@@ -1,0 +1,355 @@
+//! Accumulated local effects: `ale`, `dale`, `rhale`.
+
+use super::{Estimand, Estimator, Info, check};
+use crate::axis::{Axis, AxisChoice};
+use crate::binning::{self, Binning, Choice, Dynamic, Fixed};
+use crate::centring::{self, Centring, Instances};
+use crate::curve::Curve;
+use crate::dataset::Dataset;
+use crate::effect::{BinningRecord, Bins, Effect, Record};
+use crate::error::{Error, Result};
+use crate::heterogeneity;
+use crate::local_effects::{DEFAULT_STEP, LocalEffects, Source, count_rows};
+use crate::model::{Model, Observed};
+use crate::partition::{Closed, Partition};
+use crate::settings::{EmptyBins, Interpolation, Jacobian, Settings};
+use crate::statistics::Moments;
+
+pub(super) const ALE: Info = Info {
+    name: "ale",
+    about: "accumulated local effects by finite differences over the bins (Apley and Zhu 2020)",
+    build: |settings| Ok(Box::new(Accumulated::from_settings(Method::Ale, settings)?)),
+};
+pub(super) const DALE: Info = Info {
+    name: "dale",
+    about: "accumulated local effects by derivatives, on bins of equal width (RHALE eq. 4)",
+    build: |settings| Ok(Box::new(Accumulated::from_settings(Method::Dale, settings)?)),
+};
+pub(super) const RHALE: Info = Info {
+    name: "rhale",
+    about: "accumulated local effects by derivatives, on automatically chosen bins (RHALE eq. 9-15)",
+    build: |settings| Ok(Box::new(Accumulated::from_settings(Method::Rhale, settings)?)),
+};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Method {
+    Ale,
+    Dale,
+    Rhale,
+}
+
+impl Method {
+    fn name(self) -> &'static str {
+        match self {
+            Method::Ale => "ale",
+            Method::Dale => "dale",
+            Method::Rhale => "rhale",
+        }
+    }
+}
+
+/// Accumulated local effects by finite differences over K bins (Apley and Zhu 2020).
+pub struct Ale;
+/// Accumulated local effects by derivatives on K bins of equal width (RHALE eq. 4).
+pub struct Dale;
+/// Accumulated local effects by derivatives on automatic bins (RHALE eq. 9 to 15).
+pub struct Rhale;
+
+impl Ale {
+    /// On K bins of equal width.
+    ///
+    /// # Errors
+    /// [`Error::BadOption`] for K = 0.
+    pub fn with_bins(bins: usize) -> Result<Accumulated> {
+        Ok(Accumulated::new(Method::Ale, Box::new(Fixed::new(bins)?)))
+    }
+}
+
+impl Dale {
+    /// On K bins of equal width.
+    ///
+    /// # Errors
+    /// [`Error::BadOption`] for K = 0.
+    pub fn with_bins(bins: usize) -> Result<Accumulated> {
+        Ok(Accumulated::new(Method::Dale, Box::new(Fixed::new(bins)?)))
+    }
+}
+
+impl Rhale {
+    /// With RHALE's defaults: K_max = 20, n_min = N/20, α = 0.2.
+    ///
+    /// # Errors
+    /// Never; the result is that of [`Dynamic::new`].
+    pub fn automatic() -> Result<Accumulated> {
+        Ok(Accumulated::new(Method::Rhale, Box::new(Dynamic::new(20, None, 0.2)?)))
+    }
+}
+
+/// An estimator of accumulated local effects: how they are made, how bins are chosen, and how bins
+/// become a curve.
+///
+/// ```
+/// use fe_core::{Dataset, estimator::{Ale, Estimator}, model::FunctionModel};
+/// let data = Dataset::from_rows(&ndarray::array![[0.0, 1.0], [0.5, 0.0], [1.0, 2.0]].view())?;
+/// let model = FunctionModel::new(2, |x| 3.0 * x[0] + x[1]);
+/// let effect = &Ale::with_bins(2)?.estimate(&data, &model, 0)?[0];
+/// assert_eq!(effect.curve.at_all(&[0.0, 0.25, 1.0])?, [-1.5, -0.75, 1.5]);
+/// # Ok::<(), fe_core::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Accumulated {
+    method: Method,
+    binning: Box<dyn Binning>,
+    axis: AxisChoice,
+    centring: Centring,
+    ddof: f64,
+    empty: EmptyBins,
+    closed: Closed,
+    interpolation: Interpolation,
+    extrapolate: bool,
+    undivided: bool,
+    jacobian: Jacobian,
+    step: f64,
+}
+
+impl Accumulated {
+    fn new(method: Method, binning: Box<dyn Binning>) -> Self {
+        Self {
+            method,
+            binning,
+            axis: AxisChoice::default(),
+            centring: Centring::default(),
+            ddof: if method == Method::Ale { 0.0 } else { 1.0 },
+            empty: EmptyBins::default(),
+            closed: Closed::default(),
+            interpolation: Interpolation::default(),
+            extrapolate: false,
+            undivided: false,
+            jacobian: Jacobian::default(),
+            step: DEFAULT_STEP,
+        }
+    }
+
+    fn from_settings(method: Method, settings: &Settings) -> Result<Self> {
+        settings.refuse(
+            method.name(),
+            match method {
+                Method::Ale => &["grid", "jacobian", "step"],
+                Method::Dale | Method::Rhale => &["grid", "undivided"],
+            },
+        )?;
+        let default = if method == Method::Rhale { "dp" } else { "fixed" };
+        let binning = binning::from_settings(settings, default)?;
+        let new = Self::new(method, binning);
+        let step = settings.step.unwrap_or(new.step);
+        if !(step > 0.0 && step < 1.0) {
+            return Err(Error::BadOption {
+                option: "step",
+                given: step.to_string(),
+                allowed: "must be a share of the axis between 0 and 1".to_owned(),
+            });
+        }
+        Ok(Self {
+            axis: settings.axis.unwrap_or_default(),
+            centring: settings.center.unwrap_or_default(),
+            ddof: settings.ddof_or(new.ddof as u8)?,
+            empty: settings.empty.unwrap_or_default(),
+            closed: settings.closed.unwrap_or_default(),
+            interpolation: settings.interpolation.unwrap_or_default(),
+            extrapolate: settings.extrapolate.unwrap_or_default(),
+            undivided: settings.undivided.unwrap_or_default(),
+            jacobian: settings.jacobian.unwrap_or_default(),
+            step,
+            ..new
+        })
+    }
+
+    /// The same estimator on a given axis; by default the axis is the range of the data.
+    #[must_use]
+    pub fn on(mut self, axis: Axis) -> Self {
+        self.axis = AxisChoice::Given(axis.lo(), axis.hi());
+        self
+    }
+
+    /// The same estimator with another centring; by default the mean over the axis is 0.
+    #[must_use]
+    pub fn centred(mut self, centring: Centring) -> Self {
+        self.centring = centring;
+        self
+    }
+
+    fn source(&self, model: &dyn Model, axis: Axis) -> Source {
+        let numeric = Source::NumericDerivatives(self.step * axis.width());
+        match (self.method, self.jacobian) {
+            (Method::Ale, _) => Source::Differences,
+            (_, Jacobian::Numeric) => numeric,
+            (_, Jacobian::Auto) if !model.has_partial() => numeric,
+            _ => Source::Derivatives,
+        }
+    }
+
+    fn choose_bins(&self, effects: &LocalEffects<'_>, axis: Axis, output: usize) -> Result<Choice> {
+        let summarise =
+            |partition: &Partition| Ok(effects.summarise(partition)?.swap_remove(output));
+        let (data, feature) = (effects.data, effects.feature);
+        let choice = self.binning.choose(&binning::Request {
+            axis,
+            closed: self.closed,
+            positions: data.feature(feature),
+            weights: data.weights(),
+            ddof: self.ddof,
+            local_effects: match effects.source {
+                Source::Differences => None,
+                _ => Some(&summarise),
+            },
+        })?;
+        Ok(match self.empty {
+            EmptyBins::Merge => {
+                Choice { partition: merge_empty(choice.partition, data, feature)?, ..choice }
+            }
+            _ => choice,
+        })
+    }
+
+    /// Bins, with the effect of empty ones as the policy has it, and how many were empty.
+    fn fill_bins(&self, partition: Partition, moments: &[Moments]) -> Result<(Bins, usize)> {
+        let slopes: Vec<Option<f64>> =
+            moments.iter().map(|bin| (!bin.is_empty()).then_some(bin.mean)).collect();
+        let empty = slopes.iter().filter(|slope| slope.is_none()).count();
+        let effect = match (self.empty, slopes.iter().position(Option::is_none)) {
+            (EmptyBins::Error, Some(bin)) => {
+                let (lo, hi) = (partition.limits()[bin], partition.limits()[bin + 1]);
+                return Err(Error::EmptyBin { bin: bin + 1, bins: partition.bins(), lo, hi });
+            }
+            (EmptyBins::Zero, _) => slopes.iter().map(|slope| slope.unwrap_or(0.0)).collect(),
+            _ => heterogeneity::interpolate_missing(&slopes, &partition.centres())
+                .0
+                .unwrap_or_default(),
+        };
+        let bins = Bins {
+            counts: moments.iter().map(|bin| bin.weight).collect(),
+            variance: moments.iter().map(|bin| bin.variance(self.ddof)).collect(),
+            effect,
+            partition,
+        };
+        Ok((bins, empty))
+    }
+
+    fn curve(&self, bins: &Bins) -> Curve {
+        let limits = bins.partition.limits().to_vec();
+        let mut values = vec![0.0];
+        for (slope, width) in bins.effect.iter().zip(bins.partition.widths()) {
+            values.push(values[values.len() - 1] + slope * width);
+        }
+        match self.interpolation {
+            Interpolation::Linear => Curve::linear(limits, values),
+            Interpolation::Step => Curve::step(limits, values.split_off(1), self.closed),
+        }
+        .extrapolated(self.extrapolate)
+    }
+
+    fn heterogeneity_curve(&self, bins: &Bins) -> Curve {
+        let variances =
+            bins.variance.iter().zip(bins.partition.widths()).map(|(variance, width)| {
+                let scale = if self.undivided { width * width } else { 1.0 };
+                variance.map_or(f64::NAN, |variance| variance * scale)
+            });
+        Curve::step(bins.partition.limits().to_vec(), variances.collect(), self.closed)
+            .extrapolated(self.extrapolate)
+    }
+
+    fn effect(&self, effects: &LocalEffects<'_>, axis: Axis, output: usize) -> Result<Effect> {
+        let (data, feature) = (effects.data, effects.feature);
+        let choice = self.choose_bins(effects, axis, output)?;
+        let axis = choice.partition.axis()?;
+        let (rows_on, rows_outside) = count_rows(data, feature, axis);
+        let name = data.names()[feature].clone();
+        if rows_on == 0 {
+            return Err(Error::NoRowsOnAxis { name, lo: axis.lo(), hi: axis.hi() });
+        }
+        let moments = effects.summarise(&choice.partition)?.swap_remove(output);
+        let (bins, empty) = self.fill_bins(choice.partition, &moments)?;
+        let (variances, undefined) =
+            heterogeneity::interpolate_missing(&bins.variance, &bins.partition.centres());
+        let curve = self.curve(&bins);
+        let instances = Instances {
+            positions: data.feature(feature),
+            weights: data.weights(),
+            counts: Some(&bins.counts),
+        };
+        let constant = centring::constant(self.centring, &curve, instances)?;
+        Ok(Effect {
+            feature,
+            name,
+            output,
+            estimator: self.method.name(),
+            curve: curve.lowered(constant),
+            heterogeneity: self.heterogeneity_curve(&bins),
+            // Only `ale` has differences to leave undivided; for it METHODS' values are about those.
+            heterogeneity_values: heterogeneity::of_bins(
+                &bins.partition,
+                variances.as_deref(),
+                self.method == Method::Ale,
+            ),
+            default_heterogeneity: if self.undivided { "mean_bins" } else { "integral" },
+            record: Record {
+                rows: data.len(),
+                rows_outside,
+                model_rows: effects.model.model_rows(),
+                jacobian_rows: effects.model.partial_rows(),
+                axis,
+                centring: self.centring,
+                centring_constant: constant,
+                ddof: self.ddof,
+                derivatives: effects.source.describe_derivatives(),
+                binning: Some(BinningRecord {
+                    strategy: self.binning.describe(),
+                    bins: bins.partition.bins(),
+                    feasible: choice.feasible,
+                    closed: self.closed,
+                    empty_policy: self.empty,
+                    empty,
+                    undefined_variances: undefined,
+                }),
+                extrapolated: self.extrapolate,
+            },
+            bins: Some(bins),
+        })
+    }
+}
+
+impl Estimator for Accumulated {
+    fn name(&self) -> &'static str {
+        self.method.name()
+    }
+
+    fn estimand(&self) -> Estimand {
+        match self.method {
+            Method::Ale => Estimand::AccumulatedLocalEffects,
+            Method::Dale | Method::Rhale => Estimand::AccumulatedDerivatives,
+        }
+    }
+
+    fn estimate(&self, data: &Dataset, model: &dyn Model, feature: usize) -> Result<Vec<Effect>> {
+        check(data, model, feature)?;
+        let axis = self.axis.resolve(data, feature)?;
+        let observed = Observed::new(model);
+        let effects = LocalEffects::new(data, &observed, feature, self.source(model, axis));
+        (0..model.outputs()).map(|output| self.effect(&effects, axis, output)).collect()
+    }
+}
+
+/// Joins every bin without instances to the one on its right, at the right end to the left.
+fn merge_empty(partition: Partition, data: &Dataset, feature: usize) -> Result<Partition> {
+    let mut filled = vec![false; partition.bins()];
+    for (row, &x) in data.feature(feature).iter().enumerate() {
+        if data.weights().is_none_or(|weights| weights[row] > 0.0)
+            && let Some(bin) = partition.locate(x)
+        {
+            filled[bin] = true;
+        }
+    }
+    let Some(last) = filled.iter().rposition(|&filled| filled) else { return Ok(partition) };
+    // The limit at the end of bin k stays if k has instances and some bin after it has as well.
+    Ok(partition.keeping(|limit| filled[limit - 1] && limit - 1 < last))
+}

@@ -1,0 +1,89 @@
+//! Estimators: a dataset and a model in, one [`Effect`] per output out.
+//!
+//! A new estimator is a new file and a line in [`ALL`].
+
+mod accumulated;
+mod partial_dependence;
+
+pub use accumulated::{Accumulated, Ale, Dale, Rhale};
+pub use partial_dependence::PartialDependence;
+
+use serde::Serialize;
+
+use crate::dataset::Dataset;
+use crate::effect::Effect;
+use crate::error::{Error, ModelError, Result};
+use crate::model::Model;
+use crate::settings::Settings;
+
+/// What an estimator estimates: the truth that it is to be compared with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Estimand {
+    /// E f(x, X_c) over the marginal law of the other features.
+    PartialDependence,
+    /// Accumulated E[∂_s f | x_s], with the jumps of f (Apley and Zhu 2020).
+    AccumulatedLocalEffects,
+    /// Accumulated E[∂_s f | x_s], without the jumps of f (RHALE eq. 2).
+    AccumulatedDerivatives,
+}
+
+/// A way to estimate the effect of a feature.
+pub trait Estimator: std::fmt::Debug + Send + Sync {
+    /// Its name in files and flags.
+    fn name(&self) -> &'static str;
+
+    /// What it estimates.
+    fn estimand(&self) -> Estimand;
+
+    /// The effect of a feature (counted from 0), one per output of the model.
+    ///
+    /// # Errors
+    /// A typed reason; nothing here panics, even if the model does.
+    fn estimate(&self, data: &Dataset, model: &dyn Model, feature: usize) -> Result<Vec<Effect>>;
+}
+
+/// An estimator as it is found by name.
+pub struct Info {
+    /// Its name.
+    pub name: &'static str,
+    /// What it does, in a line.
+    pub about: &'static str,
+    /// Builds it from settings.
+    pub build: fn(&Settings) -> Result<Box<dyn Estimator>>,
+}
+
+/// All estimators.
+pub const ALL: &[Info] =
+    &[partial_dependence::PDP, accumulated::ALE, accumulated::DALE, accumulated::RHALE];
+
+/// The estimator of a name.
+///
+/// # Errors
+/// [`Error::BadOption`] for an unknown name, and whatever its options have wrong.
+pub fn from_settings(name: &str, settings: &Settings) -> Result<Box<dyn Estimator>> {
+    match ALL.iter().find(|info| info.name == name) {
+        Some(info) => (info.build)(settings),
+        None => {
+            let names: Vec<&str> = ALL.iter().map(|info| info.name).collect();
+            Err(Error::BadOption {
+                option: "estimator",
+                given: name.to_owned(),
+                allowed: format!("must be one of {}", names.join(", ")),
+            })
+        }
+    }
+}
+
+/// What every estimator checks before it asks the model anything.
+fn check(data: &Dataset, model: &dyn Model, feature: usize) -> Result<()> {
+    data.check_feature(feature)?;
+    if model.dimension() != data.dimension() {
+        return Err(ModelError::WrongDimension {
+            model: model.dimension(),
+            data: data.dimension(),
+        }
+        .into());
+    }
+    Ok(())
+}

@@ -1,0 +1,101 @@
+//! Heterogeneity values: one number for how much local effects differ.
+//!
+//! Published definitions differ, so each has its own name and none is silently another.
+
+use std::collections::BTreeMap;
+
+use crate::partition::Partition;
+
+/// Named heterogeneity values; a value is missing where nothing could be computed.
+pub type Values = BTreeMap<&'static str, Option<f64>>;
+
+/// Fills missing entries by linear interpolation between bin centres, at the ends by the nearest.
+///
+/// Returns how many were missing; `None` instead of a result if all were.
+#[must_use]
+pub fn interpolate_missing(values: &[Option<f64>], centres: &[f64]) -> (Option<Vec<f64>>, usize) {
+    let known: Vec<usize> = (0..values.len()).filter(|&k| values[k].is_some()).collect();
+    let missing = values.len() - known.len();
+    if known.is_empty() {
+        return (None, missing);
+    }
+    let at = |k: usize| values[k].unwrap_or(f64::NAN);
+    let fill = |k: usize| {
+        let right = known.partition_point(|&other| other < k);
+        if right == known.len() {
+            return at(known[right - 1]);
+        }
+        if right == 0 || known[right] == k {
+            return at(known[right]);
+        }
+        let (a, b) = (known[right - 1], known[right]);
+        let share = (centres[k] - centres[a]) / (centres[b] - centres[a]);
+        at(a) + (at(b) - at(a)) * share
+    };
+    (Some((0..values.len()).map(fill).collect()), missing)
+}
+
+/// The values of accumulated effects, from the variance of the slopes in each bin.
+///
+/// With σ²_k the variance of the slopes, Δz_k the width, and v_k the variance that `mean_bins` and
+/// `sum_bins` are about (σ²_k, or σ²_k Δz_k² where differences are not divided by the width):
+/// `mean_bins` = Σ v_k / K (METHODS), `sum_bins` = Σ v_k (EFFECTOR eq. 5), `integral` = Σ Δz_k σ²_k
+/// (EFFECTOR eq. 6), `mean_range` that over z_K − z_0, `integral_sd` = Σ Δz_k σ_k (EFFECTOR eq. 2),
+/// `mean_sd` that over z_K − z_0.
+///
+/// ```
+/// use fe_core::{heterogeneity::of_bins, partition::{Closed, Partition}};
+/// let bins = Partition::new(vec![0.0, 1.0, 3.0], Closed::Left).unwrap();
+/// let values = of_bins(&bins, Some(&[4.0, 9.0]), false);
+/// assert_eq!(values["integral"], Some(22.0));
+/// assert_eq!(values["integral_sd"], Some(8.0));
+/// assert_eq!(values["sum_bins"], Some(13.0));
+/// ```
+#[must_use]
+pub fn of_bins(partition: &Partition, variances: Option<&[f64]>, undivided: bool) -> Values {
+    let widths = partition.widths();
+    let length: f64 = widths.iter().sum();
+    let sum = |term: &dyn Fn(f64, f64) -> f64| -> Option<f64> {
+        Some(variances?.iter().zip(&widths).map(|(&v, &dz)| term(v, dz)).sum())
+    };
+    let bins = partition.bins() as f64;
+    let sum_bins = sum(&|v, dz| if undivided { v * dz * dz } else { v });
+    let integral = sum(&|v, dz| v * dz);
+    let integral_sd = sum(&|v, dz| v.sqrt() * dz);
+    BTreeMap::from([
+        ("mean_bins", sum_bins.map(|s| s / bins)),
+        ("sum_bins", sum_bins),
+        ("integral", integral),
+        ("mean_range", integral.map(|s| s / length)),
+        ("integral_sd", integral_sd),
+        ("mean_sd", integral_sd.map(|s| s / length)),
+    ])
+}
+
+/// The values of effects on a grid: `mean_grid` of the variance of centred ICE curves (EFFECTOR
+/// eq. 8), `mean_grid_sd` of the standard deviation of uncentred ones (EFFECTOR's listings).
+#[must_use]
+pub fn of_grid(centred_variance: &[Option<f64>], raw_variance: &[Option<f64>]) -> Values {
+    let mean = |values: &[Option<f64>], of: fn(f64) -> f64| -> Option<f64> {
+        let sum: Option<f64> = values.iter().map(|v| v.map(of)).sum();
+        Some(sum? / values.len() as f64)
+    };
+    BTreeMap::from([
+        ("mean_grid", mean(centred_variance, |v| v)),
+        ("mean_grid_sd", mean(raw_variance, f64::sqrt)),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn missing_values_come_from_their_neighbours() {
+        let values = [None, Some(1.0), None, Some(4.0), None];
+        let (filled, missing) = interpolate_missing(&values, &[0.0, 1.0, 2.0, 4.0, 5.0]);
+        assert_eq!(filled.unwrap(), [1.0, 1.0, 2.0, 4.0, 4.0]);
+        assert_eq!(missing, 3);
+        assert_eq!(interpolate_missing(&[None], &[0.0]), (None, 1));
+    }
+}
