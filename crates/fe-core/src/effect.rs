@@ -77,8 +77,10 @@ pub struct Record {
 /// What was done to get bins.
 #[derive(Debug, Clone, Serialize)]
 pub struct BinningRecord {
-    /// The strategy with its options.
+    /// The strategy with its options, except the number of bins.
     pub strategy: String,
+    /// Number of bins asked for, or of cells that bins are made of.
+    pub asked: Option<usize>,
     /// Number of bins.
     pub bins: usize,
     /// False if no partition met the constraints and a single bin stands in.

@@ -37,6 +37,10 @@ impl Binning for Custom {
         format!("grid(limits={})", limits.join(" "))
     }
 
+    fn bins(&self) -> Option<usize> {
+        None
+    }
+
     fn choose(&self, request: &Request<'_>) -> Result<Choice> {
         Ok(Choice {
             partition: Partition::new(self.limits.clone(), request.closed)?,

@@ -62,7 +62,11 @@ impl Dynamic {
 impl Binning for Dynamic {
     fn describe(&self) -> String {
         let points = self.min_points.map_or("N/20".to_owned(), |points| points.to_string());
-        format!("dp(bins={};min_points={points};discount={})", self.cells, self.discount)
+        format!("dp(min_points={points};discount={})", self.discount)
+    }
+
+    fn bins(&self) -> Option<usize> {
+        Some(self.cells)
     }
 
     fn choose(&self, request: &Request<'_>) -> Result<Choice> {

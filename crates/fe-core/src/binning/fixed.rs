@@ -29,7 +29,11 @@ impl Fixed {
 
 impl Binning for Fixed {
     fn describe(&self) -> String {
-        format!("fixed(bins={})", self.bins)
+        "fixed".to_owned()
+    }
+
+    fn bins(&self) -> Option<usize> {
+        Some(self.bins)
     }
 
     fn choose(&self, request: &Request<'_>) -> Result<Choice> {

@@ -47,8 +47,11 @@ pub struct Choice {
 
 /// A way to choose bins.
 pub trait Binning: std::fmt::Debug + Send + Sync {
-    /// Its name in files and flags, with all its options.
+    /// Its name in files and flags with its options, except the number of bins.
     fn describe(&self) -> String;
+
+    /// The number of bins asked for, or of cells that bins are made of; none for custom limits.
+    fn bins(&self) -> Option<usize>;
 
     /// Divides the axis.
     ///

@@ -30,7 +30,11 @@ impl Quantile {
 
 impl Binning for Quantile {
     fn describe(&self) -> String {
-        format!("quantile(bins={})", self.bins)
+        "quantile".to_owned()
+    }
+
+    fn bins(&self) -> Option<usize> {
+        Some(self.bins)
     }
 
     fn choose(&self, request: &Request<'_>) -> Result<Choice> {

@@ -304,6 +304,7 @@ impl Accumulated {
                 derivatives: effects.source.describe_derivatives(),
                 binning: Some(BinningRecord {
                     strategy: self.binning.describe(),
+                    asked: self.binning.bins(),
                     bins: bins.partition.bins(),
                     feasible: choice.feasible,
                     closed: self.closed,
@@ -328,6 +329,14 @@ impl Estimator for Accumulated {
             Method::Ale => Estimand::AccumulatedLocalEffects,
             Method::Dale | Method::Rhale => Estimand::AccumulatedDerivatives,
         }
+    }
+
+    fn binning(&self) -> Option<&dyn Binning> {
+        Some(&*self.binning)
+    }
+
+    fn centring(&self) -> Centring {
+        self.centring
     }
 
     fn estimate(&self, data: &Dataset, model: &dyn Model, feature: usize) -> Result<Vec<Effect>> {

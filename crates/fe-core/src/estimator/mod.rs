@@ -10,6 +10,8 @@ pub use partial_dependence::PartialDependence;
 
 use serde::Serialize;
 
+use crate::binning::Binning;
+use crate::centring::Centring;
 use crate::dataset::Dataset;
 use crate::effect::Effect;
 use crate::error::{Error, ModelError, Result};
@@ -35,6 +37,14 @@ pub trait Estimator: std::fmt::Debug + Send + Sync {
 
     /// What it estimates.
     fn estimand(&self) -> Estimand;
+
+    /// How it chooses bins, if it has any.
+    fn binning(&self) -> Option<&dyn Binning> {
+        None
+    }
+
+    /// How its curves are centred.
+    fn centring(&self) -> Centring;
 
     /// The effect of a feature (counted from 0), one per output of the model.
     ///

@@ -174,6 +174,10 @@ impl Estimator for PartialDependence {
         Estimand::PartialDependence
     }
 
+    fn centring(&self) -> Centring {
+        self.centring
+    }
+
     fn estimate(&self, data: &Dataset, model: &dyn Model, feature: usize) -> Result<Vec<Effect>> {
         check(data, model, feature)?;
         let axis = self.axis.resolve(data, feature)?;

@@ -1,0 +1,88 @@
+//! Arguments that several commands share.
+
+use clap::Args;
+use fe_truth::Scenario;
+
+use crate::error::{Error, Result};
+use crate::study;
+
+/// A scenario and its parameters.
+#[derive(Debug, Args)]
+pub(super) struct ScenarioArguments {
+    /// Name of the scenario; `fe-bench list scenarios` shows them
+    scenario: String,
+    /// A parameter of the scenario; may be given several times
+    #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
+    set: Vec<(String, String)>,
+}
+
+impl ScenarioArguments {
+    pub(super) fn scenario(&self) -> Result<Scenario> {
+        Ok(fe_truth::scenario(&self.scenario, &self.set)?)
+    }
+}
+
+fn key_value(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.trim().is_empty() => {
+            Ok((key.trim().to_owned(), value.trim().to_owned()))
+        }
+        _ => Err("must be KEY=VALUE".to_owned()),
+    }
+}
+
+/// Which features.
+#[derive(Debug, Args)]
+pub(super) struct FeatureArguments {
+    /// A feature, as x3 or 3; may be given several times [default: all]
+    #[arg(long, value_name = "S", value_delimiter = ',')]
+    feature: Vec<String>,
+}
+
+impl FeatureArguments {
+    pub(super) fn of(&self, scenario: &Scenario) -> Result<Vec<usize>> {
+        study::features(scenario, &self.feature)
+            .map_err(|message| Error::Argument(format!("--feature: {message}")))
+    }
+
+    /// The single feature that is asked for.
+    pub(super) fn single(&self, scenario: &Scenario, why: &str) -> Result<usize> {
+        match self.of(scenario)?[..] {
+            [feature] => Ok(feature),
+            _ => Err(Error::Argument(format!("{why} needs one --feature"))),
+        }
+    }
+}
+
+/// A finite number.
+pub(super) fn finite(text: &str) -> Result<f64, String> {
+    match text.trim().parse::<f64>() {
+        Ok(number) if number.is_finite() => Ok(number),
+        _ => Err("must be a finite number".to_owned()),
+    }
+}
+
+/// Two numbers, the first below the second.
+pub(super) fn interval(text: &str) -> Result<(f64, f64), String> {
+    let ends = text.split(',').map(finite).collect::<Result<Vec<f64>, String>>()?;
+    match ends[..] {
+        [lo, hi] if lo < hi => Ok((lo, hi)),
+        _ => Err("must be LO,HI with LO below HI".to_owned()),
+    }
+}
+
+/// The name of a feature, for people.
+pub(super) fn feature_name(feature: usize) -> String {
+    format!("x{}", feature + 1)
+}
+
+/// The most points that are printed.
+const MOST_POINTS: usize = 10_000_000;
+
+/// A number of points.
+pub(super) fn points(text: &str) -> Result<usize, String> {
+    match text.parse::<usize>() {
+        Ok(number) if (1..=MOST_POINTS).contains(&number) => Ok(number),
+        _ => Err(format!("must be a whole number from 1 to {MOST_POINTS}")),
+    }
+}

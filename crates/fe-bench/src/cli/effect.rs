@@ -1,0 +1,225 @@
+//! `fe-bench effect`.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+use fe_core::{Dataset, Effect, Settings, estimator};
+use fe_truth::Scenario;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::arguments::{FeatureArguments, ScenarioArguments, feature_name, finite, points};
+use crate::error::{Error, Result};
+use crate::sheet::{Entry, Format, Sheet};
+use crate::study::AxisSource;
+use crate::{data, draw};
+
+/// Estimates effects of a scenario's function on drawn or given data.
+///
+/// The data are drawn (--n and --seed; replicate 0 of a study with that master seed) or read (--data).
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("rows").required(true).args(["n", "data"]))]
+pub(super) struct Arguments {
+    #[command(flatten)]
+    scenario: ScenarioArguments,
+    #[command(flatten)]
+    features: FeatureArguments,
+    /// Number of rows to draw
+    #[arg(long, value_name = "N", requires = "seed")]
+    n: Option<usize>,
+    /// Master seed
+    #[arg(long, value_name = "S", requires = "n")]
+    seed: Option<u64>,
+    /// CSV file with a header and a column per feature; a last column y is ignored
+    #[arg(long, value_name = "FILE.csv")]
+    data: Option<PathBuf>,
+    /// Column of the data file with the weights of the rows
+    #[arg(long, value_name = "COLUMN", requires = "data")]
+    weights: Option<String>,
+    /// pdp, ale, dale or rhale
+    #[arg(long, value_name = "NAME")]
+    estimator: String,
+    /// fixed, quantile, grid or dp
+    #[arg(long, value_name = "KIND", help_heading = "Bins")]
+    binning: Option<String>,
+    /// Number of bins, or of the cells that automatic bins are made of
+    #[arg(long, value_name = "K", help_heading = "Bins")]
+    bins: Option<usize>,
+    /// Limits of bins, for --binning grid
+    #[arg(long, value_name = "Z0,Z1,…", value_delimiter = ',', allow_hyphen_values = true,
+          value_parser = finite, help_heading = "Bins")]
+    limits: Option<Vec<f64>>,
+    /// Least number of instances in an automatic bin
+    #[arg(long, value_name = "M", help_heading = "Bins", value_parser = finite)]
+    min_points: Option<f64>,
+    /// Discount α of RHALE eq. 13
+    #[arg(long, value_name = "A", help_heading = "Bins", value_parser = finite)]
+    discount: Option<f64>,
+    /// Bins without instances: interpolate, zero, merge or error
+    #[arg(long, value_name = "POLICY", value_parser = word::<fe_core::settings::EmptyBins>,
+          help_heading = "Bins")]
+    empty: Option<fe_core::settings::EmptyBins>,
+    /// The end of a bin that belongs to it: left or right
+    #[arg(long, value_name = "END", value_parser = word::<fe_core::partition::Closed>,
+          help_heading = "Bins")]
+    closed: Option<fe_core::partition::Closed>,
+    /// data, scenario or LO,HI
+    #[arg(long, default_value = "data", allow_hyphen_values = true)]
+    axis: AxisSource,
+    /// none, start, integral, data or bins [default: integral]
+    #[arg(long, value_name = "CENTRING", value_parser = word::<fe_core::Centring>)]
+    center: Option<fe_core::Centring>,
+    /// What is subtracted from the number of instances in a variance: 0 or 1
+    #[arg(long)]
+    ddof: Option<u8>,
+    /// Heterogeneity of `ale` from differences as they are, not divided by the width of their bin
+    #[arg(long)]
+    undivided: bool,
+    /// Between bin limits: linear or step
+    #[arg(long, value_parser = word::<fe_core::settings::Interpolation>)]
+    interpolation: Option<fe_core::settings::Interpolation>,
+    /// Continue constantly beyond the limits, instead of an error
+    #[arg(long)]
+    extrapolate: bool,
+    /// Derivatives: model, numeric, or auto (the model's where it has them)
+    #[arg(long, value_parser = word::<fe_core::settings::Jacobian>)]
+    jacobian: Option<fe_core::settings::Jacobian>,
+    /// Half-width of numeric derivatives, as a share of the axis
+    #[arg(long, value_parser = finite)]
+    step: Option<f64>,
+    /// So many equidistant points over the axis [default: bin limits; 100 points for pdp]
+    #[arg(long, value_name = "N", value_parser = points, conflicts_with = "at")]
+    grid: Option<usize>,
+    /// Points at which the effect is given
+    #[arg(long, value_name = "V,V,…", value_delimiter = ',', allow_hyphen_values = true,
+          value_parser = finite)]
+    at: Option<Vec<f64>>,
+    /// How it is printed
+    #[arg(long, value_enum, default_value = "json")]
+    format: Format,
+}
+
+/// A word that the core knows.
+fn word<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    serde_json::from_value(Value::from(text)).map_err(|e| e.to_string())
+}
+
+pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
+    let scenario = arguments.scenario.scenario()?;
+    let features = arguments.features.of(&scenario)?;
+    let data = read_or_draw(arguments, &scenario)?;
+    let mut effects = Vec::new();
+    for feature in features {
+        let settings = settings(arguments, &scenario, feature);
+        let estimator = estimator::from_settings(&arguments.estimator, &settings)?;
+        for effect in estimator.estimate(&data, scenario.model(), feature)? {
+            effects.push(Evaluated::new(effect, arguments)?);
+        }
+    }
+    match arguments.format {
+        Format::Json => {
+            let objects: Vec<Value> = effects.iter().map(|e| e.json(&scenario)).collect();
+            let text = serde_json::to_string_pretty(&objects).unwrap_or_default();
+            writeln!(out, "{text}").map_err(Error::Output)
+        }
+        format => sheet(&effects).write(format, out),
+    }
+}
+
+fn read_or_draw(arguments: &Arguments, scenario: &Scenario) -> Result<Dataset> {
+    match (&arguments.data, arguments.n, arguments.seed) {
+        (Some(path), _, _) => data::read(path, scenario.dimension(), arguments.weights.as_deref()),
+        (None, Some(n), Some(seed)) => draw::features(scenario, seed, n, 0),
+        _ => Err(Error::Argument("either --data, or --n and --seed are needed".to_owned())),
+    }
+}
+
+fn settings(arguments: &Arguments, scenario: &Scenario, feature: usize) -> Settings {
+    // Only an effect that is computed on a grid takes a grid; others are evaluated on it.
+    let on_grid = estimator::from_settings(&arguments.estimator, &Settings {
+        grid: Some(2),
+        ..Settings::default()
+    });
+    let grid = arguments.grid.filter(|_| on_grid.is_ok());
+    Settings {
+        binning: arguments.binning.clone(),
+        bins: arguments.bins,
+        limits: arguments.limits.clone(),
+        min_points: arguments.min_points,
+        discount: arguments.discount,
+        axis: Some(arguments.axis.resolve(scenario, feature)),
+        center: arguments.center,
+        ddof: arguments.ddof,
+        empty: arguments.empty,
+        closed: arguments.closed,
+        interpolation: arguments.interpolation,
+        extrapolate: arguments.extrapolate.then_some(true),
+        undivided: arguments.undivided.then_some(true),
+        jacobian: arguments.jacobian,
+        step: arguments.step,
+        grid,
+        points: arguments.at.clone(),
+    }
+}
+
+/// An effect with its values at the points that were asked for.
+struct Evaluated {
+    effect: Effect,
+    x: Vec<f64>,
+    y: Vec<f64>,
+    heterogeneity: Vec<f64>,
+}
+
+impl Evaluated {
+    fn new(effect: Effect, arguments: &Arguments) -> Result<Self> {
+        let x = match (&arguments.at, arguments.grid) {
+            (Some(points), _) => points.clone(),
+            (None, Some(points)) => effect.record.axis.grid(points),
+            (None, None) => effect.curve.x().to_vec(),
+        };
+        let y = effect.curve.at_all(&x)?;
+        let heterogeneity = effect.heterogeneity.at_all(&x)?;
+        Ok(Self { effect, x, y, heterogeneity })
+    }
+
+    fn json(&self, scenario: &Scenario) -> Value {
+        let effect = &self.effect;
+        let bins = effect.bins.as_ref();
+        json!({
+            "scenario": scenario.id(),
+            "parameters": scenario.parameters(),
+            "feature": feature_name(effect.feature),
+            "name": effect.name,
+            "output": effect.output + 1,
+            "estimator": effect.estimator,
+            "limits": bins.map(|bins| bins.partition.limits()),
+            "counts": bins.map(|bins| &bins.counts),
+            "bin_effect": bins.map(|bins| &bins.effect),
+            "bin_variance": bins.map(|bins| &bins.variance),
+            "x": self.x,
+            "effect": self.y,
+            "heterogeneity": self.heterogeneity,
+            "heterogeneity_values": effect.heterogeneity_values,
+            "default_heterogeneity": effect.default_heterogeneity,
+            "record": effect.record,
+        })
+    }
+}
+
+fn sheet(effects: &[Evaluated]) -> Sheet {
+    let mut sheet = Sheet::new(&["feature", "output", "x", "effect", "heterogeneity"]);
+    for Evaluated { effect, x, y, heterogeneity } in effects {
+        for ((&x, &y), &h) in x.iter().zip(y).zip(heterogeneity) {
+            let row: Vec<Entry> = vec![
+                feature_name(effect.feature).into(),
+                (effect.output + 1).into(),
+                x.into(),
+                y.into(),
+                h.into(),
+            ];
+            sheet.push(row);
+        }
+    }
+    sheet
+}

@@ -1,0 +1,94 @@
+//! `fe-bench list`.
+
+use std::io::Write;
+use std::path::Path;
+
+use clap::Args;
+use fe_core::{binning, estimator};
+
+use crate::error::{Error, Result, listed, suggestion};
+use crate::score::METRICS;
+use crate::sheet::{Entry, Format, Sheet};
+use crate::study::Study;
+
+/// Lists what there is, or the cells of a study without running anything.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// scenarios, estimators, binnings, metrics, presets, or a study file
+    #[arg(default_value = "scenarios", value_name = "WHAT")]
+    what: String,
+    /// How it is printed
+    #[arg(long, value_enum, default_value = "table")]
+    format: Format,
+}
+
+const KINDS: [&str; 5] = ["scenarios", "estimators", "binnings", "metrics", "presets"];
+
+pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
+    let path = Path::new(&arguments.what);
+    let sheet = match arguments.what.as_str() {
+        "scenarios" => scenarios(),
+        "estimators" => named(estimator::ALL.iter().map(|info| (info.name, info.about))),
+        "binnings" => named(binning::ALL.iter().map(|info| (info.name, info.about))),
+        "metrics" => named(METRICS.iter().map(|(name, _, about)| (*name, *about))),
+        "presets" => named(std::iter::empty()),
+        _ if path.extension().is_some_and(|e| e == "toml") => study(path)?,
+        other => {
+            return Err(Error::Argument(format!(
+                "`{other}` cannot be listed{}; allowed are {} or a study file *.toml",
+                suggestion(other, KINDS),
+                listed(KINDS),
+            )));
+        }
+    };
+    sheet.write(arguments.format, out)
+}
+
+fn named<'a>(entries: impl Iterator<Item = (&'a str, &'a str)>) -> Sheet {
+    let mut sheet = Sheet::new(&["name", "about"]);
+    for (name, about) in entries {
+        sheet.push(vec![name.into(), about.into()]);
+    }
+    sheet
+}
+
+fn scenarios() -> Sheet {
+    let mut sheet = Sheet::new(&["scenario", "function", "law", "parameters"]);
+    for info in fe_truth::scenarios() {
+        let parameters: Vec<String> =
+            info.parameters.iter().map(|p| format!("{}={}", p.name, p.default)).collect();
+        let row: Vec<Entry> = vec![
+            format!("{}@{}", info.name, info.version).into(),
+            info.formula.into(),
+            info.law.into(),
+            parameters.join(" ").into(),
+        ];
+        sheet.push(row);
+    }
+    sheet
+}
+
+/// The groups of a study: what is estimated from the same datasets.
+fn study(path: &Path) -> Result<Sheet> {
+    let study = Study::read(path)?;
+    let mut sheet = Sheet::new(&[
+        "scenario", "parameters", "N", "replicates", "features", "estimators", "cells",
+    ]);
+    for group in &study.groups {
+        sheet.push(vec![
+            group.scenario.id().into(),
+            group.scenario.parameters().into(),
+            group.rows.into(),
+            group.replicates.into(),
+            group.features.len().into(),
+            group.variants.len().into(),
+            (group.replicates * group.features.len() * group.variants.len()).into(),
+        ]);
+    }
+    let all = || (study.cells()).into();
+    let mut total: Vec<Entry> = vec![Entry::Missing; 6];
+    total[0] = "all".into();
+    total.push(all());
+    sheet.push(total);
+    Ok(sheet)
+}

@@ -1,0 +1,81 @@
+//! The command line: one file per command.
+
+mod arguments;
+mod effect;
+mod list;
+mod run;
+mod sample;
+mod table;
+mod truth;
+
+use std::io::{ErrorKind, Write};
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::error::{Error, Result};
+
+/// Reference harness for feature effects: exact truths, estimators, and studies that compare them.
+///
+/// Exit status: 0 done, 1 a check failed, 2 bad input. Results go to standard output, messages and
+/// progress to standard error. Features are called x1 … xD.
+#[derive(Debug, Parser)]
+#[command(name = "fe-bench", version, after_help = EXAMPLES)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXAMPLES: &str = "Examples:
+  fe-bench list scenarios
+  fe-bench truth sin-indicator --set noise_sd=0.1 --effect ale --feature x1 --grid 11
+  fe-bench effect friedman1 --n 1000 --seed 7 --estimator ale --bins 20 --feature x4
+  fe-bench run scenarios/liu.toml --out results/runs/liu
+  fe-bench table results/runs/liu --format latex";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// List scenarios, estimators, binnings, metrics, presets, or the cells of a study
+    List(list::Arguments),
+    /// Print exact truths of a scenario
+    Truth(truth::Arguments),
+    /// Draw a dataset from a scenario
+    Sample(sample::Arguments),
+    /// Estimate effects of a scenario's function
+    Effect(effect::Arguments),
+    /// Run studies and print their tables
+    Run(run::Arguments),
+    /// Print tables of a results folder
+    Table(table::Arguments),
+}
+
+/// Runs the program on the arguments of the process.
+#[must_use]
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    // A model that panics is reported as an error; the default hook would print it a second time.
+    std::panic::set_hook(Box::new(|_| {}));
+    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+    let result = execute(&cli.command, &mut out)
+        .and_then(|()| out.flush().map_err(Error::Output));
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        // Whoever reads standard output has seen enough.
+        Err(Error::Output(error)) if error.kind() == ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("fe-bench: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn execute(command: &Command, out: &mut dyn Write) -> Result<()> {
+    match command {
+        Command::List(arguments) => list::execute(arguments, out),
+        Command::Truth(arguments) => truth::execute(arguments, out),
+        Command::Sample(arguments) => sample::execute(arguments, out),
+        Command::Effect(arguments) => effect::execute(arguments, out),
+        Command::Run(arguments) => run::execute(arguments, out),
+        Command::Table(arguments) => table::execute(arguments, out),
+    }
+}

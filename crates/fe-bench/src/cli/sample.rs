@@ -1,0 +1,45 @@
+//! `fe-bench sample`.
+
+use std::io::Write;
+
+use clap::Args;
+
+use super::arguments::{ScenarioArguments, feature_name};
+use crate::draw;
+use crate::error::Result;
+use crate::sheet::{Entry, Format, Sheet};
+
+/// Draws a dataset: features and target. It is replicate 0 of a study with the same master seed.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    #[command(flatten)]
+    scenario: ScenarioArguments,
+    /// Number of rows
+    #[arg(long, value_name = "N")]
+    n: usize,
+    /// Master seed
+    #[arg(long, value_name = "S")]
+    seed: u64,
+    /// Signal-to-noise ratio sd f(X) / sd ε of the target; 0 for no noise
+    #[arg(long, value_name = "R", default_value_t = 0.0, allow_hyphen_values = true)]
+    snr: f64,
+    /// How it is printed
+    #[arg(long, value_enum, default_value = "csv")]
+    format: Format,
+}
+
+pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
+    let scenario = arguments.scenario.scenario()?;
+    let data = draw::features(&scenario, arguments.seed, arguments.n, 0)?;
+    let y = draw::target(&scenario, &data, arguments.seed, arguments.snr, 0)?;
+    let mut names: Vec<String> = (0..data.dimension()).map(feature_name).collect();
+    names.push("y".to_owned());
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let mut sheet = Sheet::new(&names);
+    for (row, y) in y.iter().enumerate() {
+        let mut entries: Vec<Entry> = data.row(row).iter().map(|&x| x.into()).collect();
+        entries.push((*y).into());
+        sheet.push(entries);
+    }
+    sheet.write(arguments.format, out)
+}

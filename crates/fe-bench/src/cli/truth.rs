@@ -1,0 +1,141 @@
+//! `fe-bench truth`.
+
+use std::io::Write;
+
+use clap::Args;
+use fe_core::Axis;
+use fe_truth::{Centring, Effect, Scenario, Truth, Weighting};
+
+use super::arguments::{
+    FeatureArguments, ScenarioArguments, feature_name, finite, interval, points,
+};
+use crate::error::{Error, Result};
+use crate::sheet::{Entry, Format, Sheet};
+
+/// Prints what a scenario's effects are, exactly, with a bound on the error of each number.
+///
+/// Asks for one of: the curve of an effect (--effect), the quantities of bins (--bins), or the
+/// heterogeneity values with mean and standard deviation of f (--values).
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("what").required(true).args(["effect", "bins", "values"]))]
+pub(super) struct Arguments {
+    #[command(flatten)]
+    scenario: ScenarioArguments,
+    #[command(flatten)]
+    features: FeatureArguments,
+    /// pd, dpd, mplot, ale, ale-derivative, mu, sigma, h-pdp, h-dpdp or main
+    #[arg(long, value_parser = effect)]
+    effect: Option<Effect>,
+    /// Points of the curve
+    #[arg(long, value_name = "V,V,…", value_delimiter = ',', allow_hyphen_values = true,
+          value_parser = finite, conflicts_with_all = ["grid", "bins", "values"])]
+    at: Vec<f64>,
+    /// So many equidistant points over the range [default: 100]
+    #[arg(long, value_name = "N", value_parser = points, conflicts_with_all = ["bins", "values"])]
+    grid: Option<usize>,
+    /// Where accumulation starts, and over what `integral` centres [default: the scenario's range]
+    #[arg(long, value_name = "LO,HI", value_parser = interval, allow_hyphen_values = true,
+          conflicts_with = "bins")]
+    range: Option<(f64, f64)>,
+    /// none, start (0 at the start of the range), integral (mean over the range 0) or data (mean
+    /// over the law of the feature 0)
+    #[arg(long, value_parser = centring, default_value = "none", conflicts_with_all = ["bins", "values"])]
+    center: Centring,
+    /// Limits of bins, increasing
+    #[arg(long, value_name = "Z0,Z1,…", value_delimiter = ',', allow_hyphen_values = true,
+          value_parser = finite)]
+    bins: Option<Vec<f64>>,
+    /// How bins are averaged: uniform, or by the data's density
+    #[arg(long, value_parser = weighting, default_value = "uniform", requires = "bins")]
+    weighting: Weighting,
+    /// Heterogeneity values of each feature, and mean and standard deviation of f
+    #[arg(long)]
+    values: bool,
+    /// How it is printed
+    #[arg(long, value_enum, default_value = "csv")]
+    format: Format,
+}
+
+fn effect(text: &str) -> Result<Effect, String> {
+    text.parse().map_err(|e: fe_truth::Error| e.to_string())
+}
+
+fn centring(text: &str) -> Result<Centring, String> {
+    text.parse().map_err(|e: fe_truth::Error| e.to_string())
+}
+
+fn weighting(text: &str) -> Result<Weighting, String> {
+    text.parse().map_err(|e: fe_truth::Error| e.to_string())
+}
+
+pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
+    let scenario = arguments.scenario.scenario()?;
+    let sheet = match (&arguments.effect, &arguments.bins) {
+        (Some(effect), _) => curves(arguments, &scenario, *effect)?,
+        (None, Some(limits)) => bins(arguments, &scenario, limits)?,
+        (None, None) => values(arguments, &scenario)?,
+    };
+    sheet.write(arguments.format, out)
+}
+
+fn curves(arguments: &Arguments, scenario: &Scenario, effect: Effect) -> Result<Sheet> {
+    let mut sheet =
+        Sheet::new(&["scenario", "feature", "effect", "x", "value", "abs_error", "method"]);
+    for feature in arguments.features.of(scenario)? {
+        let (lo, hi) = arguments.range.unwrap_or_else(|| scenario.axis(feature));
+        let points = if arguments.at.is_empty() {
+            Axis::new(lo, hi)?.grid(arguments.grid.unwrap_or(100))
+        } else {
+            arguments.at.clone()
+        };
+        let truths = scenario.curve(effect, feature, &points, (lo, hi), arguments.center)?;
+        for (x, truth) in points.iter().zip(truths) {
+            let mut row: Vec<Entry> = vec![
+                scenario.id().into(),
+                feature_name(feature).into(),
+                effect.name().into(),
+                (*x).into(),
+            ];
+            row.extend(entries(truth));
+            sheet.push(row);
+        }
+    }
+    Ok(sheet)
+}
+
+fn bins(arguments: &Arguments, scenario: &Scenario, limits: &[f64]) -> Result<Sheet> {
+    let feature = arguments.features.single(scenario, "--bins")?;
+    let mut sheet =
+        Sheet::new(&["z_lo", "z_hi", "mu", "sigma2", "sigma2_star", "bin_error", "abs_error"]);
+    if limits.len() < 2 {
+        return Err(Error::Argument("--bins: at least two limits are needed".to_owned()));
+    }
+    for bin in scenario.bins(feature, limits, arguments.weighting)? {
+        let numbers =
+            [bin.lo, bin.hi, bin.mu, bin.sigma2, bin.sigma2_star, bin.bin_error, bin.abs_error];
+        sheet.push(numbers.map(Entry::from).to_vec());
+    }
+    Ok(sheet)
+}
+
+fn values(arguments: &Arguments, scenario: &Scenario) -> Result<Sheet> {
+    let mut sheet = Sheet::new(&["scenario", "feature", "name", "value", "abs_error", "method"]);
+    let mut push = |feature: Entry, name: &str, truth: Truth| {
+        let mut row: Vec<Entry> = vec![scenario.id().into(), feature, name.into()];
+        row.extend(entries(truth));
+        sheet.push(row);
+    };
+    for feature in arguments.features.of(scenario)? {
+        let axis = arguments.range.unwrap_or_else(|| scenario.axis(feature));
+        for (name, truth) in scenario.values(feature, axis)? {
+            push(feature_name(feature).into(), name, truth);
+        }
+    }
+    push(Entry::Missing, "mean_f", scenario.mean()?);
+    push(Entry::Missing, "sd_f", scenario.sd()?);
+    Ok(sheet)
+}
+
+fn entries(truth: Truth) -> [Entry; 3] {
+    [truth.value.into(), truth.abs_error.into(), truth.method.to_string().into()]
+}

@@ -1,0 +1,68 @@
+//! Data files: CSV with a header, one column per feature.
+
+use std::path::Path;
+
+use fe_core::Dataset;
+use ndarray::Array2;
+
+use crate::error::{Error, Result, listed, suggestion};
+
+/// Reads a dataset for a function of `dimension` features.
+///
+/// A column `y` after the features, as `sample` writes it, is left out; so is the column of the
+/// weights, if one is named.
+///
+/// # Errors
+/// A file that cannot be read, a column count that does not fit, or a field that is not a finite
+/// number, named by row and column.
+pub fn read(path: &Path, dimension: usize, weights: Option<&str>) -> Result<Dataset> {
+    let wrong = |message: String| Error::content(path, message);
+    let file = std::fs::File::open(path).map_err(Error::file(path))?;
+    let mut reader = csv::Reader::from_reader(file);
+    let header: Vec<String> =
+        reader.headers().map_err(|e| wrong(e.to_string()))?.iter().map(str::to_owned).collect();
+    let weights = weights.map(|name| column_of(&header, name).map_err(&wrong)).transpose()?;
+    let features: Vec<usize> = (0..header.len())
+        .filter(|&j| Some(j) != weights && !(header[j] == "y" && j + 1 == header.len()))
+        .collect();
+    if features.len() != dimension {
+        return Err(wrong(format!(
+            "{} feature columns ({}), but the scenario has {dimension} features",
+            features.len(),
+            listed(features.iter().map(|&j| header[j].as_str())),
+        )));
+    }
+    let mut values = vec![Vec::new(); dimension];
+    let mut row_weights = Vec::new();
+    for (row, record) in reader.records().enumerate() {
+        let record = record.map_err(|e| wrong(e.to_string()))?;
+        let number = |column: usize| parse(&record[column], row, &header[column]).map_err(&wrong);
+        for (values, &column) in values.iter_mut().zip(&features) {
+            values.push(number(column)?);
+        }
+        if let Some(column) = weights {
+            row_weights.push(number(column)?);
+        }
+    }
+    let rows = values[0].len();
+    let names = features.iter().map(|&j| header[j].clone()).collect();
+    let array = Array2::from_shape_vec((dimension, rows), values.concat())
+        .map_err(|e| wrong(e.to_string()))?;
+    let in_file = |error: fe_core::Error| wrong(error.to_string());
+    let data = Dataset::from_features(array).and_then(|d| d.with_names(names)).map_err(in_file)?;
+    if weights.is_some() { data.with_weights(row_weights).map_err(in_file) } else { Ok(data) }
+}
+
+fn column_of(header: &[String], name: &str) -> Result<usize, String> {
+    header.iter().position(|column| column == name).ok_or_else(|| {
+        let names = || header.iter().map(String::as_str);
+        format!("no column `{name}`: there are {}{}", listed(names()), suggestion(name, names()))
+    })
+}
+
+fn parse(field: &str, row: usize, column: &str) -> Result<f64, String> {
+    match field.trim().parse::<f64>() {
+        Ok(value) if value.is_finite() => Ok(value),
+        _ => Err(format!("row {}, column {column}: `{field}` is not a finite number", row + 1)),
+    }
+}

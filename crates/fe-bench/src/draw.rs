@@ -1,0 +1,73 @@
+//! Datasets drawn from scenarios.
+
+use fe_core::Dataset;
+use fe_core::model::Rows;
+use fe_truth::Scenario;
+use ndarray::Array2;
+use rand_distr::{Distribution, StandardNormal};
+
+use crate::error::{Error, Result};
+use crate::streams::Address;
+
+/// The most values that a drawn dataset may have.
+const MOST_VALUES: usize = 2_000_000_000;
+
+/// The address of a dataset of a scenario.
+#[must_use]
+pub fn address<'a>(
+    seed: u64,
+    (scenario, parameters): (&'a str, &'a str),
+    rows: usize,
+    replicate: usize,
+) -> Address<'a> {
+    Address { seed, scenario, parameters, rows, replicate }
+}
+
+/// The features of a dataset.
+///
+/// # Errors
+/// No rows, or more than memory can hold.
+pub fn features(scenario: &Scenario, seed: u64, rows: usize, replicate: usize) -> Result<Dataset> {
+    let most = MOST_VALUES / scenario.dimension();
+    if !(1..=most).contains(&rows) {
+        return Err(Error::Argument(format!("{rows} rows: must be from 1 to {most}")));
+    }
+    let (id, parameters) = (scenario.id(), scenario.parameters());
+    let mut stream = address(seed, (&id, &parameters), rows, replicate).features();
+    let values = scenario.sample(rows, &mut stream);
+    let array = Array2::from_shape_vec((scenario.dimension(), rows), values)
+        .map_err(|e| Error::Argument(e.to_string()))?;
+    Ok(Dataset::from_features(array)?)
+}
+
+/// The target: f(x), with normal noise whose standard deviation is sd f(X) / `snr`; none for 0.
+///
+/// # Errors
+/// A signal-to-noise ratio that is negative or not finite, or a model that fails.
+pub fn target(
+    scenario: &Scenario,
+    data: &Dataset,
+    seed: u64,
+    snr: f64,
+    replicate: usize,
+) -> Result<Vec<f64>> {
+    if !(snr.is_finite() && snr >= 0.0) {
+        return Err(Error::Argument(format!("--snr {snr}: must be finite and at least 0")));
+    }
+    let mut y = vec![0.0; data.len()];
+    let columns = data.columns(0..data.len());
+    scenario
+        .model()
+        .predict(&Rows::new(&columns, data.len()), &mut y)
+        .map_err(fe_core::Error::from)?;
+    if snr > 0.0 {
+        let (id, parameters) = (scenario.id(), scenario.parameters());
+        let mut stream = address(seed, (&id, &parameters), data.len(), replicate).noise();
+        let sd = scenario.sd()?.value / snr;
+        for y in &mut y {
+            let noise: f64 = StandardNormal.sample(&mut stream);
+            *y += sd * noise;
+        }
+    }
+    Ok(y)
+}

@@ -1,0 +1,74 @@
+//! What can go wrong, in one message each that names what was given and what is allowed.
+
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+/// Why a command could not be carried out. Each of these ends the program with status 2.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A file or folder could not be read or written.
+    #[error("{}: {source}", .path.display())]
+    File {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A file that says something wrong.
+    #[error("{}: {message}", .path.display())]
+    Content {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, and what is allowed.
+        message: String,
+    },
+    /// A flag or argument that cannot be used.
+    #[error("{0}")]
+    Argument(String),
+    /// A scenario that does not exist, or a truth that it does not have.
+    #[error(transparent)]
+    Truth(#[from] fe_truth::Error),
+    /// An effect that cannot be estimated.
+    #[error(transparent)]
+    Core(#[from] fe_core::Error),
+    /// Standard output could not be written.
+    #[error("standard output: {0}")]
+    Output(std::io::Error),
+}
+
+impl Error {
+    /// A problem with a file or folder.
+    pub fn file(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.into();
+        |source| Self::File { path, source }
+    }
+
+    /// Something wrong inside a file.
+    pub fn content(path: impl Into<PathBuf>, message: impl ToString) -> Self {
+        Self::Content { path: path.into(), message: message.to_string() }
+    }
+}
+
+/// The result of everything here that can fail.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// "; did you mean `…`?" for a word close to one that is known, nothing otherwise.
+#[must_use]
+pub fn suggestion<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    let distance = |word: &str| strsim::damerau_levenshtein(given, word);
+    let nearest = known.into_iter().min_by_key(|word| distance(word));
+    match nearest {
+        Some(word) if distance(word) <= word.len().max(given.len()) / 2 => {
+            format!("; did you mean `{word}`?")
+        }
+        _ => String::new(),
+    }
+}
+
+/// A list of words for a message.
+#[must_use]
+pub fn listed<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
+    words.into_iter().collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,20 @@
+//! The runner: studies in, records and tables out.
+//!
+//! A study file is read into loose structs ([`study::wire`]), checked and expanded into groups of
+//! cells ([`study`]), run ([`run`]), scored against exact truths ([`score`]), stored ([`record`]),
+//! and printed as tables ([`table`]). No mathematics lives here: estimators, measures and statistics
+//! are those of `fe-core`, truths those of `fe-truth`.
+
+pub mod cli;
+pub mod data;
+pub mod draw;
+pub mod error;
+pub mod record;
+pub mod run;
+pub mod score;
+pub mod sheet;
+pub mod streams;
+pub mod study;
+pub mod table;
+
+pub use error::{Error, Result};

@@ -1,0 +1,203 @@
+//! Rows and columns on their way out: as a table to read, as CSV or as JSON.
+
+use std::io::Write;
+
+use clap::ValueEnum;
+use serde_json::{Map, Value};
+
+use crate::error::{Error, Result};
+
+/// How something is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// Aligned columns to read.
+    Table,
+    /// Comma-separated values; numbers parse back to the same value.
+    Csv,
+    /// An array of objects; numbers parse back to the same value.
+    Json,
+}
+
+/// One entry of a sheet.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Entry {
+    /// Words.
+    Text(String),
+    /// A number; NaN is written as a missing entry.
+    Number(f64),
+    /// A count.
+    Count(u64),
+    /// Nothing.
+    Missing,
+}
+
+impl From<&str> for Entry {
+    fn from(text: &str) -> Self {
+        Entry::Text(text.to_owned())
+    }
+}
+
+impl From<String> for Entry {
+    fn from(text: String) -> Self {
+        Entry::Text(text)
+    }
+}
+
+impl From<f64> for Entry {
+    fn from(number: f64) -> Self {
+        Entry::Number(number)
+    }
+}
+
+impl From<Option<f64>> for Entry {
+    fn from(number: Option<f64>) -> Self {
+        number.map_or(Entry::Missing, Entry::Number)
+    }
+}
+
+impl From<usize> for Entry {
+    fn from(count: usize) -> Self {
+        Entry::Count(count as u64)
+    }
+}
+
+impl Entry {
+    /// As it stands in a CSV file: the shortest form that parses back to the same value.
+    #[must_use]
+    pub fn exact(&self) -> String {
+        match self {
+            Entry::Text(text) => text.clone(),
+            Entry::Number(number) if number.is_nan() => String::new(),
+            Entry::Number(number) => exact(*number),
+            Entry::Count(count) => count.to_string(),
+            Entry::Missing => String::new(),
+        }
+    }
+
+    fn readable(&self) -> String {
+        match self {
+            Entry::Number(number) if !number.is_nan() => readable(*number),
+            other => other.exact(),
+        }
+    }
+
+    fn json(&self) -> Value {
+        match self {
+            Entry::Text(text) => Value::from(text.as_str()),
+            Entry::Number(number) => Value::from(*number),
+            Entry::Count(count) => Value::from(*count),
+            Entry::Missing => Value::Null,
+        }
+    }
+}
+
+/// The shortest decimal form of a number that parses back to it.
+#[must_use]
+pub fn exact(number: f64) -> String {
+    if number == number.trunc() && number.abs() < 1e15 {
+        format!("{number}")
+    } else {
+        format!("{number:?}")
+    }
+}
+
+/// A number with six significant digits.
+#[must_use]
+pub fn readable(number: f64) -> String {
+    let magnitude = number.abs();
+    if number == 0.0 {
+        "0".to_owned()
+    } else if !(1e-4..1e7).contains(&magnitude) {
+        format!("{number:.5e}")
+    } else {
+        let decimals = (5 - magnitude.log10().floor() as i32).max(0) as usize;
+        let text = format!("{number:.decimals$}");
+        if text.contains('.') {
+            text.trim_end_matches('0').trim_end_matches('.').to_owned()
+        } else {
+            text
+        }
+    }
+}
+
+/// Columns with names, and rows of entries.
+#[derive(Debug, Clone, Default)]
+pub struct Sheet {
+    columns: Vec<String>,
+    rows: Vec<Vec<Entry>>,
+}
+
+impl Sheet {
+    /// A sheet without rows.
+    #[must_use]
+    pub fn new(columns: &[&str]) -> Self {
+        Self { columns: columns.iter().map(ToString::to_string).collect(), rows: Vec::new() }
+    }
+
+    /// Adds a row with an entry for each column.
+    pub fn push(&mut self, row: Vec<Entry>) {
+        debug_assert_eq!(row.len(), self.columns.len());
+        self.rows.push(row);
+    }
+
+    /// Writes the sheet.
+    ///
+    /// # Errors
+    /// [`Error::Output`].
+    pub fn write(&self, format: Format, out: &mut dyn Write) -> Result<()> {
+        match format {
+            Format::Table => writeln!(out, "{}", self.table()).map_err(Error::Output),
+            Format::Csv => self.write_csv(out).map_err(Error::Output),
+            Format::Json => {
+                let text = serde_json::to_string_pretty(&self.objects());
+                writeln!(out, "{}", text.unwrap_or_default()).map_err(Error::Output)
+            }
+        }
+    }
+
+    fn table(&self) -> comfy_table::Table {
+        let mut table = comfy_table::Table::new();
+        table.load_preset(comfy_table::presets::NOTHING);
+        table.set_header(&self.columns);
+        for row in &self.rows {
+            table.add_row(row.iter().map(Entry::readable));
+        }
+        table
+    }
+
+    fn write_csv(&self, out: &mut dyn Write) -> std::io::Result<()> {
+        let mut writer = csv::Writer::from_writer(out);
+        writer.write_record(&self.columns)?;
+        for row in &self.rows {
+            writer.write_record(row.iter().map(Entry::exact))?;
+        }
+        writer.flush()
+    }
+
+    fn objects(&self) -> Vec<Map<String, Value>> {
+        let object = |row: &Vec<Entry>| {
+            self.columns.iter().cloned().zip(row.iter().map(Entry::json)).collect()
+        };
+        self.rows.iter().map(object).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_parse_back() {
+        for number in [0.1, 1.0, -3.0, 1e300, 5e-324, 1.0 / 3.0, 123_456_789.25, 1e16] {
+            assert_eq!(exact(number).parse::<f64>().unwrap(), number);
+        }
+        assert_eq!(exact(1.0), "1");
+        assert_eq!(exact(1e300), "1e300");
+    }
+
+    #[test]
+    fn readable_numbers_are_short() {
+        let all = [0.0, 1.0, 0.012_345_67, 123_456.7, 1e-9].map(readable);
+        assert_eq!(all, ["0", "1", "0.0123457", "123457", "1.00000e-9"]);
+    }
+}

@@ -1,0 +1,107 @@
+//! Lists and ranges in a study file, written out.
+
+use toml::{Table, Value};
+
+use crate::sheet::exact;
+
+/// The values that a key is swept over: those of a list, or of a range `{ from, to, step }` or
+/// `{ from, to, points }` (equidistant in the logarithm, rounded to whole numbers), or itself.
+pub(super) fn values(key: &str, value: &Value) -> Result<Vec<Value>, String> {
+    match value {
+        Value::Array(list) if list.is_empty() => Err(format!("`{key}` is an empty list")),
+        Value::Array(list) => Ok(list.clone()),
+        Value::Table(range) => self::range(key, range),
+        single => Ok(vec![single.clone()]),
+    }
+}
+
+fn range(key: &str, range: &Table) -> Result<Vec<Value>, String> {
+    super::wire::check_keys(range, &["from", "to", "step", "points"], &format!("the range `{key}`"))?;
+    let whole = |name: &str| match range.get(name) {
+        None => Ok(None),
+        Some(Value::Integer(number)) if *number > 0 => Ok(Some(*number)),
+        Some(other) => Err(format!("`{key}.{name}` = {other}: must be a whole number above 0")),
+    };
+    let (Some(from), Some(to)) = (whole("from")?, whole("to")?) else {
+        return Err(format!("the range `{key}` needs `from` and `to`"));
+    };
+    if from > to {
+        return Err(format!("the range `{key}` goes down: from {from} to {to}"));
+    }
+    let numbers: Vec<i64> = match (whole("step")?, whole("points")?) {
+        (Some(_), Some(_)) => return Err(format!("the range `{key}` has both `step` and `points`")),
+        (step, None) => (from..=to).step_by(step.unwrap_or(1) as usize).collect(),
+        (None, Some(1)) => vec![from],
+        (None, Some(points)) => {
+            let place = |i: i64| i as f64 / (points - 1) as f64;
+            let ratio = to as f64 / from as f64;
+            let mut all: Vec<i64> =
+                (0..points).map(|i| (from as f64 * ratio.powf(place(i))).round() as i64).collect();
+            all.dedup();
+            all
+        }
+    };
+    Ok(numbers.into_iter().map(Value::Integer).collect())
+}
+
+/// Every combination of the values of the keys of a table; the last key changes fastest.
+pub(super) fn combinations(table: &Table, as_they_are: &[&str]) -> Result<Vec<Table>, String> {
+    let mut all = vec![Table::new()];
+    for (key, value) in table {
+        let values = if as_they_are.contains(&key.as_str()) {
+            vec![value.clone()]
+        } else {
+            values(key, value)?
+        };
+        all = all
+            .iter()
+            .flat_map(|begun| {
+                values.iter().map(|value| {
+                    let mut next = begun.clone();
+                    next.insert(key.clone(), value.clone());
+                    next
+                })
+            })
+            .collect();
+    }
+    Ok(all)
+}
+
+/// A value as it is written on the command line.
+pub(crate) fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Float(number) => exact(*number),
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Value {
+        let table: Table = toml::from_str(&format!("v = {text}")).unwrap();
+        table["v"].clone()
+    }
+
+    #[test]
+    fn ranges_are_written_out() {
+        let written = |text: &str| {
+            let all = values("v", &parse(text)).unwrap();
+            all.iter().map(plain).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(written("{ from = 2, to = 5 }"), "2 3 4 5");
+        assert_eq!(written("{ from = 10, to = 1000, points = 3 }"), "10 100 1000");
+        assert_eq!(written("[0.5, 1.0]"), "0.5 1");
+        assert!(values("v", &parse("{ from = 5, to = 2 }")).is_err());
+        assert!(values("v", &parse("[]")).is_err());
+        assert!(values("v", &parse("{ from = 1, until = 2 }")).is_err());
+    }
+
+    #[test]
+    fn combinations_are_all_there() {
+        let table: Table = toml::from_str("a = [1, 2]\nb = [3, 4]\nc = [5, 6]").unwrap();
+        assert_eq!(combinations(&table, &["c"]).unwrap().len(), 4);
+    }
+}

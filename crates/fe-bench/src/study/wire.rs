@@ -1,0 +1,126 @@
+//! What a study file may say: its keys, as loose as TOML, with the nearest known key in messages.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use toml::{Table, Value};
+
+use crate::error::{Error, Result, listed, suggestion};
+
+/// A study file.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct StudyFile {
+    /// Why the study exists.
+    pub about: String,
+    /// Sweeps.
+    pub block: Vec<Block>,
+    /// What is printed of the results.
+    #[serde(default)]
+    pub table: Vec<TableSpec>,
+}
+
+/// A sweep: every combination of its scenarios, parameters, sizes, features and estimators.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Block {
+    /// One scenario or several.
+    pub scenario: Value,
+    /// Parameters; a list is swept over.
+    #[serde(default)]
+    pub set: Table,
+    /// Features; all of them by default.
+    #[serde(default)]
+    pub features: Vec<String>,
+    /// Numbers of rows.
+    #[serde(rename = "N")]
+    pub n: Value,
+    /// Independent datasets per combination.
+    pub replicates: usize,
+    /// Points at which curves are compared.
+    #[serde(default = "default_grid")]
+    pub grid: usize,
+    /// What is computed; `mse` and `mae` by default.
+    #[serde(default = "default_metrics")]
+    pub metrics: Vec<String>,
+    /// Whether curves are centred on the grid before they are compared.
+    #[serde(default)]
+    pub compare: Comparison,
+    /// Estimators with their options; an option that is a list is swept over.
+    pub estimator: Vec<Table>,
+}
+
+/// Whether curves are centred before they are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum Comparison {
+    /// Both curves are centred on the grid.
+    #[default]
+    #[serde(rename = "Err_c")]
+    Centred,
+    /// The curves are compared as they are; both must be centred alike.
+    #[serde(rename = "Err")]
+    AsTheyAre,
+}
+
+/// A table of means over replicates.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct TableSpec {
+    /// Its heading.
+    #[serde(default)]
+    pub title: String,
+    /// Keys whose values become rows.
+    pub rows: Vec<String>,
+    /// Keys whose values become columns.
+    pub columns: Vec<String>,
+    /// Values that keys must have; a list of values, one of which.
+    #[serde(default, rename = "where")]
+    pub filter: Table,
+    /// The row that the others are compared with, replicate by replicate.
+    #[serde(default, skip_serializing_if = "Table::is_empty")]
+    pub baseline: Table,
+}
+
+fn default_grid() -> usize {
+    100
+}
+
+fn default_metrics() -> Vec<String> {
+    vec!["mse".to_owned(), "mae".to_owned()]
+}
+
+const STUDY_KEYS: &[&str] = &["about", "block", "table"];
+const BLOCK_KEYS: &[&str] = &[
+    "scenario", "set", "features", "N", "replicates", "grid", "metrics", "compare", "estimator",
+];
+const TABLE_KEYS: &[&str] = &["title", "rows", "columns", "where", "baseline"];
+
+/// Reads a study file.
+///
+/// # Errors
+/// A file that cannot be read, is not TOML, has an unknown key (the nearest known one is named) or a
+/// value of the wrong type (its line is shown).
+pub fn read(path: &Path) -> Result<StudyFile> {
+    let text = std::fs::read_to_string(path).map_err(Error::file(path))?;
+    let wrong = |message: String| Error::content(path, message);
+    let table: Table = toml::from_str(&text).map_err(|e| wrong(e.to_string()))?;
+    check_keys(&table, STUDY_KEYS, "the study").map_err(wrong)?;
+    for (key, known) in [("block", BLOCK_KEYS), ("table", TABLE_KEYS)] {
+        let entries = table.get(key).and_then(Value::as_array);
+        for (i, entry) in entries.into_iter().flatten().enumerate() {
+            if let Some(entry) = entry.as_table() {
+                check_keys(entry, known, &format!("{key} {}", i + 1)).map_err(wrong)?;
+            }
+        }
+    }
+    toml::from_str(&text).map_err(|e| wrong(e.to_string()))
+}
+
+/// Refuses keys that are not known.
+pub(super) fn check_keys(table: &Table, known: &[&str], place: &str) -> Result<(), String> {
+    match table.keys().find(|key| !known.contains(&key.as_str())) {
+        None => Ok(()),
+        Some(key) => Err(format!(
+            "unknown key `{key}` in {place}{}; allowed are {}",
+            suggestion(key, known.iter().copied()),
+            listed(known.iter().copied()),
+        )),
+    }
+}

@@ -1,0 +1,177 @@
+//! The automatic bins of RHALE against brute force.
+
+mod support;
+
+use fe_core::binning::{Binning, Choice, Dynamic, Request};
+use fe_core::partition::{Closed, Partition};
+use fe_core::statistics::Moments;
+use fe_core::{Axis, Error};
+use proptest::prelude::*;
+
+fn choose(dynamic: &Dynamic, positions: &[f64], effects: &[f64], ddof: f64) -> Choice {
+    let summarise = |partition: &Partition| Ok(moments(partition, positions, effects));
+    let axis = Axis::new(0.0, 1.0).unwrap();
+    let request = Request {
+        axis,
+        closed: Closed::Left,
+        positions,
+        weights: None,
+        ddof,
+        local_effects: Some(&summarise),
+    };
+    dynamic.choose(&request).unwrap()
+}
+
+fn moments(partition: &Partition, positions: &[f64], effects: &[f64]) -> Vec<Moments> {
+    let mut bins = vec![Vec::new(); partition.bins()];
+    for (&x, &effect) in positions.iter().zip(effects) {
+        bins[partition.locate(x).unwrap()].push(effect);
+    }
+    bins.iter().map(|effects| Moments::of(effects)).collect()
+}
+
+/// RHALE eq. 13, term by term; none where a bin is too poor.
+fn objective(
+    partition: &Partition,
+    positions: &[f64],
+    effects: &[f64],
+    (min_points, discount, ddof): (f64, f64, f64),
+) -> Option<f64> {
+    let total = positions.len() as f64;
+    let terms = moments(partition, positions, effects).into_iter().zip(partition.widths()).map(
+        |(bin, width)| {
+            let allowed = bin.weight >= min_points.max(2.0);
+            let tau = 1.0 - discount * bin.weight / total;
+            bin.variance(ddof).filter(|_| allowed).map(|variance| tau * variance * width)
+        },
+    );
+    terms.sum()
+}
+
+/// The smallest objective among all 2^(K−1) ways to join neighbouring cells.
+fn brute_force(
+    cells: usize,
+    positions: &[f64],
+    effects: &[f64],
+    options: (f64, f64, f64),
+) -> Option<f64> {
+    let limits = Axis::new(0.0, 1.0).unwrap().divide(cells);
+    (0..1_u32 << (cells - 1))
+        .filter_map(|kept| {
+            let inner = (1..cells).filter(|i| kept >> (i - 1) & 1 == 1).map(|i| limits[i]);
+            let all = std::iter::once(0.0).chain(inner).chain([1.0]).collect();
+            let partition = Partition::new(all, Closed::Left).unwrap();
+            objective(&partition, positions, effects, options)
+        })
+        .min_by(f64::total_cmp)
+}
+
+fn instances() -> impl Strategy<Value = (Vec<f64>, Vec<f64>)> {
+    let instance = (
+        prop_oneof![0.0..=1.0_f64, (0..=8_u8).prop_map(|i| f64::from(i) / 8.0)],
+        prop_oneof![-3.0..3.0_f64, (-1..=1_i8).prop_map(f64::from)],
+    );
+    prop::collection::vec(instance, 1..30).prop_map(|all| all.into_iter().unzip())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn nothing_is_better_than_the_optimum(
+        (positions, effects) in instances(),
+        cells in 1..9_usize, min_points in 0..6_u8, discount in 0.0..=1.0_f64, ddof in 0..=1_u8,
+    ) {
+        let options = (f64::from(min_points), discount, f64::from(ddof));
+        let dynamic = Dynamic::new(cells, Some(options.0), discount).unwrap();
+        let choice = choose(&dynamic, &positions, &effects, options.2);
+        let best = brute_force(cells, &positions, &effects, options);
+        prop_assert_eq!(choice.feasible, best.is_some());
+        match best {
+            None => prop_assert_eq!(choice.partition.bins(), 1),
+            Some(best) => {
+                let found = objective(&choice.partition, &positions, &effects, options);
+                let found = found.expect("the optimum must be allowed");
+                prop_assert!((found - best).abs() <= 1e-12 * (1.0 + best), "{} {}", found, best);
+            }
+        }
+    }
+
+    #[test]
+    fn finer_cells_are_never_worse((positions, effects) in instances(), cells in 1..6_usize, factor in 2..4_usize) {
+        let cost = |cells: usize| {
+            let choice = choose(&Dynamic::new(cells, Some(2.0), 0.2).unwrap(), &positions, &effects, 1.0);
+            objective(&choice.partition, &positions, &effects, (2.0, 0.2, 1.0))
+        };
+        if let (Some(coarse), Some(fine)) = (cost(cells), cost(cells * factor)) {
+            // Cell limits i/K and 2i/2K may differ in the last bit, and a bin then by an instance.
+            let limits = |k| Axis::new(0.0, 1.0).unwrap().divide(k);
+            let nested = limits(cells).iter().all(|z| limits(cells * factor).contains(z));
+            prop_assert!(!nested || fine <= coarse + 1e-12);
+        }
+    }
+}
+
+#[test]
+fn equal_costs_give_the_fewest_and_leftmost_bins() {
+    let positions: Vec<f64> = (0..40).map(|i| (f64::from(i) + 0.5) / 40.0).collect();
+    let equal = vec![7.0; 40];
+    let dynamic = Dynamic::new(10, Some(2.0), 0.2).unwrap();
+    assert_eq!(choose(&dynamic, &positions, &equal, 1.0).partition.limits(), [0.0, 1.0]);
+    // The effect changes between 0.3 and 0.7, where there are no instances: any limit there is as
+    // good as any other.
+    let (positions, effects): (Vec<f64>, Vec<f64>) = positions
+        .into_iter()
+        .filter(|x| !(0.3..0.7).contains(x))
+        .map(|x| (x, if x < 0.5 { 1.0 } else { 2.0 }))
+        .unzip();
+    assert_eq!(choose(&dynamic, &positions, &effects, 1.0).partition.limits(), [0.0, 0.3, 1.0]);
+}
+
+#[test]
+fn small_differences_between_large_effects_are_seen() {
+    let positions: Vec<f64> = (0..200).map(|i| (f64::from(i) + 0.5) / 200.0).collect();
+    let effects: Vec<f64> = positions
+        .iter()
+        .enumerate()
+        .map(|(i, &x)| 1e9 + if x < 0.4 { 1e-3 } else { -1e-3 } + (i % 2) as f64 * 1e-5)
+        .collect();
+    let dynamic = Dynamic::new(10, Some(5.0), 0.2).unwrap();
+    let choice = choose(&dynamic, &positions, &effects, 1.0);
+    assert_eq!(choice.partition.limits(), [0.0, 0.4, 1.0]);
+}
+
+#[test]
+fn infeasible_bins_are_not_merely_expensive() {
+    // The only allowed partition costs more than any finite penalty one might think of.
+    let positions = [0.1, 0.2, 0.8, 0.9];
+    let effects = [-1e12, 1e12, -1e12, 1e12];
+    let dynamic = Dynamic::new(4, Some(2.0), 0.2).unwrap();
+    let choice = choose(&dynamic, &positions, &effects, 1.0);
+    assert!(choice.feasible);
+    let found = objective(&choice.partition, &positions, &effects, (2.0, 0.2, 1.0)).unwrap();
+    assert_eq!(Some(found), brute_force(4, &positions, &effects, (2.0, 0.2, 1.0)));
+    let poor = Dynamic::new(4, Some(5.0), 0.2).unwrap();
+    let choice = choose(&poor, &positions, &effects, 1.0);
+    assert!(!choice.feasible);
+    assert_eq!(choice.partition.limits(), [0.0, 1.0]);
+}
+
+#[test]
+fn differences_have_no_local_effects_to_choose_bins_by() {
+    let settings = fe_core::Settings { binning: Some("dp".to_owned()), ..Default::default() };
+    let ale = fe_core::estimator::from_settings("ale", &settings).unwrap();
+    let data = support::dataset(&[[0.0, 1.0], [1.0, 2.0]]);
+    let error = ale.estimate(&data, &support::curved(), 0).unwrap_err();
+    assert!(matches!(error, Error::Incompatible(_)), "{error}");
+}
+
+/// 1000 cells: the square of that is a million merges.
+#[test]
+fn a_thousand_cells_are_no_trouble() {
+    let positions: Vec<f64> = (0..5000).map(|i| (f64::from(i) + 0.5) / 5000.0).collect();
+    let effects: Vec<f64> = positions.iter().map(|x| (20.0 * x).sin()).collect();
+    let dynamic = Dynamic::new(1000, Some(5.0), 0.2).unwrap();
+    let choice = choose(&dynamic, &positions, &effects, 1.0);
+    assert!(choice.feasible && choice.partition.bins() > 20);
+}

@@ -1,0 +1,151 @@
+//! What can be wrong with a question.
+
+use crate::Effect;
+
+/// A question that has no answer, with what was given and what is allowed.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// No scenario, effect, centring or weighting has this name.
+    #[error("unknown {what} `{given}`{}; known: {known}", hint(.nearest))]
+    UnknownName {
+        /// The kind of thing that was named.
+        what: &'static str,
+        /// The name.
+        given: String,
+        /// The nearest known one, if any is near.
+        nearest: Option<String>,
+        /// All known ones, separated by commas.
+        known: String,
+    },
+    /// The scenario exists, but not in this version.
+    #[error("scenario `{name}` has version {known}, not `{given}`")]
+    UnknownVersion {
+        /// Name of the scenario.
+        name: &'static str,
+        /// The version asked for.
+        given: String,
+        /// The version there is.
+        known: u32,
+    },
+    /// The scenario has no such parameter.
+    #[error("scenario `{scenario}` has no parameter `{given}`{}; it has {known}", hint(.nearest))]
+    UnknownParameter {
+        /// Name of the scenario.
+        scenario: &'static str,
+        /// The key.
+        given: String,
+        /// The nearest known one, if any is near.
+        nearest: Option<String>,
+        /// All known ones, separated by commas.
+        known: String,
+    },
+    /// A parameter is given more than once.
+    #[error("parameter `{0}` is given twice")]
+    RepeatedParameter(String),
+    /// A parameter is not a value of its range.
+    #[error("parameter `{name}` of `{scenario}` is `{given}`; allowed: {allowed}")]
+    BadParameter {
+        /// Name of the scenario.
+        scenario: &'static str,
+        /// The key.
+        name: &'static str,
+        /// The value given.
+        given: String,
+        /// What is allowed.
+        allowed: &'static str,
+    },
+    /// The scenario has no such feature.
+    #[error("there is no feature x{}; the scenario has x1 to x{dimension}", .feature + 1)]
+    NoSuchFeature {
+        /// The feature, counted from 0.
+        feature: usize,
+        /// Number of features.
+        dimension: usize,
+    },
+    /// A point lies where the feature has no probability.
+    #[error("{given} is outside the support [{low}, {high}] of x{}", .feature + 1)]
+    OutsideSupport {
+        /// The feature, counted from 0.
+        feature: usize,
+        /// The point.
+        given: f64,
+        /// Lower end of the support.
+        low: f64,
+        /// Upper end of the support.
+        high: f64,
+    },
+    /// An axis that is not an interval inside the support.
+    #[error(
+        "the range [{low}, {high}] of x{} must be finite, ascending and inside the support \
+         [{}, {}]",
+        .feature + 1, .support.0, .support.1
+    )]
+    BadAxis {
+        /// The feature, counted from 0.
+        feature: usize,
+        /// Lower end given.
+        low: f64,
+        /// Upper end given.
+        high: f64,
+        /// Support of the feature.
+        support: (f64, f64),
+    },
+    /// Limits that bound no bin.
+    #[error("bin limits must be at least two finite numbers in strictly ascending order: {0}")]
+    BadLimits(String),
+    /// A bin that no instance can ever fall into.
+    #[error("the bin [{low}, {high}] of x{} has probability 0", .feature + 1)]
+    EmptyBin {
+        /// The feature, counted from 0.
+        feature: usize,
+        /// Lower limit.
+        low: f64,
+        /// Upper limit.
+        high: f64,
+    },
+    /// The feature has no main effect of its own.
+    #[error(
+        "x{} has no main effect in `{scenario}`: it does not enter additively",
+        .feature + 1
+    )]
+    NotAdditive {
+        /// Name of the scenario.
+        scenario: &'static str,
+        /// The feature, counted from 0.
+        feature: usize,
+    },
+    /// Centring was asked of something that is not an effect curve.
+    #[error("`{effect}` cannot be centred; only none is allowed")]
+    NotCentrable {
+        /// The effect.
+        effect: Effect,
+    },
+}
+
+fn hint(nearest: &Option<String>) -> String {
+    nearest.as_ref().map_or_else(String::new, |name| format!(" (nearest: `{name}`)"))
+}
+
+/// The name most like the given one, unless none is like it.
+pub(crate) fn nearest<'a>(
+    given: &str,
+    known: impl IntoIterator<Item = &'a str>,
+) -> Option<String> {
+    known
+        .into_iter()
+        .map(|name| (strsim::jaro_winkler(given, name), name))
+        .filter(|(likeness, _)| *likeness > 0.6)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, name)| name.to_owned())
+}
+
+/// The error of a name that is none of `known`.
+pub(crate) fn unknown_name(what: &'static str, given: &str, known: &[&str]) -> Error {
+    Error::UnknownName {
+        what,
+        given: given.to_owned(),
+        nearest: nearest(given, known.iter().copied()),
+        known: known.join(", "),
+    }
+}

@@ -1,0 +1,171 @@
+//! Laws of the features: independent blocks, each able to condition and to sample.
+
+mod normal;
+mod parent_child;
+mod uniform;
+
+use rand::Rng;
+
+pub(crate) use normal::{BivariateNormal, Normal};
+pub(crate) use parent_child::ParentChild;
+pub(crate) use uniform::PiecewiseUniform;
+
+use crate::special::normal_quantile;
+
+/// A law of one real variable that has a density.
+pub(crate) trait Univariate: Send + Sync {
+    /// Density.
+    fn pdf(&self, x: f64) -> f64;
+    /// Distribution function.
+    fn cdf(&self, x: f64) -> f64;
+    /// The smallest closed interval of probability 1; its ends may be infinite.
+    fn support(&self) -> (f64, f64);
+    /// Ascending points between which the density is smooth on its own scale. The mass before the
+    /// first and after the last is below 1e-20.
+    fn panels(&self) -> Vec<f64>;
+
+    /// The inverse of the distribution function, by bisection unless a law knows better.
+    fn quantile(&self, p: f64) -> f64 {
+        let panels = self.panels();
+        let (mut low, mut high) = (panels[0], panels[panels.len() - 1]);
+        loop {
+            let middle = 0.5 * (low + high);
+            if middle <= low || middle >= high {
+                return middle;
+            }
+            if self.cdf(middle) < p {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+    }
+}
+
+/// A group of dependent features, counted from 0 within the block.
+pub(crate) trait Block: Send + Sync {
+    /// The law of one feature given values of others; none given is its marginal law.
+    fn conditional(&self, target: usize, given: &[(usize, f64)]) -> Box<dyn Univariate>;
+
+    /// Where, and on what scale, averages over feature `of` given feature `along` change when the
+    /// averaged function breaks at `of = at`: points along `along`.
+    fn shadow(&self, of: usize, at: f64, along: usize) -> Vec<f64>;
+
+    /// Draws one value of each feature of the block.
+    fn sample(&self, rng: &mut dyn Rng, values: &mut [f64]);
+}
+
+/// A block of one feature: its univariate law.
+struct Single<U>(U);
+
+impl<U: Univariate + Clone + 'static> Block for Single<U> {
+    fn conditional(&self, _: usize, _: &[(usize, f64)]) -> Box<dyn Univariate> {
+        Box::new(self.0.clone())
+    }
+
+    fn shadow(&self, _: usize, _: f64, _: usize) -> Vec<f64> {
+        Vec::new()
+    }
+
+    fn sample(&self, rng: &mut dyn Rng, values: &mut [f64]) {
+        values[0] = self.0.quantile(uniform_open(rng));
+    }
+}
+
+/// The joint law of all features: independent blocks.
+pub(crate) struct Law {
+    blocks: Vec<(Vec<usize>, Box<dyn Block>)>,
+    /// For each feature its block and its place there.
+    place: Vec<(usize, usize)>,
+}
+
+impl Law {
+    pub(crate) fn new() -> Self {
+        Self { blocks: Vec::new(), place: Vec::new() }
+    }
+
+    /// Adds a block over the given features.
+    pub(crate) fn with(mut self, features: &[usize], block: impl Block + 'static) -> Self {
+        let highest = features.iter().copied().max().unwrap_or(0);
+        self.place.resize(self.place.len().max(highest + 1), (0, 0));
+        for (local, &feature) in features.iter().enumerate() {
+            self.place[feature] = (self.blocks.len(), local);
+        }
+        self.blocks.push((features.to_vec(), Box::new(block)));
+        self
+    }
+
+    /// Adds an independent feature.
+    pub(crate) fn with_independent(
+        self,
+        feature: usize,
+        law: impl Univariate + Clone + 'static,
+    ) -> Self {
+        self.with(&[feature], Single(law))
+    }
+
+    pub(crate) fn dimension(&self) -> usize {
+        self.place.len()
+    }
+
+    /// Whether two features may depend on each other.
+    pub(crate) fn related(&self, a: usize, b: usize) -> bool {
+        self.place[a].0 == self.place[b].0
+    }
+
+    /// The law of a feature given values of others; those of other blocks do not matter.
+    pub(crate) fn conditional(&self, feature: usize, given: &[(usize, f64)]) -> Box<dyn Univariate> {
+        let (block, target) = self.place[feature];
+        let mut local = [(0, 0.0); 8];
+        let mut count = 0;
+        for &(other, value) in given {
+            let (of, at) = self.place[other];
+            if of == block && count < local.len() {
+                local[count] = (at, value);
+                count += 1;
+            }
+        }
+        self.blocks[block].1.conditional(target, &local[..count])
+    }
+
+    pub(crate) fn marginal(&self, feature: usize) -> Box<dyn Univariate> {
+        self.conditional(feature, &[])
+    }
+
+    /// See [`Block::shadow`]; nothing for features that are not related.
+    pub(crate) fn shadow(&self, of: usize, at: f64, along: usize) -> Vec<f64> {
+        if of == along || !self.related(of, along) {
+            return Vec::new();
+        }
+        self.blocks[self.place[of].0].1.shadow(self.place[of].1, at, self.place[along].1)
+    }
+
+    /// Draws `n` rows, one after the other and within a row block after block, and returns them
+    /// feature after feature.
+    pub(crate) fn sample(&self, n: usize, rng: &mut dyn Rng) -> Vec<f64> {
+        let mut columns = vec![0.0; n * self.dimension()];
+        let mut drawn = vec![0.0; self.dimension()];
+        for row in 0..n {
+            for (features, block) in &self.blocks {
+                block.sample(rng, &mut drawn[..features.len()]);
+                for (&feature, &value) in features.iter().zip(&drawn) {
+                    columns[feature * n + row] = value;
+                }
+            }
+        }
+        columns
+    }
+}
+
+/// A uniform number strictly between 0 and 1, from the upper bits of one draw.
+pub(crate) fn uniform_open(rng: &mut dyn Rng) -> f64 {
+    ((rng.next_u64() >> 12) as f64 + 0.5) / (1u64 << 52) as f64
+}
+
+/// A standard normal number, from one draw.
+fn standard_normal(rng: &mut dyn Rng) -> f64 {
+    normal_quantile(uniform_open(rng))
+}
+
+/// Multiples of a standard deviation that resolve a normal density out to a mass of 1e-23.
+const NORMAL_PANELS: [f64; 7] = [-10.0, -5.0, -2.0, 0.0, 2.0, 5.0, 10.0];

@@ -1,0 +1,64 @@
+//! Uniform on adjoining pieces, with a weight for each.
+
+use super::Univariate;
+
+/// A density that is constant on each of several adjoining intervals.
+#[derive(Debug, Clone)]
+pub(crate) struct PiecewiseUniform {
+    /// Limits of the pieces, ascending; one more than there are weights.
+    limits: Vec<f64>,
+    /// Probability of each piece, positive, with sum 1.
+    weights: Vec<f64>,
+}
+
+impl PiecewiseUniform {
+    pub(crate) fn new(limits: &[f64], weights: &[f64]) -> Self {
+        Self { limits: limits.to_vec(), weights: weights.to_vec() }
+    }
+
+    /// The uniform law on one interval.
+    pub(crate) fn on(low: f64, high: f64) -> Self {
+        Self::new(&[low, high], &[1.0])
+    }
+
+    pub(crate) fn limits(&self) -> &[f64] {
+        &self.limits
+    }
+
+    /// The pieces: lower limit, upper limit, probability.
+    pub(crate) fn pieces(&self) -> impl Iterator<Item = (f64, f64, f64)> + '_ {
+        self.limits.windows(2).zip(&self.weights).map(|(ends, &w)| (ends[0], ends[1], w))
+    }
+}
+
+impl Univariate for PiecewiseUniform {
+    fn pdf(&self, x: f64) -> f64 {
+        let last = self.limits[self.limits.len() - 1];
+        self.pieces()
+            .find(|&(a, b, _)| a <= x && (x < b || (x == b && b == last)))
+            .map_or(0.0, |(a, b, w)| w / (b - a))
+    }
+
+    fn cdf(&self, x: f64) -> f64 {
+        self.pieces().map(|(a, b, w)| w * ((x - a) / (b - a)).clamp(0.0, 1.0)).sum()
+    }
+
+    fn support(&self) -> (f64, f64) {
+        (self.limits[0], self.limits[self.limits.len() - 1])
+    }
+
+    fn panels(&self) -> Vec<f64> {
+        self.limits.clone()
+    }
+
+    fn quantile(&self, p: f64) -> f64 {
+        let mut before = 0.0;
+        for (a, b, w) in self.pieces() {
+            if p < before + w {
+                return a + (b - a) * ((p - before) / w).max(0.0);
+            }
+            before += w;
+        }
+        self.support().1
+    }
+}
