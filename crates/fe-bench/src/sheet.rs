@@ -157,7 +157,7 @@ impl Sheet {
 
     fn table(&self) -> comfy_table::Table {
         let mut table = comfy_table::Table::new();
-        table.load_preset(comfy_table::presets::NOTHING);
+        table.load_style(comfy_table::presets::NOTHING);
         table.set_header(&self.columns);
         for row in &self.rows {
             table.add_row(row.iter().map(Entry::readable));

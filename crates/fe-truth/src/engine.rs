@@ -62,6 +62,11 @@ impl Engine {
         &self.law
     }
 
+    /// The sum of the terms at a row.
+    pub(crate) fn value(&self, row: &[f64]) -> f64 {
+        self.terms.iter().map(|term| term.value(row)).sum()
+    }
+
     /// The terms that read a feature.
     fn readers(&self, feature: usize) -> Vec<usize> {
         (0..self.terms.len()).filter(|&t| self.terms[t].reads(feature)).collect()

@@ -2,7 +2,8 @@
 
 use std::f64::consts::{PI, SQRT_2};
 
-use statrs::function::erf;
+use libm::{erf, erfc};
+use statrs::function::erf::erfc_inv;
 
 use crate::quadrature::fixed;
 
@@ -15,12 +16,12 @@ pub(crate) fn normal_pdf(z: f64) -> f64 {
 
 /// Standard normal distribution function, relatively accurate in the lower tail.
 pub(crate) fn normal_cdf(z: f64) -> f64 {
-    0.5 * erf::erfc(-z / SQRT_2)
+    0.5 * erfc(-z / SQRT_2)
 }
 
 /// Standard normal quantile: the inverse of [`normal_cdf`], polished by a Newton step.
 pub(crate) fn normal_quantile(p: f64) -> f64 {
-    let z = -SQRT_2 * erf::erfc_inv(2.0 * p);
+    let z = -SQRT_2 * erfc_inv(2.0 * p);
     let density = normal_pdf(z);
     if density > 0.0 && z.is_finite() { z - (normal_cdf(z) - p) / density } else { z }
 }
@@ -60,7 +61,7 @@ pub(crate) fn shifted_normal_mass(from: f64, to: f64, u0: f64) -> f64 {
     if from >= 0.0 {
         tail(from) - tail(to)
     } else {
-        (0.5 * PI).sqrt() * (erf::erf(to / SQRT_2) - erf::erf(from / SQRT_2)) * shifted(0.0)
+        (0.5 * PI).sqrt() * (erf(to / SQRT_2) - erf(from / SQRT_2)) * shifted(0.0)
     }
 }
 
@@ -73,7 +74,7 @@ fn is_short(from: f64, to: f64) -> bool {
 /// `exp(x²) erfc(x)` for x ≥ 0.
 fn scaled_erfc(x: f64) -> f64 {
     if x < 5.0 {
-        return (x * x).exp() * erf::erfc(x);
+        return (x * x).exp() * erfc(x);
     }
     // Laplace's continued fraction, evaluated from its 40th term.
     let fraction = (1..=40).rev().fold(x, |below, k| x + 0.5 * f64::from(k) / below);
@@ -89,12 +90,12 @@ mod tests {
         for p in [1e-12, 1e-4, 0.3, 0.5, 0.9, 0.9999] {
             assert!((normal_cdf(normal_quantile(p)) / p - 1.0).abs() < 1e-13, "{p}");
         }
-        assert!((normal_quantile(0.9999) - 3.719_016_485_455_680_6).abs() < 1e-12);
+        assert!((normal_quantile(0.9999) - 3.719_016_485_455_709).abs() < 1e-12);
     }
 
     #[test]
     fn scaled_erfc_is_continuous_at_the_switch() {
-        let near = |x: f64| (x * x).exp() * erf::erfc(x);
+        let near = |x: f64| (x * x).exp() * erfc(x);
         for x in [5.0, 6.0, 10.0] {
             assert!((scaled_erfc(x) / near(x) - 1.0).abs() < 1e-13, "{x}");
         }

@@ -115,7 +115,7 @@ fn write_csv(
 ) -> Result<()> {
     let file = File::create(path).map_err(Error::file(path))?;
     let mut writer = csv::Writer::from_writer(BufWriter::new(file));
-    let mut write = || {
+    let write = || {
         writer.write_record(columns)?;
         for record in records {
             writer.write_record(record)?;

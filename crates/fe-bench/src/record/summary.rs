@@ -19,26 +19,41 @@ pub struct SummaryRow {
     pub values: Vec<(String, f64)>,
 }
 
+/// The values of one key, as they are gathered.
+struct Gathered {
+    key: Key,
+    values: Vec<(String, f64)>,
+    failed: usize,
+}
+
+impl Gathered {
+    fn summary(self) -> SummaryRow {
+        let plain: Vec<f64> = self.values.iter().map(|(_, value)| *value).collect();
+        SummaryRow {
+            key: self.key,
+            summary: Summary::of(&plain),
+            failed: self.failed,
+            values: self.values,
+        }
+    }
+}
+
 /// Summarises rows over replicates, in the order in which they first appear.
 #[must_use]
 pub fn summarise<'a>(rows: impl Iterator<Item = &'a Row>) -> Vec<SummaryRow> {
     let mut places: HashMap<Key, usize> = HashMap::new();
-    let mut groups: Vec<(Key, Vec<(String, f64)>, usize)> = Vec::new();
+    let mut groups: Vec<Gathered> = Vec::new();
     for row in rows {
         let mut key = row.key.clone();
         let replicate = std::mem::take(&mut key[REPLICATE]);
         let place = *places.entry(key.clone()).or_insert_with(|| {
-            groups.push((key, Vec::new(), 0));
+            groups.push(Gathered { key, values: Vec::new(), failed: 0 });
             groups.len() - 1
         });
         match row.score.value {
-            Some(value) => groups[place].1.push((replicate, value)),
-            None => groups[place].2 += 1,
+            Some(value) => groups[place].values.push((replicate, value)),
+            None => groups[place].failed += 1,
         }
     }
-    let summary = |(key, values, failed): (Key, Vec<(String, f64)>, usize)| {
-        let plain: Vec<f64> = values.iter().map(|(_, value)| *value).collect();
-        SummaryRow { key, summary: Summary::of(&plain), failed, values }
-    };
-    groups.into_iter().map(summary).collect()
+    groups.into_iter().map(Gathered::summary).collect()
 }

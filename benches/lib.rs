@@ -1,0 +1,1 @@
+//! Criterion benches of the estimators; run them with `cargo bench`.

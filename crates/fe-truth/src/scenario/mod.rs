@@ -1,0 +1,250 @@
+//! Scenarios: one file per family, one line in the registry for each member.
+
+mod friedman1;
+mod liu;
+mod parameters;
+mod piecewise_linear;
+mod sin_indicator;
+
+use std::sync::Arc;
+
+use fe_core::Model;
+
+use crate::closed::ClosedForms;
+use crate::engine::Engine;
+use crate::error::{Error, unknown_name};
+use crate::function::{Function, Native};
+use crate::law::{Law, Univariate};
+use parameters::Parameters;
+
+/// Everything that is registered.
+static REGISTRY: &[Family] = &[
+    liu::ADDITIVE,
+    liu::PRODUCT,
+    liu::QUADRATIC,
+    sin_indicator::FAMILY,
+    piecewise_linear::FAMILY,
+    friedman1::FAMILY,
+];
+
+/// What a scenario is, in words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ScenarioInfo {
+    /// Its name.
+    pub name: &'static str,
+    /// Counts changes of the function, the law, a default or a range.
+    pub version: u32,
+    /// What it is for, in one line.
+    pub about: &'static str,
+    /// The function.
+    pub formula: &'static str,
+    /// The law of the features.
+    pub law: &'static str,
+    /// Its parameters, in canonical order.
+    pub parameters: &'static [ParameterInfo],
+}
+
+/// What a parameter is, in words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ParameterInfo {
+    /// Its key.
+    pub name: &'static str,
+    /// The value it has unless set.
+    pub default: &'static str,
+    /// The values it may have.
+    pub allowed: &'static str,
+    /// What it means, in one line.
+    pub about: &'static str,
+}
+
+/// A registered scenario: what it is, and how it is made from its parameters.
+struct Family {
+    info: ScenarioInfo,
+    build: fn(&mut Parameters) -> Result<Parts, Error>,
+}
+
+/// What a scenario is made of.
+pub(crate) struct Parts {
+    pub(crate) engine: Engine,
+    model: Box<dyn Model + Send + Sync>,
+    closed: Box<dyn ClosedForms>,
+    /// The range of each feature.
+    axes: Vec<(f64, f64)>,
+}
+
+impl Parts {
+    fn new(
+        law: Law,
+        function: impl Function,
+        closed: impl ClosedForms,
+        axes: Vec<(f64, f64)>,
+    ) -> Self {
+        let engine = Engine::new(law, function.terms());
+        Self { engine, model: Box::new(Native(function)), closed: Box::new(closed), axes }
+    }
+}
+
+/// The range of an unbounded feature: between its 0.0001 and 0.9999 quantiles.
+fn quantile_axis(law: &dyn Univariate) -> (f64, f64) {
+    (law.quantile(0.0001), law.quantile(0.9999))
+}
+
+/// All registered scenarios, in the order of the registry.
+#[must_use]
+pub fn scenarios() -> Vec<ScenarioInfo> {
+    REGISTRY.iter().map(|family| family.info).collect()
+}
+
+/// A scenario by name, optionally with its version (`liu-product@1`), with parameters set by key
+/// and value; those not set have their defaults.
+///
+/// # Errors
+/// [`Error::UnknownName`], [`Error::UnknownVersion`], [`Error::UnknownParameter`],
+/// [`Error::RepeatedParameter`], [`Error::BadParameter`].
+///
+/// ```
+/// let scenario = fe_truth::scenario("liu-product", &[("rho".into(), "0.90".into())]).unwrap();
+/// assert_eq!(scenario.id(), "liu-product@1");
+/// assert_eq!(scenario.parameters(), "mu1=0;mu2=0;sigma1=1;sigma2=1;rho=0.9");
+/// ```
+pub fn scenario(name: &str, set: &[(String, String)]) -> Result<Scenario, Error> {
+    let (bare, version) = name.split_once('@').map_or((name, None), |(n, v)| (n, Some(v)));
+    let known: Vec<&str> = REGISTRY.iter().map(|family| family.info.name).collect();
+    let Some(family) = REGISTRY.iter().find(|family| family.info.name == bare) else {
+        return Err(unknown_name("scenario", bare, &known));
+    };
+    let info = &family.info;
+    if let Some(given) = version.filter(|given| *given != info.version.to_string()) {
+        let given = given.to_owned();
+        return Err(Error::UnknownVersion { name: info.name, given, known: info.version });
+    }
+    let mut parameters = Parameters::new(info, set)?;
+    let parts = (family.build)(&mut parameters)?;
+    let features = 0..parts.engine.law().dimension();
+    let resolution = features.map(|feature| parts.engine.resolution(feature)).collect();
+    Ok(Scenario {
+        info,
+        parameters: parameters.canonical(),
+        parts: Arc::new(parts),
+        resolution,
+        use_closed_forms: true,
+    })
+}
+
+/// A law of the features, a function of them, and the exact truths of the pair.
+#[derive(Clone)]
+pub struct Scenario {
+    info: &'static ScenarioInfo,
+    parameters: String,
+    pub(crate) parts: Arc<Parts>,
+    /// For each feature, places that integrals along it must resolve.
+    pub(crate) resolution: Arc<[Vec<f64>]>,
+    use_closed_forms: bool,
+}
+
+impl std::fmt::Debug for Scenario {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Scenario({} {})", self.id(), self.parameters)
+    }
+}
+
+impl Scenario {
+    /// What it is, in words.
+    #[must_use]
+    pub fn info(&self) -> &ScenarioInfo {
+        self.info
+    }
+
+    /// Name and version, such as `sin-indicator@1`.
+    #[must_use]
+    pub fn id(&self) -> String {
+        format!("{}@{}", self.info.name, self.info.version)
+    }
+
+    /// All parameters in declared order, as `key=value` separated by `;`, numbers in the shortest
+    /// form that parses back.
+    #[must_use]
+    pub fn parameters(&self) -> String {
+        self.parameters.clone()
+    }
+
+    /// Number of features, D.
+    #[must_use]
+    pub fn dimension(&self) -> usize {
+        self.parts.engine.law().dimension()
+    }
+
+    /// The range of a feature, counted from 0: its support if bounded.
+    ///
+    /// # Panics
+    /// If there is no such feature.
+    #[must_use]
+    pub fn axis(&self, feature: usize) -> (f64, f64) {
+        self.parts.axes[feature]
+    }
+
+    /// The smallest closed interval that holds a feature, counted from 0, with probability 1; its
+    /// ends may be infinite.
+    ///
+    /// # Panics
+    /// If there is no such feature.
+    #[must_use]
+    pub fn support(&self, feature: usize) -> (f64, f64) {
+        self.parts.engine.law().marginal(feature).support()
+    }
+
+    /// Draws `n` rows and returns them feature after feature: D·n values.
+    ///
+    /// Rows are drawn one after the other, each from a fixed number of 64-bit words of the
+    /// generator, so that the first rows of a longer sample are those of a shorter one.
+    #[must_use]
+    pub fn sample(&self, n: usize, rng: &mut dyn rand::Rng) -> Vec<f64> {
+        self.parts.engine.law().sample(n, rng)
+    }
+
+    /// A value of one feature, counted from 0, given values of others, drawn from its conditional
+    /// law.
+    ///
+    /// # Panics
+    /// If there is no such feature.
+    #[must_use]
+    pub fn sample_conditional(
+        &self,
+        feature: usize,
+        given: &[(usize, f64)],
+        rng: &mut dyn rand::Rng,
+    ) -> f64 {
+        self.parts.engine.law().conditional(feature, given).quantile(crate::law::uniform_open(rng))
+    }
+
+    /// The function in its native form, with its derivatives.
+    #[must_use]
+    pub fn model(&self) -> &dyn Model {
+        &*self.parts.model
+    }
+
+    /// The function as the sum of the terms that truths are integrated from, at a row.
+    ///
+    /// Slower than [`Scenario::model`], and tested to agree with it.
+    #[must_use]
+    pub fn sum_of_terms(&self, row: &[f64]) -> f64 {
+        self.parts.engine.value(row)
+    }
+
+    /// Fixed places where f jumps or has a kink along a feature, counted from 0.
+    #[must_use]
+    pub fn breaks(&self, feature: usize) -> Vec<f64> {
+        self.parts.engine.breaks(feature)
+    }
+
+    /// The same scenario, with every truth by quadrature: the witness of its closed forms.
+    #[must_use]
+    pub fn without_closed_forms(self) -> Self {
+        Self { use_closed_forms: false, ..self }
+    }
+
+    /// The closed forms, unless they are not to be used.
+    pub(crate) fn forms(&self) -> Option<&dyn ClosedForms> {
+        self.use_closed_forms.then_some(&*self.parts.closed)
+    }
+}
