@@ -10,7 +10,8 @@ use fe_core::{Axis, Result};
 
 /// Ten local effects in each cell, on a sine: no model is asked, only bins are chosen.
 fn cells(partition: &Partition) -> Result<Vec<Moments>> {
-    let moments = |centre: &f64| Moments { weight: 10.0, mean: (20.0 * centre).sin(), squares: 1.0 };
+    let moments =
+        |centre: &f64| Moments { weight: 10.0, mean: (20.0 * centre).sin(), squares: 1.0 };
     Ok(partition.centres().iter().map(moments).collect())
 }
 

@@ -18,3 +18,8 @@ pub mod study;
 pub mod table;
 
 pub use error::{Error, Result};
+
+/// Compiles and runs the example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

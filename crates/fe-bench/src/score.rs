@@ -32,13 +32,33 @@ pub enum Metric {
 
 /// All metrics: name and meaning.
 pub const METRICS: &[(&str, Metric, &str)] = &[
-    ("mse", Metric::Distance(Distance::Mse), "mean squared difference from the true curve, over the grid"),
-    ("mae", Metric::Distance(Distance::Mae), "mean absolute difference from the true curve, over the grid"),
+    (
+        "mse",
+        Metric::Distance(Distance::Mse),
+        "mean squared difference from the true curve, over the grid",
+    ),
+    (
+        "mae",
+        Metric::Distance(Distance::Mae),
+        "mean absolute difference from the true curve, over the grid",
+    ),
     ("rmse", Metric::Distance(Distance::Rmse), "root of mse"),
-    ("max", Metric::Distance(Distance::Max), "largest absolute difference from the true curve, over the grid"),
+    (
+        "max",
+        Metric::Distance(Distance::Max),
+        "largest absolute difference from the true curve, over the grid",
+    ),
     ("L_mu", Metric::BinEffect, "mean absolute error of the bin effects (RHALE eq. 18)"),
-    ("L_sigma", Metric::BinDeviation, "mean absolute error of the bin standard deviations (RHALE eq. 19)"),
-    ("L_rho", Metric::BinError, "mean root of the bin error: how much the true effect varies within bins"),
+    (
+        "L_sigma",
+        Metric::BinDeviation,
+        "mean absolute error of the bin standard deviations (RHALE eq. 19)",
+    ),
+    (
+        "L_rho",
+        Metric::BinError,
+        "mean root of the bin error: how much the true effect varies within bins",
+    ),
     ("bins", Metric::Bins, "number of bins of the estimate"),
 ];
 
@@ -229,7 +249,8 @@ impl Truths {
                 let none = fe_truth::Centring::None;
                 let axis = effect.record.axis;
                 let curve = self.curve(scenario, estimand, effect.feature, limits, axis, none)?;
-                let slope = |(pair, width): (&[Truth], f64)| (pair[1].value - pair[0].value) / width;
+                let slope =
+                    |(pair, width): (&[Truth], f64)| (pair[1].value - pair[0].value) / width;
                 let slopes = curve.windows(2).zip(bins.partition.widths()).map(slope).collect();
                 (slopes, Provenance::of_curve(&curve))
             }
@@ -256,7 +277,8 @@ impl Truths {
                 let truths = scenario
                     .differences(effect.feature, bins.partition.limits())
                     .map_err(|e| e.to_string())?;
-                let deviation = |bin: &fe_truth::DifferenceTruth| bin.variance.sqrt() / (bin.hi - bin.lo);
+                let deviation =
+                    |bin: &fe_truth::DifferenceTruth| bin.variance.sqrt() / (bin.hi - bin.lo);
                 let errors = truths.iter().map(|bin| (fe_truth::Method::Quadrature, bin.abs_error));
                 (truths.iter().map(deviation).collect(), Provenance::of(errors))
             }
@@ -271,7 +293,12 @@ impl Truths {
         Ok(Score::of(value, &provenance, bins.partition.bins() - missing, missing))
     }
 
-    fn bin_error(&self, scenario: &Scenario, effect: &Effect, bins: &Bins) -> Result<Score, String> {
+    fn bin_error(
+        &self,
+        scenario: &Scenario,
+        effect: &Effect,
+        bins: &Bins,
+    ) -> Result<Score, String> {
         let truths = self.bins(scenario, effect.feature, bins)?;
         let errors: Vec<f64> = truths.iter().map(|bin| bin.bin_error).collect();
         let value = metric::mean_root(&errors);
@@ -295,7 +322,12 @@ impl Truths {
         })
     }
 
-    fn bins(&self, scenario: &Scenario, feature: usize, bins: &Bins) -> Result<Arc<[BinTruth]>, String> {
+    fn bins(
+        &self,
+        scenario: &Scenario,
+        feature: usize,
+        bins: &Bins,
+    ) -> Result<Arc<[BinTruth]>, String> {
         let limits = bins.partition.limits();
         remember(&self.bins, (feature, bits(limits)), || {
             scenario.bins(feature, limits, Weighting::Uniform)
@@ -337,8 +369,9 @@ fn truth_centring(centring: Centring) -> Result<fe_truth::Centring, String> {
         Centring::Start => Ok(fe_truth::Centring::Start),
         Centring::Integral => Ok(fe_truth::Centring::Integral),
         Centring::Data => Ok(fe_truth::Centring::Data),
-        Centring::Bins => Err(
-            "a curve centred by `bins` has no truth centred alike: compare by Err_c instead".to_owned(),
-        ),
+        Centring::Bins => {
+            Err("a curve centred by `bins` has no truth centred alike: compare by Err_c instead"
+                .to_owned())
+        }
     }
 }

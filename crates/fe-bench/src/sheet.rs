@@ -158,6 +158,8 @@ impl Sheet {
     fn table(&self) -> comfy_table::Table {
         let mut table = comfy_table::Table::new();
         table.load_style(comfy_table::presets::NOTHING);
+        // On a terminal, columns are as wide as fits.
+        table.set_content_arrangement(comfy_table::ContentArrangement::Dynamic);
         table.set_header(&self.columns);
         for row in &self.rows {
             table.add_row(row.iter().map(Entry::readable));

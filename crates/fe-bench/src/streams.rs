@@ -49,8 +49,7 @@ mod tests {
 
     #[test]
     fn every_part_of_the_address_counts() {
-        let base =
-            Address { seed: 0, scenario: "a@1", parameters: "p=1", rows: 10, replicate: 0 };
+        let base = Address { seed: 0, scenario: "a@1", parameters: "p=1", rows: 10, replicate: 0 };
         let first = |address: Address<'_>| address.features().next_u64();
         let others = [
             Address { seed: 1, ..base },

@@ -1,5 +1,7 @@
 //! Bad input has a defined outcome: a typed error, never a panic and never a wrong number.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
 mod support;
 
 use fe_core::model::{BatchModel, FunctionModel};

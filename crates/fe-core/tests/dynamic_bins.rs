@@ -1,5 +1,7 @@
 //! The automatic bins of RHALE against brute force.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
 mod support;
 
 use fe_core::binning::{Binning, Choice, Dynamic, Request};

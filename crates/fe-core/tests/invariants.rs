@@ -1,5 +1,7 @@
 //! What holds for every estimator, whatever the data and the function.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
 mod support;
 
 use fe_core::metric::centred_on_grid;

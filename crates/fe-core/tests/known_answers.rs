@@ -1,5 +1,7 @@
 //! Small cases worked out by hand, option by option.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
 mod support;
 
 use fe_core::model::FunctionModel;

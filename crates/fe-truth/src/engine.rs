@@ -49,13 +49,17 @@ struct Group {
 pub(crate) struct Engine {
     law: Law,
     terms: Vec<Term>,
-    means: Vec<OnceLock<Estimate>>,
+    /// Mean of each term, mean and standard deviation of each feature, and Var f, once asked for.
+    term_means: Vec<OnceLock<Estimate>>,
+    feature_moments: Vec<OnceLock<(f64, f64)>>,
+    variance: OnceLock<Estimate>,
 }
 
 impl Engine {
     pub(crate) fn new(law: Law, terms: Vec<Term>) -> Self {
-        let means = terms.iter().map(|_| OnceLock::new()).collect();
-        Self { law, terms, means }
+        let term_means = terms.iter().map(|_| OnceLock::new()).collect();
+        let feature_moments = (0..law.dimension()).map(|_| OnceLock::new()).collect();
+        Self { law, terms, term_means, feature_moments, variance: OnceLock::new() }
     }
 
     pub(crate) fn law(&self) -> &Law {
@@ -116,12 +120,24 @@ impl Engine {
     /// `Var f(X)`.
     pub(crate) fn variance_f(&self) -> Estimate {
         let all: Vec<usize> = (0..self.terms.len()).collect();
-        Held { engine: self, held: None, rest: Rest::Marginal }.moments(&all, Local::Value).variance
+        let free = Held { engine: self, held: None, rest: Rest::Marginal };
+        *self.variance.get_or_init(|| free.moments(&all, Local::Value).variance)
     }
 
     fn mean_of_term(&self, term: usize) -> Estimate {
         let free = Held { engine: self, held: None, rest: Rest::Marginal };
-        *self.means[term].get_or_init(|| free.mean(term, Local::Value))
+        *self.term_means[term].get_or_init(|| free.mean(term, Local::Value))
+    }
+
+    fn moments_of_feature(&self, feature: usize) -> (f64, f64) {
+        *self.feature_moments[feature].get_or_init(|| {
+            let law = self.law.marginal(feature);
+            let average = |f: &dyn Fn(f64) -> f64| {
+                integrate(&law.panels(), 0.0, |x| [Estimate::exact(f(x) * law.pdf(x))])[0].value
+            };
+            let mean = average(&|x| x);
+            (mean, average(&|x| (x - mean).powi(2)).sqrt())
+        })
     }
 
     fn at(&self, feature: usize, value: f64, rest: Rest) -> Held<'_> {
@@ -168,8 +184,29 @@ impl Held<'_> {
     }
 
     fn mean(&self, term: usize, local: Local) -> Estimate {
-        let integrand = |row: &mut [f64]| local.at(&self.engine.terms[term], row);
+        let declared = &self.engine.terms[term];
+        let integrand = |row: &mut [f64]| local.at(declared, row);
         self.expectation(&self.free_features(term), &[term], local, 0.0, &integrand)
+    }
+
+    /// Of the features to integrate over, those in which all terms are affine and which are
+    /// independent of all others. Changes, derivatives and averages of a term are affine where it
+    /// is, and the square of a sum of them is a quadratic: two moments determine its mean.
+    fn affine_features(&self, features: &[usize], terms: &[usize]) -> Vec<usize> {
+        let is_affine = |feature: usize| {
+            let mut readers = terms.iter().map(|&t| &self.engine.terms[t]);
+            readers.all(|term| !term.reads(feature) || term.is_affine_in(feature))
+        };
+        let simple =
+            |&feature: &usize| is_affine(feature) && self.is_independent(feature, features);
+        features.iter().copied().filter(simple).collect()
+    }
+
+    /// Whether a feature is independent of the one held and of others.
+    fn is_independent(&self, feature: usize, others: &[usize]) -> bool {
+        let held = self.held.filter(|_| self.rest == Rest::Conditional);
+        let related = |other: usize| other != feature && self.engine.law.related(feature, other);
+        !others.iter().any(|&other| related(other)) && !held.is_some_and(|(held, _)| related(held))
     }
 
     fn free_features(&self, term: usize) -> Vec<usize> {
@@ -213,7 +250,8 @@ impl Held<'_> {
         for &term in terms {
             let features = self.free_features(term);
             let touches = |group: &Group| {
-                let dependent = |&a: &usize| features.iter().any(|&b| self.engine.law.related(a, b));
+                let dependent =
+                    |&a: &usize| features.iter().any(|&b| self.engine.law.related(a, b));
                 group.features.iter().any(dependent)
             };
             let (together, apart): (Vec<_>, Vec<_>) = groups.into_iter().partition(touches);
@@ -230,6 +268,8 @@ impl Held<'_> {
         groups
     }
 
+    /// The mean over `features` of an integrand: a local quantity of the sum of terms, or a
+    /// square of it.
     fn expectation(
         &self,
         features: &[usize],
@@ -246,11 +286,9 @@ impl Held<'_> {
                 given.push((feature, value));
             }
         }
-        Nest { engine: self.engine, terms, local, floor, integrand }.over(
-            features,
-            &mut given,
-            &mut row,
-        )
+        let affine = self.affine_features(features, terms);
+        let nest = Nest { engine: self.engine, terms, affine, local, floor, integrand };
+        nest.over(features, &mut given, &mut row)
     }
 }
 
@@ -258,21 +296,20 @@ impl Held<'_> {
 struct Nest<'a> {
     engine: &'a Engine,
     terms: &'a [usize],
+    affine: Vec<usize>,
     local: Local,
     floor: f64,
     integrand: &'a dyn Fn(&mut [f64]) -> Estimate,
 }
 
 impl Nest<'_> {
-    fn over(
-        &self,
-        features: &[usize],
-        given: &mut Vec<(usize, f64)>,
-        row: &mut [f64],
-    ) -> Estimate {
+    fn over(&self, features: &[usize], given: &mut Vec<(usize, f64)>, row: &mut [f64]) -> Estimate {
         let Some((&feature, rest)) = features.split_first() else {
             return (self.integrand)(row);
         };
+        if self.affine.contains(&feature) {
+            return self.over_two_points(feature, rest, given, row);
+        }
         let law = self.engine.law.conditional(feature, given);
         let panels = law.panels();
         let mut points = self.breaks(feature, row);
@@ -292,6 +329,24 @@ impl Nest<'_> {
         });
         row[feature] = f64::NAN;
         total
+    }
+
+    /// The mean of a quadratic over a feature, from its values one standard deviation either side
+    /// of the mean.
+    fn over_two_points(
+        &self,
+        feature: usize,
+        rest: &[usize],
+        given: &mut Vec<(usize, f64)>,
+        row: &mut [f64],
+    ) -> Estimate {
+        let (mean, sd) = self.engine.moments_of_feature(feature);
+        let sides = [mean - sd, mean + sd].map(|x| {
+            row[feature] = x;
+            self.over(rest, given, row).times(0.5)
+        });
+        row[feature] = f64::NAN;
+        Estimate::sum(sides)
     }
 
     fn breaks(&self, along: usize, row: &mut [f64]) -> Vec<f64> {

@@ -128,10 +128,7 @@ fn hint(nearest: &Option<String>) -> String {
 }
 
 /// The name most like the given one, unless none is like it.
-pub(crate) fn nearest<'a>(
-    given: &str,
-    known: impl IntoIterator<Item = &'a str>,
-) -> Option<String> {
+pub(crate) fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
     known
         .into_iter()
         .map(|name| (strsim::jaro_winkler(given, name), name))

@@ -13,6 +13,8 @@ type Breaks = Box<dyn Fn(usize, &[f64], &mut Vec<f64>) + Send + Sync>;
 /// Closures get whole rows, indexed by feature; only the features of the term have values.
 pub(crate) struct Term {
     features: Vec<usize>,
+    /// Features in each of which the term is affine while the others are fixed.
+    affine: Vec<usize>,
     value: Value,
     partial: Partial,
     breaks: Breaks,
@@ -27,6 +29,7 @@ impl Term {
     ) -> Self {
         Self {
             features: features.to_vec(),
+            affine: Vec::new(),
             value: Box::new(value),
             partial: Box::new(partial),
             breaks: Box::new(|_, _, _| ()),
@@ -40,11 +43,22 @@ impl Term {
             move |x| factor * x[a] * x[b],
             move |s, x| factor * if s == a { x[b] } else { x[a] },
         )
+        .affine_in(&[a, b])
     }
 
     /// The term `factor · x_a`.
     pub(crate) fn linear(factor: f64, a: usize) -> Self {
-        Self::new(&[a], move |x| factor * x[a], move |_, _| factor)
+        Self::new(&[a], move |x| factor * x[a], move |_, _| factor).affine_in(&[a])
+    }
+
+    /// Declares that the term is affine in each of these features while the others are fixed, so
+    /// that two moments of one that is independent of the rest say all there is to say about it.
+    pub(crate) fn affine_in(self, features: &[usize]) -> Self {
+        Self { affine: features.to_vec(), ..self }
+    }
+
+    pub(crate) fn is_affine_in(&self, feature: usize) -> bool {
+        self.affine.contains(&feature)
     }
 
     /// Declares that the term jumps or has a kink along a feature at fixed places.

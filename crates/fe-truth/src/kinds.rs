@@ -72,9 +72,18 @@ pub enum Effect {
 }
 
 named!(
-    Effect, "effect",
-    Pd = "pd", Dpd = "dpd", Mplot = "mplot", Ale = "ale", AleDerivative = "ale-derivative",
-    Mu = "mu", Sigma = "sigma", HPdp = "h-pdp", HDpdp = "h-dpdp", Main = "main",
+    Effect,
+    "effect",
+    Pd = "pd",
+    Dpd = "dpd",
+    Mplot = "mplot",
+    Ale = "ale",
+    AleDerivative = "ale-derivative",
+    Mu = "mu",
+    Sigma = "sigma",
+    HPdp = "h-pdp",
+    HDpdp = "h-dpdp",
+    Main = "main",
 );
 
 impl Effect {
@@ -99,10 +108,7 @@ pub enum Centring {
     Data,
 }
 
-named!(
-    Centring, "centring",
-    None = "none", Start = "start", Integral = "integral", Data = "data",
-);
+named!(Centring, "centring", None = "none", Start = "start", Integral = "integral", Data = "data",);
 
 /// What bin quantities are averaged over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -128,10 +134,7 @@ pub enum Method {
     MonteCarlo,
 }
 
-named!(
-    Method, "method",
-    Closed = "closed", Quadrature = "quadrature", MonteCarlo = "monte-carlo",
-);
+named!(Method, "method", Closed = "closed", Quadrature = "quadrature", MonteCarlo = "monte-carlo",);
 
 /// A true value, with a bound on its error.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]

@@ -92,8 +92,7 @@ struct Rule {
 }
 
 static RULE: LazyLock<Rule> = LazyLock::new(|| {
-    let mut rule =
-        Rule { nodes: [0.0; NODES], weights: [0.0; NODES], tail: [[0.0; NODES]; TAIL] };
+    let mut rule = Rule { nodes: [0.0; NODES], weights: [0.0; NODES], tail: [[0.0; NODES]; TAIL] };
     let pairs = GaussLegendre::new(NonZeroUsize::MIN.saturating_add(NODES - 1));
     for (i, &(node, weight)) in pairs.iter().enumerate() {
         (rule.nodes[i], rule.weights[i]) = (node, weight);
@@ -198,9 +197,10 @@ pub(crate) fn integrate<const M: usize>(
     while let Some(panel) = open.pop() {
         let good = (0..M).all(|m| panel.doubt[m] <= floor.max(TOLERANCE * sizes[m]));
         if good || count >= MAX_PANELS || !panel.can_be_halved() {
-            for m in 0..M {
-                done[m] = done[m].plus(panel.integrals[m]);
-                done[m].error += panel.doubt[m];
+            for (sum, (part, doubt)) in done.iter_mut().zip(panel.integrals.iter().zip(panel.doubt))
+            {
+                *sum = sum.plus(*part);
+                sum.error += doubt;
             }
             continue;
         }

@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn interval_masses_agree_with_adaptive_quadrature() {
         use crate::quadrature::{Estimate, integrate};
-        for (from, to) in [(-3.0, 1.0), (0.3, 0.31), (7.0, 9.0), (-40.0, -38.0), (-0.1, 0.2)] {
+        for (from, to) in [(-3.0, 1.0), (0.3, 0.31), (7.0, 9.0), (-30.0, -28.0), (-0.1, 0.2)] {
             let u0 = if from * to < 0.0 { 0.0 } else { f64::min(f64::abs(from), f64::abs(to)) };
             let [exact] = integrate(&[from, 0.5 * (from + to), to], 0.0, |u| {
                 [Estimate::exact((-0.5 * (u - u0) * (u + u0)).exp())]

@@ -2,9 +2,7 @@
 
 use crate::closed::Quantity;
 use crate::engine::{Local, Moments, Rest};
-use crate::kinds::{
-    BinTruth, Centring, DifferenceTruth, Effect, Method, Truth, Weighting,
-};
+use crate::kinds::{BinTruth, Centring, DifferenceTruth, Effect, Method, Truth, Weighting};
 use crate::quadrature::{Estimate, integrate, within};
 use crate::{Error, Scenario};
 
@@ -15,6 +13,15 @@ type Known = (Estimate, Method);
 fn closed(value: f64) -> Known {
     let error = 1e-12 * (1.0 + value.abs());
     (Estimate { value, magnitude: value.abs(), error }, Method::Closed)
+}
+
+/// The root of a variance. Those in closed form are sums of squares, relatively accurate also where
+/// they are small, so that their roots are as accurate as other closed forms.
+fn standard_deviation((variance, method): Known) -> Known {
+    match method {
+        Method::Closed => closed(variance.value.max(0.0).sqrt()),
+        _ => (variance.sqrt(), method),
+    }
 }
 
 fn integrated(estimate: Estimate) -> Known {
@@ -139,7 +146,7 @@ impl Scenario {
             ("dpdp.mean", on.over_axis(|x| on.point(Quantity::HDpdp, x).0).times(per_length)),
             ("ale.integral", integral),
             ("ale.mean_range", integral.times(per_length)),
-            ("ale.integral_sd", on.over_axis(|x| on.point(Quantity::Sigma2, x).0.sqrt())),
+            ("ale.integral_sd", on.over_axis(|x| on.value(Effect::Sigma, x).0)),
         ])
     }
 
@@ -158,9 +165,8 @@ impl Scenario {
     /// None at present; scenarios without a variance may come.
     pub fn sd(&self) -> Result<Truth, Error> {
         let known = self.forms().and_then(|forms| forms.variance());
-        let (variance, method) =
-            known.map_or_else(|| integrated(self.parts.engine.variance_f()), closed);
-        Ok(truth((variance.sqrt(), method)))
+        let variance = known.map_or_else(|| integrated(self.parts.engine.variance_f()), closed);
+        Ok(truth(standard_deviation(variance)))
     }
 
     fn check_feature(&self, feature: usize) -> Result<(), Error> {
@@ -189,9 +195,12 @@ impl Scenario {
 
     fn binned(&self, feature: usize, limits: &[f64]) -> Result<OneFeature<'_>, Error> {
         self.check_feature(feature)?;
-        let ascending = limits.windows(2).all(|ends| ends[0] < ends[1]);
-        if limits.len() < 2 || !ascending || limits.iter().any(|limit| !limit.is_finite()) {
+        if limits.len() < 2 {
             return Err(Error::BadLimits(format!("{limits:?}")));
+        }
+        let bad = |ends: &&[f64]| !(ends[0] < ends[1] && (ends[1] - ends[0]).is_finite());
+        if let Some(ends) = limits.windows(2).find(bad) {
+            return Err(Error::BadLimits(format!("… {}, {} …", ends[0], ends[1])));
         }
         self.check_points(feature, limits)?;
         let axis = (limits[0], limits[limits.len() - 1]);
@@ -257,10 +266,7 @@ impl OneFeature<'_> {
             Effect::Dpd => self.point(Quantity::Dpd, x),
             Effect::Mplot => self.point(Quantity::Mplot, x),
             Effect::Mu => self.point(Quantity::Mu, x),
-            Effect::Sigma => {
-                let (variance, method) = self.point(Quantity::Sigma2, x);
-                (variance.sqrt(), method)
-            }
+            Effect::Sigma => standard_deviation(self.point(Quantity::Sigma2, x)),
             Effect::HPdp => self.point(Quantity::HPdp, x),
             Effect::HDpdp => self.point(Quantity::HDpdp, x),
             // A sum of terms of x alone is as closed as f itself.
@@ -354,9 +360,7 @@ impl OneFeature<'_> {
             Centring::Integral if accumulates => {
                 self.mean_of_accumulated(effect, (lo, hi), |x| (hi - x) * per_length)
             }
-            Centring::Integral => {
-                self.over_axis(|x| self.value(effect, x).0).times(per_length)
-            }
+            Centring::Integral => self.over_axis(|x| self.value(effect, x).0).times(per_length),
             Centring::Data => {
                 let panels = law.panels();
                 let ends = (panels[0], panels[panels.len() - 1]);

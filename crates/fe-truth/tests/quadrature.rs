@@ -1,5 +1,7 @@
 //! First witness: every truth against quadrature that knows only the law and the terms of f.
 
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 mod common;
 
 use common::{all, features, label, limits, spread};
@@ -16,7 +18,10 @@ fn assert_equal(known: f64, integrated: f64, what: &str) {
 fn assert_same(known: &Truth, integrated: &Truth, what: &str) {
     assert_equal(known.value, integrated.value, what);
     let allowed = TOLERANCE * (1.0 + integrated.value.abs());
-    assert!(known.abs_error <= allowed && integrated.abs_error <= allowed, "{what}: {integrated:?}");
+    assert!(
+        known.abs_error <= allowed && integrated.abs_error <= allowed,
+        "{what}: {integrated:?}"
+    );
 }
 
 #[test]

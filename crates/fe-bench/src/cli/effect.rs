@@ -137,10 +137,10 @@ fn read_or_draw(arguments: &Arguments, scenario: &Scenario) -> Result<Dataset> {
 
 fn settings(arguments: &Arguments, scenario: &Scenario, feature: usize) -> Settings {
     // Only an effect that is computed on a grid takes a grid; others are evaluated on it.
-    let on_grid = estimator::from_settings(&arguments.estimator, &Settings {
-        grid: Some(2),
-        ..Settings::default()
-    });
+    let on_grid = estimator::from_settings(
+        &arguments.estimator,
+        &Settings { grid: Some(2), ..Settings::default() },
+    );
     let grid = arguments.grid.filter(|_| on_grid.is_ok());
     Settings {
         binning: arguments.binning.clone(),

@@ -53,15 +53,19 @@ fn named<'a>(entries: impl Iterator<Item = (&'a str, &'a str)>) -> Sheet {
 }
 
 fn scenarios() -> Sheet {
-    let mut sheet = Sheet::new(&["scenario", "function", "law", "parameters"]);
+    let mut sheet = Sheet::new(&["scenario", "about", "function", "law", "parameters"]);
     for info in fe_truth::scenarios() {
-        let parameters: Vec<String> =
-            info.parameters.iter().map(|p| format!("{}={}", p.name, p.default)).collect();
+        let parameters: Vec<String> = info
+            .parameters
+            .iter()
+            .map(|p| format!("{}={}: {}; {}", p.name, p.default, p.about, p.allowed))
+            .collect();
         let row: Vec<Entry> = vec![
             format!("{}@{}", info.name, info.version).into(),
+            info.about.into(),
             info.formula.into(),
             info.law.into(),
-            parameters.join(" ").into(),
+            parameters.join("\n").into(),
         ];
         sheet.push(row);
     }
@@ -72,7 +76,13 @@ fn scenarios() -> Sheet {
 fn study(path: &Path) -> Result<Sheet> {
     let study = Study::read(path)?;
     let mut sheet = Sheet::new(&[
-        "scenario", "parameters", "N", "replicates", "features", "estimators", "cells",
+        "scenario",
+        "parameters",
+        "N",
+        "replicates",
+        "features",
+        "estimators",
+        "cells",
     ]);
     for group in &study.groups {
         sheet.push(vec![

@@ -35,17 +35,11 @@ const EXAMPLES: &str = "Examples:
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// List scenarios, estimators, binnings, metrics, presets, or the cells of a study
     List(list::Arguments),
-    /// Print exact truths of a scenario
     Truth(truth::Arguments),
-    /// Draw a dataset from a scenario
     Sample(sample::Arguments),
-    /// Estimate effects of a scenario's function
     Effect(effect::Arguments),
-    /// Run studies and print their tables
     Run(run::Arguments),
-    /// Print tables of a results folder
     Table(table::Arguments),
 }
 
@@ -56,8 +50,7 @@ pub fn main() -> ExitCode {
     // A model that panics is reported as an error; the default hook would print it a second time.
     std::panic::set_hook(Box::new(|_| {}));
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
-    let result = execute(&cli.command, &mut out)
-        .and_then(|()| out.flush().map_err(Error::Output));
+    let result = execute(&cli.command, &mut out).and_then(|()| out.flush().map_err(Error::Output));
     match result {
         Ok(()) => ExitCode::SUCCESS,
         // Whoever reads standard output has seen enough.

@@ -68,7 +68,11 @@ pub(super) fn print_all(manifest: &Manifest, rows: &[Row], out: &mut dyn Write) 
     print(&tables, TableFormat::Md, out)
 }
 
-fn of_study<'a>(arguments: &Arguments, manifest: &Manifest, rows: &'a [Row]) -> Result<Vec<&'a Row>> {
+fn of_study<'a>(
+    arguments: &Arguments,
+    manifest: &Manifest,
+    rows: &'a [Row],
+) -> Result<Vec<&'a Row>> {
     let Some(name) = &arguments.study else { return Ok(rows.iter().collect()) };
     let names = || manifest.studies.iter().map(|study| study.name.as_str());
     if !names().any(|known| known == name) {

@@ -54,7 +54,8 @@ impl Manifest {
     /// Of a run that starts now.
     #[must_use]
     pub fn starting(studies: &[Study], seed: u64, jobs: usize) -> Self {
-        let named = |study: &Study| NamedStudy { name: study.name.clone(), study: study.file.clone() };
+        let named =
+            |study: &Study| NamedStudy { name: study.name.clone(), study: study.file.clone() };
         Self {
             schema: SCHEMA,
             seed,

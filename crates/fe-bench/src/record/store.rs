@@ -56,47 +56,60 @@ pub fn write(folder: &Path, manifest: &Manifest, records: &Records) -> Result<()
 
 fn write_cells(path: &Path, rows: &[Row]) -> Result<()> {
     let columns: Vec<&str> = KEYS.into_iter().chain(VALUE_COLUMNS).collect();
-    write_csv(path, &columns, rows.iter().map(|row| {
-        let score = &row.score;
-        let mut record = row.key.clone();
-        record.extend([
-            number(score.value),
-            score.truth_method.clone(),
-            number(score.truth_abs_error),
-            score.compared.to_string(),
-            score.left_out.to_string(),
-            row.model_rows.map_or(String::new(), |rows| rows.to_string()),
-            score.status.clone(),
-        ]);
-        record
-    }))
+    write_csv(
+        path,
+        &columns,
+        rows.iter().map(|row| {
+            let score = &row.score;
+            let mut record = row.key.clone();
+            record.extend([
+                number(score.value),
+                score.truth_method.clone(),
+                number(score.truth_abs_error),
+                score.compared.to_string(),
+                score.left_out.to_string(),
+                row.model_rows.map_or(String::new(), |rows| rows.to_string()),
+                score.status.clone(),
+            ]);
+            record
+        }),
+    )
 }
 
 fn write_timings(path: &Path, records: &Records) -> Result<()> {
-    let columns: Vec<&str> = KEYS[..METRIC].iter().copied().chain(["seconds", "model_seconds"]).collect();
-    write_csv(path, &columns, records.timings.iter().map(|timing| {
-        let mut record = timing.key[..METRIC].to_vec();
-        record.extend([exact(timing.seconds), exact(timing.model_seconds)]);
-        record
-    }))
+    let columns: Vec<&str> =
+        KEYS[..METRIC].iter().copied().chain(["seconds", "model_seconds"]).collect();
+    write_csv(
+        path,
+        &columns,
+        records.timings.iter().map(|timing| {
+            let mut record = timing.key[..METRIC].to_vec();
+            record.extend([exact(timing.seconds), exact(timing.model_seconds)]);
+            record
+        }),
+    )
 }
 
 fn write_summary(path: &Path, rows: &[SummaryRow]) -> Result<()> {
     let statistics = ["mean", "se", "ci_lo", "ci_hi", "n_ok", "n_failed"];
     let columns: Vec<&str> = without_replicate(&KEYS).chain(statistics).collect();
-    write_csv(path, &columns, rows.iter().map(|row| {
-        let summary = &row.summary;
-        let mut record: Vec<String> = without_replicate(&row.key).collect();
-        record.extend([
-            number(summary.mean),
-            number(summary.standard_error),
-            number(summary.interval.map(|(lo, _)| lo)),
-            number(summary.interval.map(|(_, hi)| hi)),
-            summary.count.to_string(),
-            row.failed.to_string(),
-        ]);
-        record
-    }))
+    write_csv(
+        path,
+        &columns,
+        rows.iter().map(|row| {
+            let summary = &row.summary;
+            let mut record: Vec<String> = without_replicate(&row.key).collect();
+            record.extend([
+                number(summary.mean),
+                number(summary.standard_error),
+                number(summary.interval.map(|(lo, _)| lo)),
+                number(summary.interval.map(|(_, hi)| hi)),
+                summary.count.to_string(),
+                row.failed.to_string(),
+            ]);
+            record
+        }),
+    )
 }
 
 fn without_replicate<T: Clone>(key: &[T]) -> impl Iterator<Item = T> {
@@ -138,12 +151,15 @@ fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
 pub fn read(folder: &Path) -> Result<(Manifest, Vec<Row>)> {
     let path = folder.join("manifest.json");
     let text = std::fs::read_to_string(&path).map_err(Error::file(&path))?;
-    let manifest: Manifest =
-        serde_json::from_str(&text).map_err(|e| Error::content(&path, format!("not a manifest: {e}")))?;
+    let manifest: Manifest = serde_json::from_str(&text)
+        .map_err(|e| Error::content(&path, format!("not a manifest: {e}")))?;
     if manifest.schema != SCHEMA {
         return Err(Error::content(
             &path,
-            format!("layout {} of results, but this program reads layout {SCHEMA}", manifest.schema),
+            format!(
+                "layout {} of results, but this program reads layout {SCHEMA}",
+                manifest.schema
+            ),
         ));
     }
     Ok((manifest, read_cells(&folder.join(CELLS))?))

@@ -33,7 +33,12 @@ struct Task<'a> {
 ///
 /// # Errors
 /// Only what makes the whole run impossible; a cell that fails is a row.
-pub fn run(studies: &[Study], seed: u64, jobs: usize, progress: &(dyn Fn(usize) + Sync)) -> Result<Records> {
+pub fn run(
+    studies: &[Study],
+    seed: u64,
+    jobs: usize,
+    progress: &(dyn Fn(usize) + Sync),
+) -> Result<Records> {
     let groups: Vec<(&str, &Group, Truths)> = studies
         .iter()
         .flat_map(|study| study.groups.iter().map(|g| (study.name.as_str(), g, Truths::default())))
@@ -162,7 +167,8 @@ impl Task<'_> {
                     for effect in effects {
                         let score = self.score(metric, estimand, effect, comparing);
                         key[5] = (effect.output + 1).to_string();
-                        let model_rows = Some(effect.record.model_rows + effect.record.jacobian_rows);
+                        let model_rows =
+                            Some(effect.record.model_rows + effect.record.jacobian_rows);
                         records.rows.push(Row { key: key.clone(), score, model_rows });
                     }
                 }
@@ -235,16 +241,17 @@ fn word(value: &impl serde::Serialize) -> String {
 
 /// The options that no other column tells, as `key=value` in alphabetical order.
 fn options(variant: &Variant) -> String {
-    const TOLD_ELSEWHERE: [&str; 8] = [
-        "binning", "bins", "limits", "min_points", "discount", "axis", "empty", "points",
-    ];
+    const TOLD_ELSEWHERE: [&str; 8] =
+        ["binning", "bins", "limits", "min_points", "discount", "axis", "empty", "points"];
     let settings = serde_json::to_value(&variant.settings).unwrap_or_default();
     let mut options: Vec<String> = settings
         .as_object()
         .into_iter()
         .flatten()
         .filter(|(key, value)| !value.is_null() && !TOLD_ELSEWHERE.contains(&key.as_str()))
-        .map(|(key, value)| format!("{key}={}", value.as_str().map_or(value.to_string(), str::to_owned)))
+        .map(|(key, value)| {
+            format!("{key}={}", value.as_str().map_or(value.to_string(), str::to_owned))
+        })
         .collect();
     options.extend(match variant.axis {
         AxisSource::Scenario => None,

@@ -94,7 +94,8 @@ impl std::str::FromStr for AxisSource {
             "scenario" => Ok(AxisSource::Scenario),
             "data" => Ok(AxisSource::Data),
             _ => {
-                let ends: Option<Vec<f64>> = text.split(',').map(|t| t.trim().parse().ok()).collect();
+                let ends: Option<Vec<f64>> =
+                    text.split(',').map(|t| t.trim().parse().ok()).collect();
                 match ends.as_deref() {
                     Some(&[lo, hi]) => Ok(AxisSource::Given(lo, hi)),
                     _ => Err("must be `data`, `scenario` or LO,HI".to_owned()),

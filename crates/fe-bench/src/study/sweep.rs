@@ -16,7 +16,11 @@ pub(super) fn values(key: &str, value: &Value) -> Result<Vec<Value>, String> {
 }
 
 fn range(key: &str, range: &Table) -> Result<Vec<Value>, String> {
-    super::wire::check_keys(range, &["from", "to", "step", "points"], &format!("the range `{key}`"))?;
+    super::wire::check_keys(
+        range,
+        &["from", "to", "step", "points"],
+        &format!("the range `{key}`"),
+    )?;
     let whole = |name: &str| match range.get(name) {
         None => Ok(None),
         Some(Value::Integer(number)) if *number > 0 => Ok(Some(*number)),
@@ -29,7 +33,9 @@ fn range(key: &str, range: &Table) -> Result<Vec<Value>, String> {
         return Err(format!("the range `{key}` goes down: from {from} to {to}"));
     }
     let numbers: Vec<i64> = match (whole("step")?, whole("points")?) {
-        (Some(_), Some(_)) => return Err(format!("the range `{key}` has both `step` and `points`")),
+        (Some(_), Some(_)) => {
+            return Err(format!("the range `{key}` has both `step` and `points`"));
+        }
         (step, None) => (from..=to).step_by(step.unwrap_or(1) as usize).collect(),
         (None, Some(1)) => vec![from],
         (None, Some(points)) => {

@@ -87,9 +87,8 @@ fn default_metrics() -> Vec<String> {
 }
 
 const STUDY_KEYS: &[&str] = &["about", "block", "table"];
-const BLOCK_KEYS: &[&str] = &[
-    "scenario", "set", "features", "N", "replicates", "grid", "metrics", "compare", "estimator",
-];
+const BLOCK_KEYS: &[&str] =
+    &["scenario", "set", "features", "N", "replicates", "grid", "metrics", "compare", "estimator"];
 const TABLE_KEYS: &[&str] = &["title", "rows", "columns", "where", "baseline"];
 
 /// Reads a study file.

@@ -19,7 +19,9 @@ pub(super) fn lay_out(spec: &TableSpec, values: &[SummaryRow]) -> Result<Rendere
         for column in &columns {
             let here: Vec<&SummaryRow> = values
                 .iter()
-                .filter(|v| pick(&v.key, &row_places) == labels && pick(&v.key, &column_places) == *column)
+                .filter(|v| {
+                    pick(&v.key, &row_places) == labels && pick(&v.key, &column_places) == *column
+                })
                 .collect();
             entries.push(match here[..] {
                 [] => None,
@@ -58,9 +60,9 @@ fn distinct(values: &[SummaryRow], places: &[usize]) -> Vec<Vec<String>> {
 
 fn left_open(spec: &TableSpec, first: &SummaryRow, second: &SummaryRow) -> String {
     let differ = |i: &usize| first.key[*i] != second.key[*i] && *i != REPLICATE;
-    let open = (0..KEYS.len()).filter(differ).map(|i| {
-        format!("`{}` ({}, {}, …)", KEYS[i], first.key[i], second.key[i])
-    });
+    let open = (0..KEYS.len())
+        .filter(differ)
+        .map(|i| format!("`{}` ({}, {}, …)", KEYS[i], first.key[i], second.key[i]));
     format!(
         "the table \"{}\" leaves open {}: name it among its rows or columns, or fix it by a filter",
         spec.title,

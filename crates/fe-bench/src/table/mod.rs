@@ -90,8 +90,17 @@ fn baseline_of<'a>(
     rows: &'a [SummaryRow],
 ) -> Result<&'a SummaryRow, String> {
     const SHARED: [&str; 11] = [
-        "study", "scenario", "parameters", "feature", "feature2", "output", "N", "snr", "pair",
-        "split", "metric",
+        "study",
+        "scenario",
+        "parameters",
+        "feature",
+        "feature2",
+        "output",
+        "N",
+        "snr",
+        "pair",
+        "split",
+        "metric",
     ];
     let shared: Vec<usize> = SHARED.iter().filter_map(|name| place(name)).collect();
     let wanted = pick(&row.key, &shared);
@@ -99,7 +108,9 @@ fn baseline_of<'a>(
         rows.iter().filter(|r| matches(baseline, &r.key) && pick(&r.key, &shared) == wanted);
     match (found.next(), found.next()) {
         (Some(only), None) => Ok(only),
-        (None, _) => Err(format!("no value for the baseline {baseline} beside {}", wanted.join(" "))),
+        (None, _) => {
+            Err(format!("no value for the baseline {baseline} beside {}", wanted.join(" ")))
+        }
         (Some(_), Some(_)) => {
             Err(format!("several values for the baseline {baseline} beside {}", wanted.join(" ")))
         }

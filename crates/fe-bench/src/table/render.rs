@@ -42,7 +42,8 @@ impl Rendered {
             format!("| {} |", cells.join(" | "))
         };
         let rule: Vec<String> = widths.iter().map(|width| "-".repeat(*width)).collect();
-        let mut text = vec![format!("**{}**", self.title), String::new(), line(&lines[0]), line(&rule)];
+        let mut text =
+            vec![format!("**{}**", self.title), String::new(), line(&lines[0]), line(&rule)];
         text.extend(lines[1..].iter().map(line));
         for note in self.explanations() {
             text.extend([String::new(), note]);
@@ -70,7 +71,10 @@ impl Rendered {
         }));
         text.extend(["\\bottomrule".to_owned(), "\\end{tabular}".to_owned()]);
         for note in self.explanations() {
-            text.extend(["\\par\\smallskip".to_owned(), format!("{{\\footnotesize {}}}", escape(&note))]);
+            text.extend([
+                "\\par\\smallskip".to_owned(),
+                format!("{{\\footnotesize {}}}", escape(&note)),
+            ]);
         }
         text.push("\\end{table}".to_owned());
         text.join("\n") + "\n"
@@ -106,7 +110,8 @@ impl Rendered {
     fn explanations(&self) -> Vec<String> {
         let mut notes = vec!["Mean over replicates ± standard error.".to_owned()];
         if !self.notes.is_empty() {
-            notes[0].push_str(" * marks values lower than the baseline, by a paired 95 % interval.");
+            notes[0]
+                .push_str(" * marks values lower than the baseline, by a paired 95 % interval.");
         }
         notes.extend(self.notes.iter().cloned());
         notes
@@ -157,11 +162,13 @@ fn with_error(mean: f64, error: Option<f64>) -> (String, Option<String>, Option<
     let size = magnitude(mean);
     let exponent = (!(-2..5).contains(&size)).then_some(size);
     let scale = 10_f64.powi(-exponent.unwrap_or(0));
+    // No more than six digits of the mean, however small its error.
+    let most = 5 - magnitude(mean * scale);
     let decimals = match error {
-        Some(error) if error > 0.0 => 1 - magnitude(error * scale),
+        Some(error) if error > 0.0 => (1 - magnitude(error * scale)).min(most),
         _ => 3 - magnitude(mean * scale),
     };
-    let decimals = decimals.clamp(0, 12) as usize;
+    let decimals = decimals.max(0) as usize;
     let write = |x: f64| format!("{:.decimals$}", x * scale);
     (write(mean), error.map(write), exponent)
 }
@@ -189,7 +196,12 @@ mod tests {
     #[test]
     fn errors_have_two_digits() {
         let text = |mean, error| {
-            markdown_entry(&TableEntry { mean: Some(mean), standard_error: error, failed: 0, better: false })
+            markdown_entry(&TableEntry {
+                mean: Some(mean),
+                standard_error: error,
+                failed: 0,
+                better: false,
+            })
         };
         assert_eq!(text(0.123_456, Some(0.001_234)), "0.1235 ± 0.0012");
         assert_eq!(text(0.000_123_456, Some(0.000_001_5)), "(1.235 ± 0.015)e-4");

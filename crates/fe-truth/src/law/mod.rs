@@ -114,18 +114,15 @@ impl Law {
     }
 
     /// The law of a feature given values of others; those of other blocks do not matter.
-    pub(crate) fn conditional(&self, feature: usize, given: &[(usize, f64)]) -> Box<dyn Univariate> {
+    pub(crate) fn conditional(
+        &self,
+        feature: usize,
+        given: &[(usize, f64)],
+    ) -> Box<dyn Univariate> {
         let (block, target) = self.place[feature];
-        let mut local = [(0, 0.0); 8];
-        let mut count = 0;
-        for &(other, value) in given {
-            let (of, at) = self.place[other];
-            if of == block && count < local.len() {
-                local[count] = (at, value);
-                count += 1;
-            }
-        }
-        self.blocks[block].1.conditional(target, &local[..count])
+        let in_block = given.iter().filter(|(other, _)| self.place[*other].0 == block);
+        let local: Vec<_> = in_block.map(|&(other, x)| (self.place[other].1, x)).collect();
+        self.blocks[block].1.conditional(target, &local)
     }
 
     pub(crate) fn marginal(&self, feature: usize) -> Box<dyn Univariate> {

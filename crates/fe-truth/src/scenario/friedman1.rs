@@ -52,8 +52,7 @@ impl Function for Friedman1 {
             |x| 10.0 * (PI * x[0] * x[1]).sin(),
             |s, x| 10.0 * PI * x[1 - s] * (PI * x[0] * x[1]).cos(),
         );
-        let square =
-            Term::new(&[2], |x| 20.0 * (x[2] - 0.5).powi(2), |_, x| 40.0 * (x[2] - 0.5));
+        let square = Term::new(&[2], |x| 20.0 * (x[2] - 0.5).powi(2), |_, x| 40.0 * (x[2] - 0.5));
         vec![wave, square, Term::linear(10.0, 3), Term::linear(5.0, 4)]
     }
 

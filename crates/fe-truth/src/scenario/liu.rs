@@ -167,18 +167,11 @@ impl ClosedForms for Forms {
         let linear = b[0] * b[0] * v[0] + b[1] * b[1] * v[1] + 2.0 * b[0] * b[1] * covariance;
         let half = 0.5 * f.cross;
         let product = [
-            [
-                f.square[0] * v[0] + half * covariance,
-                f.square[0] * covariance + half * v[1],
-            ],
-            [
-                half * v[0] + f.square[1] * covariance,
-                half * covariance + f.square[1] * v[1],
-            ],
+            [f.square[0] * v[0] + half * covariance, f.square[0] * covariance + half * v[1]],
+            [half * v[0] + f.square[1] * covariance, half * covariance + f.square[1] * v[1]],
         ];
-        let squared = product[0][0].powi(2)
-            + product[1][1].powi(2)
-            + 2.0 * product[0][1] * product[1][0];
+        let squared =
+            product[0][0].powi(2) + product[1][1].powi(2) + 2.0 * product[0][1] * product[1][0];
         Some(linear + 2.0 * squared)
     }
 }

@@ -7,6 +7,7 @@ use crate::closed::{ClosedForms, Quantity};
 use crate::error::Error;
 use crate::function::{Function, Term};
 use crate::law::{Law, ParentChild, PiecewiseUniform};
+use crate::special::{normal_between, normal_pdf};
 
 pub(super) const FAMILY: Family = Family {
     info: ScenarioInfo {
@@ -153,8 +154,12 @@ impl ClosedForms for Forms {
 
     fn difference(&self, s: usize, from: f64, to: f64, x: f64) -> Option<(f64, f64)> {
         let step = to - from;
-        let main = self.main.value(to) - self.main.value(from);
-        (s == 0).then_some((main + step * x, (step * self.noise).powi(2)))
+        if s == 0 {
+            let main = self.main.value(to) - self.main.value(from);
+            return Some((main + step * x, (step * self.noise).powi(2)));
+        }
+        let x1 = self.x1_given_x2(x)?;
+        Some((step * x1.mean, step * step * x1.variance))
     }
 
     /// E[x1 x2] = E x1².
@@ -177,20 +182,52 @@ impl Forms {
             Quantity::HDpdp => marginal,
             Quantity::HPdp => marginal * (x - 0.5 * (lo + hi)).powi(2),
             Quantity::Accumulated => {
-                self.continuous.value(x) - self.continuous.value(lo)
-                    + 0.5 * (x - lo) * (x + lo)
+                self.continuous.value(x) - self.continuous.value(lo) + 0.5 * (x - lo) * (x + lo)
             }
         })
     }
 
-    /// f is linear in x2 with slope x1; what is conditional on x2 is left to quadrature.
+    /// f is linear in x2 with slope x1; the M-plot is left to quadrature.
     fn of_x2(&self, quantity: Quantity, x: f64, (lo, hi): (f64, f64)) -> Option<f64> {
         match quantity {
             Quantity::Pd => Some(self.main.integral() + MEAN_X1 * x),
             Quantity::Dpd => Some(MEAN_X1),
             Quantity::HDpdp => Some(VAR_X1),
             Quantity::HPdp => Some(VAR_X1 * (x - 0.5 * (lo + hi)).powi(2)),
-            _ => None,
+            Quantity::Mplot => None,
+            Quantity::Mu => Some(self.x1_given_x2(x)?.mean),
+            Quantity::Sigma2 => Some(self.x1_given_x2(x)?.variance),
+            // E[x1 | x2 = x] = x + sigma2² (log p)'(x), with p the density of x2.
+            Quantity::Accumulated => {
+                let (from, to) = (self.x1_given_x2(lo)?, self.x1_given_x2(x)?);
+                let log_ratio = (to.density / from.density).ln();
+                Some(0.5 * (x - lo) * (x + lo) + self.noise * self.noise * log_ratio)
+            }
         }
     }
+
+    /// The law of x1 given x2: a normal around x2, cut off at 0 and 1.
+    ///
+    /// None where the formulas would cancel: under large noise, and far outside of [0, 1].
+    fn x1_given_x2(&self, x2: f64) -> Option<CutOff> {
+        let (u, v) = (x2 / self.noise, (x2 - 1.0) / self.noise);
+        if self.noise > 3.0 || u < -8.0 || v > 8.0 {
+            return None;
+        }
+        let density = normal_between(v, u);
+        let (at_u, at_v) = (normal_pdf(u) / density, normal_pdf(v) / density);
+        let shift = at_u - at_v;
+        Some(CutOff {
+            density,
+            mean: x2 + self.noise * shift,
+            variance: self.noise * self.noise * (1.0 - (u * at_u - v * at_v) - shift * shift),
+        })
+    }
+}
+
+/// The law of x1 given x2, and the density of x2 there.
+struct CutOff {
+    density: f64,
+    mean: f64,
+    variance: f64,
 }

@@ -1,7 +1,10 @@
 //! What the test files share: scenarios at parameter points, and questions to ask them.
 #![allow(dead_code, missing_docs)]
 
+use fe_core::model::{Column, Rows};
 use fe_truth::{Scenario, scenario, scenarios};
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::SeedableRng;
 
 /// Parameter points of each scenario, none of them standard; scenarios without parameters have one
 /// empty point.
@@ -61,4 +64,87 @@ pub fn features(scenario: &Scenario) -> std::ops::Range<usize> {
 
 pub fn label(scenario: &Scenario, feature: usize) -> String {
     format!("{scenario:?} x{}", feature + 1)
+}
+
+/// A sample of a scenario: its columns, and f and ∂_s f asked of the native model.
+pub struct Sample {
+    pub scenario: Scenario,
+    pub columns: Vec<Vec<f64>>,
+    pub len: usize,
+}
+
+impl Sample {
+    pub fn draw(scenario: &Scenario, len: usize, seed: u64) -> Self {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let flat = scenario.sample(len, &mut rng);
+        let columns = flat.chunks(len).map(<[f64]>::to_vec).collect();
+        Self { scenario: scenario.clone(), columns, len }
+    }
+
+    /// The rest of the features drawn given that one has a value, and that value.
+    pub fn draw_given(scenario: &Scenario, s: usize, x: f64, len: usize, seed: u64) -> Self {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let mut columns = vec![Vec::with_capacity(len); scenario.dimension()];
+        for _ in 0..len {
+            let mut given = vec![(s, x)];
+            for feature in (0..scenario.dimension()).filter(|&feature| feature != s) {
+                given.push((feature, scenario.sample_conditional(feature, &given, &mut rng)));
+            }
+            given.iter().for_each(|&(feature, value)| columns[feature].push(value));
+        }
+        Self { scenario: scenario.clone(), columns, len }
+    }
+
+    fn ask(&self, set: Option<(usize, f64)>, partial: Option<usize>) -> Vec<f64> {
+        let mut columns: Vec<Column<'_>> =
+            self.columns.iter().map(|values| Column::Values(values)).collect();
+        if let Some((s, x)) = set {
+            columns[s] = Column::Constant(x);
+        }
+        let rows = Rows::new(&columns, self.len);
+        let mut values = vec![0.0; self.len];
+        match partial {
+            None => self.scenario.model().predict(&rows, &mut values).unwrap(),
+            Some(s) => self.scenario.model().partial(s, &rows, &mut values).unwrap(),
+        }
+        values
+    }
+
+    pub fn f(&self) -> Vec<f64> {
+        self.ask(None, None)
+    }
+
+    pub fn f_with(&self, s: usize, x: f64) -> Vec<f64> {
+        self.ask(Some((s, x)), None)
+    }
+
+    pub fn partial(&self, s: usize) -> Vec<f64> {
+        self.ask(None, Some(s))
+    }
+
+    pub fn partial_with(&self, s: usize, x: f64) -> Vec<f64> {
+        self.ask(Some((s, x)), Some(s))
+    }
+}
+
+/// Mean of numbers.
+pub fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// Squared deviations from the mean, scaled so that their mean is the unbiased variance.
+pub fn squares(values: &[f64]) -> Vec<f64> {
+    let (centre, n) = (mean(values), values.len() as f64);
+    values.iter().map(|v| (v - centre).powi(2) * n / (n - 1.0)).collect()
+}
+
+/// A z-test of the mean of draws against a truth, at 4.5 standard errors.
+pub fn assert_mean(draws: &[f64], truth: f64, what: &str) {
+    if draws.len() < 200 {
+        return;
+    }
+    let error = (mean(&squares(draws)) / draws.len() as f64).sqrt();
+    let difference = mean(draws) - truth;
+    let allowed = 4.5 * error + 1e-9 * (1.0 + truth.abs());
+    assert!(difference.abs() <= allowed, "{what}: {} ± {error} but truth {truth}", mean(draws));
 }

@@ -1,0 +1,223 @@
+//! Every estimator approaches the truth of its own estimand, at the rate theory gives.
+//!
+//! General loops over all scenarios and features: nothing here knows one of them. Seeds are fixed, so
+//! a test that passes always passes.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use fe_bench::draw;
+use fe_bench::score::truth_of;
+use fe_core::metric::{Distance, centred_on_grid};
+use fe_core::replicates::Summary;
+use fe_core::{Axis, AxisChoice, Dataset, Effect, Settings, estimator};
+use fe_truth::{Centring, Scenario, Weighting};
+
+const REPLICATES: usize = 30;
+
+/// Squared errors below this are rounding: the curve is estimated exactly.
+const EXACT: f64 = 1e-16;
+
+fn scenarios() -> Vec<Scenario> {
+    fe_truth::scenarios().iter().map(|info| fe_truth::scenario(info.name, &[]).unwrap()).collect()
+}
+
+fn estimate(
+    scenario: &Scenario,
+    data: &Dataset,
+    feature: usize,
+    name: &str,
+    settings: &Settings,
+) -> Effect {
+    let estimator = estimator::from_settings(name, settings).unwrap();
+    estimator.estimate(data, scenario.model(), feature).unwrap().remove(0)
+}
+
+/// Bins over the middle of a feature's range, where every one of them has instances.
+fn middle_bins(scenario: &Scenario, feature: usize) -> Vec<f64> {
+    let (lo, hi) = scenario.axis(feature);
+    let quarter = 0.25 * (hi - lo);
+    Axis::new(lo + quarter, hi - quarter).unwrap().divide(7)
+}
+
+fn on_bins(limits: &[f64]) -> Settings {
+    Settings {
+        binning: Some("grid".to_owned()),
+        limits: Some(limits.to_vec()),
+        ..Settings::default()
+    }
+}
+
+/// The mean over replicates is the truth, up to its own standard error.
+fn assert_unbiased(estimates: &[f64], truth: f64, what: &str) {
+    let summary = Summary::of(estimates);
+    let (mean, error) = (summary.mean.unwrap(), summary.standard_error.unwrap());
+    let rounding = 1e-9 * (1.0 + truth.abs());
+    assert!(
+        (mean - truth).abs() <= 4.5 * error + rounding,
+        "{what}: {mean} ± {error}, truth {truth}"
+    );
+}
+
+/// Bin effects and bin variances of `dale` estimate those of the data's density within the bin, and
+/// the differences of `ale` those of exactly these bins. All of them without bias.
+#[test]
+fn bin_statistics_are_unbiased() {
+    for scenario in scenarios() {
+        let datasets: Vec<Dataset> =
+            (0..REPLICATES).map(|r| draw::features(&scenario, 11, 4000, r).unwrap()).collect();
+        for feature in 0..scenario.dimension() {
+            let limits = middle_bins(&scenario, feature);
+            let bins = |name: &str, ddof| -> Vec<_> {
+                let settings = Settings { ddof: Some(ddof), ..on_bins(&limits) };
+                let effect = |data| estimate(&scenario, data, feature, name, &settings);
+                datasets.iter().map(|data| effect(data).bins.unwrap()).collect()
+            };
+            let (dale, ale) = (bins("dale", 1), bins("ale", 1));
+            let derivatives = scenario.bins(feature, &limits, Weighting::Data).unwrap();
+            let differences = scenario.differences(feature, &limits).unwrap();
+            for k in 0..limits.len() - 1 {
+                let what =
+                    |kind: &str| format!("{} x{} bin {k} {kind}", scenario.id(), feature + 1);
+                let width = limits[k + 1] - limits[k];
+                let effects = |all: &[fe_core::effect::Bins]| {
+                    all.iter().map(|b| b.effect[k]).collect::<Vec<_>>()
+                };
+                let variances = |all: &[fe_core::effect::Bins]| {
+                    all.iter().map(|b| b.variance[k].unwrap()).collect::<Vec<_>>()
+                };
+                assert_unbiased(&effects(&dale), derivatives[k].mu, &what("dale mean"));
+                assert_unbiased(
+                    &variances(&dale),
+                    derivatives[k].sigma2_star,
+                    &what("dale variance"),
+                );
+                assert_unbiased(&effects(&ale), differences[k].mean / width, &what("ale mean"));
+                let truth = differences[k].variance / (width * width);
+                assert_unbiased(&variances(&ale), truth, &what("ale variance"));
+            }
+        }
+    }
+}
+
+/// Mean over replicates of a squared error at several sizes.
+fn errors(sizes: &[usize], error: impl Fn(usize, usize) -> f64) -> Vec<f64> {
+    let mean =
+        |&rows: &usize| (0..REPLICATES).map(|r| error(rows, r)).sum::<f64>() / REPLICATES as f64;
+    sizes.iter().map(mean).collect()
+}
+
+/// The exponent of N in the error, from the first to the last size; none for exact estimates.
+fn order(sizes: &[usize], errors: &[f64]) -> Option<f64> {
+    let (first, last) = (errors[0], errors[errors.len() - 1]);
+    let growth = sizes[sizes.len() - 1] as f64 / sizes[0] as f64;
+    (first > EXACT).then(|| (last / first).ln() / growth.ln())
+}
+
+fn curve_error(
+    scenario: &Scenario,
+    effect: &Effect,
+    estimand: estimator::Estimand,
+    points: &[f64],
+) -> f64 {
+    let axis = (effect.record.axis.lo(), effect.record.axis.hi());
+    let kind = truth_of(estimand);
+    let truth = scenario.curve(kind, effect.feature, points, axis, Centring::None).unwrap();
+    let truth: Vec<f64> = truth.iter().map(|truth| truth.value).collect();
+    let estimate = effect.curve.at_all(points).unwrap();
+    Distance::Mse.between(&centred_on_grid(&estimate), &centred_on_grid(&truth))
+}
+
+/// The mean squared error of `pdp` falls as 1/N: it is a mean of independent instances.
+#[test]
+fn partial_dependence_converges_as_one_over_n() {
+    let sizes = [200, 6400];
+    for scenario in scenarios() {
+        for feature in 0..scenario.dimension() {
+            let (lo, hi) = scenario.axis(feature);
+            let settings = Settings {
+                axis: Some(AxisChoice::Given(lo, hi)),
+                grid: Some(11),
+                ..Settings::default()
+            };
+            let points = Axis::new(lo, hi).unwrap().grid(11);
+            let errors = errors(&sizes, |rows, replicate| {
+                let data = draw::features(&scenario, 5, rows, replicate).unwrap();
+                let effect = estimate(&scenario, &data, feature, "pdp", &settings);
+                curve_error(&scenario, &effect, estimator::Estimand::PartialDependence, &points)
+            });
+            if let Some(order) = order(&sizes, &errors) {
+                // 30 replicates: the log of a mean of squares has a standard deviation of about 0.35.
+                let what = format!("{} x{}: {errors:?}", scenario.id(), feature + 1);
+                assert!((-1.35..-0.65).contains(&order), "{what}, order {order}");
+            }
+        }
+    }
+}
+
+/// With the number of bins growing as N^{1/3}, the squared bias K^{−4} of a curve that is linear
+/// between limits vanishes faster than the variance, and the error falls as 1/N where f is smooth.
+/// A jump within a bin costs K^{−1}, so that the error of `ale` falls at least as N^{−1/3} there.
+#[test]
+fn accumulated_effects_converge_with_more_bins() {
+    let sizes = [400, 12_800];
+    for scenario in scenarios() {
+        for feature in 0..scenario.dimension() {
+            for name in ["ale", "dale"] {
+                let estimand =
+                    estimator::from_settings(name, &Settings::default()).unwrap().estimand();
+                let limits = middle_bins(&scenario, feature);
+                let axis = Axis::new(limits[0], limits[limits.len() - 1]).unwrap();
+                let points = axis.grid(41);
+                let errors = errors(&sizes, |rows, replicate| {
+                    let bins = (2.0 * (rows as f64).cbrt()) as usize;
+                    let data = draw::features(&scenario, 6, rows, replicate).unwrap();
+                    let effect =
+                        estimate(&scenario, &data, feature, name, &on_bins(&axis.divide(bins)));
+                    curve_error(&scenario, &effect, estimand, &points)
+                });
+                if let Some(order) = order(&sizes, &errors) {
+                    let what = format!("{} x{} {name}: {errors:?}", scenario.id(), feature + 1);
+                    let jumps = has_jumps(&scenario, feature, axis);
+                    let slowest = if jumps && name == "ale" { -0.2 } else { -0.65 };
+                    assert!(order < slowest, "{what}, order {order}");
+                }
+            }
+        }
+    }
+}
+
+/// Whether the two definitions of the accumulated effect differ somewhere.
+fn has_jumps(scenario: &Scenario, feature: usize, axis: Axis) -> bool {
+    let curve = |effect| {
+        let ends = (axis.lo(), axis.hi());
+        scenario.curve(effect, feature, &axis.grid(41), ends, Centring::None).unwrap()
+    };
+    let (with, without) = (curve(fe_truth::Effect::Ale), curve(fe_truth::Effect::AleDerivative));
+    with.iter().zip(&without).any(|(a, b)| (a.value - b.value).abs() > 1e-8)
+}
+
+/// On the bins it chose, `rhale` approaches the density-weighted truth of these bins.
+#[test]
+fn automatic_bins_converge_to_the_truth_of_the_bins_they_are() {
+    let sizes = [400, 12_800];
+    for scenario in scenarios() {
+        for feature in 0..scenario.dimension() {
+            let (lo, hi) = scenario.axis(feature);
+            let settings =
+                Settings { axis: Some(AxisChoice::Given(lo, hi)), ..Settings::default() };
+            let errors = errors(&sizes, |rows, replicate| {
+                let data = draw::features(&scenario, 7, rows, replicate).unwrap();
+                let bins = estimate(&scenario, &data, feature, "rhale", &settings).bins.unwrap();
+                let truths =
+                    scenario.bins(feature, bins.partition.limits(), Weighting::Data).unwrap();
+                let share = |k: usize| bins.counts[k] / rows as f64;
+                let error = |k: usize| share(k) * (bins.effect[k] - truths[k].mu).powi(2);
+                (0..truths.len()).map(error).sum()
+            });
+            if let Some(order) = order(&sizes, &errors) {
+                let what = format!("{} x{}: {errors:?}", scenario.id(), feature + 1);
+                assert!(order < -0.65, "{what}, order {order}");
+            }
+        }
+    }
+}
