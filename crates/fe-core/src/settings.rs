@@ -47,6 +47,9 @@ pub enum Jacobian {
     Numeric,
 }
 
+/// The options that speak of bins; which of them are taken depends on the binning.
+pub(crate) const BINNING_OPTIONS: [&str; 4] = ["bins", "limits", "min_points", "discount"];
+
 /// Options of estimators and binnings; an option that is not given takes the estimator's default.
 ///
 /// ```
@@ -96,42 +99,36 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Names of the options that are given and speak of binning, except its own name.
+    /// Names of the options that are given.
     #[must_use]
-    pub fn given_binning_options(&self) -> Vec<&'static str> {
-        let given = [
+    pub fn given(&self) -> Vec<&'static str> {
+        let options = [
+            ("binning", self.binning.is_some()),
             ("bins", self.bins.is_some()),
             ("limits", self.limits.is_some()),
             ("min_points", self.min_points.is_some()),
             ("discount", self.discount.is_some()),
-        ];
-        given.iter().filter(|(_, is_given)| *is_given).map(|(name, _)| *name).collect()
-    }
-
-    /// Refuses options that an estimator does not take.
-    ///
-    /// # Errors
-    /// [`Error::Incompatible`] naming the first of them.
-    pub(crate) fn refuse(&self, estimator: &str, refused: &[&'static str]) -> Result<()> {
-        let given = [
-            ("binning", self.binning.is_some()),
+            ("axis", self.axis.is_some()),
+            ("center", self.center.is_some()),
             ("ddof", self.ddof.is_some()),
             ("empty", self.empty.is_some()),
             ("closed", self.closed.is_some()),
             ("interpolation", self.interpolation.is_some()),
+            ("extrapolate", self.extrapolate.is_some()),
             ("undivided", self.undivided.is_some()),
             ("jacobian", self.jacobian.is_some()),
             ("step", self.step.is_some()),
             ("grid", self.grid.is_some()),
+            ("points", self.points.is_some()),
         ];
-        let mut given: Vec<&str> =
-            given.iter().filter(|(_, is_given)| *is_given).map(|(name, _)| *name).collect();
-        given.extend(self.given_binning_options());
-        match given.iter().find(|option| refused.contains(option)) {
+        options.iter().filter(|(_, is_given)| *is_given).map(|(name, _)| *name).collect()
+    }
+
+    /// Refuses options that are given and not taken.
+    pub(crate) fn check_taken(&self, by: &str, taken: impl Fn(&str) -> bool) -> Result<()> {
+        match self.given().into_iter().find(|option| !taken(option)) {
             None => Ok(()),
-            Some(option) => {
-                Err(Error::Incompatible(format!("`{estimator}` takes no option `{option}`")))
-            }
+            Some(option) => Err(Error::Incompatible(format!("{by} takes no option `{option}`"))),
         }
     }
 

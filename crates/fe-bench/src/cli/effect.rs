@@ -111,7 +111,7 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
     let data = read_or_draw(arguments, &scenario)?;
     let mut effects = Vec::new();
     for feature in features {
-        let settings = settings(arguments, &scenario, feature);
+        let settings = settings(arguments, &scenario, feature)?;
         let estimator = estimator::from_settings(&arguments.estimator, &settings)?;
         for effect in estimator.estimate(&data, scenario.model(), feature)? {
             effects.push(Evaluated::new(effect, arguments)?);
@@ -135,14 +135,10 @@ fn read_or_draw(arguments: &Arguments, scenario: &Scenario) -> Result<Dataset> {
     }
 }
 
-fn settings(arguments: &Arguments, scenario: &Scenario, feature: usize) -> Settings {
-    // Only an effect that is computed on a grid takes a grid; others are evaluated on it.
-    let on_grid = estimator::from_settings(
-        &arguments.estimator,
-        &Settings { grid: Some(2), ..Settings::default() },
-    );
-    let grid = arguments.grid.filter(|_| on_grid.is_ok());
-    Settings {
+fn settings(arguments: &Arguments, scenario: &Scenario, feature: usize) -> Result<Settings> {
+    // Only an effect that is computed on a grid takes one; others are evaluated on it.
+    let takes_grid = estimator::info(&arguments.estimator)?.options.contains(&"grid");
+    Ok(Settings {
         binning: arguments.binning.clone(),
         bins: arguments.bins,
         limits: arguments.limits.clone(),
@@ -158,9 +154,9 @@ fn settings(arguments: &Arguments, scenario: &Scenario, feature: usize) -> Setti
         undivided: arguments.undivided.then_some(true),
         jacobian: arguments.jacobian,
         step: arguments.step,
-        grid,
+        grid: arguments.grid.filter(|_| takes_grid),
         points: arguments.at.clone(),
-    }
+    })
 }
 
 /// An effect with its values at the points that were asked for.

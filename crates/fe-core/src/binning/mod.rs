@@ -13,7 +13,7 @@ pub use quantile::{Quantile, SortedSample};
 use crate::axis::Axis;
 use crate::error::{Error, Result};
 use crate::partition::{Closed, Partition};
-use crate::settings::Settings;
+use crate::settings::{BINNING_OPTIONS, Settings};
 use crate::statistics::Moments;
 
 /// Gives the moments of the local effects in each bin of a partition.
@@ -89,13 +89,9 @@ pub fn from_settings(settings: &Settings, default: &'static str) -> Result<Box<d
             allowed: format!("must be one of {}", names.join(", ")),
         });
     };
-    for option in settings.given_binning_options() {
-        if !info.options.contains(&option) {
-            return Err(Error::Incompatible(format!(
-                "the binning `{name}` takes no option `{option}`"
-            )));
-        }
-    }
+    settings.check_taken(&format!("the binning `{name}`"), |option| {
+        !BINNING_OPTIONS.contains(&option) || info.options.contains(&option)
+    })?;
     (info.build)(settings)
 }
 

@@ -15,19 +15,56 @@ use crate::partition::{Closed, Partition};
 use crate::settings::{EmptyBins, Interpolation, Jacobian, Settings};
 use crate::statistics::Moments;
 
+const OPTIONS_OF_DIFFERENCES: &[&str] = &[
+    "binning",
+    "bins",
+    "limits",
+    "min_points",
+    "discount",
+    "axis",
+    "center",
+    "ddof",
+    "empty",
+    "closed",
+    "interpolation",
+    "extrapolate",
+    "points",
+    "undivided",
+];
+const OPTIONS_OF_DERIVATIVES: &[&str] = &[
+    "binning",
+    "bins",
+    "limits",
+    "min_points",
+    "discount",
+    "axis",
+    "center",
+    "ddof",
+    "empty",
+    "closed",
+    "interpolation",
+    "extrapolate",
+    "points",
+    "jacobian",
+    "step",
+];
+
 pub(super) const ALE: Info = Info {
     name: "ale",
     about: "accumulated local effects by finite differences over the bins (Apley and Zhu 2020)",
+    options: OPTIONS_OF_DIFFERENCES,
     build: |settings| Ok(Box::new(Accumulated::from_settings(Method::Ale, settings)?)),
 };
 pub(super) const DALE: Info = Info {
     name: "dale",
     about: "accumulated local effects by derivatives, on bins of equal width (RHALE eq. 4)",
+    options: OPTIONS_OF_DERIVATIVES,
     build: |settings| Ok(Box::new(Accumulated::from_settings(Method::Dale, settings)?)),
 };
 pub(super) const RHALE: Info = Info {
     name: "rhale",
     about: "accumulated local effects by derivatives, on automatically chosen bins (RHALE eq. 9-15)",
+    options: OPTIONS_OF_DERIVATIVES,
     build: |settings| Ok(Box::new(Accumulated::from_settings(Method::Rhale, settings)?)),
 };
 
@@ -131,13 +168,6 @@ impl Accumulated {
     }
 
     fn from_settings(method: Method, settings: &Settings) -> Result<Self> {
-        settings.refuse(
-            method.name(),
-            match method {
-                Method::Ale => &["grid", "jacobian", "step"],
-                Method::Dale | Method::Rhale => &["grid", "undivided"],
-            },
-        )?;
         let default = if method == Method::Rhale { "dp" } else { "fixed" };
         let binning = binning::from_settings(settings, default)?;
         let new = Self::new(method, binning);
@@ -162,6 +192,13 @@ impl Accumulated {
             step,
             ..new
         })
+    }
+
+    /// The same estimator on other bins.
+    #[must_use]
+    pub fn binned(mut self, binning: impl Binning + 'static) -> Self {
+        self.binning = Box::new(binning);
+        self
     }
 
     /// The same estimator on a given axis; by default the axis is the range of the data.

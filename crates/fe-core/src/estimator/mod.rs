@@ -59,6 +59,8 @@ pub struct Info {
     pub name: &'static str,
     /// What it does, in a line.
     pub about: &'static str,
+    /// The settings it takes.
+    pub options: &'static [&'static str],
     /// Builds it from settings.
     pub build: fn(&Settings) -> Result<Box<dyn Estimator>>,
 }
@@ -67,22 +69,29 @@ pub struct Info {
 pub const ALL: &[Info] =
     &[partial_dependence::PDP, accumulated::ALE, accumulated::DALE, accumulated::RHALE];
 
-/// The estimator of a name.
+/// What is known of the estimator of a name.
+///
+/// # Errors
+/// [`Error::BadOption`] for an unknown name.
+pub fn info(name: &str) -> Result<&'static Info> {
+    ALL.iter().find(|info| info.name == name).ok_or_else(|| {
+        let names: Vec<&str> = ALL.iter().map(|info| info.name).collect();
+        Error::BadOption {
+            option: "estimator",
+            given: name.to_owned(),
+            allowed: format!("must be one of {}", names.join(", ")),
+        }
+    })
+}
+
+/// The estimator of a name with some settings.
 ///
 /// # Errors
 /// [`Error::BadOption`] for an unknown name, and whatever its options have wrong.
 pub fn from_settings(name: &str, settings: &Settings) -> Result<Box<dyn Estimator>> {
-    match ALL.iter().find(|info| info.name == name) {
-        Some(info) => (info.build)(settings),
-        None => {
-            let names: Vec<&str> = ALL.iter().map(|info| info.name).collect();
-            Err(Error::BadOption {
-                option: "estimator",
-                given: name.to_owned(),
-                allowed: format!("must be one of {}", names.join(", ")),
-            })
-        }
-    }
+    let info = info(name)?;
+    settings.check_taken(&format!("`{name}`"), |option| info.options.contains(&option))?;
+    (info.build)(settings)
 }
 
 /// What every estimator checks before it asks the model anything.

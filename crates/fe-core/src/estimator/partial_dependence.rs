@@ -18,6 +18,7 @@ use crate::statistics::Moments;
 pub(super) const PDP: Info = Info {
     name: "pdp",
     about: "partial dependence on a grid; heterogeneity from centred ICE curves (Friedman 2001)",
+    options: &["axis", "center", "ddof", "extrapolate", "grid", "points"],
     build: |settings| Ok(Box::new(PartialDependence::from_settings(settings)?)),
 };
 
@@ -66,22 +67,6 @@ impl PartialDependence {
     }
 
     fn from_settings(settings: &Settings) -> Result<Self> {
-        settings.refuse(
-            "pdp",
-            &[
-                "binning",
-                "bins",
-                "limits",
-                "min_points",
-                "discount",
-                "empty",
-                "closed",
-                "interpolation",
-                "undivided",
-                "jacobian",
-                "step",
-            ],
-        )?;
         let grid = settings.grid.unwrap_or(DEFAULT_GRID);
         if !(2..=MOST_POINTS).contains(&grid) {
             return Err(Error::BadOption {
