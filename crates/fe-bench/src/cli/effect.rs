@@ -137,7 +137,7 @@ fn read_or_draw(arguments: &Arguments, scenario: &Scenario) -> Result<Dataset> {
 
 fn settings(arguments: &Arguments, scenario: &Scenario, feature: usize) -> Result<Settings> {
     // Only an effect that is computed on a grid takes one; others are evaluated on it.
-    let takes_grid = estimator::info(&arguments.estimator)?.options.contains(&"grid");
+    let takes_grid = estimator::info(&arguments.estimator)?.takes("grid");
     Ok(Settings {
         binning: arguments.binning.clone(),
         bins: arguments.bins,

@@ -28,8 +28,12 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
     let path = Path::new(&arguments.what);
     let sheet = match arguments.what.as_str() {
         "scenarios" => scenarios(),
-        "estimators" => with_options(estimator::ALL.iter().map(|i| (i.name, i.about, i.options))),
-        "binnings" => with_options(binning::ALL.iter().map(|i| (i.name, i.about, i.options))),
+        "estimators" => {
+            with_options(estimator::ALL.iter().map(|i| (i.name, i.about, i.options().collect())))
+        }
+        "binnings" => {
+            with_options(binning::ALL.iter().map(|i| (i.name, i.about, i.options.to_vec())))
+        }
         "metrics" => named(METRICS.iter().map(|(name, _, about)| (*name, *about))),
         "presets" => named(std::iter::empty()),
         _ if path.extension().is_some_and(|e| e == "toml") => study(path)?,
@@ -52,9 +56,7 @@ fn named<'a>(entries: impl Iterator<Item = (&'a str, &'a str)>) -> Sheet {
     sheet
 }
 
-fn with_options<'a>(
-    entries: impl Iterator<Item = (&'a str, &'a str, &'a [&'static str])>,
-) -> Sheet {
+fn with_options<'a>(entries: impl Iterator<Item = (&'a str, &'a str, Vec<&'a str>)>) -> Sheet {
     let mut sheet = Sheet::new(&["name", "about", "options"]);
     for (name, about, options) in entries {
         sheet.push(vec![name.into(), about.into(), options.join(" ").into()]);

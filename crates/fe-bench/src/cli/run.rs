@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::error::{Error, Result};
 use crate::record::manifest::Manifest;
-use crate::record::store;
+use crate::record::store::Unfinished;
 use crate::study::Study;
 
 /// Runs studies and prints the tables they ask for.
@@ -35,7 +35,7 @@ pub(super) struct Arguments {
 pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
     let studies = read(&arguments.studies)?;
     let folder = arguments.out.clone().unwrap_or_else(default_folder);
-    store::check_free(&folder)?;
+    let results = Unfinished::begin(&folder)?;
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let jobs = arguments.jobs.map_or(cores, usize::from);
     let mut manifest = Manifest::starting(&studies, arguments.seed, jobs);
@@ -45,7 +45,7 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
         crate::run::run(&studies, arguments.seed, jobs, &|cells| progress.inc(cells as u64))?;
     progress.finish_and_clear();
     manifest.wall_seconds = started.elapsed().as_secs_f64();
-    store::write(&folder, &manifest, &records)?;
+    results.finish(&manifest, &records)?;
     super::table::print_all(&manifest, &records.rows, out)?;
     let failed = records.rows.iter().filter(|row| row.score.value.is_none()).count();
     eprintln!(

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
@@ -17,41 +17,51 @@ const CELLS: &str = "cells.csv";
 const VALUE_COLUMNS: [&str; 7] =
     ["value", "truth_method", "truth_abs_error", "compared", "left_out", "model_rows", "status"];
 
-/// Refuses a folder that exists already: results are immutable.
-///
-/// # Errors
-/// A message that says so.
-pub fn check_free(folder: &Path) -> Result<()> {
-    if folder.exists() {
-        return Err(Error::content(
-            folder,
-            "exists already, and results are never overwritten: name another folder with --out",
-        ));
-    }
-    Ok(())
+/// A results folder on its way: it appears under its name only when all of it is written.
+#[derive(Debug)]
+pub struct Unfinished {
+    folder: PathBuf,
+    inside: tempfile::TempDir,
 }
 
-/// Writes a results folder. It appears under its name only when all of it is written.
-///
-/// # Errors
-/// Whatever the system reports, with the file.
-pub fn write(folder: &Path, manifest: &Manifest, records: &Records) -> Result<()> {
-    check_free(folder)?;
-    let parent = match folder.parent() {
-        Some(parent) if parent != Path::new("") => parent,
-        _ => Path::new("."),
-    };
-    std::fs::create_dir_all(parent).map_err(Error::file(parent))?;
-    let unfinished = tempfile::Builder::new()
-        .prefix(".unfinished-")
-        .tempdir_in(parent)
-        .map_err(Error::file(parent))?;
-    let inside = unfinished.path();
-    write_cells(&inside.join(CELLS), &records.rows)?;
-    write_timings(&inside.join("timings.csv"), records)?;
-    write_summary(&inside.join("summary.csv"), &summarise(records.rows.iter()))?;
-    write_json(&inside.join("manifest.json"), manifest)?;
-    std::fs::rename(inside, folder).map_err(Error::file(folder))
+impl Unfinished {
+    /// Makes sure, before anything is run, that results can be written.
+    ///
+    /// # Errors
+    /// A folder that exists already: results are immutable. Whatever the system reports.
+    pub fn begin(folder: &Path) -> Result<Self> {
+        if folder.exists() {
+            return Err(Error::content(
+                folder,
+                "exists already, and results are never overwritten: name another folder with --out",
+            ));
+        }
+        let parent = match folder.parent() {
+            Some(parent) if parent != Path::new("") => parent,
+            _ => Path::new("."),
+        };
+        std::fs::create_dir_all(parent).map_err(Error::file(parent))?;
+        let mut unfinished = tempfile::Builder::new();
+        unfinished.prefix(".unfinished-");
+        // Results are for everybody whom the user's own mask lets in, unlike temporary folders.
+        #[cfg(unix)]
+        unfinished.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777));
+        let inside = unfinished.tempdir_in(parent).map_err(Error::file(parent))?;
+        Ok(Self { folder: folder.to_owned(), inside })
+    }
+
+    /// Writes everything.
+    ///
+    /// # Errors
+    /// Whatever the system reports, with the file.
+    pub fn finish(self, manifest: &Manifest, records: &Records) -> Result<()> {
+        let inside = self.inside.path();
+        write_cells(&inside.join(CELLS), &records.rows)?;
+        write_timings(&inside.join("timings.csv"), records)?;
+        write_summary(&inside.join("summary.csv"), &summarise(records.rows.iter()))?;
+        write_json(&inside.join("manifest.json"), manifest)?;
+        std::fs::rename(inside, &self.folder).map_err(Error::file(&self.folder))
+    }
 }
 
 fn write_cells(path: &Path, rows: &[Row]) -> Result<()> {

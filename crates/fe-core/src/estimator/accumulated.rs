@@ -15,7 +15,8 @@ use crate::partition::{Closed, Partition};
 use crate::settings::{EmptyBins, Interpolation, Jacobian, Settings};
 use crate::statistics::Moments;
 
-const OPTIONS_OF_DIFFERENCES: &[&str] = &[
+/// What all of them take.
+const COMMON: &[&str] = &[
     "binning",
     "bins",
     "limits",
@@ -29,42 +30,24 @@ const OPTIONS_OF_DIFFERENCES: &[&str] = &[
     "interpolation",
     "extrapolate",
     "points",
-    "undivided",
-];
-const OPTIONS_OF_DERIVATIVES: &[&str] = &[
-    "binning",
-    "bins",
-    "limits",
-    "min_points",
-    "discount",
-    "axis",
-    "center",
-    "ddof",
-    "empty",
-    "closed",
-    "interpolation",
-    "extrapolate",
-    "points",
-    "jacobian",
-    "step",
 ];
 
 pub(super) const ALE: Info = Info {
     name: "ale",
     about: "accumulated local effects by finite differences over the bins (Apley and Zhu 2020)",
-    options: OPTIONS_OF_DIFFERENCES,
+    options: &[COMMON, &["undivided"]],
     build: |settings| Ok(Box::new(Accumulated::from_settings(Method::Ale, settings)?)),
 };
 pub(super) const DALE: Info = Info {
     name: "dale",
     about: "accumulated local effects by derivatives, on bins of equal width (RHALE eq. 4)",
-    options: OPTIONS_OF_DERIVATIVES,
+    options: &[COMMON, &["jacobian", "step"]],
     build: |settings| Ok(Box::new(Accumulated::from_settings(Method::Dale, settings)?)),
 };
 pub(super) const RHALE: Info = Info {
     name: "rhale",
     about: "accumulated local effects by derivatives, on automatically chosen bins (RHALE eq. 9-15)",
-    options: OPTIONS_OF_DERIVATIVES,
+    options: &[COMMON, &["jacobian", "step"]],
     build: |settings| Ok(Box::new(Accumulated::from_settings(Method::Rhale, settings)?)),
 };
 

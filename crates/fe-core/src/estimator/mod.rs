@@ -59,10 +59,23 @@ pub struct Info {
     pub name: &'static str,
     /// What it does, in a line.
     pub about: &'static str,
-    /// The settings it takes.
-    pub options: &'static [&'static str],
+    /// The settings it takes, in groups.
+    pub options: &'static [&'static [&'static str]],
     /// Builds it from settings.
     pub build: fn(&Settings) -> Result<Box<dyn Estimator>>,
+}
+
+impl Info {
+    /// Names of the settings it takes.
+    pub fn options(&self) -> impl Iterator<Item = &'static str> {
+        self.options.iter().copied().flatten().copied()
+    }
+
+    /// Whether it takes a setting.
+    #[must_use]
+    pub fn takes(&self, option: &str) -> bool {
+        self.options().any(|taken| taken == option)
+    }
 }
 
 /// All estimators.
@@ -90,7 +103,7 @@ pub fn info(name: &str) -> Result<&'static Info> {
 /// [`Error::BadOption`] for an unknown name, and whatever its options have wrong.
 pub fn from_settings(name: &str, settings: &Settings) -> Result<Box<dyn Estimator>> {
     let info = info(name)?;
-    settings.check_taken(&format!("`{name}`"), |option| info.options.contains(&option))?;
+    settings.check_taken(&format!("`{name}`"), |option| info.takes(option))?;
     (info.build)(settings)
 }
 

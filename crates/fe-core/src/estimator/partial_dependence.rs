@@ -18,7 +18,7 @@ use crate::statistics::Moments;
 pub(super) const PDP: Info = Info {
     name: "pdp",
     about: "partial dependence on a grid; heterogeneity from centred ICE curves (Friedman 2001)",
-    options: &["axis", "center", "ddof", "extrapolate", "grid", "points"],
+    options: &[&["axis", "center", "ddof", "extrapolate", "grid", "points"]],
     build: |settings| Ok(Box::new(PartialDependence::from_settings(settings)?)),
 };
 
