@@ -28,6 +28,10 @@ pub enum Metric {
     BinError,
     /// The number of bins.
     Bins,
+    /// The number of bins without instances.
+    EmptyBins,
+    /// 1 if no partition met the constraints and a single bin stands in, else 0.
+    Infeasible,
 }
 
 /// All metrics: name and meaning.
@@ -60,6 +64,12 @@ pub const METRICS: &[(&str, Metric, &str)] = &[
         "mean root of the bin error: how much the true effect varies within bins",
     ),
     ("bins", Metric::Bins, "number of bins of the estimate"),
+    ("empty_bins", Metric::EmptyBins, "number of bins without instances"),
+    (
+        "infeasible",
+        Metric::Infeasible,
+        "1 where no bins met the constraints and a single one stands in, else 0",
+    ),
 ];
 
 impl Metric {
@@ -192,9 +202,8 @@ impl Truths {
                 self.distance(scenario, distance, estimand, effect, comparing)
             }
             (_, None) => Err(format!("{} has no bins", effect.estimator)),
-            (Metric::Bins, Some(bins)) => {
-                let count = bins.partition.bins();
-                Ok(Score::of(Some(count as f64), &Provenance::NONE, count, 0))
+            (Metric::Bins | Metric::EmptyBins | Metric::Infeasible, Some(bins)) => {
+                Ok(Self::count(metric, effect, bins))
             }
             (Metric::BinEffect, Some(bins)) => self.bin_effect(scenario, estimand, effect, bins),
             (Metric::BinDeviation, Some(bins)) => {
@@ -203,6 +212,16 @@ impl Truths {
             (Metric::BinError, Some(bins)) => self.bin_error(scenario, effect, bins),
         };
         scored.unwrap_or_else(Score::failed)
+    }
+
+    fn count(metric: Metric, effect: &Effect, bins: &Bins) -> Score {
+        let binning = effect.record.binning.as_ref();
+        let count = match metric {
+            Metric::EmptyBins => binning.map_or(0, |binning| binning.empty),
+            Metric::Infeasible => usize::from(binning.is_some_and(|binning| !binning.feasible)),
+            _ => bins.partition.bins(),
+        };
+        Score::of(Some(count as f64), &Provenance::NONE, bins.partition.bins(), 0)
     }
 
     fn distance(

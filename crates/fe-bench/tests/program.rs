@@ -250,6 +250,30 @@ fn failed_values_are_rows_with_a_reason() {
 }
 
 #[test]
+fn empty_and_infeasible_bins_are_counted() {
+    let folder = folder();
+    let study = "about = \"a\"\n[[block]]\nscenario = \"liu-product\"\nfeatures = [\"x1\"]\nN = 5\n\
+                 replicates = 3\nmetrics = [\"empty_bins\", \"infeasible\", \"bins\"]\n\
+                 [[block.estimator]]\nname = \"dale\"\nbins = 50\n\
+                 [[block.estimator]]\nname = \"rhale\"\nmin_points = 6\n";
+    let out = path(&folder, "out");
+    answer(&["run", &write(&folder, "s.toml", study), "--out", &out]);
+    let rows = csv(&answer(&[
+        "table",
+        &out,
+        "--rows",
+        "estimator",
+        "--cols",
+        "metric",
+        "--format",
+        "csv",
+    ]));
+    assert_eq!(column(&rows, "infeasible"), [0.0, 1.0]);
+    assert_eq!(column(&rows, "bins"), [50.0, 1.0]);
+    assert!(column(&rows, "empty_bins")[0] >= 45.0);
+}
+
+#[test]
 fn results_are_immutable_and_whole() {
     let folder = folder();
     let study = write(&folder, "study.toml", STUDY);

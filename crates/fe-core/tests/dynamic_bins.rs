@@ -159,6 +159,22 @@ fn infeasible_bins_are_not_merely_expensive() {
     assert_eq!(choice.partition.limits(), [0.0, 1.0]);
 }
 
+/// By default a bin needs a twentieth of the instances, rounded up: 3 of 41.
+#[test]
+fn the_default_of_least_instances_is_rounded_up() {
+    // Two instances of their own kind, alone in the left half.
+    let mut positions: Vec<f64> = (0..39).map(|i| 0.5 + f64::from(i) / 80.0).collect();
+    let mut effects = vec![1.0; 39];
+    positions.extend([0.1, 0.2]);
+    effects.extend([-5.0, -5.0]);
+    let bins = |points| {
+        let dynamic = Dynamic::new(2, points, 0.2).unwrap();
+        choose(&dynamic, &positions, &effects, 1.0).partition.bins()
+    };
+    assert_eq!(bins(Some(2.0)), 2);
+    assert_eq!(bins(None), 1);
+}
+
 #[test]
 fn differences_have_no_local_effects_to_choose_bins_by() {
     let settings = fe_core::Settings { binning: Some("dp".to_owned()), ..Default::default() };
