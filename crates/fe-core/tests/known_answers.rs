@@ -84,6 +84,16 @@ fn empty_bins_at_an_end_take_the_nearest_slope() {
 }
 
 #[test]
+fn empty_bins_at_the_right_end_join_their_left_neighbour() {
+    let settings = Settings {
+        axis: Some(AxisChoice::Given(0.0, 3.0)),
+        empty: Some(EmptyBins::Merge),
+        ..settings(6)
+    };
+    assert_eq!(dale(settings).bins.unwrap().partition.limits(), [0.0, 0.5, 1.0, 3.0]);
+}
+
+#[test]
 fn rows_outside_the_axis_are_left_out_and_counted() {
     let effect = dale(Settings { axis: Some(AxisChoice::Given(0.2, 0.6)), ..settings(1) });
     assert_eq!(effect.record.rows_outside, 2);
