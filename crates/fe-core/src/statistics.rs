@@ -33,6 +33,27 @@ impl Moments {
         values.iter().fold(Self::default(), |all, &value| all.merge(Self::single(value, 1.0)))
     }
 
+    /// The moments of a block of values that fits the cache: two passes, no division per value.
+    pub(crate) fn of_block(values: &[f64], weights: Option<&[f64]>) -> Self {
+        let (weight, sum) = match weights {
+            None => (values.len() as f64, sum_in_lanes(values, |x| x)),
+            Some(weights) => {
+                (weights.iter().sum(), weights.iter().zip(values).map(|(w, x)| w * x).sum())
+            }
+        };
+        if weight == 0.0 {
+            return Self::default();
+        }
+        let mean = sum / weight;
+        let squares = match weights {
+            None => sum_in_lanes(values, |x| (x - mean) * (x - mean)),
+            Some(weights) => {
+                weights.iter().zip(values).map(|(w, x)| w * (x - mean) * (x - mean)).sum()
+            }
+        };
+        Self { weight, mean, squares }
+    }
+
     /// The moments of one value.
     #[must_use]
     pub fn single(value: f64, weight: f64) -> Self {
@@ -81,6 +102,20 @@ impl Moments {
     pub fn variance(&self, ddof: f64) -> Option<f64> {
         (self.weight > 1.0 && self.weight > ddof).then(|| self.squares / (self.weight - ddof))
     }
+}
+
+/// A sum in eight interleaved parts, which processors can add side by side; always in that order.
+fn sum_in_lanes(values: &[f64], f: impl Fn(f64) -> f64) -> f64 {
+    const LANES: usize = 8;
+    let mut lanes = [0.0; LANES];
+    let chunks = values.chunks_exact(LANES);
+    let rest: f64 = chunks.remainder().iter().map(|&x| f(x)).sum();
+    for chunk in chunks {
+        for (lane, &x) in lanes.iter_mut().zip(chunk) {
+            *lane += f(x);
+        }
+    }
+    lanes.iter().sum::<f64>() + rest
 }
 
 /// Moments of `values` within each of `count` bins; `bins[i]` is the bin of value i.

@@ -2,7 +2,7 @@
 
 use fe_core::Model;
 use fe_core::error::ModelError;
-use fe_core::model::Rows;
+use fe_core::model::{Column, Rows};
 
 type Value = Box<dyn Fn(&[f64]) -> f64 + Send + Sync>;
 type Partial = Box<dyn Fn(usize, &[f64]) -> f64 + Send + Sync>;
@@ -117,11 +117,24 @@ pub(crate) trait Function: Send + Sync + 'static {
 pub(crate) struct Native<F>(pub(crate) F);
 
 impl<F: Function> Native<F> {
+    /// Rows are gathered tile by tile, feature by feature: gathering must not cost more than f.
     fn each_row(&self, rows: &Rows<'_>, values: &mut [f64], f: impl Fn(&[f64]) -> f64) {
-        let mut row = vec![0.0; self.0.active()];
-        for (i, value) in values.iter_mut().enumerate() {
-            rows.copy_row(i, &mut row);
-            *value = f(&row);
+        const TILE: usize = 64;
+        let width = self.0.active();
+        let mut tile = vec![0.0; TILE * width];
+        for (start, values) in (0..).step_by(TILE).zip(values.chunks_mut(TILE)) {
+            for (feature, column) in rows.columns()[..width].iter().enumerate() {
+                let places = tile.iter_mut().skip(feature).step_by(width).take(values.len());
+                match column {
+                    Column::Constant(constant) => places.for_each(|place| *place = *constant),
+                    Column::Values(column) => {
+                        places.zip(&column[start..]).for_each(|(place, x)| *place = *x);
+                    }
+                }
+            }
+            for (value, row) in values.iter_mut().zip(tile.chunks_exact(width)) {
+                *value = f(row);
+            }
         }
     }
 }

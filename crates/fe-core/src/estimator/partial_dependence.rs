@@ -252,9 +252,18 @@ impl Run<'_> {
                 &ice[start..start + len]
             };
             let means = self.ice_means(len, at);
-            (0..self.places.x.len())
-                .map(|point| point_moments(at(point), &means, weights))
-                .collect()
+            let mut centred = vec![0.0; len];
+            let mut moments = |point: usize| {
+                let values = at(point);
+                for ((centred, value), mean) in centred.iter_mut().zip(values).zip(&means) {
+                    *centred = value - mean;
+                }
+                PointMoments {
+                    raw: Moments::of_block(values, weights),
+                    centred: Moments::of_block(&centred, weights),
+                }
+            };
+            (0..self.places.x.len()).map(&mut moments).collect()
         };
         Ok((0..outputs).map(of_output).collect())
     }
@@ -269,26 +278,4 @@ impl Run<'_> {
         }
         means
     }
-}
-
-fn point_moments(values: &[f64], ice_means: &[f64], weights: Option<&[f64]>) -> PointMoments {
-    PointMoments {
-        raw: block_moments(values.iter().copied(), weights),
-        centred: block_moments(values.iter().zip(ice_means).map(|(v, m)| v - m), weights),
-    }
-}
-
-fn block_moments(values: impl Iterator<Item = f64> + Clone, weights: Option<&[f64]>) -> Moments {
-    let weight = |row: usize| weights.map_or(1.0, |weights| weights[row]);
-    let (mut total, mut sum) = (0.0, 0.0);
-    for (row, value) in values.clone().enumerate() {
-        total += weight(row);
-        sum += weight(row) * value;
-    }
-    if total == 0.0 {
-        return Moments::default();
-    }
-    let mean = sum / total;
-    let squares = values.enumerate().map(|(row, value)| weight(row) * (value - mean).powi(2)).sum();
-    Moments { weight: total, mean, squares }
 }
