@@ -40,7 +40,7 @@ pub(super) struct Arguments {
     /// pdp, ale, dale or rhale
     #[arg(long, value_name = "NAME")]
     estimator: String,
-    /// fixed, quantile, grid or dp
+    /// fixed, quantile, quantile-min, grid, dp, greedy or agglomerative; see `fe-bench list binnings`
     #[arg(long, value_name = "KIND", help_heading = "Bins")]
     binning: Option<String>,
     /// Number of bins, or of the cells that automatic bins are made of

@@ -1,14 +1,21 @@
 //! Strategies that divide the axis into bins. A new strategy is a new file and a line in [`ALL`].
 
+mod agglomerative;
 mod custom;
 mod dynamic;
 mod fixed;
+mod greedy;
+mod objective;
 mod quantile;
+mod quantile_min;
 
+pub use agglomerative::Agglomerative;
 pub use custom::Custom;
 pub use dynamic::Dynamic;
 pub use fixed::Fixed;
+pub use greedy::Greedy;
 pub use quantile::{Quantile, SortedSample};
+pub use quantile_min::QuantileMin;
 
 use crate::axis::Axis;
 use crate::error::{Error, Result};
@@ -73,7 +80,15 @@ pub struct Info {
 }
 
 /// All strategies.
-pub const ALL: &[Info] = &[fixed::INFO, quantile::INFO, custom::INFO, dynamic::INFO];
+pub const ALL: &[Info] = &[
+    fixed::INFO,
+    quantile::INFO,
+    quantile_min::INFO,
+    custom::INFO,
+    dynamic::INFO,
+    greedy::INFO,
+    agglomerative::INFO,
+];
 
 /// The strategy that the settings ask for, or `default` if they name none.
 ///

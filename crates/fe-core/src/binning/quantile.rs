@@ -1,8 +1,9 @@
 //! Bins of equal counts.
 
 use super::{Binning, Choice, Info, MOST_BINS, Request, check_bins};
+use crate::axis::Axis;
 use crate::error::Result;
-use crate::partition::Partition;
+use crate::partition::{Closed, Partition};
 
 pub(super) const INFO: Info = Info {
     name: "quantile",
@@ -38,23 +39,7 @@ impl Binning for Quantile {
     }
 
     fn choose(&self, request: &Request<'_>) -> Result<Choice> {
-        let axis = request.axis;
-        let sample = SortedSample::new(
-            request
-                .positions
-                .iter()
-                .enumerate()
-                .filter(|(_, x)| axis.contains(**x))
-                .map(|(row, &x)| (x, request.weights.map_or(1.0, |weights| weights[row]))),
-        );
-        let mut limits = vec![axis.lo()];
-        for i in 1..self.bins {
-            let quantile = sample.quantile(i as f64 / self.bins as f64);
-            if quantile > limits[limits.len() - 1] && quantile < axis.hi() {
-                limits.push(quantile);
-            }
-        }
-        limits.push(axis.hi());
+        let limits = SortedSample::on_axis(request).limits(request.axis, self.bins);
         Ok(Choice { partition: Partition::new(limits, request.closed)?, feasible: true })
     }
 }
@@ -87,6 +72,49 @@ impl SortedSample {
         });
         let cumulative = cumulative.collect();
         Self { values: pairs.into_iter().map(|(value, _)| value).collect(), cumulative }
+    }
+
+    /// The instances on the axis.
+    pub(super) fn on_axis(request: &Request<'_>) -> Self {
+        let positions = request.positions.iter().enumerate();
+        let inside = positions.filter(|(_, x)| request.axis.contains(**x));
+        Self::new(inside.map(|(row, &x)| (x, request.weights.map_or(1.0, |weights| weights[row]))))
+    }
+
+    /// Total weight; the number of values where none are weighted.
+    #[must_use]
+    pub fn total(&self) -> f64 {
+        self.cumulative.last().copied().unwrap_or_default()
+    }
+
+    /// The limits of K bins between quantiles; the outermost are those of the axis, and equal ones
+    /// are merged.
+    pub(super) fn limits(&self, axis: Axis, bins: usize) -> Vec<f64> {
+        let mut limits = vec![axis.lo()];
+        for i in 1..bins {
+            let quantile = self.quantile(i as f64 / bins as f64);
+            if quantile > limits[limits.len() - 1] && quantile < axis.hi() {
+                limits.push(quantile);
+            }
+        }
+        limits.push(axis.hi());
+        limits
+    }
+
+    /// The weight of the values in each bin.
+    pub(super) fn weights_in(&self, partition: &Partition) -> Vec<f64> {
+        let belongs_below = |z: f64| match partition.closed() {
+            Closed::Left => self.values.partition_point(|&x| x < z),
+            Closed::Right => self.values.partition_point(|&x| x <= z),
+        };
+        let weight = |count: usize| if count == 0 { 0.0 } else { self.cumulative[count - 1] };
+        let inner = &partition.limits()[1..partition.bins()];
+        let below = inner.iter().map(|&z| weight(belongs_below(z)));
+        let mut before = 0.0;
+        below
+            .chain([weight(self.values.len())])
+            .map(|total| total - std::mem::replace(&mut before, total))
+            .collect()
     }
 
     /// The type-7 quantile (Hyndman and Fan 1996); with integer weights that of the data in which

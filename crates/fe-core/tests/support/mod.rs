@@ -46,6 +46,7 @@ pub fn variants() -> Vec<(&'static str, Settings)> {
         ("pdp", Settings { grid: Some(7), ..Settings::default() }),
         ("ale", binning("fixed", 5)),
         ("ale", binning("quantile", 4)),
+        ("ale", Settings { min_points: Some(2.0), bins: None, ..binning("quantile-min", 0) }),
         ("dale", binning("fixed", 5)),
         ("dale", binning("quantile", 4)),
         ("rhale", Settings { min_points: Some(3.0), ..binning("dp", 8) }),

@@ -1,16 +1,16 @@
-//! The automatic bins of RHALE against brute force.
+//! Automatic bins: the optimum against brute force, and the heuristics against their rules.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod support;
 
-use fe_core::binning::{Binning, Choice, Dynamic, Request};
+use fe_core::binning::{Agglomerative, Binning, Choice, Dynamic, Greedy, QuantileMin, Request};
 use fe_core::partition::{Closed, Partition};
 use fe_core::statistics::Moments;
 use fe_core::{Axis, Error};
 use proptest::prelude::*;
 
-fn choose(dynamic: &Dynamic, positions: &[f64], effects: &[f64], ddof: f64) -> Choice {
+fn choose(binning: &dyn Binning, positions: &[f64], effects: &[f64], ddof: f64) -> Choice {
     let summarise = |partition: &Partition| Ok(moments(partition, positions, effects));
     let axis = Axis::new(0.0, 1.0).unwrap();
     let request = Request {
@@ -21,7 +21,7 @@ fn choose(dynamic: &Dynamic, positions: &[f64], effects: &[f64], ddof: f64) -> C
         ddof,
         local_effects: Some(&summarise),
     };
-    dynamic.choose(&request).unwrap()
+    binning.choose(&request).unwrap()
 }
 
 fn moments(partition: &Partition, positions: &[f64], effects: &[f64]) -> Vec<Moments> {
@@ -99,6 +99,44 @@ proptest! {
         }
     }
 
+    /// The heuristics find allowed bins wherever there are some, and never better ones.
+    #[test]
+    fn heuristics_are_allowed_and_no_better(
+        (positions, effects) in instances(), cells in 1..9_usize, min_points in 2..6_u8,
+    ) {
+        let options = (f64::from(min_points), 0.2, 1.0);
+        let dynamic = Dynamic::new(cells, Some(options.0), 0.2).unwrap();
+        let best = choose(&dynamic, &positions, &effects, 1.0);
+        let heuristics: [Box<dyn Binning>; 2] = [
+            Box::new(Greedy::new(cells, Some(options.0), 0.2).unwrap()),
+            Box::new(Agglomerative::new(cells, Some(options.0), 0.2).unwrap()),
+        ];
+        for heuristic in heuristics {
+            let choice = choose(&*heuristic, &positions, &effects, 1.0);
+            prop_assert_eq!(choice.feasible, best.feasible, "{:?}", heuristic);
+            let cost = |choice: &Choice| objective(&choice.partition, &positions, &effects, options);
+            if best.feasible {
+                let (found, least) = (cost(&choice).expect("allowed"), cost(&best).unwrap());
+                prop_assert!(found >= least - 1e-12 * (1.0 + least));
+            } else {
+                prop_assert_eq!(choice.partition.bins(), 1);
+            }
+        }
+    }
+
+    #[test]
+    fn quantile_bins_have_more_than_the_least((positions, _) in instances(), least in 0..8_u8) {
+        let least = f64::from(least);
+        let choice = choose(&QuantileMin::new(least).unwrap(), &positions, &positions, 1.0);
+        let counts = moments(&choice.partition, &positions, &positions);
+        if choice.feasible {
+            prop_assert!(counts.iter().all(|bin| bin.weight > least));
+        } else {
+            prop_assert_eq!(choice.partition.bins(), 1);
+            prop_assert!(positions.len() as f64 <= least);
+        }
+    }
+
     #[test]
     fn finer_cells_are_never_worse((positions, effects) in instances(), cells in 1..6_usize, factor in 2..4_usize) {
         let cost = |cells: usize| {
@@ -128,6 +166,29 @@ fn equal_costs_give_the_fewest_and_leftmost_bins() {
         .map(|x| (x, if x < 0.5 { 1.0 } else { 2.0 }))
         .unzip();
     assert_eq!(choose(&dynamic, &positions, &effects, 1.0).partition.limits(), [0.0, 0.3, 1.0]);
+}
+
+/// Effects 0 0 | 4 4 | 4 4 | 9 9 in four cells, worked out by hand.
+#[test]
+fn heuristics_follow_their_rules() {
+    let positions: Vec<f64> = (0..8).map(|i| (f64::from(i) + 0.5) / 8.0).collect();
+    let effects = [0.0, 0.1, 4.0, 4.1, 4.0, 4.1, 9.0, 9.1];
+    let inner = |binning: &dyn Binning| {
+        let limits = choose(binning, &positions, &effects, 0.0).partition.limits().to_vec();
+        limits[1..limits.len() - 1].to_vec()
+    };
+    // Variance 1/400 in each cell of width 1/4: joining the two in the middle keeps the variance,
+    // and with a discount costs less than both apart, but more than the first alone.
+    assert_eq!(inner(&Greedy::new(4, Some(2.0), 0.2).unwrap()), [0.25, 0.5, 0.75]);
+    assert_eq!(inner(&Agglomerative::new(4, Some(2.0), 0.2).unwrap()), [0.25, 0.75]);
+    // Three instances at least: greedy takes pairs of cells, and the cells of one kind do not meet.
+    assert_eq!(inner(&Greedy::new(4, Some(3.0), 0.2).unwrap()), [0.5]);
+    // An under-filled last bin joins its neighbour.
+    assert_eq!(inner(&Greedy::new(4, Some(5.0), 0.2).unwrap()), [0.0; 0]);
+    // Without variance a longer bin costs no more, and greedy never closes; until it would cost.
+    let step = [2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 9.0, 9.0];
+    let greedy = Greedy::new(4, Some(2.0), 0.2).unwrap();
+    assert_eq!(choose(&greedy, &positions, &step, 0.0).partition.limits(), [0.0, 0.75, 1.0]);
 }
 
 #[test]

@@ -1,0 +1,108 @@
+//! What automatic bins cost: RHALE's objective (Gkolemis et al. 2023, eq. 13).
+
+use super::{Request, check_bins};
+use crate::error::{Error, Result};
+use crate::partition::Partition;
+use crate::settings::Settings;
+use crate::statistics::Moments;
+
+/// Most cells: the time grows as their square.
+const MOST_CELLS: usize = 100_000;
+
+/// The options that the strategies which minimise the objective share.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Options {
+    cells: usize,
+    min_points: Option<f64>,
+    discount: f64,
+}
+
+impl Options {
+    pub(super) const NAMES: &'static [&'static str] = &["bins", "min_points", "discount"];
+
+    pub(super) fn new(cells: usize, min_points: Option<f64>, discount: f64) -> Result<Self> {
+        check_bins("bins", cells, MOST_CELLS)?;
+        let bad = |option, given: f64, allowed: &str| {
+            Err(Error::BadOption { option, given: given.to_string(), allowed: allowed.to_owned() })
+        };
+        if !(0.0..=1.0).contains(&discount) {
+            return bad("discount", discount, "must be from 0 to 1");
+        }
+        match min_points {
+            Some(points) if !(points >= 0.0 && points.is_finite()) => {
+                bad("min_points", points, "must be finite and not negative")
+            }
+            _ => Ok(Self { cells, min_points, discount }),
+        }
+    }
+
+    /// RHALE's defaults: 20 cells, N/20 instances, α = 0.2.
+    pub(super) fn from_settings(settings: &Settings) -> Result<Self> {
+        let cells = settings.bins.unwrap_or(20);
+        Self::new(cells, settings.min_points, settings.discount.unwrap_or(0.2))
+    }
+
+    pub(super) fn cells(&self) -> usize {
+        self.cells
+    }
+
+    pub(super) fn describe(&self, name: &str) -> String {
+        let points = self.min_points.map_or("N/20".to_owned(), |points| points.to_string());
+        format!("{name}(min_points={points};discount={})", self.discount)
+    }
+
+    /// The equal cells, the moments of the local effects in them, and what bins made of them cost.
+    pub(super) fn prepare(&self, name: &str, request: &Request<'_>) -> Result<Objective> {
+        let Some(local_effects) = request.local_effects else {
+            return Err(Error::Incompatible(format!(
+                "the binning `{name}` looks at local effects, which `ale` has only once bins are \
+                 chosen; use it with `rhale`"
+            )));
+        };
+        let cells = Partition::new(request.axis.divide(self.cells), request.closed)?;
+        let moments = local_effects(&cells)?;
+        let total: f64 = moments.iter().map(|cell| cell.weight).sum();
+        Ok(Objective {
+            cells,
+            moments,
+            min_points: self.min_points.unwrap_or_else(|| (total / 20.0).ceil()).max(2.0),
+            discount_per_point: self.discount / total,
+            ddof: request.ddof,
+        })
+    }
+}
+
+/// What bins made of neighbouring cells cost.
+pub(super) struct Objective {
+    pub(super) cells: Partition,
+    pub(super) moments: Vec<Moments>,
+    min_points: f64,
+    discount_per_point: f64,
+    ddof: f64,
+}
+
+impl Objective {
+    /// τ σ̂² Δz of the bin between two limits of cells, in which the local effects have these
+    /// moments. Infinite for a bin that is not allowed: no finite cost can then be preferred to it.
+    #[inline]
+    pub(super) fn cost(&self, start: usize, end: usize, bin: &Moments) -> f64 {
+        if self.is_poor(bin) {
+            return f64::INFINITY;
+        }
+        let Some(variance) = bin.variance(self.ddof) else { return f64::INFINITY };
+        let discount = 1.0 - self.discount_per_point * bin.weight;
+        let limits = self.cells.limits();
+        variance * discount * (limits[end] - limits[start])
+    }
+
+    /// Whether a bin has too few instances.
+    #[inline]
+    pub(super) fn is_poor(&self, bin: &Moments) -> bool {
+        bin.weight < self.min_points
+    }
+
+    /// The bins that end at some of the limits of the cells, given in increasing order.
+    pub(super) fn bins_ending_at(&self, ends: &[usize]) -> Partition {
+        self.cells.keeping(|limit| ends.binary_search(&limit).is_ok())
+    }
+}
