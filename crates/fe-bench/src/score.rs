@@ -377,6 +377,7 @@ fn remember<K: Eq + Hash, V>(
 pub fn truth_of(estimand: Estimand) -> fe_truth::Effect {
     match estimand {
         Estimand::PartialDependence => fe_truth::Effect::Pd,
+        Estimand::DerivativePartialDependence => fe_truth::Effect::Dpd,
         Estimand::AccumulatedLocalEffects => fe_truth::Effect::Ale,
         Estimand::AccumulatedDerivatives => fe_truth::Effect::AleDerivative,
     }

@@ -127,7 +127,7 @@ fn curve_error(
     Distance::Mse.between(&centred_on_grid(&estimate), &centred_on_grid(&truth))
 }
 
-/// The mean squared error of `pdp` falls as 1/N: it is a mean of independent instances.
+/// The mean squared error of `pdp` and `dpdp` falls as 1/N: they are means of independent instances.
 #[test]
 fn partial_dependence_converges_as_one_over_n() {
     let sizes = [200, 6400];
@@ -140,15 +140,19 @@ fn partial_dependence_converges_as_one_over_n() {
                 ..Settings::default()
             };
             let points = Axis::new(lo, hi).unwrap().grid(11);
-            let errors = errors(&sizes, |rows, replicate| {
-                let data = draw::features(&scenario, 5, rows, replicate).unwrap();
-                let effect = estimate(&scenario, &data, feature, "pdp", &settings);
-                curve_error(&scenario, &effect, estimator::Estimand::PartialDependence, &points)
-            });
-            if let Some(order) = order(&sizes, &errors) {
-                // 30 replicates: the log of a mean of squares has a standard deviation of about 0.35.
-                let what = format!("{} x{}: {errors:?}", scenario.id(), feature + 1);
-                assert!((-1.35..-0.65).contains(&order), "{what}, order {order}");
+            for name in ["pdp", "dpdp"] {
+                let estimand = estimator::from_settings(name, &settings).unwrap().estimand();
+                let errors = errors(&sizes, |rows, replicate| {
+                    let data = draw::features(&scenario, 5, rows, replicate).unwrap();
+                    let effect = estimate(&scenario, &data, feature, name, &settings);
+                    curve_error(&scenario, &effect, estimand, &points)
+                });
+                if let Some(order) = order(&sizes, &errors) {
+                    // 30 replicates: the log of a mean of squares has a standard deviation of
+                    // about 0.35.
+                    let what = format!("{} x{} {name}: {errors:?}", scenario.id(), feature + 1);
+                    assert!((-1.35..-0.65).contains(&order), "{what}, order {order}");
+                }
             }
         }
     }

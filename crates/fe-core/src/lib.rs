@@ -26,6 +26,7 @@ mod blocks;
 pub mod centring;
 pub mod curve;
 pub mod dataset;
+mod derivatives;
 pub mod effect;
 pub mod error;
 pub mod estimator;

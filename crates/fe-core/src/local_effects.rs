@@ -9,6 +9,7 @@ use std::sync::OnceLock;
 use crate::axis::Axis;
 use crate::blocks::fold_blocks;
 use crate::dataset::Dataset;
+use crate::derivatives::Derivatives;
 use crate::error::{ModelError, Result};
 use crate::model::{Column, Observed, Rows};
 use crate::partition::Partition;
@@ -17,29 +18,13 @@ use crate::statistics::{Moments, merge_all, moments_by_bin};
 /// Rows of a block: small enough for the cache, large enough to hide the cost of a call.
 const BLOCK: usize = 4096;
 
-/// Half the width of a central difference as a share of the axis: the cube root of the machine
-/// epsilon balances truncation against rounding.
-pub(crate) const DEFAULT_STEP: f64 = 6.055e-6;
-
 /// How local effects are made.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Source {
     /// (f(z_k, x_c) − f(z_{k−1}, x_c)) / Δz_k (Apley and Zhu 2020).
     Differences,
-    /// ∂f/∂x_s by the model itself (RHALE eq. 4).
-    Derivatives,
-    /// ∂f/∂x_s by central differences of this half-width.
-    NumericDerivatives(f64),
-}
-
-impl Source {
-    pub(crate) fn describe_derivatives(self) -> Option<String> {
-        match self {
-            Source::Differences => None,
-            Source::Derivatives => Some("model".to_owned()),
-            Source::NumericDerivatives(step) => Some(format!("central differences, step {step}")),
-        }
-    }
+    /// ∂f/∂x_s (RHALE eq. 4).
+    Derivatives(Derivatives),
 }
 
 /// The local effects of one feature in some data.
@@ -120,19 +105,14 @@ impl<'a> LocalEffects<'a> {
         let len = block.bins.len();
         let mut effects = vec![0.0; len * self.model.model().outputs()];
         let columns = block.columns();
-        if self.source == Source::Derivatives {
-            self.model.partial(self.feature, &Rows::new(&columns, len), &mut effects)?;
+        if let Source::Derivatives(derivatives) = self.source {
+            derivatives.evaluate(self.model, self.feature, &columns, len, &mut effects)?;
             return Ok(effects);
         }
         let z = partition.limits();
         let bin = |row: usize| block.bins[row] as usize;
-        let x = |row: usize| columns[self.feature].get(row);
-        let (lower, upper): (Vec<f64>, Vec<f64>) = match self.source {
-            Source::NumericDerivatives(step) => {
-                (0..len).map(|i| (x(i) - step, x(i) + step)).unzip()
-            }
-            _ => (0..len).map(|i| (z[bin(i)], z[bin(i) + 1])).unzip(),
-        };
+        let (lower, upper): (Vec<f64>, Vec<f64>) =
+            (0..len).map(|i| (z[bin(i)], z[bin(i) + 1])).unzip();
         let mut below = vec![0.0; effects.len()];
         self.ask_at(&columns, &lower, &mut below)?;
         self.ask_at(&columns, &upper, &mut effects)?;

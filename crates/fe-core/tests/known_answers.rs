@@ -163,3 +163,15 @@ fn pdp_heterogeneity_is_that_of_centred_ice_curves() {
     assert!((values["mean_grid"].unwrap() - variance / 6.0).abs() < 1e-12);
     assert!((values["mean_grid_sd"].unwrap() - variance.sqrt() / 2.0).abs() < 1e-12);
 }
+
+#[test]
+fn the_derivative_of_partial_dependence_is_uncentred_unless_asked() {
+    // ∂₁ x0·x1 = x1: mean 3.2 and variance 2.96 everywhere, by the model or by differences.
+    for jacobian in [fe_core::settings::Jacobian::Model, fe_core::settings::Jacobian::Numeric] {
+        let settings = Settings { grid: Some(4), jacobian: Some(jacobian), ..Settings::default() };
+        let effect = estimate(&("dpdp", settings), &dataset(&ROWS), &product(), 0);
+        assert_close(effect.curve.y(), &[3.2; 4], 1e-9);
+        assert_close(effect.heterogeneity.y(), &[2.96; 4], 1e-8);
+        assert!((effect.heterogeneity_values["mean_grid"].unwrap() - 2.96).abs() < 1e-8);
+    }
+}

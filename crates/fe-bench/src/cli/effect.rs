@@ -37,7 +37,7 @@ pub(super) struct Arguments {
     /// Column of the data file with the weights of the rows
     #[arg(long, value_name = "COLUMN", requires = "data")]
     weights: Option<String>,
-    /// pdp, ale, dale or rhale
+    /// pdp, dpdp, ale, dale or rhale; see `fe-bench list estimators`
     #[arg(long, value_name = "NAME")]
     estimator: String,
     /// fixed, quantile, quantile-min, grid, dp, greedy or agglomerative; see `fe-bench list binnings`
@@ -67,7 +67,7 @@ pub(super) struct Arguments {
     /// data, scenario or LO,HI
     #[arg(long, default_value = "data", allow_hyphen_values = true)]
     axis: AxisSource,
-    /// none, start, integral, data or bins [default: integral]
+    /// none, start, integral, data or bins [default: integral; none for dpdp]
     #[arg(long, value_name = "CENTRING", value_parser = word::<fe_core::Centring>)]
     center: Option<fe_core::Centring>,
     /// What is subtracted from the number of instances in a variance: 0 or 1
@@ -88,7 +88,7 @@ pub(super) struct Arguments {
     /// Half-width of numeric derivatives, as a share of the axis
     #[arg(long, value_parser = finite)]
     step: Option<f64>,
-    /// So many equidistant points over the axis [default: bin limits; 100 points for pdp]
+    /// So many equidistant points over the axis [default: bin limits; 100 points for pdp and dpdp]
     #[arg(long, value_name = "N", value_parser = points, conflicts_with = "at")]
     grid: Option<usize>,
     /// Points at which the effect is given

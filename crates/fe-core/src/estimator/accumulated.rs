@@ -6,13 +6,14 @@ use crate::binning::{self, Binning, Choice, Dynamic, Fixed};
 use crate::centring::{self, Centring, Instances};
 use crate::curve::Curve;
 use crate::dataset::Dataset;
+use crate::derivatives::Differentiation;
 use crate::effect::{BinningRecord, Bins, Effect, Record};
 use crate::error::{Error, Result};
 use crate::heterogeneity;
-use crate::local_effects::{DEFAULT_STEP, LocalEffects, Source, count_rows};
+use crate::local_effects::{LocalEffects, Source, count_rows};
 use crate::model::{Model, Observed};
 use crate::partition::{Closed, Partition};
-use crate::settings::{EmptyBins, Interpolation, Jacobian, Settings};
+use crate::settings::{EmptyBins, Interpolation, Settings};
 use crate::statistics::Moments;
 
 /// What all of them take.
@@ -41,13 +42,13 @@ pub(super) const ALE: Info = Info {
 pub(super) const DALE: Info = Info {
     name: "dale",
     about: "accumulated local effects by derivatives, on bins of equal width (RHALE eq. 4)",
-    options: &[COMMON, &["jacobian", "step"]],
+    options: &[COMMON, Differentiation::OPTIONS],
     build: |settings| Ok(Box::new(Accumulated::from_settings(Method::Dale, settings)?)),
 };
 pub(super) const RHALE: Info = Info {
     name: "rhale",
     about: "accumulated local effects by derivatives, on automatically chosen bins (RHALE eq. 9-15)",
-    options: &[COMMON, &["jacobian", "step"]],
+    options: &[COMMON, Differentiation::OPTIONS],
     build: |settings| Ok(Box::new(Accumulated::from_settings(Method::Rhale, settings)?)),
 };
 
@@ -128,8 +129,7 @@ pub struct Accumulated {
     interpolation: Interpolation,
     extrapolate: bool,
     undivided: bool,
-    jacobian: Jacobian,
-    step: f64,
+    differentiation: Differentiation,
 }
 
 impl Accumulated {
@@ -145,8 +145,7 @@ impl Accumulated {
             interpolation: Interpolation::default(),
             extrapolate: false,
             undivided: false,
-            jacobian: Jacobian::default(),
-            step: DEFAULT_STEP,
+            differentiation: Differentiation::default(),
         }
     }
 
@@ -154,14 +153,6 @@ impl Accumulated {
         let default = if method == Method::Rhale { "dp" } else { "fixed" };
         let binning = binning::from_settings(settings, default)?;
         let new = Self::new(method, binning);
-        let step = settings.step.unwrap_or(new.step);
-        if !(step > 0.0 && step < 1.0) {
-            return Err(Error::BadOption {
-                option: "step",
-                given: step.to_string(),
-                allowed: "must be a share of the axis between 0 and 1".to_owned(),
-            });
-        }
         Ok(Self {
             axis: settings.axis.unwrap_or_default(),
             centring: settings.center.unwrap_or_default(),
@@ -171,8 +162,7 @@ impl Accumulated {
             interpolation: settings.interpolation.unwrap_or_default(),
             extrapolate: settings.extrapolate.unwrap_or_default(),
             undivided: settings.undivided.unwrap_or_default(),
-            jacobian: settings.jacobian.unwrap_or_default(),
-            step,
+            differentiation: Differentiation::from_settings(settings)?,
             ..new
         })
     }
@@ -199,12 +189,11 @@ impl Accumulated {
     }
 
     fn source(&self, model: &dyn Model, axis: Axis) -> Source {
-        let numeric = Source::NumericDerivatives(self.step * axis.width());
-        match (self.method, self.jacobian) {
-            (Method::Ale, _) => Source::Differences,
-            (_, Jacobian::Numeric) => numeric,
-            (_, Jacobian::Auto) if !model.has_partial() => numeric,
-            _ => Source::Derivatives,
+        match self.method {
+            Method::Ale => Source::Differences,
+            Method::Dale | Method::Rhale => {
+                Source::Derivatives(self.differentiation.of(model, axis))
+            }
         }
     }
 
@@ -321,7 +310,10 @@ impl Accumulated {
                 centring: self.centring,
                 centring_constant: constant,
                 ddof: self.ddof,
-                derivatives: effects.source.describe_derivatives(),
+                derivatives: match effects.source {
+                    Source::Differences => None,
+                    Source::Derivatives(derivatives) => Some(derivatives.describe()),
+                },
                 binning: Some(BinningRecord {
                     strategy: self.binning.describe(),
                     asked: self.binning.bins(),

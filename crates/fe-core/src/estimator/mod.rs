@@ -24,6 +24,8 @@ use crate::settings::Settings;
 pub enum Estimand {
     /// E f(x, X_c) over the marginal law of the other features.
     PartialDependence,
+    /// E ∂_s f(x, X_c) over the same law (EFFECTOR eq. 9).
+    DerivativePartialDependence,
     /// Accumulated E[∂_s f | x_s], with the jumps of f (Apley and Zhu 2020).
     AccumulatedLocalEffects,
     /// Accumulated E[∂_s f | x_s], without the jumps of f (RHALE eq. 2).
@@ -79,8 +81,13 @@ impl Info {
 }
 
 /// All estimators.
-pub const ALL: &[Info] =
-    &[partial_dependence::PDP, accumulated::ALE, accumulated::DALE, accumulated::RHALE];
+pub const ALL: &[Info] = &[
+    partial_dependence::PDP,
+    partial_dependence::DPDP,
+    accumulated::ALE,
+    accumulated::DALE,
+    accumulated::RHALE,
+];
 
 /// What is known of the estimator of a name.
 ///

@@ -1,4 +1,4 @@
-//! Partial dependence: `pdp`.
+//! Partial dependence and its derivative: `pdp`, `dpdp`.
 
 use std::ops::Range;
 
@@ -8,6 +8,7 @@ use crate::blocks::fold_blocks;
 use crate::centring::{self, Centring, Instances};
 use crate::curve::Curve;
 use crate::dataset::Dataset;
+use crate::derivatives::{Derivatives, Differentiation};
 use crate::effect::{Effect, Record};
 use crate::error::{Error, ModelError, Result};
 use crate::heterogeneity;
@@ -18,9 +19,23 @@ use crate::statistics::Moments;
 pub(super) const PDP: Info = Info {
     name: "pdp",
     about: "partial dependence on a grid; heterogeneity from centred ICE curves (Friedman 2001)",
-    options: &[&["axis", "center", "ddof", "extrapolate", "grid", "points"]],
-    build: |settings| Ok(Box::new(PartialDependence::from_settings(settings)?)),
+    options: &[GRID],
+    build: |settings| Ok(Box::new(PartialDependence::from_settings(Kind::Value, settings)?)),
 };
+
+pub(super) const DPDP: Info = Info {
+    name: "dpdp",
+    about: "mean derivative on a grid; heterogeneity from d-ICE curves (EFFECTOR eq. 9-10)",
+    options: &[GRID, Differentiation::OPTIONS],
+    build: |settings| {
+        let differentiation = Differentiation::from_settings(settings)?;
+        let kind = Kind::Derivative(differentiation);
+        Ok(Box::new(PartialDependence::from_settings(kind, settings)?))
+    },
+};
+
+/// What both take.
+const GRID: &[&str] = &["axis", "center", "ddof", "extrapolate", "grid", "points"];
 
 /// Instances of a block: with 100 grid points their predictions fit the cache.
 const BLOCK: usize = 256;
@@ -31,11 +46,21 @@ const DEFAULT_GRID: usize = 100;
 /// Most points: a prediction per instance and point is needed.
 const MOST_POINTS: usize = 1_000_000;
 
+/// What is averaged over the instances.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Kind {
+    /// f(x, x_c).
+    Value,
+    /// ∂_s f(x, x_c).
+    Derivative(Differentiation),
+}
+
 /// Mean over the instances of f(x, x_c^(i)) on a grid (METHODS; Friedman 2001), with the variance of
 /// ICE curves centred by their own mean over the axis (trapezoid over the grid).
 ///
 /// The mean is over all instances, wherever their own x_s lies: the axis only says where the curve
-/// is drawn. With centring `none` the heterogeneity is that of the ICE curves as they are. The
+/// is drawn. [`PartialDependence::of_derivative`] averages ∂_s f(x, x_c^(i)) in its place (d-PDP,
+/// EFFECTOR eq. 9), and is not centred unless asked for. With centring `none` the heterogeneity is that of the ICE curves as they are. The
 /// N × T table of predictions is never held.
 ///
 /// ```
@@ -49,6 +74,7 @@ const MOST_POINTS: usize = 1_000_000;
 /// ```
 #[derive(Debug, Clone)]
 pub struct PartialDependence {
+    kind: Kind,
     grid: usize,
     points: Vec<f64>,
     axis: AxisChoice,
@@ -63,10 +89,20 @@ impl PartialDependence {
     /// # Errors
     /// [`Error::BadOption`] for fewer than 2 or too many.
     pub fn on_grid(points: usize) -> Result<Self> {
-        Self::from_settings(&Settings { grid: Some(points), ..Settings::default() })
+        let settings = Settings { grid: Some(points), ..Settings::default() };
+        Self::from_settings(Kind::Value, &settings)
     }
 
-    fn from_settings(settings: &Settings) -> Result<Self> {
+    /// Of the derivative, on so many equidistant points.
+    ///
+    /// # Errors
+    /// [`Error::BadOption`] for fewer than 2 or too many.
+    pub fn of_derivative(points: usize) -> Result<Self> {
+        let settings = Settings { grid: Some(points), ..Settings::default() };
+        Self::from_settings(Kind::Derivative(Differentiation::default()), &settings)
+    }
+
+    fn from_settings(kind: Kind, settings: &Settings) -> Result<Self> {
         let grid = settings.grid.unwrap_or(DEFAULT_GRID);
         if !(2..=MOST_POINTS).contains(&grid) {
             return Err(Error::BadOption {
@@ -75,11 +111,17 @@ impl PartialDependence {
                 allowed: format!("must be from 2 to {MOST_POINTS}"),
             });
         }
+        // A derivative has no level to take away.
+        let centring = match kind {
+            Kind::Value => Centring::default(),
+            Kind::Derivative(_) => Centring::None,
+        };
         Ok(Self {
+            kind,
             grid,
             points: settings.points.clone().unwrap_or_default(),
             axis: settings.axis.unwrap_or_default(),
-            centring: settings.center.unwrap_or_default(),
+            centring: settings.center.unwrap_or(centring),
             ddof: settings.ddof_or(0)?,
             extrapolate: settings.extrapolate.unwrap_or_default(),
         })
@@ -127,7 +169,7 @@ impl PartialDependence {
             feature,
             name: data.names()[feature].clone(),
             output,
-            estimator: "pdp",
+            estimator: self.name(),
             curve: curve.lowered(constant).extrapolated(self.extrapolate),
             heterogeneity: Curve::linear(x, heterogeneity).extrapolated(self.extrapolate),
             bins: None,
@@ -137,12 +179,12 @@ impl PartialDependence {
                 rows: data.len(),
                 rows_outside: 0,
                 model_rows: run.model.model_rows(),
-                jacobian_rows: 0,
+                jacobian_rows: run.model.partial_rows(),
                 axis: run.places.axis,
                 centring: self.centring,
                 centring_constant: constant,
                 ddof: self.ddof,
-                derivatives: None,
+                derivatives: run.derivatives.map(Derivatives::describe),
                 binning: None,
                 extrapolated: self.extrapolate,
             },
@@ -152,11 +194,17 @@ impl PartialDependence {
 
 impl Estimator for PartialDependence {
     fn name(&self) -> &'static str {
-        "pdp"
+        match self.kind {
+            Kind::Value => PDP.name,
+            Kind::Derivative(_) => DPDP.name,
+        }
     }
 
     fn estimand(&self) -> Estimand {
-        Estimand::PartialDependence
+        match self.kind {
+            Kind::Value => Estimand::PartialDependence,
+            Kind::Derivative(_) => Estimand::DerivativePartialDependence,
+        }
     }
 
     fn centring(&self) -> Centring {
@@ -166,9 +214,13 @@ impl Estimator for PartialDependence {
     fn estimate(&self, data: &Dataset, model: &dyn Model, feature: usize) -> Result<Vec<Effect>> {
         check(data, model, feature)?;
         let axis = self.axis.resolve(data, feature)?;
+        let derivatives = match self.kind {
+            Kind::Value => None,
+            Kind::Derivative(differentiation) => Some(differentiation.of(model, axis)),
+        };
         let model = Observed::new(model);
         let places = Places::new(axis, self.grid, &self.points);
-        let run = Run { data, model: &model, feature, places };
+        let run = Run { data, model: &model, feature, derivatives, places };
         let moments = run.moments()?;
         moments.iter().enumerate().map(|(output, m)| self.effect(&run, m, output)).collect()
     }
@@ -214,6 +266,8 @@ struct Run<'a> {
     data: &'a Dataset,
     model: &'a Observed<'a>,
     feature: usize,
+    /// How derivatives are computed, where they are what is averaged.
+    derivatives: Option<Derivatives>,
     places: Places,
 }
 
@@ -244,7 +298,12 @@ impl Run<'_> {
         let mut ice = vec![0.0; self.places.x.len() * outputs * len];
         for (&x, values) in self.places.x.iter().zip(ice.chunks_mut(outputs * len)) {
             columns[self.feature] = Column::Constant(x);
-            self.model.predict(&Rows::new(&columns, len), values)?;
+            match self.derivatives {
+                None => self.model.predict(&Rows::new(&columns, len), values)?,
+                Some(derivatives) => {
+                    derivatives.evaluate(self.model, self.feature, &columns, len, values)?;
+                }
+            }
         }
         let of_output = |output: usize| {
             let at = |point: usize| {

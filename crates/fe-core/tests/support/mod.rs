@@ -44,6 +44,7 @@ pub fn variants() -> Vec<(&'static str, Settings)> {
     };
     vec![
         ("pdp", Settings { grid: Some(7), ..Settings::default() }),
+        ("dpdp", Settings { grid: Some(6), ..Settings::default() }),
         ("ale", binning("fixed", 5)),
         ("ale", binning("quantile", 4)),
         ("ale", Settings { min_points: Some(2.0), bins: None, ..binning("quantile-min", 0) }),
