@@ -28,10 +28,23 @@ pub(crate) trait ClosedForms: Send + Sync + 'static {
     /// A quantity of a feature at x; the axis is its range.
     fn at(&self, quantity: Quantity, feature: usize, x: f64, axis: (f64, f64)) -> Option<f64>;
 
+    /// The sum of the sizes of what [`ClosedForms::at`] adds up; 0 where nothing large cancels. A
+    /// few machine epsilons of it are added to the error bound.
+    fn size(&self, quantity: Quantity, feature: usize, x: f64, axis: (f64, f64)) -> f64 {
+        let _ = (quantity, feature, x, axis);
+        0.0
+    }
+
     /// Mean and variance of `f(to, X_c) − f(from, X_c)` given x_s = x.
     fn difference(&self, feature: usize, from: f64, to: f64, x: f64) -> Option<(f64, f64)> {
         let _ = (feature, from, to, x);
         None
+    }
+
+    /// As [`ClosedForms::size`], for the mean of [`ClosedForms::difference`].
+    fn size_of_difference(&self, feature: usize, from: f64, to: f64, x: f64) -> f64 {
+        let _ = (feature, from, to, x);
+        0.0
     }
 
     /// `E f(X)`.
@@ -42,5 +55,15 @@ pub(crate) trait ClosedForms: Send + Sync + 'static {
     /// `Var f(X)`.
     fn variance(&self) -> Option<f64> {
         None
+    }
+
+    /// As [`ClosedForms::size`], for [`ClosedForms::mean`].
+    fn size_of_mean(&self) -> f64 {
+        0.0
+    }
+
+    /// As [`ClosedForms::size`], for [`ClosedForms::variance`].
+    fn size_of_variance(&self) -> f64 {
+        0.0
     }
 }

@@ -115,6 +115,18 @@ pub enum Error {
         /// The feature, counted from 0.
         feature: usize,
     },
+    /// The literature has no limit formula of this name for the feature.
+    #[error("`{scenario}` has no `{given}` of x{}; it has {known}", .feature + 1)]
+    NoSuchLimit {
+        /// Name of the scenario.
+        scenario: &'static str,
+        /// The name asked for.
+        given: String,
+        /// The feature, counted from 0.
+        feature: usize,
+        /// All there are, separated by commas.
+        known: String,
+    },
     /// Centring was asked of something that is not an effect curve.
     #[error("`{effect}` cannot be centred; only none is allowed")]
     NotCentrable {

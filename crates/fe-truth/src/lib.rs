@@ -31,6 +31,7 @@ mod error;
 mod function;
 mod kinds;
 mod law;
+mod limit;
 mod quadrature;
 mod scenario;
 mod special;

@@ -9,19 +9,30 @@ use crate::{Error, Scenario};
 /// An estimate and how it was obtained.
 type Known = (Estimate, Method);
 
-/// A closed form evaluated in floating point.
-fn closed(value: f64) -> Known {
-    let error = 1e-12 * (1.0 + value.abs());
-    (Estimate { value, magnitude: value.abs(), error }, Method::Closed)
+/// A closed form evaluated in floating point, from summands of the given size in all.
+fn closed(value: f64, size: f64) -> Known {
+    let magnitude = value.abs().max(size);
+    let error = 1e-12 * (1.0 + value.abs()) + rounding(size);
+    (Estimate { value, magnitude, error }, Method::Closed)
+}
+
+/// What rounding may do to a sum whose summands have this size in all.
+fn rounding(size: f64) -> f64 {
+    8.0 * f64::EPSILON * size
 }
 
 /// The root of a variance. Those in closed form are sums of squares, relatively accurate also where
 /// they are small, so that their roots are as accurate as other closed forms.
 fn standard_deviation((variance, method): Known) -> Known {
-    match method {
-        Method::Closed => closed(variance.value.max(0.0).sqrt()),
-        _ => (variance.sqrt(), method),
+    if method != Method::Closed {
+        return (variance.sqrt(), method);
     }
+    let root = variance.value.max(0.0).sqrt();
+    let lost = rounding(variance.magnitude - variance.value.abs());
+    let doubt = if root > 0.0 { (lost / root).min(lost.sqrt()) } else { lost.sqrt() };
+    let (mut estimate, method) = closed(root, root);
+    estimate.error += doubt;
+    (estimate, method)
 }
 
 fn integrated(estimate: Estimate) -> Known {
@@ -108,11 +119,14 @@ impl Scenario {
     ) -> Result<Vec<DifferenceTruth>, Error> {
         let on = self.binned(feature, limits)?;
         let bins = on.each_bin(limits, Weighting::Data, |z, from, to| {
-            let known = self.forms().and_then(|forms| forms.difference(feature, from, to, z));
-            known.map_or_else(
-                || on.moments(z, Rest::Conditional, Local::Difference { feature, from, to }),
-                |(mean, variance)| Moments { mean: closed(mean).0, variance: closed(variance).0 },
-            )
+            let known = self.forms().and_then(|forms| {
+                let (mean, variance) = forms.difference(feature, from, to, z)?;
+                let mean = closed(mean, forms.size_of_difference(feature, from, to, z)).0;
+                Some(Moments { mean, variance: closed(variance, 0.0).0 })
+            });
+            known.unwrap_or_else(|| {
+                on.moments(z, Rest::Conditional, Local::Difference { feature, from, to })
+            })
         })?;
         let difference = |bin: BinTruth| DifferenceTruth {
             lo: bin.lo,
@@ -155,8 +169,9 @@ impl Scenario {
     /// # Errors
     /// None at present; scenarios without a mean may come.
     pub fn mean(&self) -> Result<Truth, Error> {
-        let known = self.forms().and_then(|forms| forms.mean());
-        Ok(truth(known.map_or_else(|| integrated(self.parts.engine.mean_f()), closed)))
+        let known =
+            self.forms().and_then(|forms| Some(closed(forms.mean()?, forms.size_of_mean())));
+        Ok(truth(known.unwrap_or_else(|| integrated(self.parts.engine.mean_f()))))
     }
 
     /// Standard deviation of `f(X)`.
@@ -164,8 +179,10 @@ impl Scenario {
     /// # Errors
     /// None at present; scenarios without a variance may come.
     pub fn sd(&self) -> Result<Truth, Error> {
-        let known = self.forms().and_then(|forms| forms.variance());
-        let variance = known.map_or_else(|| integrated(self.parts.engine.variance_f()), closed);
+        let known = self
+            .forms()
+            .and_then(|forms| Some(closed(forms.variance()?, forms.size_of_variance())));
+        let variance = known.unwrap_or_else(|| integrated(self.parts.engine.variance_f()));
         Ok(truth(standard_deviation(variance)))
     }
 
@@ -174,7 +191,7 @@ impl Scenario {
         if feature < dimension { Ok(()) } else { Err(Error::NoSuchFeature { feature, dimension }) }
     }
 
-    fn check_axis(&self, feature: usize, (low, high): (f64, f64)) -> Result<(), Error> {
+    pub(crate) fn check_axis(&self, feature: usize, (low, high): (f64, f64)) -> Result<(), Error> {
         self.check_feature(feature)?;
         let support = self.support(feature);
         let finite = low.is_finite() && high.is_finite();
@@ -184,7 +201,7 @@ impl Scenario {
         Err(Error::BadAxis { feature, low, high, support })
     }
 
-    fn check_points(&self, feature: usize, points: &[f64]) -> Result<(), Error> {
+    pub(crate) fn check_points(&self, feature: usize, points: &[f64]) -> Result<(), Error> {
         let (low, high) = self.support(feature);
         let outside = |x: &&f64| !(x.is_finite() && low <= **x && **x <= high);
         match points.iter().find(outside) {
@@ -218,8 +235,9 @@ struct OneFeature<'a> {
 impl OneFeature<'_> {
     /// The closed form of a quantity, where there is one.
     fn known(&self, quantity: Quantity, x: f64) -> Option<Estimate> {
-        let value = self.scenario.forms()?.at(quantity, self.feature, x, self.axis)?;
-        Some(closed(value).0)
+        let forms = self.scenario.forms()?;
+        let value = forms.at(quantity, self.feature, x, self.axis)?;
+        Some(closed(value, forms.size(quantity, self.feature, x, self.axis)).0)
     }
 
     fn moments(&self, x: f64, rest: Rest, local: Local) -> Moments {

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Sample, all, assert_mean, features, label, limits, spread, squares};
+use common::{Sample, all, assert_mean, assert_variance, features, label, limits, spread};
 use fe_truth::{Centring, Effect, Scenario, Weighting};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -28,7 +28,7 @@ fn marginal_effects() {
                 let slopes = sample.partial_with(s, x);
                 assert_mean(&sample.f_with(s, x), exact(Effect::Pd), &what(Effect::Pd));
                 assert_mean(&slopes, exact(Effect::Dpd), &what(Effect::Dpd));
-                assert_mean(&squares(&slopes), exact(Effect::HDpdp), &what(Effect::HDpdp));
+                assert_variance(&slopes, exact(Effect::HDpdp), &what(Effect::HDpdp));
             }
         }
     }
@@ -53,7 +53,7 @@ fn centred_ice() {
                 let centred: Vec<f64> = ice.iter().zip(&means).map(|(v, m)| v - m).collect();
                 let exact = truth(&scenario, Effect::HPdp, s, &[x])[0];
                 let what = format!("{} h-pdp at {x}", label(&scenario, s));
-                assert_mean(&squares(&centred), exact, &what);
+                assert_variance(&centred, exact, &what);
             }
         }
     }
@@ -105,11 +105,11 @@ fn bins_of_the_joint_sample() {
                 let what = |name| format!("{} {name} of {bin:?}", label(&scenario, s));
                 let slopes: Vec<f64> = rows.iter().map(|&i| slopes[i]).collect();
                 assert_mean(&slopes, bin.mu, &what("mu"));
-                assert_mean(&squares(&slopes), bin.sigma2_star, &what("sigma2_star"));
+                assert_variance(&slopes, bin.sigma2_star, &what("sigma2_star"));
                 let (above, below) = (sample.f_with(s, bin.hi), sample.f_with(s, bin.lo));
                 let steps: Vec<f64> = rows.iter().map(|&i| above[i] - below[i]).collect();
                 assert_mean(&steps, difference.mean, &what("difference"));
-                assert_mean(&squares(&steps), difference.variance, &what("its variance"));
+                assert_variance(&steps, difference.variance, &what("its variance"));
             }
         }
     }
@@ -130,7 +130,7 @@ fn conditional_effects_at_points() {
                 assert_mean(&sample.f(), exact(Effect::Mplot), &what(Effect::Mplot));
                 assert_mean(&slopes, exact(Effect::Mu), &what(Effect::Mu));
                 let variance = exact(Effect::Sigma).powi(2);
-                assert_mean(&squares(&slopes), variance, &what(Effect::Sigma));
+                assert_variance(&slopes, variance, &what(Effect::Sigma));
                 let ends = [x.next_down(), x.next_up()];
                 let [below, above] = ends.map(|x| sample.f_with(s, x));
                 let jumps: Vec<f64> = above.iter().zip(&below).map(|(a, b)| a - b).collect();
@@ -147,7 +147,7 @@ fn mean_and_sd_of_f() {
         let f = Sample::draw(&scenario, 100_000, 16).f();
         assert_mean(&f, scenario.mean().unwrap().value, &format!("mean of {scenario:?}"));
         let variance = scenario.sd().unwrap().value.powi(2);
-        assert_mean(&squares(&f), variance, &format!("variance of {scenario:?}"));
+        assert_variance(&f, variance, &format!("variance of {scenario:?}"));
     }
 }
 

@@ -45,6 +45,11 @@ impl FeatureArguments {
             .map_err(|message| Error::Argument(format!("--feature: {message}")))
     }
 
+    /// The features asked for or, if none is named, the given ones.
+    pub(super) fn or(&self, scenario: &Scenario, default: Vec<usize>) -> Result<Vec<usize>> {
+        if self.feature.is_empty() { Ok(default) } else { self.of(scenario) }
+    }
+
     /// The single feature that is asked for.
     pub(super) fn single(&self, scenario: &Scenario, why: &str) -> Result<usize> {
         match self.of(scenario)?[..] {

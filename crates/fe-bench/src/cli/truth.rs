@@ -23,9 +23,10 @@ pub(super) struct Arguments {
     scenario: ScenarioArguments,
     #[command(flatten)]
     features: FeatureArguments,
-    /// pd, dpd, mplot, ale, ale-derivative, mu, sigma, h-pdp, h-dpdp or main
-    #[arg(long, value_parser = effect)]
-    effect: Option<Effect>,
+    /// pd, dpd, mplot, ale, ale-derivative, mu, sigma, h-pdp, h-dpdp or main; with -limit behind
+    /// it, the curve that a paper prints, where it is not the truth
+    #[arg(long, value_parser = asked)]
+    effect: Option<Asked>,
     /// Points of the curve
     #[arg(long, value_name = "V,V,…", value_delimiter = ',', allow_hyphen_values = true,
           value_parser = finite, conflicts_with_all = ["grid", "bins", "values"])]
@@ -56,8 +57,29 @@ pub(super) struct Arguments {
     format: Format,
 }
 
-fn effect(text: &str) -> Result<Effect, String> {
-    text.parse().map_err(|e: fe_truth::Error| e.to_string())
+/// What curve is asked for.
+#[derive(Debug, Clone)]
+enum Asked {
+    /// A truth.
+    Effect(Effect),
+    /// A curve as published, by name.
+    Limit(String),
+}
+
+impl Asked {
+    fn name(&self) -> &str {
+        match self {
+            Self::Effect(effect) => effect.name(),
+            Self::Limit(name) => name,
+        }
+    }
+}
+
+fn asked(text: &str) -> Result<Asked, String> {
+    if text.ends_with("-limit") {
+        return Ok(Asked::Limit(text.to_owned()));
+    }
+    text.parse().map(Asked::Effect).map_err(|e: fe_truth::Error| e.to_string())
 }
 
 fn centring(text: &str) -> Result<Centring, String> {
@@ -71,36 +93,69 @@ fn weighting(text: &str) -> Result<Weighting, String> {
 pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
     let scenario = arguments.scenario.scenario()?;
     let sheet = match (&arguments.effect, &arguments.bins) {
-        (Some(effect), _) => curves(arguments, &scenario, *effect)?,
+        (Some(effect), _) => curves(arguments, &scenario, effect)?,
         (None, Some(limits)) => bins(arguments, &scenario, limits)?,
         (None, None) => values(arguments, &scenario)?,
     };
     sheet.write(arguments.format, out)
 }
 
-fn curves(arguments: &Arguments, scenario: &Scenario, effect: Effect) -> Result<Sheet> {
+fn curves(arguments: &Arguments, scenario: &Scenario, asked: &Asked) -> Result<Sheet> {
     let mut sheet =
         Sheet::new(&["scenario", "feature", "effect", "x", "value", "abs_error", "method"]);
-    for feature in arguments.features.of(scenario)? {
+    for feature in asked_features(arguments, scenario, asked)? {
         let (lo, hi) = arguments.range.unwrap_or_else(|| scenario.axis(feature));
         let points = if arguments.at.is_empty() {
             Axis::new(lo, hi)?.grid(arguments.grid.unwrap_or(100))
         } else {
             arguments.at.clone()
         };
-        let truths = scenario.curve(effect, feature, &points, (lo, hi), arguments.center)?;
-        for (x, truth) in points.iter().zip(truths) {
+        let answers = answers(scenario, asked, feature, &points, (lo, hi), arguments.center)?;
+        for (x, answer) in points.iter().zip(answers) {
             let mut row: Vec<Entry> = vec![
                 scenario.id().into(),
                 feature_name(feature).into(),
-                effect.name().into(),
+                asked.name().into(),
                 (*x).into(),
             ];
-            row.extend(entries(truth));
+            row.extend(answer);
             sheet.push(row);
         }
     }
     Ok(sheet)
+}
+
+/// The features named or, for a published curve, those that have it.
+fn asked_features(arguments: &Arguments, scenario: &Scenario, asked: &Asked) -> Result<Vec<usize>> {
+    let all: Vec<usize> = (0..scenario.dimension()).collect();
+    let Asked::Limit(name) = asked else {
+        return arguments.features.of(scenario);
+    };
+    let having = |feature: &usize| scenario.limits().contains(&(name.clone(), *feature));
+    let found: Vec<usize> = all.iter().copied().filter(having).collect();
+    arguments.features.or(scenario, if found.is_empty() { all } else { found })
+}
+
+/// Value, error and method at each of the points.
+fn answers(
+    scenario: &Scenario,
+    asked: &Asked,
+    feature: usize,
+    points: &[f64],
+    axis: (f64, f64),
+    centring: Centring,
+) -> Result<Vec<[Entry; 3]>> {
+    Ok(match asked {
+        Asked::Effect(effect) => {
+            let truths = scenario.curve(*effect, feature, points, axis, centring)?;
+            truths.into_iter().map(entries).collect()
+        }
+        Asked::Limit(name) => {
+            let values = scenario.limit(name, feature, points, axis, centring)?;
+            // It is no truth, so there is no bound on its error.
+            values.into_iter().map(|v| [v.into(), Entry::Missing, "limit".into()]).collect()
+        }
+    })
 }
 
 fn bins(arguments: &Arguments, scenario: &Scenario, limits: &[f64]) -> Result<Sheet> {

@@ -1,10 +1,20 @@
 //! Scenarios: one file per family, one line in the registry for each member.
 
+mod alibi;
+mod bivariate;
+mod effector;
 mod friedman1;
+mod goldstein;
 mod liu;
+mod nonlinear;
+mod null_feature;
 mod parameters;
 mod piecewise_linear;
+mod poly3;
+mod separable;
 mod sin_indicator;
+mod snc;
+mod uniform_parent;
 
 use std::sync::Arc;
 
@@ -15,6 +25,7 @@ use crate::engine::Engine;
 use crate::error::{Error, unknown_name};
 use crate::function::{Function, Native};
 use crate::law::{Law, Univariate};
+use crate::limit::Limit;
 use parameters::Parameters;
 
 /// Everything that is registered.
@@ -25,6 +36,15 @@ static REGISTRY: &[Family] = &[
     sin_indicator::FAMILY,
     piecewise_linear::FAMILY,
     friedman1::FAMILY,
+    snc::FAMILY,
+    null_feature::FAMILY,
+    nonlinear::FAMILY,
+    goldstein::FAMILY,
+    effector::REGIONAL,
+    effector::CONDITIONAL,
+    effector::GENERAL,
+    alibi::FAMILY,
+    poly3::FAMILY,
 ];
 
 /// What a scenario is, in words.
@@ -70,6 +90,8 @@ pub(crate) struct Parts {
     closed: Box<dyn ClosedForms>,
     /// The range of each feature.
     axes: Vec<(f64, f64)>,
+    /// Curves as published, where they are not the truth.
+    pub(crate) limits: Vec<Limit>,
 }
 
 impl Parts {
@@ -80,7 +102,13 @@ impl Parts {
         axes: Vec<(f64, f64)>,
     ) -> Self {
         let engine = Engine::new(law, function.terms());
-        Self { engine, model: Box::new(Native(function)), closed: Box::new(closed), axes }
+        let (model, closed) = (Box::new(Native(function)), Box::new(closed));
+        Self { engine, model, closed, axes, limits: Vec::new() }
+    }
+
+    /// Adds curves as published.
+    fn with_limits(self, limits: Vec<Limit>) -> Self {
+        Self { limits, ..self }
     }
 }
 

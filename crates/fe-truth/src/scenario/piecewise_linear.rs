@@ -2,12 +2,13 @@
 //!
 //! The paper and its code disagree on the intercepts of the pieces, hence the variants.
 
+use super::uniform_parent::{LAW, MEAN_X1, SIGMA2, UniformParent, VAR_X1};
 use super::{Family, ParameterInfo, Parameters, Parts, ScenarioInfo};
 use crate::closed::{ClosedForms, Quantity};
 use crate::error::Error;
 use crate::function::{Function, Term};
-use crate::law::{Law, ParentChild, PiecewiseUniform};
-use crate::special::{normal_between, normal_pdf};
+use crate::kinds::Effect;
+use crate::limit::Limit;
 
 pub(super) const FAMILY: Family = Family {
     info: ScenarioInfo {
@@ -16,14 +17,9 @@ pub(super) const FAMILY: Family = Family {
         about: "an effect that is linear on five pieces: what automatic bins should find",
         formula: "a(x1) + x1 x2, a with slopes 2, −2, 5, −10, ½ on [0, .2), [.2, .4), [.4, .45), \
                   [.45, .5), [.5, 1]",
-        law: "x1 ~ U(0, 1); x2 ~ N(x1, sd sigma2)",
+        law: LAW,
         parameters: &[
-            ParameterInfo {
-                name: "sigma2",
-                default: "0.5",
-                allowed: "a number from 1e-8 to 1e6",
-                about: "standard deviation of x2 given x1",
-            },
+            SIGMA2,
             ParameterInfo {
                 name: "intercepts",
                 default: "continuous",
@@ -49,7 +45,7 @@ enum Intercepts {
 }
 
 fn build(parameters: &mut Parameters) -> Result<Parts, Error> {
-    let noise = parameters.number("sigma2", |sd| (1e-8..=1e6).contains(&sd))?;
+    let law = UniformParent::new(parameters)?;
     let intercepts = parameters.choice(
         "intercepts",
         &[
@@ -60,10 +56,11 @@ fn build(parameters: &mut Parameters) -> Result<Parts, Error> {
     )?;
     let function = PiecewiseLinear { main: Pieces::new(intercepts) };
     let continuous = Pieces::new(Intercepts::Continuous);
-    let law =
-        Law::new().with(&[0, 1], ParentChild { parent: PiecewiseUniform::on(0.0, 1.0), noise });
-    let forms = Forms { main: function.main, continuous, noise };
-    Ok(Parts::new(law, function, forms, vec![(0.0, 1.0), (-4.0 * noise, 1.0 + 4.0 * noise)]))
+    let forms = Forms { main: function.main, continuous, law };
+    // RHALE has the main part of f for the whole effect.
+    let main = function.main;
+    let printed = Limit::new(Effect::Ale, 0, move |x| main.value(x));
+    Ok(Parts::new(law.law(), function, forms, law.axes()).with_limits(vec![printed]))
 }
 
 /// A piecewise-linear function: pieces `[a, b)`, the last one closed.
@@ -136,15 +133,11 @@ impl Function for PiecewiseLinear {
     }
 }
 
-/// Mean and variance of x1, a uniform number.
-const MEAN_X1: f64 = 0.5;
-const VAR_X1: f64 = 1.0 / 12.0;
-
 struct Forms {
     main: Pieces,
     /// The integral of the slope.
     continuous: Pieces,
-    noise: f64,
+    law: UniformParent,
 }
 
 impl ClosedForms for Forms {
@@ -156,9 +149,9 @@ impl ClosedForms for Forms {
         let step = to - from;
         if s == 0 {
             let main = self.main.value(to) - self.main.value(from);
-            return Some((main + step * x, (step * self.noise).powi(2)));
+            return Some((main + step * x, (step * self.law.noise).powi(2)));
         }
-        let x1 = self.x1_given_x2(x)?;
+        let x1 = self.law.x1_given_x2(x)?;
         Some((step * x1.mean, step * step * x1.variance))
     }
 
@@ -171,8 +164,8 @@ impl ClosedForms for Forms {
 impl Forms {
     /// x2 is x1 plus noise: its mean is ½ or, given x1, x1.
     fn of_x1(&self, quantity: Quantity, x: f64, (lo, hi): (f64, f64)) -> Option<f64> {
-        let variance = self.noise * self.noise;
-        let marginal = VAR_X1 + variance;
+        let variance = self.law.noise * self.law.noise;
+        let marginal = self.law.variance_x2();
         Some(match quantity {
             Quantity::Pd => self.main.value(x) + MEAN_X1 * x,
             Quantity::Dpd => Pieces::slope(x) + MEAN_X1,
@@ -195,39 +188,9 @@ impl Forms {
             Quantity::HDpdp => Some(VAR_X1),
             Quantity::HPdp => Some(VAR_X1 * (x - 0.5 * (lo + hi)).powi(2)),
             Quantity::Mplot => None,
-            Quantity::Mu => Some(self.x1_given_x2(x)?.mean),
-            Quantity::Sigma2 => Some(self.x1_given_x2(x)?.variance),
-            // E[x1 | x2 = x] = x + sigma2² (log p)'(x), with p the density of x2.
-            Quantity::Accumulated => {
-                let (from, to) = (self.x1_given_x2(lo)?, self.x1_given_x2(x)?);
-                let log_ratio = (to.density / from.density).ln();
-                Some(0.5 * (x - lo) * (x + lo) + self.noise * self.noise * log_ratio)
-            }
+            Quantity::Mu => Some(self.law.x1_given_x2(x)?.mean),
+            Quantity::Sigma2 => Some(self.law.x1_given_x2(x)?.variance),
+            Quantity::Accumulated => self.law.accumulated_x1(lo, x),
         }
     }
-
-    /// The law of x1 given x2: a normal around x2, cut off at 0 and 1.
-    ///
-    /// None where the formulas would cancel: under large noise, and far outside of [0, 1].
-    fn x1_given_x2(&self, x2: f64) -> Option<CutOff> {
-        let (u, v) = (x2 / self.noise, (x2 - 1.0) / self.noise);
-        if self.noise > 3.0 || u < -8.0 || v > 8.0 {
-            return None;
-        }
-        let density = normal_between(v, u);
-        let (at_u, at_v) = (normal_pdf(u) / density, normal_pdf(v) / density);
-        let shift = at_u - at_v;
-        Some(CutOff {
-            density,
-            mean: x2 + self.noise * shift,
-            variance: self.noise * self.noise * (1.0 - (u * at_u - v * at_v) - shift * shift),
-        })
-    }
-}
-
-/// The law of x1 given x2, and the density of x2 there.
-struct CutOff {
-    density: f64,
-    mean: f64,
-    variance: f64,
 }

@@ -8,7 +8,9 @@ use super::{Family, ParameterInfo, Parameters, Parts, ScenarioInfo};
 use crate::closed::{ClosedForms, Quantity};
 use crate::error::Error;
 use crate::function::{Function, Term};
+use crate::kinds::Effect;
 use crate::law::{Law, Normal, ParentChild, PiecewiseUniform, Univariate};
+use crate::limit::Limit;
 use crate::special::normal_cdf;
 
 pub(super) const FAMILY: Family = Family {
@@ -46,7 +48,24 @@ fn build(parameters: &mut Parameters) -> Result<Parts, Error> {
     let pair = ParentChild { parent, noise };
     let forms = Forms { noise, below: pair.child().cdf(0.0) };
     let law = Law::new().with(&[0, 2], pair).with_independent(1, Normal { mean: 0.0, sd: SD_X2 });
-    Ok(Parts::new(law, SinIndicator, forms, vec![(-0.5, 0.5), (-5.0, 5.0), (-0.5, 0.5)]))
+    let axes = vec![(-0.5, 0.5), (-5.0, 5.0), (-0.5, 0.5)];
+    Ok(Parts::new(law, SinIndicator, forms, axes).with_limits(limits()))
+}
+
+/// What the papers have for x1: x3 < 0 wherever x1 < 0, and P(x3 < 0) = 5/6.
+fn limits() -> Vec<Limit> {
+    let pd_sign = |x: f64| below(x) - 5.0 / 3.0;
+    vec![
+        // RHALE eq. 26, EFFECTOR eq. 21.
+        Limit::new(Effect::Ale, 0, |x| -(TAU * x).sin() * below(x)),
+        // RHALE eq. 25 without its factor z.
+        Limit::new(Effect::Mu, 0, |x| -TAU * (TAU * x).cos() * below(x)),
+        // RHALE eq. 33, 34, EFFECTOR eq. 24.
+        Limit::new(Effect::Sigma, 0, |_| SD_X2),
+        // RHALE eq. 40, EFFECTOR eq. 30 and 41.
+        Limit::new(Effect::Pd, 0, move |x| (TAU * x).sin() * pd_sign(x)),
+        Limit::new(Effect::Dpd, 0, move |x| TAU * (TAU * x).cos() * pd_sign(x)),
+    ]
 }
 
 struct SinIndicator;

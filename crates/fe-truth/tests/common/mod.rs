@@ -8,23 +8,35 @@ use rand_chacha::rand_core::SeedableRng;
 
 /// Parameter points of each scenario, none of them standard; scenarios without parameters have one
 /// empty point.
-const POINTS: &[(&str, [&str; 3])] = &[
+const POINTS: &[(&str, &[&str])] = &[
     ("liu-additive", LIU),
     ("liu-product", LIU),
     ("liu-quadratic", LIU),
-    ("sin-indicator", ["noise_sd=0.01", "noise_sd=0.1", "noise_sd=0.7"]),
+    ("snc", LIU),
+    ("null-feature", LIU),
+    ("sin-indicator", &["noise_sd=0.01", "noise_sd=0.1", "noise_sd=0.7"]),
     (
         "piecewise-linear",
-        [
+        &[
             "sigma2=0.3;intercepts=continuous",
             "sigma2=0.02;intercepts=literal",
             "sigma2=1.7;intercepts=rhale-code",
         ],
     ),
-    ("friedman1", ["noise_features=2", "noise_features=0", "noise_features=1"]),
+    ("nonlinear", &["sigma2=0.3", "sigma2=0.02", "sigma2=1.7"]),
+    ("goldstein", NONE),
+    ("effector-regional", NONE),
+    ("conditional-interaction", NONE),
+    ("general-interaction", NONE),
+    ("alibi-additive", NONE),
+    ("poly3", NONE),
+    ("friedman1", &["noise_features=2", "noise_features=0", "noise_features=1"]),
 ];
 
-const LIU: [&str; 3] = [
+/// For scenarios without parameters.
+const NONE: &[&str] = &[""];
+
+const LIU: &[&str] = &[
     "mu1=1.3;mu2=-0.7;sigma1=0.6;sigma2=2.1;rho=0.9",
     "mu1=-2.2;mu2=0.4;sigma1=1.9;sigma2=0.35;rho=-0.65",
     "mu1=0.25;mu2=3.1;sigma1=1.4;sigma2=0.8;rho=0.2",
@@ -138,13 +150,30 @@ pub fn squares(values: &[f64]) -> Vec<f64> {
     values.iter().map(|v| (v - centre).powi(2) * n / (n - 1.0)).collect()
 }
 
-/// A z-test of the mean of draws against a truth, at 4.5 standard errors.
+/// Standard errors that a simulation may be off by.
+const Z: f64 = 4.5;
+
+/// A z-test of the mean of draws against a truth.
 pub fn assert_mean(draws: &[f64], truth: f64, what: &str) {
+    assert_mean_within(draws, truth, 0.0, what);
+}
+
+/// A z-test of the variance of draws against a truth.
+///
+/// Squares are taken about the mean of the draws, which itself is off by up to z standard errors:
+/// z² times the variance over n. That is all there is to see where the squares are all alike.
+pub fn assert_variance(draws: &[f64], truth: f64, what: &str) {
+    let squares = squares(draws);
+    let of_mean = Z * Z * mean(&squares) / draws.len() as f64;
+    assert_mean_within(&squares, truth, of_mean, what);
+}
+
+fn assert_mean_within(draws: &[f64], truth: f64, slack: f64, what: &str) {
     if draws.len() < 200 {
         return;
     }
     let error = (mean(&squares(draws)) / draws.len() as f64).sqrt();
     let difference = mean(draws) - truth;
-    let allowed = 4.5 * error + 1e-9 * (1.0 + truth.abs());
+    let allowed = Z * error + slack + 1e-9 * (1.0 + truth.abs());
     assert!(difference.abs() <= allowed, "{what}: {} ± {error} but truth {truth}", mean(draws));
 }

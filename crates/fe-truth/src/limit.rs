@@ -1,0 +1,110 @@
+//! Curves as papers print them, where those are approximate or wrong: not truths, but claims to
+//! hold against them.
+
+use crate::kinds::{Centring, Effect};
+use crate::quadrature::{Estimate, integrate, within};
+use crate::{Error, Scenario};
+
+/// A printed formula for an effect of a feature.
+pub(crate) struct Limit {
+    effect: Effect,
+    feature: usize,
+    formula: Box<dyn Fn(f64) -> f64 + Send + Sync>,
+}
+
+impl Limit {
+    /// A formula for an effect of a feature, counted from 0. Between the places where f breaks
+    /// along the feature it must be smooth.
+    pub(crate) fn new(
+        effect: Effect,
+        feature: usize,
+        formula: impl Fn(f64) -> f64 + Send + Sync + 'static,
+    ) -> Self {
+        Self { effect, feature, formula: Box::new(formula) }
+    }
+
+    fn name(&self) -> String {
+        format!("{}-limit", self.effect)
+    }
+
+    fn is(&self, name: &str, feature: usize) -> bool {
+        self.name() == name && self.feature == feature
+    }
+}
+
+impl Scenario {
+    /// The limit formulas of the scenario: the name of each, such as `ale-limit`, and its feature,
+    /// counted from 0.
+    ///
+    /// They are curves as published, each named after the effect that it is meant to be. Most hold
+    /// in the limit of a vanishing noise, and some nowhere; `docs/errata.md` says how far off.
+    #[must_use]
+    pub fn limits(&self) -> Vec<(String, usize)> {
+        self.parts.limits.iter().map(|limit| (limit.name(), limit.feature)).collect()
+    }
+
+    /// A limit formula of a feature, counted from 0, at each of the points, in their order; in the
+    /// units of its effect.
+    ///
+    /// Without centring it is as printed; [`Centring::Start`] and [`Centring::Integral`] refer to
+    /// the `axis`, [`Centring::Data`] to the law of the feature.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchLimit`], and those of [`Scenario::curve`].
+    ///
+    /// ```
+    /// use fe_truth::{Centring, scenario};
+    ///
+    /// let scenario = scenario("nonlinear", &[]).unwrap();
+    /// let printed = scenario.limit("ale-limit", 0, &[1.0], (0.0, 1.0), Centring::None).unwrap();
+    /// assert_eq!(printed, [4.0]); // The ALE there is 4.5.
+    /// ```
+    pub fn limit(
+        &self,
+        name: &str,
+        feature: usize,
+        points: &[f64],
+        axis: (f64, f64),
+        centring: Centring,
+    ) -> Result<Vec<f64>, Error> {
+        self.check_axis(feature, axis)?;
+        self.check_points(feature, points)?;
+        let found = self.parts.limits.iter().find(|limit| limit.is(name, feature));
+        let limit = found.ok_or_else(|| self.no_such_limit(name, feature))?;
+        if centring != Centring::None && !limit.effect.is_curve() {
+            return Err(Error::NotCentrable { effect: limit.effect });
+        }
+        let constant = self.centre_of(limit, axis, centring);
+        Ok(points.iter().map(|&x| (limit.formula)(x) - constant).collect())
+    }
+
+    /// The constant that centring subtracts from a limit formula.
+    fn centre_of(&self, limit: &Limit, (lo, hi): (f64, f64), centring: Centring) -> f64 {
+        let average = |(from, to), density: &dyn Fn(f64) -> f64| {
+            let points = within(&self.resolution[limit.feature], from, to);
+            let weighted = |x| [Estimate::exact((limit.formula)(x) * density(x))];
+            integrate(&points, 0.0, weighted)[0].value
+        };
+        match centring {
+            Centring::None => 0.0,
+            Centring::Start => (limit.formula)(lo),
+            Centring::Integral => average((lo, hi), &|_| 1.0 / (hi - lo)),
+            Centring::Data => {
+                let law = self.parts.engine.law().marginal(limit.feature);
+                let panels = law.panels();
+                average((panels[0], panels[panels.len() - 1]), &|x| law.pdf(x))
+            }
+        }
+    }
+
+    fn no_such_limit(&self, given: &str, feature: usize) -> Error {
+        let described = |(name, feature): (String, usize)| format!("{name} of x{}", feature + 1);
+        let known: Vec<String> = self.limits().into_iter().map(described).collect();
+        Error::NoSuchLimit {
+            scenario: self.info().name,
+            given: given.to_owned(),
+            feature,
+            known: if known.is_empty() { "none".to_owned() } else { known.join(", ") },
+        }
+    }
+}

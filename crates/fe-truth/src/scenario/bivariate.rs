@@ -1,0 +1,277 @@
+//! Quadratic functions of two correlated normal features.
+//!
+//! Every truth has a closed form: given one feature, the other is normal with a mean linear in it
+//! and a constant variance.
+
+use super::{ParameterInfo, Parameters, Parts, quantile_axis};
+use crate::closed::{ClosedForms, Quantity};
+use crate::error::Error;
+use crate::function::{Function, Term};
+use crate::law::{BivariateNormal, Law, Normal};
+
+/// The law in words.
+pub(super) const LAW: &str = "(x1, x2) normal with means mu1, mu2, standard deviations sigma1, \
+                              sigma2 and correlation rho";
+
+/// The parameters of the law, with a default for the correlation.
+pub(super) const fn parameters(rho: &'static str) -> [ParameterInfo; 5] {
+    [
+        mean("mu1", "mean of x1"),
+        mean("mu2", "mean of x2"),
+        sd("sigma1", "standard deviation of x1"),
+        sd("sigma2", "standard deviation of x2"),
+        ParameterInfo {
+            name: "rho",
+            default: rho,
+            allowed: "a number strictly between -1 and 1",
+            about: "correlation of x1 and x2",
+        },
+    ]
+}
+
+const fn mean(name: &'static str, about: &'static str) -> ParameterInfo {
+    ParameterInfo { name, default: "0", allowed: "a number from -1e6 to 1e6", about }
+}
+
+const fn sd(name: &'static str, about: &'static str) -> ParameterInfo {
+    ParameterInfo { name, default: "1", allowed: "a number from 1e-6 to 1e6", about }
+}
+
+/// A scenario of the function and as many independent standard normal features as it has noise.
+pub(super) fn build(parameters: &mut Parameters, function: Quadratic) -> Result<Parts, Error> {
+    let any = |mu: f64| mu.abs() <= 1e6;
+    let positive = |sigma: f64| (1e-6..=1e6).contains(&sigma);
+    let pair = BivariateNormal {
+        mean: [parameters.number("mu1", any)?, parameters.number("mu2", any)?],
+        sd: [parameters.number("sigma1", positive)?, parameters.number("sigma2", positive)?],
+        rho: parameters.number("rho", |rho| rho.abs() < 1.0)?,
+    };
+    let noise = Normal { mean: 0.0, sd: 1.0 };
+    let mut law = Law::new().with(&[0, 1], pair);
+    let mut axes = vec![quantile_axis(&pair.margin(0)), quantile_axis(&pair.margin(1))];
+    for feature in 2..function.dimension() {
+        law = law.with_independent(feature, noise);
+        axes.push(quantile_axis(&noise));
+    }
+    Ok(Parts::new(law, function, Forms { function, law: pair }, axes))
+}
+
+/// `Σ linear_j x_j + Σ square_j x_j² + cross x1 x2`, and features it does not read.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Quadratic {
+    pub(super) linear: [f64; 2],
+    pub(super) square: [f64; 2],
+    pub(super) cross: f64,
+    /// Number of noise features.
+    pub(super) noise: usize,
+}
+
+impl Quadratic {
+    /// The part that depends on one feature alone.
+    fn alone(&self, s: usize, x: f64) -> f64 {
+        (self.linear[s] + self.square[s] * x) * x
+    }
+
+    /// Its derivative.
+    fn slope(&self, s: usize, x: f64) -> f64 {
+        self.linear[s] + 2.0 * self.square[s] * x
+    }
+
+    /// The function with all its coefficients made positive: at sizes, the size of what is added.
+    fn magnitude(&self) -> Self {
+        let [linear, square] = [self.linear, self.square].map(|pair| pair.map(f64::abs));
+        Self { linear, square, cross: self.cross.abs(), noise: self.noise }
+    }
+}
+
+impl Function for Quadratic {
+    fn dimension(&self) -> usize {
+        2 + self.noise
+    }
+
+    fn active(&self) -> usize {
+        2
+    }
+
+    fn terms(&self) -> Vec<Term> {
+        let mut terms = Vec::new();
+        for s in 0..2 {
+            let (linear, square) = (self.linear[s], self.square[s]);
+            if linear != 0.0 {
+                terms.push(Term::linear(linear, s));
+            }
+            if square != 0.0 {
+                let value = move |x: &[f64]| square * x[s] * x[s];
+                terms.push(Term::new(&[s], value, move |_, x| 2.0 * square * x[s]));
+            }
+        }
+        if self.cross != 0.0 {
+            terms.push(Term::product(self.cross, 0, 1));
+        }
+        terms
+    }
+
+    fn value(&self, x: &[f64]) -> f64 {
+        self.alone(0, x[0]) + self.alone(1, x[1]) + self.cross * x[0] * x[1]
+    }
+
+    fn partial(&self, s: usize, x: &[f64]) -> f64 {
+        self.slope(s, x[s]) + self.cross * x[1 - s]
+    }
+}
+
+/// Truths of a quadratic function of two normal features.
+struct Forms {
+    function: Quadratic,
+    law: BivariateNormal,
+}
+
+impl ClosedForms for Forms {
+    fn at(&self, quantity: Quantity, s: usize, x: f64, (lo, hi): (f64, f64)) -> Option<f64> {
+        if s > 1 {
+            return self.of_noise(quantity);
+        }
+        let (f, c) = (&self.function, 1 - s);
+        let partner = self.law.margin(c);
+        let given = self.law.given_other(c, x);
+        // E f(x, X_c) for a partner with this mean and standard deviation.
+        let average = |mean: f64, sd: f64| {
+            f.alone(s, x) + f.alone(c, mean) + f.square[c] * sd * sd + f.cross * x * mean
+        };
+        // The derivative along x_s is linear in x, and so is the conditional mean of the partner.
+        let mu = |x: f64| f.slope(s, x) + f.cross * self.law.given_other(c, x).mean;
+        Some(match quantity {
+            Quantity::Pd => average(partner.mean, partner.sd),
+            Quantity::Mplot => average(given.mean, given.sd),
+            Quantity::Dpd => f.slope(s, x) + f.cross * partner.mean,
+            Quantity::Mu => mu(x),
+            Quantity::Sigma2 => (f.cross * given.sd).powi(2),
+            Quantity::HDpdp => (f.cross * partner.sd).powi(2),
+            Quantity::HPdp => (f.cross * partner.sd * (x - 0.5 * (lo + hi))).powi(2),
+            Quantity::Accumulated => (x - lo) * mu(0.5 * (lo + x)),
+        })
+    }
+
+    fn difference(&self, s: usize, from: f64, to: f64, x: f64) -> Option<(f64, f64)> {
+        if s > 1 {
+            return Some((0.0, 0.0));
+        }
+        let (f, given) = (&self.function, self.law.given_other(1 - s, x));
+        let step = to - from;
+        let mean = step * (f.slope(s, 0.5 * (from + to)) + f.cross * given.mean);
+        Some((mean, (step * f.cross * given.sd).powi(2)))
+    }
+
+    fn size(&self, quantity: Quantity, s: usize, x: f64, (lo, hi): (f64, f64)) -> f64 {
+        if s > 1 {
+            return match quantity {
+                Quantity::Pd | Quantity::Mplot => self.size_of_mean(),
+                _ => 0.0,
+            };
+        }
+        let (law, c) = (&self.law, 1 - s);
+        let marginal = law.mean[c].abs();
+        match quantity {
+            Quantity::Pd => self.value_size(s, x, marginal, law.sd[c]),
+            Quantity::Mplot => self.value_size(s, x, self.partner_size(s, x, 0.0), law.sd[c]),
+            Quantity::Dpd => self.slope_size(s, x, marginal),
+            Quantity::Mu => self.slope_size(s, x, self.partner_size(s, x, 0.0)),
+            // Products: relatively accurate.
+            Quantity::Sigma2 | Quantity::HDpdp => 0.0,
+            // The middle of the axis is rounded before it is subtracted and squared.
+            Quantity::HPdp => {
+                let (deviation, ends) = (x - 0.5 * (lo + hi), lo.abs() + hi.abs());
+                2.0 * (self.function.cross * law.sd[c]).powi(2) * deviation.abs() * ends
+            }
+            Quantity::Accumulated => {
+                let (middle, ends) = (0.5 * (lo + x), lo.abs() + x.abs());
+                let partner = self.partner_size(s, middle, ends);
+                (x - lo).abs() * self.slope_size(s, ends, partner)
+            }
+        }
+    }
+
+    fn size_of_difference(&self, s: usize, from: f64, to: f64, x: f64) -> f64 {
+        if s > 1 {
+            return 0.0;
+        }
+        let ends = from.abs() + to.abs();
+        (to - from).abs() * self.slope_size(s, ends, self.partner_size(s, x, 0.0))
+    }
+
+    fn size_of_mean(&self) -> f64 {
+        let (f, law) = (self.function.magnitude(), &self.law);
+        let squares = f.square[0] * law.sd[0].powi(2) + f.square[1] * law.sd[1].powi(2);
+        f.value(&law.mean.map(f64::abs)) + squares + f.cross * self.covariance().abs()
+    }
+
+    fn size_of_variance(&self) -> f64 {
+        let sizes = BivariateNormal {
+            mean: self.law.mean.map(f64::abs),
+            rho: self.law.rho.abs(),
+            ..self.law
+        };
+        Self { function: self.function.magnitude(), law: sizes }.variance().unwrap_or(0.0)
+    }
+
+    fn mean(&self) -> Option<f64> {
+        let (f, law) = (&self.function, &self.law);
+        let squares = f.square[0] * law.sd[0].powi(2) + f.square[1] * law.sd[1].powi(2);
+        Some(f.value(&law.mean) + squares + f.cross * self.covariance())
+    }
+
+    /// With b the gradient at the mean, C the matrix of f and Σ that of the law:
+    /// b'Σb + 2 tr (CΣ)².
+    fn variance(&self) -> Option<f64> {
+        let (f, law, covariance) = (&self.function, &self.law, self.covariance());
+        let b = [f.partial(0, &law.mean), f.partial(1, &law.mean)];
+        let v = [law.sd[0].powi(2), law.sd[1].powi(2)];
+        let linear = b[0] * b[0] * v[0] + b[1] * b[1] * v[1] + 2.0 * b[0] * b[1] * covariance;
+        let half = 0.5 * f.cross;
+        let product = [
+            [f.square[0] * v[0] + half * covariance, f.square[0] * covariance + half * v[1]],
+            [half * v[0] + f.square[1] * covariance, half * covariance + f.square[1] * v[1]],
+        ];
+        let squared =
+            product[0][0].powi(2) + product[1][1].powi(2) + 2.0 * product[0][1] * product[1][0];
+        Some(linear + 2.0 * squared)
+    }
+}
+
+/// The closed forms again, every summand replaced by its size.
+impl Forms {
+    /// Size of the summands of the mean of the partner given x_s, for x with a rounding error of
+    /// `doubt` machine epsilons.
+    fn partner_size(&self, s: usize, x: f64, doubt: f64) -> f64 {
+        let law = &self.law;
+        let steepness = law.rho.abs() * law.sd[1 - s] / law.sd[s];
+        law.mean[1 - s].abs() + steepness * ((x - law.mean[s]).abs() + doubt)
+    }
+
+    /// Size of the summands of ∂_s f at x, for a partner of this size.
+    fn slope_size(&self, s: usize, x: f64, partner: f64) -> f64 {
+        let f = self.function.magnitude();
+        f.slope(s, x.abs()) + f.cross * partner
+    }
+
+    /// Size of the summands of the mean of f at x, for a partner of this size and deviation.
+    fn value_size(&self, s: usize, x: f64, partner: f64, sd: f64) -> f64 {
+        let (f, c) = (self.function.magnitude(), 1 - s);
+        let own = f.alone(s, x.abs()) + f.cross * x.abs() * partner;
+        own + f.alone(c, partner) + f.square[c] * sd * sd
+    }
+}
+
+impl Forms {
+    /// A feature that is not read changes nothing.
+    fn of_noise(&self, quantity: Quantity) -> Option<f64> {
+        match quantity {
+            Quantity::Pd | Quantity::Mplot => self.mean(),
+            _ => Some(0.0),
+        }
+    }
+
+    fn covariance(&self) -> f64 {
+        self.law.rho * self.law.sd[0] * self.law.sd[1]
+    }
+}
