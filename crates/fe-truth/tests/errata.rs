@@ -398,7 +398,7 @@ fn two_definitions_of_ale() {
         ("goldstein", "", 2, 0.0),
         ("effector-regional", "", 2, 0.0),
         ("conditional-interaction", "", 1, 2.0 / 3.0),
-        ("sin-indicator", "noise_sd=0.01", 2, -0.0667),
+        ("sin-indicator", "noise_sd=0.01", 2, -0.0668),
         ("sin-indicator", "noise_sd=0.1", 2, -0.587),
     ];
     for (name, point, s, step) in cases {
