@@ -76,6 +76,27 @@ fn truth_of_a_curve_is_centred_as_asked() {
 }
 
 #[test]
+fn a_published_curve_is_no_truth() {
+    let ask = |tail: &[&str]| {
+        let head = ["truth", "sin-indicator", "--effect", "ale-limit", "--at", "-0.25,0"];
+        csv(&answer(&[&head, tail].concat()))
+    };
+    // Without --feature, those that have it.
+    let rows = ask(&[]);
+    assert_eq!(rows[1], ["sin-indicator@1", "x1", "ale-limit", "-0.25", "1", "", "limit"]);
+    assert_eq!((rows.len(), column(&rows, "value")[1]), (3, 0.0));
+    let centred = column(&ask(&["--center", "integral"]), "value");
+    assert!((centred[1] + std::f64::consts::FRAC_1_PI).abs() < 1e-12);
+    let refused = |tail: &[&str], word: &str| {
+        let message = refusal(&[&["truth"], tail].concat());
+        assert!(message.contains(word), "{message}");
+    };
+    refused(&["sin-indicator", "--effect", "ale-limit", "--feature", "x3"], "mu-limit of x1");
+    refused(&["sin-indicator", "--effect", "mu-limit", "--center", "start"], "cannot be centred");
+    refused(&["poly3", "--effect", "ale-limit"], "none");
+}
+
+#[test]
 fn truth_of_bins_and_values() {
     let rows =
         csv(&answer(&["truth", "piecewise-linear", "--feature", "x1", "--bins", "0,0.2,0.45,1"]));

@@ -28,8 +28,8 @@ pub(crate) trait ClosedForms: Send + Sync + 'static {
     /// A quantity of a feature at x; the axis is its range.
     fn at(&self, quantity: Quantity, feature: usize, x: f64, axis: (f64, f64)) -> Option<f64>;
 
-    /// The sum of the sizes of what [`ClosedForms::at`] adds up; 0 where nothing large cancels. A
-    /// few machine epsilons of it are added to the error bound.
+    /// The sum of the sizes of what [`ClosedForms::at`] adds up: the error bound is a few machine
+    /// epsilons of it. Where it is 0, nothing large cancels, and one part in 1e12 is the bound.
     fn size(&self, quantity: Quantity, feature: usize, x: f64, axis: (f64, f64)) -> f64 {
         let _ = (quantity, feature, x, axis);
         0.0

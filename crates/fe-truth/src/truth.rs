@@ -9,10 +9,11 @@ use crate::{Error, Scenario};
 /// An estimate and how it was obtained.
 type Known = (Estimate, Method);
 
-/// A closed form evaluated in floating point, from summands of the given size in all.
+/// A closed form evaluated in floating point, from summands of the given size in all; 0 if that is
+/// not known.
 fn closed(value: f64, size: f64) -> Known {
     let magnitude = value.abs().max(size);
-    let error = 1e-12 * (1.0 + value.abs()) + rounding(size);
+    let error = if size > 0.0 { 1e-13 + rounding(magnitude) } else { 1e-12 * (1.0 + value.abs()) };
     (Estimate { value, magnitude, error }, Method::Closed)
 }
 
@@ -30,7 +31,7 @@ fn standard_deviation((variance, method): Known) -> Known {
     let root = variance.value.max(0.0).sqrt();
     let lost = rounding(variance.magnitude - variance.value.abs());
     let doubt = if root > 0.0 { (lost / root).min(lost.sqrt()) } else { lost.sqrt() };
-    let (mut estimate, method) = closed(root, root);
+    let (mut estimate, method) = closed(root, 0.0);
     estimate.error += doubt;
     (estimate, method)
 }

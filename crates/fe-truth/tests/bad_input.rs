@@ -121,3 +121,25 @@ fn effects_that_do_not_exist() {
         assert!(matches!(error, Error::NotCentrable { .. }), "{error}");
     }
 }
+
+#[test]
+fn limit_formulas() {
+    let scenario = at("sin-indicator", "");
+    let ask = |scenario: &Scenario, name: &str, feature, centring| {
+        scenario.limit(name, feature, &[0.2], scenario.axis(feature), centring)
+    };
+    for (name, feature) in [("ale-limit", 1), ("mplot-limit", 0), ("ale", 0), ("", 2)] {
+        let error = ask(&scenario, name, feature, Centring::None).unwrap_err().to_string();
+        for word in [name, "sin-indicator", &format!("x{}", feature + 1), "ale-limit of x1"] {
+            assert!(error.contains(word), "{error}");
+        }
+    }
+    let error = ask(&at("poly3", ""), "ale-limit", 0, Centring::None).unwrap_err();
+    assert!(matches!(error, Error::NoSuchLimit { .. }) && error.to_string().contains("none"));
+    let error = ask(&scenario, "mu-limit", 0, Centring::Integral).unwrap_err();
+    assert!(matches!(error, Error::NotCentrable { .. }), "{error}");
+    let missing = scenario.limit("ale-limit", 3, &[0.2], (-0.5, 0.5), Centring::None);
+    assert!(matches!(missing, Err(Error::NoSuchFeature { .. })));
+    let outside = scenario.limit("ale-limit", 0, &[0.6], (-0.5, 0.5), Centring::None);
+    assert!(matches!(outside, Err(Error::OutsideSupport { .. })));
+}

@@ -6,7 +6,7 @@ mod common;
 
 use std::f64::consts::{PI, TAU};
 
-use common::{at, spread};
+use common::{Sample, assert_mean, assert_variance, at, spread};
 use fe_truth::{Centring, Effect, Scenario, Weighting};
 
 fn value(scenario: &Scenario, effect: Effect, s: usize, x: f64) -> f64 {
@@ -125,5 +125,289 @@ fn piecewise_linear_jumps() {
             // The value at the knot is that of the piece to its right.
             assert_figure(with_jumps(knot), with_jumps(f64::next_up(knot)), 1e-11);
         }
+    }
+}
+
+/// A bin's even variance of the derivative, and the variance of the finite difference over it.
+fn spreads(scenario: &Scenario, s: usize, lo: f64, hi: f64) -> (f64, f64) {
+    let bin = scenario.bins(s, &[lo, hi], Weighting::Uniform).unwrap()[0];
+    (bin.sigma2_star, scenario.differences(s, &[lo, hi]).unwrap()[0].variance)
+}
+
+fn centred(scenario: &Scenario, effect: Effect, s: usize, x: f64, centring: Centring) -> f64 {
+    scenario.curve(effect, s, &[x], scenario.axis(s), centring).unwrap()[0].value
+}
+
+fn equidistant((lo, hi): (f64, f64), count: usize) -> Vec<f64> {
+    (0..count).map(|i| lo + (hi - lo) * i as f64 / (count - 1) as f64).collect()
+}
+
+/// How far the limit formulas are off, at worst on their axis.
+#[test]
+fn limit_formulas_are_off() {
+    let cases = [
+        ("sin-indicator", "noise_sd=0.01", Effect::Ale, 0.0501),
+        ("sin-indicator", "noise_sd=0.1", Effect::Ale, 0.440),
+        ("sin-indicator", "noise_sd=0.01", Effect::Pd, 0.0106),
+        ("sin-indicator", "noise_sd=0.1", Effect::Pd, 0.106),
+        ("sin-indicator", "noise_sd=0.01", Effect::Sigma, 4.594),
+        ("sin-indicator", "noise_sd=0.1", Effect::Sigma, 4.594),
+        ("piecewise-linear", "sigma2=0.5", Effect::Ale, 0.5),
+        ("nonlinear", "sigma2=0.4", Effect::Ale, 0.5),
+    ];
+    for (name, point, effect, worst) in cases {
+        let scenario = at(name, point);
+        let axis = scenario.axis(0);
+        let mut points = equidistant(axis, 2001);
+        points.push(0.0);
+        let limit = format!("{effect}-limit");
+        let printed = scenario.limit(&limit, 0, &points, axis, Centring::None).unwrap();
+        let exact = scenario.curve(effect, 0, &points, axis, Centring::None).unwrap();
+        let off = printed.iter().zip(&exact).map(|(a, b)| (a - b.value).abs());
+        assert_figure(off.fold(0.0, f64::max), worst, 5e-4);
+    }
+    // Just above 0 the printed local effect is 0 and the exact one 2π (1 − 2·½) = 0, but just
+    // below it is −2π, and the exact one 0.
+    let scenario = at("sin-indicator", "noise_sd=0.01");
+    let below = -1e-9;
+    let printed = scenario.limit("mu-limit", 0, &[below], (-0.5, 0.5), Centring::None).unwrap()[0];
+    assert_figure(printed, -TAU, 1e-6);
+    assert_figure(value(&scenario, Effect::Mu, 0, below), 0.0, 1e-5);
+}
+
+/// RHALE sec. 1: a zero heterogeneity of derivatives does not show that x3 is unrelated.
+#[test]
+fn derivatives_do_not_see_the_jump_of_goldstein() {
+    let scenario = at("goldstein", "");
+    assert_figure(named(&scenario, 2, "ale.integral"), 0.0, 1e-12);
+    assert_figure(named(&scenario, 2, "pdp.mean"), 25.0 / 3.0, 1e-11);
+    assert_figure(spreads(&scenario, 2, -0.01, 0.01).1, 100.0 / 3.0, 1e-9);
+    for effect in [Effect::Ale, Effect::AleDerivative] {
+        assert_figure(value(&scenario, effect, 2, 1.0), 0.0, 1e-12);
+    }
+}
+
+/// RHALE sec. 4.2: the effect of x1 is 4.5x², not 4x².
+#[test]
+fn nonlinear_has_half_a_square_more() {
+    let scenario = at("nonlinear", "sigma2=0.4");
+    assert_figure(value(&scenario, Effect::Ale, 0, 1.0), 4.5, 1e-12);
+    assert_figure(value(&scenario, Effect::Mu, 0, 0.3), 2.7, 1e-12);
+}
+
+/// RHALE sec. 4.2: the heterogeneity of x1 is the standard deviation of x2 given x1, whichever is
+/// meant.
+#[test]
+fn heterogeneity_is_the_noise() {
+    for name in ["piecewise-linear", "nonlinear"] {
+        for sd in [0.4, 0.5, 0.5_f64.sqrt()] {
+            let scenario = at(name, &format!("sigma2={sd}"));
+            assert_figure(value(&scenario, Effect::Sigma, 0, 0.3), sd, 1e-12);
+        }
+    }
+}
+
+/// RHALE's code has a normal density for x2, which is a uniform number plus a normal one.
+#[test]
+fn the_second_feature_is_not_normal() {
+    let scenario = at("piecewise-linear", "sigma2=0.5");
+    let sample = Sample::draw(&scenario, 200_000, 31);
+    let negative: Vec<f64> = sample.columns[1].iter().map(|x| f64::from(*x < 0.0)).collect();
+    let below = |z: f64| 0.5 * libm::erfc(-z / 2.0_f64.sqrt());
+    // The mean of Φ(−x1/0.5) over x1.
+    let share = common::mean(&spread_midpoints(4000).map(|x| below(-2.0 * x)).collect::<Vec<_>>());
+    assert_figure(share, 0.195_23, 5e-6);
+    assert_figure(below(-1.0), 0.158_66, 5e-6);
+    assert_mean(&negative, share, "P(x2 < 0)");
+}
+
+fn spread_midpoints(count: usize) -> impl Iterator<Item = f64> {
+    (0..count).map(move |i| (i as f64 + 0.5) / count as f64)
+}
+
+/// EFFECTOR eq. 2 and 6 are different indices, and listing 6 prints the former.
+#[test]
+fn indices_of_the_regional_example() {
+    let scenario = at("effector-regional", "");
+    assert_figure(named(&scenario, 0, "ale.integral_sd"), 6.0, 1e-11);
+    assert_figure(named(&scenario, 0, "ale.integral"), 18.0, 1e-11);
+    assert_figure(named(&scenario, 0, "ale.mean_range"), 9.0, 1e-11);
+    // Table 2 puts centred ICE curves where eq. 10 has derivatives.
+    assert_figure(named(&scenario, 0, "dpdp.mean"), 9.0, 1e-11);
+    assert_figure(named(&scenario, 0, "pdp.mean"), 3.0, 1e-11);
+    // Eq. 1 and 16 start at 0 instead of the lower end of the axis.
+    let half = scenario.values(0, (0.0, 1.0)).unwrap();
+    let (_, integral) = half.iter().find(|(name, _)| *name == "ale.integral").unwrap();
+    assert_figure(integral.value, 9.0, 1e-11);
+}
+
+/// EFFECTOR eq. 4 and 6: what is subtracted from derivatives is their bin mean, not that times the
+/// width of the bin.
+#[test]
+fn bin_means_are_not_steps() {
+    let scenario = at("nonlinear", "sigma2=0.4");
+    let figures = [(5, 0.430, 17.54), (20, 0.177, 24.53), (80, 0.161, 26.49)];
+    for (count, intended, literal) in figures {
+        let width = 1.0 / f64::from(count);
+        let limits: Vec<f64> = (0..=count).map(|k| f64::from(k) * width).collect();
+        let bins = scenario.bins(0, &limits, Weighting::Uniform).unwrap();
+        let mean = |f: &dyn Fn(&fe_truth::BinTruth) -> f64| {
+            common::mean(&bins.iter().map(f).collect::<Vec<_>>())
+        };
+        assert_figure(mean(&|bin| bin.sigma2_star), intended, 5e-4);
+        let off = |bin: &fe_truth::BinTruth| bin.mu * (1.0 - width);
+        assert_figure(mean(&|bin| bin.sigma2_star + off(bin).powi(2)), literal, 5e-3);
+    }
+}
+
+/// EFFECTOR listing 7 prints means of standard deviations of ICE curves that are not centred.
+#[test]
+fn printed_heterogeneity_of_regional_pd() {
+    let scenario = at("effector-regional", "");
+    assert_figure(named(&scenario, 0, "pdp.mean"), 3.0, 1e-11);
+    assert_figure(named(&scenario, 2, "pdp.mean"), 3.0, 1e-11);
+    // Var over x2, x3 of f(x, X_c) = ±3x + x3, the sign that of x3.
+    let spread = |x: f64| 9.0 * x * x + 3.0 * x + 1.0 / 3.0;
+    let sample = Sample::draw(&scenario, 100_000, 32);
+    for x in [-0.7, 0.2, 1.0] {
+        assert_variance(&sample.f_with(0, x), spread(x), "raw ICE of x1");
+    }
+    let mean_sd = |points: &[f64]| {
+        common::mean(&points.iter().map(|&x| spread(x).sqrt()).collect::<Vec<_>>())
+    };
+    assert_figure(mean_sd(&equidistant((-1.0, 1.0), 10)), 1.7440, 5e-5);
+    let fine: Vec<f64> = spread_midpoints(20_000).map(|t| 2.0 * t - 1.0).collect();
+    assert_figure(mean_sd(&fine), 1.5906, 5e-5);
+    // Along x3 the curves differ by ±3 x1.
+    assert_variance(&sample.f_with(2, 0.4), 3.0, "raw ICE of x3");
+    // Where x3 > 0 the curves of x1 differ by x3 alone, and where x1 ≤ 0 those of x3 by 3 x1.
+    for (s, other, printed) in [(0, 2, 1.0 / 12.0), (2, 0, 0.75)] {
+        let raw = sample.f_with(s, 0.4);
+        let rows = (0..sample.len).filter(|&i| sample.columns[other][i] > 0.0);
+        let part: Vec<f64> = rows.map(|i| raw[i]).collect();
+        assert_variance(&part, printed, "raw ICE in a region");
+    }
+}
+
+/// EFFECTOR C.4: the function jumps at x3 = 0, not at x1 = 0.
+#[test]
+fn the_regional_example_jumps_along_x3() {
+    let scenario = at("effector-regional", "");
+    assert_eq!(scenario.breaks(0), Vec::<f64>::new());
+    assert_eq!(scenario.breaks(2), [0.0]);
+    // 6 x1 has variance 12.
+    assert_figure(spreads(&scenario, 2, -0.01, 0.01).1, 12.0, 1e-9);
+}
+
+/// The effector library centres by the mean over equidistant points.
+#[test]
+fn a_mean_over_points_is_not_the_integral() {
+    let constants = ["conditional-interaction", "general-interaction"].map(|name| {
+        let scenario = at(name, "");
+        let raw = value(&scenario, Effect::Ale, 2, 0.0) + (-1.0_f64).exp();
+        raw - centred(&scenario, Effect::Ale, 2, 0.0, Centring::Integral)
+    });
+    for constant in constants {
+        assert_figure(constant, 1.0_f64.sinh(), 1e-11);
+    }
+    let points = equidistant((-1.0, 1.0), 1000);
+    let grid = common::mean(&points.iter().map(|x| x.exp()).collect::<Vec<_>>());
+    assert_figure(grid, 1.175_569_47, 1e-8);
+    assert_figure(grid - 1.0_f64.sinh(), 3.7e-4, 5e-6);
+}
+
+/// The effector library has the finite-difference variance of a bin for that of the derivatives.
+#[test]
+fn bin_variance_of_derivatives() {
+    let scenario = at("conditional-interaction", "");
+    let width = 2.0 / 31.0;
+    for (bin, derivatives, differences) in [(0, 3.747_485, 3.746_098), (15, 0.001_387, 0.0)] {
+        let lo = -1.0 + f64::from(bin) * width;
+        let (of_derivatives, of_differences) = spreads(&scenario, 0, lo, lo + width);
+        assert_figure(of_derivatives, derivatives, 1e-6);
+        assert_figure(of_differences / (width * width), differences, 1e-6);
+    }
+}
+
+/// Heiß et al. (2026), code: the mean of x1 is in the wrong term of the ALE of x2, a standard
+/// deviation stands for a variance in the PD of x1, and the PD of noise is 0.
+#[test]
+fn normal_features_off_the_standard() {
+    let scenario = at("snc", "mu1=1;mu2=-0.5;sigma1=1;sigma2=1;rho=0.9");
+    let (beta, mu1, mu2) = (0.9, 1.0, -0.5);
+    let exact = |x: f64| (0.5 + 0.5 * beta) * x * x + (mu1 - beta * mu2) * x;
+    let printed = |x: f64| (0.5 + mu1 + 0.5 * beta) * x * x - beta * mu2 * x;
+    let ale = |x: f64| centred(&scenario, Effect::Ale, 1, x, Centring::Data);
+    assert_figure(ale(-2.0) - ale(0.7), exact(-2.0) - exact(0.7), 1e-11);
+    // E x2 = −½, E x2² = 1.25: the means of the curves over the law.
+    let mean = |curve: &dyn Fn(f64) -> f64| {
+        1.25 * 0.5 * (curve(1.0) + curve(-1.0)) - 0.25 * (curve(1.0) - curve(-1.0))
+    };
+    assert_figure(ale(-2.0), exact(-2.0) - mean(&exact), 1e-11);
+    assert_figure(printed(-2.0) - mean(&printed) - ale(-2.0), 4.25, 1e-11);
+
+    let scenario = at("snc", "mu1=1;mu2=-0.5;sigma2=0.7");
+    assert_figure(value(&scenario, Effect::Pd, 0, 0.0), 0.370, 1e-12);
+    assert_figure(0.5 * (0.7 + 0.25), 0.475, 1e-12);
+
+    let scenario = at("snc", "");
+    assert_figure(value(&scenario, Effect::Pd, 2, 0.3), 1.4, 1e-12);
+    assert_figure(centred(&scenario, Effect::Pd, 2, 0.3, Centring::Data), 0.0, 1e-9);
+}
+
+/// ERRORS: the table of Liu et al. is right, from any finite reference.
+#[test]
+fn the_table_of_liu_holds() {
+    let scenario = at("liu-product", "mu1=0;mu2=0;sigma1=1;sigma2=1;rho=0.5");
+    let ale = |lo: f64| {
+        let curve = scenario.curve(Effect::Ale, 0, &[1.2], (lo, 4.0), Centring::None);
+        curve.unwrap()[0].value
+    };
+    for lo in [-1.0, -3.0, -30.0] {
+        assert_figure(ale(lo), 0.25 * (1.44 - lo * lo), 1e-10);
+    }
+    let infinite = (f64::NEG_INFINITY, 4.0);
+    assert!(scenario.curve(Effect::Ale, 0, &[1.2], infinite, Centring::None).is_err());
+}
+
+/// ERRORS: under independence PD and ALE agree, but a jump along the feature only with the ALE that
+/// contains it.
+#[test]
+fn independence_is_not_enough_for_the_derivative_form() {
+    let scenario = at("conditional-interaction", "");
+    let at_half = |effect| centred(&scenario, effect, 1, 0.5, Centring::Integral);
+    assert_figure(at_half(Effect::Pd), 1.0 / 3.0, 1e-11);
+    assert_figure(at_half(Effect::Ale), 1.0 / 3.0, 1e-11);
+    assert_figure(at_half(Effect::AleDerivative), 0.0, 1e-12);
+}
+
+/// ALIBI: the quoted values are those of a sample with mean 0.45.
+#[test]
+fn the_additive_example_is_centred_over_its_sample() {
+    let scenario = at("alibi-additive", "");
+    let ale = |x| centred(&scenario, Effect::Ale, 0, x, Centring::Data);
+    assert_figure(ale(0.7), 0.60, 1e-11);
+    assert_figure(ale(0.5), 0.0, 1e-11);
+    assert_figure(ale(0.7) - ale(0.45), 0.75, 1e-11);
+}
+
+/// Where the two definitions of ALE differ, and where only their heterogeneity does.
+#[test]
+fn two_definitions_of_ale() {
+    let cases = [
+        ("goldstein", "", 2, 0.0),
+        ("effector-regional", "", 2, 0.0),
+        ("conditional-interaction", "", 1, 2.0 / 3.0),
+        ("sin-indicator", "noise_sd=0.01", 2, -0.0668),
+        ("sin-indicator", "noise_sd=0.1", 2, -0.587),
+    ];
+    for (name, point, s, step) in cases {
+        let scenario = at(name, point);
+        let hi = scenario.axis(s).1;
+        let excess =
+            value(&scenario, Effect::Ale, s, hi) - value(&scenario, Effect::AleDerivative, s, hi);
+        assert_figure(excess, step, 5e-4);
+        assert!(spreads(&scenario, s, -0.01, 0.01).1 > 0.01);
+        assert_figure(value(&scenario, Effect::Sigma, s, 0.0), 0.0, 1e-12);
     }
 }

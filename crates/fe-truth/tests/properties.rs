@@ -223,3 +223,31 @@ fn data_centring_of_accumulated_effects() {
         }
     }
 }
+
+/// A limit formula is centred as a truth is: each centring makes zero what it says.
+#[test]
+fn limit_formulas_are_centred_like_truths() {
+    for scenario in all() {
+        for (name, s) in scenario.limits() {
+            let Ok(effect) = name.trim_end_matches("-limit").parse::<Effect>() else {
+                panic!("{name} names no effect");
+            };
+            if !effect.is_curve() {
+                continue;
+            }
+            let axis = scenario.axis(s);
+            let ask = |points: &[f64], centring| {
+                scenario.limit(&name, s, points, axis, centring).unwrap()
+            };
+            let what = format!("{} {name}", label(&scenario, s));
+            assert_near(ask(&[axis.0], Centring::Start)[0], 0.0, 1e-15, &what);
+            let cells = spread(axis, 100_000);
+            let shift = 0.5 - 0.4137;
+            let width = (axis.1 - axis.0) / cells.len() as f64;
+            let middles: Vec<f64> = cells.iter().map(|x| x + shift * width).collect();
+            assert_near(common::mean(&ask(&middles, Centring::Integral)), 0.0, 1e-5, &what);
+            let sample = Sample::draw(&scenario, 20_000, 22);
+            common::assert_mean(&ask(&sample.columns[s], Centring::Data), 0.0, &what);
+        }
+    }
+}

@@ -176,8 +176,7 @@ impl ClosedForms for Forms {
             Quantity::Mplot => self.value_size(s, x, self.partner_size(s, x, 0.0), law.sd[c]),
             Quantity::Dpd => self.slope_size(s, x, marginal),
             Quantity::Mu => self.slope_size(s, x, self.partner_size(s, x, 0.0)),
-            // Products: relatively accurate.
-            Quantity::Sigma2 | Quantity::HDpdp => 0.0,
+            Quantity::Sigma2 | Quantity::HDpdp => (self.function.cross * law.sd[c]).powi(2),
             // The middle of the axis is rounded before it is subtracted and squared.
             Quantity::HPdp => {
                 let (deviation, ends) = (x - 0.5 * (lo + hi), lo.abs() + hi.abs());

@@ -62,6 +62,16 @@ impl ClosedForms for Forms {
         if s == 0 { Some(self.of_x1(quantity, x, axis)) } else { self.of_x2(quantity, x, axis) }
     }
 
+    fn size(&self, quantity: Quantity, s: usize, x: f64, (lo, hi): (f64, f64)) -> f64 {
+        let positive = |quantity| self.at(quantity, s, x.abs(), (lo, hi)).unwrap_or(0.0);
+        match quantity {
+            // All summands are positive where x is.
+            Quantity::Pd | Quantity::Dpd => positive(quantity),
+            Quantity::Mplot | Quantity::Mu if s == 0 => positive(quantity),
+            _ => 0.0,
+        }
+    }
+
     fn difference(&self, s: usize, from: f64, to: f64, x: f64) -> Option<(f64, f64)> {
         let (step, ends) = (to - from, from + to);
         if s == 0 {
