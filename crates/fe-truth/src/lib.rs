@@ -32,10 +32,12 @@ mod function;
 mod kinds;
 mod law;
 mod quadrature;
+mod regional;
 mod scenario;
 mod special;
 mod truth;
 
 pub use error::Error;
-pub use kinds::{BinTruth, Centring, DifferenceTruth, Effect, Method, Truth, Weighting};
+pub use kinds::{BinTruth, Centring, DifferenceTruth, Effect, Method, Regional, Truth, Weighting};
+pub use regional::{RegionalTruth, Split};
 pub use scenario::{ParameterInfo, Scenario, ScenarioInfo, scenario, scenarios};

@@ -195,7 +195,10 @@ pub(crate) fn integrate<const M: usize>(
     }
     let mut done = [Estimate::default(); M];
     while let Some(panel) = open.pop() {
-        let good = (0..M).all(|m| panel.doubt[m] <= floor.max(TOLERANCE * sizes[m]));
+        // Halving does not help where the integrand is not a number.
+        let settled =
+            |m: usize| sizes[m].is_nan() || panel.doubt[m] <= floor.max(TOLERANCE * sizes[m]);
+        let good = (0..M).all(settled);
         if good || count >= MAX_PANELS || !panel.can_be_halved() {
             for (sum, (part, doubt)) in done.iter_mut().zip(panel.integrals.iter().zip(panel.doubt))
             {
