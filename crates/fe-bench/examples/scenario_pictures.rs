@@ -14,25 +14,51 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 /// Width and height of a picture in pixels.
-const SIZE: (u32, u32) = (960, 400);
+const SIZE: (u32, u32) = (960, 420);
+/// Height of the strip at the bottom that holds the legend.
+const STRIP: u32 = 32;
 /// Points of a curve.
 const POINTS: usize = 401;
 
-/// A curve: its effect, name, colour, and lengths of dashes and gaps in pixels, 0 for a full line.
+/// A curve: its effect, name, colour, width in pixels, and lengths of dashes and gaps in pixels, 0 for a full line.
 struct Style {
     effect: Effect,
     name: &'static str,
     colour: RGBColor,
+    width: u32,
     dashes: (i32, i32),
 }
 
 const CURVES: [Style; 3] = [
-    Style { effect: Effect::Pd, name: "PD", colour: RGBColor(0, 90, 180), dashes: (0, 0) },
-    Style { effect: Effect::Ale, name: "ALE", colour: RGBColor(190, 60, 0), dashes: (10, 5) },
-    Style { effect: Effect::Mplot, name: "M-plot", colour: RGBColor(60, 60, 60), dashes: (2, 4) },
+    Style {
+        effect: Effect::Pd,
+        name: "PD",
+        colour: RGBColor(130, 175, 225),
+        width: 5,
+        dashes: (0, 0),
+    },
+    Style {
+        effect: Effect::Ale,
+        name: "ALE",
+        colour: RGBColor(190, 60, 0),
+        width: 2,
+        dashes: (10, 5),
+    },
+    Style {
+        effect: Effect::Mplot,
+        name: "M-plot",
+        colour: RGBColor(0, 0, 0),
+        width: 2,
+        dashes: (2, 4),
+    },
 ];
-const SIGMA: Style =
-    Style { effect: Effect::Sigma, name: "sigma", colour: RGBColor(110, 0, 120), dashes: (0, 0) };
+const SIGMA: Style = Style {
+    effect: Effect::Sigma,
+    name: "sigma",
+    colour: RGBColor(110, 0, 120),
+    width: 2,
+    dashes: (0, 0),
+};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
@@ -51,10 +77,12 @@ fn picture(scenario: &Scenario) -> Result<String, Box<dyn Error>> {
     {
         let root = SVGBackend::with_string(&mut svg, SIZE).into_drawing_area();
         root.fill(&WHITE)?;
-        let (left, right) = root.split_horizontally(SIZE.0 / 2);
+        let (panels, strip) = root.split_vertically(SIZE.1 - STRIP);
+        let (left, right) = panels.split_horizontally(SIZE.0 / 2);
         let name = scenario.info().name;
         panel(&left, scenario, &format!("{name}: effects, centred"), &CURVES)?;
         panel(&right, scenario, "heterogeneity: sigma", std::slice::from_ref(&SIGMA))?;
+        legend(&strip, &CURVES)?;
         root.present()?;
     }
     Ok(svg)
@@ -98,27 +126,24 @@ fn panel(
         .label_style(("sans-serif", 14))
         .draw()?;
     for (style, points) in styles.iter().zip(curves) {
-        let line = style.colour.stroke_width(2);
+        let line = style.colour.stroke_width(style.width);
         match style.dashes {
             (0, _) => chart.draw_series(LineSeries::new(points, line))?,
             (dash, gap) => chart.draw_series(DashedLineSeries::new(points, dash, gap, line))?,
         };
     }
-    if styles.len() > 1 {
-        legend(area, styles)?;
-    }
     Ok(())
 }
 
-/// The names of the curves, each after a piece of its line, in a row below the caption.
+/// The names of the curves, each after a piece of its line, in a row.
 fn legend(
     area: &DrawingArea<SVGBackend<'_>, plotters::coord::Shift>,
     styles: &[Style],
 ) -> Result<(), Box<dyn Error>> {
     let font = ("sans-serif", 14).into_font().color(&BLACK).pos(Pos::new(HPos::Left, VPos::Center));
     for (i, style) in styles.iter().enumerate() {
-        let (x, y) = (90 + 120 * i as i32, SIZE.1 as i32 - 14);
-        let line = style.colour.stroke_width(2);
+        let (x, y) = (90 + 120 * i as i32, STRIP as i32 / 2 - 4);
+        let line = style.colour.stroke_width(style.width);
         let (dash, gap) = if style.dashes.0 == 0 { (36, 0) } else { style.dashes };
         let mut from = x;
         while from < x + 36 {
