@@ -7,6 +7,7 @@
 
 pub mod cli;
 pub mod data;
+pub mod documentation;
 pub mod draw;
 pub mod error;
 pub mod record;

@@ -123,6 +123,31 @@ fn truth_of_bins_and_values() {
 }
 
 #[test]
+fn truth_of_the_best_split() {
+    let ask = |scenario: &str, method: &str, feature: &str| {
+        csv(&answer(&["truth", scenario, "--regional", method, "--feature", feature]))
+    };
+    let rows = ask("friedman1", "ale", "x1");
+    let header = "heterogeneity,split_feature,position,before,left,right,weighted";
+    assert_eq!(rows[0].join(","), header);
+    assert_eq!([&rows[1][0], &rows[2][0]], ["ale.integral", "ale.integral_sd"]);
+    assert_eq!([&rows[1][1], &rows[2][1]], ["x2", "x2"]);
+    let column = |name: &str| column(&rows, name);
+    let (p, left, right) = (column("position")[0], column("left")[0], column("right")[0]);
+    assert!((p - 0.667_759).abs() < 1e-6);
+    // x2 is uniform: the share on the left is the position.
+    assert!((column("weighted")[0] - p * left - (1.0 - p) * right).abs() < 1e-10);
+    assert!(column("weighted")[0] < column("before")[0]);
+    assert_eq!(ask("friedman1", "rhale", "x1"), rows);
+    assert_eq!(ask("friedman1", "pdp", "x4")[1].join(","), "pdp.mean,,,0,,,0");
+
+    let message = refusal(&["truth", "friedman1", "--regional", "pdp"]);
+    assert!(message.contains("--regional needs one --feature"), "{message}");
+    let message = refusal(&["truth", "friedman1", "--regional", "dale", "--feature", "1"]);
+    assert!(message.contains("pdp, dpdp, ale, rhale"), "{message}");
+}
+
+#[test]
 fn effects_as_json() {
     let text = answer(&[
         "effect",

@@ -4,7 +4,8 @@
 //! and a variance over groups of terms that share randomness, so that integrals stay of low
 //! dimension however many features there are.
 
-use std::sync::OnceLock;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::function::Term;
 use crate::law::Law;
@@ -48,18 +49,46 @@ struct Group {
 
 pub(crate) struct Engine {
     law: Law,
-    terms: Vec<Term>,
+    terms: Arc<[Term]>,
     /// Mean of each term, mean and standard deviation of each feature, and Var f, once asked for.
     term_means: Vec<OnceLock<Estimate>>,
     feature_moments: Vec<OnceLock<(f64, f64)>>,
     variance: OnceLock<Estimate>,
+    /// Axis means of terms by the values of the other features, if they are to be kept.
+    axis_means: Option<Mutex<HashMap<Vec<u64>, Estimate>>>,
 }
 
 impl Engine {
     pub(crate) fn new(law: Law, terms: Vec<Term>) -> Self {
+        Self::of(law, terms.into())
+    }
+
+    fn of(law: Law, terms: Arc<[Term]>) -> Self {
         let term_means = terms.iter().map(|_| OnceLock::new()).collect();
         let feature_moments = (0..law.dimension()).map(|_| OnceLock::new()).collect();
-        Self { law, terms, term_means, feature_moments, variance: OnceLock::new() }
+        let variance = OnceLock::new();
+        Self { law, terms, term_means, feature_moments, variance, axis_means: None }
+    }
+
+    /// The same terms, under the law given that a feature lies in an interval. It is asked for
+    /// one axis of one feature only, and keeps the axis means.
+    pub(crate) fn restricted(&self, feature: usize, from: f64, to: f64) -> Self {
+        let law = self.law.restricted(feature, from, to);
+        Self { axis_means: Some(Mutex::default()), ..Self::of(law, Arc::clone(&self.terms)) }
+    }
+
+    /// A local quantity of a term at a row.
+    fn local(&self, local: Local, term: usize, row: &mut [f64]) -> Estimate {
+        let declared = &self.terms[term];
+        let (Local::Centred { feature, axis }, Some(kept)) = (local, &self.axis_means) else {
+            return local.at(declared, row);
+        };
+        let others = declared.features().iter().filter(|&&other| other != feature);
+        let key: Vec<u64> =
+            std::iter::once(term as u64).chain(others.map(|&other| row[other].to_bits())).collect();
+        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mean = kept.entry(key).or_insert_with(|| axis_mean(declared, feature, axis, row));
+        Estimate::exact(declared.value(row)).minus(*mean)
     }
 
     pub(crate) fn law(&self) -> &Law {
@@ -79,6 +108,17 @@ impl Engine {
     /// Whether no term that reads the feature reads another one.
     pub(crate) fn is_additive(&self, feature: usize) -> bool {
         self.readers(feature).iter().all(|&t| self.terms[t].features() == [feature])
+    }
+
+    /// The features beside s on whose law the local effects of s depend.
+    pub(crate) fn partners(&self, s: usize) -> Vec<usize> {
+        let readers = self.readers(s);
+        let read = |other: usize| readers.iter().any(|&t| self.terms[t].reads(other));
+        let partner = |&t: &usize| {
+            let matters = |other: usize| other != s && read(other) && self.law.related(t, other);
+            t != s && (0..self.law.dimension()).any(matters)
+        };
+        (0..self.law.dimension()).filter(partner).collect()
     }
 
     /// `E f(x, X_c)`, over the rest's own law or that given x_s = x.
@@ -148,7 +188,7 @@ impl Engine {
     pub(crate) fn breaks(&self, feature: usize) -> Vec<f64> {
         let unknown = vec![f64::NAN; self.law.dimension()];
         let mut found = Vec::new();
-        for term in &self.terms {
+        for term in self.terms.iter() {
             term.breaks(feature, &unknown, &mut found);
         }
         let (low, high) = self.law.marginal(feature).support();
@@ -184,8 +224,7 @@ impl Held<'_> {
     }
 
     fn mean(&self, term: usize, local: Local) -> Estimate {
-        let declared = &self.engine.terms[term];
-        let integrand = |row: &mut [f64]| local.at(declared, row);
+        let integrand = |row: &mut [f64]| self.engine.local(local, term, row);
         self.expectation(&self.free_features(term), &[term], local, 0.0, &integrand)
     }
 
@@ -229,9 +268,9 @@ impl Held<'_> {
     }
 
     fn variance(&self, group: &Group, local: Local, mean: Estimate) -> Estimate {
-        let terms = &self.engine.terms;
         let integrand = |row: &mut [f64]| {
-            let sum = Estimate::sum(group.terms.iter().map(|&t| local.at(&terms[t], row)));
+            let each = group.terms.iter().map(|&t| self.engine.local(local, t, row));
+            let sum = Estimate::sum(each);
             sum.squared_from(mean.value)
         };
         // Below this a deviation from the mean is rounding, and its square must not be resolved.

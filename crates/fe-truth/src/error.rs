@@ -127,6 +127,20 @@ pub enum Error {
         /// All there are, separated by commas.
         known: String,
     },
+    /// The best split of a feature could not be computed to the accuracy that truths have.
+    #[error(
+        "no regional optimum of `{heterogeneity}` is known for x{} in `{scenario}`: under its law \
+         a region cannot be integrated accurately",
+        .feature + 1
+    )]
+    NoRegionalOptimum {
+        /// Name of the scenario.
+        scenario: &'static str,
+        /// The feature, counted from 0.
+        feature: usize,
+        /// Name of the heterogeneity value.
+        heterogeneity: &'static str,
+    },
     /// Centring was asked of something that is not an effect curve.
     #[error("`{effect}` cannot be centred; only none is allowed")]
     NotCentrable {

@@ -94,6 +94,22 @@ impl Effect {
     }
 }
 
+/// A method that splits a feature's effect by regions of another feature.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Regional {
+    /// By the variance of centred ICE curves, `pdp.mean`.
+    Pdp,
+    /// By the variance of d-ICE curves, `dpdp.mean`.
+    Dpdp,
+    /// By the conditional variance of the derivative, `ale.integral` and `ale.integral_sd`.
+    Ale,
+    /// As [`Regional::Ale`].
+    Rhale,
+}
+
+named!(Regional, "regional method", Pdp = "pdp", Dpdp = "dpdp", Ale = "ale", Rhale = "rhale",);
+
 /// What is subtracted from a curve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

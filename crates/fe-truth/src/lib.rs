@@ -33,10 +33,12 @@ mod kinds;
 mod law;
 mod limit;
 mod quadrature;
+mod regional;
 mod scenario;
 mod special;
 mod truth;
 
 pub use error::Error;
-pub use kinds::{BinTruth, Centring, DifferenceTruth, Effect, Method, Truth, Weighting};
+pub use kinds::{BinTruth, Centring, DifferenceTruth, Effect, Method, Regional, Truth, Weighting};
+pub use regional::{RegionalTruth, Split};
 pub use scenario::{ParameterInfo, Scenario, ScenarioInfo, scenario, scenarios};

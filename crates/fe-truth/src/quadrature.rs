@@ -138,10 +138,12 @@ impl<const M: usize> Panel<M> {
         let (centre, half) = (0.5 * (from + to), 0.5 * (to - from));
         let mut integrals = [Estimate::default(); M];
         let mut tails = [[0.0; TAIL]; M];
+        let mut sizes = [0.0; M];
         for i in 0..NODES {
             let values = f(centre + half * rule.nodes[i]);
             for (m, value) in values.into_iter().enumerate() {
                 integrals[m] = integrals[m].plus(value.times(half * rule.weights[i]));
+                sizes[m] += half * rule.weights[i] * value.value.abs();
                 for (tail, row) in tails[m].iter_mut().zip(&rule.tail) {
                     *tail += row[i] * value.value;
                 }
@@ -149,7 +151,8 @@ impl<const M: usize> Panel<M> {
         }
         let mut doubt = [0.0; M];
         for m in 0..M {
-            let size = integrals[m].magnitude;
+            // Of the integrand itself: a magnitude may be far larger, and hide the tail.
+            let size = sizes[m];
             let tail = tails[m].iter().fold(0.0, |max: f64, c| max.max(c.abs()));
             // The rule is exact to twice the degree of the coefficients seen: for an analytic
             // integrand its error is the square of their relative size. The power 1.5 is on the
@@ -195,7 +198,10 @@ pub(crate) fn integrate<const M: usize>(
     }
     let mut done = [Estimate::default(); M];
     while let Some(panel) = open.pop() {
-        let good = (0..M).all(|m| panel.doubt[m] <= floor.max(TOLERANCE * sizes[m]));
+        // Halving does not help where the integrand is not a number.
+        let settled =
+            |m: usize| sizes[m].is_nan() || panel.doubt[m] <= floor.max(TOLERANCE * sizes[m]);
+        let good = (0..M).all(settled);
         if good || count >= MAX_PANELS || !panel.can_be_halved() {
             for (sum, (part, doubt)) in done.iter_mut().zip(panel.integrals.iter().zip(panel.doubt))
             {

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use clap::Args;
 use fe_core::Axis;
-use fe_truth::{Centring, Effect, Scenario, Truth, Weighting};
+use fe_truth::{Centring, Effect, Regional, Scenario, Truth, Weighting};
 
 use super::arguments::{
     FeatureArguments, ScenarioArguments, feature_name, finite, interval, points,
@@ -14,10 +14,11 @@ use crate::sheet::{Entry, Format, Sheet};
 
 /// Prints what a scenario's effects are, exactly, with a bound on the error of each number.
 ///
-/// Asks for one of: the curve of an effect (--effect), the quantities of bins (--bins), or the
-/// heterogeneity values with mean and standard deviation of f (--values).
+/// Asks for one of: the curve of an effect (--effect), the quantities of bins (--bins), the
+/// heterogeneity values with mean and standard deviation of f (--values), or the best split of
+/// a feature's effect by another feature (--regional).
 #[derive(Debug, Args)]
-#[command(group = clap::ArgGroup::new("what").required(true).args(["effect", "bins", "values"]))]
+#[command(group = clap::ArgGroup::new("what").required(true).args(["effect", "bins", "values", "regional"]))]
 pub(super) struct Arguments {
     #[command(flatten)]
     scenario: ScenarioArguments,
@@ -29,18 +30,20 @@ pub(super) struct Arguments {
     effect: Option<Asked>,
     /// Points of the curve
     #[arg(long, value_name = "V,V,…", value_delimiter = ',', allow_hyphen_values = true,
-          value_parser = finite, conflicts_with_all = ["grid", "bins", "values"])]
+          value_parser = finite, conflicts_with_all = ["grid", "bins", "values", "regional"])]
     at: Vec<f64>,
     /// So many equidistant points over the range [default: 100]
-    #[arg(long, value_name = "N", value_parser = points, conflicts_with_all = ["bins", "values"])]
+    #[arg(long, value_name = "N", value_parser = points,
+          conflicts_with_all = ["bins", "values", "regional"])]
     grid: Option<usize>,
     /// Where accumulation starts, and over what `integral` centres [default: the scenario's range]
     #[arg(long, value_name = "LO,HI", value_parser = interval, allow_hyphen_values = true,
-          conflicts_with = "bins")]
+          conflicts_with_all = ["bins", "regional"])]
     range: Option<(f64, f64)>,
     /// none, start (0 at the start of the range), integral (mean over the range 0) or data (mean
     /// over the law of the feature 0)
-    #[arg(long, value_parser = centring, default_value = "none", conflicts_with_all = ["bins", "values"])]
+    #[arg(long, value_parser = centring, default_value = "none",
+          conflicts_with_all = ["bins", "values", "regional"])]
     center: Centring,
     /// Limits of bins, increasing
     #[arg(long, value_name = "Z0,Z1,…", value_delimiter = ',', allow_hyphen_values = true,
@@ -52,6 +55,9 @@ pub(super) struct Arguments {
     /// Heterogeneity values of each feature, and mean and standard deviation of f
     #[arg(long)]
     values: bool,
+    /// The split of one feature that lowers the heterogeneity most, by pdp, dpdp, ale or rhale
+    #[arg(long, value_name = "METHOD", value_parser = regional)]
+    regional: Option<Regional>,
     /// How it is printed
     #[arg(long, value_enum, default_value = "csv")]
     format: Format,
@@ -90,12 +96,17 @@ fn weighting(text: &str) -> Result<Weighting, String> {
     text.parse().map_err(|e: fe_truth::Error| e.to_string())
 }
 
+fn regional(text: &str) -> Result<Regional, String> {
+    text.parse().map_err(|e: fe_truth::Error| e.to_string())
+}
+
 pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
     let scenario = arguments.scenario.scenario()?;
-    let sheet = match (&arguments.effect, &arguments.bins) {
-        (Some(effect), _) => curves(arguments, &scenario, effect)?,
-        (None, Some(limits)) => bins(arguments, &scenario, limits)?,
-        (None, None) => values(arguments, &scenario)?,
+    let sheet = match (&arguments.effect, &arguments.bins, arguments.regional) {
+        (Some(effect), _, _) => curves(arguments, &scenario, effect)?,
+        (None, Some(limits), _) => bins(arguments, &scenario, limits)?,
+        (None, None, Some(method)) => splits(arguments, &scenario, method)?,
+        (None, None, None) => values(arguments, &scenario)?,
     };
     sheet.write(arguments.format, out)
 }
@@ -188,6 +199,33 @@ fn values(arguments: &Arguments, scenario: &Scenario) -> Result<Sheet> {
     }
     push(Entry::Missing, "mean_f", scenario.mean()?);
     push(Entry::Missing, "sd_f", scenario.sd()?);
+    Ok(sheet)
+}
+
+fn splits(arguments: &Arguments, scenario: &Scenario, method: Regional) -> Result<Sheet> {
+    let feature = arguments.features.single(scenario, "--regional")?;
+    let mut sheet = Sheet::new(&[
+        "heterogeneity",
+        "split_feature",
+        "position",
+        "before",
+        "left",
+        "right",
+        "weighted",
+    ]);
+    for optimum in scenario.regional(method, feature)? {
+        let number = |value: Option<f64>| Entry::from(value);
+        let split = optimum.split;
+        sheet.push(vec![
+            optimum.heterogeneity.into(),
+            split.map_or(Entry::Missing, |split| feature_name(split.feature).into()),
+            number(split.map(|split| split.position)),
+            optimum.before.value.into(),
+            number(split.map(|split| split.left.value)),
+            number(split.map(|split| split.right.value)),
+            optimum.weighted().value.into(),
+        ]);
+    }
     Ok(sheet)
 }
 

@@ -2,7 +2,10 @@
 
 mod normal;
 mod parent_child;
+mod restricted;
 mod uniform;
+
+use std::sync::Arc;
 
 use rand::Rng;
 
@@ -11,6 +14,7 @@ pub(crate) use parent_child::ParentChild;
 pub(crate) use uniform::PiecewiseUniform;
 
 use crate::special::normal_quantile;
+use restricted::Restricted;
 
 /// A law of one real variable that has a density.
 pub(crate) trait Univariate: Send + Sync {
@@ -23,6 +27,25 @@ pub(crate) trait Univariate: Send + Sync {
     /// Ascending points between which the density is smooth on its own scale. The mass before the
     /// first and after the last is below 1e-20.
     fn panels(&self) -> Vec<f64>;
+
+    /// Probability of an interval, whose ends may be infinite.
+    fn mass(&self, from: f64, to: f64) -> f64 {
+        let above = if from > f64::NEG_INFINITY { self.cdf(from) } else { 0.0 };
+        let below = if to < f64::INFINITY { self.cdf(to) } else { 1.0 };
+        below - above
+    }
+
+    /// Whether [`Univariate::mass`] keeps its digits however small it is.
+    fn resolves_small_masses(&self) -> bool {
+        false
+    }
+
+    /// The law given that the variable lies in an interval, where it is known better than from
+    /// the density and [`Univariate::mass`].
+    fn restricted(&self, from: f64, to: f64) -> Option<Box<dyn Univariate>> {
+        let _ = (from, to);
+        None
+    }
 
     /// The inverse of the distribution function, by bisection unless a law knows better.
     fn quantile(&self, p: f64) -> f64 {
@@ -73,8 +96,9 @@ impl<U: Univariate + Clone + 'static> Block for Single<U> {
 }
 
 /// The joint law of all features: independent blocks.
+#[derive(Clone)]
 pub(crate) struct Law {
-    blocks: Vec<(Vec<usize>, Box<dyn Block>)>,
+    blocks: Vec<(Vec<usize>, Arc<dyn Block>)>,
     /// For each feature its block and its place there.
     place: Vec<(usize, usize)>,
 }
@@ -91,8 +115,17 @@ impl Law {
         for (local, &feature) in features.iter().enumerate() {
             self.place[feature] = (self.blocks.len(), local);
         }
-        self.blocks.push((features.to_vec(), Box::new(block)));
+        self.blocks.push((features.to_vec(), Arc::new(block)));
         self
+    }
+
+    /// The law given that one feature lies in an interval that has a probability.
+    pub(crate) fn restricted(&self, feature: usize, from: f64, to: f64) -> Self {
+        let mut law = self.clone();
+        let (block, target) = self.place[feature];
+        let base = Arc::clone(&self.blocks[block].1);
+        law.blocks[block].1 = Arc::new(Restricted { base, target, from, to });
+        law
     }
 
     /// Adds an independent feature.

@@ -2,8 +2,9 @@
 
 use rand::Rng;
 
+use super::parent_child::Posterior;
 use super::{Block, NORMAL_PANELS, Univariate, standard_normal};
-use crate::special::{normal_cdf, normal_pdf, normal_quantile};
+use crate::special::{normal_between, normal_cdf, normal_pdf, normal_quantile};
 
 /// Normal with a mean and a standard deviation.
 #[derive(Debug, Clone, Copy)]
@@ -27,6 +28,18 @@ impl Univariate for Normal {
 
     fn panels(&self) -> Vec<f64> {
         NORMAL_PANELS.iter().map(|z| self.mean + z * self.sd).collect()
+    }
+
+    fn mass(&self, from: f64, to: f64) -> f64 {
+        normal_between((from - self.mean) / self.sd, (to - self.mean) / self.sd)
+    }
+
+    fn resolves_small_masses(&self) -> bool {
+        true
+    }
+
+    fn restricted(&self, from: f64, to: f64) -> Option<Box<dyn Univariate>> {
+        Some(Box::new(Posterior::on(vec![(from, to, 1.0)], self.sd, self.mean)))
     }
 
     fn quantile(&self, p: f64) -> f64 {

@@ -71,9 +71,10 @@ impl Univariate for Blurred {
 }
 
 /// The law of the parent given the child: a normal around the child, its density scaled on each
-/// piece by that of the parent and cut off at the ends.
-struct Posterior {
-    /// Lower limit, upper limit, density of the parent.
+/// piece by that of the parent and cut off at the ends. With one piece, a normal law cut off.
+pub(super) struct Posterior {
+    /// Lower limit, upper limit, factor of the normal density; adjoining. The outer limits may be
+    /// infinite.
     pieces: Vec<(f64, f64, f64)>,
     child: f64,
     noise: f64,
@@ -86,9 +87,13 @@ struct Posterior {
 
 impl Posterior {
     fn new(parent: &PiecewiseUniform, noise: f64, child: f64) -> Self {
-        let (low, high) = parent.support();
+        Self::on(parent.pieces().map(|(a, b, w)| (a, b, w / (b - a))).collect(), noise, child)
+    }
+
+    pub(super) fn on(pieces: Vec<(f64, f64, f64)>, noise: f64, child: f64) -> Self {
+        let (low, high) = (pieces[0].0, pieces[pieces.len() - 1].1);
         let mut posterior = Self {
-            pieces: parent.pieces().map(|(a, b, w)| (a, b, w / (b - a))).collect(),
+            pieces,
             child,
             noise,
             nearest: (low - child).max(child - high).max(0.0) / noise,
@@ -100,6 +105,12 @@ impl Posterior {
 
     fn standardised(&self, x: f64) -> f64 {
         (x - self.child) / self.noise
+    }
+
+    /// The pieces inside an interval.
+    fn cut(&self, from: f64, to: f64) -> Vec<(f64, f64, f64)> {
+        let inside = self.pieces.iter().filter(|&&(a, b, _)| a < to && from < b);
+        inside.map(|&(a, b, density)| (a.max(from), b.min(to), density)).collect()
     }
 
     fn mass_below(&self, x: f64) -> f64 {
@@ -133,6 +144,27 @@ impl Univariate for Posterior {
 
     fn support(&self) -> (f64, f64) {
         (self.pieces[0].0, self.pieces[self.pieces.len() - 1].1)
+    }
+
+    fn mass(&self, from: f64, to: f64) -> f64 {
+        let cut = self.cut(from, to);
+        let unscaled = |a: f64, b: f64| {
+            let (a, b) = (self.standardised(a), self.standardised(b));
+            self.noise * shifted_normal_mass(a, b, self.nearest)
+        };
+        cut.iter().map(|&(a, b, density)| density * unscaled(a, b)).sum::<f64>() / self.total
+    }
+
+    fn resolves_small_masses(&self) -> bool {
+        true
+    }
+
+    fn restricted(&self, from: f64, to: f64) -> Option<Box<dyn Univariate>> {
+        let pieces = self.cut(from, to);
+        if pieces.is_empty() {
+            return None;
+        }
+        Some(Box::new(Self::on(pieces, self.noise, self.child)))
     }
 
     fn panels(&self) -> Vec<f64> {

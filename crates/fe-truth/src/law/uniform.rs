@@ -51,6 +51,20 @@ impl Univariate for PiecewiseUniform {
         self.limits.clone()
     }
 
+    fn restricted(&self, from: f64, to: f64) -> Option<Box<dyn Univariate>> {
+        let inside = self.pieces().filter(|&(a, b, _)| a < to && from < b);
+        let cut = |(a, b, w): (f64, f64, f64)| {
+            let (low, high) = (a.max(from), b.min(to));
+            (low, high, w * (high - low) / (b - a))
+        };
+        let pieces: Vec<_> = inside.map(cut).collect();
+        let total: f64 = pieces.iter().map(|piece| piece.2).sum();
+        let mut limits: Vec<f64> = pieces.iter().map(|piece| piece.0).collect();
+        limits.push(pieces.last()?.1);
+        let weights = pieces.iter().map(|piece| piece.2 / total).collect();
+        Some(Box::new(Self { limits, weights }))
+    }
+
     fn quantile(&self, p: f64) -> f64 {
         let mut before = 0.0;
         for (a, b, w) in self.pieces() {

@@ -3,6 +3,8 @@
 mod alibi;
 mod bivariate;
 mod effector;
+#[cfg(test)]
+mod example;
 mod friedman1;
 mod goldstein;
 mod liu;
@@ -146,17 +148,23 @@ pub fn scenario(name: &str, set: &[(String, String)]) -> Result<Scenario, Error>
         let given = given.to_owned();
         return Err(Error::UnknownVersion { name: info.name, given, known: info.version });
     }
-    let mut parameters = Parameters::new(info, set)?;
-    let parts = (family.build)(&mut parameters)?;
-    let features = 0..parts.engine.law().dimension();
-    let resolution = features.map(|feature| parts.engine.resolution(feature)).collect();
-    Ok(Scenario {
-        info,
-        parameters: parameters.canonical(),
-        parts: Arc::new(parts),
-        resolution,
-        use_closed_forms: true,
-    })
+    family.scenario(set)
+}
+
+impl Family {
+    fn scenario(&'static self, set: &[(String, String)]) -> Result<Scenario, Error> {
+        let mut parameters = Parameters::new(&self.info, set)?;
+        let parts = (self.build)(&mut parameters)?;
+        let features = 0..parts.engine.law().dimension();
+        let resolution = features.map(|feature| parts.engine.resolution(feature)).collect();
+        Ok(Scenario {
+            info: &self.info,
+            parameters: parameters.canonical(),
+            parts: Arc::new(parts),
+            resolution,
+            use_closed_forms: true,
+        })
+    }
 }
 
 /// A law of the features, a function of them, and the exact truths of the pair.
@@ -274,5 +282,35 @@ impl Scenario {
     /// The closed forms, unless they are not to be used.
     pub(crate) fn forms(&self) -> Option<&dyn ClosedForms> {
         self.use_closed_forms.then_some(&*self.parts.closed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Centring, Effect};
+
+    #[test]
+    fn the_worked_example_is_the_one_that_is_printed() {
+        let printed = include_str!("../../../../CONTRIBUTING.md");
+        assert!(printed.contains(include_str!("example.rs")), "copy example.rs to CONTRIBUTING.md");
+    }
+
+    #[test]
+    fn the_worked_example_has_all_truths() {
+        static EXAMPLE: Family = example::FAMILY;
+        let scenario = EXAMPLE.scenario(&[("sigma".into(), "1.7".into())]).unwrap();
+        let general = scenario.clone().without_closed_forms();
+        for feature in 0..2 {
+            let axis = scenario.axis(feature);
+            let points = [0.3, 0.61].map(|share| axis.0 + share * (axis.1 - axis.0));
+            for &effect in Effect::ALL.iter().filter(|effect| **effect != Effect::Main) {
+                let ask = |s: &Scenario| s.curve(effect, feature, &points, axis, Centring::None);
+                let (known, integrated) = (ask(&scenario).unwrap(), ask(&general).unwrap());
+                for (known, integrated) in known.iter().zip(integrated) {
+                    assert!((known.value - integrated.value).abs() < 1e-10, "{effect} x{feature}");
+                }
+            }
+        }
     }
 }

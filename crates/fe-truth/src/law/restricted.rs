@@ -1,0 +1,141 @@
+//! A block of features given that one of them lies in an interval.
+
+use std::sync::Arc;
+
+use rand::Rng;
+
+use super::{Block, Univariate};
+use crate::quadrature::{Estimate, integrate, within};
+
+/// A block given that `from ≤ target ≤ to`, which must have a probability.
+pub(crate) struct Restricted {
+    pub(crate) base: Arc<dyn Block>,
+    pub(crate) target: usize,
+    pub(crate) from: f64,
+    pub(crate) to: f64,
+}
+
+impl Block for Restricted {
+    fn conditional(&self, target: usize, given: &[(usize, f64)]) -> Box<dyn Univariate> {
+        let law = self.base.conditional(target, given);
+        if target == self.target {
+            let known = law.restricted(self.from, self.to);
+            return known.unwrap_or_else(|| Box::new(CutOff::new(law, self.from, self.to)));
+        }
+        if given.iter().any(|(feature, _)| *feature == self.target) {
+            return law;
+        }
+        let total = normaliser(&*self.base.conditional(self.target, given), self.from, self.to);
+        let shadow = |end: f64| self.base.shadow(self.target, end, target);
+        let ends = [self.from, self.to].into_iter().filter(|end| end.is_finite());
+        let points: Vec<f64> = ends.flat_map(shadow).collect();
+        let panels = law.panels();
+        let panels =
+            within(&[panels.clone(), points].concat(), panels[0], panels[panels.len() - 1]);
+        Box::new(Weighted {
+            law,
+            base: Arc::clone(&self.base),
+            variables: (target, self.target),
+            given: given.to_vec(),
+            interval: (self.from, self.to),
+            total,
+            panels,
+        })
+    }
+
+    fn shadow(&self, of: usize, at: f64, along: usize) -> Vec<f64> {
+        self.base.shadow(of, at, along)
+    }
+
+    fn sample(&self, rng: &mut dyn Rng, values: &mut [f64]) {
+        loop {
+            self.base.sample(rng, values);
+            if (self.from..=self.to).contains(&values[self.target]) {
+                return;
+            }
+        }
+    }
+}
+
+/// The probability of an interval, to divide by; NaN where it has lost its digits.
+fn normaliser(law: &dyn Univariate, from: f64, to: f64) -> f64 {
+    let mass = law.mass(from, to);
+    // A difference of distribution functions is wrong by some 1e-16.
+    if mass < 1e-5 && !law.resolves_small_masses() { f64::NAN } else { mass }
+}
+
+/// A law of one variable cut off at the ends of an interval.
+struct CutOff {
+    law: Box<dyn Univariate>,
+    from: f64,
+    to: f64,
+    total: f64,
+}
+
+impl CutOff {
+    fn new(law: Box<dyn Univariate>, from: f64, to: f64) -> Self {
+        let total = normaliser(&*law, from, to);
+        Self { law, from, to, total }
+    }
+}
+
+impl Univariate for CutOff {
+    fn pdf(&self, x: f64) -> f64 {
+        if (self.from..=self.to).contains(&x) { self.law.pdf(x) / self.total } else { 0.0 }
+    }
+
+    fn cdf(&self, x: f64) -> f64 {
+        self.law.mass(self.from, x.clamp(self.from, self.to)) / self.total
+    }
+
+    fn support(&self) -> (f64, f64) {
+        let (low, high) = self.law.support();
+        (low.max(self.from), high.min(self.to))
+    }
+
+    fn panels(&self) -> Vec<f64> {
+        let panels = self.law.panels();
+        let (low, high) = (panels[0], panels[panels.len() - 1]);
+        // All that counts may lie on one side of the interval; its law is then of no weight.
+        let from = if self.from < high { low.max(self.from) } else { self.from };
+        let to = if self.to > from { high.min(self.to).max(from) } else { from };
+        within(&panels, from, to)
+    }
+}
+
+/// The law of a feature given that another one, not known itself, lies in an interval: its own
+/// density times the probability of that.
+struct Weighted {
+    law: Box<dyn Univariate>,
+    base: Arc<dyn Block>,
+    /// This feature, and the one in the interval.
+    variables: (usize, usize),
+    given: Vec<(usize, f64)>,
+    interval: (f64, f64),
+    /// Probability of the interval before this feature is known.
+    total: f64,
+    panels: Vec<f64>,
+}
+
+impl Univariate for Weighted {
+    fn pdf(&self, x: f64) -> f64 {
+        let mut given = self.given.clone();
+        given.push((self.variables.0, x));
+        let law = self.base.conditional(self.variables.1, &given);
+        self.law.pdf(x) * law.mass(self.interval.0, self.interval.1) / self.total
+    }
+
+    fn cdf(&self, x: f64) -> f64 {
+        let to = x.clamp(self.panels[0], self.panels[self.panels.len() - 1]);
+        let points = within(&self.panels, self.panels[0], to);
+        integrate(&points, 0.0, |x| [Estimate::exact(self.pdf(x))])[0].value
+    }
+
+    fn support(&self) -> (f64, f64) {
+        self.law.support()
+    }
+
+    fn panels(&self) -> Vec<f64> {
+        self.panels.clone()
+    }
+}

@@ -1,0 +1,421 @@
+//! The best split of the other features by one of them: the regional optimum.
+//!
+//! A split puts rows with x_t ≤ p to the left and those with x_t > p to the right, and each side
+//! has the law of the features given that. It is judged by the heterogeneity of the feature of
+//! interest on both sides, over the same axis, weighted with their probabilities.
+
+use serde::Serialize;
+
+use crate::engine::{Engine, Local, Rest};
+use crate::kinds::{Method, Regional, Truth};
+use crate::quadrature::{Estimate, integrate, within};
+use crate::{Error, Scenario};
+
+/// The best split of one feature's effect by a heterogeneity value.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct RegionalTruth {
+    /// Name of the heterogeneity value, as in [`Scenario::values`]. It is in squared units of f
+    /// for `pdp.mean`, per squared unit of the feature besides for `dpdp.mean`, and integrated
+    /// over the axis for `ale.integral` and `ale.integral_sd`.
+    pub heterogeneity: &'static str,
+    /// The value under the law of all rows.
+    pub before: Truth,
+    /// The split that lowers it most; none if no split lowers it.
+    pub split: Option<Split>,
+}
+
+impl RegionalTruth {
+    /// The weighted heterogeneity after the split, or what it was if there is none.
+    #[must_use]
+    pub fn weighted(&self) -> Truth {
+        self.split.map_or(self.before, |split| split.weighted)
+    }
+}
+
+/// A split of the rows by the position of one feature, and the heterogeneity on either side.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Split {
+    /// The feature t that splits, counted from 0.
+    pub feature: usize,
+    /// The position p: rows with x_t ≤ p are left, the others right.
+    pub position: f64,
+    /// A bound on the error of the position; 0 where f breaks and the position is known exactly.
+    pub position_error: f64,
+    /// Heterogeneity of the rows on the left.
+    pub left: Truth,
+    /// Heterogeneity of the rows on the right.
+    pub right: Truth,
+    /// P(left)·left + P(right)·right, the smallest of all splits.
+    pub weighted: Truth,
+}
+
+/// Positions per splitting feature, evenly spread in probability, at which the search begins.
+const CANDIDATES: usize = 32;
+/// Probability of either tail in which no split is looked for.
+const TAIL: f64 = 1e-4;
+/// How closely the golden section encloses a minimum, relative to the cell of the grid.
+const ROUGH: f64 = 1e-3;
+/// A split lowers the heterogeneity if it does by more than this share: less is rounding.
+const LEAST_DROP: f64 = 1e-9;
+/// Largest error of a value, relative to 1 + its size: with more it is not given.
+const TOLERANCE: f64 = 1e-7;
+
+impl Scenario {
+    /// The true regional optimum of a feature, counted from 0, over its range: for each
+    /// heterogeneity value of the method the single split of another feature, at a position of
+    /// that feature, with the smallest weighted heterogeneity (EFFECTOR App. B with all positions
+    /// as candidates and depth 1).
+    ///
+    /// Where the weighted heterogeneity has several minima, they are told apart on a grid of
+    /// quantiles of the splitting feature, from 0.0001 to 0.9999, and the places where f breaks.
+    /// Of equally good splits the first is given, by feature and then by position.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchFeature`], and [`Error::NoRegionalOptimum`] where the law of the features
+    /// given a region cannot be integrated accurately.
+    ///
+    /// ```
+    /// use fe_truth::{Regional, scenario};
+    ///
+    /// # fn main() -> Result<(), fe_truth::Error> {
+    /// let set = [("mu2".into(), "1.5".into()), ("rho".into(), "0".into())];
+    /// let optimum = scenario("liu-product", &set)?.regional(Regional::Dpdp, 0)?[0];
+    /// // The derivative is x2, whose variance is least when it is split at its mean.
+    /// let split = optimum.split.unwrap();
+    /// assert_eq!(split.feature, 1);
+    /// assert!((split.position - 1.5).abs() < 1e-9);
+    /// assert!((split.weighted.value - (1.0 - std::f64::consts::FRAC_2_PI)).abs() < 1e-9);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn regional(&self, method: Regional, feature: usize) -> Result<Vec<RegionalTruth>, Error> {
+        let dimension = self.dimension();
+        if feature >= dimension {
+            return Err(Error::NoSuchFeature { feature, dimension });
+        }
+        let heterogeneities: &[Heterogeneity] = match method {
+            Regional::Pdp => &[Heterogeneity::PdpMean],
+            Regional::Dpdp => &[Heterogeneity::DpdpMean],
+            Regional::Ale | Regional::Rhale => {
+                &[Heterogeneity::AleIntegral, Heterogeneity::AleIntegralSd]
+            }
+        };
+        let optimum = |&heterogeneity: &Heterogeneity| {
+            let search = Search {
+                engine: &self.parts.engine,
+                feature,
+                axis: self.axis(feature),
+                heterogeneity,
+            };
+            search.optimum().ok_or(Error::NoRegionalOptimum {
+                scenario: self.info().name,
+                feature,
+                heterogeneity: heterogeneity.name(),
+            })
+        };
+        heterogeneities.iter().map(optimum).collect()
+    }
+}
+
+/// What a split shall lower: a value of [`Scenario::values`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Heterogeneity {
+    PdpMean,
+    DpdpMean,
+    AleIntegral,
+    AleIntegralSd,
+}
+
+impl Heterogeneity {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::PdpMean => "pdp.mean",
+            Self::DpdpMean => "dpdp.mean",
+            Self::AleIntegral => "ale.integral",
+            Self::AleIntegralSd => "ale.integral_sd",
+        }
+    }
+
+    /// The value of a feature over an axis, under the law of an engine.
+    fn of(self, engine: &Engine, s: usize, axis: (f64, f64)) -> Estimate {
+        let (rest, local) = match self {
+            Self::PdpMean => (Rest::Marginal, Local::Centred { feature: s, axis }),
+            Self::DpdpMean => (Rest::Marginal, Local::Partial(s)),
+            Self::AleIntegral | Self::AleIntegralSd => (Rest::Conditional, Local::Partial(s)),
+        };
+        let points = within(&engine.resolution(s), axis.0, axis.1);
+        let [integral] = integrate(&points, 0.0, |x| {
+            let variance = engine.moments(s, x, rest, local).variance;
+            [if self == Self::AleIntegralSd { variance.sqrt() } else { variance }]
+        });
+        match self {
+            Self::PdpMean | Self::DpdpMean => integral.times(1.0 / (axis.1 - axis.0)),
+            Self::AleIntegral | Self::AleIntegralSd => integral,
+        }
+    }
+}
+
+/// The heterogeneity after a split.
+#[derive(Debug, Clone, Copy)]
+struct Outcome {
+    position: f64,
+    left: Estimate,
+    right: Estimate,
+    weighted: Estimate,
+}
+
+/// A local minimum of the weighted heterogeneity: a position, and how far it may be off.
+#[derive(Debug, Clone, Copy)]
+struct Minimum {
+    feature: usize,
+    outcome: Outcome,
+    position_error: f64,
+    /// How fast left and right change with the position.
+    slopes: [f64; 2],
+}
+
+/// The search for the best split of a feature's effect.
+struct Search<'a> {
+    engine: &'a Engine,
+    feature: usize,
+    axis: (f64, f64),
+    heterogeneity: Heterogeneity,
+}
+
+impl Search<'_> {
+    /// None if values are not accurate enough.
+    fn optimum(&self) -> Option<RegionalTruth> {
+        let unsplit = |before| RegionalTruth {
+            heterogeneity: self.heterogeneity.name(),
+            before,
+            split: None,
+        };
+        if self.engine.is_additive(self.feature) {
+            return Some(unsplit(Truth::ZERO));
+        }
+        let before = self.heterogeneity.of(self.engine, self.feature, self.axis);
+        if before.value <= before.error {
+            return Some(unsplit(truth(before)));
+        }
+        let lines: Vec<Line<'_>> = self.lines();
+        if !lines.iter().flat_map(|line| &line.outcomes).all(|o| o.weighted.value.is_finite()) {
+            return None;
+        }
+        let starts = lines.iter().flat_map(|line| line.minima().map(move |i| (line, i)));
+        let starts: Vec<(&Line<'_>, usize)> = starts.collect();
+        let on_grid = starts.iter().map(|(line, i)| line.weighted(*i));
+        let least_on_grid = on_grid.fold(f64::INFINITY, f64::min);
+        let may_be_best = |(line, i): &&(&Line<'_>, usize)| line.promise(*i) <= least_on_grid;
+        let followed: Vec<Minimum> =
+            starts.iter().filter(may_be_best).map(|(line, i)| line.follow(*i)).collect();
+        let least = followed.iter().map(|m| m.outcome.weighted.value).fold(f64::INFINITY, f64::min);
+        let is_best = |m: &&Minimum| m.outcome.weighted.value <= least + LEAST_DROP * before.value;
+        let best = followed.iter().find(is_best);
+        let lowers = |m: &&Minimum| m.outcome.weighted.value < before.value * (1.0 - LEAST_DROP);
+        let found = RegionalTruth {
+            split: best.filter(lowers).map(Minimum::split),
+            ..unsplit(truth(before))
+        };
+        found.is_accurate().then_some(found)
+    }
+
+    /// The weighted heterogeneity along each feature that may split.
+    fn lines(&self) -> Vec<Line<'_>> {
+        let partners = self.engine.partners(self.feature);
+        partners.into_iter().map(|split| Line::new(self, split)).collect()
+    }
+
+    fn split(&self, feature: usize, position: f64) -> Outcome {
+        let marginal = self.engine.law().marginal(feature);
+        let (low, high) = marginal.support();
+        let side = |from: f64, to: f64| {
+            let engine = self.engine.restricted(feature, from, to);
+            self.heterogeneity.of(&engine, self.feature, self.axis)
+        };
+        let (left, right) = (side(low, position), side(position, high));
+        let share = marginal.cdf(position);
+        let weighted = left.times(share).plus(right.times(1.0 - share));
+        Outcome { position, left, right, weighted }
+    }
+}
+
+/// The weighted heterogeneity as a function of the position along one feature.
+struct Line<'a> {
+    search: &'a Search<'a>,
+    feature: usize,
+    /// Where f breaks along the feature.
+    breaks: Vec<f64>,
+    /// At ascending positions.
+    outcomes: Vec<Outcome>,
+}
+
+impl<'a> Line<'a> {
+    fn new(search: &'a Search<'a>, feature: usize) -> Self {
+        let law = search.engine.law().marginal(feature);
+        let breaks = search.engine.breaks(feature);
+        let share = |k: usize| (k as f64 + 0.5) / CANDIDATES as f64;
+        let mut positions: Vec<f64> = (0..CANDIDATES).map(|k| law.quantile(share(k))).collect();
+        positions.extend([TAIL, 1.0 - TAIL].map(|share| law.quantile(share)));
+        positions.extend(&breaks);
+        positions.sort_by(f64::total_cmp);
+        positions.dedup();
+        let outcomes = positions.iter().map(|&p| search.split(feature, p)).collect();
+        Self { search, feature, breaks, outcomes }
+    }
+
+    fn at(&self, position: f64) -> Outcome {
+        self.search.split(self.feature, position)
+    }
+
+    fn weighted(&self, i: usize) -> f64 {
+        self.outcomes[i].weighted.value
+    }
+
+    /// Positions no worse than their neighbours.
+    fn minima(&self) -> impl Iterator<Item = usize> + '_ {
+        let last = self.outcomes.len() - 1;
+        (0..=last).filter(move |&i| {
+            let here = self.weighted(i);
+            (i == 0 || here < self.weighted(i - 1)) && (i == last || here <= self.weighted(i + 1))
+        })
+    }
+
+    /// The neighbours of a position of the grid, which at an end is its own.
+    fn neighbours(&self, i: usize) -> [usize; 2] {
+        [i.saturating_sub(1), (i + 1).min(self.outcomes.len() - 1)]
+    }
+
+    /// How low a minimum beside a position of the grid may be: as far below as a neighbour is above.
+    fn promise(&self, i: usize) -> f64 {
+        let [low, high] = self.neighbours(i).map(|j| self.weighted(j));
+        2.0 * self.weighted(i) - low.max(high)
+    }
+
+    /// The minimum near a position of the grid.
+    fn follow(&self, i: usize) -> Minimum {
+        let here = self.outcomes[i].position;
+        let [low, high] = self.neighbours(i).map(|j| self.outcomes[j].position);
+        if self.breaks.contains(&here) {
+            let higher = |end: f64| {
+                let beside = self.at(here + 1e-3 * (end - here));
+                beside.weighted.value >= self.weighted(i)
+            };
+            return match (higher(low), higher(high)) {
+                (true, true) => self.exactly(i),
+                (false, _) => self.descend(low, here),
+                (true, false) => self.descend(here, high),
+            };
+        }
+        self.descend(low, high)
+    }
+
+    /// A minimum at a place where f breaks.
+    fn exactly(&self, i: usize) -> Minimum {
+        let outcome = self.outcomes[i];
+        Minimum { feature: self.feature, outcome, position_error: 0.0, slopes: [0.0; 2] }
+    }
+
+    /// The minimum between two positions: a golden section, then Newton steps.
+    fn descend(&self, low: f64, high: f64) -> Minimum {
+        const RATIO: f64 = 0.618_033_988_749_894_8;
+        let (mut from, mut to) = (low, high);
+        let inner = |from: f64, to: f64, share: f64| self.at(from + share * (to - from));
+        let mut left = inner(from, to, 1.0 - RATIO);
+        let mut right = inner(from, to, RATIO);
+        // Much closer, rounding of the values would decide instead of their difference.
+        while to - from > ROUGH * (high - low) {
+            if left.weighted.value <= right.weighted.value {
+                (to, right) = (right.position, left);
+                left = inner(from, to, 1.0 - RATIO);
+            } else {
+                (from, left) = (left.position, right);
+                right = inner(from, to, RATIO);
+            }
+        }
+        let rough = if left.weighted.value <= right.weighted.value { left } else { right };
+        let better = self.polish(rough, (low, high));
+        self.polish(better.outcome, (low, high))
+    }
+
+    /// Newton's step from central differences of the width at which they are least in doubt: by
+    /// how they differ from those of other widths.
+    fn polish(&self, rough: Outcome, (low, high): (f64, f64)) -> Minimum {
+        let here = rough.position;
+        let room = (here - low).min(high - here);
+        let pair = |k: i32| {
+            let width = 0.5 * room * 0.5_f64.powi(k);
+            (width, [self.at(here - width), self.at(here + width)])
+        };
+        let pairs: Vec<_> = (0..8).map(pair).collect();
+        let step = |k: usize| {
+            let (width, [below, above]) = &pairs[k];
+            let (_, [far_below, far_above]) = &pairs[k - 1];
+            let near = above.weighted.value - below.weighted.value;
+            let far = far_above.weighted.value - far_below.weighted.value;
+            let slope = (8.0 * near - far) / (12.0 * width);
+            let bend = above.weighted.value + below.weighted.value - 2.0 * rough.weighted.value;
+            -slope * width * width / bend
+        };
+        let steps: Vec<f64> = (1..pairs.len()).map(step).collect();
+        let change = |k: usize| (steps[k] - steps[k - 1]).abs();
+        // Rounding of the values shows at small widths, and is in inverse proportion to them.
+        let doubt = |k: usize| {
+            let rounding = (k + 1..steps.len()).map(|j| change(j) * 0.5_f64.powi((j - k) as i32));
+            rounding.fold(change(k), f64::max)
+        };
+        let best = (1..steps.len() - 2).min_by(|&a, &b| doubt(a).total_cmp(&doubt(b)));
+        let best = best.filter(|&k| steps[k].abs() < 10.0 * ROUGH * (high - low));
+        let (position, position_error) = best.map_or((here, ROUGH * (high - low)), |k| {
+            // What Newton's step leaves is of the order of its square.
+            let step = steps[k];
+            let left = step * step / (high - low);
+            let (width, [below, above]) = &pairs[k];
+            let bend = above.weighted.value + below.weighted.value - 2.0 * rough.weighted.value;
+            // Errors of the integration change with the position on the scale of the cell.
+            let tilt = rough.weighted.error * width * width / (bend.abs() * (high - low));
+            let rounding = 4.0 * f64::EPSILON * here.abs();
+            (here + step, 2.0 * doubt(k) + 10.0 * left + tilt + rounding)
+        });
+        let (width, [below, above]) = &pairs[2];
+        let slope = |a: Estimate, b: Estimate| (b.value - a.value) / (2.0 * width);
+        Minimum {
+            feature: self.feature,
+            outcome: self.at(position),
+            position_error,
+            slopes: [slope(below.left, above.left), slope(below.right, above.right)],
+        }
+    }
+}
+
+impl Minimum {
+    fn split(&self) -> Split {
+        let side = |estimate: Estimate, slope: f64| {
+            let mut side = truth(estimate);
+            side.abs_error += slope.abs() * self.position_error;
+            side
+        };
+        let Outcome { position, left, right, weighted } = self.outcome;
+        Split {
+            feature: self.feature,
+            position,
+            position_error: self.position_error,
+            left: side(left, self.slopes[0]),
+            right: side(right, self.slopes[1]),
+            weighted: truth(weighted),
+        }
+    }
+}
+
+impl RegionalTruth {
+    fn is_accurate(&self) -> bool {
+        let accurate = |t: Truth| t.abs_error <= TOLERANCE * (1.0 + t.value.abs());
+        let split = self.split.is_none_or(|split| {
+            [split.left, split.right, split.weighted].into_iter().all(accurate)
+        });
+        accurate(self.before) && split
+    }
+}
+
+fn truth(estimate: Estimate) -> Truth {
+    Truth { value: estimate.value, abs_error: estimate.error, method: Method::Quadrature }
+}
