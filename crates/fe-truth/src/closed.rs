@@ -28,6 +28,12 @@ pub(crate) trait ClosedForms: Send + Sync + 'static {
     /// A quantity of a feature at x; the axis is its range.
     fn at(&self, quantity: Quantity, feature: usize, x: f64, axis: (f64, f64)) -> Option<f64>;
 
+    /// A bound on the error of [`ClosedForms::at`], relative to 1 + the size of its answer.
+    fn accuracy(&self, quantity: Quantity) -> f64 {
+        let _ = quantity;
+        1e-12
+    }
+
     /// Mean and variance of `f(to, X_c) − f(from, X_c)` given x_s = x.
     fn difference(&self, feature: usize, from: f64, to: f64, x: f64) -> Option<(f64, f64)> {
         let _ = (feature, from, to, x);

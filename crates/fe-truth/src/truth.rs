@@ -218,8 +218,10 @@ struct OneFeature<'a> {
 impl OneFeature<'_> {
     /// The closed form of a quantity, where there is one.
     fn known(&self, quantity: Quantity, x: f64) -> Option<Estimate> {
-        let value = self.scenario.forms()?.at(quantity, self.feature, x, self.axis)?;
-        Some(closed(value).0)
+        let forms = self.scenario.forms()?;
+        let value = forms.at(quantity, self.feature, x, self.axis)?;
+        let error = forms.accuracy(quantity) * (1.0 + value.abs());
+        Some(Estimate { error, ..closed(value).0 })
     }
 
     fn moments(&self, x: f64, rest: Rest, local: Local) -> Moments {

@@ -127,7 +127,9 @@ fn values_mean_and_sd() {
 /// Noise far finer and far coarser than everything else.
 #[test]
 fn extreme_noise() {
-    for (name, key) in [("sin-indicator", "noise_sd"), ("piecewise-linear", "sigma2")] {
+    let keys =
+        [("sin-indicator", "noise_sd"), ("piecewise-linear", "sigma2"), ("apley-zhu", "noise_sd")];
+    for (name, key) in keys {
         for noise in ["0.0001", "0.000001", "10"] {
             let scenario = common::at(name, &format!("{key}={noise}"));
             let general = scenario.clone().without_closed_forms();

@@ -1,11 +1,13 @@
 //! Laws of the features: independent blocks, each able to condition and to sample.
 
+mod common_cause;
 mod normal;
 mod parent_child;
 mod uniform;
 
 use rand::Rng;
 
+pub(crate) use common_cause::CommonCause;
 pub(crate) use normal::{BivariateNormal, Normal};
 pub(crate) use parent_child::ParentChild;
 pub(crate) use uniform::PiecewiseUniform;

@@ -1,5 +1,6 @@
 //! Scenarios: one file per family, one line in the registry for each member.
 
+mod apley_zhu;
 mod friedman1;
 mod liu;
 mod parameters;
@@ -25,6 +26,7 @@ static REGISTRY: &[Family] = &[
     sin_indicator::FAMILY,
     piecewise_linear::FAMILY,
     friedman1::FAMILY,
+    apley_zhu::FAMILY,
 ];
 
 /// What a scenario is, in words.

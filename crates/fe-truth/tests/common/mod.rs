@@ -22,6 +22,7 @@ const POINTS: &[(&str, [&str; 3])] = &[
         ],
     ),
     ("friedman1", ["noise_features=2", "noise_features=0", "noise_features=1"]),
+    ("apley-zhu", ["noise_sd=0.08", "noise_sd=0.003", "noise_sd=1.3"]),
 ];
 
 const LIU: [&str; 3] = [
