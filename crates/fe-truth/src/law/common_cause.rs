@@ -139,9 +139,9 @@ impl Univariate for Sibling {
             for _ in 0..100 {
                 let excess = before + self.mass(ends[0], x) - p;
                 if excess < 0.0 {
-                    low = x
+                    low = x;
                 } else {
-                    high = x
+                    high = x;
                 }
                 let newton = x - excess / self.pdf(x);
                 let next = if low < newton && newton < high { newton } else { 0.5 * (low + high) };
@@ -185,7 +185,7 @@ mod tests {
                 let (there, back) = (sibling.pdf(y) * margin.pdf(x), Sibling::new(y, noise).pdf(x));
                 assert!((there / (back * margin.pdf(y)) - 1.0).abs() < 1e-8, "{noise} {x}");
                 for p in [0.003, 0.5, 0.98] {
-                    assert!((sibling.cdf(sibling.quantile(p)) - p).abs() < rounding);
+                    assert!((sibling.cdf(sibling.quantile(p)) - p).abs() < 10.0 * rounding);
                 }
             }
         }
