@@ -38,7 +38,7 @@ fn parameters() {
         refused("liu-product", &[("rho", rho)], &["rho", rho, "strictly between -1 and 1"]);
     }
     for sd in ["0", "-0.1", "NaN", "inf", "1e-300"] {
-        refused("sin-indicator", &[("noise_sd", sd)], &["noise_sd", "1e-8 to 1e6"]);
+        refused("sin-indicator", &[("noise_sd", sd)], &["noise_sd", "1e-6 to 1e6"]);
         refused("piecewise-linear", &[("sigma2", sd)], &["sigma2"]);
         refused("liu-additive", &[("sigma2", sd)], &["sigma2"]);
     }

@@ -132,6 +132,7 @@ fn extreme_noise() {
         ("sin-indicator", "noise_sd", "10"),
         ("piecewise-linear", "sigma2", "10"),
         ("nonlinear", "sigma2", "4"),
+        ("apley-zhu", "noise_sd", "10"),
     ];
     for (name, key, coarse) in cases {
         for noise in ["0.0001", "0.000001", coarse] {

@@ -1,5 +1,6 @@
 //! Laws of the features: independent blocks, each able to condition and to sample.
 
+mod common_cause;
 mod normal;
 mod parent_child;
 mod restricted;
@@ -9,6 +10,7 @@ use std::sync::Arc;
 
 use rand::Rng;
 
+pub(crate) use common_cause::CommonCause;
 pub(crate) use normal::{BivariateNormal, Normal};
 pub(crate) use parent_child::ParentChild;
 pub(crate) use uniform::PiecewiseUniform;

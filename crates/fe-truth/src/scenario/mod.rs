@@ -1,6 +1,7 @@
 //! Scenarios: one file per family, one line in the registry for each member.
 
 mod alibi;
+mod apley_zhu;
 mod bivariate;
 mod effector;
 #[cfg(test)]
@@ -47,6 +48,7 @@ static REGISTRY: &[Family] = &[
     effector::GENERAL,
     alibi::FAMILY,
     poly3::FAMILY,
+    apley_zhu::FAMILY,
 ];
 
 /// What a scenario is, in words.

@@ -25,7 +25,7 @@ pub(super) const FAMILY: Family = Family {
         parameters: &[ParameterInfo {
             name: "noise_sd",
             default: "0.01",
-            allowed: "a number from 1e-8 to 1e6",
+            allowed: "a number from 1e-6 to 1e6",
             about: "standard deviation of x3 given x1 (RHALE 0.01, EFFECTOR 0.1)",
         }],
     },
@@ -43,7 +43,7 @@ const MEAN_SIN2: f64 = 0.5;
 const MEAN_SIN_BELOW: f64 = -5.0 / (3.0 * PI);
 
 fn build(parameters: &mut Parameters) -> Result<Parts, Error> {
-    let noise = parameters.number("noise_sd", |sd| (1e-8..=1e6).contains(&sd))?;
+    let noise = parameters.number("noise_sd", |sd| (1e-6..=1e6).contains(&sd))?;
     let parent = PiecewiseUniform::new(&[-0.5, 0.0, 0.5], &[5.0 / 6.0, 1.0 / 6.0]);
     let pair = ParentChild { parent, noise };
     let forms = Forms { noise, below: pair.child().cdf(0.0) };

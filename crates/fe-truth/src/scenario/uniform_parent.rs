@@ -12,7 +12,7 @@ pub(super) const LAW: &str = "x1 ~ U(0, 1); x2 ~ N(x1, sd sigma2)";
 pub(super) const SIGMA2: ParameterInfo = ParameterInfo {
     name: "sigma2",
     default: "0.5",
-    allowed: "a number from 1e-8 to 1e6",
+    allowed: "a number from 1e-6 to 1e6",
     about: "standard deviation of x2 given x1",
 };
 
@@ -28,7 +28,7 @@ pub(super) struct UniformParent {
 
 impl UniformParent {
     pub(super) fn new(parameters: &mut Parameters) -> Result<Self, Error> {
-        let noise = parameters.number("sigma2", |sd| (1e-8..=1e6).contains(&sd))?;
+        let noise = parameters.number("sigma2", |sd| (1e-6..=1e6).contains(&sd))?;
         Ok(Self { noise })
     }
 

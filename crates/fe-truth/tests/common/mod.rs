@@ -31,6 +31,7 @@ const POINTS: &[(&str, &[&str])] = &[
     ("alibi-additive", NONE),
     ("poly3", NONE),
     ("friedman1", &["noise_features=2", "noise_features=0", "noise_features=1"]),
+    ("apley-zhu", &["noise_sd=0.08", "noise_sd=0.003", "noise_sd=1.3"]),
 ];
 
 /// For scenarios without parameters.

@@ -1,0 +1,119 @@
+//! Two nearly equal features, after the first example of Apley & Zhu (2020).
+
+use super::{Family, ParameterInfo, Parameters, Parts, ScenarioInfo, quantile_axis};
+use crate::closed::{ClosedForms, Quantity};
+use crate::error::Error;
+use crate::function::{Function, Term};
+use crate::law::{CommonCause, Law};
+
+pub(super) const FAMILY: Family = Family {
+    info: ScenarioInfo {
+        name: "apley-zhu",
+        version: 1,
+        about: "an additive function of two nearly equal features: partial dependence \
+                extrapolates, the M-plot mixes the two effects",
+        formula: "x1 + x2²",
+        law: "x1 and x2 are u + N(0, sd noise_sd), each with its own noise; u ~ U(0, 1)",
+        parameters: &[ParameterInfo {
+            name: "noise_sd",
+            default: "0.05",
+            allowed: "a number from 1e-6 to 10",
+            about: "standard deviation of each feature given u",
+        }],
+    },
+    build,
+};
+
+fn build(parameters: &mut Parameters) -> Result<Parts, Error> {
+    let noise = parameters.number("noise_sd", |sd| (1e-6..=10.0).contains(&sd))?;
+    let pair = CommonCause { noise };
+    let axis = quantile_axis(&pair.margin());
+    Ok(Parts::new(Law::new().with(&[0, 1], pair), ApleyZhu, Forms { pair }, vec![axis; 2]))
+}
+
+struct ApleyZhu;
+
+impl Function for ApleyZhu {
+    fn dimension(&self) -> usize {
+        2
+    }
+
+    fn terms(&self) -> Vec<Term> {
+        let square = Term::new(&[1], |x| x[1] * x[1], |_, x| 2.0 * x[1]);
+        vec![Term::linear(1.0, 0), square]
+    }
+
+    fn value(&self, x: &[f64]) -> f64 {
+        x[0] + x[1] * x[1]
+    }
+
+    fn partial(&self, s: usize, x: &[f64]) -> f64 {
+        if s == 0 { 1.0 } else { 2.0 * x[1] }
+    }
+}
+
+/// E u and E u².
+const MEAN_U: f64 = 0.5;
+const MEAN_U2: f64 = 1.0 / 3.0;
+
+struct Forms {
+    pair: CommonCause,
+}
+
+/// The term of f that reads the feature.
+fn part(s: usize, x: f64) -> f64 {
+    if s == 0 { x } else { x * x }
+}
+
+impl Forms {
+    fn noise2(&self) -> f64 {
+        self.pair.noise * self.pair.noise
+    }
+
+    /// The mean of the other term given x_s = x.
+    fn other_given(&self, s: usize, x: f64) -> f64 {
+        let (mean, variance) = self.pair.cause_given(x);
+        if s == 0 { mean * mean + variance + self.noise2() } else { mean }
+    }
+}
+
+/// f is additive: effects are the terms, and nothing is heterogeneous.
+impl ClosedForms for Forms {
+    fn at(&self, quantity: Quantity, s: usize, x: f64, (lo, _): (f64, f64)) -> Option<f64> {
+        Some(match quantity {
+            Quantity::Pd if s == 0 => x + MEAN_U2 + self.noise2(),
+            Quantity::Pd => x * x + MEAN_U,
+            Quantity::Mplot => part(s, x) + self.other_given(s, x),
+            Quantity::Dpd | Quantity::Mu if s == 0 => 1.0,
+            Quantity::Dpd | Quantity::Mu => 2.0 * x,
+            Quantity::Sigma2 | Quantity::HPdp | Quantity::HDpdp => 0.0,
+            Quantity::Accumulated => part(s, x) - part(s, lo),
+        })
+    }
+
+    /// Polynomials of degree 2 are right to rounding; the moments of u given x_s lose more of it.
+    fn size(&self, quantity: Quantity, _: usize, x: f64, (lo, _): (f64, f64)) -> f64 {
+        let summands = 1.0 + x.abs() + x * x + lo.abs() + lo * lo + self.noise2();
+        match quantity {
+            // The moments of u lie in [0, 1], but are right to fewer digits.
+            Quantity::Mplot => 200.0 + summands,
+            // These are 0 without any sum.
+            Quantity::Sigma2 | Quantity::HPdp | Quantity::HDpdp => 0.0,
+            _ => summands,
+        }
+    }
+
+    fn difference(&self, s: usize, from: f64, to: f64, _: f64) -> Option<(f64, f64)> {
+        Some((part(s, to) - part(s, from), 0.0))
+    }
+
+    fn mean(&self) -> Option<f64> {
+        Some(MEAN_U + MEAN_U2 + self.noise2())
+    }
+
+    fn variance(&self) -> Option<f64> {
+        // Var x1 = 1/12 + s², Var x2² = 4/45 + 4s²/3 + 2s⁴, and the covariance is that of u and u².
+        let s2 = self.noise2();
+        Some(61.0 / 180.0 + 7.0 / 3.0 * s2 + 2.0 * s2 * s2)
+    }
+}
