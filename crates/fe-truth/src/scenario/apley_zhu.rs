@@ -91,15 +91,15 @@ impl ClosedForms for Forms {
         })
     }
 
-    /// Polynomials of degree 2 are right to rounding; the moments of u given x_s lose more of it.
-    fn size(&self, quantity: Quantity, _: usize, x: f64, (lo, _): (f64, f64)) -> f64 {
-        let summands = 1.0 + x.abs() + x * x + lo.abs() + lo * lo + self.noise2();
+    fn size(&self, quantity: Quantity, s: usize, x: f64, (lo, _): (f64, f64)) -> f64 {
         match quantity {
             // The moments of u lie in [0, 1], but are right to fewer digits.
-            Quantity::Mplot => 200.0 + summands,
+            Quantity::Mplot => 200.0 + part(s, x).abs() + self.noise2(),
+            Quantity::Pd => 1.0 + part(s, x).abs() + self.noise2(),
+            Quantity::Dpd | Quantity::Mu => 1.0 + 2.0 * x.abs() * f64::from(s == 1),
+            Quantity::Accumulated => part(s, x).abs() + part(s, lo).abs(),
             // These are 0 without any sum.
             Quantity::Sigma2 | Quantity::HPdp | Quantity::HDpdp => 0.0,
-            _ => summands,
         }
     }
 
