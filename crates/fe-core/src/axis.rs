@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
+use crate::quantiles::{QuantileRule, SortedSample};
 
 /// A closed interval of positive, finite length.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -88,17 +89,32 @@ pub enum AxisChoice {
     Data,
     /// A given interval.
     Given(f64, f64),
+    /// Between two quantiles of the feature.
+    Quantiles {
+        /// Probability of the lower one, from 0 to 1.
+        from: f64,
+        /// Probability of the upper one, from 0 to 1.
+        to: f64,
+        /// Which quantiles are meant.
+        rule: QuantileRule,
+    },
 }
 
 impl AxisChoice {
     /// The axis for a feature of some data.
     ///
     /// # Errors
-    /// [`Error::ConstantFeature`], [`Error::BadAxis`].
+    /// [`Error::ConstantFeature`], [`Error::BadAxis`], [`Error::BadOption`] for quantiles that are
+    /// not increasing from 0 to 1.
     pub fn resolve(self, data: &Dataset, feature: usize) -> Result<Axis> {
         let (lo, hi) = match self {
             AxisChoice::Given(lo, hi) => return Axis::new(lo, hi),
             AxisChoice::Data => range(data, feature),
+            AxisChoice::Quantiles { from, to, rule } => {
+                check_probabilities(from, to)?;
+                let sample = SortedSample::new(data.weighted(feature));
+                (sample.quantile_by(rule, from), sample.quantile_by(rule, to))
+            }
         };
         if lo < hi {
             Axis::new(lo, hi)
@@ -108,8 +124,18 @@ impl AxisChoice {
     }
 }
 
+fn check_probabilities(from: f64, to: f64) -> Result<()> {
+    if 0.0 <= from && from < to && to <= 1.0 {
+        return Ok(());
+    }
+    Err(Error::BadOption {
+        option: "axis",
+        given: format!("quantiles {from} to {to}"),
+        allowed: "must increase from 0 to 1".to_owned(),
+    })
+}
+
 fn range(data: &Dataset, feature: usize) -> (f64, f64) {
-    let counts = |row: usize| data.weights().is_none_or(|w| w[row] > 0.0);
-    let values = data.feature(feature).iter().enumerate().filter(|(row, _)| counts(*row));
-    values.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), (_, &x)| (lo.min(x), hi.max(x)))
+    let values = data.weighted(feature).filter(|(_, weight)| *weight > 0.0);
+    values.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), (x, _)| (lo.min(x), hi.max(x)))
 }

@@ -2,8 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::axis::Axis;
 use crate::curve::Curve;
 use crate::error::{Error, Result};
+use crate::settings::Settings;
 
 /// What is zero after centring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -22,6 +24,90 @@ pub enum Centring {
     Bins,
 }
 
+/// How the mean of a curve over the axis is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CenterRule {
+    /// Integral over length.
+    #[default]
+    Exact,
+    /// Plain mean over equidistant points, both ends among them.
+    Points,
+    /// Plain mean over the middles between neighbours among equidistant points.
+    Midpoints,
+}
+
+/// How the mean of a curve over the axis is taken, with the points it is taken at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct AxisMean {
+    rule: CenterRule,
+    points: usize,
+}
+
+impl AxisMean {
+    /// Most points.
+    const MOST: usize = 1_000_000;
+
+    pub(crate) const OPTIONS: &'static [&'static str] = &["center_rule", "center_points"];
+
+    /// A rule, and the number of its points unless it is exact.
+    ///
+    /// # Errors
+    /// [`Error::Incompatible`] for points without a rule that takes them or the other way round,
+    /// [`Error::BadOption`] for fewer than 2 or too many.
+    pub fn new(rule: CenterRule, points: Option<usize>) -> Result<Self> {
+        match (rule, points) {
+            (CenterRule::Exact, None) => Ok(Self::default()),
+            (CenterRule::Exact, Some(_)) => Err(Error::Incompatible(
+                "`center_points` needs `center_rule` points or midpoints: the rule exact has none"
+                    .to_owned(),
+            )),
+            (_, Some(points)) if (2..=Self::MOST).contains(&points) => Ok(Self { rule, points }),
+            (_, Some(points)) => Err(Error::BadOption {
+                option: "center_points",
+                given: points.to_string(),
+                allowed: format!("must be from 2 to {}", Self::MOST),
+            }),
+            (_, None) => Err(Error::Incompatible(
+                "a `center_rule` other than exact needs `center_points`".to_owned(),
+            )),
+        }
+    }
+
+    pub(crate) fn from_settings(settings: &Settings) -> Result<Self> {
+        Self::new(settings.center_rule.unwrap_or_default(), settings.center_points)
+    }
+
+    /// How it is taken.
+    #[must_use]
+    pub fn rule(&self) -> CenterRule {
+        self.rule
+    }
+
+    /// Where a rule that is not exact looks at the curve.
+    #[must_use]
+    pub fn places(&self, axis: Axis) -> Vec<f64> {
+        let grid = axis.grid(self.points);
+        match self.rule {
+            CenterRule::Exact => Vec::new(),
+            CenterRule::Points => grid,
+            CenterRule::Midpoints => grid.windows(2).map(|z| z[0] + (z[1] - z[0]) / 2.0).collect(),
+        }
+    }
+
+    fn of(self, curve: &Curve) -> f64 {
+        let (lo, hi) = curve.range();
+        let places = Axis::new(lo, hi).map(|axis| self.places(axis)).unwrap_or_default();
+        match curve.at_all(&places) {
+            Ok(values) if !values.is_empty() => {
+                let share = 1.0 / values.len() as f64;
+                values.iter().map(|y| y * share).sum()
+            }
+            _ => curve.mean_over_range(),
+        }
+    }
+}
+
 /// Where the instances are: what the centrings `data` and `bins` average over.
 #[derive(Debug, Clone, Copy)]
 pub struct Instances<'a> {
@@ -38,16 +124,30 @@ pub struct Instances<'a> {
 /// # Errors
 /// [`Error::Incompatible`] for `bins` on a curve without bins.
 pub fn constant(centring: Centring, curve: &Curve, instances: Instances<'_>) -> Result<f64> {
+    constant_by(AxisMean::default(), centring, curve, instances)
+}
+
+/// The same with the mean over the axis taken in a given way.
+///
+/// # Errors
+/// As [`constant`].
+pub fn constant_by(
+    mean: AxisMean,
+    centring: Centring,
+    curve: &Curve,
+    instances: Instances<'_>,
+) -> Result<f64> {
     match centring {
         Centring::None => Ok(0.0),
         Centring::Start => Ok(curve.y()[0]),
-        Centring::Integral => Ok(curve.mean_over_range()),
-        Centring::Data => Ok(mean_at_instances(curve, instances)),
+        Centring::Integral => Ok(mean.of(curve)),
+        Centring::Data => Ok(mean_at_instances(curve, instances).unwrap_or_default()),
         Centring::Bins => mean_over_bins(curve, instances.counts),
     }
 }
 
-fn mean_at_instances(curve: &Curve, instances: Instances<'_>) -> f64 {
+/// The mean of a curve over the instances within its range; none if there are none.
+pub(crate) fn mean_at_instances(curve: &Curve, instances: Instances<'_>) -> Option<f64> {
     let (mut total, mut sum) = (0.0, 0.0);
     for (i, &x) in instances.positions.iter().enumerate() {
         let weight = instances.weights.map_or(1.0, |w| w[i]);
@@ -60,7 +160,7 @@ fn mean_at_instances(curve: &Curve, instances: Instances<'_>) -> f64 {
             sum += weight * y;
         }
     }
-    if total > 0.0 { sum / total } else { 0.0 }
+    (total > 0.0).then(|| sum / total)
 }
 
 fn mean_over_bins(curve: &Curve, counts: Option<&[f64]>) -> Result<f64> {
@@ -91,5 +191,20 @@ mod tests {
         assert!((constant(Centring::Integral) - (2.0 + 2.0 * 5.0) / 3.0).abs() < 1e-15);
         assert!((constant(Centring::Data) - (2.0 + 5.0 + 5.0) / 3.0).abs() < 1e-15);
         assert!((constant(Centring::Bins) - (2.0 + 5.0 + 5.0) / 3.0).abs() < 1e-15);
+    }
+
+    #[test]
+    fn means_over_points_and_midpoints() {
+        let curve = Curve::linear(vec![0.0, 1.0, 3.0], vec![1.0, 3.0, 7.0]);
+        let instances = Instances { positions: &[], weights: None, counts: None };
+        let mean = |rule| {
+            let mean = AxisMean::new(rule, Some(4)).unwrap();
+            constant_by(mean, Centring::Integral, &curve, instances).unwrap()
+        };
+        assert!((mean(CenterRule::Points) - (1.0 + 3.0 + 5.0 + 7.0) / 4.0).abs() < 1e-15);
+        assert!((mean(CenterRule::Midpoints) - (2.0 + 4.0 + 6.0) / 3.0).abs() < 1e-15);
+        assert!(AxisMean::new(CenterRule::Exact, Some(4)).is_err());
+        assert!(AxisMean::new(CenterRule::Points, None).is_err());
+        assert!(AxisMean::new(CenterRule::Points, Some(1)).is_err());
     }
 }

@@ -184,6 +184,12 @@ impl Dataset {
         self.weights.as_deref()
     }
 
+    /// The values of a feature with the weights of their rows, 1 where none are weighted.
+    pub(crate) fn weighted(&self, feature: usize) -> impl Iterator<Item = (f64, f64)> {
+        let weight = |row: usize| self.weights().map_or(1.0, |weights| weights[row]);
+        self.feature(feature).iter().enumerate().map(move |(row, &x)| (x, weight(row)))
+    }
+
     /// The features of a range of rows as columns of a batch.
     #[must_use]
     pub fn columns(&self, rows: std::ops::Range<usize>) -> Vec<Column<'_>> {

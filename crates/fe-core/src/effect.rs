@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::axis::Axis;
-use crate::centring::Centring;
+use crate::centring::{AxisMean, Centring};
 use crate::curve::Curve;
 use crate::heterogeneity::Values;
 use crate::partition::{Closed, Partition};
@@ -62,6 +62,8 @@ pub struct Record {
     pub axis: Axis,
     /// How the curve is centred.
     pub centring: Centring,
+    /// How means over the axis are taken.
+    pub axis_mean: AxisMean,
     /// What was subtracted from the curve as it came.
     pub centring_constant: f64,
     /// What is subtracted from the number of instances in variances.

@@ -4,12 +4,16 @@
 
 use std::collections::BTreeMap;
 
+use crate::centring::{Instances, mean_at_instances};
+use crate::curve::Curve;
 use crate::partition::Partition;
+use crate::statistics::Moments;
 
 /// Named heterogeneity values; a value is missing where nothing could be computed.
 pub type Values = BTreeMap<&'static str, Option<f64>>;
 
-/// Fills missing entries by linear interpolation between bin centres, at the ends by the nearest.
+/// Fills missing entries by linear interpolation between bin centres, or whatever increasing numbers
+/// stand for the bins, at the ends by the nearest.
 ///
 /// Returns how many were missing; `None` instead of a result if all were.
 #[must_use]
@@ -84,6 +88,36 @@ pub fn of_grid(centred_variance: &[Option<f64>], raw_variance: &[Option<f64>]) -
         ("mean_grid", mean(centred_variance, |v| v)),
         ("mean_grid_sd", mean(raw_variance, f64::sqrt)),
     ])
+}
+
+/// Name of [`effector_score`] among the values.
+pub(crate) const EFFECTOR_SCORE: &str = "effector_score";
+
+/// √(mean over the instances of the variance at their positions), times the standard deviation
+/// (ddof 0) of those positions if the variance is one of slopes: the `heter_score` of effector 0.6, in
+/// units of the output. Missing where the variance is, and where there are no instances on the curve.
+///
+/// ```
+/// use fe_core::{Curve, centring::Instances, heterogeneity::effector_score, partition::Closed};
+/// let variance = Curve::step(vec![0.0, 1.0, 2.0], vec![1.0, 9.0], Closed::Left);
+/// let instances = Instances { positions: &[0.0, 2.0], weights: None, counts: None };
+/// assert_eq!(effector_score(&variance, instances, true), Some(5_f64.sqrt()));
+/// ```
+#[must_use]
+pub fn effector_score(variance: &Curve, instances: Instances<'_>, of_slopes: bool) -> Option<f64> {
+    let score = mean_at_instances(variance, instances)?.sqrt();
+    let scale = if of_slopes { spread(variance, instances) } else { 1.0 };
+    Some(score * scale).filter(|score| score.is_finite())
+}
+
+/// Standard deviation (ddof 0) of the positions within the range of a curve.
+fn spread(curve: &Curve, instances: Instances<'_>) -> f64 {
+    let (lo, hi) = curve.range();
+    let weight = |row: usize| instances.weights.map_or(1.0, |weights| weights[row]);
+    let inside = instances.positions.iter().enumerate().filter(|(_, x)| (lo..=hi).contains(*x));
+    let all = inside
+        .fold(Moments::default(), |all, (row, &x)| all.merge(Moments::single(x, weight(row))));
+    (all.squares / all.weight).sqrt()
 }
 
 #[cfg(test)]

@@ -35,6 +35,8 @@ mod local_effects;
 pub mod metric;
 pub mod model;
 pub mod partition;
+pub mod preset;
+pub mod quantiles;
 pub mod replicates;
 pub mod settings;
 pub mod statistics;

@@ -3,18 +3,22 @@
 use serde::{Deserialize, Serialize};
 
 use crate::axis::AxisChoice;
-use crate::centring::Centring;
+use crate::binning;
+use crate::centring::{CenterRule, Centring};
 use crate::error::{Error, Result};
 use crate::partition::Closed;
+use crate::quantiles::QuantileRule;
 
 /// What to do with a bin that no instance is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 pub enum EmptyBins {
     /// Its slope is interpolated between the centres of the nearest bins that are not empty; at the
     /// ends it is the nearest bin's.
     #[default]
     Interpolate,
+    /// Its slope is interpolated over the numbers of the bins, however wide they are.
+    InterpolateIndex,
     /// Its effect is 0 (Heiß et al. 2026).
     Zero,
     /// It is joined to the bin on its right, at the right end to the one on its left.
@@ -48,7 +52,8 @@ pub enum Jacobian {
 }
 
 /// The options that speak of bins; which of them are taken depends on the binning.
-pub(crate) const BINNING_OPTIONS: [&str; 4] = ["bins", "limits", "min_points", "discount"];
+pub(crate) const BINNING_OPTIONS: [&str; 6] =
+    ["bins", "limits", "min_points", "discount", "quantiles", "distinct"];
 
 /// Options of estimators and binnings; an option that is not given takes the estimator's default.
 ///
@@ -68,18 +73,28 @@ pub struct Settings {
     pub bins: Option<usize>,
     /// Limits of custom bins.
     pub limits: Option<Vec<f64>>,
-    /// Least number of instances in an automatic bin.
+    /// Least number of instances in an automatic bin; more than that for `quantile-min`.
     pub min_points: Option<f64>,
     /// Discount α of RHALE eq. 13.
     pub discount: Option<f64>,
+    /// Which quantiles the binning `quantile` takes.
+    pub quantiles: Option<QuantileRule>,
+    /// Up to how many distinct values of the feature these take the place of quantiles or of a grid.
+    pub distinct: Option<usize>,
     /// Where the axis comes from.
     pub axis: Option<AxisChoice>,
     /// How the curve is centred.
     pub center: Option<Centring>,
+    /// How a mean over the axis is taken: that of the centring `integral`, and that of ICE curves.
+    pub center_rule: Option<CenterRule>,
+    /// Number of points of a `center_rule` that is not exact.
+    pub center_points: Option<usize>,
     /// What is subtracted from the number of instances in a variance.
     pub ddof: Option<u8>,
     /// What becomes of bins without instances.
     pub empty: Option<EmptyBins>,
+    /// Whether the heterogeneity curve has undefined variances filled in from other bins.
+    pub fill_variances: Option<bool>,
     /// Which end of a bin belongs to it.
     pub closed: Option<Closed>,
     /// What lies between bin limits.
@@ -108,10 +123,15 @@ impl Settings {
             ("limits", self.limits.is_some()),
             ("min_points", self.min_points.is_some()),
             ("discount", self.discount.is_some()),
+            ("quantiles", self.quantiles.is_some()),
+            ("distinct", self.distinct.is_some()),
             ("axis", self.axis.is_some()),
             ("center", self.center.is_some()),
+            ("center_rule", self.center_rule.is_some()),
+            ("center_points", self.center_points.is_some()),
             ("ddof", self.ddof.is_some()),
             ("empty", self.empty.is_some()),
+            ("fill_variances", self.fill_variances.is_some()),
             ("closed", self.closed.is_some()),
             ("interpolation", self.interpolation.is_some()),
             ("extrapolate", self.extrapolate.is_some()),
@@ -122,6 +142,64 @@ impl Settings {
             ("points", self.points.is_some()),
         ];
         options.iter().filter(|(_, is_given)| *is_given).map(|(name, _)| *name).collect()
+    }
+
+    /// These options where they are given, and those of `other` where they are not.
+    ///
+    /// What only describes a choice that is not `other`'s any more falls away: options of its binning
+    /// that the binning chosen here does not take, and the points of its `center_rule`.
+    ///
+    /// ```
+    /// use fe_core::Settings;
+    /// let dp = Settings { binning: Some("dp".to_owned()), discount: Some(0.3), ..Settings::default() };
+    /// let fixed = Settings { binning: Some("fixed".to_owned()), ..Settings::default() };
+    /// assert_eq!(fixed.clone().or(&dp), fixed);
+    /// assert_eq!(Settings { bins: Some(5), ..Settings::default() }.or(&dp).discount, Some(0.3));
+    /// ```
+    #[must_use]
+    pub fn or(self, other: &Self) -> Self {
+        let other = other.without_what_describes_choices_of(&self);
+        Self {
+            binning: self.binning.or(other.binning),
+            bins: self.bins.or(other.bins),
+            limits: self.limits.or(other.limits),
+            min_points: self.min_points.or(other.min_points),
+            discount: self.discount.or(other.discount),
+            quantiles: self.quantiles.or(other.quantiles),
+            distinct: self.distinct.or(other.distinct),
+            axis: self.axis.or(other.axis),
+            center: self.center.or(other.center),
+            center_rule: self.center_rule.or(other.center_rule),
+            center_points: self.center_points.or(other.center_points),
+            ddof: self.ddof.or(other.ddof),
+            empty: self.empty.or(other.empty),
+            fill_variances: self.fill_variances.or(other.fill_variances),
+            closed: self.closed.or(other.closed),
+            interpolation: self.interpolation.or(other.interpolation),
+            extrapolate: self.extrapolate.or(other.extrapolate),
+            undivided: self.undivided.or(other.undivided),
+            jacobian: self.jacobian.or(other.jacobian),
+            step: self.step.or(other.step),
+            grid: self.grid.or(other.grid),
+            points: self.points.or(other.points),
+        }
+    }
+
+    fn without_what_describes_choices_of(&self, chosen: &Self) -> Self {
+        let mut rest = self.clone();
+        if let Some(info) = chosen.binning.as_deref().and_then(binning::find) {
+            let takes = |option: &str| info.options.contains(&option);
+            rest.bins = rest.bins.filter(|_| takes("bins"));
+            rest.limits = rest.limits.filter(|_| takes("limits"));
+            rest.min_points = rest.min_points.filter(|_| takes("min_points"));
+            rest.discount = rest.discount.filter(|_| takes("discount"));
+            rest.quantiles = rest.quantiles.filter(|_| takes("quantiles"));
+            rest.distinct = rest.distinct.filter(|_| takes("distinct"));
+        }
+        if chosen.center_rule.is_some() {
+            rest.center_points = None;
+        }
+        rest
     }
 
     /// Refuses options that are given and not taken.

@@ -14,8 +14,10 @@ pub use custom::Custom;
 pub use dynamic::Dynamic;
 pub use fixed::Fixed;
 pub use greedy::Greedy;
-pub use quantile::{Quantile, SortedSample};
+pub use quantile::Quantile;
 pub use quantile_min::QuantileMin;
+
+pub use crate::quantiles::SortedSample;
 
 use crate::axis::Axis;
 use crate::error::{Error, Result};
@@ -41,6 +43,16 @@ pub struct Request<'a> {
     /// Moments of the local effects in each bin of any partition of the axis. None where local
     /// effects do not exist before bins do (`ale`).
     pub local_effects: Option<&'a Summarise<'a>>,
+}
+
+impl Request<'_> {
+    /// The instances on the axis.
+    fn sample(&self) -> SortedSample {
+        let positions = self.positions.iter().enumerate();
+        let inside = positions.filter(|(_, x)| self.axis.contains(**x));
+        let weight = |row: usize| self.weights.map_or(1.0, |weights| weights[row]);
+        SortedSample::new(inside.map(|(row, &x)| (x, weight(row))))
+    }
 }
 
 /// A division of the axis, and what happened on the way to it.
@@ -90,13 +102,18 @@ pub const ALL: &[Info] = &[
     agglomerative::INFO,
 ];
 
+/// What is known of the strategy of a name.
+pub(crate) fn find(name: &str) -> Option<&'static Info> {
+    ALL.iter().find(|info| info.name == name)
+}
+
 /// The strategy that the settings ask for, or `default` if they name none.
 ///
 /// # Errors
 /// [`Error::BadOption`] for an unknown name or for an option the strategy does not take.
 pub fn from_settings(settings: &Settings, default: &'static str) -> Result<Box<dyn Binning>> {
     let name = settings.binning.as_deref().unwrap_or(default);
-    let Some(info) = ALL.iter().find(|info| info.name == name) else {
+    let Some(info) = find(name) else {
         let names: Vec<&str> = ALL.iter().map(|info| info.name).collect();
         return Err(Error::BadOption {
             option: "binning",
@@ -122,5 +139,17 @@ fn check_bins(option: &'static str, bins: usize, most: usize) -> Result<usize> {
         option,
         given: bins.to_string(),
         allowed: format!("must be from 1 to {most}"),
+    })
+}
+
+/// Checks a least number of instances.
+fn check_min_points(points: f64) -> Result<f64> {
+    if points >= 0.0 && points.is_finite() {
+        return Ok(points);
+    }
+    Err(Error::BadOption {
+        option: "min_points",
+        given: points.to_string(),
+        allowed: "must be finite and not negative".to_owned(),
     })
 }

@@ -1,6 +1,6 @@
 //! What automatic bins cost: RHALE's objective (Gkolemis et al. 2023, eq. 13).
 
-use super::{Request, check_bins};
+use super::{Request, check_bins, check_min_points};
 use crate::error::{Error, Result};
 use crate::partition::Partition;
 use crate::settings::Settings;
@@ -22,18 +22,15 @@ impl Options {
 
     pub(super) fn new(cells: usize, min_points: Option<f64>, discount: f64) -> Result<Self> {
         check_bins("bins", cells, MOST_CELLS)?;
-        let bad = |option, given: f64, allowed: &str| {
-            Err(Error::BadOption { option, given: given.to_string(), allowed: allowed.to_owned() })
-        };
-        if !(0.0..=1.0).contains(&discount) {
-            return bad("discount", discount, "must be from 0 to 1");
+        min_points.map(check_min_points).transpose()?;
+        if (0.0..=1.0).contains(&discount) {
+            return Ok(Self { cells, min_points, discount });
         }
-        match min_points {
-            Some(points) if !(points >= 0.0 && points.is_finite()) => {
-                bad("min_points", points, "must be finite and not negative")
-            }
-            _ => Ok(Self { cells, min_points, discount }),
-        }
+        Err(Error::BadOption {
+            option: "discount",
+            given: discount.to_string(),
+            allowed: "must be from 0 to 1".to_owned(),
+        })
     }
 
     /// RHALE's defaults: 20 cells, N/20 instances, α = 0.2.

@@ -1,15 +1,19 @@
 //! As many quantile bins as leave enough instances in each.
 
-use super::{Binning, Choice, Info, Request, SortedSample};
-use crate::error::{Error, Result};
+use super::{Binning, Choice, Info, Request, check_min_points};
+use crate::error::Result;
 use crate::partition::Partition;
+use crate::quantiles::{QuantileRule, SortedSample};
 
 pub(super) const INFO: Info = Info {
     name: "quantile-min",
     about: "as many quantile bins as leave more than M instances in each, found as alibi finds them \
             (default min_points = 4)",
-    options: &["min_points"],
-    build: |settings| Ok(Box::new(QuantileMin::new(settings.min_points.unwrap_or(4.0))?)),
+    options: &["min_points", "distinct"],
+    build: |settings| {
+        let binning = QuantileMin::new(settings.min_points.unwrap_or(4.0))?;
+        Ok(Box::new(binning.with_distinct(settings.distinct.unwrap_or_default())))
+    },
 };
 
 /// Quantile bins with strictly more than `min_points` instances in each, their number found by the
@@ -18,6 +22,7 @@ pub(super) const INFO: Info = Info {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct QuantileMin {
     min_points: f64,
+    distinct: usize,
 }
 
 impl QuantileMin {
@@ -26,25 +31,30 @@ impl QuantileMin {
     /// # Errors
     /// [`Error::BadOption`] for a number that is negative or not finite.
     pub fn new(min_points: f64) -> Result<Self> {
-        if min_points >= 0.0 && min_points.is_finite() {
-            return Ok(Self { min_points });
-        }
-        Err(Error::BadOption {
-            option: "min_points",
-            given: min_points.to_string(),
-            allowed: "must be finite and not negative".to_owned(),
-        })
+        Ok(Self { min_points: check_min_points(min_points)?, distinct: 0 })
+    }
+
+    /// The same, but where the instances have no more than so many distinct values, these are the
+    /// limits, however many instances are in each bin.
+    #[must_use]
+    pub fn with_distinct(self, distinct: usize) -> Self {
+        Self { distinct, ..self }
     }
 
     fn is_met(&self, bins: usize, sample: &SortedSample, request: &Request<'_>) -> Result<bool> {
-        let partition = Partition::new(sample.limits(request.axis, bins), request.closed)?;
+        let partition =
+            Partition::new(sample.limits(QuantileRule::Type7, request.axis, bins), request.closed)?;
         Ok(sample.weights_in(&partition).into_iter().all(|weight| weight > self.min_points))
     }
 }
 
 impl Binning for QuantileMin {
     fn describe(&self) -> String {
-        format!("quantile-min(min_points={})", self.min_points)
+        let distinct = match self.distinct {
+            0 => String::new(),
+            most => format!(";distinct={most}"),
+        };
+        format!("quantile-min(min_points={}{distinct})", self.min_points)
     }
 
     fn bins(&self) -> Option<usize> {
@@ -52,7 +62,13 @@ impl Binning for QuantileMin {
     }
 
     fn choose(&self, request: &Request<'_>) -> Result<Choice> {
-        let sample = SortedSample::on_axis(request);
+        let sample = request.sample();
+        if let Some(limits) = sample.distinct_limits(request.axis, self.distinct) {
+            return Ok(Choice {
+                partition: Partition::new(limits, request.closed)?,
+                feasible: true,
+            });
+        }
         let (mut low, mut high) = (0, sample.total() as usize);
         while low < high {
             let middle = low.midpoint(high);
@@ -63,7 +79,8 @@ impl Binning for QuantileMin {
             }
         }
         let bins = low.saturating_sub(1).max(1);
-        let partition = Partition::new(sample.limits(request.axis, bins), request.closed)?;
+        let partition =
+            Partition::new(sample.limits(QuantileRule::Type7, request.axis, bins), request.closed)?;
         Ok(Choice { partition, feasible: self.is_met(bins, &sample, request)? })
     }
 }

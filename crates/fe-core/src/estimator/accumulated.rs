@@ -3,7 +3,7 @@
 use super::{Estimand, Estimator, Info, check};
 use crate::axis::{Axis, AxisChoice};
 use crate::binning::{self, Binning, Choice, Dynamic, Fixed};
-use crate::centring::{self, Centring, Instances};
+use crate::centring::{self, AxisMean, Centring, Instances};
 use crate::curve::Curve;
 use crate::dataset::Dataset;
 use crate::derivatives::Differentiation;
@@ -23,10 +23,13 @@ const COMMON: &[&str] = &[
     "limits",
     "min_points",
     "discount",
+    "quantiles",
+    "distinct",
     "axis",
     "center",
     "ddof",
     "empty",
+    "fill_variances",
     "closed",
     "interpolation",
     "extrapolate",
@@ -36,19 +39,19 @@ const COMMON: &[&str] = &[
 pub(super) const ALE: Info = Info {
     name: "ale",
     about: "accumulated local effects by finite differences over the bins (Apley and Zhu 2020)",
-    options: &[COMMON, &["undivided"]],
+    options: &[COMMON, AxisMean::OPTIONS, &["undivided"]],
     build: |settings| Ok(Box::new(Accumulated::from_settings(Method::Ale, settings)?)),
 };
 pub(super) const DALE: Info = Info {
     name: "dale",
     about: "accumulated local effects by derivatives, on bins of equal width (RHALE eq. 4)",
-    options: &[COMMON, Differentiation::OPTIONS],
+    options: &[COMMON, AxisMean::OPTIONS, Differentiation::OPTIONS],
     build: |settings| Ok(Box::new(Accumulated::from_settings(Method::Dale, settings)?)),
 };
 pub(super) const RHALE: Info = Info {
     name: "rhale",
     about: "accumulated local effects by derivatives, on automatically chosen bins (RHALE eq. 9-15)",
-    options: &[COMMON, Differentiation::OPTIONS],
+    options: &[COMMON, AxisMean::OPTIONS, Differentiation::OPTIONS],
     build: |settings| Ok(Box::new(Accumulated::from_settings(Method::Rhale, settings)?)),
 };
 
@@ -123,8 +126,10 @@ pub struct Accumulated {
     binning: Box<dyn Binning>,
     axis: AxisChoice,
     centring: Centring,
+    axis_mean: AxisMean,
     ddof: f64,
     empty: EmptyBins,
+    fill_variances: bool,
     closed: Closed,
     interpolation: Interpolation,
     extrapolate: bool,
@@ -139,8 +144,10 @@ impl Accumulated {
             binning,
             axis: AxisChoice::default(),
             centring: Centring::default(),
+            axis_mean: AxisMean::default(),
             ddof: if method == Method::Ale { 0.0 } else { 1.0 },
             empty: EmptyBins::default(),
+            fill_variances: false,
             closed: Closed::default(),
             interpolation: Interpolation::default(),
             extrapolate: false,
@@ -156,8 +163,10 @@ impl Accumulated {
         Ok(Self {
             axis: settings.axis.unwrap_or_default(),
             centring: settings.center.unwrap_or_default(),
+            axis_mean: AxisMean::from_settings(settings)?,
             ddof: settings.ddof_or(new.ddof as u8)?,
             empty: settings.empty.unwrap_or_default(),
+            fill_variances: settings.fill_variances.unwrap_or_default(),
             closed: settings.closed.unwrap_or_default(),
             interpolation: settings.interpolation.unwrap_or_default(),
             extrapolate: settings.extrapolate.unwrap_or_default(),
@@ -220,6 +229,14 @@ impl Accumulated {
         })
     }
 
+    /// What stands for each bin where values are interpolated between bins.
+    fn places(&self, partition: &Partition) -> Vec<f64> {
+        match self.empty {
+            EmptyBins::InterpolateIndex => (0..partition.bins()).map(|k| k as f64).collect(),
+            _ => partition.centres(),
+        }
+    }
+
     /// Bins, with the effect of empty ones as the policy has it, and how many were empty.
     fn fill_bins(&self, partition: Partition, moments: &[Moments]) -> Result<(Bins, usize)> {
         let slopes: Vec<Option<f64>> =
@@ -231,7 +248,7 @@ impl Accumulated {
                 return Err(Error::EmptyBin { bin: bin + 1, bins: partition.bins(), lo, hi });
             }
             (EmptyBins::Zero, _) => slopes.iter().map(|slope| slope.unwrap_or(0.0)).collect(),
-            _ => heterogeneity::interpolate_missing(&slopes, &partition.centres())
+            _ => heterogeneity::interpolate_missing(&slopes, &self.places(&partition))
                 .0
                 .unwrap_or_default(),
         };
@@ -257,14 +274,19 @@ impl Accumulated {
         .extrapolated(self.extrapolate)
     }
 
-    fn heterogeneity_curve(&self, bins: &Bins) -> Curve {
-        let variances =
-            bins.variance.iter().zip(bins.partition.widths()).map(|(variance, width)| {
-                let scale = if self.undivided { width * width } else { 1.0 };
-                variance.map_or(f64::NAN, |variance| variance * scale)
-            });
-        Curve::step(bins.partition.limits().to_vec(), variances.collect(), self.closed)
-            .extrapolated(self.extrapolate)
+    fn heterogeneity_curve(&self, bins: &Bins, filled: Option<&[f64]>) -> Curve {
+        let filled = filled.filter(|_| self.fill_variances);
+        let value = |(k, width): (usize, f64)| {
+            let variance = filled.map_or(bins.variance[k], |filled| Some(filled[k]));
+            let scale = if self.undivided { width * width } else { 1.0 };
+            variance.map_or(f64::NAN, |variance| variance * scale)
+        };
+        let variances = bins.partition.widths().into_iter().enumerate().map(value).collect();
+        self.step(&bins.partition, variances).extrapolated(self.extrapolate)
+    }
+
+    fn step(&self, partition: &Partition, values: Vec<f64>) -> Curve {
+        Curve::step(partition.limits().to_vec(), values, self.closed)
     }
 
     fn effect(&self, effects: &LocalEffects<'_>, axis: Axis, output: usize) -> Result<Effect> {
@@ -279,27 +301,29 @@ impl Accumulated {
         let moments = effects.summarise(&choice.partition)?.swap_remove(output);
         let (bins, empty) = self.fill_bins(choice.partition, &moments)?;
         let (variances, undefined) =
-            heterogeneity::interpolate_missing(&bins.variance, &bins.partition.centres());
+            heterogeneity::interpolate_missing(&bins.variance, &self.places(&bins.partition));
         let curve = self.curve(&bins);
         let instances = Instances {
             positions: data.feature(feature),
             weights: data.weights(),
             counts: Some(&bins.counts),
         };
-        let constant = centring::constant(self.centring, &curve, instances)?;
+        let constant = centring::constant_by(self.axis_mean, self.centring, &curve, instances)?;
+        // Only `ale` has differences to leave undivided; for it METHODS' values are about those.
+        let undivided = self.method == Method::Ale;
+        let mut values = heterogeneity::of_bins(&bins.partition, variances.as_deref(), undivided);
+        let score = variances.clone().and_then(|variances| {
+            heterogeneity::effector_score(&self.step(&bins.partition, variances), instances, true)
+        });
+        values.insert(heterogeneity::EFFECTOR_SCORE, score);
         Ok(Effect {
             feature,
             name,
             output,
             estimator: self.method.name(),
             curve: curve.lowered(constant),
-            heterogeneity: self.heterogeneity_curve(&bins),
-            // Only `ale` has differences to leave undivided; for it METHODS' values are about those.
-            heterogeneity_values: heterogeneity::of_bins(
-                &bins.partition,
-                variances.as_deref(),
-                self.method == Method::Ale,
-            ),
+            heterogeneity: self.heterogeneity_curve(&bins, variances.as_deref()),
+            heterogeneity_values: values,
             default_heterogeneity: if self.undivided { "mean_bins" } else { "integral" },
             record: Record {
                 rows: data.len(),
@@ -308,6 +332,7 @@ impl Accumulated {
                 jacobian_rows: effects.model.partial_rows(),
                 axis,
                 centring: self.centring,
+                axis_mean: self.axis_mean,
                 centring_constant: constant,
                 ddof: self.ddof,
                 derivatives: match effects.source {

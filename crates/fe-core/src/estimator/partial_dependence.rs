@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::{Estimand, Estimator, Info, check};
 use crate::axis::{Axis, AxisChoice};
 use crate::blocks::fold_blocks;
-use crate::centring::{self, Centring, Instances};
+use crate::centring::{self, AxisMean, CenterRule, Centring, Instances};
 use crate::curve::Curve;
 use crate::dataset::Dataset;
 use crate::derivatives::{Derivatives, Differentiation};
@@ -13,20 +13,21 @@ use crate::effect::{Effect, Record};
 use crate::error::{Error, ModelError, Result};
 use crate::heterogeneity;
 use crate::model::{Column, Model, Observed, Rows};
+use crate::quantiles::SortedSample;
 use crate::settings::Settings;
 use crate::statistics::Moments;
 
 pub(super) const PDP: Info = Info {
     name: "pdp",
     about: "partial dependence on a grid; heterogeneity from centred ICE curves (Friedman 2001)",
-    options: &[GRID],
+    options: &[GRID, AxisMean::OPTIONS],
     build: |settings| Ok(Box::new(PartialDependence::from_settings(Kind::Value, settings)?)),
 };
 
 pub(super) const DPDP: Info = Info {
     name: "dpdp",
     about: "mean derivative on a grid; heterogeneity from d-ICE curves (EFFECTOR eq. 9-10)",
-    options: &[GRID, Differentiation::OPTIONS],
+    options: &[GRID, AxisMean::OPTIONS, Differentiation::OPTIONS],
     build: |settings| {
         let differentiation = Differentiation::from_settings(settings)?;
         let kind = Kind::Derivative(differentiation);
@@ -35,7 +36,7 @@ pub(super) const DPDP: Info = Info {
 };
 
 /// What both take.
-const GRID: &[&str] = &["axis", "center", "ddof", "extrapolate", "grid", "points"];
+const GRID: &[&str] = &["axis", "center", "ddof", "extrapolate", "grid", "distinct", "points"];
 
 /// Instances of a block: with 100 grid points their predictions fit the cache.
 const BLOCK: usize = 256;
@@ -76,9 +77,11 @@ enum Kind {
 pub struct PartialDependence {
     kind: Kind,
     grid: usize,
+    distinct: usize,
     points: Vec<f64>,
     axis: AxisChoice,
     centring: Centring,
+    axis_mean: AxisMean,
     ddof: f64,
     extrapolate: bool,
 }
@@ -119,9 +122,11 @@ impl PartialDependence {
         Ok(Self {
             kind,
             grid,
+            distinct: settings.distinct.unwrap_or_default(),
             points: settings.points.clone().unwrap_or_default(),
             axis: settings.axis.unwrap_or_default(),
             centring: settings.center.unwrap_or(centring),
+            axis_mean: AxisMean::from_settings(settings)?,
             ddof: settings.ddof_or(0)?,
             extrapolate: settings.extrapolate.unwrap_or_default(),
         })
@@ -141,6 +146,25 @@ impl PartialDependence {
         self
     }
 
+    /// The distinct values of a feature that has few of them, or equidistant points over the axis.
+    fn axis_and_grid(&self, data: &Dataset, feature: usize) -> Result<(Axis, Vec<f64>)> {
+        let on_axis = |x: f64| match self.axis {
+            AxisChoice::Given(lo, hi) => (lo..=hi).contains(&x),
+            AxisChoice::Data | AxisChoice::Quantiles { .. } => true,
+        };
+        let sample = || SortedSample::new(data.weighted(feature).filter(|(x, _)| on_axis(*x)));
+        let distinct = if self.distinct < 2 { None } else { sample().distinct(self.distinct) };
+        match distinct.as_deref() {
+            Some([first, .., last]) => {
+                Ok((Axis::new(*first, *last)?, distinct.unwrap_or_default()))
+            }
+            _ => {
+                let axis = self.axis.resolve(data, feature)?;
+                Ok((axis, axis.grid(self.grid)))
+            }
+        }
+    }
+
     fn effect(&self, run: &Run<'_>, moments: &[PointMoments], output: usize) -> Result<Effect> {
         let (data, feature) = (run.data, run.feature);
         let grid = &run.places.grid_indices;
@@ -153,7 +177,7 @@ impl PartialDependence {
         let instances =
             Instances { positions: data.feature(feature), weights: data.weights(), counts: None };
         // The constant is that of the grid alone, so that further points do not move the curve.
-        let constant = centring::constant(self.centring, &on_grid, instances)?;
+        let constant = centring::constant_by(self.axis_mean, self.centring, &on_grid, instances)?;
         let variances = |of: &dyn Fn(&PointMoments) -> Moments| -> Vec<Option<f64>> {
             moments.iter().map(|point| of(point).variance(self.ddof)).collect()
         };
@@ -163,15 +187,20 @@ impl PartialDependence {
             _ => variances(&|point| point.centred),
         };
         let pick = |values: &[Option<f64>]| grid.iter().map(|&i| values[i]).collect::<Vec<_>>();
-        let values = heterogeneity::of_grid(&pick(&centred), &pick(&raw));
-        let heterogeneity = centred.iter().map(|v| v.unwrap_or(f64::NAN)).collect();
+        let mut values = heterogeneity::of_grid(&pick(&centred), &pick(&raw));
+        let variance =
+            |values: &[Option<f64>]| values.iter().map(|v| v.unwrap_or(f64::NAN)).collect();
+        let of_slopes = matches!(self.kind, Kind::Derivative(_));
+        let variance_on_grid = Curve::linear(on_grid.x().to_vec(), variance(&pick(&centred)));
+        let score = heterogeneity::effector_score(&variance_on_grid, instances, of_slopes);
+        values.insert(heterogeneity::EFFECTOR_SCORE, score);
         Ok(Effect {
             feature,
             name: data.names()[feature].clone(),
             output,
             estimator: self.name(),
             curve: curve.lowered(constant).extrapolated(self.extrapolate),
-            heterogeneity: Curve::linear(x, heterogeneity).extrapolated(self.extrapolate),
+            heterogeneity: Curve::linear(x, variance(&centred)).extrapolated(self.extrapolate),
             bins: None,
             heterogeneity_values: values,
             default_heterogeneity: "mean_grid",
@@ -182,6 +211,7 @@ impl PartialDependence {
                 jacobian_rows: run.model.partial_rows(),
                 axis: run.places.axis,
                 centring: self.centring,
+                axis_mean: self.axis_mean,
                 centring_constant: constant,
                 ddof: self.ddof,
                 derivatives: run.derivatives.map(Derivatives::describe),
@@ -213,13 +243,13 @@ impl Estimator for PartialDependence {
 
     fn estimate(&self, data: &Dataset, model: &dyn Model, feature: usize) -> Result<Vec<Effect>> {
         check(data, model, feature)?;
-        let axis = self.axis.resolve(data, feature)?;
+        let (axis, grid) = self.axis_and_grid(data, feature)?;
         let derivatives = match self.kind {
             Kind::Value => None,
             Kind::Derivative(differentiation) => Some(differentiation.of(model, axis)),
         };
         let model = Observed::new(model);
-        let places = Places::new(axis, self.grid, &self.points);
+        let places = Places::new(axis, &grid, &self.points, self.axis_mean);
         let run = Run { data, model: &model, feature, derivatives, places };
         let moments = run.moments()?;
         moments.iter().enumerate().map(|(output, m)| self.effect(&run, m, output)).collect()
@@ -231,26 +261,51 @@ struct Places {
     axis: Axis,
     x: Vec<f64>,
     grid_indices: Vec<usize>,
-    /// Weights of the trapezoid rule over the grid, for a mean; 0 at further points.
+    /// Weights of the points in a mean over the axis: that of the curve through the grid, so they are 0
+    /// at further points.
     mean_weights: Vec<f64>,
 }
 
 impl Places {
-    fn new(axis: Axis, grid: usize, further: &[f64]) -> Self {
-        let grid = axis.grid(grid);
+    fn new(axis: Axis, grid: &[f64], further: &[f64], mean: AxisMean) -> Self {
         let mut x: Vec<f64> =
             grid.iter().chain(further).copied().filter(|&x| axis.contains(x)).collect();
         x.sort_unstable_by(f64::total_cmp);
         x.dedup();
         let grid_indices: Vec<usize> = grid.iter().map(|g| x.partition_point(|x| x < g)).collect();
         let mut mean_weights = vec![0.0; x.len()];
-        for pair in grid_indices.windows(2) {
-            let half = (x[pair[1]] - x[pair[0]]) / axis.width() / 2.0;
-            mean_weights[pair[0]] += half;
-            mean_weights[pair[1]] += half;
+        let of_grid = match mean.rule() {
+            CenterRule::Exact => trapezoid(axis, grid),
+            _ => at_places(grid, &mean.places(axis)),
+        };
+        for (&point, weight) in grid_indices.iter().zip(of_grid) {
+            mean_weights[point] = weight;
         }
         Self { axis, x, grid_indices, mean_weights }
     }
+}
+
+/// The weights of the trapezoid rule, for a mean.
+fn trapezoid(axis: Axis, grid: &[f64]) -> Vec<f64> {
+    let mut weights = vec![0.0; grid.len()];
+    for (left, pair) in grid.windows(2).enumerate() {
+        let half = (pair[1] - pair[0]) / axis.width() / 2.0;
+        weights[left] += half;
+        weights[left + 1] += half;
+    }
+    weights
+}
+
+/// The weights of a plain mean over some places of the line through the grid points.
+fn at_places(grid: &[f64], places: &[f64]) -> Vec<f64> {
+    let mut weights = vec![0.0; grid.len()];
+    for &place in places {
+        let right = grid.partition_point(|&x| x < place).clamp(1, grid.len() - 1);
+        let share = (place - grid[right - 1]) / (grid[right] - grid[right - 1]);
+        weights[right - 1] += (1.0 - share) / places.len() as f64;
+        weights[right] += share / places.len() as f64;
+    }
+    weights
 }
 
 /// What is known about one point of the curve.

@@ -1,0 +1,240 @@
+//! Named presets: sets of options with which the numbers of other libraries come out.
+//!
+//! A preset is nothing but settings: whatever a library does differently is an option that can be
+//! given without it. Presets are about continuous features. A new preset is an entry of [`ALL`].
+//!
+//! ```
+//! use fe_core::{Settings, estimator, preset};
+//! let of_effector = preset::settings("effector-0.6", "rhale")?;
+//! assert_eq!(of_effector.discount, Some(0.3));
+//! // Options given explicitly win.
+//! let mine = Settings { discount: Some(0.0), ..Settings::default() }.or(&of_effector);
+//! assert_eq!((mine.discount, mine.bins), (Some(0.0), Some(20)));
+//! let rhale = estimator::from_settings("rhale", &mine)?;
+//! # drop(rhale);
+//! # Ok::<(), fe_core::Error>(())
+//! ```
+
+use crate::axis::AxisChoice;
+use crate::centring::{CenterRule, Centring};
+use crate::error::{Error, Result};
+use crate::estimator;
+use crate::partition::Closed;
+use crate::quantiles::QuantileRule;
+use crate::settings::{EmptyBins, Settings};
+
+/// The options of a library, or of a study, for the estimators that it has.
+pub struct Preset {
+    /// Its name: that of the library with its version.
+    pub name: &'static str,
+    /// What it reproduces, in a line.
+    pub about: &'static str,
+    /// The options of each estimator that it covers.
+    pub estimators: &'static [(&'static str, fn() -> Settings)],
+}
+
+impl Preset {
+    /// The options of an estimator.
+    ///
+    /// # Errors
+    /// [`Error::BadOption`] for an unknown estimator, [`Error::Incompatible`] for one that the preset
+    /// does not cover.
+    pub fn settings(&self, estimator: &str) -> Result<Settings> {
+        let estimator = estimator::info(estimator)?.name;
+        match self.estimators.iter().find(|(name, _)| *name == estimator) {
+            Some((_, settings)) => Ok(settings()),
+            None => {
+                let names: Vec<&str> = self.estimators.iter().map(|(name, _)| *name).collect();
+                Err(Error::Incompatible(format!(
+                    "the preset `{}` has nothing for `{estimator}`: it covers {}",
+                    self.name,
+                    names.join(", ")
+                )))
+            }
+        }
+    }
+}
+
+/// All presets.
+pub const ALL: &[Preset] = &[
+    Preset {
+        name: "effector-0.6",
+        about: "the defaults of effector 0.6: its ALE, RHALE, PDP and DerPDP",
+        estimators: &[
+            ("ale", effector_ale),
+            ("rhale", effector_rhale),
+            ("pdp", effector_pdp),
+            ("dpdp", effector_dpdp),
+        ],
+    },
+    Preset {
+        name: "alibi-0.9",
+        about: "the defaults of alibi 0.9: its ALE",
+        estimators: &[("ale", alibi_ale)],
+    },
+    Preset {
+        name: "pyale-1.2",
+        about: "the defaults of PyALE 1.2 for continuous features, with the variance of its intervals",
+        estimators: &[("ale", pyale_ale)],
+    },
+    Preset {
+        name: "sklearn-1.9",
+        about: "the defaults of partial_dependence in scikit-learn 1.9, method brute",
+        estimators: &[("pdp", sklearn_pdp)],
+    },
+    Preset {
+        name: "heiss-2026",
+        about: "the estimators of Heiß et al. (2026); their grid is quantiles of the law: give it as \
+                limits",
+        estimators: &[("ale", heiss_ale), ("pdp", heiss_pdp)],
+    },
+];
+
+/// The preset of a name.
+///
+/// # Errors
+/// [`Error::BadOption`] for an unknown name.
+pub fn preset(name: &str) -> Result<&'static Preset> {
+    ALL.iter().find(|preset| preset.name == name).ok_or_else(|| {
+        let names: Vec<&str> = ALL.iter().map(|preset| preset.name).collect();
+        Error::BadOption {
+            option: "preset",
+            given: name.to_owned(),
+            allowed: format!("must be one of {}", names.join(", ")),
+        }
+    })
+}
+
+/// The options of an estimator in the preset of a name.
+///
+/// # Errors
+/// [`Error::BadOption`] for an unknown name or estimator, [`Error::Incompatible`] for an estimator
+/// that the preset does not cover.
+pub fn settings(name: &str, estimator: &str) -> Result<Settings> {
+    preset(name)?.settings(estimator)
+}
+
+/// What both accumulated effects of effector share.
+fn effector_accumulated() -> Settings {
+    Settings {
+        bins: Some(20),
+        center: Some(Centring::Integral),
+        center_rule: Some(CenterRule::Midpoints),
+        center_points: Some(30),
+        ddof: Some(0),
+        empty: Some(EmptyBins::InterpolateIndex),
+        fill_variances: Some(true),
+        closed: Some(Closed::Left),
+        extrapolate: Some(true),
+        ..Settings::default()
+    }
+}
+
+fn effector_ale() -> Settings {
+    Settings { binning: Some("fixed".to_owned()), ..effector_accumulated() }
+}
+
+fn effector_rhale() -> Settings {
+    Settings {
+        binning: Some("dp".to_owned()),
+        min_points: Some(2.0),
+        discount: Some(0.3),
+        ..effector_accumulated()
+    }
+}
+
+fn effector_pdp() -> Settings {
+    Settings {
+        grid: Some(30),
+        center: Some(Centring::Integral),
+        center_rule: Some(CenterRule::Points),
+        center_points: Some(30),
+        ddof: Some(0),
+        ..Settings::default()
+    }
+}
+
+fn effector_dpdp() -> Settings {
+    Settings { center: Some(Centring::None), ..effector_pdp() }
+}
+
+fn alibi_ale() -> Settings {
+    Settings {
+        binning: Some("quantile-min".to_owned()),
+        min_points: Some(4.0),
+        distinct: Some(10),
+        center: Some(Centring::Bins),
+        empty: Some(EmptyBins::Merge),
+        closed: Some(Closed::Right),
+        ..Settings::default()
+    }
+}
+
+fn pyale_ale() -> Settings {
+    Settings {
+        binning: Some("quantile".to_owned()),
+        bins: Some(20),
+        quantiles: Some(QuantileRule::Type1Below),
+        center: Some(Centring::Bins),
+        ddof: Some(1),
+        closed: Some(Closed::Right),
+        undivided: Some(true),
+        ..Settings::default()
+    }
+}
+
+fn sklearn_pdp() -> Settings {
+    Settings {
+        grid: Some(100),
+        distinct: Some(99),
+        axis: Some(AxisChoice::Quantiles { from: 0.05, to: 0.95, rule: QuantileRule::Cunnane }),
+        center: Some(Centring::None),
+        ddof: Some(0),
+        ..Settings::default()
+    }
+}
+
+fn heiss_ale() -> Settings {
+    Settings {
+        binning: Some("quantile".to_owned()),
+        bins: Some(99),
+        center: Some(Centring::Bins),
+        empty: Some(EmptyBins::Zero),
+        closed: Some(Closed::Right),
+        ..Settings::default()
+    }
+}
+
+fn heiss_pdp() -> Settings {
+    Settings {
+        grid: Some(100),
+        center: Some(Centring::Integral),
+        center_rule: Some(CenterRule::Points),
+        center_points: Some(100),
+        ..Settings::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_preset_is_taken_by_its_estimators() {
+        for preset in ALL {
+            for (estimator, settings) in preset.estimators {
+                estimator::from_settings(estimator, &settings())
+                    .unwrap_or_else(|e| panic!("{} {estimator}: {e}", preset.name));
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_not_covered_is_said() {
+        let error = settings("effector-0.6", "dale").unwrap_err().to_string();
+        assert!(error.contains("covers ale, rhale, pdp, dpdp"), "{error}");
+        let error = settings("effector", "ale").unwrap_err().to_string();
+        assert!(error.contains("must be one of effector-0.6, alibi-0.9"), "{error}");
+        assert!(settings("effector-0.6", "hale").unwrap_err().to_string().contains("rhale"));
+    }
+}

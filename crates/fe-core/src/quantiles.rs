@@ -1,0 +1,226 @@
+//! Quantiles of weighted samples.
+
+use serde::{Deserialize, Serialize};
+
+use crate::axis::Axis;
+use crate::partition::{Closed, Partition};
+
+/// Which quantile of a sample of n values is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum QuantileRule {
+    /// Linear between order statistics, the value of rank 1 + (n − 1)p (Hyndman and Fan 1996, type 7).
+    #[default]
+    #[serde(rename = "type-7")]
+    Type7,
+    /// The value of rank ⌈np⌉: the inverse of the empirical distribution (the same, type 1).
+    #[serde(rename = "type-1")]
+    Type1,
+    /// The value of rank ⌈(n − 1)p⌉; the greatest for p = 1. Type 1 of one value less.
+    #[serde(rename = "type-1-below")]
+    Type1Below,
+    /// Linear between order statistics, the value of rank 0.4 + (n + 0.2)p (Cunnane 1978).
+    Cunnane,
+}
+
+impl QuantileRule {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            QuantileRule::Type7 => "type-7",
+            QuantileRule::Type1 => "type-1",
+            QuantileRule::Type1Below => "type-1-below",
+            QuantileRule::Cunnane => "cunnane",
+        }
+    }
+}
+
+/// Weighted values in increasing order.
+///
+/// ```
+/// use fe_core::quantiles::SortedSample;
+/// let twice = SortedSample::new([(3.0, 1.0), (1.0, 2.0)].into_iter());
+/// let written_out = SortedSample::new([(1.0, 1.0), (1.0, 1.0), (3.0, 1.0)].into_iter());
+/// assert_eq!(twice.quantile(0.75), written_out.quantile(0.75));
+/// assert_eq!(twice.quantile(0.75), 2.0);
+/// ```
+#[derive(Debug, Clone)]
+pub struct SortedSample {
+    values: Vec<f64>,
+    // Weight of all values up to and including this one.
+    cumulative: Vec<f64>,
+}
+
+impl SortedSample {
+    /// Sorts (value, weight) pairs; values of weight 0 are dropped.
+    pub fn new(pairs: impl Iterator<Item = (f64, f64)>) -> Self {
+        let mut pairs: Vec<(f64, f64)> = pairs.filter(|(_, weight)| *weight > 0.0).collect();
+        pairs.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+        let mut total = 0.0;
+        let cumulative = pairs.iter().map(|(_, weight)| {
+            total += weight;
+            total
+        });
+        let cumulative = cumulative.collect();
+        Self { values: pairs.into_iter().map(|(value, _)| value).collect(), cumulative }
+    }
+
+    /// Total weight; the number of values where none are weighted.
+    #[must_use]
+    pub fn total(&self) -> f64 {
+        self.cumulative.last().copied().unwrap_or_default()
+    }
+
+    /// The limits of K bins between quantiles; the outermost are those of the axis, and equal ones
+    /// are merged.
+    pub(crate) fn limits(&self, rule: QuantileRule, axis: Axis, bins: usize) -> Vec<f64> {
+        let quantile = |i: usize| self.quantile_by(rule, i as f64 / bins as f64);
+        within(axis, (1..bins).map(quantile))
+    }
+
+    /// The distinct values as limits, the outermost moved to the ends of the axis; none if there are
+    /// more than so many.
+    pub(crate) fn distinct_limits(&self, axis: Axis, most: usize) -> Option<Vec<f64>> {
+        let distinct = self.distinct(most)?;
+        Some(within(axis, distinct.into_iter()))
+    }
+
+    /// The distinct values in increasing order; none if there are more than so many.
+    #[must_use]
+    pub fn distinct(&self, most: usize) -> Option<Vec<f64>> {
+        let mut distinct: Vec<f64> = Vec::new();
+        for &x in &self.values {
+            if distinct.last() != Some(&x) {
+                if distinct.len() == most {
+                    return None;
+                }
+                distinct.push(x);
+            }
+        }
+        Some(distinct)
+    }
+
+    /// The weight of the values in each bin.
+    pub(crate) fn weights_in(&self, partition: &Partition) -> Vec<f64> {
+        let belongs_below = |z: f64| match partition.closed() {
+            Closed::Left => self.values.partition_point(|&x| x < z),
+            Closed::Right => self.values.partition_point(|&x| x <= z),
+        };
+        let weight = |count: usize| if count == 0 { 0.0 } else { self.cumulative[count - 1] };
+        let inner = &partition.limits()[1..partition.bins()];
+        let below = inner.iter().map(|&z| weight(belongs_below(z)));
+        let mut before = 0.0;
+        below
+            .chain([weight(self.values.len())])
+            .map(|total| total - std::mem::replace(&mut before, total))
+            .collect()
+    }
+
+    /// The type-7 quantile (Hyndman and Fan 1996); with integer weights that of the data in which
+    /// every row is repeated as often as its weight says. NaN for an empty sample.
+    #[must_use]
+    pub fn quantile(&self, probability: f64) -> f64 {
+        let Some(total) = self.cumulative.last() else { return f64::NAN };
+        let place = ((total - 1.0) * probability).max(0.0);
+        let (lower, upper) =
+            (self.order_statistic(place.floor()), self.order_statistic(place.floor() + 1.0));
+        lower + (upper - lower) * (place - place.floor())
+    }
+
+    /// The quantile by a rule; with integer weights that of the repeated data. NaN for an empty sample.
+    ///
+    /// ```
+    /// use fe_core::quantiles::{QuantileRule, SortedSample};
+    /// let sample = SortedSample::new([1.0, 2.0, 4.0, 8.0, 16.0].into_iter().map(|x| (x, 1.0)));
+    /// assert_eq!(sample.quantile_by(QuantileRule::Type7, 0.5), 4.0);
+    /// assert_eq!(sample.quantile_by(QuantileRule::Type1, 0.5), 4.0);
+    /// assert_eq!(sample.quantile_by(QuantileRule::Type1Below, 0.5), 2.0);
+    /// assert_eq!(sample.quantile_by(QuantileRule::Cunnane, 0.5), 4.0);
+    /// ```
+    #[must_use]
+    pub fn quantile_by(&self, rule: QuantileRule, probability: f64) -> f64 {
+        let total = self.total();
+        if total == 0.0 {
+            return f64::NAN;
+        }
+        let reaching = |count: f64| self.order_statistic((count.ceil() - 1.0).max(0.0));
+        match rule {
+            QuantileRule::Type7 => self.quantile(probability),
+            QuantileRule::Type1 => reaching(total * probability),
+            QuantileRule::Type1Below if probability >= 1.0 => self.values[self.values.len() - 1],
+            QuantileRule::Type1Below => reaching((total - 1.0) * probability),
+            QuantileRule::Cunnane => {
+                let place = total * probability + 0.4 + 0.2 * probability;
+                let below = place.min(total - 1.0).max(1.0).floor();
+                let share = (place - below).clamp(0.0, 1.0);
+                let (lower, upper) =
+                    (self.order_statistic(below - 1.0), self.order_statistic(below));
+                lower + (upper - lower) * share
+            }
+        }
+    }
+
+    /// The value at a place of the repeated data, counted from 0.
+    fn order_statistic(&self, place: f64) -> f64 {
+        let index = self.cumulative.partition_point(|&weight| weight <= place);
+        self.values[index.min(self.values.len() - 1)]
+    }
+}
+
+/// The ends of the axis with those of the increasing values that lie strictly between, each once.
+fn within(axis: Axis, values: impl Iterator<Item = f64>) -> Vec<f64> {
+    let mut limits = vec![axis.lo()];
+    for value in values {
+        if value > limits[limits.len() - 1] && value < axis.hi() {
+            limits.push(value);
+        }
+    }
+    limits.push(axis.hi());
+    limits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RULES: [QuantileRule; 4] =
+        [QuantileRule::Type7, QuantileRule::Type1, QuantileRule::Type1Below, QuantileRule::Cunnane];
+
+    #[test]
+    fn quantiles_of_weighted_values_are_those_of_repeated_ones() {
+        let weighted =
+            SortedSample::new([(3.0, 2.0), (1.0, 1.0), (9.0, 0.0), (4.0, 3.0)].into_iter());
+        let repeated = [1.0, 3.0, 3.0, 4.0, 4.0, 4.0];
+        let repeated = SortedSample::new(repeated.into_iter().map(|x| (x, 1.0)));
+        for rule in RULES {
+            for i in 0..=40 {
+                let p = f64::from(i) / 40.0;
+                assert_eq!(
+                    weighted.quantile_by(rule, p),
+                    repeated.quantile_by(rule, p),
+                    "{rule:?} {p}"
+                );
+            }
+            assert_eq!(repeated.quantile_by(rule, 0.0), 1.0);
+            assert_eq!(repeated.quantile_by(rule, 1.0), 4.0);
+        }
+    }
+
+    #[test]
+    fn one_value_is_every_quantile_and_none_is_none() {
+        let one = SortedSample::new([(2.5, 1.0)].into_iter());
+        let none = SortedSample::new([(2.5, 0.0)].into_iter());
+        for rule in RULES {
+            for p in [0.0, 0.3, 1.0] {
+                assert_eq!(one.quantile_by(rule, p), 2.5);
+                assert!(none.quantile_by(rule, p).is_nan());
+            }
+        }
+    }
+
+    #[test]
+    fn distinct_values_are_counted() {
+        let sample = SortedSample::new([3.0, 1.0, 3.0, 2.0].into_iter().map(|x| (x, 1.0)));
+        assert_eq!(sample.distinct(3), Some(vec![1.0, 2.0, 3.0]));
+        assert_eq!(sample.distinct(2), None);
+    }
+}
