@@ -7,9 +7,10 @@
 //! use fe_core::{Settings, estimator, preset};
 //! let of_effector = preset::settings("effector-0.6", "rhale")?;
 //! assert_eq!(of_effector.discount, Some(0.3));
-//! // Options given explicitly win.
-//! let mine = Settings { discount: Some(0.0), ..Settings::default() }.or(&of_effector);
-//! assert_eq!((mine.discount, mine.bins), (Some(0.0), Some(20)));
+//! // Options given explicitly win, and another binning brings its own.
+//! let given = Settings { binning: Some("quantile".to_owned()), ddof: Some(1), ..Settings::default() };
+//! let mine = preset::complete("effector-0.6", "rhale", given)?;
+//! assert_eq!((mine.ddof, mine.bins, mine.discount), (Some(1), Some(20), None));
 //! let rhale = estimator::from_settings("rhale", &mine)?;
 //! # drop(rhale);
 //! # Ok::<(), fe_core::Error>(())
@@ -29,29 +30,46 @@ pub struct Preset {
     pub name: &'static str,
     /// What it reproduces, in a line.
     pub about: &'static str,
-    /// The options of each estimator that it covers.
-    pub estimators: &'static [(&'static str, fn() -> Settings)],
+    /// The options of each estimator that it covers, but those of a binning.
+    estimators: &'static [(&'static str, fn() -> Settings)],
+    /// The options of a binning.
+    binning: fn(&str) -> Settings,
 }
 
 impl Preset {
+    /// The estimators that it covers.
+    pub fn estimators(&self) -> impl Iterator<Item = &'static str> {
+        self.estimators.iter().map(|(name, _)| *name)
+    }
+
     /// The options of an estimator.
     ///
     /// # Errors
     /// [`Error::BadOption`] for an unknown estimator, [`Error::Incompatible`] for one that the preset
     /// does not cover.
     pub fn settings(&self, estimator: &str) -> Result<Settings> {
+        self.complete(estimator, Settings::default())
+    }
+
+    /// Some options of an estimator, with those of the preset where they are not given. With another
+    /// binning than its first one come the options that the preset has for that binning.
+    ///
+    /// # Errors
+    /// As [`Preset::settings`].
+    pub fn complete(&self, estimator: &str, given: Settings) -> Result<Settings> {
         let estimator = estimator::info(estimator)?.name;
-        match self.estimators.iter().find(|(name, _)| *name == estimator) {
-            Some((_, settings)) => Ok(settings()),
-            None => {
-                let names: Vec<&str> = self.estimators.iter().map(|(name, _)| *name).collect();
-                Err(Error::Incompatible(format!(
-                    "the preset `{}` has nothing for `{estimator}`: it covers {}",
-                    self.name,
-                    names.join(", ")
-                )))
-            }
-        }
+        let Some((_, settings)) = self.estimators.iter().find(|(name, _)| *name == estimator)
+        else {
+            let names: Vec<&str> = self.estimators().collect();
+            return Err(Error::Incompatible(format!(
+                "the preset `{}` has nothing for `{estimator}`: it covers {}",
+                self.name,
+                names.join(", ")
+            )));
+        };
+        let settings = given.or(&settings());
+        let of_binning = settings.binning.as_deref().map(self.binning).unwrap_or_default();
+        Ok(settings.or(&of_binning))
     }
 }
 
@@ -66,27 +84,32 @@ pub const ALL: &[Preset] = &[
             ("pdp", effector_pdp),
             ("dpdp", effector_dpdp),
         ],
+        binning: effector_binning,
     },
     Preset {
         name: "alibi-0.9",
         about: "the defaults of alibi 0.9: its ALE",
         estimators: &[("ale", alibi_ale)],
+        binning: alibi_binning,
     },
     Preset {
         name: "pyale-1.2",
         about: "the defaults of PyALE 1.2 for continuous features, with the variance of its intervals",
         estimators: &[("ale", pyale_ale)],
+        binning: pyale_binning,
     },
     Preset {
         name: "sklearn-1.9",
         about: "the defaults of partial_dependence in scikit-learn 1.9, method brute",
         estimators: &[("pdp", sklearn_pdp)],
+        binning: |_| Settings::default(),
     },
     Preset {
         name: "heiss-2026",
         about: "the estimators of Heiß et al. (2026); their grid is quantiles of the law: give it as \
                 limits",
         estimators: &[("ale", heiss_ale), ("pdp", heiss_pdp)],
+        binning: heiss_binning,
     },
 ];
 
@@ -114,10 +137,18 @@ pub fn settings(name: &str, estimator: &str) -> Result<Settings> {
     preset(name)?.settings(estimator)
 }
 
+/// Some options of an estimator, with those of the preset of a name where they are not given; see
+/// [`Preset::complete`].
+///
+/// # Errors
+/// As [`settings`].
+pub fn complete(name: &str, estimator: &str, given: Settings) -> Result<Settings> {
+    preset(name)?.complete(estimator, given)
+}
+
 /// What both accumulated effects of effector share.
 fn effector_accumulated() -> Settings {
     Settings {
-        bins: Some(20),
         center: Some(Centring::Integral),
         center_rule: Some(CenterRule::Midpoints),
         center_points: Some(30),
@@ -135,11 +166,19 @@ fn effector_ale() -> Settings {
 }
 
 fn effector_rhale() -> Settings {
-    Settings {
-        binning: Some("dp".to_owned()),
-        min_points: Some(2.0),
-        discount: Some(0.3),
-        ..effector_accumulated()
+    Settings { binning: Some("dp".to_owned()), ..effector_accumulated() }
+}
+
+fn effector_binning(name: &str) -> Settings {
+    match name {
+        "fixed" | "quantile" => Settings { bins: Some(20), ..Settings::default() },
+        "dp" | "agglomerative" => Settings {
+            bins: Some(20),
+            min_points: Some(2.0),
+            discount: Some(0.3),
+            ..Settings::default()
+        },
+        _ => Settings::default(),
     }
 }
 
@@ -161,8 +200,6 @@ fn effector_dpdp() -> Settings {
 fn alibi_ale() -> Settings {
     Settings {
         binning: Some("quantile-min".to_owned()),
-        min_points: Some(4.0),
-        distinct: Some(10),
         center: Some(Centring::Bins),
         empty: Some(EmptyBins::Merge),
         closed: Some(Closed::Right),
@@ -170,16 +207,34 @@ fn alibi_ale() -> Settings {
     }
 }
 
+fn alibi_binning(name: &str) -> Settings {
+    match name {
+        "quantile-min" => {
+            Settings { min_points: Some(4.0), distinct: Some(10), ..Settings::default() }
+        }
+        _ => Settings::default(),
+    }
+}
+
 fn pyale_ale() -> Settings {
     Settings {
         binning: Some("quantile".to_owned()),
-        bins: Some(20),
-        quantiles: Some(QuantileRule::Type1Below),
         center: Some(Centring::Bins),
         ddof: Some(1),
         closed: Some(Closed::Right),
         undivided: Some(true),
         ..Settings::default()
+    }
+}
+
+fn pyale_binning(name: &str) -> Settings {
+    match name {
+        "quantile" => Settings {
+            bins: Some(20),
+            quantiles: Some(QuantileRule::Type1Below),
+            ..Settings::default()
+        },
+        _ => Settings::default(),
     }
 }
 
@@ -197,11 +252,17 @@ fn sklearn_pdp() -> Settings {
 fn heiss_ale() -> Settings {
     Settings {
         binning: Some("quantile".to_owned()),
-        bins: Some(99),
         center: Some(Centring::Bins),
         empty: Some(EmptyBins::Zero),
         closed: Some(Closed::Right),
         ..Settings::default()
+    }
+}
+
+fn heiss_binning(name: &str) -> Settings {
+    match name {
+        "fixed" | "quantile" => Settings { bins: Some(99), ..Settings::default() },
+        _ => Settings::default(),
     }
 }
 
@@ -222,8 +283,9 @@ mod tests {
     #[test]
     fn every_preset_is_taken_by_its_estimators() {
         for preset in ALL {
-            for (estimator, settings) in preset.estimators {
-                estimator::from_settings(estimator, &settings())
+            for estimator in preset.estimators() {
+                let settings = preset.settings(estimator).unwrap();
+                estimator::from_settings(estimator, &settings)
                     .unwrap_or_else(|e| panic!("{} {estimator}: {e}", preset.name));
             }
         }

@@ -3,7 +3,6 @@
 use serde::{Deserialize, Serialize};
 
 use crate::axis::AxisChoice;
-use crate::binning;
 use crate::centring::{CenterRule, Centring};
 use crate::error::{Error, Result};
 use crate::partition::Closed;
@@ -146,8 +145,8 @@ impl Settings {
 
     /// These options where they are given, and those of `other` where they are not.
     ///
-    /// What only describes a choice that is not `other`'s any more falls away: options of its binning
-    /// that the binning chosen here does not take, and the points of its `center_rule`.
+    /// What only describes a choice of `other` that is made differently here falls away: the options of
+    /// its binning, and the points of its `center_rule`.
     ///
     /// ```
     /// use fe_core::Settings;
@@ -187,16 +186,20 @@ impl Settings {
 
     fn without_what_describes_choices_of(&self, chosen: &Self) -> Self {
         let mut rest = self.clone();
-        if let Some(info) = chosen.binning.as_deref().and_then(binning::find) {
-            let takes = |option: &str| info.options.contains(&option);
-            rest.bins = rest.bins.filter(|_| takes("bins"));
-            rest.limits = rest.limits.filter(|_| takes("limits"));
-            rest.min_points = rest.min_points.filter(|_| takes("min_points"));
-            rest.discount = rest.discount.filter(|_| takes("discount"));
-            rest.quantiles = rest.quantiles.filter(|_| takes("quantiles"));
-            rest.distinct = rest.distinct.filter(|_| takes("distinct"));
+        let differ =
+            |a: Option<&str>, b: Option<&str>| matches!((a, b), (Some(a), Some(b)) if a != b);
+        if differ(chosen.binning.as_deref(), self.binning.as_deref()) {
+            rest = Self {
+                bins: None,
+                limits: None,
+                min_points: None,
+                discount: None,
+                quantiles: None,
+                distinct: None,
+                ..rest
+            };
         }
-        if chosen.center_rule.is_some() {
+        if chosen.center_rule.is_some() && chosen.center_rule != self.center_rule {
             rest.center_points = None;
         }
         rest

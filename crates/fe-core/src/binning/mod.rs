@@ -102,18 +102,13 @@ pub const ALL: &[Info] = &[
     agglomerative::INFO,
 ];
 
-/// What is known of the strategy of a name.
-pub(crate) fn find(name: &str) -> Option<&'static Info> {
-    ALL.iter().find(|info| info.name == name)
-}
-
 /// The strategy that the settings ask for, or `default` if they name none.
 ///
 /// # Errors
 /// [`Error::BadOption`] for an unknown name or for an option the strategy does not take.
 pub fn from_settings(settings: &Settings, default: &'static str) -> Result<Box<dyn Binning>> {
     let name = settings.binning.as_deref().unwrap_or(default);
-    let Some(info) = find(name) else {
+    let Some(info) = ALL.iter().find(|info| info.name == name) else {
         let names: Vec<&str> = ALL.iter().map(|info| info.name).collect();
         return Err(Error::BadOption {
             option: "binning",

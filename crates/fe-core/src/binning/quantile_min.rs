@@ -69,16 +69,18 @@ impl Binning for QuantileMin {
                 feasible: true,
             });
         }
+        // The search is over the number of limits; two or fewer leave one bin.
+        let bins_of = |limits: usize| limits.max(2) - 1;
         let (mut low, mut high) = (0, sample.total() as usize);
         while low < high {
             let middle = low.midpoint(high);
-            if middle == 0 || self.is_met(middle, &sample, request)? {
+            if self.is_met(bins_of(middle), &sample, request)? {
                 low = middle + 1;
             } else {
                 high = middle;
             }
         }
-        let bins = low.saturating_sub(1).max(1);
+        let bins = bins_of(low.saturating_sub(1));
         let partition =
             Partition::new(sample.limits(QuantileRule::Type7, request.axis, bins), request.closed)?;
         Ok(Choice { partition, feasible: self.is_met(bins, &sample, request)? })

@@ -1,10 +1,11 @@
 //! What is computed here, and how far it is from a recorded result.
 
-use fe_core::centring::{self, AxisMean, CenterRule, Instances};
+use fe_core::centring::{AxisMean, CenterRule, Instances};
 use fe_core::estimator;
 use fe_core::heterogeneity::{effector_score, interpolate_missing};
 use fe_core::model::{Column, Model, Rows};
 use fe_core::partition::{Closed, Partition};
+use fe_core::statistics::Moments;
 use fe_core::{AxisChoice, Centring, Curve, Effect, Settings, preset};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -46,7 +47,7 @@ fn close_variance(what: &str, ours: &[f64], theirs: &[f64], values: f64) -> Comp
 /// The preset of a recorded result, with the options of that result.
 pub fn settings(case: Case<'_>) -> Settings {
     let (name, estimator) = preset_and_estimator(case);
-    explicit(case).or(&preset::settings(name, estimator).unwrap())
+    preset::complete(name, estimator, explicit(case)).unwrap()
 }
 
 pub fn preset_and_estimator(case: Case<'_>) -> (&'static str, &'static str) {
@@ -140,9 +141,8 @@ pub struct Binned {
 
 impl Binned {
     pub fn estimate(case: Case<'_>, settings: &Settings) -> Result<Self, String> {
-        let centred = |center| {
-            estimate(case, &Settings { center: Some(center), ..settings.clone() })
-        };
+        let centred =
+            |center| estimate(case, &Settings { center: Some(center), ..settings.clone() });
         let effect = centred(Centring::None)?;
         let bins = effect.bins.ok_or("no bins")?;
         Ok(Self {
@@ -166,7 +166,8 @@ impl Binned {
         let factor = |k: usize| widths[k] / widths[0];
         let index: Vec<f64> = (0..widths.len()).map(|k| k as f64).collect();
         let filled = |values: Vec<Option<f64>>| interpolate_missing(&values, &index).0.unwrap();
-        let means = (0..widths.len()).map(|k| (bins.counts[k] > 0.0).then(|| bins.effect[k] * factor(k)));
+        let means =
+            (0..widths.len()).map(|k| (bins.counts[k] > 0.0).then(|| bins.effect[k] * factor(k)));
         let variances = bins.variance.iter().enumerate();
         let variances = variances.map(|(k, v)| v.map(|v| v * factor(k) * factor(k)));
         let (means, variances) = (filled(means.collect()), filled(variances.collect()));
@@ -186,7 +187,7 @@ impl Binned {
             values.push(values[values.len() - 1] + slope * width);
         }
         let curve = Curve::linear(limits.clone(), values).extrapolated(true);
-        let (lo, hi) = partition_range(case);
+        let (lo, hi) = range(case);
         // The mean is over the range of the data, whatever the limits are.
         let on_data = AxisChoice::Given(lo, hi).resolve(&case.record.data, case.feature()).unwrap();
         let places = AxisMean::new(CenterRule::Midpoints, Some(30)).unwrap().places(on_data);
@@ -209,14 +210,19 @@ impl Binned {
 }
 
 /// Smallest and largest value of the feature.
-pub fn partition_range(case: Case<'_>) -> (f64, f64) {
+pub fn range(case: Case<'_>) -> (f64, f64) {
     let positions = case.positions().iter();
     positions.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), &x| (lo.min(x), hi.max(x)))
 }
 
 pub fn effector_bins(case: Case<'_>, ours: &Binned) -> Comparison {
-    let (lo, hi) = partition_range(case);
-    close_curve("limits", &ours.limits, &case.numbers("limits"), (hi - lo).max(lo.abs()).max(hi.abs()))?;
+    let (lo, hi) = range(case);
+    close_curve(
+        "limits",
+        &ours.limits,
+        &case.numbers("limits"),
+        (hi - lo).max(lo.abs()).max(hi.abs()),
+    )?;
     close("points_per_bin", &ours.counts, &case.numbers("points_per_bin"), 0.0)?;
     let slopes = size(&case.numbers("bin_effect"));
     close_curve("bin_effect", &ours.effect, &case.numbers("bin_effect"), slopes)?;
@@ -243,19 +249,24 @@ pub fn effector_bins(case: Case<'_>, ours: &Binned) -> Comparison {
 /// The score is a root, in units of the output.
 fn score(case: Case<'_>, ours: f64, values: f64) -> Comparison {
     let theirs = case.number("heter_score");
-    close("heter_score", &[ours], &[theirs], TOLERANCE * theirs.abs() + ROUNDING.sqrt() * values * 1e-3)
+    close(
+        "heter_score",
+        &[ours],
+        &[theirs],
+        TOLERANCE * theirs.abs() + ROUNDING.sqrt() * values * 1e-3,
+    )
 }
 
 /// Standard deviation of the curve over the instances.
 fn importance(case: Case<'_>, curve: &Curve, scale: f64) -> Comparison {
     let values = curve.clone().extrapolated(true).at_all(case.positions()).unwrap();
-    importance_of(case, &values, scale)
+    let ours = standard_deviation(&values);
+    close_curve("importance", &[ours], &[case.number("importance")], scale)
 }
 
-fn importance_of(case: Case<'_>, values: &[f64], scale: f64) -> Comparison {
-    let moments = fe_core::statistics::Moments::of(values);
-    let ours = (moments.squares / moments.weight).sqrt();
-    close_curve("importance", &[ours], &[case.number("importance")], scale)
+fn standard_deviation(values: &[f64]) -> f64 {
+    let moments = Moments::of(values);
+    (moments.squares / moments.weight).sqrt()
 }
 
 fn effector_grid(case: Case<'_>, settings: &Settings) -> Comparison {
@@ -293,12 +304,15 @@ fn effector_grid(case: Case<'_>, settings: &Settings) -> Comparison {
         close_variance(field, &ours, &case.numbers(field), scale)?;
     }
     score(case, effect.heterogeneity_values["effector_score"].unwrap_or(f64::NAN), scale)?;
-    if case.text("method") == "DerPDP" {
-        return Ok(());
+    let curve = effect.curve;
+    if case.text("method") == "PDP" {
+        return importance(case, &curve, scale);
     }
-    let positions = case.positions().to_vec();
-    let effect = with(Settings { points: Some(positions.clone()), ..none() })?;
-    importance_of(case, &effect.curve.at_all(&positions).unwrap(), scale)
+    // That of a derivative is its mean size times the spread of the feature.
+    let slopes = curve.extrapolated(true).at_all(case.positions()).unwrap();
+    let mean = slopes.iter().map(|slope| slope.abs()).sum::<f64>() / slopes.len() as f64;
+    let ours = mean * standard_deviation(case.positions());
+    close_curve("importance", &[ours], &[case.number("importance")], scale)
 }
 
 fn alibi(case: Case<'_>, settings: &Settings) -> Comparison {
@@ -319,7 +333,8 @@ fn alibi(case: Case<'_>, settings: &Settings) -> Comparison {
 
 fn mean_prediction(case: Case<'_>) -> f64 {
     let data = &case.record.data;
-    let columns: Vec<Column<'_>> = (0..data.dimension()).map(|j| Column::Values(data.feature(j))).collect();
+    let columns: Vec<Column<'_>> =
+        (0..data.dimension()).map(|j| Column::Values(data.feature(j))).collect();
     let mut values = vec![0.0; data.len()];
     case.record.model.predict(&Rows::new(&columns, data.len()), &mut values).unwrap();
     values.iter().sum::<f64>() / values.len() as f64
@@ -376,15 +391,8 @@ fn sklearn(case: Case<'_>, settings: &Settings) -> Comparison {
 }
 
 /// What is recorded and not compared, and why.
-pub const NOT_COMPARED: &[(&str, &str, &str)] = &[
-    (
-        "scikit-learn",
-        "ice_variance_centred_ddof0",
-        "on a grid of distinct values it is about a plain mean over points that are not equidistant, \
-         which is no mean over the axis",
-    ),
-    ("effector", "importance of DerPDP", "it is that of PDP"),
-];
-
-#[allow(unused_imports)]
-use centring as _;
+pub const NOT_COMPARED: (&str, &str) = (
+    "ice_variance_centred_ddof0",
+    "on a grid of distinct values it is about a plain mean over points that are not equidistant, which \
+     is no mean over the axis",
+);

@@ -28,7 +28,8 @@ pub struct Case<'a> {
 pub fn all() -> Vec<Record> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
     let files = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
-    let mut files: Vec<_> = files.filter(|file| file.extension().is_some_and(|e| e == "json")).collect();
+    let mut files: Vec<_> =
+        files.filter(|file| file.extension().is_some_and(|e| e == "json")).collect();
     files.sort();
     files.iter().map(|file| read(file)).collect()
 }
@@ -48,8 +49,9 @@ fn read(file: &Path) -> Record {
 fn read_csv(file: &Path) -> Dataset {
     let text = std::fs::read_to_string(file).unwrap();
     let rows = text.lines().skip(1).filter(|line| !line.is_empty());
-    let rows: Vec<Vec<f64>> =
-        rows.map(|line| line.split(',').map(|field| field.trim().parse().unwrap()).collect()).collect();
+    let rows: Vec<Vec<f64>> = rows
+        .map(|line| line.split(',').map(|field| field.trim().parse().unwrap()).collect())
+        .collect();
     let array = Array2::from_shape_fn((rows.len(), rows[0].len()), |(i, j)| rows[i][j]);
     Dataset::from_rows(&array.view()).unwrap()
 }
@@ -76,12 +78,13 @@ impl<'a> Case<'a> {
         self.result["feature"].as_u64().unwrap() as usize - 1
     }
 
-    pub fn has(&self, key: &str) -> bool {
-        !self.result[key].is_null()
-    }
-
     pub fn number(&self, key: &str) -> f64 {
         number(&self.result[key])
+    }
+
+    /// One of several numbers.
+    pub fn number_in(&self, key: &str, index: usize) -> f64 {
+        number(&self.result[key][index])
     }
 
     /// Numbers, NaN where the record has null.

@@ -1,0 +1,324 @@
+//! Where recorded results differ from those here for a reason that has a name, and the evidence.
+
+use fe_core::model::{Column, Model, Rows};
+use fe_core::{AxisChoice, Settings};
+
+use super::compare::{Binned, compare, effector_bins, estimate, range, settings};
+use super::record::Case;
+
+/// A way in which another library departs from its own definition, or from any that is useful.
+pub struct Defect {
+    pub name: &'static str,
+    pub about: &'static str,
+    /// Whether it explains a result: with nothing but the defect added, everything recorded comes out.
+    pub explains: fn(Case<'_>) -> bool,
+}
+
+/// All of them; the first that explains a result names it.
+pub const ALL: &[Defect] = &[
+    Defect {
+        name: "shifted-limit",
+        about: "effector moves the last limit of its ALE by 1e-8, asks the model there, and divides \
+                every difference by the width of the first bin",
+        explains: shifted_limit,
+    },
+    Defect {
+        name: "limits-by-steps",
+        about: "effector's equal limits are min + k·((max − min)/K), which may miss a value that \
+                min + k·(max − min)/K meets; instances on it then lie in the bin before or after",
+        explains: limits_by_steps,
+    },
+    Defect {
+        name: "cells-by-division",
+        about: "effector costs bins of RHALE by ⌊(x − min)/Δ⌋ and not by its limits, so instances on a \
+                limit are counted in another bin than they end up in",
+        explains: |case| costed_by_division(case) && moved_by_division(case),
+    },
+    Defect {
+        name: "ties-by-rounding",
+        about: "effector's variance q/n − mean² rounds costs that are equal, and so decides between \
+                equally good bins, or stops merging before bins that cost no more",
+        explains: |case| costed_by_division(case) && !moved_by_division(case),
+    },
+    Defect {
+        name: "variance-or-nothing",
+        about: "effector refuses an effect if no bin has two instances, though its curve is defined",
+        explains: variance_or_nothing,
+    },
+    Defect {
+        name: "constant-widened",
+        about: "alibi draws a constant feature on an interval around its value that no instance is in",
+        explains: constant_widened,
+    },
+    Defect {
+        name: "constant-nan",
+        about: "PyALE answers NaN for a constant feature without a word",
+        explains: constant_nan,
+    },
+    Defect {
+        name: "constant-point",
+        about: "scikit-learn answers a constant feature with a single point; here an axis has a length",
+        explains: constant_point,
+    },
+];
+
+fn is_effector(case: Case<'_>, method: &str) -> bool {
+    (case.text("peer"), case.text("method"), case.text("status")) == ("effector", method, "ok")
+}
+
+fn on_limits(case: Case<'_>, limits: Vec<f64>) -> Settings {
+    let grid = Settings {
+        binning: Some("grid".to_owned()),
+        axis: Some(AxisChoice::Given(limits[0], limits[limits.len() - 1])),
+        limits: Some(limits),
+        ..Settings::default()
+    };
+    grid.or(&settings(case))
+}
+
+/// The recorded limits, with the ends where the data end.
+fn recorded_limits(case: Case<'_>) -> Vec<f64> {
+    let mut limits = case.numbers("limits");
+    let last = limits.len() - 1;
+    let (lo, hi) = range(case);
+    (limits[0], limits[last]) = (lo, limits[last].max(hi));
+    limits
+}
+
+/// The limits here, if there are any.
+fn own_limits(case: Case<'_>) -> Option<Vec<f64>> {
+    let bins = estimate(case, &settings(case)).ok()?.bins?;
+    Some(bins.partition.limits().to_vec())
+}
+
+/// Whether limits differ by no more than rounding.
+fn differ_by_rounding(case: Case<'_>, limits: &[f64], recorded: &[f64]) -> bool {
+    let (lo, hi) = range(case);
+    let rounding = 4.0 * f64::EPSILON * lo.abs().max(hi.abs()).max(hi - lo);
+    limits.len() == recorded.len()
+        && limits.iter().zip(recorded).all(|(a, b)| (a - b).abs() <= rounding)
+}
+
+fn shifted_limit(case: Case<'_>) -> bool {
+    if !is_effector(case, "ALE") {
+        return false;
+    }
+    let Some(mut limits) = own_limits(case) else { return false };
+    *limits.last_mut().unwrap() += 1e-8;
+    explained_on(case, limits)
+}
+
+fn explained_on(case: Case<'_>, limits: Vec<f64>) -> bool {
+    let settings = on_limits(case, limits);
+    let ours = if case.text("method") == "ALE" {
+        Binned::divided_by_first_width(case, &settings)
+    } else {
+        Binned::estimate(case, &settings)
+    };
+    ours.is_ok_and(|ours| effector_bins(case, &ours).is_ok())
+}
+
+fn limits_by_steps(case: Case<'_>) -> bool {
+    if !(is_effector(case, "ALE") || is_effector(case, "RHALE")) {
+        return false;
+    }
+    let Some(mut limits) = own_limits(case) else { return false };
+    if case.text("method") == "ALE" {
+        *limits.last_mut().unwrap() += 1e-8;
+    }
+    let recorded = case.numbers("limits");
+    // Rounding is all that differs, and some instance is on a limit.
+    let on_limit = case.positions().iter().any(|x| limits.contains(x) != recorded.contains(x));
+    differ_by_rounding(case, &limits, &recorded)
+        && on_limit
+        && explained_on(case, recorded_limits(case))
+}
+
+/// Whether the bins are those that the cost as effector computes it leads to, and all else follows.
+fn costed_by_division(case: Case<'_>) -> bool {
+    if !is_effector(case, "RHALE") {
+        return false;
+    }
+    let Some(costs) = Costs::of(case) else { return false };
+    let kept = match case.option_text("binning") {
+        "dp" => costs.dynamic_programming(),
+        _ => costs.agglomerative(),
+    };
+    let limits: Vec<f64> = kept.iter().map(|&k| costs.start + k as f64 * costs.width).collect();
+    differ_by_rounding(case, &limits, &case.numbers("limits"))
+        && explained_on(case, recorded_limits(case))
+}
+
+/// Whether some instance is in another cell by division than by comparison with the limits of cells.
+fn moved_by_division(case: Case<'_>) -> bool {
+    let Some(costs) = Costs::of(case) else { return false };
+    let (lo, hi) = range(case);
+    let limit = |k: usize| lo + (hi - lo) * k as f64 / costs.cells as f64;
+    case.positions().iter().any(|&x| {
+        let cell = costs.cell(x);
+        x < limit(cell) || (cell + 1 < costs.cells && limit(cell + 1) <= x)
+    })
+}
+
+/// What every bin made of equal cells costs, as effector computes it: cells by division, variance as
+/// the mean square less the squared mean, and 1e8 for a bin with too few instances.
+struct Costs {
+    start: f64,
+    width: f64,
+    cells: usize,
+    cost: Vec<Vec<f64>>,
+}
+
+const TOO_FEW: f64 = 1e8;
+
+impl Costs {
+    fn of(case: Case<'_>) -> Option<Self> {
+        let cells =
+            ["max_nof_bins", "init_nof_bins"].iter().find_map(|key| case.option_count(key))?;
+        let (lo, hi) = range(case);
+        let mut costs =
+            Self { start: lo, width: (hi - lo) / cells as f64, cells, cost: Vec::new() };
+        let slopes = slopes(case);
+        let mut sums = vec![[0.0; 3]; cells];
+        for (&x, slope) in case.positions().iter().zip(&slopes) {
+            let cell = &mut sums[costs.cell(x)];
+            for (sum, term) in cell.iter_mut().zip([1.0, *slope, slope * slope]) {
+                *sum += term;
+            }
+        }
+        let mut below = vec![[0.0; 3]];
+        for cell in &sums {
+            let last = below[below.len() - 1];
+            below.push([last[0] + cell[0], last[1] + cell[1], last[2] + cell[2]]);
+        }
+        let least = case.option_number("min_points_per_bin")?.max(2.0);
+        let discount = case.option_number("discount")?;
+        let total = slopes.len() as f64;
+        let cost = |i: usize, j: usize| {
+            if i == j {
+                return 0.0;
+            }
+            let [n, sum, squares] = [0, 1, 2].map(|k| below[j][k] - below[i][k]);
+            if i > j || n < least {
+                return TOO_FEW;
+            }
+            let mean = sum / n;
+            let variance = (squares / n - mean * mean).max(0.0);
+            let width = (j as f64 - i as f64) * costs.width;
+            variance * width * (1.0 - discount * n / total)
+        };
+        costs.cost = (0..=cells).map(|i| (0..=cells).map(|j| cost(i, j)).collect()).collect();
+        Some(costs)
+    }
+
+    fn cell(&self, x: f64) -> usize {
+        (((x - self.start) / self.width) as usize).min(self.cells - 1)
+    }
+
+    /// As many stages as cells, moves of no width for free, the leftmost of equal predecessors.
+    fn dynamic_programming(&self) -> Vec<usize> {
+        let count = self.cells + 1;
+        let mut least: Vec<f64> = self.cost[0].clone();
+        let mut from: Vec<Vec<usize>> = Vec::new();
+        for _ in 1..self.cells {
+            let to = |end: usize| {
+                let totals = (0..count).map(|start| least[start] + self.cost[start][end]);
+                let better = |best: (usize, f64), next: (usize, f64)| {
+                    if next.1 < best.1 { next } else { best }
+                };
+                totals.enumerate().reduce(better).unwrap()
+            };
+            let best: Vec<(usize, f64)> = (0..count).map(to).collect();
+            from.push(best.iter().map(|(start, _)| *start).collect());
+            least = best.iter().map(|(_, cost)| *cost).collect();
+        }
+        let mut path = vec![self.cells];
+        for stage in from.iter().rev() {
+            path.push(stage[path[path.len() - 1]]);
+        }
+        path.push(0);
+        path.reverse();
+        path.dedup();
+        path
+    }
+
+    fn agglomerative(&self) -> Vec<usize> {
+        let mut kept: Vec<usize> = (0..=self.cells).collect();
+        while kept.len() > 2 {
+            let change = |m: usize| {
+                let [a, e, b] = [kept[m - 1], kept[m], kept[m + 1]];
+                self.cost[a][b] - self.cost[a][e] - self.cost[e][b]
+            };
+            let changes = (1..kept.len() - 1).map(|m| (m, change(m)));
+            let (m, least) = changes.reduce(|x, y| if y.1 < x.1 { y } else { x }).unwrap();
+            if least > 0.0 {
+                break;
+            }
+            kept.remove(m);
+        }
+        kept
+    }
+}
+
+fn slopes(case: Case<'_>) -> Vec<f64> {
+    let data = &case.record.data;
+    let columns: Vec<Column<'_>> =
+        (0..data.dimension()).map(|j| Column::Values(data.feature(j))).collect();
+    let mut slopes = vec![0.0; data.len()];
+    case.record
+        .model
+        .partial(case.feature(), &Rows::new(&columns, data.len()), &mut slopes)
+        .unwrap();
+    slopes
+}
+
+fn variance_or_nothing(case: Case<'_>) -> bool {
+    let Ok(effect) = estimate(case, &settings(case)) else { return false };
+    let undefined = |bins: &fe_core::effect::Bins| bins.variance.iter().all(Option::is_none);
+    case.text("error").starts_with("AllBinsHaveAtMostOnePointError")
+        && effect.bins.as_ref().is_some_and(undefined)
+        && effect.curve.y().iter().all(|y| y.is_finite())
+        && effect.heterogeneity_values.values().all(Option::is_none)
+}
+
+/// Whether the feature is constant, and that is an error here.
+fn is_refused_constant(case: Case<'_>, peer: &str) -> bool {
+    let refused = estimate(case, &settings(case)).is_err_and(|e| e.contains("is constant (3)"));
+    case.text("peer") == peer && case.distinct() == 1 && refused
+}
+
+fn constant_widened(case: Case<'_>) -> bool {
+    if !is_refused_constant(case, "alibi") {
+        return false;
+    }
+    let limits = case.numbers("limits");
+    let value = case.positions()[0];
+    let reach = (0.1 * value).max(0.1);
+    differ_by_rounding(case, &limits, &[value - reach, value + reach])
+        && compare(case, &on_limits(case, limits)).is_ok()
+}
+
+fn constant_nan(case: Case<'_>) -> bool {
+    is_refused_constant(case, "PyALE") && case.numbers("effect_centred").iter().all(|y| y.is_nan())
+}
+
+fn constant_point(case: Case<'_>) -> bool {
+    if !is_refused_constant(case, "scikit-learn") {
+        return false;
+    }
+    let x = case.numbers("x");
+    let wider = Settings {
+        axis: Some(AxisChoice::Given(x[0] - 1.0, x[0] + 1.0)),
+        grid: Some(2),
+        points: Some(x.clone()),
+        ..settings(case)
+    };
+    let Ok(effect) = estimate(case, &wider) else { return false };
+    let close = |ours: f64, key: &str| {
+        let theirs = case.number_in(key, 0);
+        (ours - theirs).abs() <= 1e-9 * theirs.abs()
+    };
+    x.len() == 1
+        && close(effect.curve.at(x[0]).unwrap(), "effect_uncentred")
+        && close(effect.heterogeneity.at(x[0]).unwrap(), "ice_variance_raw_ddof0")
+}
