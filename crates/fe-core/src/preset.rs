@@ -24,6 +24,9 @@ use crate::partition::Closed;
 use crate::quantiles::QuantileRule;
 use crate::settings::{EmptyBins, Settings};
 
+/// Name of an estimator, and its options.
+type Covered = (&'static str, fn() -> Settings);
+
 /// The options of a library, or of a study, for the estimators that it has.
 pub struct Preset {
     /// Its name: that of the library with its version.
@@ -31,7 +34,7 @@ pub struct Preset {
     /// What it reproduces, in a line.
     pub about: &'static str,
     /// The options of each estimator that it covers, but those of a binning.
-    estimators: &'static [(&'static str, fn() -> Settings)],
+    estimators: &'static [Covered],
     /// The options of a binning.
     binning: fn(&str) -> Settings,
 }

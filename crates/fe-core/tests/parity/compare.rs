@@ -246,15 +246,10 @@ pub fn effector_bins(case: Case<'_>, ours: &Binned) -> Comparison {
     importance(case, &ours.uncentred, scale)
 }
 
-/// The score is a root, in units of the output.
+/// The score is the root of a variance.
 fn score(case: Case<'_>, ours: f64, values: f64) -> Comparison {
     let theirs = case.number("heter_score");
-    close(
-        "heter_score",
-        &[ours],
-        &[theirs],
-        TOLERANCE * theirs.abs() + ROUNDING.sqrt() * values * 1e-3,
-    )
+    close_variance("heter_score squared", &[ours * ours], &[theirs * theirs], values)
 }
 
 /// Standard deviation of the curve over the instances.

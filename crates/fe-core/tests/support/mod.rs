@@ -2,9 +2,12 @@
 
 #![allow(dead_code)]
 
+use fe_core::centring::CenterRule;
 use fe_core::estimator::{self, Estimator};
 use fe_core::model::{FunctionModel, Model};
-use fe_core::{Axis, Dataset, Effect, Settings};
+use fe_core::quantiles::QuantileRule;
+use fe_core::settings::EmptyBins;
+use fe_core::{Axis, AxisChoice, Centring, Dataset, Effect, Settings};
 use ndarray::Array2;
 use proptest::prelude::*;
 
@@ -51,6 +54,49 @@ pub fn variants() -> Vec<(&'static str, Settings)> {
         ("dale", binning("fixed", 5)),
         ("dale", binning("quantile", 4)),
         ("rhale", Settings { min_points: Some(3.0), ..binning("dp", 8) }),
+        (
+            "pdp",
+            Settings {
+                grid: Some(7),
+                center_rule: Some(CenterRule::Points),
+                center_points: Some(5),
+                ..Settings::default()
+            },
+        ),
+        (
+            "pdp",
+            Settings {
+                grid: Some(7),
+                axis: Some(AxisChoice::Quantiles {
+                    from: 0.0,
+                    to: 1.0,
+                    rule: QuantileRule::Cunnane,
+                }),
+                distinct: Some(6),
+                center: Some(Centring::Start),
+                ..Settings::default()
+            },
+        ),
+        (
+            "ale",
+            Settings {
+                quantiles: Some(QuantileRule::Type1Below),
+                min_points: Some(2.0),
+                distinct: Some(3),
+                ..binning("quantile", 4)
+            },
+        ),
+        ("ale", Settings { quantiles: Some(QuantileRule::Type1), ..binning("quantile", 4) }),
+        (
+            "dale",
+            Settings {
+                empty: Some(EmptyBins::InterpolateIndex),
+                fill_variances: Some(true),
+                center_rule: Some(CenterRule::Midpoints),
+                center_points: Some(9),
+                ..binning("fixed", 6)
+            },
+        ),
         (
             "rhale",
             Settings { jacobian: Some(fe_core::settings::Jacobian::Numeric), ..binning("dp", 6) },
