@@ -24,7 +24,9 @@ pub enum QuantileRule {
 }
 
 impl QuantileRule {
-    pub(crate) fn name(self) -> &'static str {
+    /// Its name in files and flags.
+    #[must_use]
+    pub fn name(self) -> &'static str {
         match self {
             QuantileRule::Type7 => "type-7",
             QuantileRule::Type1 => "type-1",

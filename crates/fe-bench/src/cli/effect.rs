@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use fe_core::{Dataset, Effect, Settings, estimator};
+use fe_core::{Dataset, Effect, Settings, estimator, preset};
 use fe_truth::Scenario;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -40,6 +40,9 @@ pub(super) struct Arguments {
     /// pdp, dpdp, ale, dale or rhale; see `fe-bench list estimators`
     #[arg(long, value_name = "NAME")]
     estimator: String,
+    /// Options of another library where none are given here; see `fe-bench list presets`
+    #[arg(long, value_name = "NAME")]
+    preset: Option<String>,
     /// fixed, quantile, quantile-min, grid, dp, greedy or agglomerative; see `fe-bench list binnings`
     #[arg(long, value_name = "KIND", help_heading = "Bins")]
     binning: Option<String>,
@@ -56,32 +59,49 @@ pub(super) struct Arguments {
     /// Discount α of RHALE eq. 13
     #[arg(long, value_name = "A", help_heading = "Bins", value_parser = finite)]
     discount: Option<f64>,
-    /// Bins without instances: interpolate, zero, merge or error
+    /// Quantiles: type-7, type-1, type-1-below or cunnane
+    #[arg(long, value_name = "RULE", help_heading = "Bins",
+          value_parser = word::<fe_core::quantiles::QuantileRule>)]
+    quantiles: Option<fe_core::quantiles::QuantileRule>,
+    /// Up to so many distinct values are themselves the limits of quantile bins, or the grid
+    #[arg(long, value_name = "N", help_heading = "Bins")]
+    distinct: Option<usize>,
+    /// Bins without instances: interpolate, interpolate-index, zero, merge or error
     #[arg(long, value_name = "POLICY", value_parser = word::<fe_core::settings::EmptyBins>,
           help_heading = "Bins")]
     empty: Option<fe_core::settings::EmptyBins>,
+    /// Fill undefined variances in the heterogeneity curve from other bins
+    #[arg(long, help_heading = "Bins", num_args = 0..=1, require_equals = true,
+          default_missing_value = "true")]
+    fill_variances: Option<bool>,
     /// The end of a bin that belongs to it: left or right
     #[arg(long, value_name = "END", value_parser = word::<fe_core::partition::Closed>,
           help_heading = "Bins")]
     closed: Option<fe_core::partition::Closed>,
-    /// data, scenario or LO,HI
-    #[arg(long, default_value = "data", allow_hyphen_values = true)]
-    axis: AxisSource,
+    /// data, scenario, LO,HI, or RULE:P,Q for quantiles as in --quantiles [default: data]
+    #[arg(long, allow_hyphen_values = true)]
+    axis: Option<AxisSource>,
     /// none, start, integral, data or bins [default: integral; none for dpdp]
     #[arg(long, value_name = "CENTRING", value_parser = word::<fe_core::Centring>)]
     center: Option<fe_core::Centring>,
+    /// Means over the axis: exact, points or midpoints
+    #[arg(long, value_name = "RULE", value_parser = word::<fe_core::centring::CenterRule>)]
+    center_rule: Option<fe_core::centring::CenterRule>,
+    /// Number of points of a rule that is not exact
+    #[arg(long, value_name = "N")]
+    center_points: Option<usize>,
     /// What is subtracted from the number of instances in a variance: 0 or 1
     #[arg(long)]
     ddof: Option<u8>,
     /// Heterogeneity of `ale` from differences as they are, not divided by the width of their bin
-    #[arg(long)]
-    undivided: bool,
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    undivided: Option<bool>,
     /// Between bin limits: linear or step
     #[arg(long, value_parser = word::<fe_core::settings::Interpolation>)]
     interpolation: Option<fe_core::settings::Interpolation>,
     /// Continue constantly beyond the limits, instead of an error
-    #[arg(long)]
-    extrapolate: bool,
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    extrapolate: Option<bool>,
     /// Derivatives: model, numeric, or auto (the model's where it has them)
     #[arg(long, value_parser = word::<fe_core::settings::Jacobian>)]
     jacobian: Option<fe_core::settings::Jacobian>,
@@ -138,30 +158,40 @@ fn read_or_draw(arguments: &Arguments, scenario: &Scenario) -> Result<Dataset> {
 fn settings(arguments: &Arguments, scenario: &Scenario, feature: usize) -> Result<Settings> {
     // Only an effect that is computed on a grid takes one; others are evaluated on it.
     let takes_grid = estimator::info(&arguments.estimator)?.takes("grid");
-    Ok(Settings {
+    let given = Settings {
         binning: arguments.binning.clone(),
         bins: arguments.bins,
         limits: arguments.limits.clone(),
         min_points: arguments.min_points,
         discount: arguments.discount,
-        axis: Some(arguments.axis.resolve(scenario, feature)),
+        quantiles: arguments.quantiles,
+        distinct: arguments.distinct,
+        axis: arguments.axis.map(|axis| axis.resolve(scenario, feature)),
         center: arguments.center,
+        center_rule: arguments.center_rule,
+        center_points: arguments.center_points,
         ddof: arguments.ddof,
         empty: arguments.empty,
+        fill_variances: arguments.fill_variances,
         closed: arguments.closed,
         interpolation: arguments.interpolation,
-        extrapolate: arguments.extrapolate.then_some(true),
-        undivided: arguments.undivided.then_some(true),
+        extrapolate: arguments.extrapolate,
+        undivided: arguments.undivided,
         jacobian: arguments.jacobian,
         step: arguments.step,
         grid: arguments.grid.filter(|_| takes_grid),
         points: arguments.at.clone(),
-    })
+    };
+    match &arguments.preset {
+        None => Ok(given),
+        Some(name) => Ok(preset::complete(name, &arguments.estimator, given)?),
+    }
 }
 
 /// An effect with its values at the points that were asked for.
 struct Evaluated {
     effect: Effect,
+    preset: Option<String>,
     x: Vec<f64>,
     y: Vec<f64>,
     heterogeneity: Vec<f64>,
@@ -176,7 +206,7 @@ impl Evaluated {
         };
         let y = effect.curve.at_all(&x)?;
         let heterogeneity = effect.heterogeneity.at_all(&x)?;
-        Ok(Self { effect, x, y, heterogeneity })
+        Ok(Self { effect, preset: arguments.preset.clone(), x, y, heterogeneity })
     }
 
     fn json(&self, scenario: &Scenario) -> Value {
@@ -189,6 +219,7 @@ impl Evaluated {
             "name": effect.name,
             "output": effect.output + 1,
             "estimator": effect.estimator,
+            "preset": self.preset,
             "limits": bins.map(|bins| bins.partition.limits()),
             "counts": bins.map(|bins| &bins.counts),
             "bin_effect": bins.map(|bins| &bins.effect),
@@ -205,7 +236,7 @@ impl Evaluated {
 
 fn sheet(effects: &[Evaluated]) -> Sheet {
     let mut sheet = Sheet::new(&["feature", "output", "x", "effect", "heterogeneity"]);
-    for Evaluated { effect, x, y, heterogeneity } in effects {
+    for Evaluated { effect, x, y, heterogeneity, .. } in effects {
         for ((&x, &y), &h) in x.iter().zip(y).zip(heterogeneity) {
             let row: Vec<Entry> = vec![
                 feature_name(effect.feature).into(),

@@ -4,12 +4,14 @@ use std::io::Write;
 use std::path::Path;
 
 use clap::Args;
-use fe_core::{binning, estimator};
+use fe_core::{Settings, binning, estimator, preset};
+
+use serde_json::Value;
 
 use crate::error::{Error, Result, listed, suggestion};
 use crate::score::METRICS;
 use crate::sheet::{Entry, Format, Sheet};
-use crate::study::Study;
+use crate::study::{AxisSource, Study};
 
 /// Lists what there is, or the cells of a study without running anything.
 #[derive(Debug, Args)]
@@ -35,7 +37,7 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
             with_options(binning::ALL.iter().map(|i| (i.name, i.about, i.options.to_vec())))
         }
         "metrics" => named(METRICS.iter().map(|(name, _, about)| (*name, *about))),
-        "presets" => named(std::iter::empty()),
+        "presets" => presets(),
         _ if path.extension().is_some_and(|e| e == "toml") => study(path)?,
         other => {
             return Err(Error::Argument(format!(
@@ -62,6 +64,35 @@ fn with_options<'a>(entries: impl Iterator<Item = (&'a str, &'a str, Vec<&'a str
         sheet.push(vec![name.into(), about.into(), options.join(" ").into()]);
     }
     sheet
+}
+
+/// The options of each preset for each estimator that it covers.
+fn presets() -> Sheet {
+    let mut sheet = Sheet::new(&["name", "about", "estimator", "options"]);
+    for preset in preset::ALL {
+        for estimator in preset.estimators() {
+            let options = preset.settings(estimator).map(|s| described(&s)).unwrap_or_default();
+            sheet.push(vec![
+                preset.name.into(),
+                preset.about.into(),
+                estimator.into(),
+                options.into(),
+            ]);
+        }
+    }
+    sheet
+}
+
+/// The options that are given, as key=value; the axis as its flag has it.
+fn described(settings: &Settings) -> String {
+    let Ok(Value::Object(options)) = serde_json::to_value(settings) else { return String::new() };
+    let text = |key: &str, value: &Value| match (key, settings.axis, value) {
+        ("axis", Some(axis), _) => AxisSource::from(axis).to_string(),
+        (_, _, Value::String(text)) => text.clone(),
+        _ => value.to_string(),
+    };
+    let given = options.iter().filter(|(_, value)| !value.is_null());
+    given.map(|(key, value)| format!("{key}={}", text(key, value))).collect::<Vec<_>>().join(" ")
 }
 
 fn scenarios() -> Sheet {

@@ -206,7 +206,7 @@ impl Task<'_> {
             String::new(),
             "1".to_owned(),
             variant.estimator.clone(),
-            String::new(),
+            variant.preset.clone().unwrap_or_default(),
             binning.map(|binning| binning.describe()).unwrap_or_default(),
             bins.map(|bins| bins.to_string()).unwrap_or_default(),
             centring,
@@ -257,6 +257,9 @@ fn options(variant: &Variant) -> String {
         AxisSource::Scenario => None,
         AxisSource::Data => Some("axis=data".to_owned()),
         AxisSource::Given(lo, hi) => Some(format!("axis={} {}", exact(lo), exact(hi))),
+        AxisSource::Quantiles(rule, from, to) => {
+            Some(format!("axis={}:{} {}", rule.name(), exact(from), exact(to)))
+        }
     });
     options.sort();
     options.join(";")

@@ -6,7 +6,8 @@ pub mod wire;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use fe_core::{AxisChoice, Settings, estimator};
+use fe_core::quantiles::QuantileRule;
+use fe_core::{AxisChoice, Settings, estimator, preset};
 use fe_truth::Scenario;
 use serde::Deserialize;
 use toml::{Table, Value};
@@ -53,6 +54,8 @@ pub struct Group {
 pub struct Variant {
     /// Name of the estimator.
     pub estimator: String,
+    /// The preset that options come from where the study does not give them.
+    pub preset: Option<String>,
     /// Its options.
     pub settings: Settings,
     /// Where its axis comes from.
@@ -69,6 +72,8 @@ pub enum AxisSource {
     Data,
     /// A given interval.
     Given(f64, f64),
+    /// Between two quantiles of the data.
+    Quantiles(QuantileRule, f64, f64),
 }
 
 impl AxisSource {
@@ -82,6 +87,29 @@ impl AxisSource {
             }
             AxisSource::Data => AxisChoice::Data,
             AxisSource::Given(lo, hi) => AxisChoice::Given(lo, hi),
+            AxisSource::Quantiles(rule, from, to) => AxisChoice::Quantiles { from, to, rule },
+        }
+    }
+}
+
+impl From<AxisChoice> for AxisSource {
+    fn from(choice: AxisChoice) -> Self {
+        match choice {
+            AxisChoice::Data => AxisSource::Data,
+            AxisChoice::Given(lo, hi) => AxisSource::Given(lo, hi),
+            AxisChoice::Quantiles { from, to, rule } => AxisSource::Quantiles(rule, from, to),
+        }
+    }
+}
+
+/// As flags and files have it.
+impl std::fmt::Display for AxisSource {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            AxisSource::Scenario => write!(f, "scenario"),
+            AxisSource::Data => write!(f, "data"),
+            AxisSource::Given(lo, hi) => write!(f, "{lo},{hi}"),
+            AxisSource::Quantiles(rule, from, to) => write!(f, "{}:{from},{to}", rule.name()),
         }
     }
 }
@@ -94,15 +122,27 @@ impl std::str::FromStr for AxisSource {
             "scenario" => Ok(AxisSource::Scenario),
             "data" => Ok(AxisSource::Data),
             _ => {
+                let (rule, ends) = match text.split_once(':') {
+                    None => (None, text),
+                    Some((rule, ends)) => (Some(quantile_rule(rule)?), ends),
+                };
                 let ends: Option<Vec<f64>> =
-                    text.split(',').map(|t| t.trim().parse().ok()).collect();
-                match ends.as_deref() {
-                    Some(&[lo, hi]) => Ok(AxisSource::Given(lo, hi)),
-                    _ => Err("must be `data`, `scenario` or LO,HI".to_owned()),
+                    ends.split(',').map(|t| t.trim().parse().ok()).collect();
+                match (rule, ends.as_deref()) {
+                    (None, Some(&[lo, hi])) => Ok(AxisSource::Given(lo, hi)),
+                    (Some(rule), Some(&[from, to])) => Ok(AxisSource::Quantiles(rule, from, to)),
+                    _ => {
+                        Err("must be `data`, `scenario`, LO,HI, or RULE:P,Q for quantiles"
+                            .to_owned())
+                    }
                 }
             }
         }
     }
+}
+
+fn quantile_rule(text: &str) -> Result<QuantileRule, String> {
+    serde_json::from_value(text.into()).map_err(|e| e.to_string())
 }
 
 impl Study {
@@ -212,17 +252,27 @@ fn variant(mut options: Table, comparison: Comparison) -> Result<Variant, String
     let Some(Value::String(estimator)) = options.remove("name") else {
         return Err("an estimator needs a `name`".to_owned());
     };
+    let preset = match options.remove("preset") {
+        None => None,
+        Some(Value::String(name)) => Some(name),
+        Some(other) => return Err(format!("`preset` = {other}: must be the name of a preset")),
+    };
     let axis = match options.remove("axis") {
-        None => AxisSource::Scenario,
+        None => None,
         Some(Value::Array(ends)) => {
             let text: Vec<String> = ends.iter().map(plain).collect();
-            text.join(",").parse().map_err(|e| format!("`axis` of {estimator}: {e}"))?
+            Some(text.join(",").parse().map_err(|e| format!("`axis` of {estimator}: {e}"))?)
         }
-        Some(text) => plain(&text).parse().map_err(|e| format!("`axis` = {text}: {e}"))?,
+        Some(text) => Some(plain(&text).parse().map_err(|e| format!("`axis` = {text}: {e}"))?),
     };
     check_option_names(&options, &estimator)?;
     let settings = Settings::deserialize(Value::Table(options))
         .map_err(|e| format!("options of {estimator}: {}", e.to_string().trim()))?;
+    let settings = match &preset {
+        None => settings,
+        Some(name) => preset::complete(name, &estimator, settings).map_err(|e| e.to_string())?,
+    };
+    let axis = axis.or(settings.axis.map(AxisSource::from)).unwrap_or_default();
     let built = estimator::from_settings(&estimator, &settings).map_err(|e| e.to_string())?;
     if comparison == Comparison::AsTheyAre && settings.center.is_none() {
         return Err(format!(
@@ -230,7 +280,7 @@ fn variant(mut options: Table, comparison: Comparison) -> Result<Variant, String
             built.name()
         ));
     }
-    Ok(Variant { estimator, settings, axis })
+    Ok(Variant { estimator, preset, settings, axis })
 }
 
 fn check_option_names(options: &Table, estimator: &str) -> Result<(), String> {
@@ -252,7 +302,7 @@ fn known_options() -> Vec<String> {
     let all = serde_json::to_value(Settings::default()).unwrap_or_default();
     let keys = all.as_object().map(|o| o.keys().cloned().collect::<Vec<_>>()).unwrap_or_default();
     let mut keys: Vec<String> = keys.into_iter().filter(|key| key != "points").collect();
-    keys.push("name".to_owned());
+    keys.extend(["name", "preset"].map(str::to_owned));
     keys
 }
 

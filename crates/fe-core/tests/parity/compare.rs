@@ -25,8 +25,9 @@ fn close(what: &str, ours: &[f64], theirs: &[f64], size: f64) -> Comparison {
     }
     for (i, (a, b)) in ours.iter().zip(theirs).enumerate() {
         let both_missing = a.is_nan() && b.is_nan();
-        if !both_missing && !((a - b).abs() <= size) {
-            return Err(format!("{what}[{i}]: {a}, {b} recorded ({:.1e} allowed)", size));
+        let is_close = (a - b).abs() <= size;
+        if !both_missing && !is_close {
+            return Err(format!("{what}[{i}]: {a}, {b} recorded ({size:.1e} allowed)"));
         }
     }
     Ok(())

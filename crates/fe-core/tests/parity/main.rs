@@ -13,9 +13,12 @@ use std::collections::BTreeMap;
 use compare::{NOT_COMPARED, compare, estimate, settings};
 use record::Case;
 
+/// A reason, and the results that it holds for.
+type Reason = (&'static str, fn(Case<'_>) -> bool);
+
 /// What is recorded of things that do not exist here, with the reason. To switch a line on, remove it
 /// and say in `compare.rs` what its results are compared with.
-const OUT_OF_SCOPE: &[(&str, fn(Case<'_>) -> bool)] = &[
+const OUT_OF_SCOPE: &[Reason] = &[
     ("PDPbox is there for comparison only", |case| case.text("peer") == "PDPbox"),
     ("no estimator `shapdp`", |case| case.text("method") == "ShapDP"),
     ("no SHAP values", |case| case.text("method") == "SHAP values"),
