@@ -545,3 +545,77 @@ fn a_study_is_listed_without_running() {
     );
     assert_eq!(rows.last().unwrap()[6], "240");
 }
+
+#[test]
+fn presets_give_way_to_explicit_options() {
+    let base = ["effect", "friedman1", "--n", "200", "--seed", "7", "--feature", "x1"];
+    let effect = |tail: &[&str]| -> Value {
+        let text = answer(&[&base[..], tail, &["--format", "json"]].concat());
+        serde_json::from_str::<Vec<Value>>(&text).unwrap().remove(0)
+    };
+    let preset = ["--estimator", "rhale", "--preset", "effector-0.6"];
+    let written_out = [
+        "--estimator=rhale",
+        "--binning=dp",
+        "--bins=20",
+        "--min-points=2",
+        "--discount=0.3",
+        "--center=integral",
+        "--center-rule=midpoints",
+        "--center-points=30",
+        "--ddof=0",
+        "--empty=interpolate-index",
+        "--fill-variances",
+        "--closed=left",
+        "--extrapolate",
+    ];
+    let (by_preset, by_options) = (effect(&preset), effect(&written_out));
+    assert_eq!(by_preset["preset"], "effector-0.6");
+    for key in ["limits", "effect", "heterogeneity", "heterogeneity_values", "record"] {
+        assert_eq!(by_preset[key], by_options[key], "{key}");
+    }
+    let mine = effect(&[&preset[..], &["--ddof", "1", "--extrapolate=false"]].concat());
+    assert_eq!(mine["record"]["ddof"], 1.0);
+    assert_eq!(mine["record"]["extrapolated"], false);
+    let fixed = effect(&[&preset[..], &["--binning", "fixed", "--bins", "5"]].concat());
+    assert_eq!(fixed["limits"].as_array().unwrap().len(), 6);
+    let sklearn = effect(&["--estimator", "pdp", "--preset", "sklearn-1.9"]);
+    let axis = effect(&["--estimator", "pdp", "--axis", "cunnane:0.05,0.95", "--center", "none"]);
+    assert_eq!(sklearn["x"], axis["x"]);
+    assert_eq!(sklearn["effect"], axis["effect"]);
+    let refused = refusal(&[&base[..], &["--estimator", "dale", "--preset", "alibi-0.9"]].concat());
+    assert!(refused.contains("covers ale"), "{refused}");
+}
+
+#[test]
+fn presets_in_studies() {
+    let folder = folder();
+    let study = |estimator: &str| {
+        let text = format!(
+            r#"
+[[block]]
+scenario = "friedman1"
+N = 100
+replicates = 1
+features = ["x1"]
+metrics = ["mse"]
+[[block.estimator]]
+{estimator}
+"#
+        );
+        write(&folder, "presets.toml", &text)
+    };
+    let file = study("name = \"ale\"\npreset = \"effector-0.6\"\nbins = 7");
+    let out = path(&folder, "out");
+    answer(&["run", &file, "--out", &out]);
+    let cells = std::fs::read_to_string(Path::new(&out).join("cells.csv")).unwrap();
+    let rows = csv(&cells);
+    let of =
+        |name: &str| rows[1][rows[0].iter().position(|column| column == name).unwrap()].clone();
+    assert_eq!(of("preset"), "effector-0.6");
+    assert_eq!((of("binning"), of("K")), ("fixed".to_owned(), "7".to_owned()));
+    assert!(of("options").contains("center_rule=midpoints"), "{}", of("options"));
+    let refused =
+        refusal(&["run", &study("name = \"pdp\"\npreset = \"alibi-0.9\""), "--out", &out]);
+    assert!(refused.contains("covers ale"), "{refused}");
+}
