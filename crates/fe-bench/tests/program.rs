@@ -593,6 +593,7 @@ fn presets_in_studies() {
     let study = |estimator: &str| {
         let text = format!(
             r#"
+about = "A preset."
 [[block]]
 scenario = "friedman1"
 N = 100
