@@ -75,7 +75,12 @@ impl SortedSample {
     /// The limits of K bins between quantiles; the outermost are those of the axis, and equal ones
     /// are merged.
     pub(crate) fn limits(&self, rule: QuantileRule, axis: Axis, bins: usize) -> Vec<f64> {
-        let quantile = |i: usize| self.quantile_by(rule, i as f64 / bins as f64);
+        let probability = |i: usize| match rule {
+            // Where (n − 1)p is whole the rule jumps, and rounding of p decides: this is PyALE's.
+            QuantileRule::Type1Below => i as f64 * (1.0 / bins as f64),
+            _ => i as f64 / bins as f64,
+        };
+        let quantile = |i: usize| self.quantile_by(rule, probability(i));
         within(axis, (1..bins).map(quantile))
     }
 
@@ -217,6 +222,18 @@ mod tests {
                 assert!(none.quantile_by(rule, p).is_nan());
             }
         }
+    }
+
+    #[test]
+    fn rounded_probabilities_decide_where_the_rule_jumps() {
+        let sample = SortedSample::new((0..11).map(|i| (f64::from(i), 1.0)));
+        let axis = Axis::new(0.0, 10.0).unwrap();
+        // 3 times the rounded 1/5 is a little more than 3/5.
+        assert_eq!(
+            sample.limits(QuantileRule::Type1Below, axis, 5),
+            [0.0, 1.0, 3.0, 6.0, 7.0, 10.0]
+        );
+        assert_eq!(sample.limits(QuantileRule::Type7, axis, 5), [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]);
     }
 
     #[test]
