@@ -71,9 +71,13 @@ fn explicit(case: Case<'_>) -> Settings {
     match case.text("peer") {
         "effector" => {
             let name = case.option_text("binning");
+            let binning = binning(name).filter(|name| !name.is_empty());
+            if case.is_default() {
+                return Settings { binning, ..none() };
+            }
             let cells = ["K", "max_nof_bins", "init_nof_bins"];
             Settings {
-                binning: binning(name).filter(|name| !name.is_empty()),
+                binning,
                 bins: cells.iter().find_map(|key| case.option_count(key)),
                 min_points: case.option_number("min_points_per_bin"),
                 discount: case.option_number("discount"),
@@ -91,6 +95,7 @@ fn explicit(case: Case<'_>) -> Settings {
             }
         },
         "PyALE" => Settings { bins: case.option_count("grid_size"), ..none() },
+        _ if case.is_default() => none(),
         _ => {
             let points = case.option_count("grid_resolution").unwrap();
             let whole = case.result["options"]["percentiles"][0].as_f64() == Some(0.0);

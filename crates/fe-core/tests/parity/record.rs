@@ -73,6 +73,11 @@ impl<'a> Case<'a> {
         self.option_number(key).map(|number| number as usize)
     }
 
+    /// Whether the options are those of the library's defaults.
+    pub fn is_default(&self) -> bool {
+        self.result["options"]["default"].as_bool().unwrap_or_default()
+    }
+
     /// The feature, counted from 0.
     pub fn feature(&self) -> usize {
         self.result["feature"].as_u64().unwrap() as usize - 1
