@@ -29,7 +29,7 @@ impl QuantileMin {
     /// More than `min_points` instances in each bin.
     ///
     /// # Errors
-    /// [`Error::BadOption`] for a number that is negative or not finite.
+    /// [`Error::BadOption`](crate::Error::BadOption) for a number that is negative or not finite.
     pub fn new(min_points: f64) -> Result<Self> {
         Ok(Self { min_points: check_min_points(min_points)?, distinct: 0 })
     }
