@@ -1,5 +1,7 @@
 //! What a scenario knows in closed form.
 
+use crate::quadrature::Estimate;
+
 /// A quantity that may have a closed form, as a function of the feature x_s.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Quantity {
@@ -33,6 +35,13 @@ pub(crate) trait ClosedForms: Send + Sync + 'static {
     fn size(&self, quantity: Quantity, feature: usize, x: f64, axis: (f64, f64)) -> f64 {
         let _ = (quantity, feature, x, axis);
         0.0
+    }
+
+    /// `Var(φ_s | x_s = x)`, φ the Shapley value, by integrals of fewer dimensions than the general
+    /// ones.
+    fn shapley_variance(&self, feature: usize, x: f64) -> Option<Estimate> {
+        let _ = (feature, x);
+        None
     }
 
     /// Mean and variance of `f(to, X_c) − f(from, X_c)` given x_s = x.

@@ -63,6 +63,14 @@ pub enum Error {
         /// Number of features.
         dimension: usize,
     },
+    /// A point does not have one value for each feature.
+    #[error("the point has {given} values; the scenario has {dimension} features")]
+    WrongDimension {
+        /// Number of values.
+        given: usize,
+        /// Number of features.
+        dimension: usize,
+    },
     /// A point lies where the feature has no probability.
     #[error("{given} is outside the support [{low}, {high}] of x{}", .feature + 1)]
     OutsideSupport {

@@ -99,6 +99,7 @@ impl Scenario {
             Regional::Ale | Regional::Rhale => {
                 &[Heterogeneity::AleIntegral, Heterogeneity::AleIntegralSd]
             }
+            Regional::Shapdp => &[Heterogeneity::ShapMean],
         };
         let optimum = |&heterogeneity: &Heterogeneity| {
             let search = Search {
@@ -124,6 +125,7 @@ enum Heterogeneity {
     DpdpMean,
     AleIntegral,
     AleIntegralSd,
+    ShapMean,
 }
 
 impl Heterogeneity {
@@ -133,6 +135,7 @@ impl Heterogeneity {
             Self::DpdpMean => "dpdp.mean",
             Self::AleIntegral => "ale.integral",
             Self::AleIntegralSd => "ale.integral_sd",
+            Self::ShapMean => "shap.mean",
         }
     }
 
@@ -142,15 +145,26 @@ impl Heterogeneity {
             Self::PdpMean => (Rest::Marginal, Local::Centred { feature: s, axis }),
             Self::DpdpMean => (Rest::Marginal, Local::Partial(s)),
             Self::AleIntegral | Self::AleIntegralSd => (Rest::Conditional, Local::Partial(s)),
+            Self::ShapMean => (Rest::Conditional, Local::Shapley(s)),
         };
-        let points = within(&engine.resolution(s), axis.0, axis.1);
-        let [integral] = integrate(&points, 0.0, |x| {
-            let variance = engine.moments(s, x, rest, local).variance;
-            [if self == Self::AleIntegralSd { variance.sqrt() } else { variance }]
+        let law = engine.law().marginal(s);
+        let over_law = self == Self::ShapMean;
+        let ends = if over_law {
+            let panels = law.panels();
+            [panels[0], panels[panels.len() - 1]]
+        } else {
+            [axis.0, axis.1].map(|x| law.coordinate(x).clamp(-1e12, 1e12))
+        };
+        let points = within(&engine.resolution(s), ends[0], ends[1]);
+        let [integral] = integrate(&points, 0.0, |u| {
+            let variance = engine.moments(s, law.place(u), rest, local).variance;
+            let weight = if over_law { law.weight(u) } else { law.stretch(u) };
+            let root = self == Self::AleIntegralSd;
+            [if root { variance.sqrt() } else { variance }.times(weight)]
         });
         match self {
             Self::PdpMean | Self::DpdpMean => integral.times(1.0 / (axis.1 - axis.0)),
-            Self::AleIntegral | Self::AleIntegralSd => integral,
+            Self::AleIntegral | Self::AleIntegralSd | Self::ShapMean => integral,
         }
     }
 }

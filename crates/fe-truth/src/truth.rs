@@ -2,8 +2,9 @@
 
 use crate::closed::Quantity;
 use crate::engine::{Local, Moments, Rest};
+use crate::law::Univariate;
 use crate::kinds::{BinTruth, Centring, DifferenceTruth, Effect, Method, Truth, Weighting};
-use crate::quadrature::{Estimate, integrate, within};
+use crate::quadrature::{Estimate, Piecewise, integrate, within};
 use crate::{Error, Scenario};
 
 /// An estimate and how it was obtained.
@@ -42,6 +43,27 @@ fn integrated(estimate: Estimate) -> Known {
 
 fn truth((estimate, method): Known) -> Truth {
     Truth { value: estimate.value, abs_error: estimate.error, method }
+}
+
+/// Coordinates further out than this have no weight, nor any stretch of the feature; finite
+/// features are their own coordinates.
+const REACH: f64 = 1e12;
+
+/// So many points for every one that resolves the feature make a curve through all pay.
+const PAYS: usize = 25;
+
+/// The quantity that an effect is at each point, where it is one.
+fn quantity(effect: Effect) -> Option<Quantity> {
+    Some(match effect {
+        Effect::Pd => Quantity::Pd,
+        Effect::Dpd => Quantity::Dpd,
+        Effect::Mplot => Quantity::Mplot,
+        Effect::Mu => Quantity::Mu,
+        Effect::HPdp => Quantity::HPdp,
+        Effect::HDpdp => Quantity::HDpdp,
+        Effect::Ale | Effect::AleDerivative => Quantity::Accumulated,
+        Effect::Sigma | Effect::Main | Effect::Shap | Effect::ShapVariance => return None,
+    })
 }
 
 /// Jumps of the mean of f at a fixed place z, given x_s = z.
@@ -143,7 +165,8 @@ impl Scenario {
     ///
     /// `pdp.mean` and `dpdp.mean` are axis means of `h-pdp` and `h-dpdp` (EFFECTOR eq. 8, 10);
     /// `ale.integral` is `∫ sigma²` (EFFECTOR eq. 6), `ale.mean_range` that divided by the length
-    /// of the axis, and `ale.integral_sd` is `∫ sigma` (EFFECTOR eq. 2).
+    /// of the axis, and `ale.integral_sd` is `∫ sigma` (EFFECTOR eq. 2). `shap.mean` is the mean
+    /// over the law of the feature, not over the axis, of `shap-variance`.
     ///
     /// # Errors
     /// [`Error::NoSuchFeature`], [`Error::BadAxis`].
@@ -162,7 +185,44 @@ impl Scenario {
             ("ale.integral", integral),
             ("ale.mean_range", integral.times(per_length)),
             ("ale.integral_sd", on.over_axis(|x| on.value(Effect::Sigma, x).0)),
+            ("shap.mean", truth(integrated(on.mean_of_shapley_variance()))),
         ])
+    }
+
+    /// The Shapley value of each feature at a point of all D features, in their order, and last
+    /// what the empty coalition is worth, `E f(X)`: all together they add up to f at the point
+    /// (EFFECTOR eq. 11; interventional, the background is the law of the features).
+    ///
+    /// # Errors
+    /// [`Error::WrongDimension`], [`Error::OutsideSupport`].
+    ///
+    /// ```
+    /// let scenario = fe_truth::scenario("poly3", &[]).unwrap();
+    /// // f = x1² + x1 x2 + ½ x3 of features that are uniform on [−1, 1].
+    /// let values = scenario.shap_at(&[0.5, 1.0, -0.4]).unwrap();
+    /// let expected = [0.25 - 1.0 / 3.0 + 0.25, 0.25, -0.2, 1.0 / 3.0];
+    /// for (value, expected) in values.iter().zip(expected) {
+    ///     assert!((value.value - expected).abs() < 1e-12);
+    /// }
+    /// ```
+    pub fn shap_at(&self, point: &[f64]) -> Result<Vec<Truth>, Error> {
+        let dimension = self.dimension();
+        if point.len() != dimension {
+            return Err(Error::WrongDimension { given: point.len(), dimension });
+        }
+        for (feature, x) in point.iter().enumerate() {
+            self.check_points(feature, std::slice::from_ref(x))?;
+        }
+        let engine = &self.parts.engine;
+        let mut row = point.to_vec();
+        let mut value = |feature: usize| {
+            let readers = engine.readers(feature).into_iter();
+            let each = readers.map(|term| engine.shapley(term, feature, &mut row));
+            truth(integrated(Estimate::sum(each)))
+        };
+        let mut values: Vec<Truth> = (0..dimension).map(&mut value).collect();
+        values.push(self.mean()?);
+        Ok(values)
     }
 
     /// `E f(X)`.
@@ -241,6 +301,11 @@ impl OneFeature<'_> {
         Some(closed(value, forms.size(quantity, self.feature, x, self.axis)).0)
     }
 
+    /// Whether all points have a closed form.
+    fn all_known(&self, quantity: Quantity, points: &[f64]) -> bool {
+        points.iter().all(|&x| self.known(quantity, x).is_some())
+    }
+
     fn moments(&self, x: f64, rest: Rest, local: Local) -> Moments {
         self.scenario.parts.engine.moments(self.feature, x, rest, local)
     }
@@ -261,73 +326,114 @@ impl OneFeature<'_> {
             Quantity::Sigma2 => self.moments(x, Rest::Conditional, partial).variance,
             Quantity::HPdp => self.moments(x, Rest::Marginal, centred).variance,
             Quantity::HDpdp => self.moments(x, Rest::Marginal, partial).variance,
-            Quantity::Accumulated => self.integral_of_mu(self.axis.0, x),
+            Quantity::Accumulated => self.over((self.axis.0, x), |x| self.slope(false, x)),
         })
+    }
+
+    /// The local effect that accumulates: mu, with jumps at moving places if they count.
+    fn slope(&self, with_jumps: bool, x: f64) -> Estimate {
+        let mu = self.point(Quantity::Mu, x).0;
+        if with_jumps { mu.plus(self.scenario.parts.engine.moving_jumps(self.feature, x)) } else { mu }
     }
 
     /// The effect at the points, before centring.
     fn raw(&self, effect: Effect, points: &[f64]) -> Vec<Truth> {
         match effect {
-            Effect::AleDerivative => self.accumulated(points),
+            Effect::AleDerivative => self.accumulated(points, false),
             Effect::Ale => {
                 let jumps = self.jumps();
-                let smooth = self.accumulated(points).into_iter().zip(points);
+                let moving = self.scenario.parts.engine.has_moving_jumps(self.feature);
+                let smooth = self.accumulated(points, moving).into_iter().zip(points);
                 smooth.map(|(value, &x)| value.plus(self.jumped(&jumps, x))).collect()
             }
-            _ => points.iter().map(|&x| truth(self.value(effect, x))).collect(),
+            // Small values of a root ask for more than the accuracy of its argument.
+            Effect::Main | Effect::Sigma => {
+                points.iter().map(|&x| truth(self.value(effect, x))).collect()
+            }
+            _ => self.interpolated(effect, points),
         }
     }
 
-    /// An effect that does not accumulate, at a point.
+    /// An effect at each of the points: many that need integrals are read off a curve that is
+    /// resolved once.
+    fn interpolated(&self, effect: Effect, points: &[f64]) -> Vec<Truth> {
+        let each = || points.iter().map(|&x| truth(self.value(effect, x))).collect();
+        let law = self.law();
+        let coordinates: Vec<f64> = points.iter().map(|&x| law.coordinate(x)).collect();
+        let finite = || coordinates.iter().copied().filter(|u| u.abs() < REACH);
+        let (from, to) = (finite().fold(f64::INFINITY, f64::min), finite().fold(-f64::INFINITY, f64::max));
+        if from >= to {
+            return each();
+        }
+        let resolution = within(&self.scenario.resolution[self.feature], from, to);
+        let known = quantity(effect).is_some_and(|quantity| self.all_known(quantity, points));
+        if points.len() < PAYS * resolution.len() || known {
+            return each();
+        }
+        let curve = Piecewise::of(&resolution, |u| self.value(effect, law.place(u)).0);
+        let breaks = self.scenario.parts.engine.breaks(self.feature);
+        let read = |(&x, &u): (&f64, &f64)| {
+            // At a break the value is that of one side.
+            let smooth = curve.covers(u) && !breaks.contains(&x);
+            truth(if smooth { integrated(curve.at(u)) } else { self.value(effect, x) })
+        };
+        points.iter().zip(&coordinates).map(read).collect()
+    }
+
+    /// An effect at a point, without the jumps that it accumulates.
     fn value(&self, effect: Effect, x: f64) -> Known {
+        if let Some(quantity) = quantity(effect) {
+            return self.point(quantity, x);
+        }
+        let (engine, s) = (&self.scenario.parts.engine, self.feature);
         match effect {
-            Effect::Pd => self.point(Quantity::Pd, x),
-            Effect::Dpd => self.point(Quantity::Dpd, x),
-            Effect::Mplot => self.point(Quantity::Mplot, x),
-            Effect::Mu => self.point(Quantity::Mu, x),
             Effect::Sigma => standard_deviation(self.point(Quantity::Sigma2, x)),
-            Effect::HPdp => self.point(Quantity::HPdp, x),
-            Effect::HDpdp => self.point(Quantity::HDpdp, x),
+            Effect::Shap => integrated(engine.mean_shapley(s, x)),
+            Effect::ShapVariance => integrated(self.shapley_variance(x)),
             // A sum of terms of x alone is as closed as f itself.
-            Effect::Main => (self.scenario.parts.engine.main(self.feature, x), Method::Closed),
-            Effect::Ale | Effect::AleDerivative => self.point(Quantity::Accumulated, x),
+            _ => (engine.main(s, x), Method::Closed),
         }
     }
 
-    /// `∫ mu` from the lower end of the axis to each of the points, gap by gap.
-    fn accumulated(&self, points: &[f64]) -> Vec<Truth> {
-        let lo = self.axis.0;
-        if points.iter().all(|&x| self.known(Quantity::Accumulated, x).is_some()) {
+    fn shapley_variance(&self, x: f64) -> Estimate {
+        let shorter = self.scenario.forms().and_then(|f| f.shapley_variance(self.feature, x));
+        let general = || {
+            self.moments(x, Rest::Conditional, Local::Shapley(self.feature)).variance
+        };
+        shorter.unwrap_or_else(general)
+    }
+
+    /// The integral of the local effect from the lower end of the axis to each of the points.
+    fn accumulated(&self, points: &[f64], with_jumps: bool) -> Vec<Truth> {
+        if !with_jumps && self.all_known(Quantity::Accumulated, points) {
             return points.iter().map(|&x| truth(self.point(Quantity::Accumulated, x))).collect();
         }
-        let mut order: Vec<usize> = (0..points.len()).collect();
-        order.sort_by(|&a, &b| points[a].total_cmp(&points[b]));
-        let above = order.partition_point(|&i| points[i] < lo);
-        let mut result = vec![Truth::ZERO; points.len()];
-        let mut walk = |path: &mut dyn Iterator<Item = usize>| {
-            let (mut at, mut sum) = (lo, truth(integrated(Estimate::default())));
-            for i in path {
-                let step = if points[i] < at {
-                    self.integral_of_mu(points[i], at).times(-1.0)
-                } else {
-                    self.integral_of_mu(at, points[i])
-                };
-                sum = sum.plus(truth(integrated(step)));
-                at = points[i];
-                result[i] = sum;
+        let law = self.law();
+        let coordinate = |x: f64| law.coordinate(x).clamp(-REACH, REACH);
+        let start = coordinate(self.axis.0);
+        let ends = points.iter().map(|&x| coordinate(x)).chain([start]);
+        let (from, to) =
+            ends.fold((f64::INFINITY, -f64::INFINITY), |(a, b), u| (a.min(u), b.max(u)));
+        if from == to {
+            return vec![truth(integrated(Estimate::default())); points.len()];
+        }
+        let resolution = within(&self.scenario.resolution[self.feature], from, to);
+        let slope = Piecewise::of(&resolution, |u| {
+            self.slope(with_jumps, law.place(u)).times(law.stretch(u))
+        });
+        let before = slope.integral_to(start);
+        let from_start = |&x: &f64| {
+            let u = coordinate(x);
+            if u == start {
+                return truth(integrated(Estimate::default()));
             }
+            truth(integrated(slope.integral_to(u).minus(before)))
         };
-        walk(&mut order[above..].iter().copied());
-        walk(&mut order[..above].iter().rev().copied());
-        result
+        points.iter().map(from_start).collect()
     }
 
-    fn integral_of_mu(&self, from: f64, to: f64) -> Estimate {
-        if from >= to {
-            return Estimate::default();
-        }
-        let points = within(&self.scenario.resolution[self.feature], from, to);
-        integrate(&points, 0.0, |x| [self.point(Quantity::Mu, x).0])[0]
+    fn law(&self) -> Box<dyn Univariate> {
+        self.scenario.parts.engine.law().marginal(self.feature)
     }
 
     /// Conditional mean jumps of f at its fixed places along the feature.
@@ -367,7 +473,7 @@ impl OneFeature<'_> {
 
     /// The constant that centring subtracts from an effect.
     fn centre(&self, effect: Effect, centring: Centring) -> Truth {
-        let law = self.scenario.parts.engine.law().marginal(self.feature);
+        let law = self.law();
         let (lo, hi) = self.axis;
         let per_length = 1.0 / (hi - lo);
         let accumulates = matches!(effect, Effect::Ale | Effect::AleDerivative);
@@ -382,13 +488,13 @@ impl OneFeature<'_> {
             Centring::Integral => self.over_axis(|x| self.value(effect, x).0).times(per_length),
             Centring::Data => {
                 let panels = law.panels();
-                let ends = (panels[0], panels[panels.len() - 1]);
+                let ends = (law.place(panels[0]), law.place(panels[panels.len() - 1]));
                 if accumulates {
                     let ends = (ends.0.min(lo), ends.1.max(lo));
                     let beyond = |x| if x < lo { -law.cdf(x) } else { 1.0 - law.cdf(x) };
                     return self.mean_of_accumulated(effect, ends, beyond);
                 }
-                self.over(ends, |x| self.value(effect, x).0.times(law.pdf(x)))
+                truth(integrated(self.over(ends, |x| self.value(effect, x).0.times(law.pdf(x)))))
             }
         }
     }
@@ -402,12 +508,14 @@ impl OneFeature<'_> {
         beyond: impl Fn(f64) -> f64,
     ) -> Truth {
         let lo = self.axis.0;
-        let mean_mu = |x| self.point(Quantity::Mu, x).0.times(beyond(x));
+        let moving = effect == Effect::Ale
+            && self.scenario.parts.engine.has_moving_jumps(self.feature);
+        let mean_mu = |x| self.slope(moving, x).times(beyond(x));
         // `beyond` changes sign at the start of accumulation.
         let smooth = [(ends.0, lo.min(ends.1)), (lo.max(ends.0), ends.1)]
             .into_iter()
             .filter(|(from, to)| from < to)
-            .fold(Truth::ZERO, |sum, part| sum.plus(self.over(part, mean_mu)));
+            .fold(Truth::ZERO, |sum, part| sum.plus(truth(integrated(self.over(part, mean_mu)))));
         if effect == Effect::AleDerivative {
             return smooth;
         }
@@ -424,13 +532,42 @@ impl OneFeature<'_> {
         })
     }
 
-    fn over_axis(&self, f: impl Fn(f64) -> Estimate) -> Truth {
-        self.over(self.axis, f)
+    /// The variance of Shapley values about their mean given the feature, over its law.
+    fn mean_of_shapley_variance(&self) -> Estimate {
+        let law = self.law();
+        let panels = law.panels();
+        let points = [&self.scenario.resolution[self.feature][..], &panels].concat();
+        let points = within(&points, panels[0], panels[panels.len() - 1]);
+        integrate(&points, 0.0, |u| [self.shapley_variance(law.place(u)).times(law.weight(u))])[0]
     }
 
-    fn over(&self, (from, to): (f64, f64), f: impl Fn(f64) -> Estimate) -> Truth {
-        let points = within(&self.scenario.resolution[self.feature], from, to);
-        truth(integrated(integrate(&points, 0.0, |x| [f(x)])[0]))
+    fn over_axis(&self, f: impl Fn(f64) -> Estimate) -> Truth {
+        truth(integrated(self.over(self.axis, f)))
+    }
+
+    /// The integral of a function along the feature.
+    fn over(&self, ends: (f64, f64), f: impl Fn(f64) -> Estimate) -> Estimate {
+        let [total] = self.integrals(ends, &[], |x, stretch| [f(x).times(stretch)]);
+        total
+    }
+
+    /// Integrals over the coordinate of the feature, with further places to resolve. The integrand
+    /// gets the feature and its derivative along the coordinate.
+    fn integrals<const M: usize>(
+        &self,
+        (from, to): (f64, f64),
+        places: &[f64],
+        f: impl Fn(f64, f64) -> [Estimate; M],
+    ) -> [Estimate; M] {
+        if from >= to {
+            return [Estimate::default(); M];
+        }
+        let law = self.law();
+        let ends = [from, to].map(|x| law.coordinate(x).clamp(-REACH, REACH));
+        let further = places.iter().map(|&x| law.coordinate(x));
+        let points: Vec<f64> =
+            self.scenario.resolution[self.feature].iter().copied().chain(further).collect();
+        integrate(&within(&points, ends[0], ends[1]), 0.0, |u| f(law.place(u), law.stretch(u)))
     }
 
     /// Averages over the bins of a local mean and variance, given the point and the bin.
@@ -440,27 +577,22 @@ impl OneFeature<'_> {
         weighting: Weighting,
         moments: impl Fn(f64, f64, f64) -> Moments,
     ) -> Result<Vec<BinTruth>, Error> {
-        let law = self.scenario.parts.engine.law().marginal(self.feature);
-        let resolution = within(&self.scenario.resolution[self.feature], self.axis.0, self.axis.1);
+        let law = self.law();
         let median = match weighting {
             Weighting::Uniform => None,
             Weighting::Data => Some(law.quantile(0.5)),
         };
         let bin = |ends: &[f64]| {
             let (lo, hi) = (ends[0], ends[1]);
-            let first = resolution.partition_point(|&x| x <= lo);
-            let last = resolution.partition_point(|&x| x < hi);
-            let points: Vec<f64> = std::iter::once(lo)
-                .chain(resolution[first..last.max(first)].iter().copied())
-                .chain(std::iter::once(hi))
-                .collect();
             // Squares are taken about the effect where the bin has its weight, so that subtracting
             // the square of their mean cancels nothing that matters.
             let typical = median.map_or(0.5 * (lo + hi), |median| median.clamp(lo, hi));
             let reference = moments(typical, lo, hi).mean.value;
-            let sums = integrate(&points, 0.0, |z| {
+            let places =
+                self.scenario.parts.engine.passages_of_difference(self.feature, [lo, hi]);
+            let sums = self.integrals((lo, hi), &places, |z, stretch| {
                 let Moments { mean, variance } = moments(z, lo, hi);
-                let weight = median.map_or(1.0, |_| law.pdf(z));
+                let weight = stretch * median.map_or(1.0, |_| law.pdf(z));
                 let mut square = mean.squared_from(reference);
                 square.magnitude += 1e-6 * mean.magnitude * mean.magnitude;
                 let of_one = Estimate::exact(1.0);

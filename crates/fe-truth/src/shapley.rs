@@ -1,0 +1,123 @@
+//! Shapley values of a function whose features have a law: interventional, exact.
+//!
+//! They are linear in f, so each term of f is shared out on its own. What a coalition of features
+//! is worth, `v(Q)(x) = E f(x_Q, X_rest)`, is the mean over the joint law of the features outside,
+//! independent of those inside (EFFECTOR eq. 11, with the weight inside the sum).
+
+use std::sync::OnceLock;
+
+use crate::engine::{Engine, Local, Rest};
+use crate::function::Term;
+use crate::nest::Held;
+use crate::quadrature::{Estimate, Piecewise, within};
+
+/// What is known of coalitions: the mean of each term, and for each of its features the mean over
+/// all others as a function of the one.
+pub(crate) struct Coalitions {
+    empty: Vec<OnceLock<Estimate>>,
+    singles: Vec<Vec<OnceLock<Piecewise>>>,
+}
+
+impl Coalitions {
+    pub(crate) fn of(terms: &[Term]) -> Self {
+        let singles =
+            |term: &Term| term.features().iter().map(|_| OnceLock::new()).collect::<Vec<_>>();
+        Self {
+            empty: terms.iter().map(|_| OnceLock::new()).collect(),
+            singles: terms.iter().map(singles).collect(),
+        }
+    }
+}
+
+impl Engine {
+    /// The Shapley value of a feature for a term at a row of the features it reads.
+    pub(crate) fn shapley(&self, index: usize, feature: usize, row: &mut [f64]) -> Estimate {
+        let features = self.terms[index].features();
+        let Some(place) = features.iter().position(|&other| other == feature) else {
+            return Estimate::default();
+        };
+        let (count, own) = (features.len(), 1_usize << place);
+        let without = (0..1_usize << count).filter(|coalition| coalition & own == 0);
+        Estimate::sum(without.map(|coalition| {
+            let gain = self.coalition(index, coalition | own, row);
+            let gain = gain.minus(self.coalition(index, coalition, row));
+            gain.times(weight(coalition.count_ones() as usize, count))
+        }))
+    }
+
+    /// What a coalition of the features of a term, a bit for each, is worth at a row.
+    fn coalition(&self, index: usize, members: usize, row: &mut [f64]) -> Estimate {
+        let whole = &self.terms[index];
+        let is_member = |feature: usize, term: &Term| {
+            let place = term.features().iter().position(|&other| other == feature);
+            place.is_some_and(|place| members >> place & 1 == 1)
+        };
+        let outside: Vec<usize> =
+            whole.features().iter().copied().filter(|&f| !is_member(f, whole)).collect();
+        if outside.is_empty() {
+            return Estimate::exact(whole.value(row));
+        }
+        let term = whole.average_over(&outside).map_or(whole, |(_, mean)| mean);
+        let inside: Vec<usize> =
+            term.features().iter().copied().filter(|f| !outside.contains(f)).collect();
+        let over: Vec<usize> =
+            term.features().iter().copied().filter(|f| outside.contains(f)).collect();
+        match inside.as_slice() {
+            _ if over.is_empty() => Estimate::exact(term.value(row)),
+            [] => *self.coalitions.empty[index]
+                .get_or_init(|| self.mean_over_background(term, &over, &[])),
+            &[feature] => self.single(index, term, feature, &over, row[feature]),
+            _ => {
+                let held: Vec<(usize, f64)> = inside.iter().map(|&f| (f, row[f])).collect();
+                self.mean_over_background(term, &over, &held)
+            }
+        }
+    }
+
+    /// The mean of a term over all features but one, as a function of that one.
+    fn single(
+        &self,
+        index: usize,
+        term: &Term,
+        feature: usize,
+        over: &[usize],
+        x: f64,
+    ) -> Estimate {
+        let exact = |x: f64| self.mean_over_background(term, over, &[(feature, x)]);
+        let place = self.terms[index].features().iter().position(|&other| other == feature);
+        let law = self.whole.law.marginal(feature);
+        let known = self.coalitions.singles[index][place.unwrap_or_default()].get_or_init(|| {
+            let panels = law.panels();
+            let mut places = self.passages(term, feature);
+            term.breaks(feature, &vec![f64::NAN; self.whole.law.dimension()], &mut places);
+            let mut points: Vec<f64> = places.into_iter().map(|x| law.coordinate(x)).collect();
+            points.extend(&panels);
+            let points = within(&points, panels[0], panels[panels.len() - 1]);
+            Piecewise::of(&points, |u| exact(law.place(u)))
+        });
+        let coordinate = law.coordinate(x);
+        if known.covers(coordinate) { known.at(coordinate) } else { exact(x) }
+    }
+
+    fn mean_over_background(
+        &self,
+        term: &Term,
+        over: &[usize],
+        held: &[(usize, f64)],
+    ) -> Estimate {
+        let held = Held::new(self, &self.whole, held.iter().copied(), Rest::Marginal);
+        let integrand = |row: &mut [f64]| Estimate::exact(term.value(row));
+        held.expectation(over, &[term], Local::Value, 0.0, &integrand)
+    }
+}
+
+/// Share of the orders of `count` features in which one comes right after a coalition of a size:
+/// size! (count − 1 − size)! / count!.
+fn weight(size: usize, count: usize) -> f64 {
+    // 1 / (count · binomial(count − 1, size)).
+    let mut binomial = 1.0;
+    for k in 0..size {
+        binomial *= (count - 1 - k) as f64 / (k + 1) as f64;
+    }
+    1.0 / (count as f64 * binomial)
+}
