@@ -1,5 +1,6 @@
 //! What a scenario knows in closed form.
 
+use crate::kinds::Effect;
 use crate::quadrature::Estimate;
 
 /// A quantity that may have a closed form, as a function of the feature x_s.
@@ -37,10 +38,10 @@ pub(crate) trait ClosedForms: Send + Sync + 'static {
         0.0
     }
 
-    /// `Var(φ_s | x_s = x)`, φ the Shapley value, by integrals of fewer dimensions than the general
-    /// ones.
-    fn shapley_variance(&self, feature: usize, x: f64) -> Option<Estimate> {
-        let _ = (feature, x);
+    /// An effect of a feature at x by integrals of fewer dimensions than the general ones, over the
+    /// law of the rest.
+    fn shorter(&self, effect: Effect, feature: usize, x: f64) -> Option<Estimate> {
+        let _ = (effect, feature, x);
         None
     }
 

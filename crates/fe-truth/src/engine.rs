@@ -8,9 +8,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::function::Term;
-use crate::law::{Crossing, Law};
+use crate::law::{Crossing, Law, Univariate};
 use crate::nest::Held;
-use crate::quadrature::{Estimate, integrate, within};
+use crate::quadrature::{Estimate, Piecewise, integrate, within};
 use crate::shapley::Coalitions;
 
 /// What is averaged at a row in which the feature of interest has its value.
@@ -44,6 +44,38 @@ pub(crate) struct Moments {
     pub(crate) variance: Estimate,
 }
 
+/// A term, a feature of it, and the ends of an axis of that.
+type AxisKey = (usize, usize, [u64; 2]);
+
+/// Means of terms over axes, as functions of the one other feature that a term reads.
+#[derive(Default)]
+pub(crate) struct AxisMeans(Mutex<HashMap<AxisKey, Arc<Piecewise>>>);
+
+impl AxisMeans {
+    /// Most curves that are kept.
+    const MOST: usize = 64;
+
+    fn of(
+        &self,
+        term: usize,
+        feature: usize,
+        axis: (f64, f64),
+        resolve: impl FnOnce() -> Piecewise,
+    ) -> Arc<Piecewise> {
+        let key = (term, feature, [axis.0.to_bits(), axis.1.to_bits()]);
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = kept.get(&key) {
+            return Arc::clone(known);
+        }
+        if kept.len() >= Self::MOST {
+            kept.clear();
+        }
+        let curve = Arc::new(resolve());
+        kept.insert(key, Arc::clone(&curve));
+        curve
+    }
+}
+
 /// A term that is integrated: one of the function, or a mean of one.
 #[derive(Clone, Copy)]
 pub(crate) struct Part<'a> {
@@ -56,19 +88,26 @@ pub(crate) struct Part<'a> {
 /// A law with the moments of its features, once they were asked for.
 pub(crate) struct Measure {
     pub(crate) law: Law,
+    margins: Vec<Box<dyn Univariate>>,
     moments: Vec<OnceLock<(f64, f64)>>,
 }
 
 impl Measure {
     fn new(law: Law) -> Arc<Self> {
+        let margins = (0..law.dimension()).map(|feature| law.marginal(feature)).collect();
         let moments = (0..law.dimension()).map(|_| OnceLock::new()).collect();
-        Arc::new(Self { law, moments })
+        Arc::new(Self { law, margins, moments })
+    }
+
+    /// The law of a feature on its own.
+    pub(crate) fn margin(&self, feature: usize) -> &dyn Univariate {
+        &*self.margins[feature]
     }
 
     /// Mean and standard deviation of a feature.
     pub(crate) fn moments(&self, feature: usize) -> (f64, f64) {
         *self.moments[feature].get_or_init(|| {
-            let law = self.law.marginal(feature);
+            let law = self.margin(feature);
             let average = |f: &dyn Fn(f64) -> f64| {
                 let at = |u: f64| [Estimate::exact(f(law.place(u)) * law.weight(u))];
                 integrate(&law.panels(), 0.0, at)[0].value
@@ -89,15 +128,14 @@ pub(crate) struct Engine {
     term_means: Vec<OnceLock<Estimate>>,
     variance: OnceLock<Estimate>,
     pub(crate) coalitions: Arc<Coalitions>,
-    /// Axis means of terms by the values of the other features, if they are to be kept.
-    axis_means: Option<Mutex<HashMap<Vec<u64>, Estimate>>>,
+    axis_means: Arc<AxisMeans>,
 }
 
 impl Engine {
     pub(crate) fn new(law: Law, terms: Vec<Term>) -> Self {
         let coalitions = Arc::new(Coalitions::of(&terms));
         let measure = Measure::new(law);
-        Self::of(Arc::clone(&measure), measure, terms.into(), coalitions)
+        Self::of(Arc::clone(&measure), measure, terms.into(), coalitions, Arc::default())
     }
 
     fn of(
@@ -105,57 +143,96 @@ impl Engine {
         whole: Arc<Measure>,
         terms: Arc<[Term]>,
         coalitions: Arc<Coalitions>,
+        axis_means: Arc<AxisMeans>,
     ) -> Self {
         let term_means = terms.iter().map(|_| OnceLock::new()).collect();
         let variance = OnceLock::new();
-        Self { measure, whole, terms, term_means, variance, coalitions, axis_means: None }
+        Self { measure, whole, terms, term_means, variance, coalitions, axis_means }
     }
 
-    /// The same terms, under the law given that a feature lies in an interval. It is asked for
-    /// one axis of one feature only, and keeps the axis means.
+    /// The same terms, under the law given that a feature lies in an interval.
     pub(crate) fn restricted(&self, feature: usize, from: f64, to: f64) -> Self {
         let measure = Measure::new(self.law().restricted(feature, from, to));
         let (whole, terms) = (Arc::clone(&self.whole), Arc::clone(&self.terms));
-        let engine = Self::of(measure, whole, terms, Arc::clone(&self.coalitions));
-        Self { axis_means: Some(Mutex::default()), ..engine }
+        let (coalitions, means) = (Arc::clone(&self.coalitions), Arc::clone(&self.axis_means));
+        Self::of(measure, whole, terms, coalitions, means)
     }
 
     /// A local quantity of a term at a row. It is one of [`Self::terms`] wherever a place is given.
     pub(crate) fn local(&self, local: Local, term: Part<'_>, row: &mut [f64]) -> Estimate {
         let declared = term.term;
         match local {
-            Local::Value => Estimate::exact(declared.value(row)),
+            Local::Value => declared.estimate(row),
             Local::Partial(feature) if declared.reads(feature) => {
                 Estimate::exact(declared.partial(feature, row))
             }
             Local::Partial(_) => Estimate::default(),
             Local::Difference { feature, from, to } => {
-                let end = Estimate::exact(value_with(declared, feature, to, row));
-                end.minus(Estimate::exact(value_with(declared, feature, from, row)))
+                let end = value_with(declared, feature, to, row);
+                end.minus(value_with(declared, feature, from, row))
             }
             Local::Shapley(feature) => self.shapley(term.index, feature, row),
             Local::Centred { feature, axis } => {
                 let mean = self.axis_mean(term, feature, axis, row);
-                Estimate::exact(declared.value(row)).minus(mean)
+                declared.estimate(row).minus(mean)
             }
         }
     }
 
-    /// The mean of a term over an axis of a feature, at a row of the others.
-    fn axis_mean(&self, term: Part<'_>, feature: usize, axis: (f64, f64), row: &mut [f64]) -> Estimate {
-        let Some(kept) = self.axis_means.as_ref().filter(|_| term.is_whole) else {
-            return axis_mean(term.term, feature, axis, row);
+    /// The mean of a term over an axis of a feature, at a row of the others. If there is but one
+    /// other, it is resolved once as a function of that.
+    fn axis_mean(
+        &self,
+        part: Part<'_>,
+        feature: usize,
+        axis: (f64, f64),
+        row: &mut [f64],
+    ) -> Estimate {
+        let term = part.term;
+        let mut others = term.features().iter().copied().filter(|&other| other != feature);
+        let (Some(other), None) = (others.next(), others.next()) else {
+            return axis_mean(term, feature, axis, row);
         };
-        let others = term.term.features().iter().filter(|&&other| other != feature);
-        let index = term.index as u64;
-        let key: Vec<u64> =
-            std::iter::once(index).chain(others.map(|&other| row[other].to_bits())).collect();
-        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-        *kept.entry(key).or_insert_with(|| axis_mean(term.term, feature, axis, row))
+        if !part.is_whole || term.is_affine_in(other) {
+            return axis_mean(term, feature, axis, row);
+        }
+        let x = row[other];
+        let curve = self.axis_means.of(part.index, feature, axis, || {
+            self.resolved_axis_mean(term, feature, axis, other)
+        });
+        let u = self.whole.margin(other).coordinate(x);
+        if curve.covers(u) { curve.at(u) } else { axis_mean(term, feature, axis, row) }
+    }
+
+    fn resolved_axis_mean(
+        &self,
+        term: &Term,
+        feature: usize,
+        axis: (f64, f64),
+        other: usize,
+    ) -> Piecewise {
+        let law = self.whole.margin(other);
+        let mut row = vec![f64::NAN; self.whole.law.dimension()];
+        let mut places = Vec::new();
+        let local = Local::Centred { feature, axis };
+        local.breaks(term, other, &mut row, &mut places);
+        let mut points: Vec<f64> = places.into_iter().map(|x| law.coordinate(x)).collect();
+        let panels = law.panels();
+        points.extend(&panels);
+        let points = within(&points, panels[0], panels[panels.len() - 1]);
+        Piecewise::of(&points, |u| {
+            row[other] = law.place(u);
+            axis_mean(term, feature, axis, &mut row)
+        })
     }
 
     pub(crate) fn law(&self) -> &Law {
         &self.measure.law
+    }
+
+    /// The law of a feature on its own.
+    pub(crate) fn margin(&self, feature: usize) -> &dyn Univariate {
+        self.measure.margin(feature)
     }
 
     /// The sum of the terms at a row.
@@ -280,7 +357,7 @@ impl Engine {
         for term in self.terms.iter() {
             term.breaks(feature, &unknown, &mut found);
         }
-        let (low, high) = self.law().marginal(feature).support();
+        let (low, high) = self.measure.margin(feature).support();
         found.retain(|&place| low < place && place < high);
         found.sort_by(f64::total_cmp);
         found.dedup();
@@ -289,7 +366,7 @@ impl Engine {
 
     /// Coordinates of places along a feature where its effects or its density may change fast.
     pub(crate) fn resolution(&self, feature: usize) -> Vec<f64> {
-        let law = self.law().marginal(feature);
+        let law = self.measure.margin(feature);
         let mut places = self.breaks(feature);
         for other in (0..self.law().dimension()).filter(|&o| self.law().related(feature, o)) {
             for at in self.breaks(other) {
@@ -311,7 +388,7 @@ impl Engine {
             for &(of, weight) in line.weights.iter().filter(|(other, _)| *other != feature) {
                 let (slope, at) = (own / weight, line.level / weight);
                 places.extend(self.law().shadow(Crossing { of, along: feature, slope, at }));
-                let margin = self.law().marginal(of);
+                let margin = self.measure.margin(of);
                 let ends = margin.panels().into_iter().map(|u| margin.place(u));
                 places.extend(ends.map(|end| (at - end) / slope));
             }
@@ -361,7 +438,10 @@ impl Local {
         found: &mut Vec<f64>,
     ) {
         term.breaks(along, row, found);
-        if let Self::Difference { feature, from, to } = self {
+        // Differences and means over an axis see what is at its ends.
+        if let Self::Difference { feature, from, to } | Self::Centred { feature, axis: (from, to) } =
+            self
+        {
             let held = row[feature];
             for end in [from, to] {
                 row[feature] = end;
@@ -372,9 +452,9 @@ impl Local {
     }
 }
 
-fn value_with(term: &Term, feature: usize, x: f64, row: &mut [f64]) -> f64 {
+fn value_with(term: &Term, feature: usize, x: f64, row: &mut [f64]) -> Estimate {
     let held = std::mem::replace(&mut row[feature], x);
-    let value = term.value(row);
+    let value = term.estimate(row);
     row[feature] = held;
     value
 }
@@ -385,7 +465,7 @@ fn axis_mean(term: &Term, feature: usize, (lo, hi): (f64, f64), row: &mut [f64])
     term.breaks(feature, row, &mut breaks);
     let [total] = integrate(&within(&breaks, lo, hi), 0.0, |x| {
         row[feature] = x;
-        [Estimate::exact(term.value(row))]
+        [term.estimate(row)]
     });
     row[feature] = held;
     total.times(1.0 / (hi - lo))

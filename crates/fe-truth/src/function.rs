@@ -4,6 +4,8 @@ use fe_core::Model;
 use fe_core::error::ModelError;
 use fe_core::model::{Column, Rows};
 
+use crate::quadrature::Estimate;
+
 type Value = Box<dyn Fn(&[f64]) -> f64 + Send + Sync>;
 type Partial = Box<dyn Fn(usize, &[f64]) -> f64 + Send + Sync>;
 type Breaks = Box<dyn Fn(usize, &[f64], &mut Vec<f64>) + Send + Sync>;
@@ -42,6 +44,8 @@ pub(crate) struct Term {
     value: Value,
     partial: Partial,
     breaks: Breaks,
+    /// Size of what rounding of a value is relative to, where that is not the value.
+    size: f64,
     lines: Vec<Line>,
     /// Means of the term over some of its features, as terms of the others.
     averages: Vec<(Vec<usize>, Term)>,
@@ -62,6 +66,7 @@ impl Term {
             value: Box::new(value),
             partial: Box::new(partial),
             breaks: Box::new(|_, _, _| ()),
+            size: 0.0,
             lines: Vec::new(),
             averages: Vec::new(),
             angles: None,
@@ -133,6 +138,11 @@ impl Term {
         }
     }
 
+    /// Declares that rounding of the value is relative to a size, because summands cancel.
+    pub(crate) fn of_size(self, size: f64) -> Self {
+        Self { size, ..self }
+    }
+
     /// Declares the mean of the term over some of its features, which must be independent of each
     /// other and of all the rest.
     pub(crate) fn averaging_to(mut self, over: &[usize], mean: Self) -> Self {
@@ -151,17 +161,17 @@ impl Term {
         &self.lines
     }
 
-    /// The features, of those given, over which its mean is known, and that mean: the one over
-    /// most features.
-    pub(crate) fn average_over(&self, features: &[usize]) -> Option<(&[usize], &Self)> {
-        let known = self.averages.iter().filter(|(over, _)| over.iter().all(|f| features.contains(f)));
-        known.max_by_key(|(over, _)| over.len()).map(|(over, mean)| (over.as_slice(), mean))
+    /// The number of the declared mean over the most features of those given.
+    pub(crate) fn average_over(&self, features: &[usize]) -> Option<usize> {
+        let known = self.averages.iter().enumerate();
+        let serves =
+            known.filter(|(_, (over, _))| over.iter().all(|feature| features.contains(feature)));
+        serves.max_by_key(|(_, (over, _))| over.len()).map(|(number, _)| number)
     }
 
-    /// All declared means.
-    #[cfg(test)]
-    pub(crate) fn averages(&self) -> &[(Vec<usize>, Self)] {
-        &self.averages
+    /// A declared mean, by its number.
+    pub(crate) fn average(&self, number: usize) -> &Self {
+        &self.averages[number].1
     }
 
     pub(crate) fn angles(&self) -> Option<[usize; 2]> {
@@ -179,6 +189,11 @@ impl Term {
 
     pub(crate) fn value(&self, row: &[f64]) -> f64 {
         (self.value)(row)
+    }
+
+    /// The value with its rounding.
+    pub(crate) fn estimate(&self, row: &[f64]) -> Estimate {
+        Estimate::of_size(self.value(row), self.size)
     }
 
     pub(crate) fn partial(&self, feature: usize, row: &[f64]) -> f64 {

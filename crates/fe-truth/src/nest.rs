@@ -54,15 +54,15 @@ impl<'a> Held<'a> {
         let free = self.free_features(whole.term);
         let untouched = |&feature: &usize| {
             let [own, background] =
-                [self.measure, &self.engine.whole].map(|m| m.law.marginal(feature).support());
+                [self.measure, &self.engine.whole].map(|m| m.margin(feature).support());
             own == background && local.passes_through_means_over(&[feature])
         };
         let over: Vec<usize> = free.iter().copied().filter(untouched).collect();
         match whole.term.average_over(&over) {
             None => (whole, free),
-            Some((_, mean)) => {
-                let features = self.free_features(mean);
-                (Part { index, term: mean, is_whole: false }, features)
+            Some(average) => {
+                let term = whole.term.average(average);
+                (Part { index, term, is_whole: false }, self.free_features(term))
             }
         }
     }
@@ -95,8 +95,8 @@ impl<'a> Held<'a> {
         let agree = terms.iter().filter(reads).all(|term| term.angles() == Some([a, b]));
         let free = features.contains(&a) && features.contains(&b);
         let full = |angle: usize| {
-            let background = self.engine.whole.law.marginal(angle).support();
-            self.measure.law.marginal(angle).support() == background
+            let background = self.engine.whole.margin(angle).support();
+            self.measure.margin(angle).support() == background
         };
         let arbitrary = if full(b) { Some(a) } else { full(a).then_some(b) };
         arbitrary.filter(|_| agree && free)
@@ -250,21 +250,28 @@ impl Nest<'_> {
         if self.affine.contains(&feature) {
             return self.over_two_points(feature, rest, given, row);
         }
-        let law = self.measure.law.conditional(feature, given);
+        let related = |other: usize| self.measure.law.related(feature, other);
+        let alone = !rest.iter().any(|&o| related(o)) && !given.iter().any(|&(o, _)| related(o));
+        let law = if alone {
+            self.measure.law.alone(feature)
+        } else {
+            self.measure.law.conditional(feature, given)
+        };
         let mut places = self.breaks(feature, row);
         for &other in rest.iter().filter(|&&other| self.measure.law.related(feature, other)) {
             for at in self.breaks(other, row) {
                 places.extend(self.measure.law.shadow(fixed_break(other, at, feature)));
             }
         }
-        if !rest.is_empty() {
+        // Averages over a partner change where it passes the lines; Shapley values are made of such.
+        if !rest.is_empty() || matches!(self.local, Local::Shapley(_)) {
             for term in self.terms.iter().filter(|term| !term.lines().is_empty()) {
                 places.extend(self.engine.passages(term, feature));
             }
         }
         let mut points = law.panels();
         let (from, to) = (points[0], points[points.len() - 1]);
-        points.extend(places.into_iter().map(|x| law.coordinate(x)));
+        points.extend(places.iter().map(|&x| law.coordinate(x)));
         let [total] = integrate(&within(&points, from, to), self.floor, |u| {
             let x = law.place(u);
             row[feature] = x;

@@ -31,6 +31,12 @@ pub(crate) struct Estimate {
 }
 
 impl Estimate {
+    /// A number that was computed to rounding, of summands of a size.
+    pub(crate) fn of_size(value: f64, size: f64) -> Self {
+        let magnitude = value.abs().max(size);
+        Self { value, magnitude, error: 4.0 * f64::EPSILON * magnitude }
+    }
+
     /// A number that was computed to rounding.
     pub(crate) fn exact(value: f64) -> Self {
         Self { value, magnitude: value.abs(), error: 4.0 * f64::EPSILON * value.abs() }
@@ -259,7 +265,7 @@ struct Piece {
 }
 
 /// Largest of the highest coefficients of a piece that is accepted, relative to the function.
-const RESOLVED: f64 = 1e-14;
+const RESOLVED: f64 = 3e-14;
 
 impl Piecewise {
     /// Resolves a function between the first and the last of the ascending `points`, smooth between
@@ -410,7 +416,7 @@ impl Samples {
 
     fn is_resolved(&self, scale: f64) -> bool {
         let noise = self.values.iter().map(|value| value.error).fold(0.0, f64::max);
-        !scale.is_finite() || self.tail() <= (RESOLVED * scale).max(noise)
+        !scale.is_finite() || self.tail() <= (RESOLVED * scale).max(8.0 * noise)
     }
 
     fn can_be_halved(&self) -> bool {

@@ -11,21 +11,50 @@ use crate::function::Term;
 use crate::nest::Held;
 use crate::quadrature::{Estimate, Piecewise, within};
 
-/// What is known of coalitions: the mean of each term, and for each of its features the mean over
-/// all others as a function of the one.
+/// What is known of coalitions of the features of each term.
 pub(crate) struct Coalitions {
-    empty: Vec<OnceLock<Estimate>>,
-    singles: Vec<Vec<OnceLock<Piecewise>>>,
+    terms: Vec<OfTerm>,
+}
+
+struct OfTerm {
+    /// By the members of the coalition, a bit for each feature.
+    plans: Vec<Plan>,
+    /// What the empty coalition is worth.
+    empty: OnceLock<Estimate>,
+    /// What each feature on its own is worth, as a function of it.
+    singles: Vec<OnceLock<Piecewise>>,
+}
+
+/// How the worth of a coalition is found: as the mean of the term, or of a declared mean of it.
+struct Plan {
+    average: Option<usize>,
+    inside: Vec<usize>,
+    over: Vec<usize>,
 }
 
 impl Coalitions {
     pub(crate) fn of(terms: &[Term]) -> Self {
-        let singles =
-            |term: &Term| term.features().iter().map(|_| OnceLock::new()).collect::<Vec<_>>();
-        Self {
-            empty: terms.iter().map(|_| OnceLock::new()).collect(),
-            singles: terms.iter().map(singles).collect(),
-        }
+        let of_term = |term: &Term| {
+            let features = term.features();
+            OfTerm {
+                plans: (0..1_usize << features.len()).map(|set| Plan::of(term, set)).collect(),
+                empty: OnceLock::new(),
+                singles: features.iter().map(|_| OnceLock::new()).collect(),
+            }
+        };
+        Self { terms: terms.iter().map(of_term).collect() }
+    }
+}
+
+impl Plan {
+    fn of(term: &Term, members: usize) -> Self {
+        let numbered = term.features().iter().enumerate();
+        let outside: Vec<usize> =
+            numbered.filter(|(place, _)| members >> place & 1 == 0).map(|(_, &f)| f).collect();
+        let average = term.average_over(&outside);
+        let read = average.map_or(term, |average| term.average(average)).features();
+        let (over, inside) = read.iter().partition(|feature| outside.contains(feature));
+        Self { average, inside, over }
     }
 }
 
@@ -47,29 +76,17 @@ impl Engine {
 
     /// What a coalition of the features of a term, a bit for each, is worth at a row.
     fn coalition(&self, index: usize, members: usize, row: &mut [f64]) -> Estimate {
+        let known = &self.coalitions.terms[index];
+        let Plan { average, inside, over } = &known.plans[members];
         let whole = &self.terms[index];
-        let is_member = |feature: usize, term: &Term| {
-            let place = term.features().iter().position(|&other| other == feature);
-            place.is_some_and(|place| members >> place & 1 == 1)
-        };
-        let outside: Vec<usize> =
-            whole.features().iter().copied().filter(|&f| !is_member(f, whole)).collect();
-        if outside.is_empty() {
-            return Estimate::exact(whole.value(row));
-        }
-        let term = whole.average_over(&outside).map_or(whole, |(_, mean)| mean);
-        let inside: Vec<usize> =
-            term.features().iter().copied().filter(|f| !outside.contains(f)).collect();
-        let over: Vec<usize> =
-            term.features().iter().copied().filter(|f| outside.contains(f)).collect();
+        let term = average.map_or(whole, |average| whole.average(average));
         match inside.as_slice() {
-            _ if over.is_empty() => Estimate::exact(term.value(row)),
-            [] => *self.coalitions.empty[index]
-                .get_or_init(|| self.mean_over_background(term, &over, &[])),
-            &[feature] => self.single(index, term, feature, &over, row[feature]),
+            _ if over.is_empty() => term.estimate(row),
+            [] => *known.empty.get_or_init(|| self.mean_over_background(term, over, &[])),
+            &[feature] => self.single(index, term, feature, over, row[feature]),
             _ => {
                 let held: Vec<(usize, f64)> = inside.iter().map(|&f| (f, row[f])).collect();
-                self.mean_over_background(term, &over, &held)
+                self.mean_over_background(term, over, &held)
             }
         }
     }
@@ -85,8 +102,9 @@ impl Engine {
     ) -> Estimate {
         let exact = |x: f64| self.mean_over_background(term, over, &[(feature, x)]);
         let place = self.terms[index].features().iter().position(|&other| other == feature);
-        let law = self.whole.law.marginal(feature);
-        let known = self.coalitions.singles[index][place.unwrap_or_default()].get_or_init(|| {
+        let law = self.whole.margin(feature);
+        let single = &self.coalitions.terms[index].singles[place.unwrap_or_default()];
+        let known = single.get_or_init(|| {
             let panels = law.panels();
             let mut places = self.passages(term, feature);
             term.breaks(feature, &vec![f64::NAN; self.whole.law.dimension()], &mut places);
@@ -106,7 +124,7 @@ impl Engine {
         held: &[(usize, f64)],
     ) -> Estimate {
         let held = Held::new(self, &self.whole, held.iter().copied(), Rest::Marginal);
-        let integrand = |row: &mut [f64]| Estimate::exact(term.value(row));
+        let integrand = |row: &mut [f64]| term.estimate(row);
         held.expectation(over, &[term], Local::Value, 0.0, &integrand)
     }
 }

@@ -49,6 +49,9 @@ fn truth((estimate, method): Known) -> Truth {
 /// features are their own coordinates.
 const REACH: f64 = 1e12;
 
+/// Largest error of a root that is taken of a resolved curve.
+const ROOT: f64 = 1e-11;
+
 /// So many points for every one that resolves the feature make a curve through all pay.
 const PAYS: usize = 25;
 
@@ -346,10 +349,7 @@ impl OneFeature<'_> {
                 let smooth = self.accumulated(points, moving).into_iter().zip(points);
                 smooth.map(|(value, &x)| value.plus(self.jumped(&jumps, x))).collect()
             }
-            // Small values of a root ask for more than the accuracy of its argument.
-            Effect::Main | Effect::Sigma => {
-                points.iter().map(|&x| truth(self.value(effect, x))).collect()
-            }
+            Effect::Main => points.iter().map(|&x| truth(self.value(effect, x))).collect(),
             _ => self.interpolated(effect, points),
         }
     }
@@ -366,22 +366,35 @@ impl OneFeature<'_> {
             return each();
         }
         let resolution = within(&self.scenario.resolution[self.feature], from, to);
-        let known = quantity(effect).is_some_and(|quantity| self.all_known(quantity, points));
+        let asked = if effect == Effect::Sigma { Some(Quantity::Sigma2) } else { quantity(effect) };
+        let known = asked.is_some_and(|quantity| self.all_known(quantity, points));
         if points.len() < PAYS * resolution.len() || known {
             return each();
         }
-        let curve = Piecewise::of(&resolution, |u| self.value(effect, law.place(u)).0);
+        // A root is resolved before it is taken.
+        let root = effect == Effect::Sigma;
+        let smooth = |x: f64| {
+            if root { self.point(Quantity::Sigma2, x).0 } else { self.value(effect, x).0 }
+        };
+        let curve = Piecewise::of(&resolution, |u| smooth(law.place(u)));
         let breaks = self.scenario.parts.engine.breaks(self.feature);
         let read = |(&x, &u): (&f64, &f64)| {
             // At a break the value is that of one side.
-            let smooth = curve.covers(u) && !breaks.contains(&x);
-            truth(if smooth { integrated(curve.at(u)) } else { self.value(effect, x) })
+            let known = (curve.covers(u) && !breaks.contains(&x)).then(|| curve.at(u));
+            let known = known.map(|value| if root { value.sqrt() } else { value });
+            // Near 0 a root is less accurate than its argument.
+            let accurate = known.filter(|value| !root || value.error < ROOT * (1.0 + value.value));
+            truth(accurate.map_or_else(|| self.value(effect, x), integrated))
         };
         points.iter().zip(&coordinates).map(read).collect()
     }
 
     /// An effect at a point, without the jumps that it accumulates.
     fn value(&self, effect: Effect, x: f64) -> Known {
+        let shorter = self.scenario.forms().and_then(|f| f.shorter(effect, self.feature, x));
+        if let Some(estimate) = shorter {
+            return integrated(estimate);
+        }
         if let Some(quantity) = quantity(effect) {
             return self.point(quantity, x);
         }
@@ -389,18 +402,12 @@ impl OneFeature<'_> {
         match effect {
             Effect::Sigma => standard_deviation(self.point(Quantity::Sigma2, x)),
             Effect::Shap => integrated(engine.mean_shapley(s, x)),
-            Effect::ShapVariance => integrated(self.shapley_variance(x)),
+            Effect::ShapVariance => {
+                integrated(self.moments(x, Rest::Conditional, Local::Shapley(s)).variance)
+            }
             // A sum of terms of x alone is as closed as f itself.
             _ => (engine.main(s, x), Method::Closed),
         }
-    }
-
-    fn shapley_variance(&self, x: f64) -> Estimate {
-        let shorter = self.scenario.forms().and_then(|f| f.shapley_variance(self.feature, x));
-        let general = || {
-            self.moments(x, Rest::Conditional, Local::Shapley(self.feature)).variance
-        };
-        shorter.unwrap_or_else(general)
     }
 
     /// The integral of the local effect from the lower end of the axis to each of the points.
@@ -432,8 +439,8 @@ impl OneFeature<'_> {
         points.iter().map(from_start).collect()
     }
 
-    fn law(&self) -> Box<dyn Univariate> {
-        self.scenario.parts.engine.law().marginal(self.feature)
+    fn law(&self) -> &dyn Univariate {
+        self.scenario.parts.engine.margin(self.feature)
     }
 
     /// Conditional mean jumps of f at its fixed places along the feature.
@@ -538,7 +545,8 @@ impl OneFeature<'_> {
         let panels = law.panels();
         let points = [&self.scenario.resolution[self.feature][..], &panels].concat();
         let points = within(&points, panels[0], panels[panels.len() - 1]);
-        integrate(&points, 0.0, |u| [self.shapley_variance(law.place(u)).times(law.weight(u))])[0]
+        let variance = |u: f64| self.value(Effect::ShapVariance, law.place(u)).0;
+        integrate(&points, 0.0, |u| [variance(u).times(law.weight(u))])[0]
     }
 
     fn over_axis(&self, f: impl Fn(f64) -> Estimate) -> Truth {

@@ -2,7 +2,7 @@
 
 use rand::Rng;
 
-use super::{Block, Crossing, NORMAL_PANELS, Univariate, standard_normal};
+use super::{Block, Crossing, NORMAL_PANELS, PiecewiseUniform, Univariate, standard_normal};
 use crate::special::{normal_between, normal_cdf, normal_pdf, normal_quantile};
 
 /// Each of `dimension` features is Φ(z_j), the z_j standard normal with correlation `rho` between
@@ -31,6 +31,10 @@ impl Block for GaussianCopula {
         let others = given.iter().filter(|(feature, _)| *feature != target);
         let latent: Vec<f64> = others.map(|&(_, x)| normal_quantile(x)).collect();
         Box::new(self.latent(latent.len(), latent.iter().sum()))
+    }
+
+    fn alone(&self, _: usize) -> Box<dyn Univariate> {
+        Box::new(PiecewiseUniform::on(0.0, 1.0))
     }
 
     /// In the latent variables the features are normal; a break across them is no straight line

@@ -119,6 +119,11 @@ pub(crate) trait Block: Send + Sync {
     /// The law of one feature given values of others; none given is its marginal law.
     fn conditional(&self, target: usize, given: &[(usize, f64)]) -> Box<dyn Univariate>;
 
+    /// The law of one feature where no other matters, in the coordinate that is best for that.
+    fn alone(&self, target: usize) -> Box<dyn Univariate> {
+        self.conditional(target, &[])
+    }
+
     /// Where, and on what scale, averages over one feature given another change along that one when
     /// the averaged function breaks.
     fn shadow(&self, broken: Crossing) -> Vec<f64>;
@@ -211,6 +216,12 @@ impl Law {
         self.conditional(feature, &[])
     }
 
+    /// See [`Block::alone`].
+    pub(crate) fn alone(&self, feature: usize) -> Box<dyn Univariate> {
+        let (block, target) = self.place[feature];
+        self.blocks[block].1.alone(target)
+    }
+
     /// See [`Block::shadow`]; nothing for features that are not related.
     pub(crate) fn shadow(&self, broken: Crossing) -> Vec<f64> {
         let Crossing { of, along, .. } = broken;
@@ -249,4 +260,4 @@ fn standard_normal(rng: &mut dyn Rng) -> f64 {
 }
 
 /// Multiples of a standard deviation that resolve a normal density out to a mass of 1e-23.
-const NORMAL_PANELS: [f64; 7] = [-10.0, -5.0, -2.0, 0.0, 2.0, 5.0, 10.0];
+pub(crate) const NORMAL_PANELS: [f64; 7] = [-10.0, -5.0, -2.0, 0.0, 2.0, 5.0, 10.0];

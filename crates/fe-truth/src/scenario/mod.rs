@@ -7,6 +7,7 @@ mod effector;
 #[cfg(test)]
 mod example;
 mod friedman1;
+mod friedman1_copula;
 mod goldstein;
 mod liu;
 mod nonlinear;
@@ -17,6 +18,7 @@ mod poly3;
 mod separable;
 mod sin_indicator;
 mod snc;
+mod threshold_linear;
 mod uniform_parent;
 
 use std::sync::Arc;
@@ -37,8 +39,10 @@ static REGISTRY: &[Family] = &[
     liu::PRODUCT,
     liu::QUADRATIC,
     sin_indicator::FAMILY,
+    threshold_linear::FAMILY,
     piecewise_linear::FAMILY,
     friedman1::FAMILY,
+    friedman1_copula::FAMILY,
     snc::FAMILY,
     null_feature::FAMILY,
     nonlinear::FAMILY,

@@ -23,6 +23,14 @@ const POINTS: &[(&str, &[&str])] = &[
             "sigma2=1.7;intercepts=rhale-code",
         ],
     ),
+    (
+        "threshold-linear",
+        &[
+            "a1=1.3;a2=0.6;alpha=0.7;noise_sd=0.05",
+            "a1=2;a2=-0.8;alpha=-1.4;noise_sd=0.3;variant=rhale-code",
+            "a1=0.9;a2=1.1;alpha=0;noise_sd=0.01;variant=rhale-code",
+        ],
+    ),
     ("nonlinear", &["sigma2=0.3", "sigma2=0.02", "sigma2=1.7"]),
     ("goldstein", NONE),
     ("effector-regional", NONE),
@@ -31,6 +39,10 @@ const POINTS: &[(&str, &[&str])] = &[
     ("alibi-additive", NONE),
     ("poly3", NONE),
     ("friedman1", &["noise_features=2", "noise_features=0", "noise_features=1"]),
+    (
+        "friedman1-copula",
+        &["rho=0.7;noise_features=1", "rho=-0.2;noise_features=0", "rho=0.3;noise_features=2"],
+    ),
     ("apley-zhu", &["noise_sd=0.08", "noise_sd=0.003", "noise_sd=1.3"]),
 ];
 
