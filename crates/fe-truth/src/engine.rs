@@ -315,7 +315,8 @@ impl Engine {
             let own = line.weight(s)?;
             let &(other, weight) = line.weights.iter().find(|(feature, _)| *feature != s)?;
             let place = (line.level - own * x) / weight;
-            let density = self.law().conditional(other, &[(s, x)]).pdf(place);
+            let given = [(s, self.law().known(s, x))];
+            let density = self.law().conditional(other, &given).pdf(place);
             Some(Estimate::exact(line.jump * own / weight.abs() * density))
         }))
     }

@@ -138,7 +138,7 @@ pub enum Error {
     /// The best split of a feature could not be computed to the accuracy that truths have.
     #[error(
         "no regional optimum of `{heterogeneity}` is known for x{} in `{scenario}`: under its law \
-         a region cannot be integrated accurately",
+         a region cannot be integrated accurately in reasonable time",
         .feature + 1
     )]
     NoRegionalOptimum {

@@ -215,7 +215,7 @@ impl<'a> Held<'a> {
         for &(feature, value) in &self.held {
             row[feature] = value;
             if self.rest == Rest::Conditional {
-                given.push((feature, value));
+                given.push((feature, self.measure.law.known(feature, value)));
             }
         }
         let arbitrary = self.arbitrary_angle(features, terms);
@@ -275,7 +275,7 @@ impl Nest<'_> {
         let [total] = integrate(&within(&points, from, to), self.floor, |u| {
             let x = law.place(u);
             row[feature] = x;
-            given.push((feature, x));
+            given.push((feature, law.known(u)));
             let inner = self.over(rest, given, row);
             given.pop();
             [inner.times(law.weight(u))]

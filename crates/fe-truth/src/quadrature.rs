@@ -95,8 +95,9 @@ struct Rule {
     weights: [f64; NODES],
     /// Row k turns values at the nodes into the k-th Legendre coefficient.
     transform: [[f64; NODES]; NODES],
-    /// Of those the highest, from the top.
+    /// Of those the highest, from the top, and some of half the degree.
     tail: [[f64; NODES]; TAIL],
+    middle: [[f64; NODES]; TAIL],
 }
 
 static RULE: LazyLock<Rule> = LazyLock::new(|| {
@@ -105,6 +106,7 @@ static RULE: LazyLock<Rule> = LazyLock::new(|| {
         weights: [0.0; NODES],
         transform: [[0.0; NODES]; NODES],
         tail: [[0.0; NODES]; TAIL],
+        middle: [[0.0; NODES]; TAIL],
     };
     let pairs = GaussLegendre::new(NonZeroUsize::MIN.saturating_add(NODES - 1));
     for (i, &(node, weight)) in pairs.iter().enumerate() {
@@ -114,8 +116,9 @@ static RULE: LazyLock<Rule> = LazyLock::new(|| {
             rule.transform[degree][i] = (degree as f64 + 0.5) * weight * polynomial;
         }
     }
-    for (j, row) in rule.tail.iter_mut().enumerate() {
-        *row = rule.transform[NODES - 1 - j];
+    for j in 0..TAIL {
+        rule.tail[j] = rule.transform[NODES - 1 - j];
+        rule.middle[j] = rule.transform[NODES / 2 - 1 - j];
     }
     rule
 });
@@ -153,14 +156,16 @@ impl<const M: usize> Panel<M> {
         let (centre, half) = (0.5 * (from + to), 0.5 * (to - from));
         let mut integrals = [Estimate::default(); M];
         let mut tails = [[0.0; TAIL]; M];
+        let mut middles = [[0.0; TAIL]; M];
         let mut sizes = [0.0; M];
         for i in 0..NODES {
             let values = f(centre + half * rule.nodes[i]);
             for (m, value) in values.into_iter().enumerate() {
                 integrals[m] = integrals[m].plus(value.times(half * rule.weights[i]));
                 sizes[m] += half * rule.weights[i] * value.value.abs();
-                for (tail, row) in tails[m].iter_mut().zip(&rule.tail) {
-                    *tail += row[i] * value.value;
+                for j in 0..TAIL {
+                    tails[m][j] += rule.tail[j][i] * value.value;
+                    middles[m][j] += rule.middle[j][i] * value.value;
                 }
             }
         }
@@ -168,12 +173,14 @@ impl<const M: usize> Panel<M> {
         for m in 0..M {
             // Of the integrand itself: a magnitude may be far larger, and hide the tail.
             let size = sizes[m];
-            let tail = tails[m].iter().fold(0.0, |max: f64, c| max.max(c.abs()));
-            // The rule is exact to twice the degree of the coefficients seen: for an analytic
-            // integrand its error is the square of their relative size. The power 1.5 is on the
-            // safe side of that, and keeps rounding out of it.
-            let relative = if size > 0.0 { (2.0 * half * tail / size).min(1.0) } else { 0.0 };
-            doubt[m] = size * relative * relative.sqrt();
+            let largest = |c: &[f64; TAIL]| c.iter().fold(0.0, |max: f64, c| max.max(c.abs()));
+            let (tail, middle) = (largest(&tails[m]), largest(&middles[m]));
+            // The rule is exact to twice the degree of the coefficients seen. They are taken to
+            // fall off from there to half as far as they did on the way from half their degree,
+            // which is on the safe side where they do so evenly, as for an analytic integrand, and
+            // is not taken in by a kink, where they hardly do.
+            let falling = if middle > 0.0 { (tail / middle).min(1.0) } else { 1.0 };
+            doubt[m] = (2.0 * half * tail * falling).min(size);
         }
         Self { from, to, depth, integrals, doubt }
     }
@@ -213,9 +220,12 @@ pub(crate) fn integrate<const M: usize>(
     }
     let mut done = [Estimate::default(); M];
     while let Some(panel) = open.pop() {
-        // Halving does not help where the integrand is not a number.
-        let settled =
-            |m: usize| sizes[m].is_nan() || panel.doubt[m] <= floor.max(TOLERANCE * sizes[m]);
+        // Halving does not help where the integrand is not a number,
+        // nor below the errors of the integrand itself.
+        let settled = |m: usize| {
+            let enough = floor.max(TOLERANCE * sizes[m]).max(panel.integrals[m].error);
+            sizes[m].is_nan() || panel.doubt[m] <= enough
+        };
         let good = (0..M).all(settled);
         if good || count >= MAX_PANELS || !panel.can_be_halved() {
             for (sum, (part, doubt)) in done.iter_mut().zip(panel.integrals.iter().zip(panel.doubt))

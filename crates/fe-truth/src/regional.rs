@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::engine::{Engine, Local, Rest};
 use crate::kinds::{Method, Regional, Truth};
 use crate::quadrature::{Estimate, integrate, within};
+use crate::truth::finite_coordinate;
 use crate::{Error, Scenario};
 
 /// The best split of one feature's effect by a heterogeneity value.
@@ -49,6 +50,8 @@ pub struct Split {
     pub weighted: Truth,
 }
 
+/// Features that a term may read: integrals over regions of more take too long.
+const MOST_FEATURES: usize = 3;
 /// Positions per splitting feature, evenly spread in probability, at which the search begins.
 const CANDIDATES: usize = 32;
 /// Probability of either tail in which no split is looked for.
@@ -147,13 +150,13 @@ impl Heterogeneity {
             Self::AleIntegral | Self::AleIntegralSd => (Rest::Conditional, Local::Partial(s)),
             Self::ShapMean => (Rest::Conditional, Local::Shapley(s)),
         };
-        let law = engine.law().marginal(s);
+        let law = engine.margin(s);
         let over_law = self == Self::ShapMean;
         let ends = if over_law {
             let panels = law.panels();
             [panels[0], panels[panels.len() - 1]]
         } else {
-            [axis.0, axis.1].map(|x| law.coordinate(x).clamp(-1e12, 1e12))
+            [axis.0, axis.1].map(|x| finite_coordinate(law, x))
         };
         let points = within(&engine.resolution(s), ends[0], ends[1]);
         let [integral] = integrate(&points, 0.0, |u| {
@@ -206,6 +209,10 @@ impl Search<'_> {
         };
         if self.engine.is_additive(self.feature) {
             return Some(unsplit(Truth::ZERO));
+        }
+        let readers = self.engine.readers(self.feature);
+        if readers.iter().any(|&t| self.engine.terms[t].features().len() > MOST_FEATURES) {
+            return None;
         }
         let before = self.heterogeneity.of(self.engine, self.feature, self.axis);
         if before.value <= before.error {

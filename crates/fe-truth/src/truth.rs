@@ -18,6 +18,16 @@ fn closed(value: f64, size: f64) -> Known {
     (Estimate { value, magnitude, error }, Method::Closed)
 }
 
+/// The coordinate of a value, or of where the last weight is if that is infinite.
+pub(crate) fn finite_coordinate(law: &dyn Univariate, x: f64) -> f64 {
+    let coordinate = law.coordinate(x);
+    if coordinate.is_finite() {
+        return coordinate;
+    }
+    let panels = law.panels();
+    if coordinate < 0.0 { panels[0] } else { panels[panels.len() - 1] }
+}
+
 /// What rounding may do to a sum whose summands have this size in all.
 fn rounding(size: f64) -> f64 {
     8.0 * f64::EPSILON * size
@@ -45,10 +55,6 @@ fn truth((estimate, method): Known) -> Truth {
     Truth { value: estimate.value, abs_error: estimate.error, method }
 }
 
-/// Coordinates further out than this have no weight, nor any stretch of the feature; finite
-/// features are their own coordinates.
-const REACH: f64 = 1e12;
-
 /// Largest error of a root that is taken of a resolved curve.
 const ROOT: f64 = 1e-11;
 
@@ -67,6 +73,20 @@ fn quantity(effect: Effect) -> Option<Quantity> {
         Effect::Ale | Effect::AleDerivative => Quantity::Accumulated,
         Effect::Sigma | Effect::Main | Effect::Shap | Effect::ShapVariance => return None,
     })
+}
+
+/// The effect that a quantity is, or is the square of.
+fn effect_of(quantity: Quantity) -> Effect {
+    match quantity {
+        Quantity::Pd => Effect::Pd,
+        Quantity::Dpd => Effect::Dpd,
+        Quantity::Mplot => Effect::Mplot,
+        Quantity::Mu => Effect::Mu,
+        Quantity::Sigma2 => Effect::Sigma,
+        Quantity::HPdp => Effect::HPdp,
+        Quantity::HDpdp => Effect::HDpdp,
+        Quantity::Accumulated => Effect::AleDerivative,
+    }
 }
 
 /// Jumps of the mean of f at a fixed place z, given x_s = z.
@@ -125,8 +145,10 @@ impl Scenario {
     ) -> Result<Vec<BinTruth>, Error> {
         let on = self.binned(feature, limits)?;
         on.each_bin(limits, weighting, |z, _, _| {
-            let mu = on.known(Quantity::Mu, z);
-            match (mu, on.known(Quantity::Sigma2, z)) {
+            let easy = |quantity| {
+                on.known(quantity, z).or_else(|| on.shorter(effect_of(quantity), z))
+            };
+            match (easy(Quantity::Mu), easy(Quantity::Sigma2)) {
                 (Some(mean), Some(variance)) => Moments { mean, variance },
                 _ => on.moments(z, Rest::Conditional, Local::Partial(feature)),
             }
@@ -148,7 +170,10 @@ impl Scenario {
             let known = self.forms().and_then(|forms| {
                 let (mean, variance) = forms.difference(feature, from, to, z)?;
                 let mean = closed(mean, forms.size_of_difference(feature, from, to, z)).0;
-                Some(Moments { mean, variance: closed(variance, 0.0).0 })
+                let mut moments = Moments { mean, variance: closed(variance, 0.0).0 };
+                moments.mean.error += forms.error_of_difference();
+                moments.variance.error += forms.error_of_difference();
+                Some(moments)
             });
             known.unwrap_or_else(|| {
                 on.moments(z, Rest::Conditional, Local::Difference { feature, from, to })
@@ -188,7 +213,7 @@ impl Scenario {
             ("ale.integral", integral),
             ("ale.mean_range", integral.times(per_length)),
             ("ale.integral_sd", on.over_axis(|x| on.value(Effect::Sigma, x).0)),
-            ("shap.mean", truth(integrated(on.mean_of_shapley_variance()))),
+            ("shap.mean", truth(integrated(on.over_law(|x| on.value(Effect::ShapVariance, x).0)))),
         ])
     }
 
@@ -304,6 +329,10 @@ impl OneFeature<'_> {
         Some(closed(value, forms.size(quantity, self.feature, x, self.axis)).0)
     }
 
+    fn shorter(&self, effect: Effect, x: f64) -> Option<Estimate> {
+        self.scenario.forms()?.shorter(effect, self.feature, x, self.axis)
+    }
+
     /// Whether all points have a closed form.
     fn all_known(&self, quantity: Quantity, points: &[f64]) -> bool {
         points.iter().all(|&x| self.known(quantity, x).is_some())
@@ -317,6 +346,9 @@ impl OneFeature<'_> {
     fn point(&self, quantity: Quantity, x: f64) -> Known {
         if let Some(estimate) = self.known(quantity, x) {
             return (estimate, Method::Closed);
+        }
+        if let Some(estimate) = self.shorter(effect_of(quantity), x) {
+            return integrated(estimate);
         }
         let (engine, s) = (&self.scenario.parts.engine, self.feature);
         let partial = Local::Partial(s);
@@ -360,7 +392,7 @@ impl OneFeature<'_> {
         let each = || points.iter().map(|&x| truth(self.value(effect, x))).collect();
         let law = self.law();
         let coordinates: Vec<f64> = points.iter().map(|&x| law.coordinate(x)).collect();
-        let finite = || coordinates.iter().copied().filter(|u| u.abs() < REACH);
+        let finite = || coordinates.iter().copied().filter(|u| u.is_finite());
         let (from, to) = (finite().fold(f64::INFINITY, f64::min), finite().fold(-f64::INFINITY, f64::max));
         if from >= to {
             return each();
@@ -391,10 +423,6 @@ impl OneFeature<'_> {
 
     /// An effect at a point, without the jumps that it accumulates.
     fn value(&self, effect: Effect, x: f64) -> Known {
-        let shorter = self.scenario.forms().and_then(|f| f.shorter(effect, self.feature, x));
-        if let Some(estimate) = shorter {
-            return integrated(estimate);
-        }
         if let Some(quantity) = quantity(effect) {
             return self.point(quantity, x);
         }
@@ -402,9 +430,9 @@ impl OneFeature<'_> {
         match effect {
             Effect::Sigma => standard_deviation(self.point(Quantity::Sigma2, x)),
             Effect::Shap => integrated(engine.mean_shapley(s, x)),
-            Effect::ShapVariance => {
-                integrated(self.moments(x, Rest::Conditional, Local::Shapley(s)).variance)
-            }
+            Effect::ShapVariance => integrated(self.shorter(effect, x).unwrap_or_else(|| {
+                self.moments(x, Rest::Conditional, Local::Shapley(s)).variance
+            })),
             // A sum of terms of x alone is as closed as f itself.
             _ => (engine.main(s, x), Method::Closed),
         }
@@ -416,7 +444,7 @@ impl OneFeature<'_> {
             return points.iter().map(|&x| truth(self.point(Quantity::Accumulated, x))).collect();
         }
         let law = self.law();
-        let coordinate = |x: f64| law.coordinate(x).clamp(-REACH, REACH);
+        let coordinate = |x: f64| finite_coordinate(law, x);
         let start = coordinate(self.axis.0);
         let ends = points.iter().map(|&x| coordinate(x)).chain([start]);
         let (from, to) =
@@ -493,16 +521,13 @@ impl OneFeature<'_> {
                 self.mean_of_accumulated(effect, (lo, hi), |x| (hi - x) * per_length)
             }
             Centring::Integral => self.over_axis(|x| self.value(effect, x).0).times(per_length),
-            Centring::Data => {
+            Centring::Data if accumulates => {
                 let panels = law.panels();
-                let ends = (law.place(panels[0]), law.place(panels[panels.len() - 1]));
-                if accumulates {
-                    let ends = (ends.0.min(lo), ends.1.max(lo));
-                    let beyond = |x| if x < lo { -law.cdf(x) } else { 1.0 - law.cdf(x) };
-                    return self.mean_of_accumulated(effect, ends, beyond);
-                }
-                truth(integrated(self.over(ends, |x| self.value(effect, x).0.times(law.pdf(x)))))
+                let ends = [panels[0], panels[panels.len() - 1]].map(|u| law.place(u));
+                let beyond = |x| if x < lo { -law.cdf(x) } else { 1.0 - law.cdf(x) };
+                self.mean_of_accumulated(effect, (ends[0].min(lo), ends[1].max(lo)), beyond)
             }
+            Centring::Data => truth(integrated(self.over_law(|x| self.value(effect, x).0))),
         }
     }
 
@@ -539,14 +564,13 @@ impl OneFeature<'_> {
         })
     }
 
-    /// The variance of Shapley values about their mean given the feature, over its law.
-    fn mean_of_shapley_variance(&self) -> Estimate {
+    /// The mean of a function over the law of the feature.
+    fn over_law(&self, f: impl Fn(f64) -> Estimate) -> Estimate {
         let law = self.law();
         let panels = law.panels();
         let points = [&self.scenario.resolution[self.feature][..], &panels].concat();
         let points = within(&points, panels[0], panels[panels.len() - 1]);
-        let variance = |u: f64| self.value(Effect::ShapVariance, law.place(u)).0;
-        integrate(&points, 0.0, |u| [variance(u).times(law.weight(u))])[0]
+        integrate(&points, 0.0, |u| [f(law.place(u)).times(law.weight(u))])[0]
     }
 
     fn over_axis(&self, f: impl Fn(f64) -> Estimate) -> Truth {
@@ -555,27 +579,29 @@ impl OneFeature<'_> {
 
     /// The integral of a function along the feature.
     fn over(&self, ends: (f64, f64), f: impl Fn(f64) -> Estimate) -> Estimate {
-        let [total] = self.integrals(ends, &[], |x, stretch| [f(x).times(stretch)]);
+        let law = self.law();
+        let [total] =
+            self.integrals(ends, &[], |u| [f(law.place(u)).times(law.stretch(u))]);
         total
     }
 
-    /// Integrals over the coordinate of the feature, with further places to resolve. The integrand
-    /// gets the feature and its derivative along the coordinate.
+    /// Integrals over the coordinate of the feature between two of its values, with further places
+    /// to resolve.
     fn integrals<const M: usize>(
         &self,
         (from, to): (f64, f64),
         places: &[f64],
-        f: impl Fn(f64, f64) -> [Estimate; M],
+        f: impl Fn(f64) -> [Estimate; M],
     ) -> [Estimate; M] {
         if from >= to {
             return [Estimate::default(); M];
         }
         let law = self.law();
-        let ends = [from, to].map(|x| law.coordinate(x).clamp(-REACH, REACH));
+        let ends = [from, to].map(|x| finite_coordinate(law, x));
         let further = places.iter().map(|&x| law.coordinate(x));
         let points: Vec<f64> =
             self.scenario.resolution[self.feature].iter().copied().chain(further).collect();
-        integrate(&within(&points, ends[0], ends[1]), 0.0, |u| f(law.place(u), law.stretch(u)))
+        integrate(&within(&points, ends[0], ends[1]), 0.0, f)
     }
 
     /// Averages over the bins of a local mean and variance, given the point and the bin.
@@ -598,9 +624,9 @@ impl OneFeature<'_> {
             let reference = moments(typical, lo, hi).mean.value;
             let places =
                 self.scenario.parts.engine.passages_of_difference(self.feature, [lo, hi]);
-            let sums = self.integrals((lo, hi), &places, |z, stretch| {
-                let Moments { mean, variance } = moments(z, lo, hi);
-                let weight = stretch * median.map_or(1.0, |_| law.pdf(z));
+            let sums = self.integrals((lo, hi), &places, |u| {
+                let Moments { mean, variance } = moments(law.place(u), lo, hi);
+                let weight = median.map_or_else(|| law.stretch(u), |_| law.weight(u));
                 let mut square = mean.squared_from(reference);
                 square.magnitude += 1e-6 * mean.magnitude * mean.magnitude;
                 let of_one = Estimate::exact(1.0);

@@ -26,11 +26,22 @@ impl GaussianCopula {
     }
 }
 
+/// The latent variable of a feature. At the ends it is so far out that nothing changes beyond, but
+/// finite, so that two of them do not make an undefined sum.
+pub(crate) fn latent(x: f64) -> f64 {
+    normal_quantile(x).clamp(-1e9, 1e9)
+}
+
 impl Block for GaussianCopula {
     fn conditional(&self, target: usize, given: &[(usize, f64)]) -> Box<dyn Univariate> {
         let others = given.iter().filter(|(feature, _)| *feature != target);
-        let latent: Vec<f64> = others.map(|&(_, x)| normal_quantile(x)).collect();
+        let latent: Vec<f64> = others.map(|&(_, z)| z).collect();
         Box::new(self.latent(latent.len(), latent.iter().sum()))
+    }
+
+    /// As the latent variable.
+    fn known(&self, x: f64) -> f64 {
+        latent(x)
     }
 
     fn alone(&self, _: usize) -> Box<dyn Univariate> {
@@ -94,6 +105,10 @@ impl Univariate for Latent {
         normal_cdf(self.mean + self.sd * u)
     }
 
+    fn known(&self, u: f64) -> f64 {
+        self.mean + self.sd * u
+    }
+
     fn stretch(&self, u: f64) -> f64 {
         self.sd * normal_pdf(self.mean + self.sd * u)
     }
@@ -137,7 +152,7 @@ mod tests {
 
     #[test]
     fn densities_are_consistent() {
-        let law = GaussianCopula { rho: 0.6, dimension: 2 }.conditional(1, &[(0, 0.2)]);
+        let law = GaussianCopula { rho: 0.6, dimension: 2 }.conditional(1, &[(0, latent(0.2))]);
         let [total] = integrate(&law.panels(), 0.0, |u| [Estimate::exact(law.weight(u))]);
         assert!((total.value - 1.0).abs() < 1e-14);
         for u in [-2.0, 0.3, 1.7] {

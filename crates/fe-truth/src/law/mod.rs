@@ -2,6 +2,7 @@
 
 mod common_cause;
 mod copula;
+mod log_uniform;
 mod normal;
 mod parent_child;
 mod restricted;
@@ -12,7 +13,8 @@ use std::sync::Arc;
 use rand::Rng;
 
 pub(crate) use common_cause::CommonCause;
-pub(crate) use copula::GaussianCopula;
+pub(crate) use copula::{GaussianCopula, latent};
+pub(crate) use log_uniform::LogUniform;
 pub(crate) use normal::{BivariateNormal, Normal};
 pub(crate) use parent_child::ParentChild;
 pub(crate) use uniform::PiecewiseUniform;
@@ -41,6 +43,12 @@ pub(crate) trait Univariate: Send + Sync {
     /// The variable at a coordinate.
     fn place(&self, u: f64) -> f64 {
         u
+    }
+
+    /// How the variable at a coordinate is told to laws that are conditional on it; see
+    /// [`Block::known`].
+    fn known(&self, u: f64) -> f64 {
+        self.place(u)
     }
 
     /// Derivative of the variable along the coordinate.
@@ -116,7 +124,14 @@ impl Crossing {
 
 /// A group of dependent features, counted from 0 within the block.
 pub(crate) trait Block: Send + Sync {
-    /// The law of one feature given values of others; none given is its marginal law.
+    /// How a value of a feature is told to [`Block::conditional`]: as it is, unless a block knows
+    /// a form that keeps more of its digits.
+    fn known(&self, x: f64) -> f64 {
+        x
+    }
+
+    /// The law of one feature given others, told as [`Block::known`]; none given is its marginal
+    /// law.
     fn conditional(&self, target: usize, given: &[(usize, f64)]) -> Box<dyn Univariate>;
 
     /// The law of one feature where no other matters, in the coordinate that is best for that.
@@ -200,7 +215,13 @@ impl Law {
         self.place[a].0 == self.place[b].0
     }
 
-    /// The law of a feature given values of others; those of other blocks do not matter.
+    /// See [`Block::known`].
+    pub(crate) fn known(&self, feature: usize, x: f64) -> f64 {
+        self.blocks[self.place[feature].0].1.known(x)
+    }
+
+    /// The law of a feature given others, told as [`Law::known`]; those of other blocks do not
+    /// matter.
     pub(crate) fn conditional(
         &self,
         feature: usize,

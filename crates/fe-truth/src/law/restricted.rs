@@ -45,6 +45,10 @@ impl Block for Restricted {
         })
     }
 
+    fn known(&self, x: f64) -> f64 {
+        self.base.known(x)
+    }
+
     fn shadow(&self, broken: Crossing) -> Vec<f64> {
         self.base.shadow(broken)
     }
@@ -113,6 +117,10 @@ impl Univariate for CutOff {
         self.law.place(u)
     }
 
+    fn known(&self, u: f64) -> f64 {
+        self.law.known(u)
+    }
+
     fn stretch(&self, u: f64) -> f64 {
         self.law.stretch(u)
     }
@@ -138,10 +146,10 @@ struct Weighted {
 }
 
 impl Weighted {
-    /// How much more probable the interval is where this feature has a value.
-    fn factor(&self, x: f64) -> f64 {
+    /// How much more probable the interval is where this feature is known.
+    fn factor(&self, known: f64) -> f64 {
         let mut given = self.given.clone();
-        given.push((self.variables.0, x));
+        given.push((self.variables.0, known));
         let law = self.base.conditional(self.variables.1, &given);
         law.mass(self.interval.0, self.interval.1) / self.total
     }
@@ -149,7 +157,7 @@ impl Weighted {
 
 impl Univariate for Weighted {
     fn pdf(&self, x: f64) -> f64 {
-        self.law.pdf(x) * self.factor(x)
+        self.law.pdf(x) * self.factor(self.base.known(x))
     }
 
     fn cdf(&self, x: f64) -> f64 {
@@ -166,12 +174,16 @@ impl Univariate for Weighted {
         self.law.place(u)
     }
 
+    fn known(&self, u: f64) -> f64 {
+        self.law.known(u)
+    }
+
     fn stretch(&self, u: f64) -> f64 {
         self.law.stretch(u)
     }
 
     fn weight(&self, u: f64) -> f64 {
-        self.law.weight(u) * self.factor(self.law.place(u))
+        self.law.weight(u) * self.factor(self.law.known(u))
     }
 
     fn support(&self) -> (f64, f64) {

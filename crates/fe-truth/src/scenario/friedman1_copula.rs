@@ -8,9 +8,9 @@ use super::{Family, ParameterInfo, Parameters, Parts, ScenarioInfo};
 use crate::closed::{ClosedForms, Quantity};
 use crate::error::Error;
 use crate::kinds::Effect;
-use crate::law::{GaussianCopula, Law, NORMAL_PANELS};
+use crate::law::{GaussianCopula, Law, NORMAL_PANELS, latent};
 use crate::quadrature::{Estimate, Piecewise, integrate};
-use crate::special::{normal_cdf, normal_pdf, normal_quantile};
+use crate::special::{normal_cdf, normal_pdf};
 
 pub(super) const FAMILY: Family = Family {
     info: ScenarioInfo {
@@ -48,6 +48,9 @@ fn build(parameters: &mut Parameters) -> Result<Parts, Error> {
     Ok(Parts::new(law, Friedman1 { dimension }, forms, vec![(0.0, 1.0); dimension]))
 }
 
+/// Where the latent sum has no more effect.
+const FAR: f64 = 60.0;
+
 /// Without the interaction the slope of f along a feature is a function of that feature alone.
 struct Forms {
     rho: f64,
@@ -64,27 +67,26 @@ impl Forms {
             Estimate::of_size(10.0 * (PI * x1 * x2).sin(), 10.0)
         };
         self.wave_given_sum.get_or_init(|| {
-            Piecewise::of(&NORMAL_PANELS, |u| normal_mean(|d| wave(u, d)))
+            // Far enough out for nothing to change beyond.
+            let points = [&[-FAR][..], &NORMAL_PANELS, &[FAR]].concat();
+            Piecewise::of(&points, |u| normal_mean(|d| wave(u, d)))
         })
     }
 
     /// The M-plot of a feature that is not in the wave.
-    fn mplot(&self, s: usize, x: f64) -> Option<Estimate> {
-        let z = normal_quantile(x);
-        if z.is_infinite() {
-            return None;
-        }
+    fn mplot(&self, s: usize, x: f64) -> Estimate {
+        let z = latent(x);
         let wave = self.wave_given_sum();
         let tie = self.rho * (2.0 / (1.0 + self.rho)).sqrt();
         let loose = [tie, self.rho].map(|r| ((1.0 - r) * (1.0 + r)).sqrt());
         let others: Vec<usize> = (2..5).filter(|&other| other != s).collect();
         let given = normal_mean(|t| {
-            let sum = (tie * z + loose[0] * t).clamp(-10.0, 10.0);
+            let sum = (tie * z + loose[0] * t).clamp(-FAR, FAR);
             let other = normal_cdf(self.rho * z + loose[1] * t);
             let parts = others.iter().map(|&s| Estimate::exact(part(s, other)));
             wave.at(sum).plus(Estimate::sum(parts))
         });
-        Some(given.plus(Estimate::exact(part(s, x))))
+        given.plus(Estimate::exact(part(s, x)))
     }
 }
 
@@ -94,8 +96,8 @@ fn normal_mean(f: impl Fn(f64) -> Estimate) -> Estimate {
 }
 
 impl ClosedForms for Forms {
-    fn shorter(&self, effect: Effect, s: usize, x: f64) -> Option<Estimate> {
-        (effect == Effect::Mplot && s >= 2).then(|| self.mplot(s, x)).flatten()
+    fn shorter(&self, effect: Effect, s: usize, x: f64, _: (f64, f64)) -> Option<Estimate> {
+        (effect == Effect::Mplot && s >= 2).then(|| self.mplot(s, x))
     }
 
     fn at(&self, quantity: Quantity, s: usize, x: f64, (lo, _): (f64, f64)) -> Option<f64> {

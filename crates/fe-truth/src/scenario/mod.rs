@@ -6,6 +6,7 @@ mod bivariate;
 mod effector;
 #[cfg(test)]
 mod example;
+mod feynman;
 mod friedman1;
 mod friedman1_copula;
 mod goldstein;
@@ -52,6 +53,7 @@ static REGISTRY: &[Family] = &[
     effector::GENERAL,
     alibi::FAMILY,
     poly3::FAMILY,
+    feynman::FAMILY,
     apley_zhu::FAMILY,
 ];
 
@@ -256,7 +258,9 @@ impl Scenario {
         given: &[(usize, f64)],
         rng: &mut dyn rand::Rng,
     ) -> f64 {
-        self.parts.engine.law().conditional(feature, given).quantile(crate::law::uniform_open(rng))
+        let law = self.parts.engine.law();
+        let known: Vec<_> = given.iter().map(|&(other, x)| (other, law.known(other, x))).collect();
+        law.conditional(feature, &known).quantile(crate::law::uniform_open(rng))
     }
 
     /// The function in its native form, with its derivatives.
