@@ -197,9 +197,9 @@ impl Engine {
             return axis_mean(term, feature, axis, row);
         }
         let x = row[other];
-        let curve = self.axis_means.of(part.index, feature, axis, || {
-            self.resolved_axis_mean(term, feature, axis, other)
-        });
+        let curve = self
+            .axis_means
+            .of(part.index, feature, axis, || self.resolved_axis_mean(term, feature, axis, other));
         let u = self.whole.margin(other).coordinate(x);
         if curve.covers(u) { curve.at(u) } else { axis_mean(term, feature, axis, row) }
     }
@@ -423,25 +423,19 @@ impl Local {
     pub(crate) fn passes_through_means_over(self, features: &[usize]) -> bool {
         match self {
             Self::Value => true,
-            Self::Partial(s) | Self::Difference { feature: s, .. } | Self::Centred { feature: s, .. } => {
-                !features.contains(&s)
-            }
+            Self::Partial(s)
+            | Self::Difference { feature: s, .. }
+            | Self::Centred { feature: s, .. } => !features.contains(&s),
             Self::Shapley(_) => false,
         }
     }
 
     /// The places along a feature where the quantity of a term is not smooth.
-    pub(crate) fn breaks(
-        self,
-        term: &Term,
-        along: usize,
-        row: &mut [f64],
-        found: &mut Vec<f64>,
-    ) {
+    pub(crate) fn breaks(self, term: &Term, along: usize, row: &mut [f64], found: &mut Vec<f64>) {
         term.breaks(along, row, found);
         // Differences and means over an axis see what is at its ends.
-        if let Self::Difference { feature, from, to } | Self::Centred { feature, axis: (from, to) } =
-            self
+        if let Self::Difference { feature, from, to }
+        | Self::Centred { feature, axis: (from, to) } = self
         {
             let held = row[feature];
             for end in [from, to] {

@@ -174,6 +174,12 @@ impl Term {
         &self.averages[number].1
     }
 
+    /// All declared means, with the features they are over.
+    #[cfg(test)]
+    pub(crate) fn averages(&self) -> &[(Vec<usize>, Self)] {
+        &self.averages
+    }
+
     pub(crate) fn angles(&self) -> Option<[usize; 2]> {
         self.angles
     }

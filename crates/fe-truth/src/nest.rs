@@ -82,9 +82,9 @@ impl<'a> Held<'a> {
     /// Whether a feature is independent of those held and of others.
     fn is_independent(&self, feature: usize, others: &[usize]) -> bool {
         let related = |other: usize| other != feature && self.related(feature, other);
-        let to_held = || self.held.iter().any(|&(held, _)| related(held));
-        let conditional = self.rest == Rest::Conditional;
-        !others.iter().any(|&other| related(other)) && !(conditional && to_held())
+        let held = self.held.iter().filter(|_| self.rest == Rest::Conditional);
+        let mut all = others.iter().copied().chain(held.map(|&(held, _)| held));
+        !all.any(related)
     }
 
     /// An angle that may have any value, since all terms see only how far another one, which is
@@ -112,8 +112,7 @@ impl<'a> Held<'a> {
         let zero = Estimate::default();
         let mut moments = Moments { mean: zero, variance: zero };
         for group in self.groups(terms) {
-            let means: Vec<Estimate> =
-                group.terms.iter().map(|&t| self.mean(t, local)).collect();
+            let means: Vec<Estimate> = group.terms.iter().map(|&t| self.mean(t, local)).collect();
             moments.mean = moments.mean.plus(Estimate::sum(means.iter().copied()));
             if !group.features.is_empty() {
                 moments.variance = moments.variance.plus(self.variance(&group, local, &means));
@@ -130,10 +129,8 @@ impl<'a> Held<'a> {
         let mut sum = Estimate::default();
         for i in 0..group.terms.len() {
             for j in 0..=i {
-                let covariance = self.covariance(
-                    [(group.terms[i], means[i]), (group.terms[j], means[j])],
-                    local,
-                );
+                let covariance = self
+                    .covariance([(group.terms[i], means[i]), (group.terms[j], means[j])], local);
                 sum = sum.plus(covariance.times(if i == j { 1.0 } else { 2.0 }));
             }
         }

@@ -117,12 +117,7 @@ impl Engine {
         if known.covers(coordinate) { known.at(coordinate) } else { exact(x) }
     }
 
-    fn mean_over_background(
-        &self,
-        term: &Term,
-        over: &[usize],
-        held: &[(usize, f64)],
-    ) -> Estimate {
+    fn mean_over_background(&self, term: &Term, over: &[usize], held: &[(usize, f64)]) -> Estimate {
         let held = Held::new(self, &self.whole, held.iter().copied(), Rest::Marginal);
         let integrand = |row: &mut [f64]| term.estimate(row);
         held.expectation(over, &[term], Local::Value, 0.0, &integrand)

@@ -2,8 +2,8 @@
 
 use crate::closed::Quantity;
 use crate::engine::{Local, Moments, Rest};
-use crate::law::Univariate;
 use crate::kinds::{BinTruth, Centring, DifferenceTruth, Effect, Method, Truth, Weighting};
+use crate::law::Univariate;
 use crate::quadrature::{Estimate, Piecewise, integrate, within};
 use crate::{Error, Scenario};
 
@@ -145,9 +145,8 @@ impl Scenario {
     ) -> Result<Vec<BinTruth>, Error> {
         let on = self.binned(feature, limits)?;
         on.each_bin(limits, weighting, |z, _, _| {
-            let easy = |quantity| {
-                on.known(quantity, z).or_else(|| on.shorter(effect_of(quantity), z))
-            };
+            let easy =
+                |quantity| on.known(quantity, z).or_else(|| on.shorter(effect_of(quantity), z));
             match (easy(Quantity::Mu), easy(Quantity::Sigma2)) {
                 (Some(mean), Some(variance)) => Moments { mean, variance },
                 _ => on.moments(z, Rest::Conditional, Local::Partial(feature)),
@@ -368,7 +367,11 @@ impl OneFeature<'_> {
     /// The local effect that accumulates: mu, with jumps at moving places if they count.
     fn slope(&self, with_jumps: bool, x: f64) -> Estimate {
         let mu = self.point(Quantity::Mu, x).0;
-        if with_jumps { mu.plus(self.scenario.parts.engine.moving_jumps(self.feature, x)) } else { mu }
+        if with_jumps {
+            mu.plus(self.scenario.parts.engine.moving_jumps(self.feature, x))
+        } else {
+            mu
+        }
     }
 
     /// The effect at the points, before centring.
@@ -393,7 +396,8 @@ impl OneFeature<'_> {
         let law = self.law();
         let coordinates: Vec<f64> = points.iter().map(|&x| law.coordinate(x)).collect();
         let finite = || coordinates.iter().copied().filter(|u| u.is_finite());
-        let (from, to) = (finite().fold(f64::INFINITY, f64::min), finite().fold(-f64::INFINITY, f64::max));
+        let (from, to) =
+            (finite().fold(f64::INFINITY, f64::min), finite().fold(-f64::INFINITY, f64::max));
         if from >= to {
             return each();
         }
@@ -430,9 +434,11 @@ impl OneFeature<'_> {
         match effect {
             Effect::Sigma => standard_deviation(self.point(Quantity::Sigma2, x)),
             Effect::Shap => integrated(engine.mean_shapley(s, x)),
-            Effect::ShapVariance => integrated(self.shorter(effect, x).unwrap_or_else(|| {
-                self.moments(x, Rest::Conditional, Local::Shapley(s)).variance
-            })),
+            Effect::ShapVariance => {
+                integrated(self.shorter(effect, x).unwrap_or_else(|| {
+                    self.moments(x, Rest::Conditional, Local::Shapley(s)).variance
+                }))
+            }
             // A sum of terms of x alone is as closed as f itself.
             _ => (engine.main(s, x), Method::Closed),
         }
@@ -540,8 +546,8 @@ impl OneFeature<'_> {
         beyond: impl Fn(f64) -> f64,
     ) -> Truth {
         let lo = self.axis.0;
-        let moving = effect == Effect::Ale
-            && self.scenario.parts.engine.has_moving_jumps(self.feature);
+        let moving =
+            effect == Effect::Ale && self.scenario.parts.engine.has_moving_jumps(self.feature);
         let mean_mu = |x| self.slope(moving, x).times(beyond(x));
         // `beyond` changes sign at the start of accumulation.
         let smooth = [(ends.0, lo.min(ends.1)), (lo.max(ends.0), ends.1)]
@@ -580,8 +586,7 @@ impl OneFeature<'_> {
     /// The integral of a function along the feature.
     fn over(&self, ends: (f64, f64), f: impl Fn(f64) -> Estimate) -> Estimate {
         let law = self.law();
-        let [total] =
-            self.integrals(ends, &[], |u| [f(law.place(u)).times(law.stretch(u))]);
+        let [total] = self.integrals(ends, &[], |u| [f(law.place(u)).times(law.stretch(u))]);
         total
     }
 
@@ -622,8 +627,7 @@ impl OneFeature<'_> {
             // the square of their mean cancels nothing that matters.
             let typical = median.map_or(0.5 * (lo + hi), |median| median.clamp(lo, hi));
             let reference = moments(typical, lo, hi).mean.value;
-            let places =
-                self.scenario.parts.engine.passages_of_difference(self.feature, [lo, hi]);
+            let places = self.scenario.parts.engine.passages_of_difference(self.feature, [lo, hi]);
             let sums = self.integrals((lo, hi), &places, |u| {
                 let Moments { mean, variance } = moments(law.place(u), lo, hi);
                 let weight = median.map_or_else(|| law.stretch(u), |_| law.weight(u));

@@ -434,7 +434,7 @@ fn the_empty_coalition() {
 fn the_third_feature_alone_matters() {
     let scenario = at("sin-indicator", "noise_sd=0.01");
     let worth = |x3: f64| value(&scenario, Effect::Pd, 2, x3);
-    assert_figure(worth(-0.2), 0.318_310, 1e-6);
+    assert_figure(worth(-0.2), 1.0 / PI, 1e-6);
     assert_figure(worth(0.2), -0.530_516, 1e-6);
     assert_figure(worth(-0.2) - worth(0.2), 8.0 / (3.0 * PI), 1e-12);
 }

@@ -115,7 +115,8 @@ fn shapley_values_are_efficient() {
                 };
                 if let Ok(main) = main(row[s]) {
                     assert_near(values[s].value, main, 1e-10, &label(&scenario, s));
-                    let flat = curve(&scenario, Effect::ShapVariance, s, &row[s..=s], Centring::None);
+                    let flat =
+                        curve(&scenario, Effect::ShapVariance, s, &row[s..=s], Centring::None);
                     assert!(flat[0].abs() < 1e-20 && (main != 0.0 || gradient[s] == 0.0));
                 }
             }

@@ -3,7 +3,9 @@
 use rand::Rng;
 
 use super::Normal;
-use super::{Block, Crossing, NORMAL_PANELS, PiecewiseUniform, Univariate, standard_normal, uniform_open};
+use super::{
+    Block, Crossing, NORMAL_PANELS, PiecewiseUniform, Univariate, standard_normal, uniform_open,
+};
 use crate::special::{mean_normal_cdf, normal_between, shifted_normal_mass};
 
 /// Feature 0 of the block is the parent, feature 1 is the child = parent + N(0, sd `noise`).

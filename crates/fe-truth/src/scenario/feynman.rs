@@ -344,7 +344,9 @@ impl ClosedForms for Forms {
         match quantity {
             Quantity::Dpd | Quantity::Mu | Quantity::Accumulated if s >= 2 => Some(0.0),
             // (∂f)² given the lengths has the mean (x1 x2)² / (2 max²) = min² / 2.
-            Quantity::Sigma2 | Quantity::HDpdp if s == 2 || s == 3 => Some(0.5 * mean_square_of_shorter()),
+            Quantity::Sigma2 | Quantity::HDpdp if s == 2 || s == 3 => {
+                Some(0.5 * mean_square_of_shorter())
+            }
             _ => None,
         }
     }
@@ -439,7 +441,8 @@ fn variance_of_centred(x: f64, (lo, hi): (f64, f64)) -> Estimate {
         };
         third(x, x2, &opening) - 0.5 * (end(hi) - end(lo)) / (hi - lo)
     };
-    let [total] = integrate(&[lo.ln(), hi.ln()], FLOOR, |u| [mean_given_length().at(u).times(u.exp())]);
+    let [total] =
+        integrate(&[lo.ln(), hi.ln()], FLOOR, |u| [mean_given_length().at(u).times(u.exp())]);
     let mean = given_length(x).minus(total.times(1.0 / (hi - lo)));
     nested(variance(mean, |square| {
         over_length(&[x, lo, hi], NESTED_FLOOR, |x2| {
@@ -454,13 +457,11 @@ fn shapley_variance(x: f64) -> Estimate {
     let mean = given_length(x).minus(mean_of_all());
     let gain = |x2: f64| mean_over_angle(x, x2).value - given_length(x2).value;
     let of_length = variance(mean, |square| over_length(&[x], FLOOR, |x2| square(gain(x2))));
-    let turn = |angle: f64| {
-        mean_over_length(x, angle).value - mean_over_lengths().at(folded(angle)).value
-    };
+    let turn =
+        |angle: f64| mean_over_length(x, angle).value - mean_over_lengths().at(folded(angle)).value;
     let of_angle = variance(mean, |square| over_angle(FLOOR, |angle| square(turn(angle))));
-    let whole = |x2: f64, angle: f64| {
-        third(x, x2, &Opening::of(angle)) - mean_over_length(x2, angle).value
-    };
+    let whole =
+        |x2: f64, angle: f64| third(x, x2, &Opening::of(angle)) - mean_over_length(x2, angle).value;
     let total = nested(variance(mean, |square| {
         over_length(&[x], NESTED_FLOOR, |x2| {
             over_angle(NESTED_FLOOR, |angle| square(whole(x2, angle)))
@@ -516,7 +517,8 @@ impl Forms {
         let width = hi - lo;
         let over_axis = |x: f64| integral(x - lo).minus(integral(x - hi)).times(1.0 / width);
         let [twice] = integrate(&[lo, hi], FLOOR, |t| [over_axis(t)]);
-        let centred = products.at(0.0).minus(over_axis(x).times(2.0)).plus(twice.times(1.0 / width));
+        let centred =
+            products.at(0.0).minus(over_axis(x).times(2.0)).plus(twice.times(1.0 / width));
         Estimate { value: centred.value.max(0.0), ..centred }
     }
 
@@ -547,4 +549,49 @@ fn mean_product(apart: f64) -> Estimate {
     };
     let below = graded(-span, 0.0, NESTED_FLOOR, product);
     nested(below.plus(graded(0.0, span, NESTED_FLOOR, product)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every declared mean, and its derivatives, against integrals of the term.
+    #[test]
+    fn declared_means() {
+        let term = side();
+        let row = [0.34, 2.1, 1.1, 4.9];
+        for (over, mean) in term.averages() {
+            let integral = |f: &dyn Fn(&[f64]) -> f64| {
+                match over.as_slice() {
+                    [length @ (0 | 1)] => over_length(&[row[1 - length]], FLOOR, |x| {
+                        let mut at = row;
+                        at[*length] = x;
+                        Estimate::exact(f(&at))
+                    }),
+                    [0, 1] => over_length(&[], NESTED_FLOOR, |x1| {
+                        over_length(&[x1], NESTED_FLOOR, |x2| {
+                            let mut at = row;
+                            (at[0], at[1]) = (x1, x2);
+                            Estimate::exact(f(&at))
+                        })
+                    }),
+                    _ => over_angle(FLOOR, |angle| {
+                        let [turned, other] = [angle, -angle].map(|angle| {
+                            let mut at = row;
+                            (at[2], at[3]) = (0.0, angle);
+                            f(&at)
+                        });
+                        Estimate::exact(0.5 * (turned + other))
+                    }),
+                }
+                .value
+            };
+            let value = integral(&|x| term.value(x));
+            assert!((mean.value(&row) - value).abs() < 1e-9, "over {over:?}");
+            for &s in mean.features() {
+                let slope = integral(&|x| term.partial(s, x));
+                assert!((mean.partial(s, &row) - slope).abs() < 1e-9, "over {over:?} along {s}");
+            }
+        }
+    }
 }

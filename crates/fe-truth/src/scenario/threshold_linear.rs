@@ -212,7 +212,11 @@ impl Forms {
         let [a1, a2] = self.function.weights;
         let (mean, sd) = ((a1 + a2) * x, a2.abs() * self.pair.noise);
         if sd == 0.0 {
-            return Pieces([f64::from(mean <= FOLD), f64::from(FOLD < mean && mean < END), f64::from(mean >= END)]);
+            return Pieces([
+                f64::from(mean <= FOLD),
+                f64::from(FOLD < mean && mean < END),
+                f64::from(mean >= END),
+            ]);
         }
         let (fold, end) = ((FOLD - mean) / sd, (END - mean) / sd);
         Pieces([normal_cdf(fold), normal_between(fold, end), normal_cdf(-end)])
@@ -227,7 +231,8 @@ impl Forms {
         let law = self.pair.child();
         let [fold, end] = [FOLD, END].map(|level| law.cdf((level - a1 * x) / a2));
         // With a negative weight the sum falls as x2 rises.
-        let pieces = if a2 > 0.0 { [fold, end - fold, 1.0 - end] } else { [1.0 - fold, fold - end, end] };
+        let pieces =
+            if a2 > 0.0 { [fold, end - fold, 1.0 - end] } else { [1.0 - fold, fold - end, end] };
         Some(Pieces(pieces))
     }
 
