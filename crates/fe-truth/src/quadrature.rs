@@ -14,6 +14,10 @@ const NODES: usize = 20;
 const TAIL: usize = 3;
 /// Error of a panel that is accepted, relative to the integral of the magnitude.
 const TOLERANCE: f64 = 1e-14;
+/// Highest coefficients of this size, relative to the integrand, are taken for rounding; up to the
+/// second size where they do not fall off.
+const ROUNDING: f64 = 1e-12;
+const COARSE: f64 = 4e-10;
 /// A panel is halved no more often than this.
 const MAX_DEPTH: u32 = 45;
 /// Panels that one integral may use: adaptivity ends here, and the bound says what is left.
@@ -148,6 +152,8 @@ struct Panel<const M: usize> {
     integrals: [Estimate; M],
     /// What the rule may be wrong by, beside the errors of the integrand.
     doubt: [f64; M],
+    /// Whether the highest coefficients are no more than rounding of the integrand.
+    is_rounding: [bool; M],
 }
 
 impl<const M: usize> Panel<M> {
@@ -170,6 +176,7 @@ impl<const M: usize> Panel<M> {
             }
         }
         let mut doubt = [0.0; M];
+        let mut is_rounding = [false; M];
         for m in 0..M {
             // Of the integrand itself: a magnitude may be far larger, and hide the tail.
             let size = sizes[m];
@@ -180,9 +187,14 @@ impl<const M: usize> Panel<M> {
             // which is on the safe side where they do so evenly, as for an analytic integrand, and
             // is not taken in by a kink, where they hardly do.
             let falling = if middle > 0.0 { (tail / middle).min(1.0) } else { 1.0 };
-            doubt[m] = (2.0 * half * tail * falling).min(size);
+            let relative = if size > 0.0 { (2.0 * half * tail / size).min(1.0) } else { 0.0 };
+            // Coefficients that are small and do not fall off at all are rounding of the integrand,
+            // which halving does not lessen and weights average out.
+            is_rounding[m] = relative <= ROUNDING || (relative <= COARSE && falling > 0.4);
+            let share = if is_rounding[m] { falling.min(relative.sqrt()) } else { falling };
+            doubt[m] = size * relative * share;
         }
-        Self { from, to, depth, integrals, doubt }
+        Self { from, to, depth, integrals, doubt, is_rounding }
     }
 
     fn halves(&self, f: &mut impl FnMut(f64) -> [Estimate; M]) -> [Self; 2] {
@@ -224,7 +236,7 @@ pub(crate) fn integrate<const M: usize>(
         // nor below the errors of the integrand itself.
         let settled = |m: usize| {
             let enough = floor.max(TOLERANCE * sizes[m]).max(panel.integrals[m].error);
-            sizes[m].is_nan() || panel.doubt[m] <= enough
+            sizes[m].is_nan() || panel.doubt[m] <= enough || panel.is_rounding[m]
         };
         let good = (0..M).all(settled);
         if good || count >= MAX_PANELS || !panel.can_be_halved() {
