@@ -18,7 +18,13 @@ const REPLICATES: usize = 30;
 const EXACT: f64 = 1e-16;
 
 fn scenarios() -> Vec<Scenario> {
-    fe_truth::scenarios().iter().map(|info| fe_truth::scenario(info.name, &[]).unwrap()).collect()
+    let scenario = |info: &fe_truth::ScenarioInfo| {
+        // Bins must be finer than the noise before orders of convergence can be seen.
+        let noise = [("noise_sd".to_owned(), "0.3".to_owned())];
+        let set: &[_] = if info.name == "threshold-linear" { &noise } else { &[] };
+        fe_truth::scenario(info.name, set).unwrap()
+    };
+    fe_truth::scenarios().iter().map(scenario).collect()
 }
 
 fn estimate(

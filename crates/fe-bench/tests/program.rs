@@ -115,11 +115,12 @@ fn truth_of_bins_and_values() {
             "ale.integral",
             "ale.mean_range",
             "ale.integral_sd",
+            "shap.mean",
             "mean_f",
             "sd_f",
         ]
     );
-    assert!((column(&rows, "value")[5] - 14.413).abs() < 1e-3);
+    assert!((column(&rows, "value")[6] - 14.413).abs() < 1e-3);
 }
 
 #[test]

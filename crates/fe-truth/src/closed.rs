@@ -1,5 +1,8 @@
 //! What a scenario knows in closed form.
 
+use crate::kinds::Effect;
+use crate::quadrature::Estimate;
+
 /// A quantity that may have a closed form, as a function of the feature x_s.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Quantity {
@@ -35,10 +38,28 @@ pub(crate) trait ClosedForms: Send + Sync + 'static {
         0.0
     }
 
+    /// An effect of a feature at x by integrals of fewer dimensions than the general ones; the
+    /// variance for [`Effect::Sigma`]. The axis is the range of the feature.
+    fn shorter(
+        &self,
+        effect: Effect,
+        feature: usize,
+        x: f64,
+        axis: (f64, f64),
+    ) -> Option<Estimate> {
+        let _ = (effect, feature, x, axis);
+        None
+    }
+
     /// Mean and variance of `f(to, X_c) − f(from, X_c)` given x_s = x.
     fn difference(&self, feature: usize, from: f64, to: f64, x: f64) -> Option<(f64, f64)> {
         let _ = (feature, from, to, x);
         None
+    }
+
+    /// What [`ClosedForms::difference`] may be wrong by beyond rounding, where it is integrated.
+    fn error_of_difference(&self) -> f64 {
+        0.0
     }
 
     /// As [`ClosedForms::size`], for the mean of [`ClosedForms::difference`].

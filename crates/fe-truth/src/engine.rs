@@ -8,8 +8,10 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::function::Term;
-use crate::law::Law;
-use crate::quadrature::{Estimate, integrate, within};
+use crate::law::{Crossing, Law, Univariate};
+use crate::nest::Held;
+use crate::quadrature::{Estimate, Piecewise, integrate, within};
+use crate::shapley::Coalitions;
 
 /// What is averaged at a row in which the feature of interest has its value.
 #[derive(Debug, Clone, Copy)]
@@ -22,6 +24,8 @@ pub(crate) enum Local {
     Difference { feature: usize, from: f64, to: f64 },
     /// Its value less its mean over an axis of the feature: a centred ICE curve.
     Centred { feature: usize, axis: (f64, f64) },
+    /// The Shapley value of a feature, with the whole law as background.
+    Shapley(usize),
 }
 
 /// Which law the other features have while one is held at a value.
@@ -40,59 +44,195 @@ pub(crate) struct Moments {
     pub(crate) variance: Estimate,
 }
 
-/// Terms that share randomness, and the features to integrate over for them.
-#[derive(Debug, Default)]
-struct Group {
-    terms: Vec<usize>,
-    features: Vec<usize>,
+/// A term, a feature of it, and the ends of an axis of that.
+type AxisKey = (usize, usize, [u64; 2]);
+
+/// Means of terms over axes, as functions of the one other feature that a term reads.
+#[derive(Default)]
+pub(crate) struct AxisMeans(Mutex<HashMap<AxisKey, Arc<Piecewise>>>);
+
+impl AxisMeans {
+    /// Most curves that are kept.
+    const MOST: usize = 64;
+
+    fn of(
+        &self,
+        term: usize,
+        feature: usize,
+        axis: (f64, f64),
+        resolve: impl FnOnce() -> Piecewise,
+    ) -> Arc<Piecewise> {
+        let key = (term, feature, [axis.0.to_bits(), axis.1.to_bits()]);
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = kept.get(&key) {
+            return Arc::clone(known);
+        }
+        if kept.len() >= Self::MOST {
+            kept.clear();
+        }
+        let curve = Arc::new(resolve());
+        kept.insert(key, Arc::clone(&curve));
+        curve
+    }
+}
+
+/// A term that is integrated: one of the function, or a mean of one.
+#[derive(Clone, Copy)]
+pub(crate) struct Part<'a> {
+    pub(crate) index: usize,
+    pub(crate) term: &'a Term,
+    /// Whether it is the term itself.
+    pub(crate) is_whole: bool,
+}
+
+/// A law with the moments of its features, once they were asked for.
+pub(crate) struct Measure {
+    pub(crate) law: Law,
+    margins: Vec<Box<dyn Univariate>>,
+    moments: Vec<OnceLock<(f64, f64)>>,
+}
+
+impl Measure {
+    fn new(law: Law) -> Arc<Self> {
+        let margins = (0..law.dimension()).map(|feature| law.marginal(feature)).collect();
+        let moments = (0..law.dimension()).map(|_| OnceLock::new()).collect();
+        Arc::new(Self { law, margins, moments })
+    }
+
+    /// The law of a feature on its own.
+    pub(crate) fn margin(&self, feature: usize) -> &dyn Univariate {
+        &*self.margins[feature]
+    }
+
+    /// Mean and standard deviation of a feature.
+    pub(crate) fn moments(&self, feature: usize) -> (f64, f64) {
+        *self.moments[feature].get_or_init(|| {
+            let law = self.margin(feature);
+            let average = |f: &dyn Fn(f64) -> f64| {
+                let at = |u: f64| [Estimate::exact(f(law.place(u)) * law.weight(u))];
+                integrate(&law.panels(), 0.0, at)[0].value
+            };
+            let mean = average(&|x| x);
+            (mean, average(&|x| (x - mean).powi(2)).sqrt())
+        })
+    }
 }
 
 pub(crate) struct Engine {
-    law: Law,
-    terms: Arc<[Term]>,
-    /// Mean of each term, mean and standard deviation of each feature, and Var f, once asked for.
+    /// The law of the rows.
+    measure: Arc<Measure>,
+    /// The law before it was restricted: that of the background of SHAP values.
+    pub(crate) whole: Arc<Measure>,
+    pub(crate) terms: Arc<[Term]>,
+    /// Mean of each term, and Var f, once asked for.
     term_means: Vec<OnceLock<Estimate>>,
-    feature_moments: Vec<OnceLock<(f64, f64)>>,
     variance: OnceLock<Estimate>,
-    /// Axis means of terms by the values of the other features, if they are to be kept.
-    axis_means: Option<Mutex<HashMap<Vec<u64>, Estimate>>>,
+    pub(crate) coalitions: Arc<Coalitions>,
+    axis_means: Arc<AxisMeans>,
 }
 
 impl Engine {
     pub(crate) fn new(law: Law, terms: Vec<Term>) -> Self {
-        Self::of(law, terms.into())
+        let coalitions = Arc::new(Coalitions::of(&terms));
+        let measure = Measure::new(law);
+        Self::of(Arc::clone(&measure), measure, terms.into(), coalitions, Arc::default())
     }
 
-    fn of(law: Law, terms: Arc<[Term]>) -> Self {
+    fn of(
+        measure: Arc<Measure>,
+        whole: Arc<Measure>,
+        terms: Arc<[Term]>,
+        coalitions: Arc<Coalitions>,
+        axis_means: Arc<AxisMeans>,
+    ) -> Self {
         let term_means = terms.iter().map(|_| OnceLock::new()).collect();
-        let feature_moments = (0..law.dimension()).map(|_| OnceLock::new()).collect();
         let variance = OnceLock::new();
-        Self { law, terms, term_means, feature_moments, variance, axis_means: None }
+        Self { measure, whole, terms, term_means, variance, coalitions, axis_means }
     }
 
-    /// The same terms, under the law given that a feature lies in an interval. It is asked for
-    /// one axis of one feature only, and keeps the axis means.
+    /// The same terms, under the law given that a feature lies in an interval.
     pub(crate) fn restricted(&self, feature: usize, from: f64, to: f64) -> Self {
-        let law = self.law.restricted(feature, from, to);
-        Self { axis_means: Some(Mutex::default()), ..Self::of(law, Arc::clone(&self.terms)) }
+        let measure = Measure::new(self.law().restricted(feature, from, to));
+        let (whole, terms) = (Arc::clone(&self.whole), Arc::clone(&self.terms));
+        let (coalitions, means) = (Arc::clone(&self.coalitions), Arc::clone(&self.axis_means));
+        Self::of(measure, whole, terms, coalitions, means)
     }
 
-    /// A local quantity of a term at a row.
-    fn local(&self, local: Local, term: usize, row: &mut [f64]) -> Estimate {
-        let declared = &self.terms[term];
-        let (Local::Centred { feature, axis }, Some(kept)) = (local, &self.axis_means) else {
-            return local.at(declared, row);
+    /// A local quantity of a term at a row. It is one of [`Self::terms`] wherever a place is given.
+    pub(crate) fn local(&self, local: Local, term: Part<'_>, row: &mut [f64]) -> Estimate {
+        let declared = term.term;
+        match local {
+            Local::Value => declared.estimate(row),
+            Local::Partial(feature) if declared.reads(feature) => {
+                Estimate::exact(declared.partial(feature, row))
+            }
+            Local::Partial(_) => Estimate::default(),
+            Local::Difference { feature, from, to } => {
+                let end = value_with(declared, feature, to, row);
+                end.minus(value_with(declared, feature, from, row))
+            }
+            Local::Shapley(feature) => self.shapley(term.index, feature, row),
+            Local::Centred { feature, axis } => {
+                let mean = self.axis_mean(term, feature, axis, row);
+                declared.estimate(row).minus(mean)
+            }
+        }
+    }
+
+    /// The mean of a term over an axis of a feature, at a row of the others. If there is but one
+    /// other, it is resolved once as a function of that.
+    fn axis_mean(
+        &self,
+        part: Part<'_>,
+        feature: usize,
+        axis: (f64, f64),
+        row: &mut [f64],
+    ) -> Estimate {
+        let term = part.term;
+        let mut others = term.features().iter().copied().filter(|&other| other != feature);
+        let (Some(other), None) = (others.next(), others.next()) else {
+            return axis_mean(term, feature, axis, row);
         };
-        let others = declared.features().iter().filter(|&&other| other != feature);
-        let key: Vec<u64> =
-            std::iter::once(term as u64).chain(others.map(|&other| row[other].to_bits())).collect();
-        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let mean = kept.entry(key).or_insert_with(|| axis_mean(declared, feature, axis, row));
-        Estimate::exact(declared.value(row)).minus(*mean)
+        if !part.is_whole || term.is_affine_in(other) {
+            return axis_mean(term, feature, axis, row);
+        }
+        let x = row[other];
+        let curve = self
+            .axis_means
+            .of(part.index, feature, axis, || self.resolved_axis_mean(term, feature, axis, other));
+        let u = self.whole.margin(other).coordinate(x);
+        if curve.covers(u) { curve.at(u) } else { axis_mean(term, feature, axis, row) }
+    }
+
+    fn resolved_axis_mean(
+        &self,
+        term: &Term,
+        feature: usize,
+        axis: (f64, f64),
+        other: usize,
+    ) -> Piecewise {
+        let law = self.whole.margin(other);
+        let mut row = vec![f64::NAN; self.whole.law.dimension()];
+        let mut places = Vec::new();
+        let local = Local::Centred { feature, axis };
+        local.breaks(term, other, &mut row, &mut places);
+        let mut points: Vec<f64> = places.into_iter().map(|x| law.coordinate(x)).collect();
+        let panels = law.panels();
+        points.extend(&panels);
+        let points = within(&points, panels[0], panels[panels.len() - 1]);
+        Piecewise::of(&points, |u| {
+            row[other] = law.place(u);
+            axis_mean(term, feature, axis, &mut row)
+        })
     }
 
     pub(crate) fn law(&self) -> &Law {
-        &self.law
+        &self.measure.law
+    }
+
+    /// The law of a feature on its own.
+    pub(crate) fn margin(&self, feature: usize) -> &dyn Univariate {
+        self.measure.margin(feature)
     }
 
     /// The sum of the terms at a row.
@@ -101,7 +241,7 @@ impl Engine {
     }
 
     /// The terms that read a feature.
-    fn readers(&self, feature: usize) -> Vec<usize> {
+    pub(crate) fn readers(&self, feature: usize) -> Vec<usize> {
         (0..self.terms.len()).filter(|&t| self.terms[t].reads(feature)).collect()
     }
 
@@ -115,16 +255,16 @@ impl Engine {
         let readers = self.readers(s);
         let read = |other: usize| readers.iter().any(|&t| self.terms[t].reads(other));
         let partner = |&t: &usize| {
-            let matters = |other: usize| other != s && read(other) && self.law.related(t, other);
-            t != s && (0..self.law.dimension()).any(matters)
+            let matters = |other: usize| other != s && read(other) && self.law().related(t, other);
+            t != s && (0..self.law().dimension()).any(matters)
         };
-        (0..self.law.dimension()).filter(partner).collect()
+        (0..self.law().dimension()).filter(partner).collect()
     }
 
     /// `E f(x, X_c)`, over the rest's own law or that given x_s = x.
     pub(crate) fn mean_value(&self, s: usize, x: f64, rest: Rest) -> Estimate {
         let moved = |term: &Term| {
-            let related = |&other: &usize| self.law.related(s, other);
+            let related = |&other: &usize| self.law().related(s, other);
             term.reads(s) || (rest == Rest::Conditional && term.features().iter().any(related))
         };
         Estimate::sum((0..self.terms.len()).map(|t| {
@@ -152,6 +292,42 @@ impl Engine {
         self.at(s, x, rest).moments(&self.readers(s), local)
     }
 
+    /// `E[φ_s | x_s = x]`, φ the Shapley value.
+    pub(crate) fn mean_shapley(&self, s: usize, x: f64) -> Estimate {
+        let held = self.at(s, x, Rest::Conditional);
+        Estimate::sum(self.readers(s).into_iter().map(|t| {
+            let features = self.terms[t].features();
+            let tied = |&a: &usize| features.iter().any(|&b| a != b && self.law().related(a, b));
+            if features.iter().any(tied) {
+                held.mean(t, Local::Shapley(s))
+            } else {
+                // Of independent features all coalitions with s have the same mean.
+                held.mean(t, Local::Value).minus(self.mean_of_term(t))
+            }
+        }))
+    }
+
+    /// How fast f jumps on average as the feature moves on from x, where the place of the jump
+    /// depends on another feature that has a density there.
+    pub(crate) fn moving_jumps(&self, s: usize, x: f64) -> Estimate {
+        let lines = self.terms.iter().flat_map(Term::lines).filter(|line| line.jump != 0.0);
+        Estimate::sum(lines.filter_map(|line| {
+            let own = line.weight(s)?;
+            let &(other, weight) = line.weights.iter().find(|(feature, _)| *feature != s)?;
+            let place = (line.level - own * x) / weight;
+            let given = [(s, self.law().known(s, x))];
+            let density = self.law().conditional(other, &given).pdf(place);
+            Some(Estimate::exact(line.jump * own / weight.abs() * density))
+        }))
+    }
+
+    pub(crate) fn has_moving_jumps(&self, s: usize) -> bool {
+        let jumps = |term: &Term| {
+            term.lines().iter().any(|line| line.jump != 0.0 && line.weight(s).is_some())
+        };
+        self.terms.iter().any(jumps)
+    }
+
     /// `E f(X)`.
     pub(crate) fn mean_f(&self) -> Estimate {
         Estimate::sum((0..self.terms.len()).map(|t| self.mean_of_term(t)))
@@ -160,267 +336,107 @@ impl Engine {
     /// `Var f(X)`.
     pub(crate) fn variance_f(&self) -> Estimate {
         let all: Vec<usize> = (0..self.terms.len()).collect();
-        let free = Held { engine: self, held: None, rest: Rest::Marginal };
-        *self.variance.get_or_init(|| free.moments(&all, Local::Value).variance)
+        *self.variance.get_or_init(|| self.free().moments(&all, Local::Value).variance)
     }
 
-    fn mean_of_term(&self, term: usize) -> Estimate {
-        let free = Held { engine: self, held: None, rest: Rest::Marginal };
-        *self.term_means[term].get_or_init(|| free.mean(term, Local::Value))
+    pub(crate) fn mean_of_term(&self, term: usize) -> Estimate {
+        *self.term_means[term].get_or_init(|| self.free().mean(term, Local::Value))
     }
 
-    fn moments_of_feature(&self, feature: usize) -> (f64, f64) {
-        *self.feature_moments[feature].get_or_init(|| {
-            let law = self.law.marginal(feature);
-            let average = |f: &dyn Fn(f64) -> f64| {
-                integrate(&law.panels(), 0.0, |x| [Estimate::exact(f(x) * law.pdf(x))])[0].value
-            };
-            let mean = average(&|x| x);
-            (mean, average(&|x| (x - mean).powi(2)).sqrt())
-        })
+    fn free(&self) -> Held<'_> {
+        Held::new(self, &self.measure, None, Rest::Marginal)
     }
 
     fn at(&self, feature: usize, value: f64, rest: Rest) -> Held<'_> {
-        Held { engine: self, held: Some((feature, value)), rest }
+        Held::new(self, &self.measure, Some((feature, value)), rest)
     }
 
     /// Fixed places along a feature where f jumps or has a kink, inside the support.
     pub(crate) fn breaks(&self, feature: usize) -> Vec<f64> {
-        let unknown = vec![f64::NAN; self.law.dimension()];
+        let unknown = vec![f64::NAN; self.law().dimension()];
         let mut found = Vec::new();
         for term in self.terms.iter() {
             term.breaks(feature, &unknown, &mut found);
         }
-        let (low, high) = self.law.marginal(feature).support();
+        let (low, high) = self.measure.margin(feature).support();
         found.retain(|&place| low < place && place < high);
         found.sort_by(f64::total_cmp);
         found.dedup();
         found
     }
 
-    /// Places along a feature where its effects or its density may change fast.
+    /// Coordinates of places along a feature where its effects or its density may change fast.
     pub(crate) fn resolution(&self, feature: usize) -> Vec<f64> {
-        let mut points = self.law.marginal(feature).panels();
-        points.extend(self.breaks(feature));
-        for other in (0..self.law.dimension()).filter(|&other| self.law.related(feature, other)) {
-            for place in self.breaks(other) {
-                points.extend(self.law.shadow(other, place, feature));
+        let law = self.measure.margin(feature);
+        let mut places = self.breaks(feature);
+        for other in (0..self.law().dimension()).filter(|&o| self.law().related(feature, o)) {
+            for at in self.breaks(other) {
+                places.extend(self.law().shadow(fixed_break(other, at, feature)));
             }
         }
-        points
+        for term in self.terms.iter() {
+            places.extend(self.passages(term, feature));
+        }
+        places.into_iter().map(|x| law.coordinate(x)).chain(law.panels()).collect()
+    }
+
+    /// Places along a feature where averages of a term over others change as they pass the lines
+    /// across which it breaks.
+    pub(crate) fn passages(&self, term: &Term, feature: usize) -> Vec<f64> {
+        let mut places = Vec::new();
+        for line in term.lines() {
+            let Some(own) = line.weight(feature) else { continue };
+            for &(of, weight) in line.weights.iter().filter(|(other, _)| *other != feature) {
+                let (slope, at) = (own / weight, line.level / weight);
+                places.extend(self.law().shadow(Crossing { of, along: feature, slope, at }));
+                let margin = self.measure.margin(of);
+                let ends = margin.panels().into_iter().map(|u| margin.place(u));
+                places.extend(ends.map(|end| (at - end) / slope));
+            }
+        }
+        places
+    }
+
+    /// Places along a feature where its finite differences between two values may change fast.
+    pub(crate) fn passages_of_difference(&self, feature: usize, ends: [f64; 2]) -> Vec<f64> {
+        let mut places = Vec::new();
+        for line in self.terms.iter().flat_map(Term::lines) {
+            let Some(own) = line.weight(feature) else { continue };
+            for &(of, weight) in line.weights.iter().filter(|(other, _)| *other != feature) {
+                for end in ends {
+                    let at = (line.level - own * end) / weight;
+                    places.extend(self.law().shadow(fixed_break(of, at, feature)));
+                }
+            }
+        }
+        places
     }
 }
 
-/// The law of all features but one that is held at a value, or of all.
-struct Held<'a> {
-    engine: &'a Engine,
-    held: Option<(usize, f64)>,
-    rest: Rest,
-}
-
-impl Held<'_> {
-    fn is_held(&self, feature: usize) -> bool {
-        self.held.is_some_and(|(held, _)| held == feature)
-    }
-
-    fn mean(&self, term: usize, local: Local) -> Estimate {
-        let integrand = |row: &mut [f64]| self.engine.local(local, term, row);
-        self.expectation(&self.free_features(term), &[term], local, 0.0, &integrand)
-    }
-
-    /// Of the features to integrate over, those in which all terms are affine and which are
-    /// independent of all others. Changes, derivatives and averages of a term are affine where it
-    /// is, and the square of a sum of them is a quadratic: two moments determine its mean.
-    fn affine_features(&self, features: &[usize], terms: &[usize]) -> Vec<usize> {
-        let is_affine = |feature: usize| {
-            let mut readers = terms.iter().map(|&t| &self.engine.terms[t]);
-            readers.all(|term| !term.reads(feature) || term.is_affine_in(feature))
-        };
-        let simple =
-            |&feature: &usize| is_affine(feature) && self.is_independent(feature, features);
-        features.iter().copied().filter(simple).collect()
-    }
-
-    /// Whether a feature is independent of the one held and of others.
-    fn is_independent(&self, feature: usize, others: &[usize]) -> bool {
-        let held = self.held.filter(|_| self.rest == Rest::Conditional);
-        let related = |other: usize| other != feature && self.engine.law.related(feature, other);
-        !others.iter().any(|&other| related(other)) && !held.is_some_and(|(held, _)| related(held))
-    }
-
-    fn free_features(&self, term: usize) -> Vec<usize> {
-        let features = self.engine.terms[term].features().iter().copied();
-        features.filter(|&feature| !self.is_held(feature)).collect()
-    }
-
-    /// Mean and variance of the sum of terms: independent groups add up.
-    fn moments(&self, terms: &[usize], local: Local) -> Moments {
-        let zero = Estimate::default();
-        let mut moments = Moments { mean: zero, variance: zero };
-        for group in self.groups(terms) {
-            let mean = Estimate::sum(group.terms.iter().map(|&t| self.mean(t, local)));
-            moments.mean = moments.mean.plus(mean);
-            if !group.features.is_empty() {
-                moments.variance = moments.variance.plus(self.variance(&group, local, mean));
-            }
-        }
-        moments
-    }
-
-    fn variance(&self, group: &Group, local: Local, mean: Estimate) -> Estimate {
-        let integrand = |row: &mut [f64]| {
-            let each = group.terms.iter().map(|&t| self.engine.local(local, t, row));
-            let sum = Estimate::sum(each);
-            sum.squared_from(mean.value)
-        };
-        // Below this a deviation from the mean is rounding, and its square must not be resolved.
-        let floor = (1e-13 * mean.magnitude).powi(2);
-        let spread = self.expectation(&group.features, &group.terms, local, floor, &integrand);
-        Estimate {
-            magnitude: spread.magnitude + mean.magnitude * mean.magnitude,
-            error: spread.error + mean.error * mean.error,
-            ..spread
-        }
-    }
-
-    /// Terms are together if they read the same or dependent features beside the one held.
-    fn groups(&self, terms: &[usize]) -> Vec<Group> {
-        let mut groups: Vec<Group> = Vec::new();
-        for &term in terms {
-            let features = self.free_features(term);
-            let touches = |group: &Group| {
-                let dependent =
-                    |&a: &usize| features.iter().any(|&b| self.engine.law.related(a, b));
-                group.features.iter().any(dependent)
-            };
-            let (together, apart): (Vec<_>, Vec<_>) = groups.into_iter().partition(touches);
-            let mut merged = Group { terms: vec![term], features };
-            for group in together {
-                merged.terms.extend(group.terms);
-                merged.features.extend(group.features);
-            }
-            merged.features.sort_unstable();
-            merged.features.dedup();
-            groups = apart;
-            groups.push(merged);
-        }
-        groups
-    }
-
-    /// The mean over `features` of an integrand: a local quantity of the sum of terms, or a
-    /// square of it.
-    fn expectation(
-        &self,
-        features: &[usize],
-        terms: &[usize],
-        local: Local,
-        floor: f64,
-        integrand: &dyn Fn(&mut [f64]) -> Estimate,
-    ) -> Estimate {
-        let mut row = vec![f64::NAN; self.engine.law.dimension()];
-        let mut given = Vec::new();
-        if let Some((feature, value)) = self.held {
-            row[feature] = value;
-            if self.rest == Rest::Conditional {
-                given.push((feature, value));
-            }
-        }
-        let affine = self.affine_features(features, terms);
-        let nest = Nest { engine: self.engine, terms, affine, local, floor, integrand };
-        nest.over(features, &mut given, &mut row)
-    }
-}
-
-/// A nested integral over features, one after the other.
-struct Nest<'a> {
-    engine: &'a Engine,
-    terms: &'a [usize],
-    affine: Vec<usize>,
-    local: Local,
-    floor: f64,
-    integrand: &'a dyn Fn(&mut [f64]) -> Estimate,
-}
-
-impl Nest<'_> {
-    fn over(&self, features: &[usize], given: &mut Vec<(usize, f64)>, row: &mut [f64]) -> Estimate {
-        let Some((&feature, rest)) = features.split_first() else {
-            return (self.integrand)(row);
-        };
-        if self.affine.contains(&feature) {
-            return self.over_two_points(feature, rest, given, row);
-        }
-        let law = self.engine.law.conditional(feature, given);
-        let panels = law.panels();
-        let mut points = self.breaks(feature, row);
-        for &other in rest.iter().filter(|&&other| self.engine.law.related(feature, other)) {
-            for place in self.breaks(other, row) {
-                points.extend(self.engine.law.shadow(other, place, feature));
-            }
-        }
-        let (from, to) = (panels[0], panels[panels.len() - 1]);
-        points.extend(panels);
-        let [total] = integrate(&within(&points, from, to), self.floor, |x| {
-            row[feature] = x;
-            given.push((feature, x));
-            let inner = self.over(rest, given, row);
-            given.pop();
-            [inner.times(law.pdf(x))]
-        });
-        row[feature] = f64::NAN;
-        total
-    }
-
-    /// The mean of a quadratic over a feature, from its values one standard deviation either side
-    /// of the mean.
-    fn over_two_points(
-        &self,
-        feature: usize,
-        rest: &[usize],
-        given: &mut Vec<(usize, f64)>,
-        row: &mut [f64],
-    ) -> Estimate {
-        let (mean, sd) = self.engine.moments_of_feature(feature);
-        let sides = [mean - sd, mean + sd].map(|x| {
-            row[feature] = x;
-            self.over(rest, given, row).times(0.5)
-        });
-        row[feature] = f64::NAN;
-        Estimate::sum(sides)
-    }
-
-    fn breaks(&self, along: usize, row: &mut [f64]) -> Vec<f64> {
-        let mut found = Vec::new();
-        for &term in self.terms {
-            self.local.breaks(&self.engine.terms[term], along, row, &mut found);
-        }
-        found.retain(|place| place.is_finite());
-        found
-    }
+/// A break at a fixed place of one feature, seen along another.
+pub(crate) fn fixed_break(of: usize, at: f64, along: usize) -> Crossing {
+    Crossing { of, along, slope: 0.0, at }
 }
 
 impl Local {
-    /// The quantity of a term at a row.
-    fn at(self, term: &Term, row: &mut [f64]) -> Estimate {
+    /// Whether the quantity of a mean of a term over features is the mean of the quantity.
+    pub(crate) fn passes_through_means_over(self, features: &[usize]) -> bool {
         match self {
-            Self::Value => Estimate::exact(term.value(row)),
-            Self::Partial(feature) if term.reads(feature) => {
-                Estimate::exact(term.partial(feature, row))
-            }
-            Self::Partial(_) => Estimate::default(),
-            Self::Difference { feature, from, to } => {
-                let end = Estimate::exact(value_with(term, feature, to, row));
-                end.minus(Estimate::exact(value_with(term, feature, from, row)))
-            }
-            Self::Centred { feature, axis } => {
-                Estimate::exact(term.value(row)).minus(axis_mean(term, feature, axis, row))
-            }
+            Self::Value => true,
+            Self::Partial(s)
+            | Self::Difference { feature: s, .. }
+            | Self::Centred { feature: s, .. } => !features.contains(&s),
+            Self::Shapley(_) => false,
         }
     }
 
     /// The places along a feature where the quantity of a term is not smooth.
-    fn breaks(self, term: &Term, along: usize, row: &mut [f64], found: &mut Vec<f64>) {
+    pub(crate) fn breaks(self, term: &Term, along: usize, row: &mut [f64], found: &mut Vec<f64>) {
         term.breaks(along, row, found);
-        if let Self::Difference { feature, from, to } = self {
+        // Differences and means over an axis see what is at its ends.
+        if let Self::Difference { feature, from, to }
+        | Self::Centred { feature, axis: (from, to) } = self
+        {
             let held = row[feature];
             for end in [from, to] {
                 row[feature] = end;
@@ -431,9 +447,9 @@ impl Local {
     }
 }
 
-fn value_with(term: &Term, feature: usize, x: f64, row: &mut [f64]) -> f64 {
+fn value_with(term: &Term, feature: usize, x: f64, row: &mut [f64]) -> Estimate {
     let held = std::mem::replace(&mut row[feature], x);
-    let value = term.value(row);
+    let value = term.estimate(row);
     row[feature] = held;
     value
 }
@@ -444,7 +460,7 @@ fn axis_mean(term: &Term, feature: usize, (lo, hi): (f64, f64), row: &mut [f64])
     term.breaks(feature, row, &mut breaks);
     let [total] = integrate(&within(&breaks, lo, hi), 0.0, |x| {
         row[feature] = x;
-        [Estimate::exact(term.value(row))]
+        [term.estimate(row)]
     });
     row[feature] = held;
     total.times(1.0 / (hi - lo))

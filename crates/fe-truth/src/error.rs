@@ -63,6 +63,14 @@ pub enum Error {
         /// Number of features.
         dimension: usize,
     },
+    /// A point does not have one value for each feature.
+    #[error("the point has {given} values; the scenario has {dimension} features")]
+    WrongDimension {
+        /// Number of values.
+        given: usize,
+        /// Number of features.
+        dimension: usize,
+    },
     /// A point lies where the feature has no probability.
     #[error("{given} is outside the support [{low}, {high}] of x{}", .feature + 1)]
     OutsideSupport {
@@ -130,7 +138,7 @@ pub enum Error {
     /// The best split of a feature could not be computed to the accuracy that truths have.
     #[error(
         "no regional optimum of `{heterogeneity}` is known for x{} in `{scenario}`: under its law \
-         a region cannot be integrated accurately",
+         a region cannot be integrated accurately in reasonable time",
         .feature + 1
     )]
     NoRegionalOptimum {

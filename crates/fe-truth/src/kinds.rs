@@ -69,6 +69,11 @@ pub enum Effect {
     HDpdp,
     /// The sum of the terms of f that read x_s, where they read nothing else.
     Main,
+    /// Mean of the Shapley value of the feature given its value, `E[φ_s | x_s = x]`. Shapley values
+    /// are interventional, with the law of the features as background.
+    Shap,
+    /// Variance of the Shapley value given the value of the feature, `Var(φ_s | x_s = x)`.
+    ShapVariance,
 }
 
 named!(
@@ -84,13 +89,18 @@ named!(
     HPdp = "h-pdp",
     HDpdp = "h-dpdp",
     Main = "main",
+    Shap = "shap",
+    ShapVariance = "shap-variance",
 );
 
 impl Effect {
     /// Whether it is on the scale of f, so that a constant may be subtracted from it.
     #[must_use]
     pub const fn is_curve(self) -> bool {
-        matches!(self, Self::Pd | Self::Mplot | Self::Ale | Self::AleDerivative | Self::Main)
+        matches!(
+            self,
+            Self::Pd | Self::Mplot | Self::Ale | Self::AleDerivative | Self::Main | Self::Shap
+        )
     }
 }
 
@@ -106,9 +116,20 @@ pub enum Regional {
     Ale,
     /// As [`Regional::Ale`].
     Rhale,
+    /// By the variance of Shapley values given the feature, `shap.mean`. Their background stays
+    /// the law of all rows.
+    Shapdp,
 }
 
-named!(Regional, "regional method", Pdp = "pdp", Dpdp = "dpdp", Ale = "ale", Rhale = "rhale",);
+named!(
+    Regional,
+    "regional method",
+    Pdp = "pdp",
+    Dpdp = "dpdp",
+    Ale = "ale",
+    Rhale = "rhale",
+    Shapdp = "shapdp",
+);
 
 /// What is subtracted from a curve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -32,9 +32,11 @@ mod function;
 mod kinds;
 mod law;
 mod limit;
+mod nest;
 mod quadrature;
 mod regional;
 mod scenario;
+mod shapley;
 mod special;
 mod truth;
 

@@ -80,19 +80,22 @@ impl Scenario {
 
     /// The constant that centring subtracts from a limit formula.
     fn centre_of(&self, limit: &Limit, (lo, hi): (f64, f64), centring: Centring) -> f64 {
-        let average = |(from, to), density: &dyn Fn(f64) -> f64| {
+        let law = self.parts.engine.law().marginal(limit.feature);
+        let average = |(from, to), weight: &dyn Fn(f64) -> f64| {
             let points = within(&self.resolution[limit.feature], from, to);
-            let weighted = |x| [Estimate::exact((limit.formula)(x) * density(x))];
+            let weighted = |u| [Estimate::exact((limit.formula)(law.place(u)) * weight(u))];
             integrate(&points, 0.0, weighted)[0].value
         };
         match centring {
             Centring::None => 0.0,
             Centring::Start => (limit.formula)(lo),
-            Centring::Integral => average((lo, hi), &|_| 1.0 / (hi - lo)),
+            Centring::Integral => {
+                let ends = (law.coordinate(lo), law.coordinate(hi));
+                average(ends, &|u| law.stretch(u) / (hi - lo))
+            }
             Centring::Data => {
-                let law = self.parts.engine.law().marginal(limit.feature);
                 let panels = law.panels();
-                average((panels[0], panels[panels.len() - 1]), &|x| law.pdf(x))
+                average((panels[0], panels[panels.len() - 1]), &|u| law.weight(u))
             }
         }
     }

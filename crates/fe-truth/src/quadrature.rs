@@ -14,6 +14,10 @@ const NODES: usize = 20;
 const TAIL: usize = 3;
 /// Error of a panel that is accepted, relative to the integral of the magnitude.
 const TOLERANCE: f64 = 1e-14;
+/// Highest coefficients of this size, relative to the integrand, are taken for rounding; up to the
+/// second size where they do not fall off.
+const ROUNDING: f64 = 1e-12;
+const COARSE: f64 = 4e-10;
 /// A panel is halved no more often than this.
 const MAX_DEPTH: u32 = 45;
 /// Panels that one integral may use: adaptivity ends here, and the bound says what is left.
@@ -31,6 +35,12 @@ pub(crate) struct Estimate {
 }
 
 impl Estimate {
+    /// A number that was computed to rounding, of summands of a size.
+    pub(crate) fn of_size(value: f64, size: f64) -> Self {
+        let magnitude = value.abs().max(size);
+        Self { value, magnitude, error: 4.0 * f64::EPSILON * magnitude }
+    }
+
     /// A number that was computed to rounding.
     pub(crate) fn exact(value: f64) -> Self {
         Self { value, magnitude: value.abs(), error: 4.0 * f64::EPSILON * value.abs() }
@@ -87,20 +97,32 @@ impl Estimate {
 struct Rule {
     nodes: [f64; NODES],
     weights: [f64; NODES],
-    /// Row j turns values at the nodes into the j-th of the highest Legendre coefficients.
+    /// Row k turns values at the nodes into the k-th Legendre coefficient.
+    transform: [[f64; NODES]; NODES],
+    /// Of those the highest, from the top, and some of half the degree.
     tail: [[f64; NODES]; TAIL],
+    middle: [[f64; NODES]; TAIL],
 }
 
 static RULE: LazyLock<Rule> = LazyLock::new(|| {
-    let mut rule = Rule { nodes: [0.0; NODES], weights: [0.0; NODES], tail: [[0.0; NODES]; TAIL] };
+    let mut rule = Rule {
+        nodes: [0.0; NODES],
+        weights: [0.0; NODES],
+        transform: [[0.0; NODES]; NODES],
+        tail: [[0.0; NODES]; TAIL],
+        middle: [[0.0; NODES]; TAIL],
+    };
     let pairs = GaussLegendre::new(NonZeroUsize::MIN.saturating_add(NODES - 1));
     for (i, &(node, weight)) in pairs.iter().enumerate() {
         (rule.nodes[i], rule.weights[i]) = (node, weight);
         let polynomials = legendre(node);
-        for j in 0..TAIL {
-            let degree = NODES - 1 - j;
-            rule.tail[j][i] = (degree as f64 + 0.5) * weight * polynomials[degree];
+        for (degree, polynomial) in polynomials.iter().enumerate() {
+            rule.transform[degree][i] = (degree as f64 + 0.5) * weight * polynomial;
         }
+    }
+    for j in 0..TAIL {
+        rule.tail[j] = rule.transform[NODES - 1 - j];
+        rule.middle[j] = rule.transform[NODES / 2 - 1 - j];
     }
     rule
 });
@@ -130,6 +152,8 @@ struct Panel<const M: usize> {
     integrals: [Estimate; M],
     /// What the rule may be wrong by, beside the errors of the integrand.
     doubt: [f64; M],
+    /// Whether the highest coefficients are no more than rounding of the integrand.
+    is_rounding: [bool; M],
 }
 
 impl<const M: usize> Panel<M> {
@@ -138,29 +162,39 @@ impl<const M: usize> Panel<M> {
         let (centre, half) = (0.5 * (from + to), 0.5 * (to - from));
         let mut integrals = [Estimate::default(); M];
         let mut tails = [[0.0; TAIL]; M];
+        let mut middles = [[0.0; TAIL]; M];
         let mut sizes = [0.0; M];
         for i in 0..NODES {
             let values = f(centre + half * rule.nodes[i]);
             for (m, value) in values.into_iter().enumerate() {
                 integrals[m] = integrals[m].plus(value.times(half * rule.weights[i]));
                 sizes[m] += half * rule.weights[i] * value.value.abs();
-                for (tail, row) in tails[m].iter_mut().zip(&rule.tail) {
-                    *tail += row[i] * value.value;
+                for j in 0..TAIL {
+                    tails[m][j] += rule.tail[j][i] * value.value;
+                    middles[m][j] += rule.middle[j][i] * value.value;
                 }
             }
         }
         let mut doubt = [0.0; M];
+        let mut is_rounding = [false; M];
         for m in 0..M {
             // Of the integrand itself: a magnitude may be far larger, and hide the tail.
             let size = sizes[m];
-            let tail = tails[m].iter().fold(0.0, |max: f64, c| max.max(c.abs()));
-            // The rule is exact to twice the degree of the coefficients seen: for an analytic
-            // integrand its error is the square of their relative size. The power 1.5 is on the
-            // safe side of that, and keeps rounding out of it.
+            let largest = |c: &[f64; TAIL]| c.iter().fold(0.0, |max: f64, c| max.max(c.abs()));
+            let (tail, middle) = (largest(&tails[m]), largest(&middles[m]));
+            // The rule is exact to twice the degree of the coefficients seen. They are taken to
+            // fall off from there to half as far as they did on the way from half their degree,
+            // which is on the safe side where they do so evenly, as for an analytic integrand, and
+            // is not taken in by a kink, where they hardly do.
+            let falling = if middle > 0.0 { (tail / middle).min(1.0) } else { 1.0 };
             let relative = if size > 0.0 { (2.0 * half * tail / size).min(1.0) } else { 0.0 };
-            doubt[m] = size * relative * relative.sqrt();
+            // Coefficients that are small and do not fall off at all are rounding of the integrand,
+            // which halving does not lessen and weights average out.
+            is_rounding[m] = relative <= ROUNDING || (relative <= COARSE && falling > 0.4);
+            let share = if is_rounding[m] { falling.min(relative.sqrt()) } else { falling };
+            doubt[m] = size * relative * share;
         }
-        Self { from, to, depth, integrals, doubt }
+        Self { from, to, depth, integrals, doubt, is_rounding }
     }
 
     fn halves(&self, f: &mut impl FnMut(f64) -> [Estimate; M]) -> [Self; 2] {
@@ -198,9 +232,12 @@ pub(crate) fn integrate<const M: usize>(
     }
     let mut done = [Estimate::default(); M];
     while let Some(panel) = open.pop() {
-        // Halving does not help where the integrand is not a number.
-        let settled =
-            |m: usize| sizes[m].is_nan() || panel.doubt[m] <= floor.max(TOLERANCE * sizes[m]);
+        // Halving does not help where the integrand is not a number,
+        // nor below the errors of the integrand itself.
+        let settled = |m: usize| {
+            let enough = floor.max(TOLERANCE * sizes[m]).max(panel.integrals[m].error);
+            sizes[m].is_nan() || panel.doubt[m] <= enough || panel.is_rounding[m]
+        };
         let good = (0..M).all(settled);
         if good || count >= MAX_PANELS || !panel.can_be_halved() {
             for (sum, (part, doubt)) in done.iter_mut().zip(panel.integrals.iter().zip(panel.doubt))
@@ -221,6 +258,210 @@ pub(crate) fn integrate<const M: usize>(
         estimate.error += 4.0 * f64::EPSILON * estimate.magnitude;
     }
     done
+}
+
+/// A function of one variable as Legendre series on adjoining pieces, fine enough for its accuracy.
+///
+/// It answers in the place of a function that is expensive to ask, and integrates it exactly.
+pub(crate) struct Piecewise {
+    pieces: Vec<Piece>,
+    /// Bound on the error of a value.
+    error: f64,
+    /// Size of what was summed for the largest value.
+    magnitude: f64,
+}
+
+struct Piece {
+    centre: f64,
+    half: f64,
+    /// Coefficients of the Legendre polynomials of the function, and of its integral from the
+    /// start of the first piece.
+    series: [f64; NODES],
+    integral: [f64; NODES + 1],
+    /// Integrals from the start of the first piece to the start of this one: of the magnitude, and
+    /// of the bound on the error.
+    magnitude: f64,
+    error: f64,
+    /// Mean magnitude and error of the function here.
+    means: [f64; 2],
+}
+
+/// Largest of the highest coefficients of a piece that is accepted, relative to the function.
+const RESOLVED: f64 = 3e-14;
+
+impl Piecewise {
+    /// Resolves a function between the first and the last of the ascending `points`, smooth between
+    /// neighbouring ones.
+    pub(crate) fn of(points: &[f64], mut f: impl FnMut(f64) -> Estimate) -> Self {
+        let mut raw: Vec<Samples> =
+            points.windows(2).map(|ends| Samples::of(ends[0], ends[1], 0, &mut f)).collect();
+        let mut scale = raw.iter().map(|samples| samples.largest()).fold(0.0, f64::max);
+        let mut done: Vec<Samples> = Vec::with_capacity(raw.len());
+        raw.reverse();
+        while let Some(samples) = raw.pop() {
+            scale = scale.max(samples.largest());
+            let enough = done.len() + raw.len() >= MAX_PANELS;
+            if samples.is_resolved(scale) || enough || !samples.can_be_halved() {
+                done.push(samples);
+                continue;
+            }
+            let middle = 0.5 * (samples.from + samples.to);
+            raw.push(Samples::of(middle, samples.to, samples.depth + 1, &mut f));
+            raw.push(Samples::of(samples.from, middle, samples.depth + 1, &mut f));
+        }
+        Self::joined(&done)
+    }
+
+    fn joined(done: &[Samples]) -> Self {
+        let mut sum = Estimate::default();
+        let (mut error, mut magnitude) = (0.0_f64, 0.0_f64);
+        let mut pieces = Vec::with_capacity(done.len());
+        for samples in done {
+            let series = samples.series();
+            let half = 0.5 * (samples.to - samples.from);
+            let mut integral = [0.0; NODES + 1];
+            for (k, c) in series.iter().enumerate() {
+                // The integral of P_k from −1 is (P_{k+1} − P_{k−1}) / (2k + 1).
+                let part = half * c / (2.0 * k as f64 + 1.0);
+                integral[k + 1] += part;
+                integral[k.saturating_sub(1)] += if k == 0 { part } else { -part };
+            }
+            integral[0] += sum.value;
+            let (size, doubt) = (samples.magnitude(), samples.doubt(&series));
+            pieces.push(Piece {
+                centre: 0.5 * (samples.from + samples.to),
+                half,
+                series,
+                integral,
+                magnitude: sum.magnitude,
+                error: sum.error,
+                means: [size, doubt],
+            });
+            sum = Estimate {
+                value: sum.value + 2.0 * half * series[0],
+                magnitude: sum.magnitude + 2.0 * half * size,
+                error: sum.error + 2.0 * half * (doubt + 4.0 * f64::EPSILON * size),
+            };
+            error = error.max(doubt);
+            magnitude = magnitude.max(size);
+        }
+        Self { pieces, error, magnitude }
+    }
+
+    /// Whether x lies where the function was resolved.
+    pub(crate) fn covers(&self, x: f64) -> bool {
+        let ends = self.pieces.first().zip(self.pieces.last());
+        ends.is_some_and(|(first, last)| {
+            first.centre - first.half <= x && x <= last.centre + last.half
+        })
+    }
+
+    fn piece(&self, x: f64) -> &Piece {
+        let after = self.pieces.partition_point(|piece| piece.centre - piece.half <= x);
+        &self.pieces[after.saturating_sub(1)]
+    }
+
+    /// The value at a point that is covered.
+    pub(crate) fn at(&self, x: f64) -> Estimate {
+        let piece = self.piece(x);
+        let value = piece.sum(&piece.series, x);
+        Estimate { value, magnitude: self.magnitude, error: self.error }
+    }
+
+    /// The integral from the start to a point that is covered.
+    pub(crate) fn integral_to(&self, x: f64) -> Estimate {
+        let piece = self.piece(x);
+        let width = x - (piece.centre - piece.half);
+        let [size, doubt] = piece.means;
+        let magnitude = piece.magnitude + width * size;
+        let rounding = 8.0 * f64::EPSILON * (magnitude + piece.half * size);
+        let error = piece.error + width * doubt + rounding;
+        Estimate { value: piece.sum(&piece.integral, x), magnitude, error }
+    }
+}
+
+impl Piece {
+    /// A Legendre series at x, by Clenshaw's recurrence.
+    fn sum(&self, series: &[f64], x: f64) -> f64 {
+        let t = ((x - self.centre) / self.half).clamp(-1.0, 1.0);
+        let (mut next, mut after) = (0.0, 0.0);
+        for (k, c) in series.iter().enumerate().skip(1).rev() {
+            let here = c + RECURRENCE[k].0 * t * next - RECURRENCE[k].1 * after;
+            (next, after) = (here, next);
+        }
+        series[0] + t * next - 0.5 * after
+    }
+}
+
+/// `(2k + 1)/(k + 1)` and `(k + 1)/(k + 2)` for each k: the recurrence of Legendre polynomials.
+const RECURRENCE: [(f64, f64); NODES + 1] = {
+    let mut pairs = [(0.0, 0.0); NODES + 1];
+    let mut k = 0;
+    while k <= NODES {
+        let n = k as f64;
+        pairs[k] = ((2.0 * n + 1.0) / (n + 1.0), (n + 1.0) / (n + 2.0));
+        k += 1;
+    }
+    pairs
+};
+
+/// Values of a function at the nodes of a piece.
+struct Samples {
+    from: f64,
+    to: f64,
+    depth: u32,
+    values: [Estimate; NODES],
+}
+
+impl Samples {
+    fn of(from: f64, to: f64, depth: u32, f: &mut impl FnMut(f64) -> Estimate) -> Self {
+        let (centre, half) = (0.5 * (from + to), 0.5 * (to - from));
+        let values = RULE.nodes.map(|node| f(centre + half * node));
+        Self { from, to, depth, values }
+    }
+
+    fn largest(&self) -> f64 {
+        self.values.iter().map(|value| value.value.abs()).fold(0.0, f64::max)
+    }
+
+    fn magnitude(&self) -> f64 {
+        self.values.iter().map(|value| value.magnitude).fold(0.0, f64::max)
+    }
+
+    /// Largest of the highest coefficients.
+    fn tail(&self) -> f64 {
+        let coefficient = |row: &[f64; NODES]| {
+            row.iter().zip(&self.values).map(|(w, value)| w * value.value).sum::<f64>().abs()
+        };
+        RULE.tail.iter().map(coefficient).fold(0.0, f64::max)
+    }
+
+    fn is_resolved(&self, scale: f64) -> bool {
+        let noise = self.values.iter().map(|value| value.error).fold(0.0, f64::max);
+        !scale.is_finite() || self.tail() <= (RESOLVED * scale).max(8.0 * noise)
+    }
+
+    fn can_be_halved(&self) -> bool {
+        let middle = 0.5 * (self.from + self.to);
+        self.depth < MAX_DEPTH && self.from < middle && middle < self.to
+    }
+
+    fn series(&self) -> [f64; NODES] {
+        let mut series = [0.0; NODES];
+        for (i, value) in self.values.iter().enumerate() {
+            for (k, c) in series.iter_mut().enumerate() {
+                *c += RULE.transform[k][i] * value.value;
+            }
+        }
+        series
+    }
+
+    /// What a value of the series may be wrong by.
+    fn doubt(&self, series: &[f64; NODES]) -> f64 {
+        let noise = self.values.iter().map(|value| value.error).fold(0.0, f64::max);
+        let size: f64 = series.iter().map(|c| c.abs()).sum();
+        4.0 * self.tail() + 4.0 * noise + 8.0 * f64::EPSILON * size
+    }
 }
 
 /// The ends of `[from, to]` and those of the `points` that lie between, ascending.
@@ -260,6 +501,20 @@ mod tests {
     fn an_undeclared_jump_ends_within_its_bound() {
         let found = integral(&[0.0, 1.0], |x| if x < 1.0 / 3.0 { 1.0 } else { 0.0 });
         assert!((found.value - 1.0 / 3.0).abs() < 1e-11, "{found:?}");
+    }
+
+    #[test]
+    fn pieces_answer_and_integrate() {
+        let f = |x: f64| (3.0 * x).sin() + (x - 0.4).abs();
+        let pieces = Piecewise::of(&[-1.0, 0.4, 5.0], |x| Estimate::exact(f(x)));
+        for x in [-1.0, -0.3, 0.4, 0.41, 2.2, 5.0] {
+            let at = pieces.at(x);
+            assert!((at.value - f(x)).abs() < at.error && at.error < 1e-12, "{at:?}");
+            let exact = integral(&[-1.0, f64::min(0.4, x), x], f).value;
+            let found = pieces.integral_to(x);
+            assert!((found.value - exact).abs() < found.error && found.error < 1e-11, "{found:?}");
+        }
+        assert!(pieces.covers(5.0) && !pieces.covers(5.1));
     }
 
     #[test]

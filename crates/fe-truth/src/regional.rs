@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::engine::{Engine, Local, Rest};
 use crate::kinds::{Method, Regional, Truth};
 use crate::quadrature::{Estimate, integrate, within};
+use crate::truth::finite_coordinate;
 use crate::{Error, Scenario};
 
 /// The best split of one feature's effect by a heterogeneity value.
@@ -49,6 +50,8 @@ pub struct Split {
     pub weighted: Truth,
 }
 
+/// Features that a term may read: integrals over regions of more take too long.
+const MOST_FEATURES: usize = 3;
 /// Positions per splitting feature, evenly spread in probability, at which the search begins.
 const CANDIDATES: usize = 32;
 /// Probability of either tail in which no split is looked for.
@@ -99,6 +102,7 @@ impl Scenario {
             Regional::Ale | Regional::Rhale => {
                 &[Heterogeneity::AleIntegral, Heterogeneity::AleIntegralSd]
             }
+            Regional::Shapdp => &[Heterogeneity::ShapMean],
         };
         let optimum = |&heterogeneity: &Heterogeneity| {
             let search = Search {
@@ -124,6 +128,7 @@ enum Heterogeneity {
     DpdpMean,
     AleIntegral,
     AleIntegralSd,
+    ShapMean,
 }
 
 impl Heterogeneity {
@@ -133,6 +138,7 @@ impl Heterogeneity {
             Self::DpdpMean => "dpdp.mean",
             Self::AleIntegral => "ale.integral",
             Self::AleIntegralSd => "ale.integral_sd",
+            Self::ShapMean => "shap.mean",
         }
     }
 
@@ -142,15 +148,26 @@ impl Heterogeneity {
             Self::PdpMean => (Rest::Marginal, Local::Centred { feature: s, axis }),
             Self::DpdpMean => (Rest::Marginal, Local::Partial(s)),
             Self::AleIntegral | Self::AleIntegralSd => (Rest::Conditional, Local::Partial(s)),
+            Self::ShapMean => (Rest::Conditional, Local::Shapley(s)),
         };
-        let points = within(&engine.resolution(s), axis.0, axis.1);
-        let [integral] = integrate(&points, 0.0, |x| {
-            let variance = engine.moments(s, x, rest, local).variance;
-            [if self == Self::AleIntegralSd { variance.sqrt() } else { variance }]
+        let law = engine.margin(s);
+        let over_law = self == Self::ShapMean;
+        let ends = if over_law {
+            let panels = law.panels();
+            [panels[0], panels[panels.len() - 1]]
+        } else {
+            [axis.0, axis.1].map(|x| finite_coordinate(law, x))
+        };
+        let points = within(&engine.resolution(s), ends[0], ends[1]);
+        let [integral] = integrate(&points, 0.0, |u| {
+            let variance = engine.moments(s, law.place(u), rest, local).variance;
+            let weight = if over_law { law.weight(u) } else { law.stretch(u) };
+            let root = self == Self::AleIntegralSd;
+            [if root { variance.sqrt() } else { variance }.times(weight)]
         });
         match self {
             Self::PdpMean | Self::DpdpMean => integral.times(1.0 / (axis.1 - axis.0)),
-            Self::AleIntegral | Self::AleIntegralSd => integral,
+            Self::AleIntegral | Self::AleIntegralSd | Self::ShapMean => integral,
         }
     }
 }
@@ -192,6 +209,10 @@ impl Search<'_> {
         };
         if self.engine.is_additive(self.feature) {
             return Some(unsplit(Truth::ZERO));
+        }
+        let readers = self.engine.readers(self.feature);
+        if readers.iter().any(|&t| self.engine.terms[t].features().len() > MOST_FEATURES) {
+            return None;
         }
         let before = self.heterogeneity.of(self.engine, self.feature, self.axis);
         if before.value <= before.error {

@@ -3,7 +3,8 @@
 use crate::closed::Quantity;
 use crate::engine::{Local, Moments, Rest};
 use crate::kinds::{BinTruth, Centring, DifferenceTruth, Effect, Method, Truth, Weighting};
-use crate::quadrature::{Estimate, integrate, within};
+use crate::law::Univariate;
+use crate::quadrature::{Estimate, Piecewise, integrate, within};
 use crate::{Error, Scenario};
 
 /// An estimate and how it was obtained.
@@ -15,6 +16,16 @@ fn closed(value: f64, size: f64) -> Known {
     let magnitude = value.abs().max(size);
     let error = if size > 0.0 { 1e-13 + rounding(magnitude) } else { 1e-12 * (1.0 + value.abs()) };
     (Estimate { value, magnitude, error }, Method::Closed)
+}
+
+/// The coordinate of a value, or of where the last weight is if that is infinite.
+pub(crate) fn finite_coordinate(law: &dyn Univariate, x: f64) -> f64 {
+    let coordinate = law.coordinate(x);
+    if coordinate.is_finite() {
+        return coordinate;
+    }
+    let panels = law.panels();
+    if coordinate < 0.0 { panels[0] } else { panels[panels.len() - 1] }
 }
 
 /// What rounding may do to a sum whose summands have this size in all.
@@ -42,6 +53,40 @@ fn integrated(estimate: Estimate) -> Known {
 
 fn truth((estimate, method): Known) -> Truth {
     Truth { value: estimate.value, abs_error: estimate.error, method }
+}
+
+/// Largest error of a root that is taken of a resolved curve.
+const ROOT: f64 = 1e-11;
+
+/// So many points for every one that resolves the feature make a curve through all pay.
+const PAYS: usize = 25;
+
+/// The quantity that an effect is at each point, where it is one.
+fn quantity(effect: Effect) -> Option<Quantity> {
+    Some(match effect {
+        Effect::Pd => Quantity::Pd,
+        Effect::Dpd => Quantity::Dpd,
+        Effect::Mplot => Quantity::Mplot,
+        Effect::Mu => Quantity::Mu,
+        Effect::HPdp => Quantity::HPdp,
+        Effect::HDpdp => Quantity::HDpdp,
+        Effect::Ale | Effect::AleDerivative => Quantity::Accumulated,
+        Effect::Sigma | Effect::Main | Effect::Shap | Effect::ShapVariance => return None,
+    })
+}
+
+/// The effect that a quantity is, or is the square of.
+fn effect_of(quantity: Quantity) -> Effect {
+    match quantity {
+        Quantity::Pd => Effect::Pd,
+        Quantity::Dpd => Effect::Dpd,
+        Quantity::Mplot => Effect::Mplot,
+        Quantity::Mu => Effect::Mu,
+        Quantity::Sigma2 => Effect::Sigma,
+        Quantity::HPdp => Effect::HPdp,
+        Quantity::HDpdp => Effect::HDpdp,
+        Quantity::Accumulated => Effect::AleDerivative,
+    }
 }
 
 /// Jumps of the mean of f at a fixed place z, given x_s = z.
@@ -100,8 +145,9 @@ impl Scenario {
     ) -> Result<Vec<BinTruth>, Error> {
         let on = self.binned(feature, limits)?;
         on.each_bin(limits, weighting, |z, _, _| {
-            let mu = on.known(Quantity::Mu, z);
-            match (mu, on.known(Quantity::Sigma2, z)) {
+            let easy =
+                |quantity| on.known(quantity, z).or_else(|| on.shorter(effect_of(quantity), z));
+            match (easy(Quantity::Mu), easy(Quantity::Sigma2)) {
                 (Some(mean), Some(variance)) => Moments { mean, variance },
                 _ => on.moments(z, Rest::Conditional, Local::Partial(feature)),
             }
@@ -123,7 +169,10 @@ impl Scenario {
             let known = self.forms().and_then(|forms| {
                 let (mean, variance) = forms.difference(feature, from, to, z)?;
                 let mean = closed(mean, forms.size_of_difference(feature, from, to, z)).0;
-                Some(Moments { mean, variance: closed(variance, 0.0).0 })
+                let mut moments = Moments { mean, variance: closed(variance, 0.0).0 };
+                moments.mean.error += forms.error_of_difference();
+                moments.variance.error += forms.error_of_difference();
+                Some(moments)
             });
             known.unwrap_or_else(|| {
                 on.moments(z, Rest::Conditional, Local::Difference { feature, from, to })
@@ -143,7 +192,8 @@ impl Scenario {
     ///
     /// `pdp.mean` and `dpdp.mean` are axis means of `h-pdp` and `h-dpdp` (EFFECTOR eq. 8, 10);
     /// `ale.integral` is `∫ sigma²` (EFFECTOR eq. 6), `ale.mean_range` that divided by the length
-    /// of the axis, and `ale.integral_sd` is `∫ sigma` (EFFECTOR eq. 2).
+    /// of the axis, and `ale.integral_sd` is `∫ sigma` (EFFECTOR eq. 2). `shap.mean` is the mean
+    /// over the law of the feature, not over the axis, of `shap-variance`.
     ///
     /// # Errors
     /// [`Error::NoSuchFeature`], [`Error::BadAxis`].
@@ -162,7 +212,44 @@ impl Scenario {
             ("ale.integral", integral),
             ("ale.mean_range", integral.times(per_length)),
             ("ale.integral_sd", on.over_axis(|x| on.value(Effect::Sigma, x).0)),
+            ("shap.mean", truth(integrated(on.over_law(|x| on.value(Effect::ShapVariance, x).0)))),
         ])
+    }
+
+    /// The Shapley value of each feature at a point of all D features, in their order, and last
+    /// what the empty coalition is worth, `E f(X)`: all together they add up to f at the point
+    /// (EFFECTOR eq. 11; interventional, the background is the law of the features).
+    ///
+    /// # Errors
+    /// [`Error::WrongDimension`], [`Error::OutsideSupport`].
+    ///
+    /// ```
+    /// let scenario = fe_truth::scenario("poly3", &[]).unwrap();
+    /// // f = x1² + x1 x2 + ½ x3 of features that are uniform on [−1, 1].
+    /// let values = scenario.shap_at(&[0.5, 1.0, -0.4]).unwrap();
+    /// let expected = [0.25 - 1.0 / 3.0 + 0.25, 0.25, -0.2, 1.0 / 3.0];
+    /// for (value, expected) in values.iter().zip(expected) {
+    ///     assert!((value.value - expected).abs() < 1e-12);
+    /// }
+    /// ```
+    pub fn shap_at(&self, point: &[f64]) -> Result<Vec<Truth>, Error> {
+        let dimension = self.dimension();
+        if point.len() != dimension {
+            return Err(Error::WrongDimension { given: point.len(), dimension });
+        }
+        for (feature, x) in point.iter().enumerate() {
+            self.check_points(feature, std::slice::from_ref(x))?;
+        }
+        let engine = &self.parts.engine;
+        let mut row = point.to_vec();
+        let mut value = |feature: usize| {
+            let readers = engine.readers(feature).into_iter();
+            let each = readers.map(|term| engine.shapley(term, feature, &mut row));
+            truth(integrated(Estimate::sum(each)))
+        };
+        let mut values: Vec<Truth> = (0..dimension).map(&mut value).collect();
+        values.push(self.mean()?);
+        Ok(values)
     }
 
     /// `E f(X)`.
@@ -241,6 +328,15 @@ impl OneFeature<'_> {
         Some(closed(value, forms.size(quantity, self.feature, x, self.axis)).0)
     }
 
+    fn shorter(&self, effect: Effect, x: f64) -> Option<Estimate> {
+        self.scenario.forms()?.shorter(effect, self.feature, x, self.axis)
+    }
+
+    /// Whether all points have a closed form.
+    fn all_known(&self, quantity: Quantity, points: &[f64]) -> bool {
+        points.iter().all(|&x| self.known(quantity, x).is_some())
+    }
+
     fn moments(&self, x: f64, rest: Rest, local: Local) -> Moments {
         self.scenario.parts.engine.moments(self.feature, x, rest, local)
     }
@@ -249,6 +345,9 @@ impl OneFeature<'_> {
     fn point(&self, quantity: Quantity, x: f64) -> Known {
         if let Some(estimate) = self.known(quantity, x) {
             return (estimate, Method::Closed);
+        }
+        if let Some(estimate) = self.shorter(effect_of(quantity), x) {
+            return integrated(estimate);
         }
         let (engine, s) = (&self.scenario.parts.engine, self.feature);
         let partial = Local::Partial(s);
@@ -261,73 +360,121 @@ impl OneFeature<'_> {
             Quantity::Sigma2 => self.moments(x, Rest::Conditional, partial).variance,
             Quantity::HPdp => self.moments(x, Rest::Marginal, centred).variance,
             Quantity::HDpdp => self.moments(x, Rest::Marginal, partial).variance,
-            Quantity::Accumulated => self.integral_of_mu(self.axis.0, x),
+            Quantity::Accumulated => self.over((self.axis.0, x), |x| self.slope(false, x)),
         })
+    }
+
+    /// The local effect that accumulates: mu, with jumps at moving places if they count.
+    fn slope(&self, with_jumps: bool, x: f64) -> Estimate {
+        let mu = self.point(Quantity::Mu, x).0;
+        if with_jumps {
+            mu.plus(self.scenario.parts.engine.moving_jumps(self.feature, x))
+        } else {
+            mu
+        }
     }
 
     /// The effect at the points, before centring.
     fn raw(&self, effect: Effect, points: &[f64]) -> Vec<Truth> {
         match effect {
-            Effect::AleDerivative => self.accumulated(points),
+            Effect::AleDerivative => self.accumulated(points, false),
             Effect::Ale => {
                 let jumps = self.jumps();
-                let smooth = self.accumulated(points).into_iter().zip(points);
+                let moving = self.scenario.parts.engine.has_moving_jumps(self.feature);
+                let smooth = self.accumulated(points, moving).into_iter().zip(points);
                 smooth.map(|(value, &x)| value.plus(self.jumped(&jumps, x))).collect()
             }
-            _ => points.iter().map(|&x| truth(self.value(effect, x))).collect(),
+            Effect::Main => points.iter().map(|&x| truth(self.value(effect, x))).collect(),
+            _ => self.interpolated(effect, points),
         }
     }
 
-    /// An effect that does not accumulate, at a point.
+    /// An effect at each of the points: many that need integrals are read off a curve that is
+    /// resolved once.
+    fn interpolated(&self, effect: Effect, points: &[f64]) -> Vec<Truth> {
+        let each = || points.iter().map(|&x| truth(self.value(effect, x))).collect();
+        let law = self.law();
+        let coordinates: Vec<f64> = points.iter().map(|&x| law.coordinate(x)).collect();
+        let finite = || coordinates.iter().copied().filter(|u| u.is_finite());
+        let (from, to) =
+            (finite().fold(f64::INFINITY, f64::min), finite().fold(-f64::INFINITY, f64::max));
+        if from >= to {
+            return each();
+        }
+        let resolution = within(&self.scenario.resolution[self.feature], from, to);
+        let asked = if effect == Effect::Sigma { Some(Quantity::Sigma2) } else { quantity(effect) };
+        let known = asked.is_some_and(|quantity| self.all_known(quantity, points));
+        if points.len() < PAYS * resolution.len() || known {
+            return each();
+        }
+        // A root is resolved before it is taken.
+        let root = effect == Effect::Sigma;
+        let smooth = |x: f64| {
+            if root { self.point(Quantity::Sigma2, x).0 } else { self.value(effect, x).0 }
+        };
+        let curve = Piecewise::of(&resolution, |u| smooth(law.place(u)));
+        let breaks = self.scenario.parts.engine.breaks(self.feature);
+        let read = |(&x, &u): (&f64, &f64)| {
+            // At a break the value is that of one side.
+            let known = (curve.covers(u) && !breaks.contains(&x)).then(|| curve.at(u));
+            let known = known.map(|value| if root { value.sqrt() } else { value });
+            // Near 0 a root is less accurate than its argument.
+            let accurate = known.filter(|value| !root || value.error < ROOT * (1.0 + value.value));
+            truth(accurate.map_or_else(|| self.value(effect, x), integrated))
+        };
+        points.iter().zip(&coordinates).map(read).collect()
+    }
+
+    /// An effect at a point, without the jumps that it accumulates.
     fn value(&self, effect: Effect, x: f64) -> Known {
+        if let Some(quantity) = quantity(effect) {
+            return self.point(quantity, x);
+        }
+        let (engine, s) = (&self.scenario.parts.engine, self.feature);
         match effect {
-            Effect::Pd => self.point(Quantity::Pd, x),
-            Effect::Dpd => self.point(Quantity::Dpd, x),
-            Effect::Mplot => self.point(Quantity::Mplot, x),
-            Effect::Mu => self.point(Quantity::Mu, x),
             Effect::Sigma => standard_deviation(self.point(Quantity::Sigma2, x)),
-            Effect::HPdp => self.point(Quantity::HPdp, x),
-            Effect::HDpdp => self.point(Quantity::HDpdp, x),
+            Effect::Shap => integrated(engine.mean_shapley(s, x)),
+            Effect::ShapVariance => {
+                integrated(self.shorter(effect, x).unwrap_or_else(|| {
+                    self.moments(x, Rest::Conditional, Local::Shapley(s)).variance
+                }))
+            }
             // A sum of terms of x alone is as closed as f itself.
-            Effect::Main => (self.scenario.parts.engine.main(self.feature, x), Method::Closed),
-            Effect::Ale | Effect::AleDerivative => self.point(Quantity::Accumulated, x),
+            _ => (engine.main(s, x), Method::Closed),
         }
     }
 
-    /// `∫ mu` from the lower end of the axis to each of the points, gap by gap.
-    fn accumulated(&self, points: &[f64]) -> Vec<Truth> {
-        let lo = self.axis.0;
-        if points.iter().all(|&x| self.known(Quantity::Accumulated, x).is_some()) {
+    /// The integral of the local effect from the lower end of the axis to each of the points.
+    fn accumulated(&self, points: &[f64], with_jumps: bool) -> Vec<Truth> {
+        if !with_jumps && self.all_known(Quantity::Accumulated, points) {
             return points.iter().map(|&x| truth(self.point(Quantity::Accumulated, x))).collect();
         }
-        let mut order: Vec<usize> = (0..points.len()).collect();
-        order.sort_by(|&a, &b| points[a].total_cmp(&points[b]));
-        let above = order.partition_point(|&i| points[i] < lo);
-        let mut result = vec![Truth::ZERO; points.len()];
-        let mut walk = |path: &mut dyn Iterator<Item = usize>| {
-            let (mut at, mut sum) = (lo, truth(integrated(Estimate::default())));
-            for i in path {
-                let step = if points[i] < at {
-                    self.integral_of_mu(points[i], at).times(-1.0)
-                } else {
-                    self.integral_of_mu(at, points[i])
-                };
-                sum = sum.plus(truth(integrated(step)));
-                at = points[i];
-                result[i] = sum;
+        let law = self.law();
+        let coordinate = |x: f64| finite_coordinate(law, x);
+        let start = coordinate(self.axis.0);
+        let ends = points.iter().map(|&x| coordinate(x)).chain([start]);
+        let (from, to) =
+            ends.fold((f64::INFINITY, -f64::INFINITY), |(a, b), u| (a.min(u), b.max(u)));
+        if from == to {
+            return vec![truth(integrated(Estimate::default())); points.len()];
+        }
+        let resolution = within(&self.scenario.resolution[self.feature], from, to);
+        let slope = Piecewise::of(&resolution, |u| {
+            self.slope(with_jumps, law.place(u)).times(law.stretch(u))
+        });
+        let before = slope.integral_to(start);
+        let from_start = |&x: &f64| {
+            let u = coordinate(x);
+            if u == start {
+                return truth(integrated(Estimate::default()));
             }
+            truth(integrated(slope.integral_to(u).minus(before)))
         };
-        walk(&mut order[above..].iter().copied());
-        walk(&mut order[..above].iter().rev().copied());
-        result
+        points.iter().map(from_start).collect()
     }
 
-    fn integral_of_mu(&self, from: f64, to: f64) -> Estimate {
-        if from >= to {
-            return Estimate::default();
-        }
-        let points = within(&self.scenario.resolution[self.feature], from, to);
-        integrate(&points, 0.0, |x| [self.point(Quantity::Mu, x).0])[0]
+    fn law(&self) -> &dyn Univariate {
+        self.scenario.parts.engine.margin(self.feature)
     }
 
     /// Conditional mean jumps of f at its fixed places along the feature.
@@ -367,7 +514,7 @@ impl OneFeature<'_> {
 
     /// The constant that centring subtracts from an effect.
     fn centre(&self, effect: Effect, centring: Centring) -> Truth {
-        let law = self.scenario.parts.engine.law().marginal(self.feature);
+        let law = self.law();
         let (lo, hi) = self.axis;
         let per_length = 1.0 / (hi - lo);
         let accumulates = matches!(effect, Effect::Ale | Effect::AleDerivative);
@@ -380,16 +527,13 @@ impl OneFeature<'_> {
                 self.mean_of_accumulated(effect, (lo, hi), |x| (hi - x) * per_length)
             }
             Centring::Integral => self.over_axis(|x| self.value(effect, x).0).times(per_length),
-            Centring::Data => {
+            Centring::Data if accumulates => {
                 let panels = law.panels();
-                let ends = (panels[0], panels[panels.len() - 1]);
-                if accumulates {
-                    let ends = (ends.0.min(lo), ends.1.max(lo));
-                    let beyond = |x| if x < lo { -law.cdf(x) } else { 1.0 - law.cdf(x) };
-                    return self.mean_of_accumulated(effect, ends, beyond);
-                }
-                self.over(ends, |x| self.value(effect, x).0.times(law.pdf(x)))
+                let ends = [panels[0], panels[panels.len() - 1]].map(|u| law.place(u));
+                let beyond = |x| if x < lo { -law.cdf(x) } else { 1.0 - law.cdf(x) };
+                self.mean_of_accumulated(effect, (ends[0].min(lo), ends[1].max(lo)), beyond)
             }
+            Centring::Data => truth(integrated(self.over_law(|x| self.value(effect, x).0))),
         }
     }
 
@@ -402,12 +546,14 @@ impl OneFeature<'_> {
         beyond: impl Fn(f64) -> f64,
     ) -> Truth {
         let lo = self.axis.0;
-        let mean_mu = |x| self.point(Quantity::Mu, x).0.times(beyond(x));
+        let moving =
+            effect == Effect::Ale && self.scenario.parts.engine.has_moving_jumps(self.feature);
+        let mean_mu = |x| self.slope(moving, x).times(beyond(x));
         // `beyond` changes sign at the start of accumulation.
         let smooth = [(ends.0, lo.min(ends.1)), (lo.max(ends.0), ends.1)]
             .into_iter()
             .filter(|(from, to)| from < to)
-            .fold(Truth::ZERO, |sum, part| sum.plus(self.over(part, mean_mu)));
+            .fold(Truth::ZERO, |sum, part| sum.plus(truth(integrated(self.over(part, mean_mu)))));
         if effect == Effect::AleDerivative {
             return smooth;
         }
@@ -424,13 +570,43 @@ impl OneFeature<'_> {
         })
     }
 
-    fn over_axis(&self, f: impl Fn(f64) -> Estimate) -> Truth {
-        self.over(self.axis, f)
+    /// The mean of a function over the law of the feature.
+    fn over_law(&self, f: impl Fn(f64) -> Estimate) -> Estimate {
+        let law = self.law();
+        let panels = law.panels();
+        let points = [&self.scenario.resolution[self.feature][..], &panels].concat();
+        let points = within(&points, panels[0], panels[panels.len() - 1]);
+        integrate(&points, 0.0, |u| [f(law.place(u)).times(law.weight(u))])[0]
     }
 
-    fn over(&self, (from, to): (f64, f64), f: impl Fn(f64) -> Estimate) -> Truth {
-        let points = within(&self.scenario.resolution[self.feature], from, to);
-        truth(integrated(integrate(&points, 0.0, |x| [f(x)])[0]))
+    fn over_axis(&self, f: impl Fn(f64) -> Estimate) -> Truth {
+        truth(integrated(self.over(self.axis, f)))
+    }
+
+    /// The integral of a function along the feature.
+    fn over(&self, ends: (f64, f64), f: impl Fn(f64) -> Estimate) -> Estimate {
+        let law = self.law();
+        let [total] = self.integrals(ends, &[], |u| [f(law.place(u)).times(law.stretch(u))]);
+        total
+    }
+
+    /// Integrals over the coordinate of the feature between two of its values, with further places
+    /// to resolve.
+    fn integrals<const M: usize>(
+        &self,
+        (from, to): (f64, f64),
+        places: &[f64],
+        f: impl Fn(f64) -> [Estimate; M],
+    ) -> [Estimate; M] {
+        if from >= to {
+            return [Estimate::default(); M];
+        }
+        let law = self.law();
+        let ends = [from, to].map(|x| finite_coordinate(law, x));
+        let further = places.iter().map(|&x| law.coordinate(x));
+        let points: Vec<f64> =
+            self.scenario.resolution[self.feature].iter().copied().chain(further).collect();
+        integrate(&within(&points, ends[0], ends[1]), 0.0, f)
     }
 
     /// Averages over the bins of a local mean and variance, given the point and the bin.
@@ -440,27 +616,21 @@ impl OneFeature<'_> {
         weighting: Weighting,
         moments: impl Fn(f64, f64, f64) -> Moments,
     ) -> Result<Vec<BinTruth>, Error> {
-        let law = self.scenario.parts.engine.law().marginal(self.feature);
-        let resolution = within(&self.scenario.resolution[self.feature], self.axis.0, self.axis.1);
+        let law = self.law();
         let median = match weighting {
             Weighting::Uniform => None,
             Weighting::Data => Some(law.quantile(0.5)),
         };
         let bin = |ends: &[f64]| {
             let (lo, hi) = (ends[0], ends[1]);
-            let first = resolution.partition_point(|&x| x <= lo);
-            let last = resolution.partition_point(|&x| x < hi);
-            let points: Vec<f64> = std::iter::once(lo)
-                .chain(resolution[first..last.max(first)].iter().copied())
-                .chain(std::iter::once(hi))
-                .collect();
             // Squares are taken about the effect where the bin has its weight, so that subtracting
             // the square of their mean cancels nothing that matters.
             let typical = median.map_or(0.5 * (lo + hi), |median| median.clamp(lo, hi));
             let reference = moments(typical, lo, hi).mean.value;
-            let sums = integrate(&points, 0.0, |z| {
-                let Moments { mean, variance } = moments(z, lo, hi);
-                let weight = median.map_or(1.0, |_| law.pdf(z));
+            let places = self.scenario.parts.engine.passages_of_difference(self.feature, [lo, hi]);
+            let sums = self.integrals((lo, hi), &places, |u| {
+                let Moments { mean, variance } = moments(law.place(u), lo, hi);
+                let weight = median.map_or_else(|| law.stretch(u), |_| law.weight(u));
                 let mut square = mean.squared_from(reference);
                 square.magnitude += 1e-6 * mean.magnitude * mean.magnitude;
                 let of_one = Estimate::exact(1.0);

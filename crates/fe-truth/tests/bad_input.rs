@@ -143,3 +143,27 @@ fn limit_formulas() {
     let outside = scenario.limit("ale-limit", 0, &[0.6], (-0.5, 0.5), Centring::None);
     assert!(matches!(outside, Err(Error::OutsideSupport { .. })));
 }
+
+#[test]
+fn points_of_shapley_values() {
+    let scenario = at("goldstein", "");
+    let short = scenario.shap_at(&[0.1, 0.2]).unwrap_err();
+    assert!(matches!(short, Error::WrongDimension { given: 2, dimension: 3 }), "{short}");
+    for outside in [1.5, f64::NAN, f64::INFINITY] {
+        let error = scenario.shap_at(&[0.1, outside, 0.0]).unwrap_err();
+        assert!(matches!(error, Error::OutsideSupport { feature: 1, .. }), "{error}");
+    }
+}
+
+#[test]
+fn correlations_of_a_copula() {
+    let set = |rho: &str, noise: &str| {
+        let set = [("rho", rho), ("noise_features", noise)].map(|(k, v)| (k.into(), v.into()));
+        fe_truth::scenario("friedman1-copula", &set).map(|_| ())
+    };
+    assert!(set("-0.24", "0").is_ok() && set("0.999", "3").is_ok());
+    for (rho, noise) in [("-0.25", "0"), ("-0.2", "1"), ("1", "0"), ("x", "0")] {
+        let error = set(rho, noise).unwrap_err();
+        assert!(matches!(error, Error::BadParameter { name: "rho", .. }), "{error}");
+    }
+}

@@ -411,3 +411,166 @@ fn two_definitions_of_ale() {
         assert_figure(value(&scenario, Effect::Sigma, s, 0.0), 0.0, 1e-12);
     }
 }
+
+fn shapley(scenario: &Scenario, point: &[f64]) -> Vec<f64> {
+    scenario.shap_at(point).unwrap().into_iter().map(|value| value.value).collect()
+}
+
+/// EFFECTOR eq. 36–38: the empty coalition is worth E f, not −5/(6π).
+#[test]
+fn the_empty_coalition() {
+    for (noise, mean) in [("0.01", 0.529_889), ("0.1", 0.473_497)] {
+        let scenario = at("sin-indicator", &format!("noise_sd={noise}"));
+        let empty = shapley(&scenario, &[0.1, 0.0, 0.1])[3];
+        assert_figure(empty, mean, 1e-6);
+        assert_figure(empty, scenario.mean().unwrap().value, 1e-12);
+    }
+    assert_figure(-5.0 / (6.0 * PI), -0.265_258, 1e-6);
+}
+
+/// EFFECTOR eq. 45–47: what x3 alone is worth depends on x3. With x2 = 0 and by the additivity of
+/// x2 the values of x1 and x3 show it.
+#[test]
+fn the_third_feature_alone_matters() {
+    let scenario = at("sin-indicator", "noise_sd=0.01");
+    let worth = |x3: f64| value(&scenario, Effect::Pd, 2, x3);
+    assert_figure(worth(-0.2), 1.0 / PI, 1e-6);
+    assert_figure(worth(0.2), -0.530_516, 1e-6);
+    assert_figure(worth(-0.2) - worth(0.2), 8.0 / (3.0 * PI), 1e-12);
+}
+
+/// EFFECTOR eq. 67: the coefficient of x2 is 1/12, not 1/32.
+#[test]
+fn the_coefficient_of_the_second_feature() {
+    let scenario = at("sin-indicator", "noise_sd=0.01");
+    let at_x2 = |x2: f64| shapley(&scenario, &[-0.3, x2, -0.29])[0];
+    assert_figure(at_x2(1.5), 0.263_389, 1e-6);
+    // φ_1 changes with x2 by half of x1 − E x1.
+    assert_figure((at_x2(2.5) - at_x2(1.5)) / (-0.3 + 1.0 / 6.0), 0.5, 1e-9);
+}
+
+/// EFFECTOR eq. 67 and the effector library: SHAP-DP lacks a step of 4/(3π) at 0.
+#[test]
+fn the_step_of_the_shap_dependence() {
+    let scenario = at("sin-indicator", "noise_sd=0.01");
+    let points = spread((-0.5, 0.5), 1000);
+    let truth = scenario.curve(Effect::Shap, 0, &points, (-0.5, 0.5), Centring::Integral).unwrap();
+    let wave = |x: f64| -5.0 / 6.0 * (TAU * x).sin();
+    let step = |x: f64| if x < 0.0 { -4.0 / (3.0 * PI) } else { 0.0 };
+    let errors = |limit: &dyn Fn(f64) -> f64, mean: f64| -> Vec<f64> {
+        let error = |(x, t): (&f64, &fe_truth::Truth)| (t.value - limit(*x) + mean).abs();
+        points.iter().zip(&truth).map(error).collect()
+    };
+    let printed = errors(&wave, 0.0);
+    assert_figure(printed.iter().copied().fold(0.0, f64::max), 0.218, 1e-3);
+    assert_figure(common::mean(&printed), 0.212, 1e-3);
+    let corrected = errors(&|x| wave(x) + step(x), -2.0 / (3.0 * PI));
+    assert_figure(common::mean(&corrected), 0.0067, 5e-4);
+}
+
+/// EFFECTOR eq. 31, 35: ICE curves of x1 contain x1 x2, so d-ICE curves contain x2 and its variance.
+#[test]
+fn ice_curves_contain_the_second_feature() {
+    let scenario = at("sin-indicator", "noise_sd=0.01");
+    let exact = value(&scenario, Effect::HDpdp, 0, 0.2);
+    assert_figure(exact, 6.1475, 1e-3);
+    let p = 0.828_014;
+    assert_figure(exact - 4.0, (4.0 * PI * (TAU * 0.2).cos()).powi(2) * p * (1.0 - p), 1e-5);
+}
+
+fn threshold(point: &str) -> Scenario {
+    at("threshold-linear", point)
+}
+
+/// Largest distance of a formula from the ALE over [0, 1], as it is and centred alike.
+fn off(scenario: &Scenario, s: usize, formula: impl Fn(f64) -> f64) -> [f64; 2] {
+    let points = spread((0.0, 1.0), 4000);
+    let ale = scenario.curve(Effect::Ale, s, &points, (0.0, 1.0), Centring::None).unwrap();
+    let errors: Vec<f64> = points.iter().zip(&ale).map(|(x, t)| formula(*x) - t.value).collect();
+    let mean = common::mean(&errors);
+    let largest = |shift: f64| errors.iter().map(|e| (e - shift).abs()).fold(0.0, f64::max);
+    [largest(0.0), largest(mean)]
+}
+
+fn tent(x: f64, slope: f64, fold: f64) -> f64 {
+    (slope * x).min(slope * (2.0 * fold - x)).max(0.0)
+}
+
+/// RHALE eq. 45, 46: the second piece is ½ − x, not ¼ − x.
+#[test]
+fn the_tent_is_continuous() {
+    let printed = |x: f64| {
+        if x <= 0.25 {
+            x
+        } else if x < 0.5 {
+            0.25 - x
+        } else {
+            0.0
+        }
+    };
+    let [as_is, centred] = off(&threshold("noise_sd=0.01"), 0, printed);
+    assert_figure(as_is, 0.252, 2e-3);
+    assert_figure(centred, 0.189, 2e-3);
+    for (noise, error) in [("0.01", 0.0040), ("0.1", 0.040)] {
+        let [as_is, _] = off(&threshold(&format!("noise_sd={noise}")), 0, |x| tent(x, 1.0, 0.25));
+        assert_figure(as_is, error, 3e-4);
+    }
+}
+
+/// RHALE eq. 49, 50: case b folds at 1/5, and the effect of x2 has a quarter of the slope of x1's.
+#[test]
+fn case_b_of_the_tent() {
+    let scenario = threshold("a1=2;a2=0.5;noise_sd=0.01");
+    let printed = |x: f64| {
+        if x <= 0.2 {
+            2.0 * x
+        } else if 0.25 < x && x < 0.4 {
+            0.4 - 2.0 * x
+        } else {
+            0.0
+        }
+    };
+    assert_figure(off(&scenario, 0, printed)[0], 0.401, 2e-3);
+    assert_figure(off(&scenario, 0, |x| tent(x, 2.0, 0.2))[0], 0.0032, 3e-4);
+    assert_figure(off(&scenario, 1, printed)[0], 0.401, 4e-3);
+    assert_figure(off(&scenario, 1, |x| tent(x, 0.5, 0.2))[0], 0.0032, 3e-4);
+}
+
+/// The code of RHALE has ½ − f1 on the second piece: eq. 45 is the ALE of that, jumps included.
+#[test]
+fn the_printed_tent_is_that_of_the_code() {
+    let code = threshold("noise_sd=0.01;variant=rhale-code");
+    let inner = [0.1, 0.35, 0.45];
+    let ask = |effect| code.curve(effect, 0, &inner, (0.0, 1.0), Centring::None).unwrap();
+    let (with_jumps, derivative) = (ask(Effect::Ale), ask(Effect::AleDerivative));
+    for ((x, a), d) in inner.iter().zip(&with_jumps).zip(&derivative) {
+        let printed = if *x < 0.25 { *x } else { 0.25 - x };
+        assert_figure(a.value, printed, 5e-3);
+        assert_figure(d.value, tent(*x, 1.0, 0.25), 5e-3);
+    }
+    // The jump is −½ · a1/(a1 + a2).
+    let paper = threshold("noise_sd=0.01");
+    let paper = paper.curve(Effect::Ale, 0, &[0.35], (0.0, 1.0), Centring::None).unwrap();
+    assert_figure(with_jumps[1].value - paper[0].value, -0.25, 1e-9);
+}
+
+/// RHALE: cases a and b have heterogeneity, a_s at the threshold.
+#[test]
+fn the_tent_is_heterogeneous() {
+    for (noise, integral, of_sd) in [("0.01", 0.0141, 0.0242), ("0.1", 0.141, 0.237)] {
+        let scenario = threshold(&format!("noise_sd={noise}"));
+        assert_figure(value(&scenario, Effect::Sigma, 0, 0.25), 1.0, 1e-6);
+        assert_figure(named(&scenario, 0, "ale.integral"), integral, 5e-4);
+        assert_figure(named(&scenario, 0, "ale.integral_sd"), of_sd, 5e-4);
+    }
+}
+
+/// RHALE case c: the standard deviation of x1 is 1/√12, not ¼; the effect of x3 is x3/2.
+#[test]
+fn case_c_of_the_tent() {
+    let scenario = threshold("alpha=1;noise_sd=0.01");
+    assert_figure(value(&scenario, Effect::Sigma, 2, 0.3), 1.0 / 12.0_f64.sqrt(), 1e-12);
+    let ends = scenario.curve(Effect::Ale, 2, &[-1.0, 1.0], (-2.0, 2.0), Centring::None).unwrap();
+    assert_figure(ends[1].value - ends[0].value, 1.0, 1e-12);
+    assert_figure(value(&scenario, Effect::Sigma, 0, 0.8), 0.5, 1e-9);
+}

@@ -141,6 +141,55 @@ fn conditional_effects_at_points() {
     }
 }
 
+/// Shapley values given the feature: what it adds to those before it in a random order, the others
+/// from a random row of the background. Two draws for the same row have the second moment of its
+/// Shapley value as the mean of their product.
+#[test]
+fn shapley_values() {
+    for scenario in all() {
+        for s in features(&scenario) {
+            for (i, x) in spread(scenario.axis(s), 2).into_iter().enumerate() {
+                let rows = Sample::draw_given(&scenario, s, x, ROWS / 2, 40 + i as u64);
+                let [first, second] = [50, 60].map(|seed| rows.added_by(s, seed + i as u64));
+                let what = |effect| format!("{} {effect} at {x}", label(&scenario, s));
+                let [mean, variance] = [Effect::Shap, Effect::ShapVariance]
+                    .map(|effect| truth(&scenario, effect, s, &[x])[0]);
+                let middle: Vec<f64> =
+                    first.iter().zip(&second).map(|(a, b)| 0.5 * (a + b)).collect();
+                assert_mean(&middle, mean, &what(Effect::Shap));
+                let product = |(a, b): (&f64, &f64)| (a - mean) * (b - mean);
+                let products: Vec<f64> = first.iter().zip(&second).map(product).collect();
+                assert_mean(&products, variance, &what(Effect::ShapVariance));
+            }
+        }
+    }
+}
+
+/// Shapley values of whole points, and of the mean of their variance over a sample.
+#[test]
+fn shapley_values_of_points() {
+    for scenario in all() {
+        for (i, seed) in [70, 71].into_iter().enumerate() {
+            let point = Sample::draw(&scenario, 1, seed);
+            let row: Vec<f64> = point.columns.iter().map(|column| column[0]).collect();
+            let values = scenario.shap_at(&row).unwrap();
+            let repeated = point.repeated(ROWS / 2);
+            for s in features(&scenario) {
+                let draws = repeated.added_by(s, 80 + i as u64);
+                let what = format!("{} φ at {row:?}", label(&scenario, s));
+                assert_mean(&draws, values[s].value, &what);
+            }
+        }
+        let sample = Sample::draw(&scenario, 2000, 72);
+        for s in features(&scenario) {
+            let variances = truth(&scenario, Effect::ShapVariance, s, &sample.columns[s]);
+            let values = scenario.values(s, scenario.axis(s)).unwrap();
+            let mean = values.iter().find(|(name, _)| *name == "shap.mean").unwrap().1.value;
+            assert_mean(&variances, mean, &format!("{} shap.mean", label(&scenario, s)));
+        }
+    }
+}
+
 #[test]
 fn mean_and_sd_of_f() {
     for scenario in all() {

@@ -15,35 +15,36 @@ use crate::sheet::{Entry, Format, Sheet};
 /// Prints what a scenario's effects are, exactly, with a bound on the error of each number.
 ///
 /// Asks for one of: the curve of an effect (--effect), the quantities of bins (--bins), the
-/// heterogeneity values with mean and standard deviation of f (--values), or the best split of
-/// a feature's effect by another feature (--regional).
+/// heterogeneity values with mean and standard deviation of f (--values), the Shapley values of
+/// a point (--shap-at), or the best split of a feature's effect by another feature (--regional).
 #[derive(Debug, Args)]
-#[command(group = clap::ArgGroup::new("what").required(true).args(["effect", "bins", "values", "regional"]))]
+#[command(group = clap::ArgGroup::new("what").required(true)
+    .args(["effect", "bins", "values", "shap_at", "regional"]))]
 pub(super) struct Arguments {
     #[command(flatten)]
     scenario: ScenarioArguments,
     #[command(flatten)]
     features: FeatureArguments,
-    /// pd, dpd, mplot, ale, ale-derivative, mu, sigma, h-pdp, h-dpdp or main; with -limit behind
-    /// it, the curve that a paper prints, where it is not the truth
+    /// pd, dpd, mplot, ale, ale-derivative, mu, sigma, h-pdp, h-dpdp, main, shap or shap-variance;
+    /// with -limit behind it, the curve that a paper prints, where it is not the truth
     #[arg(long, value_parser = asked)]
     effect: Option<Asked>,
     /// Points of the curve
     #[arg(long, value_name = "V,V,…", value_delimiter = ',', allow_hyphen_values = true,
-          value_parser = finite, conflicts_with_all = ["grid", "bins", "values", "regional"])]
+          value_parser = finite, conflicts_with_all = ["grid", "bins", "values", "shap_at", "regional"])]
     at: Vec<f64>,
     /// So many equidistant points over the range [default: 100]
     #[arg(long, value_name = "N", value_parser = points,
-          conflicts_with_all = ["bins", "values", "regional"])]
+          conflicts_with_all = ["bins", "values", "shap_at", "regional"])]
     grid: Option<usize>,
     /// Where accumulation starts, and over what `integral` centres [default: the scenario's range]
     #[arg(long, value_name = "LO,HI", value_parser = interval, allow_hyphen_values = true,
-          conflicts_with_all = ["bins", "regional"])]
+          conflicts_with_all = ["bins", "shap_at", "regional"])]
     range: Option<(f64, f64)>,
     /// none, start (0 at the start of the range), integral (mean over the range 0) or data (mean
     /// over the law of the feature 0)
     #[arg(long, value_parser = centring, default_value = "none",
-          conflicts_with_all = ["bins", "values", "regional"])]
+          conflicts_with_all = ["bins", "values", "shap_at", "regional"])]
     center: Centring,
     /// Limits of bins, increasing
     #[arg(long, value_name = "Z0,Z1,…", value_delimiter = ',', allow_hyphen_values = true,
@@ -55,7 +56,12 @@ pub(super) struct Arguments {
     /// Heterogeneity values of each feature, and mean and standard deviation of f
     #[arg(long)]
     values: bool,
-    /// The split of one feature that lowers the heterogeneity most, by pdp, dpdp, ale or rhale
+    /// Shapley values of all features at a point, one value for each, and last of none
+    #[arg(long, value_name = "V1,…,VD", value_delimiter = ',', allow_hyphen_values = true,
+          value_parser = finite, conflicts_with = "feature")]
+    shap_at: Option<Vec<f64>>,
+    /// The split of one feature that lowers the heterogeneity most, by pdp, dpdp, ale, rhale or
+    /// shapdp
     #[arg(long, value_name = "METHOD", value_parser = regional)]
     regional: Option<Regional>,
     /// How it is printed
@@ -106,7 +112,10 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
         (Some(effect), _, _) => curves(arguments, &scenario, effect)?,
         (None, Some(limits), _) => bins(arguments, &scenario, limits)?,
         (None, None, Some(method)) => splits(arguments, &scenario, method)?,
-        (None, None, None) => values(arguments, &scenario)?,
+        (None, None, None) => match &arguments.shap_at {
+            Some(point) => shapley_values(&scenario, point)?,
+            None => values(arguments, &scenario)?,
+        },
     };
     sheet.write(arguments.format, out)
 }
@@ -199,6 +208,16 @@ fn values(arguments: &Arguments, scenario: &Scenario) -> Result<Sheet> {
     }
     push(Entry::Missing, "mean_f", scenario.mean()?);
     push(Entry::Missing, "sd_f", scenario.sd()?);
+    Ok(sheet)
+}
+
+fn shapley_values(scenario: &Scenario, point: &[f64]) -> Result<Sheet> {
+    let mut sheet = Sheet::new(&["feature", "phi"]);
+    for (feature, value) in scenario.shap_at(point)?.into_iter().enumerate() {
+        let is_feature = feature < scenario.dimension();
+        let name = if is_feature { feature_name(feature) } else { "empty".to_owned() };
+        sheet.push(vec![name.into(), value.value.into()]);
+    }
     Ok(sheet)
 }
 

@@ -6,7 +6,7 @@ use rand::Rng;
 
 use super::parent_child::Blurred;
 use super::{
-    Block, NORMAL_PANELS, ParentChild, PiecewiseUniform, Univariate, standard_normal, uniform_open,
+    Block, Crossing, ParentChild, PiecewiseUniform, Univariate, standard_normal, uniform_open,
 };
 use crate::quadrature::fixed;
 use crate::special::shifted_normal_mass;
@@ -41,8 +41,8 @@ impl Block for CommonCause {
         }
     }
 
-    fn shadow(&self, _: usize, at: f64, _: usize) -> Vec<f64> {
-        NORMAL_PANELS.iter().map(|z| at + z * SQRT_2 * self.noise).collect()
+    fn shadow(&self, broken: Crossing) -> Vec<f64> {
+        broken.passage(0.0, 1.0, SQRT_2 * self.noise)
     }
 
     fn sample(&self, rng: &mut dyn Rng, values: &mut [f64]) {

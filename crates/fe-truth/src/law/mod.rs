@@ -1,6 +1,8 @@
 //! Laws of the features: independent blocks, each able to condition and to sample.
 
 mod common_cause;
+mod copula;
+mod log_uniform;
 mod normal;
 mod parent_child;
 mod restricted;
@@ -11,6 +13,8 @@ use std::sync::Arc;
 use rand::Rng;
 
 pub(crate) use common_cause::CommonCause;
+pub(crate) use copula::{GaussianCopula, latent};
+pub(crate) use log_uniform::LogUniform;
 pub(crate) use normal::{BivariateNormal, Normal};
 pub(crate) use parent_child::ParentChild;
 pub(crate) use uniform::PiecewiseUniform;
@@ -26,9 +30,37 @@ pub(crate) trait Univariate: Send + Sync {
     fn cdf(&self, x: f64) -> f64;
     /// The smallest closed interval of probability 1; its ends may be infinite.
     fn support(&self) -> (f64, f64);
-    /// Ascending points between which the density is smooth on its own scale. The mass before the
-    /// first and after the last is below 1e-20.
+    /// Ascending points, in the coordinate, between which the density is smooth on its own scale.
+    /// The mass before the first and after the last is below 1e-20.
     fn panels(&self) -> Vec<f64>;
+
+    /// The coordinate of a value of the variable: what integrals run over. It is the variable
+    /// itself unless the density is smoother in another one.
+    fn coordinate(&self, x: f64) -> f64 {
+        x
+    }
+
+    /// The variable at a coordinate.
+    fn place(&self, u: f64) -> f64 {
+        u
+    }
+
+    /// How the variable at a coordinate is told to laws that are conditional on it; see
+    /// [`Block::known`].
+    fn known(&self, u: f64) -> f64 {
+        self.place(u)
+    }
+
+    /// Derivative of the variable along the coordinate.
+    fn stretch(&self, u: f64) -> f64 {
+        let _ = u;
+        1.0
+    }
+
+    /// Density of the coordinate.
+    fn weight(&self, u: f64) -> f64 {
+        self.pdf(u)
+    }
 
     /// Probability of an interval, whose ends may be infinite.
     fn mass(&self, from: f64, to: f64) -> f64 {
@@ -52,7 +84,8 @@ pub(crate) trait Univariate: Send + Sync {
     /// The inverse of the distribution function, by bisection unless a law knows better.
     fn quantile(&self, p: f64) -> f64 {
         let panels = self.panels();
-        let (mut low, mut high) = (panels[0], panels[panels.len() - 1]);
+        let mut low = self.place(panels[0]);
+        let mut high = self.place(panels[panels.len() - 1]);
         loop {
             let middle = 0.5 * (low + high);
             if middle <= low || middle >= high {
@@ -67,14 +100,48 @@ pub(crate) trait Univariate: Send + Sync {
     }
 }
 
+/// Where a function of two features breaks: on the line `x_of + slope · x_along = at`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Crossing {
+    pub(crate) of: usize,
+    pub(crate) along: usize,
+    pub(crate) slope: f64,
+    pub(crate) at: f64,
+}
+
+impl Crossing {
+    /// Where the line meets another, `x_of = intercept + steepness · x_along`, about which `of` has
+    /// the standard deviation `sd`: points along `along` that resolve the passage.
+    fn passage(self, intercept: f64, steepness: f64, sd: f64) -> Vec<f64> {
+        let closing = steepness + self.slope;
+        if closing == 0.0 {
+            return Vec::new();
+        }
+        let (centre, scale) = ((self.at - intercept) / closing, sd / closing.abs());
+        NORMAL_PANELS.iter().map(|z| centre + z * scale).collect()
+    }
+}
+
 /// A group of dependent features, counted from 0 within the block.
 pub(crate) trait Block: Send + Sync {
-    /// The law of one feature given values of others; none given is its marginal law.
+    /// How a value of a feature is told to [`Block::conditional`]: as it is, unless a block knows
+    /// a form that keeps more of its digits.
+    fn known(&self, x: f64) -> f64 {
+        x
+    }
+
+    /// The law of one feature given others, told as [`Block::known`]; none given is its marginal
+    /// law.
     fn conditional(&self, target: usize, given: &[(usize, f64)]) -> Box<dyn Univariate>;
 
-    /// Where, and on what scale, averages over feature `of` given feature `along` change when the
-    /// averaged function breaks at `of = at`: points along `along`.
-    fn shadow(&self, of: usize, at: f64, along: usize) -> Vec<f64>;
+    /// The law of one feature where no other matters, in the coordinate that is best for that.
+    fn alone(&self, target: usize) -> Box<dyn Univariate> {
+        self.conditional(target, &[])
+    }
+
+    /// Where, and on what scale, averages over one feature given another change along that one when
+    /// the averaged function breaks.
+    fn shadow(&self, broken: Crossing) -> Vec<f64>;
 
     /// Draws one value of each feature of the block.
     fn sample(&self, rng: &mut dyn Rng, values: &mut [f64]);
@@ -88,7 +155,7 @@ impl<U: Univariate + Clone + 'static> Block for Single<U> {
         Box::new(self.0.clone())
     }
 
-    fn shadow(&self, _: usize, _: f64, _: usize) -> Vec<f64> {
+    fn shadow(&self, _: Crossing) -> Vec<f64> {
         Vec::new()
     }
 
@@ -148,7 +215,13 @@ impl Law {
         self.place[a].0 == self.place[b].0
     }
 
-    /// The law of a feature given values of others; those of other blocks do not matter.
+    /// See [`Block::known`].
+    pub(crate) fn known(&self, feature: usize, x: f64) -> f64 {
+        self.blocks[self.place[feature].0].1.known(x)
+    }
+
+    /// The law of a feature given others, told as [`Law::known`]; those of other blocks do not
+    /// matter.
     pub(crate) fn conditional(
         &self,
         feature: usize,
@@ -164,12 +237,20 @@ impl Law {
         self.conditional(feature, &[])
     }
 
+    /// See [`Block::alone`].
+    pub(crate) fn alone(&self, feature: usize) -> Box<dyn Univariate> {
+        let (block, target) = self.place[feature];
+        self.blocks[block].1.alone(target)
+    }
+
     /// See [`Block::shadow`]; nothing for features that are not related.
-    pub(crate) fn shadow(&self, of: usize, at: f64, along: usize) -> Vec<f64> {
+    pub(crate) fn shadow(&self, broken: Crossing) -> Vec<f64> {
+        let Crossing { of, along, .. } = broken;
         if of == along || !self.related(of, along) {
             return Vec::new();
         }
-        self.blocks[self.place[of].0].1.shadow(self.place[of].1, at, self.place[along].1)
+        let (of, along) = (self.place[of], self.place[along]);
+        self.blocks[of.0].1.shadow(Crossing { of: of.1, along: along.1, ..broken })
     }
 
     /// Draws `n` rows, one after the other and within a row block after block, and returns them
@@ -200,4 +281,4 @@ fn standard_normal(rng: &mut dyn Rng) -> f64 {
 }
 
 /// Multiples of a standard deviation that resolve a normal density out to a mass of 1e-23.
-const NORMAL_PANELS: [f64; 7] = [-10.0, -5.0, -2.0, 0.0, 2.0, 5.0, 10.0];
+pub(crate) const NORMAL_PANELS: [f64; 7] = [-10.0, -5.0, -2.0, 0.0, 2.0, 5.0, 10.0];

@@ -3,7 +3,7 @@
 use rand::Rng;
 
 use super::parent_child::Posterior;
-use super::{Block, NORMAL_PANELS, Univariate, standard_normal};
+use super::{Block, Crossing, NORMAL_PANELS, Univariate, standard_normal};
 use crate::special::{normal_between, normal_cdf, normal_pdf, normal_quantile};
 
 /// Normal with a mean and a standard deviation.
@@ -86,15 +86,14 @@ impl Block for BivariateNormal {
         })
     }
 
-    fn shadow(&self, of: usize, at: f64, along: usize) -> Vec<f64> {
-        if self.rho == 0.0 {
+    fn shadow(&self, broken: Crossing) -> Vec<f64> {
+        let Crossing { of, along, .. } = broken;
+        if self.rho == 0.0 && broken.slope == 0.0 {
             return Vec::new();
         }
-        // The conditional mean of `of` passes through `at` here, with this steepness.
         let steepness = self.rho * self.sd[of] / self.sd[along];
-        let centre = self.mean[along] + (at - self.mean[of]) / steepness;
-        let scale = self.sd[of] * self.residual() / steepness.abs();
-        NORMAL_PANELS.iter().map(|z| centre + z * scale).collect()
+        let intercept = self.mean[of] - steepness * self.mean[along];
+        broken.passage(intercept, steepness, self.sd[of] * self.residual())
     }
 
     fn sample(&self, rng: &mut dyn Rng, values: &mut [f64]) {

@@ -3,7 +3,9 @@
 use rand::Rng;
 
 use super::Normal;
-use super::{Block, NORMAL_PANELS, PiecewiseUniform, Univariate, standard_normal, uniform_open};
+use super::{
+    Block, Crossing, NORMAL_PANELS, PiecewiseUniform, Univariate, standard_normal, uniform_open,
+};
 use crate::special::{mean_normal_cdf, normal_between, shifted_normal_mass};
 
 /// Feature 0 of the block is the parent, feature 1 is the child = parent + N(0, sd `noise`).
@@ -30,8 +32,8 @@ impl Block for ParentChild {
         }
     }
 
-    fn shadow(&self, _: usize, at: f64, _: usize) -> Vec<f64> {
-        NORMAL_PANELS.iter().map(|z| at + z * self.noise).collect()
+    fn shadow(&self, broken: Crossing) -> Vec<f64> {
+        broken.passage(0.0, 1.0, self.noise)
     }
 
     fn sample(&self, rng: &mut dyn Rng, values: &mut [f64]) {

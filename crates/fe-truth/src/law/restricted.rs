@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rand::Rng;
 
-use super::{Block, Univariate};
+use super::{Block, Crossing, Univariate};
 use crate::quadrature::{Estimate, integrate, within};
 
 /// A block given that `from ≤ target ≤ to`, which must have a probability.
@@ -26,9 +26,11 @@ impl Block for Restricted {
             return law;
         }
         let total = normaliser(&*self.base.conditional(self.target, given), self.from, self.to);
-        let shadow = |end: f64| self.base.shadow(self.target, end, target);
+        let shadow = |end: f64| {
+            self.base.shadow(Crossing { of: self.target, along: target, slope: 0.0, at: end })
+        };
         let ends = [self.from, self.to].into_iter().filter(|end| end.is_finite());
-        let points: Vec<f64> = ends.flat_map(shadow).collect();
+        let points: Vec<f64> = ends.flat_map(shadow).map(|x| law.coordinate(x)).collect();
         let panels = law.panels();
         let panels =
             within(&[panels.clone(), points].concat(), panels[0], panels[panels.len() - 1]);
@@ -43,8 +45,12 @@ impl Block for Restricted {
         })
     }
 
-    fn shadow(&self, of: usize, at: f64, along: usize) -> Vec<f64> {
-        self.base.shadow(of, at, along)
+    fn known(&self, x: f64) -> f64 {
+        self.base.known(x)
+    }
+
+    fn shadow(&self, broken: Crossing) -> Vec<f64> {
+        self.base.shadow(broken)
     }
 
     fn sample(&self, rng: &mut dyn Rng, values: &mut [f64]) {
@@ -96,10 +102,32 @@ impl Univariate for CutOff {
     fn panels(&self) -> Vec<f64> {
         let panels = self.law.panels();
         let (low, high) = (panels[0], panels[panels.len() - 1]);
+        let [start, end] = [self.from, self.to].map(|x| self.law.coordinate(x));
         // All that counts may lie on one side of the interval; its law is then of no weight.
-        let from = if self.from < high { low.max(self.from) } else { self.from };
-        let to = if self.to > from { high.min(self.to).max(from) } else { from };
+        let from = if start < high { low.max(start) } else { start };
+        let to = if end > from { high.min(end).max(from) } else { from };
         within(&panels, from, to)
+    }
+
+    fn coordinate(&self, x: f64) -> f64 {
+        self.law.coordinate(x)
+    }
+
+    fn place(&self, u: f64) -> f64 {
+        self.law.place(u)
+    }
+
+    fn known(&self, u: f64) -> f64 {
+        self.law.known(u)
+    }
+
+    fn stretch(&self, u: f64) -> f64 {
+        self.law.stretch(u)
+    }
+
+    fn weight(&self, u: f64) -> f64 {
+        let [start, end] = [self.from, self.to].map(|x| self.law.coordinate(x));
+        if (start..=end).contains(&u) { self.law.weight(u) / self.total } else { 0.0 }
     }
 }
 
@@ -117,18 +145,45 @@ struct Weighted {
     panels: Vec<f64>,
 }
 
+impl Weighted {
+    /// How much more probable the interval is where this feature is known.
+    fn factor(&self, known: f64) -> f64 {
+        let mut given = self.given.clone();
+        given.push((self.variables.0, known));
+        let law = self.base.conditional(self.variables.1, &given);
+        law.mass(self.interval.0, self.interval.1) / self.total
+    }
+}
+
 impl Univariate for Weighted {
     fn pdf(&self, x: f64) -> f64 {
-        let mut given = self.given.clone();
-        given.push((self.variables.0, x));
-        let law = self.base.conditional(self.variables.1, &given);
-        self.law.pdf(x) * law.mass(self.interval.0, self.interval.1) / self.total
+        self.law.pdf(x) * self.factor(self.base.known(x))
     }
 
     fn cdf(&self, x: f64) -> f64 {
-        let to = x.clamp(self.panels[0], self.panels[self.panels.len() - 1]);
+        let to = self.coordinate(x).clamp(self.panels[0], self.panels[self.panels.len() - 1]);
         let points = within(&self.panels, self.panels[0], to);
-        integrate(&points, 0.0, |x| [Estimate::exact(self.pdf(x))])[0].value
+        integrate(&points, 0.0, |u| [Estimate::exact(self.weight(u))])[0].value
+    }
+
+    fn coordinate(&self, x: f64) -> f64 {
+        self.law.coordinate(x)
+    }
+
+    fn place(&self, u: f64) -> f64 {
+        self.law.place(u)
+    }
+
+    fn known(&self, u: f64) -> f64 {
+        self.law.known(u)
+    }
+
+    fn stretch(&self, u: f64) -> f64 {
+        self.law.stretch(u)
+    }
+
+    fn weight(&self, u: f64) -> f64 {
+        self.law.weight(u) * self.factor(self.law.known(u))
     }
 
     fn support(&self) -> (f64, f64) {

@@ -33,8 +33,9 @@ fn build(parameters: &mut Parameters) -> Result<Parts, Error> {
     Ok(Parts::new(law, Friedman1 { dimension }, Forms, vec![(0.0, 1.0); dimension]))
 }
 
-struct Friedman1 {
-    dimension: usize,
+/// The function, with noise features behind the five it reads.
+pub(super) struct Friedman1 {
+    pub(super) dimension: usize,
 }
 
 impl Function for Friedman1 {
@@ -51,7 +52,8 @@ impl Function for Friedman1 {
             &[0, 1],
             |x| 10.0 * (PI * x[0] * x[1]).sin(),
             |s, x| 10.0 * PI * x[1 - s] * (PI * x[0] * x[1]).cos(),
-        );
+        )
+        .of_size(10.0);
         let square = Term::new(&[2], |x| 20.0 * (x[2] - 0.5).powi(2), |_, x| 40.0 * (x[2] - 0.5));
         vec![wave, square, Term::linear(10.0, 3), Term::linear(5.0, 4)]
     }
@@ -133,7 +135,7 @@ fn mean_of_rest(s: usize) -> f64 {
 }
 
 /// The mean over the rest of the terms that read the feature.
-fn part(s: usize, x: f64) -> f64 {
+pub(super) fn part(s: usize, x: f64) -> f64 {
     match s {
         // ∫ sin(πxu) du = (1 − cos πx)/(πx).
         0 | 1 => 10.0 * series(PI * x, 1, |k| 1.0 / (k + 1.0)),

@@ -6,7 +6,9 @@ mod bivariate;
 mod effector;
 #[cfg(test)]
 mod example;
+mod feynman;
 mod friedman1;
+mod friedman1_copula;
 mod goldstein;
 mod liu;
 mod nonlinear;
@@ -17,6 +19,7 @@ mod poly3;
 mod separable;
 mod sin_indicator;
 mod snc;
+mod threshold_linear;
 mod uniform_parent;
 
 use std::sync::Arc;
@@ -37,8 +40,10 @@ static REGISTRY: &[Family] = &[
     liu::PRODUCT,
     liu::QUADRATIC,
     sin_indicator::FAMILY,
+    threshold_linear::FAMILY,
     piecewise_linear::FAMILY,
     friedman1::FAMILY,
+    friedman1_copula::FAMILY,
     snc::FAMILY,
     null_feature::FAMILY,
     nonlinear::FAMILY,
@@ -48,6 +53,7 @@ static REGISTRY: &[Family] = &[
     effector::GENERAL,
     alibi::FAMILY,
     poly3::FAMILY,
+    feynman::FAMILY,
     apley_zhu::FAMILY,
 ];
 
@@ -252,7 +258,9 @@ impl Scenario {
         given: &[(usize, f64)],
         rng: &mut dyn rand::Rng,
     ) -> f64 {
-        self.parts.engine.law().conditional(feature, given).quantile(crate::law::uniform_open(rng))
+        let law = self.parts.engine.law();
+        let known: Vec<_> = given.iter().map(|&(other, x)| (other, law.known(other, x))).collect();
+        law.conditional(feature, &known).quantile(crate::law::uniform_open(rng))
     }
 
     /// The function in its native form, with its derivatives.
