@@ -115,7 +115,7 @@ pub fn from_settings(name: &str, settings: &Settings) -> Result<Box<dyn Estimato
 }
 
 /// What every estimator checks before it asks the model anything.
-fn check(data: &Dataset, model: &dyn Model, feature: usize) -> Result<()> {
+pub(crate) fn check(data: &Dataset, model: &dyn Model, feature: usize) -> Result<()> {
     data.check_feature(feature)?;
     if model.dimension() != data.dimension() {
         return Err(ModelError::WrongDimension {
