@@ -86,6 +86,13 @@ pub fn of_grid(centred_variance: &[Option<f64>], raw_variance: &[Option<f64>]) -
     ])
 }
 
+/// The value of effects that are a smooth curve through local effects: `mean_residual`, the mean
+/// squared distance of the instances from it (EFFECTOR A.3).
+#[must_use]
+pub fn of_residuals(mean_square: Option<f64>) -> Values {
+    BTreeMap::from([("mean_residual", mean_square)])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

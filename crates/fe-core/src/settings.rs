@@ -6,6 +6,7 @@ use crate::axis::AxisChoice;
 use crate::centring::Centring;
 use crate::error::{Error, Result};
 use crate::partition::Closed;
+use crate::spline::Smoothing;
 
 /// What to do with a bin that no instance is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -96,6 +97,16 @@ pub struct Settings {
     pub grid: Option<usize>,
     /// Further points at which a grid estimator computes its effect exactly.
     pub points: Option<Vec<f64>>,
+    /// Number of background rows of Shapley values; all rows of the data if it is not given.
+    pub background: Option<usize>,
+    /// Which background rows are drawn.
+    pub background_seed: Option<u64>,
+    /// Pairs of permutations, each with its reverse, that Shapley values are averaged over.
+    pub permutations: Option<usize>,
+    /// Which permutations are drawn.
+    pub shapley_seed: Option<u64>,
+    /// How the smoothing parameter of a spline is chosen.
+    pub smoothing: Option<Smoothing>,
 }
 
 impl Settings {
@@ -120,6 +131,11 @@ impl Settings {
             ("step", self.step.is_some()),
             ("grid", self.grid.is_some()),
             ("points", self.points.is_some()),
+            ("background", self.background.is_some()),
+            ("background_seed", self.background_seed.is_some()),
+            ("permutations", self.permutations.is_some()),
+            ("shapley_seed", self.shapley_seed.is_some()),
+            ("smoothing", self.smoothing.is_some()),
         ];
         options.iter().filter(|(_, is_given)| *is_given).map(|(name, _)| *name).collect()
     }

@@ -187,6 +187,7 @@ impl PartialDependence {
                 derivatives: run.derivatives.map(Derivatives::describe),
                 binning: None,
                 extrapolated: self.extrapolate,
+                shapley: None,
             },
         })
     }
