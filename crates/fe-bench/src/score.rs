@@ -333,7 +333,7 @@ impl Truths {
         axis: Axis,
         centring: fe_truth::Centring,
     ) -> Result<Arc<[Truth]>, String> {
-        let effect = truth_of(estimand);
+        let effect = truth_of(estimand)?;
         let ends = [axis.lo(), axis.hi()];
         let key = (effect, feature, centring, bits(points.iter().chain(&ends)));
         remember(&self.curves, key, || {
@@ -373,13 +373,16 @@ fn remember<K: Eq + Hash, V>(
 }
 
 /// The truth that an estimator is compared with.
-#[must_use]
-pub fn truth_of(estimand: Estimand) -> fe_truth::Effect {
+///
+/// # Errors
+/// The reason, where there is no truth to compare with yet.
+pub fn truth_of(estimand: Estimand) -> Result<fe_truth::Effect, String> {
     match estimand {
-        Estimand::PartialDependence => fe_truth::Effect::Pd,
-        Estimand::DerivativePartialDependence => fe_truth::Effect::Dpd,
-        Estimand::AccumulatedLocalEffects => fe_truth::Effect::Ale,
-        Estimand::AccumulatedDerivatives => fe_truth::Effect::AleDerivative,
+        Estimand::PartialDependence => Ok(fe_truth::Effect::Pd),
+        Estimand::DerivativePartialDependence => Ok(fe_truth::Effect::Dpd),
+        Estimand::AccumulatedLocalEffects => Ok(fe_truth::Effect::Ale),
+        Estimand::AccumulatedDerivatives => Ok(fe_truth::Effect::AleDerivative),
+        Estimand::ShapDependence => Err("there is no truth of SHAP dependence yet".to_owned()),
     }
 }
 

@@ -120,7 +120,7 @@ fn curve_error(
     points: &[f64],
 ) -> f64 {
     let axis = (effect.record.axis.lo(), effect.record.axis.hi());
-    let kind = truth_of(estimand);
+    let kind = truth_of(estimand).unwrap();
     let truth = scenario.curve(kind, effect.feature, points, axis, Centring::None).unwrap();
     let truth: Vec<f64> = truth.iter().map(|truth| truth.value).collect();
     let estimate = effect.curve.at_all(points).unwrap();
