@@ -345,7 +345,8 @@ impl<'a> Game<'a> {
         let full = (1_usize << dimension) - 1;
         // Coalitions are bit sets: feature s is in Q where bit s is set.
         let mut worths = vec![0.0; (full + 1) * self.outputs];
-        for (coalition, worth) in worths.chunks_mut(self.outputs).enumerate() {
+        for coalition in 0..=full {
+            let worth = &mut worths[coalition * self.outputs..(coalition + 1) * self.outputs];
             match coalition {
                 0 => worth.copy_from_slice(&self.base),
                 _ if coalition == full => worth.copy_from_slice(prediction),

@@ -40,11 +40,11 @@ pub enum Smoothing {
 /// A natural cubic spline g that minimises Σ w_i (y_i − g(x_i))² / Σ w_i + λ ∫ g''² over splines with
 /// knots at quantiles of the different x (Wood 2017, section 5.3.1).
 ///
-/// There are up to 20 knots, all values of x where these are fewer (or more than a thousandth of the
-/// range apart from each other). The penalty is taken with x scaled to unit range. λ is the best of
-/// 20 values per decade from 10⁴ to 10⁻¹⁴, and of the limit: a straight line, which two different x
-/// always give. Points on a line are met exactly. Nothing depends on the order of the points, and a
-/// weight of 2 is two points.
+/// There are up to 20 knots, at all values of x where these are fewer, and at least a thousandth of
+/// the range apart. The penalty is taken with x scaled to unit range. λ is the best of 20 values
+/// per decade from 10⁴ to 10⁻¹⁴, and of the limit: a straight line, which two different x always
+/// give, and points that weigh no more than 2 together. Points on a line are met exactly.
+/// Nothing depends on the order of the points, and a weight of 2 is two points.
 ///
 /// ```
 /// use fe_core::spline::{Smoothing, Spline};

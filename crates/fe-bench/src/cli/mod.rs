@@ -38,7 +38,7 @@ enum Command {
     List(list::Arguments),
     Truth(truth::Arguments),
     Sample(sample::Arguments),
-    Effect(effect::Arguments),
+    Effect(Box<effect::Arguments>),
     Run(run::Arguments),
     Table(table::Arguments),
 }
