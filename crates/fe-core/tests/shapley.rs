@@ -211,6 +211,19 @@ fn permutations_agree_with_enumeration_within_their_standard_errors() {
     assert!((0.4..2.2).contains(&mean), "{mean}");
 }
 
+/// Where features interact two by two, a feature joins before or after each other one in half of a
+/// permutation and its reverse: a single pair is exact.
+#[test]
+fn one_pair_is_exact_for_interactions_of_two_features() {
+    let data = scattered(8, 6);
+    let pairwise = FunctionModel::new(6, |x| {
+        (x[0] * x[1]).sin() + x[2].exp() * x[0] - x[3] * x[5] + x[4].powi(3) * x[5]
+    });
+    let exact = all(&data, &pairwise, &EXACT).values;
+    let drawn = all(&data, &pairwise, &pairs(1, 5)).values;
+    assert!(exact.iter().zip(&drawn).all(|(a, b)| (a - b).abs() < 1e-12));
+}
+
 #[test]
 fn a_sample_of_the_background_stands_for_all_of_it() {
     let data = scattered(400, 3);
