@@ -380,6 +380,7 @@ pub fn truth_of(estimand: Estimand) -> fe_truth::Effect {
         Estimand::DerivativePartialDependence => fe_truth::Effect::Dpd,
         Estimand::AccumulatedLocalEffects => fe_truth::Effect::Ale,
         Estimand::AccumulatedDerivatives => fe_truth::Effect::AleDerivative,
+        Estimand::ShapDependence => fe_truth::Effect::Shap,
     }
 }
 

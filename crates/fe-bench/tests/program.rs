@@ -297,6 +297,56 @@ fn failed_values_are_rows_with_a_reason() {
 }
 
 #[test]
+fn shap_dependence_of_an_additive_feature_is_its_line() {
+    let shapdp = |further: &[&str]| -> Value {
+        let mut asked = vec!["effect", "friedman1", "--n", "30", "--seed", "7", "--feature", "4"];
+        asked.extend(["--estimator", "shapdp", "--grid", "5"]);
+        asked.extend(further);
+        serde_json::from_str::<Vec<Value>>(&answer(&asked)).unwrap().remove(0)
+    };
+    let drawn = ["--background", "10", "--permutations", "2", "--smoothing", "reml"];
+    for effect in [shapdp(&["--background", "all"]), shapdp(&drawn)] {
+        let array = |key: &str| -> Vec<f64> {
+            effect[key].as_array().unwrap().iter().map(|v| v.as_f64().unwrap()).collect()
+        };
+        let (x, y) = (array("x"), array("effect"));
+        assert!(((y[4] - y[0]) - 10.0 * (x[4] - x[0])).abs() < 1e-9);
+        assert!(effect["heterogeneity_values"]["mean_residual"].as_f64().unwrap() < 1e-20);
+    }
+    let record = &shapdp(&drawn)["record"]["shapley"];
+    assert_eq!((&record["method"], &record["pairs"]), (&"permutations".into(), &2.into()));
+    assert_eq!((&record["background"], &record["smoothing"]), (&10.into(), &"reml".into()));
+    let refused = |value| {
+        refusal(&[
+            "effect",
+            "friedman1",
+            "--n",
+            "9",
+            "--seed",
+            "1",
+            "--estimator",
+            "shapdp",
+            "--background",
+            value,
+        ])
+    };
+    assert!(refused("0").contains("a whole number above 0, or all"));
+    assert!(refused("some").contains("a whole number above 0, or all"));
+}
+
+#[test]
+fn shap_dependence_is_scored_against_its_truth() {
+    let folder = folder();
+    let study = "about = \"a\"\n[[block]]\nscenario = \"liu-product\"\nfeatures = [\"x1\"]\nN = 200\n\
+                 replicates = 1\nmetrics = [\"rmse\"]\n\
+                 [[block.estimator]]\nname = \"shapdp\"\nsmoothing = [\"gcv\", \"reml\"]\n";
+    let out = path(&folder, "out");
+    answer(&["run", &write(&folder, "s.toml", study), "--out", &out]);
+    let cells = std::fs::read_to_string(Path::new(&out).join("cells.csv")).unwrap();
+    assert_eq!(cells.matches(",ok").count(), 2, "{cells}");
+}
+
+#[test]
 fn empty_and_infeasible_bins_are_counted() {
     let folder = folder();
     let study = "about = \"a\"\n[[block]]\nscenario = \"liu-product\"\nfeatures = [\"x1\"]\nN = 5\n\

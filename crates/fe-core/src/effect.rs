@@ -8,6 +8,7 @@ use crate::curve::Curve;
 use crate::heterogeneity::Values;
 use crate::partition::{Closed, Partition};
 use crate::settings::EmptyBins;
+use crate::spline::Smoothing;
 
 /// The estimated effect of one feature on one output.
 #[derive(Debug, Clone, Serialize)]
@@ -74,6 +75,36 @@ pub struct Record {
     pub binning: Option<BinningRecord>,
     /// Whether the curve continues constantly beyond its limits.
     pub extrapolated: bool,
+    /// How Shapley values were computed and smoothed, where there are any.
+    pub shapley: Option<ShapleyRecord>,
+}
+
+/// What was done to get Shapley values and the spline through them.
+#[derive(Debug, Clone, Serialize)]
+pub struct ShapleyRecord {
+    /// `exact` or `permutations`.
+    pub method: &'static str,
+    /// Pairs of permutations for each row, where they are drawn.
+    pub pairs: Option<usize>,
+    /// Where the permutations come from.
+    pub seed: Option<u64>,
+    /// Rows whose values were computed.
+    pub rows_explained: usize,
+    /// Background rows that the model was asked with.
+    pub background: usize,
+    /// Where a sample of the background comes from; none if it is all the data.
+    pub background_seed: Option<u64>,
+    /// Mean standard error of the values of the feature, where permutations tell it.
+    pub mean_standard_error: Option<f64>,
+    /// How the smoothing parameter was chosen.
+    pub smoothing: Smoothing,
+    /// The smoothing parameter, for a feature scaled to unit range; none if it is infinite and the
+    /// curve a straight line.
+    pub smoothing_parameter: Option<f64>,
+    /// Effective degrees of freedom of the spline.
+    pub degrees_of_freedom: f64,
+    /// Number of its knots; none if the curve is a straight line.
+    pub knots: Option<usize>,
 }
 
 /// What was done to get bins.

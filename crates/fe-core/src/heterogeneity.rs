@@ -120,6 +120,13 @@ fn spread(curve: &Curve, instances: Instances<'_>) -> f64 {
     (all.squares / all.weight).sqrt()
 }
 
+/// The value of effects that are a smooth curve through local effects: `mean_residual`, the mean
+/// squared distance of the instances from it (EFFECTOR A.3).
+#[must_use]
+pub fn of_residuals(mean_square: Option<f64>) -> Values {
+    BTreeMap::from([("mean_residual", mean_square)])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

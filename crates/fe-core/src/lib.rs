@@ -2,7 +2,8 @@
 //!
 //! A [`Dataset`] and a [`Model`] go in; an [`Estimator`](estimator::Estimator) gives an
 //! [`Effect`] for each output: a curve, its heterogeneity, its bins or grid, and a record of what
-//! was done. Nothing here reads files, looks at a clock or draws random numbers.
+//! was done. Nothing here reads files or looks at a clock, and random numbers are drawn only from seeds
+//! that are options.
 //!
 //! Features are counted from 0 here and called `x1 … xD` wherever people read them.
 //!
@@ -39,6 +40,8 @@ pub mod preset;
 pub mod quantiles;
 pub mod replicates;
 pub mod settings;
+pub mod shapley;
+pub mod spline;
 pub mod statistics;
 
 pub use axis::{Axis, AxisChoice};

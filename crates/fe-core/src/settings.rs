@@ -7,6 +7,7 @@ use crate::centring::{CenterRule, Centring};
 use crate::error::{Error, Result};
 use crate::partition::Closed;
 use crate::quantiles::QuantileRule;
+use crate::spline::Smoothing;
 
 /// What to do with a bin that no instance is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -110,6 +111,16 @@ pub struct Settings {
     pub grid: Option<usize>,
     /// Further points at which a grid estimator computes its effect exactly.
     pub points: Option<Vec<f64>>,
+    /// Number of background rows of Shapley values; all rows of the data if it is not given.
+    pub background: Option<usize>,
+    /// Which background rows are drawn.
+    pub background_seed: Option<u64>,
+    /// Pairs of permutations, each with its reverse, that Shapley values are averaged over.
+    pub permutations: Option<usize>,
+    /// Which permutations are drawn.
+    pub shapley_seed: Option<u64>,
+    /// How the smoothing parameter of a spline is chosen.
+    pub smoothing: Option<Smoothing>,
 }
 
 impl Settings {
@@ -139,6 +150,11 @@ impl Settings {
             ("step", self.step.is_some()),
             ("grid", self.grid.is_some()),
             ("points", self.points.is_some()),
+            ("background", self.background.is_some()),
+            ("background_seed", self.background_seed.is_some()),
+            ("permutations", self.permutations.is_some()),
+            ("shapley_seed", self.shapley_seed.is_some()),
+            ("smoothing", self.smoothing.is_some()),
         ];
         options.iter().filter(|(_, is_given)| *is_given).map(|(name, _)| *name).collect()
     }
@@ -181,6 +197,11 @@ impl Settings {
             step: self.step.or(other.step),
             grid: self.grid.or(other.grid),
             points: self.points.or(other.points),
+            background: self.background.or(other.background),
+            background_seed: self.background_seed.or(other.background_seed),
+            permutations: self.permutations.or(other.permutations),
+            shapley_seed: self.shapley_seed.or(other.shapley_seed),
+            smoothing: self.smoothing.or(other.smoothing),
         }
     }
 

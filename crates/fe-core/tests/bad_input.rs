@@ -48,7 +48,7 @@ fn one_row_and_constant_features_have_no_axis() {
 fn one_row_on_a_given_axis_has_an_effect_without_variance() {
     let settings = Settings { axis: Some(AxisChoice::Given(0.0, 4.0)), ..Settings::default() };
     let data = dataset(&[[3.0, 1.0]]);
-    for name in ["pdp", "ale", "dale", "rhale"] {
+    for name in ["pdp", "ale", "dale", "rhale", "shapdp"] {
         let estimator = estimator::from_settings(name, &settings).unwrap();
         let effect = estimator.estimate(&data, &curved(), 0).unwrap().remove(0);
         assert!(effect.curve.y().iter().all(|y| y.is_finite()), "{name}");
@@ -116,6 +116,9 @@ fn options_out_of_their_range() {
         ("pdp", Settings { grid: Some(1), ..none() }),
         ("dale", Settings { step: Some(0.0), ..none() }),
         ("rhale", Settings { bins: Some(0), ..none() }),
+        ("shapdp", Settings { grid: Some(1), ..none() }),
+        ("shapdp", Settings { background: Some(0), ..none() }),
+        ("shapdp", Settings { permutations: Some(0), ..none() }),
         ("rhale", Settings { discount: Some(1.5), ..none() }),
         ("rhale", Settings { discount: Some(f64::NAN), ..none() }),
         ("rhale", Settings { min_points: Some(-1.0), ..none() }),
@@ -127,6 +130,9 @@ fn options_out_of_their_range() {
         ("pdp", Settings { bins: Some(5), ..none() }),
         ("ale", Settings { discount: Some(0.2), ..none() }),
         ("dale", Settings { undivided: Some(true), ..none() }),
+        ("pdp", Settings { permutations: Some(4), ..none() }),
+        ("shapdp", Settings { bins: Some(5), ..none() }),
+        ("shapdp", Settings { background_seed: Some(5), ..none() }),
         ("ale", Settings { binning: Some("grid".to_owned()), ..none() }),
     ] {
         let error = refused(name, settings);

@@ -8,7 +8,10 @@ use fe_core::metric::centred_on_grid;
 use fe_core::model::FunctionModel;
 use fe_core::{Centring, Dataset, Settings};
 use proptest::prelude::*;
-use support::{assert_close, constant, curved, dataset, estimate, rows, values, variants};
+use support::{
+    BACKGROUND, assert_close, constant, curved, dataset, estimate, rows, values, variants,
+    variants_on_many_rows,
+};
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
@@ -24,8 +27,8 @@ proptest! {
         }
     }
 
-    /// `ale` at its limits and `pdp` at its grid points are exact for additive functions, `dale` and
-    /// `rhale` for linear components.
+    /// `ale` at its limits and `pdp` at its grid points are exact for additive functions, `dale`,
+    /// `rhale` and `shapdp` for linear components.
     #[test]
     fn additive_functions_give_their_component(rows in rows(2..40)) {
         let data = dataset(&rows);
@@ -57,12 +60,29 @@ proptest! {
             .with_partial(move |s, x| a * df(s, x) + b * dg(s, x));
         let f = FunctionModel::new(2, f).with_partial(df);
         let g = FunctionModel::new(2, g).with_partial(dg);
-        // Automatic bins depend on the function, so the bins are fixed here.
-        for variant in variants().into_iter().filter(|(name, _)| *name != "rhale") {
+        // Automatic bins and smoothing depend on the function; Shapley values are tested by themselves.
+        for variant in variants().into_iter().filter(|(name, _)| !["rhale", "shapdp"].contains(name)) {
             let curve = |model: &FunctionModel<'_>| values(&estimate(&variant, &data, model, 0), 9);
             let both: Vec<f64> =
                 curve(&f).iter().zip(curve(&g)).map(|(f, g)| a * f + b * g).collect();
             assert_close(&curve(&sum), &both, 1e-9);
+        }
+    }
+
+    /// Smoothing is chosen from the function, but not from its units.
+    #[test]
+    fn shapdp_follows_the_units_of_the_function(rows in rows(2..40), a in -3.0..3.0_f64) {
+        prop_assume!(a.abs() > 1e-3);
+        let data = dataset(&rows);
+        let f = |x: &[f64]| (x[0] * x[1]).sin() + x[0] * x[0] - x[1];
+        let scaled = FunctionModel::new(2, move |x| a * f(x) + 5.0);
+        for variant in variants().into_iter().filter(|(name, _)| *name == "shapdp") {
+            let plain = estimate(&variant, &data, &curved(), 0);
+            let scaled = estimate(&variant, &data, &scaled, 0);
+            let expected: Vec<f64> = plain.curve.y().iter().map(|y| a * y).collect();
+            assert_close(scaled.curve.y(), &expected, 1e-9);
+            let squares: Vec<f64> = plain.heterogeneity.y().iter().map(|h| a * a * h).collect();
+            assert_close(scaled.heterogeneity.y(), &squares, 1e-7);
         }
     }
 
@@ -167,7 +187,7 @@ fn many_rows() -> Vec<[f64; 2]> {
 #[test]
 fn threads_do_not_change_a_bit() {
     let data = dataset(&many_rows());
-    for variant in variants() {
+    for variant in variants_on_many_rows() {
         let with_threads = |threads| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             let effect = pool.install(|| estimate(&variant, &data, &curved(), 0));
@@ -186,10 +206,15 @@ fn the_record_counts_what_the_model_was_asked() {
         (record.model_rows, record.jacobian_rows)
     };
     let n = data.len() as u64;
-    for variant in variants() {
+    for variant in variants_on_many_rows() {
         let expected = match (variant.0, variant.1.jacobian) {
             ("pdp", _) => (7 * n, 0),
             ("dpdp", _) => (0, 6 * n),
+            // {x1} and {x2}, each way or in both orders of two pairs, the rows and the background.
+            ("shapdp", _) => {
+                let coalitions = if variant.1.permutations.is_some() { 4 } else { 2 };
+                (n * coalitions * BACKGROUND + n + BACKGROUND + 1, 0)
+            }
             ("ale", _) | (_, Some(fe_core::settings::Jacobian::Numeric)) => (2 * n, 0),
             // Automatic bins are merged from cells: choosing them asks for nothing twice.
             _ => (0, n),
@@ -205,7 +230,7 @@ fn every_output_has_its_own_effect() {
         (0..rows.len()).map(x).chain((0..rows.len()).map(|i| -2.0 * x(i))).collect()
     });
     let data = dataset(&many_rows());
-    for (name, settings) in variants() {
+    for (name, settings) in variants_on_many_rows() {
         let estimator = fe_core::estimator::from_settings(name, &settings).unwrap();
         let effects = estimator.estimate(&data, &model, 0).unwrap();
         let ends = |effect: &fe_core::Effect| match effect.estimator {

@@ -37,7 +37,7 @@ pub(super) struct Arguments {
     /// Column of the data file with the weights of the rows
     #[arg(long, value_name = "COLUMN", requires = "data")]
     weights: Option<String>,
-    /// pdp, dpdp, ale, dale or rhale; see `fe-bench list estimators`
+    /// pdp, dpdp, ale, dale, rhale or shapdp; see `fe-bench list estimators`
     #[arg(long, value_name = "NAME")]
     estimator: String,
     /// Options of another library where none are given here; see `fe-bench list presets`
@@ -108,7 +108,22 @@ pub(super) struct Arguments {
     /// Half-width of numeric derivatives, as a share of the axis
     #[arg(long, value_parser = finite)]
     step: Option<f64>,
-    /// So many equidistant points over the axis [default: bin limits; 100 points for pdp and dpdp]
+    /// Background rows of Shapley values: a number to draw, or all [default: all]
+    #[arg(long, value_name = "N|all", value_parser = background, help_heading = "Shapley values")]
+    background: Option<BackgroundSize>,
+    /// Which background rows are drawn [default: 0]
+    #[arg(long, value_name = "SEED", help_heading = "Shapley values")]
+    background_seed: Option<u64>,
+    /// Pairs of permutations for each row [default: all coalitions up to 12 features, 32 pairs above]
+    #[arg(long, value_name = "PAIRS", help_heading = "Shapley values")]
+    permutations: Option<usize>,
+    /// Which permutations are drawn [default: 0]
+    #[arg(long, value_name = "SEED", help_heading = "Shapley values")]
+    shapley_seed: Option<u64>,
+    /// How the spline through Shapley values is smoothed: gcv or reml [default: gcv]
+    #[arg(long, value_parser = word::<fe_core::spline::Smoothing>, help_heading = "Shapley values")]
+    smoothing: Option<fe_core::spline::Smoothing>,
+    /// So many equidistant points over the axis [default: bin limits; 100 points for pdp, dpdp, shapdp]
     #[arg(long, value_name = "N", value_parser = points, conflicts_with = "at")]
     grid: Option<usize>,
     /// Points at which the effect is given
@@ -118,6 +133,30 @@ pub(super) struct Arguments {
     /// How it is printed
     #[arg(long, value_enum, default_value = "json")]
     format: Format,
+}
+
+/// How many background rows are asked for.
+#[derive(Debug, Clone, Copy)]
+enum BackgroundSize {
+    All,
+    Rows(usize),
+}
+
+impl BackgroundSize {
+    fn rows(self) -> Option<usize> {
+        match self {
+            Self::All => None,
+            Self::Rows(rows) => Some(rows),
+        }
+    }
+}
+
+fn background(text: &str) -> Result<BackgroundSize, String> {
+    match (text, text.parse()) {
+        ("all", _) => Ok(BackgroundSize::All),
+        (_, Ok(rows)) if rows > 0 => Ok(BackgroundSize::Rows(rows)),
+        _ => Err("must be a whole number above 0, or all".to_owned()),
+    }
 }
 
 /// A word that the core knows.
@@ -181,6 +220,11 @@ fn settings(arguments: &Arguments, scenario: &Scenario, feature: usize) -> Resul
         step: arguments.step,
         grid: arguments.grid.filter(|_| takes_grid),
         points: arguments.at.clone(),
+        background: arguments.background.and_then(BackgroundSize::rows),
+        background_seed: arguments.background_seed,
+        permutations: arguments.permutations,
+        shapley_seed: arguments.shapley_seed,
+        smoothing: arguments.smoothing,
     };
     match &arguments.preset {
         None => Ok(given),

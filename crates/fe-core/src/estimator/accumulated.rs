@@ -350,6 +350,7 @@ impl Accumulated {
                     undefined_variances: undefined,
                 }),
                 extrapolated: self.extrapolate,
+                shapley: None,
             },
             bins: Some(bins),
         })

@@ -4,9 +4,11 @@
 
 mod accumulated;
 mod partial_dependence;
+mod shap_dependence;
 
 pub use accumulated::{Accumulated, Ale, Dale, Rhale};
 pub use partial_dependence::PartialDependence;
+pub use shap_dependence::ShapDependence;
 
 use serde::Serialize;
 
@@ -30,6 +32,8 @@ pub enum Estimand {
     AccumulatedLocalEffects,
     /// Accumulated E[∂_s f | x_s], without the jumps of f (RHALE eq. 2).
     AccumulatedDerivatives,
+    /// E[φ_s | x_s] of interventional Shapley values φ (EFFECTOR A.3).
+    ShapDependence,
 }
 
 /// A way to estimate the effect of a feature.
@@ -87,6 +91,7 @@ pub const ALL: &[Info] = &[
     accumulated::ALE,
     accumulated::DALE,
     accumulated::RHALE,
+    shap_dependence::SHAPDP,
 ];
 
 /// What is known of the estimator of a name.
@@ -115,7 +120,7 @@ pub fn from_settings(name: &str, settings: &Settings) -> Result<Box<dyn Estimato
 }
 
 /// What every estimator checks before it asks the model anything.
-fn check(data: &Dataset, model: &dyn Model, feature: usize) -> Result<()> {
+pub(crate) fn check(data: &Dataset, model: &dyn Model, feature: usize) -> Result<()> {
     data.check_feature(feature)?;
     if model.dimension() != data.dimension() {
         return Err(ModelError::WrongDimension {

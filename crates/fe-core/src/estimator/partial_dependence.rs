@@ -217,6 +217,7 @@ impl PartialDependence {
                 derivatives: run.derivatives.map(Derivatives::describe),
                 binning: None,
                 extrapolated: self.extrapolate,
+                shapley: None,
             },
         })
     }

@@ -7,6 +7,7 @@ use fe_core::estimator::{self, Estimator};
 use fe_core::model::{FunctionModel, Model};
 use fe_core::quantiles::QuantileRule;
 use fe_core::settings::EmptyBins;
+use fe_core::spline::Smoothing;
 use fe_core::{Axis, AxisChoice, Centring, Dataset, Effect, Settings};
 use ndarray::Array2;
 use proptest::prelude::*;
@@ -101,7 +102,25 @@ pub fn variants() -> Vec<(&'static str, Settings)> {
             "rhale",
             Settings { jacobian: Some(fe_core::settings::Jacobian::Numeric), ..binning("dp", 6) },
         ),
+        ("shapdp", Settings { grid: Some(7), ..Settings::default() }),
+        ("shapdp", Settings { smoothing: Some(Smoothing::Reml), ..shapdp(6, 2) }),
     ]
+}
+
+/// Rows of the background of `shapdp` where there are many rows.
+pub const BACKGROUND: u64 = 20;
+
+/// The same on data of many rows, where Shapley values need a smaller background.
+pub fn variants_on_many_rows() -> Vec<(&'static str, Settings)> {
+    let smaller = |(name, settings): (&'static str, Settings)| match name {
+        "shapdp" => (name, Settings { background: Some(BACKGROUND as usize), ..settings }),
+        _ => (name, settings),
+    };
+    variants().into_iter().map(smaller).collect()
+}
+
+fn shapdp(grid: usize, permutations: usize) -> Settings {
+    Settings { grid: Some(grid), permutations: Some(permutations), ..Settings::default() }
 }
 
 pub fn estimate(

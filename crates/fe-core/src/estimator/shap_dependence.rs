@@ -1,0 +1,337 @@
+//! SHAP dependence: `shapdp`.
+
+use super::{Estimand, Estimator, Info, check};
+use crate::axis::{Axis, AxisChoice};
+use crate::centring::{self, AxisMean, Centring, Instances};
+use crate::curve::Curve;
+use crate::dataset::Dataset;
+use crate::effect::{Effect, Record, ShapleyRecord};
+use crate::error::{Error, Result};
+use crate::heterogeneity;
+use crate::local_effects::count_rows;
+use crate::model::Model;
+use crate::settings::Settings;
+use crate::shapley::{self, Background, Method, Shapley, ShapleyValues};
+use crate::spline::{Smoothing, Spline};
+
+pub(super) const SHAPDP: Info = Info {
+    name: "shapdp",
+    about: "spline through Shapley values; heterogeneity from its residuals (EFFECTOR A.3)",
+    options: &[&[
+        "axis",
+        "center",
+        "extrapolate",
+        "grid",
+        "points",
+        "background",
+        "background_seed",
+        "permutations",
+        "shapley_seed",
+        "smoothing",
+    ]],
+    build: |settings| Ok(Box::new(ShapDependence::from_settings(settings)?)),
+};
+
+/// Points on the grid if nothing else is asked for.
+const DEFAULT_GRID: usize = 100;
+
+/// Most points.
+const MOST_POINTS: usize = 1_000_000;
+
+/// A penalised cubic regression spline through the points (x_s^(i), φ_s^(i)), φ being interventional
+/// Shapley values (EFFECTOR A.3), evaluated on a grid.
+///
+/// The rows whose x_s lies within the axis are explained; the background is all rows, or a sample of
+/// them. Where the axis is longer than the data the spline continues straight. The heterogeneity
+/// value, `mean_residual`, is the mean squared residual about the spline; the heterogeneity curve is
+/// the same kind of spline through the squared residuals, with values below 0 raised to 0. Both are
+/// missing for a single instance. An additive model with a linear component gives that component.
+///
+/// The model is asked what [`shapley::values`] documents, once for each feature:
+/// [`ShapDependence::of_values`] takes values that were computed for all features at once.
+///
+/// ```
+/// use fe_core::{Dataset, estimator::{Estimator, ShapDependence}, model::FunctionModel};
+/// let rows = ndarray::array![[0.0, 1.0], [1.0, 3.0], [2.0, 1.0], [3.0, 0.0]];
+/// let data = Dataset::from_rows(&rows.view())?;
+/// let model = FunctionModel::new(2, |x| 4.0 * x[0] + x[1] * x[1]);
+/// let effect = &ShapDependence::on_grid(3)?.estimate(&data, &model, 0)?[0];
+/// assert!((effect.curve.at(3.0)? - 6.0).abs() < 1e-12);
+/// # Ok::<(), fe_core::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct ShapDependence {
+    grid: usize,
+    points: Vec<f64>,
+    axis: AxisChoice,
+    centring: Centring,
+    extrapolate: bool,
+    background: Background,
+    pairs: Option<usize>,
+    seed: u64,
+    smoothing: Smoothing,
+}
+
+impl ShapDependence {
+    /// On so many equidistant points.
+    ///
+    /// # Errors
+    /// [`Error::BadOption`] for fewer than 2 or too many.
+    pub fn on_grid(points: usize) -> Result<Self> {
+        Self::from_settings(&Settings { grid: Some(points), ..Settings::default() })
+    }
+
+    fn from_settings(settings: &Settings) -> Result<Self> {
+        let grid = settings.grid.unwrap_or(DEFAULT_GRID);
+        if !(2..=MOST_POINTS).contains(&grid) {
+            return Err(Error::BadOption {
+                option: "grid",
+                given: grid.to_string(),
+                allowed: format!("must be from 2 to {MOST_POINTS}"),
+            });
+        }
+        let background = match (settings.background, settings.background_seed) {
+            (Some(size), seed) => Background::Sample { size, seed: seed.unwrap_or_default() },
+            (None, None) => Background::All,
+            (None, Some(_)) => {
+                return Err(Error::Incompatible(
+                    "`background_seed` needs `background`: without it all rows are taken"
+                        .to_owned(),
+                ));
+            }
+        };
+        shapley::check_background(background)?;
+        settings.permutations.map_or(Ok(()), shapley::check_pairs)?;
+        Ok(Self {
+            grid,
+            points: settings.points.clone().unwrap_or_default(),
+            axis: settings.axis.unwrap_or_default(),
+            centring: settings.center.unwrap_or_default(),
+            extrapolate: settings.extrapolate.unwrap_or_default(),
+            background,
+            pairs: settings.permutations,
+            seed: settings.shapley_seed.unwrap_or_default(),
+            smoothing: settings.smoothing.unwrap_or_default(),
+        })
+    }
+
+    /// How it computes Shapley values of so many features.
+    #[must_use]
+    pub fn shapley(&self, dimension: usize) -> Shapley {
+        Shapley {
+            method: Method::suited_to(dimension, self.pairs, self.seed),
+            background: self.background,
+        }
+    }
+
+    /// The effect of a feature from Shapley values of these data, one per output: the model is not
+    /// asked again. Rows outside the axis and rows of weight 0 are left out.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchFeature`], [`Error::WrongCount`] for values of other data, [`Error::NotFinite`]
+    /// for values too large to be numbers, and what the axis and the centring have wrong.
+    pub fn of_values(
+        &self,
+        data: &Dataset,
+        values: &ShapleyValues,
+        feature: usize,
+    ) -> Result<Vec<Effect>> {
+        data.check_feature(feature)?;
+        let (_, dimension, outputs) = values.values.dim();
+        let expected = data.dimension();
+        if dimension != expected {
+            let what = "features with Shapley values";
+            return Err(Error::WrongCount { what, expected, got: dimension });
+        }
+        let axis = self.axis.resolve(data, feature)?;
+        (0..outputs).map(|output| self.effect(data, values, feature, axis, output)).collect()
+    }
+
+    fn effect(
+        &self,
+        data: &Dataset,
+        values: &ShapleyValues,
+        feature: usize,
+        axis: Axis,
+        output: usize,
+    ) -> Result<Effect> {
+        let cloud = Cloud::new(data, values, feature, axis, output)?;
+        let spline = Spline::fit(&cloud.x, &cloud.values, Some(&cloud.weights), self.smoothing)?;
+        let residuals = cloud.squared_residuals(&spline);
+        let x = self.places(axis);
+        let curve = Curve::linear(x.clone(), x.iter().map(|&x| spline.at(x)).collect());
+        let on_grid = axis.grid(self.grid);
+        let on_grid =
+            Curve::linear(on_grid.clone(), on_grid.iter().map(|&x| spline.at(x)).collect());
+        let instances =
+            Instances { positions: data.feature(feature), weights: data.weights(), counts: None };
+        // The constant is that of the grid alone, so that further points do not move the curve.
+        let constant = centring::constant(self.centring, &on_grid, instances)?;
+        let heterogeneity = self.heterogeneity(&cloud, &residuals, &x)?;
+        Ok(Effect {
+            feature,
+            name: data.names()[feature].clone(),
+            output,
+            estimator: self.name(),
+            curve: curve.lowered(constant).extrapolated(self.extrapolate),
+            heterogeneity: Curve::linear(x, heterogeneity).extrapolated(self.extrapolate),
+            bins: None,
+            heterogeneity_values: heterogeneity::of_residuals(cloud.mean(&residuals)),
+            default_heterogeneity: "mean_residual",
+            record: Record {
+                rows: data.len(),
+                rows_outside: count_rows(data, feature, axis).1,
+                model_rows: values.model_rows,
+                jacobian_rows: 0,
+                axis,
+                centring: self.centring,
+                axis_mean: AxisMean::default(),
+                centring_constant: constant,
+                ddof: 0.0,
+                derivatives: None,
+                binning: None,
+                extrapolated: self.extrapolate,
+                shapley: Some(self.record(values, &cloud, &spline)),
+            },
+        })
+    }
+
+    /// The grid and the further points within the axis, ascending.
+    fn places(&self, axis: Axis) -> Vec<f64> {
+        let grid = axis.grid(self.grid);
+        let further = self.points.iter().copied().filter(|&x| axis.contains(x));
+        let mut x: Vec<f64> = grid.into_iter().chain(further).collect();
+        x.sort_unstable_by(f64::total_cmp);
+        x.dedup();
+        x
+    }
+
+    /// A spline through the squared residuals, raised to 0 where it dips below.
+    fn heterogeneity(&self, cloud: &Cloud, residuals: &[f64], x: &[f64]) -> Result<Vec<f64>> {
+        // Squares too large to be numbers have no spline.
+        if !cloud.has_spread() || residuals.iter().any(|r| !r.is_finite()) {
+            return Ok(vec![f64::NAN; x.len()]);
+        }
+        let spline = Spline::fit(&cloud.x, residuals, Some(&cloud.weights), self.smoothing)?;
+        Ok(x.iter().map(|&x| spline.at(x).max(0.0)).collect())
+    }
+
+    fn record(&self, values: &ShapleyValues, cloud: &Cloud, spline: &Spline) -> ShapleyRecord {
+        let (method, pairs, seed) = match values.method {
+            Method::Exact => ("exact", None, None),
+            Method::Permutations { pairs, seed } => ("permutations", Some(pairs), Some(seed)),
+        };
+        let background_seed = match values.background {
+            Background::All => None,
+            Background::Sample { seed, .. } => Some(seed),
+        };
+        ShapleyRecord {
+            method,
+            pairs,
+            seed,
+            rows_explained: values.rows.len(),
+            background: values.background_rows,
+            background_seed,
+            mean_standard_error: cloud.mean_standard_error,
+            smoothing: self.smoothing,
+            smoothing_parameter: spline.smoothing_parameter(),
+            degrees_of_freedom: spline.degrees_of_freedom(),
+            knots: spline.knots(),
+        }
+    }
+}
+
+impl Estimator for ShapDependence {
+    fn name(&self) -> &'static str {
+        SHAPDP.name
+    }
+
+    fn estimand(&self) -> Estimand {
+        Estimand::ShapDependence
+    }
+
+    fn centring(&self) -> Centring {
+        self.centring
+    }
+
+    fn estimate(&self, data: &Dataset, model: &dyn Model, feature: usize) -> Result<Vec<Effect>> {
+        check(data, model, feature)?;
+        let axis = self.axis.resolve(data, feature)?;
+        let counts = |row: usize| {
+            data.weights().is_none_or(|weights| weights[row] > 0.0)
+                && axis.contains(data.feature(feature)[row])
+        };
+        let rows: Vec<usize> = (0..data.len()).filter(|&row| counts(row)).collect();
+        if rows.is_empty() {
+            return Err(no_rows(data, feature, axis));
+        }
+        let values = shapley::values(data, model, &rows, &self.shapley(data.dimension()))?;
+        self.of_values(data, &values, feature)
+    }
+}
+
+/// The Shapley values of one feature over the feature itself, within the axis.
+struct Cloud {
+    x: Vec<f64>,
+    values: Vec<f64>,
+    weights: Vec<f64>,
+    mean_standard_error: Option<f64>,
+}
+
+impl Cloud {
+    fn new(
+        data: &Dataset,
+        values: &ShapleyValues,
+        feature: usize,
+        axis: Axis,
+        output: usize,
+    ) -> Result<Self> {
+        let all = data.weights();
+        let mut cloud =
+            Self { x: vec![], values: vec![], weights: vec![], mean_standard_error: None };
+        let mut errors = values.standard_errors.as_ref().map(|_| Vec::new());
+        for (i, &row) in values.rows.iter().enumerate() {
+            let Some(&x) = data.feature(feature).get(row) else {
+                let (what, expected) = ("rows with Shapley values", data.len());
+                return Err(Error::WrongCount { what, expected, got: row + 1 });
+            };
+            let weight = all.map_or(1.0, |weights| weights[row]);
+            if weight > 0.0 && axis.contains(x) {
+                cloud.x.push(x);
+                cloud.values.push(values.values[[i, feature, output]]);
+                cloud.weights.push(weight);
+                if let (Some(errors), Some(all)) = (&mut errors, &values.standard_errors) {
+                    errors.push(all[[i, feature, output]]);
+                }
+            }
+        }
+        if cloud.x.is_empty() {
+            return Err(no_rows(data, feature, axis));
+        }
+        cloud.mean_standard_error = errors.map(|errors| cloud.weighted_mean(&errors));
+        Ok(cloud)
+    }
+
+    /// Whether there are instances to differ from each other.
+    fn has_spread(&self) -> bool {
+        self.weights.iter().sum::<f64>() > 1.0
+    }
+
+    fn squared_residuals(&self, spline: &Spline) -> Vec<f64> {
+        self.x.iter().zip(&self.values).map(|(&x, phi)| (phi - spline.at(x)).powi(2)).collect()
+    }
+
+    /// Mean over the instances; none for a single one.
+    fn mean(&self, squares: &[f64]) -> Option<f64> {
+        self.has_spread().then(|| self.weighted_mean(squares))
+    }
+
+    fn weighted_mean(&self, of: &[f64]) -> f64 {
+        let total: f64 = self.weights.iter().sum();
+        self.weights.iter().zip(of).map(|(w, y)| w / total * y).sum()
+    }
+}
+
+fn no_rows(data: &Dataset, feature: usize, axis: Axis) -> Error {
+    Error::NoRowsOnAxis { name: data.names()[feature].clone(), lo: axis.lo(), hi: axis.hi() }
+}

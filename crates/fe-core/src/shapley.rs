@@ -1,0 +1,505 @@
+//! Interventional Shapley values: how a prediction is shared among the features.
+//!
+//! A coalition Q of features is worth v(Q)(x) = mean over a background set of f(x_Q, b_rest): the
+//! features in Q are those of the explained row, the others come together from a background row.
+//! The value of feature s is its mean contribution v(Q ∪ s) − v(Q) over all orders in which features
+//! may join (Shapley 1953; Štrumbelj and Kononenko 2014). The features outside Q follow their marginal
+//! joint law, not the one given x_Q (Janzing, Minorics and Blöbaum 2020).
+
+use std::ops::Range;
+
+use ndarray::{Array2, Array3};
+use rand::seq::SliceRandom;
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use crate::blocks::fold_blocks;
+use crate::dataset::Dataset;
+use crate::error::{Error, ModelError, Result};
+use crate::estimator::check;
+use crate::model::{Column, Model, Observed, Rows};
+use crate::statistics::Moments;
+
+/// Most features whose 2^D coalitions are enumerated.
+pub const MOST_ENUMERATED: usize = 12;
+
+/// Pairs of permutations for each row where there are more features than that.
+pub const DEFAULT_PAIRS: usize = 32;
+
+/// Most pairs of permutations for each row.
+const MOST_PAIRS: usize = 1_000_000;
+
+/// Explained rows that one thread takes at a time.
+const BLOCK: usize = 4;
+
+/// Background rows in a batch.
+const BATCH: usize = 4096;
+
+/// How the orders of features are averaged over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Method {
+    /// All coalitions, for up to [`MOST_ENUMERATED`] features. Asks the model for
+    /// N (2^D − 2) B + N + B + 1 rows, with N explained and B background rows.
+    Exact,
+    /// Random permutations, each with its reverse (antithetic; Mitchell et al. 2022). Asks the model
+    /// for 2 N (D − 1) B · pairs + N + B + 1 rows.
+    ///
+    /// The permutations of a row depend on the seed and on the row's values, not on its place.
+    Permutations {
+        /// Pairs for each row.
+        pairs: usize,
+        /// Where the permutations come from.
+        seed: u64,
+    },
+}
+
+impl Method {
+    /// Exact where that is possible and no number of pairs is asked for.
+    #[must_use]
+    pub fn suited_to(dimension: usize, pairs: Option<usize>, seed: u64) -> Self {
+        match pairs {
+            Some(pairs) => Self::Permutations { pairs, seed },
+            None if dimension <= MOST_ENUMERATED => Self::Exact,
+            None => Self::Permutations { pairs: DEFAULT_PAIRS, seed },
+        }
+    }
+}
+
+/// The rows that stand in for the features outside a coalition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Background {
+    /// All rows of the data, by their weights.
+    #[default]
+    All,
+    /// So many rows, drawn without replacement. A row of weight 2 is drawn like two rows, and the
+    /// order of the rows does not matter; all are taken where there are no more different ones.
+    Sample {
+        /// Number of rows.
+        size: usize,
+        /// Which ones.
+        seed: u64,
+    },
+}
+
+/// How Shapley values are computed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shapley {
+    /// How orders are averaged over.
+    pub method: Method,
+    /// The background.
+    pub background: Background,
+}
+
+/// The Shapley values of some rows: N rows, D features, Q outputs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ShapleyValues {
+    /// The explained rows of the data, counted from 0; N of them.
+    pub rows: Vec<usize>,
+    /// φ, N × D × Q, in units of the output. Over the features they add up to
+    /// `predictions` − `base`, but for rounding.
+    pub values: Array3<f64>,
+    /// f at the explained rows, N × Q.
+    pub predictions: Array2<f64>,
+    /// Worth of the empty coalition, Q values: the mean prediction over the background.
+    pub base: Vec<f64>,
+    /// Standard errors of the values, N × D × Q, where permutations are drawn and there are at least
+    /// two pairs. They speak of the permutations alone, not of the choice of the background.
+    pub standard_errors: Option<Array3<f64>>,
+    /// How orders were averaged over.
+    pub method: Method,
+    /// The background that was asked for.
+    pub background: Background,
+    /// Number of background rows that the model was asked with.
+    pub background_rows: usize,
+    /// Rows whose value the model was asked for.
+    pub model_rows: u64,
+}
+
+/// The Shapley values of all features in some rows (counted from 0) of the data.
+///
+/// ```
+/// use fe_core::{Dataset, model::FunctionModel};
+/// use fe_core::shapley::{Background, Method, Shapley, values};
+/// let data = Dataset::from_rows(&ndarray::array![[0.0, 1.0], [2.0, 5.0]].view())?;
+/// let model = FunctionModel::new(2, |x| 10.0 * x[0] + x[1]);
+/// let options = Shapley { method: Method::Exact, background: Background::All };
+/// let shapley = values(&data, &model, &[1], &options)?;
+/// assert_eq!(shapley.base, [13.0]);
+/// assert_eq!((shapley.values[[0, 0, 0]], shapley.values[[0, 1, 0]]), (10.0, 2.0));
+/// # Ok::<(), fe_core::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::BadOption`] for a row that does not exist, an empty background, no or too many pairs,
+/// or an enumeration of more than [`MOST_ENUMERATED`] features; [`Error::Model`].
+pub fn values(
+    data: &Dataset,
+    model: &dyn Model,
+    rows: &[usize],
+    options: &Shapley,
+) -> Result<ShapleyValues> {
+    check(data, model, 0)?;
+    check_options(data, rows, options)?;
+    let model = Observed::new(model);
+    let game = Game::new(data, &model, options.background)?;
+    let predictions = predict_rows(data, &model, rows)?;
+    let shape = (rows.len(), data.dimension(), game.outputs);
+    let mut values = Array3::zeros(shape);
+    let mut errors = match options.method {
+        Method::Permutations { pairs, .. } if pairs > 1 => Some(Array3::zeros(shape)),
+        _ => None,
+    };
+    let mut at = 0;
+    fold_blocks(
+        rows.len(),
+        BLOCK,
+        |block| {
+            block
+                .map(|i| {
+                    let x = data.row(rows[i]).to_vec();
+                    game.share(&x, &predictions.row(i).to_vec(), options.method)
+                })
+                .collect::<Result<Vec<_>, ModelError>>()
+        },
+        |block| {
+            for moments in block {
+                for (index, moments) in moments.indexed_iter() {
+                    values[[at, index.0, index.1]] = moments.mean;
+                    if let (Some(errors), Some(variance)) = (&mut errors, moments.variance(1.0)) {
+                        errors[[at, index.0, index.1]] = (variance / moments.weight).sqrt();
+                    }
+                }
+                at += 1;
+            }
+        },
+    )?;
+    Ok(ShapleyValues {
+        rows: rows.to_vec(),
+        values,
+        predictions,
+        base: game.base,
+        standard_errors: errors,
+        method: options.method,
+        background: options.background,
+        background_rows: game.shares.len(),
+        model_rows: model.model_rows(),
+    })
+}
+
+fn check_options(data: &Dataset, rows: &[usize], options: &Shapley) -> Result<()> {
+    let bad = |option, given: usize, allowed: String| {
+        Err(Error::BadOption { option, given: given.to_string(), allowed })
+    };
+    if let Some(&row) = rows.iter().find(|&&row| row >= data.len()) {
+        return bad("rows", row, format!("must be from 0 to {}", data.len() - 1));
+    }
+    check_background(options.background)?;
+    match options.method {
+        Method::Exact if data.dimension() > MOST_ENUMERATED => bad(
+            "method",
+            data.dimension(),
+            format!("at most {MOST_ENUMERATED} features can be enumerated; draw permutations"),
+        ),
+        Method::Exact => Ok(()),
+        Method::Permutations { pairs, .. } => check_pairs(pairs),
+    }
+}
+
+pub(crate) fn check_background(background: Background) -> Result<()> {
+    match background {
+        Background::Sample { size: 0, .. } => Err(Error::BadOption {
+            option: "background",
+            given: "0".to_owned(),
+            allowed: "must be at least 1".to_owned(),
+        }),
+        _ => Ok(()),
+    }
+}
+
+pub(crate) fn check_pairs(pairs: usize) -> Result<()> {
+    if (1..=MOST_PAIRS).contains(&pairs) {
+        return Ok(());
+    }
+    Err(Error::BadOption {
+        option: "permutations",
+        given: pairs.to_string(),
+        allowed: format!("must be from 1 to {MOST_PAIRS}"),
+    })
+}
+
+/// f at the explained rows.
+fn predict_rows(data: &Dataset, model: &Observed<'_>, rows: &[usize]) -> Result<Array2<f64>> {
+    let outputs = model.model().outputs();
+    let mut predictions = Array2::zeros((rows.len(), outputs));
+    for (start, batch) in (0..).step_by(BATCH).zip(rows.chunks(BATCH)) {
+        let features: Vec<Vec<f64>> = (0..data.dimension())
+            .map(|feature| batch.iter().map(|&row| data.feature(feature)[row]).collect())
+            .collect();
+        let columns: Vec<Column<'_>> = features.iter().map(|f| Column::Values(f)).collect();
+        let mut values = vec![0.0; outputs * batch.len()];
+        model.predict(&Rows::new(&columns, batch.len()), &mut values)?;
+        for (i, value) in values.into_iter().enumerate() {
+            predictions[[start + i % batch.len(), i / batch.len()]] = value;
+        }
+    }
+    Ok(predictions)
+}
+
+/// What coalitions are worth: the model and the background.
+struct Game<'a> {
+    model: &'a Observed<'a>,
+    outputs: usize,
+    /// The background by feature.
+    features: Vec<Vec<f64>>,
+    /// What each background row counts; they add up to 1.
+    shares: Vec<f64>,
+    /// v(∅), for each output.
+    base: Vec<f64>,
+    /// A prediction for each output: means are taken of differences from it, which keeps small
+    /// differences of large predictions, and a constant model exact.
+    origin: Vec<f64>,
+}
+
+impl<'a> Game<'a> {
+    fn new(data: &Dataset, model: &'a Observed<'a>, background: Background) -> Result<Self> {
+        let chosen = choose(data, background);
+        let feature = |s: usize| chosen.iter().map(|&(row, _)| data.feature(s)[row]).collect();
+        let outputs = model.model().outputs();
+        let mut game = Self {
+            model,
+            outputs,
+            features: (0..data.dimension()).map(feature).collect(),
+            shares: shares(&chosen),
+            base: Vec::new(),
+            origin: vec![0.0; outputs],
+        };
+        let mut first = vec![0.0; outputs];
+        game.predict(&[], &|_| false, 0..1, &mut first)?;
+        game.origin = first;
+        game.base = vec![0.0; outputs];
+        let mut base = vec![0.0; outputs];
+        game.worth(&[], &|_| false, &mut base)?;
+        game.base = base;
+        Ok(game)
+    }
+
+    fn dimension(&self) -> usize {
+        self.features.len()
+    }
+
+    /// f(x_Q, b_rest) for a range of background rows.
+    fn predict(
+        &self,
+        x: &[f64],
+        inside: &dyn Fn(usize) -> bool,
+        rows: Range<usize>,
+        values: &mut [f64],
+    ) -> Result<(), ModelError> {
+        let column = |s: usize| match inside(s) {
+            true => Column::Constant(x[s]),
+            false => Column::Values(&self.features[s][rows.clone()]),
+        };
+        let columns: Vec<Column<'_>> = (0..self.dimension()).map(column).collect();
+        self.model.predict(&Rows::new(&columns, rows.len()), values)
+    }
+
+    /// v(Q)(x), for each output; `inside` says which features are in Q.
+    fn worth(
+        &self,
+        x: &[f64],
+        inside: &dyn Fn(usize) -> bool,
+        worth: &mut [f64],
+    ) -> Result<(), ModelError> {
+        worth.fill(0.0);
+        let rows = self.shares.len();
+        let mut buffer = vec![0.0; self.outputs * rows.min(BATCH)];
+        for start in (0..rows).step_by(BATCH) {
+            let range = start..rows.min(start + BATCH);
+            let values = &mut buffer[..self.outputs * range.len()];
+            self.predict(x, inside, range.clone(), values)?;
+            let by_output = values.chunks(range.len()).zip(&self.origin);
+            for ((values, origin), worth) in by_output.zip(worth.iter_mut()) {
+                let shares = &self.shares[range.clone()];
+                *worth += values.iter().zip(shares).map(|(f, w)| w * (f - origin)).sum::<f64>();
+            }
+        }
+        worth.iter_mut().zip(&self.origin).for_each(|(worth, origin)| *worth += origin);
+        Ok(())
+    }
+
+    /// The values of one row, D × Q: moments over pairs of permutations, or a single exact value.
+    fn share(
+        &self,
+        x: &[f64],
+        prediction: &[f64],
+        method: Method,
+    ) -> Result<Array2<Moments>, ModelError> {
+        match method {
+            Method::Exact => self.enumerate(x, prediction),
+            Method::Permutations { pairs, seed } => self.permute(x, prediction, pairs, seed),
+        }
+    }
+
+    fn enumerate(&self, x: &[f64], prediction: &[f64]) -> Result<Array2<Moments>, ModelError> {
+        let dimension = self.dimension();
+        let full = (1_usize << dimension) - 1;
+        // Coalitions are bit sets: feature s is in Q where bit s is set.
+        let mut worths = vec![0.0; (full + 1) * self.outputs];
+        for coalition in 0..=full {
+            let worth = &mut worths[coalition * self.outputs..(coalition + 1) * self.outputs];
+            match coalition {
+                0 => worth.copy_from_slice(&self.base),
+                _ if coalition == full => worth.copy_from_slice(prediction),
+                _ => self.worth(x, &|s| coalition >> s & 1 == 1, worth)?,
+            }
+        }
+        let weights = order_shares(dimension);
+        let value = |s: usize, output: usize| -> f64 {
+            let without = (0..=full).filter(|coalition| coalition >> s & 1 == 0);
+            let worth = |coalition: usize| worths[coalition * self.outputs + output];
+            without.map(|q| weights[q.count_ones() as usize] * (worth(q | 1 << s) - worth(q))).sum()
+        };
+        Ok(Array2::from_shape_fn((dimension, self.outputs), |(s, output)| {
+            Moments::single(value(s, output), 1.0)
+        }))
+    }
+
+    fn permute(
+        &self,
+        x: &[f64],
+        prediction: &[f64],
+        pairs: usize,
+        seed: u64,
+    ) -> Result<Array2<Moments>, ModelError> {
+        let dimension = self.dimension();
+        let mut random = ChaCha8Rng::seed_from_u64(digest(seed, x));
+        let mut total = Array2::from_elem((dimension, self.outputs), Moments::default());
+        for _ in 0..pairs {
+            let mut order: Vec<usize> = (0..dimension).collect();
+            order.shuffle(&mut random);
+            let forward = self.contributions(x, prediction, &order)?;
+            order.reverse();
+            let backward = self.contributions(x, prediction, &order)?;
+            for ((total, forward), backward) in total.iter_mut().zip(&forward).zip(&backward) {
+                *total = total.merge(Moments::single(forward / 2.0 + backward / 2.0, 1.0));
+            }
+        }
+        Ok(total)
+    }
+
+    /// What each feature adds when it joins in this order, D × Q.
+    fn contributions(
+        &self,
+        x: &[f64],
+        prediction: &[f64],
+        order: &[usize],
+    ) -> Result<Array2<f64>, ModelError> {
+        let mut inside = vec![false; order.len()];
+        let mut added = Array2::zeros((order.len(), self.outputs));
+        let mut before = self.base.clone();
+        let mut after = prediction.to_vec();
+        for (joined, &s) in order.iter().enumerate() {
+            inside[s] = true;
+            if joined + 1 == order.len() {
+                after.copy_from_slice(prediction);
+            } else {
+                self.worth(x, &|s| inside[s], &mut after)?;
+            }
+            for (output, (after, before)) in after.iter().zip(&before).enumerate() {
+                added[[s, output]] = after - before;
+            }
+            before.copy_from_slice(&after);
+        }
+        Ok(added)
+    }
+}
+
+/// |Q|! (D − |Q| − 1)! / D!, by |Q|: the share of orders in which exactly Q comes before s.
+fn order_shares(dimension: usize) -> Vec<f64> {
+    let mut shares = vec![1.0 / dimension as f64];
+    for size in 1..dimension {
+        shares.push(shares[size - 1] * size as f64 / (dimension - size) as f64);
+    }
+    shares
+}
+
+/// Background rows and what each of them counts.
+fn choose(data: &Dataset, background: Background) -> Vec<(usize, f64)> {
+    let weight = |row: usize| data.weights().map_or(1.0, |weights| weights[row]);
+    let rows = (0..data.len()).filter(|&row| weight(row) > 0.0).map(|row| (row, weight(row)));
+    match background {
+        Background::All => rows.collect(),
+        Background::Sample { size, seed } => sample(data, rows.collect(), size, seed),
+    }
+}
+
+/// Rows at equal steps of total weight, in an order that depends on the seed and on their values.
+///
+/// Without weights this is a simple random sample without replacement.
+fn sample(data: &Dataset, rows: Vec<(usize, f64)>, size: usize, seed: u64) -> Vec<(usize, f64)> {
+    let different = shuffled_by_value(data, &rows, seed);
+    if size >= different.len() {
+        return different;
+    }
+    let shares = shares(&different);
+    let start = ChaCha8Rng::seed_from_u64(seed).next_u64() as f64 / 2_f64.powi(64);
+    let mut drawn: Vec<(usize, f64)> = Vec::with_capacity(size);
+    let (mut at, mut reached) = (0, shares[0]);
+    for step in 0..size {
+        while (start + step as f64) / size as f64 >= reached && at + 1 < different.len() {
+            at += 1;
+            reached += shares[at];
+        }
+        match drawn.last_mut() {
+            Some((row, times)) if *row == different[at].0 => *times += 1.0,
+            _ => drawn.push((different[at].0, 1.0)),
+        }
+    }
+    drawn
+}
+
+/// The different rows with the total weight of each, ordered by a digest of their values.
+fn shuffled_by_value(data: &Dataset, rows: &[(usize, f64)], seed: u64) -> Vec<(usize, f64)> {
+    let mut keyed: Vec<(u64, Vec<f64>, usize, f64)> = rows
+        .iter()
+        .map(|&(row, weight)| {
+            // −0 and 0 are the same value.
+            let values: Vec<f64> = data.row(row).iter().map(|x| x + 0.0).collect();
+            (digest(seed, &values), values, row, weight)
+        })
+        .collect();
+    let order = |a: &[f64], b: &[f64]| {
+        a.iter().zip(b).map(|(a, b)| a.total_cmp(b)).find(|order| order.is_ne())
+    };
+    keyed.sort_by(|a, b| {
+        let by_values = order(&a.1, &b.1).unwrap_or(std::cmp::Ordering::Equal);
+        a.0.cmp(&b.0).then(by_values)
+    });
+    let mut different: Vec<(usize, f64)> = Vec::new();
+    for (i, (_, values, row, weight)) in keyed.iter().enumerate() {
+        match different.last_mut() {
+            Some((_, total)) if keyed[i - 1].1 == *values => *total += weight,
+            _ => different.push((*row, *weight)),
+        }
+    }
+    different
+}
+
+/// Weights divided by their sum, however large or small they are.
+fn shares(rows: &[(usize, f64)]) -> Vec<f64> {
+    let largest = rows.iter().map(|row| row.1).fold(0.0, f64::max);
+    let total: f64 = rows.iter().map(|row| row.1 / largest).sum();
+    rows.iter().map(|row| row.1 / largest / total).collect()
+}
+
+/// A number that mixes a seed with the values of a row (the finaliser of SplitMix64, Steele et al.
+/// 2014, chained).
+fn digest(seed: u64, values: &[f64]) -> u64 {
+    let mix = |mut z: u64| {
+        z = z.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    };
+    values.iter().fold(mix(seed), |state, x| mix(state ^ (x + 0.0).to_bits()))
+}
