@@ -35,6 +35,7 @@ mod local_effects;
 pub mod metric;
 pub mod model;
 pub mod partition;
+pub mod regional;
 pub mod replicates;
 pub mod settings;
 pub mod statistics;

@@ -47,6 +47,17 @@ pub enum Jacobian {
     Numeric,
 }
 
+/// How a regional effect divides the data into regions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Splitting {
+    /// One rule per level, applied to all regions of that level (EFFECTOR Algorithm 1).
+    #[default]
+    LevelWise,
+    /// Each region by a rule of its own, as in a classification and regression tree.
+    Cart,
+}
+
 /// The options that speak of bins; which of them are taken depends on the binning.
 pub(crate) const BINNING_OPTIONS: [&str; 4] = ["bins", "limits", "min_points", "discount"];
 
@@ -96,6 +107,18 @@ pub struct Settings {
     pub grid: Option<usize>,
     /// Further points at which a grid estimator computes its effect exactly.
     pub points: Option<Vec<f64>>,
+    /// Most levels of a tree of regions.
+    pub depth: Option<usize>,
+    /// Number of positions at which a numeric feature may be split.
+    pub candidates: Option<usize>,
+    /// Least relative drop of heterogeneity for which a split is kept.
+    pub drop: Option<f64>,
+    /// Least number of instances in a region.
+    pub leaf: Option<f64>,
+    /// How regions are split.
+    pub partition: Option<Splitting>,
+    /// Name of the heterogeneity value that regions are to lower.
+    pub heterogeneity: Option<String>,
 }
 
 impl Settings {
@@ -120,6 +143,12 @@ impl Settings {
             ("step", self.step.is_some()),
             ("grid", self.grid.is_some()),
             ("points", self.points.is_some()),
+            ("depth", self.depth.is_some()),
+            ("candidates", self.candidates.is_some()),
+            ("drop", self.drop.is_some()),
+            ("leaf", self.leaf.is_some()),
+            ("partition", self.partition.is_some()),
+            ("heterogeneity", self.heterogeneity.is_some()),
         ];
         options.iter().filter(|(_, is_given)| *is_given).map(|(name, _)| *name).collect()
     }

@@ -6,6 +6,7 @@ mod accumulated;
 mod partial_dependence;
 
 pub use accumulated::{Accumulated, Ale, Dale, Rhale};
+pub(crate) use partial_dependence::IceTable;
 pub use partial_dependence::PartialDependence;
 
 use serde::Serialize;
@@ -115,7 +116,7 @@ pub fn from_settings(name: &str, settings: &Settings) -> Result<Box<dyn Estimato
 }
 
 /// What every estimator checks before it asks the model anything.
-fn check(data: &Dataset, model: &dyn Model, feature: usize) -> Result<()> {
+pub(crate) fn check(data: &Dataset, model: &dyn Model, feature: usize) -> Result<()> {
     data.check_feature(feature)?;
     if model.dimension() != data.dimension() {
         return Err(ModelError::WrongDimension {
