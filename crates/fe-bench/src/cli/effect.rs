@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::arguments::{FeatureArguments, ScenarioArguments, feature_name, finite, points};
+use super::regional::{self, RegionalArguments};
 use crate::error::{Error, Result};
 use crate::sheet::{Entry, Format, Sheet};
 use crate::study::AxisSource;
@@ -37,9 +38,12 @@ pub(super) struct Arguments {
     /// Column of the data file with the weights of the rows
     #[arg(long, value_name = "COLUMN", requires = "data")]
     weights: Option<String>,
-    /// pdp, dpdp, ale, dale or rhale; see `fe-bench list estimators`
+    /// Kinds of features: continuous, ordinal or nominal; continuous unless said otherwise
+    #[arg(long, value_name = "S=KIND,…", value_delimiter = ',')]
+    kind: Vec<String>,
+    /// pdp, dpdp, ale, dale, rhale or regional-…; see `fe-bench list estimators`
     #[arg(long, value_name = "NAME")]
-    estimator: String,
+    pub(super) estimator: String,
     /// fixed, quantile, quantile-min, grid, dp, greedy or agglomerative; see `fe-bench list binnings`
     #[arg(long, value_name = "KIND", help_heading = "Bins")]
     binning: Option<String>,
@@ -95,13 +99,15 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "V,V,…", value_delimiter = ',', allow_hyphen_values = true,
           value_parser = finite)]
     at: Option<Vec<f64>>,
+    #[command(flatten)]
+    regional: RegionalArguments,
     /// How it is printed
     #[arg(long, value_enum, default_value = "json")]
-    format: Format,
+    pub(super) format: Format,
 }
 
 /// A word that the core knows.
-fn word<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+pub(super) fn word<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     serde_json::from_value(Value::from(text)).map_err(|e| e.to_string())
 }
 
@@ -109,6 +115,11 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
     let scenario = arguments.scenario.scenario()?;
     let features = arguments.features.of(&scenario)?;
     let data = read_or_draw(arguments, &scenario)?;
+    let kinds = regional::kinds(&scenario, &arguments.kind)?;
+    let data = data.with_kinds(kinds)?;
+    if regional::is_regional(&arguments.estimator) {
+        return regional::execute(arguments, &scenario, &features, &data, out);
+    }
     let mut effects = Vec::new();
     for feature in features {
         let settings = settings(arguments, &scenario, feature)?;
@@ -135,9 +146,17 @@ fn read_or_draw(arguments: &Arguments, scenario: &Scenario) -> Result<Dataset> {
     }
 }
 
-fn settings(arguments: &Arguments, scenario: &Scenario, feature: usize) -> Result<Settings> {
+pub(super) fn settings(
+    arguments: &Arguments,
+    scenario: &Scenario,
+    feature: usize,
+) -> Result<Settings> {
     // Only an effect that is computed on a grid takes one; others are evaluated on it.
-    let takes_grid = estimator::info(&arguments.estimator)?.takes("grid");
+    let takes_grid = if regional::is_regional(&arguments.estimator) {
+        fe_core::regional::info(&arguments.estimator)?.takes("grid")
+    } else {
+        estimator::info(&arguments.estimator)?.takes("grid")
+    };
     Ok(Settings {
         binning: arguments.binning.clone(),
         bins: arguments.bins,
@@ -156,19 +175,20 @@ fn settings(arguments: &Arguments, scenario: &Scenario, feature: usize) -> Resul
         step: arguments.step,
         grid: arguments.grid.filter(|_| takes_grid),
         points: arguments.at.clone(),
+        ..arguments.regional.settings()
     })
 }
 
 /// An effect with its values at the points that were asked for.
-struct Evaluated {
-    effect: Effect,
-    x: Vec<f64>,
-    y: Vec<f64>,
-    heterogeneity: Vec<f64>,
+pub(super) struct Evaluated {
+    pub(super) effect: Effect,
+    pub(super) x: Vec<f64>,
+    pub(super) y: Vec<f64>,
+    pub(super) heterogeneity: Vec<f64>,
 }
 
 impl Evaluated {
-    fn new(effect: Effect, arguments: &Arguments) -> Result<Self> {
+    pub(super) fn new(effect: Effect, arguments: &Arguments) -> Result<Self> {
         let x = match (&arguments.at, arguments.grid) {
             (Some(points), _) => points.clone(),
             (None, Some(points)) => effect.record.axis.grid(points),
@@ -179,7 +199,7 @@ impl Evaluated {
         Ok(Self { effect, x, y, heterogeneity })
     }
 
-    fn json(&self, scenario: &Scenario) -> Value {
+    pub(super) fn json(&self, scenario: &Scenario) -> Value {
         let effect = &self.effect;
         let bins = effect.bins.as_ref();
         json!({
