@@ -10,7 +10,6 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::arguments::{FeatureArguments, ScenarioArguments, feature_name, finite, points};
-use super::regional::{self, RegionalArguments};
 use crate::error::{Error, Result};
 use crate::sheet::{Entry, Format, Sheet};
 use crate::study::AxisSource;
@@ -38,12 +37,9 @@ pub(super) struct Arguments {
     /// Column of the data file with the weights of the rows
     #[arg(long, value_name = "COLUMN", requires = "data")]
     weights: Option<String>,
-    /// Kinds of features: continuous, ordinal or nominal; continuous unless said otherwise
-    #[arg(long, value_name = "S=KIND,…", value_delimiter = ',')]
-    kind: Vec<String>,
-    /// pdp, dpdp, ale, dale, rhale or regional-…; see `fe-bench list estimators`
+    /// pdp, dpdp, ale, dale or rhale; see `fe-bench list estimators`
     #[arg(long, value_name = "NAME")]
-    pub(super) estimator: String,
+    estimator: String,
     /// fixed, quantile, quantile-min, grid, dp, greedy or agglomerative; see `fe-bench list binnings`
     #[arg(long, value_name = "KIND", help_heading = "Bins")]
     binning: Option<String>,
@@ -99,15 +95,13 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "V,V,…", value_delimiter = ',', allow_hyphen_values = true,
           value_parser = finite)]
     at: Option<Vec<f64>>,
-    #[command(flatten)]
-    regional: RegionalArguments,
     /// How it is printed
     #[arg(long, value_enum, default_value = "json")]
-    pub(super) format: Format,
+    format: Format,
 }
 
 /// A word that the core knows.
-pub(super) fn word<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+fn word<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     serde_json::from_value(Value::from(text)).map_err(|e| e.to_string())
 }
 
@@ -115,11 +109,6 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
     let scenario = arguments.scenario.scenario()?;
     let features = arguments.features.of(&scenario)?;
     let data = read_or_draw(arguments, &scenario)?;
-    let kinds = regional::kinds(&scenario, &arguments.kind)?;
-    let data = data.with_kinds(kinds)?;
-    if regional::is_regional(&arguments.estimator) {
-        return regional::execute(arguments, &scenario, &features, &data, out);
-    }
     let mut effects = Vec::new();
     for feature in features {
         let settings = settings(arguments, &scenario, feature)?;
@@ -146,17 +135,9 @@ fn read_or_draw(arguments: &Arguments, scenario: &Scenario) -> Result<Dataset> {
     }
 }
 
-pub(super) fn settings(
-    arguments: &Arguments,
-    scenario: &Scenario,
-    feature: usize,
-) -> Result<Settings> {
+fn settings(arguments: &Arguments, scenario: &Scenario, feature: usize) -> Result<Settings> {
     // Only an effect that is computed on a grid takes one; others are evaluated on it.
-    let takes_grid = if regional::is_regional(&arguments.estimator) {
-        fe_core::regional::info(&arguments.estimator)?.takes("grid")
-    } else {
-        estimator::info(&arguments.estimator)?.takes("grid")
-    };
+    let takes_grid = estimator::info(&arguments.estimator)?.takes("grid");
     Ok(Settings {
         binning: arguments.binning.clone(),
         bins: arguments.bins,
@@ -175,20 +156,20 @@ pub(super) fn settings(
         step: arguments.step,
         grid: arguments.grid.filter(|_| takes_grid),
         points: arguments.at.clone(),
-        ..arguments.regional.settings()
+        ..Settings::default()
     })
 }
 
 /// An effect with its values at the points that were asked for.
-pub(super) struct Evaluated {
-    pub(super) effect: Effect,
-    pub(super) x: Vec<f64>,
-    pub(super) y: Vec<f64>,
-    pub(super) heterogeneity: Vec<f64>,
+struct Evaluated {
+    effect: Effect,
+    x: Vec<f64>,
+    y: Vec<f64>,
+    heterogeneity: Vec<f64>,
 }
 
 impl Evaluated {
-    pub(super) fn new(effect: Effect, arguments: &Arguments) -> Result<Self> {
+    fn new(effect: Effect, arguments: &Arguments) -> Result<Self> {
         let x = match (&arguments.at, arguments.grid) {
             (Some(points), _) => points.clone(),
             (None, Some(points)) => effect.record.axis.grid(points),
@@ -199,7 +180,7 @@ impl Evaluated {
         Ok(Self { effect, x, y, heterogeneity })
     }
 
-    pub(super) fn json(&self, scenario: &Scenario) -> Value {
+    fn json(&self, scenario: &Scenario) -> Value {
         let effect = &self.effect;
         let bins = effect.bins.as_ref();
         json!({

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use clap::Args;
-use fe_core::{binning, estimator, regional};
+use fe_core::{binning, estimator};
 
 use crate::error::{Error, Result, listed, suggestion};
 use crate::score::METRICS;
@@ -29,9 +29,7 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
     let sheet = match arguments.what.as_str() {
         "scenarios" => scenarios(),
         "estimators" => {
-            let plain = estimator::ALL.iter().map(|i| (i.name, i.about, i.options().collect()));
-            let regional = regional::ALL.iter().map(|i| (i.name, i.about, i.options().collect()));
-            with_options(plain.chain(regional))
+            with_options(estimator::ALL.iter().map(|i| (i.name, i.about, i.options().collect())))
         }
         "binnings" => {
             with_options(binning::ALL.iter().map(|i| (i.name, i.about, i.options.to_vec())))

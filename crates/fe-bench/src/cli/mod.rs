@@ -3,7 +3,6 @@
 mod arguments;
 mod effect;
 mod list;
-mod regional;
 mod run;
 mod sample;
 mod table;
