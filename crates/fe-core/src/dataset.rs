@@ -190,6 +190,20 @@ impl Dataset {
         self.feature(feature).iter().enumerate().map(move |(row, &x)| (x, weight(row)))
     }
 
+    /// Some of the rows, in the given order.
+    pub(crate) fn select(&self, rows: &[usize]) -> Self {
+        Self {
+            features: self
+                .features
+                .select(ndarray::Axis(1), rows)
+                .as_standard_layout()
+                .into_owned(),
+            names: self.names.clone(),
+            kinds: self.kinds.clone(),
+            weights: self.weights.as_ref().map(|w| rows.iter().map(|&row| w[row]).collect()),
+        }
+    }
+
     /// The features of a range of rows as columns of a batch.
     #[must_use]
     pub fn columns(&self, rows: std::ops::Range<usize>) -> Vec<Column<'_>> {

@@ -38,6 +38,7 @@ pub mod model;
 pub mod partition;
 pub mod preset;
 pub mod quantiles;
+pub mod regional;
 pub mod replicates;
 pub mod settings;
 pub mod shapley;

@@ -34,6 +34,8 @@ pub(crate) struct LocalEffects<'a> {
     pub(crate) feature: usize,
     pub(crate) source: Source,
     finest: OnceLock<(Partition, Vec<Vec<Moments>>)>,
+    // Local effects that are already known: for each output one per row.
+    held: Option<Vec<Vec<f64>>>,
 }
 
 impl<'a> LocalEffects<'a> {
@@ -43,7 +45,38 @@ impl<'a> LocalEffects<'a> {
         feature: usize,
         source: Source,
     ) -> Self {
-        Self { data, model, feature, source, finest: OnceLock::new() }
+        Self { data, model, feature, source, finest: OnceLock::new(), held: None }
+    }
+
+    /// The same local effects, known already: for each output one per row. The model is not asked.
+    ///
+    /// Differences belong to the partition they were made on, and may be summarised on no other.
+    pub(crate) fn holding(mut self, values: Vec<Vec<f64>>) -> Self {
+        self.held = Some(values);
+        self
+    }
+
+    /// The local effect of every instance, for each output; NaN where a row does not count.
+    pub(crate) fn of_instances(&self, partition: &Partition) -> Result<Vec<Vec<f64>>> {
+        let outputs = self.model.model().outputs();
+        let mut all = vec![vec![f64::NAN; self.data.len()]; outputs];
+        fold_blocks(
+            self.data.len(),
+            BLOCK,
+            |rows| {
+                let block = Block::new(self.data, self.feature, partition, rows);
+                let effects = self.effects_of(&block, partition)?;
+                Ok::<_, ModelError>((block.indices(), effects))
+            },
+            |(indices, effects)| {
+                for (all, effects) in all.iter_mut().zip(effects.chunks(indices.len().max(1))) {
+                    for (&row, &effect) in indices.iter().zip(effects) {
+                        all[row] = effect;
+                    }
+                }
+            },
+        )?;
+        Ok(all)
     }
 
     /// Moments of the local effects in each bin, for each output.
@@ -103,6 +136,13 @@ impl<'a> LocalEffects<'a> {
     /// One local effect per row and output.
     fn effects_of(&self, block: &Block<'_>, partition: &Partition) -> Result<Vec<f64>, ModelError> {
         let len = block.bins.len();
+        if len == 0 {
+            return Ok(Vec::new());
+        }
+        if let Some(held) = &self.held {
+            let indices = block.indices();
+            return Ok(held.iter().flat_map(|all| indices.iter().map(|&row| all[row])).collect());
+        }
         let mut effects = vec![0.0; len * self.model.model().outputs()];
         let columns = block.columns();
         if let Source::Derivatives(derivatives) = self.source {
@@ -141,6 +181,8 @@ struct Block<'a> {
     rows: Range<usize>,
     // Copies of the rows that count, made only where some row does not.
     kept: Option<Vec<Vec<f64>>>,
+    // Which rows of the block they are.
+    keep: Vec<usize>,
     bins: Vec<u32>,
     weights: Option<Vec<f64>>,
 }
@@ -164,7 +206,12 @@ impl<'a> Block<'a> {
         let kept = some_left_out.then(|| {
             (0..data.dimension()).map(|j| select(&data.feature(j)[rows.clone()])).collect()
         });
-        Self { data, rows, kept, bins, weights: weights.map(select) }
+        Self { data, rows, kept, bins, weights: weights.map(select), keep }
+    }
+
+    /// Which rows of the data they are.
+    fn indices(&self) -> Vec<usize> {
+        self.keep.iter().map(|row| self.rows.start + row).collect()
     }
 
     fn columns(&self) -> Vec<Column<'_>> {
@@ -195,6 +242,15 @@ fn coarsening(cells: &Partition, bins: &Partition) -> Option<Vec<usize>> {
     }
     let find = |z: &f64| fine.binary_search_by(|cell| cell.total_cmp(z)).ok();
     coarse[1..].iter().map(find).collect()
+}
+
+/// Moments of bins that are made of whole cells; none for other bins.
+pub(crate) fn regroup(
+    cells: &Partition,
+    moments: &[Moments],
+    bins: &Partition,
+) -> Option<Vec<Moments>> {
+    Some(merge_cells(moments, &coarsening(cells, bins)?))
 }
 
 fn merge_cells(cells: &[Moments], ends: &[usize]) -> Vec<Moments> {

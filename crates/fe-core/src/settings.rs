@@ -51,6 +51,17 @@ pub enum Jacobian {
     Numeric,
 }
 
+/// How a regional effect divides the data into regions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Splitting {
+    /// One rule per level, applied to all regions of that level (EFFECTOR Algorithm 1).
+    #[default]
+    LevelWise,
+    /// Each region by a rule of its own, as in a classification and regression tree.
+    Cart,
+}
+
 /// The options that speak of bins; which of them are taken depends on the binning.
 pub(crate) const BINNING_OPTIONS: [&str; 6] =
     ["bins", "limits", "min_points", "discount", "quantiles", "distinct"];
@@ -121,6 +132,18 @@ pub struct Settings {
     pub shapley_seed: Option<u64>,
     /// How the smoothing parameter of a spline is chosen.
     pub smoothing: Option<Smoothing>,
+    /// Most levels of a tree of regions.
+    pub depth: Option<usize>,
+    /// Number of positions at which a numeric feature may be split.
+    pub candidates: Option<usize>,
+    /// Least relative drop of heterogeneity for which a split is kept.
+    pub drop: Option<f64>,
+    /// Least number of instances in a region.
+    pub leaf: Option<f64>,
+    /// How regions are split.
+    pub partition: Option<Splitting>,
+    /// Name of the heterogeneity value that regions are to lower.
+    pub heterogeneity: Option<String>,
 }
 
 impl Settings {
@@ -155,6 +178,12 @@ impl Settings {
             ("permutations", self.permutations.is_some()),
             ("shapley_seed", self.shapley_seed.is_some()),
             ("smoothing", self.smoothing.is_some()),
+            ("depth", self.depth.is_some()),
+            ("candidates", self.candidates.is_some()),
+            ("drop", self.drop.is_some()),
+            ("leaf", self.leaf.is_some()),
+            ("partition", self.partition.is_some()),
+            ("heterogeneity", self.heterogeneity.is_some()),
         ];
         options.iter().filter(|(_, is_given)| *is_given).map(|(name, _)| *name).collect()
     }
@@ -202,6 +231,12 @@ impl Settings {
             permutations: self.permutations.or(other.permutations),
             shapley_seed: self.shapley_seed.or(other.shapley_seed),
             smoothing: self.smoothing.or(other.smoothing),
+            depth: self.depth.or(other.depth),
+            candidates: self.candidates.or(other.candidates),
+            drop: self.drop.or(other.drop),
+            leaf: self.leaf.or(other.leaf),
+            partition: self.partition.or(other.partition),
+            heterogeneity: self.heterogeneity.or(other.heterogeneity),
         }
     }
 

@@ -225,6 +225,7 @@ fn settings(arguments: &Arguments, scenario: &Scenario, feature: usize) -> Resul
         permutations: arguments.permutations,
         shapley_seed: arguments.shapley_seed,
         smoothing: arguments.smoothing,
+        ..Settings::default()
     };
     match &arguments.preset {
         None => Ok(given),

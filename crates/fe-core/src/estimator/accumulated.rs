@@ -197,7 +197,61 @@ impl Accumulated {
         self
     }
 
-    fn source(&self, model: &dyn Model, axis: Axis) -> Source {
+    /// `ale` from settings.
+    pub(crate) fn ale(settings: &Settings) -> Result<Self> {
+        Self::from_settings(Method::Ale, settings)
+    }
+
+    /// `rhale` from settings.
+    pub(crate) fn rhale(settings: &Settings) -> Result<Self> {
+        Self::from_settings(Method::Rhale, settings)
+    }
+
+    /// The axis for a feature of some data.
+    pub(crate) fn axis(&self, data: &Dataset, feature: usize) -> Result<Axis> {
+        self.axis.resolve(data, feature)
+    }
+
+    /// Bins of the axis, from what is known of the instances.
+    pub(crate) fn divide(
+        &self,
+        axis: Axis,
+        (data, feature): (&Dataset, usize),
+        local_effects: Option<&binning::Summarise<'_>>,
+    ) -> Result<Choice> {
+        self.binning.choose(&binning::Request {
+            axis,
+            closed: self.closed,
+            positions: data.feature(feature),
+            weights: data.weights(),
+            ddof: self.ddof,
+            local_effects,
+        })
+    }
+
+    /// Heterogeneity values by name, from the moments of the local effects in each bin.
+    pub(crate) fn heterogeneity_values(
+        &self,
+        partition: &Partition,
+        moments: &[Moments],
+    ) -> heterogeneity::Values {
+        let variances: Vec<Option<f64>> =
+            moments.iter().map(|bin| bin.variance(self.ddof)).collect();
+        let (variances, _) = heterogeneity::interpolate_missing(&variances, &partition.centres());
+        self.values_of_variances(partition, variances.as_deref())
+    }
+
+    /// Heterogeneity values by name, from the variance of the local effects in each bin.
+    pub(crate) fn values_of_variances(
+        &self,
+        partition: &Partition,
+        variances: Option<&[f64]>,
+    ) -> heterogeneity::Values {
+        // Only `ale` has differences to leave undivided; for it METHODS' values are about those.
+        heterogeneity::of_bins(partition, variances, self.method == Method::Ale)
+    }
+
+    pub(crate) fn source(&self, model: &dyn Model, axis: Axis) -> Source {
         match self.method {
             Method::Ale => Source::Differences,
             Method::Dale | Method::Rhale => {
@@ -206,21 +260,20 @@ impl Accumulated {
         }
     }
 
-    fn choose_bins(&self, effects: &LocalEffects<'_>, axis: Axis, output: usize) -> Result<Choice> {
+    pub(crate) fn choose_bins(
+        &self,
+        effects: &LocalEffects<'_>,
+        axis: Axis,
+        output: usize,
+    ) -> Result<Choice> {
         let summarise =
             |partition: &Partition| Ok(effects.summarise(partition)?.swap_remove(output));
         let (data, feature) = (effects.data, effects.feature);
-        let choice = self.binning.choose(&binning::Request {
-            axis,
-            closed: self.closed,
-            positions: data.feature(feature),
-            weights: data.weights(),
-            ddof: self.ddof,
-            local_effects: match effects.source {
-                Source::Differences => None,
-                _ => Some(&summarise),
-            },
-        })?;
+        let local_effects: Option<&binning::Summarise<'_>> = match effects.source {
+            Source::Differences => None,
+            _ => Some(&summarise),
+        };
+        let choice = self.divide(axis, (data, feature), local_effects)?;
         Ok(match self.empty {
             EmptyBins::Merge => {
                 Choice { partition: merge_empty(choice.partition, data, feature)?, ..choice }
@@ -289,9 +342,14 @@ impl Accumulated {
         Curve::step(partition.limits().to_vec(), values, self.closed)
     }
 
-    fn effect(&self, effects: &LocalEffects<'_>, axis: Axis, output: usize) -> Result<Effect> {
+    /// The effect on bins that are chosen already.
+    pub(crate) fn effect_on(
+        &self,
+        effects: &LocalEffects<'_>,
+        choice: Choice,
+        output: usize,
+    ) -> Result<Effect> {
         let (data, feature) = (effects.data, effects.feature);
-        let choice = self.choose_bins(effects, axis, output)?;
         let axis = choice.partition.axis()?;
         let (rows_on, rows_outside) = count_rows(data, feature, axis);
         let name = data.names()[feature].clone();
@@ -309,9 +367,7 @@ impl Accumulated {
             counts: Some(&bins.counts),
         };
         let constant = centring::constant_by(self.axis_mean, self.centring, &curve, instances)?;
-        // Only `ale` has differences to leave undivided; for it METHODS' values are about those.
-        let undivided = self.method == Method::Ale;
-        let mut values = heterogeneity::of_bins(&bins.partition, variances.as_deref(), undivided);
+        let mut values = self.values_of_variances(&bins.partition, variances.as_deref());
         let score = variances.clone().and_then(|variances| {
             heterogeneity::effector_score(&self.step(&bins.partition, variances), instances, true)
         });
@@ -382,7 +438,11 @@ impl Estimator for Accumulated {
         let axis = self.axis.resolve(data, feature)?;
         let observed = Observed::new(model);
         let effects = LocalEffects::new(data, &observed, feature, self.source(model, axis));
-        (0..model.outputs()).map(|output| self.effect(&effects, axis, output)).collect()
+        let effect = |output| {
+            let choice = self.choose_bins(&effects, axis, output)?;
+            self.effect_on(&effects, choice, output)
+        };
+        (0..model.outputs()).map(effect).collect()
     }
 }
 

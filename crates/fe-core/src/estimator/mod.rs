@@ -7,6 +7,7 @@ mod partial_dependence;
 mod shap_dependence;
 
 pub use accumulated::{Accumulated, Ale, Dale, Rhale};
+pub(crate) use partial_dependence::IceTable;
 pub use partial_dependence::PartialDependence;
 pub use shap_dependence::ShapDependence;
 

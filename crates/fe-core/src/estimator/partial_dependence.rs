@@ -132,6 +132,16 @@ impl PartialDependence {
         })
     }
 
+    /// `pdp` from settings.
+    pub(crate) fn pdp(settings: &Settings) -> Result<Self> {
+        Self::from_settings(Kind::Value, settings)
+    }
+
+    /// `dpdp` from settings.
+    pub(crate) fn dpdp(settings: &Settings) -> Result<Self> {
+        Self::from_settings(Kind::Derivative(Differentiation::from_settings(settings)?), settings)
+    }
+
     /// The same estimator on a given axis; by default the axis is the range of the data.
     #[must_use]
     pub fn on(mut self, axis: Axis) -> Self {
@@ -244,20 +254,15 @@ impl Estimator for PartialDependence {
 
     fn estimate(&self, data: &Dataset, model: &dyn Model, feature: usize) -> Result<Vec<Effect>> {
         check(data, model, feature)?;
-        let (axis, grid) = self.axis_and_grid(data, feature)?;
-        let derivatives = match self.kind {
-            Kind::Value => None,
-            Kind::Derivative(differentiation) => Some(differentiation.of(model, axis)),
-        };
         let model = Observed::new(model);
-        let places = Places::new(axis, &grid, &self.points, self.axis_mean);
-        let run = Run { data, model: &model, feature, derivatives, places };
+        let run = Run::new(self, data, &model, feature)?;
         let moments = run.moments()?;
         moments.iter().enumerate().map(|(output, m)| self.effect(&run, m, output)).collect()
     }
 }
 
 /// The points at which the model is asked: the grid, and further ones between.
+#[derive(Clone)]
 struct Places {
     axis: Axis,
     x: Vec<f64>,
@@ -327,7 +332,22 @@ struct Run<'a> {
     places: Places,
 }
 
-impl Run<'_> {
+impl<'a> Run<'a> {
+    fn new(
+        estimator: &PartialDependence,
+        data: &'a Dataset,
+        model: &'a Observed<'a>,
+        feature: usize,
+    ) -> Result<Self> {
+        let (axis, grid) = estimator.axis_and_grid(data, feature)?;
+        let derivatives = match estimator.kind {
+            Kind::Value => None,
+            Kind::Derivative(differentiation) => Some(differentiation.of(model.model(), axis)),
+        };
+        let places = Places::new(axis, &grid, &estimator.points, estimator.axis_mean);
+        Ok(Self { data, model, feature, derivatives, places })
+    }
+
     /// Moments at every point, for each output.
     fn moments(&self) -> Result<Vec<Vec<PointMoments>>> {
         let outputs = self.model.model().outputs();
@@ -347,9 +367,15 @@ impl Run<'_> {
     }
 
     fn block_moments(&self, rows: Range<usize>) -> Result<Vec<Vec<PointMoments>>, ModelError> {
+        let weights = self.data.weights().map(|weights| &weights[rows.clone()]);
+        let len = rows.len();
+        Ok(self.places.moments(&self.block_ice(rows)?, len, weights))
+    }
+
+    /// The ICE curves of some rows: at each point, for each output, all rows.
+    fn block_ice(&self, rows: Range<usize>) -> Result<Vec<f64>, ModelError> {
         let len = rows.len();
         let outputs = self.model.model().outputs();
-        let weights = self.data.weights().map(|weights| &weights[rows.clone()]);
         let mut columns = self.data.columns(rows);
         let mut ice = vec![0.0; self.places.x.len() * outputs * len];
         for (&x, values) in self.places.x.iter().zip(ice.chunks_mut(outputs * len)) {
@@ -361,6 +387,15 @@ impl Run<'_> {
                 }
             }
         }
+        Ok(ice)
+    }
+}
+
+impl Places {
+    /// Moments at every point, for each output, from the ICE curves of `len` rows as
+    /// [`Run::block_ice`] lays them out.
+    fn moments(&self, ice: &[f64], len: usize, weights: Option<&[f64]>) -> Vec<Vec<PointMoments>> {
+        let outputs = ice.len() / (self.x.len() * len);
         let of_output = |output: usize| {
             let at = |point: usize| {
                 let start = (point * outputs + output) * len;
@@ -378,19 +413,145 @@ impl Run<'_> {
                     centred: Moments::of_block(&centred, weights),
                 }
             };
-            (0..self.places.x.len()).map(&mut moments).collect()
+            (0..self.x.len()).map(&mut moments).collect()
         };
-        Ok((0..outputs).map(of_output).collect())
+        (0..outputs).map(of_output).collect()
     }
 
     /// Mean over the axis of each instance's ICE curve.
     fn ice_means<'b>(&self, len: usize, at: impl Fn(usize) -> &'b [f64]) -> Vec<f64> {
         let mut means = vec![0.0; len];
-        for (point, &weight) in self.places.mean_weights.iter().enumerate() {
+        for (point, &weight) in self.mean_weights.iter().enumerate() {
             for (mean, value) in means.iter_mut().zip(at(point)) {
                 *mean += weight * value;
             }
         }
         means
+    }
+}
+
+/// The ICE curves of all instances, held so that any part of them can be summarised without asking
+/// the model again.
+pub(crate) struct IceTable<'a> {
+    estimator: &'a PartialDependence,
+    run: Run<'a>,
+    /// For each output and point all rows.
+    values: Vec<f64>,
+    /// For each output the mean of every row's curve over the axis.
+    means: Vec<f64>,
+}
+
+/// Most ICE values that are held at once: 160 MB.
+const MOST_HELD: usize = 20_000_000;
+
+impl<'a> IceTable<'a> {
+    /// Asks the model for every instance at every point.
+    ///
+    /// # Errors
+    /// [`Error::BadOption`] if the table would hold more than 2·10⁷ values.
+    pub(crate) fn new(
+        estimator: &'a PartialDependence,
+        data: &'a Dataset,
+        model: &'a Observed<'a>,
+        feature: usize,
+    ) -> Result<Self> {
+        let run = Run::new(estimator, data, model, feature)?;
+        let (rows, points, outputs) = (data.len(), run.places.x.len(), model.model().outputs());
+        let size = rows.saturating_mul(points).saturating_mul(outputs);
+        if size > MOST_HELD {
+            return Err(Error::BadOption {
+                option: "grid",
+                given: format!("{points} points for {rows} rows and {outputs} outputs"),
+                allowed: format!(
+                    "regions need all ICE values at once, at most {MOST_HELD}; take a subsample of \
+                     the rows or fewer points"
+                ),
+            });
+        }
+        let mut values = vec![0.0; size];
+        let mut means = vec![0.0; rows * outputs];
+        let mut start = 0;
+        fold_blocks(
+            rows,
+            BLOCK,
+            |block| Ok::<_, ModelError>((block.len(), run.block_ice(block)?)),
+            |(len, ice): (usize, Vec<f64>)| {
+                for (i, part) in ice.chunks(len).enumerate() {
+                    let (point, output) = (i / outputs, i % outputs);
+                    let at = (output * points + point) * rows + start;
+                    values[at..at + len].copy_from_slice(part);
+                }
+                for output in 0..outputs {
+                    let at = |point: usize| {
+                        let from = (point * outputs + output) * len;
+                        &ice[from..from + len]
+                    };
+                    means[output * rows + start..][..len]
+                        .copy_from_slice(&run.places.ice_means(len, at));
+                }
+                start += len;
+            },
+        )?;
+        Ok(Self { estimator, run, values, means })
+    }
+
+    /// How derivatives are computed, if the curves are d-ICE curves.
+    pub(crate) fn derivatives(&self) -> Option<Derivatives> {
+        self.run.derivatives
+    }
+
+    fn curve_values(&self, output: usize, point: usize) -> &[f64] {
+        let rows = self.run.data.len();
+        &self.values[(output * self.run.places.x.len() + point) * rows..][..rows]
+    }
+
+    fn weights_of(&self, rows: &[usize]) -> Option<Vec<f64>> {
+        let weights = self.run.data.weights()?;
+        Some(rows.iter().map(|&row| weights[row]).collect())
+    }
+
+    /// Moments over some rows at every grid point: of the curves as they are, or of the centred
+    /// ones (which they are if the estimator centres at all).
+    pub(crate) fn summarise(&self, output: usize, rows: &[usize], raw: bool) -> Vec<Moments> {
+        let raw = raw || self.estimator.centring == Centring::None;
+        let means = &self.means[output * self.run.data.len()..];
+        let weights = self.weights_of(rows);
+        let mut column = vec![0.0; rows.len()];
+        let at = |&point: &usize| {
+            let values = self.curve_values(output, point);
+            for (value, &row) in column.iter_mut().zip(rows) {
+                *value = if raw { values[row] } else { values[row] - means[row] };
+            }
+            Moments::of_block(&column, weights.as_deref())
+        };
+        self.run.places.grid_indices.iter().map(at).collect()
+    }
+
+    /// Variance at every grid point, from the moments there.
+    pub(crate) fn variances(&self, moments: &[Moments]) -> Vec<Option<f64>> {
+        moments.iter().map(|point| point.variance(self.estimator.ddof)).collect()
+    }
+
+    /// The effect of some rows alone.
+    pub(crate) fn effect(&self, output: usize, rows: &[usize]) -> Result<Effect> {
+        let places = &self.run.places;
+        let mut total = vec![PointMoments::default(); places.x.len()];
+        for block in rows.chunks(BLOCK) {
+            let ice: Vec<f64> = (0..places.x.len())
+                .flat_map(|point| {
+                    let values = self.curve_values(output, point);
+                    block.iter().map(|&row| values[row])
+                })
+                .collect();
+            let weights = self.weights_of(block);
+            let moments = places.moments(&ice, block.len(), weights.as_deref());
+            for (total, block) in total.iter_mut().zip(moments.iter().flatten()) {
+                total.raw = total.raw.merge(block.raw);
+                total.centred = total.centred.merge(block.centred);
+            }
+        }
+        let data = self.run.data.select(rows);
+        let run = Run { data: &data, places: places.clone(), ..self.run };
+        self.estimator.effect(&run, &total, output)
     }
 }

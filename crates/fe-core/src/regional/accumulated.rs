@@ -1,0 +1,202 @@
+//! Local effects of `ale` and `rhale`, held per instance.
+
+use std::cell::OnceCell;
+
+use crate::axis::Axis;
+use crate::binning::{Choice, Summarise};
+use crate::dataset::Dataset;
+use crate::effect::Effect;
+use crate::error::{Error, Result};
+use crate::estimator::Accumulated;
+use crate::local_effects::{LocalEffects, Source, count_rows, regroup};
+use crate::model::Observed;
+use crate::partition::Partition;
+use crate::statistics::{Moments, moments_by_bin};
+
+use super::gauge::Gauge;
+use super::local::{Local, merged, noise_of_derivative, noise_of_difference};
+
+/// One local effect per instance and output, and the cells that they are summarised on.
+pub(super) struct Held<'a> {
+    estimator: &'a Accumulated,
+    data: &'a Dataset,
+    model: &'a Observed<'a>,
+    feature: usize,
+    axis: Axis,
+    source: Source,
+    /// The bins of the whole data or, where bins look at local effects, the cells they are made of.
+    cells: Partition,
+    /// Whether every region chooses bins of its own from the cells.
+    rebinned: bool,
+    values: Vec<Vec<f64>>,
+    /// The cell of each row that counts; 0 for others.
+    cell_of: Vec<u32>,
+    rows: Vec<usize>,
+}
+
+impl<'a> Held<'a> {
+    /// Evaluates the local effects: all that the model is ever asked for.
+    pub(super) fn new(
+        estimator: &'a Accumulated,
+        data: &'a Dataset,
+        model: &'a Observed<'a>,
+        feature: usize,
+    ) -> Result<Self> {
+        let axis = estimator.axis(data, feature)?;
+        let source = estimator.source(model.model(), axis);
+        let (cells, rebinned) = cells(estimator, data, feature, axis, source)?;
+        let on = cells.axis()?;
+        if count_rows(data, feature, on).0 == 0 {
+            let name = data.names()[feature].clone();
+            return Err(Error::NoRowsOnAxis { name, lo: on.lo(), hi: on.hi() });
+        }
+        let values = LocalEffects::new(data, model, feature, source).of_instances(&cells)?;
+        let mut cell_of = vec![0; data.len()];
+        let mut rows = Vec::new();
+        for (row, &x) in data.feature(feature).iter().enumerate() {
+            if data.weights().is_none_or(|w| w[row] > 0.0)
+                && let Some(cell) = cells.locate(x)
+            {
+                cell_of[row] = cell as u32;
+                rows.push(row);
+            }
+        }
+        Ok(Self {
+            estimator,
+            data,
+            model,
+            feature,
+            axis,
+            source,
+            cells,
+            rebinned,
+            values,
+            cell_of,
+            rows,
+        })
+    }
+}
+
+/// The cells, and whether bins are made of them by looking at local effects. A binning that looks
+/// shows it by asking; it is told of local effects that are all 0, which costs the model nothing.
+fn cells(
+    estimator: &Accumulated,
+    data: &Dataset,
+    feature: usize,
+    axis: Axis,
+    source: Source,
+) -> Result<(Partition, bool)> {
+    let asked = OnceCell::new();
+    let blank = |partition: &Partition| {
+        let _ = asked.set(partition.clone());
+        let mut moments = vec![Moments::default(); partition.bins()];
+        for (row, &x) in data.feature(feature).iter().enumerate() {
+            if let Some(cell) = partition.locate(x) {
+                moments[cell].weight += data.weights().map_or(1.0, |w| w[row]);
+            }
+        }
+        Ok(moments)
+    };
+    let local_effects: Option<&Summarise<'_>> = match source {
+        Source::Differences => None,
+        Source::Derivatives(_) => Some(&blank),
+    };
+    let choice = estimator.divide(axis, (data, feature), local_effects)?;
+    Ok(match asked.into_inner() {
+        Some(cells) => (cells, true),
+        None => (choice.partition, false),
+    })
+}
+
+/// The local effects on one output.
+pub(super) struct Binned<'a> {
+    held: &'a Held<'a>,
+    output: usize,
+    heterogeneity: &'static str,
+    floor: f64,
+}
+
+impl<'a> Binned<'a> {
+    pub(super) fn new(
+        held: &'a Held<'a>,
+        output: usize,
+        heterogeneity: &'static str,
+        gauge: &Gauge<'_>,
+    ) -> Self {
+        let noise = match held.source {
+            Source::Differences => {
+                let narrowest = held.cells.widths().into_iter().fold(f64::INFINITY, f64::min);
+                noise_of_difference(narrowest, gauge, output)
+            }
+            Source::Derivatives(derivatives) => noise_of_derivative(derivatives, gauge, output),
+        };
+        let variances = vec![noise * noise; held.cells.bins()];
+        let values = held.estimator.values_of_variances(&held.cells, Some(&variances));
+        let floor = values.get(heterogeneity).copied().flatten().unwrap_or(0.0);
+        Self { held, output, heterogeneity, floor }
+    }
+
+    /// Bins of a region, from the moments in its cells.
+    fn rebin(&self, cells: &[Moments]) -> Result<(Partition, Vec<Moments>)> {
+        let held = self.held;
+        let summarise = |bins: &Partition| {
+            regroup(&held.cells, cells, bins).ok_or_else(|| {
+                Error::Incompatible("regions need bins that are made of whole cells".to_owned())
+            })
+        };
+        let place = (held.data, held.feature);
+        let choice = held.estimator.divide(held.axis, place, Some(&summarise))?;
+        let moments = summarise(&choice.partition)?;
+        Ok((choice.partition, moments))
+    }
+}
+
+impl Local for Binned<'_> {
+    /// Moments in each cell.
+    type Summary = Vec<Moments>;
+
+    fn rows(&self) -> &[usize] {
+        &self.held.rows
+    }
+
+    fn summarise(&self, rows: &[usize]) -> Vec<Moments> {
+        let held = self.held;
+        let cells: Vec<u32> = rows.iter().map(|&row| held.cell_of[row]).collect();
+        let select = |all: &[f64]| rows.iter().map(|&row| all[row]).collect::<Vec<f64>>();
+        let weights = held.data.weights().map(select);
+        let values = select(&held.values[self.output]);
+        moments_by_bin(held.cells.bins(), &cells, &values, weights.as_deref())
+    }
+
+    fn merge(&self, a: &Vec<Moments>, b: &Vec<Moments>) -> Vec<Moments> {
+        merged(a, b)
+    }
+
+    fn heterogeneity(&self, cells: &Vec<Moments>) -> Result<Option<f64>> {
+        let values = if self.held.rebinned {
+            let (bins, moments) = self.rebin(cells)?;
+            self.held.estimator.heterogeneity_values(&bins, &moments)
+        } else {
+            self.held.estimator.heterogeneity_values(&self.held.cells, cells)
+        };
+        Ok(values.get(self.heterogeneity).copied().flatten())
+    }
+
+    fn floor(&self) -> f64 {
+        self.floor
+    }
+
+    fn effect(&self, rows: &[usize]) -> Result<Effect> {
+        let held = self.held;
+        let data = held.data.select(rows);
+        let values = held.values.iter().map(|all| rows.iter().map(|&row| all[row]).collect());
+        let effects = LocalEffects::new(&data, held.model, held.feature, held.source)
+            .holding(values.collect());
+        let choice = if held.rebinned {
+            held.estimator.choose_bins(&effects, held.axis, self.output)?
+        } else {
+            Choice { partition: held.cells.clone(), feasible: true }
+        };
+        held.estimator.effect_on(&effects, choice, self.output)
+    }
+}

@@ -1,0 +1,74 @@
+//! Local effects of `pdp` and `dpdp`: held ICE and d-ICE curves.
+
+use crate::dataset::Dataset;
+use crate::effect::Effect;
+use crate::error::Result;
+use crate::estimator::IceTable;
+use crate::heterogeneity;
+use crate::statistics::Moments;
+
+use super::gauge::Gauge;
+use super::local::{Local, merged, noise_of_derivative, noise_of_value};
+
+/// The curves of one output.
+pub(super) struct Gridded<'a> {
+    table: &'a IceTable<'a>,
+    output: usize,
+    heterogeneity: &'static str,
+    rows: Vec<usize>,
+    floor: f64,
+}
+
+impl<'a> Gridded<'a> {
+    pub(super) fn new(
+        table: &'a IceTable<'a>,
+        data: &Dataset,
+        output: usize,
+        heterogeneity: &'static str,
+        gauge: &Gauge<'_>,
+    ) -> Self {
+        let counts = |row: &usize| data.weights().is_none_or(|w| w[*row] > 0.0);
+        let noise = match table.derivatives() {
+            None => noise_of_value(gauge, output),
+            Some(derivatives) => noise_of_derivative(derivatives, gauge, output),
+        };
+        let variance = [Some(noise * noise)];
+        let floor = value(heterogeneity, &variance).unwrap_or(0.0);
+        let rows = (0..data.len()).filter(counts).collect();
+        Self { table, output, heterogeneity, rows, floor }
+    }
+}
+
+/// The named value of the variances of the curves that it is about.
+fn value(name: &str, variances: &[Option<f64>]) -> Option<f64> {
+    heterogeneity::of_grid(variances, variances).get(name).copied().flatten()
+}
+
+impl Local for Gridded<'_> {
+    /// Moments at each grid point.
+    type Summary = Vec<Moments>;
+
+    fn rows(&self) -> &[usize] {
+        &self.rows
+    }
+
+    fn summarise(&self, rows: &[usize]) -> Vec<Moments> {
+        self.table.summarise(self.output, rows, self.heterogeneity == "mean_grid_sd")
+    }
+
+    fn merge(&self, a: &Vec<Moments>, b: &Vec<Moments>) -> Vec<Moments> {
+        merged(a, b)
+    }
+
+    fn heterogeneity(&self, points: &Vec<Moments>) -> Result<Option<f64>> {
+        Ok(value(self.heterogeneity, &self.table.variances(points)))
+    }
+
+    fn floor(&self) -> f64 {
+        self.floor
+    }
+
+    fn effect(&self, rows: &[usize]) -> Result<Effect> {
+        self.table.effect(self.output, rows)
+    }
+}

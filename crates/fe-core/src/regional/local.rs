@@ -1,0 +1,64 @@
+//! What a tree must know about local effects, whichever estimator they come from.
+
+use crate::derivatives::Derivatives;
+use crate::effect::Effect;
+use crate::error::Result;
+use crate::statistics::Moments;
+
+use super::gauge::Gauge;
+
+/// The local effects of all instances on one output, evaluated already.
+///
+/// A further method is a further implementation.
+pub(super) trait Local: Sync {
+    /// What is known of a set of instances; enough for their heterogeneity.
+    type Summary: Clone + Send;
+
+    /// The rows that count: those with positive weight and, for bins, on the axis.
+    fn rows(&self) -> &[usize];
+
+    /// Summary of some of those rows, possibly none.
+    fn summarise(&self, rows: &[usize]) -> Self::Summary;
+
+    /// Summary of two disjoint sets together.
+    fn merge(&self, a: &Self::Summary, b: &Self::Summary) -> Self::Summary;
+
+    /// The heterogeneity that a split is to lower; none where it is undefined.
+    fn heterogeneity(&self, summary: &Self::Summary) -> Result<Option<f64>>;
+
+    /// The heterogeneity that rounding alone could cause.
+    fn floor(&self) -> f64;
+
+    /// The effect of some of the rows alone.
+    fn effect(&self, rows: &[usize]) -> Result<Effect>;
+}
+
+/// Relative error that is put down to rounding: a model may lose ten bits on the way to an answer.
+const ROUNDING: f64 = 1024.0 * f64::EPSILON;
+
+/// The error of a derivative that rounding could cause.
+pub(super) fn noise_of_derivative(
+    derivatives: Derivatives,
+    gauge: &Gauge<'_>,
+    output: usize,
+) -> f64 {
+    match derivatives {
+        Derivatives::OfModel => ROUNDING * gauge.partial(output),
+        Derivatives::Numeric { step } => noise_of_difference(step, gauge, output),
+    }
+}
+
+/// The error of a difference quotient over `width` that rounding could cause.
+pub(super) fn noise_of_difference(width: f64, gauge: &Gauge<'_>, output: usize) -> f64 {
+    noise_of_value(gauge, output) / width
+}
+
+/// The error of a value that rounding could cause.
+pub(super) fn noise_of_value(gauge: &Gauge<'_>, output: usize) -> f64 {
+    ROUNDING * gauge.value(output)
+}
+
+/// Merges moments slot by slot.
+pub(super) fn merged(a: &[Moments], b: &[Moments]) -> Vec<Moments> {
+    a.iter().zip(b).map(|(a, b)| a.merge(*b)).collect()
+}

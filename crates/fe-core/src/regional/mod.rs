@@ -1,0 +1,360 @@
+//! Regional effects: a tree over the other features whose leaves have effects that agree better
+//! (Gkolemis et al. 2024, "Effector", Algorithm 1; Herbinger et al. 2023).
+
+mod accumulated;
+mod gauge;
+mod grid;
+mod local;
+mod split;
+mod text;
+mod tree;
+
+pub use tree::{Level, Node, Rule, RuleKind, Tree};
+
+use serde::Serialize;
+
+use crate::dataset::Dataset;
+use crate::error::{Error, Result};
+use crate::estimator::{self, Accumulated, PartialDependence};
+use crate::model::{Model, Observed};
+use crate::settings::{Settings, Splitting};
+
+use gauge::Gauge;
+
+/// The effect of one feature on one output, region by region.
+#[derive(Debug, Clone, Serialize)]
+pub struct RegionalEffect {
+    /// The feature, counted from 0.
+    pub feature: usize,
+    /// The feature's name.
+    pub name: String,
+    /// The output, counted from 0.
+    pub output: usize,
+    /// Name of the regional estimator.
+    pub estimator: &'static str,
+    /// Name of the heterogeneity value that was lowered.
+    pub heterogeneity: &'static str,
+    /// The regions, with an effect for each leaf.
+    pub tree: Tree,
+    /// What was done.
+    pub record: Record,
+}
+
+/// What was done to get a regional effect.
+#[derive(Debug, Clone, Serialize)]
+pub struct Record {
+    /// Rows of the data.
+    pub rows: usize,
+    /// Rows whose value the model was asked for, for all outputs together.
+    pub model_rows: u64,
+    /// Rows whose derivative the model was asked for, for all outputs together.
+    pub jacobian_rows: u64,
+    /// How regions are split, and when no more.
+    pub options: Options,
+    /// Heterogeneity up to which differences may be rounding, and nothing is split.
+    pub floor: f64,
+}
+
+/// How regions are split, and when no more.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Options {
+    /// Most levels, L.
+    pub depth: usize,
+    /// Positions at which a numeric feature may be split, P.
+    pub candidates: usize,
+    /// Least relative drop of heterogeneity, ε.
+    pub drop: f64,
+    /// Least weight of the instances in a region.
+    pub leaf: f64,
+    /// How regions are split.
+    pub partition: Splitting,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { depth: 2, candidates: 19, drop: 0.05, leaf: 10.0, partition: Splitting::default() }
+    }
+}
+
+/// Deepest tree: its last level may have 2²⁰ nodes.
+const DEEPEST: usize = 20;
+
+/// Most positions per feature.
+const MOST_CANDIDATES: usize = 100_000;
+
+impl Options {
+    const NAMES: &'static [&'static str] =
+        &["depth", "candidates", "drop", "leaf", "partition", "heterogeneity"];
+
+    fn from_settings(settings: &Settings) -> Result<Self> {
+        let default = Self::default();
+        let new = Self {
+            depth: settings.depth.unwrap_or(default.depth),
+            candidates: settings.candidates.unwrap_or(default.candidates),
+            drop: settings.drop.unwrap_or(default.drop),
+            leaf: settings.leaf.unwrap_or(default.leaf),
+            partition: settings.partition.unwrap_or_default(),
+        };
+        let bad = |option, given: String, allowed| Err(Error::BadOption { option, given, allowed });
+        if new.depth > DEEPEST {
+            return bad("depth", new.depth.to_string(), format!("must be from 0 to {DEEPEST}"));
+        }
+        if !(1..=MOST_CANDIDATES).contains(&new.candidates) {
+            let allowed = format!("must be from 1 to {MOST_CANDIDATES}");
+            return bad("candidates", new.candidates.to_string(), allowed);
+        }
+        if !(0.0..=1.0).contains(&new.drop) {
+            return bad("drop", new.drop.to_string(), "must be from 0 to 1".to_owned());
+        }
+        if !(new.leaf >= 1.0 && new.leaf.is_finite()) {
+            return bad("leaf", new.leaf.to_string(), "must be finite and at least 1".to_owned());
+        }
+        Ok(new)
+    }
+}
+
+/// The estimator whose effects are made regional.
+#[derive(Debug)]
+enum Method {
+    Accumulated(Accumulated),
+    Grid(PartialDependence),
+}
+
+/// Regional effects: the estimator within the regions, and how regions are found.
+///
+/// Every candidate split is scored by Σ_t w_t H_t / Σ_t w_t over the regions that it leaves, with H
+/// one of the named heterogeneity values of the estimator within a region and w the weight of the
+/// instances there (EFFECTOR eq. 15). Numeric features are split at P positions with equal spacing
+/// inside their range (`x ≤ p`, `x > p`), nominal ones at each level (`x = v`, `x ≠ v`). The feature of
+/// interest is never split. Axis, candidates and, for bins that do not look at local effects, the
+/// bins are those of the whole data. A level (or, with [`Splitting::Cart`], a split) is kept if it
+/// lowers the heterogeneity by at least ε of what it was.
+///
+/// The local effects of all instances are evaluated once; regions ask the model for nothing more.
+///
+/// A function that is additive in the feature is not split: for `ale`, `pdp` and `dpdp` its
+/// heterogeneity is of rounding size, and so it is for `rhale` where the feature's component is
+/// linear. `mean_grid_sd`, and `pdp` with centring `none`, are about curves as they are and see
+/// differences of level too.
+///
+/// ```
+/// use fe_core::{Dataset, Settings, model::FunctionModel, regional};
+/// let rows = ndarray::Array2::from_shape_fn((100, 2), |(i, j)| {
+///     if j == 0 { i as f64 / 99.0 } else { (i * 37 % 100) as f64 / 50.0 - 1.0 }
+/// });
+/// let data = Dataset::from_rows(&rows.view())?;
+/// let model = FunctionModel::new(2, |x| if x[1] > 0.0 { 3.0 * x[0] } else { -3.0 * x[0] });
+/// let settings = Settings { bins: Some(5), ..Settings::default() };
+/// let regional = regional::from_settings("regional-ale", &settings)?;
+/// let effect = &regional.fit(&data, &model, 0)?[0];
+/// let rule = effect.tree.nodes()[1].rule.as_ref().unwrap();
+/// assert_eq!(rule.to_string(), "x2 <= -0.01");
+/// # Ok::<(), fe_core::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Regional {
+    name: &'static str,
+    method: Method,
+    options: Options,
+    heterogeneity: &'static str,
+}
+
+/// A regional estimator as it is found by name.
+pub struct Info {
+    /// Its name.
+    pub name: &'static str,
+    /// What it does, in a line.
+    pub about: &'static str,
+    /// The settings it takes, in groups.
+    pub options: &'static [&'static [&'static str]],
+    /// Names of the heterogeneity values that regions can lower, the default first.
+    pub heterogeneity: &'static [&'static str],
+    method: fn(&Settings) -> Result<Method>,
+}
+
+impl Info {
+    /// Names of the settings it takes.
+    pub fn options(&self) -> impl Iterator<Item = &'static str> {
+        self.options.iter().copied().flatten().copied()
+    }
+
+    /// Whether it takes a setting.
+    #[must_use]
+    pub fn takes(&self, option: &str) -> bool {
+        self.options().any(|taken| taken == option)
+    }
+}
+
+const OF_BINS: &[&str] =
+    &["integral", "integral_sd", "mean_range", "mean_sd", "mean_bins", "sum_bins"];
+const OF_GRID: &[&str] = &["mean_grid", "mean_grid_sd"];
+
+/// What the estimators with bins take. Empty bins are always interpolated: bins joined, or refused,
+/// by the instances of one region would make regions incomparable.
+const BINS: &[&str] = &[
+    "binning",
+    "bins",
+    "limits",
+    "min_points",
+    "discount",
+    "axis",
+    "center",
+    "ddof",
+    "closed",
+    "interpolation",
+    "extrapolate",
+    "points",
+];
+const GRID: &[&str] = &["axis", "center", "ddof", "extrapolate", "grid", "points"];
+const DERIVATIVES: &[&str] = &["jacobian", "step"];
+
+/// All regional estimators.
+pub const ALL: &[Info] = &[
+    Info {
+        name: "regional-pdp",
+        about: "partial dependence in regions of the other features (EFFECTOR Algorithm 1)",
+        options: &[GRID, Options::NAMES],
+        heterogeneity: OF_GRID,
+        method: |settings| Ok(Method::Grid(PartialDependence::pdp(settings)?)),
+    },
+    Info {
+        name: "regional-dpdp",
+        about: "mean derivative on a grid in regions of the other features",
+        options: &[GRID, DERIVATIVES, Options::NAMES],
+        heterogeneity: OF_GRID,
+        method: |settings| Ok(Method::Grid(PartialDependence::dpdp(settings)?)),
+    },
+    Info {
+        name: "regional-ale",
+        about: "accumulated local effects by finite differences in regions of the other features",
+        options: &[BINS, Options::NAMES],
+        heterogeneity: OF_BINS,
+        method: |settings| Ok(Method::Accumulated(Accumulated::ale(settings)?)),
+    },
+    Info {
+        name: "regional-rhale",
+        about: "accumulated local effects by derivatives in regions of the other features",
+        options: &[BINS, DERIVATIVES, Options::NAMES],
+        heterogeneity: OF_BINS,
+        method: |settings| Ok(Method::Accumulated(Accumulated::rhale(settings)?)),
+    },
+];
+
+/// What is known of the regional estimator of a name.
+///
+/// # Errors
+/// [`Error::BadOption`] for an unknown name.
+pub fn info(name: &str) -> Result<&'static Info> {
+    ALL.iter().find(|info| info.name == name).ok_or_else(|| {
+        let names: Vec<&str> = ALL.iter().map(|info| info.name).collect();
+        Error::BadOption {
+            option: "estimator",
+            given: name.to_owned(),
+            allowed: format!("must be one of {}", names.join(", ")),
+        }
+    })
+}
+
+/// The regional estimator of a name with some settings.
+///
+/// # Errors
+/// [`Error::BadOption`] for an unknown name, and whatever its options have wrong.
+pub fn from_settings(name: &str, settings: &Settings) -> Result<Regional> {
+    let info = info(name)?;
+    settings.check_taken(&format!("`{name}`"), |option| info.takes(option))?;
+    let asked = settings.heterogeneity.as_deref().unwrap_or(info.heterogeneity[0]);
+    let heterogeneity = info.heterogeneity.iter().copied().find(|known| *known == asked);
+    Ok(Regional {
+        name: info.name,
+        options: Options::from_settings(settings)?,
+        heterogeneity: heterogeneity.ok_or_else(|| Error::BadOption {
+            option: "heterogeneity",
+            given: asked.to_owned(),
+            allowed: format!("must be one of {}", info.heterogeneity.join(", ")),
+        })?,
+        method: (info.method)(settings)?,
+    })
+}
+
+impl Regional {
+    /// Its name in files and flags.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// How regions are split, and when no more.
+    #[must_use]
+    pub fn options(&self) -> Options {
+        self.options
+    }
+
+    /// The regions and their effects for a feature (counted from 0), one tree per output.
+    ///
+    /// # Errors
+    /// What the estimator within regions reports; [`Error::BadAxis`] for another feature whose
+    /// range is not a finite number; [`Error::BadOption`] where `pdp` and `dpdp` would have to hold
+    /// more than 2·10⁷ ICE values.
+    pub fn fit(
+        &self,
+        data: &Dataset,
+        model: &dyn Model,
+        feature: usize,
+    ) -> Result<Vec<RegionalEffect>> {
+        estimator::check(data, model, feature)?;
+        let gauge = Gauge::new(model);
+        let observed = Observed::new(&gauge);
+        let grown: Vec<(Tree, f64)> = match &self.method {
+            Method::Accumulated(estimator) => {
+                let held = accumulated::Held::new(estimator, data, &observed, feature)?;
+                self.grow_all(data, feature, model.outputs(), |output| {
+                    accumulated::Binned::new(&held, output, self.heterogeneity, &gauge)
+                })?
+            }
+            Method::Grid(estimator) => {
+                let table = estimator::IceTable::new(estimator, data, &observed, feature)?;
+                self.grow_all(data, feature, model.outputs(), |output| {
+                    grid::Gridded::new(&table, data, output, self.heterogeneity, &gauge)
+                })?
+            }
+        };
+        let effect = |(output, (tree, floor))| RegionalEffect {
+            feature,
+            name: data.names()[feature].clone(),
+            output,
+            estimator: self.name,
+            heterogeneity: self.heterogeneity,
+            tree,
+            record: Record {
+                rows: data.len(),
+                model_rows: observed.model_rows(),
+                jacobian_rows: observed.partial_rows(),
+                options: self.options,
+                floor,
+            },
+        };
+        Ok(grown.into_iter().enumerate().map(effect).collect())
+    }
+
+    /// A tree and its floor for each output.
+    fn grow_all<L: local::Local>(
+        &self,
+        data: &Dataset,
+        feature: usize,
+        outputs: usize,
+        local: impl Fn(usize) -> L,
+    ) -> Result<Vec<(Tree, f64)>> {
+        let candidates = split::candidates(data, feature, self.options.candidates)?;
+        (0..outputs)
+            .map(|output| {
+                let local = local(output);
+                let splitter = split::Splitter {
+                    local: &local,
+                    candidates: &candidates,
+                    leaf: self.options.leaf,
+                };
+                Ok((tree::grow(&splitter, data, self.options)?, local.floor()))
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,281 @@
+//! Candidate splits, and the best of them.
+
+use rayon::prelude::*;
+
+use crate::axis::AxisChoice;
+use crate::dataset::{Dataset, Kind};
+use crate::error::{Error, Result};
+
+use super::local::Local;
+use super::tree::RuleKind;
+
+/// The candidate splits of one feature.
+#[derive(Debug)]
+pub(super) struct Candidates {
+    pub(super) feature: usize,
+    /// Positions p of a numeric feature, or levels v of a nominal one, increasing.
+    positions: Vec<f64>,
+    nominal: bool,
+    /// The group of each row: how many positions lie below it, or which level it has.
+    groups: Vec<usize>,
+}
+
+impl Candidates {
+    /// How many there are. Two levels make one split, not two.
+    fn count(&self) -> usize {
+        match (self.nominal, self.positions.len()) {
+            (true, 0..=1) => 0,
+            (true, 2) => 1,
+            (_, count) => count,
+        }
+    }
+
+    fn groups(&self) -> usize {
+        if self.nominal { self.positions.len() } else { self.positions.len() + 1 }
+    }
+
+    /// The rules of both sides of a candidate.
+    pub(super) fn rules(&self, candidate: usize) -> [RuleKind; 2] {
+        let position = self.positions[candidate];
+        if self.nominal {
+            [RuleKind::Is(position), RuleKind::IsNot(position)]
+        } else {
+            [RuleKind::AtMost(position), RuleKind::Above(position)]
+        }
+    }
+
+    /// Some rows, divided by a candidate.
+    pub(super) fn divide(&self, candidate: usize, rows: &[usize]) -> [Vec<usize>; 2] {
+        let first = |row: &usize| match self.nominal {
+            true => self.groups[*row] == candidate,
+            false => self.groups[*row] <= candidate,
+        };
+        let (left, right) = rows.iter().partition(|row| first(row));
+        [left, right]
+    }
+}
+
+/// The candidates of every feature but the one of interest, from the whole data.
+pub(super) fn candidates(
+    data: &Dataset,
+    feature: usize,
+    positions: usize,
+) -> Result<Vec<Candidates>> {
+    let others = (0..data.dimension()).filter(|&other| other != feature);
+    others.map(|other| of_feature(data, other, positions)).collect()
+}
+
+fn of_feature(data: &Dataset, feature: usize, positions: usize) -> Result<Candidates> {
+    let values = data.feature(feature);
+    let nominal = data.kinds()[feature] == Kind::Nominal;
+    let positions = if nominal {
+        levels(data, feature)
+    } else {
+        match AxisChoice::Data.resolve(data, feature) {
+            Ok(axis) => {
+                let limits = axis.divide(positions + 1);
+                limits[1..limits.len() - 1].to_vec()
+            }
+            Err(Error::ConstantFeature { .. }) => Vec::new(),
+            Err(error) => return Err(error),
+        }
+    };
+    let groups = values.iter().map(|&x| positions.partition_point(|&p| p < x)).collect();
+    Ok(Candidates { feature, positions, nominal, groups })
+}
+
+/// Distinct values among the rows with positive weight.
+fn levels(data: &Dataset, feature: usize) -> Vec<f64> {
+    let counted = data.feature(feature).iter().enumerate();
+    let counted = counted.filter(|(row, _)| data.weights().is_none_or(|w| w[*row] > 0.0));
+    // A sum with 0 makes −0 and 0 the same level.
+    let mut levels: Vec<f64> = counted.map(|(_, &x)| x + 0.0).collect();
+    levels.sort_unstable_by(f64::total_cmp);
+    levels.dedup();
+    levels
+}
+
+/// A region on the way to a tree.
+#[derive(Debug, Clone)]
+pub(super) struct Region {
+    pub(super) rows: Vec<usize>,
+    pub(super) weight: f64,
+    pub(super) heterogeneity: Option<f64>,
+}
+
+/// Finds splits of regions.
+pub(super) struct Splitter<'a, L> {
+    pub(super) local: &'a L,
+    pub(super) candidates: &'a [Candidates],
+    pub(super) leaf: f64,
+}
+
+/// A split and the weighted mean of the heterogeneity that it leaves.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Split {
+    /// Which of the [`Candidates`].
+    pub(super) candidates: usize,
+    pub(super) candidate: usize,
+    pub(super) heterogeneity: f64,
+}
+
+/// What a candidate does to one region.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Trial {
+    /// All instances are on one side: the region stays as it is.
+    Unsplit,
+    /// A side has too few instances, or no heterogeneity.
+    Refused,
+    /// Σ w H over both sides.
+    Split(f64),
+}
+
+struct Part<S> {
+    weight: f64,
+    summary: S,
+}
+
+/// Differences of scores below this share of what there was before are ties.
+const TIE: f64 = 1e-10;
+
+impl<L: Local> Splitter<'_, L> {
+    /// A region of some rows.
+    pub(super) fn region(&self, data: &Dataset, rows: Vec<usize>) -> Result<Region> {
+        let weight = rows.iter().map(|&row| weight(data, row)).sum();
+        let heterogeneity = self.defined(&self.local.summarise(&rows))?;
+        Ok(Region { rows, weight, heterogeneity })
+    }
+
+    fn defined(&self, summary: &L::Summary) -> Result<Option<f64>> {
+        Ok(self.local.heterogeneity(summary)?.filter(|h| h.is_finite()))
+    }
+
+    /// The candidate that leaves least heterogeneity when it is applied to all of the regions; the
+    /// first feature and lowest position of those that tie.
+    pub(super) fn best(&self, data: &Dataset, regions: &[&Region]) -> Result<Option<Split>> {
+        let Some(before) = mean_heterogeneity(regions) else { return Ok(None) };
+        let of_features: Vec<Vec<Option<f64>>> = self
+            .candidates
+            .par_iter()
+            .map(|candidates| self.scores(data, regions, candidates))
+            .collect::<Result<_>>()?;
+        let mut best: Option<Split> = None;
+        for (candidates, scores) in of_features.iter().enumerate() {
+            for (candidate, &score) in scores.iter().enumerate() {
+                let Some(heterogeneity) = score else { continue };
+                if best.is_none_or(|best| heterogeneity < best.heterogeneity - TIE * before) {
+                    best = Some(Split { candidates, candidate, heterogeneity });
+                }
+            }
+        }
+        Ok(best)
+    }
+
+    /// The weighted mean of the heterogeneity that each candidate of a feature leaves.
+    fn scores(
+        &self,
+        data: &Dataset,
+        regions: &[&Region],
+        candidates: &Candidates,
+    ) -> Result<Vec<Option<f64>>> {
+        let total: f64 = regions.iter().map(|region| region.weight).sum();
+        let mut sums = vec![Some(0.0); candidates.count()];
+        let mut splits = vec![false; candidates.count()];
+        for region in regions {
+            let trials = self.trials(data, region, candidates)?;
+            for ((sum, splits), trial) in sums.iter_mut().zip(&mut splits).zip(trials) {
+                *splits |= matches!(trial, Trial::Split(_));
+                let term = match trial {
+                    Trial::Refused => None,
+                    Trial::Unsplit => region.heterogeneity.map(|h| region.weight * h),
+                    Trial::Split(sum) => Some(sum),
+                };
+                *sum = sum.zip(term).map(|(sum, term)| sum + term);
+            }
+        }
+        let score =
+            |(sum, splits): (Option<f64>, bool)| sum.filter(|_| splits).map(|sum| sum / total);
+        Ok(sums.into_iter().zip(splits).map(score).collect())
+    }
+
+    /// One sweep over the groups: summaries are merged from the left and from the right, so that no
+    /// candidate looks at an instance again.
+    fn trials(
+        &self,
+        data: &Dataset,
+        region: &Region,
+        candidates: &Candidates,
+    ) -> Result<Vec<Trial>> {
+        if candidates.count() == 0 {
+            return Ok(Vec::new());
+        }
+        let parts = self.parts(data, region, candidates);
+        let none = || Part { weight: 0.0, summary: self.local.summarise(&[]) };
+        let mut after = vec![none()];
+        for part in parts.iter().rev() {
+            after.push(self.merged(part, &after[after.len() - 1]));
+        }
+        after.reverse();
+        let mut before = none();
+        let mut trials = Vec::with_capacity(candidates.count());
+        for (candidate, part) in parts.iter().enumerate().take(candidates.count()) {
+            let upto = self.merged(&before, part);
+            let rest = &after[candidate + 1];
+            trials.push(if candidates.nominal {
+                self.trial(part, &self.merged(&before, rest))?
+            } else {
+                self.trial(&upto, rest)?
+            });
+            before = upto;
+        }
+        Ok(trials)
+    }
+
+    /// The instances of a region, summarised by group.
+    fn parts(
+        &self,
+        data: &Dataset,
+        region: &Region,
+        candidates: &Candidates,
+    ) -> Vec<Part<L::Summary>> {
+        let mut members = vec![Vec::new(); candidates.groups()];
+        for &row in &region.rows {
+            members[candidates.groups[row]].push(row);
+        }
+        let part = |rows: &Vec<usize>| Part {
+            weight: rows.iter().map(|&row| weight(data, row)).sum(),
+            summary: self.local.summarise(rows),
+        };
+        members.iter().map(part).collect()
+    }
+
+    fn merged(&self, a: &Part<L::Summary>, b: &Part<L::Summary>) -> Part<L::Summary> {
+        Part { weight: a.weight + b.weight, summary: self.local.merge(&a.summary, &b.summary) }
+    }
+
+    fn trial(&self, left: &Part<L::Summary>, right: &Part<L::Summary>) -> Result<Trial> {
+        if left.weight == 0.0 || right.weight == 0.0 {
+            return Ok(Trial::Unsplit);
+        }
+        if left.weight < self.leaf || right.weight < self.leaf {
+            return Ok(Trial::Refused);
+        }
+        let sides = self.defined(&left.summary)?.zip(self.defined(&right.summary)?);
+        Ok(match sides {
+            Some((l, r)) => Trial::Split(left.weight * l + right.weight * r),
+            None => Trial::Refused,
+        })
+    }
+}
+
+/// Σ w H / Σ w over some regions; none where one of them has no heterogeneity.
+pub(super) fn mean_heterogeneity(regions: &[&Region]) -> Option<f64> {
+    let total: f64 = regions.iter().map(|region| region.weight).sum();
+    let sum: Option<f64> =
+        regions.iter().map(|region| region.heterogeneity.map(|h| region.weight / total * h)).sum();
+    sum
+}
+
+fn weight(data: &Dataset, row: usize) -> f64 {
+    data.weights().map_or(1.0, |weights| weights[row])
+}

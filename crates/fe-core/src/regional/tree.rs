@@ -1,0 +1,296 @@
+//! Trees of regions.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::dataset::Dataset;
+use crate::effect::Effect;
+use crate::error::{Error, Result};
+use crate::settings::Splitting;
+
+use super::Options;
+use super::local::Local;
+use super::split::{Region, Split, Splitter, mean_heterogeneity};
+
+/// What a rule asks of a feature.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RuleKind {
+    /// x ≤ p.
+    AtMost(f64),
+    /// x > p.
+    Above(f64),
+    /// x = v.
+    Is(f64),
+    /// x ≠ v.
+    IsNot(f64),
+}
+
+impl RuleKind {
+    /// Whether a value obeys.
+    #[must_use]
+    pub fn holds(self, x: f64) -> bool {
+        match self {
+            RuleKind::AtMost(p) => x <= p,
+            RuleKind::Above(p) => x > p,
+            RuleKind::Is(v) => x == v,
+            RuleKind::IsNot(v) => x != v,
+        }
+    }
+}
+
+/// A rule that the instances of a node obey, beside those of its ancestors.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Rule {
+    /// The feature that is split, counted from 0.
+    pub feature: usize,
+    /// Its name.
+    pub name: String,
+    /// What is asked of it.
+    pub kind: RuleKind,
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (sign, value) = match self.kind {
+            RuleKind::AtMost(p) => ("<=", p),
+            RuleKind::Above(p) => (">", p),
+            RuleKind::Is(v) => ("=", v),
+            RuleKind::IsNot(v) => ("!=", v),
+        };
+        write!(f, "{} {sign} {value}", self.name)
+    }
+}
+
+/// A region: the instances that obey its rule and those of its ancestors.
+#[derive(Debug, Clone, Serialize)]
+pub struct Node {
+    /// What sets it apart within its parent; none for the whole data.
+    pub rule: Option<Rule>,
+    /// The parent's position in [`Tree::nodes`]; none for the whole data.
+    pub parent: Option<usize>,
+    /// Number of rules from the whole data down to here.
+    pub depth: usize,
+    /// Number of instances: rows with positive weight and, for estimators with bins, on the axis.
+    pub rows: usize,
+    /// Their weight.
+    pub weight: f64,
+    /// Their share of the weight of the whole data.
+    pub share: f64,
+    /// The named heterogeneity value; none where it is undefined.
+    pub heterogeneity: Option<f64>,
+    /// The effect, for leaves.
+    pub effect: Option<Effect>,
+}
+
+/// The regions after so many rounds of splitting.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Level {
+    /// Number of regions.
+    pub regions: usize,
+    /// Mean of their heterogeneity, weighted by their instances; none where it is undefined.
+    pub heterogeneity: Option<f64>,
+    /// By which share it is lower than on the level before; none for the whole data.
+    pub drop: Option<f64>,
+}
+
+/// Regions and the rules that make them.
+#[derive(Debug, Clone, Serialize)]
+pub struct Tree {
+    nodes: Vec<Node>,
+    levels: Vec<Level>,
+}
+
+impl Tree {
+    /// All nodes, the whole data first, parents before children.
+    #[must_use]
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// The levels, from the whole data on.
+    #[must_use]
+    pub fn levels(&self) -> &[Level] {
+        &self.levels
+    }
+
+    /// Positions of the children of a node in [`Tree::nodes`].
+    pub fn children(&self, node: usize) -> impl Iterator<Item = usize> {
+        (0..self.nodes.len()).filter(move |&other| self.nodes[other].parent == Some(node))
+    }
+
+    /// The nodes that are not split.
+    pub fn leaves(&self) -> impl Iterator<Item = &Node> {
+        self.nodes.iter().filter(|node| node.effect.is_some())
+    }
+
+    /// The leaf that a row of D features belongs to, as a position in [`Tree::nodes`].
+    ///
+    /// # Errors
+    /// [`Error::WrongCount`] if the row lacks a feature that the tree asks for.
+    pub fn leaf_of(&self, row: &[f64]) -> Result<usize> {
+        let mut node = 0;
+        loop {
+            let mut next = None;
+            for child in self.children(node) {
+                let Some(rule) = &self.nodes[child].rule else { continue };
+                let Some(&x) = row.get(rule.feature) else {
+                    return Err(Error::WrongCount {
+                        what: "features of a row (at least)",
+                        expected: rule.feature + 1,
+                        got: row.len(),
+                    });
+                };
+                if rule.kind.holds(x) {
+                    next = Some(child);
+                    break;
+                }
+            }
+            match next {
+                Some(child) => node = child,
+                None => return Ok(node),
+            }
+        }
+    }
+}
+
+/// Splits level by level until nothing is gained.
+pub(super) fn grow<L: Local>(
+    splitter: &Splitter<'_, L>,
+    data: &Dataset,
+    options: Options,
+) -> Result<Tree> {
+    let whole = splitter.region(data, splitter.local.rows().to_vec())?;
+    let mut growing = Growing {
+        splitter,
+        data,
+        options,
+        leaves: vec![0],
+        nodes: vec![(None, None, whole)],
+        levels: Vec::new(),
+    };
+    growing.note_level();
+    for _ in 0..options.depth {
+        let split = match options.partition {
+            Splitting::LevelWise => growing.split_level()?,
+            Splitting::Cart => growing.split_each()?,
+        };
+        if !split {
+            break;
+        }
+        growing.note_level();
+    }
+    growing.finish()
+}
+
+struct Growing<'a, L> {
+    splitter: &'a Splitter<'a, L>,
+    data: &'a Dataset,
+    options: Options,
+    /// Rule, parent and region of each node.
+    nodes: Vec<(Option<Rule>, Option<usize>, Region)>,
+    /// Nodes that are not split.
+    leaves: Vec<usize>,
+    levels: Vec<Level>,
+}
+
+impl<L: Local> Growing<'_, L> {
+    fn regions<'b>(&'b self, nodes: &[usize]) -> Vec<&'b Region> {
+        nodes.iter().map(|&node| &self.nodes[node].2).collect()
+    }
+
+    fn note_level(&mut self) {
+        let heterogeneity = mean_heterogeneity(&self.regions(&self.leaves));
+        let before = self.levels.last().and_then(|level| level.heterogeneity);
+        let drop = before.zip(heterogeneity).map(|(before, after)| relative_drop(before, after));
+        self.levels.push(Level { regions: self.leaves.len(), heterogeneity, drop });
+    }
+
+    /// A split of these nodes by one rule, if it is worth keeping.
+    fn worthwhile(&self, nodes: &[usize]) -> Result<Option<Split>> {
+        let regions = self.regions(nodes);
+        let Some(before) = mean_heterogeneity(&regions) else { return Ok(None) };
+        // Differences that rounding alone could cause are no reason to split.
+        if before <= self.splitter.local.floor() {
+            return Ok(None);
+        }
+        let best = self.splitter.best(self.data, &regions)?;
+        Ok(best.filter(|split| {
+            split.heterogeneity < before
+                && relative_drop(before, split.heterogeneity) >= self.options.drop
+        }))
+    }
+
+    /// One rule for all leaves.
+    fn split_level(&mut self) -> Result<bool> {
+        let nodes = self.leaves.clone();
+        let Some(split) = self.worthwhile(&nodes)? else { return Ok(false) };
+        self.leaves.clear();
+        for node in nodes {
+            self.apply(node, split)?;
+        }
+        Ok(true)
+    }
+
+    /// To each leaf a rule of its own.
+    fn split_each(&mut self) -> Result<bool> {
+        let mut any = false;
+        for node in std::mem::take(&mut self.leaves) {
+            match self.worthwhile(&[node])? {
+                Some(split) => {
+                    self.apply(node, split)?;
+                    any = true;
+                }
+                None => self.leaves.push(node),
+            }
+        }
+        Ok(any)
+    }
+
+    /// Splits a node; one that has all its instances on one side stays a leaf.
+    fn apply(&mut self, node: usize, split: Split) -> Result<()> {
+        let candidates = &self.splitter.candidates[split.candidates];
+        let sides = candidates.divide(split.candidate, &self.nodes[node].2.rows);
+        if sides.iter().any(Vec::is_empty) {
+            self.leaves.push(node);
+            return Ok(());
+        }
+        for (rows, kind) in sides.into_iter().zip(candidates.rules(split.candidate)) {
+            let feature = candidates.feature;
+            let rule = Rule { feature, name: self.data.names()[feature].clone(), kind };
+            let region = self.splitter.region(self.data, rows)?;
+            self.leaves.push(self.nodes.len());
+            self.nodes.push((Some(rule), Some(node), region));
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> Result<Tree> {
+        let total = self.nodes[0].2.weight;
+        let mut nodes: Vec<Node> = Vec::with_capacity(self.nodes.len());
+        for (index, (rule, parent, region)) in self.nodes.into_iter().enumerate() {
+            let is_leaf = self.leaves.contains(&index);
+            nodes.push(Node {
+                rule,
+                parent,
+                depth: parent.map_or(0, |parent| nodes[parent].depth + 1),
+                rows: region.rows.len(),
+                weight: region.weight,
+                share: region.weight / total,
+                heterogeneity: region.heterogeneity,
+                effect: if is_leaf {
+                    Some(self.splitter.local.effect(&region.rows)?)
+                } else {
+                    None
+                },
+            });
+        }
+        Ok(Tree { nodes, levels: self.levels })
+    }
+}
+
+/// 1 − after/before; 0 where there was nothing to lower.
+fn relative_drop(before: f64, after: f64) -> f64 {
+    if before > 0.0 { 1.0 - after / before } else { 0.0 }
+}

@@ -1,0 +1,511 @@
+//! Regional effects: known answers, invariants, and the best split by trying all of them.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod support;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use fe_core::estimator;
+use fe_core::model::{BatchModel, FunctionModel, Model, Rows};
+use fe_core::regional::{self, RegionalEffect, RuleKind};
+use fe_core::settings::{Jacobian, Splitting};
+use fe_core::{AxisChoice, Dataset, Error, Kind, ModelError, Settings};
+use ndarray::Array2;
+use proptest::prelude::*;
+
+fn none() -> Settings {
+    Settings::default()
+}
+
+/// The settings under which every method is tested.
+fn variants() -> Vec<(&'static str, Settings)> {
+    vec![
+        ("regional-pdp", Settings { grid: Some(7), ..none() }),
+        ("regional-dpdp", Settings { grid: Some(5), ..none() }),
+        ("regional-ale", Settings { bins: Some(5), ..none() }),
+        (
+            "regional-ale",
+            Settings { binning: Some("quantile".to_owned()), bins: Some(4), ..none() },
+        ),
+        ("regional-rhale", none()),
+        ("regional-rhale", Settings { binning: Some("fixed".to_owned()), bins: Some(5), ..none() }),
+        ("regional-rhale", Settings { jacobian: Some(Jacobian::Numeric), ..none() }),
+    ]
+}
+
+/// Points of a lattice with irrational steps: close to uniform on (−1, 1)^D.
+fn uniform(rows: usize, dimension: usize) -> Array2<f64> {
+    const STEPS: [f64; 4] = [0.819_172_513_396, 0.671_043_606_703, 0.549_700_477_901, 0.450_3];
+    Array2::from_shape_fn((rows, dimension), |(i, j)| {
+        ((i + 1) as f64 * STEPS[j]).fract() * 2.0 - 1.0
+    })
+}
+
+fn data(rows: &Array2<f64>) -> Dataset {
+    Dataset::from_rows(&rows.view()).unwrap()
+}
+
+/// 3 x1 where x3 > 0 and −3 x1 elsewhere, plus x3.
+fn switching() -> FunctionModel<'static> {
+    let slope = |x: &[f64]| if x[2] > 0.0 { 3.0 } else { -3.0 };
+    FunctionModel::new(3, move |x| slope(x) * x[0] + x[2])
+        .with_partial(move |s, x| [slope(x), 0.0, 1.0][s])
+}
+
+fn fit(variant: &(&str, Settings), data: &Dataset, model: &dyn Model, s: usize) -> RegionalEffect {
+    let regional = regional::from_settings(variant.0, &variant.1).unwrap();
+    regional.fit(data, model, s).unwrap().remove(0)
+}
+
+fn heterogeneity(effect: &RegionalEffect) -> Vec<f64> {
+    effect.tree.levels().iter().map(|level| level.heterogeneity.unwrap()).collect()
+}
+
+/// What the tree is, without numbers that rounding changes.
+fn structure(effect: &RegionalEffect) -> Vec<(Option<String>, Option<usize>, f64)> {
+    let nodes = effect.tree.nodes().iter();
+    nodes.map(|n| (n.rule.as_ref().map(ToString::to_string), n.parent, n.weight)).collect()
+}
+
+#[test]
+fn every_method_finds_where_the_slope_switches() {
+    let data = data(&uniform(1000, 3));
+    let (lo, hi) =
+        data.feature(2).iter().fold((1.0_f64, -1.0_f64), |(l, h), &x| (l.min(x), h.max(x)));
+    let nearest = lo + (hi - lo) * 10.0 / 20.0;
+    for variant in variants() {
+        let effect = fit(&variant, &data, &switching(), 0);
+        let nodes = effect.tree.nodes();
+        assert_eq!(effect.tree.levels().len(), 2, "{variant:?}\n{effect}");
+        let rule = nodes[1].rule.clone().unwrap();
+        assert_eq!((rule.feature, rule.kind), (2, RuleKind::AtMost(nearest)), "{variant:?}");
+        assert_eq!(nodes[2].rule.clone().unwrap().kind, RuleKind::Above(nearest));
+        for (leaf, slope) in effect.tree.leaves().zip([-3.0, 3.0]) {
+            let curve = &leaf.effect.as_ref().unwrap().curve;
+            let (a, b) = curve.range();
+            let rise = if effect.estimator == "regional-dpdp" {
+                curve.at(0.0).unwrap()
+            } else {
+                (curve.at(b).unwrap() - curve.at(a).unwrap()) / (b - a)
+            };
+            assert!((rise - slope).abs() < 0.02, "{variant:?} {rise}");
+        }
+    }
+}
+
+/// 18 → 0, 6 → 0 and 3 → 0 on paper; EFFECTOR's listings print 5.94 and 1.74 → 0.28.
+#[test]
+fn heterogeneity_before_and_after_is_that_of_the_closed_forms() {
+    let data = data(&uniform(1000, 3));
+    let check = |name: &str, settings: Settings, feature, before: f64, after: f64, width: f64| {
+        let got = heterogeneity(&fit(&(name, settings), &data, &switching(), feature));
+        assert!((got[0] - before).abs() < width, "{name}: {got:?} for {before}");
+        assert!((got[1] - after).abs() < width, "{name}: {got:?} for {after}");
+    };
+    let named = |name: &str| Settings { heterogeneity: Some(name.to_owned()), ..none() };
+    check("regional-rhale", none(), 0, 18.0, 0.0, 0.1);
+    check("regional-rhale", named("integral_sd"), 0, 6.0, 0.0, 0.05);
+    check("regional-pdp", none(), 0, 3.0, 0.0, 0.08);
+    check("regional-dpdp", none(), 0, 9.0, 0.0, 0.05);
+    // Ten points see a little more than the integral √3·…: mean of sd over the grid.
+    let listing = Settings { grid: Some(10), ..named("mean_grid_sd") };
+    check("regional-pdp", listing, 0, 1.744, 0.2887, 0.03);
+    // x3 splits on x1: half the range of slopes is left.
+    check("regional-pdp", Settings { depth: Some(1), ..none() }, 2, 3.0, 0.75, 0.12);
+}
+
+/// Asks no more than it says: rows by value and by derivative.
+struct Counting<'a> {
+    model: FunctionModel<'a>,
+    rows: AtomicU64,
+    partial_rows: AtomicU64,
+}
+
+impl Model for Counting<'_> {
+    fn dimension(&self) -> usize {
+        self.model.dimension()
+    }
+    fn predict(&self, rows: &Rows<'_>, values: &mut [f64]) -> Result<(), ModelError> {
+        self.rows.fetch_add(rows.len() as u64, Ordering::Relaxed);
+        self.model.predict(rows, values)
+    }
+    fn has_partial(&self) -> bool {
+        true
+    }
+    fn partial(&self, s: usize, rows: &Rows<'_>, values: &mut [f64]) -> Result<(), ModelError> {
+        self.partial_rows.fetch_add(rows.len() as u64, Ordering::Relaxed);
+        self.model.partial(s, rows, values)
+    }
+}
+
+#[test]
+fn splitting_asks_the_model_for_nothing_new() {
+    let data = data(&uniform(1000, 3));
+    for variant in variants() {
+        let model = Counting { model: switching(), rows: 0.into(), partial_rows: 0.into() };
+        let effect = fit(&variant, &data, &model, 0);
+        let asked = (model.rows.into_inner(), model.partial_rows.into_inner());
+        let expected = match (variant.0, variant.1.jacobian) {
+            ("regional-pdp", _) => (7000, 0),
+            ("regional-dpdp", _) => (0, 5000),
+            ("regional-ale", _) | (_, Some(Jacobian::Numeric)) => (2000, 0),
+            _ => (0, 1000),
+        };
+        assert_eq!(asked, expected, "{variant:?}");
+        assert_eq!((effect.record.model_rows, effect.record.jacobian_rows), expected);
+    }
+}
+
+#[test]
+fn nominal_features_are_split_by_level() {
+    let mut rows = uniform(300, 3);
+    for (i, mut row) in rows.rows_mut().into_iter().enumerate() {
+        row[2] = [0.0, 1.0, 2.0][i % 3];
+    }
+    let kinds = vec![Kind::Continuous, Kind::Continuous, Kind::Nominal];
+    let nominal = data(&rows).with_kinds(kinds.clone()).unwrap();
+    // The level in the middle differs: no single threshold sets it apart.
+    let slope = |x: &[f64]| if x[2] == 1.0 { 2.0 } else { -1.0 };
+    let model = FunctionModel::new(3, move |x| slope(x) * x[0]).with_partial(move |_, x| slope(x));
+    for variant in variants() {
+        let effect = fit(&variant, &nominal, &model, 0);
+        let rules: Vec<_> =
+            effect.tree.nodes()[1..].iter().map(|n| n.rule.clone().unwrap().kind).collect();
+        assert_eq!(rules, [RuleKind::Is(1.0), RuleKind::IsNot(1.0)], "{variant:?}");
+        assert!(heterogeneity(&effect)[1] < 1e-6);
+        let numeric = fit(&variant, &data(&rows), &model, 0);
+        assert!(matches!(numeric.tree.nodes()[1].rule.clone().unwrap().kind, RuleKind::AtMost(_)));
+    }
+    rows.column_mut(2).mapv_inplace(|x| if x == 1.0 { 1.0 } else { 0.0 });
+    let two = data(&rows).with_kinds(kinds).unwrap();
+    let effect = fit(&("regional-ale", none()), &two, &model, 0);
+    let first = effect.tree.nodes()[1].rule.clone().unwrap().kind;
+    assert_eq!(first, RuleKind::Is(0.0), "two levels are one candidate, the first");
+}
+
+/// Slopes differ by the signs of x2 and x3.
+fn quadrants() -> FunctionModel<'static> {
+    let slope = |x: &[f64]| f64::from(x[1] > 0.0) * 4.0 + f64::from(x[2] > 0.0);
+    FunctionModel::new(3, move |x| slope(x) * x[0])
+        .with_partial(move |s, x| [slope(x), 0.0, 0.0][s])
+}
+
+#[test]
+fn depth_leaf_and_drop_are_respected() {
+    let data = data(&uniform(400, 3));
+    for variant in variants() {
+        for partition in [Splitting::LevelWise, Splitting::Cart] {
+            let with = |change: &dyn Fn(&mut Settings)| {
+                let mut settings = Settings { partition: Some(partition), ..variant.1.clone() };
+                change(&mut settings);
+                fit(&(variant.0, settings), &data, &quadrants(), 0)
+            };
+            let regions = |effect: &RegionalEffect| effect.tree.leaves().count();
+            assert_eq!(regions(&with(&|_| ())), 4, "{variant:?}");
+            assert_eq!(regions(&with(&|s| s.depth = Some(1))), 2);
+            assert_eq!(regions(&with(&|s| s.depth = Some(0))), 1);
+            assert_eq!(regions(&with(&|s| s.drop = Some(1.0))), 1);
+            let large = with(&|s| s.leaf = Some(120.0));
+            assert!(large.tree.leaves().all(|leaf| leaf.weight >= 120.0) && regions(&large) >= 2);
+            assert_eq!(regions(&with(&|s| s.leaf = Some(201.0))), 1);
+            let positions = with(&|s| s.candidates = Some(1));
+            assert_eq!(regions(&positions), 4, "the midpoint is the only candidate");
+        }
+    }
+}
+
+#[test]
+fn cart_gives_each_region_a_rule_of_its_own() {
+    let data = data(&uniform(1000, 3));
+    // x3 matters only where x2 > 0.
+    let slope = |x: &[f64]| match (x[1] > 0.0, x[2] > 0.0) {
+        (true, true) => 5.0,
+        (true, false) => 3.0,
+        (false, _) => -3.0,
+    };
+    let model = FunctionModel::new(3, move |x| slope(x) * x[0]).with_partial(move |_, x| slope(x));
+    for variant in variants() {
+        let leaves = |partition| {
+            let settings =
+                Settings { partition: Some(partition), candidates: Some(1), ..variant.1.clone() };
+            let effect = fit(&(variant.0, settings), &data, &model, 0);
+            effect.tree.leaves().count()
+        };
+        assert_eq!((leaves(Splitting::Cart), leaves(Splitting::LevelWise)), (3, 4), "{variant:?}");
+    }
+}
+
+#[test]
+fn rows_find_their_leaf_and_leaves_hold_all_rows() {
+    let data = data(&uniform(500, 3));
+    for variant in variants() {
+        let effect = fit(&variant, &data, &quadrants(), 0);
+        let mut counts = vec![0; effect.tree.nodes().len()];
+        for row in 0..data.len() {
+            counts[effect.tree.leaf_of(&data.row(row).to_vec()).unwrap()] += 1;
+        }
+        for (node, count) in effect.tree.nodes().iter().zip(counts) {
+            assert_eq!(count, if node.effect.is_some() { node.rows } else { 0 });
+        }
+        assert!((effect.tree.leaves().map(|leaf| leaf.share).sum::<f64>() - 1.0).abs() < 1e-12);
+        assert!(effect.tree.leaf_of(&[0.0]).is_err());
+    }
+}
+
+/// A leaf's effect is what the plain estimator gives for its rows on the same axis and bins.
+#[test]
+fn leaves_have_the_effect_of_their_rows() {
+    let rows = uniform(400, 3);
+    let all = data(&rows);
+    let (lo, hi) =
+        all.feature(0).iter().fold((1.0_f64, -1.0_f64), |(l, h), &x| (l.min(x), h.max(x)));
+    for variant in variants().into_iter().filter(|v| v.1.binning.as_deref() != Some("quantile")) {
+        let effect = fit(&variant, &all, &quadrants(), 0);
+        let plain = Settings { axis: Some(AxisChoice::Given(lo, hi)), ..variant.1.clone() };
+        let plain =
+            estimator::from_settings(variant.0.strip_prefix("regional-").unwrap(), &plain).unwrap();
+        for (index, node) in effect.tree.nodes().iter().enumerate() {
+            let Some(leaf) = &node.effect else { continue };
+            let kept: Vec<usize> = (0..all.len())
+                .filter(|&i| effect.tree.leaf_of(&all.row(i).to_vec()).unwrap() == index)
+                .collect();
+            let subset = data(&rows.select(ndarray::Axis(0), &kept));
+            let alone = plain.estimate(&subset, &quadrants(), 0).unwrap().remove(0);
+            support::assert_close(alone.curve.x(), leaf.curve.x(), 0.0);
+            support::assert_close(alone.curve.y(), leaf.curve.y(), 1e-12);
+            support::assert_close(alone.heterogeneity.y(), leaf.heterogeneity.y(), 1e-12);
+            let value = alone.heterogeneity_values[effect.heterogeneity].unwrap();
+            assert!((value - node.heterogeneity.unwrap()).abs() < 1e-9, "{variant:?}");
+        }
+    }
+}
+
+/// An interaction that no split resolves entirely.
+fn wavy() -> FunctionModel<'static> {
+    FunctionModel::new(3, |x| (2.0 * x[0] * x[1]).sin() + x[0] * x[2] * x[2] + x[1]).with_partial(
+        |s, x| match s {
+            0 => 2.0 * x[1] * (2.0 * x[0] * x[1]).cos() + x[2] * x[2],
+            1 => 2.0 * x[0] * (2.0 * x[0] * x[1]).cos() + 1.0,
+            _ => 2.0 * x[0] * x[2],
+        },
+    )
+}
+
+fn random_rows() -> impl Strategy<Value = Array2<f64>> {
+    prop::collection::vec([-1.0..1.0_f64, -1.0..1.0_f64, -1.0..1.0_f64], 24..80)
+        .prop_map(|rows| Array2::from_shape_fn((rows.len(), 3), |(i, j)| rows[i][j]))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn the_split_is_the_best_of_all(rows in random_rows()) {
+        let all = data(&rows);
+        let range = |j: usize| {
+            all.feature(j).iter().fold((1.0_f64, -1.0_f64), |(l, h), &x| (l.min(x), h.max(x)))
+        };
+        let (lo, hi) = range(0);
+        for variant in variants().into_iter().filter(|v| v.1.binning.as_deref() != Some("quantile")) {
+            let settings =
+                Settings { depth: Some(1), drop: Some(0.0), candidates: Some(6), ..variant.1.clone() };
+            let effect = fit(&(variant.0, settings), &all, &wavy(), 0);
+            let plain = Settings { axis: Some(AxisChoice::Given(lo, hi)), ..variant.1.clone() };
+            let name = variant.0.strip_prefix("regional-").unwrap();
+            let plain = estimator::from_settings(name, &plain).unwrap();
+            let h = |kept: &[usize]| {
+                let subset = data(&rows.select(ndarray::Axis(0), kept));
+                let effect = plain.estimate(&subset, &wavy(), 0).unwrap().remove(0);
+                effect.heterogeneity_values[effect.default_heterogeneity].map(|h| h * kept.len() as f64)
+            };
+            let mut best = f64::INFINITY;
+            for feature in [1, 2] {
+                let (lo, hi) = range(feature);
+                for j in 1..=6 {
+                    let p = lo + (hi - lo) * f64::from(j) / 7.0;
+                    let (left, right): (Vec<usize>, Vec<usize>) =
+                        (0..all.len()).partition(|&i| rows[[i, feature]] <= p);
+                    if left.len() >= 10 && right.len() >= 10
+                        && let Some((l, r)) = h(&left).zip(h(&right))
+                    {
+                        best = best.min((l + r) / all.len() as f64);
+                    }
+                }
+            }
+            let before = effect.tree.levels()[0].heterogeneity.unwrap();
+            match effect.tree.levels().get(1) {
+                Some(level) => {
+                    let got = level.heterogeneity.unwrap();
+                    prop_assert!((got - best).abs() < 1e-8 * before, "{variant:?}: {got} {best}");
+                }
+                None => prop_assert!(best >= before * (1.0 - 1e-9), "{variant:?}: {best} {before}"),
+            }
+        }
+    }
+
+    #[test]
+    fn without_interaction_nothing_is_split(
+        rows in random_rows(), a in -1e3..1e3_f64, b in -1e6..1e6_f64, scale in -6..7_i32,
+    ) {
+        let data = data(&rows);
+        let scale = 10_f64.powi(scale);
+        for variant in variants() {
+            // Within a bin the derivative of a curved component differs without any interaction.
+            let curved = variant.0 != "regional-rhale";
+            let component = move |x: f64| a * if curved { (3.0 * x).sin() + x * x } else { x };
+            let slope = move |x: f64| a * if curved { 3.0 * (3.0 * x).cos() + 2.0 * x } else { 1.0 };
+            let model = FunctionModel::new(3, move |x| {
+                scale * (component(x[0]) + b * x[1].exp() + (5.0 * x[2]).sin())
+            })
+            .with_partial(move |_, x| scale * slope(x[0]));
+            for partition in [Splitting::LevelWise, Splitting::Cart] {
+                let settings = Settings {
+                    partition: Some(partition),
+                    drop: Some(0.0),
+                    leaf: Some(2.0),
+                    ..variant.1.clone()
+                };
+                let effect = fit(&(variant.0, settings), &data, &model, 0);
+                prop_assert_eq!(effect.tree.nodes().len(), 1, "{:?}\n{}", variant, effect);
+            }
+        }
+    }
+
+    #[test]
+    fn a_weight_is_a_number_of_copies(
+        rows in random_rows(), weights in prop::collection::vec(0..4_u8, 80),
+    ) {
+        let copies: Vec<usize> =
+            (0..rows.nrows()).flat_map(|i| std::iter::repeat_n(i, weights[i].into())).collect();
+        prop_assume!(copies.len() > 30);
+        let weighted = (0..rows.nrows()).map(|i| f64::from(weights[i])).collect();
+        let weighted = data(&rows).with_weights(weighted).unwrap();
+        let copied = data(&rows.select(ndarray::Axis(0), &copies));
+        for variant in variants() {
+            let a = fit(&variant, &weighted, &wavy(), 0);
+            let b = fit(&variant, &copied, &wavy(), 0);
+            prop_assert_eq!(structure(&a), structure(&b), "{:?}", variant);
+            support::assert_close(&heterogeneity(&a), &heterogeneity(&b), 1e-8);
+        }
+    }
+
+    #[test]
+    fn the_order_of_rows_does_not_matter(rows in random_rows(), turn in 1..60_usize) {
+        let order: Vec<usize> = (0..rows.nrows()).map(|i| (i + turn) % rows.nrows()).collect();
+        let turned = data(&rows.select(ndarray::Axis(0), &order));
+        for variant in variants() {
+            let a = fit(&variant, &data(&rows), &wavy(), 0);
+            let b = fit(&variant, &turned, &wavy(), 0);
+            prop_assert_eq!(structure(&a), structure(&b), "{:?}", variant);
+        }
+    }
+}
+
+#[test]
+fn threads_do_not_change_a_bit() {
+    let data = data(&uniform(9001, 3));
+    for variant in variants() {
+        let with_threads = |threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let effect = pool.install(|| fit(&variant, &data, &wavy(), 0));
+            serde_json::to_string(&effect).unwrap()
+        };
+        assert_eq!(with_threads(1), with_threads(4), "{variant:?}");
+    }
+}
+
+#[test]
+fn every_output_has_its_own_tree() {
+    let model = BatchModel::new(3, 2, |rows| {
+        let x = |i: usize, j: usize| rows.columns()[j].get(i);
+        let first = (0..rows.len()).map(|i| x(i, 0) * x(i, 1).signum());
+        first.chain((0..rows.len()).map(|i| x(i, 0) * x(i, 2).signum())).collect()
+    });
+    let data = data(&uniform(200, 3));
+    for (name, settings) in variants() {
+        let effects =
+            regional::from_settings(name, &settings).unwrap().fit(&data, &model, 0).unwrap();
+        let split = |q: usize| effects[q].tree.nodes()[1].rule.clone().unwrap().name;
+        assert_eq!((split(0), split(1)), ("x2".to_owned(), "x3".to_owned()), "{name}");
+        assert!(effects[1].tree.leaves().all(|leaf| leaf.effect.as_ref().unwrap().output == 1));
+    }
+}
+
+#[test]
+fn the_text_shows_the_tree() {
+    let data = data(&uniform(1000, 3));
+    let settings = Settings { candidates: Some(1), ..none() };
+    let text = fit(&("regional-dpdp", settings), &data, &switching(), 0).to_string();
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines[0], "x1: regional-dpdp, output 1");
+    assert_eq!(lines[1], "regions by mean_grid");
+    assert!(
+        lines[2].starts_with("all data   instances 1000, weight 100.0 %, heterogeneity "),
+        "{text}"
+    );
+    assert!(lines[3].starts_with("    x3 <= "), "{text}");
+    assert!(lines[4].starts_with("    x3 > "), "{text}");
+    assert!(lines[6].starts_with("level 1: 2 regions, mean_grid 0.0"), "{text}");
+}
+
+#[test]
+fn nothing_panics() {
+    let one = data(&Array2::from_elem((1, 2), 0.5));
+    let constant =
+        data(&Array2::from_shape_fn((50, 3), |(i, j)| if j == 0 { i as f64 } else { 7.0 }));
+    let line = data(&Array2::from_shape_fn((50, 1), |(i, _)| i as f64));
+    for (name, settings) in variants() {
+        let fit = |data: &Dataset, model: &dyn Model| {
+            regional::from_settings(name, &settings).unwrap().fit(data, model, 0)
+        };
+        let sum = |d| FunctionModel::new(d, |x| x.iter().sum());
+        assert!(matches!(fit(&one, &sum(2)), Err(Error::ConstantFeature { .. })));
+        assert_eq!(fit(&constant, &sum(3)).unwrap()[0].tree.nodes().len(), 1);
+        assert_eq!(fit(&line, &sum(1)).unwrap()[0].tree.nodes().len(), 1);
+        assert!(matches!(fit(&line, &sum(2)), Err(Error::Model(_))));
+        assert!(matches!(
+            fit(&line, &FunctionModel::new(1, |_| f64::NAN)),
+            Err(Error::Model(ModelError::NotFinite { .. }))
+        ));
+        for scale in [1e-300, 1e-160, 1e150, 1e300] {
+            let small = uniform(60, 3);
+            let _ = fit(&data(&small), &FunctionModel::new(3, |x| scale * x[0] * x[1]));
+            let moved = data(&(small * scale));
+            let _ = fit(&moved, &FunctionModel::new(3, |x| x[0] / scale * x[1].signum()));
+        }
+    }
+}
+
+#[test]
+fn wrong_options_are_refused() {
+    let refused =
+        |name: &str, settings: Settings| regional::from_settings(name, &settings).err().unwrap();
+    let option = |error: Error| match error {
+        Error::BadOption { option, .. } => option,
+        error => panic!("{error}"),
+    };
+    let pdp = |settings| option(refused("regional-pdp", settings));
+    assert_eq!(pdp(Settings { depth: Some(99), ..none() }), "depth");
+    assert_eq!(pdp(Settings { candidates: Some(0), ..none() }), "candidates");
+    assert_eq!(pdp(Settings { drop: Some(f64::NAN), ..none() }), "drop");
+    assert_eq!(pdp(Settings { leaf: Some(0.5), ..none() }), "leaf");
+    assert_eq!(
+        pdp(Settings { heterogeneity: Some("integral".to_owned()), ..none() }),
+        "heterogeneity"
+    );
+    assert_eq!(option(refused("regional-nope", none())), "estimator");
+    assert!(matches!(
+        refused("regional-pdp", Settings { bins: Some(3), ..none() }),
+        Error::Incompatible(_)
+    ));
+    let depth = Settings { depth: Some(1), ..none() };
+    assert!(matches!(estimator::from_settings("pdp", &depth), Err(Error::Incompatible(_))));
+    let dynamic = Settings { binning: Some("dp".to_owned()), ..none() };
+    let ale = regional::from_settings("regional-ale", &dynamic).unwrap();
+    assert!(matches!(ale.fit(&data(&uniform(50, 3)), &wavy(), 0), Err(Error::Incompatible(_))));
+    let huge =
+        regional::from_settings("regional-pdp", &Settings { grid: Some(1_000_000), ..none() });
+    let error = huge.unwrap().fit(&data(&uniform(50, 3)), &wavy(), 0).unwrap_err();
+    assert!(error.to_string().contains("subsample"), "{error}");
+}
