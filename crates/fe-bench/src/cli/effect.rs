@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::arguments::{FeatureArguments, ScenarioArguments, feature_name, finite, points};
+use super::regional::{self, RegionalArguments};
 use crate::error::{Error, Result};
 use crate::sheet::{Entry, Format, Sheet};
 use crate::study::AxisSource;
@@ -37,9 +38,12 @@ pub(super) struct Arguments {
     /// Column of the data file with the weights of the rows
     #[arg(long, value_name = "COLUMN", requires = "data")]
     weights: Option<String>,
-    /// pdp, dpdp, ale, dale, rhale or shapdp; see `fe-bench list estimators`
+    /// Kinds of features: continuous, ordinal or nominal; continuous unless said otherwise
+    #[arg(long, value_name = "S=KIND,…", value_delimiter = ',')]
+    kind: Vec<String>,
+    /// pdp, dpdp, ale, dale, rhale, shapdp or regional-…; see `fe-bench list estimators`
     #[arg(long, value_name = "NAME")]
-    estimator: String,
+    pub(super) estimator: String,
     /// Options of another library where none are given here; see `fe-bench list presets`
     #[arg(long, value_name = "NAME")]
     preset: Option<String>,
@@ -130,9 +134,11 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "V,V,…", value_delimiter = ',', allow_hyphen_values = true,
           value_parser = finite)]
     at: Option<Vec<f64>>,
+    #[command(flatten)]
+    regional: RegionalArguments,
     /// How it is printed
     #[arg(long, value_enum, default_value = "json")]
-    format: Format,
+    pub(super) format: Format,
 }
 
 /// How many background rows are asked for.
@@ -160,7 +166,7 @@ fn background(text: &str) -> Result<BackgroundSize, String> {
 }
 
 /// A word that the core knows.
-fn word<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+pub(super) fn word<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     serde_json::from_value(Value::from(text)).map_err(|e| e.to_string())
 }
 
@@ -168,6 +174,11 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
     let scenario = arguments.scenario.scenario()?;
     let features = arguments.features.of(&scenario)?;
     let data = read_or_draw(arguments, &scenario)?;
+    let kinds = regional::kinds(&scenario, &arguments.kind)?;
+    let data = data.with_kinds(kinds)?;
+    if regional::is_regional(&arguments.estimator) {
+        return regional::execute(arguments, &scenario, &features, &data, out);
+    }
     let mut effects = Vec::new();
     for feature in features {
         let settings = settings(arguments, &scenario, feature)?;
@@ -194,9 +205,17 @@ fn read_or_draw(arguments: &Arguments, scenario: &Scenario) -> Result<Dataset> {
     }
 }
 
-fn settings(arguments: &Arguments, scenario: &Scenario, feature: usize) -> Result<Settings> {
+pub(super) fn settings(
+    arguments: &Arguments,
+    scenario: &Scenario,
+    feature: usize,
+) -> Result<Settings> {
     // Only an effect that is computed on a grid takes one; others are evaluated on it.
-    let takes_grid = estimator::info(&arguments.estimator)?.takes("grid");
+    let takes_grid = if regional::is_regional(&arguments.estimator) {
+        fe_core::regional::info(&arguments.estimator)?.takes("grid")
+    } else {
+        estimator::info(&arguments.estimator)?.takes("grid")
+    };
     let given = Settings {
         binning: arguments.binning.clone(),
         bins: arguments.bins,
@@ -225,7 +244,7 @@ fn settings(arguments: &Arguments, scenario: &Scenario, feature: usize) -> Resul
         permutations: arguments.permutations,
         shapley_seed: arguments.shapley_seed,
         smoothing: arguments.smoothing,
-        ..Settings::default()
+        ..arguments.regional.settings()
     };
     match &arguments.preset {
         None => Ok(given),
@@ -234,16 +253,16 @@ fn settings(arguments: &Arguments, scenario: &Scenario, feature: usize) -> Resul
 }
 
 /// An effect with its values at the points that were asked for.
-struct Evaluated {
-    effect: Effect,
+pub(super) struct Evaluated {
+    pub(super) effect: Effect,
     preset: Option<String>,
-    x: Vec<f64>,
-    y: Vec<f64>,
-    heterogeneity: Vec<f64>,
+    pub(super) x: Vec<f64>,
+    pub(super) y: Vec<f64>,
+    pub(super) heterogeneity: Vec<f64>,
 }
 
 impl Evaluated {
-    fn new(effect: Effect, arguments: &Arguments) -> Result<Self> {
+    pub(super) fn new(effect: Effect, arguments: &Arguments) -> Result<Self> {
         let x = match (&arguments.at, arguments.grid) {
             (Some(points), _) => points.clone(),
             (None, Some(points)) => effect.record.axis.grid(points),
@@ -254,7 +273,7 @@ impl Evaluated {
         Ok(Self { effect, preset: arguments.preset.clone(), x, y, heterogeneity })
     }
 
-    fn json(&self, scenario: &Scenario) -> Value {
+    pub(super) fn json(&self, scenario: &Scenario) -> Value {
         let effect = &self.effect;
         let bins = effect.bins.as_ref();
         json!({

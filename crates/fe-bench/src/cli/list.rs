@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use clap::Args;
-use fe_core::{Settings, binning, estimator, preset};
+use fe_core::{Settings, binning, estimator, preset, regional};
 
 use serde_json::Value;
 
@@ -31,7 +31,9 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
     let sheet = match arguments.what.as_str() {
         "scenarios" => scenarios(),
         "estimators" => {
-            with_options(estimator::ALL.iter().map(|i| (i.name, i.about, i.options().collect())))
+            let plain = estimator::ALL.iter().map(|i| (i.name, i.about, i.options().collect()));
+            let regional = regional::ALL.iter().map(|i| (i.name, i.about, i.options().collect()));
+            with_options(plain.chain(regional))
         }
         "binnings" => {
             with_options(binning::ALL.iter().map(|i| (i.name, i.about, i.options.to_vec())))

@@ -3,6 +3,7 @@
 mod arguments;
 mod effect;
 mod list;
+mod regional;
 mod run;
 mod sample;
 mod table;
