@@ -335,6 +335,35 @@ fn shap_dependence_of_an_additive_feature_is_its_line() {
 }
 
 #[test]
+fn regional_effects() {
+    let ask = |more: &[&str]| {
+        let common =
+            ["effect", "effector-regional", "--n", "1000", "--seed", "3", "--feature", "1"];
+        [&common[..], more].concat().iter().map(|text| (*text).to_owned()).collect::<Vec<_>>()
+    };
+    let run = |more: &[&str]| {
+        let arguments = ask(more);
+        answer(&arguments.iter().map(String::as_str).collect::<Vec<_>>())
+    };
+    for method in ["pdp", "dpdp", "ale", "rhale"] {
+        let estimator = format!("regional-{method}");
+        let text = run(&["--estimator", &estimator, "--format", "table"]);
+        assert!(text.contains("x3"), "{text}");
+        let parsed: serde_json::Value =
+            serde_json::from_str(&run(&["--estimator", &estimator])).unwrap();
+        assert!(parsed.to_string().contains("heterogeneity"), "{parsed}");
+    }
+    let wrong = |more: &[&str]| {
+        let arguments = ask(more);
+        refusal(&arguments.iter().map(String::as_str).collect::<Vec<_>>())
+    };
+    assert!(wrong(&["--estimator", "regional-al"]).contains("regional-ale"));
+    assert!(wrong(&["--estimator", "regional-ale", "--drop=-1"]).contains("drop"));
+    assert!(wrong(&["--estimator", "regional-ale", "--kind", "x3=red"]).contains("x3=red"));
+    assert!(wrong(&["--estimator", "ale", "--depth", "2"]).contains("depth"));
+}
+
+#[test]
 fn shap_dependence_is_scored_against_its_truth() {
     let folder = folder();
     let study = "about = \"a\"\n[[block]]\nscenario = \"liu-product\"\nfeatures = [\"x1\"]\nN = 200\n\

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::axis::Axis;
+use crate::bands::Bands;
 use crate::centring::{AxisMean, Centring};
 use crate::curve::Curve;
 use crate::heterogeneity::Values;
@@ -27,6 +28,10 @@ pub struct Effect {
     pub heterogeneity: Curve,
     /// The bins, for effects that have them.
     pub bins: Option<Bins>,
+    /// The spread about accumulated effects; none where every variance is undefined.
+    pub bands: Option<Bands>,
+    /// The weighted type-7 quantiles 0, 0.1, …, 1 of the feature over all rows.
+    pub deciles: [f64; 11],
     /// Heterogeneity values by name, without the default singled out.
     pub heterogeneity_values: Values,
     /// Which of them is meant if none is named.

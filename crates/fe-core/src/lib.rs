@@ -22,6 +22,7 @@
 //! ```
 
 pub mod axis;
+pub mod bands;
 pub mod binning;
 mod blocks;
 pub mod centring;

@@ -175,3 +175,29 @@ fn the_derivative_of_partial_dependence_is_uncentred_unless_asked() {
         assert!((effect.heterogeneity_values["mean_grid"].unwrap() - 2.96).abs() < 1e-8);
     }
 }
+
+#[test]
+fn bands_accumulate_the_spread_of_the_bins() {
+    // Variances 2 and 4 on bins of width ½.
+    let bands = dale(settings(2)).bands.unwrap();
+    assert_close(bands.std.y(), &[0.0, 0.5_f64.sqrt(), 1.5_f64.sqrt()], 1e-15);
+    assert_close(bands.accumulated_sd.y(), &[0.0, 0.5_f64.sqrt(), 0.5_f64.sqrt() + 1.0], 1e-15);
+    // A quarter into the second bin: ½ + (1/4)² · 4.
+    assert_close(&[bands.std_at(0.75).unwrap()], &[0.75_f64.sqrt()], 1e-15);
+    assert_close(&[bands.std_at(1.0).unwrap()], &[1.5_f64.sqrt()], 1e-15);
+    assert!(bands.std_at(1.5).is_err());
+}
+
+#[test]
+fn deciles_are_those_of_repeated_rows() {
+    let deciles = |rows: &[[f64; 2]], weights: Vec<f64>| {
+        let data = dataset(rows).with_weights(weights).unwrap();
+        estimate(&("pdp", Settings::default()), &data, &product(), 0).deciles
+    };
+    let rows = [[0.0, 1.0], [9.0, 1.0], [1.0, 3.0]];
+    let copies = [[0.0, 1.0], [1.0, 3.0], [1.0, 3.0]];
+    let expected = deciles(&copies, vec![1.0; 3]);
+    assert_close(&deciles(&rows, vec![1.0, 0.0, 2.0]), &expected, 1e-15);
+    assert_close(&expected[..3], &[0.0, 0.2, 0.4], 1e-15);
+    assert_eq!(expected[10], 1.0);
+}

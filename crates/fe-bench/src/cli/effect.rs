@@ -293,6 +293,11 @@ impl Evaluated {
             "heterogeneity": self.heterogeneity,
             "heterogeneity_values": effect.heterogeneity_values,
             "default_heterogeneity": effect.default_heterogeneity,
+            "bands": effect.bands.as_ref().map(|bands| json!({
+                "std": bands.std.y(),
+                "accumulated_sd": bands.accumulated_sd.y(),
+            })),
+            "deciles": effect.deciles,
             "record": effect.record,
         })
     }

@@ -1,7 +1,8 @@
 //! Accumulated local effects: `ale`, `dale`, `rhale`.
 
-use super::{Estimand, Estimator, Info, check};
+use super::{Estimand, Estimator, Info, check, deciles};
 use crate::axis::{Axis, AxisChoice};
+use crate::bands::Bands;
 use crate::binning::{self, Binning, Choice, Dynamic, Fixed};
 use crate::centring::{self, AxisMean, Centring, Instances};
 use crate::curve::Curve;
@@ -408,7 +409,9 @@ impl Accumulated {
                 extrapolated: self.extrapolate,
                 shapley: None,
             },
+            bands: variances.map(|variances| Bands::of_bins(&bins.partition, &variances)),
             bins: Some(bins),
+            deciles: deciles(data, feature),
         })
     }
 }

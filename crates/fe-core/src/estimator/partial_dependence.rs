@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Estimand, Estimator, Info, check};
+use super::{Estimand, Estimator, Info, check, deciles};
 use crate::axis::{Axis, AxisChoice};
 use crate::blocks::fold_blocks;
 use crate::centring::{self, AxisMean, CenterRule, Centring, Instances};
@@ -212,6 +212,8 @@ impl PartialDependence {
             curve: curve.lowered(constant).extrapolated(self.extrapolate),
             heterogeneity: Curve::linear(x, variance(&centred)).extrapolated(self.extrapolate),
             bins: None,
+            bands: None,
+            deciles: deciles(data, feature),
             heterogeneity_values: values,
             default_heterogeneity: "mean_grid",
             record: Record {

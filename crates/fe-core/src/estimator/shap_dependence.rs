@@ -1,6 +1,6 @@
 //! SHAP dependence: `shapdp`.
 
-use super::{Estimand, Estimator, Info, check};
+use super::{Estimand, Estimator, Info, check, deciles};
 use crate::axis::{Axis, AxisChoice};
 use crate::centring::{self, AxisMean, Centring, Instances};
 use crate::curve::Curve;
@@ -176,6 +176,8 @@ impl ShapDependence {
             curve: curve.lowered(constant).extrapolated(self.extrapolate),
             heterogeneity: Curve::linear(x, heterogeneity).extrapolated(self.extrapolate),
             bins: None,
+            bands: None,
+            deciles: deciles(data, feature),
             heterogeneity_values: heterogeneity::of_residuals(cloud.mean(&residuals)),
             default_heterogeneity: "mean_residual",
             record: Record {

@@ -1,0 +1,57 @@
+//! How far local effects spread about an accumulated effect.
+
+use serde::Serialize;
+
+use crate::curve::Curve;
+use crate::error::Result;
+use crate::partition::Partition;
+
+/// Two accumulations of the standard deviation σ̂_k of the slopes in each bin, in units of the output.
+///
+/// Both start at 0 at z_0. Erratum: the root of RHALE eq. 16 depends on the number of bins and goes
+/// to 0 as bins shrink, because squared widths are added; the accumulated σ̂ does not.
+/// Bins with an undefined variance take it by interpolation between bin centres.
+///
+/// ```
+/// use fe_core::{bands::Bands, partition::{Closed, Partition}};
+/// let bins = Partition::new(vec![0.0, 1.0, 3.0], Closed::Left).unwrap();
+/// let bands = Bands::of_bins(&bins, &[9.0, 4.0]);
+/// assert_eq!(bands.std.y(), [0.0, 3.0, 5.0]);
+/// assert_eq!(bands.accumulated_sd.y(), [0.0, 3.0, 7.0]);
+/// assert_eq!(bands.std_at(2.0).unwrap(), 13.0_f64.sqrt());
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Bands {
+    /// sqrt(Σ Δz_k² σ̂_k²) at the limits (RHALE eq. 16); within bins see [`Bands::std_at`].
+    pub std: Curve,
+    /// Σ Δz_k σ̂_k, linear between the limits.
+    pub accumulated_sd: Curve,
+}
+
+impl Bands {
+    /// From the variance of the slopes in each of the K bins.
+    #[must_use]
+    pub fn of_bins(partition: &Partition, variances: &[f64]) -> Self {
+        let (mut std, mut accumulated) = (vec![0.0], vec![0.0]);
+        let (mut root, mut sum) = (0.0_f64, 0.0);
+        for (variance, width) in variances.iter().zip(partition.widths()) {
+            let spread = width * variance.sqrt();
+            root = root.hypot(spread);
+            sum += spread;
+            std.push(root);
+            accumulated.push(sum);
+        }
+        let curve = |y| Curve::linear(partition.limits().to_vec(), y);
+        Self { std: curve(std), accumulated_sd: curve(accumulated) }
+    }
+
+    /// RHALE eq. 16 at a point; the bin of x counts with (x − z_{k−1})² σ̂_k².
+    ///
+    /// # Errors
+    /// [`Error::OutsideLimits`](crate::Error::OutsideLimits).
+    pub fn std_at(&self, x: f64) -> Result<f64> {
+        let accumulated = self.accumulated_sd.at(x)?;
+        let start = self.std.x().partition_point(|&z| z <= x).saturating_sub(1);
+        Ok(self.std.y()[start].hypot(accumulated - self.accumulated_sd.y()[start]))
+    }
+}
