@@ -134,11 +134,11 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "V,V,…", value_delimiter = ',', allow_hyphen_values = true,
           value_parser = finite)]
     at: Option<Vec<f64>>,
-    #[command(flatten)]
-    regional: RegionalArguments,
     /// How it is printed
     #[arg(long, value_enum, default_value = "json")]
     pub(super) format: Format,
+    #[command(flatten)]
+    regional: RegionalArguments,
 }
 
 /// How many background rows are asked for.
