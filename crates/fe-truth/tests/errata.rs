@@ -152,6 +152,8 @@ fn limit_formulas_are_off() {
         ("sin-indicator", "noise_sd=0.1", Effect::Pd, 0.106),
         ("sin-indicator", "noise_sd=0.01", Effect::Sigma, 4.594),
         ("sin-indicator", "noise_sd=0.1", Effect::Sigma, 4.594),
+        ("threshold-linear", "noise_sd=0.01", Effect::Ale, 0.252),
+        ("threshold-linear", "a1=2;a2=0.5;noise_sd=0.01", Effect::Ale, 0.401),
         ("piecewise-linear", "sigma2=0.5", Effect::Ale, 0.5),
         ("nonlinear", "sigma2=0.4", Effect::Ale, 0.5),
     ];
@@ -461,9 +463,15 @@ fn the_step_of_the_shap_dependence() {
         let error = |(x, t): (&f64, &fe_truth::Truth)| (t.value - limit(*x) + mean).abs();
         points.iter().zip(&truth).map(error).collect()
     };
-    let printed = errors(&wave, 0.0);
-    assert_figure(printed.iter().copied().fold(0.0, f64::max), 0.218, 1e-3);
-    assert_figure(common::mean(&printed), 0.212, 1e-3);
+    assert_figure(common::mean(&errors(&wave, 0.0)), 0.212, 1e-3);
+    for (noise, worst) in [("0.01", 0.218), ("0.1", 0.290)] {
+        let scenario = at("sin-indicator", &format!("noise_sd={noise}"));
+        let (axis, centring) = ((-0.5, 0.5), Centring::Integral);
+        let truth = scenario.curve(Effect::Shap, 0, &points, axis, centring).unwrap();
+        let printed = scenario.limit("shap-limit", 0, &points, axis, centring).unwrap();
+        let off = printed.iter().zip(&truth).map(|(a, b)| (a - b.value).abs());
+        assert_figure(off.fold(0.0, f64::max), worst, 1e-3);
+    }
     let corrected = errors(&|x| wave(x) + step(x), -2.0 / (3.0 * PI));
     assert_figure(common::mean(&corrected), 0.0067, 5e-4);
 }

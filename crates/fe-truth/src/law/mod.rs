@@ -34,27 +34,31 @@ pub(crate) trait Univariate: Send + Sync {
     /// The mass before the first and after the last is below 1e-20.
     fn panels(&self) -> Vec<f64>;
 
+    /// The law that this one is made from, if the coordinate is the one of that law.
+    fn base(&self) -> Option<&dyn Univariate> {
+        None
+    }
+
     /// The coordinate of a value of the variable: what integrals run over. It is the variable
     /// itself unless the density is smoother in another one.
     fn coordinate(&self, x: f64) -> f64 {
-        x
+        self.base().map_or(x, |law| law.coordinate(x))
     }
 
     /// The variable at a coordinate.
     fn place(&self, u: f64) -> f64 {
-        u
+        self.base().map_or(u, |law| law.place(u))
     }
 
     /// How the variable at a coordinate is told to laws that are conditional on it; see
     /// [`Block::known`].
     fn known(&self, u: f64) -> f64 {
-        self.place(u)
+        self.base().map_or_else(|| self.place(u), |law| law.known(u))
     }
 
     /// Derivative of the variable along the coordinate.
     fn stretch(&self, u: f64) -> f64 {
-        let _ = u;
-        1.0
+        self.base().map_or(1.0, |law| law.stretch(u))
     }
 
     /// Density of the coordinate.

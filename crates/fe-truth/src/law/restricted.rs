@@ -109,20 +109,8 @@ impl Univariate for CutOff {
         within(&panels, from, to)
     }
 
-    fn coordinate(&self, x: f64) -> f64 {
-        self.law.coordinate(x)
-    }
-
-    fn place(&self, u: f64) -> f64 {
-        self.law.place(u)
-    }
-
-    fn known(&self, u: f64) -> f64 {
-        self.law.known(u)
-    }
-
-    fn stretch(&self, u: f64) -> f64 {
-        self.law.stretch(u)
+    fn base(&self) -> Option<&dyn Univariate> {
+        Some(&*self.law)
     }
 
     fn weight(&self, u: f64) -> f64 {
@@ -166,20 +154,8 @@ impl Univariate for Weighted {
         integrate(&points, 0.0, |u| [Estimate::exact(self.weight(u))])[0].value
     }
 
-    fn coordinate(&self, x: f64) -> f64 {
-        self.law.coordinate(x)
-    }
-
-    fn place(&self, u: f64) -> f64 {
-        self.law.place(u)
-    }
-
-    fn known(&self, u: f64) -> f64 {
-        self.law.known(u)
-    }
-
-    fn stretch(&self, u: f64) -> f64 {
-        self.law.stretch(u)
+    fn base(&self) -> Option<&dyn Univariate> {
+        Some(&*self.law)
     }
 
     fn weight(&self, u: f64) -> f64 {

@@ -65,6 +65,8 @@ fn limits() -> Vec<Limit> {
         // RHALE eq. 40, EFFECTOR eq. 30 and 41.
         Limit::new(Effect::Pd, 0, move |x| (TAU * x).sin() * pd_sign(x)),
         Limit::new(Effect::Dpd, 0, move |x| TAU * (TAU * x).cos() * pd_sign(x)),
+        // EFFECTOR eq. 67, up to a constant; and the effector library.
+        Limit::new(Effect::Shap, 0, |x| -5.0 / 6.0 * (TAU * x).sin()),
     ]
 }
 
