@@ -59,7 +59,7 @@ impl Subsample {
         let of = rows.len();
         let record = |rows| SubsampleRecord { asked: self.size, rows, of, seed: self.seed };
         let groups = equal_rows(data, &rows, self.seed);
-        if groups.iter().map(|group| copies(group)).sum::<f64>() <= self.size as f64 {
+        if groups.iter().map(copies).sum::<f64>() <= self.size as f64 {
             return (Cow::Borrowed(data), Drawn { rows: None, record: record(of) });
         }
         let drawn = self.choose(data, &groups);

@@ -164,26 +164,38 @@ impl MarginalPlot {
         self
     }
 
+    /// Chooses bins or a grid. Nothing is asked of the model where no instance is on the axis.
+    fn place<'a>(&'a self, data: &'a Dataset, rows: usize, feature: usize) -> Result<Place<'a>> {
+        let axis = self.axis.resolve(data, feature)?;
+        let (axis, around) = match &self.near {
+            Near::Bins(bins) => {
+                let choice = bins.choose(axis, (data, feature), self.ddof)?;
+                (choice.partition.axis()?, Around::Bins(bins, choice))
+            }
+            Near::Nearest { least, grid, further } => {
+                (axis, Around::Points { least: *least, grid: axis.grid(*grid), further })
+            }
+        };
+        if count_rows(data, feature, axis).0 == 0 {
+            let name = data.names()[feature].clone();
+            return Err(Error::NoRowsOnAxis { name, lo: axis.lo(), hi: axis.hi() });
+        }
+        Ok(Place { data, rows, feature, axis, around })
+    }
+
     fn effect(
         &self,
-        place: Place<'_>,
+        place: &Place<'_>,
         predictions: &[f64],
         (output, model_rows): (usize, u64),
     ) -> Result<Effect> {
         let (data, feature) = (place.data, place.feature);
-        let local = match &self.near {
-            Near::Bins(bins) => bins.means(place, predictions, self.ddof)?,
-            Near::Nearest { least, grid, further } => {
-                let grid = place.axis.grid(*grid);
-                nearest_means(place, predictions, *least, (&grid, further), self.ddof)
+        let local = match &place.around {
+            Around::Bins(bins, choice) => bins.means(place, choice, predictions, self.ddof)?,
+            Around::Points { least, grid, further } => {
+                nearest_means(place, predictions, *least, (grid, further), self.ddof)
             }
         };
-        let (lo, hi) = (local.axis.lo(), local.axis.hi());
-        let (rows_on, rows_outside) = count_rows(data, feature, local.axis);
-        let name = data.names()[feature].clone();
-        if rows_on == 0 {
-            return Err(Error::NoRowsOnAxis { name, lo, hi });
-        }
         let instances = Instances {
             positions: data.feature(feature),
             weights: data.weights(),
@@ -196,7 +208,7 @@ impl MarginalPlot {
         let constant = centring::constant_by(self.axis_mean, self.centring, &centred, instances)?;
         Ok(Effect {
             feature,
-            name,
+            name: data.names()[feature].clone(),
             output,
             estimator: self.name(),
             curve: local.curve.lowered(constant).extrapolated(self.extrapolate),
@@ -211,10 +223,10 @@ impl MarginalPlot {
             record: Record {
                 rows: place.rows,
                 subsample: None,
-                rows_outside,
+                rows_outside: count_rows(data, feature, place.axis).1,
                 model_rows,
                 jacobian_rows: 0,
-                axis: local.axis,
+                axis: place.axis,
                 centring: self.centring,
                 axis_mean: self.axis_mean,
                 centring_constant: constant,
@@ -284,31 +296,37 @@ impl Estimator for MarginalPlot {
 
     fn estimate(&self, data: &Dataset, model: &dyn Model, feature: usize) -> Result<Vec<Effect>> {
         check(data, model, feature)?;
-        let axis = self.axis.resolve(data, feature)?;
         let counted = data.counted();
+        let place = self.place(&counted, data.len(), feature)?;
         let observed = Observed::new(model);
         let predictions = predictions::at_rows(&counted, &observed)?;
-        let place = Place { data: &counted, rows: data.len(), feature, axis };
         let asked = observed.model_rows();
         let each = predictions.iter().enumerate();
-        each.map(|(output, values)| self.effect(place, values, (output, asked))).collect()
+        each.map(|(output, values)| self.effect(&place, values, (output, asked))).collect()
     }
 }
 
 /// The rows that count, and the feature that local means are over.
-#[derive(Clone, Copy)]
 struct Place<'a> {
     data: &'a Dataset,
     /// Rows of the data with those of weight 0.
     rows: usize,
     feature: usize,
+    /// From the first to the last limit or grid point.
     axis: Axis,
+    around: Around<'a>,
+}
+
+/// What local means are over.
+enum Around<'a> {
+    /// Each bin.
+    Bins(&'a InBins, Choice),
+    /// What is nearest to each point of a grid, and to further points.
+    Points { least: usize, grid: Vec<f64>, further: &'a [f64] },
 }
 
 /// Local means before they are centred, and what is known of them.
 struct LocalMeans {
-    /// From the first to the last limit or grid point.
-    axis: Axis,
     curve: Curve,
     /// The curve that centring looks at: without further points.
     centred: Curve,
@@ -356,28 +374,33 @@ impl InBins {
         })
     }
 
-    fn choose(&self, place: Place<'_>, ddof: f64) -> Result<Choice> {
+    fn choose(&self, axis: Axis, (data, feature): (&Dataset, usize), ddof: f64) -> Result<Choice> {
         let choice = self.binning.choose(&Request {
-            axis: place.axis,
+            axis,
             closed: self.closed,
-            positions: place.data.feature(place.feature),
-            weights: place.data.weights(),
+            positions: data.feature(feature),
+            weights: data.weights(),
             ddof,
             local_effects: None,
         })?;
         Ok(match self.empty {
             EmptyBins::Merge => {
-                let partition = empty_bins::merge(choice.partition, place.data, place.feature)?;
+                let partition = empty_bins::merge(choice.partition, data, feature)?;
                 Choice { partition, ..choice }
             }
             _ => choice,
         })
     }
 
-    fn means(&self, place: Place<'_>, predictions: &[f64], ddof: f64) -> Result<LocalMeans> {
-        let Choice { partition, feasible } = self.choose(place, ddof)?;
-        let moments = moments_in_bins(place, &partition, predictions);
-        let (bins, empty) = empty_bins::fill(self.empty, ddof, partition, &moments)?;
+    fn means(
+        &self,
+        place: &Place<'_>,
+        choice: &Choice,
+        predictions: &[f64],
+        ddof: f64,
+    ) -> Result<LocalMeans> {
+        let moments = moments_in_bins(place, &choice.partition, predictions);
+        let (bins, empty) = empty_bins::fill(self.empty, ddof, choice.partition.clone(), &moments)?;
         let (filled, undefined_variances) = heterogeneity::interpolate_missing(
             &bins.variance,
             &empty_bins::places(self.empty, &bins.partition),
@@ -385,7 +408,6 @@ impl InBins {
         let values = heterogeneity::of_bins(&bins.partition, filled.as_deref(), false);
         let curve = self.curve(&bins);
         Ok(LocalMeans {
-            axis: bins.partition.axis()?,
             centred: curve.clone(),
             curve,
             heterogeneity: self.heterogeneity(&bins, filled),
@@ -395,7 +417,7 @@ impl InBins {
                 strategy: self.binning.describe(),
                 asked: self.binning.bins(),
                 bins: bins.partition.bins(),
-                feasible,
+                feasible: choice.feasible,
                 closed: self.closed,
                 empty_policy: self.empty,
                 empty,
@@ -439,7 +461,7 @@ fn through_centres((lo, hi): (f64, f64), centres: &[f64], y: &[f64]) -> (Vec<f64
     knots.into_iter().unzip()
 }
 
-fn moments_in_bins(place: Place<'_>, partition: &Partition, predictions: &[f64]) -> Vec<Moments> {
+fn moments_in_bins(place: &Place<'_>, partition: &Partition, predictions: &[f64]) -> Vec<Moments> {
     let (mut located, mut values, mut weights) = (Vec::new(), Vec::new(), Vec::new());
     for ((x, weight), &value) in place.data.weighted(place.feature).zip(predictions) {
         if let Some(bin) = partition.locate(x) {
@@ -453,7 +475,7 @@ fn moments_in_bins(place: Place<'_>, partition: &Partition, predictions: &[f64])
 
 /// Means over the nearest instances, at the points of a grid and further ones on the axis.
 fn nearest_means(
-    place: Place<'_>,
+    place: &Place<'_>,
     predictions: &[f64],
     least: usize,
     (grid, further): (&[f64], &[f64]),
@@ -471,7 +493,6 @@ fn nearest_means(
     let means = on_grid.iter().map(|&i| around[i].1.mean).collect();
     let spread = (0..x.len()).map(|i| variance(i).unwrap_or(f64::NAN)).collect();
     LocalMeans {
-        axis: place.axis,
         centred: Curve::linear(grid.to_vec(), means),
         curve: Curve::linear(x.clone(), around.iter().map(|(_, moments)| moments.mean).collect()),
         heterogeneity: Curve::linear(x, spread),
@@ -497,7 +518,7 @@ struct Sorted {
 }
 
 impl Sorted {
-    fn new(place: Place<'_>, predictions: &[f64]) -> Self {
+    fn new(place: &Place<'_>, predictions: &[f64]) -> Self {
         let rows = place.data.weighted(place.feature).zip(predictions);
         let mut rows: Vec<(f64, f64, f64)> = rows
             .filter(|((x, _), _)| place.axis.contains(*x))
