@@ -1,5 +1,6 @@
 //! Data that were checked once, so that everything after may trust them.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use ndarray::{Array2, ArrayView1, ArrayView2};
@@ -201,6 +202,23 @@ impl Dataset {
             names: self.names.clone(),
             kinds: self.kinds.clone(),
             weights: self.weights.as_ref().map(|w| rows.iter().map(|&row| w[row]).collect()),
+        }
+    }
+
+    /// The same rows with other, positive weights; without any if all are 1.
+    pub(crate) fn reweighted(self, weights: Vec<f64>) -> Self {
+        let weights = Some(weights).filter(|weights| weights.iter().any(|&w| w != 1.0));
+        Self { weights, ..self }
+    }
+
+    /// The rows of positive weight.
+    pub(crate) fn counted(&self) -> Cow<'_, Self> {
+        match &self.weights {
+            Some(weights) if weights.contains(&0.0) => {
+                let counts = |row: &usize| weights[*row] > 0.0;
+                Cow::Owned(self.select(&(0..self.len()).filter(counts).collect::<Vec<_>>()))
+            }
+            _ => Cow::Borrowed(self),
         }
     }
 

@@ -1,6 +1,7 @@
 //! What an estimator yields.
 
-use serde::Serialize;
+use ndarray::Array2;
+use serde::{Serialize, Serializer};
 
 use crate::axis::Axis;
 use crate::bands::Bands;
@@ -32,6 +33,11 @@ pub struct Effect {
     pub bands: Option<Bands>,
     /// The weighted type-7 quantiles 0, 0.1, …, 1 of the feature over all rows.
     pub deciles: [f64; 11],
+    /// The curves of the instances, for `ice` and `dice`.
+    pub curves: Option<IceCurves>,
+    /// E f, the weighted mean of the model over the rows; where the model was asked at the rows anyway,
+    /// or the option `mean_prediction` is set.
+    pub mean_prediction: Option<f64>,
     /// Heterogeneity values by name, without the default singled out.
     pub heterogeneity_values: Values,
     /// Which of them is meant if none is named.
@@ -40,24 +46,44 @@ pub struct Effect {
     pub record: Record,
 }
 
-/// The bins of an accumulated effect, and what the instances in each of them say.
+/// The ICE or d-ICE curves of N instances at T points, linear between them.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct IceCurves {
+    /// The T points, increasing: the grid with further points that were asked for.
+    pub x: Vec<f64>,
+    /// The N rows of the data whose curves they are, counted from 0. Rows of weight 0 have none.
+    pub rows: Vec<usize>,
+    /// The curves, N × T, in units of the output (for d-ICE per unit of the feature).
+    #[serde(serialize_with = "row_by_row")]
+    pub values: Array2<f64>,
+}
+
+fn row_by_row<S: Serializer>(values: &Array2<f64>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(values.rows().into_iter().map(|row| row.to_vec()))
+}
+
+/// The bins of an accumulated effect or an M-plot, and what the instances in each of them say.
 #[derive(Debug, Clone, Serialize)]
 pub struct Bins {
     /// The limits z_0 … z_K.
     pub partition: Partition,
     /// Weight of the instances in each bin; their number where none are weighted.
     pub counts: Vec<f64>,
-    /// Mean local effect (a slope) of each bin; by the empty-bin policy where there are no instances.
+    /// Mean local effect of each bin, a slope, or for `mplot` its mean prediction; by the empty-bin
+    /// policy where there are no instances.
     pub effect: Vec<f64>,
-    /// Variance of the local effects (slopes) of each bin, missing where it is undefined.
+    /// Variance of the same in each bin, missing where it is undefined.
     pub variance: Vec<Option<f64>>,
 }
 
 /// What was done to get an effect.
 #[derive(Debug, Clone, Serialize)]
 pub struct Record {
-    /// Rows of the data.
+    /// Rows of the data, or of the subsample of them.
     pub rows: usize,
+    /// The subsample of the data that was drawn before anything else; none if all rows were taken
+    /// unasked.
+    pub subsample: Option<SubsampleRecord>,
     /// Rows with positive weight whose feature lies outside the axis.
     pub rows_outside: usize,
     /// Rows whose value the model was asked for.
@@ -82,6 +108,36 @@ pub struct Record {
     pub extrapolated: bool,
     /// How Shapley values were computed and smoothed, where there are any.
     pub shapley: Option<ShapleyRecord>,
+    /// What local means are over, for `mplot`.
+    pub neighbourhoods: Option<NeighbourhoodRecord>,
+}
+
+/// Which rows were drawn before anything else.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SubsampleRecord {
+    /// Rows that were asked for; a row of weight 2 counts as two.
+    pub asked: usize,
+    /// Rows that were drawn.
+    pub rows: usize,
+    /// Rows with positive weight that they were drawn from.
+    pub of: usize,
+    /// Which ones.
+    pub seed: u64,
+}
+
+/// The stretches of the feature that local means are over: the bins, or what is around each point of
+/// the grid.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct NeighbourhoodRecord {
+    /// Least weight of the instances around a point; none for bins.
+    pub nearest: Option<usize>,
+    /// Width of each bin or, around each point of the grid, twice the distance of the farthest
+    /// instance.
+    pub widths: Vec<f64>,
+    /// Weight of the instances in each.
+    pub counts: Vec<f64>,
+    /// Mean of the widths.
+    pub mean_width: f64,
 }
 
 /// What was done to get Shapley values and the spline through them.

@@ -37,6 +37,7 @@ mod local_effects;
 pub mod metric;
 pub mod model;
 pub mod partition;
+mod predictions;
 pub mod preset;
 pub mod quantiles;
 pub mod regional;
@@ -45,6 +46,7 @@ pub mod settings;
 pub mod shapley;
 pub mod spline;
 pub mod statistics;
+mod subsample;
 
 pub use axis::{Axis, AxisChoice};
 pub use centring::Centring;

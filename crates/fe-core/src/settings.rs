@@ -13,11 +13,11 @@ use crate::spline::Smoothing;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EmptyBins {
-    /// Its slope is interpolated between the centres of the nearest bins that are not empty; at the
-    /// ends it is the nearest bin's.
+    /// Its slope (of an M-plot: its level) is interpolated between the centres of the nearest bins that
+    /// are not empty; at the ends it is the nearest bin's.
     #[default]
     Interpolate,
-    /// Its slope is interpolated over the numbers of the bins, however wide they are.
+    /// The same is interpolated over the numbers of the bins, however wide they are.
     InterpolateIndex,
     /// Its effect is 0 (Heiß et al. 2026).
     Zero,
@@ -27,14 +27,16 @@ pub enum EmptyBins {
     Error,
 }
 
-/// What lies between the limits of an accumulated effect.
+/// What lies between the limits of an accumulated effect, or between the centres of the bins of an
+/// M-plot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Interpolation {
     /// Straight lines.
     #[default]
     Linear,
-    /// A step that already contains the whole current bin: RHALE eq. 3, 9 and 15 read literally.
+    /// A step that already contains the whole current bin: RHALE eq. 3, 9 and 15 read literally. For
+    /// an M-plot the mean of the bin, which is its default.
     Step,
 }
 
@@ -122,6 +124,8 @@ pub struct Settings {
     pub grid: Option<usize>,
     /// Further points at which a grid estimator computes its effect exactly.
     pub points: Option<Vec<f64>>,
+    /// Least weight of the instances that an M-plot averages over at each point of its grid.
+    pub nearest: Option<usize>,
     /// Number of background rows of Shapley values; all rows of the data if it is not given.
     pub background: Option<usize>,
     /// Which background rows are drawn.
@@ -132,6 +136,12 @@ pub struct Settings {
     pub shapley_seed: Option<u64>,
     /// How the smoothing parameter of a spline is chosen.
     pub smoothing: Option<Smoothing>,
+    /// Number of rows that are drawn before anything else; all rows if it is not given.
+    pub subsample: Option<usize>,
+    /// Which rows are drawn.
+    pub subsample_seed: Option<u64>,
+    /// Whether the model is asked for its mean over the rows too.
+    pub mean_prediction: Option<bool>,
     /// Most levels of a tree of regions.
     pub depth: Option<usize>,
     /// Number of positions at which a numeric feature may be split.
@@ -173,11 +183,15 @@ impl Settings {
             ("step", self.step.is_some()),
             ("grid", self.grid.is_some()),
             ("points", self.points.is_some()),
+            ("nearest", self.nearest.is_some()),
             ("background", self.background.is_some()),
             ("background_seed", self.background_seed.is_some()),
             ("permutations", self.permutations.is_some()),
             ("shapley_seed", self.shapley_seed.is_some()),
             ("smoothing", self.smoothing.is_some()),
+            ("subsample", self.subsample.is_some()),
+            ("subsample_seed", self.subsample_seed.is_some()),
+            ("mean_prediction", self.mean_prediction.is_some()),
             ("depth", self.depth.is_some()),
             ("candidates", self.candidates.is_some()),
             ("drop", self.drop.is_some()),
@@ -226,11 +240,15 @@ impl Settings {
             step: self.step.or(other.step),
             grid: self.grid.or(other.grid),
             points: self.points.or(other.points),
+            nearest: self.nearest.or(other.nearest),
             background: self.background.or(other.background),
             background_seed: self.background_seed.or(other.background_seed),
             permutations: self.permutations.or(other.permutations),
             shapley_seed: self.shapley_seed.or(other.shapley_seed),
             smoothing: self.smoothing.or(other.smoothing),
+            subsample: self.subsample.or(other.subsample),
+            subsample_seed: self.subsample_seed.or(other.subsample_seed),
+            mean_prediction: self.mean_prediction.or(other.mean_prediction),
             depth: self.depth.or(other.depth),
             candidates: self.candidates.or(other.candidates),
             drop: self.drop.or(other.drop),

@@ -19,6 +19,7 @@ use crate::error::{Error, ModelError, Result};
 use crate::estimator::check;
 use crate::model::{Column, Model, Observed, Rows};
 use crate::statistics::Moments;
+use crate::subsample::{digest, equal_rows};
 
 /// Most features whose 2^D coalitions are enumerated.
 pub const MOST_ENUMERATED: usize = 12;
@@ -460,29 +461,8 @@ fn sample(data: &Dataset, rows: Vec<(usize, f64)>, size: usize, seed: u64) -> Ve
 
 /// The different rows with the total weight of each, ordered by a digest of their values.
 fn shuffled_by_value(data: &Dataset, rows: &[(usize, f64)], seed: u64) -> Vec<(usize, f64)> {
-    let mut keyed: Vec<(u64, Vec<f64>, usize, f64)> = rows
-        .iter()
-        .map(|&(row, weight)| {
-            // −0 and 0 are the same value.
-            let values: Vec<f64> = data.row(row).iter().map(|x| x + 0.0).collect();
-            (digest(seed, &values), values, row, weight)
-        })
-        .collect();
-    let order = |a: &[f64], b: &[f64]| {
-        a.iter().zip(b).map(|(a, b)| a.total_cmp(b)).find(|order| order.is_ne())
-    };
-    keyed.sort_by(|a, b| {
-        let by_values = order(&a.1, &b.1).unwrap_or(std::cmp::Ordering::Equal);
-        a.0.cmp(&b.0).then(by_values)
-    });
-    let mut different: Vec<(usize, f64)> = Vec::new();
-    for (i, (_, values, row, weight)) in keyed.iter().enumerate() {
-        match different.last_mut() {
-            Some((_, total)) if keyed[i - 1].1 == *values => *total += weight,
-            _ => different.push((*row, *weight)),
-        }
-    }
-    different
+    let total = |group: &Vec<(usize, f64)>| group.iter().map(|(_, weight)| weight).sum();
+    equal_rows(data, rows, seed).iter().map(|group| (group[0].0, total(group))).collect()
 }
 
 /// Weights divided by their sum, however large or small they are.
@@ -490,16 +470,4 @@ fn shares(rows: &[(usize, f64)]) -> Vec<f64> {
     let largest = rows.iter().map(|row| row.1).fold(0.0, f64::max);
     let total: f64 = rows.iter().map(|row| row.1 / largest).sum();
     rows.iter().map(|row| row.1 / largest / total).collect()
-}
-
-/// A number that mixes a seed with the values of a row (the finaliser of SplitMix64, Steele et al.
-/// 2014, chained).
-fn digest(seed: u64, values: &[f64]) -> u64 {
-    let mix = |mut z: u64| {
-        z = z.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    };
-    values.iter().fold(mix(seed), |state, x| mix(state ^ (x + 0.0).to_bits()))
 }

@@ -11,6 +11,9 @@ use support::{constant, curved, dataset, variants};
 
 fn every_estimator(data: &Dataset, model: &dyn fe_core::Model) -> Vec<Result<(), Error>> {
     let run = |(name, settings): (&str, Settings)| {
+        // The axis is that of the data.
+        let axis = settings.axis.filter(|axis| !matches!(axis, AxisChoice::Given(..)));
+        let settings = Settings { axis, ..settings };
         estimator::from_settings(name, &settings)?.estimate(data, model, 0).map(|_| ())
     };
     variants().into_iter().map(run).collect()
@@ -48,7 +51,7 @@ fn one_row_and_constant_features_have_no_axis() {
 fn one_row_on_a_given_axis_has_an_effect_without_variance() {
     let settings = Settings { axis: Some(AxisChoice::Given(0.0, 4.0)), ..Settings::default() };
     let data = dataset(&[[3.0, 1.0]]);
-    for name in ["pdp", "ale", "dale", "rhale", "shapdp"] {
+    for name in ["pdp", "ice", "mplot", "ale", "dale", "rhale", "shapdp"] {
         let estimator = estimator::from_settings(name, &settings).unwrap();
         let effect = estimator.estimate(&data, &curved(), 0).unwrap().remove(0);
         assert!(effect.curve.y().iter().all(|y| y.is_finite()), "{name}");
@@ -117,6 +120,12 @@ fn options_out_of_their_range() {
         ("dale", Settings { step: Some(0.0), ..none() }),
         ("rhale", Settings { bins: Some(0), ..none() }),
         ("shapdp", Settings { grid: Some(1), ..none() }),
+        ("ice", Settings { grid: Some(1), ..none() }),
+        ("mplot", Settings { bins: Some(0), ..none() }),
+        ("mplot", Settings { nearest: Some(0), ..none() }),
+        ("mplot", Settings { nearest: Some(5), grid: Some(1), ..none() }),
+        ("pdp", Settings { subsample: Some(0), ..none() }),
+        ("pdp", Settings { subsample: Some(usize::MAX), ..none() }),
         ("shapdp", Settings { background: Some(0), ..none() }),
         ("shapdp", Settings { permutations: Some(0), ..none() }),
         ("rhale", Settings { discount: Some(1.5), ..none() }),
@@ -132,6 +141,12 @@ fn options_out_of_their_range() {
         ("dale", Settings { undivided: Some(true), ..none() }),
         ("pdp", Settings { permutations: Some(4), ..none() }),
         ("shapdp", Settings { bins: Some(5), ..none() }),
+        ("pdp", Settings { nearest: Some(5), ..none() }),
+        ("ice", Settings { bins: Some(5), ..none() }),
+        ("mplot", Settings { grid: Some(5), ..none() }),
+        ("mplot", Settings { nearest: Some(5), bins: Some(5), ..none() }),
+        ("mplot", Settings { discount: Some(0.5), ..none() }),
+        ("ale", Settings { subsample_seed: Some(5), ..none() }),
         ("shapdp", Settings { background_seed: Some(5), ..none() }),
         ("ale", Settings { binning: Some("grid".to_owned()), ..none() }),
     ] {
@@ -157,6 +172,38 @@ fn axes_without_length_or_instances() {
     assert!(matches!(pdp.estimate(&data, &constant(), 0), Err(Error::Incompatible(_))));
     let pdp = estimator::from_settings("pdp", &Settings::default()).unwrap();
     assert!(matches!(pdp.estimate(&data, &constant(), 2), Err(Error::NoSuchFeature { .. })));
+}
+
+#[test]
+fn m_plots_need_bins_that_exist_before_local_effects_and_instances_on_their_axis() {
+    let data = dataset(&[[0.0, 1.0], [1.0, 2.0]]);
+    let mplot = |settings: Settings| {
+        estimator::from_settings("mplot", &settings)?.estimate(&data, &constant(), 0)
+    };
+    let automatic = Settings { binning: Some("dp".to_owned()), ..Settings::default() };
+    assert!(matches!(mplot(automatic), Err(Error::Incompatible(_))));
+    for nearest in [None, Some(1)] {
+        let axis = Some(AxisChoice::Given(5.0, 6.0));
+        let off = Settings { axis, nearest, ..Settings::default() };
+        assert!(matches!(mplot(off), Err(Error::NoRowsOnAxis { .. })));
+    }
+    let centred =
+        Settings { nearest: Some(1), center: Some(Centring::Bins), ..Settings::default() };
+    assert!(matches!(mplot(centred), Err(Error::Incompatible(_))));
+}
+
+/// Refused before the model is asked for anything, and before there is memory for it.
+#[test]
+fn curves_of_too_many_instances_are_refused() {
+    let rows: Vec<[f64; 2]> = (0..2000).map(|i| [f64::from(i), 0.0]).collect();
+    let settings = Settings { grid: Some(50_001), ..Settings::default() };
+    for name in ["ice", "dice"] {
+        let ice = estimator::from_settings(name, &settings).unwrap();
+        let silent = FunctionModel::new(2, |_| panic!("asked"));
+        let error = ice.estimate(&dataset(&rows), &silent, 0).unwrap_err();
+        assert!(matches!(error, Error::BadOption { option: "grid", .. }), "{error}");
+        assert!(error.to_string().contains("`subsample`"), "{error}");
+    }
 }
 
 /// Tiny and huge units, more bins than rows, all effects equal: numbers, missing values, no panic.

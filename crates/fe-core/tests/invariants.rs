@@ -9,8 +9,8 @@ use fe_core::model::FunctionModel;
 use fe_core::{Centring, Dataset, Settings};
 use proptest::prelude::*;
 use support::{
-    BACKGROUND, assert_close, constant, curved, dataset, estimate, rows, values, variants,
-    variants_on_many_rows,
+    BACKGROUND, SUBSAMPLE, assert_close, constant, curved, dataset, estimate, rows, values,
+    variants, variants_on_many_rows,
 };
 
 proptest! {
@@ -33,7 +33,11 @@ proptest! {
     fn additive_functions_give_their_component(rows in rows(2..40)) {
         let data = dataset(&rows);
         for variant in variants() {
-            let exact_for_curves = ["ale", "pdp", "dpdp"].contains(&variant.0);
+            if variant.0 == "mplot" {
+                continue; // it has the effects of other features in it
+            }
+            let exact_for_curves = ["ale", "pdp", "dpdp", "ice", "dice"].contains(&variant.0);
+            let of_derivative = ["dpdp", "dice"].contains(&variant.0);
             let component = move |x: f64| if exact_for_curves { x.powi(3) - x } else { 2.5 * x };
             let slope = move |x: f64| if exact_for_curves { 3.0 * x * x - 1.0 } else { 2.5 };
             let model = FunctionModel::new(2, move |x| component(x[0]) + (3.0 * x[1]).cos())
@@ -44,7 +48,7 @@ proptest! {
                 continue; // a bin without instances cannot know the component
             }
             let x = effect.curve.x();
-            let truth = x.iter().map(|&x| if variant.0 == "dpdp" { slope(x) } else { component(x) });
+            let truth = x.iter().map(|&x| if of_derivative { slope(x) } else { component(x) });
             let truth: Vec<f64> = truth.collect();
             assert_close(&centred_on_grid(effect.curve.y()), &centred_on_grid(&truth), 1e-8);
         }
@@ -117,12 +121,13 @@ proptest! {
         let moved = FunctionModel::new(2, move |x| value(&read(x)))
             .with_partial(move |_, x| slope(&read(x)) / scale);
         let moved_rows: Vec<[f64; 2]> = rows.iter().map(|r| [r[0] * scale + shift, r[1]]).collect();
-        for variant in variants() {
+        // Which rows a subsample has depends on their digits.
+        for variant in variants().into_iter().filter(|(_, s)| s.subsample.is_none()) {
             let a = estimate(&variant, &dataset(&rows), &original, 0);
             let b = estimate(&variant, &dataset(&moved_rows), &moved, 0);
             let (Some(before), Some(after)) = (&a.bins, &b.bins) else {
                 // A derivative is per unit of the feature.
-                let unit = if variant.0 == "dpdp" { scale } else { 1.0 };
+                let unit = if ["dpdp", "dice"].contains(&variant.0) { scale } else { 1.0 };
                 let rescaled: Vec<f64> = b.curve.y().iter().map(|y| y * unit).collect();
                 assert_close(a.curve.y(), &rescaled, 1e-9);
                 continue;
@@ -130,7 +135,9 @@ proptest! {
             // Rounding of x may move an instance across a limit, and then the estimates differ.
             if before.counts == after.counts {
                 assert_close(a.curve.y(), b.curve.y(), 1e-6);
-                let rescaled: Vec<f64> = after.effect.iter().map(|slope| slope * scale).collect();
+                // M-plots have levels in their bins.
+                let unit = if variant.0 == "mplot" { 1.0 } else { scale };
+                let rescaled: Vec<f64> = after.effect.iter().map(|slope| slope * unit).collect();
                 assert_close(&before.effect, &rescaled, 1e-6);
             }
         }
@@ -162,6 +169,26 @@ proptest! {
         }
     }
 
+    /// The effect of a feature is what it is, whichever were asked for before, and again the same bytes;
+    /// the data are not touched.
+    #[test]
+    fn estimates_leave_no_traces(rows in rows(2..30)) {
+        prop_assume!(rows.iter().any(|r| r[1] != rows[0][1]));
+        let data = dataset(&rows);
+        for (name, settings) in variants() {
+            let estimator = fe_core::estimator::from_settings(name, &settings).unwrap();
+            let estimate = |data: &Dataset, feature| {
+                let effects = estimator.estimate(data, &curved(), feature).unwrap();
+                serde_json::to_string(&effects).unwrap()
+            };
+            let alone = estimate(&dataset(&rows), 0);
+            let _other = estimate(&data, 1);
+            prop_assert_eq!(&estimate(&data, 0), &alone);
+            prop_assert_eq!(&estimate(&data, 0), &alone);
+            prop_assert_eq!(&data, &dataset(&rows));
+        }
+    }
+
     #[test]
     fn bins_may_be_closed_on_either_side_of_continuous_data(rows in rows(2..40)) {
         for variant in variants().into_iter().filter(|(_, s)| s.binning.is_some()) {
@@ -172,8 +199,9 @@ proptest! {
             let total = |effect: &fe_core::Effect| -> f64 { effect.bins.iter().flat_map(|b| &b.counts).sum() };
             let (left, right) =
                 (closed(fe_core::partition::Closed::Left), closed(fe_core::partition::Closed::Right));
-            prop_assert_eq!(total(&left), rows.len() as f64);
-            prop_assert_eq!(total(&right), rows.len() as f64);
+            let all = variant.1.subsample.unwrap_or(usize::MAX).min(rows.len()) as f64;
+            prop_assert_eq!(total(&left), all);
+            prop_assert_eq!(total(&right), all);
         }
     }
 }
@@ -208,8 +236,11 @@ fn the_record_counts_what_the_model_was_asked() {
     let n = data.len() as u64;
     for variant in variants_on_many_rows() {
         let expected = match (variant.0, variant.1.jacobian) {
-            ("pdp", _) => (7 * n, 0),
-            ("dpdp", _) => (0, 6 * n),
+            ("pdp" | "ice", _) => (7 * n, 0),
+            ("dpdp" | "dice", _) => (0, 6 * n),
+            ("mplot", _) => (n, 0),
+            // With the mean prediction.
+            _ if variant.1.subsample.is_some() => (SUBSAMPLE as u64, SUBSAMPLE as u64),
             // {x1} and {x2}, each way or in both orders of two pairs, the rows and the background.
             ("shapdp", _) => {
                 let coalitions = if variant.1.permutations.is_some() { 4 } else { 2 };
@@ -231,16 +262,21 @@ fn every_output_has_its_own_effect() {
     });
     let data = dataset(&many_rows());
     for (name, settings) in variants_on_many_rows() {
+        // Started at 0, derivatives say nothing of the slope.
+        let settings = Settings { center: None, ..settings };
         let estimator = fe_core::estimator::from_settings(name, &settings).unwrap();
         let effects = estimator.estimate(&data, &model, 0).unwrap();
         let ends = |effect: &fe_core::Effect| match effect.estimator {
             // This one is the slope itself.
-            "dpdp" => effect.curve.y()[0] * effect.record.axis.width(),
+            "dpdp" | "dice" => effect.curve.y()[0] * effect.record.axis.width(),
             _ => effect.curve.y().last().unwrap() - effect.curve.y()[0],
         };
         assert_eq!(effects.len(), 2);
         let width = effects[0].record.axis.width();
-        assert!((ends(&effects[0]) - width).abs() < 1e-6, "{name}");
-        assert!((ends(&effects[1]) + 2.0 * width).abs() < 1e-6, "{name}");
+        // Means over the instances near the ends lie within.
+        let share = if name == "mplot" { 0.6 } else { 1.0 - 1e-7 };
+        let rise = ends(&effects[0]);
+        assert!((share * width..1.0000001 * width).contains(&rise), "{name}");
+        assert!((ends(&effects[1]) + 2.0 * rise).abs() < 1e-6, "{name}");
     }
 }

@@ -53,7 +53,7 @@ impl Options {
         let Some(local_effects) = request.local_effects else {
             return Err(Error::Incompatible(format!(
                 "the binning `{name}` looks at local effects, which `ale` has only once bins are \
-                 chosen; use it with `rhale`"
+                 chosen and `mplot` never; use it with `rhale`"
             )));
         };
         let cells = Partition::new(request.axis.divide(self.cells), request.closed)?;

@@ -1,6 +1,6 @@
 //! Accumulated local effects: `ale`, `dale`, `rhale`.
 
-use super::{Estimand, Estimator, Info, check, deciles};
+use super::{Estimand, Estimator, Info, check, deciles, empty_bins};
 use crate::axis::{Axis, AxisChoice};
 use crate::bands::Bands;
 use crate::binning::{self, Binning, Choice, Dynamic, Fixed};
@@ -277,42 +277,10 @@ impl Accumulated {
         let choice = self.divide(axis, (data, feature), local_effects)?;
         Ok(match self.empty {
             EmptyBins::Merge => {
-                Choice { partition: merge_empty(choice.partition, data, feature)?, ..choice }
+                Choice { partition: empty_bins::merge(choice.partition, data, feature)?, ..choice }
             }
             _ => choice,
         })
-    }
-
-    /// What stands for each bin where values are interpolated between bins.
-    fn places(&self, partition: &Partition) -> Vec<f64> {
-        match self.empty {
-            EmptyBins::InterpolateIndex => (0..partition.bins()).map(|k| k as f64).collect(),
-            _ => partition.centres(),
-        }
-    }
-
-    /// Bins, with the effect of empty ones as the policy has it, and how many were empty.
-    fn fill_bins(&self, partition: Partition, moments: &[Moments]) -> Result<(Bins, usize)> {
-        let slopes: Vec<Option<f64>> =
-            moments.iter().map(|bin| (!bin.is_empty()).then_some(bin.mean)).collect();
-        let empty = slopes.iter().filter(|slope| slope.is_none()).count();
-        let effect = match (self.empty, slopes.iter().position(Option::is_none)) {
-            (EmptyBins::Error, Some(bin)) => {
-                let (lo, hi) = (partition.limits()[bin], partition.limits()[bin + 1]);
-                return Err(Error::EmptyBin { bin: bin + 1, bins: partition.bins(), lo, hi });
-            }
-            (EmptyBins::Zero, _) => slopes.iter().map(|slope| slope.unwrap_or(0.0)).collect(),
-            _ => heterogeneity::interpolate_missing(&slopes, &self.places(&partition))
-                .0
-                .unwrap_or_default(),
-        };
-        let bins = Bins {
-            counts: moments.iter().map(|bin| bin.weight).collect(),
-            variance: moments.iter().map(|bin| bin.variance(self.ddof)).collect(),
-            effect,
-            partition,
-        };
-        Ok((bins, empty))
     }
 
     fn curve(&self, bins: &Bins) -> Curve {
@@ -358,9 +326,11 @@ impl Accumulated {
             return Err(Error::NoRowsOnAxis { name, lo: axis.lo(), hi: axis.hi() });
         }
         let moments = effects.summarise(&choice.partition)?.swap_remove(output);
-        let (bins, empty) = self.fill_bins(choice.partition, &moments)?;
-        let (variances, undefined) =
-            heterogeneity::interpolate_missing(&bins.variance, &self.places(&bins.partition));
+        let (bins, empty) = empty_bins::fill(self.empty, self.ddof, choice.partition, &moments)?;
+        let (variances, undefined) = heterogeneity::interpolate_missing(
+            &bins.variance,
+            &empty_bins::places(self.empty, &bins.partition),
+        );
         let curve = self.curve(&bins);
         let instances = Instances {
             positions: data.feature(feature),
@@ -384,6 +354,7 @@ impl Accumulated {
             default_heterogeneity: if self.undivided { "mean_bins" } else { "integral" },
             record: Record {
                 rows: data.len(),
+                subsample: None,
                 rows_outside,
                 model_rows: effects.model.model_rows(),
                 jacobian_rows: effects.model.partial_rows(),
@@ -408,10 +379,13 @@ impl Accumulated {
                 }),
                 extrapolated: self.extrapolate,
                 shapley: None,
+                neighbourhoods: None,
             },
             bands: variances.map(|variances| Bands::of_bins(&bins.partition, &variances)),
             bins: Some(bins),
             deciles: deciles(data, feature),
+            curves: None,
+            mean_prediction: None,
         })
     }
 }
@@ -447,19 +421,4 @@ impl Estimator for Accumulated {
         };
         (0..model.outputs()).map(effect).collect()
     }
-}
-
-/// Joins every bin without instances to the one on its right, at the right end to the left.
-fn merge_empty(partition: Partition, data: &Dataset, feature: usize) -> Result<Partition> {
-    let mut filled = vec![false; partition.bins()];
-    for (row, &x) in data.feature(feature).iter().enumerate() {
-        if data.weights().is_none_or(|weights| weights[row] > 0.0)
-            && let Some(bin) = partition.locate(x)
-        {
-            filled[bin] = true;
-        }
-    }
-    let Some(last) = filled.iter().rposition(|&filled| filled) else { return Ok(partition) };
-    // The limit at the end of bin k stays if k has instances and some bin after it has as well.
-    Ok(partition.keeping(|limit| filled[limit - 1] && limit - 1 < last))
 }

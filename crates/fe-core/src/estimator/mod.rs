@@ -3,10 +3,16 @@
 //! A new estimator is a new file and a line in [`ALL`].
 
 mod accumulated;
+mod empty_bins;
+mod individual_curves;
+mod marginal_plot;
 mod partial_dependence;
+mod prepared;
 mod shap_dependence;
 
 pub use accumulated::{Accumulated, Ale, Dale, Rhale};
+pub use individual_curves::IndividualCurves;
+pub use marginal_plot::MarginalPlot;
 pub(crate) use partial_dependence::IceTable;
 pub use partial_dependence::PartialDependence;
 pub use shap_dependence::ShapDependence;
@@ -29,6 +35,8 @@ pub enum Estimand {
     PartialDependence,
     /// E ∂_s f(x, X_c) over the same law (EFFECTOR eq. 9).
     DerivativePartialDependence,
+    /// E[f | x_s] (the M-plot of Apley and Zhu 2020).
+    MarginalPlot,
     /// Accumulated E[∂_s f | x_s], with the jumps of f (Apley and Zhu 2020).
     AccumulatedLocalEffects,
     /// Accumulated E[∂_s f | x_s], without the jumps of f (RHALE eq. 2).
@@ -66,7 +74,7 @@ pub struct Info {
     pub name: &'static str,
     /// What it does, in a line.
     pub about: &'static str,
-    /// The settings it takes, in groups.
+    /// The settings it takes, in groups; what all take comes on top.
     pub options: &'static [&'static [&'static str]],
     /// Builds it from settings.
     pub build: fn(&Settings) -> Result<Box<dyn Estimator>>,
@@ -75,7 +83,7 @@ pub struct Info {
 impl Info {
     /// Names of the settings it takes.
     pub fn options(&self) -> impl Iterator<Item = &'static str> {
-        self.options.iter().copied().flatten().copied()
+        self.options.iter().chain(prepared::OPTIONS).copied().flatten().copied()
     }
 
     /// Whether it takes a setting.
@@ -89,6 +97,9 @@ impl Info {
 pub const ALL: &[Info] = &[
     partial_dependence::PDP,
     partial_dependence::DPDP,
+    individual_curves::ICE,
+    individual_curves::DICE,
+    marginal_plot::MPLOT,
     accumulated::ALE,
     accumulated::DALE,
     accumulated::RHALE,
@@ -117,7 +128,7 @@ pub fn info(name: &str) -> Result<&'static Info> {
 pub fn from_settings(name: &str, settings: &Settings) -> Result<Box<dyn Estimator>> {
     let info = info(name)?;
     settings.check_taken(&format!("`{name}`"), |option| info.takes(option))?;
-    (info.build)(settings)
+    prepared::prepare((info.build)(settings)?, settings)
 }
 
 /// What every estimator checks before it asks the model anything.

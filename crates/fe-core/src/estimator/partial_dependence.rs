@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use ndarray::{Array1, Array2, ArrayView1};
+
 use super::{Estimand, Estimator, Info, check, deciles};
 use crate::axis::{Axis, AxisChoice};
 use crate::blocks::fold_blocks;
@@ -9,7 +11,7 @@ use crate::centring::{self, AxisMean, CenterRule, Centring, Instances};
 use crate::curve::Curve;
 use crate::dataset::Dataset;
 use crate::derivatives::{Derivatives, Differentiation};
-use crate::effect::{Effect, Record};
+use crate::effect::{Effect, IceCurves, Record};
 use crate::error::{Error, ModelError, Result};
 use crate::heterogeneity;
 use crate::model::{Column, Model, Observed, Rows};
@@ -35,8 +37,9 @@ pub(super) const DPDP: Info = Info {
     },
 };
 
-/// What both take.
-const GRID: &[&str] = &["axis", "center", "ddof", "extrapolate", "grid", "distinct", "points"];
+/// What all of them take.
+pub(super) const GRID: &[&str] =
+    &["axis", "center", "ddof", "extrapolate", "grid", "distinct", "points"];
 
 /// Instances of a block: with 100 grid points their predictions fit the cache.
 const BLOCK: usize = 256;
@@ -49,7 +52,7 @@ const MOST_POINTS: usize = 1_000_000;
 
 /// What is averaged over the instances.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Kind {
+pub(super) enum Kind {
     /// f(x, x_c).
     Value,
     /// ∂_s f(x, x_c).
@@ -105,7 +108,7 @@ impl PartialDependence {
         Self::from_settings(Kind::Derivative(Differentiation::default()), &settings)
     }
 
-    fn from_settings(kind: Kind, settings: &Settings) -> Result<Self> {
+    pub(super) fn from_settings(kind: Kind, settings: &Settings) -> Result<Self> {
         let grid = settings.grid.unwrap_or(DEFAULT_GRID);
         if !(2..=MOST_POINTS).contains(&grid) {
             return Err(Error::BadOption {
@@ -175,6 +178,26 @@ impl PartialDependence {
         }
     }
 
+    /// The constant that the centring subtracts is a weighted sum of the values of a curve: its
+    /// weights, which are 0 at further points.
+    fn constant_weights(&self, run: &Run<'_>) -> Array1<f64> {
+        let (places, mut weights) = (&run.places, Array1::zeros(run.places.x.len()));
+        match self.centring {
+            Centring::Integral => weights.assign(&ArrayView1::from(&places.mean_weights)),
+            Centring::Start => weights[places.grid_indices[0]] = 1.0,
+            Centring::Data => {
+                let grid: Vec<f64> = places.grid_indices.iter().map(|&i| places.x[i]).collect();
+                let instances = run.data.weighted(run.feature);
+                let of_grid = at_places(&grid, instances);
+                for (&point, weight) in places.grid_indices.iter().zip(of_grid) {
+                    weights[point] = weight;
+                }
+            }
+            Centring::None | Centring::Bins => {}
+        }
+        weights
+    }
+
     fn effect(&self, run: &Run<'_>, moments: &[PointMoments], output: usize) -> Result<Effect> {
         let (data, feature) = (run.data, run.feature);
         let grid = &run.places.grid_indices;
@@ -214,10 +237,13 @@ impl PartialDependence {
             bins: None,
             bands: None,
             deciles: deciles(data, feature),
+            curves: None,
+            mean_prediction: None,
             heterogeneity_values: values,
             default_heterogeneity: "mean_grid",
             record: Record {
                 rows: data.len(),
+                subsample: None,
                 rows_outside: 0,
                 model_rows: run.model.model_rows(),
                 jacobian_rows: run.model.partial_rows(),
@@ -230,6 +256,7 @@ impl PartialDependence {
                 binning: None,
                 extrapolated: self.extrapolate,
                 shapley: None,
+                neighbourhoods: None,
             },
         })
     }
@@ -284,7 +311,7 @@ impl Places {
         let mut mean_weights = vec![0.0; x.len()];
         let of_grid = match mean.rule() {
             CenterRule::Exact => trapezoid(axis, grid),
-            _ => at_places(grid, &mean.places(axis)),
+            _ => at_places(grid, mean.places(axis).into_iter().map(|place| (place, 1.0))),
         };
         for (&point, weight) in grid_indices.iter().zip(of_grid) {
             mean_weights[point] = weight;
@@ -304,14 +331,19 @@ fn trapezoid(axis: Axis, grid: &[f64]) -> Vec<f64> {
     weights
 }
 
-/// The weights of a plain mean over some places of the line through the grid points.
-fn at_places(grid: &[f64], places: &[f64]) -> Vec<f64> {
-    let mut weights = vec![0.0; grid.len()];
-    for &place in places {
-        let right = grid.partition_point(|&x| x < place).clamp(1, grid.len() - 1);
-        let share = (place - grid[right - 1]) / (grid[right] - grid[right - 1]);
-        weights[right - 1] += (1.0 - share) / places.len() as f64;
-        weights[right] += share / places.len() as f64;
+/// The weights of a mean over weighted places of the line through the grid points; places beyond its
+/// ends do not count.
+fn at_places(grid: &[f64], places: impl Iterator<Item = (f64, f64)>) -> Vec<f64> {
+    let (mut weights, mut total) = (vec![0.0; grid.len()], 0.0);
+    for (x, weight) in places.filter(|(x, _)| (grid[0]..=grid[grid.len() - 1]).contains(x)) {
+        let right = grid.partition_point(|&point| point < x).clamp(1, grid.len() - 1);
+        let share = (x - grid[right - 1]) / (grid[right] - grid[right - 1]);
+        weights[right - 1] += weight * (1.0 - share);
+        weights[right] += weight * share;
+        total += weight;
+    }
+    if total > 0.0 {
+        weights.iter_mut().for_each(|weight| *weight /= total);
     }
     weights
 }
@@ -443,30 +475,28 @@ pub(crate) struct IceTable<'a> {
     means: Vec<f64>,
 }
 
-/// Most ICE values that are held at once: 160 MB.
-const MOST_HELD: usize = 20_000_000;
-
 impl<'a> IceTable<'a> {
     /// Asks the model for every instance at every point.
     ///
     /// # Errors
-    /// [`Error::BadOption`] if the table would hold more than 2·10⁷ values.
+    /// [`Error::BadOption`] if the table would hold more than `most` values.
     pub(crate) fn new(
         estimator: &'a PartialDependence,
         data: &'a Dataset,
         model: &'a Observed<'a>,
         feature: usize,
+        most: usize,
     ) -> Result<Self> {
         let run = Run::new(estimator, data, model, feature)?;
         let (rows, points, outputs) = (data.len(), run.places.x.len(), model.model().outputs());
         let size = rows.saturating_mul(points).saturating_mul(outputs);
-        if size > MOST_HELD {
+        if size > most {
             return Err(Error::BadOption {
                 option: "grid",
                 given: format!("{points} points for {rows} rows and {outputs} outputs"),
                 allowed: format!(
-                    "regions need all ICE values at once, at most {MOST_HELD}; take a subsample of \
-                     the rows or fewer points"
+                    "all ICE values are held at once, at most {most}; take a `subsample` of the \
+                     rows or fewer points"
                 ),
             });
         }
@@ -495,6 +525,31 @@ impl<'a> IceTable<'a> {
             },
         )?;
         Ok(Self { estimator, run, values, means })
+    }
+
+    /// The curves of the instances that count, for each output, each lowered by a constant of its own:
+    /// what the centring subtracts from it alone. The table is not copied.
+    pub(super) fn into_curves(self) -> Vec<IceCurves> {
+        let Self { estimator, run, mut values, .. } = self;
+        let (rows, x) = (run.data.len(), run.places.x.clone());
+        let weights = estimator.constant_weights(&run);
+        let counted = run.data.weighted(run.feature).map(|(_, weight)| weight > 0.0);
+        let counted: Vec<usize> = counted.enumerate().filter(|(_, c)| *c).map(|(i, _)| i).collect();
+        let of_output = |values: Vec<f64>| {
+            let table = Array2::from_shape_vec((x.len(), rows), values).unwrap_or_default();
+            let constants = table.t().dot(&weights);
+            let mut values = (table - &constants).reversed_axes();
+            if counted.len() < rows {
+                values = values.select(ndarray::Axis(0), &counted);
+            }
+            IceCurves { x: x.clone(), rows: counted.clone(), values }
+        };
+        let mut curves = Vec::new();
+        while !values.is_empty() {
+            curves.push(of_output(values.split_off(values.len() - rows * x.len())));
+        }
+        curves.reverse();
+        curves
     }
 
     /// How derivatives are computed, if the curves are d-ICE curves.

@@ -178,10 +178,13 @@ impl ShapDependence {
             bins: None,
             bands: None,
             deciles: deciles(data, feature),
+            curves: None,
+            mean_prediction: None,
             heterogeneity_values: heterogeneity::of_residuals(cloud.mean(&residuals)),
             default_heterogeneity: "mean_residual",
             record: Record {
                 rows: data.len(),
+                subsample: None,
                 rows_outside: count_rows(data, feature, axis).1,
                 model_rows: values.model_rows,
                 jacobian_rows: 0,
@@ -194,6 +197,7 @@ impl ShapDependence {
                 binning: None,
                 extrapolated: self.extrapolate,
                 shapley: Some(self.record(values, &cloud, &spline)),
+                neighbourhoods: None,
             },
         })
     }

@@ -14,10 +14,12 @@ pub use tree::{Level, Node, Rule, RuleKind, Tree};
 use serde::Serialize;
 
 use crate::dataset::Dataset;
+use crate::effect::SubsampleRecord;
 use crate::error::{Error, Result};
 use crate::estimator::{self, Accumulated, PartialDependence};
 use crate::model::{Model, Observed};
 use crate::settings::{Settings, Splitting};
+use crate::subsample::Subsample;
 
 use gauge::Gauge;
 
@@ -43,8 +45,11 @@ pub struct RegionalEffect {
 /// What was done to get a regional effect.
 #[derive(Debug, Clone, Serialize)]
 pub struct Record {
-    /// Rows of the data.
+    /// Rows of the data, or of the subsample of them.
     pub rows: usize,
+    /// The subsample of the data that was drawn before anything else; none if all rows were taken
+    /// unasked.
+    pub subsample: Option<SubsampleRecord>,
     /// Rows whose value the model was asked for, for all outputs together.
     pub model_rows: u64,
     /// Rows whose derivative the model was asked for, for all outputs together.
@@ -78,6 +83,9 @@ impl Default for Options {
 
 /// Deepest tree: its last level may have 2²⁰ nodes.
 const DEEPEST: usize = 20;
+
+/// Most ICE values that regions are made of: 160 MB.
+const MOST_HELD: usize = 20_000_000;
 
 /// Most positions per feature.
 const MOST_CANDIDATES: usize = 100_000;
@@ -157,6 +165,7 @@ pub struct Regional {
     method: Method,
     options: Options,
     heterogeneity: &'static str,
+    subsample: Option<Subsample>,
 }
 
 /// A regional estimator as it is found by name.
@@ -165,7 +174,7 @@ pub struct Info {
     pub name: &'static str,
     /// What it does, in a line.
     pub about: &'static str,
-    /// The settings it takes, in groups.
+    /// The settings it takes, in groups; what all take comes on top.
     pub options: &'static [&'static [&'static str]],
     /// Names of the heterogeneity values that regions can lower, the default first.
     pub heterogeneity: &'static [&'static str],
@@ -175,7 +184,7 @@ pub struct Info {
 impl Info {
     /// Names of the settings it takes.
     pub fn options(&self) -> impl Iterator<Item = &'static str> {
-        self.options.iter().copied().flatten().copied()
+        self.options.iter().chain([&Subsample::OPTIONS]).copied().flatten().copied()
     }
 
     /// Whether it takes a setting.
@@ -273,6 +282,7 @@ pub fn from_settings(name: &str, settings: &Settings) -> Result<Regional> {
             allowed: format!("must be one of {}", info.heterogeneity.join(", ")),
         })?,
         method: (info.method)(settings)?,
+        subsample: Subsample::from_settings(settings)?,
     })
 }
 
@@ -302,6 +312,11 @@ impl Regional {
         feature: usize,
     ) -> Result<Vec<RegionalEffect>> {
         estimator::check(data, model, feature)?;
+        let drawn = self.subsample.map(|subsample| subsample.draw(data));
+        let (data, subsample) = match &drawn {
+            Some((data, drawn)) => (data.as_ref(), Some(&drawn.record)),
+            None => (data, None),
+        };
         let gauge = Gauge::new(model);
         let observed = Observed::new(&gauge);
         let grown: Vec<(Tree, f64)> = match &self.method {
@@ -312,7 +327,8 @@ impl Regional {
                 })?
             }
             Method::Grid(estimator) => {
-                let table = estimator::IceTable::new(estimator, data, &observed, feature)?;
+                let table =
+                    estimator::IceTable::new(estimator, data, &observed, feature, MOST_HELD)?;
                 self.grow_all(data, feature, model.outputs(), |output| {
                     grid::Gridded::new(&table, data, output, self.heterogeneity, &gauge)
                 })?
@@ -327,6 +343,7 @@ impl Regional {
             tree,
             record: Record {
                 rows: data.len(),
+                subsample: subsample.cloned(),
                 model_rows: observed.model_rows(),
                 jacobian_rows: observed.partial_rows(),
                 options: self.options,

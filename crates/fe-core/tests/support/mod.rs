@@ -6,7 +6,7 @@ use fe_core::centring::CenterRule;
 use fe_core::estimator::{self, Estimator};
 use fe_core::model::{FunctionModel, Model};
 use fe_core::quantiles::QuantileRule;
-use fe_core::settings::EmptyBins;
+use fe_core::settings::{EmptyBins, Interpolation};
 use fe_core::spline::Smoothing;
 use fe_core::{Axis, AxisChoice, Centring, Dataset, Effect, Settings};
 use ndarray::Array2;
@@ -102,10 +102,28 @@ pub fn variants() -> Vec<(&'static str, Settings)> {
             "rhale",
             Settings { jacobian: Some(fe_core::settings::Jacobian::Numeric), ..binning("dp", 6) },
         ),
+        ("ice", Settings { grid: Some(7), ..Settings::default() }),
+        ("dice", Settings { grid: Some(6), center: Some(Centring::Start), ..Settings::default() }),
+        ("mplot", binning("quantile", 4)),
+        ("mplot", Settings { interpolation: Some(Interpolation::Linear), ..binning("fixed", 5) }),
+        ("mplot", Settings { nearest: Some(3), grid: Some(7), ..Settings::default() }),
+        (
+            "dale",
+            Settings {
+                subsample: Some(SUBSAMPLE),
+                subsample_seed: Some(3),
+                axis: Some(AxisChoice::Given(-5.0, 5.0)),
+                mean_prediction: Some(true),
+                ..binning("fixed", 5)
+            },
+        ),
         ("shapdp", Settings { grid: Some(7), ..Settings::default() }),
         ("shapdp", Settings { smoothing: Some(Smoothing::Reml), ..shapdp(6, 2) }),
     ]
 }
+
+/// Rows of the subsample where one is drawn.
+pub const SUBSAMPLE: usize = 10;
 
 /// Rows of the background of `shapdp` where there are many rows.
 pub const BACKGROUND: u64 = 20;

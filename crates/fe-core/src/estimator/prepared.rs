@@ -1,0 +1,90 @@
+//! What every estimator can be asked on top of its own options.
+
+use super::{Estimand, Estimator};
+use crate::binning::Binning;
+use crate::centring::Centring;
+use crate::dataset::Dataset;
+use crate::effect::Effect;
+use crate::error::Result;
+use crate::model::{Model, Observed};
+use crate::predictions;
+use crate::settings::Settings;
+use crate::subsample::Subsample;
+
+/// The options that all estimators take.
+pub(super) const OPTIONS: &[&[&str]] = &[Subsample::OPTIONS, &["mean_prediction"]];
+
+/// The estimator itself, or where settings ask for it the same on a subsample, with the mean of the
+/// model.
+pub(super) fn prepare(
+    estimator: Box<dyn Estimator>,
+    settings: &Settings,
+) -> Result<Box<dyn Estimator>> {
+    let subsample = Subsample::from_settings(settings)?;
+    let mean_prediction = settings.mean_prediction.unwrap_or_default();
+    if subsample.is_none() && !mean_prediction {
+        return Ok(estimator);
+    }
+    Ok(Box::new(Prepared { estimator, subsample, mean_prediction }))
+}
+
+#[derive(Debug)]
+struct Prepared {
+    estimator: Box<dyn Estimator>,
+    subsample: Option<Subsample>,
+    mean_prediction: bool,
+}
+
+impl Estimator for Prepared {
+    fn name(&self) -> &'static str {
+        self.estimator.name()
+    }
+
+    fn estimand(&self) -> Estimand {
+        self.estimator.estimand()
+    }
+
+    fn binning(&self) -> Option<&dyn Binning> {
+        self.estimator.binning()
+    }
+
+    fn centring(&self) -> Centring {
+        self.estimator.centring()
+    }
+
+    fn estimate(&self, data: &Dataset, model: &dyn Model, feature: usize) -> Result<Vec<Effect>> {
+        let Some(subsample) = self.subsample else {
+            return self.on_all_rows(data, model, feature);
+        };
+        let (subset, drawn) = subsample.draw(data);
+        let mut effects = self.on_all_rows(&subset, model, feature)?;
+        for effect in &mut effects {
+            effect.record.subsample = Some(drawn.record.clone());
+            for row in effect.curves.iter_mut().flat_map(|curves| &mut curves.rows) {
+                *row = drawn.original(*row);
+            }
+        }
+        Ok(effects)
+    }
+}
+
+impl Prepared {
+    fn on_all_rows(
+        &self,
+        data: &Dataset,
+        model: &dyn Model,
+        feature: usize,
+    ) -> Result<Vec<Effect>> {
+        let mut effects = self.estimator.estimate(data, model, feature)?;
+        if self.mean_prediction && effects.iter().any(|effect| effect.mean_prediction.is_none()) {
+            let model = Observed::new(model);
+            let data = data.counted();
+            let predictions = predictions::at_rows(&data, &model)?;
+            for (effect, predictions) in effects.iter_mut().zip(&predictions) {
+                effect.mean_prediction = Some(predictions::mean(&data, predictions));
+                effect.record.model_rows += model.model_rows();
+            }
+        }
+        Ok(effects)
+    }
+}
