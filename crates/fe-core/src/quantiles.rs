@@ -233,9 +233,8 @@ mod tests {
     fn rounded_probabilities_decide_where_the_rule_jumps() {
         let sample = SortedSample::new((0..11).map(|i| (f64::from(i), 1.0)));
         let axis = Axis::new(0.0, 10.0).unwrap();
-        let limits = |rule, probabilities: [f64; 4]| {
-            sample.limits(rule, axis, probabilities.into_iter())
-        };
+        let limits =
+            |rule, probabilities: [f64; 4]| sample.limits(rule, axis, probabilities.into_iter());
         // 3 times the rounded 1/5 is a little more than 3/5.
         let multiples = [1.0, 2.0, 3.0, 4.0].map(|i| i * 0.2);
         assert_eq!(limits(QuantileRule::Type1Below, multiples), [0.0, 1.0, 3.0, 6.0, 7.0, 10.0]);
@@ -249,7 +248,8 @@ mod tests {
     fn quantiles_are_rounded_as_those_of_numpy() {
         let sample = SortedSample::new((0..12).map(|i| (f64::from(i) / 7.0, 1.0)));
         let quantiles = [0.25, 3.0 / 7.0, 0.625, 5.0 / 7.0].map(|p| sample.quantile(p));
-        let numpy = [0.39285714285714285, 0.673469387755102, 0.9821428571428571, 1.1224489795918366];
+        let numpy =
+            [0.39285714285714285, 0.673469387755102, 0.9821428571428571, 1.1224489795918366];
         assert_eq!(quantiles, numpy);
     }
 
