@@ -72,16 +72,15 @@ impl SortedSample {
         self.cumulative.last().copied().unwrap_or_default()
     }
 
-    /// The limits of K bins between quantiles; the outermost are those of the axis, and equal ones
-    /// are merged.
-    pub(crate) fn limits(&self, rule: QuantileRule, axis: Axis, bins: usize) -> Vec<f64> {
-        let probability = |i: usize| match rule {
-            // Where (n − 1)p is whole the rule jumps, and rounding of p decides: this is PyALE's.
-            QuantileRule::Type1Below => i as f64 * (1.0 / bins as f64),
-            _ => i as f64 / bins as f64,
-        };
-        let quantile = |i: usize| self.quantile_by(rule, probability(i));
-        within(axis, (1..bins).map(quantile))
+    /// The limits of bins between quantiles of increasing probabilities; the outermost are those of
+    /// the axis, and equal ones are merged.
+    pub(crate) fn limits(
+        &self,
+        rule: QuantileRule,
+        axis: Axis,
+        probabilities: impl Iterator<Item = f64>,
+    ) -> Vec<f64> {
+        within(axis, probabilities.map(|probability| self.quantile_by(rule, probability)))
     }
 
     /// The distinct values as limits, the outermost moved to the ends of the axis; none if there are
@@ -130,7 +129,7 @@ impl SortedSample {
         let place = ((total - 1.0) * probability).max(0.0);
         let (lower, upper) =
             (self.order_statistic(place.floor()), self.order_statistic(place.floor() + 1.0));
-        lower + (upper - lower) * (place - place.floor())
+        interpolate(lower, upper, place - place.floor())
     }
 
     /// The quantile by a rule; with integer weights that of the repeated data. NaN for an empty sample.
@@ -171,6 +170,12 @@ impl SortedSample {
         let index = self.cumulative.partition_point(|&weight| weight <= place);
         self.values[index.min(self.values.len() - 1)]
     }
+}
+
+/// Between two values, from the nearer one, as numpy rounds it: an instance may be on the quantile.
+fn interpolate(lower: f64, upper: f64, share: f64) -> f64 {
+    let difference = upper - lower;
+    if share < 0.5 { lower + difference * share } else { upper - difference * (1.0 - share) }
 }
 
 /// The ends of the axis with those of the increasing values that lie strictly between, each once.
@@ -228,12 +233,24 @@ mod tests {
     fn rounded_probabilities_decide_where_the_rule_jumps() {
         let sample = SortedSample::new((0..11).map(|i| (f64::from(i), 1.0)));
         let axis = Axis::new(0.0, 10.0).unwrap();
+        let limits =
+            |rule, probabilities: [f64; 4]| sample.limits(rule, axis, probabilities.into_iter());
         // 3 times the rounded 1/5 is a little more than 3/5.
-        assert_eq!(
-            sample.limits(QuantileRule::Type1Below, axis, 5),
-            [0.0, 1.0, 3.0, 6.0, 7.0, 10.0]
-        );
-        assert_eq!(sample.limits(QuantileRule::Type7, axis, 5), [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]);
+        let multiples = [1.0, 2.0, 3.0, 4.0].map(|i| i * 0.2);
+        assert_eq!(limits(QuantileRule::Type1Below, multiples), [0.0, 1.0, 3.0, 6.0, 7.0, 10.0]);
+        let fractions = [0.2, 0.4, 0.6, 0.8];
+        assert_eq!(limits(QuantileRule::Type1Below, fractions), [0.0, 1.0, 3.0, 5.0, 7.0, 10.0]);
+        assert_eq!(limits(QuantileRule::Type7, fractions), [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]);
+    }
+
+    /// What numpy 1.26 gives for the same.
+    #[test]
+    fn quantiles_are_rounded_as_those_of_numpy() {
+        let sample = SortedSample::new((0..12).map(|i| (f64::from(i) / 7.0, 1.0)));
+        let quantiles = [0.25, 3.0 / 7.0, 0.625, 5.0 / 7.0].map(|p| sample.quantile(p));
+        let numpy =
+            [0.39285714285714285, 0.673469387755102, 0.9821428571428571, 1.1224489795918366];
+        assert_eq!(quantiles, numpy);
     }
 
     #[test]

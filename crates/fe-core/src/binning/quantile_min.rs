@@ -42,10 +42,17 @@ impl QuantileMin {
     }
 
     fn is_met(&self, bins: usize, sample: &SortedSample, request: &Request<'_>) -> Result<bool> {
-        let partition =
-            Partition::new(sample.limits(QuantileRule::Type7, request.axis, bins), request.closed)?;
+        let partition = quantile_bins(bins, sample, request)?;
         Ok(sample.weights_in(&partition).into_iter().all(|weight| weight > self.min_points))
     }
+}
+
+/// Bins between percentiles, which are rounded as alibi's are.
+fn quantile_bins(bins: usize, sample: &SortedSample, request: &Request<'_>) -> Result<Partition> {
+    let step = 100.0 / bins as f64;
+    let probabilities = (1..bins).map(|i| i as f64 * step / 100.0);
+    let limits = sample.limits(QuantileRule::Type7, request.axis, probabilities);
+    Partition::new(limits, request.closed)
 }
 
 impl Binning for QuantileMin {
@@ -81,8 +88,7 @@ impl Binning for QuantileMin {
             }
         }
         let bins = bins_of(low.saturating_sub(1));
-        let partition =
-            Partition::new(sample.limits(QuantileRule::Type7, request.axis, bins), request.closed)?;
+        let partition = quantile_bins(bins, &sample, request)?;
         Ok(Choice { partition, feasible: self.is_met(bins, &sample, request)? })
     }
 }

@@ -143,6 +143,8 @@ pub struct Binned {
     zero_start: Curve,
     heterogeneity: Curve,
     score: f64,
+    // From here on curves are not constant beyond the last limit.
+    steep_from: f64,
 }
 
 impl Binned {
@@ -161,7 +163,24 @@ impl Binned {
             zero_start: centred(Centring::Start)?.curve,
             heterogeneity: effect.heterogeneity,
             score: effect.heterogeneity_values["effector_score"].unwrap_or(f64::NAN),
+            steep_from: f64::INFINITY,
         })
+    }
+
+    /// The same with the slope of the last bin beyond the last limit, from some place on.
+    pub fn steep_from(self, place: f64) -> Self {
+        Self { steep_from: place, ..self }
+    }
+
+    /// A curve, and what is added beyond the last limit.
+    fn at(&self, curve: &Curve, x: &[f64]) -> Result<Vec<f64>, String> {
+        let last = self.effect.len();
+        let beyond = |x: f64| {
+            let distance = if x < self.limits[last] { 0.0 } else { x - self.steep_from };
+            distance.max(0.0) * self.effect[last - 1]
+        };
+        let values = curve.at_all(x).map_err(|e| e.to_string())?;
+        Ok(values.iter().zip(x).map(|(y, &x)| y + beyond(x)).collect())
     }
 
     /// The same with every difference divided by the width of the first bin in place of its own.
@@ -211,6 +230,7 @@ impl Binned {
             zero_start: curve.clone().lowered(curve.y()[0]),
             heterogeneity,
             score: score.unwrap_or(f64::NAN),
+            steep_from: f64::INFINITY,
         }
     }
 }
@@ -236,20 +256,26 @@ pub fn effector_bins(case: Case<'_>, ours: &Binned) -> Comparison {
     let (x, outside) = (case.numbers("x"), case.numbers("x_outside"));
     let theirs = case.numbers("effect_uncentred");
     let scale = size(&theirs);
-    let at = |curve: &Curve, x: &[f64]| curve.at_all(x).map_err(|e| e.to_string());
-    close_curve("effect_uncentred", &at(&ours.uncentred, &x)?, &theirs, scale)?;
+    close_curve("effect_uncentred", &ours.at(&ours.uncentred, &x)?, &theirs, scale)?;
     let theirs = case.numbers("effect_uncentred_outside");
-    close_curve("effect_uncentred_outside", &at(&ours.uncentred, &outside)?, &theirs, scale)?;
+    let outer_scale = scale.max(size(&theirs));
+    close_curve(
+        "effect_uncentred_outside",
+        &ours.at(&ours.uncentred, &outside)?,
+        &theirs,
+        outer_scale,
+    )?;
     let theirs = case.numbers("effect_zero_integral");
-    close_curve("effect_zero_integral", &at(&ours.zero_integral, &x)?, &theirs, scale)?;
+    close_curve("effect_zero_integral", &ours.at(&ours.zero_integral, &x)?, &theirs, scale)?;
     let theirs = case.numbers("effect_zero_start");
-    close_curve("effect_zero_start", &at(&ours.zero_start, &x)?, &theirs, scale)?;
+    close_curve("effect_zero_start", &ours.at(&ours.zero_start, &x)?, &theirs, scale)?;
+    let at = |x: &[f64]| ours.heterogeneity.at_all(x).map_err(|e| e.to_string());
     let theirs = case.numbers("heterogeneity");
-    close_variance("heterogeneity", &at(&ours.heterogeneity, &x)?, &theirs, slopes)?;
+    close_variance("heterogeneity", &at(&x)?, &theirs, slopes)?;
     let theirs = case.numbers("heterogeneity_outside");
-    close_variance("heterogeneity_outside", &at(&ours.heterogeneity, &outside)?, &theirs, slopes)?;
-    score(case, ours.score, slopes)?;
-    importance(case, &ours.uncentred, scale)
+    close_variance("heterogeneity_outside", &at(&outside)?, &theirs, slopes)?;
+    score(case, ours.score, slopes * standard_deviation(case.positions()))?;
+    importance(case, &ours.at(&ours.uncentred, case.positions())?, scale)
 }
 
 /// The score is the root of a variance.
@@ -258,10 +284,9 @@ fn score(case: Case<'_>, ours: f64, values: f64) -> Comparison {
     close_variance("heter_score squared", &[ours * ours], &[theirs * theirs], values)
 }
 
-/// Standard deviation of the curve over the instances.
-fn importance(case: Case<'_>, curve: &Curve, scale: f64) -> Comparison {
-    let values = curve.clone().extrapolated(true).at_all(case.positions()).unwrap();
-    let ours = standard_deviation(&values);
+/// Standard deviation of the curve's values at the instances.
+fn importance(case: Case<'_>, values: &[f64], scale: f64) -> Comparison {
+    let ours = standard_deviation(values);
     close_curve("importance", &[ours], &[case.number("importance")], scale)
 }
 
@@ -304,16 +329,17 @@ fn effector_grid(case: Case<'_>, settings: &Settings) -> Comparison {
         let ours = effect.heterogeneity.at_all(x).map_err(|e| e.to_string())?;
         close_variance(field, &ours, &case.numbers(field), scale)?;
     }
-    score(case, effect.heterogeneity_values["effector_score"].unwrap_or(f64::NAN), scale)?;
-    let curve = effect.curve;
+    let ours = effect.heterogeneity_values["effector_score"].unwrap_or(f64::NAN);
+    let values = effect.curve.extrapolated(true).at_all(case.positions()).unwrap();
     if case.text("method") == "PDP" {
-        return importance(case, &curve, scale);
+        score(case, ours, scale)?;
+        return importance(case, &values, scale);
     }
-    // That of a derivative is its mean size times the spread of the feature.
-    let slopes = curve.extrapolated(true).at_all(case.positions()).unwrap();
-    let mean = slopes.iter().map(|slope| slope.abs()).sum::<f64>() / slopes.len() as f64;
-    let ours = mean * standard_deviation(case.positions());
-    close_curve("importance", &[ours], &[case.number("importance")], scale)
+    // Those of a derivative are in units of the output: slopes times the spread of the feature.
+    let mean = values.iter().map(|slope| slope.abs()).sum::<f64>() / values.len() as f64;
+    let spread = standard_deviation(case.positions());
+    score(case, ours, scale * spread)?;
+    close_curve("importance", &[mean * spread], &[case.number("importance")], scale * spread)
 }
 
 fn alibi(case: Case<'_>, settings: &Settings) -> Comparison {

@@ -1,7 +1,7 @@
 //! Where recorded results differ from those here for a reason that has a name, and the evidence.
 
 use fe_core::model::{Column, Model, Rows};
-use fe_core::{AxisChoice, Settings};
+use fe_core::{Axis, AxisChoice, Settings};
 
 use super::compare::{Binned, compare, effector_bins, estimate, range, settings};
 use super::record::Case;
@@ -17,6 +17,12 @@ pub struct Defect {
 /// All of them; the first that explains a result names it.
 pub const ALL: &[Defect] = &[
     Defect {
+        name: "slope-from-1e8",
+        about: "effector's curves go on constantly beyond the last limit, but from 1e8 on with the \
+                slope of the last bin",
+        explains: slope_from_1e8,
+    },
+    Defect {
         name: "shifted-limit",
         about: "effector moves the last limit of its ALE by 1e-8, asks the model there, and divides \
                 every difference by the width of the first bin",
@@ -24,9 +30,16 @@ pub const ALL: &[Defect] = &[
     },
     Defect {
         name: "limits-by-steps",
-        about: "effector's equal limits are min + k·((max − min)/K), which may miss a value that \
-                min + k·(max − min)/K meets; instances on it then lie in the bin before or after",
+        about: "effector's equal limits, and those that are given to alibi, are min + k·((max − \
+                min)/K), which may miss a value that min + k·(max − min)/K meets; instances on it \
+                then lie in the bin before or after",
         explains: limits_by_steps,
+    },
+    Defect {
+        name: "shift-lost",
+        about: "effector adds 1e-8 to the last limit so that the greatest value lies below it; where \
+                values are so large that rounding loses it, it stops with an error",
+        explains: shift_lost,
     },
     Defect {
         name: "cells-by-division",
@@ -35,10 +48,34 @@ pub const ALL: &[Defect] = &[
         explains: |case| costed_by_division(case) && moved_by_division(case),
     },
     Defect {
+        name: "finite-penalty",
+        about: "effector's cost of a bin with too few instances is 1e8: where allowed bins cost more, \
+                it prefers those that are not",
+        explains: finite_penalty,
+    },
+    Defect {
         name: "ties-by-rounding",
         about: "effector's variance q/n − mean² rounds costs that are equal, and so decides between \
                 equally good bins, or stops merging before bins that cost no more",
         explains: |case| costed_by_division(case) && !moved_by_division(case),
+    },
+    Defect {
+        name: "close-is-constant",
+        about: "effector makes a single bin, and scikit-learn refuses the grid, where the ends of the \
+                axis differ by less than 1e-8 and 1e-5 of their size, whatever the scale",
+        explains: close_is_constant,
+    },
+    Defect {
+        name: "limits-counted-twice",
+        about: "effector counts an instance on a limit in both bins when it looks for quantile bins \
+                with too few, and keeps bins that have too few",
+        explains: limits_counted_twice,
+    },
+    Defect {
+        name: "few-refused",
+        about: "effector and alibi stop with an error where there are fewer instances than a bin must \
+                have; here there is one bin, and the record says that it is not feasible",
+        explains: few_refused,
     },
     Defect {
         name: "variance-or-nothing",
@@ -108,6 +145,14 @@ fn shifted_limit(case: Case<'_>) -> bool {
     explained_on(case, limits)
 }
 
+fn slope_from_1e8(case: Case<'_>) -> bool {
+    if !(is_effector(case, "ALE") || is_effector(case, "RHALE")) {
+        return false;
+    }
+    let beyond = case.numbers("x_outside").iter().any(|&x| x > LARGEST_PLACE);
+    beyond && explained_on(case, recorded_limits(case))
+}
+
 fn explained_on(case: Case<'_>, limits: Vec<f64>) -> bool {
     let settings = on_limits(case, limits);
     let ours = if case.text("method") == "ALE" {
@@ -115,10 +160,34 @@ fn explained_on(case: Case<'_>, limits: Vec<f64>) -> bool {
     } else {
         Binned::estimate(case, &settings)
     };
-    ours.is_ok_and(|ours| effector_bins(case, &ours).is_ok())
+    ours.is_ok_and(|ours| effector_bins(case, &ours.steep_from(LARGEST_PLACE)).is_ok())
+}
+
+/// min + k·((max − min)/K), as numpy's `linspace` has it.
+fn by_steps(case: Case<'_>, bins: usize) -> Vec<f64> {
+    let (lo, hi) = range(case);
+    let step = (hi - lo) / bins as f64;
+    let inner = (0..bins).map(|k| lo + k as f64 * step);
+    inner.chain([hi]).collect()
+}
+
+/// Equal limits that are given to alibi: with those of `linspace` its result comes out.
+fn given_by_steps(case: Case<'_>) -> bool {
+    let settings = settings(case);
+    let Some(bins) = settings.bins else { return false };
+    let (lo, hi) = range(case);
+    let Ok(axis) = Axis::new(lo, hi) else { return false };
+    let (limits, ours) = (by_steps(case, bins), axis.divide(bins));
+    let on_limit = case.positions().iter().any(|x| limits.contains(x) != ours.contains(x));
+    let given =
+        Settings { binning: Some("grid".to_owned()), bins: None, limits: Some(limits), ..settings };
+    on_limit && compare(case, &given).is_ok()
 }
 
 fn limits_by_steps(case: Case<'_>) -> bool {
+    if case.text("peer") == "alibi" {
+        return given_by_steps(case);
+    }
     if !(is_effector(case, "ALE") || is_effector(case, "RHALE")) {
         return false;
     }
@@ -149,6 +218,22 @@ fn costed_by_division(case: Case<'_>) -> bool {
         && explained_on(case, recorded_limits(case))
 }
 
+fn finite_penalty(case: Case<'_>) -> bool {
+    costed_by_division(case) && !moved_by_division(case) && poorer_than_allowed(case)
+}
+
+/// Whether a recorded bin has too few instances, though there are bins that all have enough.
+fn poorer_than_allowed(case: Case<'_>) -> bool {
+    let least = case.option_number("min_points_per_bin").unwrap_or_default().max(2.0);
+    let poor = case.numbers("points_per_bin").iter().any(|&count| count < least);
+    poor && is_feasible(case) == Some(true)
+}
+
+/// Whether the bins here meet the constraints.
+fn is_feasible(case: Case<'_>) -> Option<bool> {
+    Some(estimate(case, &settings(case)).ok()?.record.binning?.feasible)
+}
+
 /// Whether some instance is in another cell by division than by comparison with the limits of cells.
 fn moved_by_division(case: Case<'_>) -> bool {
     let Some(costs) = Costs::of(case) else { return false };
@@ -170,6 +255,8 @@ struct Costs {
 }
 
 const TOO_FEW: f64 = 1e8;
+/// Beyond the last limit effector measures from here.
+const LARGEST_PLACE: f64 = 1e8;
 
 impl Costs {
     fn of(case: Case<'_>) -> Option<Self> {
@@ -272,6 +359,71 @@ fn slopes(case: Case<'_>) -> Vec<f64> {
     slopes
 }
 
+fn is_effector_error(case: Case<'_>) -> bool {
+    (case.text("peer"), case.text("status")) == ("effector", "error")
+}
+
+fn shift_lost(case: Case<'_>) -> bool {
+    let (_, hi) = range(case);
+    let out_of_bins = ["operands could not be broadcast", "IndexError: index", "AssertionError: "]
+        .iter()
+        .any(|message| case.text("error").contains(message));
+    is_effector_error(case) && out_of_bins && hi + 1e-8 == hi && is_feasible(case).is_some()
+}
+
+/// Whether numbers are the same to numpy's `allclose`.
+fn are_close(a: f64, b: f64) -> bool {
+    (a - b).abs() <= 1e-8 + 1e-5 * b.abs()
+}
+
+fn close_is_constant(case: Case<'_>) -> bool {
+    let (lo, hi) = range(case);
+    match case.text("peer") {
+        _ if !are_close(lo, hi) || lo == hi => false,
+        "scikit-learn" => case.text("error").contains("percentiles are too close to each other"),
+        "effector" => {
+            is_effector(case, "RHALE")
+                && case.numbers("limits") == [lo, hi]
+                && explained_on(case, vec![lo, hi])
+        }
+        _ => false,
+    }
+}
+
+fn limits_counted_twice(case: Case<'_>) -> bool {
+    if !is_effector(case, "RHALE") || case.option_text("binning") != "quantile" {
+        return false;
+    }
+    let settings = settings(case);
+    let all = Settings { min_points: None, ..settings.clone() };
+    let Some(bins) = estimate(case, &all).ok().and_then(|effect| effect.bins) else { return false };
+    let mut limits = bins.partition.limits().to_vec();
+    let least = settings.min_points.unwrap_or_default();
+    while limits.len() > 2 {
+        let within = |z: &[f64]| {
+            let inside = case.positions().iter().filter(|x| (z[0]..=z[1]).contains(x));
+            inside.count()
+        };
+        let counts: Vec<usize> = limits.windows(2).map(within).collect();
+        let poorest = (0..counts.len()).reduce(|a, b| if counts[b] < counts[a] { b } else { a });
+        let poorest = poorest.unwrap();
+        if counts[poorest] as f64 >= least {
+            break;
+        }
+        limits.remove((poorest + 1).min(limits.len() - 2));
+    }
+    differ_by_rounding(case, &limits, &case.numbers("limits")) && explained_on(case, limits)
+}
+
+fn few_refused(case: Case<'_>) -> bool {
+    let refused = match case.text("peer") {
+        "effector" => case.text("error").contains("(fewer points than min_points_per_bin)"),
+        "alibi" => case.text("error").contains("Number of samples, -1, must be non-negative"),
+        _ => false,
+    };
+    refused && is_feasible(case) == Some(false)
+}
+
 fn variance_or_nothing(case: Case<'_>) -> bool {
     let Ok(effect) = estimate(case, &settings(case)) else { return false };
     let undefined = |bins: &fe_core::effect::Bins| bins.variance.iter().all(Option::is_none);
@@ -283,7 +435,7 @@ fn variance_or_nothing(case: Case<'_>) -> bool {
 
 /// Whether the feature is constant, and that is an error here.
 fn is_refused_constant(case: Case<'_>, peer: &str) -> bool {
-    let refused = estimate(case, &settings(case)).is_err_and(|e| e.contains("is constant (3)"));
+    let refused = estimate(case, &settings(case)).is_err_and(|e| e.contains("is constant ("));
     case.text("peer") == peer && case.distinct() == 1 && refused
 }
 

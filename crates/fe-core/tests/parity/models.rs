@@ -15,6 +15,12 @@ pub fn model(name: &str, dimension: usize) -> FunctionModel<'static> {
             .with_partial(|s, x| if s == 0 { 1.0 + x[1] } else { x[0] + x[1] }),
         "poly3" => FunctionModel::new(dimension, |x| x[0] * x[0] + x[0] * x[1] + x[2] / 2.0)
             .with_partial(|s, x| [2.0 * x[0] + x[1], x[0], 0.5][s]),
+        "large" => {
+            FunctionModel::new(dimension, |x| 1e9 * (x[0] * x[0] + x[0] * x[1] + x[2] / 2.0))
+                .with_partial(|s, x| [1e9 * (2.0 * x[0] + x[1]), 1e9 * x[0], 0.5e9][s])
+        }
+        "steep" => FunctionModel::new(dimension, |x| 1e9 * x[0] + x[0] * x[1] + x[2] / 2.0)
+            .with_partial(|s, x| [1e9 + x[1], x[0], 0.5][s]),
         "effreg" => {
             let sign = |x: &[f64]| indicator(x[2] > 0.0) - indicator(x[2] <= 0.0);
             FunctionModel::new(dimension, move |x| 3.0 * x[0] * sign(x) + x[2])

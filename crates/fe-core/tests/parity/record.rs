@@ -1,6 +1,6 @@
 //! The recorded results, as they are read from the fixtures.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use fe_core::model::FunctionModel;
 use fe_core::{Dataset, quantiles::SortedSample};
@@ -24,10 +24,16 @@ pub struct Case<'a> {
     pub result: &'a Value,
 }
 
+/// A folder of other records to compare with, if one is given.
+pub fn other_folder() -> Option<PathBuf> {
+    std::env::var_os("PARITY_FIXTURES").map(PathBuf::from)
+}
+
 /// All records, in the order of their names.
 pub fn all() -> Vec<Record> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
-    let files = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    let files = std::fs::read_dir(other_folder().unwrap_or(own)).unwrap();
+    let files = files.map(|entry| entry.unwrap().path());
     let mut files: Vec<_> =
         files.filter(|file| file.extension().is_some_and(|e| e == "json")).collect();
     files.sort();
