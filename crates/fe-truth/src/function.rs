@@ -3,6 +3,7 @@
 use fe_core::Model;
 use fe_core::error::ModelError;
 use fe_core::model::{Column, Rows};
+use pulp::{Arch, NullaryFnOnce};
 
 use crate::quadrature::Estimate;
 
@@ -218,9 +219,12 @@ impl Term {
 pub(crate) trait Function: Send + Sync + 'static {
     /// Number of features.
     fn dimension(&self) -> usize;
+    /// How many leading features the native form reads, where that is from 1 to 6 and `value` and
+    /// `partial` are marked `#[inline(always)]`: several rows are then evaluated at once.
+    const WIDTH: usize = 0;
     /// How many leading features the native form reads.
     fn active(&self) -> usize {
-        self.dimension()
+        if Self::WIDTH == 0 { self.dimension() } else { Self::WIDTH }
     }
     /// The terms whose sum the function is.
     fn terms(&self) -> Vec<Term>;
@@ -233,25 +237,123 @@ pub(crate) trait Function: Send + Sync + 'static {
 /// The native form of a function as a model.
 pub(crate) struct Native<F>(pub(crate) F);
 
+/// Rows that are evaluated together: enough of them to hide what a tile costs, few enough that the
+/// columns of a tile stay in the nearest cache.
+const TILE: usize = 64;
+
 impl<F: Function> Native<F> {
-    /// Rows are gathered tile by tile, feature by feature: gathering must not cost more than f.
-    fn each_row(&self, rows: &Rows<'_>, values: &mut [f64], f: impl Fn(&[f64]) -> f64) {
-        const TILE: usize = 64;
-        let width = self.0.active();
-        let mut tile = vec![0.0; TILE * width];
-        for (start, values) in (0..).step_by(TILE).zip(values.chunks_mut(TILE)) {
-            for (feature, column) in rows.columns()[..width].iter().enumerate() {
-                let places = tile.iter_mut().skip(feature).step_by(width).take(values.len());
-                match column {
-                    Column::Constant(constant) => places.for_each(|place| *place = *constant),
-                    Column::Values(column) => {
-                        places.zip(&column[start..]).for_each(|(place, x)| *place = *x);
-                    }
+    /// Writes `of` each row, which has as many values as the function reads.
+    #[inline(always)]
+    fn each_row(&self, rows: &Rows<'_>, values: &mut [f64], of: impl Fn(&[f64]) -> f64) {
+        // Compiled for the one width that the function has: a row is then held in registers.
+        let columns = rows.columns();
+        match F::WIDTH {
+            1 => vectorised(Tiles::<1, _> { columns, values, of }),
+            2 => vectorised(Tiles::<2, _> { columns, values, of }),
+            3 => vectorised(Tiles::<3, _> { columns, values, of }),
+            4 => vectorised(Tiles::<4, _> { columns, values, of }),
+            5 => vectorised(Tiles::<5, _> { columns, values, of }),
+            6 => vectorised(Tiles::<6, _> { columns, values, of }),
+            _ => {
+                let mut row = vec![0.0; self.0.active()];
+                for (index, value) in values.iter_mut().enumerate() {
+                    rows.copy_row(index, &mut row);
+                    *value = of(&row);
                 }
             }
-            for (value, row) in values.iter_mut().zip(tile.chunks_exact(width)) {
-                *value = f(row);
+        }
+    }
+
+    /// Writes the derivatives along a feature; each of the first is compiled for itself.
+    fn each_partial(&self, feature: usize, rows: &Rows<'_>, values: &mut [f64]) {
+        let f = &self.0;
+        match feature {
+            0 if F::WIDTH > 0 => self.each_row(
+                rows,
+                values,
+                #[inline(always)]
+                |x| f.partial(0, x),
+            ),
+            1 if F::WIDTH > 1 => self.each_row(
+                rows,
+                values,
+                #[inline(always)]
+                |x| f.partial(1, x),
+            ),
+            2 if F::WIDTH > 2 => self.each_row(
+                rows,
+                values,
+                #[inline(always)]
+                |x| f.partial(2, x),
+            ),
+            3 if F::WIDTH > 3 => self.each_row(
+                rows,
+                values,
+                #[inline(always)]
+                |x| f.partial(3, x),
+            ),
+            _ => self.each_row(
+                rows,
+                values,
+                #[inline(always)]
+                |x| f.partial(feature, x),
+            ),
+        }
+    }
+}
+
+/// Runs a loop with the widest instructions that the processor has. They change how many rows are
+/// worked on at once, not the arithmetic of a row: every processor gives the same bits.
+#[inline(always)]
+fn vectorised(work: impl NullaryFnOnce<Output = ()>) {
+    Arch::new().dispatch(work);
+}
+
+/// A function of `WIDTH` features on all rows of a batch, tile by tile.
+struct Tiles<'a, const WIDTH: usize, F> {
+    columns: &'a [Column<'a>],
+    values: &'a mut [f64],
+    of: F,
+}
+
+impl<const WIDTH: usize, F: Fn(&[f64]) -> f64> NullaryFnOnce for Tiles<'_, WIDTH, F> {
+    type Output = ();
+
+    // Arrays are filled by loops, as `array::from_fn` is not inlined into code for other processors.
+    #[inline(always)]
+    fn call(self) {
+        let mut tiles: [&[[f64; TILE]]; WIDTH] = [&[]; WIDTH];
+        let mut constants = [[0.0; TILE]; WIDTH];
+        for ((tiles, constant), column) in tiles.iter_mut().zip(&mut constants).zip(self.columns) {
+            match column {
+                Column::Values(values) => *tiles = values.as_chunks().0,
+                Column::Constant(value) => constant.fill(*value),
             }
+        }
+        let (whole, rest) = self.values.as_chunks_mut::<TILE>();
+        let done = whole.len() * TILE;
+        for (t, values) in whole.iter_mut().enumerate() {
+            let mut tile: [&[f64; TILE]; WIDTH] = [&[0.0; TILE]; WIDTH];
+            for j in 0..WIDTH {
+                tile[j] = tiles[j].get(t).unwrap_or(&constants[j]);
+            }
+            // Written apart from `values`, of which the compiler cannot know that no column is in it.
+            let mut of_tile = [0.0; TILE];
+            for i in 0..TILE {
+                let mut row = [0.0; WIDTH];
+                for j in 0..WIDTH {
+                    row[j] = tile[j][i];
+                }
+                of_tile[i] = (self.of)(&row);
+            }
+            *values = of_tile;
+        }
+        for (i, value) in rest.iter_mut().enumerate() {
+            let mut row = [0.0; WIDTH];
+            for (x, column) in row.iter_mut().zip(self.columns) {
+                *x = column.get(done + i);
+            }
+            *value = (self.of)(&row);
         }
     }
 }
@@ -262,7 +364,12 @@ impl<F: Function> Model for Native<F> {
     }
 
     fn predict(&self, rows: &Rows<'_>, values: &mut [f64]) -> Result<(), ModelError> {
-        self.each_row(rows, values, |x| self.0.value(x));
+        self.each_row(
+            rows,
+            values,
+            #[inline(always)]
+            |x| self.0.value(x),
+        );
         Ok(())
     }
 
@@ -277,7 +384,7 @@ impl<F: Function> Model for Native<F> {
         values: &mut [f64],
     ) -> Result<(), ModelError> {
         if feature < self.0.active() {
-            self.each_row(rows, values, |x| self.0.partial(feature, x));
+            self.each_partial(feature, rows, values);
         } else if feature < self.0.dimension() {
             values.fill(0.0);
         } else {

@@ -39,6 +39,7 @@ mod scenario;
 mod shapley;
 mod special;
 mod truth;
+mod wave;
 
 pub use error::Error;
 pub use kinds::{BinTruth, Centring, DifferenceTruth, Effect, Method, Regional, Truth, Weighting};

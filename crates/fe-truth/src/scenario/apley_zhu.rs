@@ -34,6 +34,8 @@ fn build(parameters: &mut Parameters) -> Result<Parts, Error> {
 struct ApleyZhu;
 
 impl Function for ApleyZhu {
+    const WIDTH: usize = 2;
+
     fn dimension(&self) -> usize {
         2
     }
@@ -43,10 +45,12 @@ impl Function for ApleyZhu {
         vec![Term::linear(1.0, 0), square]
     }
 
+    #[inline(always)]
     fn value(&self, x: &[f64]) -> f64 {
         x[0] + x[1] * x[1]
     }
 
+    #[inline(always)]
     fn partial(&self, s: usize, x: &[f64]) -> f64 {
         if s == 0 { 1.0 } else { 2.0 * x[1] }
     }

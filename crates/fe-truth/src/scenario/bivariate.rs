@@ -85,12 +85,10 @@ impl Quadratic {
 }
 
 impl Function for Quadratic {
+    const WIDTH: usize = 2;
+
     fn dimension(&self) -> usize {
         2 + self.noise
-    }
-
-    fn active(&self) -> usize {
-        2
     }
 
     fn terms(&self) -> Vec<Term> {
@@ -111,10 +109,12 @@ impl Function for Quadratic {
         terms
     }
 
+    #[inline(always)]
     fn value(&self, x: &[f64]) -> f64 {
         self.alone(0, x[0]) + self.alone(1, x[1]) + self.cross * x[0] * x[1]
     }
 
+    #[inline(always)]
     fn partial(&self, s: usize, x: &[f64]) -> f64 {
         self.slope(s, x[s]) + self.cross * x[1 - s]
     }

@@ -83,22 +83,22 @@ fn slope(s: usize, x: &[f64]) -> f64 {
 }
 
 impl Function for Feynman {
+    const WIDTH: usize = 4;
+
     fn dimension(&self) -> usize {
         6
-    }
-
-    fn active(&self) -> usize {
-        4
     }
 
     fn terms(&self) -> Vec<Term> {
         vec![side()]
     }
 
+    #[inline(always)]
     fn value(&self, x: &[f64]) -> f64 {
         third(x[0], x[1], &Opening::of(x[2] - x[3]))
     }
 
+    #[inline(always)]
     fn partial(&self, s: usize, x: &[f64]) -> f64 {
         slope(s, x)
     }

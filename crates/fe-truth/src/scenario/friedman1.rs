@@ -7,6 +7,7 @@ use crate::closed::{ClosedForms, Quantity};
 use crate::error::Error;
 use crate::function::{Function, Term};
 use crate::law::{Law, PiecewiseUniform};
+use crate::wave::{cos_pi, sin_pi};
 
 pub(super) const FAMILY: Family = Family {
     info: ScenarioInfo {
@@ -39,12 +40,10 @@ pub(super) struct Friedman1 {
 }
 
 impl Function for Friedman1 {
+    const WIDTH: usize = 5;
+
     fn dimension(&self) -> usize {
         self.dimension
-    }
-
-    fn active(&self) -> usize {
-        5
     }
 
     fn terms(&self) -> Vec<Term> {
@@ -58,14 +57,16 @@ impl Function for Friedman1 {
         vec![wave, square, Term::linear(10.0, 3), Term::linear(5.0, 4)]
     }
 
+    #[inline(always)]
     fn value(&self, x: &[f64]) -> f64 {
-        let wave = 10.0 * (PI * x[0] * x[1]).sin();
+        let wave = 10.0 * sin_pi(x[0] * x[1]);
         wave + 20.0 * (x[2] - 0.5).powi(2) + 10.0 * x[3] + 5.0 * x[4]
     }
 
+    #[inline(always)]
     fn partial(&self, s: usize, x: &[f64]) -> f64 {
         match s {
-            0 | 1 => 10.0 * PI * x[1 - s] * (PI * x[0] * x[1]).cos(),
+            0 | 1 => 10.0 * PI * x[1 - s] * cos_pi(x[0] * x[1]),
             2 => 40.0 * (x[2] - 0.5),
             3 => 10.0,
             4 => 5.0,

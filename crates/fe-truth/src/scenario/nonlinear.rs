@@ -28,6 +28,8 @@ pub(super) const FAMILY: Family = Family {
 struct Nonlinear;
 
 impl Function for Nonlinear {
+    const WIDTH: usize = 2;
+
     fn dimension(&self) -> usize {
         2
     }
@@ -40,10 +42,12 @@ impl Function for Nonlinear {
         vec![square(0, 4.0), square(1, 1.0), Term::product(1.0, 0, 1)]
     }
 
+    #[inline(always)]
     fn value(&self, x: &[f64]) -> f64 {
         4.0 * x[0] * x[0] + x[1] * x[1] + x[0] * x[1]
     }
 
+    #[inline(always)]
     fn partial(&self, s: usize, x: &[f64]) -> f64 {
         if s == 0 { 8.0 * x[0] + x[1] } else { 2.0 * x[1] + x[0] }
     }

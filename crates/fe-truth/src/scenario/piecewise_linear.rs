@@ -114,6 +114,8 @@ struct PiecewiseLinear {
 }
 
 impl Function for PiecewiseLinear {
+    const WIDTH: usize = 2;
+
     fn dimension(&self) -> usize {
         2
     }
@@ -124,10 +126,12 @@ impl Function for PiecewiseLinear {
         vec![pieces.breaking_at(0, &LIMITS[1..5]), Term::product(1.0, 0, 1)]
     }
 
+    #[inline(always)]
     fn value(&self, x: &[f64]) -> f64 {
         self.main.value(x[0]) + x[0] * x[1]
     }
 
+    #[inline(always)]
     fn partial(&self, s: usize, x: &[f64]) -> f64 {
         if s == 0 { Pieces::slope(x[0]) + x[1] } else { x[0] }
     }

@@ -187,10 +187,12 @@ impl Function for Separable {
         self.products.iter().cloned().map(Product::term).collect()
     }
 
+    #[inline(always)]
     fn value(&self, x: &[f64]) -> f64 {
         (self.value)(x)
     }
 
+    #[inline(always)]
     fn partial(&self, s: usize, x: &[f64]) -> f64 {
         (self.partial)(s, x)
     }

@@ -12,6 +12,7 @@ use crate::kinds::Effect;
 use crate::law::{Law, Normal, ParentChild, PiecewiseUniform, Univariate};
 use crate::limit::Limit;
 use crate::special::normal_cdf;
+use crate::wave::{cos_pi, sin_pi};
 
 pub(super) const FAMILY: Family = Family {
     info: ScenarioInfo {
@@ -83,6 +84,8 @@ fn sign(x: &[f64]) -> f64 {
 }
 
 impl Function for SinIndicator {
+    const WIDTH: usize = 3;
+
     fn dimension(&self) -> usize {
         3
     }
@@ -100,13 +103,15 @@ impl Function for SinIndicator {
         ]
     }
 
+    #[inline(always)]
     fn value(&self, x: &[f64]) -> f64 {
-        (TAU * x[0]).sin() * sign(x) + x[0] * x[1] + x[1]
+        sin_pi(2.0 * x[0]) * sign(x) + x[0] * x[1] + x[1]
     }
 
+    #[inline(always)]
     fn partial(&self, s: usize, x: &[f64]) -> f64 {
         match s {
-            0 => TAU * (TAU * x[0]).cos() * sign(x) + x[1],
+            0 => TAU * cos_pi(2.0 * x[0]) * sign(x) + x[1],
             1 => x[0] + 1.0,
             _ => 0.0,
         }

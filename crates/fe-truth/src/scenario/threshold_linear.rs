@@ -131,6 +131,8 @@ impl ThresholdLinear {
 }
 
 impl Function for ThresholdLinear {
+    const WIDTH: usize = 3;
+
     fn dimension(&self) -> usize {
         3
     }
@@ -150,10 +152,12 @@ impl Function for ThresholdLinear {
         ]
     }
 
+    #[inline(always)]
     fn value(&self, x: &[f64]) -> f64 {
         self.alpha * x[0] * x[2] + self.tent(self.sum(x))
     }
 
+    #[inline(always)]
     fn partial(&self, s: usize, x: &[f64]) -> f64 {
         match s {
             0 => self.alpha * x[2] + self.weights[0] * Self::slope(self.sum(x)),
