@@ -259,7 +259,6 @@ fn m_plots_converge() {
                 });
                 if let Some(order) = order(&sizes, &errors) {
                     let what = format!("{} x{} {nearest}: {errors:?}", scenario.id(), feature + 1);
-                    println!("{what}, order {order}");
                     assert!(order < -0.3, "{what}, order {order}");
                 }
             }
@@ -325,7 +324,6 @@ fn shap_dependence_converges() {
             });
             if let Some(order) = order(&sizes, &errors) {
                 let what = format!("{} x{}: {errors:?}", scenario.id(), feature + 1);
-                println!("{what}, order {order}");
                 assert!(order < -0.3, "{what}, order {order}");
             }
         }
