@@ -205,6 +205,11 @@ impl Truths {
             (Metric::Bins | Metric::EmptyBins | Metric::Infeasible, Some(bins)) => {
                 Ok(Self::count(metric, effect, bins))
             }
+            (Metric::BinEffect | Metric::BinDeviation | Metric::BinError, Some(_))
+                if estimand == Estimand::MarginalPlot =>
+            {
+                Err(format!("the bins of {} have levels, not slopes", effect.estimator))
+            }
             (Metric::BinEffect, Some(bins)) => self.bin_effect(scenario, estimand, effect, bins),
             (Metric::BinDeviation, Some(bins)) => {
                 self.bin_deviation(scenario, estimand, effect, bins)
@@ -378,6 +383,7 @@ pub fn truth_of(estimand: Estimand) -> fe_truth::Effect {
     match estimand {
         Estimand::PartialDependence => fe_truth::Effect::Pd,
         Estimand::DerivativePartialDependence => fe_truth::Effect::Dpd,
+        Estimand::MarginalPlot => fe_truth::Effect::Mplot,
         Estimand::AccumulatedLocalEffects => fe_truth::Effect::Ale,
         Estimand::AccumulatedDerivatives => fe_truth::Effect::AleDerivative,
         Estimand::ShapDependence => fe_truth::Effect::Shap,

@@ -231,3 +231,101 @@ fn automatic_bins_converge_to_the_truth_of_the_bins_they_are() {
         }
     }
 }
+
+/// The mean squared error of `mplot` falls as N^{−2/3} where E[f | x_s] is smooth: with the number of
+/// bins growing as N^{1/3}, or N^{2/3} instances around each point, squared bias and variance do. A jump
+/// or a bend sharper than a bin costs more, but never all.
+#[test]
+fn m_plots_converge() {
+    let sizes = [400, 12_800];
+    for scenario in scenarios() {
+        for feature in 0..scenario.dimension() {
+            let limits = middle_bins(&scenario, feature);
+            let axis = Axis::new(limits[0], limits[limits.len() - 1]).unwrap();
+            let points = axis.grid(21);
+            for nearest in [false, true] {
+                let errors = errors(&sizes, |rows, replicate| {
+                    let root = (rows as f64).cbrt();
+                    let settings = if nearest {
+                        let axis = Some(AxisChoice::Given(axis.lo(), axis.hi()));
+                        let nearest = Some((root * root) as usize);
+                        Settings { nearest, axis, grid: Some(21), ..Settings::default() }
+                    } else {
+                        on_bins(&axis.divide((2.0 * root) as usize))
+                    };
+                    let data = draw::features(&scenario, 12, rows, replicate).unwrap();
+                    let effect = estimate(&scenario, &data, feature, "mplot", &settings);
+                    curve_error(&scenario, &effect, estimator::Estimand::MarginalPlot, &points)
+                });
+                if let Some(order) = order(&sizes, &errors) {
+                    let what = format!("{} x{} {nearest}: {errors:?}", scenario.id(), feature + 1);
+                    assert!(order < -0.3, "{what}, order {order}");
+                }
+            }
+        }
+    }
+}
+
+/// An M-plot gives a feature that f does not read the effect of what goes with it; `pdp` and `ale` do
+/// not.
+#[test]
+fn the_m_plot_of_a_null_feature_has_an_effect() {
+    let scenario = fe_truth::scenario("null-feature", &[]).unwrap();
+    let data = draw::features(&scenario, 3, 20_000, 0).unwrap();
+    let axis = Some(AxisChoice::Given(-1.5, 1.5));
+    let rise = |name: &str, settings: &Settings| {
+        let settings = Settings { axis, ..settings.clone() };
+        let curve = estimate(&scenario, &data, 0, name, &settings).curve;
+        curve.at(1.0).unwrap() - curve.at(-1.0).unwrap()
+    };
+    let truth = scenario.curve(
+        truth_of(estimator::Estimand::MarginalPlot),
+        0,
+        &[-1.0, 1.0],
+        (-1.5, 1.5),
+        Centring::None,
+    );
+    let truth = truth.unwrap();
+    assert!((truth[1].value - truth[0].value - 1.6).abs() < 1e-9);
+    let nearest = Settings { nearest: Some(400), ..Settings::default() };
+    let linear = Settings {
+        interpolation: Some(fe_core::settings::Interpolation::Linear),
+        ..Settings::default()
+    };
+    for settings in [nearest, linear] {
+        let rise = rise("mplot", &settings);
+        // 0.6/√400 at either end, and what bins and neighbourhoods smooth away.
+        assert!((rise - 1.6).abs() < 0.15, "{rise}");
+    }
+    for name in ["pdp", "ale"] {
+        assert!(rise(name, &Settings::default()).abs() < 1e-12, "{name}");
+    }
+}
+
+/// The mean squared error of `shapdp` falls with N, for scenarios of few features: a spline through N
+/// values, each with a background of N rows.
+#[test]
+fn shap_dependence_converges() {
+    let sizes = [40, 320];
+    for scenario in scenarios().iter().filter(|scenario| scenario.dimension() <= 3) {
+        for feature in 0..scenario.dimension() {
+            let limits = middle_bins(scenario, feature);
+            let (lo, hi) = (limits[0], limits[limits.len() - 1]);
+            let points = Axis::new(lo, hi).unwrap().grid(21);
+            let settings = Settings {
+                axis: Some(AxisChoice::Given(lo, hi)),
+                grid: Some(21),
+                ..Settings::default()
+            };
+            let errors = errors(&sizes, |rows, replicate| {
+                let data = draw::features(scenario, 13, rows, replicate).unwrap();
+                let effect = estimate(scenario, &data, feature, "shapdp", &settings);
+                curve_error(scenario, &effect, estimator::Estimand::ShapDependence, &points)
+            });
+            if let Some(order) = order(&sizes, &errors) {
+                let what = format!("{} x{}: {errors:?}", scenario.id(), feature + 1);
+                assert!(order < -0.3, "{what}, order {order}");
+            }
+        }
+    }
+}

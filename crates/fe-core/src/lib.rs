@@ -40,6 +40,7 @@ pub mod partition;
 mod predictions;
 pub mod preset;
 pub mod quantiles;
+pub mod reconstruction;
 pub mod regional;
 pub mod replicates;
 pub mod settings;

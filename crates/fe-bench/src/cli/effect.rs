@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
+use fe_core::effect::IceCurves;
 use fe_core::{Dataset, Effect, Settings, estimator, preset};
 use fe_truth::Scenario;
 use serde::de::DeserializeOwned;
@@ -38,10 +39,16 @@ pub(super) struct Arguments {
     /// Column of the data file with the weights of the rows
     #[arg(long, value_name = "COLUMN", requires = "data")]
     weights: Option<String>,
+    /// Draw so many of the rows first, the same for every feature
+    #[arg(long, value_name = "N")]
+    subsample: Option<usize>,
+    /// Which rows are drawn [default: 0]
+    #[arg(long, value_name = "SEED")]
+    subsample_seed: Option<u64>,
     /// Kinds of features: continuous, ordinal or nominal; continuous unless said otherwise
     #[arg(long, value_name = "S=KIND,…", value_delimiter = ',')]
     kind: Vec<String>,
-    /// pdp, dpdp, ale, dale, rhale, shapdp or regional-…; see `fe-bench list estimators`
+    /// pdp, dpdp, ice, dice, mplot, ale, dale, rhale, shapdp or regional-…; see `fe-bench list estimators`
     #[arg(long, value_name = "NAME")]
     pub(super) estimator: String,
     /// Options of another library where none are given here; see `fe-bench list presets`
@@ -70,6 +77,9 @@ pub(super) struct Arguments {
     /// Up to so many distinct values are themselves the limits of quantile bins, or the grid
     #[arg(long, value_name = "N", help_heading = "Bins")]
     distinct: Option<usize>,
+    /// `mplot` over the nearest instances, at least so many, at each point of a grid instead of bins
+    #[arg(long, value_name = "M", help_heading = "Bins")]
+    nearest: Option<usize>,
     /// Bins without instances: interpolate, interpolate-index, zero, merge or error
     #[arg(long, value_name = "POLICY", value_parser = word::<fe_core::settings::EmptyBins>,
           help_heading = "Bins")]
@@ -85,7 +95,7 @@ pub(super) struct Arguments {
     /// data, scenario, LO,HI, or RULE:P,Q for quantiles as in --quantiles [default: data]
     #[arg(long, allow_hyphen_values = true)]
     axis: Option<AxisSource>,
-    /// none, start, integral, data or bins [default: integral; none for dpdp]
+    /// none, start, integral, data or bins [default: integral; none for dpdp, dice]
     #[arg(long, value_name = "CENTRING", value_parser = word::<fe_core::Centring>)]
     center: Option<fe_core::Centring>,
     /// Means over the axis: exact, points or midpoints
@@ -100,12 +110,15 @@ pub(super) struct Arguments {
     /// Heterogeneity of `ale` from differences as they are, not divided by the width of their bin
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     undivided: Option<bool>,
-    /// Between bin limits: linear or step
+    /// Between bin limits: linear or step; for mplot between centres of bins [default: linear; step for mplot]
     #[arg(long, value_parser = word::<fe_core::settings::Interpolation>)]
     interpolation: Option<fe_core::settings::Interpolation>,
     /// Continue constantly beyond the limits, instead of an error
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     extrapolate: Option<bool>,
+    /// The mean of the model over the rows as well
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    mean_prediction: Option<bool>,
     /// Derivatives: model, numeric, or auto (the model's where it has them)
     #[arg(long, value_parser = word::<fe_core::settings::Jacobian>)]
     jacobian: Option<fe_core::settings::Jacobian>,
@@ -127,7 +140,7 @@ pub(super) struct Arguments {
     /// How the spline through Shapley values is smoothed: gcv or reml [default: gcv]
     #[arg(long, value_parser = word::<fe_core::spline::Smoothing>, help_heading = "Shapley values")]
     smoothing: Option<fe_core::spline::Smoothing>,
-    /// So many equidistant points over the axis [default: bin limits; 100 points for pdp, dpdp, shapdp]
+    /// So many equidistant points over the axis [default: bin limits; 100 points for pdp, dpdp, ice, dice, shapdp, mplot --nearest]
     #[arg(long, value_name = "N", value_parser = points, conflicts_with = "at")]
     grid: Option<usize>,
     /// Points at which the effect is given
@@ -214,7 +227,8 @@ pub(super) fn settings(
     let takes_grid = if regional::is_regional(&arguments.estimator) {
         fe_core::regional::info(&arguments.estimator)?.takes("grid")
     } else {
-        estimator::info(&arguments.estimator)?.takes("grid")
+        let info = estimator::info(&arguments.estimator)?;
+        info.takes("grid") && (!info.takes("nearest") || arguments.nearest.is_some())
     };
     let given = Settings {
         binning: arguments.binning.clone(),
@@ -239,6 +253,10 @@ pub(super) fn settings(
         step: arguments.step,
         grid: arguments.grid.filter(|_| takes_grid),
         points: arguments.at.clone(),
+        nearest: arguments.nearest,
+        subsample: arguments.subsample,
+        subsample_seed: arguments.subsample_seed,
+        mean_prediction: arguments.mean_prediction,
         background: arguments.background.and_then(BackgroundSize::rows),
         background_seed: arguments.background_seed,
         permutations: arguments.permutations,
@@ -298,9 +316,18 @@ impl Evaluated {
                 "accumulated_sd": bands.accumulated_sd.y(),
             })),
             "deciles": effect.deciles,
+            "mean_prediction": effect.mean_prediction,
+            "curves": effect.curves.as_ref().map(curves),
             "record": effect.record,
         })
     }
+}
+
+/// The curves of the instances; their rows are counted from 1.
+fn curves(curves: &IceCurves) -> Value {
+    let rows: Vec<usize> = curves.rows.iter().map(|row| row + 1).collect();
+    let values: Vec<Vec<f64>> = curves.values.rows().into_iter().map(|row| row.to_vec()).collect();
+    json!({ "x": curves.x, "rows": rows, "values": values })
 }
 
 fn sheet(effects: &[Evaluated]) -> Sheet {
