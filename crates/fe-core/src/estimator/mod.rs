@@ -10,6 +10,7 @@ pub use accumulated::{Accumulated, Ale, Dale, Rhale};
 pub(crate) use partial_dependence::IceTable;
 pub use partial_dependence::PartialDependence;
 pub use shap_dependence::ShapDependence;
+pub(crate) use shap_dependence::{Cloud, OPTIONS as SHAPDP_OPTIONS};
 
 use serde::Serialize;
 

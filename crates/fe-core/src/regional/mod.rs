@@ -5,6 +5,7 @@ mod accumulated;
 mod gauge;
 mod grid;
 mod local;
+mod shapley;
 mod split;
 mod text;
 mod tree;
@@ -15,7 +16,7 @@ use serde::Serialize;
 
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
-use crate::estimator::{self, Accumulated, PartialDependence};
+use crate::estimator::{self, Accumulated, PartialDependence, ShapDependence};
 use crate::model::{Model, Observed};
 use crate::settings::{Settings, Splitting};
 
@@ -118,6 +119,7 @@ impl Options {
 enum Method {
     Accumulated(Accumulated),
     Grid(PartialDependence),
+    Shapley(ShapDependence),
 }
 
 /// Regional effects: the estimator within the regions, and how regions are found.
@@ -127,14 +129,14 @@ enum Method {
 /// instances there (EFFECTOR eq. 15). Numeric features are split at P positions with equal spacing
 /// inside their range (`x ≤ p`, `x > p`), nominal ones at each level (`x = v`, `x ≠ v`). The feature of
 /// interest is never split. Axis, candidates and, for bins that do not look at local effects, the
-/// bins are those of the whole data. A level (or, with [`Splitting::Cart`], a split) is kept if it
+/// bins are those of the whole data, and so is the background of Shapley values. A level (or, with [`Splitting::Cart`], a split) is kept if it
 /// lowers the heterogeneity by at least ε of what it was.
 ///
 /// The local effects of all instances are evaluated once; regions ask the model for nothing more.
 ///
 /// A function that is additive in the feature is not split: for `ale`, `pdp` and `dpdp` its
-/// heterogeneity is of rounding size, and so it is for `rhale` where the feature's component is
-/// linear. `mean_grid_sd`, and `pdp` with centring `none`, are about curves as they are and see
+/// heterogeneity is of rounding size, and so it is for `rhale` and `shapdp` where the feature's
+/// component is linear. `mean_grid_sd`, and `pdp` with centring `none`, are about curves as they are and see
 /// differences of level too.
 ///
 /// ```
@@ -188,6 +190,7 @@ impl Info {
 const OF_BINS: &[&str] =
     &["integral", "integral_sd", "mean_range", "mean_sd", "mean_bins", "sum_bins"];
 const OF_GRID: &[&str] = &["mean_grid", "mean_grid_sd"];
+const OF_RESIDUALS: &[&str] = &["mean_residual"];
 
 /// What the estimators with bins take. Empty bins are always interpolated: bins joined, or refused,
 /// by the instances of one region would make regions incomparable.
@@ -237,6 +240,13 @@ pub const ALL: &[Info] = &[
         options: &[BINS, DERIVATIVES, Options::NAMES],
         heterogeneity: OF_BINS,
         method: |settings| Ok(Method::Accumulated(Accumulated::rhale(settings)?)),
+    },
+    Info {
+        name: "regional-shapdp",
+        about: "spline through Shapley values in regions of the other features",
+        options: &[estimator::SHAPDP_OPTIONS, Options::NAMES],
+        heterogeneity: OF_RESIDUALS,
+        method: |settings| Ok(Method::Shapley(ShapDependence::from_settings(settings)?)),
     },
 ];
 
@@ -304,17 +314,25 @@ impl Regional {
         estimator::check(data, model, feature)?;
         let gauge = Gauge::new(model);
         let observed = Observed::new(&gauge);
+        let mut explained_rows = 0;
         let grown: Vec<(Tree, f64)> = match &self.method {
             Method::Accumulated(estimator) => {
                 let held = accumulated::Held::new(estimator, data, &observed, feature)?;
                 self.grow_all(data, feature, model.outputs(), |output| {
-                    accumulated::Binned::new(&held, output, self.heterogeneity, &gauge)
+                    Ok(accumulated::Binned::new(&held, output, self.heterogeneity, &gauge))
                 })?
             }
             Method::Grid(estimator) => {
                 let table = estimator::IceTable::new(estimator, data, &observed, feature)?;
                 self.grow_all(data, feature, model.outputs(), |output| {
-                    grid::Gridded::new(&table, data, output, self.heterogeneity, &gauge)
+                    Ok(grid::Gridded::new(&table, data, output, self.heterogeneity, &gauge))
+                })?
+            }
+            Method::Shapley(estimator) => {
+                let explained = shapley::Explained::new(estimator, data, &gauge, feature)?;
+                explained_rows = explained.model_rows();
+                self.grow_all(data, feature, model.outputs(), |output| {
+                    shapley::Dependence::new(&explained, output, &gauge)
                 })?
             }
         };
@@ -327,7 +345,7 @@ impl Regional {
             tree,
             record: Record {
                 rows: data.len(),
-                model_rows: observed.model_rows(),
+                model_rows: observed.model_rows() + explained_rows,
                 jacobian_rows: observed.partial_rows(),
                 options: self.options,
                 floor,
@@ -342,12 +360,12 @@ impl Regional {
         data: &Dataset,
         feature: usize,
         outputs: usize,
-        local: impl Fn(usize) -> L,
+        local: impl Fn(usize) -> Result<L>,
     ) -> Result<Vec<(Tree, f64)>> {
         let candidates = split::candidates(data, feature, self.options.candidates)?;
         (0..outputs)
             .map(|output| {
-                let local = local(output);
+                let local = local(output)?;
                 let splitter = split::Splitter {
                     local: &local,
                     candidates: &candidates,
