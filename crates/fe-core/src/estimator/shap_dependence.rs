@@ -14,26 +14,23 @@ use crate::settings::Settings;
 use crate::shapley::{self, Background, Method, Shapley, ShapleyValues};
 use crate::spline::{Smoothing, Spline};
 
-pub(super) const SHAPDP: Info = Info {
+pub(crate) const SHAPDP: Info = Info {
     name: "shapdp",
     about: "spline through Shapley values; heterogeneity from its residuals (EFFECTOR A.3)",
-    options: &[OPTIONS],
+    options: &[&[
+        "axis",
+        "center",
+        "extrapolate",
+        "grid",
+        "points",
+        "background",
+        "background_seed",
+        "permutations",
+        "shapley_seed",
+        "smoothing",
+    ]],
     build: |settings| Ok(Box::new(ShapDependence::from_settings(settings)?)),
 };
-
-/// What it takes, alone and in regions.
-pub(crate) const OPTIONS: &[&str] = &[
-    "axis",
-    "center",
-    "extrapolate",
-    "grid",
-    "points",
-    "background",
-    "background_seed",
-    "permutations",
-    "shapley_seed",
-    "smoothing",
-];
 
 /// Points on the grid if nothing else is asked for.
 const DEFAULT_GRID: usize = 100;

@@ -167,17 +167,19 @@ pub struct Info {
     pub name: &'static str,
     /// What it does, in a line.
     pub about: &'static str,
-    /// The settings it takes, in groups.
-    pub options: &'static [&'static [&'static str]],
+    /// The estimator within a region.
+    pub within: &'static estimator::Info,
     /// Names of the heterogeneity values that regions can lower, the default first.
     pub heterogeneity: &'static [&'static str],
     method: fn(&Settings) -> Result<Method>,
 }
 
 impl Info {
-    /// Names of the settings it takes.
+    /// Names of the settings it takes: of those of the estimator the ones that make sense in regions,
+    /// and how regions are found.
     pub fn options(&self) -> impl Iterator<Item = &'static str> {
-        self.options.iter().copied().flatten().copied()
+        let within = self.within.options().filter(|option| !NOT_IN_REGIONS.contains(option));
+        within.chain(Options::NAMES.iter().copied())
     }
 
     /// Whether it takes a setting.
@@ -192,59 +194,52 @@ const OF_BINS: &[&str] =
 const OF_GRID: &[&str] = &["mean_grid", "mean_grid_sd"];
 const OF_RESIDUALS: &[&str] = &["mean_residual"];
 
-/// What the estimators with bins take. Empty bins are always interpolated: bins joined, or refused,
-/// by the instances of one region would make regions incomparable.
-const BINS: &[&str] = &[
-    "binning",
-    "bins",
-    "limits",
-    "min_points",
-    "discount",
-    "axis",
-    "center",
-    "ddof",
-    "closed",
-    "interpolation",
-    "extrapolate",
-    "points",
+/// What estimators take alone and not in regions. Empty bins are always interpolated: bins joined, or
+/// refused, by the instances of one region would make regions incomparable.
+const NOT_IN_REGIONS: &[&str] = &[
+    "quantiles",
+    "distinct",
+    "empty",
+    "fill_variances",
+    "undivided",
+    "center_rule",
+    "center_points",
 ];
-const GRID: &[&str] = &["axis", "center", "ddof", "extrapolate", "grid", "points"];
-const DERIVATIVES: &[&str] = &["jacobian", "step"];
 
 /// All regional estimators.
 pub const ALL: &[Info] = &[
     Info {
         name: "regional-pdp",
         about: "partial dependence in regions of the other features (EFFECTOR Algorithm 1)",
-        options: &[GRID, Options::NAMES],
+        within: &estimator::PDP,
         heterogeneity: OF_GRID,
         method: |settings| Ok(Method::Grid(PartialDependence::pdp(settings)?)),
     },
     Info {
         name: "regional-dpdp",
         about: "mean derivative on a grid in regions of the other features",
-        options: &[GRID, DERIVATIVES, Options::NAMES],
+        within: &estimator::DPDP,
         heterogeneity: OF_GRID,
         method: |settings| Ok(Method::Grid(PartialDependence::dpdp(settings)?)),
     },
     Info {
         name: "regional-ale",
         about: "accumulated local effects by finite differences in regions of the other features",
-        options: &[BINS, Options::NAMES],
+        within: &estimator::ALE,
         heterogeneity: OF_BINS,
         method: |settings| Ok(Method::Accumulated(Accumulated::ale(settings)?)),
     },
     Info {
         name: "regional-rhale",
         about: "accumulated local effects by derivatives in regions of the other features",
-        options: &[BINS, DERIVATIVES, Options::NAMES],
+        within: &estimator::RHALE,
         heterogeneity: OF_BINS,
         method: |settings| Ok(Method::Accumulated(Accumulated::rhale(settings)?)),
     },
     Info {
         name: "regional-shapdp",
         about: "spline through Shapley values in regions of the other features",
-        options: &[estimator::SHAPDP_OPTIONS, Options::NAMES],
+        within: &estimator::SHAPDP,
         heterogeneity: OF_RESIDUALS,
         method: |settings| Ok(Method::Shapley(ShapDependence::from_settings(settings)?)),
     },
@@ -255,14 +250,7 @@ pub const ALL: &[Info] = &[
 /// # Errors
 /// [`Error::BadOption`] for an unknown name.
 pub fn info(name: &str) -> Result<&'static Info> {
-    ALL.iter().find(|info| info.name == name).ok_or_else(|| {
-        let names: Vec<&str> = ALL.iter().map(|info| info.name).collect();
-        Error::BadOption {
-            option: "estimator",
-            given: name.to_owned(),
-            allowed: format!("must be one of {}", names.join(", ")),
-        }
-    })
+    estimator::named("estimator", name, ALL, |info| info.name)
 }
 
 /// The regional estimator of a name with some settings.

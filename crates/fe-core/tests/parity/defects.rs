@@ -49,6 +49,14 @@ pub const ALL: &[Defect] = &[
         explains: |case| is_effector(case, "ShapDP") && shapley::joined_bins(case).is_ok(),
     },
     Defect {
+        name: "close-is-equal",
+        about: "shap takes a value for that of a background row if they differ by no more than 1e-5 of \
+                it, and does not ask the model for the difference",
+        explains: |case| {
+            case.text("method") == "SHAP values" && shapley::close_taken_as_equal(case)
+        },
+    },
+    Defect {
         name: "variance-or-nothing",
         about: "effector refuses an effect if no bin has two instances, though its curve is defined",
         explains: variance_or_nothing,
@@ -295,6 +303,9 @@ fn slopes(case: Case<'_>) -> Vec<f64> {
 }
 
 fn variance_or_nothing(case: Case<'_>) -> bool {
+    if case.text("status") != "error" {
+        return false;
+    }
     let Ok(effect) = estimate(case, &settings(case)) else { return false };
     let undefined = |bins: &fe_core::effect::Bins| bins.variance.iter().all(Option::is_none);
     case.text("error").starts_with("AllBinsHaveAtMostOnePointError")
@@ -305,8 +316,8 @@ fn variance_or_nothing(case: Case<'_>) -> bool {
 
 /// Whether the feature is constant, and that is an error here.
 fn is_refused_constant(case: Case<'_>, peer: &str) -> bool {
-    let refused = estimate(case, &settings(case)).is_err_and(|e| e.contains("is constant (3)"));
-    case.text("peer") == peer && case.distinct() == 1 && refused
+    let refused = || estimate(case, &settings(case)).is_err_and(|e| e.contains("is constant (3)"));
+    case.text("peer") == peer && case.distinct() == 1 && refused()
 }
 
 fn constant_widened(case: Case<'_>) -> bool {

@@ -21,12 +21,7 @@ const OF_BINS: (f64, f64) = (2.0, 0.3);
 /// are no part of the background, so the background's rows come first, and then the data.
 fn recompute(case: Case<'_>, background: &Value) -> Result<ShapleyValues, String> {
     let data = &case.record.data;
-    let rows: Vec<Vec<f64>> = background.as_array().map_or_else(Vec::new, |rows| {
-        let numbers = |row: &Value| -> Vec<f64> {
-            row.as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect()
-        };
-        rows.iter().map(numbers).collect()
-    });
+    let rows = numbers(background);
     let count = rows.len();
     let explained: Vec<usize> = (count..count + data.len()).collect();
     let both = Array2::from_shape_fn((count + data.len(), data.dimension()), |(i, j)| {
@@ -40,32 +35,65 @@ fn recompute(case: Case<'_>, background: &Value) -> Result<ShapleyValues, String
         .map_err(|e| e.to_string())
 }
 
+/// What is recorded, row by row.
+fn recorded_values(result: &Value) -> Vec<Vec<f64>> {
+    numbers(&result["shap_values"])
+}
+
+fn numbers(rows: &Value) -> Vec<Vec<f64>> {
+    let row = |row: &Value| -> Vec<f64> {
+        row.as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect()
+    };
+    rows.as_array().map_or_else(Vec::new, |rows| rows.iter().map(row).collect())
+}
+
 /// Compares Shapley values and the mean prediction.
 pub fn compare_values(case: Case<'_>) -> Comparison {
+    compare_rows(case, |_| true)
+}
+
+/// Compares the mean prediction, and the Shapley values of some of the rows.
+fn compare_rows(case: Case<'_>, compared: impl Fn(usize) -> bool) -> Comparison {
     let ours = recompute(case, &case.result["background"])?;
-    let theirs: Vec<f64> = case.result["shap_values"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .flat_map(|row| row.as_array().unwrap().iter().map(|phi| phi.as_f64().unwrap()))
-        .collect();
+    let theirs = recorded_values(case.result);
     let base = case.number("base_value");
-    let scale = size(&theirs).max(base.abs());
-    let values: Vec<f64> = ours.values.iter().copied().collect();
-    close_curve("shap_values", &values, &theirs, scale)?;
+    let scale = size(&theirs.concat()).max(base.abs());
+    for (row, theirs) in theirs.iter().enumerate().filter(|(row, _)| compared(*row)) {
+        let ours =
+            ours.values.index_axis(ndarray::Axis(0), row).iter().copied().collect::<Vec<_>>();
+        close_curve(&format!("shap_values of row {row}"), &ours, theirs, scale)?;
+    }
     close_curve("base_value", &ours.base, &[base], scale)
 }
 
-/// The Shapley values that a curve was made of, computed here: the background is recorded with the
-/// values themselves.
-fn local_effects(case: Case<'_>) -> Result<Vec<f64>, String> {
+/// Whether values differ in rows alone that are nearly, and not quite, like a background row in some
+/// feature: shap calls numbers equal by the rule of numpy's `isclose`.
+pub fn close_taken_as_equal(case: Case<'_>) -> bool {
+    let data = &case.record.data;
+    let mut background = numbers(&case.result["background"]);
+    if background.is_empty() {
+        background = (0..data.len()).map(|row| data.row(row).to_vec()).collect();
+    }
+    let nearly = |x: f64, b: f64| x != b && (x - b).abs() <= 1e-8 + 1e-5 * b.abs();
+    let concerned = |row: usize| {
+        let x = data.row(row);
+        background.iter().any(|b| x.iter().zip(b).any(|(&x, &b)| nearly(x, b)))
+    };
+    (0..data.len()).any(concerned) && compare_rows(case, |row| !concerned(row)).is_ok()
+}
+
+/// The recorded Shapley values that a curve was made of, which are accounted for themselves, and the
+/// size of what they are made from.
+fn local_effects(case: Case<'_>) -> Result<(Vec<f64>, f64), String> {
     let background = case.option_text("background");
     let recorded = case.record.results.iter().find(|result| {
         result["method"] == "SHAP values" && result["options"]["background"] == background
     });
-    let recorded = recorded.ok_or("no background is recorded")?;
-    let values = recompute(case, &recorded["background"])?;
-    Ok(values.values.slice(ndarray::s![.., case.feature(), 0]).to_vec())
+    let recorded = recorded.ok_or("no Shapley values are recorded")?;
+    let values = recorded_values(recorded);
+    let base = recorded["base_value"].as_f64().ok_or("no mean prediction is recorded")?;
+    let of_feature = values.iter().map(|row| row[case.feature()]).collect();
+    Ok((of_feature, size(&values.concat()).max(base.abs())))
 }
 
 /// Straight lines through values at places, continued at both ends.
@@ -80,9 +108,9 @@ fn joined(places: &[f64], values: &[f64], x: f64) -> f64 {
 
 /// Whether everything recorded of a curve comes out of means and variances of Shapley values in bins.
 pub fn joined_bins(case: Case<'_>) -> Comparison {
-    let local = local_effects(case)?;
+    let (local, scale) = local_effects(case)?;
     let limits = case.numbers("limits");
-    optimal(case, &local, &limits)?;
+    optimal(case, &local, scale, &limits)?;
     let mut in_bins = vec![Vec::new(); limits.len() - 1];
     for (&x, phi) in case.positions().iter().zip(&local) {
         let bin = limits.partition_point(|&z| z <= x).clamp(1, in_bins.len()) - 1;
@@ -92,7 +120,6 @@ pub fn joined_bins(case: Case<'_>) -> Comparison {
     let counts: Vec<f64> = moments.iter().map(|bin| bin.weight).collect();
     let means: Vec<f64> = moments.iter().map(|bin| bin.mean).collect();
     let variances: Vec<f64> = moments.iter().map(|bin| bin.squares / bin.weight).collect();
-    let scale = size(&local);
     close("points_per_bin", &counts, &case.numbers("points_per_bin"), 0.0)?;
     close_curve("bin_effect", &means, &case.numbers("bin_effect"), scale)?;
     close_variance("bin_variance", &variances, &case.numbers("bin_variance"), scale)?;
@@ -129,7 +156,7 @@ pub fn joined_bins(case: Case<'_>) -> Comparison {
 }
 
 /// Whether the recorded bins are made of the cells and cost no more than the best ones.
-fn optimal(case: Case<'_>, local: &[f64], limits: &[f64]) -> Comparison {
+fn optimal(case: Case<'_>, local: &[f64], scale: f64, limits: &[f64]) -> Comparison {
     let cells = case.option_count("max_nof_bins").ok_or("no number of cells")?;
     let costs = Costs::new(case, local, cells, OF_BINS);
     let cell = |z: &f64| ((z - costs.start) / costs.width).round() as usize;
@@ -139,7 +166,7 @@ fn optimal(case: Case<'_>, local: &[f64], limits: &[f64]) -> Comparison {
     close_curve("limits", &places, limits, size(limits).max(length))?;
     let (recorded, best) = (costs.total(&kept), costs.total(&costs.dynamic_programming()));
     // Equally good bins differ by the rounding of their variances.
-    let rounding = 1e-12 * size(local).powi(2) * length;
+    let rounding = 1e-12 * scale * scale * length;
     if recorded <= best + rounding {
         return Ok(());
     }
