@@ -345,7 +345,7 @@ fn regional_effects() {
         let arguments = ask(more);
         answer(&arguments.iter().map(String::as_str).collect::<Vec<_>>())
     };
-    for method in ["pdp", "dpdp", "ale", "rhale"] {
+    for method in ["pdp", "dpdp", "ale", "rhale", "shapdp"] {
         let estimator = format!("regional-{method}");
         let text = run(&["--estimator", &estimator, "--format", "table"]);
         assert!(text.contains("x3"), "{text}");

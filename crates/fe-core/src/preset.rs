@@ -121,14 +121,7 @@ pub const ALL: &[Preset] = &[
 /// # Errors
 /// [`Error::BadOption`] for an unknown name.
 pub fn preset(name: &str) -> Result<&'static Preset> {
-    ALL.iter().find(|preset| preset.name == name).ok_or_else(|| {
-        let names: Vec<&str> = ALL.iter().map(|preset| preset.name).collect();
-        Error::BadOption {
-            option: "preset",
-            given: name.to_owned(),
-            allowed: format!("must be one of {}", names.join(", ")),
-        }
-    })
+    estimator::named("preset", name, ALL, |preset| preset.name)
 }
 
 /// The options of an estimator in the preset of a name.

@@ -116,6 +116,23 @@ pub struct ShapleyValues {
     pub model_rows: u64,
 }
 
+impl ShapleyValues {
+    /// The values of some of the explained rows, given by their places among them, as if these rows
+    /// made up the data; the background stays what it was.
+    pub(crate) fn select(&self, explained: &[usize]) -> Self {
+        let first = ndarray::Axis(0);
+        let errors = self.standard_errors.as_ref();
+        Self {
+            rows: (0..explained.len()).collect(),
+            values: self.values.select(first, explained),
+            predictions: self.predictions.select(first, explained),
+            base: self.base.clone(),
+            standard_errors: errors.map(|errors| errors.select(first, explained)),
+            ..*self
+        }
+    }
+}
+
 /// The Shapley values of all features in some rows (counted from 0) of the data.
 ///
 /// ```

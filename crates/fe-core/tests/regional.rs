@@ -10,6 +10,7 @@ use fe_core::estimator;
 use fe_core::model::{BatchModel, FunctionModel, Model, Rows};
 use fe_core::regional::{self, RegionalEffect, RuleKind};
 use fe_core::settings::{Jacobian, Splitting};
+use fe_core::shapley;
 use fe_core::{AxisChoice, Dataset, Error, Kind, ModelError, Settings};
 use ndarray::Array2;
 use proptest::prelude::*;
@@ -31,7 +32,13 @@ fn variants() -> Vec<(&'static str, Settings)> {
         ("regional-rhale", none()),
         ("regional-rhale", Settings { binning: Some("fixed".to_owned()), bins: Some(5), ..none() }),
         ("regional-rhale", Settings { jacobian: Some(Jacobian::Numeric), ..none() }),
+        ("regional-shapdp", none()),
     ]
+}
+
+/// Every point is compared with every other one: fewer are enough.
+fn most_rows(variant: &(&str, Settings), rows: usize) -> usize {
+    if variant.0 == "regional-shapdp" { rows.min(300) } else { rows }
 }
 
 /// Points of a lattice with irrational steps: close to uniform on (−1, 1)^D.
@@ -89,6 +96,8 @@ fn every_method_finds_where_the_slope_switches() {
             } else {
                 (curve.at(b).unwrap() - curve.at(a).unwrap()) / (b - a)
             };
+            // Half of what x1 and x3 do together is put down to x1.
+            let slope = if effect.estimator == "regional-shapdp" { slope / 2.0 } else { slope };
             assert!((rise - slope).abs() < 0.02, "{variant:?} {rise}");
         }
     }
@@ -108,6 +117,8 @@ fn heterogeneity_before_and_after_is_that_of_the_closed_forms() {
     check("regional-rhale", named("integral_sd"), 0, 6.0, 0.0, 0.05);
     check("regional-pdp", none(), 0, 3.0, 0.0, 0.08);
     check("regional-dpdp", none(), 0, 9.0, 0.0, 0.05);
+    // φ1 = ±1.5 x1 does not correlate with x1.
+    check("regional-shapdp", none(), 0, 0.75, 0.0, 0.02);
     // Ten points see a little more than the integral √3·…: mean of sd over the grid.
     let listing = Settings { grid: Some(10), ..named("mean_grid_sd") };
     check("regional-pdp", listing, 0, 1.744, 0.2887, 0.03);
@@ -150,6 +161,8 @@ fn splitting_asks_the_model_for_nothing_new() {
             ("regional-pdp", _) => (7000, 0),
             ("regional-dpdp", _) => (0, 5000),
             ("regional-ale", _) | (_, Some(Jacobian::Numeric)) => (2000, 0),
+            // Six coalitions against each row, each row itself, the background twice.
+            ("regional-shapdp", _) => (6_002_001, 0),
             _ => (0, 1000),
         };
         assert_eq!(asked, expected, "{variant:?}");
@@ -225,7 +238,8 @@ fn cart_gives_each_region_a_rule_of_its_own() {
         (false, _) => -3.0,
     };
     let model = FunctionModel::new(3, move |x| slope(x) * x[0]).with_partial(move |_, x| slope(x));
-    for variant in variants() {
+    // Shapley values of x1 depend on x3 everywhere: three features share what they do together.
+    for variant in variants().into_iter().filter(|v| v.0 != "regional-shapdp") {
         let leaves = |partition| {
             let settings =
                 Settings { partition: Some(partition), candidates: Some(1), ..variant.1.clone() };
@@ -253,6 +267,42 @@ fn rows_find_their_leaf_and_leaves_hold_all_rows() {
     }
 }
 
+/// The effect of Shapley values against the whole data on some of the rows.
+fn shapley_effect(
+    settings: &Settings,
+    all: &Dataset,
+    model: &dyn Model,
+    kept: &[usize],
+) -> fe_core::Effect {
+    let method = shapley::Method::suited_to(all.dimension(), settings.permutations, 0);
+    let options = shapley::Shapley { method, background: shapley::Background::All };
+    let values = shapley::values(all, model, kept, &options).unwrap();
+    let shapdp = estimator::ShapDependence::on_grid(settings.grid.unwrap_or(100)).unwrap();
+    shapdp.of_values(all, &values, 0).unwrap().remove(0)
+}
+
+#[test]
+fn leaves_have_the_spline_of_their_shapley_values() {
+    let all = data(&uniform(300, 3));
+    let settings = Settings { grid: Some(9), ..none() };
+    let effect = fit(&("regional-shapdp", settings.clone()), &all, &wavy(), 0);
+    assert!(effect.tree.leaves().count() > 2);
+    for (index, node) in effect.tree.nodes().iter().enumerate() {
+        let Some(leaf) = &node.effect else { continue };
+        let kept: Vec<usize> = (0..all.len())
+            .filter(|&i| effect.tree.leaf_of(&all.row(i).to_vec()).unwrap() == index)
+            .collect();
+        let alone = shapley_effect(&settings, &all, &wavy(), &kept);
+        support::assert_close(alone.curve.x(), leaf.curve.x(), 0.0);
+        support::assert_close(alone.curve.y(), leaf.curve.y(), 1e-12);
+        support::assert_close(alone.heterogeneity.y(), leaf.heterogeneity.y(), 1e-12);
+        let value = alone.heterogeneity_values["mean_residual"].unwrap();
+        assert!((value - node.heterogeneity.unwrap()).abs() < 1e-12);
+        assert_eq!(leaf.record.rows, kept.len());
+        assert_eq!(leaf.record.shapley.as_ref().unwrap().background, all.len());
+    }
+}
+
 /// A leaf's effect is what the plain estimator gives for its rows on the same axis and bins.
 #[test]
 fn leaves_have_the_effect_of_their_rows() {
@@ -260,7 +310,11 @@ fn leaves_have_the_effect_of_their_rows() {
     let all = data(&rows);
     let (lo, hi) =
         all.feature(0).iter().fold((1.0_f64, -1.0_f64), |(l, h), &x| (l.min(x), h.max(x)));
-    for variant in variants().into_iter().filter(|v| v.1.binning.as_deref() != Some("quantile")) {
+    // Quantiles of a leaf are others, and so is the background of its Shapley values.
+    let on_leaves_alone = |variant: &(&str, Settings)| {
+        variant.1.binning.as_deref() != Some("quantile") && variant.0 != "regional-shapdp"
+    };
+    for variant in variants().into_iter().filter(on_leaves_alone) {
         let effect = fit(&variant, &all, &quadrants(), 0);
         let plain = Settings { axis: Some(AxisChoice::Given(lo, hi)), ..variant.1.clone() };
         let plain =
@@ -315,8 +369,12 @@ proptest! {
             let name = variant.0.strip_prefix("regional-").unwrap();
             let plain = estimator::from_settings(name, &plain).unwrap();
             let h = |kept: &[usize]| {
-                let subset = data(&rows.select(ndarray::Axis(0), kept));
-                let effect = plain.estimate(&subset, &wavy(), 0).unwrap().remove(0);
+                let effect = if name == "shapdp" {
+                    shapley_effect(&variant.1, &all, &wavy(), kept)
+                } else {
+                    let subset = data(&rows.select(ndarray::Axis(0), kept));
+                    plain.estimate(&subset, &wavy(), 0).unwrap().remove(0)
+                };
                 effect.heterogeneity_values[effect.default_heterogeneity].map(|h| h * kept.len() as f64)
             };
             let mut best = f64::INFINITY;
@@ -352,7 +410,8 @@ proptest! {
         let scale = 10_f64.powi(scale);
         for variant in variants() {
             // Within a bin the derivative of a curved component differs without any interaction.
-            let curved = variant.0 != "regional-rhale";
+            // A spline is not quite the curve either.
+            let curved = !["regional-rhale", "regional-shapdp"].contains(&variant.0);
             let component = move |x: f64| a * if curved { (3.0 * x).sin() + x * x } else { x };
             let slope = move |x: f64| a * if curved { 3.0 * (3.0 * x).cos() + 2.0 * x } else { 1.0 };
             let model = FunctionModel::new(3, move |x| {
@@ -404,8 +463,8 @@ proptest! {
 
 #[test]
 fn threads_do_not_change_a_bit() {
-    let data = data(&uniform(9001, 3));
     for variant in variants() {
+        let data = data(&uniform(most_rows(&variant, 9001), 3));
         let with_threads = |threads| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             let effect = pool.install(|| fit(&variant, &data, &wavy(), 0));

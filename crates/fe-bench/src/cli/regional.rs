@@ -34,7 +34,8 @@ pub(super) struct RegionalArguments {
     /// levelwise (one rule for all regions of a level) or cart (each its own) [default: levelwise]
     #[arg(long, value_name = "HOW", value_parser = word::<Splitting>)]
     partition: Option<Splitting>,
-    /// The heterogeneity value that regions lower [default: integral; mean_grid for pdp and dpdp]
+    /// The heterogeneity value that regions lower [default: integral; mean_grid for pdp and dpdp,
+    /// mean_residual for shapdp]
     #[arg(long, value_name = "NAME")]
     heterogeneity: Option<String>,
 }

@@ -37,7 +37,7 @@ const COMMON: &[&str] = &[
     "points",
 ];
 
-pub(super) const ALE: Info = Info {
+pub(crate) const ALE: Info = Info {
     name: "ale",
     about: "accumulated local effects by finite differences over the bins (Apley and Zhu 2020)",
     options: &[COMMON, AxisMean::OPTIONS, &["undivided"]],
@@ -49,7 +49,7 @@ pub(super) const DALE: Info = Info {
     options: &[COMMON, AxisMean::OPTIONS, Differentiation::OPTIONS],
     build: |settings| Ok(Box::new(Accumulated::from_settings(Method::Dale, settings)?)),
 };
-pub(super) const RHALE: Info = Info {
+pub(crate) const RHALE: Info = Info {
     name: "rhale",
     about: "accumulated local effects by derivatives, on automatically chosen bins (RHALE eq. 9-15)",
     options: &[COMMON, AxisMean::OPTIONS, Differentiation::OPTIONS],

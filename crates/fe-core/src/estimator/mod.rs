@@ -10,12 +10,14 @@ mod partial_dependence;
 mod prepared;
 mod shap_dependence;
 
+pub(crate) use accumulated::{ALE, RHALE};
 pub use accumulated::{Accumulated, Ale, Dale, Rhale};
 pub use individual_curves::IndividualCurves;
 pub use marginal_plot::MarginalPlot;
-pub(crate) use partial_dependence::IceTable;
 pub use partial_dependence::PartialDependence;
+pub(crate) use partial_dependence::{DPDP, IceTable, PDP};
 pub use shap_dependence::ShapDependence;
+pub(crate) use shap_dependence::{Cloud, SHAPDP};
 
 use serde::Serialize;
 
@@ -111,10 +113,20 @@ pub const ALL: &[Info] = &[
 /// # Errors
 /// [`Error::BadOption`] for an unknown name.
 pub fn info(name: &str) -> Result<&'static Info> {
-    ALL.iter().find(|info| info.name == name).ok_or_else(|| {
-        let names: Vec<&str> = ALL.iter().map(|info| info.name).collect();
+    named("estimator", name, ALL, |info| info.name)
+}
+
+/// What has a name, among all that have one.
+pub(crate) fn named<'a, T>(
+    option: &'static str,
+    name: &str,
+    all: &'a [T],
+    name_of: fn(&T) -> &'static str,
+) -> Result<&'a T> {
+    all.iter().find(|known| name_of(known) == name).ok_or_else(|| {
+        let names: Vec<&str> = all.iter().map(name_of).collect();
         Error::BadOption {
-            option: "estimator",
+            option,
             given: name.to_owned(),
             allowed: format!("must be one of {}", names.join(", ")),
         }

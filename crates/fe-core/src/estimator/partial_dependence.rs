@@ -19,14 +19,14 @@ use crate::quantiles::SortedSample;
 use crate::settings::Settings;
 use crate::statistics::Moments;
 
-pub(super) const PDP: Info = Info {
+pub(crate) const PDP: Info = Info {
     name: "pdp",
     about: "partial dependence on a grid; heterogeneity from centred ICE curves (Friedman 2001)",
     options: &[GRID, AxisMean::OPTIONS],
     build: |settings| Ok(Box::new(PartialDependence::from_settings(Kind::Value, settings)?)),
 };
 
-pub(super) const DPDP: Info = Info {
+pub(crate) const DPDP: Info = Info {
     name: "dpdp",
     about: "mean derivative on a grid; heterogeneity from d-ICE curves (EFFECTOR eq. 9-10)",
     options: &[GRID, AxisMean::OPTIONS, Differentiation::OPTIONS],

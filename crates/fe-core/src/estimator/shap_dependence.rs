@@ -14,7 +14,7 @@ use crate::settings::Settings;
 use crate::shapley::{self, Background, Method, Shapley, ShapleyValues};
 use crate::spline::{Smoothing, Spline};
 
-pub(super) const SHAPDP: Info = Info {
+pub(crate) const SHAPDP: Info = Info {
     name: "shapdp",
     about: "spline through Shapley values; heterogeneity from its residuals (EFFECTOR A.3)",
     options: &[&[
@@ -81,7 +81,7 @@ impl ShapDependence {
         Self::from_settings(&Settings { grid: Some(points), ..Settings::default() })
     }
 
-    fn from_settings(settings: &Settings) -> Result<Self> {
+    pub(crate) fn from_settings(settings: &Settings) -> Result<Self> {
         let grid = settings.grid.unwrap_or(DEFAULT_GRID);
         if !(2..=MOST_POINTS).contains(&grid) {
             return Err(Error::BadOption {
@@ -147,7 +147,8 @@ impl ShapDependence {
         (0..outputs).map(|output| self.effect(data, values, feature, axis, output)).collect()
     }
 
-    fn effect(
+    /// The effect on an axis of one output.
+    pub(crate) fn effect(
         &self,
         data: &Dataset,
         values: &ShapleyValues,
@@ -156,7 +157,7 @@ impl ShapDependence {
         output: usize,
     ) -> Result<Effect> {
         let cloud = Cloud::new(data, values, feature, axis, output)?;
-        let spline = Spline::fit(&cloud.x, &cloud.values, Some(&cloud.weights), self.smoothing)?;
+        let spline = cloud.spline(self.smoothing)?;
         let residuals = cloud.squared_residuals(&spline);
         let x = self.places(axis);
         let curve = Curve::linear(x.clone(), x.iter().map(|&x| spline.at(x)).collect());
@@ -200,6 +201,32 @@ impl ShapDependence {
                 neighbourhoods: None,
             },
         })
+    }
+
+    /// The axis, and the Shapley values of the rows on it: all that the model is asked for.
+    pub(crate) fn explain(
+        &self,
+        data: &Dataset,
+        model: &dyn Model,
+        feature: usize,
+    ) -> Result<(Axis, ShapleyValues)> {
+        let axis = self.axis.resolve(data, feature)?;
+        let counts = |row: usize| {
+            data.weights().is_none_or(|weights| weights[row] > 0.0)
+                && axis.contains(data.feature(feature)[row])
+        };
+        let rows: Vec<usize> = (0..data.len()).filter(|&row| counts(row)).collect();
+        if rows.is_empty() {
+            return Err(no_rows(data, feature, axis));
+        }
+        let values = shapley::values(data, model, &rows, &self.shapley(data.dimension()))?;
+        Ok((axis, values))
+    }
+
+    /// The mean squared residual about the spline through some points; none for a single one.
+    pub(crate) fn mean_residual(&self, cloud: &Cloud) -> Result<Option<f64>> {
+        let spline = cloud.spline(self.smoothing)?;
+        Ok(cloud.mean(&cloud.squared_residuals(&spline)))
     }
 
     /// The grid and the further points within the axis, ascending.
@@ -262,22 +289,13 @@ impl Estimator for ShapDependence {
 
     fn estimate(&self, data: &Dataset, model: &dyn Model, feature: usize) -> Result<Vec<Effect>> {
         check(data, model, feature)?;
-        let axis = self.axis.resolve(data, feature)?;
-        let counts = |row: usize| {
-            data.weights().is_none_or(|weights| weights[row] > 0.0)
-                && axis.contains(data.feature(feature)[row])
-        };
-        let rows: Vec<usize> = (0..data.len()).filter(|&row| counts(row)).collect();
-        if rows.is_empty() {
-            return Err(no_rows(data, feature, axis));
-        }
-        let values = shapley::values(data, model, &rows, &self.shapley(data.dimension()))?;
+        let (_, values) = self.explain(data, model, feature)?;
         self.of_values(data, &values, feature)
     }
 }
 
 /// The Shapley values of one feature over the feature itself, within the axis.
-struct Cloud {
+pub(crate) struct Cloud {
     x: Vec<f64>,
     values: Vec<f64>,
     weights: Vec<f64>,
@@ -285,7 +303,7 @@ struct Cloud {
 }
 
 impl Cloud {
-    fn new(
+    pub(crate) fn new(
         data: &Dataset,
         values: &ShapleyValues,
         feature: usize,
@@ -316,6 +334,17 @@ impl Cloud {
         }
         cloud.mean_standard_error = errors.map(|errors| cloud.weighted_mean(&errors));
         Ok(cloud)
+    }
+
+    /// Some of the points.
+    pub(crate) fn select(&self, points: &[usize]) -> Self {
+        let select = |all: &[f64]| points.iter().map(|&point| all[point]).collect();
+        let (x, values) = (select(&self.x), select(&self.values));
+        Self { x, values, weights: select(&self.weights), mean_standard_error: None }
+    }
+
+    fn spline(&self, smoothing: Smoothing) -> Result<Spline> {
+        Spline::fit(&self.x, &self.values, Some(&self.weights), smoothing)
     }
 
     /// Whether there are instances to differ from each other.

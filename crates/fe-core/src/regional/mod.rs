@@ -5,6 +5,7 @@ mod accumulated;
 mod gauge;
 mod grid;
 mod local;
+mod shapley;
 mod split;
 mod text;
 mod tree;
@@ -16,7 +17,7 @@ use serde::Serialize;
 use crate::dataset::Dataset;
 use crate::effect::SubsampleRecord;
 use crate::error::{Error, Result};
-use crate::estimator::{self, Accumulated, PartialDependence};
+use crate::estimator::{self, Accumulated, PartialDependence, ShapDependence};
 use crate::model::{Model, Observed};
 use crate::settings::{Settings, Splitting};
 use crate::subsample::Subsample;
@@ -126,6 +127,7 @@ impl Options {
 enum Method {
     Accumulated(Accumulated),
     Grid(PartialDependence),
+    Shapley(ShapDependence),
 }
 
 /// Regional effects: the estimator within the regions, and how regions are found.
@@ -135,14 +137,14 @@ enum Method {
 /// instances there (EFFECTOR eq. 15). Numeric features are split at P positions with equal spacing
 /// inside their range (`x ≤ p`, `x > p`), nominal ones at each level (`x = v`, `x ≠ v`). The feature of
 /// interest is never split. Axis, candidates and, for bins that do not look at local effects, the
-/// bins are those of the whole data. A level (or, with [`Splitting::Cart`], a split) is kept if it
+/// bins are those of the whole data, and so is the background of Shapley values. A level (or, with [`Splitting::Cart`], a split) is kept if it
 /// lowers the heterogeneity by at least ε of what it was.
 ///
 /// The local effects of all instances are evaluated once; regions ask the model for nothing more.
 ///
 /// A function that is additive in the feature is not split: for `ale`, `pdp` and `dpdp` its
-/// heterogeneity is of rounding size, and so it is for `rhale` where the feature's component is
-/// linear. `mean_grid_sd`, and `pdp` with centring `none`, are about curves as they are and see
+/// heterogeneity is of rounding size, and so it is for `rhale` and `shapdp` where the feature's
+/// component is linear. `mean_grid_sd`, and `pdp` with centring `none`, are about curves as they are and see
 /// differences of level too.
 ///
 /// ```
@@ -174,17 +176,19 @@ pub struct Info {
     pub name: &'static str,
     /// What it does, in a line.
     pub about: &'static str,
-    /// The settings it takes, in groups; what all take comes on top.
-    pub options: &'static [&'static [&'static str]],
+    /// The estimator within a region.
+    pub within: &'static estimator::Info,
     /// Names of the heterogeneity values that regions can lower, the default first.
     pub heterogeneity: &'static [&'static str],
     method: fn(&Settings) -> Result<Method>,
 }
 
 impl Info {
-    /// Names of the settings it takes.
+    /// Names of the settings it takes: of those of the estimator the ones that make sense in regions,
+    /// and how regions are found.
     pub fn options(&self) -> impl Iterator<Item = &'static str> {
-        self.options.iter().chain([&Subsample::OPTIONS]).copied().flatten().copied()
+        let within = self.within.options().filter(|option| !NOT_IN_REGIONS.contains(option));
+        within.chain(Options::NAMES.iter().copied())
     }
 
     /// Whether it takes a setting.
@@ -197,55 +201,57 @@ impl Info {
 const OF_BINS: &[&str] =
     &["integral", "integral_sd", "mean_range", "mean_sd", "mean_bins", "sum_bins"];
 const OF_GRID: &[&str] = &["mean_grid", "mean_grid_sd"];
+const OF_RESIDUALS: &[&str] = &["mean_residual"];
 
-/// What the estimators with bins take. Empty bins are always interpolated: bins joined, or refused,
-/// by the instances of one region would make regions incomparable.
-const BINS: &[&str] = &[
-    "binning",
-    "bins",
-    "limits",
-    "min_points",
-    "discount",
-    "axis",
-    "center",
-    "ddof",
-    "closed",
-    "interpolation",
-    "extrapolate",
-    "points",
+/// What estimators take alone and not in regions. Empty bins are always interpolated: bins joined, or
+/// refused, by the instances of one region would make regions incomparable.
+const NOT_IN_REGIONS: &[&str] = &[
+    "quantiles",
+    "distinct",
+    "empty",
+    "fill_variances",
+    "undivided",
+    "center_rule",
+    "center_points",
+    "mean_prediction",
 ];
-const GRID: &[&str] = &["axis", "center", "ddof", "extrapolate", "grid", "points"];
-const DERIVATIVES: &[&str] = &["jacobian", "step"];
 
 /// All regional estimators.
 pub const ALL: &[Info] = &[
     Info {
         name: "regional-pdp",
         about: "partial dependence in regions of the other features (EFFECTOR Algorithm 1)",
-        options: &[GRID, Options::NAMES],
+        within: &estimator::PDP,
         heterogeneity: OF_GRID,
         method: |settings| Ok(Method::Grid(PartialDependence::pdp(settings)?)),
     },
     Info {
         name: "regional-dpdp",
         about: "mean derivative on a grid in regions of the other features",
-        options: &[GRID, DERIVATIVES, Options::NAMES],
+        within: &estimator::DPDP,
         heterogeneity: OF_GRID,
         method: |settings| Ok(Method::Grid(PartialDependence::dpdp(settings)?)),
     },
     Info {
         name: "regional-ale",
         about: "accumulated local effects by finite differences in regions of the other features",
-        options: &[BINS, Options::NAMES],
+        within: &estimator::ALE,
         heterogeneity: OF_BINS,
         method: |settings| Ok(Method::Accumulated(Accumulated::ale(settings)?)),
     },
     Info {
         name: "regional-rhale",
         about: "accumulated local effects by derivatives in regions of the other features",
-        options: &[BINS, DERIVATIVES, Options::NAMES],
+        within: &estimator::RHALE,
         heterogeneity: OF_BINS,
         method: |settings| Ok(Method::Accumulated(Accumulated::rhale(settings)?)),
+    },
+    Info {
+        name: "regional-shapdp",
+        about: "spline through Shapley values in regions of the other features",
+        within: &estimator::SHAPDP,
+        heterogeneity: OF_RESIDUALS,
+        method: |settings| Ok(Method::Shapley(ShapDependence::from_settings(settings)?)),
     },
 ];
 
@@ -254,14 +260,7 @@ pub const ALL: &[Info] = &[
 /// # Errors
 /// [`Error::BadOption`] for an unknown name.
 pub fn info(name: &str) -> Result<&'static Info> {
-    ALL.iter().find(|info| info.name == name).ok_or_else(|| {
-        let names: Vec<&str> = ALL.iter().map(|info| info.name).collect();
-        Error::BadOption {
-            option: "estimator",
-            given: name.to_owned(),
-            allowed: format!("must be one of {}", names.join(", ")),
-        }
-    })
+    estimator::named("estimator", name, ALL, |info| info.name)
 }
 
 /// The regional estimator of a name with some settings.
@@ -319,18 +318,26 @@ impl Regional {
         };
         let gauge = Gauge::new(model);
         let observed = Observed::new(&gauge);
+        let mut explained_rows = 0;
         let grown: Vec<(Tree, f64)> = match &self.method {
             Method::Accumulated(estimator) => {
                 let held = accumulated::Held::new(estimator, data, &observed, feature)?;
                 self.grow_all(data, feature, model.outputs(), |output| {
-                    accumulated::Binned::new(&held, output, self.heterogeneity, &gauge)
+                    Ok(accumulated::Binned::new(&held, output, self.heterogeneity, &gauge))
                 })?
             }
             Method::Grid(estimator) => {
                 let table =
                     estimator::IceTable::new(estimator, data, &observed, feature, MOST_HELD)?;
                 self.grow_all(data, feature, model.outputs(), |output| {
-                    grid::Gridded::new(&table, data, output, self.heterogeneity, &gauge)
+                    Ok(grid::Gridded::new(&table, data, output, self.heterogeneity, &gauge))
+                })?
+            }
+            Method::Shapley(estimator) => {
+                let explained = shapley::Explained::new(estimator, data, &gauge, feature)?;
+                explained_rows = explained.model_rows();
+                self.grow_all(data, feature, model.outputs(), |output| {
+                    shapley::Dependence::new(&explained, output, &gauge)
                 })?
             }
         };
@@ -344,7 +351,7 @@ impl Regional {
             record: Record {
                 rows: data.len(),
                 subsample: subsample.cloned(),
-                model_rows: observed.model_rows(),
+                model_rows: observed.model_rows() + explained_rows,
                 jacobian_rows: observed.partial_rows(),
                 options: self.options,
                 floor,
@@ -359,12 +366,12 @@ impl Regional {
         data: &Dataset,
         feature: usize,
         outputs: usize,
-        local: impl Fn(usize) -> L,
+        local: impl Fn(usize) -> Result<L>,
     ) -> Result<Vec<(Tree, f64)>> {
         let candidates = split::candidates(data, feature, self.options.candidates)?;
         (0..outputs)
             .map(|output| {
-                let local = local(output);
+                let local = local(output)?;
                 let splitter = split::Splitter {
                     local: &local,
                     candidates: &candidates,

@@ -19,7 +19,7 @@ const ROUNDING: f64 = 1e-13;
 /// What differs, with the figures; an error where nothing could be computed.
 pub type Comparison = Result<(), String>;
 
-fn close(what: &str, ours: &[f64], theirs: &[f64], size: f64) -> Comparison {
+pub fn close(what: &str, ours: &[f64], theirs: &[f64], size: f64) -> Comparison {
     if ours.len() != theirs.len() {
         return Err(format!("{what}: {} values, {} recorded", ours.len(), theirs.len()));
     }
@@ -33,15 +33,15 @@ fn close(what: &str, ours: &[f64], theirs: &[f64], size: f64) -> Comparison {
     Ok(())
 }
 
-fn size(values: &[f64]) -> f64 {
+pub fn size(values: &[f64]) -> f64 {
     values.iter().fold(0.0, |largest, x| if x.is_nan() { largest } else { x.abs().max(largest) })
 }
 
-fn close_curve(what: &str, ours: &[f64], theirs: &[f64], scale: f64) -> Comparison {
+pub fn close_curve(what: &str, ours: &[f64], theirs: &[f64], scale: f64) -> Comparison {
     close(what, ours, theirs, TOLERANCE * scale)
 }
 
-fn close_variance(what: &str, ours: &[f64], theirs: &[f64], values: f64) -> Comparison {
+pub fn close_variance(what: &str, ours: &[f64], theirs: &[f64], values: f64) -> Comparison {
     close(what, ours, theirs, TOLERANCE * size(theirs) + ROUNDING * values * values)
 }
 
@@ -290,7 +290,7 @@ fn importance(case: Case<'_>, values: &[f64], scale: f64) -> Comparison {
     close_curve("importance", &[ours], &[case.number("importance")], scale)
 }
 
-fn standard_deviation(values: &[f64]) -> f64 {
+pub fn standard_deviation(values: &[f64]) -> f64 {
     let moments = Moments::of(values);
     (moments.squares / moments.weight).sqrt()
 }

@@ -5,6 +5,7 @@ use fe_core::{Axis, AxisChoice, Settings};
 
 use super::compare::{Binned, compare, effector_bins, estimate, range, settings};
 use super::record::Case;
+use super::shapley;
 
 /// A way in which another library departs from its own definition, or from any that is useful.
 pub struct Defect {
@@ -76,6 +77,21 @@ pub const ALL: &[Defect] = &[
         about: "effector and alibi stop with an error where there are fewer instances than a bin must \
                 have; here there is one bin, and the record says that it is not feasible",
         explains: few_refused,
+    },
+    Defect {
+        name: "bins-of-shapley-values",
+        about: "effector's ShapDP is not the spline of its paper: it joins the means of Shapley values \
+                in bins at their centres, and calls their variance in the bins, which contains the \
+                slope, heterogeneity",
+        explains: |case| is_effector(case, "ShapDP") && shapley::joined_bins(case).is_ok(),
+    },
+    Defect {
+        name: "close-is-equal",
+        about: "shap takes a value for that of a background row if they differ by no more than 1e-5 of \
+                it, and does not ask the model for the difference",
+        explains: |case| {
+            case.text("method") == "SHAP values" && shapley::close_taken_as_equal(case)
+        },
     },
     Defect {
         name: "variance-or-nothing",
@@ -247,10 +263,10 @@ fn moved_by_division(case: Case<'_>) -> bool {
 
 /// What every bin made of equal cells costs, as effector computes it: cells by division, variance as
 /// the mean square less the squared mean, and 1e8 for a bin with too few instances.
-struct Costs {
-    start: f64,
-    width: f64,
-    cells: usize,
+pub struct Costs {
+    pub start: f64,
+    pub width: f64,
+    pub cells: usize,
     cost: Vec<Vec<f64>>,
 }
 
@@ -262,12 +278,23 @@ impl Costs {
     fn of(case: Case<'_>) -> Option<Self> {
         let cells =
             ["max_nof_bins", "init_nof_bins"].iter().find_map(|key| case.option_count(key))?;
+        let least = case.option_number("min_points_per_bin")?.max(2.0);
+        let discount = case.option_number("discount")?;
+        Some(Self::new(case, &slopes(case), cells, (least, discount)))
+    }
+
+    /// Of local effects, one per instance, with the least number of instances and the discount.
+    pub fn new(
+        case: Case<'_>,
+        local_effects: &[f64],
+        cells: usize,
+        (least, discount): (f64, f64),
+    ) -> Self {
         let (lo, hi) = range(case);
         let mut costs =
             Self { start: lo, width: (hi - lo) / cells as f64, cells, cost: Vec::new() };
-        let slopes = slopes(case);
         let mut sums = vec![[0.0; 3]; cells];
-        for (&x, slope) in case.positions().iter().zip(&slopes) {
+        for (&x, slope) in case.positions().iter().zip(local_effects) {
             let cell = &mut sums[costs.cell(x)];
             for (sum, term) in cell.iter_mut().zip([1.0, *slope, slope * slope]) {
                 *sum += term;
@@ -278,9 +305,7 @@ impl Costs {
             let last = below[below.len() - 1];
             below.push([last[0] + cell[0], last[1] + cell[1], last[2] + cell[2]]);
         }
-        let least = case.option_number("min_points_per_bin")?.max(2.0);
-        let discount = case.option_number("discount")?;
-        let total = slopes.len() as f64;
+        let total = local_effects.len() as f64;
         let cost = |i: usize, j: usize| {
             if i == j {
                 return 0.0;
@@ -295,7 +320,12 @@ impl Costs {
             variance * width * (1.0 - discount * n / total)
         };
         costs.cost = (0..=cells).map(|i| (0..=cells).map(|j| cost(i, j)).collect()).collect();
-        Some(costs)
+        costs
+    }
+
+    /// What bins cost together, given the cells at which they start and end.
+    pub fn total(&self, kept: &[usize]) -> f64 {
+        kept.windows(2).map(|ends| self.cost[ends[0]][ends[1]]).sum()
     }
 
     fn cell(&self, x: f64) -> usize {
@@ -303,7 +333,7 @@ impl Costs {
     }
 
     /// As many stages as cells, moves of no width for free, the leftmost of equal predecessors.
-    fn dynamic_programming(&self) -> Vec<usize> {
+    pub fn dynamic_programming(&self) -> Vec<usize> {
         let count = self.cells + 1;
         let mut least: Vec<f64> = self.cost[0].clone();
         let mut from: Vec<Vec<usize>> = Vec::new();
@@ -425,6 +455,9 @@ fn few_refused(case: Case<'_>) -> bool {
 }
 
 fn variance_or_nothing(case: Case<'_>) -> bool {
+    if case.text("status") != "error" {
+        return false;
+    }
     let Ok(effect) = estimate(case, &settings(case)) else { return false };
     let undefined = |bins: &fe_core::effect::Bins| bins.variance.iter().all(Option::is_none);
     case.text("error").starts_with("AllBinsHaveAtMostOnePointError")
@@ -435,8 +468,8 @@ fn variance_or_nothing(case: Case<'_>) -> bool {
 
 /// Whether the feature is constant, and that is an error here.
 fn is_refused_constant(case: Case<'_>, peer: &str) -> bool {
-    let refused = estimate(case, &settings(case)).is_err_and(|e| e.contains("is constant ("));
-    case.text("peer") == peer && case.distinct() == 1 && refused
+    let refused = || estimate(case, &settings(case)).is_err_and(|e| e.contains("is constant ("));
+    case.text("peer") == peer && case.distinct() == 1 && refused()
 }
 
 fn constant_widened(case: Case<'_>) -> bool {

@@ -8,6 +8,7 @@ mod compare;
 mod defects;
 mod models;
 mod record;
+mod shapley;
 
 use std::collections::BTreeMap;
 
@@ -21,9 +22,9 @@ type Reason = (&'static str, fn(Case<'_>) -> bool);
 /// and say in `compare.rs` what its results are compared with.
 const OUT_OF_SCOPE: &[Reason] = &[
     ("PDPbox is there for comparison only", |case| case.text("peer") == "PDPbox"),
-    ("no estimator `shapdp`", |case| case.text("method") == "ShapDP"),
-    ("no SHAP values", |case| case.text("method") == "SHAP values"),
-    ("no regional effects", |case| case.text("method").starts_with("regional ")),
+    ("effector's own score and rules for regions", |case| {
+        case.text("method").starts_with("regional ")
+    }),
     ("effector's own path for ordinal features", effector_ordinal),
     ("PyALE's own path for discrete features", |case| {
         case.text("peer") == "PyALE"
@@ -43,13 +44,14 @@ fn class(case: Case<'_>) -> String {
     if let Some((reason, _)) = OUT_OF_SCOPE.iter().find(|(_, holds)| holds(case)) {
         return format!("out of scope: {reason}");
     }
-    let outcome = if case.text("status") == "error" {
-        match estimate(case, &settings(case)) {
+    let outcome = match (case.text("method"), case.text("status")) {
+        ("SHAP values", "ok") => shapley::compare_values(case),
+        ("ShapDP", "ok") => Err("a spline here, bins there".to_owned()),
+        (_, "error") => match estimate(case, &settings(case)) {
             Err(_) => return "both refuse".to_owned(),
             Ok(_) => Err(format!("an effect here, an error there: {}", case.text("error"))),
-        }
-    } else {
-        compare(case, &settings(case))
+        },
+        _ => compare(case, &settings(case)),
     };
     match outcome {
         Ok(()) => "same".to_owned(),
@@ -85,13 +87,14 @@ const EXPECTED: &[(&str, &str, usize)] = &[
     ("effector RHALE", "defect: variance-or-nothing", 3),
     ("effector RHALE", "out of scope: effector's own path for ordinal features", 18),
     ("effector RHALE", "same", 348),
-    ("effector ShapDP", "out of scope: no estimator `shapdp`", 44),
-    ("effector regional ALE", "out of scope: no regional effects", 26),
-    ("effector regional DerPDP", "out of scope: no regional effects", 26),
-    ("effector regional PDP", "out of scope: no regional effects", 26),
-    ("effector regional RHALE", "out of scope: no regional effects", 26),
-    ("effector regional ShapDP", "out of scope: no regional effects", 26),
-    ("effector/shap SHAP values", "out of scope: no SHAP values", 14),
+    ("effector ShapDP", "defect: bins-of-shapley-values", 44),
+    ("effector regional ALE", "out of scope: effector's own score and rules for regions", 26),
+    ("effector regional DerPDP", "out of scope: effector's own score and rules for regions", 26),
+    ("effector regional PDP", "out of scope: effector's own score and rules for regions", 26),
+    ("effector regional RHALE", "out of scope: effector's own score and rules for regions", 26),
+    ("effector regional ShapDP", "out of scope: effector's own score and rules for regions", 26),
+    ("effector/shap SHAP values", "defect: close-is-equal", 2),
+    ("effector/shap SHAP values", "same", 12),
     ("scikit-learn partial_dependence brute", "defect: constant-point", 3),
     ("scikit-learn partial_dependence brute", "same", 99),
 ];
