@@ -175,6 +175,9 @@ impl SortedSample {
 /// Between two values, from the nearer one, as numpy rounds it: an instance may be on the quantile.
 fn interpolate(lower: f64, upper: f64, share: f64) -> f64 {
     let difference = upper - lower;
+    if difference.is_infinite() {
+        return lower * (1.0 - share) + upper * share;
+    }
     if share < 0.5 { lower + difference * share } else { upper - difference * (1.0 - share) }
 }
 

@@ -373,7 +373,7 @@ impl Accumulated {
             heterogeneity::effector_score(&self.step(&bins.partition, variances), instances, true)
         });
         values.insert(heterogeneity::EFFECTOR_SCORE, score);
-        Ok(Effect {
+        let effect = Effect {
             feature,
             name,
             output,
@@ -412,7 +412,8 @@ impl Accumulated {
             bands: variances.map(|variances| Bands::of_bins(&bins.partition, &variances)),
             bins: Some(bins),
             deciles: deciles(data, feature),
-        })
+        };
+        effect.representable()
     }
 }
 

@@ -204,7 +204,7 @@ impl PartialDependence {
         let variance_on_grid = Curve::linear(on_grid.x().to_vec(), variance(&pick(&centred)));
         let score = heterogeneity::effector_score(&variance_on_grid, instances, of_slopes);
         values.insert(heterogeneity::EFFECTOR_SCORE, score);
-        Ok(Effect {
+        let effect = Effect {
             feature,
             name: data.names()[feature].clone(),
             output,
@@ -231,7 +231,8 @@ impl PartialDependence {
                 extrapolated: self.extrapolate,
                 shapley: None,
             },
-        })
+        };
+        effect.representable()
     }
 }
 

@@ -168,7 +168,7 @@ impl ShapDependence {
         // The constant is that of the grid alone, so that further points do not move the curve.
         let constant = centring::constant(self.centring, &on_grid, instances)?;
         let heterogeneity = self.heterogeneity(&cloud, &residuals, &x)?;
-        Ok(Effect {
+        let effect = Effect {
             feature,
             name: data.names()[feature].clone(),
             output,
@@ -195,7 +195,8 @@ impl ShapDependence {
                 extrapolated: self.extrapolate,
                 shapley: Some(self.record(values, &cloud, &spline)),
             },
-        })
+        };
+        effect.representable()
     }
 
     /// The grid and the further points within the axis, ascending.
