@@ -214,7 +214,7 @@ proptest! {
                 Err(error) => prop_assert!(!error.to_string().is_empty()),
                 Ok(effects) => for node in effects.iter().flat_map(|effect| effect.tree.nodes()) {
                     prop_assert!(!node.heterogeneity.is_some_and(f64::is_infinite), "{:?}", node);
-                    node.effect.iter().for_each(|effect| assert_representable(effect));
+                    node.effect.iter().for_each(assert_representable);
                 }
             }
         }
