@@ -186,6 +186,8 @@ fn extreme_scales_do_not_panic() {
     // Two neighbouring floating-point numbers leave no room for twenty limits.
     let data = dataset(&[[1.0, 1.0], [1.0 + f64::EPSILON, 2.0]]);
     for outcome in every_estimator(&data, &curved()) {
-        outcome.unwrap();
+        // Nor for the step of a numeric derivative.
+        let beyond_numbers = matches!(outcome, Err(Error::Overflow { .. }));
+        assert!(outcome.is_ok() || beyond_numbers, "{outcome:?}");
     }
 }
