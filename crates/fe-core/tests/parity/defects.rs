@@ -174,7 +174,7 @@ fn by_steps(case: Case<'_>, bins: usize) -> Vec<f64> {
 /// Whether some instance is on one of two limits that ought to be the same, or between them.
 fn any_between(case: Case<'_>, limits: &[f64], others: &[f64]) -> bool {
     let mut different = limits.iter().zip(others).filter(|(a, b)| a != b);
-    different.any(|(a, b)| case.positions().iter().any(|x| (a.min(*b)..=a.max(*b)).contains(&*x)))
+    different.any(|(a, b)| case.positions().iter().any(|x| (a.min(*b)..=a.max(*b)).contains(x)))
 }
 
 /// Equal limits that are given to alibi: with those of `linspace` its result comes out.
