@@ -141,6 +141,12 @@ impl Curve {
         }
     }
 
+    /// The curve with infinite values missing.
+    pub(crate) fn without_infinities(mut self) -> Self {
+        self.y.iter_mut().filter(|y| y.is_infinite()).for_each(|y| *y = f64::NAN);
+        self
+    }
+
     /// The curve moved down by a constant.
     #[must_use]
     pub fn lowered(mut self, constant: f64) -> Self {

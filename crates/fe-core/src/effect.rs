@@ -7,6 +7,7 @@ use crate::axis::Axis;
 use crate::bands::Bands;
 use crate::centring::{AxisMean, Centring};
 use crate::curve::Curve;
+use crate::error::{Error, Result};
 use crate::heterogeneity::Values;
 use crate::partition::{Closed, Partition};
 use crate::settings::EmptyBins;
@@ -44,6 +45,25 @@ pub struct Effect {
     pub default_heterogeneity: &'static str,
     /// What was done.
     pub record: Record,
+}
+
+impl Effect {
+    /// The effect, if its curve is one of numbers; variances too large for a number are missing.
+    pub(crate) fn representable(mut self) -> Result<Self> {
+        let finite = |values: &[f64]| values.iter().all(|value| value.is_finite());
+        let bins_are_finite =
+            self.bins.as_ref().is_none_or(|bins| finite(&bins.effect) && finite(&bins.counts));
+        if !(finite(self.curve.y()) && bins_are_finite && self.record.centring_constant.is_finite())
+        {
+            return Err(Error::Overflow { name: self.name });
+        }
+        self.heterogeneity = self.heterogeneity.without_infinities();
+        let known = |value: &mut Option<f64>| *value = value.filter(|value| value.is_finite());
+        self.heterogeneity_values.values_mut().for_each(known);
+        self.bins.iter_mut().flat_map(|bins| &mut bins.variance).for_each(known);
+        self.bands = self.bands.filter(|bands| finite(bands.accumulated_sd.y()));
+        Ok(self)
+    }
 }
 
 /// The ICE or d-ICE curves of N instances at T points, linear between them.

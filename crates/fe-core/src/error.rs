@@ -163,6 +163,15 @@ pub enum Error {
         /// Upper limit.
         hi: f64,
     },
+    /// Values, slopes or weights too large for a number.
+    #[error(
+        "the effect of {name} is beyond what floating-point numbers can hold: give the feature, the \
+         output or the weights in other units"
+    )]
+    Overflow {
+        /// Name of the feature.
+        name: String,
+    },
     /// Options that have no meaning together.
     #[error("{0}")]
     Incompatible(String),

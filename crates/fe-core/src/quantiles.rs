@@ -72,15 +72,42 @@ impl SortedSample {
         self.cumulative.last().copied().unwrap_or_default()
     }
 
-    /// The limits of bins between quantiles of increasing probabilities; the outermost are those of
-    /// the axis, and equal ones are merged.
+    /// The limits of bins between the quantiles of the probabilities of 1, 2, …, `bins` − 1, which
+    /// increase evenly; the outermost are those of the axis, and equal ones are merged.
     pub(crate) fn limits(
         &self,
         rule: QuantileRule,
         axis: Axis,
-        probabilities: impl Iterator<Item = f64>,
+        bins: usize,
+        probability: impl Fn(usize) -> f64,
     ) -> Vec<f64> {
-        within(axis, probabilities.map(|probability| self.quantile_by(rule, probability)))
+        let mut limits = vec![axis.lo()];
+        let mut i = 1;
+        while i < bins {
+            let quantile = self.quantile_by(rule, probability(i));
+            if quantile > limits[limits.len() - 1] && quantile < axis.hi() {
+                limits.push(quantile);
+            }
+            i = i.saturating_add(1 + self.equal_after(probability(i), bins));
+        }
+        limits.push(axis.hi());
+        limits
+    }
+
+    /// How many of the next quantiles are sure to be the same, whatever the rule: a value of great
+    /// weight would otherwise be met again and again.
+    fn equal_after(&self, probability: f64, bins: usize) -> usize {
+        let place = (self.total() - 1.0) * probability;
+        let index = self.index_at(place);
+        let Some(end) = self.cumulative.get(index) else { return 0 };
+        let start = if index == 0 { 0.0 } else { self.cumulative[index - 1] };
+        // Rules differ by less than two places.
+        if place < start + 2.0 {
+            return 0;
+        }
+        let between = (self.total() - 1.0) / bins as f64;
+        let sure = (end - place - 4.0) / between;
+        if sure > 1.0 { sure as usize - 1 } else { 0 }
     }
 
     /// The distinct values as limits, the outermost moved to the ends of the axis; none if there are
@@ -167,14 +194,21 @@ impl SortedSample {
 
     /// The value at a place of the repeated data, counted from 0.
     fn order_statistic(&self, place: f64) -> f64 {
+        self.values[self.index_at(place)]
+    }
+
+    fn index_at(&self, place: f64) -> usize {
         let index = self.cumulative.partition_point(|&weight| weight <= place);
-        self.values[index.min(self.values.len() - 1)]
+        index.min(self.values.len().saturating_sub(1))
     }
 }
 
 /// Between two values, from the nearer one, as numpy rounds it: an instance may be on the quantile.
 fn interpolate(lower: f64, upper: f64, share: f64) -> f64 {
     let difference = upper - lower;
+    if difference.is_infinite() {
+        return lower * (1.0 - share) + upper * share;
+    }
     if share < 0.5 { lower + difference * share } else { upper - difference * (1.0 - share) }
 }
 
@@ -234,13 +268,31 @@ mod tests {
         let sample = SortedSample::new((0..11).map(|i| (f64::from(i), 1.0)));
         let axis = Axis::new(0.0, 10.0).unwrap();
         let limits =
-            |rule, probabilities: [f64; 4]| sample.limits(rule, axis, probabilities.into_iter());
+            |rule, probabilities: [f64; 4]| sample.limits(rule, axis, 5, |i| probabilities[i - 1]);
         // 3 times the rounded 1/5 is a little more than 3/5.
         let multiples = [1.0, 2.0, 3.0, 4.0].map(|i| i * 0.2);
         assert_eq!(limits(QuantileRule::Type1Below, multiples), [0.0, 1.0, 3.0, 6.0, 7.0, 10.0]);
         let fractions = [0.2, 0.4, 0.6, 0.8];
         assert_eq!(limits(QuantileRule::Type1Below, fractions), [0.0, 1.0, 3.0, 5.0, 7.0, 10.0]);
         assert_eq!(limits(QuantileRule::Type7, fractions), [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]);
+    }
+
+    #[test]
+    fn heavy_values_are_passed_over() {
+        let heavy = [(0.0, 7.0), (1.0, 1.0), (2.0, 40.0), (2.5, 2.0), (3.0, 30.0)];
+        let sample = SortedSample::new(heavy.into_iter());
+        let axis = Axis::new(0.0, 3.0).unwrap();
+        for rule in RULES {
+            for bins in 1..200 {
+                let probability = |i: usize| i as f64 / bins as f64;
+                let all = (1..bins).map(|i| sample.quantile_by(rule, probability(i)));
+                let limits = sample.limits(rule, axis, bins, probability);
+                assert_eq!(limits, within(axis, all), "{rule:?} {bins}");
+            }
+        }
+        let heavier = SortedSample::new([(0.0, 1e300), (1.0, 2.0), (2.0, 1e300)].into_iter());
+        let limits = heavier.limits(QuantileRule::Type7, axis, usize::MAX, |i| i as f64 * 5e-20);
+        assert!(limits.len() <= 4);
     }
 
     /// What numpy 1.26 gives for the same.

@@ -99,6 +99,30 @@ proptest! {
         }
     }
 
+    /// Small differences between large effects, and costs beyond any penalty.
+    #[test]
+    fn the_optimum_does_not_depend_on_the_scale_of_effects(
+        (positions, effects) in instances(), cells in 1..9_usize, min_points in 2..6_u8,
+        (offset, scale) in prop::sample::select(vec![
+            (1e9, 1e-3), (-1e9, 1e-3), (0.0, 1e5), (0.0, 1e12), (1e12, 1e8), (0.0, 1e-12), (0.0, 1e120),
+        ]),
+    ) {
+        let effects: Vec<f64> = effects.iter().map(|effect| offset + scale * effect).collect();
+        let options = (f64::from(min_points), 0.2, 1.0);
+        let dynamic = Dynamic::new(cells, Some(options.0), 0.2).unwrap();
+        let choice = choose(&dynamic, &positions, &effects, 1.0);
+        let best = brute_force(cells, &positions, &effects, options);
+        prop_assert_eq!(choice.feasible, best.is_some());
+        if let Some(best) = best {
+            let found = objective(&choice.partition, &positions, &effects, options);
+            let found = found.expect("the optimum must be allowed");
+            // Means are known to an ulp of the effects: the square of a difference of up to 6 scales
+            // errs by twelve times that, in each of up to thirty merges.
+            let rounding = 360.0 * scale * f64::EPSILON * (offset.abs() + 3.0 * scale);
+            prop_assert!((found - best).abs() <= rounding, "{} {} {}", found, best, rounding);
+        }
+    }
+
     /// The heuristics find allowed bins wherever there are some, and never better ones.
     #[test]
     fn heuristics_are_allowed_and_no_better(

@@ -90,6 +90,28 @@ proptest! {
         }
     }
 
+    /// The costs of bins are multiplied by a power of four, and everything else by one of two.
+    #[test]
+    fn automatic_bins_follow_the_units_of_the_function(
+        rows in rows(2..40), exponent in -200..200_i32, negative in any::<bool>(),
+    ) {
+        let factor = 2_f64.powi(exponent) * if negative { -1.0 } else { 1.0 };
+        let data = dataset(&rows);
+        let slope = |s: usize, x: &[f64]| if s == 0 { x[1].sin() + 2.0 * x[0] } else { x[0] };
+        let value = |x: &[f64]| x[0] * x[1].sin() + x[0] * x[0];
+        let plain = FunctionModel::new(2, value).with_partial(slope);
+        let scaled = FunctionModel::new(2, move |x| factor * value(x))
+            .with_partial(move |s, x| factor * slope(s, x));
+        for binning in ["dp", "greedy", "agglomerative"] {
+            let settings = Settings { binning: Some(binning.to_owned()), ..Settings::default() };
+            let variant = ("rhale", settings);
+            let (a, b) = (estimate(&variant, &data, &plain, 0), estimate(&variant, &data, &scaled, 0));
+            prop_assert_eq!(a.curve.x(), b.curve.x());
+            let expected: Vec<f64> = a.curve.y().iter().map(|y| factor * y).collect();
+            prop_assert_eq!(b.curve.y(), expected);
+        }
+    }
+
     #[test]
     fn the_order_of_rows_does_not_matter(rows in rows(2..40), turn in 0..40_usize) {
         let mut turned = rows.clone();

@@ -99,8 +99,7 @@ impl Binning for Quantile {
         // Multiples of the rounded 1/K, as numpy's `linspace` has them: where an instance is on a
         // quantile, rounding decides which bin it is in.
         let step = 1.0 / self.bins as f64;
-        let probabilities = (1..self.bins).map(|i| i as f64 * step);
-        let limits = sample.limits(self.rule, request.axis, probabilities);
+        let limits = sample.limits(self.rule, request.axis, self.bins, |i| i as f64 * step);
         let partition = Partition::new(limits, request.closed)?;
         let partition = self.without_poor_bins(partition, &sample);
         let feasible =

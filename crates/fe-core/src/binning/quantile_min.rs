@@ -50,8 +50,8 @@ impl QuantileMin {
 /// Bins between percentiles, which are rounded as alibi's are.
 fn quantile_bins(bins: usize, sample: &SortedSample, request: &Request<'_>) -> Result<Partition> {
     let step = 100.0 / bins as f64;
-    let probabilities = (1..bins).map(|i| i as f64 * step / 100.0);
-    let limits = sample.limits(QuantileRule::Type7, request.axis, probabilities);
+    let probability = |i: usize| i as f64 * step / 100.0;
+    let limits = sample.limits(QuantileRule::Type7, request.axis, bins, probability);
     Partition::new(limits, request.closed)
 }
 

@@ -343,7 +343,7 @@ impl Accumulated {
             heterogeneity::effector_score(&self.step(&bins.partition, variances), instances, true)
         });
         values.insert(heterogeneity::EFFECTOR_SCORE, score);
-        Ok(Effect {
+        let effect = Effect {
             feature,
             name,
             output,
@@ -386,7 +386,8 @@ impl Accumulated {
             deciles: deciles(data, feature),
             curves: None,
             mean_prediction: None,
-        })
+        };
+        effect.representable()
     }
 }
 

@@ -227,7 +227,7 @@ impl PartialDependence {
         let variance_on_grid = Curve::linear(on_grid.x().to_vec(), variance(&pick(&centred)));
         let score = heterogeneity::effector_score(&variance_on_grid, instances, of_slopes);
         values.insert(heterogeneity::EFFECTOR_SCORE, score);
-        Ok(Effect {
+        let effect = Effect {
             feature,
             name: data.names()[feature].clone(),
             output,
@@ -258,7 +258,8 @@ impl PartialDependence {
                 shapley: None,
                 neighbourhoods: None,
             },
-        })
+        };
+        effect.representable()
     }
 }
 

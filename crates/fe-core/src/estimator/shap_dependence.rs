@@ -169,7 +169,7 @@ impl ShapDependence {
         // The constant is that of the grid alone, so that further points do not move the curve.
         let constant = centring::constant(self.centring, &on_grid, instances)?;
         let heterogeneity = self.heterogeneity(&cloud, &residuals, &x)?;
-        Ok(Effect {
+        let effect = Effect {
             feature,
             name: data.names()[feature].clone(),
             output,
@@ -200,7 +200,8 @@ impl ShapDependence {
                 shapley: Some(self.record(values, &cloud, &spline)),
                 neighbourhoods: None,
             },
-        })
+        };
+        effect.representable()
     }
 
     /// The axis, and the Shapley values of the rows on it: all that the model is asked for.
