@@ -60,7 +60,7 @@ fn column_of(header: &[String], name: &str) -> Result<usize, String> {
     })
 }
 
-fn parse(field: &str, row: usize, column: &str) -> Result<f64, String> {
+pub(crate) fn parse(field: &str, row: usize, column: &str) -> Result<f64, String> {
     match field.trim().parse::<f64>() {
         Ok(value) if value.is_finite() => Ok(value),
         _ => Err(format!("row {}, column {column}: `{field}` is not a finite number", row + 1)),

@@ -6,6 +6,7 @@
 //! are those of `fe-core`, truths those of `fe-truth`.
 
 pub mod cli;
+pub mod curves;
 pub mod data;
 pub mod documentation;
 pub mod draw;

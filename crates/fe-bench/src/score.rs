@@ -12,6 +12,7 @@ use fe_core::metric::{self, Distance};
 use fe_core::{Axis, Effect};
 use fe_truth::{BinTruth, Scenario, Truth, Weighting};
 
+use crate::curves::GivenCurve;
 use crate::error::{listed, suggestion};
 use crate::study::wire::Comparison;
 
@@ -248,14 +249,7 @@ impl Truths {
         };
         let axis = effect.record.axis;
         let truths = self.curve(scenario, estimand, effect.feature, points, axis, centring)?;
-        let truth: Vec<f64> = truths.iter().map(|truth| truth.value).collect();
-        let value = match comparison {
-            Comparison::AsTheyAre => distance.between(&estimate, &truth),
-            Comparison::Centred => {
-                let centred = metric::centred_on_grid;
-                distance.between(&centred(&estimate), &centred(&truth))
-            }
-        };
+        let value = between(distance, comparison, &estimate, &values(&truths));
         Ok(Score::of(Some(value), &Provenance::of_curve(&truths), points.len(), left_out))
     }
 
@@ -356,6 +350,62 @@ impl Truths {
         remember(&self.bins, (feature, bits(limits)), || {
             scenario.bins(feature, limits, Weighting::Uniform)
         })
+    }
+}
+
+/// Scores a curve that was computed elsewhere against the truths at its points: every distance and,
+/// where it has a band, the band's coverage and mean width.
+#[must_use]
+pub fn given(
+    curve: &GivenCurve,
+    truths: &[Truth],
+    comparison: Comparison,
+    left_out: usize,
+) -> Vec<(&'static str, Score)> {
+    let truth = values(truths);
+    let none = truths.is_empty();
+    let provenance = if none { Provenance::NONE } else { Provenance::of_curve(truths) };
+    let score = |value: f64| {
+        let value = (!none).then_some(value);
+        Score::of(value, &provenance, truths.len(), left_out)
+    };
+    let mut scores = Vec::new();
+    for (name, metric, _) in METRICS {
+        if let Metric::Distance(distance) = metric {
+            scores.push((*name, score(between(*distance, comparison, &curve.effect, &truth))));
+        }
+    }
+    if let Some((lower, upper)) = &curve.band {
+        let truth = match comparison {
+            Comparison::AsTheyAre => truth,
+            Comparison::Centred => moved_to(&curve.effect, &truth),
+        };
+        let limits = || lower.iter().zip(upper);
+        let within = limits().zip(&truth).filter(|((lo, hi), t)| (*lo..=*hi).contains(t)).count();
+        let width: f64 = limits().map(|(lower, upper)| upper - lower).sum();
+        let points = truth.len() as f64;
+        scores.push(("coverage", score(within as f64 / points)));
+        scores.push(("width", score(width / points)));
+    }
+    scores
+}
+
+/// A curve with the mean of another one at the same points.
+fn moved_to(other: &[f64], curve: &[f64]) -> Vec<f64> {
+    let centred = (metric::centred_on_grid(curve), metric::centred_on_grid(other));
+    let mean_of_other = other.iter().zip(centred.1).map(|(value, centred)| value - centred);
+    centred.0.into_iter().zip(mean_of_other).map(|(value, mean)| value + mean).collect()
+}
+
+fn values(truths: &[Truth]) -> Vec<f64> {
+    truths.iter().map(|truth| truth.value).collect()
+}
+
+fn between(distance: Distance, comparison: Comparison, estimate: &[f64], truth: &[f64]) -> f64 {
+    let centred = metric::centred_on_grid;
+    match comparison {
+        Comparison::AsTheyAre => distance.between(estimate, truth),
+        Comparison::Centred => distance.between(&centred(estimate), &centred(truth)),
     }
 }
 

@@ -6,6 +6,7 @@ mod list;
 mod regional;
 mod run;
 mod sample;
+mod score;
 mod table;
 mod truth;
 
@@ -40,6 +41,7 @@ enum Command {
     Truth(truth::Arguments),
     Sample(sample::Arguments),
     Effect(Box<effect::Arguments>),
+    Score(score::Arguments),
     Run(run::Arguments),
     Table(table::Arguments),
 }
@@ -69,6 +71,7 @@ fn execute(command: &Command, out: &mut dyn Write) -> Result<()> {
         Command::Truth(arguments) => truth::execute(arguments, out),
         Command::Sample(arguments) => sample::execute(arguments, out),
         Command::Effect(arguments) => effect::execute(arguments, out),
+        Command::Score(arguments) => score::execute(arguments, out),
         Command::Run(arguments) => run::execute(arguments, out),
         Command::Table(arguments) => table::execute(arguments, out),
     }

@@ -94,7 +94,7 @@ fn asked(text: &str) -> Result<Asked, String> {
     text.parse().map(Asked::Effect).map_err(|e: fe_truth::Error| e.to_string())
 }
 
-fn centring(text: &str) -> Result<Centring, String> {
+pub(super) fn centring(text: &str) -> Result<Centring, String> {
     text.parse().map_err(|e: fe_truth::Error| e.to_string())
 }
 

@@ -1,0 +1,106 @@
+//! `fe-bench score`.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+use fe_truth::{Centring, Effect, Scenario};
+
+use super::arguments::{feature_name, key_value};
+use super::effect::word;
+use super::truth::centring;
+use crate::curves::{self, GivenCurve};
+use crate::error::{Error, Result};
+use crate::score;
+use crate::sheet::{Entry, Format, Sheet};
+use crate::study::wire::Comparison;
+
+/// Scores curves that were computed elsewhere against a scenario's exact truth.
+///
+/// The file has the columns feature, x, effect and, for a band, lower and upper; rows may stand in any
+/// order. Points outside the scenario's range are left out and counted. For a band, `coverage` is the
+/// share of points whose truth, centred as the curve is, lies within it, and `width` its mean width.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// CSV file with the curves
+    #[arg(value_name = "CURVES.csv")]
+    curves: PathBuf,
+    /// Name of the scenario; `fe-bench list scenarios` shows them
+    #[arg(long)]
+    scenario: String,
+    /// A parameter of the scenario; may be given several times
+    #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
+    set: Vec<(String, String)>,
+    /// What the curves estimate: pd, dpd, mplot, ale, ale-derivative, mu, sigma, h-pdp, h-dpdp, main,
+    /// shap or shap-variance
+    #[arg(long, value_parser = truth)]
+    effect: Effect,
+    /// Err_c (both curves centred on the points) or Err (as they are)
+    #[arg(long, value_name = "HOW", value_parser = word::<Comparison>, default_value = "Err_c")]
+    compare: Comparison,
+    /// How the curves are centred, for --compare Err: none, start, integral or data [default: none]
+    #[arg(long, value_name = "CENTRING", value_parser = centring)]
+    center: Option<Centring>,
+    /// How it is printed
+    #[arg(long, value_enum, default_value = "table")]
+    format: Format,
+}
+
+fn truth(text: &str) -> Result<Effect, String> {
+    if text.ends_with("-limit") {
+        return Err("is the curve that a paper prints, not a truth to be scored against".to_owned());
+    }
+    text.parse().map_err(|e: fe_truth::Error| e.to_string())
+}
+
+pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
+    if arguments.center.is_some() && arguments.compare == Comparison::Centred {
+        let message = "--center: only with --compare Err; Err_c centres both curves on the points";
+        return Err(Error::Argument(message.to_owned()));
+    }
+    let scenario = fe_truth::scenario(&arguments.scenario, &arguments.set)?;
+    let mut sheet = Sheet::new(&[
+        "scenario",
+        "feature",
+        "effect",
+        "metric",
+        "value",
+        "truth_method",
+        "truth_abs_error",
+        "compared",
+        "left_out",
+        "status",
+    ]);
+    for (feature, curve) in curves::read(&arguments.curves, &scenario)? {
+        for (metric, score) in scores(arguments, &scenario, feature, &curve)? {
+            let row: Vec<Entry> = vec![
+                scenario.id().into(),
+                feature_name(feature).into(),
+                arguments.effect.name().into(),
+                metric.into(),
+                score.value.into(),
+                score.truth_method.into(),
+                score.truth_abs_error.into(),
+                score.compared.into(),
+                score.left_out.into(),
+                score.status.into(),
+            ];
+            sheet.push(row);
+        }
+    }
+    sheet.write(arguments.format, out)
+}
+
+fn scores(
+    arguments: &Arguments,
+    scenario: &Scenario,
+    feature: usize,
+    curve: &GivenCurve,
+) -> Result<Vec<(&'static str, score::Score)>> {
+    let axis = scenario.axis(feature);
+    let part = curve.within(axis.0, axis.1);
+    let centring = arguments.center.unwrap_or(Centring::None);
+    let truths = scenario.curve(arguments.effect, feature, &part.x, axis, centring)?;
+    let left_out = curve.x.len() - part.x.len();
+    Ok(score::given(&part, &truths, arguments.compare, left_out))
+}
