@@ -226,9 +226,7 @@ impl Truths {
             (Metric::Distance(distance), _) => {
                 self.distance(scenario, distance, estimand, effect, comparing)
             }
-            (Metric::Heterogeneity, _) => {
-                self.heterogeneity(scenario, estimand, effect, comparing)
-            }
+            (Metric::Heterogeneity, _) => self.heterogeneity(scenario, estimand, effect, comparing),
             (Metric::Coverage | Metric::Width, _) => Err(format!(
                 "{} has no confidence band: its bands are spreads of local effects",
                 effect.estimator
@@ -315,7 +313,8 @@ impl Truths {
         let places = if grid.len() > points.len() { places() } else { None };
         let grid = if places.is_some() { grid } else { points };
         let (lo, hi) = scenario.axis(feature);
-        let ends = (grid.iter().copied().fold(lo, f64::min), grid.iter().copied().fold(hi, f64::max));
+        let ends =
+            (grid.iter().copied().fold(lo, f64::min), grid.iter().copied().fold(hi, f64::max));
         let axis = Axis::new(ends.0, ends.1).map_err(|e| e.to_string())?;
         let none = fe_truth::Centring::None;
         let truths = self.curve(scenario, quantity, feature, grid, axis, none)?;

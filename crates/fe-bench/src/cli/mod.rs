@@ -3,6 +3,7 @@
 mod arguments;
 mod effect;
 mod list;
+mod merge;
 mod regional;
 mod run;
 mod sample;
@@ -41,6 +42,7 @@ enum Command {
     Sample(sample::Arguments),
     Effect(Box<effect::Arguments>),
     Run(run::Arguments),
+    Merge(merge::Arguments),
     Table(table::Arguments),
 }
 
@@ -70,6 +72,7 @@ fn execute(command: &Command, out: &mut dyn Write) -> Result<()> {
         Command::Sample(arguments) => sample::execute(arguments, out),
         Command::Effect(arguments) => effect::execute(arguments, out),
         Command::Run(arguments) => run::execute(arguments, out),
+        Command::Merge(arguments) => merge::execute(arguments, out),
         Command::Table(arguments) => table::execute(arguments, out),
     }
 }

@@ -8,8 +8,8 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use fe_core::quantiles::QuantileRule;
 use fe_core::estimator::{self, Estimator};
+use fe_core::quantiles::QuantileRule;
 use fe_core::{AxisChoice, Settings, preset};
 use fe_truth::Scenario;
 use serde::Deserialize;
@@ -92,7 +92,8 @@ impl Variant {
         grid: &[f64],
         points: &[f64],
     ) -> Result<Settings, String> {
-        let limits = self.limits.map(|limits| limits.places(grid, scenario, feature)).transpose()?;
+        let limits =
+            self.limits.map(|limits| limits.places(grid, scenario, feature)).transpose()?;
         Ok(Settings {
             axis: Some(self.axis.resolve(scenario, feature).map_err(|e| e.to_string())?),
             points: Some(points.to_vec()),
@@ -428,9 +429,7 @@ fn columns(
 ) -> Vec<String> {
     let binning = built.binning();
     let (describe, bins) = match (binning, variant.limits) {
-        (Some(_), Some(limits)) => {
-            (format!("grid(limits={limits})"), Some(limits.bins(grid)))
-        }
+        (Some(_), Some(limits)) => (format!("grid(limits={limits})"), Some(limits.bins(grid))),
         (Some(binning), None) => (binning.describe(), binning.bins()),
         (None, _) => (String::new(), None),
     };

@@ -43,7 +43,9 @@ impl LawQuantiles {
     /// Reads `{ quantiles, from, to }`; other keys of the table are not looked at.
     fn read(key: &str, table: &Table) -> Result<Self, String> {
         let Some(count) = table.get("quantiles").and_then(count) else {
-            return Err(format!("`{key}.quantiles` must be a whole number from 2 to {MOST_PLACES}"));
+            return Err(format!(
+                "`{key}.quantiles` must be a whole number from 2 to {MOST_PLACES}"
+            ));
         };
         let probability = |name: &str, default: f64| match table.get(name).map(number) {
             None => Ok(default),
@@ -123,7 +125,9 @@ impl Grid {
         let drop_ends = match table.get("drop_ends") {
             None => false,
             Some(Value::Boolean(drop)) => *drop,
-            Some(other) => return Err(format!("`grid.drop_ends` = {other}: must be true or false")),
+            Some(other) => {
+                return Err(format!("`grid.drop_ends` = {other}: must be true or false"));
+            }
         };
         let grid = Self { rule, drop_ends };
         if drop_ends && grid.places() < 3 {

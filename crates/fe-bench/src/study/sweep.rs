@@ -37,7 +37,10 @@ fn range(key: &str, range: &Table) -> Result<Vec<Value>, String> {
         (_, Some(points)) => points,
     };
     if count > super::MOST_PLACES as i64 {
-        return Err(format!("the range `{key}` has {count} values: at most {}", super::MOST_PLACES));
+        return Err(format!(
+            "the range `{key}` has {count} values: at most {}",
+            super::MOST_PLACES
+        ));
     }
     let numbers: Vec<i64> = match (whole("step")?, whole("points")?) {
         (Some(_), Some(_)) => {
