@@ -2,11 +2,26 @@
 
 use std::process::Command;
 
+/// What the program is made of.
+const SOURCES: [&str; 5] =
+    ["../../Cargo.lock", "../../Cargo.toml", "../fe-core/src", "../fe-truth/src", "src"];
+
 fn main() {
-    println!("cargo:rerun-if-changed=../../.git/logs/HEAD");
+    // The log of commits, wherever the repository keeps it, and all that may differ from the last one.
+    println!("cargo:rerun-if-changed={}", answer("git", &["rev-parse", "--git-path", "logs/HEAD"]));
+    for place in SOURCES {
+        println!("cargo:rerun-if-changed={place}");
+    }
     let rustc = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
     println!("cargo:rustc-env=FE_BENCH_RUSTC={}", answer(&rustc, &["--version"]));
     println!("cargo:rustc-env=FE_BENCH_COMMIT={}", answer("git", &["rev-parse", "HEAD"]));
+    let changed = answer("git", &[&["status", "--porcelain", "--"][..], &SOURCES].concat());
+    let dirty = match changed.as_str() {
+        "unknown" => "unknown",
+        "" => "false",
+        _ => "true",
+    };
+    println!("cargo:rustc-env=FE_BENCH_DIRTY={dirty}");
     let profile = std::env::var("PROFILE").unwrap_or_default();
     println!("cargo:rustc-env=FE_BENCH_PROFILE={profile}");
 }

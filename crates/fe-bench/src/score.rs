@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::str::FromStr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use fe_core::centring::Centring;
 use fe_core::effect::Bins;
@@ -27,6 +27,12 @@ pub enum Metric {
     BinDeviation,
     /// Mean root of the true bin errors of the estimate's bins.
     BinError,
+    /// Mean squared difference between the estimated and the true heterogeneity curve.
+    Heterogeneity,
+    /// Share of the grid on which a confidence band holds the truth.
+    Coverage,
+    /// Mean width of a confidence band.
+    Width,
     /// The number of bins.
     Bins,
     /// The number of bins without instances.
@@ -64,6 +70,13 @@ pub const METRICS: &[(&str, Metric, &str)] = &[
         Metric::BinError,
         "mean root of the bin error: how much the true effect varies within bins",
     ),
+    (
+        "heterogeneity_mse",
+        Metric::Heterogeneity,
+        "mean squared difference from the true heterogeneity curve, over the grid",
+    ),
+    ("coverage", Metric::Coverage, "share of the grid on which a confidence band holds the truth"),
+    ("width", Metric::Width, "mean width of a confidence band, over the grid"),
     ("bins", Metric::Bins, "number of bins of the estimate"),
     ("empty_bins", Metric::EmptyBins, "number of bins without instances"),
     (
@@ -179,16 +192,28 @@ pub struct Comparing<'a> {
 }
 
 type CurveKey = (fe_truth::Effect, usize, fe_truth::Centring, Vec<u64>);
-type Cache<K, V> = Mutex<HashMap<K, Result<Arc<[V]>, String>>>;
+type Remembered<V> = Arc<OnceLock<Result<Arc<[V]>, String>>>;
+type Cache<K, V> = Mutex<HashMap<K, Remembered<V>>>;
+
+/// The most truths of a kind that are remembered: bins that depend on the data do not come again.
+const MOST_REMEMBERED: usize = 1000;
 
 /// The truths of a scenario, remembered: studies ask for the same ones again and again.
 #[derive(Default)]
 pub struct Truths {
+    grids: HashMap<usize, Vec<f64>>,
     curves: Cache<CurveKey, Truth>,
     bins: Cache<(usize, Vec<u64>), BinTruth>,
 }
 
 impl Truths {
+    /// Truths that will be asked for on parts of the same grid, for each feature (counted from 0):
+    /// whichever part it is, the truth is computed once, on all of the grid.
+    #[must_use]
+    pub fn on_grids(grids: impl IntoIterator<Item = (usize, Vec<f64>)>) -> Self {
+        Self { grids: grids.into_iter().collect(), ..Self::default() }
+    }
+
     /// Scores an effect.
     pub fn score(
         &self,
@@ -202,6 +227,11 @@ impl Truths {
             (Metric::Distance(distance), _) => {
                 self.distance(scenario, distance, estimand, effect, comparing)
             }
+            (Metric::Heterogeneity, _) => self.heterogeneity(scenario, estimand, effect, comparing),
+            (Metric::Coverage | Metric::Width, _) => Err(format!(
+                "{} has no confidence band: its bands are spreads of local effects",
+                effect.estimator
+            )),
             (_, None) => Err(format!("{} has no bins", effect.estimator)),
             (Metric::Bins | Metric::EmptyBins | Metric::Infeasible, Some(bins)) => {
                 Ok(Self::count(metric, effect, bins))
@@ -243,14 +273,78 @@ impl Truths {
             return Err("no grid point lies within the limits of every estimate".to_owned());
         }
         let estimate = effect.curve.at_all(points).map_err(|e| e.to_string())?;
-        let centring = match comparison {
-            Comparison::Centred => fe_truth::Centring::None,
-            Comparison::AsTheyAre => truth_centring(effect.record.centring)?,
-        };
-        let axis = effect.record.axis;
-        let truths = self.curve(scenario, estimand, effect.feature, points, axis, centring)?;
-        let value = between(distance, comparison, &estimate, &values(&truths));
+        let truths = self.compared(scenario, estimand, effect, points, comparison)?;
+        let value = Compared::new(&estimate, &truths, comparison).distance(distance);
         Ok(Score::of(Some(value), &Provenance::of_curve(&truths), points.len(), left_out))
+    }
+
+    /// The truth that an estimate is compared with at some points, before it is centred there.
+    fn compared(
+        &self,
+        scenario: &Scenario,
+        estimand: Estimand,
+        effect: &Effect,
+        points: &[f64],
+        comparison: Comparison,
+    ) -> Result<Arc<[Truth]>, String> {
+        let (quantity, feature) = (truth_of(estimand), effect.feature);
+        match comparison {
+            Comparison::Centred => self.on_points(scenario, quantity, feature, points),
+            Comparison::AsTheyAre => {
+                let centring = truth_centring(effect.record.centring)?;
+                let axis = effect.record.axis;
+                self.curve(scenario, quantity, feature, points, axis, centring)
+            }
+        }
+    }
+
+    /// A truth at some points, up to a constant.
+    fn on_points(
+        &self,
+        scenario: &Scenario,
+        quantity: fe_truth::Effect,
+        feature: usize,
+        points: &[f64],
+    ) -> Result<Arc<[Truth]>, String> {
+        let grid = self.grids.get(&feature).map_or(points, Vec::as_slice);
+        let place = |x: &f64| grid.binary_search_by(|g| g.total_cmp(x)).ok();
+        let places = || points.iter().map(place).collect::<Option<Vec<usize>>>();
+        let places = if grid.len() > points.len() { places() } else { None };
+        let grid = if places.is_some() { grid } else { points };
+        let (lo, hi) = scenario.axis(feature);
+        let ends =
+            (grid.iter().copied().fold(lo, f64::min), grid.iter().copied().fold(hi, f64::max));
+        let axis = Axis::new(ends.0, ends.1).map_err(|e| e.to_string())?;
+        let none = fe_truth::Centring::None;
+        let truths = self.curve(scenario, quantity, feature, grid, axis, none)?;
+        Ok(match places {
+            None => truths,
+            Some(places) => places.into_iter().map(|i| truths[i]).collect(),
+        })
+    }
+
+    fn heterogeneity(
+        &self,
+        scenario: &Scenario,
+        estimand: Estimand,
+        effect: &Effect,
+        comparing: Comparing<'_>,
+    ) -> Result<Score, String> {
+        let quantity = heterogeneity_of(estimand, effect)?;
+        let estimate = effect.heterogeneity.at_all(comparing.points).map_err(|e| e.to_string())?;
+        let (feature, none) = (effect.feature, fe_truth::Centring::None);
+        let axis = effect.record.axis;
+        let truths = self.curve(scenario, quantity, feature, comparing.points, axis, none)?;
+        let truths: Vec<Truth> = match quantity {
+            fe_truth::Effect::Sigma => truths.iter().map(squared).collect(),
+            _ => truths.to_vec(),
+        };
+        let defined = || estimate.iter().zip(&truths).filter(|(estimate, _)| !estimate.is_nan());
+        let (found, truth): (Vec<f64>, Vec<f64>) =
+            defined().map(|(estimate, truth)| (*estimate, truth.value)).unzip();
+        let left_out = comparing.left_out + comparing.points.len() - found.len();
+        let value = (!found.is_empty()).then(|| Distance::Mse.between(&found, &truth));
+        Ok(Score::of(value, &Provenance::of_curve(&truths), found.len(), left_out))
     }
 
     fn bin_effect(
@@ -260,26 +354,39 @@ impl Truths {
         effect: &Effect,
         bins: &Bins,
     ) -> Result<Score, String> {
-        let (truth, provenance): (Vec<f64>, _) = match estimand {
+        let (truth, provenance) = self.bin_effects(scenario, estimand, effect, bins)?;
+        let estimates = bins.effect.iter().map(|&effect| Some(effect));
+        let (value, missing) = metric::mean_bin_error(estimates, truth.into_iter());
+        Ok(Score::of(value, &provenance, bins.partition.bins() - missing, missing))
+    }
+
+    /// The true effect of each bin.
+    fn bin_effects(
+        &self,
+        scenario: &Scenario,
+        estimand: Estimand,
+        effect: &Effect,
+        bins: &Bins,
+    ) -> Result<(Vec<f64>, Provenance), String> {
+        match estimand {
             // Where f jumps, the effect of a bin of `ale` contains the jump.
             Estimand::AccumulatedLocalEffects => {
                 let limits = bins.partition.limits();
                 let none = fe_truth::Centring::None;
                 let axis = effect.record.axis;
-                let curve = self.curve(scenario, estimand, effect.feature, limits, axis, none)?;
+                let (quantity, feature) = (truth_of(estimand), effect.feature);
+                let curve = self.curve(scenario, quantity, feature, limits, axis, none)?;
                 let slope =
                     |(pair, width): (&[Truth], f64)| (pair[1].value - pair[0].value) / width;
                 let slopes = curve.windows(2).zip(bins.partition.widths()).map(slope).collect();
-                (slopes, Provenance::of_curve(&curve))
+                Ok((slopes, Provenance::of_curve(&curve)))
             }
             _ => {
                 let truths = self.bins(scenario, effect.feature, bins)?;
-                (truths.iter().map(|bin| bin.mu).collect(), Provenance::of_bins(&truths))
+                let effects = truths.iter().map(|bin| bin.mu).collect();
+                Ok((effects, Provenance::of_bins(&truths)))
             }
-        };
-        let estimates = bins.effect.iter().map(|&effect| Some(effect));
-        let (value, missing) = metric::mean_bin_error(estimates, truth.into_iter());
-        Ok(Score::of(value, &provenance, bins.partition.bins() - missing, missing))
+        }
     }
 
     fn bin_deviation(
@@ -289,7 +396,21 @@ impl Truths {
         effect: &Effect,
         bins: &Bins,
     ) -> Result<Score, String> {
-        let (truth, provenance): (Vec<f64>, _) = match estimand {
+        let (truth, provenance) = self.bin_deviations(scenario, estimand, effect, bins)?;
+        let estimates = bins.variance.iter().map(|variance| variance.map(f64::sqrt));
+        let (value, missing) = metric::mean_bin_error(estimates, truth.into_iter());
+        Ok(Score::of(value, &provenance, bins.partition.bins() - missing, missing))
+    }
+
+    /// The true standard deviation in each bin.
+    fn bin_deviations(
+        &self,
+        scenario: &Scenario,
+        estimand: Estimand,
+        effect: &Effect,
+        bins: &Bins,
+    ) -> Result<(Vec<f64>, Provenance), String> {
+        match estimand {
             // The variance of differences depends on the bins: its truth is that of these bins.
             Estimand::AccumulatedLocalEffects => {
                 let truths = scenario
@@ -298,17 +419,50 @@ impl Truths {
                 let deviation =
                     |bin: &fe_truth::DifferenceTruth| bin.variance.sqrt() / (bin.hi - bin.lo);
                 let errors = truths.iter().map(|bin| (fe_truth::Method::Quadrature, bin.abs_error));
-                (truths.iter().map(deviation).collect(), Provenance::of(errors))
+                Ok((truths.iter().map(deviation).collect(), Provenance::of(errors)))
             }
             _ => {
                 let truths = self.bins(scenario, effect.feature, bins)?;
                 let deviations = truths.iter().map(|bin| bin.sigma2.sqrt()).collect();
-                (deviations, Provenance::of_bins(&truths))
+                Ok((deviations, Provenance::of_bins(&truths)))
             }
-        };
-        let estimates = bins.variance.iter().map(|variance| variance.map(f64::sqrt));
-        let (value, missing) = metric::mean_bin_error(estimates, truth.into_iter());
-        Ok(Score::of(value, &provenance, bins.partition.bins() - missing, missing))
+        }
+    }
+
+    /// What the curves of a cell say at the points where they are compared: estimate, truth,
+    /// bound on the error of the truth; both curves centred as they are compared.
+    ///
+    /// # Errors
+    /// The reason why there is nothing to compare.
+    pub fn curves(
+        &self,
+        scenario: &Scenario,
+        estimand: Estimand,
+        effect: &Effect,
+        comparing: Comparing<'_>,
+    ) -> Result<Vec<(f64, f64, f64)>, String> {
+        let Comparing { points, comparison, .. } = comparing;
+        let estimate = effect.curve.at_all(points).map_err(|e| e.to_string())?;
+        let truths = self.compared(scenario, estimand, effect, points, comparison)?;
+        let Compared { estimate, truth } = Compared::new(&estimate, &truths, comparison);
+        let values = estimate.into_iter().zip(truth).zip(truths.iter());
+        Ok(values.map(|((estimate, truth), of)| (estimate, truth, of.abs_error)).collect())
+    }
+
+    /// The true effect and variance of each bin of an estimate, as `L_mu` and `L_sigma` take them.
+    ///
+    /// # Errors
+    /// The reason why there is none.
+    pub fn of_bins(
+        &self,
+        scenario: &Scenario,
+        estimand: Estimand,
+        effect: &Effect,
+        bins: &Bins,
+    ) -> Result<Vec<(f64, f64)>, String> {
+        let (effects, _) = self.bin_effects(scenario, estimand, effect, bins)?;
+        let (deviations, _) = self.bin_deviations(scenario, estimand, effect, bins)?;
+        Ok(effects.into_iter().zip(deviations.into_iter().map(|sd| sd * sd)).collect())
     }
 
     fn bin_error(
@@ -326,17 +480,16 @@ impl Truths {
     fn curve(
         &self,
         scenario: &Scenario,
-        estimand: Estimand,
+        quantity: fe_truth::Effect,
         feature: usize,
         points: &[f64],
         axis: Axis,
         centring: fe_truth::Centring,
     ) -> Result<Arc<[Truth]>, String> {
-        let effect = truth_of(estimand);
         let ends = [axis.lo(), axis.hi()];
-        let key = (effect, feature, centring, bits(points.iter().chain(&ends)));
+        let key = (quantity, feature, centring, bits(points.iter().chain(&ends)));
         remember(&self.curves, key, || {
-            scenario.curve(effect, feature, points, (axis.lo(), axis.hi()), centring)
+            scenario.curve(quantity, feature, points, (axis.lo(), axis.hi()), centring)
         })
     }
 
@@ -353,6 +506,29 @@ impl Truths {
     }
 }
 
+/// An estimated curve and the true one on the same points, centred alike.
+struct Compared {
+    estimate: Vec<f64>,
+    truth: Vec<f64>,
+}
+
+impl Compared {
+    fn new(estimate: &[f64], truths: &[Truth], comparison: Comparison) -> Self {
+        let truth: Vec<f64> = truths.iter().map(|truth| truth.value).collect();
+        let (estimate, truth) = match comparison {
+            Comparison::AsTheyAre => (estimate.to_vec(), truth),
+            Comparison::Centred => {
+                (metric::centred_on_grid(estimate), metric::centred_on_grid(&truth))
+            }
+        };
+        Self { estimate, truth }
+    }
+
+    fn distance(&self, distance: Distance) -> f64 {
+        distance.between(&self.estimate, &self.truth)
+    }
+}
+
 /// Scores a curve that was computed elsewhere against the truths at its points: every distance and,
 /// where it has a band, the band's coverage and mean width.
 #[must_use]
@@ -362,69 +538,71 @@ pub fn given(
     comparison: Comparison,
     left_out: usize,
 ) -> Vec<(&'static str, Score)> {
-    let truth = values(truths);
     let none = truths.is_empty();
     let provenance = if none { Provenance::NONE } else { Provenance::of_curve(truths) };
     let score = |value: f64| {
         let value = (!none).then_some(value);
         Score::of(value, &provenance, truths.len(), left_out)
     };
+    let compared = Compared::new(&curve.effect, truths, comparison);
     let mut scores = Vec::new();
     for (name, metric, _) in METRICS {
         if let Metric::Distance(distance) = metric {
-            scores.push((*name, score(between(*distance, comparison, &curve.effect, &truth))));
+            scores.push((*name, score(compared.distance(*distance))));
         }
     }
     if let Some((lower, upper)) = &curve.band {
-        let truth = match comparison {
-            Comparison::AsTheyAre => truth,
-            Comparison::Centred => moved_to(&curve.effect, &truth),
+        // The band keeps its distance from the curve wherever that is moved to.
+        let moved = |limit: &[f64]| -> Vec<f64> {
+            let distances = limit.iter().zip(&curve.effect).map(|(limit, y)| limit - y);
+            compared.estimate.iter().zip(distances).map(|(y, distance)| y + distance).collect()
         };
-        let limits = || lower.iter().zip(upper);
-        let within = limits().zip(&truth).filter(|((lo, hi), t)| (*lo..=*hi).contains(t)).count();
-        let width: f64 = limits().map(|(lower, upper)| upper - lower).sum();
-        let points = truth.len() as f64;
-        scores.push(("coverage", score(within as f64 / points)));
-        scores.push(("width", score(width / points)));
+        let band = (moved(lower), moved(upper));
+        let band = (band.0.as_slice(), band.1.as_slice());
+        scores.push(("coverage", score(metric::coverage(band, &compared.truth))));
+        scores.push(("width", score(metric::mean_width(band))));
     }
     scores
-}
-
-/// A curve with the mean of another one at the same points.
-fn moved_to(other: &[f64], curve: &[f64]) -> Vec<f64> {
-    let centred = (metric::centred_on_grid(curve), metric::centred_on_grid(other));
-    let mean_of_other = other.iter().zip(centred.1).map(|(value, centred)| value - centred);
-    centred.0.into_iter().zip(mean_of_other).map(|(value, mean)| value + mean).collect()
-}
-
-fn values(truths: &[Truth]) -> Vec<f64> {
-    truths.iter().map(|truth| truth.value).collect()
-}
-
-fn between(distance: Distance, comparison: Comparison, estimate: &[f64], truth: &[f64]) -> f64 {
-    let centred = metric::centred_on_grid;
-    match comparison {
-        Comparison::AsTheyAre => distance.between(estimate, truth),
-        Comparison::Centred => distance.between(&centred(estimate), &centred(truth)),
-    }
 }
 
 fn bits<'a>(values: impl IntoIterator<Item = &'a f64>) -> Vec<u64> {
     values.into_iter().map(|value| value.to_bits()).collect()
 }
 
+/// What is known already, or is computed now; threads that ask for the same wait for one of them.
 fn remember<K: Eq + Hash, V>(
     cache: &Cache<K, V>,
     key: K,
     compute: impl FnOnce() -> Result<Vec<V>, fe_truth::Error>,
 ) -> Result<Arc<[V]>, String> {
-    let lock = || cache.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(known) = lock().get(&key) {
-        return known.clone();
+    let known = {
+        let mut cache = cache.lock().unwrap_or_else(PoisonError::into_inner);
+        if cache.len() >= MOST_REMEMBERED && !cache.contains_key(&key) {
+            cache.clear();
+        }
+        Arc::clone(cache.entry(key).or_default())
+    };
+    known.get_or_init(|| compute().map(Arc::from).map_err(|e| e.to_string())).clone()
+}
+
+/// The true heterogeneity curve that an estimate is compared with.
+fn heterogeneity_of(estimand: Estimand, effect: &Effect) -> Result<fe_truth::Effect, String> {
+    match estimand {
+        Estimand::PartialDependence if effect.record.centring != Centring::None => {
+            Ok(fe_truth::Effect::HPdp)
+        }
+        Estimand::DerivativePartialDependence => Ok(fe_truth::Effect::HDpdp),
+        Estimand::AccumulatedDerivatives => Ok(fe_truth::Effect::Sigma),
+        Estimand::ShapDependence => Ok(fe_truth::Effect::ShapVariance),
+        // Curves that are not centred, and differences, whose variance depends on the bins.
+        _ => Err(format!("the heterogeneity of this {} has no true curve", effect.estimator)),
     }
-    let computed = compute().map(Arc::from).map_err(|e| e.to_string());
-    lock().insert(key, computed.clone());
-    computed
+}
+
+/// The square of a truth that is not negative.
+fn squared(truth: &Truth) -> Truth {
+    let Truth { value, abs_error, .. } = *truth;
+    Truth { value: value * value, abs_error: (2.0 * value + abs_error) * abs_error, ..*truth }
 }
 
 /// The truth that an estimator is compared with.

@@ -619,11 +619,14 @@ fn a_study_is_listed_without_running() {
     let folder = folder();
     let study = write(&folder, "study.toml", STUDY);
     let rows = csv(&answer(&["list", &study, "--format", "csv"]));
-    assert_eq!(
-        rows[1][..7],
-        ["liu-product@1", "mu1=0;mu2=0;sigma1=1;sigma2=1;rho=0.5", "50", "4", "2", "6", "48"]
-    );
-    assert_eq!(rows.last().unwrap()[6], "240");
+    let law = "mu1=0;mu2=0;sigma1=1;sigma2=1;rho=0.5";
+    // 20 points of the estimator and 100 of the comparison share their ends.
+    let rows_asked = (118 * 50 * 4).to_string();
+    assert_eq!(rows[1][..4], ["liu-product@1", law, "x1", "pdp"]);
+    assert_eq!(rows[1][9..], ["grid=20", "50", "4", &rows_asked]);
+    assert_eq!(rows.len(), 1 + 6 * 2 * (2 + 3));
+    let table = answer(&["list", &study]);
+    assert!(table.lines().any(|line| line.contains("all") && line.contains("240")), "{table}");
 }
 
 #[test]

@@ -37,6 +37,15 @@ impl Differentiation {
         })
     }
 
+    /// How many rows the model is asked for by the derivative at one.
+    pub(crate) fn rows_per_row(self, model: &dyn Model) -> u64 {
+        match self.jacobian {
+            Jacobian::Model => 1,
+            Jacobian::Auto if model.has_partial() => 1,
+            Jacobian::Auto | Jacobian::Numeric => 2,
+        }
+    }
+
     pub(crate) fn of(self, model: &dyn Model, axis: Axis) -> Derivatives {
         match self.jacobian {
             Jacobian::Model => Derivatives::OfModel,

@@ -46,6 +46,27 @@ pub fn centred_on_grid(values: &[f64]) -> Vec<f64> {
     values.iter().map(|value| value - mean).collect()
 }
 
+/// Share of the points at which a curve lies between two others, their own points included; NaN
+/// without points.
+///
+/// ```
+/// use fe_core::metric::coverage;
+/// assert_eq!(coverage((&[0.0, 0.0], &[1.0, 1.0]), &[0.5, 2.0]), 0.5);
+/// ```
+#[must_use]
+pub fn coverage((lower, upper): (&[f64], &[f64]), curve: &[f64]) -> f64 {
+    debug_assert!(lower.len() == curve.len() && upper.len() == curve.len());
+    let within = |((lower, upper), value): &((&f64, &f64), &f64)| (*lower..=*upper).contains(value);
+    let count = lower.iter().zip(upper).zip(curve).filter(within).count();
+    count as f64 / curve.len() as f64
+}
+
+/// Mean distance between two curves of which the second is the upper one; NaN without points.
+#[must_use]
+pub fn mean_width((lower, upper): (&[f64], &[f64])) -> f64 {
+    upper.iter().zip(lower).map(|(upper, lower)| upper - lower).sum::<f64>() / lower.len() as f64
+}
+
 /// Mean absolute difference over bins, and how many bins were left out because one is missing.
 ///
 /// With bin effects this is L_mu (RHALE eq. 18), with bin standard deviations L_sigma (eq. 19).

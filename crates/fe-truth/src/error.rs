@@ -83,6 +83,12 @@ pub enum Error {
         /// Upper end of the support.
         high: f64,
     },
+    /// A probability of which there is no quantile.
+    #[error("probability {given}: must lie strictly between 0 and 1")]
+    BadProbability {
+        /// What was given.
+        given: f64,
+    },
     /// An axis that is not an interval inside the support.
     #[error(
         "the range [{low}, {high}] of x{} must be finite, ascending and inside the support \

@@ -274,7 +274,7 @@ impl Scenario {
         Ok(truth(standard_deviation(variance)))
     }
 
-    fn check_feature(&self, feature: usize) -> Result<(), Error> {
+    pub(crate) fn check_feature(&self, feature: usize) -> Result<(), Error> {
         let dimension = self.dimension();
         if feature < dimension { Ok(()) } else { Err(Error::NoSuchFeature { feature, dimension }) }
     }

@@ -238,7 +238,7 @@ pub(super) fn settings(
         discount: arguments.discount,
         quantiles: arguments.quantiles,
         distinct: arguments.distinct,
-        axis: arguments.axis.map(|axis| axis.resolve(scenario, feature)),
+        axis: arguments.axis.map(|axis| axis.resolve(scenario, feature)).transpose()?,
         center: arguments.center,
         center_rule: arguments.center_rule,
         center_points: arguments.center_points,

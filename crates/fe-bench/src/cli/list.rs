@@ -9,6 +9,8 @@ use fe_core::{Settings, binning, estimator, preset, regional};
 use serde_json::Value;
 
 use crate::error::{Error, Result, listed, suggestion};
+use crate::record::KEYS;
+use crate::run::plan::Prepared;
 use crate::score::METRICS;
 use crate::sheet::{Entry, Format, Sheet};
 use crate::study::{AxisSource, Study};
@@ -40,7 +42,7 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
         }
         "metrics" => named(METRICS.iter().map(|(name, _, about)| (*name, *about))),
         "presets" => presets(),
-        _ if path.extension().is_some_and(|e| e == "toml") => study(path)?,
+        _ if path.extension().is_some_and(|e| e == "toml") => study(path, arguments.format)?,
         other => {
             return Err(Error::Argument(format!(
                 "`{other}` cannot be listed{}; allowed are {} or a study file *.toml",
@@ -117,9 +119,31 @@ fn scenarios() -> Sheet {
     sheet
 }
 
-/// The groups of a study: what is estimated from the same datasets.
-fn study(path: &Path) -> Result<Sheet> {
+/// Model rows that a thread gets through in a second where the model is as cheap as the scenarios'
+/// own: what the estimate of a study's time is based on.
+const ROWS_PER_SECOND: f64 = 2e7;
+
+/// What a study expands to: for people what is estimated from the same datasets, otherwise one line
+/// for every combination but of replicates.
+fn study(path: &Path, format: Format) -> Result<Sheet> {
     let study = Study::read(path)?;
+    match format {
+        Format::Table => Ok(grouped(&study)),
+        Format::Csv | Format::Json => Ok(expanded(&study)),
+    }
+}
+
+/// About so many model rows, in words, and the time that they take.
+fn explain(rows: u64, open: bool) {
+    let least = if open { "at least" } else { "about" };
+    let seconds = rows as f64 / ROWS_PER_SECOND;
+    eprintln!(
+        "{least} {:.1e} model rows: {least} {seconds:.1} s of one thread, at {ROWS_PER_SECOND:.0e} rows a second",
+        rows as f64
+    );
+}
+
+fn grouped(study: &Study) -> Sheet {
     let mut sheet = Sheet::new(&[
         "scenario",
         "parameters",
@@ -128,8 +152,13 @@ fn study(path: &Path) -> Result<Sheet> {
         "features",
         "estimators",
         "cells",
+        "model_rows",
     ]);
+    let (mut all, mut all_open) = (0_u64, false);
     for group in &study.groups {
+        let (rows, open) = Prepared::new(group).cost(group);
+        let rows = rows.saturating_mul(group.replicates as u64);
+        (all, all_open) = (all.saturating_add(rows), all_open || open);
         sheet.push(vec![
             group.scenario.id().into(),
             group.scenario.parameters().into(),
@@ -138,12 +167,42 @@ fn study(path: &Path) -> Result<Sheet> {
             group.features.len().into(),
             group.variants.len().into(),
             (group.replicates * group.features.len() * group.variants.len()).into(),
+            Entry::Count(rows),
         ]);
     }
-    let all = || (study.cells()).into();
     let mut total: Vec<Entry> = vec![Entry::Missing; 6];
     total[0] = "all".into();
-    total.push(all());
+    total.extend([study.cells().into(), Entry::Count(all)]);
     sheet.push(total);
-    Ok(sheet)
+    explain(all, all_open);
+    sheet
+}
+
+fn expanded(study: &Study) -> Sheet {
+    let own = ["scenario", "parameters", "feature"];
+    let variant = &KEYS[6..13];
+    let last = ["N", "replicates", "model_rows"];
+    let columns: Vec<&str> = own.iter().chain(variant).chain(&last).copied().collect();
+    let mut sheet = Sheet::new(&columns);
+    let (mut all, mut all_open) = (0_u64, false);
+    for group in &study.groups {
+        for of in Prepared::new(group).features {
+            for (variant, cost) in group.variants.iter().zip(of.costs(group)) {
+                let rows = cost.map(|cost| cost.saturating_mul(group.replicates as u64));
+                all = all.saturating_add(rows.unwrap_or_default());
+                all_open |= rows.is_none();
+                let mut row: Vec<Entry> = vec![
+                    group.scenario.id().into(),
+                    group.scenario.parameters().into(),
+                    of.name.as_str().into(),
+                ];
+                row.extend(variant.columns.iter().map(|text| Entry::from(text.as_str())));
+                row.extend([group.rows.into(), group.replicates.into()]);
+                row.push(rows.map_or(Entry::Missing, Entry::Count));
+                sheet.push(row);
+            }
+        }
+    }
+    explain(all, all_open);
+    sheet
 }

@@ -3,6 +3,7 @@
 mod arguments;
 mod effect;
 mod list;
+mod merge;
 mod regional;
 mod run;
 mod sample;
@@ -43,6 +44,7 @@ enum Command {
     Effect(Box<effect::Arguments>),
     Score(score::Arguments),
     Run(run::Arguments),
+    Merge(merge::Arguments),
     Table(table::Arguments),
 }
 
@@ -73,6 +75,7 @@ fn execute(command: &Command, out: &mut dyn Write) -> Result<()> {
         Command::Effect(arguments) => effect::execute(arguments, out),
         Command::Score(arguments) => score::execute(arguments, out),
         Command::Run(arguments) => run::execute(arguments, out),
+        Command::Merge(arguments) => merge::execute(arguments, out),
         Command::Table(arguments) => table::execute(arguments, out),
     }
 }

@@ -2,20 +2,25 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::error::{Error, Result};
+use crate::record::journal::{Begun, Journal};
 use crate::record::manifest::Manifest;
-use crate::record::store::Unfinished;
+use crate::record::store::{self, Counts};
+use crate::run;
+use crate::run::plan::{Plan, Planned, Shard};
 use crate::study::Study;
 
 /// Runs studies and prints the tables they ask for.
 ///
 /// All studies of one call share a results folder. The same command gives the same files on the same
-/// build, whatever the number of threads, but for the recorded times.
+/// build, whatever the number of threads, but for the recorded times: so do all shards of a run, merged,
+/// and a run that was stopped and resumed. Until it is finished, a run is kept in DIR.unfinished.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     /// Study files
@@ -30,31 +35,64 @@ pub(super) struct Arguments {
     /// Master seed, from which all datasets are drawn
     #[arg(long, value_name = "S", default_value_t = 0)]
     seed: u64,
+    /// Run only the I-th of M shards; `merge` puts the results of all of them together
+    #[arg(long, value_name = "I/M")]
+    shard: Option<Shard>,
+    /// Go on where an earlier run into the same --out was stopped; start if there was none
+    #[arg(long, requires = "out")]
+    resume: bool,
 }
 
 pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
     let studies = read(&arguments.studies)?;
+    let plan = Plan::new(&studies);
     let folder = arguments.out.clone().unwrap_or_else(default_folder);
-    let results = Unfinished::begin(&folder)?;
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let jobs = arguments.jobs.map_or(cores, usize::from);
-    let mut manifest = Manifest::starting(&studies, arguments.seed, jobs);
+    let manifest = Manifest::starting(&studies, arguments.seed, jobs, arguments.shard);
     let started = Instant::now();
-    let progress = progress_bar(studies.iter().map(Study::cells).sum());
-    let records =
-        crate::run::run(&studies, arguments.seed, jobs, &|cells| progress.inc(cells as u64))?;
-    progress.finish_and_clear();
-    manifest.wall_seconds = started.elapsed().as_secs_f64();
-    results.finish(&manifest, &records)?;
-    super::table::print_all(&manifest, &records.rows, out)?;
-    let failed = records.rows.iter().filter(|row| row.score.value.is_none()).count();
-    eprintln!(
-        "{} values ({failed} failed) in {:.1} s: {}",
-        records.rows.len(),
-        manifest.wall_seconds,
-        folder.display()
-    );
-    Ok(())
+    let (manifest, counts) = match Journal::begin(&folder, manifest, plan.tasks, arguments.resume)?
+    {
+        Begun::Finished(manifest) => (manifest, None),
+        Begun::Open(mut journal) => {
+            let progress = Progress::new(&plan, &journal);
+            run::run(&plan, arguments.seed, jobs, &mut journal, &|cells, cost| {
+                progress.add(cells, cost);
+            })?;
+            progress.bar.finish_and_clear();
+            let (manifest, counts) = journal.finish(&plan, started.elapsed().as_secs_f64())?;
+            (manifest, Some(counts))
+        }
+    };
+    match counts {
+        None => eprintln!("finished already: {}", folder.display()),
+        Some(Counts { values, failed }) => {
+            let seconds = manifest.wall_seconds;
+            eprintln!("{values} values ({failed} failed) in {seconds:.1} s: {}", folder.display());
+        }
+    }
+    print_tables(&folder, counts, manifest.shard.is_some(), out)
+}
+
+/// The most values that tables are printed of right after a run.
+const MOST_PRINTED: usize = 500_000;
+
+/// Prints the tables of results that are complete, unless they would fill the memory.
+pub(super) fn print_tables(
+    folder: &Path,
+    counts: Option<Counts>,
+    is_shard: bool,
+    out: &mut dyn Write,
+) -> Result<()> {
+    if is_shard {
+        return Ok(());
+    }
+    if counts.is_some_and(|counts| counts.values > MOST_PRINTED) {
+        eprintln!("to print its tables: fe-bench table {}", folder.display());
+        return Ok(());
+    }
+    let (manifest, rows) = store::read(folder)?;
+    super::table::print_all(&manifest, &rows, out)
 }
 
 fn read(paths: &[PathBuf]) -> Result<Vec<Study>> {
@@ -72,9 +110,50 @@ fn default_folder() -> PathBuf {
     Path::new("results").join("runs").join(now)
 }
 
-/// A bar on standard error; silent where that is not a terminal.
-fn progress_bar(cells: usize) -> ProgressBar {
-    let style = ProgressStyle::with_template("{bar:40} {pos}/{len} cells, {per_sec}, {eta} left");
-    ProgressBar::new(cells as u64)
-        .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+/// A bar on standard error, as long as the work; silent where that is not a terminal.
+struct Progress {
+    bar: ProgressBar,
+    /// All cells, those that earlier sessions finished, and those that are finished now.
+    cells: usize,
+    before: usize,
+    done: AtomicUsize,
+    started: Instant,
+}
+
+impl Progress {
+    fn new(plan: &Plan<'_>, journal: &Journal) -> Self {
+        let size = |planned: &Planned<'_>| {
+            (planned.group.features.len() * planned.group.variants.len(), run::cost(planned))
+        };
+        let bar = ProgressBar::no_length();
+        if bar.is_hidden() {
+            let done = AtomicUsize::new(0);
+            return Self { bar, cells: 0, before: 0, done, started: Instant::now() };
+        }
+        let sizes: Vec<(usize, u64)> = plan.groups.iter().map(size).collect();
+        let sum = |tasks: &mut dyn Iterator<Item = usize>| {
+            tasks.map(|task| sizes[plan.locate(task).0]).fold((0, 0), |(cells, cost), size| {
+                (cells + size.0, u64::saturating_add(cost, size.1))
+            })
+        };
+        let (before, spent) = sum(&mut journal.finished());
+        let (left, ahead) = sum(&mut journal.outstanding().into_iter());
+        let style = ProgressStyle::with_template("{bar:40} {msg}, {eta} left");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        bar.set_length(spent.saturating_add(ahead));
+        bar.set_position(spent);
+        bar.reset_eta();
+        let done = AtomicUsize::new(before);
+        Self { bar, cells: before + left, before, done, started: Instant::now() }
+    }
+
+    fn add(&self, cells: usize, cost: u64) {
+        if self.bar.is_hidden() {
+            return;
+        }
+        let done = self.done.fetch_add(cells, Ordering::Relaxed) + cells;
+        let rate = (done - self.before) as f64 / self.started.elapsed().as_secs_f64().max(1e-3);
+        self.bar.inc(cost);
+        self.bar.set_message(format!("{done}/{} cells, {rate:.0}/s", self.cells));
+    }
 }

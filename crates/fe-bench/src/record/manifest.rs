@@ -1,12 +1,17 @@
 //! The manifest: where results come from.
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
+use crate::run::plan::Shard;
 use crate::study::Study;
 use crate::study::wire::StudyFile;
 
 /// Version of the layout of a results folder.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
+
+/// The versions of everything that the program is built from.
+const LOCK_FILE: &[u8] = include_bytes!("../../../../Cargo.lock");
 
 /// Everything needed to know where results come from and to get them again.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -23,6 +28,10 @@ pub struct Manifest {
     pub program: String,
     /// Commit that the program was built from.
     pub git_commit: String,
+    /// Whether the files differed from those of the commit; none if nothing is known.
+    pub git_dirty: Option<bool>,
+    /// SHA-256 of the lock file, which names the version of every library.
+    pub lock_sha256: String,
     /// Build profile.
     pub profile: String,
     /// Compiler.
@@ -35,9 +44,35 @@ pub struct Manifest {
     pub os: String,
     /// Threads that ran cells.
     pub jobs: usize,
+    /// Which shard of the studies was run, where it was one.
+    pub shard: Option<Shard>,
+    /// How often the run was stopped and resumed.
+    pub resumed: u32,
     /// When the run started (UTC).
     pub started: String,
-    /// How long it took, in seconds.
+    /// How long it took since it was started or last resumed, in seconds.
+    pub wall_seconds: f64,
+    /// Where the shards come from, where the results were merged from some.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub merged: Vec<MergedShard>,
+}
+
+/// What is particular to a shard.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct MergedShard {
+    /// Which one.
+    pub shard: Shard,
+    /// Processor.
+    pub cpu: String,
+    /// Processors that could be used.
+    pub cores: usize,
+    /// Threads that ran cells.
+    pub jobs: usize,
+    /// How often the run was stopped and resumed.
+    pub resumed: u32,
+    /// When the run started (UTC).
+    pub started: String,
+    /// How long it took since it was started or last resumed, in seconds.
     pub wall_seconds: f64,
 }
 
@@ -53,7 +88,7 @@ pub struct NamedStudy {
 impl Manifest {
     /// Of a run that starts now.
     #[must_use]
-    pub fn starting(studies: &[Study], seed: u64, jobs: usize) -> Self {
+    pub fn starting(studies: &[Study], seed: u64, jobs: usize, shard: Option<Shard>) -> Self {
         let named =
             |study: &Study| NamedStudy { name: study.name.clone(), study: study.file.clone() };
         Self {
@@ -63,16 +98,59 @@ impl Manifest {
             command: std::env::args().collect(),
             program: format!("fe-bench {}", env!("CARGO_PKG_VERSION")),
             git_commit: env!("FE_BENCH_COMMIT").to_owned(),
+            git_dirty: match env!("FE_BENCH_DIRTY") {
+                "true" => Some(true),
+                "false" => Some(false),
+                _ => None,
+            },
+            lock_sha256: hex(&Sha256::digest(LOCK_FILE)),
             profile: env!("FE_BENCH_PROFILE").to_owned(),
             rustc: env!("FE_BENCH_RUSTC").to_owned(),
             cpu: cpu(),
             cores: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
             os: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
             jobs,
+            shard,
+            resumed: 0,
             started: jiff::Timestamp::now().to_string(),
             wall_seconds: 0.0,
+            merged: Vec::new(),
         }
     }
+
+    /// What makes the numbers of two runs incomparable, in words; none if both are parts of one.
+    #[must_use]
+    pub fn difference(&self, other: &Self) -> Option<String> {
+        let studies = |manifest: &Self| serde_json::to_value(&manifest.studies).ok();
+        let names = |manifest: &Self| {
+            manifest.studies.iter().map(|study| study.name.as_str()).collect::<Vec<_>>().join(", ")
+        };
+        let build = |manifest: &Self| {
+            let Self { program, git_commit, profile, rustc, lock_sha256, git_dirty, .. } = manifest;
+            let dirty = if *git_dirty == Some(true) { " with changes" } else { "" };
+            let lock = lock_sha256.get(..12).unwrap_or_default();
+            format!("{program}, commit {git_commit}{dirty}, {profile}, {rustc}, lock file {lock}")
+        };
+        let differ = |what: &str, mine: String, others: String| {
+            (mine != others).then(|| format!("{what} {mine}, here {others}"))
+        };
+        let study = || {
+            (studies(self) != studies(other)).then(|| match (names(self), names(other)) {
+                (mine, others) if mine == others => {
+                    format!("the study {mine} says something else there")
+                }
+                (mine, others) => format!("the studies there are {mine}, here {others}"),
+            })
+        };
+        study()
+            .or_else(|| differ("the seed there is", self.seed.to_string(), other.seed.to_string()))
+            .or_else(|| differ("the program there is", build(self), build(other)))
+    }
+}
+
+/// Bytes in hexadecimal digits.
+pub(super) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The name of the processor, where the system tells it in a file.

@@ -1,6 +1,9 @@
 //! Records: what `run` found, one row per value, with everything that identifies it.
 
+pub mod encode;
+pub mod journal;
 pub mod manifest;
+pub mod merge;
 pub mod store;
 pub mod summary;
 
@@ -49,22 +52,34 @@ pub struct Row {
     pub model_rows: Option<u64>,
 }
 
-/// How long an estimate took.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Timing {
-    /// What identifies the estimate; its metric is empty.
-    pub key: Key,
-    /// Wall time of the estimator, its model included.
-    pub seconds: f64,
-    /// Wall time spent in the model.
-    pub model_seconds: f64,
-}
+/// What comes after the keys in `cells.csv`.
+pub const VALUE_COLUMNS: [&str; 7] =
+    ["value", "truth_method", "truth_abs_error", "compared", "left_out", "model_rows", "status"];
 
-/// What came of a run.
-#[derive(Debug, Clone, Default)]
-pub struct Records {
-    /// Values, in the order of the study files.
-    pub rows: Vec<Row>,
-    /// Times, in the same order.
-    pub timings: Vec<Timing>,
+/// What comes after the keys but the metric in `timings.csv`.
+pub const TIMING_COLUMNS: [&str; 2] = ["seconds", "model_seconds"];
+
+/// What comes after the keys but the metric in `curves.csv`.
+pub const CURVE_COLUMNS: [&str; 5] = ["x", "effect", "heterogeneity", "truth", "truth_abs_error"];
+
+/// What comes after the keys but the metric in `bins.csv`.
+pub const BIN_COLUMNS: [&str; 8] =
+    ["bin", "z_lo", "z_hi", "count", "effect", "variance", "true_effect", "true_variance"];
+
+/// The files with a line or more for every estimate.
+pub const FILES: [&str; 4] = ["cells.csv", "timings.csv", "curves.csv", "bins.csv"];
+
+/// The lines of a dataset in each of [`FILES`].
+pub type Parts = [Vec<u8>; FILES.len()];
+
+/// The columns of one of [`FILES`], by its place there.
+#[must_use]
+pub fn columns(file: usize) -> Vec<&'static str> {
+    let keys = KEYS[..METRIC].iter().copied();
+    match file {
+        0 => KEYS.into_iter().chain(VALUE_COLUMNS).collect(),
+        1 => keys.chain(TIMING_COLUMNS).collect(),
+        2 => keys.chain(CURVE_COLUMNS).collect(),
+        _ => keys.chain(BIN_COLUMNS).collect(),
+    }
 }

@@ -6,120 +6,174 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use super::encode::number;
 use super::manifest::{Manifest, SCHEMA};
 use super::summary::{SummaryRow, summarise};
-use super::{KEYS, Key, METRIC, Records, Row};
+use super::{FILES, KEYS, Key, Parts, Row, VALUE_COLUMNS, columns};
 use crate::error::{Error, Result};
+use crate::run::plan::Plan;
 use crate::score::Score;
-use crate::sheet::exact;
+use crate::study::wire::Keep;
 
-const CELLS: &str = "cells.csv";
-const VALUE_COLUMNS: [&str; 7] =
-    ["value", "truth_method", "truth_abs_error", "compared", "left_out", "model_rows", "status"];
+const CELLS: &str = FILES[0];
 
-/// A results folder on its way: it appears under its name only when all of it is written.
+/// The name of the manifest.
+pub(super) const MANIFEST: &str = "manifest.json";
+
+/// The file that says which lines of a shard belong to which dataset.
+pub(super) const TASKS: &str = "tasks.csv";
+
+/// How many values there are, and how many of them failed.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Counts {
+    /// Values.
+    pub values: usize,
+    /// Those that are missing.
+    pub failed: usize,
+}
+
+/// Refuses a folder that exists: results are immutable.
+///
+/// # Errors
+/// A message that says so.
+pub fn check_free(folder: &Path) -> Result<()> {
+    if !folder.exists() {
+        return Ok(());
+    }
+    Err(Error::content(
+        folder,
+        "exists already, and results are never overwritten: name another folder with --out",
+    ))
+}
+
+/// The folder that holds a folder.
+pub(super) fn parent(folder: &Path) -> &Path {
+    match folder.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    }
+}
+
+/// Writes the files of a results folder, dataset by dataset in the order of the plan. It holds the
+/// values of one group at a time.
 #[derive(Debug)]
-pub struct Unfinished {
-    folder: PathBuf,
-    inside: tempfile::TempDir,
+pub(super) struct Writer {
+    inside: PathBuf,
+    /// For each of [`FILES`], if it is written.
+    files: Vec<Option<BufWriter<File>>>,
+    /// Of a shard.
+    tasks: Option<csv::Writer<File>>,
+    /// Of anything but a shard: a shard has only some of the datasets that means are taken over.
+    summary: Option<csv::Writer<File>>,
+    group: Option<usize>,
+    lines: Vec<u8>,
+    counts: Counts,
 }
 
-impl Unfinished {
-    /// Makes sure, before anything is run, that results can be written.
-    ///
-    /// # Errors
-    /// A folder that exists already: results are immutable. Whatever the system reports.
-    pub fn begin(folder: &Path) -> Result<Self> {
-        if folder.exists() {
-            return Err(Error::content(
-                folder,
-                "exists already, and results are never overwritten: name another folder with --out",
-            ));
+impl Writer {
+    /// Into an empty folder.
+    pub(super) fn create(inside: &Path, plan: &Plan<'_>, is_shard: bool) -> Result<Self> {
+        let wanted = [true, true, plan.keeps(Keep::Curves), plan.keeps(Keep::Bins)];
+        let mut files = Vec::new();
+        for (file, name) in FILES.iter().enumerate() {
+            files.push(if wanted[file] { Some(begin(&inside.join(name), file)?) } else { None });
         }
-        let parent = match folder.parent() {
-            Some(parent) if parent != Path::new("") => parent,
-            _ => Path::new("."),
+        let lengths = || FILES.iter().map(|name| name.trim_end_matches(".csv"));
+        let tasks: Vec<&str> = std::iter::once("task").chain(lengths()).collect();
+        let statistics = ["mean", "se", "ci_lo", "ci_hi", "n_ok", "n_failed"];
+        let summary: Vec<&str> = without_replicate(&KEYS).chain(statistics).collect();
+        let table = |wanted: bool, name: &str, columns: &[&str]| {
+            wanted.then(|| table(&inside.join(name), columns)).transpose()
         };
-        std::fs::create_dir_all(parent).map_err(Error::file(parent))?;
-        let mut unfinished = tempfile::Builder::new();
-        unfinished.prefix(".unfinished-");
-        // Results are for everybody whom the user's own mask lets in, unlike temporary folders.
-        #[cfg(unix)]
-        unfinished.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777));
-        let inside = unfinished.tempdir_in(parent).map_err(Error::file(parent))?;
-        Ok(Self { folder: folder.to_owned(), inside })
+        Ok(Self {
+            inside: inside.to_owned(),
+            files,
+            tasks: table(is_shard, TASKS, &tasks)?,
+            summary: table(!is_shard, "summary.csv", &summary)?,
+            group: None,
+            lines: Vec::new(),
+            counts: Counts::default(),
+        })
     }
 
-    /// Writes everything.
-    ///
-    /// # Errors
-    /// Whatever the system reports, with the file.
-    pub fn finish(self, manifest: &Manifest, records: &Records) -> Result<()> {
-        let inside = self.inside.path();
-        write_cells(&inside.join(CELLS), &records.rows)?;
-        write_timings(&inside.join("timings.csv"), records)?;
-        write_summary(&inside.join("summary.csv"), &summarise(records.rows.iter()))?;
-        write_json(&inside.join("manifest.json"), manifest)?;
-        std::fs::rename(inside, &self.folder).map_err(Error::file(&self.folder))
+    /// Adds the lines of a task of a group.
+    pub(super) fn push(&mut self, task: usize, group: usize, parts: &Parts) -> Result<()> {
+        if self.group != Some(group) {
+            self.finish_group()?;
+            self.group = Some(group);
+        }
+        self.lines.extend_from_slice(&parts[0]);
+        for ((file, lines), name) in self.files.iter_mut().zip(parts).zip(FILES) {
+            if let Some(file) = file {
+                file.write_all(lines).map_err(Error::file(self.inside.join(name)))?;
+            }
+        }
+        if let Some(tasks) = &mut self.tasks {
+            let numbers = std::iter::once(task).chain(parts.iter().map(Vec::len));
+            let written = tasks.write_record(numbers.map(|number| number.to_string()));
+            written.map_err(|e| Error::content(self.inside.join(TASKS), e))?;
+        }
+        Ok(())
+    }
+
+    /// Means over the datasets of a group.
+    fn finish_group(&mut self) -> Result<()> {
+        let lines = std::mem::take(&mut self.lines);
+        let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(lines.as_slice());
+        let rows = read_rows(&mut reader, &self.inside.join(CELLS))?;
+        self.counts.values += rows.len();
+        self.counts.failed += rows.iter().filter(|row| row.score.value.is_none()).count();
+        if let Some(summary) = &mut self.summary {
+            for row in summarise(rows.iter()) {
+                let written = summary.write_record(summary_record(&row));
+                written.map_err(|e| Error::content(self.inside.join("summary.csv"), e))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the rest, and waits until all of it is on the disk.
+    pub(super) fn finish(mut self, manifest: &Manifest) -> Result<Counts> {
+        self.finish_group()?;
+        let wrong = || Error::file(&self.inside);
+        for file in self.files.into_iter().flatten() {
+            let file = file.into_inner().map_err(|e| wrong()(e.into_error()))?;
+            file.sync_all().map_err(wrong())?;
+        }
+        for table in [self.tasks, self.summary].into_iter().flatten() {
+            let file = table.into_inner().map_err(|e| wrong()(e.into_error()))?;
+            file.sync_all().map_err(wrong())?;
+        }
+        write_json(&self.inside.join(MANIFEST), manifest)?;
+        Ok(self.counts)
     }
 }
 
-fn write_cells(path: &Path, rows: &[Row]) -> Result<()> {
-    let columns: Vec<&str> = KEYS.into_iter().chain(VALUE_COLUMNS).collect();
-    write_csv(
-        path,
-        &columns,
-        rows.iter().map(|row| {
-            let score = &row.score;
-            let mut record = row.key.clone();
-            record.extend([
-                number(score.value),
-                score.truth_method.clone(),
-                number(score.truth_abs_error),
-                score.compared.to_string(),
-                score.left_out.to_string(),
-                row.model_rows.map_or(String::new(), |rows| rows.to_string()),
-                score.status.clone(),
-            ]);
-            record
-        }),
-    )
+/// A file with the header of one of [`FILES`].
+fn begin(path: &Path, file: usize) -> Result<BufWriter<File>> {
+    let mut written = BufWriter::new(File::create(path).map_err(Error::file(path))?);
+    writeln!(written, "{}", columns(file).join(",")).map_err(Error::file(path))?;
+    Ok(written)
 }
 
-fn write_timings(path: &Path, records: &Records) -> Result<()> {
-    let columns: Vec<&str> =
-        KEYS[..METRIC].iter().copied().chain(["seconds", "model_seconds"]).collect();
-    write_csv(
-        path,
-        &columns,
-        records.timings.iter().map(|timing| {
-            let mut record = timing.key[..METRIC].to_vec();
-            record.extend([exact(timing.seconds), exact(timing.model_seconds)]);
-            record
-        }),
-    )
+fn table(path: &Path, columns: &[&str]) -> Result<csv::Writer<File>> {
+    let mut writer = csv::Writer::from_writer(File::create(path).map_err(Error::file(path))?);
+    writer.write_record(columns).map_err(|e| Error::content(path, e))?;
+    Ok(writer)
 }
 
-fn write_summary(path: &Path, rows: &[SummaryRow]) -> Result<()> {
-    let statistics = ["mean", "se", "ci_lo", "ci_hi", "n_ok", "n_failed"];
-    let columns: Vec<&str> = without_replicate(&KEYS).chain(statistics).collect();
-    write_csv(
-        path,
-        &columns,
-        rows.iter().map(|row| {
-            let summary = &row.summary;
-            let mut record: Vec<String> = without_replicate(&row.key).collect();
-            record.extend([
-                number(summary.mean),
-                number(summary.standard_error),
-                number(summary.interval.map(|(lo, _)| lo)),
-                number(summary.interval.map(|(_, hi)| hi)),
-                summary.count.to_string(),
-                row.failed.to_string(),
-            ]);
-            record
-        }),
-    )
+fn summary_record(row: &SummaryRow) -> Vec<String> {
+    let summary = &row.summary;
+    let mut record: Vec<String> = without_replicate(&row.key).collect();
+    record.extend([
+        number(summary.mean),
+        number(summary.standard_error),
+        number(summary.interval.map(|(lo, _)| lo)),
+        number(summary.interval.map(|(_, hi)| hi)),
+        summary.count.to_string(),
+        row.failed.to_string(),
+    ]);
+    record
 }
 
 fn without_replicate<T: Clone>(key: &[T]) -> impl Iterator<Item = T> {
@@ -127,31 +181,24 @@ fn without_replicate<T: Clone>(key: &[T]) -> impl Iterator<Item = T> {
     key.iter().enumerate().filter(keep).map(|(_, entry)| entry.clone())
 }
 
-fn number(value: Option<f64>) -> String {
-    value.map(exact).unwrap_or_default()
-}
-
-fn write_csv(
-    path: &Path,
-    columns: &[&str],
-    records: impl Iterator<Item = Vec<String>>,
-) -> Result<()> {
-    let file = File::create(path).map_err(Error::file(path))?;
-    let mut writer = csv::Writer::from_writer(BufWriter::new(file));
+/// Writes a file of JSON that is there whole or not at all, even after a crash.
+pub(super) fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
+    let text = serde_json::to_string_pretty(value).map_err(|e| Error::content(path, e))?;
+    let begun = path.with_extension("json.new");
     let write = || {
-        writer.write_record(columns)?;
-        for record in records {
-            writer.write_record(record)?;
-        }
-        writer.flush()
+        let mut file = File::create(&begun)?;
+        writeln!(file, "{text}")?;
+        file.sync_all()?;
+        std::fs::rename(&begun, path)
     };
     write().map_err(Error::file(path))
 }
 
-fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
-    let text = serde_json::to_string_pretty(value).map_err(|e| Error::content(path, e))?;
-    let mut file = File::create(path).map_err(Error::file(path))?;
-    writeln!(file, "{text}").map_err(Error::file(path))
+/// Lets a folder that is complete appear under its name.
+pub(super) fn publish(inside: &Path, folder: &Path) -> Result<()> {
+    std::fs::rename(inside, folder).map_err(Error::file(folder))?;
+    let parent = parent(folder);
+    File::open(parent).and_then(|parent| parent.sync_all()).map_err(Error::file(parent))
 }
 
 /// Reads the manifest and the values of a results folder.
@@ -159,7 +206,15 @@ fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
 /// # Errors
 /// A folder that is not one, or was written by another version of the layout.
 pub fn read(folder: &Path) -> Result<(Manifest, Vec<Row>)> {
-    let path = folder.join("manifest.json");
+    Ok((read_manifest(folder)?, read_cells(&folder.join(CELLS))?))
+}
+
+/// Reads the manifest of a results folder.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_manifest(folder: &Path) -> Result<Manifest> {
+    let path = folder.join(MANIFEST);
     let text = std::fs::read_to_string(&path).map_err(Error::file(&path))?;
     let manifest: Manifest = serde_json::from_str(&text)
         .map_err(|e| Error::content(&path, format!("not a manifest: {e}")))?;
@@ -172,7 +227,7 @@ pub fn read(folder: &Path) -> Result<(Manifest, Vec<Row>)> {
             ),
         ));
     }
-    Ok((manifest, read_cells(&folder.join(CELLS))?))
+    Ok(manifest)
 }
 
 fn read_cells(path: &Path) -> Result<Vec<Row>> {
@@ -180,9 +235,14 @@ fn read_cells(path: &Path) -> Result<Vec<Row>> {
     let file = File::open(path).map_err(Error::file(path))?;
     let mut reader = csv::Reader::from_reader(file);
     let header = reader.headers().map_err(|e| wrong(e.to_string()))?;
-    if !header.iter().eq(KEYS.into_iter().chain(VALUE_COLUMNS)) {
+    if !header.iter().eq(columns(0)) {
         return Err(wrong("the columns are not those of a results file".to_owned()));
     }
+    read_rows(&mut reader, path)
+}
+
+fn read_rows<R: std::io::Read>(reader: &mut csv::Reader<R>, path: &Path) -> Result<Vec<Row>> {
+    let wrong = |message: String| Error::content(path, message);
     let mut rows = Vec::new();
     for record in reader.records() {
         rows.push(parse(&record.map_err(|e| wrong(e.to_string()))?).map_err(&wrong)?);
@@ -196,6 +256,9 @@ fn parse(record: &csv::StringRecord) -> Result<Row, String> {
             return Ok(None);
         }
         text.parse().map(Some).map_err(|_| format!("`{text}` is not a number"))
+    }
+    if record.len() != KEYS.len() + VALUE_COLUMNS.len() {
+        return Err(format!("{} fields in a line", record.len()));
     }
     let key: Key = record.iter().take(KEYS.len()).map(str::to_owned).collect();
     let value = |i: usize| &record[KEYS.len() + i];

@@ -1,266 +1,107 @@
 //! Running the cells of studies. Names no estimator and no scenario.
 
+pub mod plan;
+mod task;
 mod timed;
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use fe_core::estimator::{self, Estimand, Estimator};
-use fe_core::{Axis, Dataset, Effect, Settings};
+use crate::error::{Error, Result};
+use crate::record::journal::{Entry, Journal, Log};
+use plan::{Plan, Planned, Prepared};
+use task::Task;
 
-use crate::draw;
-use crate::error::Result;
-use crate::record::{KEYS, Key, METRIC, Records, Row, Timing};
-use crate::score::{Comparing, Metric, Score, Truths};
-use crate::sheet::exact;
-use crate::study::wire::Comparison;
-use crate::study::{AxisSource, Group, Study, Variant};
-use timed::Timed;
-
-/// One dataset, and everything that is estimated from it.
-struct Task<'a> {
-    study: &'a str,
-    group: &'a Group,
-    truths: &'a Truths,
-    replicate: usize,
-}
-
-/// Runs all cells of some studies on `jobs` threads.
+/// Runs the datasets that a journal does not have yet on `jobs` threads, and enters them there.
 ///
-/// The records are in the order of the studies, whatever the threads do. `progress` is told the
-/// number of cells that were finished.
+/// What is entered does not depend on the threads. `progress` is told of each dataset that was
+/// finished: how many cells it has, and its share of the work, in model rows.
 ///
 /// # Errors
-/// Only what makes the whole run impossible; a cell that fails is a row.
+/// Only what makes the whole run impossible; a cell that fails is a record.
 pub fn run(
-    studies: &[Study],
+    plan: &Plan<'_>,
     seed: u64,
     jobs: usize,
-    progress: &(dyn Fn(usize) + Sync),
-) -> Result<Records> {
-    let groups: Vec<(&str, &Group, Truths)> = studies
-        .iter()
-        .flat_map(|study| study.groups.iter().map(|g| (study.name.as_str(), g, Truths::default())))
-        .collect();
-    let tasks: Vec<Task<'_>> = groups
-        .iter()
-        .flat_map(|(study, group, truths)| {
-            (0..group.replicates).map(move |replicate| Task { study, group, truths, replicate })
-        })
-        .collect();
-    let results: Vec<Mutex<Records>> = tasks.iter().map(|_| Mutex::default()).collect();
+    journal: &mut Journal,
+    progress: &(dyn Fn(usize, u64) + Sync),
+) -> Result<()> {
+    let mut order = journal.outstanding();
+    let states: Vec<State> = plan.groups.iter().map(|_| State::default()).collect();
+    for &task in &order {
+        states[plan.locate(task).0].left.fetch_add(1, Ordering::Relaxed);
+    }
+    let costs: Vec<u64> = plan.groups.iter().map(|planned| cost(planned)).collect();
     // Long tasks first, so that none of them is left for the end.
-    let mut order: Vec<usize> = (0..tasks.len()).collect();
-    order.sort_by_key(|&i| std::cmp::Reverse(tasks[i].group.rows));
-    let next = AtomicUsize::new(0);
-    let work = || {
-        while let Some(&i) = order.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let records = tasks[i].run(seed);
-            progress(records.timings.len());
-            *results[i].lock().unwrap_or_else(PoisonError::into_inner) = records;
+    order.sort_by_key(|&task| std::cmp::Reverse(costs[plan.locate(task).0]));
+    let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let work = |mut log: Log| {
+        let mut entries = Vec::new();
+        while !stop.load(Ordering::Relaxed) {
+            let Some(&task) = order.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
+            let (group, replicate) = plan.locate(task);
+            let planned = &plan.groups[group];
+            let prepared = states[group].prepared(planned);
+            let parts = Task { planned, prepared: &prepared, seed, replicate }.run();
+            let parts = parts.map_err(|e| Error::Argument(e.to_string()))?;
+            entries.push((task, log.append(task, &parts)?));
+            states[group].one_less();
+            progress(planned.group.features.len() * planned.group.variants.len(), costs[group]);
         }
+        log.sync()?;
+        Ok(entries)
+    };
+    let watched = |log: Log| -> Result<Vec<(usize, Entry)>> {
+        let done = work(log);
+        if done.is_err() {
+            stop.store(true, Ordering::Relaxed);
+        }
+        done
     };
     // A pool of one thread per worker: estimators must not share time with other cells.
     let alone = || rayon::ThreadPoolBuilder::new().num_threads(1).build();
-    std::thread::scope(|scope| {
-        for _ in 0..jobs {
+    let logs = journal.begin_logs(jobs)?;
+    let results: Vec<Result<Vec<(usize, Entry)>>> = std::thread::scope(|scope| {
+        let spawn = |log: Log| {
             scope.spawn(|| match alone() {
-                Ok(pool) => pool.install(work),
-                Err(_) => work(),
-            });
-        }
+                Ok(pool) => pool.install(|| watched(log)),
+                Err(_) => watched(log),
+            })
+        };
+        let workers: Vec<_> = logs.into_iter().map(spawn).collect();
+        let failed = |_| Err(Error::Argument("a thread of the run ended too early".to_owned()));
+        workers.into_iter().map(|worker| worker.join().unwrap_or_else(failed)).collect()
     });
-    let mut all = Records::default();
-    for records in results {
-        let records = records.into_inner().unwrap_or_else(PoisonError::into_inner);
-        all.rows.extend(records.rows);
-        all.timings.extend(records.timings);
+    for entries in results {
+        journal.enter(entries?);
     }
-    Ok(all)
+    Ok(())
 }
 
-/// What an estimator gave, and how long it took.
-struct Outcome {
-    estimator: Option<Box<dyn Estimator>>,
-    effects: Result<Vec<Effect>, String>,
-    seconds: f64,
-    model_seconds: f64,
+/// The size of a dataset's work: the rows that models are asked for, as far as known, and its own.
+#[must_use]
+pub fn cost(planned: &Planned<'_>) -> u64 {
+    let group = planned.group;
+    Prepared::new(group).cost(group).0.saturating_add(group.rows as u64)
 }
 
-impl Task<'_> {
-    fn run(&self, seed: u64) -> Records {
-        let group = self.group;
-        let data = draw::features(&group.scenario, seed, group.rows, self.replicate);
-        let data = data.map_err(|e| e.to_string());
-        let mut records = Records::default();
-        for &feature in &group.features {
-            self.run_feature(&data, feature, &mut records);
-        }
-        records
+/// What the datasets of a group share while the group is run.
+#[derive(Default)]
+struct State {
+    prepared: Mutex<Option<Arc<Prepared>>>,
+    left: AtomicUsize,
+}
+
+impl State {
+    fn prepared(&self, planned: &Planned<'_>) -> Arc<Prepared> {
+        let mut prepared = self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(prepared.get_or_insert_with(|| Arc::new(Prepared::new(planned.group))))
     }
 
-    fn run_feature(&self, data: &Result<Dataset, String>, feature: usize, records: &mut Records) {
-        let group = self.group;
-        let (lo, hi) = group.scenario.axis(feature);
-        let grid = Axis::new(lo, hi).map(|axis| axis.grid(group.grid)).unwrap_or_default();
-        let outcomes: Vec<Outcome> =
-            group.variants.iter().map(|v| self.estimate(data, feature, v, &grid)).collect();
-        let points = common_points(&grid, &outcomes);
-        let comparing = Comparing {
-            points: &points,
-            left_out: grid.len() - points.len(),
-            comparison: group.comparison,
-        };
-        for (variant, outcome) in group.variants.iter().zip(outcomes) {
-            self.record(feature, variant, &outcome, comparing, records);
+    /// Forgets what is shared after the last dataset.
+    fn one_less(&self) {
+        if self.left.fetch_sub(1, Ordering::AcqRel) == 1 {
+            *self.prepared.lock().unwrap_or_else(PoisonError::into_inner) = None;
         }
     }
-
-    fn estimate(
-        &self,
-        data: &Result<Dataset, String>,
-        feature: usize,
-        variant: &Variant,
-        grid: &[f64],
-    ) -> Outcome {
-        let scenario = &self.group.scenario;
-        let settings = Settings {
-            axis: Some(variant.axis.resolve(scenario, feature)),
-            points: Some(grid.to_vec()),
-            ..variant.settings.clone()
-        };
-        let model = Timed::new(scenario.model());
-        let built = estimator::from_settings(&variant.estimator, &settings);
-        let started = Instant::now();
-        let effects = match (data, &built) {
-            (Err(e), _) => Err(e.clone()),
-            (_, Err(e)) => Err(e.to_string()),
-            (Ok(data), Ok(built)) => {
-                built.estimate(data, &model, feature).map_err(|e| e.to_string())
-            }
-        };
-        let seconds = started.elapsed().as_secs_f64();
-        Outcome { estimator: built.ok(), effects, seconds, model_seconds: model.seconds() }
-    }
-
-    fn record(
-        &self,
-        feature: usize,
-        variant: &Variant,
-        outcome: &Outcome,
-        comparing: Comparing<'_>,
-        records: &mut Records,
-    ) {
-        let key = self.key(feature, variant, outcome.estimator.as_deref());
-        records.timings.push(Timing {
-            key: key.clone(),
-            seconds: outcome.seconds,
-            model_seconds: outcome.model_seconds,
-        });
-        let estimand = outcome.estimator.as_ref().map(|estimator| estimator.estimand());
-        for &metric in &self.group.metrics {
-            let mut key = key.clone();
-            metric.name().clone_into(&mut key[METRIC]);
-            match (&outcome.effects, estimand) {
-                (Ok(effects), Some(estimand)) => {
-                    for effect in effects {
-                        let score = self.score(metric, estimand, effect, comparing);
-                        key[5] = (effect.output + 1).to_string();
-                        let model_rows =
-                            Some(effect.record.model_rows + effect.record.jacobian_rows);
-                        records.rows.push(Row { key: key.clone(), score, model_rows });
-                    }
-                }
-                (Err(reason), _) => {
-                    records.rows.push(Row { key, score: Score::failed(reason), model_rows: None });
-                }
-                (Ok(_), None) => {}
-            }
-        }
-    }
-
-    fn score(
-        &self,
-        metric: Metric,
-        estimand: Estimand,
-        effect: &Effect,
-        comparing: Comparing<'_>,
-    ) -> Score {
-        self.truths.score(&self.group.scenario, metric, estimand, effect, comparing)
-    }
-
-    fn key(&self, feature: usize, variant: &Variant, estimator: Option<&dyn Estimator>) -> Key {
-        let binning = estimator.and_then(|estimator| estimator.binning());
-        let empty_bins = binning.map(|_| word(&variant.settings.empty.unwrap_or_default()));
-        let centring = match self.group.comparison {
-            Comparison::Centred => "grid".to_owned(),
-            Comparison::AsTheyAre => estimator.map(|e| word(&e.centring())).unwrap_or_default(),
-        };
-        let bins = binning.and_then(|binning| binning.bins());
-        let key = vec![
-            self.study.to_owned(),
-            self.group.scenario.id(),
-            self.group.scenario.parameters(),
-            format!("x{}", feature + 1),
-            String::new(),
-            "1".to_owned(),
-            variant.estimator.clone(),
-            variant.preset.clone().unwrap_or_default(),
-            binning.map(|binning| binning.describe()).unwrap_or_default(),
-            bins.map(|bins| bins.to_string()).unwrap_or_default(),
-            centring,
-            empty_bins.unwrap_or_default(),
-            options(variant),
-            self.group.rows.to_string(),
-            String::new(),
-            self.replicate.to_string(),
-            "empirical:theoretical".to_owned(),
-            String::new(),
-            String::new(),
-        ];
-        debug_assert_eq!(key.len(), KEYS.len());
-        key
-    }
-}
-
-/// The grid points within the limits of every estimate.
-fn common_points(grid: &[f64], outcomes: &[Outcome]) -> Vec<f64> {
-    let effects = || outcomes.iter().filter_map(|o| o.effects.as_ref().ok()).flatten();
-    let within = |x: f64, effect: &Effect| effect.record.axis.contains(x);
-    grid.iter().copied().filter(|&x| effects().all(|effect| within(x, effect))).collect()
-}
-
-/// The name under which a file knows an option's value.
-fn word(value: &impl serde::Serialize) -> String {
-    match serde_json::to_value(value) {
-        Ok(serde_json::Value::String(text)) => text,
-        _ => String::new(),
-    }
-}
-
-/// The options that no other column tells, as `key=value` in alphabetical order.
-fn options(variant: &Variant) -> String {
-    const TOLD_ELSEWHERE: [&str; 8] =
-        ["binning", "bins", "limits", "min_points", "discount", "axis", "empty", "points"];
-    let settings = serde_json::to_value(&variant.settings).unwrap_or_default();
-    let mut options: Vec<String> = settings
-        .as_object()
-        .into_iter()
-        .flatten()
-        .filter(|(key, value)| !value.is_null() && !TOLD_ELSEWHERE.contains(&key.as_str()))
-        .map(|(key, value)| {
-            format!("{key}={}", value.as_str().map_or(value.to_string(), str::to_owned))
-        })
-        .collect();
-    options.extend(match variant.axis {
-        AxisSource::Scenario => None,
-        AxisSource::Data => Some("axis=data".to_owned()),
-        AxisSource::Given(lo, hi) => Some(format!("axis={} {}", exact(lo), exact(hi))),
-        AxisSource::Quantiles(rule, from, to) => {
-            Some(format!("axis={}:{} {}", rule.name(), exact(from), exact(to)))
-        }
-    });
-    options.sort();
-    options.join(";")
 }

@@ -1,21 +1,32 @@
 //! Studies: files that say what is swept over, checked and expanded into cells.
 
+pub mod places;
 mod sweep;
 pub mod wire;
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use fe_core::estimator::{self, Estimator};
 use fe_core::quantiles::QuantileRule;
-use fe_core::{AxisChoice, Settings, estimator, preset};
+use fe_core::{AxisChoice, Settings, preset};
 use fe_truth::Scenario;
 use serde::Deserialize;
 use toml::{Table, Value};
 
 use crate::error::{Error, Result, listed, suggestion};
 use crate::score::Metric;
+use crate::sheet::exact;
+use places::{Grid, Limits};
 pub(crate) use sweep::plain;
-use wire::{Block, Comparison, StudyFile, TableSpec};
+use wire::{Block, Comparison, Keep, StudyFile, TableSpec};
+
+/// The most grid points, bins and the like that a study may ask for.
+const MOST_PLACES: usize = 1_000_000;
+
+/// The most datasets of a study.
+const MOST_DATASETS: usize = 10_000_000;
 
 /// A study that was checked: everything in it exists and fits together.
 #[derive(Debug, Clone)]
@@ -40,11 +51,13 @@ pub struct Group {
     /// Features, counted from 0.
     pub features: Vec<usize>,
     /// Points at which curves are compared.
-    pub grid: usize,
+    pub grid: Grid,
     /// What is computed.
     pub metrics: Vec<Metric>,
     /// Whether curves are centred on the grid before.
     pub comparison: Comparison,
+    /// What is written beside the values.
+    pub keep: Vec<Keep>,
     /// Estimators with their options.
     pub variants: Vec<Variant>,
 }
@@ -60,6 +73,34 @@ pub struct Variant {
     pub settings: Settings,
     /// Where its axis comes from.
     pub axis: AxisSource,
+    /// The rule that names the limits of its bins, where they are not among its options.
+    pub limits: Option<Limits>,
+    /// What the columns `estimator` to `options` of its records say.
+    pub columns: Vec<String>,
+}
+
+impl Variant {
+    /// Its options for a feature, counted from 0, of a scenario; `grid` are all places of the grid,
+    /// and `points` those at which curves are compared.
+    ///
+    /// # Errors
+    /// What the scenario says of the feature or the probabilities.
+    pub fn resolve(
+        &self,
+        scenario: &Scenario,
+        feature: usize,
+        grid: &[f64],
+        points: &[f64],
+    ) -> Result<Settings, String> {
+        let limits =
+            self.limits.map(|limits| limits.places(grid, scenario, feature)).transpose()?;
+        Ok(Settings {
+            axis: Some(self.axis.resolve(scenario, feature).map_err(|e| e.to_string())?),
+            points: Some(points.to_vec()),
+            limits: limits.or_else(|| self.settings.limits.clone()),
+            ..self.settings.clone()
+        })
+    }
 }
 
 /// Where the axis of an estimate comes from.
@@ -74,13 +115,24 @@ pub enum AxisSource {
     Given(f64, f64),
     /// Between two quantiles of the data.
     Quantiles(QuantileRule, f64, f64),
+    /// Between two quantiles of the scenario's law.
+    Law(f64, f64),
 }
+
+/// What stands for the law among the rules of quantiles.
+const LAW: &str = "law";
 
 impl AxisSource {
     /// The same for the core, which knows no scenario.
-    #[must_use]
-    pub fn resolve(self, scenario: &Scenario, feature: usize) -> AxisChoice {
-        match self {
+    ///
+    /// # Errors
+    /// What the scenario says of the feature, counted from 0, or of probabilities.
+    pub fn resolve(
+        self,
+        scenario: &Scenario,
+        feature: usize,
+    ) -> Result<AxisChoice, fe_truth::Error> {
+        Ok(match self {
             AxisSource::Scenario => {
                 let (lo, hi) = scenario.axis(feature);
                 AxisChoice::Given(lo, hi)
@@ -88,7 +140,11 @@ impl AxisSource {
             AxisSource::Data => AxisChoice::Data,
             AxisSource::Given(lo, hi) => AxisChoice::Given(lo, hi),
             AxisSource::Quantiles(rule, from, to) => AxisChoice::Quantiles { from, to, rule },
-        }
+            AxisSource::Law(from, to) => {
+                let end = |probability| scenario.quantile(feature, probability);
+                AxisChoice::Given(end(from)?, end(to)?)
+            }
+        })
     }
 }
 
@@ -110,6 +166,7 @@ impl std::fmt::Display for AxisSource {
             AxisSource::Data => write!(f, "data"),
             AxisSource::Given(lo, hi) => write!(f, "{lo},{hi}"),
             AxisSource::Quantiles(rule, from, to) => write!(f, "{}:{from},{to}", rule.name()),
+            AxisSource::Law(from, to) => write!(f, "{LAW}:{from},{to}"),
         }
     }
 }
@@ -122,19 +179,21 @@ impl std::str::FromStr for AxisSource {
             "scenario" => Ok(AxisSource::Scenario),
             "data" => Ok(AxisSource::Data),
             _ => {
-                let (rule, ends) = match text.split_once(':') {
-                    None => (None, text),
-                    Some((rule, ends)) => (Some(quantile_rule(rule)?), ends),
-                };
+                let (rule, ends) =
+                    text.split_once(':').map_or((None, text), |(rule, ends)| (Some(rule), ends));
                 let ends: Option<Vec<f64>> =
                     ends.split(',').map(|t| t.trim().parse().ok()).collect();
                 match (rule, ends.as_deref()) {
                     (None, Some(&[lo, hi])) => Ok(AxisSource::Given(lo, hi)),
-                    (Some(rule), Some(&[from, to])) => Ok(AxisSource::Quantiles(rule, from, to)),
-                    _ => {
-                        Err("must be `data`, `scenario`, LO,HI, or RULE:P,Q for quantiles"
-                            .to_owned())
+                    (Some(LAW), Some(&[from, to])) if 0.0 < from && from < to && to < 1.0 => {
+                        Ok(AxisSource::Law(from, to))
                     }
+                    (Some(rule), Some(&[from, to])) if rule != LAW => {
+                        Ok(AxisSource::Quantiles(quantile_rule(rule)?, from, to))
+                    }
+                    _ => Err("must be `data`, `scenario`, LO,HI, or RULE:P,Q for quantiles, \
+                              increasing; law:P,Q for those of the scenario's law"
+                        .to_owned()),
                 }
             }
         }
@@ -151,21 +210,30 @@ impl Study {
     /// # Errors
     /// One message that names the file, the key, what was given and what is allowed.
     pub fn read(path: &Path) -> Result<Self> {
-        let file = wire::read(path)?;
-        let wrong = |message: String| Error::content(path, message);
+        let name = PathBuf::from(path.file_stem().unwrap_or_default());
+        Self::new(name.to_string_lossy().into_owned(), wire::read(path)?)
+            .map_err(|message| Error::content(path, message))
+    }
+
+    /// Checks and expands what a file said.
+    ///
+    /// # Errors
+    /// One message that names the key, what was given and what is allowed.
+    pub fn new(name: String, file: StudyFile) -> Result<Self, String> {
         let mut groups = Vec::new();
         for (i, block) in file.block.iter().enumerate() {
-            let expanded = expand(block).map_err(|e| wrong(format!("block {}: {e}", i + 1)))?;
-            groups.extend(expanded);
+            groups.extend(expand(block).map_err(|e| format!("block {}: {e}", i + 1))?);
         }
         if groups.is_empty() {
-            return Err(wrong("there is no [[block]]".to_owned()));
+            return Err("there is no [[block]]".to_owned());
         }
-        for table in &file.table {
-            check_table(table).map_err(wrong)?;
+        check_distinct(&groups)?;
+        let datasets = groups.iter().map(|group| group.replicates as u128).sum::<u128>();
+        if datasets > MOST_DATASETS as u128 {
+            return Err(format!("{datasets} datasets: must be at most {MOST_DATASETS}"));
         }
-        let name = PathBuf::from(path.file_stem().unwrap_or_default());
-        Ok(Self { name: name.to_string_lossy().into_owned(), file, groups })
+        file.table.iter().try_for_each(check_table)?;
+        Ok(Self { name, file, groups })
     }
 
     /// Number of cells: datasets times features times estimators.
@@ -179,11 +247,10 @@ fn expand(block: &Block) -> Result<Vec<Group>, String> {
     if block.replicates == 0 {
         return Err("`replicates` = 0: must be at least 1".to_owned());
     }
-    if block.grid == 0 {
-        return Err("`grid` = 0: must be at least 1".to_owned());
-    }
+    let grids = grids(&block.grid)?;
     let metrics = block.metrics.iter().map(|m| m.parse()).collect::<Result<Vec<Metric>, _>>()?;
-    let variants = variants(block)?;
+    let variants =
+        grids.iter().map(|grid| variants(block, grid)).collect::<Result<Vec<_>, String>>()?;
     let sizes = sizes(&block.n)?;
     let mut groups = Vec::new();
     for name in sweep::values("scenario", &block.scenario)? {
@@ -193,19 +260,58 @@ fn expand(block: &Block) -> Result<Vec<Group>, String> {
             let scenario =
                 Arc::new(fe_truth::scenario(&plain(&name), &set).map_err(|e| e.to_string())?);
             let features = features(&scenario, &block.features)?;
-            groups.extend(sizes.iter().map(|&rows| Group {
-                scenario: Arc::clone(&scenario),
-                rows,
-                replicates: block.replicates,
-                features: features.clone(),
-                grid: block.grid,
-                metrics: metrics.clone(),
-                comparison: block.compare,
-                variants: variants.clone(),
-            }));
+            for &rows in &sizes {
+                groups.extend(grids.iter().zip(&variants).map(|(&grid, variants)| Group {
+                    scenario: Arc::clone(&scenario),
+                    rows,
+                    replicates: block.replicates,
+                    features: features.clone(),
+                    grid,
+                    metrics: metrics.clone(),
+                    comparison: block.compare,
+                    keep: block.keep.clone(),
+                    variants: variants.clone(),
+                }));
+            }
         }
     }
     Ok(groups)
+}
+
+/// Grids: one, or a list of them.
+fn grids(value: &Value) -> Result<Vec<Grid>, String> {
+    match value {
+        Value::Array(list) if list.is_empty() => Err("`grid` is an empty list".to_owned()),
+        Value::Array(list) => list.iter().map(Grid::read).collect(),
+        single => Ok(vec![Grid::read(single)?]),
+    }
+}
+
+/// Refuses values that would stand twice in the results.
+fn check_distinct(groups: &[Group]) -> Result<(), String> {
+    let mut seen = HashSet::new();
+    for group in groups {
+        let dataset = (group.scenario.id(), group.scenario.parameters(), group.rows);
+        for variant in &group.variants {
+            for &feature in &group.features {
+                for metric in &group.metrics {
+                    let value = (dataset.clone(), &variant.columns, feature, metric.name());
+                    if !seen.insert(value) {
+                        return Err(format!(
+                            "{} of {} for x{} of {} with N = {} is asked for twice, with the \
+                             same options",
+                            metric.name(),
+                            variant.estimator,
+                            feature + 1,
+                            dataset.0,
+                            group.rows
+                        ));
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
 }
 
 fn sizes(value: &Value) -> Result<Vec<usize>, String> {
@@ -236,20 +342,20 @@ pub(crate) fn feature(name: &str, dimension: usize) -> Result<usize, String> {
     }
 }
 
-fn variants(block: &Block) -> Result<Vec<Variant>, String> {
+fn variants(block: &Block, grid: &Grid) -> Result<Vec<Variant>, String> {
     if block.estimator.is_empty() {
         return Err("there is no [[block.estimator]]".to_owned());
     }
     let mut variants = Vec::new();
     for table in &block.estimator {
         for options in sweep::combinations(table, &["limits", "axis"])? {
-            variants.push(variant(options, block.compare)?);
+            variants.push(variant(options, block.compare, grid)?);
         }
     }
     Ok(variants)
 }
 
-fn variant(mut options: Table, comparison: Comparison) -> Result<Variant, String> {
+fn variant(mut options: Table, comparison: Comparison, grid: &Grid) -> Result<Variant, String> {
     let Some(Value::String(estimator)) = options.remove("name") else {
         return Err("an estimator needs a `name`".to_owned());
     };
@@ -266,7 +372,9 @@ fn variant(mut options: Table, comparison: Comparison) -> Result<Variant, String
         }
         Some(text) => Some(plain(&text).parse().map_err(|e| format!("`axis` = {text}: {e}"))?),
     };
+    let limits = limits(&mut options)?;
     check_option_names(&options, &estimator)?;
+    check_sizes(&options, &estimator)?;
     let settings = Settings::deserialize(Value::Table(options))
         .map_err(|e| format!("options of {estimator}: {}", e.to_string().trim()))?;
     let settings = match &preset {
@@ -274,6 +382,9 @@ fn variant(mut options: Table, comparison: Comparison) -> Result<Variant, String
         Some(name) => preset::complete(name, &estimator, settings).map_err(|e| e.to_string())?,
     };
     let axis = axis.or(settings.axis.map(AxisSource::from)).unwrap_or_default();
+    // Any limits will do to see whether the rest can be built.
+    let stand_in = limits.map(|_| vec![0.0, 1.0]);
+    let settings = Settings { limits: stand_in.or(settings.limits.clone()), ..settings };
     let built = estimator::from_settings(&estimator, &settings).map_err(|e| e.to_string())?;
     if comparison == Comparison::AsTheyAre && settings.center.is_none() {
         return Err(format!(
@@ -281,7 +392,101 @@ fn variant(mut options: Table, comparison: Comparison) -> Result<Variant, String
             built.name()
         ));
     }
-    Ok(Variant { estimator, preset, settings, axis })
+    let mut variant = Variant { estimator, preset, settings, axis, limits, columns: Vec::new() };
+    variant.columns = columns(&variant, built.as_ref(), comparison, grid);
+    Ok(variant)
+}
+
+/// The rule that names limits, taken out of the options; with it the binning can only be `grid`.
+fn limits(options: &mut Table) -> Result<Option<Limits>, String> {
+    let Some(limits) = options.get("limits").map(Limits::read).transpose()?.flatten() else {
+        return Ok(None);
+    };
+    options.remove("limits");
+    match options.entry("binning").or_insert_with(|| "grid".into()) {
+        Value::String(binning) if binning == "grid" => Ok(Some(limits)),
+        other => Err(format!("`limits` are those of the binning `grid`, not of {other}")),
+    }
+}
+
+/// Refuses numbers of places that would not fit into memory.
+fn check_sizes(options: &Table, estimator: &str) -> Result<(), String> {
+    const SIZES: [&str; 4] = ["bins", "grid", "center_points", "candidates"];
+    let large = |value: &Value| value.as_integer().is_some_and(|n| n > MOST_PLACES as i64);
+    match options.iter().find(|(key, value)| SIZES.contains(&key.as_str()) && large(value)) {
+        None => Ok(()),
+        Some((key, value)) => {
+            Err(format!("`{key}` = {value} of {estimator}: must be at most {MOST_PLACES}"))
+        }
+    }
+}
+
+/// What the columns `estimator` to `options` of the records say.
+fn columns(
+    variant: &Variant,
+    built: &dyn Estimator,
+    comparison: Comparison,
+    grid: &Grid,
+) -> Vec<String> {
+    let binning = built.binning();
+    let (describe, bins) = match (binning, variant.limits) {
+        (Some(_), Some(limits)) => (format!("grid(limits={limits})"), Some(limits.bins(grid))),
+        (Some(binning), None) => (binning.describe(), binning.bins()),
+        (None, _) => (String::new(), None),
+    };
+    let empty_bins = binning.map(|_| word(&variant.settings.empty.unwrap_or_default()));
+    let centring = match comparison {
+        Comparison::Centred => "grid".to_owned(),
+        Comparison::AsTheyAre => word(&built.centring()),
+    };
+    vec![
+        variant.estimator.clone(),
+        variant.preset.clone().unwrap_or_default(),
+        describe,
+        bins.map(|bins| bins.to_string()).unwrap_or_default(),
+        centring,
+        empty_bins.unwrap_or_default(),
+        other_options(variant, grid),
+    ]
+}
+
+/// The name under which a file knows an option's value.
+fn word(value: &impl serde::Serialize) -> String {
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::String(text)) => text,
+        _ => String::new(),
+    }
+}
+
+/// The options that no other column tells, as `key=value` in alphabetical order; `compared_on` is
+/// the grid where it is not the default one.
+fn other_options(variant: &Variant, grid: &Grid) -> String {
+    const TOLD_ELSEWHERE: [&str; 8] =
+        ["binning", "bins", "limits", "min_points", "discount", "axis", "empty", "points"];
+    let settings = serde_json::to_value(&variant.settings).unwrap_or_default();
+    let mut options: Vec<String> = settings
+        .as_object()
+        .into_iter()
+        .flatten()
+        .filter(|(key, value)| !value.is_null() && !TOLD_ELSEWHERE.contains(&key.as_str()))
+        .map(|(key, value)| {
+            format!("{key}={}", value.as_str().map_or(value.to_string(), str::to_owned))
+        })
+        .collect();
+    options.extend(match variant.axis {
+        AxisSource::Scenario => None,
+        AxisSource::Data => Some("axis=data".to_owned()),
+        AxisSource::Given(lo, hi) => Some(format!("axis={} {}", exact(lo), exact(hi))),
+        AxisSource::Quantiles(rule, from, to) => {
+            Some(format!("axis={}:{} {}", rule.name(), exact(from), exact(to)))
+        }
+        AxisSource::Law(from, to) => Some(format!("axis={LAW}:{} {}", exact(from), exact(to))),
+    });
+    if *grid != Grid::default() {
+        options.push(format!("compared_on={grid}"));
+    }
+    options.sort();
+    options.join(";")
 }
 
 fn check_option_names(options: &Table, estimator: &str) -> Result<(), String> {

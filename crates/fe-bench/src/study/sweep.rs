@@ -32,6 +32,16 @@ fn range(key: &str, range: &Table) -> Result<Vec<Value>, String> {
     if from > to {
         return Err(format!("the range `{key}` goes down: from {from} to {to}"));
     }
+    let count = match (whole("step")?, whole("points")?) {
+        (step, None) => (to - from) / step.unwrap_or(1) + 1,
+        (_, Some(points)) => points,
+    };
+    if count > super::MOST_PLACES as i64 {
+        return Err(format!(
+            "the range `{key}` has {count} values: at most {}",
+            super::MOST_PLACES
+        ));
+    }
     let numbers: Vec<i64> = match (whole("step")?, whole("points")?) {
         (Some(_), Some(_)) => {
             return Err(format!("the range `{key}` has both `step` and `points`"));
@@ -100,6 +110,12 @@ mod tests {
         assert_eq!(written("{ from = 2, to = 5 }"), "2 3 4 5");
         assert_eq!(written("{ from = 10, to = 1000, points = 3 }"), "10 100 1000");
         assert_eq!(written("[0.5, 1.0]"), "0.5 1");
+        let sizes = values("v", &parse("{ from = 10, to = 1_000_000, points = 50 }")).unwrap();
+        let sizes: Vec<i64> = sizes.iter().map(|size| size.as_integer().unwrap()).collect();
+        assert_eq!((sizes.len(), sizes[1], sizes[49]), (50, 13, 1_000_000));
+        assert!(sizes.windows(2).all(|pair| pair[0] < pair[1]));
+        let many = values("v", &parse("{ from = 1, to = 1_000_000_000_000 }")).unwrap_err();
+        assert!(many.contains("1000000000000 values"), "{many}");
         assert!(values("v", &parse("{ from = 5, to = 2 }")).is_err());
         assert!(values("v", &parse("[]")).is_err());
         assert!(values("v", &parse("{ from = 1, until = 2 }")).is_err());

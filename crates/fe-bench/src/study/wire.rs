@@ -35,15 +35,18 @@ pub struct Block {
     pub n: Value,
     /// Independent datasets per combination.
     pub replicates: usize,
-    /// Points at which curves are compared.
+    /// Points at which curves are compared; a list is swept over.
     #[serde(default = "default_grid")]
-    pub grid: usize,
+    pub grid: Value,
     /// What is computed; `mse` and `mae` by default.
     #[serde(default = "default_metrics")]
     pub metrics: Vec<String>,
     /// Whether curves are centred on the grid before they are compared.
     #[serde(default)]
     pub compare: Comparison,
+    /// What is written beside the values.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub keep: Vec<Keep>,
     /// Estimators with their options; an option that is a list is swept over.
     pub estimator: Vec<Table>,
 }
@@ -58,6 +61,16 @@ pub enum Comparison {
     /// The curves are compared as they are; both must be centred alike.
     #[serde(rename = "Err")]
     AsTheyAre,
+}
+
+/// What a study may ask to be written beside the values of its metrics.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Keep {
+    /// The curves, on the grid.
+    Curves,
+    /// The bins.
+    Bins,
 }
 
 /// A table of means over replicates.
@@ -78,8 +91,8 @@ pub struct TableSpec {
     pub baseline: Table,
 }
 
-fn default_grid() -> usize {
-    100
+fn default_grid() -> Value {
+    Value::Integer(100)
 }
 
 fn default_metrics() -> Vec<String> {
@@ -87,8 +100,18 @@ fn default_metrics() -> Vec<String> {
 }
 
 const STUDY_KEYS: &[&str] = &["about", "block", "table"];
-const BLOCK_KEYS: &[&str] =
-    &["scenario", "set", "features", "N", "replicates", "grid", "metrics", "compare", "estimator"];
+const BLOCK_KEYS: &[&str] = &[
+    "scenario",
+    "set",
+    "features",
+    "N",
+    "replicates",
+    "grid",
+    "metrics",
+    "compare",
+    "keep",
+    "estimator",
+];
 const TABLE_KEYS: &[&str] = &["title", "rows", "columns", "where", "baseline"];
 
 /// Reads a study file.

@@ -411,6 +411,14 @@ impl Estimator for Accumulated {
         self.centring
     }
 
+    fn cost(&self, rows: usize, model: &dyn Model) -> Option<u64> {
+        let per_row = match self.method {
+            Method::Ale => 2,
+            Method::Dale | Method::Rhale => self.differentiation.rows_per_row(model),
+        };
+        Some(rows as u64 * per_row)
+    }
+
     fn estimate(&self, data: &Dataset, model: &dyn Model, feature: usize) -> Result<Vec<Effect>> {
         check(data, model, feature)?;
         let axis = self.axis.resolve(data, feature)?;

@@ -63,6 +63,13 @@ pub trait Estimator: std::fmt::Debug + Send + Sync {
     /// How its curves are centred.
     fn centring(&self) -> Centring;
 
+    /// About how many rows the model will be asked for, values and derivatives together, by an
+    /// estimate from so many rows; none if only the data tell.
+    fn cost(&self, rows: usize, model: &dyn Model) -> Option<u64> {
+        let _ = (rows, model);
+        None
+    }
+
     /// The effect of a feature (counted from 0), one per output of the model.
     ///
     /// # Errors

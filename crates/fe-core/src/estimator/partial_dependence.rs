@@ -282,6 +282,21 @@ impl Estimator for PartialDependence {
         self.centring
     }
 
+    fn cost(&self, rows: usize, model: &dyn Model) -> Option<u64> {
+        let points = match self.axis {
+            AxisChoice::Given(lo, hi) => {
+                let axis = Axis::new(lo, hi).ok()?;
+                Places::new(axis, &axis.grid(self.grid), &self.points, self.axis_mean).x.len()
+            }
+            AxisChoice::Data | AxisChoice::Quantiles { .. } => self.grid + self.points.len(),
+        };
+        let per_point = match self.kind {
+            Kind::Value => 1,
+            Kind::Derivative(differentiation) => differentiation.rows_per_row(model),
+        };
+        Some(rows as u64 * points as u64 * per_point)
+    }
+
     fn estimate(&self, data: &Dataset, model: &dyn Model, feature: usize) -> Result<Vec<Effect>> {
         check(data, model, feature)?;
         let model = Observed::new(model);

@@ -288,6 +288,22 @@ impl Estimator for ShapDependence {
         self.centring
     }
 
+    fn cost(&self, rows: usize, model: &dyn Model) -> Option<u64> {
+        let (rows, features) = (rows as u64, model.dimension() as u64);
+        let Shapley { method, background } = self.shapley(model.dimension());
+        let background = match background {
+            Background::All => rows,
+            Background::Sample { size, .. } => rows.min(size as u64),
+        };
+        // Worths of coalitions other than none and all, which are known for every row.
+        let worths = match method {
+            Method::Exact => (1_u64 << features.min(40)).saturating_sub(2),
+            Method::Permutations { pairs, .. } => 2 * pairs as u64 * (features - 1),
+        };
+        let coalitions = rows.saturating_mul(background).saturating_mul(worths);
+        Some(coalitions.saturating_add(rows + background + 1))
+    }
+
     fn estimate(&self, data: &Dataset, model: &dyn Model, feature: usize) -> Result<Vec<Effect>> {
         check(data, model, feature)?;
         let (_, values) = self.explain(data, model, feature)?;

@@ -237,6 +237,26 @@ impl Scenario {
         self.parts.engine.law().marginal(feature).support()
     }
 
+    /// The quantile of a feature, counted from 0, at a probability strictly between 0 and 1.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchFeature`], [`Error::BadProbability`].
+    ///
+    /// ```
+    /// let scenario = fe_truth::scenario("liu-product", &[("mu1".into(), "3".into())]).unwrap();
+    /// assert!((scenario.quantile(0, 0.5).unwrap() - 3.0).abs() < 1e-12);
+    /// assert!(scenario.quantile(0, 1.0).is_err());
+    /// ```
+    pub fn quantile(&self, feature: usize, probability: f64) -> Result<f64, Error> {
+        self.check_feature(feature)?;
+        if !(0.0 < probability && probability < 1.0) {
+            return Err(Error::BadProbability { given: probability });
+        }
+        let law = self.parts.engine.law().marginal(feature);
+        let (lo, hi) = law.support();
+        Ok(law.quantile(probability).clamp(lo, hi))
+    }
+
     /// Draws `n` rows and returns them feature after feature: D·n values.
     ///
     /// Rows are drawn one after the other, each from a fixed number of 64-bit words of the

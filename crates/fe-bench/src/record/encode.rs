@@ -1,0 +1,201 @@
+//! Records as lines of CSV, without a header.
+
+use fe_core::effect::Bins;
+
+use super::{BIN_COLUMNS, CURVE_COLUMNS, Parts, TIMING_COLUMNS, VALUE_COLUMNS};
+use crate::score::Score;
+use crate::sheet::exact;
+
+/// What the records of an estimate have in common.
+#[derive(Debug, Clone, Copy)]
+pub struct Label<'a> {
+    /// Name of the study.
+    pub study: &'a str,
+    /// The scenario with its version.
+    pub scenario: &'a str,
+    /// Its parameters.
+    pub parameters: &'a str,
+    /// Name of the feature.
+    pub feature: &'a str,
+    /// The columns `estimator` to `options`.
+    pub variant: &'a [String],
+    /// Number of rows.
+    pub rows: &'a str,
+    /// Number of the dataset.
+    pub replicate: &'a str,
+}
+
+impl<'a> Label<'a> {
+    /// An entry for each of [`KEYS`](super::KEYS) but the metric.
+    fn keys(&self, output: &'a str) -> impl Iterator<Item = &'a str> {
+        let head = [self.study, self.scenario, self.parameters, self.feature, "", output];
+        // No noise, no second feature, no split: the model is f itself.
+        let tail = [self.rows, "", self.replicate, "empirical:theoretical", ""];
+        head.into_iter().chain(self.variant.iter().map(String::as_str)).chain(tail)
+    }
+}
+
+/// A point of a curve.
+#[derive(Debug, Clone, Copy)]
+pub struct CurvePoint {
+    /// The place.
+    pub x: f64,
+    /// The estimate, centred as it is compared.
+    pub effect: Option<f64>,
+    /// The estimated heterogeneity.
+    pub heterogeneity: Option<f64>,
+    /// The truth, centred alike.
+    pub truth: Option<f64>,
+    /// A bound on the error of the truth.
+    pub truth_abs_error: Option<f64>,
+}
+
+/// Gathers the records of a dataset.
+#[derive(Debug)]
+pub struct Encoder {
+    cells: csv::Writer<Vec<u8>>,
+    timings: csv::Writer<Vec<u8>>,
+    curves: csv::Writer<Vec<u8>>,
+    bins: csv::Writer<Vec<u8>>,
+}
+
+impl Encoder {
+    /// Without records.
+    #[must_use]
+    pub fn new() -> Self {
+        let writer = || csv::Writer::from_writer(Vec::new());
+        Self { cells: writer(), timings: writer(), curves: writer(), bins: writer() }
+    }
+
+    /// A value of a metric for an output, counted from 0.
+    ///
+    /// # Errors
+    /// None that can happen in memory.
+    pub fn cell(
+        &mut self,
+        label: &Label<'_>,
+        output: usize,
+        metric: &str,
+        score: &Score,
+        model_rows: Option<u64>,
+    ) -> csv::Result<()> {
+        let values: [String; VALUE_COLUMNS.len()] = [
+            number(score.value),
+            score.truth_method.clone(),
+            number(score.truth_abs_error),
+            score.compared.to_string(),
+            score.left_out.to_string(),
+            model_rows.map_or(String::new(), |rows| rows.to_string()),
+            score.status.clone(),
+        ];
+        let output = (output + 1).to_string();
+        let keys = label.keys(&output).chain([metric]);
+        self.cells.write_record(keys.chain(values.iter().map(String::as_str)))
+    }
+
+    /// How long an estimate took, and how long of that the model.
+    ///
+    /// # Errors
+    /// None that can happen in memory.
+    pub fn timing(&mut self, label: &Label<'_>, all: f64, model: f64) -> csv::Result<()> {
+        let values: [String; TIMING_COLUMNS.len()] = [exact(all), exact(model)];
+        self.timings.write_record(label.keys("1").chain(values.iter().map(String::as_str)))
+    }
+
+    /// A point of the curve of an output, counted from 0.
+    ///
+    /// # Errors
+    /// None that can happen in memory.
+    pub fn curve(
+        &mut self,
+        label: &Label<'_>,
+        output: usize,
+        point: &CurvePoint,
+    ) -> csv::Result<()> {
+        let values: [String; CURVE_COLUMNS.len()] = [
+            exact(point.x),
+            number(point.effect),
+            number(point.heterogeneity),
+            number(point.truth),
+            number(point.truth_abs_error),
+        ];
+        let output = (output + 1).to_string();
+        self.curves.write_record(label.keys(&output).chain(values.iter().map(String::as_str)))
+    }
+
+    /// The bins of an output, counted from 0, with the true effect and variance of each.
+    ///
+    /// # Errors
+    /// None that can happen in memory.
+    pub fn bins(
+        &mut self,
+        label: &Label<'_>,
+        output: usize,
+        bins: &Bins,
+        truths: Option<&[(f64, f64)]>,
+    ) -> csv::Result<()> {
+        let output = (output + 1).to_string();
+        for (k, limits) in bins.partition.limits().windows(2).enumerate() {
+            let truth = truths.map(|truths| truths[k]);
+            let values: [String; BIN_COLUMNS.len()] = [
+                (k + 1).to_string(),
+                exact(limits[0]),
+                exact(limits[1]),
+                exact(bins.counts[k]),
+                exact(bins.effect[k]),
+                number(bins.variance[k]),
+                number(truth.map(|(effect, _)| effect)),
+                number(truth.map(|(_, variance)| variance)),
+            ];
+            self.bins.write_record(label.keys(&output).chain(values.iter().map(String::as_str)))?;
+        }
+        Ok(())
+    }
+
+    /// The lines of each of [`FILES`](super::FILES).
+    ///
+    /// # Errors
+    /// None that can happen in memory.
+    pub fn into_parts(self) -> csv::Result<Parts> {
+        let lines = |writer: csv::Writer<Vec<u8>>| {
+            writer.into_inner().map_err(|e| csv::Error::from(e.into_error()))
+        };
+        Ok([lines(self.cells)?, lines(self.timings)?, lines(self.curves)?, lines(self.bins)?])
+    }
+}
+
+impl Default for Encoder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// A number in the shortest form that parses back; nothing for what is missing or not a number.
+pub(super) fn number(value: Option<f64>) -> String {
+    value.filter(|value| !value.is_nan()).map(exact).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::KEYS;
+
+    #[test]
+    fn a_label_has_every_key_in_its_place() {
+        let variant: Vec<String> = (0..7).map(|i| KEYS[6 + i].to_owned()).collect();
+        let label = Label {
+            study: "study",
+            scenario: "scenario",
+            parameters: "parameters",
+            feature: "feature",
+            variant: &variant,
+            rows: "N",
+            replicate: "replicate",
+        };
+        let keys: Vec<&str> = label.keys("output").chain(["metric"]).collect();
+        assert_eq!(keys.len(), KEYS.len());
+        for (key, name) in keys.iter().zip(KEYS) {
+            assert!(*key == name || ["feature2", "snr", "pair", "split"].contains(&name), "{name}");
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! What is to be run: datasets, numbered in the order of the studies.
+
+use std::str::FromStr;
+
+use fe_core::estimator::{self, Estimator};
+
+use crate::score::Truths;
+use crate::study::wire::Keep;
+use crate::study::{Group, Study};
+
+/// One of several runs that share the datasets of some studies among them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Shard {
+    /// Which of them, counted from 1.
+    pub index: usize,
+    /// How many there are.
+    pub of: usize,
+}
+
+impl Shard {
+    /// Whether a dataset is its own.
+    #[must_use]
+    pub fn has(self, task: usize) -> bool {
+        task % self.of == self.index - 1
+    }
+}
+
+impl std::fmt::Display for Shard {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}", self.index, self.of)
+    }
+}
+
+impl FromStr for Shard {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parts = text.split_once('/').map(|(index, of)| (index.parse(), of.parse()));
+        match parts {
+            Some((Ok(index), Ok(of))) if (1..=of).contains(&index) => Ok(Self { index, of }),
+            _ => Err("must be I/M, the I-th of M shards, with I from 1 to M".to_owned()),
+        }
+    }
+}
+
+/// The datasets of some studies. A dataset and all that is estimated from it is a task.
+#[derive(Debug)]
+pub struct Plan<'a> {
+    /// What is estimated from the same datasets, study after study.
+    pub groups: Vec<Planned<'a>>,
+    /// Number of the first task of each group.
+    starts: Vec<usize>,
+    /// Number of tasks.
+    pub tasks: usize,
+}
+
+/// A group with the words that its records begin with.
+#[derive(Debug)]
+pub struct Planned<'a> {
+    /// Name of the study.
+    pub study: &'a str,
+    /// The group.
+    pub group: &'a Group,
+    /// The scenario with its version.
+    pub scenario: String,
+    /// Its parameters.
+    pub parameters: String,
+    /// Number of rows.
+    pub rows: String,
+}
+
+impl<'a> Plan<'a> {
+    /// Of all groups of some studies.
+    #[must_use]
+    pub fn new(studies: &'a [Study]) -> Self {
+        let mut plan = Self { groups: Vec::new(), starts: Vec::new(), tasks: 0 };
+        for study in studies {
+            for group in &study.groups {
+                plan.starts.push(plan.tasks);
+                plan.tasks += group.replicates;
+                plan.groups.push(Planned {
+                    study: &study.name,
+                    group,
+                    scenario: group.scenario.id(),
+                    parameters: group.scenario.parameters(),
+                    rows: group.rows.to_string(),
+                });
+            }
+        }
+        plan
+    }
+
+    /// The group and the replicate of a task.
+    #[must_use]
+    pub fn locate(&self, task: usize) -> (usize, usize) {
+        let group = self.starts.partition_point(|&start| start <= task) - 1;
+        (group, task - self.starts[group])
+    }
+
+    /// Whether something is to be written beside the values.
+    #[must_use]
+    pub fn keeps(&self, what: Keep) -> bool {
+        self.groups.iter().any(|planned| planned.group.keep.contains(&what))
+    }
+}
+
+/// All that the datasets of a group share: computed once, and dropped after the last of them.
+pub struct Prepared {
+    /// For each feature of the group.
+    pub features: Vec<PreparedFeature>,
+    /// Truths that were computed so far.
+    pub truths: Truths,
+}
+
+/// A feature with its grid and its estimators.
+pub struct PreparedFeature {
+    /// The feature, counted from 0.
+    pub feature: usize,
+    /// Its name.
+    pub name: String,
+    /// The points at which curves are compared.
+    pub points: Vec<f64>,
+    /// An estimator for each variant of the group, or why there is none.
+    pub estimators: Vec<Result<Box<dyn Estimator>, String>>,
+}
+
+impl Prepared {
+    /// Of a group.
+    #[must_use]
+    pub fn new(group: &Group) -> Self {
+        let features: Vec<PreparedFeature> =
+            group.features.iter().map(|&feature| PreparedFeature::new(group, feature)).collect();
+        let grids = features.iter().map(|of| (of.feature, of.points.clone()));
+        let truths = Truths::on_grids(grids);
+        Self { features, truths }
+    }
+
+    /// About how many rows the models are asked for by one dataset of a group; and whether that
+    /// leaves out estimators of which it is not known beforehand.
+    #[must_use]
+    pub fn cost(&self, group: &Group) -> (u64, bool) {
+        let costs = self.features.iter().flat_map(|of| of.costs(group));
+        costs.fold((0, false), |(sum, open), cost| match cost {
+            Some(cost) => (u64::saturating_add(sum, cost), open),
+            None => (sum, true),
+        })
+    }
+}
+
+impl PreparedFeature {
+    fn new(group: &Group, feature: usize) -> Self {
+        let all = group.grid.all(&group.scenario, feature);
+        let points = all.as_deref().map(|all| group.grid.compared(all).to_vec());
+        let build = |variant: &crate::study::Variant| {
+            let all = all.as_deref().map_err(Clone::clone)?;
+            let points = group.grid.compared(all);
+            let settings = variant.resolve(&group.scenario, feature, all, points)?;
+            estimator::from_settings(&variant.estimator, &settings).map_err(|e| e.to_string())
+        };
+        Self {
+            feature,
+            name: format!("x{}", feature + 1),
+            estimators: group.variants.iter().map(build).collect(),
+            points: points.unwrap_or_default(),
+        }
+    }
+
+    /// About how many rows the model is asked for by each estimator.
+    pub fn costs(&self, group: &Group) -> impl Iterator<Item = Option<u64>> {
+        let model = group.scenario.model();
+        self.estimators.iter().map(move |estimator| match estimator {
+            Ok(estimator) => estimator.cost(group.rows, model),
+            Err(_) => Some(0),
+        })
+    }
+}
