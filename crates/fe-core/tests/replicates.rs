@@ -77,6 +77,23 @@ fn welch_weighs_unequal_variances() {
 }
 
 #[test]
+fn reruns_see_small_common_shifts_and_large_single_ones() {
+    let first = [1.0, 2.0, 3.0, 4.0];
+    let p = |second: [f64; 4]| {
+        let pairs: Vec<(f64, f64)> = first.into_iter().zip(second).collect();
+        Test::of_rerun(&pairs).unwrap().p
+    };
+    assert_eq!(p(first), 1.0);
+    // A shift by a thousandth everywhere: far below the error of the mean, 0.65, and no accident.
+    assert!(p([1.001, 2.001, 3.001, 4.001]) < 1e-9);
+    // A single value off by 40 is 10 in the mean.
+    let error = (5.0_f64 / 3.0 / 4.0).sqrt();
+    close(p([1.0, 2.0, 3.0, 44.0]), Test::of(10.0, error, 3.0).unwrap().p);
+    assert!(p([1.1, 1.9, 3.1, 3.9]) > 0.9);
+    assert_eq!(Test::of_rerun(&[(1.0, 2.0)]), None);
+}
+
+#[test]
 fn holm_steps_down() {
     let p = [0.01, 0.04, 0.03, 0.005];
     // Sorted 0.005 ×4, 0.01 ×3, 0.03 ×2, 0.04 ×1, and never below the one before.

@@ -73,7 +73,7 @@ fn default_folder() -> PathBuf {
 }
 
 /// A bar on standard error; silent where that is not a terminal.
-fn progress_bar(cells: usize) -> ProgressBar {
+pub(super) fn progress_bar(cells: usize) -> ProgressBar {
     let style = ProgressStyle::with_template("{bar:40} {pos}/{len} cells, {per_sec}, {eta} left");
     ProgressBar::new(cells as u64)
         .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))

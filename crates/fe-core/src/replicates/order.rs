@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::Summary;
 use crate::statistics::Moments;
 
 /// Errors below this are rounding, and their order says nothing.
@@ -41,7 +42,7 @@ impl Order {
         let moments =
             |of: fn(&(f64, f64)) -> f64| Moments::of(&logs.iter().map(of).collect::<Vec<_>>());
         let (x, y) = (moments(|log| log.0), moments(|log| log.1));
-        if !(x.squares > 1e-12) {
+        if x.squares <= 1e-12 {
             return None;
         }
         let product = |(a, b): &(f64, f64)| (a - x.mean) * (b - y.mean);
@@ -51,5 +52,12 @@ impl Order {
         let standard_error =
             (count > 2).then(|| (residuals / (count - 2) as f64 / x.squares).sqrt());
         Some(Self { slope, standard_error, count })
+    }
+
+    /// Slope, standard error and 95 % interval by Student's t with `count` − 2 degrees of freedom.
+    #[must_use]
+    pub fn summary(&self) -> Summary {
+        let summary = Summary::with_error(self.count - 1, Some(self.slope), self.standard_error);
+        Summary { count: self.count, ..summary }
     }
 }

@@ -57,6 +57,24 @@ impl Test {
         Self::of(first.mean? - second.mean?, sum.sqrt(), degrees)
     }
 
+    /// Whether a number moved between two runs on the same datasets, given its value in the first
+    /// and in the second on each of them.
+    ///
+    /// The mean difference is measured by the smallest of the Monte Carlo errors: that of the paired
+    /// difference, and that of the number in either run. It thus sees a small shift common to all
+    /// datasets as well as a large one in a single dataset. None for fewer than two datasets.
+    #[must_use]
+    pub fn of_rerun(pairs: &[(f64, f64)]) -> Option<Self> {
+        let of = |value: fn(&(f64, f64)) -> f64| {
+            Summary::of(&pairs.iter().map(value).collect::<Vec<_>>())
+        };
+        let (first, second) = (of(|pair| pair.0), of(|pair| pair.1));
+        let difference = of(|pair| pair.1 - pair.0);
+        let error =
+            difference.standard_error?.min(first.standard_error?).min(second.standard_error?);
+        Self::of(difference.mean?, error, pairs.len() as f64 - 1.0)
+    }
+
     /// The p-value of the one-sided question whether the number is above 0.
     #[must_use]
     pub fn above(&self) -> f64 {
