@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-/// Why a command could not be carried out. Each of these ends the program with status 2.
+/// Why a command could not be carried out. All but [`Error::Failed`] end the program with status 2.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -33,6 +33,9 @@ pub enum Error {
     /// An effect that cannot be estimated.
     #[error(transparent)]
     Core(#[from] fe_core::Error),
+    /// A check that failed, on which everything was printed; ends the program with status 1.
+    #[error("{0}")]
+    Failed(String),
     /// Standard output could not be written.
     #[error("standard output: {0}")]
     Output(std::io::Error),

@@ -5,7 +5,9 @@
 //! and printed as tables ([`table`]). No mathematics lives here: estimators, measures and statistics
 //! are those of `fe-core`, truths those of `fe-truth`.
 
+pub mod check;
 pub mod cli;
+pub mod compare;
 pub mod curves;
 pub mod data;
 pub mod documentation;

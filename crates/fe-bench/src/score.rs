@@ -94,6 +94,20 @@ impl Metric {
     }
 }
 
+impl Metric {
+    /// Whether it is an error, so that the lowest value is the best.
+    #[must_use]
+    pub fn is_error(self) -> bool {
+        matches!(self, Metric::Distance(_) | Metric::BinEffect | Metric::BinDeviation)
+    }
+
+    /// Whether its unit is the square of that of f.
+    #[must_use]
+    pub fn is_squared(self) -> bool {
+        matches!(self, Metric::Distance(Distance::Mse))
+    }
+}
+
 impl FromStr for Metric {
     type Err = String;
 

@@ -1,6 +1,8 @@
 //! The command line: one file per command.
 
 mod arguments;
+mod check;
+mod compare;
 mod effect;
 mod list;
 mod merge;
@@ -34,7 +36,9 @@ const EXAMPLES: &str = "Examples:
   fe-bench truth sin-indicator --set noise_sd=0.1 --effect ale --feature x1 --grid 11
   fe-bench effect friedman1 --n 1000 --seed 7 --estimator ale --bins 20 --feature x4
   fe-bench run scenarios/liu.toml --out results/runs/liu
-  fe-bench table results/runs/liu --format latex";
+  fe-bench table results/runs/liu --format latex
+  fe-bench compare results/runs/liu results/runs/liu-again
+  fe-bench check --quick";
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -46,6 +50,8 @@ enum Command {
     Run(run::Arguments),
     Merge(merge::Arguments),
     Table(table::Arguments),
+    Compare(compare::Arguments),
+    Check(check::Arguments),
 }
 
 /// Runs the program on the arguments of the process.
@@ -61,8 +67,10 @@ pub fn main() -> ExitCode {
         // Whoever reads standard output has seen enough.
         Err(Error::Output(error)) if error.kind() == ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
+            // What was printed before a check failed comes first.
+            let _ = out.flush();
             eprintln!("fe-bench: {error}");
-            ExitCode::from(2)
+            ExitCode::from(if matches!(error, Error::Failed(_)) { 1 } else { 2 })
         }
     }
 }
@@ -77,5 +85,7 @@ fn execute(command: &Command, out: &mut dyn Write) -> Result<()> {
         Command::Run(arguments) => run::execute(arguments, out),
         Command::Merge(arguments) => merge::execute(arguments, out),
         Command::Table(arguments) => table::execute(arguments, out),
+        Command::Compare(arguments) => compare::execute(arguments, out),
+        Command::Check(arguments) => check::execute(arguments, out),
     }
 }

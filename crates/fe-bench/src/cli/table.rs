@@ -8,33 +8,67 @@ use toml::{Table, Value};
 
 use crate::error::{Error, Result, listed, suggestion};
 use crate::record::manifest::Manifest;
-use crate::record::{KEYS, Row, store};
-use crate::study::wire::TableSpec;
-use crate::table::{self, Rendered, TableFormat};
+use crate::record::summary::{SummaryRow, orders, summarise};
+use crate::record::{KEYS, Key, Row, decomposition, entry, store};
+use crate::table::{self, Rendered, Style, TableFormat};
 
 /// Prints tables of means over replicates.
 ///
-/// Without --rows and --cols these are the tables that the studies name.
+/// Without options that choose values these are the tables that the studies name. With one of them
+/// it is one table of all values: a row for every combination of the keys that vary, a column for
+/// every metric, unless --rows and --cols say otherwise.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     /// Results folder
     #[arg(value_name = "DIR")]
     folder: PathBuf,
+    #[command(flatten)]
+    choice: Choice,
+    /// md, latex or csv
+    #[arg(long, value_enum, default_value = "md")]
+    format: TableFormat,
+    #[command(flatten)]
+    style: Style,
+    /// Heading of the table [default: the folder]
+    #[arg(long, value_name = "TEXT")]
+    caption: Option<String>,
+    /// LaTeX: what \ref refers to
+    #[arg(long, value_name = "KEY", value_parser = label)]
+    label: Option<String>,
+    /// LaTeX: a whole document, to be compiled as it is
+    #[arg(long)]
+    standalone: bool,
+}
+
+/// Which values a table is made of.
+#[derive(Debug, Args)]
+struct Choice {
     /// Only this study of the folder
     #[arg(long, value_name = "NAME")]
     study: Option<String>,
     /// Keys whose values become rows
-    #[arg(long, value_name = "KEY,…", value_delimiter = ',', requires = "cols", value_parser = key)]
+    #[arg(long, value_name = "KEY,…", value_delimiter = ',', value_parser = key)]
     rows: Vec<String>,
     /// Keys whose values become columns
-    #[arg(long, value_name = "KEY,…", value_delimiter = ',', requires = "rows", value_parser = key)]
+    #[arg(long, value_name = "KEY,…", value_delimiter = ',', value_parser = key)]
     cols: Vec<String>,
     /// Only values with this key; may be given several times
-    #[arg(long = "where", value_name = "KEY=VALUE", value_parser = condition, requires = "rows")]
+    #[arg(long = "where", value_name = "KEY=VALUE", value_parser = condition)]
     filter: Vec<(String, String)>,
-    /// md, latex or csv
-    #[arg(long, value_enum, default_value = "md")]
-    format: TableFormat,
+    /// Only these metrics
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    metric: Vec<String>,
+    /// Bias and variance instead of errors, from the curves that the studies keep: mse, bias2 (the
+    /// squared mean error), debiased_bias2 (less variance / R) and variance, averaged over the grid
+    #[arg(long)]
+    decomposition: bool,
+    /// Paired differences from the values with this key on the same data, and on how many datasets
+    /// they are below 0, 0 and above; may be given several times
+    #[arg(long, value_name = "KEY=VALUE", value_parser = condition, conflicts_with = "decomposition")]
+    against: Vec<(String, String)>,
+    /// Observed orders of convergence: slopes of the log of the mean on the log of N or K
+    #[arg(long, value_name = "KEY", value_parser = ["N", "K"], conflicts_with = "against")]
+    order: Option<String>,
 }
 
 fn key(text: &str) -> Result<String, String> {
@@ -49,56 +83,147 @@ fn condition(text: &str) -> Result<(String, String), String> {
     Ok((key(name)?, value.to_owned()))
 }
 
+fn label(text: &str) -> Result<String, String> {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || ":-._/+".contains(c);
+    match !text.is_empty() && text.chars().all(allowed) {
+        true => Ok(text.to_owned()),
+        false => Err("must be letters, digits and : - . _ / +".to_owned()),
+    }
+}
+
 pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
+    if arguments.format != TableFormat::Latex {
+        let given =
+            [("--label", arguments.label.is_some()), ("--standalone", arguments.standalone)];
+        if let Some((flag, _)) = given.iter().find(|(_, given)| *given) {
+            return Err(Error::Argument(format!("{flag} needs --format latex")));
+        }
+    }
     let (manifest, rows) = store::read(&arguments.folder)?;
-    let rows = of_study(arguments, &manifest, &rows)?;
-    let tables = if arguments.rows.is_empty() {
-        tables(&manifest, &rows)
+    arguments.choice.check_study(&manifest)?;
+    let rows: Vec<&Row> =
+        rows.iter().filter(|row| arguments.choice.is_of_study(&row.key)).collect();
+    let tables = if arguments.choice.is_made() {
+        vec![arguments.chosen(&rows)?]
     } else {
-        table::make(&chosen(arguments), &rows).map(|table| vec![table])
+        tables(&manifest, &rows).map_err(|message| arguments.wrong(message))?
     };
-    let tables = tables.map_err(|message| Error::content(&arguments.folder, message))?;
-    print(&tables, arguments.format, out)
+    arguments.print(arguments.titled(tables)?, out)
 }
 
 /// Prints the tables of all studies as Markdown.
 pub(super) fn print_all(manifest: &Manifest, rows: &[Row], out: &mut dyn Write) -> Result<()> {
     let rows: Vec<&Row> = rows.iter().collect();
     let tables = tables(manifest, &rows).map_err(Error::Argument)?;
-    print(&tables, TableFormat::Md, out)
+    let text = table::write(&tables, TableFormat::Md, Style::default());
+    write!(out, "{text}").map_err(Error::Output)
 }
 
-fn of_study<'a>(
-    arguments: &Arguments,
-    manifest: &Manifest,
-    rows: &'a [Row],
-) -> Result<Vec<&'a Row>> {
-    let Some(name) = &arguments.study else { return Ok(rows.iter().collect()) };
-    let names = || manifest.studies.iter().map(|study| study.name.as_str());
-    if !names().any(|known| known == name) {
-        return Err(Error::Argument(format!(
+impl Choice {
+    /// Whether anything but a study is chosen.
+    fn is_made(&self) -> bool {
+        let lists = [self.rows.is_empty(), self.cols.is_empty(), self.metric.is_empty()];
+        let conditions = [self.filter.is_empty(), self.against.is_empty()];
+        let all_empty = lists.into_iter().chain(conditions).all(|empty| empty);
+        !all_empty || self.decomposition || self.order.is_some()
+    }
+
+    fn is_of_study(&self, key: &Key) -> bool {
+        self.study.as_ref().is_none_or(|name| entry(key, "study") == name)
+    }
+
+    fn check_study(&self, manifest: &Manifest) -> Result<()> {
+        let Some(name) = &self.study else { return Ok(()) };
+        let names = || manifest.studies.iter().map(|study| study.name.as_str());
+        if names().any(|known| known == name) {
+            return Ok(());
+        }
+        Err(Error::Argument(format!(
             "--study {name}: not in this folder{}; it has {}",
             suggestion(name, names()),
             listed(names())
-        )));
+        )))
     }
-    Ok(rows.iter().filter(|row| row.key[0] == *name).collect())
+
+    fn filter(&self) -> Table {
+        let metrics = self.metric.iter().map(|metric| ("metric".to_owned(), metric.clone()));
+        conditions(self.filter.iter().cloned().chain(metrics))
+    }
 }
 
-fn chosen(arguments: &Arguments) -> TableSpec {
-    let mut filter = Table::new();
-    for (key, value) in &arguments.filter {
-        let values = filter.entry(key.clone()).or_insert_with(|| Value::Array(Vec::new()));
+/// Conditions on several keys; those on the same key are alternatives.
+fn conditions(given: impl Iterator<Item = (String, String)>) -> Table {
+    let mut conditions = Table::new();
+    for (key, value) in given {
+        let values = conditions.entry(key).or_insert_with(|| Value::Array(Vec::new()));
         if let Value::Array(list) = values {
-            list.push(Value::String(value.clone()));
+            list.push(Value::String(value));
         }
     }
-    TableSpec {
-        title: arguments.folder.display().to_string(),
-        rows: arguments.rows.clone(),
-        columns: arguments.cols.clone(),
-        filter,
-        ..TableSpec::default()
+    conditions
+}
+
+impl Arguments {
+    fn wrong(&self, message: String) -> Error {
+        Error::content(&self.folder, message)
+    }
+
+    /// The one table that the options choose.
+    fn chosen(&self, rows: &[&Row]) -> Result<Rendered> {
+        let choice = &self.choice;
+        let values = self.values(rows)?;
+        let keys: Vec<&Key> = values.iter().map(|value| &value.key).collect();
+        let title = self.folder.display().to_string();
+        let spec = table::spec_of(&title, &keys, &choice.rows, &choice.cols);
+        table::make_of(&spec, &values).map_err(|message| self.wrong(message))
+    }
+
+    /// The values that the options choose.
+    fn values(&self, rows: &[&Row]) -> Result<Vec<SummaryRow>> {
+        let choice = &self.choice;
+        let values = if choice.decomposition {
+            let mut values = decomposition::read(&self.folder)?;
+            values.retain(|value| choice.is_of_study(&value.key));
+            values
+        } else {
+            summarise(rows.iter().copied())
+        };
+        let wrong = |message: String| self.wrong(message);
+        let values = table::filtered(&choice.filter(), values).map_err(wrong)?;
+        if !choice.against.is_empty() {
+            let baseline = conditions(choice.against.iter().cloned());
+            return table::differences(&baseline, &values).map_err(wrong);
+        }
+        let Some(along) = &choice.order else { return Ok(values) };
+        let place = KEYS.iter().position(|key| key == along).unwrap_or_default();
+        let orders = orders(&values, place);
+        if orders.is_empty() {
+            return Err(self.wrong(format!("no value has two sizes of `{along}`")));
+        }
+        Ok(orders)
+    }
+
+    fn titled(&self, mut tables: Vec<Rendered>) -> Result<Vec<Rendered>> {
+        if tables.len() > 1 && (self.caption.is_some() || self.label.is_some()) {
+            return Err(Error::Argument(format!(
+                "--caption and --label are for one table, and there are {}: choose one by \
+                 --rows and --cols",
+                tables.len()
+            )));
+        }
+        if let Some(caption) = &self.caption {
+            tables = tables.into_iter().map(|table| table.titled(caption)).collect();
+        }
+        Ok(tables)
+    }
+
+    fn print(&self, tables: Vec<Rendered>, out: &mut dyn Write) -> Result<()> {
+        let text = match (&tables[..], self.format) {
+            ([only], TableFormat::Latex) => only.latex(self.style, self.label.as_deref()),
+            _ => table::write(&tables, self.format, self.style),
+        };
+        let text = if self.standalone { table::document(&text) } else { text };
+        write!(out, "{text}").map_err(Error::Output)
     }
 }
 
@@ -118,12 +243,4 @@ fn tables(manifest: &Manifest, rows: &[&Row]) -> Result<Vec<Rendered>, String> {
         }
     }
     Ok(tables)
-}
-
-fn print(tables: &[Rendered], format: TableFormat, out: &mut dyn Write) -> Result<()> {
-    for (i, table) in tables.iter().enumerate() {
-        let gap = if i == 0 { "" } else { "\n" };
-        write!(out, "{gap}{}", table.to_text(format)).map_err(Error::Output)?;
-    }
-    Ok(())
 }

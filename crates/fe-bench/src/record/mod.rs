@@ -1,11 +1,13 @@
 //! Records: what `run` found, one row per value, with everything that identifies it.
 
+pub mod decomposition;
 pub mod encode;
 pub mod journal;
 pub mod manifest;
 pub mod merge;
 pub mod store;
 pub mod summary;
+pub mod timings;
 
 use crate::score::Score;
 
@@ -40,6 +42,12 @@ pub const METRIC: usize = 18;
 
 /// What identifies a value: an entry for each of [`KEYS`], empty where it does not apply.
 pub type Key = Vec<String>;
+
+/// The entry of a key under a name; empty for a name that is none of [`KEYS`].
+#[must_use]
+pub fn entry<'a>(key: &'a [String], name: &str) -> &'a str {
+    KEYS.iter().position(|known| *known == name).map_or("", |place| key[place].as_str())
+}
 
 /// A value of a metric for an estimate on one dataset.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,10 +1,10 @@
-//! Means over replicates.
+//! Means over replicates, and what is made of them: paired differences and orders of convergence.
 
 use std::collections::HashMap;
 
-use fe_core::replicates::Summary;
+use fe_core::replicates::{Order, Paired, Summary};
 
-use super::{Key, REPLICATE, Row};
+use super::{Key, METRIC, REPLICATE, Row};
 
 /// A mean over replicates; `replicate` is empty in its key.
 #[derive(Debug, Clone)]
@@ -17,23 +17,39 @@ pub struct SummaryRow {
     pub failed: usize,
     /// The values of the replicates that succeeded, by replicate.
     pub values: Vec<(String, f64)>,
+    /// For a difference, on how many datasets it is below 0, 0 and above.
+    pub paired: Option<Paired>,
 }
 
-/// The values of one key, as they are gathered.
-struct Gathered {
-    key: Key,
-    values: Vec<(String, f64)>,
-    failed: usize,
-}
+impl SummaryRow {
+    /// Of the values of the replicates that succeeded.
+    #[must_use]
+    pub fn new(key: Key, values: Vec<(String, f64)>, failed: usize) -> Self {
+        let plain: Vec<f64> = values.iter().map(|(_, value)| *value).collect();
+        Self { key, summary: Summary::of(&plain), failed, values, paired: None }
+    }
 
-impl Gathered {
-    fn summary(self) -> SummaryRow {
-        let plain: Vec<f64> = self.values.iter().map(|(_, value)| *value).collect();
-        SummaryRow {
-            key: self.key,
-            summary: Summary::of(&plain),
+    /// The values of both on the datasets that they share.
+    #[must_use]
+    pub fn pairs(&self, other: &Self) -> Vec<(f64, f64)> {
+        let others: HashMap<&str, f64> =
+            other.values.iter().map(|(replicate, value)| (replicate.as_str(), *value)).collect();
+        let pair =
+            |(replicate, own): &(String, f64)| Some((*own, *others.get(replicate.as_str())?));
+        self.values.iter().filter_map(pair).collect()
+    }
+
+    /// Its difference from another, dataset by dataset.
+    #[must_use]
+    pub fn minus(&self, other: &Self) -> Self {
+        let pairs = self.pairs(other);
+        let paired = Paired::of(&pairs);
+        Self {
+            key: self.key.clone(),
+            summary: paired.difference,
             failed: self.failed,
-            values: self.values,
+            values: Vec::new(),
+            paired: Some(paired),
         }
     }
 }
@@ -41,19 +57,54 @@ impl Gathered {
 /// Summarises rows over replicates, in the order in which they first appear.
 #[must_use]
 pub fn summarise<'a>(rows: impl Iterator<Item = &'a Row>) -> Vec<SummaryRow> {
-    let mut places: HashMap<Key, usize> = HashMap::new();
-    let mut groups: Vec<Gathered> = Vec::new();
-    for row in rows {
+    let keyed = rows.map(|row| {
         let mut key = row.key.clone();
         let replicate = std::mem::take(&mut key[REPLICATE]);
-        let place = *places.entry(key.clone()).or_insert_with(|| {
-            groups.push(Gathered { key, values: Vec::new(), failed: 0 });
+        (key, (replicate, row.score.value))
+    });
+    let of_group = |(key, replicates): (Key, Vec<(String, Option<f64>)>)| {
+        let failed = replicates.iter().filter(|(_, value)| value.is_none()).count();
+        let values = replicates.into_iter().filter_map(|(replicate, v)| Some((replicate, v?)));
+        SummaryRow::new(key, values.collect(), failed)
+    };
+    grouped(keyed).into_iter().map(of_group).collect()
+}
+
+/// Orders of convergence along a key that is a number, such as `N` or `K`: a row for each
+/// combination of the other keys that has two values of it.
+///
+/// `place` is where the key stands among [`super::KEYS`].
+#[must_use]
+pub fn orders(rows: &[SummaryRow], place: usize) -> Vec<SummaryRow> {
+    let keyed = rows.iter().filter_map(|row| {
+        let size: f64 = row.key[place].parse().ok()?;
+        let mut key = row.key.clone();
+        key[place].clear();
+        key[METRIC] = format!("order of {} in {}", key[METRIC], super::KEYS[place]);
+        Some((key, (size, row.summary.mean, row.failed)))
+    });
+    let order = |(key, sizes): (Key, Vec<(f64, Option<f64>, usize)>)| {
+        let errors: Option<Vec<(f64, f64)>> =
+            sizes.iter().map(|(size, mean, _)| Some((*size, (*mean)?))).collect();
+        let none = Summary { count: sizes.len(), ..Summary::of(&[]) };
+        let summary = errors.and_then(|errors| Order::of(&errors)).map_or(none, |o| o.summary());
+        let failed = sizes.iter().map(|(_, _, failed)| failed).sum();
+        SummaryRow { key, summary, failed, values: Vec::new(), paired: None }
+    };
+    let groups = grouped(keyed).into_iter();
+    groups.filter(|(_, sizes)| sizes.len() > 1).map(order).collect()
+}
+
+/// Items by key, in the order in which keys first appear.
+pub(super) fn grouped<T>(items: impl Iterator<Item = (Key, T)>) -> Vec<(Key, Vec<T>)> {
+    let mut places: HashMap<Key, usize> = HashMap::new();
+    let mut groups: Vec<(Key, Vec<T>)> = Vec::new();
+    for (key, item) in items {
+        let place = *places.entry(key).or_insert_with_key(|key| {
+            groups.push((key.clone(), Vec::new()));
             groups.len() - 1
         });
-        match row.score.value {
-            Some(value) => groups[place].values.push((replicate, value)),
-            None => groups[place].failed += 1,
-        }
+        groups[place].1.push(item);
     }
-    groups.into_iter().map(Gathered::summary).collect()
+    groups
 }

@@ -1,16 +1,25 @@
 //! Tables of means over replicates, made from records and nothing else.
 
+mod baseline;
+mod latex;
 mod layout;
+mod number;
 mod render;
+mod standing;
+mod style;
 
+use fe_core::replicates::{Paired, Summary};
 use toml::{Table, Value};
 
 use crate::record::summary::{SummaryRow, summarise};
-use crate::record::{KEYS, METRIC, REPLICATE, Row};
+use crate::record::{KEYS, Key, METRIC, REPLICATE, Row};
 use crate::study::plain;
 use crate::study::wire::TableSpec;
 
-pub use render::TableFormat;
+pub use baseline::differences;
+pub use latex::document;
+pub use render::{TableFormat, write};
+pub use style::{ErrorStyle, Mark, Style};
 
 /// A table on its way out.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,6 +29,7 @@ pub struct Rendered {
     columns: Vec<String>,
     rows: Vec<TableRow>,
     notes: Vec<String>,
+    starred: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -30,11 +40,33 @@ struct TableRow {
 
 #[derive(Debug, Clone, PartialEq)]
 struct TableEntry {
-    mean: Option<f64>,
-    standard_error: Option<f64>,
+    key: Key,
+    summary: Summary,
     failed: usize,
+    paired: Option<Paired>,
     /// Whether it is smaller than the baseline beyond the paired 95 % interval.
     better: bool,
+    standing: Standing,
+}
+
+/// How an error does among those of other estimators on the same data in its column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Standing {
+    /// It has no competitors, is beaten, or is no error.
+    #[default]
+    Other,
+    /// The lowest.
+    Best,
+    /// Its paired difference from the lowest has a 95 % interval that covers 0.
+    Tied,
+}
+
+impl Rendered {
+    /// The same table under another title.
+    #[must_use]
+    pub fn titled(self, title: &str) -> Self {
+        Self { title: title.to_owned(), ..self }
+    }
 }
 
 /// Makes a table from the values of one study.
@@ -43,25 +75,85 @@ struct TableEntry {
 /// A message, if rows and columns leave open which value is meant, or no value is left.
 pub fn make(spec: &TableSpec, rows: &[&Row]) -> Result<Rendered, String> {
     let chosen = rows.iter().copied().filter(|row| matches(&spec.filter, &row.key));
-    let summaries = summarise(chosen);
-    if summaries.is_empty() {
+    lay_out(spec, &summarise(chosen))
+}
+
+/// Makes a table from means over replicates.
+///
+/// # Errors
+/// As [`make`].
+pub fn make_of(spec: &TableSpec, rows: &[SummaryRow]) -> Result<Rendered, String> {
+    let chosen = rows.iter().filter(|row| matches(&spec.filter, &row.key));
+    lay_out(spec, &chosen.cloned().collect::<Vec<_>>())
+}
+
+fn lay_out(spec: &TableSpec, rows: &[SummaryRow]) -> Result<Rendered, String> {
+    if rows.is_empty() {
         return Err(format!("no value is left for the table \"{}\"", spec.title));
     }
-    layout::lay_out(spec, &summaries)
+    layout::lay_out(spec, rows)
+}
+
+/// The rows that a filter lets through.
+///
+/// # Errors
+/// A message that names a condition that nothing meets, and the values that there are.
+pub fn filtered(filter: &Table, rows: Vec<SummaryRow>) -> Result<Vec<SummaryRow>, String> {
+    let mut left = rows;
+    for (name, allowed) in filter {
+        let Some(place) = place(name) else { continue };
+        let condition = Table::from_iter([(name.clone(), allowed.clone())]);
+        let (met, rest): (Vec<_>, Vec<_>) =
+            left.into_iter().partition(|row| matches(&condition, &row.key));
+        if met.is_empty() {
+            let mut there: Vec<String> = Vec::new();
+            for row in rest {
+                if !there.contains(&row.key[place]) {
+                    there.push(row.key[place].clone());
+                }
+            }
+            let there: Vec<String> = there.iter().map(|value| format!("`{value}`")).collect();
+            return Err(format!(
+                "no value has `{name}` = {allowed}; among those left there are {}",
+                there.join(", ")
+            ));
+        }
+        left = met;
+    }
+    Ok(left)
 }
 
 /// The table of a study that names none: a column per metric, a row per combination of the keys that
 /// vary.
 #[must_use]
 pub fn default_spec(name: &str, rows: &[&Row]) -> TableSpec {
-    let varies = |key: usize| rows.iter().any(|row| row.key[key] != rows[0].key[key]);
-    let varying = (0..KEYS.len()).filter(|&key| key != METRIC && key != REPLICATE && varies(key));
-    TableSpec {
-        title: name.to_owned(),
-        rows: varying.map(|key| KEYS[key].to_owned()).collect(),
-        columns: vec!["metric".to_owned()],
-        ..TableSpec::default()
+    let keys: Vec<&Key> = rows.iter().map(|row| &row.key).collect();
+    spec_of(name, &keys, &[], &[])
+}
+
+/// A table whose rows and columns are the given keys: without columns one per metric, without rows
+/// one per combination of the other keys that vary.
+#[must_use]
+pub fn spec_of(title: &str, keys: &[&Key], rows: &[String], columns: &[String]) -> TableSpec {
+    let metric = [KEYS[METRIC].to_owned()];
+    let columns = if !columns.is_empty() {
+        columns
+    } else if rows.contains(&metric[0]) {
+        &[][..]
+    } else {
+        &metric
+    };
+    let varies = |key: usize| keys.iter().any(|other| other[key] != keys[0][key]);
+    let varying = (0..KEYS.len())
+        .filter(|&key| key != REPLICATE && !columns.iter().any(|c| c == KEYS[key]) && varies(key));
+    let mut rows = rows.to_vec();
+    if rows.is_empty() {
+        rows.extend(varying.map(|key| KEYS[key].to_owned()));
     }
+    if rows.is_empty() {
+        rows.push("estimator".to_owned());
+    }
+    TableSpec { title: title.to_owned(), rows, columns: columns.to_vec(), ..TableSpec::default() }
 }
 
 /// Whether a key has the values that a filter asks for.
@@ -83,12 +175,8 @@ fn pick(key: &[String], places: &[usize]) -> Vec<String> {
     places.iter().map(|&place| key[place].clone()).collect()
 }
 
-/// The row of the baseline that goes with a row: the same data, feature and metric.
-fn baseline_of<'a>(
-    row: &SummaryRow,
-    baseline: &Table,
-    rows: &'a [SummaryRow],
-) -> Result<&'a SummaryRow, String> {
+/// What estimates have in common that may be compared with each other: data, feature and metric.
+fn contest(key: &[String]) -> Vec<String> {
     const SHARED: [&str; 11] = [
         "study",
         "scenario",
@@ -102,17 +190,5 @@ fn baseline_of<'a>(
         "split",
         "metric",
     ];
-    let shared: Vec<usize> = SHARED.iter().filter_map(|name| place(name)).collect();
-    let wanted = pick(&row.key, &shared);
-    let mut found =
-        rows.iter().filter(|r| matches(baseline, &r.key) && pick(&r.key, &shared) == wanted);
-    match (found.next(), found.next()) {
-        (Some(only), None) => Ok(only),
-        (None, _) => {
-            Err(format!("no value for the baseline {baseline} beside {}", wanted.join(" ")))
-        }
-        (Some(_), Some(_)) => {
-            Err(format!("several values for the baseline {baseline} beside {}", wanted.join(" ")))
-        }
-    }
+    SHARED.iter().filter_map(|name| place(name)).map(|place| key[place].clone()).collect()
 }

@@ -1,35 +1,59 @@
-//! Tables as Markdown, LaTeX and CSV.
+//! Tables as Markdown and CSV.
 
 use clap::ValueEnum;
 
-use super::{Rendered, TableEntry};
-use crate::sheet::exact;
+use super::number::{Signs, Written};
+use super::style::{ErrorStyle, Mark, Style};
+use super::{Rendered, Standing, TableEntry, latex};
+use crate::record::{KEYS, REPLICATE};
+use crate::sheet::{Entry, Format, Sheet};
 
 /// How a table is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum TableFormat {
-    /// Markdown.
+    /// Markdown, aligned.
     Md,
     /// LaTeX, with the package booktabs.
     Latex,
-    /// Comma-separated values: a mean and a standard error per column.
+    /// Comma-separated values: a row per value with everything that identifies it, all digits.
     Csv,
+}
+
+/// Some tables as text.
+#[must_use]
+pub fn write(tables: &[Rendered], format: TableFormat, style: Style) -> String {
+    match format {
+        TableFormat::Csv => csv(tables),
+        TableFormat::Md | TableFormat::Latex => {
+            let texts: Vec<String> = tables.iter().map(|t| t.styled(format, style)).collect();
+            texts.join("\n")
+        }
+    }
 }
 
 impl Rendered {
     /// The table as text.
     #[must_use]
     pub fn to_text(&self, format: TableFormat) -> String {
+        write(std::slice::from_ref(self), format, Style::default())
+    }
+
+    fn styled(&self, format: TableFormat, style: Style) -> String {
         match format {
-            TableFormat::Md => self.markdown(),
-            TableFormat::Latex => self.latex(),
-            TableFormat::Csv => self.csv(),
+            TableFormat::Latex => latex::table(self, style, None),
+            TableFormat::Md | TableFormat::Csv => self.markdown(style),
         }
     }
 
-    fn markdown(&self) -> String {
-        let mut lines: Vec<Vec<String>> = vec![self.header()];
-        lines.extend(self.body(&|entry| markdown_entry(entry)));
+    fn markdown(&self, style: Style) -> String {
+        let escaped = |text: &String| text.replace('|', "\\|");
+        let mut lines: Vec<Vec<String>> = vec![self.header().iter().map(escaped).collect()];
+        lines.extend(self.rows.iter().map(|row| {
+            let entry = |entry: &Option<TableEntry>| {
+                entry.as_ref().map_or(String::new(), |entry| markdown_entry(entry, style))
+            };
+            row.labels.iter().map(escaped).chain(row.entries.iter().map(entry)).collect()
+        }));
         let width = |column: usize| {
             lines.iter().map(|line| line[column].chars().count()).max().unwrap_or_default()
         };
@@ -45,167 +69,142 @@ impl Rendered {
         let mut text =
             vec![format!("**{}**", self.title), String::new(), line(&lines[0]), line(&rule)];
         text.extend(lines[1..].iter().map(line));
-        for note in self.explanations() {
+        for note in self.explanations(style) {
             text.extend([String::new(), note]);
         }
         text.join("\n") + "\n"
     }
 
-    fn latex(&self) -> String {
-        let columns = self.labels.len() + self.columns.len();
-        let line = |cells: &Vec<String>| format!("{} \\\\", cells.join(" & "));
-        let header: Vec<String> = self.header().iter().map(|text| escape(text)).collect();
-        let mut text = vec![
-            "\\begin{table}".to_owned(),
-            "\\centering".to_owned(),
-            format!("\\caption{{{}}}", escape(&self.title)),
-            format!("\\begin{{tabular}}{{{}}}", "l".repeat(columns)),
-            "\\toprule".to_owned(),
-            line(&header),
-            "\\midrule".to_owned(),
-        ];
-        text.extend(self.body(&|entry| latex_entry(entry)).iter().map(|cells| {
-            let (labels, entries) = cells.split_at(self.labels.len());
-            let labels = labels.iter().map(|label| escape(label));
-            line(&labels.chain(entries.iter().cloned()).collect())
-        }));
-        text.extend(["\\bottomrule".to_owned(), "\\end{tabular}".to_owned()]);
-        for note in self.explanations() {
-            text.extend([
-                "\\par\\smallskip".to_owned(),
-                format!("{{\\footnotesize {}}}", escape(&note)),
-            ]);
-        }
-        text.push("\\end{table}".to_owned());
-        text.join("\n") + "\n"
-    }
-
-    fn csv(&self) -> String {
-        let mut writer = csv::Writer::from_writer(Vec::new());
-        let columns = self.columns.iter().flat_map(|c| [c.clone(), format!("{c} se")]);
-        let _ = writer.write_record(self.labels.iter().cloned().chain(columns));
-        for row in &self.rows {
-            let number = |value: Option<f64>| value.map(exact).unwrap_or_default();
-            let entries = row.entries.iter().flat_map(|entry| {
-                let entry = entry.as_ref();
-                [number(entry.and_then(|e| e.mean)), number(entry.and_then(|e| e.standard_error))]
-            });
-            let _ = writer.write_record(row.labels.iter().cloned().chain(entries));
-        }
-        String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
-    }
-
-    fn header(&self) -> Vec<String> {
+    pub(super) fn header(&self) -> Vec<String> {
         self.labels.iter().chain(&self.columns).cloned().collect()
     }
 
-    fn body(&self, write: &dyn Fn(&TableEntry) -> String) -> Vec<Vec<String>> {
-        let entry = |entry: &Option<TableEntry>| entry.as_ref().map_or(String::new(), write);
-        let row = |row: &super::TableRow| {
-            row.labels.iter().cloned().chain(row.entries.iter().map(entry)).collect()
-        };
-        self.rows.iter().map(row).collect()
+    fn entries(&self) -> impl Iterator<Item = &TableEntry> {
+        self.rows.iter().flat_map(|row| row.entries.iter().flatten())
     }
 
-    fn explanations(&self) -> Vec<String> {
-        let mut notes = vec!["Mean over replicates ± standard error.".to_owned()];
-        if !self.notes.is_empty() {
-            notes[0]
-                .push_str(" * marks values lower than the baseline, by a paired 95 % interval.");
+    /// What is said below a table: what the numbers and marks are.
+    pub(super) fn explanations(&self, style: Style) -> Vec<String> {
+        let differences = self.entries().any(|entry| entry.paired.is_some());
+        let what = if differences {
+            "Mean paired difference over replicates"
+        } else if self.entries().any(|entry| !entry.key[super::METRIC].starts_with("order of ")) {
+            "Mean over replicates"
+        } else {
+            "Slope of the log of the mean error"
+        };
+        let mut first = what.to_owned();
+        first.push_str(match style.errors {
+            ErrorStyle::Pm => " ± standard error.",
+            ErrorStyle::Parentheses => " (standard error in units of the last digit).",
+            ErrorStyle::Interval => " [95 % interval].",
+            ErrorStyle::None => ".",
+        });
+        if differences {
+            first.push_str(" In parentheses: datasets on which it is lower, equal, higher.");
         }
+        if self.starred {
+            first.push_str(" * marks values lower than the baseline, by a paired 95 % interval.");
+        }
+        for (standing, mark, meaning) in [
+            (Standing::Best, style.best, "lowest of its data in its column"),
+            (Standing::Tied, style.ties, "not told from the lowest by a paired 95 % interval"),
+        ] {
+            if mark != Mark::None && self.entries().any(|entry| entry.standing == standing) {
+                let name = match mark {
+                    Mark::Bold => "Bold",
+                    Mark::Italic => "Italic",
+                    Mark::Dagger | Mark::None => "†",
+                };
+                first.push_str(&format!(" {name}: {meaning}."));
+            }
+        }
+        let mut notes = vec![first];
         notes.extend(self.notes.iter().cloned());
         notes
     }
 }
 
-fn markdown_entry(entry: &TableEntry) -> String {
-    let text = match entry.mean {
+impl TableEntry {
+    pub(super) fn mark(&self, style: Style) -> Mark {
+        match self.standing {
+            Standing::Best => style.best,
+            Standing::Tied => style.ties,
+            Standing::Other => Mark::None,
+        }
+    }
+
+    /// What stands behind the number: how often it is lower than another, and how often it failed.
+    pub(super) fn remarks(&self) -> String {
+        let mut text = String::new();
+        if let Some(paired) = self.paired {
+            text.push_str(&format!(" ({}/{}/{})", paired.wins, paired.ties, paired.losses));
+        }
+        if self.failed > 0 {
+            text.push_str(&format!(" ({} failed)", self.failed));
+        }
+        text
+    }
+}
+
+fn markdown_entry(entry: &TableEntry, style: Style) -> String {
+    const SIGNS: Signs = Signs { pm: "±", power: ("e", "") };
+    let text = match Written::of(&entry.summary, style) {
         None => "–".to_owned(),
-        Some(mean) => match with_error(mean, entry.standard_error) {
-            (mean, None, None) => mean,
-            (mean, Some(error), None) => format!("{mean} ± {error}"),
-            (mean, None, Some(exponent)) => format!("{mean}e{exponent}"),
-            (mean, Some(error), Some(exponent)) => format!("({mean} ± {error})e{exponent}"),
-        },
+        Some(written) => written.text(&SIGNS),
     };
-    let star = if entry.better { " *" } else { "" };
-    format!("{text}{star}{}", failures(entry))
+    let text = match entry.mark(style) {
+        Mark::Bold => format!("**{text}**"),
+        Mark::Italic => format!("*{text}*"),
+        Mark::Dagger => format!("{text} †"),
+        Mark::None => text,
+    };
+    let star = if entry.better { " \\*" } else { "" };
+    format!("{text}{star}{}", entry.remarks())
 }
 
-fn latex_entry(entry: &TableEntry) -> String {
-    let text = match entry.mean {
-        None => "--".to_owned(),
-        Some(mean) => match with_error(mean, entry.standard_error) {
-            (mean, None, None) => format!("${mean}$"),
-            (mean, Some(error), None) => format!("${mean} \\pm {error}$"),
-            (mean, None, Some(exponent)) => format!("${mean} \\cdot 10^{{{exponent}}}$"),
-            (mean, Some(error), Some(exponent)) => {
-                format!("$({mean} \\pm {error}) \\cdot 10^{{{exponent}}}$")
-            }
-        },
-    };
-    let star = if entry.better { "$^*$" } else { "" };
-    format!("{text}{star}{}", failures(entry))
-}
-
-fn failures(entry: &TableEntry) -> String {
-    match entry.failed {
-        0 => String::new(),
-        failed => format!(" ({failed} failed)"),
+/// One row per value, of all tables.
+fn csv(tables: &[Rendered]) -> String {
+    const STATISTICS: [&str; 10] =
+        ["mean", "se", "ci_lo", "ci_hi", "n_ok", "n_failed", "wins", "ties", "losses", "standing"];
+    let keys = || (0..KEYS.len()).filter(|&key| key != REPLICATE);
+    let columns: Vec<&str> =
+        ["table"].into_iter().chain(keys().map(|key| KEYS[key])).chain(STATISTICS).collect();
+    let mut sheet = Sheet::new(&columns);
+    for table in tables {
+        for entry in table.entries() {
+            let mut row: Vec<Entry> = vec![table.title.clone().into()];
+            row.extend(keys().map(|key| entry.key[key].clone().into()));
+            row.extend(statistics(entry));
+            sheet.push(row);
+        }
     }
+    let mut text = Vec::new();
+    // Writing to memory does not fail.
+    let _ = sheet.write(Format::Csv, &mut text);
+    String::from_utf8(text).unwrap_or_default()
 }
 
-/// Mean and standard error to two digits of the error, and a common power of ten where the mean is
-/// small or large.
-fn with_error(mean: f64, error: Option<f64>) -> (String, Option<String>, Option<i32>) {
-    let magnitude = |x: f64| if x == 0.0 { 0 } else { x.abs().log10().floor() as i32 };
-    let size = magnitude(mean);
-    let exponent = (!(-2..5).contains(&size)).then_some(size);
-    let scale = 10_f64.powi(-exponent.unwrap_or(0));
-    // No more than six digits of the mean, however small its error.
-    let most = 5 - magnitude(mean * scale);
-    let decimals = match error {
-        Some(error) if error > 0.0 => (1 - magnitude(error * scale)).min(most),
-        _ => 3 - magnitude(mean * scale),
+fn statistics(entry: &TableEntry) -> [Entry; 10] {
+    let TableEntry { summary, paired, .. } = entry;
+    let count = |of: fn(&fe_core::replicates::Paired) -> usize| {
+        paired.as_ref().map_or(Entry::Missing, |paired| of(paired).into())
     };
-    let decimals = decimals.max(0) as usize;
-    let write = |x: f64| format!("{:.decimals$}", x * scale);
-    (write(mean), error.map(write), exponent)
-}
-
-/// Text in which LaTeX sees no commands.
-fn escape(text: &str) -> String {
-    let one = |c: char| match c {
-        '&' | '%' | '$' | '#' | '_' | '{' | '}' => format!("\\{c}"),
-        '\\' => "\\textbackslash{}".to_owned(),
-        '^' => "\\^{}".to_owned(),
-        '~' => "\\~{}".to_owned(),
-        '±' => "$\\pm$".to_owned(),
-        '–' => "--".to_owned(),
-        '…' => "\\dots{}".to_owned(),
-        '<' | '>' => format!("${c}$"),
-        other => other.to_string(),
+    let standing = match entry.standing {
+        Standing::Best => "best",
+        Standing::Tied => "tied",
+        Standing::Other => "",
     };
-    text.chars().map(one).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn errors_have_two_digits() {
-        let text = |mean, error| {
-            markdown_entry(&TableEntry {
-                mean: Some(mean),
-                standard_error: error,
-                failed: 0,
-                better: false,
-            })
-        };
-        assert_eq!(text(0.123_456, Some(0.001_234)), "0.1235 ± 0.0012");
-        assert_eq!(text(0.000_123_456, Some(0.000_001_5)), "(1.235 ± 0.015)e-4");
-        assert_eq!(text(12.0, Some(0.0)), "12.00 ± 0.00");
-        assert_eq!(text(0.0, None), "0.000");
-    }
+    [
+        summary.mean.into(),
+        summary.standard_error.into(),
+        summary.interval.map(|(lo, _)| lo).into(),
+        summary.interval.map(|(_, hi)| hi).into(),
+        summary.count.into(),
+        entry.failed.into(),
+        count(|paired| paired.wins),
+        count(|paired| paired.ties),
+        count(|paired| paired.losses),
+        standing.into(),
+    ]
 }

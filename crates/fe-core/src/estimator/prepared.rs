@@ -52,6 +52,12 @@ impl Estimator for Prepared {
         self.estimator.centring()
     }
 
+    fn cost(&self, rows: usize, model: &dyn Model) -> Option<u64> {
+        let rows = self.subsample.map_or(rows, |subsample| rows.min(subsample.size()));
+        let mean = if self.mean_prediction { rows as u64 } else { 0 };
+        Some(self.estimator.cost(rows, model)?.saturating_add(mean))
+    }
+
     fn estimate(&self, data: &Dataset, model: &dyn Model, feature: usize) -> Result<Vec<Effect>> {
         let Some(subsample) = self.subsample else {
             return self.on_all_rows(data, model, feature);

@@ -1,0 +1,326 @@
+//! Convergence and agreement of every estimator with every truth, at a stated rate of false alarms.
+//!
+//! Names no estimator and no scenario: what an estimator is held to follows from its estimand.
+//!
+//! **Agreement**: what is unbiased at any number of rows must have its truth as mean over
+//! replicates: partial dependence and its derivative at points of the axis, the variance of the
+//! latter, and means and variances of local effects in given bins. **Convergence**: the squared
+//! error of any estimate must fall as rows are added. Accumulated effects are compared with the
+//! truth of the bins that they chose, all others with the true curve.
+
+mod estimates;
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use fe_core::estimator::Info;
+use fe_core::replicates::{Summary, Test, holm};
+use fe_core::{Axis, Dataset};
+use fe_truth::Scenario;
+use rayon::prelude::*;
+
+use crate::draw;
+use crate::error::Result;
+use estimates::{Quantities, Target};
+
+/// Squared errors below this, for curves of unit size, are rounding.
+const EXACT: f64 = 1e-18;
+
+/// How much is computed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Plan {
+    /// Independent datasets of each kind.
+    pub replicates: usize,
+    /// Rows of those that agreement is tested on.
+    pub rows: usize,
+    /// Rows of the small and the large ones that convergence is tested on.
+    pub sizes: (usize, usize),
+    /// The same for estimators whose cost grows faster than the number of rows.
+    pub costly_sizes: (usize, usize),
+    /// Features of a scenario, at most.
+    pub features: usize,
+    /// Features of a scenario for those estimators, at most.
+    pub costly_features: usize,
+}
+
+impl Plan {
+    /// All features, in minutes.
+    pub const FULL: Self = Self {
+        replicates: 60,
+        rows: 4000,
+        sizes: (500, 8000),
+        costly_sizes: (60, 480),
+        features: usize::MAX,
+        costly_features: 3,
+    };
+
+    /// Fewer features, datasets and rows, in seconds.
+    pub const QUICK: Self = Self {
+        replicates: 20,
+        rows: 1000,
+        sizes: (200, 3200),
+        costly_sizes: (30, 240),
+        features: 3,
+        costly_features: 1,
+    };
+
+    fn sizes(&self, estimator: &Info) -> (usize, usize) {
+        if costly(estimator) { self.costly_sizes } else { self.sizes }
+    }
+
+    fn features(&self, estimator: &Info) -> usize {
+        if costly(estimator) { self.costly_features } else { self.features }
+    }
+}
+
+/// Whether an estimator pairs rows with rows.
+fn costly(estimator: &Info) -> bool {
+    estimator.takes("background")
+}
+
+/// The errors at the large size must be below this share of those at the small size, in the
+/// geometric mean.
+pub const SHARE: f64 = 0.75;
+
+/// What an estimator is held to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Its mean over replicates is the truth.
+    Agreement,
+    /// Its squared error falls as rows are added.
+    Convergence,
+}
+
+impl std::fmt::Display for Kind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Kind::Agreement => "agreement",
+            Kind::Convergence => "convergence",
+        })
+    }
+}
+
+/// What came of holding an estimator to a truth.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Finding {
+    /// Name and version of the scenario.
+    pub scenario: String,
+    /// The feature, counted from 0.
+    pub feature: usize,
+    /// Name of the estimator.
+    pub estimator: &'static str,
+    /// What it was held to.
+    pub kind: Kind,
+    /// How many numbers were tested.
+    pub compared: usize,
+    /// The number that is furthest from what it should be, in words.
+    pub worst: String,
+    /// Student's t of that number.
+    pub statistic: Option<f64>,
+    /// Its p-value.
+    pub p: Option<f64>,
+    /// The p-value adjusted for all tests of the run by Holm's method.
+    pub adjusted: Option<f64>,
+    /// Whether it passed; a failed estimate never does.
+    pub passed: bool,
+}
+
+/// A tested number, in words.
+struct Tested {
+    what: String,
+    test: Test,
+    p: f64,
+}
+
+/// Everything tested of one estimator on one feature, or the reason why it could not be.
+struct Tests {
+    kind: Kind,
+    estimator: &'static str,
+    outcome: Result<Vec<Tested>, String>,
+}
+
+/// Holds estimators to the truths of some scenarios; `progress` is told of each feature done.
+///
+/// If every estimator is right and means over replicates are normal, the probability that one or
+/// more findings fail is at most `alpha`. The findings do not depend on the number of threads.
+///
+/// # Errors
+/// A scenario from which no data can be drawn.
+pub fn run(
+    estimators: &[Info],
+    scenarios: &[Scenario],
+    plan: Plan,
+    seed: u64,
+    alpha: f64,
+    progress: &(dyn Fn() + Sync),
+) -> Result<Vec<Finding>> {
+    let features = |scenario: &Scenario| 0..scenario.dimension().min(plan.features);
+    let units: Vec<(&Scenario, usize)> =
+        scenarios.iter().flat_map(|s| features(s).map(move |feature| (s, feature))).collect();
+    let tests = units
+        .par_iter()
+        .map(|&(scenario, feature)| {
+            let tests = Unit { scenario, feature, plan, seed }.tests(estimators);
+            progress();
+            tests
+        })
+        .collect::<Result<Vec<Vec<Tests>>>>()?;
+    let all = units.iter().zip(tests);
+    let mut findings = Vec::new();
+    let mut places = Vec::new();
+    let mut p = Vec::new();
+    for (&(scenario, feature), tests) in all {
+        for tests in tests {
+            if let Ok(tested) = &tests.outcome {
+                p.extend(tested.iter().map(|tested| tested.p));
+                places.extend(tested.iter().map(|_| findings.len()));
+            }
+            findings.push(finding(scenario, feature, tests));
+        }
+    }
+    for (place, adjusted) in places.into_iter().zip(holm(&p)) {
+        let finding: &mut Finding = &mut findings[place];
+        let least = finding.adjusted.map_or(adjusted, |known| known.min(adjusted));
+        finding.adjusted = Some(least);
+        finding.passed &= least >= alpha;
+    }
+    Ok(findings)
+}
+
+fn finding(scenario: &Scenario, feature: usize, tests: Tests) -> Finding {
+    let Tests { kind, estimator, outcome } = tests;
+    let finding = Finding {
+        scenario: scenario.id(),
+        feature,
+        estimator,
+        kind,
+        compared: 0,
+        worst: String::new(),
+        statistic: None,
+        p: None,
+        adjusted: None,
+        passed: true,
+    };
+    match outcome {
+        Err(reason) => Finding { worst: reason, passed: false, ..finding },
+        Ok(tested) => match tested.iter().min_by(|a, b| a.p.total_cmp(&b.p)) {
+            None => finding,
+            Some(worst) => Finding {
+                compared: tested.len(),
+                worst: worst.what.clone(),
+                statistic: Some(worst.test.statistic),
+                p: Some(worst.p),
+                ..finding
+            },
+        },
+    }
+}
+
+/// A feature of a scenario.
+struct Unit<'a> {
+    scenario: &'a Scenario,
+    feature: usize,
+    plan: Plan,
+    seed: u64,
+}
+
+impl Unit<'_> {
+    fn tests(&self, estimators: &[Info]) -> Result<Vec<Tests>> {
+        let mut data: HashMap<usize, Vec<Dataset>> = HashMap::new();
+        let mut tests = Vec::new();
+        for info in estimators {
+            if self.feature >= self.plan.features(info) {
+                continue;
+            }
+            let (small, large) = self.plan.sizes(info);
+            for rows in [self.plan.rows, small, large] {
+                if let Entry::Vacant(place) = data.entry(rows) {
+                    place.insert(self.draw(rows)?);
+                }
+            }
+            let target = Target { scenario: self.scenario, feature: self.feature };
+            if let Some(outcome) = agreement(target, info, &data[&self.plan.rows]) {
+                tests.push(Tests { kind: Kind::Agreement, estimator: info.name, outcome });
+            }
+            let outcome = convergence(target, info, [&data[&small], &data[&large]]);
+            tests.push(Tests { kind: Kind::Convergence, estimator: info.name, outcome });
+        }
+        Ok(tests)
+    }
+
+    fn draw(&self, rows: usize) -> Result<Vec<Dataset>> {
+        (0..self.plan.replicates)
+            .map(|replicate| draw::features(self.scenario, self.seed, rows, replicate))
+            .collect()
+    }
+}
+
+/// Tests that means over datasets are the truth; none for an estimator of which nothing is unbiased.
+fn agreement(
+    target: Target<'_>,
+    info: &Info,
+    data: &[Dataset],
+) -> Option<Result<Vec<Tested>, String>> {
+    let unbiased = target.unbiased(info)?;
+    Some(unbiased.and_then(|unbiased| {
+        let estimates: Vec<Quantities> =
+            data.iter().map(|data| unbiased.estimate(data)).collect::<Result<_, String>>()?;
+        let mut tested = Vec::new();
+        for (i, truth) in unbiased.truths.iter().enumerate() {
+            let values: Vec<f64> = estimates.iter().filter_map(|estimate| estimate[i]).collect();
+            let summary = Summary::of(&values);
+            let allowed = truth.abs_error + 1e-9 * (1.0 + truth.value.abs());
+            let off = summary.mean.map_or(f64::INFINITY, |mean| (mean - truth.value).abs());
+            let close = if off <= allowed { summary.mean } else { None };
+            let Some(test) = Test::of_mean(&summary, close.unwrap_or(truth.value)) else {
+                return Err(format!("{} is missing in all but one dataset", truth.what));
+            };
+            let mean = summary.mean.unwrap_or(f64::NAN);
+            let what = format!("{}: {mean:.6} instead of {:.6}", truth.what, truth.value);
+            tested.push(Tested { what, p: test.p, test });
+        }
+        Ok(tested)
+    }))
+}
+
+/// Tests that squared errors fall from the small to the large datasets.
+fn convergence(
+    target: Target<'_>,
+    info: &Info,
+    [small, large]: [&[Dataset]; 2],
+) -> Result<Vec<Tested>, String> {
+    let errors = |data: &[Dataset]| {
+        data.iter().map(|data| target.error(info, data)).collect::<Result<Vec<f64>, String>>()
+    };
+    let (small, large) = (errors(small)?, errors(large)?);
+    if large.iter().all(|error| *error <= EXACT) {
+        return Ok(Vec::new());
+    }
+    let log = |error: &f64| error.max(EXACT).ln();
+    let logs: Vec<f64> = small.iter().zip(&large).map(|(s, l)| log(l) - log(s)).collect();
+    let summary = Summary::of(&logs);
+    let Some(test) = Test::of_mean(&summary, SHARE.ln()) else {
+        return Err("convergence needs two replicates".to_owned());
+    };
+    let share = summary.mean.map_or(f64::NAN, f64::exp);
+    let what = format!("squared error times {share:.3}, to be below {SHARE}");
+    Ok(vec![Tested { what, p: test.above(), test }])
+}
+
+/// All registered scenarios with default parameters.
+///
+/// # Errors
+/// None that the registry can cause.
+pub fn scenarios() -> Result<Vec<Scenario>> {
+    let scenario = |info: &fe_truth::ScenarioInfo| Ok(fe_truth::scenario(info.name, &[])?);
+    fe_truth::scenarios().iter().map(scenario).collect()
+}
+
+/// Limits of bins over the middle half of an axis, where each of them has instances.
+///
+/// # Errors
+/// An axis without width.
+pub fn middle_bins(axis: (f64, f64), bins: usize) -> Result<Vec<f64>> {
+    let quarter = 0.25 * (axis.1 - axis.0);
+    Ok(Axis::new(axis.0 + quarter, axis.1 - quarter)?.divide(bins))
+}

@@ -1,0 +1,105 @@
+//! Bias and variance, from the curves that a study keeps.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::path::Path;
+
+use fe_core::metric::centred_on_grid;
+use fe_core::replicates::{Parts, decompose};
+
+use super::summary::{SummaryRow, grouped};
+use super::{KEYS, Key, METRIC, REPLICATE};
+use crate::error::{Error, Result};
+
+/// The file that curves are kept in: the columns [`KEYS`] without the metric, then `x`, `estimate`
+/// and `truth`.
+const CURVES: &str = "curves.csv";
+const POINT_COLUMNS: [&str; 3] = ["x", "estimate", "truth"];
+
+/// A point of a curve: its place as written, and estimate minus truth.
+struct Point {
+    replicate: String,
+    x: String,
+    error: f64,
+}
+
+/// Reads the curves of a results folder and splits their squared errors: for every curve a row for
+/// each of [`Parts::NAMES`] as metric.
+///
+/// Curves that are compared centred on the grid are centred here, whether or not they were before.
+///
+/// # Errors
+/// A folder without curves, or a file that does not hold them.
+pub fn read(folder: &Path) -> Result<Vec<SummaryRow>> {
+    let path = folder.join(CURVES);
+    if folder.join("manifest.json").exists() && !path.exists() {
+        return Err(Error::content(
+            folder,
+            "keeps no curves, from which bias and variance are computed: \
+             run the study with `keep = [\"curves\"]` in its blocks",
+        ));
+    }
+    let groups = grouped(points(&path)?.into_iter());
+    Ok(groups.into_iter().flat_map(|(key, points)| parts(&key, points)).collect())
+}
+
+fn points(path: &Path) -> Result<Vec<(Key, Point)>> {
+    let wrong = |message: String| Error::content(path, message);
+    let file = File::open(path).map_err(Error::file(path))?;
+    let mut reader = csv::Reader::from_reader(file);
+    let header = reader.headers().map_err(|e| wrong(e.to_string()))?.clone();
+    let column = |name: &str| {
+        let place = header.iter().position(|column| column == name);
+        place.ok_or_else(|| wrong(format!("there is no column `{name}`")))
+    };
+    let keys = KEYS[..METRIC].iter().map(|name| column(name)).collect::<Result<Vec<_>>>()?;
+    let places = POINT_COLUMNS.iter().map(|name| column(name)).collect::<Result<Vec<_>>>()?;
+    let mut points = Vec::new();
+    for (i, record) in reader.records().enumerate() {
+        let record = record.map_err(|e| wrong(e.to_string()))?;
+        let number = |column: usize| match record[places[column]].parse::<f64>() {
+            Ok(number) if number.is_finite() => Ok(number),
+            _ => Err(wrong(format!(
+                "row {}, column {}: `{}` is not a finite number",
+                i + 1,
+                POINT_COLUMNS[column],
+                &record[places[column]]
+            ))),
+        };
+        let mut key: Key = keys.iter().map(|&place| record[place].to_owned()).collect();
+        key.push(String::new());
+        let replicate = std::mem::take(&mut key[REPLICATE]);
+        let x = record[places[0]].to_owned();
+        points.push((key, Point { replicate, x, error: number(1)? - number(2)? }));
+    }
+    Ok(points)
+}
+
+/// The parts of the squared error of one curve, over its replicates.
+fn parts(key: &Key, points: Vec<Point>) -> Vec<SummaryRow> {
+    let centred = super::entry(key, "centring") == "grid";
+    let mut places: HashMap<String, usize> = HashMap::new();
+    let keyed: Vec<(Key, (usize, f64))> = points
+        .into_iter()
+        .map(|Point { replicate, x, error }| {
+            let next = places.len();
+            (vec![replicate], (*places.entry(x).or_insert(next), error))
+        })
+        .collect();
+    let replicate = |(_, points): (Key, Vec<(usize, f64)>)| {
+        let errors: Vec<f64> = points.iter().map(|(_, error)| *error).collect();
+        let errors = if centred { centred_on_grid(&errors) } else { errors };
+        let mut row = vec![None; places.len()];
+        points.iter().zip(errors).for_each(|((place, _), error)| row[*place] = Some(error));
+        row
+    };
+    let replicates: Vec<Vec<Option<f64>>> =
+        grouped(keyed.into_iter()).into_iter().map(replicate).collect();
+    let row = |(name, summary): (&str, _)| {
+        let mut key = key.clone();
+        name.clone_into(&mut key[METRIC]);
+        SummaryRow { key, summary, failed: 0, values: Vec::new(), paired: None }
+    };
+    let parts = decompose(&replicates);
+    parts.into_iter().flat_map(|parts| Parts::NAMES.into_iter().zip(parts)).map(row).collect()
+}

@@ -1,0 +1,131 @@
+//! A mean with its uncertainty, rounded to what is known.
+
+use fe_core::replicates::Summary;
+
+use super::style::{ErrorStyle, Style};
+
+/// A mean as it is written: digits, uncertainty and a common power of ten.
+#[derive(Debug, PartialEq)]
+pub(super) struct Written {
+    mean: String,
+    uncertainty: Uncertainty,
+    exponent: Option<i32>,
+}
+
+#[derive(Debug, PartialEq)]
+enum Uncertainty {
+    None,
+    Pm(String),
+    Parentheses(String),
+    Interval(String, String),
+}
+
+/// What the parts are put together with.
+pub(super) struct Signs {
+    /// Between mean and standard error.
+    pub(super) pm: &'static str,
+    /// Around the exponent.
+    pub(super) power: (&'static str, &'static str),
+}
+
+impl Written {
+    /// None without a mean. `exact` is a number that is known to the last digit, such as a count.
+    pub(super) fn of(summary: &Summary, style: Style) -> Option<Self> {
+        let mean = summary.mean?;
+        let error = summary.standard_error;
+        let size = magnitude(mean);
+        let exponent = (!(-2..5).contains(&size)).then_some(size);
+        let scale = 10_f64.powi(-exponent.unwrap_or(0));
+        // No more than six digits of the mean, however small its error.
+        let most = 5 - magnitude(mean * scale);
+        let decimals = match error {
+            Some(error) if error > 0.0 => {
+                (i32::from(style.digits) - 1 - magnitude(error * scale)).min(most)
+            }
+            _ => 3 - magnitude(mean * scale),
+        };
+        let decimals = decimals.max(0);
+        let write = |x: f64| {
+            let text = format!("{:.*}", decimals as usize, x * scale);
+            // Nothing is left of a number that rounds to 0 but its sign.
+            if text.chars().any(|c| ('1'..='9').contains(&c)) {
+                text
+            } else {
+                text.trim_start_matches('-').to_owned()
+            }
+        };
+        let uncertainty = match (style.errors, error, summary.interval) {
+            (ErrorStyle::Pm, Some(error), _) => Uncertainty::Pm(write(error)),
+            (ErrorStyle::Parentheses, Some(error), _) => {
+                let units = (error * scale * 10_f64.powi(decimals)).round();
+                Uncertainty::Parentheses(format!("{units}"))
+            }
+            (ErrorStyle::Interval, _, Some((lo, hi))) => {
+                Uncertainty::Interval(write(lo), write(hi))
+            }
+            _ => Uncertainty::None,
+        };
+        Some(Self { mean: write(mean), uncertainty, exponent })
+    }
+
+    pub(super) fn text(&self, signs: &Signs) -> String {
+        let Self { mean, uncertainty, exponent } = self;
+        let digits = match uncertainty {
+            Uncertainty::None => mean.clone(),
+            Uncertainty::Pm(error) => format!("{mean} {} {error}", signs.pm),
+            Uncertainty::Parentheses(error) => format!("{mean}({error})"),
+            Uncertainty::Interval(lo, hi) => format!("{mean} [{lo}, {hi}]"),
+        };
+        let several = matches!(uncertainty, Uncertainty::Pm(_) | Uncertainty::Interval(..));
+        match exponent {
+            None => digits,
+            Some(exponent) => {
+                let digits = if several { format!("({digits})") } else { digits };
+                format!("{digits}{}{exponent}{}", signs.power.0, signs.power.1)
+            }
+        }
+    }
+}
+
+fn magnitude(x: f64) -> i32 {
+    if x == 0.0 { 0 } else { x.abs().log10().floor() as i32 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAIN: Signs = Signs { pm: "±", power: ("e", "") };
+
+    fn text(mean: f64, error: Option<f64>, errors: ErrorStyle, digits: u8) -> String {
+        let interval = error.map(|error| (mean - 2.0 * error, mean + 2.0 * error));
+        let summary = Summary { count: 9, mean: Some(mean), standard_error: error, interval };
+        let style = Style { errors, digits, ..Style::default() };
+        Written::of(&summary, style).unwrap().text(&PLAIN)
+    }
+
+    #[test]
+    fn errors_have_two_digits() {
+        let text = |mean, error| text(mean, error, ErrorStyle::Pm, 2);
+        assert_eq!(text(0.123_456, Some(0.001_234)), "0.1235 ± 0.0012");
+        assert_eq!(text(0.000_123_456, Some(0.000_001_5)), "(1.235 ± 0.015)e-4");
+        assert_eq!(text(12.0, Some(0.0)), "12.00 ± 0.00");
+        assert_eq!(text(0.0, None), "0.000");
+        assert_eq!(text(-0.001, Some(30.0)), "(0 ± 30000)e-3");
+        assert_eq!(text(-0.04, Some(9.0)), "0.0 ± 9.0");
+    }
+
+    #[test]
+    fn uncertainties_come_in_three_styles() {
+        let text = |errors, digits| text(0.107_216, Some(0.009_62), errors, digits);
+        assert_eq!(text(ErrorStyle::Pm, 1), "0.107 ± 0.010");
+        assert_eq!(text(ErrorStyle::Pm, 3), "0.10722 ± 0.00962");
+        assert_eq!(text(ErrorStyle::Parentheses, 2), "0.1072(96)");
+        assert_eq!(text(ErrorStyle::Interval, 2), "0.1072 [0.0880, 0.1265]");
+        assert_eq!(text(ErrorStyle::None, 2), "0.1072");
+        let small = |errors| super::tests::text(5.29e-3, Some(4.9e-4), errors, 2);
+        assert_eq!(small(ErrorStyle::Parentheses), "5.29(49)e-3");
+        assert_eq!(small(ErrorStyle::Interval), "(5.29 [4.31, 6.27])e-3");
+        assert_eq!(small(ErrorStyle::None), "5.29e-3");
+    }
+}

@@ -1,0 +1,51 @@
+//! Which value of a column is the best, and which cannot be told from it.
+
+use std::collections::HashMap;
+
+use fe_core::replicates::Paired;
+
+use super::{Standing, contest, place};
+use crate::record::summary::SummaryRow;
+use crate::score::Metric;
+
+/// The standings of the values of one column, in their order.
+///
+/// Values compete with those of the same data, feature and metric, if the metric is an error. Those
+/// compete on the datasets that they share.
+pub(super) fn of_column(values: &[Option<&SummaryRow>]) -> Vec<Standing> {
+    let mut standings = vec![Standing::Other; values.len()];
+    let mut contests: HashMap<Vec<String>, Vec<(usize, f64, &SummaryRow)>> = HashMap::new();
+    for (i, value) in values.iter().enumerate() {
+        let Some(value) = value.filter(|value| value.paired.is_none() && is_error(value)) else {
+            continue;
+        };
+        if let Some(mean) = value.summary.mean {
+            contests.entry(contest(&value.key)).or_default().push((i, mean, value));
+        }
+    }
+    for competitors in contests.values().filter(|competitors| competitors.len() > 1) {
+        let Some(&(best, _, winner)) = competitors.iter().min_by(|a, b| a.1.total_cmp(&b.1)) else {
+            continue;
+        };
+        for &(i, _, value) in competitors {
+            if tied(value, winner) {
+                standings[i] = Standing::Tied;
+            }
+        }
+        standings[best] = Standing::Best;
+    }
+    standings
+}
+
+fn is_error(value: &SummaryRow) -> bool {
+    let metric = place("metric").map_or("", |place| &value.key[place]);
+    metric.parse::<Metric>().is_ok_and(Metric::is_error)
+}
+
+fn tied(value: &SummaryRow, best: &SummaryRow) -> bool {
+    let paired = Paired::of(&value.pairs(best));
+    match paired.difference.interval {
+        Some((lo, hi)) => lo <= 0.0 && 0.0 <= hi,
+        None => paired.difference.mean == Some(0.0),
+    }
+}

@@ -1,0 +1,54 @@
+//! How tables look.
+
+use clap::{Args, ValueEnum};
+
+/// How the uncertainty of a mean is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum ErrorStyle {
+    /// Standard error behind ±: 0.1072 ± 0.0096.
+    #[default]
+    Pm,
+    /// Standard error in units of the last digit: 0.1072(96).
+    Parentheses,
+    /// The 95 % interval: 0.1072 [0.0876, 0.1268].
+    Interval,
+    /// Not at all; the mean still has no more digits than its standard error allows.
+    None,
+}
+
+/// How a value is marked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Mark {
+    /// Bold.
+    Bold,
+    /// Italic.
+    Italic,
+    /// A dagger behind it.
+    Dagger,
+    /// Not at all.
+    None,
+}
+
+/// How the numbers of a table look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Args)]
+pub struct Style {
+    /// How the uncertainty of a mean is written
+    #[arg(long, value_enum, default_value = "pm")]
+    pub errors: ErrorStyle,
+    /// Significant digits of the standard error, to which the mean is rounded
+    #[arg(long, value_name = "D", default_value_t = 2,
+          value_parser = clap::value_parser!(u8).range(1..=6))]
+    pub digits: u8,
+    /// How the lowest error among estimates from the same data is marked, column by column
+    #[arg(long, value_enum, default_value = "bold")]
+    pub best: Mark,
+    /// How errors are marked whose paired difference from the lowest has a 95 % interval covering 0
+    #[arg(long, value_enum, default_value = "italic")]
+    pub ties: Mark,
+}
+
+impl Default for Style {
+    fn default() -> Self {
+        Self { errors: ErrorStyle::Pm, digits: 2, best: Mark::Bold, ties: Mark::Italic }
+    }
+}
