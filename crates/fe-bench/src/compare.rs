@@ -8,7 +8,8 @@ use fe_core::replicates::{Paired, Summary, Test, holm};
 
 use crate::error::{Error, Result};
 use crate::record::summary::{SummaryRow, summarise};
-use crate::record::{KEYS, Key, METRIC, REPLICATE, Timing, entry, store, timings};
+use crate::record::timings::{self, Timing};
+use crate::record::{KEYS, Key, METRIC, REPLICATE, entry, store};
 use crate::score::Metric;
 
 /// A results folder.

@@ -7,32 +7,51 @@ use ndarray::Array2;
 
 use crate::error::{Error, Result, listed, suggestion};
 
-/// Reads a dataset for a function of `dimension` features.
+/// What the columns of a data file are.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Roles<'a> {
+    /// How many features there must be; any number if none is given.
+    pub dimension: Option<usize>,
+    /// The column of the weights.
+    pub weights: Option<&'a str>,
+    /// A column that is no feature.
+    pub target: Option<&'a str>,
+}
+
+/// Reads a dataset.
 ///
-/// A column `y` after the features, as `sample` writes it, is left out; so is the column of the
-/// weights, if one is named.
+/// A column `y` after the features, as `sample` writes it, is left out; so are those of the target
+/// and of the weights, if they are named.
 ///
 /// # Errors
 /// A file that cannot be read, a column count that does not fit, or a field that is not a finite
 /// number, named by row and column.
-pub fn read(path: &Path, dimension: usize, weights: Option<&str>) -> Result<Dataset> {
+pub fn read(path: &Path, roles: Roles<'_>) -> Result<Dataset> {
     let wrong = |message: String| Error::content(path, message);
     let file = std::fs::File::open(path).map_err(Error::file(path))?;
     let mut reader = csv::Reader::from_reader(file);
     let header: Vec<String> =
         reader.headers().map_err(|e| wrong(e.to_string()))?.iter().map(str::to_owned).collect();
-    let weights = weights.map(|name| column_of(&header, name).map_err(&wrong)).transpose()?;
-    let features: Vec<usize> = (0..header.len())
-        .filter(|&j| Some(j) != weights && !(header[j] == "y" && j + 1 == header.len()))
-        .collect();
-    if features.len() != dimension {
+    let place = |name: &str| column_of(&header, name).map_err(&wrong);
+    let weights = roles.weights.map(place).transpose()?;
+    let target = roles.target.map(place).transpose()?;
+    let is_feature = |j: &usize| {
+        ![weights, target].contains(&Some(*j)) && !(header[*j] == "y" && j + 1 == header.len())
+    };
+    let features: Vec<usize> = (0..header.len()).filter(is_feature).collect();
+    if let Some(dimension) = roles.dimension
+        && features.len() != dimension
+    {
         return Err(wrong(format!(
             "{} feature columns ({}), but the scenario has {dimension} features",
             features.len(),
             listed(features.iter().map(|&j| header[j].as_str())),
         )));
     }
-    let mut values = vec![Vec::new(); dimension];
+    if features.is_empty() {
+        return Err(wrong("there is no column of a feature".to_owned()));
+    }
+    let mut values = vec![Vec::new(); features.len()];
     let mut row_weights = Vec::new();
     for (row, record) in reader.records().enumerate() {
         let record = record.map_err(|e| wrong(e.to_string()))?;
@@ -46,7 +65,7 @@ pub fn read(path: &Path, dimension: usize, weights: Option<&str>) -> Result<Data
     }
     let rows = values[0].len();
     let names = features.iter().map(|&j| header[j].clone()).collect();
-    let array = Array2::from_shape_vec((dimension, rows), values.concat())
+    let array = Array2::from_shape_vec((features.len(), rows), values.concat())
         .map_err(|e| wrong(e.to_string()))?;
     let in_file = |error: fe_core::Error| wrong(error.to_string());
     let data = Dataset::from_features(array).and_then(|d| d.with_names(names)).map_err(in_file)?;

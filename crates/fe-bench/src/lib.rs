@@ -5,6 +5,7 @@
 //! and printed as tables ([`table`]). No mathematics lives here: estimators, measures and statistics
 //! are those of `fe-core`, truths those of `fe-truth`.
 
+pub mod ask;
 pub mod check;
 pub mod cli;
 pub mod compare;

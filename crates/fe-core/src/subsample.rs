@@ -31,6 +31,11 @@ type Group = Vec<(usize, f64)>;
 impl Subsample {
     pub(crate) const OPTIONS: &'static [&'static str] = &["subsample", "subsample_seed"];
 
+    /// How many rows are asked for.
+    pub(crate) fn size(self) -> usize {
+        self.size
+    }
+
     /// The subsample that the settings ask for.
     ///
     /// # Errors

@@ -4,8 +4,11 @@ mod arguments;
 mod check;
 mod compare;
 mod effect;
+mod estimation;
+mod finish;
 mod list;
 mod merge;
+mod plan;
 mod regional;
 mod run;
 mod sample;
@@ -47,6 +50,8 @@ enum Command {
     Sample(sample::Arguments),
     Effect(Box<effect::Arguments>),
     Score(score::Arguments),
+    Plan(Box<plan::Arguments>),
+    Finish(finish::Arguments),
     Run(run::Arguments),
     Merge(merge::Arguments),
     Table(table::Arguments),
@@ -82,6 +87,8 @@ fn execute(command: &Command, out: &mut dyn Write) -> Result<()> {
         Command::Sample(arguments) => sample::execute(arguments, out),
         Command::Effect(arguments) => effect::execute(arguments, out),
         Command::Score(arguments) => score::execute(arguments, out),
+        Command::Plan(arguments) => plan::execute(arguments, out),
+        Command::Finish(arguments) => finish::execute(arguments, out),
         Command::Run(arguments) => run::execute(arguments, out),
         Command::Merge(arguments) => merge::execute(arguments, out),
         Command::Table(arguments) => table::execute(arguments, out),

@@ -3,17 +3,15 @@
 use std::io::Write;
 
 use clap::Args;
+use fe_core::Settings;
 use fe_core::regional::{self, Node, RegionalEffect};
 use fe_core::settings::Splitting;
-use fe_core::{Dataset, Kind, Settings};
-use fe_truth::Scenario;
 use serde_json::{Value, json};
 
 use super::arguments::{feature_name, finite};
-use super::effect::{Arguments, Evaluated, settings, word};
+use super::estimation::{EstimationArguments, Evaluated, Subject, settings, word};
 use crate::error::{Error, Result};
 use crate::sheet::{Entry, Format, Sheet};
-use crate::study;
 
 /// What only regional estimators take.
 #[derive(Debug, Args)]
@@ -59,34 +57,16 @@ pub(super) fn is_regional(estimator: &str) -> bool {
     estimator.starts_with("regional")
 }
 
-/// The kind of each feature, from entries such as `x3=nominal`.
-pub(super) fn kinds(scenario: &Scenario, entries: &[String]) -> Result<Vec<Kind>> {
-    let mut kinds = vec![Kind::default(); scenario.dimension()];
-    for entry in entries {
-        let wrong = |message: String| Error::Argument(format!("--kind {entry}: {message}"));
-        let Some((feature, kind)) = entry.split_once('=') else {
-            return Err(wrong("must be S=KIND, such as x3=nominal".to_owned()));
-        };
-        let kind = word(kind.trim()).map_err(wrong)?;
-        for feature in study::features(scenario, &[feature.trim().to_owned()]).map_err(wrong)? {
-            kinds[feature] = kind;
-        }
-    }
-    Ok(kinds)
-}
-
 pub(super) fn execute(
-    arguments: &Arguments,
-    scenario: &Scenario,
-    features: &[usize],
-    data: &Dataset,
+    arguments: &EstimationArguments,
+    subject: &Subject<'_>,
     out: &mut dyn Write,
 ) -> Result<()> {
     let mut effects = Vec::new();
-    for &feature in features {
-        let settings = settings(arguments, scenario, feature)?;
+    for &feature in subject.features {
+        let settings = settings(arguments, subject.scenario, feature)?;
         let regional = regional::from_settings(&arguments.estimator, &settings)?;
-        effects.extend(regional.fit(data, scenario.model(), feature)?);
+        effects.extend(regional.fit(subject.data, subject.model, feature)?);
     }
     match arguments.format {
         Format::Table => {
@@ -96,7 +76,7 @@ pub(super) fn execute(
         Format::Json => {
             let objects: Vec<Value> = effects
                 .iter()
-                .map(|effect| to_json(effect, arguments, scenario))
+                .map(|effect| to_json(effect, arguments, subject))
                 .collect::<Result<_>>()?;
             let text = serde_json::to_string_pretty(&objects).unwrap_or_default();
             writeln!(out, "{text}").map_err(Error::Output)
@@ -105,16 +85,21 @@ pub(super) fn execute(
     }
 }
 
-fn to_json(effect: &RegionalEffect, arguments: &Arguments, scenario: &Scenario) -> Result<Value> {
+fn to_json(
+    effect: &RegionalEffect,
+    arguments: &EstimationArguments,
+    subject: &Subject<'_>,
+) -> Result<Value> {
+    let [scenario, parameters] = subject.identity();
     let nodes: Vec<Value> = effect
         .tree
         .nodes()
         .iter()
-        .map(|node| node_json(node, arguments, scenario))
+        .map(|node| node_json(node, arguments, subject))
         .collect::<Result<_>>()?;
     Ok(json!({
-        "scenario": scenario.id(),
-        "parameters": scenario.parameters(),
+        "scenario": scenario,
+        "parameters": parameters,
         "feature": feature_name(effect.feature),
         "name": effect.name,
         "output": effect.output + 1,
@@ -127,9 +112,9 @@ fn to_json(effect: &RegionalEffect, arguments: &Arguments, scenario: &Scenario) 
 }
 
 /// A node; parents are counted from 0, as positions among the nodes.
-fn node_json(node: &Node, arguments: &Arguments, scenario: &Scenario) -> Result<Value> {
+fn node_json(node: &Node, arguments: &EstimationArguments, subject: &Subject<'_>) -> Result<Value> {
     let evaluate = |effect: &fe_core::Effect| {
-        Evaluated::new(effect.clone(), arguments).map(|effect| effect.json(scenario))
+        Evaluated::new(effect.clone(), arguments).map(|effect| effect.json(subject))
     };
     let rule = node.rule.as_ref().map(|rule| {
         json!({ "feature": feature_name(rule.feature), "name": rule.name, "kind": rule.kind })
@@ -147,7 +132,7 @@ fn node_json(node: &Node, arguments: &Arguments, scenario: &Scenario) -> Result<
 }
 
 /// The effects of the leaves, with their rules in words.
-fn sheet(effects: &[RegionalEffect], arguments: &Arguments) -> Result<Sheet> {
+fn sheet(effects: &[RegionalEffect], arguments: &EstimationArguments) -> Result<Sheet> {
     let mut sheet = Sheet::new(&["feature", "output", "region", "x", "effect", "heterogeneity"]);
     for regional in effects {
         for (index, node) in regional.tree.nodes().iter().enumerate() {

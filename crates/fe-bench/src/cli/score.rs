@@ -7,7 +7,7 @@ use clap::Args;
 use fe_truth::{Centring, Effect, Scenario};
 
 use super::arguments::{feature_name, key_value};
-use super::effect::word;
+use super::estimation::word;
 use super::truth::centring;
 use crate::curves::{self, GivenCurve};
 use crate::error::{Error, Result};

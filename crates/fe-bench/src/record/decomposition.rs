@@ -11,10 +11,10 @@ use super::summary::{SummaryRow, grouped};
 use super::{KEYS, Key, METRIC, REPLICATE};
 use crate::error::{Error, Result};
 
-/// The file that curves are kept in: the columns [`KEYS`] without the metric, then `x`, `estimate`
+/// The file that curves are kept in: the columns [`KEYS`] without the metric, among others `x`, `effect`
 /// and `truth`.
 const CURVES: &str = "curves.csv";
-const POINT_COLUMNS: [&str; 3] = ["x", "estimate", "truth"];
+const POINT_COLUMNS: [&str; 3] = ["x", "effect", "truth"];
 
 /// A point of a curve: its place as written, and estimate minus truth.
 struct Point {

@@ -3,8 +3,19 @@
 use std::fs::File;
 use std::path::Path;
 
-use super::{KEYS, METRIC, Timing};
+use super::{KEYS, Key, METRIC};
 use crate::error::{Error, Result};
+
+/// How long an estimate took.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Timing {
+    /// What identifies the estimate; its metric is empty.
+    pub key: Key,
+    /// Wall time of the estimator, its model included.
+    pub seconds: f64,
+    /// Wall time spent in the model.
+    pub model_seconds: f64,
+}
 
 const FILE: &str = "timings.csv";
 

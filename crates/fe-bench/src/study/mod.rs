@@ -123,6 +123,17 @@ pub enum AxisSource {
 const LAW: &str = "law";
 
 impl AxisSource {
+    /// The same for the core, where it does not depend on a scenario.
+    #[must_use]
+    pub fn of_data(self) -> Option<AxisChoice> {
+        match self {
+            AxisSource::Data => Some(AxisChoice::Data),
+            AxisSource::Given(lo, hi) => Some(AxisChoice::Given(lo, hi)),
+            AxisSource::Quantiles(rule, from, to) => Some(AxisChoice::Quantiles { from, to, rule }),
+            AxisSource::Scenario | AxisSource::Law(..) => None,
+        }
+    }
+
     /// The same for the core, which knows no scenario.
     ///
     /// # Errors
@@ -137,13 +148,11 @@ impl AxisSource {
                 let (lo, hi) = scenario.axis(feature);
                 AxisChoice::Given(lo, hi)
             }
-            AxisSource::Data => AxisChoice::Data,
-            AxisSource::Given(lo, hi) => AxisChoice::Given(lo, hi),
-            AxisSource::Quantiles(rule, from, to) => AxisChoice::Quantiles { from, to, rule },
             AxisSource::Law(from, to) => {
                 let end = |probability| scenario.quantile(feature, probability);
                 AxisChoice::Given(end(from)?, end(to)?)
             }
+            _ => self.of_data().unwrap_or_default(),
         })
     }
 }

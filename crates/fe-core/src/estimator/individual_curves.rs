@@ -104,6 +104,10 @@ impl Estimator for IndividualCurves {
         self.mean.centring()
     }
 
+    fn cost(&self, rows: usize, model: &dyn Model) -> Option<u64> {
+        self.mean.cost(rows, model)
+    }
+
     /// As [`Estimator::estimate`].
     ///
     /// # Errors

@@ -294,6 +294,10 @@ impl Estimator for MarginalPlot {
         self.centring
     }
 
+    fn cost(&self, rows: usize, _: &dyn Model) -> Option<u64> {
+        Some(rows as u64)
+    }
+
     fn estimate(&self, data: &Dataset, model: &dyn Model, feature: usize) -> Result<Vec<Effect>> {
         check(data, model, feature)?;
         let counted = data.counted();

@@ -1,0 +1,373 @@
+//! Estimating effects as the flags of `effect` and `plan` ask for, and printing them.
+
+use std::io::Write;
+
+use clap::Args;
+use fe_core::effect::IceCurves;
+use fe_core::{AxisChoice, Dataset, Effect, Kind, Model, Settings, estimator, preset};
+use fe_truth::Scenario;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::arguments::{feature_name, finite, points};
+use super::regional::{self, RegionalArguments};
+use crate::error::{Error, Result};
+use crate::sheet::{Entry, Format, Sheet};
+use crate::study::{self, AxisSource};
+
+/// How effects are estimated and printed.
+#[derive(Debug, Args)]
+pub(super) struct EstimationArguments {
+    /// Draw so many of the rows first, the same for every feature
+    #[arg(long, value_name = "N")]
+    subsample: Option<usize>,
+    /// Which rows are drawn [default: 0]
+    #[arg(long, value_name = "SEED")]
+    subsample_seed: Option<u64>,
+    /// Kinds of features: continuous, ordinal or nominal; continuous unless said otherwise
+    #[arg(long, value_name = "S=KIND,…", value_delimiter = ',')]
+    kind: Vec<String>,
+    /// pdp, dpdp, ice, dice, mplot, ale, dale, rhale, shapdp or regional-…; see `fe-bench list estimators`
+    #[arg(long, value_name = "NAME")]
+    pub(super) estimator: String,
+    /// Options of another library where none are given here; see `fe-bench list presets`
+    #[arg(long, value_name = "NAME")]
+    preset: Option<String>,
+    /// fixed, quantile, quantile-min, grid, dp, greedy or agglomerative; see `fe-bench list binnings`
+    #[arg(long, value_name = "KIND", help_heading = "Bins")]
+    binning: Option<String>,
+    /// Number of bins, or of the cells that automatic bins are made of
+    #[arg(long, value_name = "K", help_heading = "Bins")]
+    bins: Option<usize>,
+    /// Limits of bins, for --binning grid
+    #[arg(long, value_name = "Z0,Z1,…", value_delimiter = ',', allow_hyphen_values = true,
+          value_parser = finite, help_heading = "Bins")]
+    limits: Option<Vec<f64>>,
+    /// Least number of instances in an automatic bin
+    #[arg(long, value_name = "M", help_heading = "Bins", value_parser = finite)]
+    min_points: Option<f64>,
+    /// Discount α of RHALE eq. 13
+    #[arg(long, value_name = "A", help_heading = "Bins", value_parser = finite)]
+    discount: Option<f64>,
+    /// Quantiles: type-7, type-1, type-1-below or cunnane
+    #[arg(long, value_name = "RULE", help_heading = "Bins",
+          value_parser = word::<fe_core::quantiles::QuantileRule>)]
+    quantiles: Option<fe_core::quantiles::QuantileRule>,
+    /// Up to so many distinct values are themselves the limits of quantile bins, or the grid
+    #[arg(long, value_name = "N", help_heading = "Bins")]
+    distinct: Option<usize>,
+    /// `mplot` over the nearest instances, at least so many, at each point of a grid instead of bins
+    #[arg(long, value_name = "M", help_heading = "Bins")]
+    nearest: Option<usize>,
+    /// Bins without instances: interpolate, interpolate-index, zero, merge or error
+    #[arg(long, value_name = "POLICY", value_parser = word::<fe_core::settings::EmptyBins>,
+          help_heading = "Bins")]
+    empty: Option<fe_core::settings::EmptyBins>,
+    /// Fill undefined variances in the heterogeneity curve from other bins
+    #[arg(long, help_heading = "Bins", num_args = 0..=1, require_equals = true,
+          default_missing_value = "true")]
+    fill_variances: Option<bool>,
+    /// The end of a bin that belongs to it: left or right
+    #[arg(long, value_name = "END", value_parser = word::<fe_core::partition::Closed>,
+          help_heading = "Bins")]
+    closed: Option<fe_core::partition::Closed>,
+    /// data, scenario, LO,HI, or RULE:P,Q for quantiles as in --quantiles [default: data]
+    #[arg(long, allow_hyphen_values = true)]
+    axis: Option<AxisSource>,
+    /// none, start, integral, data or bins [default: integral; none for dpdp, dice]
+    #[arg(long, value_name = "CENTRING", value_parser = word::<fe_core::Centring>)]
+    center: Option<fe_core::Centring>,
+    /// Means over the axis: exact, points or midpoints
+    #[arg(long, value_name = "RULE", value_parser = word::<fe_core::centring::CenterRule>)]
+    center_rule: Option<fe_core::centring::CenterRule>,
+    /// Number of points of a rule that is not exact
+    #[arg(long, value_name = "N")]
+    center_points: Option<usize>,
+    /// What is subtracted from the number of instances in a variance: 0 or 1
+    #[arg(long)]
+    ddof: Option<u8>,
+    /// Heterogeneity of `ale` from differences as they are, not divided by the width of their bin
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    undivided: Option<bool>,
+    /// Between bin limits: linear or step; for mplot between centres of bins [default: linear; step for mplot]
+    #[arg(long, value_parser = word::<fe_core::settings::Interpolation>)]
+    interpolation: Option<fe_core::settings::Interpolation>,
+    /// Continue constantly beyond the limits, instead of an error
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    extrapolate: Option<bool>,
+    /// The mean of the model over the rows as well
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    mean_prediction: Option<bool>,
+    /// Derivatives: model, numeric, or auto (the model's where it has them)
+    #[arg(long, value_parser = word::<fe_core::settings::Jacobian>)]
+    jacobian: Option<fe_core::settings::Jacobian>,
+    /// Half-width of numeric derivatives, as a share of the axis
+    #[arg(long, value_parser = finite)]
+    step: Option<f64>,
+    /// Background rows of Shapley values: a number to draw, or all [default: all]
+    #[arg(long, value_name = "N|all", value_parser = background, help_heading = "Shapley values")]
+    background: Option<BackgroundSize>,
+    /// Which background rows are drawn [default: 0]
+    #[arg(long, value_name = "SEED", help_heading = "Shapley values")]
+    background_seed: Option<u64>,
+    /// Pairs of permutations for each row [default: all coalitions up to 12 features, 32 pairs above]
+    #[arg(long, value_name = "PAIRS", help_heading = "Shapley values")]
+    permutations: Option<usize>,
+    /// Which permutations are drawn [default: 0]
+    #[arg(long, value_name = "SEED", help_heading = "Shapley values")]
+    shapley_seed: Option<u64>,
+    /// How the spline through Shapley values is smoothed: gcv or reml [default: gcv]
+    #[arg(long, value_parser = word::<fe_core::spline::Smoothing>, help_heading = "Shapley values")]
+    smoothing: Option<fe_core::spline::Smoothing>,
+    /// So many equidistant points over the axis [default: bin limits; 100 points for pdp, dpdp, ice, dice, shapdp, mplot --nearest]
+    #[arg(long, value_name = "N", value_parser = points, conflicts_with = "at")]
+    grid: Option<usize>,
+    /// Points at which the effect is given
+    #[arg(long, value_name = "V,V,…", value_delimiter = ',', allow_hyphen_values = true,
+          value_parser = finite)]
+    at: Option<Vec<f64>>,
+    /// How it is printed
+    #[arg(long, value_enum, default_value = "json")]
+    pub(super) format: Format,
+    #[command(flatten)]
+    regional: RegionalArguments,
+}
+
+/// How many background rows are asked for.
+#[derive(Debug, Clone, Copy)]
+enum BackgroundSize {
+    All,
+    Rows(usize),
+}
+
+impl BackgroundSize {
+    fn rows(self) -> Option<usize> {
+        match self {
+            Self::All => None,
+            Self::Rows(rows) => Some(rows),
+        }
+    }
+}
+
+fn background(text: &str) -> Result<BackgroundSize, String> {
+    match (text, text.parse()) {
+        ("all", _) => Ok(BackgroundSize::All),
+        (_, Ok(rows)) if rows > 0 => Ok(BackgroundSize::Rows(rows)),
+        _ => Err("must be a whole number above 0, or all".to_owned()),
+    }
+}
+
+/// A word that the core knows.
+pub(super) fn word<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    serde_json::from_value(Value::from(text)).map_err(|e| e.to_string())
+}
+
+impl EstimationArguments {
+    /// How derivatives are asked to be computed.
+    pub(super) fn jacobian(&self) -> Option<fe_core::settings::Jacobian> {
+        self.jacobian
+    }
+
+    /// Prints in another format.
+    pub(super) fn print_as(&mut self, format: Format) {
+        self.format = format;
+    }
+
+    /// The data with the kinds of features that are given, as entries such as `x3=nominal`.
+    pub(super) fn with_kinds(&self, data: Dataset) -> Result<Dataset> {
+        let mut kinds = vec![Kind::default(); data.dimension()];
+        for entry in &self.kind {
+            let wrong = |message: String| Error::Argument(format!("--kind {entry}: {message}"));
+            let Some((feature, kind)) = entry.split_once('=') else {
+                return Err(wrong("must be S=KIND, such as x3=nominal".to_owned()));
+            };
+            let feature = study::feature(feature.trim(), data.dimension()).map_err(wrong)?;
+            kinds[feature] = word(kind.trim()).map_err(wrong)?;
+        }
+        Ok(data.with_kinds(kinds)?)
+    }
+}
+
+/// What effects are estimated of.
+pub(super) struct Subject<'a> {
+    /// The scenario, if there is one.
+    pub(super) scenario: Option<&'a Scenario>,
+    pub(super) data: &'a Dataset,
+    pub(super) model: &'a dyn Model,
+    /// Features, counted from 0.
+    pub(super) features: &'a [usize],
+}
+
+impl Subject<'_> {
+    /// The keys that say which scenario it is; null without one.
+    pub(super) fn identity(&self) -> [Value; 2] {
+        [self.scenario.map(Scenario::id).into(), self.scenario.map(Scenario::parameters).into()]
+    }
+}
+
+/// Estimates and prints.
+pub(super) fn execute(
+    arguments: &EstimationArguments,
+    subject: &Subject<'_>,
+    out: &mut dyn Write,
+) -> Result<()> {
+    if regional::is_regional(&arguments.estimator) {
+        return regional::execute(arguments, subject, out);
+    }
+    let mut effects = Vec::new();
+    for &feature in subject.features {
+        let settings = settings(arguments, subject.scenario, feature)?;
+        let estimator = estimator::from_settings(&arguments.estimator, &settings)?;
+        for effect in estimator.estimate(subject.data, subject.model, feature)? {
+            effects.push(Evaluated::new(effect, arguments)?);
+        }
+    }
+    match arguments.format {
+        Format::Json => {
+            let objects: Vec<Value> = effects.iter().map(|e| e.json(subject)).collect();
+            let text = serde_json::to_string_pretty(&objects).unwrap_or_default();
+            writeln!(out, "{text}").map_err(Error::Output)
+        }
+        format => sheet(&effects).write(format, out),
+    }
+}
+
+pub(super) fn settings(
+    arguments: &EstimationArguments,
+    scenario: Option<&Scenario>,
+    feature: usize,
+) -> Result<Settings> {
+    // Only an effect that is computed on a grid takes one; others are evaluated on it.
+    let takes_grid = if regional::is_regional(&arguments.estimator) {
+        fe_core::regional::info(&arguments.estimator)?.takes("grid")
+    } else {
+        let info = estimator::info(&arguments.estimator)?;
+        info.takes("grid") && (!info.takes("nearest") || arguments.nearest.is_some())
+    };
+    let given = Settings {
+        binning: arguments.binning.clone(),
+        bins: arguments.bins,
+        limits: arguments.limits.clone(),
+        min_points: arguments.min_points,
+        discount: arguments.discount,
+        quantiles: arguments.quantiles,
+        distinct: arguments.distinct,
+        axis: arguments.axis.map(|axis| resolve(axis, scenario, feature)).transpose()?,
+        center: arguments.center,
+        center_rule: arguments.center_rule,
+        center_points: arguments.center_points,
+        ddof: arguments.ddof,
+        empty: arguments.empty,
+        fill_variances: arguments.fill_variances,
+        closed: arguments.closed,
+        interpolation: arguments.interpolation,
+        extrapolate: arguments.extrapolate,
+        undivided: arguments.undivided,
+        jacobian: arguments.jacobian,
+        step: arguments.step,
+        grid: arguments.grid.filter(|_| takes_grid),
+        points: arguments.at.clone(),
+        nearest: arguments.nearest,
+        subsample: arguments.subsample,
+        subsample_seed: arguments.subsample_seed,
+        mean_prediction: arguments.mean_prediction,
+        background: arguments.background.and_then(BackgroundSize::rows),
+        background_seed: arguments.background_seed,
+        permutations: arguments.permutations,
+        shapley_seed: arguments.shapley_seed,
+        smoothing: arguments.smoothing,
+        ..arguments.regional.settings()
+    };
+    match &arguments.preset {
+        None => Ok(given),
+        Some(name) => Ok(preset::complete(name, &arguments.estimator, given)?),
+    }
+}
+
+fn resolve(axis: AxisSource, scenario: Option<&Scenario>, feature: usize) -> Result<AxisChoice> {
+    match (scenario, axis.of_data()) {
+        (Some(scenario), _) => Ok(axis.resolve(scenario, feature)?),
+        (None, Some(axis)) => Ok(axis),
+        (None, None) => {
+            Err(Error::Argument(format!("--axis {axis}: there is no scenario that it could be of")))
+        }
+    }
+}
+
+/// An effect with its values at the points that were asked for.
+pub(super) struct Evaluated {
+    pub(super) effect: Effect,
+    preset: Option<String>,
+    pub(super) x: Vec<f64>,
+    pub(super) y: Vec<f64>,
+    pub(super) heterogeneity: Vec<f64>,
+}
+
+impl Evaluated {
+    pub(super) fn new(effect: Effect, arguments: &EstimationArguments) -> Result<Self> {
+        let x = match (&arguments.at, arguments.grid) {
+            (Some(points), _) => points.clone(),
+            (None, Some(points)) => effect.record.axis.grid(points),
+            (None, None) => effect.curve.x().to_vec(),
+        };
+        let y = effect.curve.at_all(&x)?;
+        let heterogeneity = effect.heterogeneity.at_all(&x)?;
+        Ok(Self { effect, preset: arguments.preset.clone(), x, y, heterogeneity })
+    }
+
+    pub(super) fn json(&self, subject: &Subject<'_>) -> Value {
+        let effect = &self.effect;
+        let [scenario, parameters] = subject.identity();
+        let bins = effect.bins.as_ref();
+        json!({
+            "scenario": scenario,
+            "parameters": parameters,
+            "feature": feature_name(effect.feature),
+            "name": effect.name,
+            "output": effect.output + 1,
+            "estimator": effect.estimator,
+            "preset": self.preset,
+            "limits": bins.map(|bins| bins.partition.limits()),
+            "counts": bins.map(|bins| &bins.counts),
+            "bin_effect": bins.map(|bins| &bins.effect),
+            "bin_variance": bins.map(|bins| &bins.variance),
+            "x": self.x,
+            "effect": self.y,
+            "heterogeneity": self.heterogeneity,
+            "heterogeneity_values": effect.heterogeneity_values,
+            "default_heterogeneity": effect.default_heterogeneity,
+            "bands": effect.bands.as_ref().map(|bands| json!({
+                "std": bands.std.y(),
+                "accumulated_sd": bands.accumulated_sd.y(),
+            })),
+            "deciles": effect.deciles,
+            "mean_prediction": effect.mean_prediction,
+            "curves": effect.curves.as_ref().map(curves),
+            "record": effect.record,
+        })
+    }
+}
+
+/// The curves of the instances; their rows are counted from 1.
+fn curves(curves: &IceCurves) -> Value {
+    let rows: Vec<usize> = curves.rows.iter().map(|row| row + 1).collect();
+    let values: Vec<Vec<f64>> = curves.values.rows().into_iter().map(|row| row.to_vec()).collect();
+    json!({ "x": curves.x, "rows": rows, "values": values })
+}
+
+fn sheet(effects: &[Evaluated]) -> Sheet {
+    let mut sheet = Sheet::new(&["feature", "output", "x", "effect", "heterogeneity"]);
+    for Evaluated { effect, x, y, heterogeneity, .. } in effects {
+        for ((&x, &y), &h) in x.iter().zip(y).zip(heterogeneity) {
+            let row: Vec<Entry> = vec![
+                feature_name(effect.feature).into(),
+                (effect.output + 1).into(),
+                x.into(),
+                y.into(),
+                h.into(),
+            ];
+            sheet.push(row);
+        }
+    }
+    sheet
+}

@@ -1,0 +1,162 @@
+//! `fe-bench plan`.
+
+use std::io::{Write, sink};
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Parser};
+use fe_core::settings::Jacobian;
+use fe_core::{Dataset, Model};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::estimation::{self, EstimationArguments, Subject};
+use crate::ask::Questions;
+use crate::data::{self, Roles};
+use crate::error::{Error, Result};
+use crate::study;
+
+/// Writes the rows that a model must be asked, so that it may be written in any language.
+///
+/// Answer every row of QUERY.csv in its order: a CSV file whose first line names the outputs and which
+/// has one prediction per output in each row. Then `fe-bench finish QUERY.csv --predictions PRED.csv`
+/// gives the effects. What it must know stands in QUERY.csv.plan.json: keep the two together, and the
+/// data where they are.
+///
+/// Derivatives are computed from predictions. With --jacobian model the model is asked for them: then
+/// QUERY.csv has a last column `derivative`, and in rows where it names a feature (x1 … xD) the answer
+/// is the derivative with respect to it.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// CSV file with a header and a column per feature; a last column y is ignored
+    #[arg(long, value_name = "FILE.csv")]
+    pub(super) data: PathBuf,
+    /// Column of the data file with the weights of the rows
+    #[arg(long, value_name = "COLUMN")]
+    weights: Option<String>,
+    /// Column of the data file that is no feature
+    #[arg(long, value_name = "COLUMN")]
+    target: Option<String>,
+    /// A feature: its column, or x3 or 3; may be given several times [default: all]
+    #[arg(long, value_name = "S", value_delimiter = ',')]
+    feature: Vec<String>,
+    /// The file of questions
+    #[arg(long, value_name = "QUERY.csv")]
+    out: PathBuf,
+    #[command(flatten)]
+    pub(super) estimation: EstimationArguments,
+}
+
+/// The arguments by themselves, as a plan holds them.
+#[derive(Debug, Parser)]
+#[command(name = "plan", no_binary_name = true)]
+pub(super) struct Held {
+    #[command(flatten)]
+    pub(super) arguments: Box<Arguments>,
+}
+
+/// What `finish` must know beside the questions.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Plan {
+    /// Version of this layout.
+    pub(super) version: u32,
+    /// The program that wrote it.
+    pub(super) program: String,
+    /// The arguments of `plan`.
+    pub(super) arguments: Vec<String>,
+    /// Hash of the data file.
+    pub(super) data_sha256: String,
+    /// How many rows are asked.
+    pub(super) questions: u64,
+}
+
+/// Version of the layout of a plan.
+pub(super) const VERSION: u32 = 1;
+
+impl Arguments {
+    /// The data, with kinds and weights.
+    pub(super) fn read(&self) -> Result<Dataset> {
+        let roles = Roles {
+            dimension: None,
+            weights: self.weights.as_deref(),
+            target: self.target.as_deref(),
+        };
+        self.estimation.with_kinds(data::read(&self.data, roles)?)
+    }
+
+    /// Whether the model is asked for derivatives.
+    pub(super) fn derivatives(&self) -> bool {
+        self.estimation.jacobian() == Some(Jacobian::Model)
+    }
+
+    /// Estimates from whatever a model answers, on one thread: questions have an order.
+    pub(super) fn estimate(
+        &self,
+        data: &Dataset,
+        model: &dyn Model,
+        out: &mut (dyn Write + Send),
+    ) -> Result<()> {
+        let features = self.features(data)?;
+        let subject = Subject { scenario: None, data, model, features: &features };
+        let alone = rayon::ThreadPoolBuilder::new().num_threads(1).build();
+        let alone = alone.map_err(|e| Error::Argument(e.to_string()))?;
+        alone.install(|| estimation::execute(&self.estimation, &subject, out))
+    }
+
+    fn features(&self, data: &Dataset) -> Result<Vec<usize>> {
+        if self.feature.is_empty() {
+            return Ok((0..data.dimension()).collect());
+        }
+        let feature = |name: &String| {
+            data.names().iter().position(|known| known == name).map_or_else(
+                || {
+                    let message = |e| format!("--feature: {e}; columns are named as in the file");
+                    study::feature(name, data.dimension()).map_err(|e| Error::Argument(message(e)))
+                },
+                Ok,
+            )
+        };
+        self.feature.iter().map(feature).collect()
+    }
+}
+
+/// Where the plan of some questions is.
+pub(super) fn beside(questions: &Path) -> PathBuf {
+    let mut name = questions.as_os_str().to_owned();
+    name.push(".plan.json");
+    PathBuf::from(name)
+}
+
+/// The hash of a file.
+pub(super) fn hash(path: &Path) -> Result<String> {
+    let mut file = std::fs::File::open(path).map_err(Error::file(path))?;
+    let mut hasher = Sha256::new();
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        match std::io::Read::read(&mut file, &mut buffer).map_err(Error::file(path))? {
+            0 => break,
+            read => hasher.update(&buffer[..read]),
+        }
+    }
+    Ok(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
+    let data = arguments.read()?;
+    let data_sha256 = hash(&arguments.data)?;
+    let questions = Questions::create(&arguments.out, data.names(), arguments.derivatives())?;
+    arguments.estimate(&data, &questions, &mut sink())?;
+    let questions = questions.finish()?;
+    let plan = Plan {
+        version: VERSION,
+        program: format!("fe-bench {}", env!("CARGO_PKG_VERSION")),
+        // Behind the names of the program and of the command.
+        arguments: std::env::args().skip(2).collect(),
+        data_sha256,
+        questions,
+    };
+    let path = beside(&arguments.out);
+    let text = serde_json::to_string_pretty(&plan).map_err(|e| Error::content(&path, e))?;
+    std::fs::write(&path, text + "\n").map_err(Error::file(&path))?;
+    let file = arguments.out.display();
+    writeln!(out, "{questions} rows to answer: {file}").map_err(Error::Output)
+}
