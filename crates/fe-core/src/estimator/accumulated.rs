@@ -441,7 +441,7 @@ impl Estimator for Accumulated {
             Method::Ale => 2,
             Method::Dale | Method::Rhale => self.differentiation.rows_per_row(model),
         };
-        Some(rows as u64 * per_row)
+        Some((rows as u64).saturating_mul(per_row))
     }
 
     fn estimate(&self, data: &Dataset, model: &dyn Model, feature: usize) -> Result<Vec<Effect>> {

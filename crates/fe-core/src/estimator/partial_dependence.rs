@@ -266,7 +266,7 @@ impl Estimator for PartialDependence {
             Kind::Value => 1,
             Kind::Derivative(differentiation) => differentiation.rows_per_row(model),
         };
-        Some(rows as u64 * points as u64 * per_point)
+        Some((rows as u64).saturating_mul(points as u64 * per_point))
     }
 
     fn estimate(&self, data: &Dataset, model: &dyn Model, feature: usize) -> Result<Vec<Effect>> {
