@@ -208,6 +208,8 @@ impl<'a> Target<'a> {
         let given = settings.limits.is_some();
         let settings = Settings {
             axis: (info.takes("axis") && !given).then_some(AxisChoice::Given(lo, hi)),
+            // Nothing between the points is asked for.
+            grid: info.takes("grid").then_some(POINTS),
             points: if info.takes("points") { Some(self.points()?) } else { None },
             ..settings
         };
