@@ -21,7 +21,7 @@ use rayon::prelude::*;
 
 use crate::draw;
 use crate::error::Result;
-use estimates::{Quantities, Target};
+use estimates::{KnownBins, Quantities, Target};
 
 /// Squared errors below this, for curves of unit size, are rounding.
 const EXACT: f64 = 1e-18;
@@ -59,7 +59,7 @@ impl Plan {
         replicates: 20,
         rows: 1000,
         sizes: (200, 1600),
-        costly_sizes: (30, 180),
+        costly_sizes: (30, 150),
         features: 2,
         costly_features: 1,
     };
@@ -226,7 +226,7 @@ struct Unit<'a> {
 impl Unit<'_> {
     fn tests(&self, estimators: &[Info]) -> Result<Vec<Tests>> {
         let mut data: HashMap<usize, Vec<Dataset>> = HashMap::new();
-        let mut tests = Vec::new();
+        let (mut tests, known) = (Vec::new(), KnownBins::default());
         for info in estimators {
             if self.feature >= self.plan.features(info) {
                 continue;
@@ -237,7 +237,7 @@ impl Unit<'_> {
                     place.insert(self.draw(rows)?);
                 }
             }
-            let target = Target { scenario: self.scenario, feature: self.feature };
+            let target = Target { scenario: self.scenario, feature: self.feature, known: &known };
             if let Some(outcome) = agreement(target, info, &data[&self.plan.rows]) {
                 tests.push(Tests { kind: Kind::Agreement, estimator: info.name, outcome });
             }
