@@ -18,6 +18,21 @@ pub struct Defect {
 /// All of them; the first that explains a result names it.
 pub const ALL: &[Defect] = &[
     Defect {
+        name: "bins-of-shapley-values",
+        about: "effector's ShapDP is not the spline of its paper: it joins the means of Shapley values \
+                in bins at their centres, and calls their variance in the bins, which contains the \
+                slope, heterogeneity",
+        explains: |case| is_effector(case, "ShapDP") && shapley::joined_bins(case).is_ok(),
+    },
+    Defect {
+        name: "close-is-equal",
+        about: "shap takes a value for that of a background row if they differ by no more than 1e-5 of \
+                it, and does not ask the model for the difference",
+        explains: |case| {
+            case.text("method") == "SHAP values" && shapley::close_taken_as_equal(case)
+        },
+    },
+    Defect {
         name: "slope-from-1e8",
         about: "effector's curves go on constantly beyond the last limit, but from 1e8 on with the \
                 slope of the last bin",
@@ -77,21 +92,6 @@ pub const ALL: &[Defect] = &[
         about: "effector and alibi stop with an error where there are fewer instances than a bin must \
                 have; here there is one bin, and the record says that it is not feasible",
         explains: few_refused,
-    },
-    Defect {
-        name: "bins-of-shapley-values",
-        about: "effector's ShapDP is not the spline of its paper: it joins the means of Shapley values \
-                in bins at their centres, and calls their variance in the bins, which contains the \
-                slope, heterogeneity",
-        explains: |case| is_effector(case, "ShapDP") && shapley::joined_bins(case).is_ok(),
-    },
-    Defect {
-        name: "close-is-equal",
-        about: "shap takes a value for that of a background row if they differ by no more than 1e-5 of \
-                it, and does not ask the model for the difference",
-        explains: |case| {
-            case.text("method") == "SHAP values" && shapley::close_taken_as_equal(case)
-        },
     },
     Defect {
         name: "variance-or-nothing",
