@@ -45,6 +45,7 @@ pub mod settings;
 pub mod shapley;
 pub mod spline;
 pub mod statistics;
+mod summary;
 
 pub use axis::{Axis, AxisChoice};
 pub use centring::Centring;
