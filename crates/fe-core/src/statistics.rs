@@ -140,7 +140,7 @@ fn sum_in_lanes(values: &[f64], f: impl Fn(f64) -> f64) -> f64 {
 }
 
 /// Two sums over pairs of values, each in interleaved parts as in [`sum_in_lanes`].
-fn pair_sums(left: &[f64], right: &[f64], f: impl Fn(f64, f64) -> [f64; 2]) -> [f64; 2] {
+pub(crate) fn pair_sums(left: &[f64], right: &[f64], f: impl Fn(f64, f64) -> [f64; 2]) -> [f64; 2] {
     const LANES: usize = 8;
     let (left, left_rest) = left.as_chunks::<LANES>();
     let (right, right_rest) = right.as_chunks::<LANES>();
