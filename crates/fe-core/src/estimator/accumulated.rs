@@ -340,7 +340,12 @@ impl Accumulated {
         let constant = centring::constant_by(self.axis_mean, self.centring, &curve, instances)?;
         let mut values = self.values_of_variances(&bins.partition, variances.as_deref());
         let score = variances.clone().and_then(|variances| {
-            heterogeneity::effector_score(&self.step(&bins.partition, variances), instances, true)
+            let variance = self.step(&bins.partition, variances);
+            if rows_outside > 0 {
+                return heterogeneity::effector_score(&variance, instances, true);
+            }
+            let positions = data.summary(feature).moments;
+            heterogeneity::effector_score_by(&variance, instances, Some(positions))
         });
         values.insert(heterogeneity::EFFECTOR_SCORE, score);
         let effect = Effect {

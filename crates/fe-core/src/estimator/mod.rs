@@ -21,7 +21,7 @@ pub(crate) use shap_dependence::{Cloud, SHAPDP};
 
 use serde::Serialize;
 
-use crate::binning::{Binning, SortedSample};
+use crate::binning::Binning;
 use crate::centring::Centring;
 use crate::dataset::Dataset;
 use crate::effect::Effect;
@@ -165,8 +165,5 @@ pub(crate) fn check(data: &Dataset, model: &dyn Model, feature: usize) -> Result
 
 /// The weighted type-7 deciles of a feature, from its least to its largest value.
 fn deciles(data: &Dataset, feature: usize) -> [f64; 11] {
-    let weight = |row: usize| data.weights().map_or(1.0, |weights| weights[row]);
-    let values = data.feature(feature).iter().enumerate();
-    let sample = SortedSample::new(values.map(|(row, &x)| (x, weight(row))));
-    std::array::from_fn(|i| sample.quantile(i as f64 / 10.0))
+    data.summary(feature).deciles
 }

@@ -452,18 +452,11 @@ impl Places {
                 &ice[start..start + len]
             };
             let means = self.ice_means(len, at);
-            let mut centred = vec![0.0; len];
-            let mut moments = |point: usize| {
-                let values = at(point);
-                for ((centred, value), mean) in centred.iter_mut().zip(values).zip(&means) {
-                    *centred = value - mean;
-                }
-                PointMoments {
-                    raw: Moments::of_block(values, weights),
-                    centred: Moments::of_block(&centred, weights),
-                }
+            let of_point = |point: usize| {
+                let [raw, centred] = Moments::of_block_and_rest(at(point), &means, weights);
+                PointMoments { raw, centred }
             };
-            (0..self.x.len()).map(&mut moments).collect()
+            (0..self.x.len()).map(of_point).collect()
         };
         (0..outputs).map(of_output).collect()
     }
