@@ -1,0 +1,101 @@
+//! Statistics over replicates: no mean without its standard error and interval, no difference
+//! without its test.
+
+mod decomposition;
+mod order;
+mod test;
+
+use serde::Serialize;
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+use crate::statistics::Moments;
+
+pub use decomposition::{Decomposition, Parts, decompose};
+pub use order::Order;
+pub use test::{Test, holm};
+
+/// Mean of independent replicates with its uncertainty.
+///
+/// ```
+/// use fe_core::replicates::Summary;
+/// let summary = Summary::of(&[1.0, 2.0, 3.0]);
+/// assert_eq!(summary.mean, Some(2.0));
+/// assert!((summary.interval.unwrap().1 - (2.0 + 4.302652729911275 / 3_f64.sqrt())).abs() < 1e-9);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Summary {
+    /// Number of replicates.
+    pub count: usize,
+    /// Their mean; none without replicates.
+    pub mean: Option<f64>,
+    /// Standard error of the mean; none for fewer than two replicates.
+    pub standard_error: Option<f64>,
+    /// 95 % interval by Student's t; none for fewer than two replicates.
+    pub interval: Option<(f64, f64)>,
+}
+
+impl Summary {
+    /// Of the values of the replicates, in a fixed order.
+    #[must_use]
+    pub fn of(values: &[f64]) -> Self {
+        let moments = Moments::of(values);
+        let standard_error = moments.variance(1.0).map(|v| (v / moments.weight).sqrt());
+        let mean = (!values.is_empty()).then_some(moments.mean);
+        Self::with_error(values.len(), mean, standard_error)
+    }
+
+    /// Of an estimate from `count` replicates whose standard error has `count` − 1 degrees of
+    /// freedom.
+    #[must_use]
+    pub fn with_error(count: usize, mean: Option<f64>, standard_error: Option<f64>) -> Self {
+        let interval = || {
+            let half = standard_error? * student_quantile(count.checked_sub(1)?)?;
+            Some((mean? - half, mean? + half))
+        };
+        Self { count, mean, standard_error, interval: interval() }
+    }
+}
+
+/// The 0.975 quantile of Student's t.
+fn student_quantile(degrees: usize) -> Option<f64> {
+    Some(StudentsT::new(0.0, 1.0, degrees as f64).ok()?.inverse_cdf(0.975))
+}
+
+/// Two estimates compared dataset by dataset: their difference, and how often each is lower.
+///
+/// Estimates from the same data share most of their noise, so that the difference is known much
+/// better than either of them.
+///
+/// ```
+/// use fe_core::replicates::Paired;
+/// let paired = Paired::of(&[(1.0, 2.0), (3.0, 3.0), (2.0, 5.0)]);
+/// assert_eq!(paired.difference.mean, Some(-4.0 / 3.0));
+/// assert_eq!((paired.wins, paired.ties, paired.losses), (2, 1, 0));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Paired {
+    /// First minus second, over the datasets.
+    pub difference: Summary,
+    /// Datasets on which the first is lower.
+    pub wins: usize,
+    /// Datasets on which both are equal.
+    pub ties: usize,
+    /// Datasets on which the first is higher.
+    pub losses: usize,
+}
+
+impl Paired {
+    /// Of the values of the first and the second on each dataset.
+    #[must_use]
+    pub fn of(pairs: &[(f64, f64)]) -> Self {
+        let differences: Vec<f64> = pairs.iter().map(|(first, second)| first - second).collect();
+        let count =
+            |holds: fn(&(f64, f64)) -> bool| pairs.iter().filter(|pair| holds(pair)).count();
+        Self {
+            difference: Summary::of(&differences),
+            wins: count(|(first, second)| first < second),
+            ties: count(|(first, second)| first == second),
+            losses: count(|(first, second)| first > second),
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! How fast an error falls.
+
+use serde::Serialize;
+
+use crate::statistics::Moments;
+
+/// Errors below this are rounding, and their order says nothing.
+const ROUNDING: f64 = 1e-24;
+
+/// Observed order of convergence: the exponent q of an error that goes as size^q.
+///
+/// ```
+/// use fe_core::replicates::Order;
+/// let order = Order::of(&[(100.0, 0.04), (400.0, 0.01), (1600.0, 0.0025)]).unwrap();
+/// assert!((order.slope + 1.0).abs() < 1e-12 && order.standard_error.unwrap() < 1e-12);
+/// assert_eq!(Order::of(&[(100.0, 0.0), (400.0, 0.0)]), None);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Order {
+    /// Least-squares slope of log error on log size.
+    pub slope: f64,
+    /// Its standard error from the residuals, with `count` − 2 degrees of freedom; none for two
+    /// sizes.
+    pub standard_error: Option<f64>,
+    /// Number of sizes.
+    pub count: usize,
+}
+
+impl Order {
+    /// Of pairs of a size and a mean error there.
+    ///
+    /// None for fewer than two different sizes, for a size that is not positive, or where an error
+    /// is of the size of rounding.
+    #[must_use]
+    pub fn of(errors: &[(f64, f64)]) -> Option<Self> {
+        if errors.iter().any(|&(size, error)| !(size > 0.0 && error > ROUNDING)) {
+            return None;
+        }
+        let count = errors.len();
+        let logs: Vec<(f64, f64)> = errors.iter().map(|(n, error)| (n.ln(), error.ln())).collect();
+        let moments =
+            |of: fn(&(f64, f64)) -> f64| Moments::of(&logs.iter().map(of).collect::<Vec<_>>());
+        let (x, y) = (moments(|log| log.0), moments(|log| log.1));
+        if !(x.squares > 1e-12) {
+            return None;
+        }
+        let product = |(a, b): &(f64, f64)| (a - x.mean) * (b - y.mean);
+        let slope = logs.iter().map(product).sum::<f64>() / x.squares;
+        let residual = |(a, b): &(f64, f64)| (b - y.mean - slope * (a - x.mean)).powi(2);
+        let residuals = logs.iter().map(residual).sum::<f64>();
+        let standard_error =
+            (count > 2).then(|| (residuals / (count - 2) as f64 / x.squares).sqrt());
+        Some(Self { slope, standard_error, count })
+    }
+}

@@ -1,0 +1,201 @@
+//! Statistics over replicates, against numbers worked out by hand and against simulation.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use fe_core::replicates::{Decomposition, Order, Paired, Parts, Summary, Test, decompose, holm};
+use proptest::prelude::*;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use statrs::distribution::{ContinuousCDF, StudentsT};
+use statrs::statistics::Statistics;
+
+fn close(a: f64, b: f64) {
+    assert!((a - b).abs() <= 1e-12 * (1.0 + b.abs()), "{a} against {b}");
+}
+
+#[test]
+fn summaries_are_those_of_the_textbook() {
+    let values = [2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0];
+    let summary = Summary::of(&values);
+    // Mean 5, sum of squared deviations 32.
+    close(summary.mean.unwrap(), 5.0);
+    close(summary.standard_error.unwrap(), (32.0_f64 / 7.0 / 8.0).sqrt());
+    close(summary.standard_error.unwrap(), values.std_dev() / 8_f64.sqrt());
+    let t = StudentsT::new(0.0, 1.0, 7.0).unwrap().inverse_cdf(0.975);
+    // 2.3646 is what tables print for seven degrees of freedom.
+    assert!((t - 2.364_624).abs() < 1e-6);
+    close(summary.interval.unwrap().1, 5.0 + t * summary.standard_error.unwrap());
+    let single = Summary::of(&[3.0]);
+    assert_eq!((single.mean, single.standard_error, single.interval), (Some(3.0), None, None));
+    assert_eq!(Summary::of(&[]).mean, None);
+    assert_eq!(Summary::with_error(0, Some(1.0), Some(1.0)).interval, None);
+}
+
+#[test]
+fn paired_differences_know_more_than_either_estimate() {
+    // Common noise of size 100, a difference of 1 or 2.
+    let pairs = [(101.0, 100.0), (-48.0, -50.0), (31.0, 30.0), (12.0, 10.0)];
+    let paired = Paired::of(&pairs);
+    close(paired.difference.mean.unwrap(), 1.5);
+    // Squared deviations of ±½: sum 1.
+    close(paired.difference.standard_error.unwrap(), (1.0_f64 / 3.0 / 4.0).sqrt());
+    assert_eq!((paired.wins, paired.ties, paired.losses), (0, 0, 4));
+    assert!(paired.difference.interval.unwrap().0 > 0.0);
+    assert!(Summary::of(&pairs.map(|p| p.0)).standard_error.unwrap() > 30.0);
+}
+
+#[test]
+fn tests_have_the_p_values_of_students_t() {
+    // One degree of freedom is Cauchy: P(|T| > 1) = ½.
+    close(Test::of(2.0, 2.0, 1.0).unwrap().p, 0.5);
+    // Far in the tail: P(|T| > t) of two degrees of freedom is 1 − t/√(2 + t²) ≈ 1/t².
+    let far = Test::of(-1e6, 1.0, 2.0).unwrap();
+    assert!((far.p * 1e12 - 1.0).abs() < 1e-6, "{far:?}");
+    close(far.above(), 1.0 - 0.5 * far.p);
+    assert_eq!(Test::of(1.0, 0.0, 5.0).unwrap().p, 0.0);
+    assert_eq!(Test::of(0.0, 0.0, 5.0).unwrap().p, 1.0);
+    assert_eq!(Test::of(1.0, 1.0, 0.0), None);
+    assert_eq!(Test::of_mean(&Summary::of(&[1.0]), 0.0), None);
+}
+
+#[test]
+fn welch_weighs_unequal_variances() {
+    // Variances 1 and 4 over 3 and 2: squared errors 1/3 and 1.
+    let first = Summary::of(&[1.0, 2.0, 3.0]);
+    let second = Summary::of(&[4.0, 4.0 + 8_f64.sqrt()]);
+    let test = Test::welch(&first, &second).unwrap();
+    let squared = [1.0 / 3.0, 2.0];
+    close(second.standard_error.unwrap().powi(2), squared[1]);
+    let sum = squared[0] + squared[1];
+    close(test.statistic, (2.0 - second.mean.unwrap()) / sum.sqrt());
+    close(test.degrees, sum * sum / (squared[0].powi(2) / 2.0 + squared[1].powi(2) / 1.0));
+    assert_eq!(Test::welch(&first, &Summary::of(&[1.0])), None);
+    // Two constants: equal, or different beyond doubt.
+    let constant = |value: f64| Summary::of(&[value, value]);
+    assert_eq!(Test::welch(&constant(1.0), &constant(1.0)).unwrap().p, 1.0);
+    assert_eq!(Test::welch(&constant(1.0), &constant(2.0)).unwrap().p, 0.0);
+}
+
+#[test]
+fn holm_steps_down() {
+    let p = [0.01, 0.04, 0.03, 0.005];
+    // Sorted 0.005 ×4, 0.01 ×3, 0.03 ×2, 0.04 ×1, and never below the one before.
+    for (adjusted, expected) in holm(&p).into_iter().zip([0.03, 0.06, 0.06, 0.02]) {
+        close(adjusted, expected);
+    }
+    assert_eq!(holm(&[0.9, 0.8]), [1.0, 1.0]);
+    assert!(holm(&[]).is_empty());
+}
+
+/// Under the null, the smallest of many adjusted p-values falls below α as rarely as α says.
+#[test]
+fn the_false_alarm_rate_is_the_one_stated() {
+    let mut random = ChaCha8Rng::seed_from_u64(1);
+    let rounds = 20_000;
+    let alarms = (0..rounds).filter(|_| {
+        let p: Vec<f64> = (0..10).map(|_| random.random::<f64>()).collect();
+        holm(&p).iter().any(|p| *p < 0.05)
+    });
+    // 1 − (1 − 0.005)^10 = 0.0489, with a standard error of 0.0015.
+    let rate = alarms.count() as f64 / f64::from(rounds);
+    assert!((rate - 0.0489).abs() < 5.0 * 0.0015, "{rate}");
+}
+
+#[test]
+fn orders_are_slopes_of_logs() {
+    // Logs to base 2: x 0, 1, 2, 3; y 0, −1, −1, −2.
+    let errors = [(1.0, 1.0), (2.0, 0.5), (4.0, 0.5), (8.0, 0.25)];
+    let order = Order::of(&errors).unwrap();
+    // Sxx = 5, Sxy = −3, residuals 0.1, −0.3, 0.3, −0.1 with squares 0.2.
+    close(order.slope, -0.6);
+    close(order.standard_error.unwrap(), (0.2_f64 / 2.0 / 5.0).sqrt());
+    let two = Order::of(&errors[..2]).unwrap();
+    assert_eq!((two.slope, two.standard_error), (-1.0, None));
+    assert_eq!(Order::of(&errors[..1]), None);
+    assert_eq!(Order::of(&[(2.0, 0.1), (2.0, 0.2)]), None);
+    assert_eq!(Order::of(&[(2.0, 1e-30), (4.0, 1e-31)]), None);
+    assert_eq!(Order::of(&[(0.0, 1.0), (4.0, 1.0)]), None);
+    assert_eq!(Order::of(&[(1.0, f64::NAN), (4.0, 1.0)]), None);
+}
+
+#[test]
+fn parts_of_a_squared_error() {
+    // Point 1: errors 1, 3, 5, mean 3, variance 4. Point 2: errors −1, −1, −1.
+    let replicates: Vec<Vec<Option<f64>>> =
+        [1.0, 3.0, 5.0].iter().map(|&e| vec![Some(e), Some(-1.0)]).collect();
+    let [mse, bias2, debiased, variance] = decompose(&replicates).unwrap();
+    close(mse.mean.unwrap(), (35.0 / 3.0 + 1.0) / 2.0);
+    close(bias2.mean.unwrap(), (9.0 + 1.0) / 2.0);
+    close(variance.mean.unwrap(), 2.0);
+    close(debiased.mean.unwrap(), 5.0 - 2.0 / 3.0);
+    // The mse is a mean of replicates, for which the jackknife gives the usual standard error.
+    let each = Summary::of(&[1.0, 5.0, 13.0]);
+    close(mse.standard_error.unwrap(), each.standard_error.unwrap());
+    close(mse.interval.unwrap().0, each.interval.unwrap().0);
+    // Variances without each replicate in turn: 2, 8, 2, halved; (2/3)·Σ(v − 2)² = 4.
+    close(variance.standard_error.unwrap(), 2.0);
+    assert_eq!(decompose(&replicates[..1]), None);
+    assert_eq!(decompose(&[]), None);
+    assert_eq!(decompose(&replicates[..2]).unwrap()[3].standard_error, None);
+}
+
+#[test]
+fn points_that_a_replicate_lacks_are_left_out() {
+    let replicates = [vec![Some(1.0), Some(7.0)], vec![Some(3.0), None], vec![Some(2.0), None]];
+    let parts = decompose(&replicates).unwrap();
+    close(parts[1].mean.unwrap(), 4.0);
+    close(parts[3].mean.unwrap(), 1.0);
+}
+
+/// Estimates of a squared bias of 0.25 and a variance of 4 from few replicates: the raw squared bias
+/// is too large by variance / R, the debiased one is right on average.
+#[test]
+fn the_debiased_bias_is_unbiased() {
+    let mut random = ChaCha8Rng::seed_from_u64(3);
+    let mut normal = || {
+        // Sum of twelve uniforms: mean 6, variance 1.
+        (0..12).map(|_| random.random::<f64>()).sum::<f64>() - 6.0
+    };
+    let rounds = 4000;
+    let mut means = [0.0; 4];
+    for _ in 0..rounds {
+        let mut decomposition = Decomposition::new(1);
+        for _ in 0..5 {
+            decomposition.add(&[Some(0.5 + 2.0 * normal())]);
+        }
+        let parts = decomposition.parts().unwrap().values();
+        means.iter_mut().zip(parts).for_each(|(mean, part)| *mean += part / f64::from(rounds));
+    }
+    let expected = [0.25 + 4.0, 0.25 + 0.8, 0.25, 4.0];
+    for (name, (mean, expected)) in Parts::NAMES.iter().zip(means.into_iter().zip(expected)) {
+        // Standard errors of these means are at most 0.05.
+        assert!((mean - expected).abs() < 0.2, "{name}: {mean}, {expected}");
+    }
+}
+
+proptest! {
+    /// With the variance of ddof 1, the debiased squared bias and the variance add up to the mean
+    /// squared error; and it does not matter how replicates are distributed over parts.
+    #[test]
+    fn decompositions_add_up_and_merge(
+        replicates in prop::collection::vec(prop::collection::vec(-10.0..10.0_f64, 3), 2..8),
+        cut in 0..8_usize,
+    ) {
+        let mut all = Decomposition::new(3);
+        let mut halves = [Decomposition::new(3), Decomposition::new(3)];
+        for (i, replicate) in replicates.iter().enumerate() {
+            let errors: Vec<Option<f64>> = replicate.iter().copied().map(Some).collect();
+            all.add(&errors);
+            halves[usize::from(i >= cut)].add(&errors);
+        }
+        let parts = all.parts().unwrap();
+        let squares = replicates.iter().flatten().map(|error| error * error).sum::<f64>();
+        let mse = squares / (3 * replicates.len()) as f64;
+        prop_assert!((parts.mse - mse).abs() <= 1e-12 * mse);
+        prop_assert!((parts.debiased_bias2 + parts.variance - parts.mse).abs() <= 1e-13 * mse);
+        let merged = halves[0].merge(&halves[1]).parts().unwrap();
+        for (a, b) in parts.values().into_iter().zip(merged.values()) {
+            prop_assert!((a - b).abs() <= 1e-11 * mse);
+        }
+    }
+}
