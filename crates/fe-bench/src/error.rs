@@ -33,6 +33,9 @@ pub enum Error {
     /// An effect that cannot be estimated.
     #[error(transparent)]
     Core(#[from] fe_core::Error),
+    /// A figure that cannot be drawn.
+    #[error("figure: {0}")]
+    Drawing(String),
     /// Standard output could not be written.
     #[error("standard output: {0}")]
     Output(std::io::Error),

@@ -14,7 +14,7 @@ use super::regional::{self, RegionalArguments};
 use crate::error::{Error, Result};
 use crate::sheet::{Entry, Format, Sheet};
 use crate::study::AxisSource;
-use crate::{data, draw};
+use crate::{data, draw, plot};
 
 /// Estimates effects of a scenario's function on drawn or given data.
 ///
@@ -137,6 +137,9 @@ pub(super) struct Arguments {
     /// How it is printed
     #[arg(long, value_enum, default_value = "json")]
     pub(super) format: Format,
+    /// Draw the effects beside their truths as well
+    #[arg(long, value_name = "FILE.svg|FILE.png")]
+    pub(super) plot: Option<PathBuf>,
     #[command(flatten)]
     regional: RegionalArguments,
 }
@@ -180,12 +183,21 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
         return regional::execute(arguments, &scenario, &features, &data, out);
     }
     let mut effects = Vec::new();
+    let mut drawn = Vec::new();
     for feature in features {
         let settings = settings(arguments, &scenario, feature)?;
-        let estimator = estimator::from_settings(&arguments.estimator, &settings)?;
-        for effect in estimator.estimate(&data, scenario.model(), feature)? {
+        let estimator = || estimator::from_settings(&arguments.estimator, &settings);
+        for effect in estimator()?.estimate(&data, scenario.model(), feature)? {
+            if arguments.plot.is_some() {
+                drawn.push((effect.clone(), estimator()?));
+            }
             effects.push(Evaluated::new(effect, arguments)?);
         }
+    }
+    if let Some(path) = &arguments.plot {
+        let pictured = plot::effects::figure(&scenario, &data, &drawn)?;
+        pictured.notes.iter().for_each(|note| eprintln!("{note}"));
+        pictured.figure.write(path)?;
     }
     match arguments.format {
         Format::Json => {

@@ -3,7 +3,9 @@
 mod arguments;
 mod effect;
 mod list;
+mod plot;
 mod regional;
+mod report;
 mod run;
 mod sample;
 mod table;
@@ -42,6 +44,8 @@ enum Command {
     Effect(Box<effect::Arguments>),
     Run(run::Arguments),
     Table(table::Arguments),
+    Plot(plot::Arguments),
+    Report(report::Arguments),
 }
 
 /// Runs the program on the arguments of the process.
@@ -71,5 +75,7 @@ fn execute(command: &Command, out: &mut dyn Write) -> Result<()> {
         Command::Effect(arguments) => effect::execute(arguments, out),
         Command::Run(arguments) => run::execute(arguments, out),
         Command::Table(arguments) => table::execute(arguments, out),
+        Command::Plot(arguments) => plot::execute(arguments, out),
+        Command::Report(arguments) => report::execute(arguments, out),
     }
 }

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use super::arguments::{feature_name, finite};
 use super::effect::{Arguments, Evaluated, settings, word};
 use crate::error::{Error, Result};
+use crate::plot::effects;
 use crate::sheet::{Entry, Format, Sheet};
 use crate::study;
 
@@ -81,26 +82,29 @@ pub(super) fn execute(
     data: &Dataset,
     out: &mut dyn Write,
 ) -> Result<()> {
-    let mut effects = Vec::new();
+    let mut fitted = Vec::new();
     for &feature in features {
         let settings = settings(arguments, scenario, feature)?;
         let regional = regional::from_settings(&arguments.estimator, &settings)?;
-        effects.extend(regional.fit(data, scenario.model(), feature)?);
+        fitted.extend(regional.fit(data, scenario.model(), feature)?);
+    }
+    if let Some(path) = &arguments.plot {
+        effects::regional(scenario, data, &fitted).write(path)?;
     }
     match arguments.format {
         Format::Table => {
-            let texts: Vec<String> = effects.iter().map(ToString::to_string).collect();
+            let texts: Vec<String> = fitted.iter().map(ToString::to_string).collect();
             write!(out, "{}", texts.join("\n")).map_err(Error::Output)
         }
         Format::Json => {
-            let objects: Vec<Value> = effects
+            let objects: Vec<Value> = fitted
                 .iter()
                 .map(|effect| to_json(effect, arguments, scenario))
                 .collect::<Result<_>>()?;
             let text = serde_json::to_string_pretty(&objects).unwrap_or_default();
             writeln!(out, "{text}").map_err(Error::Output)
         }
-        Format::Csv => sheet(&effects, arguments)?.write(Format::Csv, out),
+        Format::Csv => sheet(&fitted, arguments)?.write(Format::Csv, out),
     }
 }
 
@@ -146,12 +150,12 @@ fn node_json(node: &Node, arguments: &Arguments, scenario: &Scenario) -> Result<
 }
 
 /// The effects of the leaves, with their rules in words.
-fn sheet(effects: &[RegionalEffect], arguments: &Arguments) -> Result<Sheet> {
+fn sheet(fitted: &[RegionalEffect], arguments: &Arguments) -> Result<Sheet> {
     let mut sheet = Sheet::new(&["feature", "output", "region", "x", "effect", "heterogeneity"]);
-    for regional in effects {
+    for regional in fitted {
         for (index, node) in regional.tree.nodes().iter().enumerate() {
             let Some(effect) = &node.effect else { continue };
-            let region = region(regional, index);
+            let region = effects::region(regional, index);
             let at = Evaluated::new(effect.clone(), arguments)?;
             for ((&x, &y), &h) in at.x.iter().zip(&at.y).zip(&at.heterogeneity) {
                 let row: Vec<Entry> = vec![
@@ -167,17 +171,4 @@ fn sheet(effects: &[RegionalEffect], arguments: &Arguments) -> Result<Sheet> {
         }
     }
     Ok(sheet)
-}
-
-/// All rules from the whole data down to a node.
-fn region(effect: &RegionalEffect, index: usize) -> String {
-    let mut rules = Vec::new();
-    let mut at = Some(index);
-    while let Some(index) = at {
-        let node = &effect.tree.nodes()[index];
-        rules.extend(node.rule.as_ref().map(ToString::to_string));
-        at = node.parent;
-    }
-    rules.reverse();
-    if rules.is_empty() { "all data".to_owned() } else { rules.join(" and ") }
 }
