@@ -155,7 +155,7 @@ fn sheet(fitted: &[RegionalEffect], arguments: &Arguments) -> Result<Sheet> {
     for regional in fitted {
         for (index, node) in regional.tree.nodes().iter().enumerate() {
             let Some(effect) = &node.effect else { continue };
-            let region = effects::region(regional, index);
+            let region = effects::region(regional, index, &ToString::to_string);
             let at = Evaluated::new(effect.clone(), arguments)?;
             for ((&x, &y), &h) in at.x.iter().zip(&at.y).zip(&at.heterogeneity) {
                 let row: Vec<Entry> = vec![

@@ -198,13 +198,14 @@ fn write(area: &Area<'_>, text: &str, (x, y): (i32, i32), size: i32, vertical: V
 
 /// Width of a text in pixels, rather too large than too small.
 fn width_of(text: &str, size: i32) -> i32 {
-    text.chars().count() as i32 * size * 62 / 100
+    text.chars().count() as i32 * size * 60 / 100
 }
 
 /// A text in lines of at most the given width.
 fn wrapped(text: &str, width: i32, size: i32) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
+    // Not at spaces that hold words together.
+    for word in text.split(' ').filter(|word| !word.is_empty()) {
         match lines.last_mut() {
             Some(line) if width_of(line, size) + width_of(word, size) + size <= width => {
                 line.push(' ');

@@ -2,7 +2,7 @@
 
 use fe_core::curve::Shape;
 use fe_core::estimator::{Estimand, Estimator, InstanceEffects};
-use fe_core::regional::RegionalEffect;
+use fe_core::regional::{RegionalEffect, Rule, RuleKind};
 use fe_core::{Curve, Dataset, Effect};
 use fe_truth::Scenario;
 
@@ -10,6 +10,7 @@ use super::figure::{Figure, Layer, Mark, Panel, Scale};
 use super::look::{BLACK, BLUE, GREY, Look, VERMILION};
 use crate::error::Result;
 use crate::score::{truth_centring, truth_of};
+use crate::sheet::readable;
 
 /// Points of a curve that is not drawn through its own.
 const POINTS: usize = 301;
@@ -73,7 +74,7 @@ pub fn regional(scenario: &Scenario, data: &Dataset, effects: &[RegionalEffect])
         for (index, node) in regional.tree.nodes().iter().enumerate() {
             let Some(effect) = &node.effect else { continue };
             let mut panel = curve_panel(effect, &Instances::NONE, None);
-            let region = region(regional, index);
+            let region = region(regional, index, &short);
             panel.title = format!("{}: {region} ({} instances)", feature(effect), node.rows);
             cells.push(vec![panel]);
         }
@@ -84,16 +85,27 @@ pub fn regional(scenario: &Scenario, data: &Dataset, effects: &[RegionalEffect])
 
 /// All rules from the whole data down to a node.
 #[must_use]
-pub fn region(effect: &RegionalEffect, index: usize) -> String {
+pub fn region(effect: &RegionalEffect, index: usize, write: &dyn Fn(&Rule) -> String) -> String {
     let mut rules = Vec::new();
     let mut at = Some(index);
     while let Some(index) = at {
         let node = &effect.tree.nodes()[index];
-        rules.extend(node.rule.as_ref().map(ToString::to_string));
+        rules.extend(node.rule.as_ref().map(write));
         at = node.parent;
     }
     rules.reverse();
     if rules.is_empty() { "all data".to_owned() } else { rules.join(" and ") }
+}
+
+/// A rule with a number that is short enough for a title.
+fn short(rule: &Rule) -> String {
+    let (sign, value) = match rule.kind {
+        RuleKind::AtMost(value) => ("≤", value),
+        RuleKind::Above(value) => (">", value),
+        RuleKind::Is(value) => ("=", value),
+        RuleKind::IsNot(value) => ("≠", value),
+    };
+    format!("{} {sign} {}", rule.name, readable(value).replace('-', "−"))
 }
 
 fn title(scenario: &Scenario, estimator: &str, rows: usize) -> String {

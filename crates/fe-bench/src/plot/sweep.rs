@@ -269,7 +269,11 @@ fn extremes(values: &[f64]) -> (f64, f64) {
 fn names(rows: &[&SummaryRow], keys: &[&str]) -> HashMap<Vec<String>, String> {
     let all: Vec<Vec<String>> =
         grouped(rows, |row| pick(row, keys)).into_iter().map(|(key, _)| key).collect();
-    let differs = |i: usize| all.iter().any(|key| key[i] != all[0][i]);
+    // An estimator without bins does not make the bins of the others worth naming.
+    let differs = |i: usize| {
+        let mut given = all.iter().map(|key| &key[i]).filter(|value| !value.is_empty());
+        given.next().is_some_and(|first| given.any(|value| value != first))
+    };
     let named = |key: &Vec<String>| {
         let shown: Vec<usize> = (0..keys.len()).filter(|&i| i == 0 || differs(i)).collect();
         let names: Vec<&str> = shown.iter().map(|&i| keys[i]).collect();
@@ -283,7 +287,7 @@ fn names(rows: &[&SummaryRow], keys: &[&str]) -> HashMap<Vec<String>, String> {
 fn pieces(keys: &[&str], values: &[String]) -> String {
     let piece = |(key, value): (&&str, &String)| match *key {
         _ if value.is_empty() => None,
-        "K" | "N" | "snr" => Some(format!("{key} = {value}")),
+        "K" | "N" | "snr" => Some(format!("{key}\u{a0}=\u{a0}{value}")),
         "parameters" | "options" => Some(value.replace(';', ", ")),
         "centring" => Some(format!("centred by {value}")),
         "empty_bins" => Some(format!("empty bins: {value}")),

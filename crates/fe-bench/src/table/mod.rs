@@ -1,5 +1,6 @@
 //! Tables of means over replicates, made from records and nothing else.
 
+mod html;
 mod layout;
 mod render;
 
