@@ -110,7 +110,7 @@ fn means(name: &str, rows: &[SummaryRow]) -> Markup {
     let statistics = ["mean", "se", "ci_lo", "ci_hi", "n_ok", "n_failed"];
     let table = html! {
         table.sortable {
-            caption { "Means over replicates, with standard errors and 95 % intervals" }
+            caption { span { "Means over replicates, with standard errors and 95 % intervals" } }
             thead { tr {
                 @for &key in &keys { th scope="col" { (KEYS[key]) } }
                 @for name in statistics { th scope="col" { (name) } }
@@ -157,7 +157,7 @@ fn failures(rows: &[Row]) -> Markup {
             @if reasons.is_empty() { p { "Every value could be computed." } }
             @else {
                 (scrolled("Failures", html! { table.sortable {
-                    caption { "Values that could not be computed, by reason" }
+                    caption { span { "Values that could not be computed, by reason" } }
                     thead { tr {
                         @for name in ["reason", "values", "the first of them"] { th scope="col" { (name) } }
                     } }

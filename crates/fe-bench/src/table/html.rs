@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::{Rendered, TableEntry};
-use crate::sheet::{exact, readable};
+use crate::sheet::exact;
 
 impl Rendered {
     /// Its title.
@@ -17,7 +17,7 @@ impl Rendered {
     pub fn html(&self) -> Markup {
         html! {
             table.sortable {
-                caption { (self.title) }
+                caption { span { (self.title) } }
                 thead { tr {
                     @for name in self.labels.iter().chain(&self.columns) { th scope="col" { (name) } }
                 } }
@@ -32,12 +32,5 @@ impl Rendered {
 
 fn entry_cell(entry: Option<&TableEntry>) -> Markup {
     let Some(entry) = entry else { return html! { td {} } };
-    let mean = entry.mean.map_or_else(|| "–".to_owned(), readable);
-    let error = entry.standard_error.map(|error| format!(" ± {error:.1e}")).unwrap_or_default();
-    html! {
-        td.number data-value=[entry.mean.map(exact)] {
-            (mean) (error) @if entry.better { " *" }
-            @if entry.failed > 0 { " (" (entry.failed) " failed)" }
-        }
-    }
+    html! { td.number data-value=[entry.mean.map(exact)] { (super::render::markdown_entry(entry)) } }
 }

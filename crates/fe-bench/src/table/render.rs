@@ -118,7 +118,7 @@ impl Rendered {
     }
 }
 
-fn markdown_entry(entry: &TableEntry) -> String {
+pub(super) fn markdown_entry(entry: &TableEntry) -> String {
     let text = match entry.mean {
         None => "–".to_owned(),
         Some(mean) => match with_error(mean, entry.standard_error) {
