@@ -5,6 +5,7 @@
 mod accumulated;
 mod empty_bins;
 mod individual_curves;
+mod instances;
 mod marginal_plot;
 mod partial_dependence;
 mod prepared;
@@ -13,6 +14,7 @@ mod shap_dependence;
 pub(crate) use accumulated::{ALE, RHALE};
 pub use accumulated::{Accumulated, Ale, Dale, Rhale};
 pub use individual_curves::IndividualCurves;
+pub use instances::InstanceEffects;
 pub use marginal_plot::MarginalPlot;
 pub use partial_dependence::PartialDependence;
 pub(crate) use partial_dependence::{DPDP, IceTable, PDP};
@@ -75,6 +77,23 @@ pub trait Estimator: std::fmt::Debug + Send + Sync {
     /// # Errors
     /// A typed reason; nothing here panics, even if the model does.
     fn estimate(&self, data: &Dataset, model: &dyn Model, feature: usize) -> Result<Vec<Effect>>;
+
+    /// What some rows (counted from 0) say, of all that the effect summarises. The effect is one that
+    /// this estimator made of these data and this model. [`InstanceEffects::Unknown`] unless the
+    /// estimator says otherwise.
+    ///
+    /// # Errors
+    /// As [`Estimator::estimate`], and [`Error::WrongCount`] for a row that the data do not have.
+    fn instances(
+        &self,
+        data: &Dataset,
+        model: &dyn Model,
+        effect: &Effect,
+        rows: &[usize],
+    ) -> Result<InstanceEffects> {
+        check_rows(data, model, effect.feature, rows)?;
+        Ok(InstanceEffects::Unknown)
+    }
 }
 
 /// An estimator as it is found by name.
@@ -161,6 +180,17 @@ pub(crate) fn check(data: &Dataset, model: &dyn Model, feature: usize) -> Result
         .into());
     }
     Ok(())
+}
+
+/// What [`Estimator::instances`] checks before it asks the model anything.
+fn check_rows(data: &Dataset, model: &dyn Model, feature: usize, rows: &[usize]) -> Result<()> {
+    check(data, model, feature)?;
+    match rows.iter().max() {
+        Some(&last) if last >= data.len() => {
+            Err(Error::WrongCount { what: "rows", expected: data.len(), got: last + 1 })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The weighted type-7 deciles of a feature, from its least to its largest value.
