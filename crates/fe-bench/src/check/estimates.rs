@@ -28,7 +28,10 @@ pub(super) struct Target<'a> {
 
 /// The truths of bins that were asked for before, by the bits of their limits.
 #[derive(Default)]
-pub(super) struct KnownBins(RefCell<HashMap<(bool, Vec<u64>), Rc<[Bin]>>>);
+pub(super) struct KnownBins(RefCell<BinsByLimits>);
+
+/// Whether jumps count, and the bits of the limits.
+type BinsByLimits = HashMap<(bool, Vec<u64>), Rc<[Bin]>>;
 
 /// Estimates of some numbers on one dataset; missing where they are undefined.
 pub(super) type Quantities = Vec<Option<f64>>;
