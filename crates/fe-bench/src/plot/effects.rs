@@ -166,7 +166,10 @@ fn curve_panel(effect: &Effect, instances: &Instances, truth: Option<Vec<(f64, f
         }
         InstanceEffects::Contributions(values) => {
             let name = format!("Shapley values{}", instances.share);
-            layers.push(Layer::named(name, INSTANCES, instances.dots(values)));
+            // They move with the curve when it is centred.
+            let constant = effect.record.centring_constant;
+            let values: Vec<f64> = values.iter().map(|value| value - constant).collect();
+            layers.push(Layer::named(name, INSTANCES, instances.dots(&values)));
         }
         InstanceEffects::Slopes(_) | InstanceEffects::Unknown => {}
     }
