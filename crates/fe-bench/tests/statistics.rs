@@ -256,7 +256,7 @@ fn bias_and_variance_come_from_kept_curves() {
     assert!(message.contains("keep = [\"curves\"]"), "{message}");
     let write = |centring: &str, third: &str| {
         let keys = fe_bench::record::KEYS;
-        let columns = [&keys[..keys.len() - 1], &["x", "estimate", "truth"]].concat();
+        let columns = [&keys[..keys.len() - 1], &["x", "effect", "truth"]].concat();
         let mut lines = vec![columns.join(",")];
         for (replicate, estimates) in [["3", "0"], ["5", "0"], [third, "0"]].iter().enumerate() {
             for (x, estimate) in ["0.25", "0.5"].iter().zip(estimates) {
@@ -292,7 +292,7 @@ fn bias_and_variance_come_from_kept_curves() {
     parts().into_iter().zip(expected).for_each(|(part, expected)| close(part, expected));
     write("none", "many");
     let message = refusal(&["table", &folder, "--decomposition"]);
-    assert!(message.contains("row 5, column estimate: `many` is not a finite number"), "{message}");
+    assert!(message.contains("row 5, column effect: `many` is not a finite number"), "{message}");
 }
 
 /// Checks what LaTeX would: environments nest, groups and formulas close, rows have all columns.

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use crate::binning::SortedSample;
+use crate::quantiles::{SortedSample, interpolate};
 use crate::statistics::Moments;
 
 /// Rows of a block of [`Summary::of`].
@@ -58,7 +58,7 @@ fn deciles(mut values: Vec<f64>) -> [f64; 11] {
     places.map(|place| {
         let lower = place.floor() as usize;
         let (below, above) = (values[lower], values[(lower + 1).min(last)]);
-        below + (above - below) * (place - place.floor())
+        interpolate(below, above, place - place.floor())
     })
 }
 

@@ -231,8 +231,8 @@ impl<'a> Target<'a> {
         let given = settings.limits.is_some();
         let settings = Settings {
             axis: (info.takes("axis") && !given).then_some(AxisChoice::Given(lo, hi)),
-            // Nothing between the points is asked for.
-            grid: info.takes("grid").then_some(POINTS),
+            // Nothing between the points is asked for; with bins there is no grid.
+            grid: (info.takes("grid") && !info.takes("nearest")).then_some(POINTS),
             points: if info.takes("points") { Some(self.points()?) } else { None },
             ..settings
         };

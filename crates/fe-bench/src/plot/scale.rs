@@ -105,7 +105,7 @@ fn power_label(tick: f64) -> String {
     if (digits - 1.0).abs() < 1e-6 {
         format!("10{power}")
     } else {
-        let text = format!("{digits:.1}");
+        let text = format!("{digits:.3}");
         format!("{}·10{power}", text.trim_end_matches('0').trim_end_matches('.'))
     }
 }
