@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use fe_bench::check::{self, Kind, Plan};
+use fe_core::curve::Shape;
 use fe_core::estimator::{self, Estimand, Estimator, Info};
 use fe_core::model::Model;
 use fe_core::{Centring, Curve, Dataset, Effect, Settings};
@@ -466,7 +467,11 @@ impl Estimator for Scaled {
         let mut effects = self.0.estimate(data, model, feature)?;
         for effect in &mut effects {
             let y = effect.curve.y().iter().map(|y| 3.0 * y).collect();
-            effect.curve = Curve::linear(effect.curve.x().to_vec(), y);
+            let x = effect.curve.x().to_vec();
+            effect.curve = match effect.curve.shape() {
+                Shape::Linear => Curve::linear(x, y),
+                Shape::Step(closed) => Curve::step(x, y, closed),
+            };
             if let Some(bins) = &mut effect.bins {
                 bins.effect.iter_mut().for_each(|effect| *effect *= 3.0);
             }

@@ -86,16 +86,18 @@ impl<'a> LocalEffects<'a> {
 
     /// Moments of the local effects in each bin, for each output.
     ///
-    /// Derivatives do not depend on the bins: once they were summarised, bins made of whole former
-    /// bins are merged from those without asking the model again.
+    /// The model is asked once for all outputs. Derivatives do not depend on the bins: once they were
+    /// summarised, bins made of whole former bins are merged from those without asking again.
     pub(crate) fn summarise(&self, partition: &Partition) -> Result<Vec<Vec<Moments>>> {
-        if self.source == Source::Differences {
-            return self.evaluate(partition);
-        }
-        if let Some((finest, moments)) = self.finest.get()
-            && let Some(ends) = coarsening(finest, partition)
-        {
-            return Ok(moments.iter().map(|cells| merge_cells(cells, &ends)).collect());
+        if let Some((finest, moments)) = self.finest.get() {
+            if finest == partition {
+                return Ok(moments.clone());
+            }
+            if self.source != Source::Differences
+                && let Some(ends) = coarsening(finest, partition)
+            {
+                return Ok(moments.iter().map(|cells| merge_cells(cells, &ends)).collect());
+            }
         }
         let moments = self.evaluate(partition)?;
         let _ = self.finest.set((partition.clone(), moments.clone()));

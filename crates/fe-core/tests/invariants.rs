@@ -294,6 +294,8 @@ fn every_output_has_its_own_effect() {
             _ => effect.curve.y().last().unwrap() - effect.curve.y()[0],
         };
         assert_eq!(effects.len(), 2);
+        // The model is asked once for all of them.
+        assert_eq!(effects[0].record.model_rows, effects[1].record.model_rows, "{name}");
         let width = effects[0].record.axis.width();
         // Means over the instances near the ends lie within.
         let share = if name == "mplot" { 0.6 } else { 1.0 - 1e-7 };

@@ -96,7 +96,7 @@ fn power_label(tick: f64) -> String {
     let power = (tick + 1e-9).floor() as i32;
     let digits = 10_f64.powf(tick - f64::from(power));
     if (-3..=4).contains(&power) {
-        let decimals = (1 - power).max(0) as usize;
+        let decimals = (3 - power).max(0) as usize;
         let text = format!("{:.decimals$}", 10_f64.powf(tick));
         let short = if text.contains('.') { text.trim_end_matches('0') } else { &text };
         return short.trim_end_matches('.').to_owned();
