@@ -35,10 +35,10 @@ pub fn read(path: &Path, roles: Roles<'_>) -> Result<Dataset> {
     let place = |name: &str| column_of(&header, name).map_err(&wrong);
     let weights = roles.weights.map(place).transpose()?;
     let target = roles.target.map(place).transpose()?;
-    let is_feature = |j: &usize| {
-        ![weights, target].contains(&Some(*j)) && !(header[*j] == "y" && j + 1 == header.len())
+    let is_left_out = |j: usize| {
+        [weights, target].contains(&Some(j)) || (header[j] == "y" && j + 1 == header.len())
     };
-    let features: Vec<usize> = (0..header.len()).filter(is_feature).collect();
+    let features: Vec<usize> = (0..header.len()).filter(|&j| !is_left_out(j)).collect();
     if let Some(dimension) = roles.dimension
         && features.len() != dimension
     {

@@ -487,17 +487,22 @@ impl Estimator for Tilted {
 /// How many estimators are made wrong: all.
 const WRONG: usize = estimator::ALL.len();
 
+type Build = fn(&Settings) -> fe_core::Result<Box<dyn Estimator>>;
+
 /// Registered estimators, wrong.
 fn wrong() -> Vec<Info> {
     fn build<const I: usize>(settings: &Settings) -> fe_core::Result<Box<dyn Estimator>> {
         Ok(Box::new(Tilted((estimator::ALL[I].build)(settings)?)))
     }
-    let builds: [fn(&Settings) -> _; WRONG] = [
+    let builds: [Build; WRONG] = [
         build::<0>, build::<1>, build::<2>, build::<3>, build::<4>, build::<5>, build::<6>,
         build::<7>, build::<8>,
     ];
-    let wrong = |(info, build): (&Info, fn(&Settings) -> fe_core::Result<Box<dyn Estimator>>)| {
-        Info { name: info.name, about: info.about, options: info.options, build }
+    let wrong = |(info, build): (&Info, Build)| Info {
+        name: info.name,
+        about: info.about,
+        options: info.options,
+        build,
     };
     estimator::ALL.iter().zip(builds).map(wrong).collect()
 }
