@@ -5,7 +5,7 @@ use fe_core::{Axis, AxisChoice, Settings};
 
 use super::compare::{Binned, compare, effector_bins, estimate, range, settings};
 use super::record::Case;
-use super::shapley;
+use super::{regional, shapley};
 
 /// A way in which another library departs from its own definition, or from any that is useful.
 pub struct Defect {
@@ -84,6 +84,16 @@ pub const ALL: &[Defect] = &[
                 in bins at their centres, and calls their variance in the bins, which contains the \
                 slope, heterogeneity",
         explains: |case| is_effector(case, "ShapDP") && shapley::joined_bins(case).is_ok(),
+    },
+    Defect {
+        name: "regional-rules",
+        about: "effector splits by its score",
+        explains: |case| {
+            case.text("method").starts_with("regional ") && match regional::grown(case) {
+                Ok(()) => true,
+                Err(e) => { println!("REG {case}: {e}"); false }
+            }
+        },
     },
     Defect {
         name: "close-is-equal",

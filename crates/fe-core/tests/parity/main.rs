@@ -8,6 +8,7 @@ mod compare;
 mod defects;
 mod models;
 mod record;
+mod regional;
 mod shapley;
 
 use std::collections::BTreeMap;
@@ -22,9 +23,6 @@ type Reason = (&'static str, fn(Case<'_>) -> bool);
 /// and say in `compare.rs` what its results are compared with.
 const OUT_OF_SCOPE: &[Reason] = &[
     ("PDPbox is there for comparison only", |case| case.text("peer") == "PDPbox"),
-    ("effector's own score and rules for regions", |case| {
-        case.text("method").starts_with("regional ")
-    }),
     ("effector's own path for ordinal features", effector_ordinal),
     ("PyALE's own path for discrete features", |case| {
         case.text("peer") == "PyALE"
@@ -46,6 +44,9 @@ fn class(case: Case<'_>) -> String {
     }
     let outcome = match (case.text("method"), case.text("status")) {
         ("SHAP values", "ok") => shapley::compare_values(case),
+        (method, "ok") if method.starts_with("regional ") => {
+            Err("effector's own rules and score".to_owned())
+        }
         ("ShapDP", "ok") => Err("a spline here, bins there".to_owned()),
         (_, "error") => match estimate(case, &settings(case)) {
             Err(_) => return "both refuse".to_owned(),
