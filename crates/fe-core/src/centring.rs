@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::axis::Axis;
-use crate::curve::Curve;
+use crate::curve::{Curve, Shape};
 use crate::error::{Error, Result};
 use crate::settings::Settings;
 
@@ -148,6 +148,11 @@ pub fn constant_by(
 
 /// The mean of a curve over the instances within its range; none if there are none.
 pub(crate) fn mean_at_instances(curve: &Curve, instances: Instances<'_>) -> Option<f64> {
+    if let (Shape::Step(_), Some(counts)) = (curve.shape(), instances.counts) {
+        let total: f64 = counts.iter().sum();
+        let sum: f64 = counts.iter().zip(curve.y()).map(|(n, y)| n * y).sum();
+        return (total > 0.0).then(|| sum / total);
+    }
     let (mut total, mut sum) = (0.0, 0.0);
     for (i, &x) in instances.positions.iter().enumerate() {
         let weight = instances.weights.map_or(1.0, |w| w[i]);

@@ -104,7 +104,7 @@ impl Curve {
     fn within(&self, x: f64) -> f64 {
         match self.shape {
             Shape::Linear => {
-                let right = self.x.partition_point(|&knot| knot < x);
+                let right = self.first_from(x);
                 if self.x[right] == x || right == 0 {
                     return self.y[right];
                 }
@@ -120,6 +120,18 @@ impl Curve {
                 }]
             }
         }
+    }
+
+    /// The first knot that does not lie below `x`. A guess from equal distances comes first, so
+    /// that equidistant knots cost no search.
+    fn first_from(&self, x: f64) -> usize {
+        let (lo, hi) = self.range();
+        let last = self.x.len() - 1;
+        let guess = (((x - lo) / (hi - lo) * last as f64) as usize + 1).min(last);
+        if guess > 0 && self.x[guess - 1] < x && x <= self.x[guess] {
+            return guess;
+        }
+        self.x.partition_point(|&knot| knot < x)
     }
 
     /// Exact mean over the range: integral divided by length.

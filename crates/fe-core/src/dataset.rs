@@ -7,7 +7,8 @@ use ndarray::{Array2, ArrayView1, ArrayView2};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::model::Column;
+use crate::model::{Column, all_finite};
+use crate::summary::{Summaries, Summary};
 
 /// What kind of values a feature takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -39,6 +40,7 @@ pub struct Dataset {
     names: Vec<String>,
     kinds: Vec<Kind>,
     weights: Option<Vec<f64>>,
+    summaries: Summaries,
 }
 
 impl Dataset {
@@ -59,22 +61,25 @@ impl Dataset {
         if rows == 0 || columns == 0 {
             return Err(Error::EmptyData { rows, columns });
         }
-        for ((column, row), &value) in features.indexed_iter() {
-            if !value.is_finite() {
-                let column = default_name(column);
-                return Err(Error::NotFinite { row: row + 1, column, value });
-            }
-        }
         let features = if features.is_standard_layout() {
             features
         } else {
             features.as_standard_layout().into_owned()
         };
+        if !features.as_slice().is_some_and(all_finite) {
+            for ((column, row), &value) in features.indexed_iter() {
+                if !value.is_finite() {
+                    let column = default_name(column);
+                    return Err(Error::NotFinite { row: row + 1, column, value });
+                }
+            }
+        }
         Ok(Self {
             features,
             names: (0..columns).map(default_name).collect(),
             kinds: vec![Kind::default(); columns],
             weights: None,
+            summaries: Summaries::of(columns),
         })
     }
 
@@ -117,6 +122,7 @@ impl Dataset {
             return Err(Error::BadWeight { row: 1, value: 0.0 });
         }
         self.weights = Some(weights);
+        self.summaries = Summaries::of(self.dimension());
         Ok(self)
     }
 
@@ -191,6 +197,11 @@ impl Dataset {
         self.feature(feature).iter().enumerate().map(move |(row, &x)| (x, weight(row)))
     }
 
+    /// Range and deciles of a feature among the rows with positive weight; computed once.
+    pub(crate) fn summary(&self, feature: usize) -> &Summary {
+        self.summaries.get(feature, || Summary::of(self.feature(feature), self.weights()))
+    }
+
     /// Some of the rows, in the given order.
     pub(crate) fn select(&self, rows: &[usize]) -> Self {
         Self {
@@ -201,6 +212,7 @@ impl Dataset {
                 .into_owned(),
             names: self.names.clone(),
             kinds: self.kinds.clone(),
+            summaries: Summaries::of(self.dimension()),
             weights: self.weights.as_ref().map(|w| rows.iter().map(|&row| w[row]).collect()),
         }
     }

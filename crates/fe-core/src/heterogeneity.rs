@@ -105,19 +105,27 @@ pub(crate) const EFFECTOR_SCORE: &str = "effector_score";
 /// ```
 #[must_use]
 pub fn effector_score(variance: &Curve, instances: Instances<'_>, of_slopes: bool) -> Option<f64> {
-    let score = mean_at_instances(variance, instances)?.sqrt();
-    let scale = if of_slopes { spread(variance, instances) } else { 1.0 };
-    Some(score * scale).filter(|score| score.is_finite())
+    let positions = || positions_on(variance, instances);
+    effector_score_by(variance, instances, of_slopes.then(positions))
 }
 
-/// Standard deviation (ddof 0) of the positions within the range of a curve.
-fn spread(curve: &Curve, instances: Instances<'_>) -> f64 {
+/// The same, from the moments of the positions on the curve if the variance is one of slopes.
+pub(crate) fn effector_score_by(
+    variance: &Curve,
+    instances: Instances<'_>,
+    positions: Option<Moments>,
+) -> Option<f64> {
+    let score = mean_at_instances(variance, instances)?.sqrt();
+    let spread = |positions: Moments| (positions.squares / positions.weight).sqrt();
+    Some(score * positions.map_or(1.0, spread)).filter(|score| score.is_finite())
+}
+
+/// Moments of the positions within the range of a curve.
+fn positions_on(curve: &Curve, instances: Instances<'_>) -> Moments {
     let (lo, hi) = curve.range();
     let weight = |row: usize| instances.weights.map_or(1.0, |weights| weights[row]);
     let inside = instances.positions.iter().enumerate().filter(|(_, x)| (lo..=hi).contains(*x));
-    let all = inside
-        .fold(Moments::default(), |all, (row, &x)| all.merge(Moments::single(x, weight(row))));
-    (all.squares / all.weight).sqrt()
+    inside.fold(Moments::default(), |all, (row, &x)| all.merge(Moments::single(x, weight(row))))
 }
 
 /// The value of effects that are a smooth curve through local effects: `mean_residual`, the mean

@@ -48,6 +48,7 @@ pub mod shapley;
 pub mod spline;
 pub mod statistics;
 mod subsample;
+mod summary;
 
 pub use axis::{Axis, AxisChoice};
 pub use centring::Centring;

@@ -13,10 +13,15 @@ use crate::derivatives::Derivatives;
 use crate::error::{ModelError, Result};
 use crate::model::{Column, Observed, Rows};
 use crate::partition::Partition;
-use crate::statistics::{Moments, merge_all, moments_by_bin};
+use crate::statistics::{Moments, Sums, merge_all};
 
-/// Rows of a block: small enough for the cache, large enough to hide the cost of a call.
+/// Rows that are worked on together: small enough for the cache, large enough to hide the cost of a
+/// call.
 const BLOCK: usize = 4096;
+
+/// Most rows whose sums are made into moments together; what merging many bins costs is shared by
+/// many rows.
+const MOST_SUMMED: usize = 1 << 20;
 
 /// How local effects are made.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -100,9 +105,10 @@ impl<'a> LocalEffects<'a> {
     fn evaluate(&self, partition: &Partition) -> Result<Vec<Vec<Moments>>> {
         let outputs = self.model.model().outputs();
         let mut total = vec![vec![Moments::default(); partition.bins()]; outputs];
+        let blocks = (8 * partition.bins()).div_ceil(BLOCK).max(1);
         fold_blocks(
             self.data.len(),
-            BLOCK,
+            (blocks * BLOCK).min(MOST_SUMMED),
             |rows| self.evaluate_block(partition, rows),
             |block| {
                 for (total, block) in total.iter_mut().zip(&block) {
@@ -118,19 +124,31 @@ impl<'a> LocalEffects<'a> {
         partition: &Partition,
         rows: Range<usize>,
     ) -> Result<Vec<Vec<Moments>>, ModelError> {
-        let block = Block::new(self.data, self.feature, partition, rows);
         let outputs = self.model.model().outputs();
-        let len = block.bins.len();
-        if len == 0 {
-            return Ok(vec![vec![Moments::default(); partition.bins()]; outputs]);
+        let mut sums = vec![vec![Sums::default(); partition.bins()]; outputs];
+        // Differences are divided once for each bin, not once for each row.
+        let divide = self.source == Source::Differences && self.held.is_none();
+        for start in rows.clone().step_by(BLOCK) {
+            let part = start..rows.end.min(start + BLOCK);
+            let block = Block::new(self.data, self.feature, partition, part);
+            let len = block.bins.len();
+            if len == 0 {
+                continue;
+            }
+            let values = if divide {
+                self.differences_of(&block, partition)?
+            } else {
+                self.effects_of(&block, partition)?
+            };
+            for (sums, values) in sums.iter_mut().zip(values.chunks(len)) {
+                Sums::add_all(sums, &block.bins, values, block.weights.as_deref());
+            }
         }
-        let effects = self.effects_of(&block, partition)?;
-        Ok((0..outputs)
-            .map(|output| {
-                let effects = &effects[output * len..(output + 1) * len];
-                moments_by_bin(partition.bins(), &block.bins, effects, block.weights.as_deref())
-            })
-            .collect())
+        let limits = partition.limits();
+        let moments = |(bin, sums): (usize, &Sums)| {
+            sums.moments(if divide { limits[bin + 1] - limits[bin] } else { 1.0 })
+        };
+        Ok(sums.iter().map(|sums| sums.iter().enumerate().map(moments).collect()).collect())
     }
 
     /// One local effect per row and output.
@@ -143,22 +161,41 @@ impl<'a> LocalEffects<'a> {
             let indices = block.indices();
             return Ok(held.iter().flat_map(|all| indices.iter().map(|&row| all[row])).collect());
         }
-        let mut effects = vec![0.0; len * self.model.model().outputs()];
-        let columns = block.columns();
         if let Source::Derivatives(derivatives) = self.source {
+            let mut effects = vec![0.0; len * self.model.model().outputs()];
+            let columns = block.columns();
             derivatives.evaluate(self.model, self.feature, &columns, len, &mut effects)?;
             return Ok(effects);
         }
+        let mut effects = self.differences_of(block, partition)?;
         let z = partition.limits();
-        let bin = |row: usize| block.bins[row] as usize;
-        let (lower, upper): (Vec<f64>, Vec<f64>) =
-            (0..len).map(|i| (z[bin(i)], z[bin(i) + 1])).unzip();
-        let mut below = vec![0.0; effects.len()];
-        self.ask_at(&columns, &lower, &mut below)?;
-        self.ask_at(&columns, &upper, &mut effects)?;
-        for (i, (effect, below)) in effects.iter_mut().zip(&below).enumerate() {
-            let row = i % len;
-            *effect = (*effect - below) / (upper[row] - lower[row]);
+        for effects in effects.chunks_mut(len) {
+            for (effect, &bin) in effects.iter_mut().zip(&block.bins) {
+                *effect /= z[bin as usize + 1] - z[bin as usize];
+            }
+        }
+        Ok(effects)
+    }
+
+    /// f(z_k, x_c) − f(z_{k−1}, x_c), one per row and output.
+    fn differences_of(
+        &self,
+        block: &Block<'_>,
+        partition: &Partition,
+    ) -> Result<Vec<f64>, ModelError> {
+        let len = block.bins.len();
+        let (lower, upper) = (partition.limits(), &partition.limits()[1..]);
+        let columns = block.columns();
+        let mut at: Vec<f64> = block.bins.iter().map(|&bin| lower[bin as usize]).collect();
+        let mut below = vec![0.0; len * self.model.model().outputs()];
+        self.ask_at(&columns, &at, &mut below)?;
+        for (at, &bin) in at.iter_mut().zip(&block.bins) {
+            *at = upper[bin as usize];
+        }
+        let mut effects = vec![0.0; below.len()];
+        self.ask_at(&columns, &at, &mut effects)?;
+        for (effect, below) in effects.iter_mut().zip(&below) {
+            *effect -= below;
         }
         Ok(effects)
     }
@@ -181,8 +218,8 @@ struct Block<'a> {
     rows: Range<usize>,
     // Copies of the rows that count, made only where some row does not.
     kept: Option<Vec<Vec<f64>>>,
-    // Which rows of the block they are.
-    keep: Vec<usize>,
+    // Which rows of the block they are; none if all are.
+    keep: Option<Vec<usize>>,
     bins: Vec<u32>,
     weights: Option<Vec<f64>>,
 }
@@ -190,28 +227,30 @@ struct Block<'a> {
 impl<'a> Block<'a> {
     fn new(data: &'a Dataset, feature: usize, partition: &Partition, rows: Range<usize>) -> Self {
         let weights = data.weights().map(|weights| &weights[rows.clone()]);
-        let counts = |row: usize| weights.is_none_or(|weights| weights[row] > 0.0);
-        let mut bins = Vec::with_capacity(rows.len());
-        let mut keep = Vec::with_capacity(rows.len());
-        for (row, &x) in data.feature(feature)[rows.clone()].iter().enumerate() {
-            if let Some(bin) = partition.locate(x)
-                && counts(row)
-            {
-                bins.push(bin as u32);
-                keep.push(row);
-            }
+        let mut bins = vec![0; rows.len()];
+        let all_inside = partition.locate_all(&data.feature(feature)[rows.clone()], &mut bins);
+        let all_weighted = weights.is_none_or(|weights| weights.iter().all(|&w| w > 0.0));
+        if all_inside && all_weighted {
+            let weights = weights.map(<[f64]>::to_vec);
+            return Self { data, rows, kept: None, keep: None, bins, weights };
         }
-        let some_left_out = keep.len() < rows.len();
+        let counts = |&row: &usize| {
+            bins[row] != Partition::OUTSIDE && weights.is_none_or(|weights| weights[row] > 0.0)
+        };
+        let keep: Vec<usize> = (0..rows.len()).filter(counts).collect();
         let select = |values: &[f64]| keep.iter().map(|&row| values[row]).collect::<Vec<f64>>();
-        let kept = some_left_out.then(|| {
-            (0..data.dimension()).map(|j| select(&data.feature(j)[rows.clone()])).collect()
-        });
-        Self { data, rows, kept, bins, weights: weights.map(select), keep }
+        let kept = (0..data.dimension()).map(|j| select(&data.feature(j)[rows.clone()])).collect();
+        let weights = weights.map(select);
+        let bins = keep.iter().map(|&row| bins[row]).collect();
+        Self { data, rows, kept: Some(kept), keep: Some(keep), bins, weights }
     }
 
     /// Which rows of the data they are.
     fn indices(&self) -> Vec<usize> {
-        self.keep.iter().map(|row| self.rows.start + row).collect()
+        match &self.keep {
+            None => self.rows.clone().collect(),
+            Some(keep) => keep.iter().map(|row| self.rows.start + row).collect(),
+        }
     }
 
     fn columns(&self) -> Vec<Column<'_>> {
@@ -224,6 +263,10 @@ impl<'a> Block<'a> {
 
 /// Rows with positive weight on the axis, and off it.
 pub(crate) fn count_rows(data: &Dataset, feature: usize, axis: Axis) -> (usize, usize) {
+    let summary = data.summary(feature);
+    if axis.contains(summary.lo) && axis.contains(summary.hi) {
+        return (summary.rows, 0);
+    }
     let counted = data.feature(feature).iter().enumerate();
     let counted = counted.filter(|(row, _)| data.weights().is_none_or(|w| w[*row] > 0.0));
     counted.fold(

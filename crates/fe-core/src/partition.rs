@@ -16,6 +16,9 @@ pub enum Closed {
     Right,
 }
 
+/// Values that [`Partition::locate_all`] checks together.
+const CHUNK: usize = 64;
+
 /// Strictly increasing limits `z_0 < … < z_K` and the end at which bins are closed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Partition {
@@ -109,6 +112,36 @@ impl Partition {
         })
     }
 
+    /// Writes the bin of every value, [`Partition::OUTSIDE`] outside the limits, and says whether
+    /// all are inside: [`Partition::locate`] without a branch where the guesses are right.
+    pub(crate) fn locate_all(&self, values: &[f64], bins: &mut [u32]) -> bool {
+        let last = self.bins() - 1;
+        let (start, per_unit) = (self.limits[0], self.bins_per_unit);
+        let (lower, upper) = (&self.limits[..=last], &self.limits[1..last + 2]);
+        let mut all_inside = true;
+        for (values, bins) in values.chunks(CHUNK).zip(bins.chunks_mut(CHUNK)) {
+            let mut right = true;
+            for (&x, bin) in values.iter().zip(&mut *bins) {
+                let guess = (((x - start) * per_unit) as usize).min(last);
+                right &= match self.closed {
+                    Closed::Left => (lower[guess] <= x) & (x < upper[guess]),
+                    Closed::Right => (lower[guess] < x) & (x <= upper[guess]),
+                };
+                *bin = guess as u32;
+            }
+            if !right {
+                for (&x, bin) in values.iter().zip(bins) {
+                    *bin = self.locate(x).map_or(Self::OUTSIDE, |bin| bin as u32);
+                    all_inside &= *bin != Self::OUTSIDE;
+                }
+            }
+        }
+        all_inside
+    }
+
+    /// Stands for no bin.
+    pub(crate) const OUTSIDE: u32 = u32::MAX;
+
     #[inline]
     fn holds(&self, bin: usize, x: f64) -> bool {
         let (lo, hi) = (self.limits[bin], self.limits[bin + 1]);
@@ -142,5 +175,28 @@ mod tests {
         assert_eq!(bins(&right), [Some(0), Some(0), Some(1), Some(2)]);
         assert_eq!(left.locate(1.0 + 1e-15), None);
         assert_eq!(left.locate(f64::NAN), None);
+    }
+
+    #[test]
+    fn many_values_are_located_as_single_ones() {
+        let equal = (0..=50).map(|i| f64::from(i) / 50.0).collect();
+        let unequal = vec![0.0, 0.01, 0.4, 0.41, 1.0];
+        for (limits, closed) in [(&equal, Closed::Left), (&unequal, Closed::Right)] {
+            let limits: &Vec<f64> = limits;
+            let partition = Partition::new(limits.clone(), closed).unwrap();
+            let mut inside: Vec<f64> = (0..500).map(|i| f64::from(i * 7 % 499) / 498.0).collect();
+            inside.extend(limits);
+            let mut outside = inside.clone();
+            outside[30] = -0.1;
+            outside[130] = 1.1;
+            for (values, all_inside) in [(inside, true), (outside, false)] {
+                let mut bins = vec![0; values.len()];
+                assert_eq!(partition.locate_all(&values, &mut bins), all_inside);
+                for (&x, &bin) in values.iter().zip(&bins) {
+                    let expected = partition.locate(x).map_or(Partition::OUTSIDE, |k| k as u32);
+                    assert_eq!(bin, expected, "{x} in {partition:?}");
+                }
+            }
+        }
     }
 }

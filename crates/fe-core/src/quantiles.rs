@@ -204,7 +204,7 @@ impl SortedSample {
 }
 
 /// Between two values, from the nearer one, as numpy rounds it: an instance may be on the quantile.
-fn interpolate(lower: f64, upper: f64, share: f64) -> f64 {
+pub(crate) fn interpolate(lower: f64, upper: f64, share: f64) -> f64 {
     let difference = upper - lower;
     if difference.is_infinite() {
         return lower * (1.0 - share) + upper * share;

@@ -18,7 +18,7 @@ use crate::dataset::Dataset;
 use crate::error::{Error, ModelError, Result};
 use crate::estimator::check;
 use crate::model::{Column, Model, Observed, Rows};
-use crate::statistics::Moments;
+use crate::statistics::{Moments, pair_sums};
 use crate::subsample::{digest, equal_rows};
 
 /// Most features whose 2^D coalitions are enumerated.
@@ -338,7 +338,7 @@ impl<'a> Game<'a> {
             let by_output = values.chunks(range.len()).zip(&self.origin);
             for ((values, origin), worth) in by_output.zip(worth.iter_mut()) {
                 let shares = &self.shares[range.clone()];
-                *worth += values.iter().zip(shares).map(|(f, w)| w * (f - origin)).sum::<f64>();
+                *worth += pair_sums(values, shares, |f, w| [w * (f - origin), 0.0])[0];
             }
         }
         worth.iter_mut().zip(&self.origin).for_each(|(worth, origin)| *worth += origin);

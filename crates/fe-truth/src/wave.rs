@@ -52,7 +52,7 @@ fn wave(t: f64, r: f64, turns: f64) -> f64 {
     let lower = (c4 * z + c3) * z2 + (c2 * z + c1);
     let sine = r * (PI + z * (upper * z4 + lower));
     let sign = turns.to_bits() << 63;
-    if t.abs() < LARGE { f64::from_bits(sine.to_bits() ^ sign) } else { t - t }
+    if t.abs() < LARGE { f64::from_bits(sine.to_bits() ^ sign) } else { t * 0.0 }
 }
 
 #[cfg(test)]

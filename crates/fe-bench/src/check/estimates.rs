@@ -1,5 +1,9 @@
 //! What is estimated of a feature, and its truth.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
 use fe_core::estimator::{Estimand, Estimator, Info};
 use fe_core::metric::{Distance, centred_on_grid};
 use fe_core::{Axis, AxisChoice, Centring, Dataset, Effect, Settings};
@@ -19,7 +23,15 @@ const BINS: usize = 7;
 pub(super) struct Target<'a> {
     pub(super) scenario: &'a Scenario,
     pub(super) feature: usize,
+    pub(super) known: &'a KnownBins,
 }
+
+/// The truths of bins that were asked for before, by the bits of their limits.
+#[derive(Default)]
+pub(super) struct KnownBins(RefCell<BinsByLimits>);
+
+/// Whether jumps count, and the bits of the limits.
+type BinsByLimits = HashMap<(bool, Vec<u64>), Rc<[Bin]>>;
 
 /// Estimates of some numbers on one dataset; missing where they are undefined.
 pub(super) type Quantities = Vec<Option<f64>>;
@@ -169,10 +181,21 @@ impl<'a> Target<'a> {
         Ok(Distance::Mse.between(&centred_on_grid(&estimate), &centred_on_grid(&truth)))
     }
 
-    /// The truth of bins.
-    fn bins(self, estimand: Estimand, limits: &[f64]) -> Result<Vec<Bin>, String> {
-        let Self { scenario, feature } = self;
-        if estimand == Estimand::AccumulatedLocalEffects {
+    /// The truth of bins; remembered, as many estimates share theirs.
+    fn bins(self, estimand: Estimand, limits: &[f64]) -> Result<Rc<[Bin]>, String> {
+        let jumps = estimand == Estimand::AccumulatedLocalEffects;
+        let key = (jumps, limits.iter().map(|limit| limit.to_bits()).collect::<Vec<_>>());
+        if let Some(known) = self.known.0.borrow().get(&key) {
+            return Ok(Rc::clone(known));
+        }
+        let bins: Rc<[Bin]> = self.true_bins(jumps, limits)?.into();
+        self.known.0.borrow_mut().insert(key, Rc::clone(&bins));
+        Ok(bins)
+    }
+
+    fn true_bins(self, jumps: bool, limits: &[f64]) -> Result<Vec<Bin>, String> {
+        let Self { scenario, feature, .. } = self;
+        if jumps {
             let truths = scenario.differences(feature, limits).map_err(|e| e.to_string())?;
             let bin = |truth: &fe_truth::DifferenceTruth| {
                 let width = truth.hi - truth.lo;
@@ -208,6 +231,8 @@ impl<'a> Target<'a> {
         let given = settings.limits.is_some();
         let settings = Settings {
             axis: (info.takes("axis") && !given).then_some(AxisChoice::Given(lo, hi)),
+            // Nothing between the points is asked for; with bins there is no grid.
+            grid: (info.takes("grid") && !info.takes("nearest")).then_some(POINTS),
             points: if info.takes("points") { Some(self.points()?) } else { None },
             ..settings
         };
@@ -222,7 +247,7 @@ impl<'a> Target<'a> {
 }
 
 /// What is true of the local effects in a bin.
-struct Bin {
+pub(super) struct Bin {
     lo: f64,
     hi: f64,
     mean: f64,

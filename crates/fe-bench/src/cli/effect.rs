@@ -35,6 +35,9 @@ pub(super) struct Arguments {
     /// Column of the data file with the weights of the rows
     #[arg(long, value_name = "COLUMN", requires = "data")]
     weights: Option<String>,
+    /// Draw the effects beside their truths as well
+    #[arg(long, value_name = "FILE.svg|FILE.png")]
+    plot: Option<PathBuf>,
     #[command(flatten)]
     estimation: EstimationArguments,
 }
@@ -49,6 +52,7 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
         data: &data,
         model: scenario.model(),
         features: &features,
+        picture: arguments.plot.as_deref().map(|path| (path, &scenario)),
     };
     estimation::execute(&arguments.estimation, &subject, out)
 }

@@ -1,6 +1,7 @@
 //! Estimating effects as the flags of `effect` and `plan` ask for, and printing them.
 
 use std::io::Write;
+use std::path::Path;
 
 use clap::Args;
 use fe_core::effect::IceCurves;
@@ -12,6 +13,7 @@ use serde_json::{Value, json};
 use super::arguments::{feature_name, finite, points};
 use super::regional::{self, RegionalArguments};
 use crate::error::{Error, Result};
+use crate::plot;
 use crate::sheet::{Entry, Format, Sheet};
 use crate::study::{self, AxisSource};
 
@@ -196,6 +198,8 @@ pub(super) struct Subject<'a> {
     pub(super) model: &'a dyn Model,
     /// Features, counted from 0.
     pub(super) features: &'a [usize],
+    /// Where effects are drawn beside the truths of a scenario, if they are.
+    pub(super) picture: Option<(&'a Path, &'a Scenario)>,
 }
 
 impl Subject<'_> {
@@ -215,12 +219,21 @@ pub(super) fn execute(
         return regional::execute(arguments, subject, out);
     }
     let mut effects = Vec::new();
+    let mut drawn = Vec::new();
     for &feature in subject.features {
         let settings = settings(arguments, subject.scenario, feature)?;
-        let estimator = estimator::from_settings(&arguments.estimator, &settings)?;
-        for effect in estimator.estimate(subject.data, subject.model, feature)? {
+        let estimator = || estimator::from_settings(&arguments.estimator, &settings);
+        for effect in estimator()?.estimate(subject.data, subject.model, feature)? {
+            if subject.picture.is_some() {
+                drawn.push((effect.clone(), estimator()?));
+            }
             effects.push(Evaluated::new(effect, arguments)?);
         }
+    }
+    if let Some((path, scenario)) = subject.picture {
+        let pictured = plot::effects::figure(scenario, subject.data, &drawn)?;
+        pictured.notes.iter().for_each(|note| eprintln!("{note}"));
+        pictured.figure.write(path)?;
     }
     match arguments.format {
         Format::Json => {

@@ -9,7 +9,9 @@ mod finish;
 mod list;
 mod merge;
 mod plan;
+mod plot;
 mod regional;
+mod report;
 mod run;
 mod sample;
 mod score;
@@ -57,6 +59,8 @@ enum Command {
     Table(table::Arguments),
     Compare(compare::Arguments),
     Check(check::Arguments),
+    Plot(plot::Arguments),
+    Report(report::Arguments),
 }
 
 /// Runs the program on the arguments of the process.
@@ -94,5 +98,7 @@ fn execute(command: &Command, out: &mut dyn Write) -> Result<()> {
         Command::Table(arguments) => table::execute(arguments, out),
         Command::Compare(arguments) => compare::execute(arguments, out),
         Command::Check(arguments) => check::execute(arguments, out),
+        Command::Plot(arguments) => plot::execute(arguments, out),
+        Command::Report(arguments) => report::execute(arguments, out),
     }
 }

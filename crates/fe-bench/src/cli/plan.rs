@@ -96,7 +96,7 @@ impl Arguments {
         out: &mut (dyn Write + Send),
     ) -> Result<()> {
         let features = self.features(data)?;
-        let subject = Subject { scenario: None, data, model, features: &features };
+        let subject = Subject { scenario: None, data, model, features: &features, picture: None };
         let alone = rayon::ThreadPoolBuilder::new().num_threads(1).build();
         let alone = alone.map_err(|e| Error::Argument(e.to_string()))?;
         alone.install(|| estimation::execute(&self.estimation, &subject, out))

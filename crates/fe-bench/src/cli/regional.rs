@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::arguments::{feature_name, finite};
 use super::estimation::{EstimationArguments, Evaluated, Subject, settings, word};
 use crate::error::{Error, Result};
+use crate::plot::effects;
 use crate::sheet::{Entry, Format, Sheet};
 
 /// What only regional estimators take.
@@ -62,26 +63,29 @@ pub(super) fn execute(
     subject: &Subject<'_>,
     out: &mut dyn Write,
 ) -> Result<()> {
-    let mut effects = Vec::new();
+    let mut fitted = Vec::new();
     for &feature in subject.features {
         let settings = settings(arguments, subject.scenario, feature)?;
         let regional = regional::from_settings(&arguments.estimator, &settings)?;
-        effects.extend(regional.fit(subject.data, subject.model, feature)?);
+        fitted.extend(regional.fit(subject.data, subject.model, feature)?);
+    }
+    if let Some((path, scenario)) = subject.picture {
+        effects::regional(scenario, subject.data, &fitted).write(path)?;
     }
     match arguments.format {
         Format::Table => {
-            let texts: Vec<String> = effects.iter().map(ToString::to_string).collect();
+            let texts: Vec<String> = fitted.iter().map(ToString::to_string).collect();
             write!(out, "{}", texts.join("\n")).map_err(Error::Output)
         }
         Format::Json => {
-            let objects: Vec<Value> = effects
+            let objects: Vec<Value> = fitted
                 .iter()
                 .map(|effect| to_json(effect, arguments, subject))
                 .collect::<Result<_>>()?;
             let text = serde_json::to_string_pretty(&objects).unwrap_or_default();
             writeln!(out, "{text}").map_err(Error::Output)
         }
-        Format::Csv => sheet(&effects, arguments)?.write(Format::Csv, out),
+        Format::Csv => sheet(&fitted, arguments)?.write(Format::Csv, out),
     }
 }
 
@@ -132,12 +136,12 @@ fn node_json(node: &Node, arguments: &EstimationArguments, subject: &Subject<'_>
 }
 
 /// The effects of the leaves, with their rules in words.
-fn sheet(effects: &[RegionalEffect], arguments: &EstimationArguments) -> Result<Sheet> {
+fn sheet(fitted: &[RegionalEffect], arguments: &EstimationArguments) -> Result<Sheet> {
     let mut sheet = Sheet::new(&["feature", "output", "region", "x", "effect", "heterogeneity"]);
-    for regional in effects {
+    for regional in fitted {
         for (index, node) in regional.tree.nodes().iter().enumerate() {
             let Some(effect) = &node.effect else { continue };
-            let region = region(regional, index);
+            let region = effects::region(regional, index, &ToString::to_string);
             let at = Evaluated::new(effect.clone(), arguments)?;
             for ((&x, &y), &h) in at.x.iter().zip(&at.y).zip(&at.heterogeneity) {
                 let row: Vec<Entry> = vec![
@@ -153,17 +157,4 @@ fn sheet(effects: &[RegionalEffect], arguments: &EstimationArguments) -> Result<
         }
     }
     Ok(sheet)
-}
-
-/// All rules from the whole data down to a node.
-fn region(effect: &RegionalEffect, index: usize) -> String {
-    let mut rules = Vec::new();
-    let mut at = Some(index);
-    while let Some(index) = at {
-        let node = &effect.tree.nodes()[index];
-        rules.extend(node.rule.as_ref().map(ToString::to_string));
-        at = node.parent;
-    }
-    rules.reverse();
-    if rules.is_empty() { "all data".to_owned() } else { rules.join(" and ") }
 }

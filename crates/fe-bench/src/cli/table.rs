@@ -78,7 +78,7 @@ fn key(text: &str) -> Result<String, String> {
     Err(format!("unknown key{}; allowed are {}", suggestion(text, KEYS), listed(KEYS)))
 }
 
-fn condition(text: &str) -> Result<(String, String), String> {
+pub(super) fn condition(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once('=').ok_or("must be KEY=VALUE")?;
     Ok((key(name)?, value.to_owned()))
 }

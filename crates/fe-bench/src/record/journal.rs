@@ -418,8 +418,9 @@ mod tests {
         let folder = scratch.path().join("out");
         let first = journal(&folder, 1, false).unwrap();
         assert!(journal(&folder, 1, true).unwrap_err().to_string().contains("another process"));
-        assert!(journal(&folder, 1, false).unwrap_err().to_string().contains("--resume"));
+        assert!(journal(&folder, 1, false).unwrap_err().to_string().contains("another process"));
         drop(first);
+        assert!(journal(&folder, 1, false).unwrap_err().to_string().contains("--resume"));
         assert_eq!(journal(&folder, 1, true).unwrap().manifest().resumed, 1);
     }
 }

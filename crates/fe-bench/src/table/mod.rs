@@ -1,6 +1,7 @@
 //! Tables of means over replicates, made from records and nothing else.
 
 mod baseline;
+mod html;
 mod latex;
 mod layout;
 mod number;

@@ -44,9 +44,12 @@ impl Written {
             }
             _ => 3 - magnitude(mean * scale),
         };
+        // Where not even the units of an error are significant, those of the mean are none.
+        let unit = 10_f64.powi((-decimals).max(0));
         let decimals = decimals.max(0);
         let write = |x: f64| {
-            let text = format!("{:.*}", decimals as usize, x * scale);
+            let rounded = if unit > 1.0 { (x * scale / unit).round() * unit } else { x * scale };
+            let text = format!("{:.*}", decimals as usize, rounded);
             // Nothing is left of a number that rounds to 0 but its sign.
             if text.chars().any(|c| ('1'..='9').contains(&c)) {
                 text

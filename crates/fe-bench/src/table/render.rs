@@ -126,6 +126,12 @@ impl Rendered {
 }
 
 impl TableEntry {
+    /// The number with its error, without marks.
+    pub(super) fn plain(&self, style: Style) -> String {
+        const SIGNS: Signs = Signs { pm: "±", power: ("e", "") };
+        Written::of(&self.summary, style).map_or("–".to_owned(), |written| written.text(&SIGNS))
+    }
+
     pub(super) fn mark(&self, style: Style) -> Mark {
         match self.standing {
             Standing::Best => style.best,
@@ -148,11 +154,7 @@ impl TableEntry {
 }
 
 fn markdown_entry(entry: &TableEntry, style: Style) -> String {
-    const SIGNS: Signs = Signs { pm: "±", power: ("e", "") };
-    let text = match Written::of(&entry.summary, style) {
-        None => "–".to_owned(),
-        Some(written) => written.text(&SIGNS),
-    };
+    let text = entry.plain(style);
     let text = match entry.mark(style) {
         Mark::Bold => format!("**{text}**"),
         Mark::Italic => format!("*{text}*"),

@@ -4,6 +4,7 @@ use super::objective::{Objective, Options};
 use super::{Binning, Choice, Info, Request};
 use crate::error::Result;
 use crate::statistics::Moments;
+use pulp::{Arch, NullaryFnOnce};
 
 const NAME: &str = "dp";
 
@@ -64,11 +65,6 @@ struct Best {
 
 impl Best {
     const IMPOSSIBLE: Self = Self { cost: f64::INFINITY, bins: usize::MAX, end: usize::MAX };
-
-    fn is_better_than(self, known: Self) -> bool {
-        let ties = self.cost == known.cost && self.cost.is_finite();
-        self.cost < known.cost || (ties && self.bins < known.bins)
-    }
 }
 
 /// The ends of the optimal bins, as indices of limits; none if no division is allowed.
@@ -77,27 +73,129 @@ impl Best {
 /// For every new cell on the left it merges that cell into the moments of all bins that start at
 /// its right neighbour: one stable merge per pair of limits, O(K) memory.
 fn optimum(objective: &Objective) -> Option<Vec<usize>> {
-    let cells = &objective.moments;
-    let count = cells.len();
+    let count = objective.moments.len();
     let mut best = vec![Best::IMPOSSIBLE; count + 1];
     best[count] = Best { cost: 0.0, bins: 0, end: count };
-    // bins[end] holds the moments of the cells start..end.
-    let mut bins = vec![Moments::default(); count + 1];
+    let mut bins = Bins::none(count);
+    bins.rest[count - 1] = 0.0;
     for start in (0..count).rev() {
-        for end in start + 1..=count {
-            bins[end] = cells[start].merge(bins[end]);
-            let rest = best[end];
-            if rest.bins == usize::MAX {
-                continue;
-            }
-            let cost = objective.cost(start, end, &bins[end]) + rest.cost;
-            let found = Best { cost, bins: rest.bins + 1, end };
-            if found.is_better_than(best[start]) {
-                best[start] = found;
-            }
+        bins.extend_to(start, objective);
+        best[start] = bins.cheapest(start, &best);
+        if start > 0 {
+            bins.rest[start - 1] = best[start].cost;
         }
     }
     (best[0].bins != usize::MAX).then(|| follow(&best))
+}
+
+/// The bins that start at one cell, each told by its last cell. Every quantity has an array of its
+/// own, so that several bins are worked on at once.
+struct Bins {
+    weight: Vec<f64>,
+    mean: Vec<f64>,
+    squares: Vec<f64>,
+    /// The least cost of the cells behind the bin, infinite where they cannot be divided.
+    rest: Vec<f64>,
+    /// The least cost of the cells from the start on with this bin as the first.
+    cost: Vec<f64>,
+}
+
+impl Bins {
+    fn none(count: usize) -> Self {
+        let zeros = || vec![0.0; count];
+        Self {
+            weight: zeros(),
+            mean: zeros(),
+            squares: zeros(),
+            rest: vec![f64::INFINITY; count],
+            cost: zeros(),
+        }
+    }
+
+    /// Merges the cell `start` into every bin that started behind it, as [`Moments::merge`] does,
+    /// and adds the bin of that cell alone.
+    fn extend_to(&mut self, start: usize, objective: &Objective) {
+        Arch::new().dispatch(Extend {
+            cell: objective.moments[start],
+            from: objective.limits()[start],
+            ends: &objective.limits()[start + 1..],
+            weight: &mut self.weight[start..],
+            mean: &mut self.mean[start..],
+            squares: &mut self.squares[start..],
+            rest: &self.rest[start..],
+            cost: &mut self.cost[start..],
+            objective,
+        });
+    }
+
+    /// Of the cheapest first bins from `start` on, the one that leads to the fewest bins; of those
+    /// the shortest.
+    fn cheapest(&self, start: usize, best: &[Best]) -> Best {
+        let costs = &self.cost[start..];
+        let least = least(costs);
+        let mut found = Best::IMPOSSIBLE;
+        if least.is_finite() {
+            for (offset, _) in costs.iter().enumerate().filter(|(_, cost)| **cost == least) {
+                let end = start + offset + 1;
+                if best[end].bins < found.bins.saturating_sub(1) {
+                    found = Best { cost: least, bins: best[end].bins + 1, end };
+                }
+            }
+        }
+        found
+    }
+}
+
+/// The least of some numbers; infinity if there are none.
+fn least(numbers: &[f64]) -> f64 {
+    const LANES: usize = 8;
+    let (chunks, rest) = numbers.as_chunks::<LANES>();
+    let mut lanes = [f64::INFINITY; LANES];
+    for chunk in chunks {
+        for (lane, &number) in lanes.iter_mut().zip(chunk) {
+            *lane = if number < *lane { number } else { *lane };
+        }
+    }
+    let all = lanes.iter().chain(rest);
+    all.fold(f64::INFINITY, |least, &number| if number < least { number } else { least })
+}
+
+/// The loop of [`Bins::extend_to`], compiled for the processors that there are.
+struct Extend<'a> {
+    cell: Moments,
+    from: f64,
+    ends: &'a [f64],
+    weight: &'a mut [f64],
+    mean: &'a mut [f64],
+    squares: &'a mut [f64],
+    rest: &'a [f64],
+    cost: &'a mut [f64],
+    objective: &'a Objective,
+}
+
+impl NullaryFnOnce for Extend<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self { cell, from, objective, .. } = self;
+        let count = self.weight.len();
+        let (mean, squares, cost) =
+            (&mut self.mean[..count], &mut self.squares[..count], &mut self.cost[..count]);
+        let (ends, rest) = (&self.ends[..count], &self.rest[..count]);
+        for (i, bin_weight) in self.weight.iter_mut().enumerate() {
+            let weight = cell.weight + *bin_weight;
+            let share = if weight > 0.0 { *bin_weight / weight } else { 0.0 };
+            let shift = mean[i] - cell.mean;
+            let bin = Moments {
+                weight,
+                mean: cell.mean + shift * share,
+                squares: cell.squares + squares[i] + shift * shift * cell.weight * share,
+            };
+            (*bin_weight, mean[i], squares[i]) = (bin.weight, bin.mean, bin.squares);
+            cost[i] = objective.cost_of(&bin, ends[i] - from) + rest[i];
+        }
+    }
 }
 
 fn follow(best: &[Best]) -> Vec<usize> {

@@ -79,21 +79,31 @@ pub(super) struct Objective {
 }
 
 impl Objective {
-    /// τ σ̂² Δz of the bin between two limits of cells, in which the local effects have these
-    /// moments. Infinite for a bin that is not allowed: no finite cost can then be preferred to it.
-    #[inline]
+    /// The cost of the bin between two limits of cells, in which the local effects have these
+    /// moments.
     pub(super) fn cost(&self, start: usize, end: usize, bin: &Moments) -> f64 {
-        if self.is_poor(bin) {
-            return f64::INFINITY;
-        }
-        let Some(variance) = bin.variance(self.ddof) else { return f64::INFINITY };
-        let discount = 1.0 - self.discount_per_point * bin.weight;
         let limits = self.cells.limits();
-        variance * discount * (limits[end] - limits[start])
+        self.cost_of(bin, limits[end] - limits[start])
+    }
+
+    /// τ σ̂² Δz. Infinite for a bin that is not allowed: no finite cost can then be preferred to it.
+    /// Without branches, so that several bins are worked on at once.
+    #[inline(always)]
+    pub(super) fn cost_of(&self, bin: &Moments, width: f64) -> f64 {
+        let variance = bin.squares / (bin.weight - self.ddof);
+        let discount = 1.0 - self.discount_per_point * bin.weight;
+        let is_defined = (bin.weight > 1.0) & (bin.weight > self.ddof);
+        let is_allowed = is_defined & !self.is_poor(bin);
+        if is_allowed { variance * discount * width } else { f64::INFINITY }
+    }
+
+    /// The limits of the cells.
+    pub(super) fn limits(&self) -> &[f64] {
+        self.cells.limits()
     }
 
     /// Whether a bin has too few instances.
-    #[inline]
+    #[inline(always)]
     pub(super) fn is_poor(&self, bin: &Moments) -> bool {
         bin.weight < self.min_points
     }

@@ -1,6 +1,6 @@
 //! Accumulated local effects: `ale`, `dale`, `rhale`.
 
-use super::{Estimand, Estimator, Info, check, deciles, empty_bins};
+use super::{Estimand, Estimator, Info, InstanceEffects, check, check_rows, deciles, empty_bins};
 use crate::axis::{Axis, AxisChoice};
 use crate::bands::Bands;
 use crate::binning::{self, Binning, Choice, Dynamic, Fixed};
@@ -340,7 +340,12 @@ impl Accumulated {
         let constant = centring::constant_by(self.axis_mean, self.centring, &curve, instances)?;
         let mut values = self.values_of_variances(&bins.partition, variances.as_deref());
         let score = variances.clone().and_then(|variances| {
-            heterogeneity::effector_score(&self.step(&bins.partition, variances), instances, true)
+            let variance = self.step(&bins.partition, variances);
+            if rows_outside > 0 {
+                return heterogeneity::effector_score(&variance, instances, true);
+            }
+            let positions = data.summary(feature).moments;
+            heterogeneity::effector_score_by(&variance, instances, Some(positions))
         });
         values.insert(heterogeneity::EFFECTOR_SCORE, score);
         let effect = Effect {
@@ -429,5 +434,27 @@ impl Estimator for Accumulated {
             self.effect_on(&effects, choice, output)
         };
         (0..model.outputs()).map(effect).collect()
+    }
+
+    fn instances(
+        &self,
+        data: &Dataset,
+        model: &dyn Model,
+        effect: &Effect,
+        rows: &[usize],
+    ) -> Result<InstanceEffects> {
+        check_rows(data, model, effect.feature, rows)?;
+        let Some(bins) = &effect.bins else {
+            return Err(Error::Incompatible(format!(
+                "an effect of `{}` has no bins, and so no local effects",
+                effect.estimator
+            )));
+        };
+        let observed = Observed::new(model);
+        let source = self.source(model, effect.record.axis);
+        let effects = LocalEffects::new(data, &observed, effect.feature, source);
+        let all = effects.of_instances(&bins.partition)?;
+        let all = all.get(effect.output).map(Vec::as_slice).unwrap_or_default();
+        Ok(InstanceEffects::Slopes(rows.iter().filter_map(|&row| all.get(row).copied()).collect()))
     }
 }

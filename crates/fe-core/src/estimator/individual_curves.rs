@@ -1,7 +1,7 @@
 //! The curves of the instances: `ice`, `dice`.
 
 use super::partial_dependence::{GRID, IceTable, Kind, PartialDependence};
-use super::{Estimand, Estimator, Info, check};
+use super::{Estimand, Estimator, Info, InstanceEffects, check, check_rows};
 use crate::axis::Axis;
 use crate::centring::{AxisMean, Centring};
 use crate::dataset::Dataset;
@@ -125,5 +125,22 @@ impl Estimator for IndividualCurves {
             effect.curves = Some(curves);
         }
         Ok(effects)
+    }
+
+    fn instances(
+        &self,
+        data: &Dataset,
+        model: &dyn Model,
+        effect: &Effect,
+        rows: &[usize],
+    ) -> Result<InstanceEffects> {
+        check_rows(data, model, effect.feature, rows)?;
+        let Some(curves) = &effect.curves else { return Ok(InstanceEffects::Unknown) };
+        let missing = || vec![f64::NAN; curves.x.len()];
+        let curve = |row: &usize| match curves.rows.binary_search(row) {
+            Ok(place) => curves.values.row(place).to_vec(),
+            Err(_) => missing(),
+        };
+        Ok(InstanceEffects::Curves { x: curves.x.clone(), y: rows.iter().map(curve).collect() })
     }
 }

@@ -5,6 +5,7 @@
 mod accumulated;
 mod empty_bins;
 mod individual_curves;
+mod instances;
 mod marginal_plot;
 mod partial_dependence;
 mod prepared;
@@ -13,6 +14,7 @@ mod shap_dependence;
 pub(crate) use accumulated::{ALE, RHALE};
 pub use accumulated::{Accumulated, Ale, Dale, Rhale};
 pub use individual_curves::IndividualCurves;
+pub use instances::InstanceEffects;
 pub use marginal_plot::MarginalPlot;
 pub use partial_dependence::PartialDependence;
 pub(crate) use partial_dependence::{DPDP, IceTable, PDP};
@@ -21,7 +23,7 @@ pub(crate) use shap_dependence::{Cloud, SHAPDP};
 
 use serde::Serialize;
 
-use crate::binning::{Binning, SortedSample};
+use crate::binning::Binning;
 use crate::centring::Centring;
 use crate::dataset::Dataset;
 use crate::effect::Effect;
@@ -75,6 +77,23 @@ pub trait Estimator: std::fmt::Debug + Send + Sync {
     /// # Errors
     /// A typed reason; nothing here panics, even if the model does.
     fn estimate(&self, data: &Dataset, model: &dyn Model, feature: usize) -> Result<Vec<Effect>>;
+
+    /// What some rows (counted from 0) say, of all that the effect summarises. The effect is one that
+    /// this estimator made of these data and this model. [`InstanceEffects::Unknown`] unless the
+    /// estimator says otherwise.
+    ///
+    /// # Errors
+    /// As [`Estimator::estimate`], and [`Error::WrongCount`] for a row that the data do not have.
+    fn instances(
+        &self,
+        data: &Dataset,
+        model: &dyn Model,
+        effect: &Effect,
+        rows: &[usize],
+    ) -> Result<InstanceEffects> {
+        check_rows(data, model, effect.feature, rows)?;
+        Ok(InstanceEffects::Unknown)
+    }
 }
 
 /// An estimator as it is found by name.
@@ -163,10 +182,18 @@ pub(crate) fn check(data: &Dataset, model: &dyn Model, feature: usize) -> Result
     Ok(())
 }
 
+/// What [`Estimator::instances`] checks before it asks the model anything.
+fn check_rows(data: &Dataset, model: &dyn Model, feature: usize, rows: &[usize]) -> Result<()> {
+    check(data, model, feature)?;
+    match rows.iter().max() {
+        Some(&last) if last >= data.len() => {
+            Err(Error::WrongCount { what: "rows", expected: data.len(), got: last + 1 })
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The weighted type-7 deciles of a feature, from its least to its largest value.
 fn deciles(data: &Dataset, feature: usize) -> [f64; 11] {
-    let weight = |row: usize| data.weights().map_or(1.0, |weights| weights[row]);
-    let values = data.feature(feature).iter().enumerate();
-    let sample = SortedSample::new(values.map(|(row, &x)| (x, weight(row))));
-    std::array::from_fn(|i| sample.quantile(i as f64 / 10.0))
+    data.summary(feature).deciles
 }

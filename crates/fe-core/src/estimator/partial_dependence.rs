@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use ndarray::{Array1, Array2, ArrayView1};
 
-use super::{Estimand, Estimator, Info, check, deciles};
+use super::{Estimand, Estimator, Info, InstanceEffects, check, check_rows, deciles};
 use crate::axis::{Axis, AxisChoice};
 use crate::blocks::fold_blocks;
 use crate::centring::{self, AxisMean, CenterRule, Centring, Instances};
@@ -304,6 +304,32 @@ impl Estimator for PartialDependence {
         let moments = run.moments()?;
         moments.iter().enumerate().map(|(output, m)| self.effect(&run, m, output)).collect()
     }
+
+    fn instances(
+        &self,
+        data: &Dataset,
+        model: &dyn Model,
+        effect: &Effect,
+        rows: &[usize],
+    ) -> Result<InstanceEffects> {
+        check_rows(data, model, effect.feature, rows)?;
+        let model = Observed::new(model);
+        let run = Run::new(self, data, &model, effect.feature)?;
+        let outputs = model.model().outputs();
+        let curve = |&row: &usize| -> Result<Vec<f64>> {
+            let ice = run.block_ice(row..row + 1)?;
+            let mut curve: Vec<f64> =
+                ice.iter().skip(effect.output).step_by(outputs).copied().collect();
+            if self.centring != Centring::None {
+                let weights = &run.places.mean_weights;
+                let mean: f64 = curve.iter().zip(weights).map(|(y, weight)| y * weight).sum();
+                curve.iter_mut().for_each(|y| *y -= mean);
+            }
+            Ok(curve)
+        };
+        let y = rows.iter().map(curve).collect::<Result<_>>()?;
+        Ok(InstanceEffects::Curves { x: run.places.x.clone(), y })
+    }
 }
 
 /// The points at which the model is asked: the grid, and further ones between.
@@ -452,18 +478,11 @@ impl Places {
                 &ice[start..start + len]
             };
             let means = self.ice_means(len, at);
-            let mut centred = vec![0.0; len];
-            let mut moments = |point: usize| {
-                let values = at(point);
-                for ((centred, value), mean) in centred.iter_mut().zip(values).zip(&means) {
-                    *centred = value - mean;
-                }
-                PointMoments {
-                    raw: Moments::of_block(values, weights),
-                    centred: Moments::of_block(&centred, weights),
-                }
+            let of_point = |point: usize| {
+                let [raw, centred] = Moments::of_block_and_rest(at(point), &means, weights);
+                PointMoments { raw, centred }
             };
-            (0..self.x.len()).map(&mut moments).collect()
+            (0..self.x.len()).map(of_point).collect()
         };
         (0..outputs).map(of_output).collect()
     }

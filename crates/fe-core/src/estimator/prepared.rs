@@ -1,6 +1,6 @@
 //! What every estimator can be asked on top of its own options.
 
-use super::{Estimand, Estimator};
+use super::{Estimand, Estimator, InstanceEffects, check_rows};
 use crate::binning::Binning;
 use crate::centring::Centring;
 use crate::dataset::Dataset;
@@ -71,6 +71,21 @@ impl Estimator for Prepared {
             }
         }
         Ok(effects)
+    }
+
+    fn instances(
+        &self,
+        data: &Dataset,
+        model: &dyn Model,
+        effect: &Effect,
+        rows: &[usize],
+    ) -> Result<InstanceEffects> {
+        if self.subsample.is_none() {
+            return self.estimator.instances(data, model, effect, rows);
+        }
+        // The rows of the data are not those that the effect was estimated from.
+        check_rows(data, model, effect.feature, rows)?;
+        Ok(InstanceEffects::Unknown)
     }
 }
 

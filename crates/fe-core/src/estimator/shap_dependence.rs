@@ -1,6 +1,6 @@
 //! SHAP dependence: `shapdp`.
 
-use super::{Estimand, Estimator, Info, check, deciles};
+use super::{Estimand, Estimator, Info, InstanceEffects, check, check_rows, deciles};
 use crate::axis::{Axis, AxisChoice};
 use crate::centring::{self, AxisMean, Centring, Instances};
 use crate::curve::Curve;
@@ -308,6 +308,25 @@ impl Estimator for ShapDependence {
         check(data, model, feature)?;
         let (_, values) = self.explain(data, model, feature)?;
         self.of_values(data, &values, feature)
+    }
+
+    fn instances(
+        &self,
+        data: &Dataset,
+        model: &dyn Model,
+        effect: &Effect,
+        rows: &[usize],
+    ) -> Result<InstanceEffects> {
+        check_rows(data, model, effect.feature, rows)?;
+        let values = shapley::values(data, model, rows, &self.shapley(data.dimension()))?;
+        let axis = effect.record.axis;
+        let value = |(i, &row): (usize, &usize)| {
+            let on_axis = axis.contains(data.feature(effect.feature)[row]);
+            let counts = data.weights().is_none_or(|weights| weights[row] > 0.0);
+            let value = values.values.get([i, effect.feature, effect.output]);
+            value.copied().filter(|_| on_axis && counts).unwrap_or(f64::NAN)
+        };
+        Ok(InstanceEffects::Contributions(rows.iter().enumerate().map(value).collect()))
     }
 }
 

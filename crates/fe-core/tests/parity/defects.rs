@@ -5,7 +5,8 @@ use fe_core::{Axis, AxisChoice, Settings};
 
 use super::compare::{Binned, compare, effector_bins, estimate, range, settings};
 use super::record::Case;
-use super::{regional, shapley};
+use super::regional::{self, Scores};
+use super::shapley;
 
 /// A way in which another library departs from its own definition, or from any that is useful.
 pub struct Defect {
@@ -17,6 +18,38 @@ pub struct Defect {
 
 /// All of them; the first that explains a result names it.
 pub const ALL: &[Defect] = &[
+    Defect {
+        name: "regional-rules",
+        about: "effector splits regions by its score, a standard deviation in units of the output, and \
+                by rules of its own: x < t and x ≥ t, weights n + 1 where the best split is looked for, \
+                none of a node that scores less than 0.03",
+        explains: |case| regional::grown(case, Scores::Estimators).is_ok(),
+    },
+    Defect {
+        name: "regional-shifted-limit",
+        about: "the same by scores of effector's ALE with its shifted-limit",
+        explains: |case| regional::grown(case, Scores::ShiftedLimit).is_ok(),
+    },
+    Defect {
+        name: "regional-shapley-bins",
+        about: "the same by scores of effector's ShapDP, which are about bins-of-shapley-values",
+        explains: |case| regional::grown(case, Scores::BinsOfShapleyValues).is_ok(),
+    },
+    Defect {
+        name: "bins-of-shapley-values",
+        about: "effector's ShapDP is not the spline of its paper: it joins the means of Shapley values \
+                in bins at their centres, and calls their variance in the bins, which contains the \
+                slope, heterogeneity",
+        explains: |case| is_effector(case, "ShapDP") && shapley::joined_bins(case).is_ok(),
+    },
+    Defect {
+        name: "close-is-equal",
+        about: "shap takes a value for that of a background row if they differ by no more than 1e-5 of \
+                it, and does not ask the model for the difference",
+        explains: |case| {
+            case.text("method") == "SHAP values" && shapley::close_taken_as_equal(case)
+        },
+    },
     Defect {
         name: "slope-from-1e8",
         about: "effector's curves go on constantly beyond the last limit, but from 1e8 on with the \
@@ -77,31 +110,6 @@ pub const ALL: &[Defect] = &[
         about: "effector and alibi stop with an error where there are fewer instances than a bin must \
                 have; here there is one bin, and the record says that it is not feasible",
         explains: few_refused,
-    },
-    Defect {
-        name: "bins-of-shapley-values",
-        about: "effector's ShapDP is not the spline of its paper: it joins the means of Shapley values \
-                in bins at their centres, and calls their variance in the bins, which contains the \
-                slope, heterogeneity",
-        explains: |case| is_effector(case, "ShapDP") && shapley::joined_bins(case).is_ok(),
-    },
-    Defect {
-        name: "regional-rules",
-        about: "effector splits by its score",
-        explains: |case| {
-            case.text("method").starts_with("regional ") && match regional::grown(case) {
-                Ok(()) => true,
-                Err(e) => { println!("REG {case}: {e}"); false }
-            }
-        },
-    },
-    Defect {
-        name: "close-is-equal",
-        about: "shap takes a value for that of a background row if they differ by no more than 1e-5 of \
-                it, and does not ask the model for the difference",
-        explains: |case| {
-            case.text("method") == "SHAP values" && shapley::close_taken_as_equal(case)
-        },
     },
     Defect {
         name: "variance-or-nothing",
@@ -295,21 +303,22 @@ impl Costs {
             ["max_nof_bins", "init_nof_bins"].iter().find_map(|key| case.option_count(key))?;
         let least = case.option_number("min_points_per_bin")?.max(2.0);
         let discount = case.option_number("discount")?;
-        Some(Self::new(case, &slopes(case), cells, (least, discount)))
+        Some(Self::new(range(case), case.positions(), &slopes(case), cells, (least, discount)))
     }
 
-    /// Of local effects, one per instance, with the least number of instances and the discount.
+    /// Of local effects at some positions between the ends of an axis, with the least number of
+    /// instances and the discount.
     pub fn new(
-        case: Case<'_>,
+        (lo, hi): (f64, f64),
+        positions: &[f64],
         local_effects: &[f64],
         cells: usize,
         (least, discount): (f64, f64),
     ) -> Self {
-        let (lo, hi) = range(case);
         let mut costs =
             Self { start: lo, width: (hi - lo) / cells as f64, cells, cost: Vec::new() };
         let mut sums = vec![[0.0; 3]; cells];
-        for (&x, slope) in case.positions().iter().zip(local_effects) {
+        for (&x, slope) in positions.iter().zip(local_effects) {
             let cell = &mut sums[costs.cell(x)];
             for (sum, term) in cell.iter_mut().zip([1.0, *slope, slope * slope]) {
                 *sum += term;

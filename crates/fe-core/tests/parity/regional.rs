@@ -1,5 +1,5 @@
-//! Recorded trees of effector's regional effects: its rules for splitting are here, and the scores of
-//! nodes are those of the estimators, asked about the rows of each node.
+//! Recorded trees of effector's regional effects. Its rules for splitting are here; the scores of nodes
+//! come from the estimators, which are asked about the rows of a node on the axis of all rows.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
@@ -8,12 +8,15 @@ use std::ops::Range;
 use fe_core::centring::Instances;
 use fe_core::heterogeneity::{effector_score, interpolate_missing};
 use fe_core::partition::Closed;
+use fe_core::statistics::Moments;
 use fe_core::{AxisChoice, Curve, Dataset, Effect, Settings, estimator, preset};
 use ndarray::Array2;
 use serde_json::Value;
 
 use super::compare::{Comparison, close, predictions, range, size, standard_deviation};
+use super::defects::Costs;
 use super::record::Case;
+use super::shapley;
 
 /// Largest difference of scores, relative to them.
 const TOLERANCE: f64 = 1e-9;
@@ -28,21 +31,47 @@ const DEPTH: usize = 2;
 /// Least number of rows in a node.
 const LEAF: usize = 10;
 
+/// Cells that the bins of Shapley values are made of.
+const CELLS: usize = 20;
+/// The background of the Shapley values.
+const BACKGROUND: &str = "background = 100 rows (effector default)";
+
 /// Scores some rows of the data.
 type Score<'a> = Box<dyn Fn(&[usize]) -> Option<f64> + 'a>;
 
-/// Whether a tree comes out of effector's rules and the scores here.
-pub fn grown(case: Case<'_>) -> Comparison {
-    let score: Score<'_> = match method(case) {
-        "ALE" => Box::new(move |rows| accumulated_score(case, rows)),
-        "ShapDP" => return Err("not yet".to_owned()),
-        _ => Box::new(move |rows| curve_score(case, rows)),
-    };
-    compare(case, &Search::new(case, score).grow())
+/// What the scores of nodes are taken from.
+#[derive(Clone, Copy)]
+pub enum Scores {
+    /// The estimators as they are.
+    Estimators,
+    /// ALE with the last limit moved, and differences divided by the width of the first bin.
+    ShiftedLimit,
+    /// Variances of Shapley values in bins, joined at their centres.
+    BinsOfShapleyValues,
 }
 
+/// Whether a tree comes out of effector's rules and some scores.
+pub fn grown(case: Case<'_>, scores: Scores) -> Comparison {
+    let score: Score<'_> = match (scores, method(case)) {
+        (Scores::Estimators, "PDP" | "DerPDP" | "ALE" | "RHALE") => {
+            Box::new(move |rows| estimated_score(case, rows))
+        }
+        (Scores::ShiftedLimit, "ALE") => {
+            let limits = shifted_limits(case).ok_or("no limits")?;
+            Box::new(move |rows| shifted_score(case, &limits, rows))
+        }
+        (Scores::BinsOfShapleyValues, "ShapDP") => {
+            let (values, _) = shapley::local_effects(case, BACKGROUND)?;
+            Box::new(move |rows| shapley_score(case, &values, rows))
+        }
+        _ => return Err("no such scores".to_owned()),
+    };
+    compare_trees(case, &Search::new(case, score).grow())
+}
+
+/// The method whose regions they are; nothing if it has none.
 fn method<'a>(case: Case<'a>) -> &'a str {
-    case.text("method").trim_start_matches("regional ")
+    case.text("method").strip_prefix("regional ").unwrap_or_default()
 }
 
 /// The rows as a dataset of their own.
@@ -71,30 +100,57 @@ fn score(case: Case<'_>, rows: &[usize], variance: &Curve, of_slopes: bool) -> O
     effector_score(variance, instances, false).map(|score| score * spread)
 }
 
-fn curve_score(case: Case<'_>, rows: &[usize]) -> Option<f64> {
+fn estimated_score(case: Case<'_>, rows: &[usize]) -> Option<f64> {
     let effect = estimate(case, rows, Settings::default())?;
     score(case, rows, &effect.heterogeneity.extrapolated(true), method(case) != "PDP")
 }
 
-/// The score of ALE, with the last limit moved and differences divided by the width of the first bin.
-fn accumulated_score(case: Case<'_>, rows: &[usize]) -> Option<f64> {
+fn shifted_limits(case: Case<'_>) -> Option<Vec<f64>> {
     let all: Vec<usize> = (0..case.record.data.len()).collect();
-    let mut limits = estimate(case, &all, Settings::default())?.bins?.partition.limits().to_vec();
-    *limits.last_mut().unwrap() += 1e-8;
-    let moved = Settings {
+    let bins = estimate(case, &all, Settings::default())?.bins?;
+    let mut limits = bins.partition.limits().to_vec();
+    *limits.last_mut()? += 1e-8;
+    Some(limits)
+}
+
+fn shifted_score(case: Case<'_>, limits: &[f64], rows: &[usize]) -> Option<f64> {
+    let shifted = Settings {
         binning: Some("grid".to_owned()),
         axis: Some(AxisChoice::Given(limits[0], limits[limits.len() - 1])),
-        limits: Some(limits.clone()),
+        limits: Some(limits.to_vec()),
         ..Settings::default()
     };
-    let bins = estimate(case, rows, moved)?.bins?;
+    let bins = estimate(case, rows, shifted)?.bins?;
     let widths = bins.partition.widths();
-    let factor = |k: usize| (widths[k] / widths[0]).powi(2);
-    let variances: Vec<Option<f64>> =
-        (0..widths.len()).map(|k| bins.variance[k].map(|v| v * factor(k))).collect();
-    let index: Vec<f64> = (0..widths.len()).map(|k| k as f64).collect();
-    let variances = interpolate_missing(&variances, &index).0?;
-    score(case, rows, &Curve::step(limits, variances, Closed::Left), true)
+    let scaled = |(variance, width): (&Option<f64>, &f64)| {
+        variance.map(|variance| variance * (width / widths[0]).powi(2))
+    };
+    let variances = filled(bins.variance.iter().zip(&widths).map(scaled).collect())?;
+    score(case, rows, &Curve::step(limits.to_vec(), variances, Closed::Left), true)
+}
+
+/// Missing values are interpolated by the index of their bin.
+fn filled(variances: Vec<Option<f64>>) -> Option<Vec<f64>> {
+    let index: Vec<f64> = (0..variances.len()).map(|k| k as f64).collect();
+    interpolate_missing(&variances, &index).0
+}
+
+fn shapley_score(case: Case<'_>, values: &[f64], rows: &[usize]) -> Option<f64> {
+    let at = |values: &[f64]| -> Vec<f64> { rows.iter().map(|&row| values[row]).collect() };
+    let (positions, values) = (at(case.positions()), at(values));
+    let costs = Costs::new(range(case), &positions, &values, CELLS, shapley::OF_BINS);
+    let kept = costs.dynamic_programming();
+    let limits: Vec<f64> = kept.iter().map(|&k| costs.start + k as f64 * costs.width).collect();
+    let in_bins = shapley::in_bins(&limits, &positions, &values);
+    let variance = |of_bin: &Vec<f64>| {
+        let moments = Moments::of(of_bin);
+        (of_bin.len() > 1).then(|| moments.squares / moments.weight)
+    };
+    let variances = filled(in_bins.iter().map(variance).collect())?;
+    let centres: Vec<f64> = limits.windows(2).map(|z| (z[0] + z[1]) / 2.0).collect();
+    let heterogeneity = |&x: &f64| shapley::joined(&centres, &variances, x).max(0.0);
+    let mean = positions.iter().map(heterogeneity).sum::<f64>() / positions.len() as f64;
+    Some(mean.sqrt())
 }
 
 /// A node: its rows, and the interval lo ≤ x < hi of each feature that its rule is about.
@@ -235,8 +291,8 @@ fn mean_score(nodes: &[Node], more: f64) -> f64 {
     sum / nodes.iter().map(weight).sum::<f64>()
 }
 
-fn compare(case: Case<'_>, ours: &[Node]) -> Comparison {
-    let theirs = case.result["tree"].as_array().unwrap();
+fn compare_trees(case: Case<'_>, ours: &[Node]) -> Comparison {
+    let theirs = case.result["tree"].as_array().ok_or("no tree is recorded")?;
     if ours.len() != theirs.len() {
         return Err(format!("{} nodes, {} recorded", ours.len(), theirs.len()));
     }

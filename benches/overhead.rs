@@ -1,0 +1,149 @@
+//! What estimators cost beyond the model that they ask: one thread, `friedman1`, the model and the
+//! estimator in turns, the least time of each. Prints nanoseconds per row of the data (`pdp`: per
+//! evaluation). With `--test` a few rows only, to see that it runs.
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use fe_core::model::{Column, Rows};
+use fe_core::{Dataset, Settings, estimator};
+use fe_truth::Scenario;
+use ndarray::Array2;
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+/// Rows of a call to the bare model, the same as in the estimators.
+const BLOCK: usize = 4096;
+const GRID_BLOCK: usize = 256;
+const GRID: usize = 100;
+const TURNS: usize = 7;
+
+fn data(scenario: &Scenario, rows: usize) -> Dataset {
+    let values = scenario.sample(rows, &mut ChaCha8Rng::seed_from_u64(1));
+    let array = Array2::from_shape_vec((scenario.dimension(), rows), values).expect("D × N values");
+    Dataset::from_features(array).expect("finite values")
+}
+
+fn copy(data: &Dataset) -> Dataset {
+    let values = (0..data.dimension()).flat_map(|feature| data.feature(feature).to_vec()).collect();
+    let array = Array2::from_shape_vec((data.dimension(), data.len()), values);
+    Dataset::from_features(array.expect("D × N values")).expect("finite values")
+}
+
+fn nanoseconds(work: impl FnOnce()) -> f64 {
+    let start = Instant::now();
+    work();
+    start.elapsed().as_nanos() as f64
+}
+
+/// Calls `ask` with the columns of each block of rows.
+fn blocks(data: &Dataset, block: usize, mut ask: impl FnMut(Vec<Column<'_>>, usize)) {
+    for start in (0..data.len()).step_by(block) {
+        let end = data.len().min(start + block);
+        ask(data.columns(start..end), end - start);
+    }
+}
+
+/// The values of all rows, so many times.
+fn values(scenario: &Scenario, data: &Dataset, times: usize) {
+    let mut out = vec![0.0; BLOCK];
+    for _ in 0..times {
+        blocks(data, BLOCK, |columns, len| {
+            let rows = Rows::new(&columns, len);
+            scenario.model().predict(black_box(&rows), &mut out[..len]).expect("a value");
+        });
+    }
+}
+
+fn slopes(scenario: &Scenario, data: &Dataset) {
+    let mut out = vec![0.0; BLOCK];
+    blocks(data, BLOCK, |columns, len| {
+        let rows = Rows::new(&columns, len);
+        scenario.model().partial(0, black_box(&rows), &mut out[..len]).expect("a derivative");
+    });
+}
+
+fn values_on_grid(scenario: &Scenario, data: &Dataset) {
+    let mut out = vec![0.0; GRID_BLOCK];
+    blocks(data, GRID_BLOCK, |mut columns, len| {
+        for point in 0..GRID {
+            columns[0] = Column::Constant(point as f64 / (GRID - 1) as f64);
+            let rows = Rows::new(&columns, len);
+            scenario.model().predict(black_box(&rows), &mut out[..len]).expect("a value");
+        }
+    });
+}
+
+/// Reads a feature and a derivative for each row: what `dale` and `rhale` cannot do without.
+fn read(feature: &[f64], slopes: &[f64]) -> f64 {
+    let mut lanes = [0.0; 8];
+    for (x, y) in feature.as_chunks::<8>().0.iter().zip(slopes.as_chunks::<8>().0) {
+        for (lane, (x, y)) in lanes.iter_mut().zip(x.iter().zip(y)) {
+            *lane += x + y;
+        }
+    }
+    lanes.iter().sum()
+}
+
+fn main() {
+    rayon::ThreadPoolBuilder::new().num_threads(1).build_global().expect("a pool of one thread");
+    let is_test = std::env::args().any(|argument| argument == "--test");
+    let (many, some, turns) = if is_test { (2_000, 500, 1) } else { (1_000_000, 50_000, TURNS) };
+    let scenario = fe_truth::scenario("friedman1", &[]).expect("friedman1 exists");
+    let (many, some) = (data(&scenario, many), data(&scenario, some));
+    let bins = |binning: &str, bins| Settings {
+        binning: Some(binning.to_owned()),
+        bins: Some(bins),
+        ..Settings::default()
+    };
+    let grid = Settings { grid: Some(GRID), ..Settings::default() };
+    let cases = [
+        ("ale", "fixed", bins("fixed", 100)),
+        ("ale", "quantile", bins("quantile", 100)),
+        ("dale", "fixed", bins("fixed", 100)),
+        ("rhale", "dp", bins("dp", 100)),
+        ("pdp", "grid", grid),
+    ];
+    println!("ns per row or evaluation; the first estimate also summarises the feature");
+    println!("estimator        model  estimator  overhead  ratio  first");
+    for (name, options, settings) in cases {
+        let estimator = estimator::from_settings(name, &settings).expect("valid settings");
+        // A copy has no summary yet.
+        let data = &if name == "pdp" { copy(&some) } else { copy(&many) };
+        let asks = if name == "pdp" { data.len() * GRID } else { data.len() } as f64;
+        let estimate = |data: &Dataset| {
+            let effects = estimator.estimate(black_box(data), scenario.model(), 0);
+            black_box(effects.expect("an effect"));
+        };
+        let mut least = [f64::INFINITY; 2];
+        let mut first = f64::NAN;
+        for turn in 0..turns {
+            let model = nanoseconds(|| match name {
+                "ale" => values(&scenario, data, 2),
+                "pdp" => values_on_grid(&scenario, data),
+                _ => slopes(&scenario, data),
+            });
+            let whole = nanoseconds(|| estimate(data));
+            if turn == 0 {
+                first = whole;
+            }
+            least = [least[0].min(model), least[1].min(whole)];
+        }
+        let [model, whole] = least.map(|time| time / asks);
+        println!(
+            "{:<14}{model:>8.3}{whole:>11.3}{:>10.3}{:>7.2}{:>7.1}",
+            format!("{name} {options}"),
+            whole - model,
+            whole / model,
+            first / asks
+        );
+    }
+    let slopes = many.feature(1);
+    let reading = (0..turns).map(|_| {
+        nanoseconds(|| {
+            black_box(read(black_box(many.feature(0)), black_box(slopes)));
+        })
+    });
+    let reading = reading.fold(f64::INFINITY, f64::min) / many.len() as f64;
+    println!("reading two columns once: {reading:.3} ns per row");
+}

@@ -1,0 +1,35 @@
+//! `fe-bench report`.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::plot::beside;
+use crate::error::{Error, Result};
+use crate::plot::write_whole;
+use crate::record::store;
+use crate::report;
+
+/// Writes a page about the results of studies, and prints its name.
+///
+/// It is one HTML file that needs no network: tables that sort and filter, figures, failures, where the
+/// results come from, and how to get them again.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// Results folder
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+    /// The page, which is replaced if it exists [default: DIR.html]
+    #[arg(long, value_name = "FILE.html")]
+    out: Option<PathBuf>,
+}
+
+pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
+    let (manifest, rows) = store::read(&arguments.folder)?;
+    let page = report::page(&manifest, &rows)
+        .map_err(|message| Error::content(&arguments.folder, message))?;
+    let path = arguments.out.clone().unwrap_or_else(|| beside(&arguments.folder, ".html"));
+    write_whole(&path, page.as_bytes())?;
+    writeln!(out, "{}", path.display()).map_err(Error::Output)
+}

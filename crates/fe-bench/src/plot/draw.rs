@@ -1,0 +1,479 @@
+//! Figures as SVG.
+
+use std::error::Error as StdError;
+
+use maud::{Markup, PreEscaped, html};
+use plotters::coord::Shift;
+use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint, Ranged};
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+
+use super::figure::{Figure, Layer, Mark, Panel};
+use super::look::{Look, Marker};
+use super::scale::Ruler;
+use crate::error::{Error, Result};
+
+/// The backend counts in whole units; so many of them make a pixel, or curves would have steps.
+const FINE: i32 = 8;
+
+const FONT: &str = "sans-serif";
+const TITLE: i32 = 16;
+const SUBTITLE: i32 = 13;
+const TEXT: i32 = 12;
+const LINE: i32 = 18;
+const MARGIN: i32 = 12;
+/// Heights of the first panel of a cell and of those below it.
+const HEIGHTS: (i32, i32) = (280, 210);
+/// Length of the piece of line in an entry of a legend.
+const SAMPLE: i32 = 34;
+
+type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+type Drawn<T = ()> = std::result::Result<T, Box<dyn StdError>>;
+type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<Coordinate, Coordinate>>;
+
+/// An axis as the library wants it, with the ticks of its ruler.
+struct Coordinate {
+    range: std::ops::Range<f64>,
+    ticks: Vec<f64>,
+}
+
+impl Coordinate {
+    fn of(ruler: &Ruler) -> Self {
+        Self { range: ruler.range.clone(), ticks: ruler.ticks.clone() }
+    }
+}
+
+impl Ranged for Coordinate {
+    type FormatOption = DefaultFormatting;
+    type ValueType = f64;
+
+    fn map(&self, value: &f64, limit: (i32, i32)) -> i32 {
+        let share = (value - self.range.start) / (self.range.end - self.range.start);
+        limit.0 + (f64::from(limit.1 - limit.0) * share).round() as i32
+    }
+
+    fn key_points<Hint: KeyPointHint>(&self, _: Hint) -> Vec<f64> {
+        self.ticks.clone()
+    }
+
+    fn range(&self) -> std::ops::Range<f64> {
+        self.range.clone()
+    }
+}
+
+pub(super) fn svg(figure: &Figure) -> Result<String> {
+    let layout = Layout::of(figure);
+    let mut svg = String::new();
+    paint(figure, &layout, &mut svg).map_err(|e| Error::Drawing(e.to_string()))?;
+    Ok(scaled(figure, &layout, &svg))
+}
+
+/// The image in pixels, with its title for those who cannot see it.
+fn scaled(figure: &Figure, layout: &Layout, svg: &str) -> String {
+    let body = svg.split_once('>').map_or("", |(_, rest)| rest);
+    let (width, height) = (layout.width, layout.height);
+    let view = format!("0 0 {} {}", width * FINE, height * FINE);
+    let body: Markup = PreEscaped(body.trim_start().to_owned());
+    let header = html! { title { (figure.title) } };
+    format!(
+        "<svg width=\"{width}\" height=\"{height}\" viewBox=\"{view}\" role=\"img\" \
+         xmlns=\"http://www.w3.org/2000/svg\">\n{}\n{}",
+        header.into_string(),
+        body.into_string()
+    )
+}
+
+/// Sizes in pixels.
+struct Layout {
+    width: i32,
+    height: i32,
+    columns: usize,
+    cell: (i32, i32),
+    title: Vec<String>,
+    subtitle_lines: i32,
+    legend: Vec<Entry>,
+}
+
+impl Layout {
+    fn of(figure: &Figure) -> Self {
+        let columns = figure.cells.len().clamp(1, 3);
+        let cell_width = [640, 460, 380][columns - 1];
+        let width = cell_width * columns as i32;
+        let subtitle = |panel: &Panel| wrapped(&panel.title, cell_width - 90, SUBTITLE).len();
+        let panels = || figure.cells.iter().flatten();
+        let subtitle_lines = panels().map(subtitle).max().unwrap_or_default() as i32;
+        let stack = |cell: &Vec<Panel>| {
+            let legend = figure.legend_per_cell.then(|| entries(cell.iter()));
+            let legend = legend.map_or(0, |entries| rows_of(&entries, cell_width));
+            panel_height(0) + cell.len().saturating_sub(1) as i32 * HEIGHTS.1 + legend * LINE
+        };
+        let cell_height =
+            figure.cells.iter().map(stack).max().unwrap_or_default() + subtitle_lines * LINE;
+        let legend = if figure.legend_per_cell { Vec::new() } else { entries(panels()) };
+        let title = wrapped(&figure.title, width - 2 * MARGIN, TITLE);
+        let rows = figure.cells.len().div_ceil(columns) as i32;
+        let height =
+            title_height(&title) + rows * cell_height + rows_of(&legend, width) * LINE + MARGIN;
+        Self {
+            width,
+            height,
+            columns,
+            cell: (cell_width, cell_height),
+            title,
+            subtitle_lines,
+            legend,
+        }
+    }
+}
+
+fn panel_height(index: usize) -> i32 {
+    if index == 0 { HEIGHTS.0 } else { HEIGHTS.1 }
+}
+
+fn title_height(lines: &[String]) -> i32 {
+    lines.len() as i32 * (TITLE + 6) + MARGIN
+}
+
+fn paint(figure: &Figure, layout: &Layout, svg: &mut String) -> Drawn {
+    let size = (layout.width * FINE, layout.height * FINE);
+    let root = SVGBackend::with_string(svg, (size.0 as u32, size.1 as u32)).into_drawing_area();
+    root.fill(&WHITE)?;
+    for (i, line) in layout.title.iter().enumerate() {
+        let y = MARGIN + i as i32 * (TITLE + 6);
+        write(&root, line, (MARGIN, y), TITLE, VPos::Top)?;
+    }
+    let top = title_height(&layout.title);
+    for (i, cell) in figure.cells.iter().enumerate() {
+        let (column, row) = ((i % layout.columns) as i32, (i / layout.columns) as i32);
+        let corner = (column * layout.cell.0, top + row * layout.cell.1);
+        paint_cell(&root, cell, figure.legend_per_cell, corner, layout)?;
+    }
+    let bottom = layout.height - MARGIN / 2 - rows_of(&layout.legend, layout.width) * LINE;
+    legend(&root, &layout.legend, (0, bottom), layout.width)?;
+    root.present()?;
+    Ok(())
+}
+
+fn paint_cell(
+    root: &Area<'_>,
+    cell: &[Panel],
+    with_legend: bool,
+    (x, mut y): (i32, i32),
+    layout: &Layout,
+) -> Drawn {
+    for (i, panel) in cell.iter().enumerate() {
+        if i == 0 {
+            let lines = wrapped(&panel.title, layout.cell.0 - 90, SUBTITLE);
+            for (i, line) in lines.iter().enumerate() {
+                write(root, line, (x + 74, y + i as i32 * LINE), SUBTITLE, VPos::Top)?;
+            }
+            y += layout.subtitle_lines * LINE;
+        }
+        let height = panel_height(i);
+        let area = piece(root, (x, y), (layout.cell.0, height));
+        paint_panel(&area, panel)?;
+        y += height;
+    }
+    if with_legend {
+        legend(root, &entries(cell.iter()), (x, y), layout.cell.0)?;
+    }
+    Ok(())
+}
+
+/// A part of an area, in pixels.
+fn piece<'a>(area: &Area<'a>, (x, y): (i32, i32), (width, height): (i32, i32)) -> Area<'a> {
+    let corner = |x: i32, y: i32| (x * FINE, y * FINE);
+    area.clone().shrink(corner(x, y), corner(width, height))
+}
+
+fn font(size: i32) -> TextStyle<'static> {
+    (FONT, size * FINE).into_font().color(&BLACK)
+}
+
+fn write(area: &Area<'_>, text: &str, (x, y): (i32, i32), size: i32, vertical: VPos) -> Drawn {
+    let style = font(size).pos(Pos::new(HPos::Left, vertical));
+    area.draw(&Text::new(text.to_owned(), (x * FINE, y * FINE), style))?;
+    Ok(())
+}
+
+/// Width of a text in pixels, rather too large than too small.
+fn width_of(text: &str, size: i32) -> i32 {
+    text.chars().count() as i32 * size * 60 / 100
+}
+
+/// A text in lines of at most the given width.
+fn wrapped(text: &str, width: i32, size: i32) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    // Not at spaces that hold words together.
+    for word in text.split(' ').filter(|word| !word.is_empty()) {
+        match lines.last_mut() {
+            Some(line) if width_of(line, size) + width_of(word, size) + size <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+fn paint_panel(area: &Area<'_>, panel: &Panel) -> Drawn {
+    let points: Vec<(f64, f64)> =
+        panel.layers.iter().flat_map(|layer| layer.mark.extent()).collect();
+    let x = Ruler::new(&panel.x, points.iter().map(|point| point.0), 6);
+    let y = Ruler::new(&panel.y, points.iter().map(|point| point.1), 6);
+    let mut chart = ChartBuilder::on(area)
+        .margin_top(8 * FINE)
+        .margin_right(14 * FINE)
+        .margin_bottom(4 * FINE)
+        .margin_left(4 * FINE)
+        .x_label_area_size(42 * FINE)
+        .y_label_area_size(70 * FINE)
+        .build_cartesian_2d(Coordinate::of(&x), Coordinate::of(&y))?;
+    chart
+        .configure_mesh()
+        .disable_mesh()
+        .axis_style(BLACK.stroke_width(FINE as u32))
+        .x_desc(panel.x.label.as_str())
+        .y_desc(panel.y.label.as_str())
+        .x_labels(x.ticks.len())
+        .y_labels(y.ticks.len())
+        .x_label_formatter(&|tick| x.label(*tick))
+        .y_label_formatter(&|tick| y.label(*tick))
+        .label_style(font(TEXT))
+        .axis_desc_style(font(TEXT + 1))
+        .set_all_tick_mark_size(4 * FINE)
+        .draw()?;
+    grid(&mut chart, &x, &y)?;
+    for layer in &panel.layers {
+        paint_layer(&mut chart, layer, &x, &y)?;
+    }
+    Ok(())
+}
+
+/// Faint lines at the ticks.
+fn grid(chart: &mut Chart<'_, '_>, x: &Ruler, y: &Ruler) -> Drawn {
+    let line = RGBColor(228, 228, 228).stroke_width(FINE as u32 * 3 / 4);
+    let (columns, rows) = (x.range.clone(), y.range.clone());
+    let across = y.ticks.iter().map(|&y| [(columns.start, y), (columns.end, y)]);
+    let along = x.ticks.iter().map(|&x| [(x, rows.start), (x, rows.end)]);
+    chart.draw_series(across.chain(along).map(|ends| PathElement::new(ends, line)))?;
+    Ok(())
+}
+
+fn stroke(look: &Look) -> ShapeStyle {
+    let width = (look.width * f64::from(FINE)).round() as u32;
+    look.colour.mix(look.opacity).stroke_width(width)
+}
+
+fn fill(look: &Look) -> ShapeStyle {
+    look.colour.mix(look.opacity).filled()
+}
+
+fn paint_layer(chart: &mut Chart<'_, '_>, layer: &Layer, x: &Ruler, y: &Ruler) -> Drawn {
+    let look = &layer.look;
+    let at = |&(a, b): &(f64, f64)| Some((x.place(a)?, y.place(b)?));
+    match &layer.mark {
+        Mark::Line(points) => {
+            for line in unbroken(points.iter().map(at)) {
+                path(chart, line, look)?;
+            }
+        }
+        Mark::Band(points) => {
+            let ends = |&(a, low, high): &(f64, f64, f64)| Some((at(&(a, low))?, at(&(a, high))?));
+            for band in unbroken(points.iter().map(ends)) {
+                let back = band.iter().rev().map(|ends| ends.1);
+                let outline: Vec<(f64, f64)> = band.iter().map(|ends| ends.0).chain(back).collect();
+                chart.draw_series([Polygon::new(outline, fill(look))])?;
+            }
+        }
+        Mark::Points(points) => {
+            for &(a, b, half) in points {
+                let Some(place) = at(&(a, b)) else { continue };
+                if let (true, Some(low), Some(high)) =
+                    (half > 0.0, at(&(a, b - half)), at(&(a, b + half)))
+                {
+                    let thin = Look { width: 1.2, ..*look };
+                    chart.draw_series([PathElement::new([low, high], stroke(&thin))])?;
+                }
+                mark(chart, place, look)?;
+            }
+        }
+        Mark::Cloud(points) => {
+            let dots = points.iter().filter_map(at);
+            chart.draw_series(dots.map(|at| Circle::new(at, FINE * 3 / 2, fill(look))))?;
+        }
+        Mark::Rug(places) => {
+            let foot = y.range.start;
+            let head = foot + 0.035 * (y.range.end - foot);
+            let ends = places.iter().filter_map(|&a| x.place(a)).map(|a| [(a, foot), (a, head)]);
+            chart.draw_series(ends.map(|ends| PathElement::new(ends, stroke(look))))?;
+        }
+        Mark::Verticals(places) => {
+            for a in places.iter().filter_map(|&a| x.place(a)) {
+                path(chart, vec![(a, y.range.start), (a, y.range.end)], look)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The stretches between missing values.
+fn unbroken<T>(values: impl Iterator<Item = Option<T>>) -> Vec<Vec<T>> {
+    let mut stretches = vec![Vec::new()];
+    for value in values {
+        match (value, stretches.last_mut()) {
+            (Some(value), Some(stretch)) => stretch.push(value),
+            _ => stretches.push(Vec::new()),
+        }
+    }
+    stretches.retain(|stretch| !stretch.is_empty());
+    stretches
+}
+
+fn path(chart: &mut Chart<'_, '_>, points: Vec<(f64, f64)>, look: &Look) -> Drawn {
+    match look.dashes {
+        (0, _) => chart.draw_series(LineSeries::new(points, stroke(look)))?,
+        (dash, gap) => chart.draw_series(DashedLineSeries::new(
+            points,
+            dash * FINE,
+            gap * FINE,
+            stroke(look),
+        ))?,
+    };
+    Ok(())
+}
+
+fn mark(chart: &mut Chart<'_, '_>, at: (f64, f64), look: &Look) -> Drawn {
+    let size = 4 * FINE;
+    let origin = EmptyElement::at(at);
+    match look.marker {
+        Marker::None => {}
+        Marker::Disc => {
+            chart.draw_series([origin + Circle::new((0, 0), size, fill(look))])?;
+        }
+        Marker::Circle => {
+            chart
+                .draw_series([EmptyElement::at(at) + Circle::new((0, 0), size, WHITE.filled())])?;
+            chart.draw_series([origin + Circle::new((0, 0), size, stroke(look))])?;
+        }
+        Marker::Square => {
+            let square = Rectangle::new([(-size, -size), (size, size)], fill(look));
+            chart.draw_series([origin + square])?;
+        }
+        Marker::Triangle => {
+            chart.draw_series([origin + TriangleMarker::new((0, 0), size * 5 / 4, fill(look))])?;
+        }
+        Marker::Cross => {
+            chart.draw_series([origin + Cross::new((0, 0), size, stroke(look))])?;
+        }
+    }
+    Ok(())
+}
+
+/// A name in a legend, with the layers that it stands for.
+struct Entry {
+    name: String,
+    layers: Vec<Layer>,
+}
+
+impl Entry {
+    fn width(&self) -> i32 {
+        SAMPLE + 8 + width_of(&self.name, TEXT) + 22
+    }
+}
+
+fn entries<'a>(panels: impl Iterator<Item = &'a Panel>) -> Vec<Entry> {
+    let mut entries: Vec<Entry> = Vec::new();
+    for layer in panels.flat_map(|panel| &panel.layers) {
+        let Some(name) = &layer.name else { continue };
+        let sample = Layer { mark: emptied(&layer.mark), ..layer.clone() };
+        match entries.iter_mut().find(|entry| entry.name == *name) {
+            Some(entry) if entry.layers.contains(&sample) => {}
+            Some(entry) => entry.layers.push(sample),
+            None => entries.push(Entry { name: name.clone(), layers: vec![sample] }),
+        }
+    }
+    entries
+}
+
+/// The kind of a mark alone.
+fn emptied(mark: &Mark) -> Mark {
+    match mark {
+        Mark::Line(_) => Mark::Line(Vec::new()),
+        Mark::Band(_) => Mark::Band(Vec::new()),
+        Mark::Points(_) => Mark::Points(Vec::new()),
+        Mark::Cloud(_) => Mark::Cloud(Vec::new()),
+        Mark::Rug(_) => Mark::Rug(Vec::new()),
+        Mark::Verticals(_) => Mark::Verticals(Vec::new()),
+    }
+}
+
+/// Where the entries of a legend go: column in pixels and row.
+fn places(entries: &[Entry], width: i32) -> Vec<(i32, i32)> {
+    let (mut x, mut row) = (MARGIN, 0);
+    let place = |entry: &Entry| {
+        if x > MARGIN && x + entry.width() > width - MARGIN {
+            (x, row) = (MARGIN, row + 1);
+        }
+        let place = (x, row);
+        x += entry.width();
+        place
+    };
+    entries.iter().map(place).collect()
+}
+
+fn rows_of(entries: &[Entry], width: i32) -> i32 {
+    places(entries, width).last().map_or(0, |place| place.1 + 1)
+}
+
+fn legend(root: &Area<'_>, entries: &[Entry], (x, y): (i32, i32), width: i32) -> Drawn {
+    for (entry, (column, row)) in entries.iter().zip(places(entries, width)) {
+        let (left, middle) = (x + column, y + row * LINE + LINE / 2);
+        for layer in &entry.layers {
+            sample(root, layer, (left, middle))?;
+        }
+        write(root, &entry.name, (left + SAMPLE + 8, middle), TEXT, VPos::Center)?;
+    }
+    Ok(())
+}
+
+/// A piece of what a layer draws, drawn as in a panel so that the two look alike.
+fn sample(root: &Area<'_>, layer: &Layer, (left, middle): (i32, i32)) -> Drawn {
+    let area = piece(root, (left, middle - 7), (SAMPLE, 14));
+    let scale = super::figure::Scale::default();
+    let ruler =
+        |range: std::ops::Range<f64>| Ruler { range, ..Ruler::new(&scale, std::iter::empty(), 2) };
+    let (x, y) = (ruler(0.0..1.0), ruler(0.0..1.0));
+    let mut chart =
+        ChartBuilder::on(&area).build_cartesian_2d(Coordinate::of(&x), Coordinate::of(&y))?;
+    let strokes = vec![0.2, 0.5, 0.8];
+    let mark = match &layer.mark {
+        Mark::Line(_) => Mark::Line(vec![(0.0, 0.5), (1.0, 0.5)]),
+        Mark::Band(_) => Mark::Band(vec![(0.0, 0.05, 0.95), (1.0, 0.05, 0.95)]),
+        Mark::Points(_) => Mark::Points(vec![(0.5, 0.5, 0.0)]),
+        Mark::Cloud(_) => Mark::Cloud(vec![(0.15, 0.3), (0.5, 0.7), (0.85, 0.4)]),
+        Mark::Rug(_) => Mark::Verticals(strokes),
+        Mark::Verticals(_) => Mark::Verticals(vec![0.5]),
+    };
+    paint_layer(&mut chart, &Layer { mark, ..layer.clone() }, &x, &y)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_break_where_values_are_missing() {
+        let values = [Some(1), None, None, Some(2), Some(3)];
+        assert_eq!(unbroken(values.into_iter()), [vec![1], vec![2, 3]]);
+    }
+
+    #[test]
+    fn no_text_is_wider_than_its_place() {
+        let text = "a title with more words than fit into a line";
+        let lines = wrapped(text, 120, 12);
+        assert!(lines.len() > 1 && lines.iter().all(|line| width_of(line, 12) <= 120));
+        assert_eq!(lines.join(" "), text);
+    }
+}

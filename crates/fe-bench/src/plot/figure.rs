@@ -1,0 +1,95 @@
+//! What a figure shows, without a word on how it is drawn.
+
+use super::look::Look;
+
+/// Cells side by side under a title, each with panels one above the other.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Figure {
+    /// What is shown.
+    pub title: String,
+    /// Stacks of panels, in rows of at most three.
+    pub cells: Vec<Vec<Panel>>,
+    /// Whether each cell has its own legend; otherwise there is one for the figure.
+    pub legend_per_cell: bool,
+}
+
+/// Axes and what is drawn on them.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Panel {
+    /// What sets it apart from its neighbours; may be empty.
+    pub title: String,
+    /// The horizontal axis.
+    pub x: Scale,
+    /// The vertical axis.
+    pub y: Scale,
+    /// What is drawn, from back to front.
+    pub layers: Vec<Layer>,
+}
+
+/// An axis.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Scale {
+    /// What it measures, with its unit.
+    pub label: String,
+    /// Whether it is logarithmic; values that are not positive are then left out.
+    pub log: bool,
+}
+
+impl Scale {
+    /// A linear axis.
+    pub fn linear(label: impl Into<String>) -> Self {
+        Self { label: label.into(), log: false }
+    }
+}
+
+/// A mark with its look and, if it is to appear in the legend, its name.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Layer {
+    /// Its name in the legend; none if it is not listed. Layers of one name share an entry.
+    pub name: Option<String>,
+    /// Colour, dashes and marker.
+    pub look: Look,
+    /// What is drawn.
+    pub mark: Mark,
+}
+
+impl Layer {
+    /// A layer with an entry in the legend.
+    pub fn named(name: impl Into<String>, look: Look, mark: Mark) -> Self {
+        Self { name: Some(name.into()), look, mark }
+    }
+}
+
+/// What is drawn. Values that are not finite are left out.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Mark {
+    /// A line through points; it breaks where a value is missing.
+    Line(Vec<(f64, f64)>),
+    /// The area between two curves: x, lower and upper; it breaks where a value is missing.
+    Band(Vec<(f64, f64, f64)>),
+    /// A marker with an error bar of the given half-length at each point.
+    Points(Vec<(f64, f64, f64)>),
+    /// A small dot at each point.
+    Cloud(Vec<(f64, f64)>),
+    /// Short strokes on the horizontal axis.
+    Rug(Vec<f64>),
+    /// Vertical lines over the whole height.
+    Verticals(Vec<f64>),
+}
+
+impl Mark {
+    /// All points that the axes must hold; NaN where only one of the axes is concerned.
+    pub(super) fn extent(&self) -> Vec<(f64, f64)> {
+        match self {
+            Self::Line(points) | Self::Cloud(points) => points.clone(),
+            Self::Band(points) => {
+                points.iter().flat_map(|&(x, lower, upper)| [(x, lower), (x, upper)]).collect()
+            }
+            Self::Points(points) => points
+                .iter()
+                .flat_map(|&(x, y, half)| [(x, y - half), (x, y + half), (x, y)])
+                .collect(),
+            Self::Rug(x) | Self::Verticals(x) => x.iter().map(|&x| (x, f64::NAN)).collect(),
+        }
+    }
+}

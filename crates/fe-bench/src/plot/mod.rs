@@ -1,0 +1,69 @@
+//! Figures: described as plain data, drawn as SVG, and from there as PNG.
+//!
+//! What is shown is decided by [`sweep`] (results of studies) and [`effects`] (effects beside their
+//! truth); how it looks by [`look`], [`scale`] and [`draw`]. The same figure gives the same bytes.
+
+mod draw;
+pub mod effects;
+pub mod figure;
+pub mod look;
+mod png;
+mod scale;
+pub mod sweep;
+
+use std::io::Write;
+use std::path::Path;
+
+pub use figure::Figure;
+
+use crate::error::{Error, Result};
+
+impl Figure {
+    /// The figure as an SVG image.
+    ///
+    /// # Errors
+    /// [`Error::Drawing`].
+    pub fn svg(&self) -> Result<String> {
+        draw::svg(self)
+    }
+
+    /// The figure as a PNG image, at twice the size of the SVG image; its font is part of the program.
+    ///
+    /// # Errors
+    /// [`Error::Drawing`].
+    pub fn png(&self) -> Result<Vec<u8>> {
+        png::of_svg(&self.svg()?)
+    }
+
+    /// Writes the figure to a file, whole or not at all; its ending says as what.
+    ///
+    /// # Errors
+    /// An ending other than `.svg` and `.png`, and whatever the system reports.
+    pub fn write(&self, path: &Path) -> Result<()> {
+        let bytes = match path.extension().and_then(|ending| ending.to_str()) {
+            Some("svg") => self.svg()?.into_bytes(),
+            Some("png") => self.png()?,
+            _ => return Err(Error::content(path, "a figure is called NAME.svg or NAME.png")),
+        };
+        write_whole(path, &bytes)
+    }
+}
+
+/// Writes a file so that nobody ever sees a part of it.
+///
+/// # Errors
+/// Whatever the system reports.
+pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
+    let parent = match path.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    };
+    let mut unfinished = tempfile::Builder::new();
+    // Readable for everybody whom the user's own mask lets in, unlike temporary files.
+    #[cfg(unix)]
+    unfinished.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let mut file = unfinished.tempfile_in(parent).map_err(Error::file(path))?;
+    file.write_all(bytes).map_err(Error::file(path))?;
+    file.persist(path).map_err(|e| Error::file(path)(e.error))?;
+    Ok(())
+}

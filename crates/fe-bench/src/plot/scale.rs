@@ -1,0 +1,154 @@
+//! Axes: their range, their ticks, and numbers beside these.
+
+use std::ops::Range;
+
+use plotters::coord::ranged1d::{BoldPoints, Ranged};
+use plotters::coord::types::RangedCoordf64;
+
+use super::figure::Scale;
+
+/// An axis with its range, in the units in which it is drawn: logarithms to base 10 where it is
+/// logarithmic.
+pub(super) struct Ruler {
+    pub(super) log: bool,
+    pub(super) range: Range<f64>,
+    pub(super) ticks: Vec<f64>,
+}
+
+impl Ruler {
+    /// An axis that holds some values, and about so many ticks.
+    pub(super) fn new(scale: &Scale, values: impl Iterator<Item = f64>, ticks: usize) -> Self {
+        let place = |value| placed(scale.log, value);
+        let (low, high) = values
+            .filter_map(place)
+            .fold((f64::MAX, f64::MIN), |(low, high), v| (low.min(v), high.max(v)));
+        let (low, high) = if low <= high { (low, high) } else { (0.0, 1.0) };
+        // What is constant but for rounding is shown in the middle.
+        let room = if high - low > 1e-9 * (1.0 + high.abs()) { 0.05 * (high - low) } else { 0.5 };
+        let range = low - room..high + room;
+        let ticks = if scale.log { log_ticks(&range, ticks) } else { linear_ticks(&range, ticks) };
+        Self { log: scale.log, range, ticks }
+    }
+
+    /// Where a value is drawn; none if it cannot be.
+    pub(super) fn place(&self, value: f64) -> Option<f64> {
+        placed(self.log, value)
+    }
+
+    /// What is written at a tick.
+    pub(super) fn label(&self, tick: f64) -> String {
+        if self.log {
+            return power_label(tick);
+        }
+        let step = self.ticks.windows(2).map(|pair| pair[1] - pair[0]).fold(f64::MAX, f64::min);
+        linear_label(tick, if step < f64::MAX { step } else { tick.abs() })
+    }
+}
+
+fn placed(log: bool, value: f64) -> Option<f64> {
+    let value = if log { value.log10() } else { value };
+    value.is_finite().then_some(value)
+}
+
+fn linear_ticks(range: &Range<f64>, ticks: usize) -> Vec<f64> {
+    RangedCoordf64::from(range.clone()).key_points(BoldPoints(ticks))
+}
+
+/// Powers of ten; twice and five times these where there are few.
+fn log_ticks(range: &Range<f64>, ticks: usize) -> Vec<f64> {
+    let (first, last) = (range.start.floor() as i32, range.end.ceil() as i32);
+    let within = |tick: &f64| range.contains(tick);
+    let powers: Vec<f64> = (first..=last).map(f64::from).filter(within).collect();
+    if powers.len() > 2 {
+        let every = powers.len().div_ceil(ticks.max(2));
+        return powers.into_iter().step_by(every).collect();
+    }
+    let multiples = [1.0, 2.0, 5.0_f64].map(f64::log10);
+    let fine: Vec<f64> = (first..=last)
+        .flat_map(|power| multiples.map(|multiple| f64::from(power) + multiple))
+        .filter(within)
+        .collect();
+    // Less than from 1 to 2: evenly spaced values do.
+    if fine.len() < 2 {
+        let plain = 10_f64.powf(range.start)..10_f64.powf(range.end);
+        return linear_ticks(&plain, ticks).into_iter().map(f64::log10).filter(within).collect();
+    }
+    fine
+}
+
+fn linear_label(tick: f64, step: f64) -> String {
+    let text = if tick.abs() < 1e-9 * step.abs() || tick == 0.0 {
+        "0".to_owned()
+    } else if (1e-4..1e6).contains(&step.abs()) && tick.abs() < 1e6 {
+        let decimals = (-(step.abs() * 1.000_001).log10().floor()).max(0.0) as usize;
+        format!("{tick:.decimals$}")
+    } else {
+        let text = format!("{tick:.2e}");
+        let (digits, power) = text.split_once('e').unwrap_or((&text, "0"));
+        let digits = digits.trim_end_matches('0').trim_end_matches('.');
+        format!("{digits}·10{}", superscript(power))
+    };
+    text.replace('-', "−")
+}
+
+/// The value of a logarithm.
+fn power_label(tick: f64) -> String {
+    let power = (tick + 1e-9).floor() as i32;
+    let digits = 10_f64.powf(tick - f64::from(power));
+    if (-3..=4).contains(&power) {
+        let decimals = (1 - power).max(0) as usize;
+        let text = format!("{:.decimals$}", 10_f64.powf(tick));
+        let short = if text.contains('.') { text.trim_end_matches('0') } else { &text };
+        return short.trim_end_matches('.').to_owned();
+    }
+    let power = superscript(&power.to_string());
+    if (digits - 1.0).abs() < 1e-6 {
+        format!("10{power}")
+    } else {
+        let text = format!("{digits:.3}");
+        format!("{}·10{power}", text.trim_end_matches('0').trim_end_matches('.'))
+    }
+}
+
+fn superscript(number: &str) -> String {
+    const DIGITS: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
+    let one = |c: char| match c.to_digit(10) {
+        Some(digit) => DIGITS[digit as usize],
+        None => '⁻',
+    };
+    number.chars().map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels(log: bool, low: f64, high: f64) -> Vec<String> {
+        let scale = Scale { label: String::new(), log };
+        let ruler = Ruler::new(&scale, [low, high].into_iter(), 6);
+        ruler.ticks.iter().map(|&tick| ruler.label(tick)).collect()
+    }
+
+    #[test]
+    fn numbers_are_short_and_differ() {
+        assert_eq!(labels(false, -1.0, 1.0), ["−1.0", "−0.5", "0", "0.5", "1.0"]);
+        assert_eq!(labels(true, 10.0, 10_000.0), ["10", "100", "1000", "10000"]);
+        assert_eq!(labels(true, 1e-7, 1e-4), ["10⁻⁷", "10⁻⁶", "10⁻⁵", "10⁻⁴"]);
+        assert_eq!(labels(true, 2.0, 40.0), ["2", "5", "10", "20"]);
+        assert_eq!(labels(true, 2e-6, 4e-5), ["2·10⁻⁶", "5·10⁻⁶", "10⁻⁵", "2·10⁻⁵"]);
+        for (low, high) in [(0.1, 0.1), (1e-9, 2e-9), (1e8, 1.1e8), (0.0, 1e-300), (3.1, 3.2)] {
+            for log in [false, true] {
+                let labels = labels(log, low, high);
+                let distinct: std::collections::BTreeSet<&String> = labels.iter().collect();
+                assert_eq!(distinct.len(), labels.len(), "{low} to {high}: {labels:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_finite_still_has_a_range() {
+        let scale = Scale { label: String::new(), log: true };
+        let ruler = Ruler::new(&scale, [f64::NAN, 0.0, -1.0].into_iter(), 6);
+        assert!(ruler.range.start < ruler.range.end);
+    }
+}

@@ -1,0 +1,323 @@
+//! Figures of errors against what a study swept over: the number of bins, or of rows.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+
+use clap::ValueEnum;
+use fe_core::binning;
+use fe_core::replicates::Order;
+
+use super::figure::{Figure, Layer, Mark, Panel, Scale};
+use super::look::Look;
+use crate::record::summary::{SummaryRow, summarise};
+use crate::record::{KEYS, Row};
+use crate::score::METRICS;
+
+/// What errors are drawn against.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Kind {
+    /// The number of bins; automatic bins are a horizontal line (RHALE Figures 7, 8 and 10)
+    #[value(name = "error-by-K")]
+    ErrorByK,
+    /// The number of rows, both axes logarithmic, with the fitted order of convergence
+    #[value(name = "error-by-N")]
+    ErrorByN,
+}
+
+impl Kind {
+    /// All kinds.
+    pub const ALL: [Self; 2] = [Self::ErrorByK, Self::ErrorByN];
+
+    /// The key that is swept over.
+    fn key(self) -> &'static str {
+        match self {
+            Self::ErrorByK => "K",
+            Self::ErrorByN => "N",
+        }
+    }
+
+    /// Its name in files.
+    fn name(self) -> &'static str {
+        match self {
+            Self::ErrorByK => "error-by-K",
+            Self::ErrorByN => "error-by-N",
+        }
+    }
+}
+
+/// A figure, where it belongs and what it is called.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Named {
+    /// Name of a file, without its ending.
+    pub name: String,
+    /// The study whose results it shows.
+    pub study: String,
+    /// The figure.
+    pub figure: Figure,
+}
+
+/// A sweep is drawn from so many values on.
+const LEAST: usize = 3;
+/// Up to so many points have markers and error bars; more of them are a line and a band.
+const MOST_MARKERS: usize = 24;
+
+/// One figure for each of these,
+const FIGURE: [&str; 8] =
+    ["study", "scenario", "feature", "feature2", "output", "pair", "split", "metric"];
+/// a panel in it for each of these (but the one that is swept over),
+const PANEL: [&str; 3] = ["parameters", "N", "snr"];
+/// and a line in that for each of these (likewise).
+const SERIES: [&str; 7] =
+    ["estimator", "preset", "binning", "K", "centring", "empty_bins", "options"];
+/// What is counted is no error.
+const COUNTS: [&str; 3] = ["bins", "empty_bins", "infeasible"];
+
+/// The figures of the given kinds that some results are good for.
+#[must_use]
+pub fn figures(rows: &[&Row], kinds: &[Kind]) -> Vec<Named> {
+    let summaries = summarise(rows.iter().copied());
+    let errors: Vec<&SummaryRow> =
+        summaries.iter().filter(|row| !COUNTS.contains(&at(row, "metric"))).collect();
+    let groups = grouped(&errors, |row| pick(row, &FIGURE));
+    let mut named: Vec<Named> = Vec::new();
+    for &kind in kinds {
+        for (key, rows) in &groups {
+            let Some(figure) = figure(kind, rows) else { continue };
+            let base = file_name(kind, key, &groups);
+            let same = named
+                .iter()
+                .filter(|n| n.name == base || n.name.starts_with(&format!("{base}~")))
+                .count();
+            let name = if same == 0 { base } else { format!("{base}~{}", same + 1) };
+            named.push(Named { name, study: key[0].clone(), figure });
+        }
+    }
+    named
+}
+
+/// Study, kind, and the values that differ among the figures; scenario, feature and metric always.
+fn file_name(kind: Kind, key: &[String], groups: &[(Vec<String>, Vec<&SummaryRow>)]) -> String {
+    let differs = |i: usize| {
+        let mut of_study = groups.iter().filter(|(other, _)| other[0] == key[0]);
+        ["scenario", "feature", "metric"].contains(&FIGURE[i])
+            || of_study.any(|(other, _)| other[i] != key[i])
+    };
+    let parts = (1..FIGURE.len()).filter(|&i| differs(i) && !key[i].is_empty());
+    let without_version = |text: &str| text.split('@').next().unwrap_or_default().to_owned();
+    let parts: Vec<String> = parts.map(|i| without_version(&key[i])).collect();
+    let name = format!("{}_{}_{}", key[0], kind.name(), parts.join("_"));
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    name.chars().map(|c| if plain(c) { c } else { '-' }).collect()
+}
+
+fn figure(kind: Kind, rows: &[&SummaryRow]) -> Option<Figure> {
+    let keys = |names: &[&'static str]| -> Vec<&'static str> {
+        names.iter().copied().filter(|name| *name != kind.key()).collect()
+    };
+    let (panel_keys, series_keys) = (keys(&PANEL), keys(&SERIES));
+    let series_names = names(rows, &series_keys);
+    let panels = grouped(rows, |row| pick(row, &panel_keys));
+    let swept = |rows: &[&SummaryRow]| {
+        grouped(rows, |row| pick(row, &series_keys))
+            .iter()
+            .any(|(_, rows)| sizes(kind, rows) >= LEAST)
+    };
+    let shown: Vec<_> = panels.iter().filter(|(_, rows)| swept(rows)).collect();
+    let first = shown.first()?.1[0];
+    let titles = names(rows, &panel_keys);
+    let cells = shown
+        .iter()
+        .map(|(key, rows)| {
+            let title = if panels.len() > 1 { titles[key].clone() } else { String::new() };
+            vec![panel(kind, title, rows, &series_keys, &series_names)]
+        })
+        .collect();
+    let fixed = if panels.len() > 1 { String::new() } else { pieces(&panel_keys, &shown[0].0) };
+    let metric = at(first, "metric");
+    let meaning = METRICS.iter().find(|(name, _, _)| *name == metric).map_or("", |m| m.2);
+    let mut title = format!("{}, {}: {metric}", at(first, "scenario"), at(first, "feature"));
+    if !meaning.is_empty() {
+        title.push_str(&format!(" ({meaning})"));
+    }
+    if !fixed.is_empty() {
+        title.push_str(&format!("; {fixed}"));
+    }
+    // The orders of a line differ from panel to panel.
+    let legend_per_cell = kind == Kind::ErrorByN;
+    Some(Figure { title, cells, legend_per_cell })
+}
+
+fn sizes(kind: Kind, rows: &[&SummaryRow]) -> usize {
+    grouped(rows, |row| at(row, kind.key()).to_owned()).len()
+}
+
+fn panel(
+    kind: Kind,
+    title: String,
+    rows: &[&SummaryRow],
+    series_keys: &[&str],
+    names: &HashMap<Vec<String>, String>,
+) -> Panel {
+    let places: Vec<f64> = rows.iter().filter_map(|row| at(row, kind.key()).parse().ok()).collect();
+    let (low, high) = extremes(&places);
+    let means: Vec<f64> = rows.iter().filter_map(|row| row.summary.mean).collect();
+    let (least, most) = extremes(&means);
+    let log_y = least > 0.0 && (kind == Kind::ErrorByN || most > 20.0 * least);
+    // A line keeps its look in all panels: it is that of its place among all lines of the figure.
+    let mut order: Vec<&Vec<String>> = names.keys().collect();
+    order.sort();
+    let mut layers: Vec<Layer> = Vec::new();
+    for (key, rows) in grouped(rows, |row| pick(row, series_keys)) {
+        let place = order.iter().position(|other| **other == key).unwrap_or_default();
+        let series = Series::new(kind, &names[&key], &rows, Look::of_series(place), log_y);
+        layers.extend(series.layers((low, high)));
+    }
+    // Bands first: they must not hide lines.
+    layers.sort_by_key(|layer| !matches!(layer.mark, Mark::Band(_)));
+    let label = match kind {
+        Kind::ErrorByK => "number of bins K",
+        Kind::ErrorByN => "number of instances N",
+    };
+    Panel {
+        title,
+        x: Scale { label: label.to_owned(), log: low > 0.0 && high >= 20.0 * low },
+        y: Scale {
+            label: format!("{} (mean ± standard error)", at(rows[0], "metric")),
+            log: log_y,
+        },
+        layers,
+    }
+}
+
+/// A line of a panel.
+struct Series {
+    name: String,
+    look: Look,
+    /// Where, mean, and standard error.
+    points: Vec<(f64, f64, f64)>,
+    /// Whether its only value is meant for all places.
+    level: bool,
+    log_y: bool,
+}
+
+impl Series {
+    fn new(kind: Kind, name: &str, rows: &[&SummaryRow], look: Look, log_y: bool) -> Self {
+        let value = |row: &&SummaryRow| {
+            let place = at(row, kind.key()).parse().unwrap_or(f64::NAN);
+            Some((place, row.summary.mean?, row.summary.standard_error.unwrap_or_default()))
+        };
+        let mut points: Vec<(f64, f64, f64)> = rows.iter().filter_map(value).collect();
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let level = kind == Kind::ErrorByK && points.len() == 1 && has_no_fixed_bins(rows[0]);
+        let order = (kind == Kind::ErrorByN && points.len() >= LEAST)
+            .then(|| Order::of(&points.iter().map(|p| (p.0, p.1)).collect::<Vec<_>>()))
+            .flatten();
+        let name = match order {
+            Some(order) => format!("{name}: order {}", with_error(order)),
+            None => name.to_owned(),
+        };
+        Self { name, look, points, level, log_y }
+    }
+
+    fn layers(self, (low, high): (f64, f64)) -> Vec<Layer> {
+        let layer = |look, mark| Layer::named(self.name.clone(), look, mark);
+        let band = |points: &[(f64, f64, f64)]| {
+            // A logarithmic axis has no place for what is not positive.
+            let lower = |mean: f64, error: f64| {
+                if self.log_y { (mean - error).max(0.05 * mean) } else { mean - error }
+            };
+            let ends = |&(x, mean, error): &_| (x, lower(mean, error), mean + error);
+            Mark::Band(points.iter().map(ends).collect())
+        };
+        let line = |points: &[(f64, f64, f64)]| {
+            Mark::Line(points.iter().map(|&(x, mean, _)| (x, mean)).collect())
+        };
+        let plain = Look { marker: super::look::Marker::None, ..self.look };
+        match &self.points[..] {
+            [(_, mean, error)] if self.level => {
+                let ends = [(low, *mean, *error), (high, *mean, *error)];
+                vec![layer(plain.faint(0.18), band(&ends)), layer(plain, line(&ends))]
+            }
+            many if many.len() > MOST_MARKERS => {
+                vec![layer(plain.faint(0.18), band(many)), layer(plain, line(many))]
+            }
+            few => vec![layer(plain, line(few)), layer(self.look, Mark::Points(few.to_vec()))],
+        }
+    }
+}
+
+/// Whether the number of bins was not asked for: there are none, or their choice looks at the data.
+fn has_no_fixed_bins(row: &SummaryRow) -> bool {
+    let kind = at(row, "binning").split('(').next().unwrap_or_default();
+    at(row, "K").is_empty()
+        || binning::ALL.iter().any(|info| info.name == kind && info.options.contains(&"min_points"))
+}
+
+fn with_error(order: Order) -> String {
+    let slope = format!("{:.2}", order.slope).replace('-', "−");
+    match order.standard_error {
+        Some(error) => format!("{slope} ± {error:.2}"),
+        None => slope,
+    }
+}
+
+fn extremes(values: &[f64]) -> (f64, f64) {
+    values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), &v| (a.min(v), b.max(v)))
+}
+
+/// For people: the values of the keys that differ among some rows, the first one always.
+fn names(rows: &[&SummaryRow], keys: &[&str]) -> HashMap<Vec<String>, String> {
+    let all: Vec<Vec<String>> =
+        grouped(rows, |row| pick(row, keys)).into_iter().map(|(key, _)| key).collect();
+    // An estimator without bins does not make the bins of the others worth naming.
+    let differs = |i: usize| {
+        let mut given = all.iter().map(|key| &key[i]).filter(|value| !value.is_empty());
+        given.next().is_some_and(|first| given.any(|value| value != first))
+    };
+    let named = |key: &Vec<String>| {
+        let shown: Vec<usize> = (0..keys.len()).filter(|&i| i == 0 || differs(i)).collect();
+        let names: Vec<&str> = shown.iter().map(|&i| keys[i]).collect();
+        let values: Vec<String> = shown.iter().map(|&i| key[i].clone()).collect();
+        (key.clone(), pieces(&names, &values))
+    };
+    all.iter().map(named).collect()
+}
+
+/// Values in a row; numbers and the like with the name of their key.
+fn pieces(keys: &[&str], values: &[String]) -> String {
+    let piece = |(key, value): (&&str, &String)| match *key {
+        _ if value.is_empty() => None,
+        "K" | "N" | "snr" => Some(format!("{key}\u{a0}=\u{a0}{value}")),
+        "parameters" | "options" => Some(value.replace(';', ", ")),
+        "centring" => Some(format!("centred by {value}")),
+        "empty_bins" => Some(format!("empty bins: {value}")),
+        _ => Some(value.clone()),
+    };
+    keys.iter().zip(values).filter_map(piece).collect::<Vec<_>>().join(", ")
+}
+
+fn at<'a>(row: &'a SummaryRow, key: &str) -> &'a str {
+    KEYS.iter().position(|known| *known == key).map_or("", |place| &row.key[place])
+}
+
+fn pick(row: &SummaryRow, keys: &[&str]) -> Vec<String> {
+    keys.iter().map(|key| at(row, key).to_owned()).collect()
+}
+
+/// Rows by a key, in the order in which keys first appear.
+fn grouped<'a, K: Hash + Eq + Clone>(
+    rows: &[&'a SummaryRow],
+    key: impl Fn(&SummaryRow) -> K,
+) -> Vec<(K, Vec<&'a SummaryRow>)> {
+    let mut places: HashMap<K, usize> = HashMap::new();
+    let mut groups: Vec<(K, Vec<&SummaryRow>)> = Vec::new();
+    for &row in rows {
+        let key = key(row);
+        let place = *places.entry(key.clone()).or_insert(groups.len());
+        if place == groups.len() {
+            groups.push((key, Vec::new()));
+        }
+        groups[place].1.push(row);
+    }
+    groups
+}

@@ -1,0 +1,232 @@
+//! Results as a page: one HTML file that needs nothing else.
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+use crate::plot::sweep::{self, Kind, Named};
+use crate::record::manifest::{Manifest, NamedStudy};
+use crate::record::summary::{SummaryRow, summarise};
+use crate::record::{KEYS, METRIC, REPLICATE, Row};
+use crate::sheet::{exact, readable};
+use crate::table::{self, Style};
+
+const STYLE: &str = include_str!("page.css");
+const SCRIPT: &str = include_str!("page.js");
+
+/// The most means that are listed; more of them make a page slow.
+const MOST_MEANS: usize = 4000;
+
+/// The page about a results folder.
+///
+/// # Errors
+/// A message, for a table of a study that cannot be made, or a figure that cannot be drawn.
+pub fn page(manifest: &Manifest, rows: &[Row]) -> Result<String, String> {
+    let names: Vec<&str> = manifest.studies.iter().map(|study| study.name.as_str()).collect();
+    let title = names.join(", ");
+    let studies = manifest.studies.iter().map(|named| study(named, rows));
+    let studies = studies.collect::<Result<Vec<Markup>, String>>()?;
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                // No request is made for an icon.
+                link rel="icon" href="data:,";
+                title { (title) ": results" }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                header {
+                    h1 { "Results: " (title) }
+                    p { (rows.len()) " values; master seed " (manifest.seed) "; started " (manifest.started) "." }
+                }
+                nav aria-label="Contents" { ul {
+                    @for name in &names { li { a href={ "#study-" (name) } { (name) } } }
+                    li { a href="#failures" { "Failures" } }
+                    li { a href="#provenance" { "Provenance" } }
+                    li { a href="#rerun" { "How to rerun" } }
+                } }
+                main {
+                    @for study in &studies { (study) }
+                    (failures(rows))
+                    (provenance(manifest))
+                    (rerun(manifest))
+                }
+                script { (PreEscaped(SCRIPT)) }
+            }
+        }
+    };
+    Ok(page.into_string())
+}
+
+fn study(named: &NamedStudy, rows: &[Row]) -> Result<Markup, String> {
+    let rows: Vec<&Row> = rows.iter().filter(|row| row.key[0] == named.name).collect();
+    let tables = if rows.is_empty() { &[][..] } else { &named.study.table[..] };
+    let tables = tables.iter().map(|spec| table::make(spec, &rows));
+    let tables = tables.collect::<Result<Vec<_>, String>>()?;
+    let figures = sweep::figures(&rows, &Kind::ALL);
+    let drawn = figures.iter().map(figure).collect::<Result<Vec<Markup>, String>>()?;
+    Ok(html! {
+        section aria-labelledby={ "study-" (named.name) } {
+            h2 id={ "study-" (named.name) } { (named.name) }
+            p { (named.study.about.trim()) }
+            @if !tables.is_empty() {
+                h3 { "Tables" }
+                p { "Mean over replicates ± standard error; * is lower than the baseline by a paired 95 % interval." }
+            }
+            @for table in &tables { (scrolled(table.title(), table.html(Style::default()))) }
+            @if !drawn.is_empty() { h3 { "Figures" } }
+            @for (i, figure) in drawn.iter().enumerate() {
+                details open[i == 0] { summary { (figures[i].figure.title) } (figure) }
+            }
+            h3 { "All means" }
+            (means(&named.name, &summarise(rows.iter().copied())))
+        }
+    })
+}
+
+fn scrolled(label: &str, content: Markup) -> Markup {
+    html! { div.scroll tabindex="0" role="region" aria-label=(label) { (content) } }
+}
+
+fn figure(named: &Named) -> Result<Markup, String> {
+    let svg = named.figure.svg().map_err(|e| e.to_string())?;
+    // Within a page the name space goes without saying.
+    let svg = svg.replacen(" xmlns=\"http://www.w3.org/2000/svg\"", "", 1);
+    Ok(html! {
+        figure {
+            (scrolled(&named.figure.title, PreEscaped(svg)))
+            figcaption { (named.figure.title) }
+        }
+    })
+}
+
+/// Every mean with its uncertainty, and the keys that differ.
+fn means(name: &str, rows: &[SummaryRow]) -> Markup {
+    let differs = |key: usize| rows.iter().any(|row| row.key[key] != rows[0].key[key]);
+    let keys: Vec<usize> = (1..KEYS.len())
+        .filter(|&key| key != REPLICATE && (key == METRIC || differs(key)))
+        .collect();
+    let statistics = ["mean", "se", "ci_lo", "ci_hi", "n_ok", "n_failed"];
+    let table = html! {
+        table.sortable {
+            caption { span { "Means over replicates, with standard errors and 95 % intervals" } }
+            thead { tr {
+                @for &key in &keys { th scope="col" { (KEYS[key]) } }
+                @for name in statistics { th scope="col" { (name) } }
+            } }
+            tbody { @for row in rows.iter().take(MOST_MEANS) { tr {
+                @for &key in &keys { td { (row.key[key]) } }
+                (number(row.summary.mean))
+                (number(row.summary.standard_error))
+                (number(row.summary.interval.map(|ends| ends.0)))
+                (number(row.summary.interval.map(|ends| ends.1)))
+                td { (row.summary.count) }
+                td { (row.failed) }
+            } } }
+        }
+    };
+    html! {
+        @if rows.len() > MOST_MEANS {
+            p { "The first " (MOST_MEANS) " of " (rows.len()) " means; all are in summary.csv." }
+        }
+        (scrolled(&format!("All means of {name}"), table))
+    }
+}
+
+fn number(value: Option<f64>) -> Markup {
+    html! { td.number data-value=[value.map(exact)] { (value.map(readable).unwrap_or_default()) } }
+}
+
+/// Values that could not be computed, by reason.
+fn failures(rows: &[Row]) -> Markup {
+    let mut reasons: Vec<(&str, usize, &Row)> = Vec::new();
+    for row in rows.iter().filter(|row| row.score.value.is_none()) {
+        match reasons.iter_mut().find(|reason| reason.0 == row.score.status) {
+            Some(reason) => reason.1 += 1,
+            None => reasons.push((&row.score.status, 1, row)),
+        }
+    }
+    let example = |row: &Row| {
+        let given = KEYS.iter().zip(&row.key).filter(|(_, value)| !value.is_empty());
+        given.map(|(key, value)| format!("{key} {value}")).collect::<Vec<_>>().join(", ")
+    };
+    html! {
+        section aria-labelledby="failures" {
+            h2 id="failures" { "Failures" }
+            @if reasons.is_empty() { p { "Every value could be computed." } }
+            @else {
+                (scrolled("Failures", html! { table.sortable {
+                    caption { span { "Values that could not be computed, by reason" } }
+                    thead { tr {
+                        @for name in ["reason", "values", "the first of them"] { th scope="col" { (name) } }
+                    } }
+                    tbody { @for (reason, count, row) in &reasons { tr {
+                        td.text { (reason) } td { (count) } td.text { (example(row)) }
+                    } } }
+                } }))
+            }
+        }
+    }
+}
+
+fn provenance(manifest: &Manifest) -> Markup {
+    let entries = [
+        ("Program", manifest.program.clone()),
+        ("Commit", manifest.git_commit.clone()),
+        ("Build profile", manifest.profile.clone()),
+        ("Compiler", manifest.rustc.clone()),
+        ("Processor", manifest.cpu.clone()),
+        ("Processors", manifest.cores.to_string()),
+        ("Threads", manifest.jobs.to_string()),
+        ("System", manifest.os.clone()),
+        ("Master seed", manifest.seed.to_string()),
+        ("Started (UTC)", manifest.started.clone()),
+        ("Wall time", format!("{:.1} s", manifest.wall_seconds)),
+        ("Layout of results", manifest.schema.to_string()),
+    ];
+    html! {
+        section aria-labelledby="provenance" {
+            h2 id="provenance" { "Provenance" }
+            dl { @for (name, value) in &entries { dt { (name) } dd { (value) } } }
+        }
+    }
+}
+
+/// The commands that give these results again, and the study files that they read.
+fn rerun(manifest: &Manifest) -> Markup {
+    let files: Vec<String> =
+        manifest.studies.iter().map(|study| quoted(&format!("{}.toml", study.name))).collect();
+    let commands = format!(
+        "git checkout {}\ncargo run --release -p fe-bench -- run {} --seed {} --out again",
+        manifest.git_commit,
+        files.join(" "),
+        manifest.seed
+    );
+    let original: Vec<String> = manifest.command.iter().map(|word| quoted(word)).collect();
+    html! {
+        section aria-labelledby="rerun" {
+            h2 id="rerun" { "How to rerun" }
+            p { "With the study files below in the working directory:" }
+            pre tabindex="0" { code { (commands) } }
+            p { "The command that was given:" }
+            pre tabindex="0" { code { (original.join(" ")) } }
+            @for named in &manifest.studies {
+                details {
+                    summary { (named.name) ".toml" }
+                    pre tabindex="0" { code { (toml::to_string_pretty(&named.study).unwrap_or_default()) } }
+                }
+            }
+        }
+    }
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}

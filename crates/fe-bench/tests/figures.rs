@@ -1,0 +1,228 @@
+//! Figures and pages as a user gets them.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+const STUDY: &str = r#"
+about = "Errors against <K> and N."
+
+[[block]]
+scenario = "piecewise-linear"
+features = ["x1"]
+N = [100, 200, 400]
+replicates = 3
+metrics = ["L_mu", "mse", "bins"]
+
+[[block.estimator]]
+name = "dale"
+bins = [5, 10, 20]
+
+[[block.estimator]]
+name = "rhale"
+bins = 20
+
+[[block.estimator]]
+name = "pdp"
+
+[[table]]
+title = "Mean squared error"
+rows = ["estimator", "K"]
+columns = ["N"]
+where = { metric = "mse" }
+"#;
+
+fn run(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_fe-bench"))
+        .current_dir(folder)
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+fn answer(folder: &Path, arguments: &[&str]) -> String {
+    let output = run(folder, arguments);
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{arguments:?}: {message}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn refusal(folder: &Path, arguments: &[&str]) -> String {
+    let output = run(folder, arguments);
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+    assert!(output.stdout.is_empty(), "{arguments:?} printed a result");
+    String::from_utf8(output.stderr).unwrap()
+}
+
+/// A folder in which a study was run, with results in `results`.
+fn results() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("study.toml"), STUDY).unwrap();
+    answer(folder.path(), &["run", "study.toml", "--out", "results"]);
+    folder
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn what_was_swept_over_is_drawn() {
+    let folder = results();
+    let before = files(&folder.path().join("results"));
+    let printed = answer(folder.path(), &["plot", "results"]);
+    let names: Vec<&str> = printed.lines().collect();
+    let expected = [
+        "study_error-by-K_piecewise-linear_x1_L_mu.svg",
+        "study_error-by-K_piecewise-linear_x1_mse.svg",
+        "study_error-by-N_piecewise-linear_x1_L_mu.svg",
+        "study_error-by-N_piecewise-linear_x1_mse.svg",
+    ];
+    let expected = expected.map(|name| format!("results-figures/{name}"));
+    assert_eq!(names, expected);
+    let text = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+    let by_bins = text(names[1]);
+    for label in [
+        "number of bins K",
+        "mse (mean ± standard error)",
+        "dale",
+        "rhale, dp",
+        "N\u{a0}=\u{a0}200",
+    ] {
+        assert!(by_bins.contains(label), "{label}");
+    }
+    let by_rows = text(names[3]);
+    for label in ["number of instances N", "pdp: order −", "K\u{a0}=\u{a0}20: order −"] {
+        assert!(by_rows.contains(label), "{label}");
+    }
+    assert!(!by_rows.contains("NaN") && !by_rows.contains("inf"));
+    // The same results give the same bytes, and stay as they were.
+    answer(folder.path(), &["plot", "results", "--out", "again", "--kind", "error-by-K"]);
+    let again = files(&folder.path().join("again"));
+    assert_eq!(again.len(), 2);
+    assert_eq!(std::fs::read_to_string(&again[1]).unwrap(), by_bins);
+    assert_eq!(files(&folder.path().join("results")), before);
+}
+
+#[test]
+fn figures_of_results_that_have_none_are_refused() {
+    let folder = results();
+    let path = folder.path();
+    assert!(refusal(path, &["plot", "nowhere"]).contains("nowhere/manifest.json"));
+    assert!(refusal(path, &["plot", "results", "--kind", "pie"]).contains("error-by-K"));
+    assert!(refusal(path, &["plot", "results", "--where", "Q=1"]).contains("unknown key"));
+    let none = refusal(path, &["plot", "results", "--where", "estimator=nobody"]);
+    assert!(none.contains("no value is left"), "{none}");
+    let few = refusal(path, &["plot", "results", "--where", "N=100", "--kind", "error-by-N"]);
+    assert!(few.contains("three values or more"), "{few}");
+    assert!(refusal(path, &["report", "nowhere"]).contains("nowhere/manifest.json"));
+}
+
+#[test]
+fn effects_are_drawn_beside_their_truth() {
+    let folder = tempfile::tempdir().unwrap();
+    let draw = |estimator: &str, file: &str| {
+        let data = ["--n", "60", "--seed", "3", "--feature", "x1", "--plot", file];
+        let mut arguments = vec!["effect", "effector-regional", "--estimator", estimator];
+        arguments.extend(data);
+        answer(folder.path(), &arguments);
+        std::fs::read(folder.path().join(file)).unwrap()
+    };
+    let expected = [
+        ("rhale", vec!["truth", "true mean local effect", "local effects", "deciles"]),
+        ("ale", vec!["truth", "true bin effects", "limits of bins"]),
+        ("pdp", vec!["truth", "c-ICE curves", "centred (integral)"]),
+        ("dpdp", vec!["truth", "d-ICE curves", "derivative of f by x1"]),
+        ("shapdp", vec!["truth", "Shapley values"]),
+        ("regional-rhale", vec!["x3 ≤", "x3 &gt;", "instances)"]),
+    ];
+    for (estimator, labels) in expected {
+        let file = format!("{estimator}.svg");
+        let image = draw(estimator, &file);
+        let text = String::from_utf8(image.clone()).unwrap();
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        for label in labels {
+            assert!(text.contains(label), "{estimator}: {label}");
+        }
+        assert_eq!(image, draw(estimator, &file), "{estimator}");
+    }
+    let image = draw("rhale", "rhale.png");
+    assert!(image.starts_with(b"\x89PNG") && image == draw("rhale", "again.png"));
+    let wrong = [
+        "effect",
+        "friedman1",
+        "--n",
+        "50",
+        "--seed",
+        "1",
+        "--estimator",
+        "pdp",
+        "--plot",
+        "a.pdf",
+    ];
+    assert!(refusal(folder.path(), &wrong).contains("NAME.svg or NAME.png"));
+}
+
+#[test]
+fn a_page_needs_no_network() {
+    let folder = results();
+    assert_eq!(answer(folder.path(), &["report", "results"]), "results.html\n");
+    let page = std::fs::read_to_string(folder.path().join("results.html")).unwrap();
+    assert!(!page.contains("http://") && !page.contains("https://"));
+    // What a study says is text, not markup.
+    assert!(page.contains("Errors against &lt;K&gt; and N."));
+    for part in
+        ["<svg", "Mean squared error", "All means", "pdp has no bins", "Provenance", "--seed 0"]
+    {
+        assert!(page.contains(part), "{part}");
+    }
+    answer(folder.path(), &["report", "results", "--out", "again.html"]);
+    assert_eq!(page, std::fs::read_to_string(folder.path().join("again.html")).unwrap());
+}
+
+#[test]
+fn a_page_works_in_a_browser() {
+    let folder = results();
+    answer(folder.path(), &["report", "results"]);
+    let page = folder.path().join("results.html");
+    let address = format!("file://{}#table1-sort=3-descending&table1-filter=dale", page.display());
+    let profile = format!("--user-data-dir={}", folder.path().join("profile").display());
+    let quiet = [
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-quic",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+        "--enable-logging=stderr",
+        "--dump-dom",
+    ];
+    let output = Command::new("chromium").args(quiet).args([&profile, &address]).output();
+    let Ok(output) = output else {
+        eprintln!("skipped: there is no chromium here to open the page");
+        return;
+    };
+    let dom = String::from_utf8(output.stdout).unwrap();
+    let log = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{log}");
+    assert!(!dom.contains("data-error"), "a script failed");
+    assert!(!log.contains("CONSOLE"), "{log}");
+    let start = dom.find("id=\"table1\"").expect("the tables have names");
+    let table = &dom[start..start + dom[start..].find("</table>").unwrap()];
+    assert!(table.contains("aria-sort=\"descending\""));
+    let shown: Vec<f64> = table
+        .split("<tr")
+        .filter(|row| row.contains("data-value") && !row.contains("hidden"))
+        .inspect(|row| assert!(row.contains("dale") && !row.contains("rhale"), "{row}"))
+        .filter_map(|row| row.split("data-value=\"").nth(1)?.split('"').next()?.parse().ok())
+        .collect();
+    assert_eq!(shown.len(), 3);
+    assert!(shown.is_sorted_by(|a, b| a >= b), "{shown:?}");
+    assert!(dom.contains("3 of 5 rows"));
+}
