@@ -359,12 +359,18 @@ fn alibi(case: Case<'_>, settings: &Settings) -> Comparison {
 }
 
 fn mean_prediction(case: Case<'_>) -> f64 {
+    let values = predictions(case);
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// The outputs at the instances.
+pub fn predictions(case: Case<'_>) -> Vec<f64> {
     let data = &case.record.data;
     let columns: Vec<Column<'_>> =
         (0..data.dimension()).map(|j| Column::Values(data.feature(j))).collect();
     let mut values = vec![0.0; data.len()];
     case.record.model.predict(&Rows::new(&columns, data.len()), &mut values).unwrap();
-    values.iter().sum::<f64>() / values.len() as f64
+    values
 }
 
 fn pyale(case: Case<'_>, settings: &Settings) -> Comparison {

@@ -5,6 +5,7 @@ use fe_core::{Axis, AxisChoice, Settings};
 
 use super::compare::{Binned, compare, effector_bins, estimate, range, settings};
 use super::record::Case;
+use super::regional::{self, Scores};
 use super::shapley;
 
 /// A way in which another library departs from its own definition, or from any that is useful.
@@ -17,6 +18,23 @@ pub struct Defect {
 
 /// All of them; the first that explains a result names it.
 pub const ALL: &[Defect] = &[
+    Defect {
+        name: "regional-rules",
+        about: "effector splits regions by its score, a standard deviation in units of the output, and \
+                by rules of its own: x < t and x ≥ t, weights n + 1 where the best split is looked for, \
+                none of a node that scores less than 0.03",
+        explains: |case| regional::grown(case, Scores::Estimators).is_ok(),
+    },
+    Defect {
+        name: "regional-shifted-limit",
+        about: "the same by scores of effector's ALE with its shifted-limit",
+        explains: |case| regional::grown(case, Scores::ShiftedLimit).is_ok(),
+    },
+    Defect {
+        name: "regional-shapley-bins",
+        about: "the same by scores of effector's ShapDP, which are about bins-of-shapley-values",
+        explains: |case| regional::grown(case, Scores::BinsOfShapleyValues).is_ok(),
+    },
     Defect {
         name: "bins-of-shapley-values",
         about: "effector's ShapDP is not the spline of its paper: it joins the means of Shapley values \
@@ -285,21 +303,22 @@ impl Costs {
             ["max_nof_bins", "init_nof_bins"].iter().find_map(|key| case.option_count(key))?;
         let least = case.option_number("min_points_per_bin")?.max(2.0);
         let discount = case.option_number("discount")?;
-        Some(Self::new(case, &slopes(case), cells, (least, discount)))
+        Some(Self::new(range(case), case.positions(), &slopes(case), cells, (least, discount)))
     }
 
-    /// Of local effects, one per instance, with the least number of instances and the discount.
+    /// Of local effects at some positions between the ends of an axis, with the least number of
+    /// instances and the discount.
     pub fn new(
-        case: Case<'_>,
+        (lo, hi): (f64, f64),
+        positions: &[f64],
         local_effects: &[f64],
         cells: usize,
         (least, discount): (f64, f64),
     ) -> Self {
-        let (lo, hi) = range(case);
         let mut costs =
             Self { start: lo, width: (hi - lo) / cells as f64, cells, cost: Vec::new() };
         let mut sums = vec![[0.0; 3]; cells];
-        for (&x, slope) in case.positions().iter().zip(local_effects) {
+        for (&x, slope) in positions.iter().zip(local_effects) {
             let cell = &mut sums[costs.cell(x)];
             for (sum, term) in cell.iter_mut().zip([1.0, *slope, slope * slope]) {
                 *sum += term;

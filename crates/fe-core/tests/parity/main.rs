@@ -8,6 +8,7 @@ mod compare;
 mod defects;
 mod models;
 mod record;
+mod regional;
 mod shapley;
 
 use std::collections::BTreeMap;
@@ -22,9 +23,6 @@ type Reason = (&'static str, fn(Case<'_>) -> bool);
 /// and say in `compare.rs` what its results are compared with.
 const OUT_OF_SCOPE: &[Reason] = &[
     ("PDPbox is there for comparison only", |case| case.text("peer") == "PDPbox"),
-    ("effector's own score and rules for regions", |case| {
-        case.text("method").starts_with("regional ")
-    }),
     ("effector's own path for ordinal features", effector_ordinal),
     ("PyALE's own path for discrete features", |case| {
         case.text("peer") == "PyALE"
@@ -46,6 +44,9 @@ fn class(case: Case<'_>) -> String {
     }
     let outcome = match (case.text("method"), case.text("status")) {
         ("SHAP values", "ok") => shapley::compare_values(case),
+        (method, _) if method.starts_with("regional ") => {
+            Err("regions by another score and other rules".to_owned())
+        }
         ("ShapDP", "ok") => Err("a spline here, bins there".to_owned()),
         (_, "error") => match estimate(case, &settings(case)) {
             Err(_) => return "both refuse".to_owned(),
@@ -100,11 +101,12 @@ const EXPECTED: &[(&str, &str, usize)] = &[
     ("effector RHALE", "out of scope: effector's own path for ordinal features", 18),
     ("effector RHALE", "same", 512),
     ("effector ShapDP", "defect: bins-of-shapley-values", 44),
-    ("effector regional ALE", "out of scope: effector's own score and rules for regions", 26),
-    ("effector regional DerPDP", "out of scope: effector's own score and rules for regions", 26),
-    ("effector regional PDP", "out of scope: effector's own score and rules for regions", 26),
-    ("effector regional RHALE", "out of scope: effector's own score and rules for regions", 26),
-    ("effector regional ShapDP", "out of scope: effector's own score and rules for regions", 26),
+    ("effector regional ALE", "defect: regional-rules", 19),
+    ("effector regional ALE", "defect: regional-shifted-limit", 7),
+    ("effector regional DerPDP", "defect: regional-rules", 26),
+    ("effector regional PDP", "defect: regional-rules", 26),
+    ("effector regional RHALE", "defect: regional-rules", 26),
+    ("effector regional ShapDP", "defect: regional-shapley-bins", 26),
     ("effector/shap SHAP values", "defect: close-is-equal", 2),
     ("effector/shap SHAP values", "same", 12),
     ("scikit-learn partial_dependence brute", "defect: close-is-constant", 2),

@@ -63,7 +63,7 @@ fn read_csv(file: &Path) -> Dataset {
 }
 
 impl<'a> Case<'a> {
-    pub fn text(&self, key: &str) -> &str {
+    pub fn text(&self, key: &str) -> &'a str {
         self.result[key].as_str().unwrap_or_default()
     }
 

@@ -15,7 +15,7 @@ use super::defects::Costs;
 use super::record::Case;
 
 /// Least number of instances in a bin, and the discount: effector's defaults.
-const OF_BINS: (f64, f64) = (2.0, 0.3);
+pub const OF_BINS: (f64, f64) = (2.0, 0.3);
 
 /// The Shapley values of all rows against a recorded background. Rows of no weight are explained and
 /// are no part of the background, so the background's rows come first, and then the data.
@@ -82,10 +82,9 @@ pub fn close_taken_as_equal(case: Case<'_>) -> bool {
     (0..data.len()).any(concerned) && compare_rows(case, |row| !concerned(row)).is_ok()
 }
 
-/// The recorded Shapley values that a curve was made of, which are accounted for themselves, and the
+/// The recorded Shapley values against a background that a curve was made of, which are accounted for themselves, and the
 /// size of what they are made from.
-fn local_effects(case: Case<'_>) -> Result<(Vec<f64>, f64), String> {
-    let background = case.option_text("background");
+pub fn local_effects(case: Case<'_>, background: &str) -> Result<(Vec<f64>, f64), String> {
     let recorded = case.record.results.iter().find(|result| {
         result["method"] == "SHAP values" && result["options"]["background"] == background
     });
@@ -97,7 +96,7 @@ fn local_effects(case: Case<'_>) -> Result<(Vec<f64>, f64), String> {
 }
 
 /// Straight lines through values at places, continued at both ends.
-fn joined(places: &[f64], values: &[f64], x: f64) -> f64 {
+pub fn joined(places: &[f64], values: &[f64], x: f64) -> f64 {
     if places.len() == 1 {
         return values[0];
     }
@@ -106,16 +105,22 @@ fn joined(places: &[f64], values: &[f64], x: f64) -> f64 {
     values[j] + (x - places[j]) * slope
 }
 
+/// The values in each bin.
+pub fn in_bins(limits: &[f64], positions: &[f64], values: &[f64]) -> Vec<Vec<f64>> {
+    let mut in_bins = vec![Vec::new(); limits.len() - 1];
+    for (&x, &value) in positions.iter().zip(values) {
+        let bin = limits.partition_point(|&z| z <= x).clamp(1, in_bins.len()) - 1;
+        in_bins[bin].push(value);
+    }
+    in_bins
+}
+
 /// Whether everything recorded of a curve comes out of means and variances of Shapley values in bins.
 pub fn joined_bins(case: Case<'_>) -> Comparison {
-    let (local, scale) = local_effects(case)?;
+    let (local, scale) = local_effects(case, case.option_text("background"))?;
     let limits = case.numbers("limits");
     optimal(case, &local, scale, &limits)?;
-    let mut in_bins = vec![Vec::new(); limits.len() - 1];
-    for (&x, phi) in case.positions().iter().zip(&local) {
-        let bin = limits.partition_point(|&z| z <= x).clamp(1, in_bins.len()) - 1;
-        in_bins[bin].push(*phi);
-    }
+    let in_bins = in_bins(&limits, case.positions(), &local);
     let moments: Vec<Moments> = in_bins.iter().map(|values| Moments::of(values)).collect();
     let counts: Vec<f64> = moments.iter().map(|bin| bin.weight).collect();
     let means: Vec<f64> = moments.iter().map(|bin| bin.mean).collect();
@@ -158,7 +163,7 @@ pub fn joined_bins(case: Case<'_>) -> Comparison {
 /// Whether the recorded bins are made of the cells and cost no more than the best ones.
 fn optimal(case: Case<'_>, local: &[f64], scale: f64, limits: &[f64]) -> Comparison {
     let cells = case.option_count("max_nof_bins").ok_or("no number of cells")?;
-    let costs = Costs::new(case, local, cells, OF_BINS);
+    let costs = Costs::new(range(case), case.positions(), local, cells, OF_BINS);
     let cell = |z: &f64| ((z - costs.start) / costs.width).round() as usize;
     let kept: Vec<usize> = limits.iter().map(cell).collect();
     let places: Vec<f64> = kept.iter().map(|&k| costs.start + k as f64 * costs.width).collect();
