@@ -1,7 +1,7 @@
 //! Figures: described as plain data, drawn as SVG, and from there as PNG.
 //!
 //! What is shown is decided by [`sweep`] (results of studies) and [`effects`] (effects beside their
-//! truth); how it looks by [`look`], [`scale`] and [`draw`]. The same figure gives the same bytes.
+//! truth); how it looks by `look`, `scale` and `draw`. The same figure gives the same bytes.
 
 mod draw;
 pub mod effects;
