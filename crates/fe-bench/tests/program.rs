@@ -705,3 +705,25 @@ metrics = ["mse"]
         refusal(&["run", &study("name = \"pdp\"\npreset = \"alibi-0.9\""), "--out", &out]);
     assert!(refused.contains("covers ale"), "{refused}");
 }
+
+/// Beside the effect, at the same points, whichever these are.
+#[test]
+fn the_spread_about_an_accumulated_effect_is_given_where_the_effect_is() {
+    let given = ["effect", "goldstein", "--n", "100", "--seed", "1", "--estimator", "dale"];
+    let effect = |options: &[&str]| {
+        let chosen = ["--bins", "4", "--feature", "x2", "--axis=-1,1"];
+        let all = [&given[..], &chosen[..], options].concat();
+        serde_json::from_str::<Value>(&answer(&all)).unwrap()[0].clone()
+    };
+    let numbers = |values: &Value| -> Vec<f64> {
+        values.as_array().unwrap().iter().map(|value| value.as_f64().unwrap()).collect()
+    };
+    let (limits, points) = (effect(&[]), effect(&["--at", "-1,-0.75,0,1"]));
+    for name in ["std", "accumulated_sd"] {
+        let (all, some) = (numbers(&limits["bands"][name]), numbers(&points["bands"][name]));
+        assert_eq!((all.len(), some.len()), (5, 4));
+        assert_eq!((some[0], some[2], some[3]), (0.0, all[2], all[4]));
+        // Within the first bin both grow in proportion to the distance from its limit.
+        assert!((some[1] - all[1] / 2.0).abs() < 1e-12);
+    }
+}

@@ -1,9 +1,11 @@
 //! Estimating effects as the flags of `effect` and `plan` ask for, and printing them.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 
 use clap::Args;
+use fe_core::bands::Bands;
 use fe_core::effect::IceCurves;
 use fe_core::{AxisChoice, Dataset, Effect, Kind, Model, Settings, estimator, preset};
 use fe_truth::Scenario;
@@ -314,6 +316,8 @@ pub(super) struct Evaluated {
     pub(super) x: Vec<f64>,
     pub(super) y: Vec<f64>,
     pub(super) heterogeneity: Vec<f64>,
+    /// The spread about an accumulated effect, by its two names.
+    bands: Option<[(&'static str, Vec<f64>); 2]>,
 }
 
 impl Evaluated {
@@ -325,7 +329,8 @@ impl Evaluated {
         };
         let y = effect.curve.at_all(&x)?;
         let heterogeneity = effect.heterogeneity.at_all(&x)?;
-        Ok(Self { effect, preset: arguments.preset.clone(), x, y, heterogeneity })
+        let bands = effect.bands.as_ref().map(|bands| spread(bands, &x)).transpose()?;
+        Ok(Self { effect, preset: arguments.preset.clone(), x, y, heterogeneity, bands })
     }
 
     pub(super) fn json(&self, subject: &Subject<'_>) -> Value {
@@ -349,16 +354,25 @@ impl Evaluated {
             "heterogeneity": self.heterogeneity,
             "heterogeneity_values": effect.heterogeneity_values,
             "default_heterogeneity": effect.default_heterogeneity,
-            "bands": effect.bands.as_ref().map(|bands| json!({
-                "std": bands.std.y(),
-                "accumulated_sd": bands.accumulated_sd.y(),
-            })),
+            "bands": self.bands.as_ref().map(|bands| {
+                bands.iter().map(|(name, values)| (*name, values)).collect::<BTreeMap<_, _>>()
+            }),
             "deciles": effect.deciles,
             "mean_prediction": effect.mean_prediction,
             "curves": effect.curves.as_ref().map(curves),
             "record": effect.record,
         })
     }
+}
+
+/// The spread at some points; beyond the limits it is that at the limits, as the curve is.
+fn spread(bands: &Bands, x: &[f64]) -> Result<[(&'static str, Vec<f64>); 2]> {
+    let (lo, hi) = bands.std.range();
+    let at = |of: &dyn Fn(f64) -> fe_core::Result<f64>| {
+        x.iter().map(|x| of(x.clamp(lo, hi))).collect::<fe_core::Result<Vec<f64>>>()
+    };
+    let std = at(&|x| bands.std_at(x))?;
+    Ok([("std", std), ("accumulated_sd", at(&|x| bands.accumulated_sd.at(x))?)])
 }
 
 /// The curves of the instances; their rows are counted from 1.

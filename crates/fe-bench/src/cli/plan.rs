@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use super::estimation::{self, EstimationArguments, Subject};
 use crate::ask::Questions;
 use crate::data::{self, Roles};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, listed};
 use crate::study;
 
 /// Writes the rows that a model must be asked, so that it may be written in any language.
@@ -106,17 +106,19 @@ impl Arguments {
         if self.feature.is_empty() {
             return Ok((0..data.dimension()).collect());
         }
-        let feature = |name: &String| {
-            data.names().iter().position(|known| known == name).map_or_else(
-                || {
-                    let message = |e| format!("--feature: {e}; columns are named as in the file");
-                    study::feature(name, data.dimension()).map_err(|e| Error::Argument(message(e)))
-                },
-                Ok,
-            )
-        };
-        self.feature.iter().map(feature).collect()
+        self.feature.iter().map(|name| feature(name, data)).collect()
     }
+}
+
+/// A feature by its column, or by its number.
+fn feature(name: &str, data: &Dataset) -> Result<usize> {
+    if let Some(feature) = data.names().iter().position(|known| known == name) {
+        return Ok(feature);
+    }
+    study::feature(name, data.dimension()).map_err(|message| {
+        let names = data.names().iter().map(String::as_str);
+        Error::Argument(format!("--feature: {message}, or {}", listed(names)))
+    })
 }
 
 /// Where the plan of some questions is.
