@@ -72,7 +72,7 @@ fn study(named: &NamedStudy, rows: &[Row]) -> Result<Markup, String> {
             p { (named.study.about.trim()) }
             @if !tables.is_empty() {
                 h3 { "Tables" }
-                p { "Mean over replicates ± standard error; * is lower than the baseline by a paired 95 % interval." }
+                p { "Mean over replicates ± standard error. Bold: lowest of its data in its column; italic: not told from it, and *: lower than the baseline, by a paired 95 % interval." }
             }
             @for table in &tables { (scrolled(table.title(), table.html(Style::default()))) }
             @if !drawn.is_empty() { h3 { "Figures" } }
