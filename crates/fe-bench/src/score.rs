@@ -313,7 +313,7 @@ impl Truths {
     }
 
     /// A truth at some points, up to a constant.
-    fn on_points(
+    pub(crate) fn on_points(
         &self,
         scenario: &Scenario,
         quantity: fe_truth::Effect,
@@ -614,7 +614,7 @@ fn heterogeneity_of(estimand: Estimand, effect: &Effect) -> Result<fe_truth::Eff
 }
 
 /// The square of a truth that is not negative.
-fn squared(truth: &Truth) -> Truth {
+pub(crate) fn squared(truth: &Truth) -> Truth {
     let Truth { value, abs_error, .. } = *truth;
     Truth { value: value * value, abs_error: (2.0 * value + abs_error) * abs_error, ..*truth }
 }

@@ -28,6 +28,7 @@
 mod closed;
 mod engine;
 mod error;
+pub mod expression;
 mod function;
 mod kinds;
 mod law;
@@ -42,6 +43,7 @@ mod truth;
 mod wave;
 
 pub use error::Error;
+pub use expression::Expression;
 pub use kinds::{BinTruth, Centring, DifferenceTruth, Effect, Method, Regional, Truth, Weighting};
 pub use regional::{RegionalTruth, Split};
 pub use scenario::{ParameterInfo, Scenario, ScenarioInfo, scenario, scenarios};

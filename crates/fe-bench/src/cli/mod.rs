@@ -5,6 +5,7 @@ mod check;
 mod compare;
 mod effect;
 mod estimation;
+mod estimators;
 mod finish;
 mod list;
 mod merge;
@@ -15,6 +16,7 @@ mod report;
 mod run;
 mod sample;
 mod score;
+mod serve;
 mod table;
 mod truth;
 
@@ -61,6 +63,8 @@ enum Command {
     Check(check::Arguments),
     Plot(plot::Arguments),
     Report(report::Arguments),
+    Estimators(estimators::Arguments),
+    Serve(serve::Arguments),
 }
 
 /// Runs the program on the arguments of the process.
@@ -100,5 +104,7 @@ fn execute(command: &Command, out: &mut dyn Write) -> Result<()> {
         Command::Check(arguments) => check::execute(arguments, out),
         Command::Plot(arguments) => plot::execute(arguments, out),
         Command::Report(arguments) => report::execute(arguments, out),
+        Command::Estimators(arguments) => estimators::execute(arguments, out),
+        Command::Serve(arguments) => serve::execute(arguments, out),
     }
 }

@@ -7,18 +7,18 @@ use fe_core::ModelError;
 use fe_core::model::{Model, Rows};
 
 /// Passes everything on to a model and adds up the time that it takes.
-pub(super) struct Timed<'a> {
+pub(crate) struct Timed<'a> {
     model: &'a dyn Model,
     nanoseconds: AtomicU64,
 }
 
 impl<'a> Timed<'a> {
-    pub(super) fn new(model: &'a dyn Model) -> Self {
+    pub(crate) fn new(model: &'a dyn Model) -> Self {
         Self { model, nanoseconds: AtomicU64::new(0) }
     }
 
     /// Time spent in the model so far.
-    pub(super) fn seconds(&self) -> f64 {
+    pub(crate) fn seconds(&self) -> f64 {
         self.nanoseconds.load(Ordering::Relaxed) as f64 * 1e-9
     }
 
