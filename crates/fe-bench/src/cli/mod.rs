@@ -7,6 +7,7 @@ mod effect;
 mod estimation;
 mod estimators;
 mod finish;
+mod league;
 mod list;
 mod merge;
 mod plan;
@@ -64,6 +65,7 @@ enum Command {
     Plot(plot::Arguments),
     Report(report::Arguments),
     Estimators(estimators::Arguments),
+    League(league::Arguments),
     Serve(serve::Arguments),
 }
 
@@ -105,6 +107,7 @@ fn execute(command: &Command, out: &mut dyn Write) -> Result<()> {
         Command::Plot(arguments) => plot::execute(arguments, out),
         Command::Report(arguments) => report::execute(arguments, out),
         Command::Estimators(arguments) => estimators::execute(arguments, out),
+        Command::League(arguments) => league::execute(arguments, out),
         Command::Serve(arguments) => serve::execute(arguments, out),
     }
 }

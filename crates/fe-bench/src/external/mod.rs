@@ -9,7 +9,6 @@ pub mod serve;
 mod status;
 mod workspace;
 
-use std::collections::HashMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};

@@ -157,9 +157,12 @@ impl Drop for Worker {
 
 /// Ends a process that this one started as a group of its own, and whatever that has started.
 pub(super) fn end_group(child: &mut Child) {
-    #[cfg(unix)]
-    if let Some(group) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
-        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+    if cfg!(unix) {
+        // The utility, as the standard library has no way to end a group.
+        let group = format!("-{}", child.id());
+        let mut kill = Command::new("kill");
+        kill.args(["-s", "KILL", "--", &group]);
+        let _ = kill.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
     }
     let _ = child.kill();
 }

@@ -59,16 +59,16 @@ impl Task<'_> {
         let draw = || draw::features(&group.scenario, self.seed, group.rows, self.replicate);
         let data = guarded(|| draw().map_err(|e| e.to_string()));
         let mut records = Encoder::new();
-        let drawn = Drawn { workspace: OnceCell::new(), data };
+        let drawn = Drawn { workspace: OnceCell::new(), data: &data };
         for of in &self.prepared.features {
             self.run_feature(&drawn, of, &mut records)?;
         }
         records.into_parts()
     }
 
-    fn run_feature(
-        &self,
-        drawn: &Drawn<'_>,
+    fn run_feature<'a>(
+        &'a self,
+        drawn: &Drawn<'a>,
         of: &PreparedFeature,
         records: &mut Encoder,
     ) -> csv::Result<()> {
@@ -87,13 +87,13 @@ impl Task<'_> {
         Ok(())
     }
 
-    fn estimate(
-        &self,
-        drawn: &Drawn<'_>,
+    fn estimate<'a>(
+        &'a self,
+        drawn: &Drawn<'a>,
         of: &PreparedFeature,
         built: &Result<Implementation, String>,
     ) -> Outcome {
-        match (&drawn.data, built) {
+        match (drawn.data, built) {
             (Err(e), _) | (_, Err(e)) => {
                 Outcome { estimate: Err(e.clone()), taken: Taken::default() }
             }
@@ -238,7 +238,7 @@ impl Task<'_> {
 
 /// A dataset, and where external estimators find it once one is asked.
 struct Drawn<'a> {
-    data: Result<Dataset, String>,
+    data: &'a Result<Dataset, String>,
     workspace: OnceCell<Result<Workspace<'a>, Failure>>,
 }
 
