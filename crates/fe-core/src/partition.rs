@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::axis::Axis;
 use crate::error::{Error, Result};
+use crate::vector::vectorised;
 
 /// Which end of a bin belongs to it; the outermost limits always belong to their bins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -17,7 +18,10 @@ pub enum Closed {
 }
 
 /// Values that [`Partition::locate_all`] checks together.
-const CHUNK: usize = 64;
+const CHUNK: usize = 256;
+
+/// Partitions whose limits are further off equal bins, in bins, are searched from the start.
+const EVEN: f64 = 1e-4;
 
 /// Strictly increasing limits `z_0 < … < z_K` and the end at which bins are closed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -26,6 +30,9 @@ pub struct Partition {
     closed: Closed,
     #[serde(skip)]
     bins_per_unit: f64,
+    /// How far the limits lie from where equal bins would have them, in bins.
+    #[serde(skip)]
+    uneven: f64,
 }
 
 impl Partition {
@@ -47,9 +54,15 @@ impl Partition {
                 return Err(Error::UnsortedLimits { left: pair[0], right: pair[1] });
             }
         }
-        let bins = (limits.len() - 1) as f64;
-        let bins_per_unit = bins / (limits[limits.len() - 1] - limits[0]);
-        Ok(Self { limits, closed, bins_per_unit })
+        Ok(Self::of_sorted(limits, closed))
+    }
+
+    fn of_sorted(limits: Vec<f64>, closed: Closed) -> Self {
+        let start = limits[0];
+        let bins_per_unit = (limits.len() - 1) as f64 / (limits[limits.len() - 1] - start);
+        let off = |(k, z): (usize, &f64)| ((z - start) * bins_per_unit - k as f64).abs();
+        let uneven = limits.iter().enumerate().map(off).fold(0.0, f64::max);
+        Self { limits, closed, bins_per_unit, uneven }
     }
 
     /// The limits `z_0 … z_K`.
@@ -113,23 +126,14 @@ impl Partition {
     }
 
     /// Writes the bin of every value, [`Partition::OUTSIDE`] outside the limits, and says whether
-    /// all are inside: [`Partition::locate`] without a branch where the guesses are right.
+    /// all are inside: [`Partition::locate`] without a branch where bins are equally wide.
+    ///
+    /// The place of a value in units of bins grows with the value. So a value whose place is further
+    /// from all whole numbers than the place of any limit lies between the two limits it seems to.
     pub(crate) fn locate_all(&self, values: &[f64], bins: &mut [u32]) -> bool {
-        let last = self.bins() - 1;
-        let (start, per_unit) = (self.limits[0], self.bins_per_unit);
-        let (lower, upper) = (&self.limits[..=last], &self.limits[1..last + 2]);
         let mut all_inside = true;
         for (values, bins) in values.chunks(CHUNK).zip(bins.chunks_mut(CHUNK)) {
-            let mut right = true;
-            for (&x, bin) in values.iter().zip(&mut *bins) {
-                let guess = (((x - start) * per_unit) as usize).min(last);
-                right &= match self.closed {
-                    Closed::Left => (lower[guess] <= x) & (x < upper[guess]),
-                    Closed::Right => (lower[guess] < x) & (x <= upper[guess]),
-                };
-                *bin = guess as u32;
-            }
-            if !right {
+            if !(self.uneven < EVEN && self.truncate(values, bins)) {
                 for (&x, bin) in values.iter().zip(bins) {
                     *bin = self.locate(x).map_or(Self::OUTSIDE, |bin| bin as u32);
                     all_inside &= *bin != Self::OUTSIDE;
@@ -137,6 +141,38 @@ impl Partition {
             }
         }
         all_inside
+    }
+
+    /// Writes the whole parts of the places of the values, and says whether all are sure to be their
+    /// bins.
+    fn truncate(&self, values: &[f64], bins: &mut [u32]) -> bool {
+        // Added to a number that is not large, leaves it rounded to a whole number in the lowest bits.
+        const ROUNDING: f64 = 1.5 * (1_u64 << 52) as f64;
+        let (start, per_unit, uneven) = (self.limits[0], self.bins_per_unit, self.uneven);
+        let count = self.bins() as f64;
+        vectorised(
+            #[inline(always)]
+            || {
+                let mut sure = true;
+                for (&x, bin) in values.iter().zip(bins) {
+                    let place = (x - start) * per_unit;
+                    let nearest = (place + ROUNDING) - ROUNDING;
+                    let whole = if nearest > place { nearest - 1.0 } else { nearest };
+                    sure &= (0.0 < place) & (place < count);
+                    sure &= (place - nearest).abs() > uneven;
+                    *bin = (whole + ROUNDING).to_bits() as u32;
+                }
+                sure
+            },
+        )
+    }
+
+    /// Writes the lower and the upper limits of some bins.
+    pub(crate) fn limits_of(&self, bins: &[u32], lower: &mut [f64], upper: &mut [f64]) {
+        for ((&bin, lower), upper) in bins.iter().zip(lower).zip(upper) {
+            let bin = bin as usize;
+            (*lower, *upper) = (self.limits[bin], self.limits[bin + 1]);
+        }
     }
 
     /// Stands for no bin.
@@ -156,8 +192,7 @@ impl Partition {
         let last = self.bins();
         let kept = (0..=last).filter(|&i| i == 0 || i == last || keep(i));
         let limits: Vec<f64> = kept.map(|i| self.limits[i]).collect();
-        let bins_per_unit = (limits.len() - 1) as f64 / (limits[limits.len() - 1] - limits[0]);
-        Self { limits, closed: self.closed, bins_per_unit }
+        Self::of_sorted(limits, self.closed)
     }
 }
 
