@@ -33,6 +33,10 @@ pub struct Partition {
     /// How far the limits lie from where equal bins would have them, in bins.
     #[serde(skip)]
     uneven: f64,
+    /// For each of K equal stretches of the axis how many inner limits lie in those before it; empty
+    /// where bins are equally wide.
+    #[serde(skip)]
+    before: Vec<u32>,
 }
 
 impl Partition {
@@ -62,7 +66,29 @@ impl Partition {
         let bins_per_unit = (limits.len() - 1) as f64 / (limits[limits.len() - 1] - start);
         let off = |(k, z): (usize, &f64)| ((z - start) * bins_per_unit - k as f64).abs();
         let uneven = limits.iter().enumerate().map(off).fold(0.0, f64::max);
-        Self { limits, closed, bins_per_unit, uneven }
+        let mut new = Self { limits, closed, bins_per_unit, uneven, before: Vec::new() };
+        if uneven >= EVEN {
+            new.before = new.limits_before();
+        }
+        new
+    }
+
+    fn limits_before(&self) -> Vec<u32> {
+        let mut before = vec![0; self.bins() + 1];
+        for &z in &self.limits[1..self.bins()] {
+            before[self.stretch(z) + 1] += 1;
+        }
+        let mut total = 0;
+        for count in &mut before {
+            total += *count;
+            *count = total;
+        }
+        before
+    }
+
+    /// Which of K equal stretches of the axis a value on it is in; grows with the value.
+    fn stretch(&self, x: f64) -> usize {
+        (((x - self.limits[0]) * self.bins_per_unit) as usize).min(self.bins() - 1)
     }
 
     /// The limits `z_0 … z_K`.
@@ -105,8 +131,8 @@ impl Partition {
 
     /// The bin (counted from 0) that `x` is in; none outside the limits.
     ///
-    /// Decided by comparison with the limits alone. A guess from equal widths comes first, so that
-    /// equal bins cost no search.
+    /// Decided by comparison with the limits alone. Limits in a lower stretch of the axis than `x` lie
+    /// below it, those in a higher one above it: few are left to be compared.
     #[inline]
     #[must_use]
     pub fn locate(&self, x: f64) -> Option<usize> {
@@ -114,14 +140,16 @@ impl Partition {
         if !(self.limits[0] <= x && x <= self.limits[last + 1]) {
             return None;
         }
-        let guess = (((x - self.limits[0]) * self.bins_per_unit) as usize).min(last);
-        if self.holds(guess, x) {
-            return Some(guess);
-        }
-        let inner = &self.limits[1..=last];
+        let stretch = self.stretch(x);
+        let (start, end) = match self.before.get(stretch..=stretch + 1) {
+            Some(&[start, end]) => (start as usize, end as usize),
+            _ if self.holds(stretch, x) => return Some(stretch),
+            _ => (0, last),
+        };
+        let inner = &self.limits[1..=last][start..end];
         Some(match self.closed {
-            Closed::Left => inner.partition_point(|&z| z <= x),
-            Closed::Right => inner.partition_point(|&z| z < x),
+            Closed::Left => start + inner.partition_point(|&z| z <= x),
+            Closed::Right => start + inner.partition_point(|&z| z < x),
         })
     }
 
