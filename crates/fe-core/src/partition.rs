@@ -240,24 +240,48 @@ mod tests {
         assert_eq!(left.locate(f64::NAN), None);
     }
 
+    /// The bin of a value by its definition.
+    fn by_comparison(partition: &Partition, x: f64) -> Option<usize> {
+        let last = partition.bins() - 1;
+        let holds = |k: &usize| {
+            let (lo, hi) = (partition.limits[*k], partition.limits[*k + 1]);
+            match partition.closed {
+                Closed::Left => lo <= x && (x < hi || *k == last && x == hi),
+                Closed::Right => x <= hi && (lo < x || *k == 0 && x == lo),
+            }
+        };
+        (0..=last).find(holds)
+    }
+
     #[test]
-    fn many_values_are_located_as_single_ones() {
+    fn values_are_located_alone_and_together() {
         let equal = (0..=50).map(|i| f64::from(i) / 50.0).collect();
-        let unequal = vec![0.0, 0.01, 0.4, 0.41, 1.0];
-        for (limits, closed) in [(&equal, Closed::Left), (&unequal, Closed::Right)] {
-            let limits: &Vec<f64> = limits;
-            let partition = Partition::new(limits.clone(), closed).unwrap();
-            let mut inside: Vec<f64> = (0..500).map(|i| f64::from(i * 7 % 499) / 498.0).collect();
-            inside.extend(limits);
-            let mut outside = inside.clone();
-            outside[30] = -0.1;
-            outside[130] = 1.1;
-            for (values, all_inside) in [(inside, true), (outside, false)] {
-                let mut bins = vec![0; values.len()];
-                assert_eq!(partition.locate_all(&values, &mut bins), all_inside);
-                for (&x, &bin) in values.iter().zip(&bins) {
-                    let expected = partition.locate(x).map_or(Partition::OUTSIDE, |k| k as u32);
-                    assert_eq!(bin, expected, "{x} in {partition:?}");
+        let nearly = (0..=50).map(|i| (f64::from(i) + 1e-5 * f64::from(i % 3)) / 50.0).collect();
+        let skewed = (0..=60).map(|i| 1.5_f64.powi(i - 60)).collect();
+        let clustered = [0.0].into_iter().chain((0..40).map(|i| 0.7 + 1e-9 * f64::from(i)));
+        let clustered = clustered.chain([0.75, 1.0]).collect();
+        let all: [Vec<f64>; 5] = [equal, nearly, skewed, clustered, vec![-1e9, 1e-3, 1.0]];
+        for limits in all {
+            for closed in [Closed::Left, Closed::Right] {
+                let partition = Partition::new(limits.clone(), closed).unwrap();
+                let mut inside: Vec<f64> =
+                    (0..700).map(|i| f64::from(i * 7 % 499) / 499.0).collect();
+                for &z in &limits {
+                    inside.extend([z, z.next_up(), z.next_down(), z + 1e-7]);
+                }
+                inside.retain(|&x| limits[0] <= x && x <= limits[partition.bins()]);
+                let mut outside = inside.clone();
+                outside[30] = limits[0].next_down();
+                outside[130] = 1.1;
+                for (values, all_inside) in [(inside, true), (outside, false)] {
+                    let mut bins = vec![0; values.len()];
+                    assert_eq!(partition.locate_all(&values, &mut bins), all_inside);
+                    for (&x, &bin) in values.iter().zip(&bins) {
+                        let expected = by_comparison(&partition, x);
+                        assert_eq!(partition.locate(x), expected, "{x} in {partition:?}");
+                        let expected = expected.map_or(Partition::OUTSIDE, |k| k as u32);
+                        assert_eq!(bin, expected, "{x} in {partition:?}");
+                    }
                 }
             }
         }

@@ -769,7 +769,8 @@ impl<'a> IceTable<'a> {
             }
             sums.move_into(&mut total);
         }
-        let on_grid = |all: Vec<Moments>| self.run.places.grid_indices.iter().map(|&i| all[i]).collect();
+        let on_grid =
+            |all: Vec<Moments>| self.run.places.grid_indices.iter().map(|&i| all[i]).collect();
         total.into_iter().map(on_grid).collect()
     }
 
