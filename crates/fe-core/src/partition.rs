@@ -182,7 +182,7 @@ impl Partition {
             #[inline(always)]
             || {
                 let mut sure = true;
-                for (&x, bin) in values.iter().zip(bins) {
+                for (&x, bin) in values.iter().zip(&mut *bins) {
                     let place = (x - start) * per_unit;
                     let nearest = (place + ROUNDING) - ROUNDING;
                     let whole = if nearest > place { nearest - 1.0 } else { nearest };

@@ -122,7 +122,8 @@ impl SortedSample {
     fn equal_after(&self, probability: f64, bins: usize) -> usize {
         let place = (self.total() - 1.0) * probability;
         let index = self.index_at(place);
-        if index == self.values.len() {
+        // A value of weight 1 is met again by chance alone.
+        if self.cumulative.is_none() || index == self.values.len() {
             return 0;
         }
         let (start, end) = (self.weight_of(index), self.weight_of(index + 1));

@@ -247,18 +247,21 @@ impl Sums {
         values: &[f64],
         weights: Option<&[f64]>,
     ) {
-        match weights {
-            None => {
-                for (&bin, &value) in bins.iter().zip(values) {
-                    sums[bin as usize].add(value, 1.0);
+        vectorised(
+            #[inline(always)]
+            || match weights {
+                None => {
+                    for (&bin, &value) in bins.iter().zip(values) {
+                        sums[bin as usize].add(value, 1.0);
+                    }
                 }
-            }
-            Some(weights) => {
-                for ((&bin, &value), &weight) in bins.iter().zip(values).zip(weights) {
-                    sums[bin as usize].add(value, weight);
+                Some(weights) => {
+                    for ((&bin, &value), &weight) in bins.iter().zip(values).zip(weights) {
+                        sums[bin as usize].add(value, weight);
+                    }
                 }
-            }
-        }
+            },
+        );
     }
 
     /// The moments of the values divided by a number.

@@ -6,9 +6,23 @@
 use pulp::{Arch, NullaryFnOnce};
 
 /// Runs a loop, which must be marked `#[inline(always)]`, compiled for this processor.
+///
+/// `FnMut`, though it is called once: what calls a closure as `FnOnce` is a function of its own, which
+/// the compiler may leave without the wide instructions.
 #[inline(always)]
-pub(crate) fn vectorised<R>(work: impl NullaryFnOnce<Output = R>) -> R {
-    arch().dispatch(work)
+pub(crate) fn vectorised<R>(work: impl FnMut() -> R) -> R {
+    arch().dispatch(Work(work))
+}
+
+struct Work<F>(F);
+
+impl<R, F: FnMut() -> R> NullaryFnOnce for Work<F> {
+    type Output = R;
+
+    #[inline(always)]
+    fn call(mut self) -> R {
+        (self.0)()
+    }
 }
 
 #[cfg(not(test))]

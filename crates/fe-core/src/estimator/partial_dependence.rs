@@ -1,5 +1,6 @@
 //! Partial dependence and its derivative: `pdp`, `dpdp`.
 
+use std::convert::Infallible;
 use std::ops::Range;
 
 use ndarray::{Array1, Array2, ArrayView1};
@@ -571,8 +572,19 @@ impl Places {
     }
 }
 
-/// Curves whose sums are made into moments together.
+/// Least number of curves whose sums are made into moments together.
 const CURVES_SUMMED: usize = 4096;
+
+/// Curves that are added to the sums of all groupings before the next.
+const CURVES_TOGETHER: usize = 64;
+
+/// A division of the rows of some data.
+pub(crate) struct Grouping<'a> {
+    /// The group of each row; none if all are in one.
+    pub(crate) of: Option<&'a [u32]>,
+    /// Number of groups.
+    pub(crate) groups: usize,
+}
 
 /// Sums of curves and of their squares in some groups, counted from the first curve of each as in
 /// [`Sums`](crate::statistics::Sums). All points of a curve are worked on side by side.
@@ -605,7 +617,7 @@ impl CurveSums {
         vectorised(
             #[inline(always)]
             || {
-                let totals = sums.iter_mut().zip(squares);
+                let totals = sums.iter_mut().zip(&mut *squares);
                 for (((sum, square), &value), first) in totals.zip(curve).zip(&*first) {
                     let shifted = (value - lowered) - first;
                     *sum += weight * shifted;
@@ -615,8 +627,8 @@ impl CurveSums {
         );
     }
 
-    /// Merges the moments of the curves into those of others, and forgets the curves.
-    fn move_into(&mut self, total: &mut [Vec<Moments>]) {
+    /// Merges the moments of the curves into those of others.
+    fn merge_into(&self, total: &mut [Vec<Moments>]) {
         for (group, total) in total.iter_mut().enumerate() {
             for (point, total) in total.iter_mut().enumerate() {
                 let at = group * self.points + point;
@@ -625,9 +637,6 @@ impl CurveSums {
                 *total = total.merge(sums.moments(1.0));
             }
         }
-        self.weights.fill(0.0);
-        self.sums.fill(0.0);
-        self.squares.fill(0.0);
     }
 }
 
@@ -745,33 +754,60 @@ impl<'a> IceTable<'a> {
         Some(rows.iter().map(|&row| weights[row]).collect())
     }
 
-    /// Moments over the rows of each of so many groups at every grid point: of the curves as they
-    /// are, or of the centred ones (which they are if the estimator centres at all).
+    /// For each grouping the moments over the rows of every group at every grid point: of the curves
+    /// as they are, or of the centred ones (which they are if the estimator centres at all).
     pub(crate) fn summarise(
         &self,
         output: usize,
         rows: &[usize],
-        group_of: impl Fn(usize) -> usize,
-        groups: usize,
+        groupings: &[Grouping<'_>],
         raw: bool,
-    ) -> Vec<Vec<Moments>> {
+    ) -> Vec<Vec<Vec<Moments>>> {
+        let points = self.run.places.x.len();
+        let none =
+            |grouping: &Grouping<'_>| vec![vec![Moments::default(); points]; grouping.groups];
+        let mut total: Vec<_> = groupings.iter().map(none).collect();
+        let Ok(()) = fold_blocks(
+            rows.len(),
+            (rows.len() / 8).max(CURVES_SUMMED),
+            |block| Ok::<_, Infallible>(self.sum_up(output, &rows[block], groupings, raw)),
+            |block| {
+                for (total, sums) in total.iter_mut().zip(block) {
+                    sums.merge_into(total);
+                }
+            },
+        );
+        let grid = &self.run.places.grid_indices;
+        let on_grid = |all: Vec<Moments>| grid.iter().map(|&i| all[i]).collect();
+        let of_groups = |all: Vec<Vec<Moments>>| all.into_iter().map(on_grid).collect();
+        total.into_iter().map(of_groups).collect()
+    }
+
+    fn sum_up(
+        &self,
+        output: usize,
+        rows: &[usize],
+        groupings: &[Grouping<'_>],
+        raw: bool,
+    ) -> Vec<CurveSums> {
         let raw = raw || self.estimator.centring == Centring::None;
         let means = &self.means[output * self.run.data.len()..];
         let weights = self.run.data.weights();
         let points = self.run.places.x.len();
-        let mut total = vec![vec![Moments::default(); points]; groups];
-        let mut sums = CurveSums::new(groups, points);
-        for block in rows.chunks(CURVES_SUMMED) {
-            for &row in block {
-                let lowered = if raw { 0.0 } else { means[row] };
-                let weight = weights.map_or(1.0, |weights| weights[row]);
-                sums.add(group_of(row), self.curve_values(output, row), lowered, weight);
+        let mut sums: Vec<_> =
+            groupings.iter().map(|grouping| CurveSums::new(grouping.groups, points)).collect();
+        // Few enough curves that they stay in the cache for all groupings.
+        for rows in rows.chunks(CURVES_TOGETHER) {
+            for (sums, grouping) in sums.iter_mut().zip(groupings) {
+                for &row in rows {
+                    let group = grouping.of.map_or(0, |of| of[row] as usize);
+                    let lowered = if raw { 0.0 } else { means[row] };
+                    let weight = weights.map_or(1.0, |weights| weights[row]);
+                    sums.add(group, self.curve_values(output, row), lowered, weight);
+                }
             }
-            sums.move_into(&mut total);
         }
-        let on_grid =
-            |all: Vec<Moments>| self.run.places.grid_indices.iter().map(|&i| all[i]).collect();
-        total.into_iter().map(on_grid).collect()
+        sums
     }
 
     /// Variance at every grid point, from the moments there.

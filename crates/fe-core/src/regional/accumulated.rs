@@ -2,6 +2,8 @@
 
 use std::cell::OnceCell;
 
+use rayon::prelude::*;
+
 use crate::axis::Axis;
 use crate::binning::{Choice, Summarise};
 use crate::dataset::Dataset;
@@ -15,6 +17,7 @@ use crate::statistics::{Moments, Sums};
 
 use super::gauge::Gauge;
 use super::local::{Local, merged, noise_of_derivative, noise_of_difference};
+use super::split::Candidates;
 
 /// One local effect per instance and output, and the cells that they are summarised on.
 pub(super) struct Held<'a> {
@@ -178,8 +181,15 @@ impl Local for Binned<'_> {
         self.summarise_by(rows, |_| 0, 1).swap_remove(0)
     }
 
-    fn summarise_groups(&self, rows: &[usize], of: &[u32], groups: usize) -> Vec<Vec<Moments>> {
-        self.summarise_by(rows, |row| of[row] as usize, groups)
+    fn summarise_groups(
+        &self,
+        rows: &[usize],
+        candidates: &[Candidates],
+    ) -> Vec<Vec<Vec<Moments>>> {
+        let of_feature = |candidates: &Candidates| {
+            self.summarise_by(rows, |row| candidates.group_of(row), candidates.groups())
+        };
+        candidates.par_iter().map(of_feature).collect()
     }
 
     fn merge(&self, a: &Vec<Moments>, b: &Vec<Moments>) -> Vec<Moments> {

@@ -3,12 +3,13 @@
 use crate::dataset::Dataset;
 use crate::effect::Effect;
 use crate::error::Result;
-use crate::estimator::IceTable;
+use crate::estimator::{Grouping, IceTable};
 use crate::heterogeneity;
 use crate::statistics::Moments;
 
 use super::gauge::Gauge;
 use super::local::{Local, merged, noise_of_derivative, noise_of_value};
+use super::split::Candidates;
 
 /// The curves of one output.
 pub(super) struct Gridded<'a> {
@@ -40,14 +41,9 @@ impl<'a> Gridded<'a> {
 }
 
 impl Gridded<'_> {
-    fn summarise_by(
-        &self,
-        rows: &[usize],
-        group_of: &dyn Fn(usize) -> usize,
-        groups: usize,
-    ) -> Vec<Vec<Moments>> {
+    fn summarise_by(&self, rows: &[usize], groupings: &[Grouping<'_>]) -> Vec<Vec<Vec<Moments>>> {
         let raw = self.heterogeneity == "mean_grid_sd";
-        self.table.summarise(self.output, rows, group_of, groups, raw)
+        self.table.summarise(self.output, rows, groupings, raw)
     }
 }
 
@@ -65,11 +61,17 @@ impl Local for Gridded<'_> {
     }
 
     fn summarise(&self, rows: &[usize]) -> Vec<Moments> {
-        self.summarise_by(rows, &|_| 0, 1).swap_remove(0)
+        let whole = Grouping { of: None, groups: 1 };
+        self.summarise_by(rows, &[whole]).swap_remove(0).swap_remove(0)
     }
 
-    fn summarise_groups(&self, rows: &[usize], of: &[u32], groups: usize) -> Vec<Vec<Moments>> {
-        self.summarise_by(rows, &|row| of[row] as usize, groups)
+    fn summarise_groups(
+        &self,
+        rows: &[usize],
+        candidates: &[Candidates],
+    ) -> Vec<Vec<Vec<Moments>>> {
+        let groupings: Vec<Grouping<'_>> = candidates.iter().map(Candidates::grouping).collect();
+        self.summarise_by(rows, &groupings)
     }
 
     fn merge(&self, a: &Vec<Moments>, b: &Vec<Moments>) -> Vec<Moments> {

@@ -5,6 +5,7 @@ use rayon::prelude::*;
 use crate::axis::AxisChoice;
 use crate::dataset::{Dataset, Kind};
 use crate::error::{Error, Result};
+use crate::estimator::Grouping;
 use crate::partition::{Closed, Partition};
 
 use super::local::Local;
@@ -31,8 +32,19 @@ impl Candidates {
         }
     }
 
-    fn groups(&self) -> usize {
+    /// Number of groups.
+    pub(super) fn groups(&self) -> usize {
         if self.nominal { self.positions.len() } else { self.positions.len() + 1 }
+    }
+
+    /// The group of a row.
+    pub(super) fn group_of(&self, row: usize) -> usize {
+        self.groups[row] as usize
+    }
+
+    /// The groups of all rows.
+    pub(super) fn grouping(&self) -> Grouping<'_> {
+        Grouping { of: Some(&self.groups), groups: self.groups() }
     }
 
     /// The rules of both sides of a candidate.
@@ -48,8 +60,8 @@ impl Candidates {
     /// Some rows, divided by a candidate.
     pub(super) fn divide(&self, candidate: usize, rows: &[usize]) -> [Vec<usize>; 2] {
         let first = |row: &usize| match self.nominal {
-            true => self.groups[*row] as usize == candidate,
-            false => self.groups[*row] as usize <= candidate,
+            true => self.group_of(*row) == candidate,
+            false => self.group_of(*row) <= candidate,
         };
         let (left, right) = rows.iter().partition(|row| first(row));
         [left, right]
@@ -168,10 +180,13 @@ impl<L: Local> Splitter<'_, L> {
     /// first feature and lowest position of those that tie.
     pub(super) fn best(&self, data: &Dataset, regions: &[&Region]) -> Result<Option<Split>> {
         let Some(before) = mean_heterogeneity(regions) else { return Ok(None) };
-        let of_features: Vec<Vec<Option<f64>>> = self
-            .candidates
-            .par_iter()
-            .map(|candidates| self.scores(data, regions, candidates))
+        let of_regions: Vec<_> = regions.iter().map(|region| self.parts(data, region)).collect();
+        let of_features: Vec<Vec<Option<f64>>> = (0..self.candidates.len())
+            .into_par_iter()
+            .map(|at| {
+                let parts: Vec<&[Part<_>]> = of_regions.iter().map(|all| &all[at][..]).collect();
+                self.scores(regions, &self.candidates[at], &parts)
+            })
             .collect::<Result<_>>()?;
         let mut best: Option<Split> = None;
         for (candidates, scores) in of_features.iter().enumerate() {
@@ -188,15 +203,15 @@ impl<L: Local> Splitter<'_, L> {
     /// The weighted mean of the heterogeneity that each candidate of a feature leaves.
     fn scores(
         &self,
-        data: &Dataset,
         regions: &[&Region],
         candidates: &Candidates,
+        parts: &[&[Part<L::Summary>]],
     ) -> Result<Vec<Option<f64>>> {
         let total: f64 = regions.iter().map(|region| region.weight).sum();
         let mut sums = vec![Some(0.0); candidates.count()];
         let mut splits = vec![false; candidates.count()];
-        for region in regions {
-            let trials = self.trials(data, region, candidates)?;
+        for (region, parts) in regions.iter().zip(parts) {
+            let trials = self.trials(candidates, parts)?;
             for ((sum, splits), trial) in sums.iter_mut().zip(&mut splits).zip(trials) {
                 *splits |= matches!(trial, Trial::Split(_));
                 let term = match trial {
@@ -214,16 +229,10 @@ impl<L: Local> Splitter<'_, L> {
 
     /// One sweep over the groups: summaries are merged from the left and from the right, so that no
     /// candidate looks at an instance again.
-    fn trials(
-        &self,
-        data: &Dataset,
-        region: &Region,
-        candidates: &Candidates,
-    ) -> Result<Vec<Trial>> {
+    fn trials(&self, candidates: &Candidates, parts: &[Part<L::Summary>]) -> Result<Vec<Trial>> {
         if candidates.count() == 0 {
             return Ok(Vec::new());
         }
-        let parts = self.parts(data, region, candidates);
         let none = || Part { weight: 0.0, summary: self.local.summarise(&[]) };
         let mut after = vec![none()];
         for part in parts.iter().rev() {
@@ -245,21 +254,18 @@ impl<L: Local> Splitter<'_, L> {
         Ok(trials)
     }
 
-    /// The instances of a region, summarised by group.
-    fn parts(
-        &self,
-        data: &Dataset,
-        region: &Region,
-        candidates: &Candidates,
-    ) -> Vec<Part<L::Summary>> {
-        let (of, groups) = (&candidates.groups, candidates.groups());
-        let mut weights = vec![0.0; groups];
-        for &row in &region.rows {
-            weights[of[row] as usize] += weight(data, row);
-        }
-        let summaries = self.local.summarise_groups(&region.rows, of, groups);
-        let part = |(weight, summary)| Part { weight, summary };
-        weights.into_iter().zip(summaries).map(part).collect()
+    /// The instances of a region, summarised by group for the candidates of each feature.
+    fn parts(&self, data: &Dataset, region: &Region) -> Vec<Vec<Part<L::Summary>>> {
+        let summaries = self.local.summarise_groups(&region.rows, self.candidates);
+        let of_feature = |(candidates, summaries): (&Candidates, Vec<L::Summary>)| {
+            let mut weights = vec![0.0; candidates.groups()];
+            for &row in &region.rows {
+                weights[candidates.group_of(row)] += weight(data, row);
+            }
+            let part = |(weight, summary)| Part { weight, summary };
+            weights.into_iter().zip(summaries).map(part).collect()
+        };
+        self.candidates.iter().zip(summaries).map(of_feature).collect()
     }
 
     fn merged(&self, a: &Part<L::Summary>, b: &Part<L::Summary>) -> Part<L::Summary> {
