@@ -19,7 +19,7 @@ use crate::vector::subtract;
 
 /// Rows that are worked on together: small enough for the cache, large enough to hide the cost of a
 /// call.
-const BLOCK: usize = 4096;
+const BLOCK: usize = 2048;
 
 /// Most rows whose sums are made into moments together; what merging many bins costs is shared by
 /// many rows.

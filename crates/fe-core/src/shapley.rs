@@ -18,7 +18,7 @@ use crate::dataset::Dataset;
 use crate::error::{Error, ModelError, Result};
 use crate::estimator::check;
 use crate::model::{Column, Model, Observed, Rows};
-use crate::statistics::{Moments, add_each, pair_sums};
+use crate::statistics::{Moments, add_each, pair_sum};
 use crate::subsample::{digest, equal_rows};
 
 /// Most features whose 2^D coalitions are enumerated.
@@ -352,8 +352,7 @@ impl<'a> Game<'a> {
             let by_output = values.chunks(range.len()).zip(&self.origin);
             for ((values, origin), worth) in by_output.zip(worth.iter_mut()) {
                 let shares = &self.shares[range.clone()];
-                let [sum] = pair_sums(values, shares, |f, w| [w * (f - origin)]);
-                *worth += sum;
+                *worth += pair_sum(values, shares, |f, w| w * (f - origin));
             }
         }
         worth.iter_mut().zip(&self.origin).for_each(|(worth, origin)| *worth += origin);
@@ -470,10 +469,13 @@ impl<'a> Game<'a> {
                 for (output, values) in values.chunks(range.len()).enumerate() {
                     let origin = self.origin[output];
                     let rest = &mut of_rest[output * count..][range.clone()];
-                    of_rows[[output, i]] += add_each(rest, values, shares, |f, w| {
-                        let difference = f - origin;
-                        [share * difference, w * difference]
-                    });
+                    of_rows[[output, i]] += add_each(
+                        rest,
+                        values,
+                        shares,
+                        |f, _| share * (f - origin),
+                        |f, w| w * (f - origin),
+                    );
                 }
             }
         }

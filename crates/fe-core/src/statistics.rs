@@ -61,10 +61,9 @@ impl Moments {
     pub(crate) fn about(values: &[f64], mean: f64, less: &[f64], mean_less: f64) -> [Self; 2] {
         let weight = values.len() as f64;
         let rest_mean = mean - mean_less;
-        let [squares, rest_squares] = pair_sums(values, less, |x, y| {
-            let (deviation, rest) = (x - mean, (x - y) - rest_mean);
-            [deviation * deviation, rest * rest]
-        });
+        let square = |x: f64| x * x;
+        let [squares, rest_squares] =
+            pair_sums(values, less, |x, _| square(x - mean), |x, y| square((x - y) - rest_mean));
         [Self { weight, mean, squares }, Self { weight, mean: rest_mean, squares: rest_squares }]
     }
 
@@ -118,79 +117,78 @@ impl Moments {
     }
 }
 
-/// Parts of a sum, which processors can add side by side.
-const LANES: usize = 16;
+/// Parts of a sum, which processors can add side by side. So many that the loop over them is compiled
+/// as a loop of wide additions.
+const LANES: usize = 64;
 
-/// A sum in interleaved parts; always in that order.
+/// A sum over values, in interleaved parts; always in that order.
 #[inline(always)]
 pub(crate) fn sum_in_lanes(values: &[f64], f: impl Fn(f64) -> f64) -> f64 {
-    let [sum] = pair_sums(values, values, |x, _| [f(x)]);
-    sum
+    pair_sum(values, values, |x, _| f(x))
 }
 
-/// Sums over pairs of values, each in interleaved parts; always in that order.
+/// A sum over pairs of values, in interleaved parts; always in that order.
 #[inline(always)]
-pub(crate) fn pair_sums<const N: usize>(
-    left: &[f64],
-    right: &[f64],
-    f: impl Fn(f64, f64) -> [f64; N],
-) -> [f64; N] {
+pub(crate) fn pair_sum(left: &[f64], right: &[f64], f: impl Fn(f64, f64) -> f64) -> f64 {
     vectorised(
         #[inline(always)]
         || {
-            let (left, left_rest) = left.as_chunks::<LANES>();
-            let (right, right_rest) = right.as_chunks::<LANES>();
-            let mut lanes = [[0.0; LANES]; N];
-            for (left, right) in left.iter().zip(right) {
-                for lane in 0..LANES {
-                    let terms = f(left[lane], right[lane]);
-                    for n in 0..N {
-                        lanes[n][lane] += terms[n];
-                    }
+            let mut lanes = [0.0; LANES];
+            for (left, right) in left.chunks(LANES).zip(right.chunks(LANES)) {
+                for ((lane, &x), &y) in lanes.iter_mut().zip(left).zip(right) {
+                    *lane += f(x, y);
                 }
             }
-            for (lane, (&left, &right)) in left_rest.iter().zip(right_rest).enumerate() {
-                let terms = f(left, right);
-                for n in 0..N {
-                    lanes[n][lane] += terms[n];
-                }
-            }
-            let mut sums = [0.0; N];
-            for n in 0..N {
-                sums[n] = sum_of_lanes(lanes[n]);
-            }
-            sums
+            sum_of_lanes(lanes)
         },
     )
 }
 
-/// Adds to each total the first of two terms of a pair of values, and gives the sum of the second.
+/// Two sums over pairs of values, each in interleaved parts; always in that order.
+#[inline(always)]
+fn pair_sums(
+    left: &[f64],
+    right: &[f64],
+    first: impl Fn(f64, f64) -> f64,
+    second: impl Fn(f64, f64) -> f64,
+) -> [f64; 2] {
+    vectorised(
+        #[inline(always)]
+        || {
+            let (mut first_lanes, mut second_lanes) = ([0.0; LANES], [0.0; LANES]);
+            for (left, right) in left.chunks(LANES).zip(right.chunks(LANES)) {
+                let lanes = first_lanes.iter_mut().zip(&mut second_lanes);
+                for (((one, two), &x), &y) in lanes.zip(left).zip(right) {
+                    *one += first(x, y);
+                    *two += second(x, y);
+                }
+            }
+            [sum_of_lanes(first_lanes), sum_of_lanes(second_lanes)]
+        },
+    )
+}
+
+/// Adds to each total a term of a pair of values, and gives the sum of summands of the same pairs.
 #[inline(always)]
 pub(crate) fn add_each(
     totals: &mut [f64],
     left: &[f64],
     right: &[f64],
-    f: impl Fn(f64, f64) -> [f64; 2],
+    term: impl Fn(f64, f64) -> f64,
+    summand: impl Fn(f64, f64) -> f64,
 ) -> f64 {
     vectorised(
         #[inline(always)]
         || {
-            let (totals, totals_rest) = totals.as_chunks_mut::<LANES>();
-            let (left, left_rest) = left.as_chunks::<LANES>();
-            let (right, right_rest) = right.as_chunks::<LANES>();
             let mut lanes = [0.0; LANES];
-            for ((totals, left), right) in totals.iter_mut().zip(left).zip(right) {
-                for lane in 0..LANES {
-                    let [term, summand] = f(left[lane], right[lane]);
-                    totals[lane] += term;
-                    lanes[lane] += summand;
+            let pairs = left.chunks(LANES).zip(right.chunks(LANES));
+            for (totals, (left, right)) in totals.chunks_mut(LANES).zip(pairs) {
+                for (((total, lane), &x), &y) in
+                    totals.iter_mut().zip(&mut lanes).zip(left).zip(right)
+                {
+                    *total += term(x, y);
+                    *lane += summand(x, y);
                 }
-            }
-            let rest = totals_rest.iter_mut().zip(left_rest).zip(right_rest);
-            for (lane, ((total, &left), &right)) in rest.enumerate() {
-                let [term, summand] = f(left, right);
-                *total += term;
-                lanes[lane] += summand;
             }
             sum_of_lanes(lanes)
         },
@@ -202,9 +200,8 @@ pub(crate) fn add_each(
 fn sum_of_lanes(mut lanes: [f64; LANES]) -> f64 {
     let mut half = LANES / 2;
     while half > 0 {
-        for lane in 0..half {
-            lanes[lane] += lanes[lane + half];
-        }
+        let (left, right) = lanes.split_at_mut(half);
+        left.iter_mut().zip(right).for_each(|(left, right)| *left += *right);
         half /= 2;
     }
     lanes[0]

@@ -150,21 +150,20 @@ impl Buckets {
 
 /// The least and the largest of some values.
 fn range(values: &[f64]) -> [f64; 2] {
-    const LANES: usize = 16;
+    const LANES: usize = 64;
     vectorised(
         #[inline(always)]
         || {
             let mut least = [f64::INFINITY; LANES];
             let mut most = [f64::NEG_INFINITY; LANES];
-            let (chunks, rest) = values.as_chunks::<LANES>();
-            for chunk in chunks {
-                for i in 0..LANES {
-                    least[i] = if chunk[i] < least[i] { chunk[i] } else { least[i] };
-                    most[i] = if chunk[i] > most[i] { chunk[i] } else { most[i] };
+            for values in values.chunks(LANES) {
+                for ((least, most), &x) in least.iter_mut().zip(&mut most).zip(values) {
+                    *least = if x < *least { x } else { *least };
+                    *most = if x > *most { x } else { *most };
                 }
             }
-            let least = least.iter().chain(rest).fold(f64::INFINITY, |a, &b| a.min(b));
-            let most = most.iter().chain(rest).fold(f64::NEG_INFINITY, |a, &b| a.max(b));
+            let least = least.iter().fold(f64::INFINITY, |a, &b| a.min(b));
+            let most = most.iter().fold(f64::NEG_INFINITY, |a, &b| a.max(b));
             [least, most]
         },
     )

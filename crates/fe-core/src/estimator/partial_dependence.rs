@@ -534,7 +534,13 @@ impl<'a> BlockSums<'a> {
     fn add(&mut self, point: usize, values: &[f64]) {
         let weight = self.places.mean_weights[point];
         for (means, values) in self.means.chunks_mut(self.rows).zip(values.chunks(self.rows)) {
-            self.sums.push(add_each(means, values, values, |value, _| [weight * value, value]));
+            self.sums.push(add_each(
+                means,
+                values,
+                values,
+                |value, _| weight * value,
+                |value, _| value,
+            ));
         }
     }
 
