@@ -66,17 +66,25 @@ pub(super) struct Writer {
     /// Of anything but a shard: a shard has only some of the datasets that means are taken over.
     summary: Option<csv::Writer<File>>,
     group: Option<usize>,
+    /// Lines of the group that are not gathered yet.
+    lines: Vec<u8>,
     gathered: Gathered,
     counts: Counts,
 }
 
+/// Lines that are gathered together: to begin reading takes as long as to read a hundred of them.
+const GATHERED: usize = 1 << 20;
+
 /// The values of a group so far, one entry for each that its datasets have.
 #[derive(Debug, Default)]
-struct Gathered(Vec<(Key, Vec<Option<f64>>)>);
+struct Gathered {
+    found: Vec<(Key, Vec<Option<f64>>)>,
+    /// The entry of the next value, if its dataset has the same as the one before.
+    next: usize,
+}
 
 impl Gathered {
-    /// Takes up a value: the `place`-th of its dataset, and of every other unless they differ.
-    fn add(&mut self, place: usize, record: &csv::StringRecord) -> Result<(), String> {
+    fn add(&mut self, record: &csv::StringRecord) -> Result<(), String> {
         if record.len() != KEYS.len() + VALUE_COLUMNS.len() {
             return Err(format!("{} fields in a line", record.len()));
         }
@@ -85,15 +93,20 @@ impl Gathered {
             let mut fields = key.iter().zip(record).enumerate();
             fields.all(|(i, (one, other))| i == super::REPLICATE || one == other)
         };
-        let known = self.0.get(place).is_some_and(is_of).then_some(place);
-        match known.or_else(|| self.0.iter().position(is_of)) {
-            Some(place) => self.0[place].1.push(value),
+        let expected = self.found.get(self.next).is_some_and(is_of).then_some(self.next);
+        let place = match expected.or_else(|| self.found.iter().position(is_of)) {
+            Some(place) => {
+                self.found[place].1.push(value);
+                place
+            }
             None => {
                 let mut key: Key = record.iter().take(KEYS.len()).map(str::to_owned).collect();
                 key[super::REPLICATE].clear();
-                self.0.push((key, vec![value]));
+                self.found.push((key, vec![value]));
+                self.found.len() - 1
             }
-        }
+        };
+        self.next = (place + 1) % self.found.len();
         Ok(())
     }
 }
@@ -119,6 +132,7 @@ impl Writer {
             tasks: table(is_shard, TASKS, &tasks)?,
             summary: table(!is_shard, "summary.csv", &summary)?,
             group: None,
+            lines: Vec::new(),
             gathered: Gathered::default(),
             counts: Counts::default(),
         })
@@ -130,7 +144,10 @@ impl Writer {
             self.finish_group()?;
             self.group = Some(group);
         }
-        self.gather(&parts[0])?;
+        self.lines.extend_from_slice(&parts[0]);
+        if self.lines.len() > GATHERED {
+            self.gather()?;
+        }
         for ((file, lines), name) in self.files.iter_mut().zip(parts).zip(FILES) {
             if let Some(file) = file {
                 file.write_all(lines).map_err(Error::file(self.inside.join(name)))?;
@@ -144,22 +161,23 @@ impl Writer {
         Ok(())
     }
 
-    /// Takes up the values of a task.
-    fn gather(&mut self, lines: &[u8]) -> Result<()> {
+    /// Takes up the values of the lines.
+    fn gather(&mut self) -> Result<()> {
         let path = self.inside.join(CELLS);
-        let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(lines);
+        let mut reader =
+            csv::ReaderBuilder::new().has_headers(false).from_reader(self.lines.as_slice());
         let mut record = csv::StringRecord::new();
-        let mut place = 0;
         while reader.read_record(&mut record).map_err(|e| Error::content(&path, e))? {
-            self.gathered.add(place, &record).map_err(|e| Error::content(&path, e))?;
-            place += 1;
+            self.gathered.add(&record).map_err(|e| Error::content(&path, e))?;
         }
+        self.lines.clear();
         Ok(())
     }
 
     /// Means over the datasets of a group.
     fn finish_group(&mut self) -> Result<()> {
-        for (key, values) in std::mem::take(&mut self.gathered).0 {
+        self.gather()?;
+        for (key, values) in std::mem::take(&mut self.gathered).found {
             let found: Vec<f64> = values.iter().copied().flatten().collect();
             let failed = values.len() - found.len();
             self.counts.values += values.len();

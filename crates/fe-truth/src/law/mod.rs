@@ -19,7 +19,6 @@ pub(crate) use normal::{BivariateNormal, Normal};
 pub(crate) use parent_child::ParentChild;
 pub(crate) use uniform::PiecewiseUniform;
 
-use crate::special::normal_quantile;
 use restricted::Restricted;
 
 /// A law of one real variable that has a density.
@@ -283,9 +282,10 @@ impl Law {
         let mut columns = vec![0.0; n * self.dimension()];
         let words: usize = self.blocks.iter().map(|(_, block)| block.draws()).sum();
         debug_assert!(words >= self.dimension(), "a law that is only integrated over");
-        let mut bytes = vec![0; size_of::<u64>() * words * SAMPLED];
-        let mut drawn = vec![0.0; words * SAMPLED];
-        let mut values = vec![0.0; self.dimension() * SAMPLED];
+        let most = n.min(SAMPLED);
+        let mut bytes = vec![0; size_of::<u64>() * words * most];
+        let mut drawn = vec![0.0; words * most];
+        let mut values = vec![0.0; self.dimension() * most];
         for start in (0..n).step_by(SAMPLED) {
             let len = SAMPLED.min(n - start);
             let bytes = &mut bytes[..size_of::<u64>() * words * len];
