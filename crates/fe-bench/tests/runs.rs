@@ -37,8 +37,8 @@ features = ["x1", "x4"]
 name = "rhale"
 "#;
 
-/// Of these a shard has all but one, and one run all but the other.
-const FILES: [&str; 5] = ["cells.csv", "summary.csv", "curves.csv", "bins.csv", "tasks.csv"];
+/// All but the times and what tells their lengths.
+const FILES: [&str; 4] = ["cells.csv", "summary.csv", "curves.csv", "bins.csv"];
 
 struct Scratch(tempfile::TempDir);
 
@@ -78,7 +78,8 @@ impl Scratch {
         let files =
             |out: &str| FILES.map(|file| std::fs::read_to_string(self.path(out).join(file)).ok());
         let (one, others) = (files(one), files(other));
-        assert_eq!(one.iter().flatten().count(), FILES.len() - 1);
+        // A shard has no summary.
+        assert!(one.iter().flatten().count() >= FILES.len() - 1);
         for ((one, another), file) in one.iter().zip(&others).zip(FILES) {
             assert!(one == another, "{file} of {other} differs");
         }
