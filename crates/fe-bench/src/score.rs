@@ -176,13 +176,13 @@ impl Provenance {
     fn of(truths: impl Iterator<Item = (fe_truth::Method, f64)>) -> Self {
         let (mut methods, mut abs_error) = (Vec::new(), 0.0_f64);
         for (method, error) in truths {
-            let method = method.to_string();
             if !methods.contains(&method) {
                 methods.push(method);
             }
             abs_error = abs_error.max(error);
         }
-        Self { method: methods.join("+"), abs_error: Some(abs_error) }
+        let names: Vec<String> = methods.iter().map(ToString::to_string).collect();
+        Self { method: names.join("+"), abs_error: Some(abs_error) }
     }
 
     fn of_curve(truths: &[Truth]) -> Self {
