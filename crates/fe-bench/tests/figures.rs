@@ -134,7 +134,10 @@ fn effects_are_drawn_beside_their_truth() {
     };
     let expected = [
         ("rhale", vec!["truth", "true mean local effect", "local effects", "deciles"]),
-        ("ale", vec!["truth", "true bin effects", "limits of bins", "their distribution"]),
+        (
+            "ale",
+            vec!["truth", "true bin effects", "limits of bins", "distribution of local effects"],
+        ),
         ("ice", vec!["truth", "c-ICE curves", "ice (estimate)"]),
         ("pdp", vec!["truth", "c-ICE curves", "centred (integral)"]),
         ("dpdp", vec!["truth", "d-ICE curves", "derivative of f by x1"]),

@@ -127,7 +127,7 @@ fn tree(regional: &RegionalEffect) -> Panel {
             branches.push((f64::NAN, f64::NAN));
         }
         let rule = node.rule.as_ref().map_or("all data".to_owned(), short);
-        let heterogeneity = node.heterogeneity.map_or("–".to_owned(), readable);
+        let heterogeneity = node.heterogeneity.map_or("–".to_owned(), rounded);
         words.push((x, y, format!("{rule}: {} instances, H = {heterogeneity}", node.rows)));
     }
     let name = nodes.iter().find_map(|node| node.effect.as_ref()).map(feature).unwrap_or_default();
@@ -178,7 +178,12 @@ fn short(rule: &Rule) -> String {
         RuleKind::Is(value) => ("=", value),
         RuleKind::IsNot(value) => ("≠", value),
     };
-    format!("{} {sign} {}", rule.name, readable(value).replace('-', "−"))
+    format!("{} {sign} {}", rule.name, rounded(value))
+}
+
+/// A number with four significant digits.
+fn rounded(value: f64) -> String {
+    readable(format!("{value:.3e}").parse().unwrap_or(value)).replace('-', "−")
 }
 
 fn title(scenario: &Scenario, estimator: &str, rows: usize) -> String {
@@ -317,8 +322,6 @@ fn slopes_panel(
     let bins = effect.bins.as_ref()?;
     let InstanceEffects::Slopes(values) = &instances.say else { return None };
     let limits = bins.partition.limits();
-    let mut layers = vec![instances.dots("local effects", values)];
-    layers.extend(violins(&bins.partition, instances, values));
     let (mut steps, mut band) = (Vec::new(), Vec::new());
     for (k, ends) in limits.windows(2).enumerate() {
         let mean = bins.effect[k];
@@ -330,7 +333,9 @@ fn slopes_panel(
         steps.push((f64::NAN, f64::NAN));
         band.push((f64::NAN, f64::NAN, f64::NAN));
     }
-    layers.push(Layer::named("bin effects ± σ", SPREAD.faint(0.28), Mark::Band(band)));
+    let mut layers = vec![Layer::named("bin effects ± σ", SPREAD.faint(0.28), Mark::Band(band))];
+    layers.extend(violins(&bins.partition, instances, values));
+    layers.push(instances.dots("local effects", values));
     layers.push(Layer::named("bin effects ± σ", ESTIMATE, Mark::Line(steps)));
     layers.extend(true_slopes(scenario, effect, estimand, limits));
     Some(Panel {
@@ -362,7 +367,7 @@ fn violins(partition: &Partition, instances: &Instances, values: &[f64]) -> Opti
     };
     let violins: Vec<Vec<(f64, f64)>> =
         by_bin.iter().zip(partition.limits().windows(2)).filter_map(violin).collect();
-    let name = "their distribution in each bin";
+    let name = "distribution of local effects";
     (!violins.is_empty()).then(|| Layer::named(name, VIOLINS, Mark::Areas(violins)))
 }
 

@@ -103,8 +103,10 @@ fn figure(named: &Named) -> Result<Markup, String> {
     let svg = named.figure.svg().map_err(|e| e.to_string())?;
     // Within a page the name space goes without saying.
     let svg = svg.replacen(" xmlns=\"http://www.w3.org/2000/svg\"", "", 1);
+    // As wide as it must be to be read, however narrow the screen.
+    let columns = named.figure.cells.len().clamp(1, 3);
     Ok(html! {
-        figure {
+        figure class={ "columns-" (columns) } {
             (scrolled(&named.figure.title, PreEscaped(svg)))
             figcaption { (named.figure.title) }
         }
