@@ -129,9 +129,10 @@ figures() {
             ;;
         alibi-example)
             plots --where feature=x1
-            draw ale alibi-additive --n 1000 --seed 0 --estimator ale --preset alibi-0.9
+            draw ale alibi-additive --n 1000 --seed 0 --estimator ale --preset alibi-0.9 \
+                --center data
             draw null-ale null-feature --set rho=0.8 --n 1000 --seed 0 --feature x1 \
-                --estimator ale --preset alibi-0.9
+                --estimator ale --preset alibi-0.9 --center data
             draw null-mplot null-feature --set rho=0.8 --n 1000 --seed 0 --feature x1 --estimator mplot
             ;;
     esac

@@ -35,7 +35,8 @@ pub(super) const TRUTH: Look = Look::line(BLACK, 1.8).dashed(7, 4);
 pub(super) const SPREAD: Look = Look::line(BLUE, 1.0).faint(0.16);
 const INSTANCES: Look = Look::line(VERMILION, 1.0).faint(0.35);
 const CURVES: Look = Look::line(GREY, 0.8).faint(0.45);
-pub(super) const LIMITS: Look = Look::line(GREY, 0.7).dashed(2, 3);
+// Dashes of hundreds of bins would make large files.
+pub(super) const LIMITS: Look = Look::line(GREY, 0.6).faint(0.7);
 const VIOLINS: Look = Look::line(VERMILION, 0.9).faint(0.25);
 const DECILES: Look = Look::line(BLACK, 1.4);
 

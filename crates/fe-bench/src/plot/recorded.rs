@@ -18,7 +18,7 @@ use crate::record::{Key, entry};
 use crate::score::estimand_of;
 
 /// Up to so many other datasets are drawn, and so many estimates.
-const MOST_OTHERS: usize = 30;
+const MOST_OTHERS: usize = 20;
 const MOST_CELLS: usize = 12;
 
 const OTHERS: Look = Look::line(GREY, 0.7).faint(0.4);

@@ -112,9 +112,26 @@ pub(super) fn file_name(
         ["scenario", "feature", "metric"].contains(&names[i])
             || of_study.any(|other| other[i] != key[i])
     };
-    let parts = (1..names.len()).filter(|&i| differs(i) && !key[i].is_empty());
     let without_version = |text: &str| text.split('@').next().unwrap_or_default().to_owned();
-    let parts: Vec<String> = parts.map(|i| without_version(&key[i])).collect();
+    let scenario = names.iter().position(|name| *name == "scenario");
+    let is_alike = |other: &Vec<String>| {
+        other[0] == key[0] && scenario.is_none_or(|place| other[place] == key[place])
+    };
+    // Of parameters those that vary for the scenario.
+    let varies = |i: usize, part: &&str| {
+        all.iter().any(|other| is_alike(other) && !other[i].split(';').any(|own| own == *part))
+    };
+    let text = |i: usize| match names[i] {
+        "parameters" => {
+            key[i].split(';').filter(|part| varies(i, part)).collect::<Vec<_>>().join("-")
+        }
+        _ => without_version(&key[i]),
+    };
+    let parts: Vec<String> = (1..names.len())
+        .filter(|&i| differs(i))
+        .map(text)
+        .filter(|part| !part.is_empty())
+        .collect();
     let name = format!("{}_{kind}_{}", key[0], parts.join("_"));
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     name.chars().map(|c| if plain(c) { c } else { '-' }).collect()
