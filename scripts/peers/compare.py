@@ -30,7 +30,16 @@ import numpy as np
 import pandas as pd
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-CARGO = ["cargo", "run", "--quiet", "--release", "--locked"]
+
+
+def programs():
+    """Builds the two programs of this workspace that are asked: `fe-bench` and `answer`."""
+    told = ["cargo", "metadata", "--no-deps", "--format-version", "1"]
+    told = subprocess.run(told, capture_output=True, check=True, cwd=ROOT).stdout
+    release = pathlib.Path(json.loads(told)["target_directory"]) / "release"
+    build = ["cargo", "build", "--quiet", "--release", "--locked", "--workspace"]
+    subprocess.run([*build, "--bin", "fe-bench", "--example", "answer"], check=True, cwd=ROOT)
+    return release / "fe-bench", release / "examples" / "answer"
 
 
 def model(x):
@@ -208,19 +217,18 @@ class Ours:
 
     def __init__(self, folder):
         self.folder = folder
-        command = [*CARGO, "-p", "fe-benches", "--example", "answer"]
+        self.program, answer = programs()
         pipe = subprocess.PIPE
-        self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, cwd=ROOT)
+        self.process = subprocess.Popen([answer], stdin=pipe, stdout=pipe, text=True)
 
     def data(self, n, features):
         """A file of data, and the numbers in it."""
         path = self.folder / f"friedman1-{n}-{features}.csv"
         if not path.exists():
             options = ["--set", f"noise_features={features - 5}", "--n", str(n), "--seed", "1"]
-            command = [*CARGO, "-p", "fe-bench", "--", "sample", "friedman1", *options]
             partial = path.with_suffix(".partial")
             with partial.open("w") as out:
-                subprocess.run(command, stdout=out, check=True, cwd=ROOT)
+                subprocess.run([self.program, "sample", "friedman1", *options], stdout=out, check=True)
             partial.rename(path)
         table = pd.read_csv(path, float_precision="round_trip").drop(columns="y")
         return path, np.ascontiguousarray(table.to_numpy())
