@@ -1,8 +1,8 @@
 //! How many instructions the kernels take, beside the recorded numbers: fails where one takes over 3 %
 //! more. `cargo bench --bench instructions -- --save` records them.
 //!
-//! Counts depend on the compiler and the instruction set, so that both are recorded; with other ones the
-//! counts are printed and nothing is compared. Without valgrind nothing is counted.
+//! Counts depend on the compiler, its profile and the instruction set, so that these are recorded; with
+//! other ones the counts are printed and nothing is compared. Without valgrind nothing is counted.
 
 use std::collections::BTreeMap;
 use std::process::{Command, ExitCode};
@@ -64,7 +64,7 @@ const KERNELS: &[Kernel] = &[
     Kernel::new("regional-shapdp", 64, "regional-shapdp", ""),
 ];
 
-/// The recorded counts of one instruction set.
+/// The recorded counts of one instruction set and profile.
 #[derive(Debug, Serialize, Deserialize)]
 struct Recorded {
     /// The compiler.
@@ -96,7 +96,10 @@ fn main() -> ExitCode {
 /// Runs one kernel on one thread, for callgrind to count; or says what is counted.
 fn child(name: &[String]) -> Result<bool> {
     match name {
-        [] => println!("{}", instruction_set()),
+        [] => {
+            let profile = if cfg!(debug_assertions) { "dev" } else { "release" };
+            println!("{}-{profile}", instruction_set());
+        }
         [name, ..] => {
             let kernel = KERNELS.iter().find(|kernel| kernel.work.name == name);
             run(kernel.ok_or("no such kernel")?, usize::MAX)?;
@@ -159,7 +162,9 @@ fn parent(save: bool) -> Result<bool> {
         return Ok(true);
     }
     if recorded.is_none() {
-        eprintln!("nothing is recorded of this compiler and instruction set: nothing was compared");
+        eprintln!(
+            "nothing is recorded of this compiler, profile and instruction set: not compared"
+        );
     } else if !holds {
         eprintln!(
             "find out what grew, or record it: cargo bench -p fe-benches --bench instructions -- --save"

@@ -14,6 +14,7 @@ import argparse
 import contextlib
 import io
 import json
+import logging
 import os
 import pathlib
 import resource
@@ -25,6 +26,7 @@ import warnings
 for variable in ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "NUMBA", "VECLIB"):
     os.environ[f"{variable}_NUM_THREADS"] = "1"
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+logging.disable(logging.WARNING)
 
 import numpy as np
 import pandas as pd
