@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -74,8 +74,8 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
     print_tables(&folder, counts, manifest.shard.is_some(), out)
 }
 
-/// The most values that tables are printed of right after a run.
-const MOST_PRINTED: usize = 500_000;
+/// The most values that tables are printed of right after a run: a value takes about a kilobyte then.
+const MOST_PRINTED: usize = 200_000;
 
 /// Prints the tables of results that are complete, unless they would fill the memory.
 pub(super) fn print_tables(
@@ -110,6 +110,9 @@ fn default_folder() -> PathBuf {
     Path::new("results").join("runs").join(now)
 }
 
+/// How often the bar is drawn again.
+const TICK: Duration = Duration::from_millis(250);
+
 /// A bar on standard error, as long as the work; silent where that is not a terminal.
 struct Progress {
     bar: ProgressBar,
@@ -138,11 +141,14 @@ impl Progress {
         };
         let (before, spent) = sum(&mut journal.finished());
         let (left, ahead) = sum(&mut journal.outstanding().into_iter());
-        let style = ProgressStyle::with_template("{bar:40} {msg}, {eta} left");
+        let style = ProgressStyle::with_template("{spinner} {bar:40} {msg}, {eta} left");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         bar.set_length(spent.saturating_add(ahead));
         bar.set_position(spent);
         bar.reset_eta();
+        bar.set_message(format!("{before}/{} cells", before + left));
+        // A dataset of a million rows takes longer than somebody waits for a sign of life.
+        bar.enable_steady_tick(TICK);
         let done = AtomicUsize::new(before);
         Self { bar, cells: before + left, before, done, started: Instant::now() }
     }
