@@ -632,6 +632,13 @@ pub fn truth_of(estimand: Estimand) -> fe_truth::Effect {
     }
 }
 
+/// What the estimator of a name estimates; none for a name that the core does not know.
+#[must_use]
+pub fn estimand_of(estimator: &str) -> Option<Estimand> {
+    let info = fe_core::estimator::info(estimator).ok()?;
+    Some((info.build)(&fe_core::Settings::default()).ok()?.estimand())
+}
+
 /// The centring of the truth that a curve centred in some way is compared with.
 pub(crate) fn truth_centring(centring: Centring) -> Result<fe_truth::Centring, String> {
     match centring {
