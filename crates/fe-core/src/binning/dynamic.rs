@@ -4,7 +4,8 @@ use super::objective::{Objective, Options};
 use super::{Binning, Choice, Info, Request};
 use crate::error::Result;
 use crate::statistics::Moments;
-use pulp::{Arch, NullaryFnOnce};
+use crate::vector::vectorised;
+use pulp::NullaryFnOnce;
 
 const NAME: &str = "dp";
 
@@ -115,7 +116,7 @@ impl Bins {
     /// Merges the cell `start` into every bin that started behind it, as [`Moments::merge`] does,
     /// and adds the bin of that cell alone.
     fn extend_to(&mut self, start: usize, objective: &Objective) {
-        Arch::new().dispatch(Extend {
+        vectorised(Extend {
             cell: objective.moments[start],
             from: objective.limits()[start],
             ends: &objective.limits()[start + 1..],

@@ -39,6 +39,18 @@ impl<'a> Gridded<'a> {
     }
 }
 
+impl Gridded<'_> {
+    fn summarise_by(
+        &self,
+        rows: &[usize],
+        group_of: &dyn Fn(usize) -> usize,
+        groups: usize,
+    ) -> Vec<Vec<Moments>> {
+        let raw = self.heterogeneity == "mean_grid_sd";
+        self.table.summarise(self.output, rows, group_of, groups, raw)
+    }
+}
+
 /// The named value of the variances of the curves that it is about.
 fn value(name: &str, variances: &[Option<f64>]) -> Option<f64> {
     heterogeneity::of_grid(variances, variances).get(name).copied().flatten()
@@ -53,7 +65,11 @@ impl Local for Gridded<'_> {
     }
 
     fn summarise(&self, rows: &[usize]) -> Vec<Moments> {
-        self.table.summarise(self.output, rows, self.heterogeneity == "mean_grid_sd")
+        self.summarise_by(rows, &|_| 0, 1).swap_remove(0)
+    }
+
+    fn summarise_groups(&self, rows: &[usize], of: &[u32], groups: usize) -> Vec<Vec<Moments>> {
+        self.summarise_by(rows, &|row| of[row] as usize, groups)
     }
 
     fn merge(&self, a: &Vec<Moments>, b: &Vec<Moments>) -> Vec<Moments> {

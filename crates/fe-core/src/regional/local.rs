@@ -20,6 +20,16 @@ pub(super) trait Local: Sync {
     /// Summary of some of those rows, possibly none.
     fn summarise(&self, rows: &[usize]) -> Self::Summary;
 
+    /// Summaries of those of the rows that are in each of so many groups; `of` has the group of every
+    /// row of the data.
+    fn summarise_groups(&self, rows: &[usize], of: &[u32], groups: usize) -> Vec<Self::Summary> {
+        let mut members = vec![Vec::new(); groups];
+        for &row in rows {
+            members[of[row] as usize].push(row);
+        }
+        members.iter().map(|rows| self.summarise(rows)).collect()
+    }
+
     /// Summary of two disjoint sets together.
     fn merge(&self, a: &Self::Summary, b: &Self::Summary) -> Self::Summary;
 

@@ -5,6 +5,7 @@ use rayon::prelude::*;
 use crate::axis::AxisChoice;
 use crate::dataset::{Dataset, Kind};
 use crate::error::{Error, Result};
+use crate::partition::{Closed, Partition};
 
 use super::local::Local;
 use super::tree::RuleKind;
@@ -17,7 +18,7 @@ pub(super) struct Candidates {
     positions: Vec<f64>,
     nominal: bool,
     /// The group of each row: how many positions lie below it, or which level it has.
-    groups: Vec<usize>,
+    groups: Vec<u32>,
 }
 
 impl Candidates {
@@ -47,8 +48,8 @@ impl Candidates {
     /// Some rows, divided by a candidate.
     pub(super) fn divide(&self, candidate: usize, rows: &[usize]) -> [Vec<usize>; 2] {
         let first = |row: &usize| match self.nominal {
-            true => self.groups[*row] == candidate,
-            false => self.groups[*row] <= candidate,
+            true => self.groups[*row] as usize == candidate,
+            false => self.groups[*row] as usize <= candidate,
         };
         let (left, right) = rows.iter().partition(|row| first(row));
         [left, right]
@@ -68,20 +69,33 @@ pub(super) fn candidates(
 fn of_feature(data: &Dataset, feature: usize, positions: usize) -> Result<Candidates> {
     let values = data.feature(feature);
     let nominal = data.kinds()[feature] == Kind::Nominal;
-    let positions = if nominal {
-        levels(data, feature)
-    } else {
-        match AxisChoice::Data.resolve(data, feature) {
-            Ok(axis) => {
-                let limits = axis.divide(positions + 1);
-                limits[1..limits.len() - 1].to_vec()
+    if nominal {
+        let positions = levels(data, feature);
+        let groups = values.iter().map(|&x| below(&positions, x)).collect();
+        return Ok(Candidates { feature, positions, nominal, groups });
+    }
+    let mut groups = vec![0; values.len()];
+    let positions = match AxisChoice::Data.resolve(data, feature) {
+        Ok(axis) => {
+            let intervals = Partition::new(axis.divide(positions + 1), Closed::Right)?;
+            let positions = intervals.limits()[1..intervals.bins()].to_vec();
+            // Rows of weight 0 may lie outside.
+            if !intervals.locate_all(values, &mut groups) {
+                for (group, &x) in groups.iter_mut().zip(values) {
+                    *group = below(&positions, x);
+                }
             }
-            Err(Error::ConstantFeature { .. }) => Vec::new(),
-            Err(error) => return Err(error),
+            positions
         }
+        Err(Error::ConstantFeature { .. }) => Vec::new(),
+        Err(error) => return Err(error),
     };
-    let groups = values.iter().map(|&x| positions.partition_point(|&p| p < x)).collect();
     Ok(Candidates { feature, positions, nominal, groups })
+}
+
+/// How many positions lie below.
+fn below(positions: &[f64], x: f64) -> u32 {
+    positions.partition_point(|&p| p < x) as u32
 }
 
 /// Distinct values among the rows with positive weight.
@@ -238,15 +252,14 @@ impl<L: Local> Splitter<'_, L> {
         region: &Region,
         candidates: &Candidates,
     ) -> Vec<Part<L::Summary>> {
-        let mut members = vec![Vec::new(); candidates.groups()];
+        let (of, groups) = (&candidates.groups, candidates.groups());
+        let mut weights = vec![0.0; groups];
         for &row in &region.rows {
-            members[candidates.groups[row]].push(row);
+            weights[of[row] as usize] += weight(data, row);
         }
-        let part = |rows: &Vec<usize>| Part {
-            weight: rows.iter().map(|&row| weight(data, row)).sum(),
-            summary: self.local.summarise(rows),
-        };
-        members.iter().map(part).collect()
+        let summaries = self.local.summarise_groups(&region.rows, of, groups);
+        let part = |(weight, summary)| Part { weight, summary };
+        weights.into_iter().zip(summaries).map(part).collect()
     }
 
     fn merged(&self, a: &Part<L::Summary>, b: &Part<L::Summary>) -> Part<L::Summary> {
