@@ -110,6 +110,14 @@ fn default_folder() -> PathBuf {
     Path::new("results").join("runs").join(now)
 }
 
+/// The bar before anything is finished, when nothing is known about the rest, and afterwards.
+const BEGUN: &str = "{spinner} {bar:40} {msg}";
+const GOING: &str = "{spinner} {bar:40} {msg}, {eta} left";
+
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
+}
+
 /// How often the bar is drawn again.
 const TICK: Duration = Duration::from_millis(250);
 
@@ -141,8 +149,7 @@ impl Progress {
         };
         let (before, spent) = sum(&mut journal.finished());
         let (left, ahead) = sum(&mut journal.outstanding().into_iter());
-        let style = ProgressStyle::with_template("{spinner} {bar:40} {msg}, {eta} left");
-        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        bar.set_style(style(BEGUN));
         bar.set_length(spent.saturating_add(ahead));
         bar.set_position(spent);
         bar.reset_eta();
@@ -159,7 +166,11 @@ impl Progress {
         }
         let done = self.done.fetch_add(cells, Ordering::Relaxed) + cells;
         let rate = (done - self.before) as f64 / self.started.elapsed().as_secs_f64().max(1e-3);
+        if done - cells == self.before {
+            self.bar.set_style(style(GOING));
+        }
         self.bar.inc(cost);
-        self.bar.set_message(format!("{done}/{} cells, {rate:.0}/s", self.cells));
+        let digits = usize::from(rate < 10.0);
+        self.bar.set_message(format!("{done}/{} cells, {rate:.digits$}/s", self.cells));
     }
 }
