@@ -128,8 +128,7 @@ figures() {
             draw product-pdp liu-product --set rho=0.9 --n 1000 --seed 0 --feature x1 --estimator pdp
             ;;
         alibi-example)
-            plots --where feature=x1
-            draw ale alibi-additive --n 1000 --seed 0 --estimator ale --preset alibi-0.9 \
+            draw ale alibi-additive --n 1000 --seed 0 --feature x2 --estimator ale --preset alibi-0.9 \
                 --center data
             draw null-ale null-feature --set rho=0.8 --n 1000 --seed 0 --feature x1 \
                 --estimator ale --preset alibi-0.9 --center data
