@@ -28,6 +28,7 @@ mod blocks;
 pub mod centring;
 pub mod curve;
 pub mod dataset;
+pub mod density;
 mod derivatives;
 pub mod effect;
 pub mod error;
@@ -49,6 +50,7 @@ pub mod spline;
 pub mod statistics;
 mod subsample;
 mod summary;
+mod vector;
 
 pub use axis::{Axis, AxisChoice};
 pub use centring::Centring;

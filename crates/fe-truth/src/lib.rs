@@ -28,6 +28,7 @@
 mod closed;
 mod engine;
 mod error;
+mod exponential;
 pub mod expression;
 mod function;
 mod kinds;
