@@ -49,6 +49,7 @@ pub mod spline;
 pub mod statistics;
 mod subsample;
 mod summary;
+mod vector;
 
 pub use axis::{Axis, AxisChoice};
 pub use centring::Centring;

@@ -17,7 +17,7 @@ pub use individual_curves::IndividualCurves;
 pub use instances::InstanceEffects;
 pub use marginal_plot::MarginalPlot;
 pub use partial_dependence::PartialDependence;
-pub(crate) use partial_dependence::{DPDP, IceTable, PDP};
+pub(crate) use partial_dependence::{DPDP, Grouping, IceTable, PDP};
 pub use shap_dependence::ShapDependence;
 pub(crate) use shap_dependence::{Cloud, SHAPDP};
 
