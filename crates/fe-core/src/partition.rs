@@ -176,11 +176,11 @@ impl Partition {
     fn truncate(&self, values: &[f64], bins: &mut [u32]) -> bool {
         // Added to a number that is not large, leaves it rounded to a whole number in the lowest bits.
         const ROUNDING: f64 = 1.5 * (1_u64 << 52) as f64;
-        let (start, per_unit, uneven) = (self.limits[0], self.bins_per_unit, self.uneven);
-        let count = self.bins() as f64;
         vectorised(
             #[inline(always)]
             || {
+                let (start, per_unit, uneven) = (self.limits[0], self.bins_per_unit, self.uneven);
+                let count = self.bins() as f64;
                 let mut sure = true;
                 for (&x, bin) in values.iter().zip(&mut *bins) {
                     let place = (x - start) * per_unit;

@@ -473,8 +473,8 @@ impl<'a> Game<'a> {
                         rest,
                         values,
                         shares,
-                        |f, _| share * (f - origin),
-                        |f, w| w * (f - origin),
+                        move |f, _| share * (f - origin),
+                        move |f, w| w * (f - origin),
                     );
                 }
             }

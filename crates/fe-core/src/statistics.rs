@@ -174,12 +174,14 @@ pub(crate) fn add_each(
     totals: &mut [f64],
     left: &[f64],
     right: &[f64],
-    term: impl Fn(f64, f64) -> f64,
-    summand: impl Fn(f64, f64) -> f64,
+    term: impl Fn(f64, f64) -> f64 + Copy,
+    summand: impl Fn(f64, f64) -> f64 + Copy,
 ) -> f64 {
     vectorised(
         #[inline(always)]
         || {
+            // What the terms have captured, out of reach of the totals that are written.
+            let (term, summand) = (term, summand);
             let mut lanes = [0.0; LANES];
             let pairs = left.chunks(LANES).zip(right.chunks(LANES));
             for (totals, (left, right)) in totals.chunks_mut(LANES).zip(pairs) {

@@ -131,13 +131,13 @@ impl Buckets {
     fn each_chunk(&self, values: &[f64], mut work: impl FnMut(&[f64], &[u32])) {
         // Added to a number that is not large, leaves it rounded to a whole number in the lowest bits.
         const ROUNDING: f64 = 1.5 * (1_u64 << 52) as f64;
-        let (lo, per_unit) = (self.lo, self.per_unit);
         let mut buckets = [0; Self::CHUNK];
         for values in values.chunks(Self::CHUNK) {
             let buckets = &mut buckets[..values.len()];
             vectorised(
                 #[inline(always)]
                 || {
+                    let (lo, per_unit) = (self.lo, self.per_unit);
                     for (&x, bucket) in values.iter().zip(&mut *buckets) {
                         *bucket = ((x - lo) * per_unit + ROUNDING).to_bits() as u32;
                     }

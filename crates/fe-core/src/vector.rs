@@ -33,7 +33,7 @@ fn arch() -> Arch {
 
 #[cfg(test)]
 fn arch() -> Arch {
-    tests::FORCED.get().unwrap_or_else(Arch::new)
+    tests::FORCED.get().unwrap_or_default()
 }
 
 /// Whether all values are finite; without a way out on the first that is not, which is faster.

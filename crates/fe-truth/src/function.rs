@@ -317,7 +317,7 @@ fn arch() -> Arch {
 
 #[cfg(test)]
 fn arch() -> Arch {
-    tests::FORCED.get().unwrap_or_else(Arch::new)
+    tests::FORCED.get().unwrap_or_default()
 }
 
 /// A function of `WIDTH` features on all rows of a batch, tile by tile.

@@ -534,13 +534,9 @@ impl<'a> BlockSums<'a> {
     fn add(&mut self, point: usize, values: &[f64]) {
         let weight = self.places.mean_weights[point];
         for (means, values) in self.means.chunks_mut(self.rows).zip(values.chunks(self.rows)) {
-            self.sums.push(add_each(
-                means,
-                values,
-                values,
-                |value, _| weight * value,
-                |value, _| value,
-            ));
+            let sum =
+                add_each(means, values, values, move |value, _| weight * value, |value, _| value);
+            self.sums.push(sum);
         }
     }
 
@@ -623,6 +619,7 @@ impl CurveSums {
         vectorised(
             #[inline(always)]
             || {
+                let (lowered, weight) = (lowered, weight);
                 let totals = sums.iter_mut().zip(&mut *squares);
                 for (((sum, square), &value), first) in totals.zip(curve).zip(&*first) {
                     let shifted = (value - lowered) - first;
