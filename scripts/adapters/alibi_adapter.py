@@ -23,4 +23,4 @@ def ale(task):
 
 
 if __name__ == "__main__":
-    serve("alibi", {"ale": ale})
+    serve({"ale": ale})

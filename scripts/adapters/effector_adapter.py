@@ -28,8 +28,12 @@ def binning(options, default):
 
 
 def schema(task):
-    """All features are continuous, however few values they have."""
-    return {"feature_types": ["continuous"] * task.X.shape[1]}
+    """All features are continuous, however few values they have; they are x1, x2, ... in rules."""
+    features = range(1, task.X.shape[1] + 1)
+    return {
+        "feature_names": [f"x{s}" for s in features],
+        "feature_types": ["continuous"] * len(features),
+    }
 
 
 def make(name, task, rows):
@@ -76,4 +80,4 @@ if __name__ == "__main__":
     names = ["pdp", "dpdp", "ale", "rhale", "shapdp"]
     plain = {name: partial(estimated, name, False) for name in names}
     regional = {f"regional-{name}": partial(estimated, name, True) for name in names}
-    serve("effector", plain | regional)
+    serve(plain | regional)

@@ -11,8 +11,8 @@ import os
 import sys
 import time
 import traceback
+from contextlib import suppress
 from dataclasses import dataclass, field
-from importlib import metadata
 from pathlib import Path
 from typing import Callable
 
@@ -160,12 +160,29 @@ def task_of(request: dict, model: Model) -> Task:
     )
 
 
+_WARM = set()
+_FEW_ROWS = 64
+
+
+def warm_up(work: Callable, request: dict, model: Model):
+    """Makes an effect of a few rows once for each process: packages import and compile parts then."""
+    if request["effect"] in _WARM:
+        return
+    _WARM.add(request["effect"])
+    task = task_of(request, model)
+    task.X = task.X[:_FEW_ROWS]
+    # Few rows may be too few; what is wrong with all of them shows when they are asked for.
+    with suppress(Exception):
+        work(task)
+
+
 def answer(request: dict, effects: dict) -> dict:
     """The reply to a request."""
     work = effects.get(request["effect"])
     if work is None:
         raise Unsupported(f"no effect `{request['effect']}`")
     model = Model(request["model"], request["partials"])
+    warm_up(work, request, model)
     samples, model_samples, begun = [], [], time.perf_counter()
     while True:
         # Tasks are made anew, so that nothing that an effect keeps in one spares it work.
@@ -198,11 +215,8 @@ def answer(request: dict, effects: dict) -> dict:
     return reply
 
 
-def serve(package: str, effects: dict):
-    """Answers requests until there are no more; with --version only says which version it is."""
-    if "--version" in sys.argv[1:]:
-        print(metadata.version(package))
-        return
+def serve(effects: dict):
+    """Answers requests until there are no more; `effects` are functions by the names of the effects."""
     # What a package prints must not come between replies.
     output = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)

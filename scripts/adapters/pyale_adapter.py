@@ -41,4 +41,4 @@ def ale(task):
 
 
 if __name__ == "__main__":
-    serve("PyALE", {"ale": ale})
+    serve({"ale": ale})

@@ -17,11 +17,11 @@ def shapdp(task):
     generator = np.random.default_rng(seed)
     chosen = generator.permutation(len(task.X))[:explained]
     masker = shap.maskers.Independent(task.X, max_samples=background)
-    values = shap.Explainer(task.model, masker, seed=seed)(task.X[chosen]).values
+    values = shap.Explainer(task.model, masker, seed=seed)(task.X[chosen], silent=True).values
     x, place = np.unique(task.column[chosen], return_inverse=True)
     sums = np.bincount(place, weights=values[:, task.feature])
     return Effect(x, sums / np.bincount(place))
 
 
 if __name__ == "__main__":
-    serve("shap", {"shapdp": shapdp})
+    serve({"shapdp": shapdp})

@@ -42,4 +42,4 @@ def pdp(task):
 
 
 if __name__ == "__main__":
-    serve("scikit-learn", {"pdp": pdp})
+    serve({"pdp": pdp})

@@ -33,6 +33,9 @@ pub struct Standing {
     pub questions: usize,
     /// In how many it is the best one, or not worse than that by more than Monte Carlo error.
     pub best_or_tied: usize,
+    /// Mean over its questions of its rank in them: 1 and the number of those that are better by more
+    /// than Monte Carlo error, so that ties share a rank.
+    pub rank: Option<f64>,
     /// Median over its questions of its error in units of that of the best; errors are roots of the
     /// mean of `mse` over datasets.
     pub error: Option<f64>,
@@ -62,7 +65,7 @@ fn place(key: &Key) -> (String, String) {
     (entry(key, "study").to_owned(), words(key, &QUESTION))
 }
 
-/// How implementations stand in each study, the one that is best or tied most often first.
+/// How implementations stand in each study, by rank.
 ///
 /// `sd` is the standard deviation of f(X) of a scenario with its parameters.
 pub fn standings(
@@ -111,9 +114,10 @@ pub fn standings(
             Standing {
                 answered: of_errors.len(),
                 questions: errors.questions(&study),
-                best_or_tied: of_errors.iter().filter(|(_, tied)| *tied).count(),
-                error: median(of_errors.iter().map(|(ratio, _)| *ratio)),
-                heterogeneity: median(of_spreads.iter().map(|(ratio, _)| *ratio)),
+                best_or_tied: of_errors.iter().filter(|place| place.tied).count(),
+                rank: mean(&of_errors.iter().map(|place| place.rank).collect::<Vec<_>>()),
+                error: median(of_errors.iter().map(|place| place.ratio)),
+                heterogeneity: median(of_spreads.iter().map(|place| place.ratio)),
                 coverage: mean(&covered),
                 seconds: median(timed.iter().map(|timing| timing.seconds)),
                 over_model: median(timed.iter().filter_map(|timing| over_model(timing))),
@@ -124,9 +128,9 @@ pub fn standings(
         })
         .collect();
     standings.sort_by(|a, b| {
-        let share = |of: &Standing| of.best_or_tied as f64 / of.answered.max(1) as f64;
+        let rank = |of: &Standing| of.rank.unwrap_or(f64::INFINITY);
         let ratio = |of: &Standing| of.error.unwrap_or(f64::INFINITY);
-        let within = share(b).total_cmp(&share(a)).then(ratio(a).total_cmp(&ratio(b)));
+        let within = rank(a).total_cmp(&rank(b)).then(ratio(a).total_cmp(&ratio(b)));
         a.study.cmp(&b.study).then(within)
     });
     standings
@@ -136,9 +140,19 @@ fn over_model(timing: &Timing) -> Option<f64> {
     (timing.model_seconds > 0.0).then(|| timing.seconds / timing.model_seconds)
 }
 
-/// For each question, what each implementation that answered it has: its error in units of the best
-/// one, and whether it is that or tied with it.
-struct Compared(Table<(f64, bool)>);
+/// How an implementation does in a question.
+#[derive(Debug, Clone, Copy)]
+struct Placed {
+    /// Its error in units of that of the best.
+    ratio: f64,
+    /// Whether it is the best or tied with it.
+    tied: bool,
+    /// One more than how many are better.
+    rank: f64,
+}
+
+/// For each question, how each implementation does that answered it.
+struct Compared(Table<Placed>);
 
 impl Compared {
     /// Of mean squared errors; those below the square of `floor` count as that.
@@ -151,13 +165,13 @@ impl Compared {
         self.0.keys().filter(|(of, _)| of == study).count()
     }
 
-    fn of_implementation(&self, study: &str, implementation: &str) -> Vec<(f64, bool)> {
+    fn of_implementation(&self, study: &str, implementation: &str) -> Vec<Placed> {
         let own = self.0.iter().filter(|((of, _), _)| of == study);
         own.filter_map(|(_, by)| by.get(implementation).copied()).collect()
     }
 }
 
-fn compared(by: &BTreeMap<String, Values>, floor: f64) -> BTreeMap<String, (f64, bool)> {
+fn compared(by: &BTreeMap<String, Values>, floor: f64) -> BTreeMap<String, Placed> {
     let complete = |values: &Values| -> Option<Vec<f64>> {
         values.values().map(|value| value.map(|v| v.max(floor * floor))).collect()
     };
@@ -166,13 +180,24 @@ fn compared(by: &BTreeMap<String, Values>, floor: f64) -> BTreeMap<String, (f64,
     let of = |values: &[f64]| mean(values).unwrap_or(f64::INFINITY);
     let best = answered.iter().min_by(|a, b| of(&a.1).total_cmp(&of(&b.1)));
     let Some((_, best)) = best else { return BTreeMap::new() };
-    let standing = |(name, values): &(&String, Vec<f64>)| {
-        let ratio = if of(values) == of(best) { 1.0 } else { (of(values) / of(best)).sqrt() };
-        let pairs: Vec<(f64, f64)> = values.iter().copied().zip(best.iter().copied()).collect();
-        let worse = Paired::of(&pairs).difference.interval.is_none_or(|(lo, _)| lo > 0.0);
-        ((*name).clone(), (ratio, ratio == 1.0 || !worse))
+    let placed = |(name, values): &(&String, Vec<f64>)| {
+        let better = answered.iter().filter(|(_, other)| is_worse(values, other)).count();
+        let place = Placed {
+            ratio: if of(values) == of(best) { 1.0 } else { (of(values) / of(best)).sqrt() },
+            tied: !is_worse(values, best),
+            rank: 1.0 + better as f64,
+        };
+        ((*name).clone(), place)
     };
-    answered.iter().map(standing).collect()
+    answered.iter().map(placed).collect()
+}
+
+/// Whether errors are larger than others by more than Monte Carlo error: the 95 % interval of the mean
+/// of their differences, dataset by dataset, is above 0. Without an interval the means decide.
+fn is_worse(errors: &[f64], others: &[f64]) -> bool {
+    let pairs: Vec<(f64, f64)> = errors.iter().copied().zip(others.iter().copied()).collect();
+    let difference = Paired::of(&pairs).difference;
+    difference.interval.map_or(difference.mean > Some(0.0), |(lo, _)| lo > 0.0)
 }
 
 fn mean(values: &[f64]) -> Option<f64> {
@@ -231,6 +256,7 @@ mod tests {
         assert_eq!(of("tied"), (2, 2, 2));
         assert_eq!(of("worse"), (0, 1, 2));
         assert_eq!(named("worse").error, Some(2.0));
+        assert_eq!(["best", "tied", "worse"].map(|n| named(n).rank.unwrap()), [1.0, 1.0, 3.0]);
         assert_eq!(all[0].implementation, "best");
         assert_eq!(all[2].implementation, "worse");
     }

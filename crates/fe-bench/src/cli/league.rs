@@ -12,11 +12,13 @@ use crate::sheet::{Entry, Format, Sheet};
 
 /// Ranks the implementations of each study over all its questions: a scenario, a feature and an N.
 ///
-/// `field` is on how many of the questions an implementation answered, `best` in how many of them it is
-/// the best or not worse than that by more than Monte Carlo error (the 95 % interval of the difference,
-/// dataset by dataset). `error` and `heterogeneity` are medians over questions, in units of the error of
-/// the best; `time` is a median, and `peak` the most memory of the process. A study should hold
-/// estimators of one estimand only: what is ranked must answer the same question.
+/// `rank` is a mean over questions: in each it is 1 and the number of those that are better by more than
+/// Monte Carlo error, that is by the 95 % interval of the difference, dataset by dataset; what is within
+/// it is a tie. `field` is how many of the `questions` an implementation answered on every dataset, and
+/// `best` in how many of them it is the best or tied with it. `error` and `heterogeneity` are medians
+/// over questions, in units of the error of the best; `time_ms` is a median, and `peak_MiB` the most
+/// memory of the process. A study should hold estimators of one estimand only: what is ranked must
+/// answer the same question.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     /// Results folder
@@ -38,9 +40,10 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
     let mut sheet = Sheet::new(&[
         "study",
         "implementation",
-        "best",
+        "rank",
         "field",
         "questions",
+        "best",
         "error",
         "heterogeneity",
         "coverage",
@@ -52,9 +55,10 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
         let row: Vec<Entry> = vec![
             standing.study.into(),
             standing.implementation.into(),
-            standing.best_or_tied.into(),
+            standing.rank.into(),
             standing.answered.into(),
             standing.questions.into(),
+            standing.best_or_tied.into(),
             standing.error.filter(|ratio| ratio.is_finite()).into(),
             standing.heterogeneity.filter(|ratio| ratio.is_finite()).into(),
             standing.coverage.into(),

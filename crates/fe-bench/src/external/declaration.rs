@@ -18,7 +18,7 @@ pub const DEFAULT_FILE: &str = "scripts/adapters/engines.toml";
 const THIS_PROGRAM: &str = "{fe-bench}";
 
 /// How long a version command may take.
-const VERSION_LIMIT: Duration = Duration::from_secs(30);
+const VERSION_LIMIT: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -33,7 +33,7 @@ pub struct Repetitions {
 
 impl Default for Repetitions {
     fn default() -> Self {
-        Self { most: 5, seconds: 0.5 }
+        Self { most: 3, seconds: 0.2 }
     }
 }
 
