@@ -13,6 +13,7 @@ use fe_bench::external::{
 };
 use fe_bench::score::{Comparing, Metric, Truths};
 use fe_bench::study::wire::Comparison;
+use fe_core::AxisChoice;
 use tempfile::TempDir;
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/external/misbehaving.sh");
@@ -77,7 +78,7 @@ fn ask(engines: &Engines, scenario: &str, external: &External) -> Result<Answer,
     let once = Repetitions { most: 1, seconds: 0.0 };
     let workspace = Workspace::new(engines, &scenario, &data, once).unwrap();
     let grid = [-0.9, 0.0, 0.5, 0.9];
-    workspace.ask(external, Place { feature: 0, axis: Some((-1.0, 1.0)), grid: &grid })
+    workspace.ask(external, Place { feature: 0, axis: AxisChoice::Given(-1.0, 1.0), grid: &grid })
 }
 
 #[test]
@@ -218,6 +219,7 @@ fn own_estimators_give_the_same_bits_through_the_boundary() {
     let scratch = tempfile::tempdir().unwrap();
     let estimators = [
         "name = \"pdp\"",
+        "name = \"pdp\"\naxis = \"data\"\ngrid = 30",
         "name = \"dpdp\"\ngrid = 17",
         "name = \"mplot\"",
         "name = \"ale\"\nbins = 7",
@@ -339,7 +341,7 @@ fn installed_engines_answer_and_are_near_their_truth() {
         for effect in engine.effects.keys() {
             for feature in 0..2 {
                 let grid: Vec<f64> = (0..50).map(|i| f64::from(i) / 49.0).collect();
-                let place = Place { feature, axis: Some((0.0, 1.0)), grid: &grid };
+                let place = Place { feature, axis: AxisChoice::Data, grid: &grid };
                 let asked = external(&engine.name, effect, ().into());
                 let answer = workspace.ask(&asked, place).unwrap();
                 let (lo, hi) = answer.curve.range();

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
+use fe_core::AxisChoice;
 use serde_json::json;
 
 use super::arguments::feature_name;
@@ -112,7 +113,7 @@ fn try_out(
     let failed = |e: crate::external::Failure| Error::Failed(format!("{name}: {e}"));
     let workspace =
         Workspace::new(engines, &scenario, &data, Repetitions::default()).map_err(failed)?;
-    let place = Place { feature, axis: Some(scenario.axis(feature)), grid: &grid };
+    let place = Place { feature, axis: AxisChoice::Data, grid: &grid };
     let answer = workspace.ask(&external, place).map_err(failed)?;
     let (lo, hi) = answer.curve.range();
     let points: Vec<f64> = grid.iter().copied().filter(|x| (lo..=hi).contains(x)).collect();

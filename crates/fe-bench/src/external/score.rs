@@ -79,11 +79,8 @@ impl Scored<'_> {
         let Some(effect) = self.answer.true_heterogeneity else {
             return Err("the engine's heterogeneity has no truth".to_owned());
         };
-        let truths = self.truth(effect, points)?;
-        Ok(match effect {
-            Effect::Sigma => truths.iter().map(score::squared).collect(),
-            _ => truths.to_vec(),
-        })
+        let (of, axis) = (self.scenario, self.answer.axis);
+        self.truths.variance(of, effect, self.feature, points, axis)
     }
 
     fn heterogeneity(&self, comparing: Comparing<'_>) -> Result<Score, String> {

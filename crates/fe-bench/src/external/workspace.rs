@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use fe_core::Dataset;
+use fe_core::Axis;
 use fe_core::curve::Curve;
 use fe_core::model::Rows;
+use fe_core::{AxisChoice, Dataset};
 use fe_truth::{Effect, Scenario};
 use tempfile::TempDir;
 
@@ -42,8 +43,8 @@ impl Default for Repetitions {
 pub struct Place<'a> {
     /// The feature, counted from 0.
     pub feature: usize,
-    /// The interval; none for that of the data.
-    pub axis: Option<(f64, f64)>,
+    /// The interval.
+    pub axis: AxisChoice,
     /// Increasing points at which curves are compared.
     pub grid: &'a [f64],
 }
@@ -101,12 +102,14 @@ impl<'a> Workspace<'a> {
             let known = if known.is_empty() { "it has none to choose" } else { &known };
             return Err(unsupported(format!("`binning` = {binning}: {known}")));
         }
+        let failed = |e: fe_core::Error| Failure::new(Status::Error, e.to_string());
+        let axis = place.axis.resolve(self.data, place.feature).map_err(failed)?;
         let grid = self.folder.path().join(GRID);
         fs::write(&grid, bytes(place.grid)).map_err(broken("the grid"))?;
         let (reply, peak_bytes) =
-            self.engines.ask(&external.engine, self.request(external, place))?;
+            self.engines.ask(&external.engine, self.request(external, place, axis))?;
         self.check_probe(&reply, place.feature)?;
-        let answer = Answer::read(&reply, self.folder.path())?;
+        let answer = Answer::read(&reply, self.folder.path(), axis)?;
         Ok(Answer {
             truth: capability.truth,
             true_heterogeneity: capability.heterogeneity,
@@ -115,7 +118,7 @@ impl<'a> Workspace<'a> {
         })
     }
 
-    fn request(&self, external: &External, place: Place<'_>) -> Request {
+    fn request(&self, external: &External, place: Place<'_>, axis: Axis) -> Request {
         let path = |name: &str| self.folder.path().join(name).to_string_lossy().into_owned();
         Request {
             protocol: PROTOCOL,
@@ -127,7 +130,7 @@ impl<'a> Workspace<'a> {
             rows: self.data.len(),
             features: self.data.dimension(),
             data: path(DATA),
-            axis: place.axis.map(|(lo, hi)| [lo, hi]),
+            axis: (place.axis != AxisChoice::Data).then(|| [axis.lo(), axis.hi()]),
             grid: path(GRID),
             points: place.grid.len(),
             model: self.scenario.expression().clone(),
@@ -187,6 +190,8 @@ pub struct Answer {
     pub heterogeneity: Option<Curve>,
     /// The limits of the band, lower and upper, NaN where it has none.
     pub band: Option<(Curve, Curve)>,
+    /// The interval that it was asked on: ICE curves are centred over it.
+    pub axis: Axis,
     /// The truth that the curve estimates.
     pub truth: Effect,
     /// The truth that its heterogeneity estimates.
@@ -200,7 +205,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    fn read(reply: &Reply, folder: &Path) -> Result<Self, Failure> {
+    fn read(reply: &Reply, folder: &Path, axis: Axis) -> Result<Self, Failure> {
         let x = reply.x.read(folder, "x")?;
         if let Some(pair) = x.windows(2).find(|pair| pair[0] >= pair[1]) {
             let reason = format!("`x` does not increase: {} is followed by {}", pair[0], pair[1]);
@@ -235,6 +240,7 @@ impl Answer {
             heterogeneity: optional("heterogeneity", &reply.heterogeneity)?.map(curve),
             band: lower.zip(upper).map(|(lower, upper)| (curve(lower), curve(upper))),
             curve: curve(effect),
+            axis,
             truth: Effect::Pd,
             true_heterogeneity: None,
             taken: Taken { seconds, model_seconds, peak_bytes: None },

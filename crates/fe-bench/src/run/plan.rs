@@ -130,8 +130,8 @@ pub struct PreparedFeature {
 pub enum Implementation {
     /// An estimator of this program.
     Own(Box<dyn Estimator>),
-    /// One that runs as a process of its own, on an axis; none for that of the data.
-    External(External, Option<(f64, f64)>),
+    /// One that runs as a process of its own, on an axis.
+    External(External, AxisChoice),
 }
 
 impl Prepared {
@@ -166,10 +166,7 @@ impl PreparedFeature {
             let points = group.grid.compared(all);
             let settings = variant.resolve(&group.scenario, feature, all, points)?;
             if let Some(external) = &variant.external {
-                let axis = match settings.axis {
-                    Some(AxisChoice::Given(lo, hi)) => Some((lo, hi)),
-                    _ => None,
-                };
+                let axis = settings.axis.unwrap_or_default();
                 return Ok(Implementation::External(external.clone(), axis));
             }
             let built = estimator::from_settings(&variant.estimator, &settings);

@@ -34,7 +34,7 @@ while IFS= read -r line; do
     falling) printf '%s,"status":"ok","probe":[%s],%s,"x":[1,-1],"effect":[0,0]}\n' "$head" "$probe" "$times" ;;
     no-times) printf '%s,"status":"ok","probe":[%s],%s}\n' "$head" "$probe" "$curve" ;;
     negative-time) printf '%s,"status":"ok","probe":[%s],"samples":[-1],"model_samples":[0],%s}\n' "$head" "$probe" "$curve" ;;
-    wrong-probe) printf '%s,"status":"ok","probe":[%s9],%s,%s}\n' "$head" "$probe" "$times" "$curve" ;;
+    wrong-probe) printf '%s,"status":"ok","probe":[%se9],%s,%s}\n' "$head" "$probe" "$times" "$curve" ;;
     no-probe) printf '%s,"status":"ok",%s,%s}\n' "$head" "$times" "$curve" ;;
     wrong-version) printf '{"protocol":2,"id":%s,"status":"ok"}\n' "$id" ;;
     no-version) printf '{"id":%s,"status":"ok"}\n' "$id" ;;
