@@ -64,7 +64,7 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
             standing.coverage.into(),
             standing.seconds.map(|seconds| 1e3 * seconds).into(),
             standing.over_model.into(),
-            standing.peak_bytes.map(|bytes| (bytes as f64 / (1 << 20) as f64).round()).into(),
+            standing.peak_bytes.map_or(Entry::Missing, |bytes| Entry::Count(bytes >> 20)),
         ];
         sheet.push(row);
     }

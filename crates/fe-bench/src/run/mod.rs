@@ -15,8 +15,9 @@ use task::Task;
 
 /// Runs the datasets that a journal does not have yet on `jobs` threads, and enters them there.
 ///
-/// External estimators are asked of `engines`. What is entered does not depend on the threads. `progress` is told of each dataset that was
-/// finished: how many cells it has, and its share of the work, in model rows.
+/// External estimators are asked of `engines`. What is entered does not depend on the threads.
+/// `progress` is told of each dataset that was finished: how many cells it has, and its share of the
+/// work, in model rows.
 ///
 /// # Errors
 /// Only what makes the whole run impossible; a cell that fails is a record.
