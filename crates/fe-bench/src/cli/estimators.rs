@@ -20,7 +20,8 @@ use crate::study::wire::Comparison;
 /// Lists the engines that are declared: which can run here, and why the others cannot.
 ///
 /// With --try ENGINE:EFFECT it asks one of them for an effect, and prints what it answered, how it
-/// scores, and what was wrong: for people who write an engine. docs/protocol.md says how.
+/// scores, or what was wrong: for people who write an engine. docs/protocol.md says how. What the
+/// engine's process writes on standard error is then shown.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     /// File that declares engines
@@ -49,7 +50,7 @@ pub(super) struct Arguments {
 pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
     let engines = Engines::read(&arguments.engines)?;
     match &arguments.tried {
-        Some(name) => try_out(arguments, &engines, name, out),
+        Some(name) => try_out(arguments, &engines.showing_errors(), name, out),
         None => list(&engines).write(arguments.format, out),
     }
 }

@@ -26,6 +26,7 @@ use crate::error::{Result, listed, suggestion};
 pub struct Engines {
     engines: Vec<Known>,
     asked: AtomicU64,
+    shows_errors: bool,
 }
 
 #[derive(Debug)]
@@ -44,7 +45,13 @@ impl Engines {
     pub fn read(path: &Path) -> Result<Self> {
         let known = |engine| Known { engine, version: OnceLock::new(), idle: Mutex::default() };
         let engines = declaration::read(path)?.into_iter().map(known).collect();
-        Ok(Self { engines, asked: AtomicU64::new(0) })
+        Ok(Self { engines, asked: AtomicU64::new(0), shows_errors: false })
+    }
+
+    /// Lets what their processes write on standard error through, for people who write one.
+    #[must_use]
+    pub fn showing_errors(self) -> Self {
+        Self { shows_errors: true, ..self }
     }
 
     /// All of them, each with its version or the reason why it cannot be run here.
@@ -92,7 +99,7 @@ impl Engines {
         let waiting = known.idle().pop();
         let mut worker = match waiting {
             Some(worker) => worker,
-            None => Worker::start(known.engine.command(&known.engine.run))
+            None => Worker::start(known.engine.command(&known.engine.run), self.shows_errors)
                 .map_err(|e| unsupported(format!("it cannot be started: {}", e.kind())))?,
         };
         let answer = worker.ask(question, known.engine.limit())?;

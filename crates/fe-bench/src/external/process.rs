@@ -56,10 +56,11 @@ pub(super) struct Answer {
 }
 
 impl Worker {
-    /// Starts a process.
-    pub(super) fn start(command: Command) -> std::io::Result<Self> {
+    /// Starts a process, whose standard error is let through or kept for the reason of a crash.
+    pub(super) fn start(command: Command, shows_errors: bool) -> std::io::Result<Self> {
         let mut command = prepared(command);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.stderr(if shows_errors { Stdio::inherit() } else { Stdio::piped() });
         let mut child = command.spawn()?;
         let (questions, asked) = channel();
         let (answer, answers) = channel();
