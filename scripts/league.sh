@@ -22,7 +22,7 @@ awk -F, '
     NR == 1 { for (i = 2; i <= NF; i++) name[i] = $i; next }
     $1 != study {
         study = $1
-        printf "%s## %s\n\n", NR > 2 ? "\n" : "", study
+        printf "%s## %s\n\n", (NR > 2 ? "\n" : ""), study
         for (i = 2; i <= NF; i++) printf "| %s ", name[i]
         print "|"
         for (i = 2; i <= NF; i++) printf "|---"

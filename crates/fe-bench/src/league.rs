@@ -17,7 +17,8 @@ const IMPLEMENTATION: [&str; 5] = ["estimator", "preset", "binning", "K", "optio
 /// What tells questions apart, within a study.
 const QUESTION: [&str; 5] = ["scenario", "parameters", "feature", "output", "N"];
 
-/// Errors below this, in units of sd f(X), are roundings: they count as equal to it.
+/// Errors below this, in units of sd f(X) or, for variances, of its square, are roundings: they count as
+/// equal to it.
 const ROUNDING: f64 = 1e-9;
 
 /// How an implementation does in a study.
@@ -41,7 +42,7 @@ pub struct Standing {
     pub error: Option<f64>,
     /// The same of the heterogeneity curve.
     pub heterogeneity: Option<f64>,
-    /// Mean coverage of its bands over questions and datasets.
+    /// Mean coverage of its bands over questions and datasets, but for those that it answers exactly.
     pub coverage: Option<f64>,
     /// Median seconds of an estimate.
     pub seconds: Option<f64>,
@@ -93,9 +94,17 @@ pub fn standings(
     }
     let of = |metric: &str| metrics.get(metric).cloned().unwrap_or_default();
     let errors = of("mse");
-    let error = |place: &(String, String)| ROUNDING * scales.get(&place.1).copied().unwrap_or(0.0);
-    let errors = Compared::of(&errors, error);
-    let spreads = Compared::of(&of("heterogeneity_mse"), |_| 0.0);
+    let scale = |place: &(String, String)| scales.get(&place.1).copied().unwrap_or(0.0);
+    let floor = |place: &(String, String)| ROUNDING * scale(place);
+    // A band about an exact curve has no width, and only roundings decide what it holds.
+    let is_inexact = |place: &(String, String), implementation: &str| {
+        let values = errors.get(place).and_then(|by| by.get(implementation));
+        let values = values.into_iter().flat_map(BTreeMap::values).flatten();
+        values.copied().fold(0.0, f64::max) > floor(place).powi(2)
+    };
+    let placed = Compared::of(&errors, floor);
+    // Heterogeneities are variances.
+    let spreads = Compared::of(&of("heterogeneity_mse"), |place| ROUNDING * scale(place).powi(2));
     let coverage = of("coverage");
     let mut standings: Vec<Standing> = order
         .into_iter()
@@ -106,14 +115,16 @@ pub fn standings(
                     && timing.seconds > 0.0
             };
             let timed: Vec<&Timing> = timings.iter().filter(own).collect();
-            let covered = coverage.iter().filter(|((of, _), _)| *of == study);
+            let covered = coverage
+                .iter()
+                .filter(|(place, _)| place.0 == study && is_inexact(place, &implementation));
             let covered = covered.filter_map(|(_, by)| by.get(&implementation));
             let covered: Vec<f64> = covered.flat_map(BTreeMap::values).flatten().copied().collect();
-            let of_errors = errors.of_implementation(&study, &implementation);
+            let of_errors = placed.of_implementation(&study, &implementation);
             let of_spreads = spreads.of_implementation(&study, &implementation);
             Standing {
                 answered: of_errors.len(),
-                questions: errors.questions(&study),
+                questions: placed.questions(&study),
                 best_or_tied: of_errors.iter().filter(|place| place.tied).count(),
                 rank: mean(&of_errors.iter().map(|place| place.rank).collect::<Vec<_>>()),
                 error: median(of_errors.iter().map(|place| place.ratio)),

@@ -155,6 +155,23 @@ fn what_cannot_be_started_is_unsupported() {
 }
 
 #[test]
+fn a_tried_engine_is_heard() {
+    let (folder, _file) = misbehaving(&["crash", "good"], 60.0);
+    let tried = |effect: &str| {
+        let asked = format!("bad:{effect}");
+        let file = ["--engines", "engines.toml", "--scenario", "null-feature"];
+        fe_bench(folder.path(), &[&["estimators", "--try", &asked], &file[..]].concat())
+    };
+    let output = tried("crash");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(said.starts_with("first line\nit is broken\n") && said.contains("bad:crash: crash: "));
+    let output = tried("good");
+    let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&answer["status"], &answer["truth"]), (&"ok".into(), &"pd".into()));
+}
+
+#[test]
 fn binnings_that_are_not_declared_are_unsupported() {
     let (_folder, file) = misbehaving(&["good"], 60.0);
     let engines = Engines::read(&file).unwrap();

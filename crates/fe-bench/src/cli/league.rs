@@ -16,7 +16,8 @@ use crate::sheet::{Entry, Format, Sheet};
 /// Monte Carlo error, that is by the 95 % interval of the difference, dataset by dataset; what is within
 /// it is a tie. `field` is how many of the `questions` an implementation answered on every dataset, and
 /// `best` in how many of them it is the best or tied with it. `error` and `heterogeneity` are medians
-/// over questions, in units of the error of the best; `time_ms` is a median, and `peak_MiB` the most
+/// over questions, in units of the error of the best; `coverage` is a mean, without the questions that are
+/// answered exactly, where a band has no width; `time_ms` is a median, and `peak_MiB` the most
 /// memory of the process. A study should hold estimators of one estimand only: what is ranked must
 /// answer the same question.
 #[derive(Debug, Args)]
