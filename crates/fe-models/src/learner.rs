@@ -8,9 +8,9 @@ use fe_core::error::suggestion;
 
 use crate::error::{FitError, Result};
 use crate::fitted::FittedModel;
-use crate::{gam, linear, logistic};
 use crate::options::{OptionInfo, Options};
 use crate::sample::Sample;
+use crate::{gam, gbdt, linear, logistic};
 
 /// What a model predicts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub struct Info {
 }
 
 /// All models that can be fitted.
-pub const ALL: &[Info] = &[linear::LINEAR, gam::GAM, logistic::LOGISTIC];
+pub const ALL: &[Info] = &[linear::LINEAR, gam::GAM, gbdt::GBDT, logistic::LOGISTIC];
 
 /// What is known of the model of a name.
 ///

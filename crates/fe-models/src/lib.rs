@@ -23,11 +23,13 @@
 mod error;
 mod fitted;
 mod gam;
+mod gbdt;
 mod learner;
 mod linear;
 mod logistic;
 mod options;
 mod sample;
+mod singular;
 mod triangle;
 
 pub use error::{FitError, Result};
