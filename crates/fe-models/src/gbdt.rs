@@ -166,6 +166,12 @@ impl Method for Boosting {
         booster
             .fit(&matrix, &target, &weights, None)
             .map_err(|error| refused(error.to_string()))?;
+        // A tree whose draw is empty has no means.
+        if !booster.predict(&matrix, false).iter().all(|value| value.is_finite()) {
+            return Err(refused(
+                "a tree has no rows: draw more of them, or let `lambda` be positive".to_owned(),
+            ));
+        }
         Ok(Box::new(Gbdt { booster, used, dimension: sample.dimension(), level, size }))
     }
 }

@@ -282,6 +282,11 @@ fn seeds_tell_what_boosting_draws() {
         assert_ne!(fit(&[draws], 1), fit(&[draws], 2), "{draws}");
     }
     assert_eq!(fit(&[], 1), fit(&[], 2));
+    // Trees without any rows are an error or add nothing, never NaN.
+    let rare = learner("gbdt", &["subsample=0.001", "lambda=0"]);
+    if let Ok(model) = rare.fit(&data, &y, 1) {
+        assert!(predict(model.as_ref(), &data).iter().all(|value| value.is_finite()));
+    }
     let constant = fit(&["colsample_bytree=0.01"], 1)[0];
     assert!(fit(&["colsample_bytree=0.01"], 1).iter().any(|value| *value != constant));
 }

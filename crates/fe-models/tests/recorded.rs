@@ -146,7 +146,7 @@ fn effects_on_the_classes_of_the_irises_sum_to_0() {
         for name in names {
             let estimator = estimator::from_settings(name, &Settings::default()).unwrap();
             for feature in 0..4 {
-                let effects = estimator.estimate(&case.data(), &model, feature).unwrap();
+                let effects = estimator.estimate(&case.data(), model.as_ref(), feature).unwrap();
                 assert_eq!(effects.len(), 3);
                 // RHALE chooses bins for each class: its curves do not share their limits.
                 if name == "rhale" && output == "probability" {
