@@ -303,6 +303,7 @@ fn tuned_boosting_learns_a_curved_function() {
     let mean = expected.iter().sum::<f64>() / 500.0;
     let left: f64 = values.iter().zip(&expected).map(|(a, b)| (a - b).powi(2)).sum();
     let all: f64 = expected.iter().map(|y| (y - mean).powi(2)).sum();
-    assert!(left < 0.03 * all, "{}", left / all);
+    // XGBoost with these options leaves 0.110 to 0.112 of the variance, by seed; a linear fit 0.66.
+    assert!(left < 0.13 * all, "{}", left / all);
     assert_eq!(support::fact(model.as_ref(), "trees"), 300.0);
 }
