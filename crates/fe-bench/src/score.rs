@@ -313,7 +313,7 @@ impl Truths {
     }
 
     /// A truth at some points, up to a constant.
-    fn on_points(
+    pub(crate) fn on_points(
         &self,
         scenario: &Scenario,
         quantity: fe_truth::Effect,
@@ -346,19 +346,31 @@ impl Truths {
     ) -> Result<Score, String> {
         let quantity = heterogeneity_of(estimand, effect)?;
         let estimate = effect.heterogeneity.at_all(comparing.points).map_err(|e| e.to_string())?;
-        let (feature, none) = (effect.feature, fe_truth::Centring::None);
-        let axis = effect.record.axis;
-        let truths = self.curve(scenario, quantity, feature, comparing.points, axis, none)?;
-        let truths: Vec<Truth> = match quantity {
-            fe_truth::Effect::Sigma => truths.iter().map(squared).collect(),
-            _ => truths.to_vec(),
-        };
+        let (feature, axis) = (effect.feature, effect.record.axis);
+        let truths = self.variance(scenario, quantity, feature, comparing.points, axis)?;
         let defined = || estimate.iter().zip(&truths).filter(|(estimate, _)| !estimate.is_nan());
         let (found, truth): (Vec<f64>, Vec<f64>) =
             defined().map(|(estimate, truth)| (*estimate, truth.value)).unzip();
         let left_out = comparing.left_out + comparing.points.len() - found.len();
         let value = (!found.is_empty()).then(|| Distance::Mse.between(&found, &truth));
         Ok(Score::of(value, &Provenance::of_curve(&truths), found.len(), left_out))
+    }
+
+    /// A true heterogeneity curve: a variance. `axis` is where ICE curves are centred.
+    pub(crate) fn variance(
+        &self,
+        scenario: &Scenario,
+        quantity: fe_truth::Effect,
+        feature: usize,
+        points: &[f64],
+        axis: Axis,
+    ) -> Result<Vec<Truth>, String> {
+        let none = fe_truth::Centring::None;
+        let truths = self.curve(scenario, quantity, feature, points, axis, none)?;
+        Ok(match quantity {
+            fe_truth::Effect::Sigma => truths.iter().map(squared).collect(),
+            _ => truths.to_vec(),
+        })
     }
 
     fn bin_effect(
