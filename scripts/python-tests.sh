@@ -17,8 +17,8 @@ python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || skip "Python 3.
 "$python" -m pip install --quiet --disable-pip-version-check -r "$requirements" ||
     skip "its packages could not be installed"
 
-# With the profile of the other tests, which has compiled most of it already.
-cargo build --locked -p fe-bench -p fe-py
+# In the profile of the other tests: what they have compiled with the same features is taken.
+cargo build --locked --workspace --bins
 rm -rf "$target/wheels"
 "$environment/bin/maturin" build --profile dev --locked --quiet -m crates/fe-py/Cargo.toml \
     --interpreter "$python" --out "$target/wheels"

@@ -8,8 +8,8 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 import feature_effects_bench as fe
 
 scenario = fe.scenario("friedman1", noise_features=0)
-X, y = scenario.sample(n=2000, seed=1, snr=5.0)
-model = HistGradientBoostingRegressor(random_state=0).fit(X, y)
+X, y = scenario.sample(n=500, seed=1, snr=5.0)
+model = HistGradientBoostingRegressor(max_iter=50, random_state=0).fit(X, y)
 
 print("feature  estimator  rmse of the model's effect  of the function's")
 for feature in range(1, scenario.dimension + 1):

@@ -17,6 +17,10 @@ pub(crate) fn doubles<'py>(what: &str, given: &Bound<'py, PyAny>) -> PyResult<Do
     if let Ok(array) = given.cast::<PyArrayDyn<f64>>() {
         return Ok(array.clone());
     }
+    // NumPy would make NaN of it.
+    if given.is_none() {
+        return Err(format!("{what}: must be real numbers, not None").raise());
+    }
     let array = given.py().import("numpy")?.call_method1("asarray", (given,))?;
     let kind = array.getattr("dtype")?.getattr("kind")?.extract::<char>()?;
     if !"biufO".contains(kind) {

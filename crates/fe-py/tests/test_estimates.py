@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -188,10 +191,7 @@ def test_regional_effects(fe_bench: Program, info: dict[str, Any]) -> None:
     assert repr(effect) == f"<{info['name']} of x1: 2 regions>"
 
 
-def test_threads_do_not_change_a_bit(tmp_path: Path) -> None:
-    import subprocess
-    import sys
-
+def test_threads_do_not_change_a_bit() -> None:
     code = (
         "import feature_effects_bench as fe, json\n"
         "s = fe.scenario('friedman1')\n"
@@ -202,7 +202,7 @@ def test_threads_do_not_change_a_bit(tmp_path: Path) -> None:
     answers = [
         subprocess.run(
             [sys.executable, "-c", code],
-            env={"RAYON_NUM_THREADS": threads, "PATH": ""},
+            env={**os.environ, "RAYON_NUM_THREADS": threads},
             capture_output=True,
             text=True,
             check=True,

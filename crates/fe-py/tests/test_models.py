@@ -153,7 +153,7 @@ def test_what_a_model_raises_is_the_cause() -> None:
         (lambda X: np.full(len(X), np.inf), r"returned inf for the row \("),
         (lambda X: ["a"] * len(X), "must be real numbers"),
         (lambda X: product(X) + 1j, "must be real numbers, not complex128"),
-        (lambda X: None, "must be real numbers"),
+        (lambda X: None, "what the model returned: must be real numbers, not None"),
     ],
 )
 def test_answers_that_are_wrong(answer: Callable[[Array], Array], message: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import importlib.util
 import inspect
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -32,7 +33,8 @@ def test_types_are_right() -> None:
 
 def test_stubs_say_what_is_there() -> None:
     pytest.importorskip("mypy")
-    run("-m", "mypy.stubtest", "feature_effects_bench", "--mypy-config-file", "pyproject.toml")
+    options = ["--mypy-config-file=pyproject.toml", "--allowlist=stubtest-allowlist.txt"]
+    run("-m", "mypy.stubtest", "feature_effects_bench", *options)
 
 
 def test_signatures_of_estimators_are_up_to_date() -> None:
@@ -60,6 +62,12 @@ def test_functions_of_estimators_say_their_options() -> None:
 def test_examples_of_the_documentation(module: str) -> None:
     found = getattr(fe, module)
     assert doctest.testmod(found, optionflags=doctest.ELLIPSIS).failed == 0
+
+
+def test_the_example_of_the_readme_runs() -> None:
+    text = (ROOT.parents[1] / "README.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
+    run("-c", code)
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)

@@ -98,8 +98,9 @@ def estimate(
         Where the model raised (which is its cause), or returned another shape or what is not finite.
 
     >>> import numpy as np
+    >>> import feature_effects_bench as fe
     >>> X = np.random.default_rng(1).uniform(size=(500, 2))
-    >>> effect = estimate("ale", X, lambda X: X[:, 0] * X[:, 1], feature=1, bins=5)
+    >>> effect = fe.estimate("ale", X, lambda X: X[:, 0] * X[:, 1], feature=1, bins=5)
     >>> effect.counts.sum()
     np.float64(500.0)
     """
@@ -254,7 +255,7 @@ class Scores(Mapping[str, float]):
         For each metric ok, or why it has no value.
     """
 
-    def __init__(self, rows: list[_native.Score]) -> None:
+    def __init__(self, rows: list[_native._Score]) -> None:
         nothing = float("nan")
         self._values = {row[0]: nothing if row[1] is None else row[1] for row in rows}
         _, _, self.truth_method, self.truth_abs_error, self.compared, self.left_out, _ = rows[0]
@@ -304,9 +305,10 @@ def score(
     center
         How the curve is centred, where it is compared as it is: none, start, integral or data.
 
-    >>> s = scenario("alibi-additive")
+    >>> import feature_effects_bench as fe
+    >>> s = fe.scenario("alibi-additive")
     >>> x = s.grid(feature=1)
-    >>> round(score((x, 3 * x), s, effect="pd", feature=1)["max"], 9)
+    >>> round(fe.score((x, 3 * x), s, effect="pd", feature=1)["max"], 9)
     0.0
     """
     if isinstance(curve, Effect):

@@ -5,16 +5,32 @@ from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from typing_extensions import disjoint_base
+
+__all__ = [
+    "Curves",
+    "Effect",
+    "FeatureEffectsError",
+    "ModelError",
+    "RegionalEffect",
+    "Scenario",
+    "__version__",
+    "estimate",
+    "regional",
+    "registry",
+    "score",
+]
 
 _Array = NDArray[np.float64]
 _Answer = tuple[float, float, str]
-Score = tuple[str, float | None, str, float | None, int, int, str]
+_Score = tuple[str, float | None, str, float | None, int, int, str]
 
 __version__: str
 
 class FeatureEffectsError(ValueError): ...
 class ModelError(FeatureEffectsError): ...
 
+@disjoint_base
 class Scenario:
     def __new__(cls, name: str, /, **parameters: float | str) -> Scenario: ...
     def __getnewargs_ex__(self) -> tuple[tuple[str], dict[str, str]]: ...
@@ -158,5 +174,5 @@ def score(
     feature: int | str,
     compare: str,
     center: str | None,
-) -> list[Score]: ...
+) -> list[_Score]: ...
 def registry() -> dict[str, list[Any]]: ...

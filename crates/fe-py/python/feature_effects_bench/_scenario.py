@@ -67,7 +67,8 @@ def scenario(name: str, /, **parameters: float | str) -> Scenario:
 
     Parameters that are not given have their defaults; ``scenarios()`` lists them all.
 
-    >>> scenario("sin-indicator", noise_sd=0.1).dimension
+    >>> import feature_effects_bench as fe
+    >>> fe.scenario("sin-indicator", noise_sd=0.1).dimension
     3
     """
     return Scenario(name, **parameters)
