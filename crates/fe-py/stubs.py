@@ -51,7 +51,7 @@ TYPES = {
     ),
     **dict.fromkeys("min_points discount step drop leaf".split(), "float"),
     **dict.fromkeys(
-        "fill_variances extrapolate undivided mean_prediction".split(), "bool"
+        "curve_only fill_variances extrapolate undivided mean_prediction".split(), "bool"
     ),
     **dict.fromkeys("limits points".split(), "ArrayLike"),
     **dict.fromkeys(
