@@ -555,6 +555,38 @@ impl Compared {
     }
 }
 
+/// The truth of a name, as something to be scored against.
+///
+/// # Errors
+/// A name that is unknown, or that of a curve which is no truth.
+pub fn truth(name: &str) -> Result<fe_truth::Effect, String> {
+    if name.ends_with("-limit") {
+        return Err(format!(
+            "`{name}` is the curve that a paper prints, not a truth to be scored against"
+        ));
+    }
+    name.parse().map_err(|e: fe_truth::Error| e.to_string())
+}
+
+/// Scores a curve of a feature (counted from 0) that was computed elsewhere against the truth of a
+/// scenario: [`given`] on the points within the scenario's range, the others left out and counted.
+///
+/// # Errors
+/// What the scenario says of the truth.
+pub fn against_truth(
+    scenario: &Scenario,
+    effect: fe_truth::Effect,
+    feature: usize,
+    curve: &GivenCurve,
+    comparison: Comparison,
+    centring: fe_truth::Centring,
+) -> Result<Vec<(&'static str, Score)>, fe_truth::Error> {
+    let axis = scenario.axis(feature);
+    let part = curve.within(axis.0, axis.1);
+    let truths = scenario.curve(effect, feature, &part.x, axis, centring)?;
+    Ok(given(&part, &truths, comparison, curve.x.len() - part.x.len()))
+}
+
 /// Scores a curve that was computed elsewhere against the truths at its points: every distance and,
 /// where it has a band, the band's coverage and mean width.
 #[must_use]

@@ -354,7 +354,10 @@ pub fn features(scenario: &Scenario, names: &[String]) -> Result<Vec<usize>, Str
 }
 
 /// The feature of a name such as `x3` or `3`, counted from 0.
-pub(crate) fn feature(name: &str, dimension: usize) -> Result<usize, String> {
+///
+/// # Errors
+/// A name that is none of `x1` to `xD`.
+pub fn feature(name: &str, dimension: usize) -> Result<usize, String> {
     match name.strip_prefix('x').unwrap_or(name).parse::<usize>() {
         Ok(number) if (1..=dimension).contains(&number) => Ok(number - 1),
         _ => Err(format!("feature `{name}` does not exist: there are x1 … x{dimension}")),
