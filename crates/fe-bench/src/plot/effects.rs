@@ -1,5 +1,6 @@
 //! Figures of effects beside their truth, with what single instances say.
 
+use fe_core::confidence::{BandKind, ConfidenceBand, Limits};
 use fe_core::curve::Shape;
 use fe_core::estimator::{Estimand, Estimator, InstanceEffects};
 use fe_core::regional::{RegionalEffect, Rule, RuleKind};
@@ -7,7 +8,7 @@ use fe_core::{Curve, Dataset, Effect};
 use fe_truth::Scenario;
 
 use super::figure::{Figure, Layer, Mark, Panel, Scale};
-use super::look::{BLACK, BLUE, GREY, Look, VERMILION};
+use super::look::{BLACK, BLUE, GREEN, GREY, Look, VERMILION};
 use crate::error::Result;
 use crate::score::{truth_centring, truth_of};
 use crate::sheet::readable;
@@ -21,6 +22,8 @@ const MOST_CURVES: usize = 60;
 const ESTIMATE: Look = Look::line(BLUE, 2.6);
 const TRUTH: Look = Look::line(BLACK, 1.8).dashed(7, 4);
 const SPREAD: Look = Look::line(BLUE, 1.0).faint(0.16);
+const POINTWISE: Look = Look::line(GREEN, 1.0).faint(0.4);
+const SIMULTANEOUS: Look = Look::line(GREEN, 1.0).faint(0.2);
 const INSTANCES: Look = Look::line(VERMILION, 1.0).faint(0.35);
 const CURVES: Look = Look::line(GREY, 0.8).faint(0.45);
 const LIMITS: Look = Look::line(GREY, 0.7).dashed(2, 3);
@@ -173,7 +176,11 @@ fn curve_panel(effect: &Effect, instances: &Instances, truth: Option<Vec<(f64, f
         }
         InstanceEffects::Slopes(_) | InstanceEffects::Unknown => {}
     }
-    layers.push(spread(effect));
+    match &effect.confidence {
+        // Two kinds of bands in one panel would be taken for each other.
+        Some(band) => layers.extend(confidence(band)),
+        None => layers.push(spread(effect)),
+    }
     if let Some(bins) = &effect.bins {
         let limits = Mark::Verticals(bins.partition.limits().to_vec());
         layers.push(Layer::named("limits of bins", LIMITS, limits));
@@ -196,6 +203,28 @@ fn curve_panel(effect: &Effect, instances: &Instances, truth: Option<Vec<(f64, f
         y: Scale::linear(label),
         layers,
     }
+}
+
+/// A confidence band; its name says of what the curve is uncertain.
+fn confidence(band: &ConfidenceBand) -> Vec<Layer> {
+    let percent = readable(100.0 * band.record.level);
+    let kind = match band.record.kind {
+        BandKind::Analytic => "analytic",
+        BandKind::Bootstrap => "bootstrap",
+        BandKind::Bins => "each bin alone",
+    };
+    let layer = |limits: &Limits, reach: &str, look: Look| {
+        let name = format!(
+            "{percent} % confidence, {reach} ({kind}): effect of this model, not of the true function"
+        );
+        let ends = limits.lower.y().iter().zip(limits.upper.y());
+        let area = limits.lower.x().iter().zip(ends).map(|(&x, (&lower, &upper))| (x, lower, upper));
+        Layer::named(name, look, Mark::Band(area.collect()))
+    };
+    let simultaneous = band.simultaneous.as_ref();
+    let simultaneous = simultaneous.map(|limits| layer(limits, "whole curve", SIMULTANEOUS));
+    let pointwise = layer(&band.pointwise, "pointwise", POINTWISE);
+    simultaneous.into_iter().chain([pointwise]).collect()
 }
 
 /// How far instances lie from the curve: eq. 16 of RHALE for accumulated effects, and the root of the

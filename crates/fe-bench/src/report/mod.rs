@@ -15,6 +15,9 @@ const SCRIPT: &str = include_str!("page.js");
 /// The most means that are listed; more of them make a page slow.
 const MOST_MEANS: usize = 4000;
 
+/// The metrics that speak of confidence bands.
+const OF_BANDS: [&str; 4] = ["coverage", "width", "simultaneous_coverage", "simultaneous_width"];
+
 /// The page about a results folder.
 ///
 /// # Errors
@@ -70,6 +73,9 @@ fn study(named: &NamedStudy, rows: &[Row]) -> Result<Markup, String> {
         section aria-labelledby={ "study-" (named.name) } {
             h2 id={ "study-" (named.name) } { (named.name) }
             p { (named.study.about.trim()) }
+            @if rows.iter().any(|row| OF_BANDS.contains(&row.key[METRIC].as_str())) {
+                p { "Confidence bands: " (fe_core::confidence::MEANING) ". Here the model is the function itself." }
+            }
             @if !tables.is_empty() {
                 h3 { "Tables" }
                 p { "Mean over replicates ± standard error. Bold: lowest of its data in its column; italic: not told from it, and *: lower than the baseline, by a paired 95 % interval." }
