@@ -20,6 +20,9 @@ const MOST_ITERATIONS: usize = 10_000;
 const LOG_LAMBDA: (i32, i32) = (4, -14);
 const PER_DECADE: i32 = 20;
 
+/// Halvings of the interval in which a score has its minimum.
+const HALVINGS: usize = 60;
+
 /// A score must be better by this share before a rougher curve is taken: rounding must not decide.
 const BETTER: f64 = 1e-10;
 
@@ -41,9 +44,10 @@ pub enum Smoothing {
 /// knots at quantiles of the different x (Wood 2017, section 5.3.1).
 ///
 /// There are up to 20 knots, at all values of x where these are fewer, and at least a thousandth of
-/// the range apart. The penalty is taken with x scaled to unit range. λ is the best of 20 values
-/// per decade from 10⁴ to 10⁻¹⁴, and of the limit: a straight line, which two different x always
-/// give, and points that weigh no more than 2 together. Points on a line are met exactly.
+/// the range apart. The penalty is taken with x scaled to unit range. λ is where the score has the
+/// minimum next to the best of 20 values per decade from 10⁴ to 10⁻¹⁴, or the limit if that scores
+/// as well: a straight line, which two different x always give, and points that weigh no more than 2
+/// together. Points on a line are met exactly.
 /// Nothing depends on the order of the points, and a weight of 2 is two points.
 ///
 /// ```
@@ -446,13 +450,54 @@ impl Problem {
             Smoothing::Reml => self.reml(lambda),
         };
         let mut best = (None, score(f64::INFINITY));
-        for lambda in candidates() {
-            let score = score(lambda);
+        for exponent in candidates() {
+            let score = score(10_f64.powf(exponent));
             if score < best.1 - BETTER * best.1.abs() {
-                best = (Some(lambda), score);
+                best = (Some(exponent), score);
             }
         }
-        best.0
+        best.0.map(|exponent| self.minimum_near(exponent, smoothing))
+    }
+
+    /// λ at the minimum of the score next to a candidate, so that λ follows the data continuously.
+    fn minimum_near(&self, exponent: f64, smoothing: Smoothing) -> f64 {
+        let rises = |exponent: f64| self.slope(10_f64.powf(exponent), smoothing) > 0.0;
+        let step = 1.0 / f64::from(PER_DECADE);
+        let limits = (f64::from(LOG_LAMBDA.1), f64::from(LOG_LAMBDA.0));
+        let (mut lo, mut hi) = (exponent, exponent);
+        while lo > limits.0 && rises(lo) {
+            lo -= step;
+        }
+        while hi < limits.1 && !rises(hi) {
+            hi += step;
+        }
+        for _ in 0..HALVINGS {
+            let middle = lo + (hi - lo) / 2.0;
+            *(if rises(middle) { &mut hi } else { &mut lo }) = middle;
+        }
+        10_f64.powf(lo)
+    }
+
+    /// The derivative of a score along log λ, but for a positive factor.
+    fn slope(&self, lambda: f64, smoothing: Smoothing) -> f64 {
+        let sum = |of: &dyn Fn(f64, f64) -> f64| -> f64 {
+            self.taken(lambda).map(|(taken, z)| of(taken, z)).sum()
+        };
+        // The derivative of what is taken is taken · left.
+        let residual = self.unexplained;
+        match smoothing {
+            Smoothing::Gcv => {
+                let residual = residual + sum(&|taken, z| (taken * z).powi(2));
+                let free = self.weight - self.knots.len() as f64 + sum(&|taken, _| taken);
+                let rise = sum(&|taken, z| (taken * z).powi(2) * (1.0 - taken));
+                rise * free - residual * sum(&|taken, _| taken * (1.0 - taken))
+            }
+            Smoothing::Reml => {
+                let residual = residual + sum(&|taken, z| taken * z * z);
+                let rise = sum(&|taken, z| taken * (1.0 - taken) * z * z);
+                (self.weight - 2.0) * rise - residual * sum(&|taken, _| 1.0 - taken)
+            }
+        }
     }
 
     /// Shares of the penalised coordinates that are taken away: λd / (1 + λd).
@@ -482,11 +527,10 @@ impl Problem {
     }
 }
 
-/// Candidates for λ, descending.
+/// Candidates for log10 λ, descending.
 fn candidates() -> impl Iterator<Item = f64> {
     let steps = (LOG_LAMBDA.0 - LOG_LAMBDA.1) * PER_DECADE;
-    (0..=steps)
-        .map(|i| 10_f64.powf(f64::from(LOG_LAMBDA.0 * PER_DECADE - i) / f64::from(PER_DECADE)))
+    (0..=steps).map(|i| f64::from(LOG_LAMBDA.0 * PER_DECADE - i) / f64::from(PER_DECADE))
 }
 
 /// Second derivatives at the knots from values there, and ∫ g''² as a quadratic form of the values.
@@ -617,9 +661,9 @@ mod tests {
         let score = |lambda| dense(&points, &residuals, &problem.knots, lambda).0;
         let fine = (0..800).map(|i| 10_f64.powf(-8.0 + f64::from(i) / 100.0));
         let best = fine.min_by(|a, b| score(*a).total_cmp(&score(*b))).unwrap();
-        // Candidates are a twentieth of a decade apart.
-        assert!((chosen.log10() - best.log10()).abs() <= 0.035, "{chosen} against {best}");
-        assert!(score(chosen) <= score(best) * 1.001);
+        // The grid has a hundred values per decade.
+        assert!((chosen.log10() - best.log10()).abs() <= 0.006, "{chosen} against {best}");
+        assert!(score(chosen) <= score(best) * (1.0 + 1e-12));
         assert!((4.0..12.0).contains(&spline.degrees_of_freedom()));
     }
 

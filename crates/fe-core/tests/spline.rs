@@ -6,6 +6,8 @@ use fe_core::Error;
 use fe_core::spline::{Smoothing, Spline};
 use proptest::prelude::*;
 
+/// Two fits to the same points: where the score of λ is nearly flat, its minimum magnifies rounding.
+const ROUNDING: f64 = 1e-8;
 const BOTH: [Smoothing; 2] = [Smoothing::Gcv, Smoothing::Reml];
 
 fn fit(x: &[f64], y: &[f64], smoothing: Smoothing) -> Spline {
@@ -29,12 +31,6 @@ fn close(a: &Spline, b: impl Fn(f64) -> f64, places: &[f64], tolerance: f64) {
     }
 }
 
-/// How closely two fits to the same points must agree. Where the score of λ is flat to ten digits,
-/// rounding decides between values of λ, and curves that score the same differ a little.
-fn agreement(a: &Spline, b: &Spline) -> f64 {
-    if a.smoothing_parameter() == b.smoothing_parameter() { 1e-8 } else { 1e-3 }
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
@@ -55,15 +51,17 @@ proptest! {
         for smoothing in BOTH {
             let plain = fit(&x, &y, smoothing);
             let wide: Vec<f64> = x.iter().map(|x| x * scale).collect();
-            close(&plain, |at| fit(&wide, &y, smoothing).at(at * scale), &x, 1e-12);
+            let wide = fit(&wide, &y, smoothing);
+            close(&plain, |at| wide.at(at * scale), &x, 1e-12);
             let tall: Vec<f64> = y.iter().map(|y| y * scale).collect();
-            close(&plain, |at| fit(&x, &tall, smoothing).at(at) / scale, &x, 1e-12);
+            let tall = fit(&x, &tall, smoothing);
+            close(&plain, |at| tall.at(at) / scale, &x, 1e-12);
             let moved: Vec<f64> = y.iter().map(|y| y + shift).collect();
             let moved = fit(&x, &moved, smoothing);
-            close(&plain, |at| moved.at(at) - shift, &x, agreement(&plain, &moved));
+            close(&plain, |at| moved.at(at) - shift, &x, ROUNDING);
             let tilted: Vec<f64> = y.iter().zip(&x).map(|(y, x)| y + shift * x).collect();
             let tilted = fit(&x, &tilted, smoothing);
-            close(&plain, |at| tilted.at(at) - shift * at, &x, agreement(&plain, &tilted));
+            close(&plain, |at| tilted.at(at) - shift * at, &x, ROUNDING);
         }
     }
 
@@ -81,7 +79,7 @@ proptest! {
         for smoothing in BOTH {
             let weighted = Spline::fit(&x, &y, Some(&weights), smoothing).unwrap();
             let copied = fit(&many_x, &many_y, smoothing);
-            close(&weighted, |at| copied.at(at), &many_x, 1e-9);
+            close(&weighted, |at| copied.at(at), &many_x, ROUNDING);
             prop_assert!((weighted.degrees_of_freedom() - copied.degrees_of_freedom()).abs() < 1e-7);
         }
     }
