@@ -92,7 +92,10 @@ impl Spline {
         Ok(Smoother::fit(x, y, weights, smoothing)?.0)
     }
 
-    fn fit_to(points: &Points, smoothing: Smoothing) -> (Self, Option<(Problem, f64)>) {
+    fn fit_to(
+        points: &Points,
+        choose: impl Fn(&Problem) -> Option<f64>,
+    ) -> (Self, Option<(Problem, f64)>) {
         let line = points.line();
         let knots = points.knots();
         let residuals: Vec<f64> =
@@ -109,7 +112,7 @@ impl Spline {
         let Some(problem) = Problem::with_most_knots(points, &residuals, knots) else {
             return (straight, None);
         };
-        match problem.choose(smoothing) {
+        match choose(&problem) {
             None => (straight, None),
             Some(lambda) => {
                 let bend = Some(problem.bend(lambda));
@@ -177,8 +180,26 @@ impl Smoother {
         smoothing: Smoothing,
     ) -> Result<(Spline, Self)> {
         check(x, y, weights)?;
-        let points = Points::new(x, y, weights);
-        let (spline, problem) = Spline::fit_to(&points, smoothing);
+        let choose = |problem: &Problem| problem.choose(smoothing);
+        Ok(Self::of(&Points::new(x, y, weights), choose))
+    }
+
+    /// The same with a smoothing parameter that is chosen already; none for a straight line.
+    ///
+    /// # Errors
+    /// As [`Spline::fit`].
+    pub(crate) fn fit_held(
+        x: &[f64],
+        y: &[f64],
+        weights: Option<&[f64]>,
+        lambda: Option<f64>,
+    ) -> Result<(Spline, Self)> {
+        check(x, y, weights)?;
+        Ok(Self::of(&Points::new(x, y, weights), |_| lambda))
+    }
+
+    fn of(points: &Points, choose: impl Fn(&Problem) -> Option<f64>) -> (Spline, Self) {
+        let (spline, problem) = Spline::fit_to(points, choose);
         let units = points.units;
         let smoother = match problem {
             Some((problem, lambda)) => {
@@ -193,7 +214,7 @@ impl Smoother {
                 Self { units, functions: Functions::Line { mean, size }, shrinkage }
             }
         };
-        Ok((spline, smoother))
+        (spline, smoother)
     }
 
     /// The functions at some places: places × functions.

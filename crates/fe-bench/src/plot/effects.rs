@@ -218,7 +218,8 @@ fn confidence(band: &ConfidenceBand) -> Vec<Layer> {
             "{percent} % confidence, {reach} ({kind}): effect of this model, not of the true function"
         );
         let ends = limits.lower.y().iter().zip(limits.upper.y());
-        let area = limits.lower.x().iter().zip(ends).map(|(&x, (&lower, &upper))| (x, lower, upper));
+        let area =
+            limits.lower.x().iter().zip(ends).map(|(&x, (&lower, &upper))| (x, lower, upper));
         Layer::named(name, look, Mark::Band(area.collect()))
     };
     let simultaneous = band.simultaneous.as_ref();

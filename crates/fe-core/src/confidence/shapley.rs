@@ -20,7 +20,6 @@ use crate::spline::{Smoother, Spline};
 
 /// A SHAP dependence with the Shapley values that it goes through, background row by background row.
 pub(crate) struct ShapleySample<'a> {
-    estimator: &'a ShapDependence,
     data: &'a Dataset,
     effect: &'a Effect,
     x: Vec<f64>,
@@ -48,7 +47,7 @@ impl<'a> ShapleySample<'a> {
     /// # Errors
     /// [`Error::BadOption`] where there are too many pairs of rows to hold; [`Error::Model`].
     pub(crate) fn new(
-        estimator: &'a ShapDependence,
+        estimator: &ShapDependence,
         data: &'a Dataset,
         model: &Observed<'_>,
         effect: &'a Effect,
@@ -62,9 +61,10 @@ impl<'a> ShapleySample<'a> {
         let options = estimator.shapley(data.dimension());
         let pairs = Pairs::new(data, model, rows, &options, (feature, effect.output))?;
         let grid = estimator.grid(axis);
-        Ok(Self { estimator, data, effect, x: purpose.x.to_vec(), grid, positions, pairs })
+        Ok(Self { data, effect, x: purpose.x.to_vec(), grid, positions, pairs })
     }
 
+    /// The smoothing is that of the effect: ties among resampled rows would have it chosen too rough.
     fn fit(&self, weights: &[f64]) -> Result<Fit> {
         let of = |rows: &[usize]| rows.iter().map(|&row| weights[row]).collect::<Vec<f64>>();
         let original = |row: usize| self.data.weights().map_or(1.0, |weights| weights[row]);
@@ -77,12 +77,11 @@ impl<'a> ShapleySample<'a> {
         }
         background /= total;
         let values = &self.pairs.values * &background;
-        let (spline, smoother) = Smoother::fit(
-            &self.positions,
-            values.as_slice(),
-            Some(&of(&self.pairs.rows)),
-            self.estimator.smoothing(),
-        )?;
+        let explained = of(&self.pairs.rows);
+        let (x, y, weights_of) = (&self.positions, values.as_slice(), Some(explained.as_slice()));
+        let shapley = self.effect.record.shapley.as_ref();
+        let lambda = shapley.and_then(|record| record.smoothing_parameter);
+        let (spline, smoother) = Smoother::fit_held(x, y, weights_of, lambda)?;
         let positions = self.data.feature(self.effect.feature).iter().copied();
         let instances = positions.zip(weights.iter().copied());
         let (centring, axis) = (self.effect.record.centring, self.effect.record.axis);

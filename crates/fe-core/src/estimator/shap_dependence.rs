@@ -133,10 +133,6 @@ impl ShapDependence {
         axis.grid(self.grid)
     }
 
-    pub(crate) fn smoothing(&self) -> Smoothing {
-        self.smoothing
-    }
-
     /// The effect of a feature from Shapley values of these data, one per output: the model is not
     /// asked again. Rows outside the axis and rows of weight 0 are left out.
     ///
