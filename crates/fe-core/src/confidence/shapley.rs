@@ -190,6 +190,11 @@ impl Resampling for ShapleySample<'_> {
 
     fn uncertainty(&self) -> Result<Uncertainty> {
         let weights: Vec<f64> = self.data.weighted(0).map(|(_, weight)| weight).collect();
-        self.uncertainty_of(&self.fit(&weights)?, &weights)
+        let uncertainty = self.uncertainty_of(&self.fit(&weights)?, &weights)?;
+        // The functions of a spline are known but for turns among each other, which must not decide
+        // what is simulated.
+        let degrees = uncertainty.degrees().to_vec();
+        let factor = uncertainty.into_factor();
+        Ok(Uncertainty::of_covariance(&factor * factor.transpose(), degrees))
     }
 }
