@@ -1,33 +1,30 @@
-//! Every estimator on `friedman1` over N and K, beside the bare model on the same rows.
+//! Every estimator on `friedman1` over N, K and D, beside the bare model on the same rows.
 
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use fe_benches::work::ALL;
+use fe_benches::{Work, data, friedman1, is_test};
 use fe_core::model::Rows;
-use fe_core::{Dataset, Settings, estimator};
 use fe_truth::Scenario;
-use ndarray::Array2;
-use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
 
 const SIZES: [usize; 3] = [1_000, 10_000, 100_000];
 
-fn scenario() -> Scenario {
-    fe_truth::scenario("friedman1", &[]).expect("friedman1 exists")
+/// The sizes, or only the first where nothing is measured.
+fn sizes() -> &'static [usize] {
+    if is_test() { &SIZES[..1] } else { &SIZES }
 }
 
-fn data(scenario: &Scenario, rows: usize) -> Dataset {
-    let values = scenario.sample(rows, &mut ChaCha8Rng::seed_from_u64(1));
-    let array = Array2::from_shape_vec((scenario.dimension(), rows), values).expect("D × N values");
-    Dataset::from_features(array).expect("finite values")
+fn scenario(features: usize) -> Scenario {
+    friedman1(features).expect("five features or more")
 }
 
 /// The lower bound of every estimator: one evaluation of each row, and one derivative.
 fn bare_model(c: &mut Criterion) {
-    let scenario = scenario();
+    let scenario = scenario(7);
     let mut group = c.benchmark_group("model");
-    for rows in SIZES {
-        let data = data(&scenario, rows);
+    for &rows in sizes() {
+        let data = data(&scenario, rows).expect("rows");
         let columns = data.columns(0..rows);
         let mut values = vec![0.0; rows];
         group.throughput(Throughput::Elements(rows as u64));
@@ -43,71 +40,62 @@ fn bare_model(c: &mut Criterion) {
     group.finish();
 }
 
-fn estimators(c: &mut Criterion) {
-    let scenario = scenario();
-    let bins = |binning: &str, bins| Settings {
-        binning: Some(binning.to_owned()),
-        bins: Some(bins),
-        ..Settings::default()
-    };
-    let cases = [
-        ("ale", "fixed 20", bins("fixed", 20)),
-        ("ale", "fixed 100", bins("fixed", 100)),
-        ("ale", "quantile 100", bins("quantile", 100)),
-        ("dale", "fixed 100", bins("fixed", 100)),
-        ("rhale", "dp 20", bins("dp", 20)),
-        ("rhale", "dp 100", bins("dp", 100)),
-        ("pdp", "grid 100", Settings { grid: Some(100), ..Settings::default() }),
-        ("dpdp", "grid 100", Settings { grid: Some(100), ..Settings::default() }),
-    ];
-    for (name, options, settings) in cases {
-        let estimator = estimator::from_settings(name, &settings).expect("valid settings");
-        let mut group = c.benchmark_group(format!("{name}, {options}"));
-        group.sample_size(10);
-        for rows in SIZES {
-            let data = data(&scenario, rows);
-            group.throughput(Throughput::Elements(rows as u64));
-            group.bench_with_input(BenchmarkId::from_parameter(rows), &data, |b, data| {
-                b.iter(|| estimator.estimate(black_box(data), scenario.model(), 0));
-            });
-        }
-        group.finish();
-    }
-}
-
-/// ALE with more features, of which the model reads five: the time should not grow with them.
-fn dimensions(c: &mut Criterion) {
-    let settings = Settings { bins: Some(100), ..Settings::default() };
-    let estimator = estimator::from_settings("ale", &settings).expect("valid settings");
-    let mut group = c.benchmark_group("ale, fixed 100, features");
-    for noise in [0, 5, 15] {
-        let set = [("noise_features".to_owned(), noise.to_string())];
-        let scenario = fe_truth::scenario("friedman1", &set).expect("friedman1 exists");
-        let data = data(&scenario, SIZES[1]);
-        group.throughput(Throughput::Elements(data.len() as u64));
-        group.bench_with_input(BenchmarkId::from_parameter(5 + noise), &data, |b, data| {
-            b.iter(|| estimator.estimate(black_box(data), scenario.model(), 0));
-        });
-    }
-    group.finish();
-}
-
-/// Exact Shapley values of all rows on the background of all rows.
-fn shapley(c: &mut Criterion) {
-    let set = [("noise_features".to_owned(), "0".to_owned())];
-    let scenario = fe_truth::scenario("friedman1", &set).expect("friedman1 exists");
-    let estimator = estimator::from_settings("shapdp", &Settings::default());
-    let estimator = estimator.expect("valid settings");
-    let mut group = c.benchmark_group("shapdp, exact");
+/// The effect of x1 by some work, over values of what is varied: a label, the rows and the features.
+fn effects(c: &mut Criterion, title: &str, works: &[(String, Work, usize, usize)]) {
+    let mut group = c.benchmark_group(title);
     group.sample_size(10);
-    for rows in [100, 300] {
-        let data = data(&scenario, rows);
-        group.bench_with_input(BenchmarkId::from_parameter(rows), &data, |b, data| {
-            b.iter(|| estimator.estimate(black_box(data), scenario.model(), 0));
+    for (label, work, rows, features) in works {
+        let scenario = scenario(*features);
+        let data = data(&scenario, *rows).expect("rows");
+        let piece = work.prepare().expect("valid options");
+        group.throughput(Throughput::Elements(*rows as u64));
+        group.bench_with_input(BenchmarkId::from_parameter(label), &data, |b, data| {
+            b.iter(|| piece.estimate(black_box(data), scenario.model(), 0));
         });
     }
     group.finish();
 }
 
-criterion_group!(benches, bare_model, estimators, dimensions, shapley);
+fn over_rows(c: &mut Criterion) {
+    for work in ALL {
+        let mut sizes: Vec<usize> = sizes().iter().map(|&rows| rows.min(work.most_rows)).collect();
+        sizes.dedup();
+        let works: Vec<_> = sizes.iter().map(|&rows| (rows.to_string(), *work, rows, 7)).collect();
+        effects(c, work.name, &works);
+    }
+}
+
+/// More bins, cells or grid points: `ale` and `dale` should not depend on them, `rhale` with `dp`
+/// grows with their square, and `pdp` with their number.
+fn over_bins(c: &mut Criterion) {
+    let cases = [
+        ("ale", ["bins = 10", "bins = 100", "bins = 1000"], 100_000),
+        ("dale", ["bins = 10", "bins = 100", "bins = 1000"], 100_000),
+        ("rhale", ["bins = 10", "bins = 100", "bins = 1000"], 1_000),
+        ("pdp", ["grid = 10", "grid = 100", "grid = 1000"], 1_000),
+        ("mplot", ["bins = 10", "bins = 100", "bins = 1000"], 100_000),
+    ];
+    for (name, options, rows) in cases {
+        let rows = if is_test() { 1_000 } else { rows };
+        let work = |options| (String::from(options), Work::new(name, name, options), rows, 7);
+        effects(c, &format!("{name} over K"), &options.map(work));
+    }
+}
+
+/// More features, of which the model reads five: only Shapley values should grow with them.
+fn over_features(c: &mut Criterion) {
+    let cases = [
+        ("ale", "bins = 100", 10_000, [5, 10, 20]),
+        ("pdp", "grid = 100", 1_000, [5, 10, 20]),
+        ("shapdp", "background = 50", 50, [5, 7, 10]),
+    ];
+    for (name, options, rows, features) in cases {
+        let work = |features: usize| {
+            (features.to_string(), Work::new(name, name, options), rows, features)
+        };
+        effects(c, &format!("{name} over D"), &features.map(work));
+    }
+}
+
+criterion_group!(benches, bare_model, over_rows, over_bins, over_features);
 criterion_main!(benches);

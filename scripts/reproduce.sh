@@ -1,27 +1,205 @@
 #!/usr/bin/env bash
-# Runs the papers' studies again and says which results differ from the committed ones.
-# usage: scripts/reproduce.sh [FOLDER]        new results go there, one folder per study
+# Runs the papers' studies again, with their tables and figures, and says what differs from the committed
+# results.
+# usage: scripts/reproduce.sh [--only NAME]… [FOLDER]
+#   NAME    a study of scenarios/papers/, or effector-fig-8-13 [default: all]
+#   FOLDER  where the new results go, one folder per study [default: results/runs/papers]
+# The environment: FE_BENCH, a program to be used instead of building it; COMMITTED, a folder to be compared
+# with instead of results/papers.
+# Exit status: 0 all the same, 1 something differs, 2 bad input.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-folder=${1:-results/runs/papers}
-if [ -e "$folder" ]; then
-    echo "$folder exists already, and results are never overwritten: name another folder" >&2
+complain() {
+    echo "reproduce.sh: $*" >&2
     exit 2
+}
+
+# The regional effects of EFFECTOR are no study: trees are printed, not scored.
+trees=effector-fig-8-13
+names=()
+folder=
+while [ $# -gt 0 ]; do
+    case $1 in
+        --only)
+            [ $# -gt 1 ] || complain "--only needs the name of a study"
+            [ "$2" = $trees ] || [ -e "scenarios/papers/$2.toml" ] ||
+                complain "--only $2: there is no scenarios/papers/$2.toml"
+            names+=("$2")
+            shift 2
+            ;;
+        -*) complain "unknown option $1: see the head of this script" ;;
+        *)
+            [ -z "$folder" ] || complain "two folders are named: $folder and $1"
+            folder=$1
+            shift
+            ;;
+    esac
+done
+folder=${folder:-results/runs/papers}
+committed=${COMMITTED:-results/papers}
+[ ! -e "$folder" ] ||
+    complain "$folder exists already, and results are never overwritten: name another folder"
+if [ ${#names[@]} -eq 0 ]; then
+    for study in scenarios/papers/*.toml; do
+        names+=("$(basename "$study" .toml)")
+    done
+    names+=($trees)
 fi
-cargo build --release --locked --quiet -p fe-bench
+
+if [ -n "${FE_BENCH:-}" ]; then
+    program=$FE_BENCH
+    [ -x "$program" ] || complain "FE_BENCH=$program is no program"
+else
+    cargo build --release --locked --quiet -p fe-bench
+    program=${CARGO_TARGET_DIR:-target}/release/fe-bench
+fi
+# The manifest records the command as it was given: without the place of the program.
+PATH=$(cd "$(dirname "$program")" && pwd):$PATH
+
+# draw FILE ARGUMENTS…: the figure FILE.svg of one effect.
+draw() {
+    local file=$1
+    shift
+    fe-bench effect "$@" --plot "$here/$file.svg" > "$here/$file.json"
+    rm "$here/$file.json"
+}
+
+# plots ARGUMENTS…: what the study kept of its curves, and its errors.
+plots() {
+    fe-bench plot "$here" --out "$here" "$@" > "$here.figures"
+    rm "$here.figures"
+}
+
+# figures NAME: what is drawn of a study, and of single datasets with the instances in them.
+figures() {
+    local goldstein=(goldstein --n 100 --seed 0 --feature x2)
+    local running=(sin-indicator --set noise_sd=0.01 --n 60 --seed 0 --feature x1)
+    local noisy=(sin-indicator --set noise_sd=0.1 --n 1000 --seed 0 --feature x1)
+    local threshold=(threshold-linear --n 500 --seed 0 --feature x1 --axis scenario)
+    case $1 in
+        rhale-fig-1-2)
+            plots
+            draw fig-1-equal-bins "${goldstein[@]}" --estimator dale --bins 20 --axis scenario
+            draw fig-2-rhale "${goldstein[@]}" --estimator rhale --axis scenario
+            draw fig-1-ice "${goldstein[@]}" --estimator pdp
+            ;;
+        rhale-fig-3-4)
+            plots
+            draw fig-3-pdp "${running[@]}" --estimator pdp
+            draw fig-4-5-bins "${running[@]}" --estimator dale --bins 5 --axis scenario
+            draw fig-4-50-bins "${running[@]}" --estimator dale --bins 50 --axis scenario
+            draw fig-4-rhale "${running[@]}" --estimator rhale --axis scenario
+            ;;
+        rhale-fig-5-6)
+            plots
+            draw fig-5-rhale "${threshold[@]}" --estimator rhale
+            draw fig-6-rhale "${threshold[@]}" --set alpha=1 --estimator rhale
+            ;;
+        rhale-supplement-case-b)
+            plots
+            draw case-b-rhale "${threshold[@]}" --set a1=2 --set a2=0.5 --estimator rhale
+            ;;
+        effector-fig-2-3)
+            plots
+            draw fig-3-5-bins "${noisy[@]}" --estimator ale --bins 5 --axis scenario
+            draw fig-3-20-bins "${noisy[@]}" --estimator ale --bins 20 --axis scenario
+            ;;
+        effector-fig-4)
+            plots
+            draw fig-4-dp "${noisy[@]}" --estimator rhale --min-points 10 --axis scenario
+            draw fig-4-greedy "${noisy[@]}" --estimator rhale --binning greedy --bins 100 \
+                --min-points 10 --axis scenario
+            ;;
+        effector-fig-5-6)
+            plots
+            draw fig-6-pdp "${noisy[@]}" --estimator pdp
+            draw fig-6-dpdp "${noisy[@]}" --estimator dpdp
+            ;;
+        effector-fig-7)
+            plots
+            draw fig-7-shapdp "${noisy[@]}" --estimator shapdp --background 200
+            ;;
+        rhale-fig-7 | rhale-fig-8) plots ;;
+        rhale-cost-of-bins) plots --where metric=mse ;;
+        errors-liu)
+            draw product-ale liu-product --set rho=0.9 --n 1000 --seed 0 --feature x1 \
+                --estimator ale --binning quantile --bins 20
+            draw product-pdp liu-product --set rho=0.9 --n 1000 --seed 0 --feature x1 --estimator pdp
+            ;;
+        alibi-example)
+            draw ale alibi-additive --n 1000 --seed 0 --feature x2 --estimator ale --preset alibi-0.9 \
+                --center data
+            draw null-ale null-feature --set rho=0.8 --n 1000 --seed 0 --feature x1 \
+                --estimator ale --preset alibi-0.9 --center data
+            draw null-mplot null-feature --set rho=0.8 --n 1000 --seed 0 --feature x1 --estimator mplot
+            ;;
+    esac
+}
+
+# regional NAME ARGUMENTS…: a tree as text and as a figure.
+regional() {
+    local file=$1
+    shift
+    fe-bench effect effector-regional --seed 0 --candidates 11 --depth 1 "$@" --format table \
+        --plot "$here/$file.svg" > "$here/$file.txt"
+}
+
+# What listings 6 to 8 ask for, with 11 equal bins, 10 points, and 100 instances.
+all_trees() {
+    local rhale=(--estimator regional-rhale --n 1000 --drop 0.6 --binning fixed --bins 11 --ddof 0
+        --axis=-1,1 --heterogeneity integral_sd)
+    local pdp=(--estimator regional-pdp --n 1000 --drop 0.3 --grid 10 --heterogeneity mean_grid_sd)
+    local shap=(--estimator regional-shapdp --n 100 --drop 0.6)
+    regional fig-8-listing-6-rhale-x1 "${rhale[@]}" --feature x1
+    regional fig-9-rhale-x2-x3 "${rhale[@]}" --feature x2 --feature x3
+    regional fig-10-listing-7-pdp-x1 "${pdp[@]}" --feature x1
+    regional fig-11-listing-7-pdp-x3 "${pdp[@]}" --feature x3
+    regional fig-12-listing-8-shapdp-x1 "${shap[@]}" --feature x1
+    regional fig-13-shapdp-x2-x3 "${shap[@]}" --feature x2 --feature x3
+}
+
+# compare NAME: whether all that is committed came out again, and nothing else.
+compare() {
+    local old=$committed/$1 new=$folder/$1 file is_same=1
+    if [ ! -d "$old" ]; then
+        echo "differs  $1: nothing is committed"
+        return 1
+    fi
+    for file in $({ ls "$old" && ls "$new"; } | sort -u); do
+        case $file in
+            # Where and when it was run, and what is too large to be committed.
+            manifest.json | timings.csv | cells.csv | curves.csv | bins.csv) continue ;;
+        esac
+        if [ ! -e "$old/$file" ]; then
+            echo "differs  $1/$file: is not committed"
+        elif [ ! -e "$new/$file" ]; then
+            echo "differs  $1/$file: did not come out again"
+        elif ! cmp -s "$old/$file" "$new/$file"; then
+            echo "differs  $1/$file"
+            case $file in
+                *.csv | *.md | *.txt) diff "$old/$file" "$new/$file" | cut -c1-160 | head -6 || true ;;
+            esac
+        else
+            continue
+        fi
+        is_same=0
+    done
+    [ $is_same = 1 ] && echo "same     $1"
+}
 
 differing=0
-for study in scenarios/papers/*.toml; do
-    name=$(basename "$study" .toml)
-    mkdir -p "$folder"
-    cargo run --release --locked --quiet -p fe-bench -- run "$study" --out "$folder/$name" > "$folder/$name.md"
-    if cmp -s "results/papers/$name/summary.csv" "$folder/$name/summary.csv"; then
-        echo "same     $name"
+mkdir -p "$folder"
+for name in "${names[@]}"; do
+    here=$folder/$name
+    if [ "$name" = $trees ]; then
+        mkdir "$here"
+        all_trees
     else
-        differing=1
-        echo "differs  $name"
-        diff "results/papers/$name/summary.csv" "$folder/$name/summary.csv" | head -6 || true
+        fe-bench run "scenarios/papers/$name.toml" --out "$here" > "$here.md"
+        mv "$here.md" "$here/tables.md"
+        figures "$name"
     fi
+    compare "$name" || differing=1
 done
-exit "$differing"
+exit $differing

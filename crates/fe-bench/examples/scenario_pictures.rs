@@ -65,5 +65,6 @@ fn panel(
         x: Scale::linear(format!("x{}", s + 1)),
         y: Scale::default(),
         layers: curves.iter().map(layer).collect::<Result<_, _>>()?,
+        ..Panel::default()
     })
 }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+pub use fe_core::error::suggestion;
 use thiserror::Error;
 
 /// Why a command could not be carried out. All but [`Error::Failed`] end the program with status 2.
@@ -59,19 +60,6 @@ impl Error {
 
 /// The result of everything here that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
-
-/// "; did you mean `…`?" for a word close to one that is known, nothing otherwise.
-#[must_use]
-pub fn suggestion<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> String {
-    let distance = |word: &str| strsim::damerau_levenshtein(given, word);
-    let nearest = known.into_iter().min_by_key(|word| distance(word));
-    match nearest {
-        Some(word) if distance(word) <= word.len().max(given.len()) / 2 => {
-            format!("; did you mean `{word}`?")
-        }
-        _ => String::new(),
-    }
-}
 
 /// A list of words for a message.
 #[must_use]

@@ -190,13 +190,13 @@ impl Provenance {
     fn of(truths: impl Iterator<Item = (fe_truth::Method, f64)>) -> Self {
         let (mut methods, mut abs_error) = (Vec::new(), 0.0_f64);
         for (method, error) in truths {
-            let method = method.to_string();
             if !methods.contains(&method) {
                 methods.push(method);
             }
             abs_error = abs_error.max(error);
         }
-        Self { method: methods.join("+"), abs_error: Some(abs_error) }
+        let names: Vec<String> = methods.iter().map(ToString::to_string).collect();
+        Self { method: names.join("+"), abs_error: Some(abs_error) }
     }
 
     fn of_curve(truths: &[Truth]) -> Self {
@@ -698,6 +698,13 @@ pub fn truth_of(estimand: Estimand) -> fe_truth::Effect {
         Estimand::AccumulatedDerivatives => fe_truth::Effect::AleDerivative,
         Estimand::ShapDependence => fe_truth::Effect::Shap,
     }
+}
+
+/// What the estimator of a name estimates; none for a name that the core does not know.
+#[must_use]
+pub fn estimand_of(estimator: &str) -> Option<Estimand> {
+    let info = fe_core::estimator::info(estimator).ok()?;
+    Some((info.build)(&fe_core::Settings::default()).ok()?.estimand())
 }
 
 /// The centring of the truth that a curve centred in some way is compared with.

@@ -134,11 +134,18 @@ fn effects_are_drawn_beside_their_truth() {
     };
     let expected = [
         ("rhale", vec!["truth", "true mean local effect", "local effects", "deciles"]),
-        ("ale", vec!["truth", "true bin effects", "limits of bins"]),
+        (
+            "ale",
+            vec!["truth", "true bin effects", "limits of bins", "distribution of local effects"],
+        ),
+        ("ice", vec!["truth", "c-ICE curves", "ice (estimate)"]),
         ("pdp", vec!["truth", "c-ICE curves", "centred (integral)"]),
         ("dpdp", vec!["truth", "d-ICE curves", "derivative of f by x1"]),
         ("shapdp", vec!["truth", "Shapley values"]),
-        ("regional-rhale", vec!["x3 ≤", "x3 &gt;", "instances)"]),
+        (
+            "regional-rhale",
+            vec!["x3 ≤", "x3 &gt;", "instances)", "all data: 60 instances, H = ", "(integral)"],
+        ),
     ];
     for (estimator, labels) in expected {
         let file = format!("{estimator}.svg");
@@ -165,6 +172,73 @@ fn effects_are_drawn_beside_their_truth() {
         "a.pdf",
     ];
     assert!(refusal(folder.path(), &wrong).contains("NAME.svg or NAME.png"));
+}
+
+/// A study that keeps what was estimated, with a curve without bins among the others.
+const KEEPING: &str = r#"
+about = "Kept curves."
+
+[[block]]
+scenario = "piecewise-linear"
+features = ["x1"]
+N = 60
+replicates = 4
+metrics = ["mse"]
+keep = ["curves", "bins"]
+
+[[block.estimator]]
+name = "dale"
+bins = [4, 8]
+
+[[block.estimator]]
+name = "mplot"
+
+[[block.estimator]]
+name = "pdp"
+"#;
+
+#[test]
+fn what_was_kept_is_drawn() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    std::fs::write(path.join("keeping.toml"), KEEPING).unwrap();
+    answer(path, &["run", "keeping.toml", "--out", "kept"]);
+    assert_eq!(
+        answer(path, &["plot", "kept"]),
+        "kept-figures/keeping_effect_piecewise-linear_x1.svg\n"
+    );
+    let draw = |options: &[&str]| {
+        answer(path, &[&["plot", "kept", "--kind", "effect", "--out", "again"], options].concat());
+        std::fs::read_to_string(path.join("again/keeping_effect_piecewise-linear_x1.svg")).unwrap()
+    };
+    let all = draw(&[]);
+    let same = "kept-figures/keeping_effect_piecewise-linear_x1.svg";
+    assert_eq!(std::fs::read_to_string(path.join(same)).unwrap(), all);
+    for label in [
+        "dataset 0",
+        "estimates of other datasets",
+        "± STD (RHALE eq. 16)",
+        "± σ of the instances",
+        "limits of bins",
+        "true bin effects ± σ",
+        "bin effect (slope)",
+        "K\u{a0}=\u{a0}8",
+        "mplot",
+    ] {
+        assert!(all.contains(label), "{label}");
+    }
+    // Levels of an M-plot are no slopes: there are bins below two of the four curves.
+    assert_eq!(all.matches(">\nbin effect (slope)").count(), 2);
+    let one = draw(&["--where", "replicate=2", "--where", "estimator=pdp"]);
+    assert!(one.contains("dataset 2") && !one.contains("other datasets"));
+    assert!(!one.contains("bin effect"), "pdp has no bins");
+    // The page shows them, too.
+    answer(path, &["report", "kept"]);
+    let page = std::fs::read_to_string(path.join("kept.html")).unwrap();
+    assert!(page.contains("estimates of other datasets"));
+    // A file that is not what `run` wrote is refused, and says where.
+    std::fs::write(path.join("kept/bins.csv"), "a,b\n1,2\n").unwrap();
+    assert!(refusal(path, &["plot", "kept"]).contains("kept/bins.csv: the columns are not"));
 }
 
 #[test]

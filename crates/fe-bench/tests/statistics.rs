@@ -166,6 +166,13 @@ fn csv_tables_are_tidy_and_hold_every_digit() {
 fn the_best_of_a_column_is_marked_and_so_is_what_cannot_be_told_from_it() {
     let results = Results::new();
     let rows = csv(&results.table(&["--format", "csv"]));
+    let of = |estimator: &str| {
+        let rows = rows.iter().filter(|row| row["estimator"] == estimator);
+        rows.cloned().collect::<Vec<_>>()
+    };
+    // Its truth is another one, and so it has no competitor.
+    assert!(of("dale").iter().all(|row| row["standing"].is_empty()));
+    let rows = of("ale");
     for (n, metric) in [("50", "mse"), ("200", "mse"), ("50", "mae"), ("200", "mae")] {
         let here = || rows.iter().filter(|row| row["N"] == n && row["metric"] == metric);
         let best: Vec<_> = here().filter(|row| row["standing"] == "best").collect();

@@ -250,6 +250,7 @@ fn wrong_grids_limits_and_sizes_are_refused() {
     refused("", "axis = \"law:0,0.5\"", &["law:P,Q"]);
     refused("", "axis = \"law:0.5,0.4\"", &["increasing"]);
     refused("", "bins = 2000000", &["`bins` = 2000000", "at most 1000000"]);
+    refused("snr = 5", "", &["`snr` in block 1", "the scenario's function itself", "--snr"]);
     refused("keep = [\"curvs\"]", "", &["curvs", "curves"]);
     refused("keep = [\"curves\"]\nfeatures = [\"x1\", \"x1\"]", "", &["asked for twice"]);
     refused("", "bins = [5, 5]", &["asked for twice", "ale", "N = 50"]);

@@ -7,8 +7,9 @@ use ndarray::{Array2, ArrayView1, ArrayView2};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::model::{Column, all_finite};
+use crate::model::Column;
 use crate::summary::{Summaries, Summary};
+use crate::vector::all_finite;
 
 /// What kind of values a feature takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

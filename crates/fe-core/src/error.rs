@@ -182,3 +182,16 @@ pub enum Error {
 
 /// The result of everything here that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// "; did you mean `…`?" for a word close to one that is known, nothing otherwise.
+#[must_use]
+pub fn suggestion<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    let distance = |word: &str| strsim::damerau_levenshtein(given, word);
+    let nearest = known.into_iter().min_by_key(|word| distance(word));
+    match nearest {
+        Some(word) if distance(word) <= word.len().max(given.len()) / 2 => {
+            format!("; did you mean `{word}`?")
+        }
+        _ => String::new(),
+    }
+}

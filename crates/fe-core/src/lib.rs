@@ -29,6 +29,7 @@ pub mod centring;
 pub mod confidence;
 pub mod curve;
 pub mod dataset;
+pub mod density;
 mod derivatives;
 pub mod effect;
 pub mod error;
@@ -50,6 +51,7 @@ pub mod spline;
 pub mod statistics;
 mod subsample;
 mod summary;
+mod vector;
 
 pub use axis::{Axis, AxisChoice};
 pub use centring::Centring;

@@ -3,21 +3,23 @@
 //! They are the shared middle of `ale`, `dale` and `rhale`. They are never held all at once: a
 //! source of local effects is summarised, block by block, as moments per bin.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::OnceLock;
 
 use crate::axis::Axis;
-use crate::blocks::fold_blocks;
+use crate::blocks::{fold_blocks, fold_blocks_with};
 use crate::dataset::Dataset;
 use crate::derivatives::Derivatives;
 use crate::error::{ModelError, Result};
 use crate::model::{Column, Observed, Rows};
 use crate::partition::Partition;
 use crate::statistics::{Moments, Sums, merge_all};
+use crate::vector::subtract;
 
 /// Rows that are worked on together: small enough for the cache, large enough to hide the cost of a
 /// call.
-const BLOCK: usize = 4096;
+const BLOCK: usize = 2048;
 
 /// Most rows whose sums are made into moments together; what merging many bins costs is shared by
 /// many rows.
@@ -69,9 +71,10 @@ impl<'a> LocalEffects<'a> {
             self.data.len(),
             BLOCK,
             |rows| {
-                let block = Block::new(self.data, self.feature, partition, rows);
-                let effects = self.effects_of(&block, partition)?;
-                Ok::<_, ModelError>((block.indices(), effects))
+                let Buffers { mut bins, mut values } = Buffers::default();
+                let block = Block::new(self.data, self.feature, partition, rows, &mut bins);
+                self.effects_of(&block, partition, &mut values)?;
+                Ok::<_, ModelError>((block.indices(), values.effects))
             },
             |(indices, effects)| {
                 for (all, effects) in all.iter_mut().zip(effects.chunks(indices.len().max(1))) {
@@ -107,11 +110,11 @@ impl<'a> LocalEffects<'a> {
     fn evaluate(&self, partition: &Partition) -> Result<Vec<Vec<Moments>>> {
         let outputs = self.model.model().outputs();
         let mut total = vec![vec![Moments::default(); partition.bins()]; outputs];
-        let blocks = (8 * partition.bins()).div_ceil(BLOCK).max(1);
-        fold_blocks(
+        fold_blocks_with(
             self.data.len(),
-            (blocks * BLOCK).min(MOST_SUMMED),
-            |rows| self.evaluate_block(partition, rows),
+            rows_summed(self.data.len(), partition.bins()),
+            Buffers::default,
+            |buffers, rows| self.evaluate_block(partition, rows, buffers),
             |block| {
                 for (total, block) in total.iter_mut().zip(&block) {
                     merge_all(total, block);
@@ -125,25 +128,27 @@ impl<'a> LocalEffects<'a> {
         &self,
         partition: &Partition,
         rows: Range<usize>,
+        buffers: &mut Buffers,
     ) -> Result<Vec<Vec<Moments>>, ModelError> {
         let outputs = self.model.model().outputs();
         let mut sums = vec![vec![Sums::default(); partition.bins()]; outputs];
         // Differences are divided once for each bin, not once for each row.
         let divide = self.source == Source::Differences && self.held.is_none();
+        let Buffers { bins, values } = buffers;
         for start in rows.clone().step_by(BLOCK) {
             let part = start..rows.end.min(start + BLOCK);
-            let block = Block::new(self.data, self.feature, partition, part);
+            let block = Block::new(self.data, self.feature, partition, part, bins);
             let len = block.bins.len();
             if len == 0 {
                 continue;
             }
-            let values = if divide {
-                self.differences_of(&block, partition)?
+            if divide {
+                self.differences_of(&block, partition, values)?;
             } else {
-                self.effects_of(&block, partition)?
-            };
-            for (sums, values) in sums.iter_mut().zip(values.chunks(len)) {
-                Sums::add_all(sums, &block.bins, values, block.weights.as_deref());
+                self.effects_of(&block, partition, values)?;
+            }
+            for (sums, effects) in sums.iter_mut().zip(values.effects.chunks(len)) {
+                Sums::add_all(sums, block.bins, effects, block.weights.as_deref());
             }
         }
         let limits = partition.limits();
@@ -154,29 +159,37 @@ impl<'a> LocalEffects<'a> {
     }
 
     /// One local effect per row and output.
-    fn effects_of(&self, block: &Block<'_>, partition: &Partition) -> Result<Vec<f64>, ModelError> {
+    fn effects_of(
+        &self,
+        block: &Block<'_>,
+        partition: &Partition,
+        values: &mut Values,
+    ) -> Result<(), ModelError> {
         let len = block.bins.len();
         if len == 0 {
-            return Ok(Vec::new());
+            values.effects.clear();
+            return Ok(());
         }
         if let Some(held) = &self.held {
             let indices = block.indices();
-            return Ok(held.iter().flat_map(|all| indices.iter().map(|&row| all[row])).collect());
+            values.effects.clear();
+            values.effects.extend(held.iter().flat_map(|all| indices.iter().map(|&row| all[row])));
+            return Ok(());
         }
         if let Source::Derivatives(derivatives) = self.source {
-            let mut effects = vec![0.0; len * self.model.model().outputs()];
+            values.effects.resize(len * self.model.model().outputs(), 0.0);
             let columns = block.columns();
-            derivatives.evaluate(self.model, self.feature, &columns, len, &mut effects)?;
-            return Ok(effects);
+            let effects = &mut values.effects;
+            return derivatives.evaluate(self.model, self.feature, &columns, len, effects);
         }
-        let mut effects = self.differences_of(block, partition)?;
+        self.differences_of(block, partition, values)?;
         let z = partition.limits();
-        for effects in effects.chunks_mut(len) {
-            for (effect, &bin) in effects.iter_mut().zip(&block.bins) {
+        for effects in values.effects.chunks_mut(len) {
+            for (effect, &bin) in effects.iter_mut().zip(block.bins) {
                 *effect /= z[bin as usize + 1] - z[bin as usize];
             }
         }
-        Ok(effects)
+        Ok(())
     }
 
     /// f(z_k, x_c) − f(z_{k−1}, x_c), one per row and output.
@@ -184,34 +197,48 @@ impl<'a> LocalEffects<'a> {
         &self,
         block: &Block<'_>,
         partition: &Partition,
-    ) -> Result<Vec<f64>, ModelError> {
-        let len = block.bins.len();
-        let (lower, upper) = (partition.limits(), &partition.limits()[1..]);
-        let columns = block.columns();
-        let mut at: Vec<f64> = block.bins.iter().map(|&bin| lower[bin as usize]).collect();
-        let mut below = vec![0.0; len * self.model.model().outputs()];
-        self.ask_at(&columns, &at, &mut below)?;
-        for (at, &bin) in at.iter_mut().zip(&block.bins) {
-            *at = upper[bin as usize];
-        }
-        let mut effects = vec![0.0; below.len()];
-        self.ask_at(&columns, &at, &mut effects)?;
-        for (effect, below) in effects.iter_mut().zip(&below) {
-            *effect -= below;
-        }
-        Ok(effects)
-    }
-
-    fn ask_at(
-        &self,
-        columns: &[Column<'_>],
-        at: &[f64],
-        values: &mut [f64],
+        values: &mut Values,
     ) -> Result<(), ModelError> {
-        let mut columns = columns.to_vec();
-        columns[self.feature] = Column::Values(at);
-        self.model.predict(&Rows::new(&columns, at.len()), values)
+        let len = block.bins.len();
+        let Values { lower, upper, below, effects } = values;
+        for column in [&mut *lower, upper] {
+            column.resize(len, 0.0);
+        }
+        for asked in [&mut *below, effects] {
+            asked.resize(len * self.model.model().outputs(), 0.0);
+        }
+        partition.limits_of(block.bins, lower, upper);
+        let mut columns = block.columns();
+        columns[self.feature] = Column::Values(lower);
+        self.model.predict(&Rows::new(&columns, len), below)?;
+        columns[self.feature] = Column::Values(upper);
+        self.model.predict(&Rows::new(&columns, len), effects)?;
+        subtract(effects, below);
+        Ok(())
     }
+}
+
+/// Rows whose sums are made into moments together. They depend on the data and the bins alone: what
+/// merging many bins costs is shared by many rows, and there are blocks enough for all threads.
+fn rows_summed(rows: usize, bins: usize) -> usize {
+    let blocks = (rows / 64).max(8 * bins).div_ceil(BLOCK).max(1);
+    (blocks * BLOCK).min(MOST_SUMMED)
+}
+
+/// Room for a block of rows, used again for the next.
+#[derive(Default)]
+struct Buffers {
+    bins: Vec<u32>,
+    values: Values,
+}
+
+/// The limits of the bins of some rows, what the model says at the lower ones, and local effects.
+#[derive(Default)]
+struct Values {
+    lower: Vec<f64>,
+    upper: Vec<f64>,
+    below: Vec<f64>,
+    effects: Vec<f64>,
 }
 
 /// The rows of a block that lie on the axis, with their bins.
@@ -222,18 +249,24 @@ struct Block<'a> {
     kept: Option<Vec<Vec<f64>>>,
     // Which rows of the block they are; none if all are.
     keep: Option<Vec<usize>>,
-    bins: Vec<u32>,
-    weights: Option<Vec<f64>>,
+    bins: &'a [u32],
+    weights: Option<Cow<'a, [f64]>>,
 }
 
 impl<'a> Block<'a> {
-    fn new(data: &'a Dataset, feature: usize, partition: &Partition, rows: Range<usize>) -> Self {
+    fn new(
+        data: &'a Dataset,
+        feature: usize,
+        partition: &Partition,
+        rows: Range<usize>,
+        bins: &'a mut Vec<u32>,
+    ) -> Self {
         let weights = data.weights().map(|weights| &weights[rows.clone()]);
-        let mut bins = vec![0; rows.len()];
-        let all_inside = partition.locate_all(&data.feature(feature)[rows.clone()], &mut bins);
+        bins.resize(rows.len(), 0);
+        let all_inside = partition.locate_all(&data.feature(feature)[rows.clone()], bins);
         let all_weighted = weights.is_none_or(|weights| weights.iter().all(|&w| w > 0.0));
         if all_inside && all_weighted {
-            let weights = weights.map(<[f64]>::to_vec);
+            let weights = weights.map(Cow::Borrowed);
             return Self { data, rows, kept: None, keep: None, bins, weights };
         }
         let counts = |&row: &usize| {
@@ -242,8 +275,11 @@ impl<'a> Block<'a> {
         let keep: Vec<usize> = (0..rows.len()).filter(counts).collect();
         let select = |values: &[f64]| keep.iter().map(|&row| values[row]).collect::<Vec<f64>>();
         let kept = (0..data.dimension()).map(|j| select(&data.feature(j)[rows.clone()])).collect();
-        let weights = weights.map(select);
-        let bins = keep.iter().map(|&row| bins[row]).collect();
+        let weights = weights.map(|weights| Cow::Owned(select(weights)));
+        for (place, &row) in keep.iter().enumerate() {
+            bins[place] = bins[row];
+        }
+        bins.truncate(keep.len());
         Self { data, rows, kept: Some(kept), keep: Some(keep), bins, weights }
     }
 

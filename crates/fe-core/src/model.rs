@@ -4,6 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::ModelError;
+use crate::vector::all_finite;
 
 /// One feature of a batch: a value for each row, or one value for all of them.
 ///
@@ -318,11 +319,6 @@ fn observe(
             Err(ModelError::NotFinite { value: values[at], row: rows.describe(at % rows.len()) })
         }
     }
-}
-
-/// Whether all values are finite; without a way out on the first that is not, which is faster.
-pub(crate) fn all_finite(values: &[f64]) -> bool {
-    values.iter().fold(true, |finite, value| finite & value.is_finite())
 }
 
 fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {

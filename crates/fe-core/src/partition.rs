@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::axis::Axis;
 use crate::error::{Error, Result};
+use crate::vector::vectorised;
 
 /// Which end of a bin belongs to it; the outermost limits always belong to their bins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -17,7 +18,10 @@ pub enum Closed {
 }
 
 /// Values that [`Partition::locate_all`] checks together.
-const CHUNK: usize = 64;
+const CHUNK: usize = 256;
+
+/// Partitions whose limits are further off equal bins, in bins, are searched from the start.
+const EVEN: f64 = 1e-4;
 
 /// Strictly increasing limits `z_0 < … < z_K` and the end at which bins are closed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -26,6 +30,13 @@ pub struct Partition {
     closed: Closed,
     #[serde(skip)]
     bins_per_unit: f64,
+    /// How far the limits lie from where equal bins would have them, in bins.
+    #[serde(skip)]
+    uneven: f64,
+    /// For each of K equal stretches of the axis how many inner limits lie in those before it; empty
+    /// where bins are equally wide.
+    #[serde(skip)]
+    before: Vec<u32>,
 }
 
 impl Partition {
@@ -47,9 +58,37 @@ impl Partition {
                 return Err(Error::UnsortedLimits { left: pair[0], right: pair[1] });
             }
         }
-        let bins = (limits.len() - 1) as f64;
-        let bins_per_unit = bins / (limits[limits.len() - 1] - limits[0]);
-        Ok(Self { limits, closed, bins_per_unit })
+        Ok(Self::of_sorted(limits, closed))
+    }
+
+    fn of_sorted(limits: Vec<f64>, closed: Closed) -> Self {
+        let start = limits[0];
+        let bins_per_unit = (limits.len() - 1) as f64 / (limits[limits.len() - 1] - start);
+        let off = |(k, z): (usize, &f64)| ((z - start) * bins_per_unit - k as f64).abs();
+        let uneven = limits.iter().enumerate().map(off).fold(0.0, f64::max);
+        let mut new = Self { limits, closed, bins_per_unit, uneven, before: Vec::new() };
+        if uneven >= EVEN {
+            new.before = new.limits_before();
+        }
+        new
+    }
+
+    fn limits_before(&self) -> Vec<u32> {
+        let mut before = vec![0; self.bins() + 1];
+        for &z in &self.limits[1..self.bins()] {
+            before[self.stretch(z) + 1] += 1;
+        }
+        let mut total = 0;
+        for count in &mut before {
+            total += *count;
+            *count = total;
+        }
+        before
+    }
+
+    /// Which of K equal stretches of the axis a value on it is in; grows with the value.
+    fn stretch(&self, x: f64) -> usize {
+        (((x - self.limits[0]) * self.bins_per_unit) as usize).min(self.bins() - 1)
     }
 
     /// The limits `z_0 … z_K`.
@@ -92,8 +131,8 @@ impl Partition {
 
     /// The bin (counted from 0) that `x` is in; none outside the limits.
     ///
-    /// Decided by comparison with the limits alone. A guess from equal widths comes first, so that
-    /// equal bins cost no search.
+    /// Decided by comparison with the limits alone. Limits in a lower stretch of the axis than `x` lie
+    /// below it, those in a higher one above it: few are left to be compared.
     #[inline]
     #[must_use]
     pub fn locate(&self, x: f64) -> Option<usize> {
@@ -101,35 +140,28 @@ impl Partition {
         if !(self.limits[0] <= x && x <= self.limits[last + 1]) {
             return None;
         }
-        let guess = (((x - self.limits[0]) * self.bins_per_unit) as usize).min(last);
-        if self.holds(guess, x) {
-            return Some(guess);
-        }
-        let inner = &self.limits[1..=last];
+        let stretch = self.stretch(x);
+        let (start, end) = match self.before.get(stretch..=stretch + 1) {
+            Some(&[start, end]) => (start as usize, end as usize),
+            _ if self.holds(stretch, x) => return Some(stretch),
+            _ => (0, last),
+        };
+        let inner = &self.limits[1..=last][start..end];
         Some(match self.closed {
-            Closed::Left => inner.partition_point(|&z| z <= x),
-            Closed::Right => inner.partition_point(|&z| z < x),
+            Closed::Left => start + inner.partition_point(|&z| z <= x),
+            Closed::Right => start + inner.partition_point(|&z| z < x),
         })
     }
 
     /// Writes the bin of every value, [`Partition::OUTSIDE`] outside the limits, and says whether
-    /// all are inside: [`Partition::locate`] without a branch where the guesses are right.
+    /// all are inside: [`Partition::locate`] without a branch where bins are equally wide.
+    ///
+    /// The place of a value in units of bins grows with the value. So a value whose place is further
+    /// from all whole numbers than the place of any limit lies between the two limits it seems to.
     pub(crate) fn locate_all(&self, values: &[f64], bins: &mut [u32]) -> bool {
-        let last = self.bins() - 1;
-        let (start, per_unit) = (self.limits[0], self.bins_per_unit);
-        let (lower, upper) = (&self.limits[..=last], &self.limits[1..last + 2]);
         let mut all_inside = true;
         for (values, bins) in values.chunks(CHUNK).zip(bins.chunks_mut(CHUNK)) {
-            let mut right = true;
-            for (&x, bin) in values.iter().zip(&mut *bins) {
-                let guess = (((x - start) * per_unit) as usize).min(last);
-                right &= match self.closed {
-                    Closed::Left => (lower[guess] <= x) & (x < upper[guess]),
-                    Closed::Right => (lower[guess] < x) & (x <= upper[guess]),
-                };
-                *bin = guess as u32;
-            }
-            if !right {
+            if !(self.uneven < EVEN && self.truncate(values, bins)) {
                 for (&x, bin) in values.iter().zip(bins) {
                     *bin = self.locate(x).map_or(Self::OUTSIDE, |bin| bin as u32);
                     all_inside &= *bin != Self::OUTSIDE;
@@ -137,6 +169,38 @@ impl Partition {
             }
         }
         all_inside
+    }
+
+    /// Writes the whole parts of the places of the values, and says whether all are sure to be their
+    /// bins.
+    fn truncate(&self, values: &[f64], bins: &mut [u32]) -> bool {
+        // Added to a number that is not large, leaves it rounded to a whole number in the lowest bits.
+        const ROUNDING: f64 = 1.5 * (1_u64 << 52) as f64;
+        vectorised(
+            #[inline(always)]
+            || {
+                let (start, per_unit, uneven) = (self.limits[0], self.bins_per_unit, self.uneven);
+                let count = self.bins() as f64;
+                let mut sure = true;
+                for (&x, bin) in values.iter().zip(&mut *bins) {
+                    let place = (x - start) * per_unit;
+                    let nearest = (place + ROUNDING) - ROUNDING;
+                    let whole = if nearest > place { nearest - 1.0 } else { nearest };
+                    sure &= (0.0 < place) & (place < count);
+                    sure &= (place - nearest).abs() > uneven;
+                    *bin = (whole + ROUNDING).to_bits() as u32;
+                }
+                sure
+            },
+        )
+    }
+
+    /// Writes the lower and the upper limits of some bins.
+    pub(crate) fn limits_of(&self, bins: &[u32], lower: &mut [f64], upper: &mut [f64]) {
+        for ((&bin, lower), upper) in bins.iter().zip(lower).zip(upper) {
+            let bin = bin as usize;
+            (*lower, *upper) = (self.limits[bin], self.limits[bin + 1]);
+        }
     }
 
     /// Stands for no bin.
@@ -156,8 +220,7 @@ impl Partition {
         let last = self.bins();
         let kept = (0..=last).filter(|&i| i == 0 || i == last || keep(i));
         let limits: Vec<f64> = kept.map(|i| self.limits[i]).collect();
-        let bins_per_unit = (limits.len() - 1) as f64 / (limits[limits.len() - 1] - limits[0]);
-        Self { limits, closed: self.closed, bins_per_unit }
+        Self::of_sorted(limits, self.closed)
     }
 }
 
@@ -177,24 +240,48 @@ mod tests {
         assert_eq!(left.locate(f64::NAN), None);
     }
 
+    /// The bin of a value by its definition.
+    fn by_comparison(partition: &Partition, x: f64) -> Option<usize> {
+        let last = partition.bins() - 1;
+        let holds = |k: &usize| {
+            let (lo, hi) = (partition.limits[*k], partition.limits[*k + 1]);
+            match partition.closed {
+                Closed::Left => lo <= x && (x < hi || *k == last && x == hi),
+                Closed::Right => x <= hi && (lo < x || *k == 0 && x == lo),
+            }
+        };
+        (0..=last).find(holds)
+    }
+
     #[test]
-    fn many_values_are_located_as_single_ones() {
+    fn values_are_located_alone_and_together() {
         let equal = (0..=50).map(|i| f64::from(i) / 50.0).collect();
-        let unequal = vec![0.0, 0.01, 0.4, 0.41, 1.0];
-        for (limits, closed) in [(&equal, Closed::Left), (&unequal, Closed::Right)] {
-            let limits: &Vec<f64> = limits;
-            let partition = Partition::new(limits.clone(), closed).unwrap();
-            let mut inside: Vec<f64> = (0..500).map(|i| f64::from(i * 7 % 499) / 498.0).collect();
-            inside.extend(limits);
-            let mut outside = inside.clone();
-            outside[30] = -0.1;
-            outside[130] = 1.1;
-            for (values, all_inside) in [(inside, true), (outside, false)] {
-                let mut bins = vec![0; values.len()];
-                assert_eq!(partition.locate_all(&values, &mut bins), all_inside);
-                for (&x, &bin) in values.iter().zip(&bins) {
-                    let expected = partition.locate(x).map_or(Partition::OUTSIDE, |k| k as u32);
-                    assert_eq!(bin, expected, "{x} in {partition:?}");
+        let nearly = (0..=50).map(|i| (f64::from(i) + 1e-5 * f64::from(i % 3)) / 50.0).collect();
+        let skewed = (0..=60).map(|i| 1.5_f64.powi(i - 60)).collect();
+        let clustered = [0.0].into_iter().chain((0..40).map(|i| 0.7 + 1e-9 * f64::from(i)));
+        let clustered = clustered.chain([0.75, 1.0]).collect();
+        let all: [Vec<f64>; 5] = [equal, nearly, skewed, clustered, vec![-1e9, 1e-3, 1.0]];
+        for limits in all {
+            for closed in [Closed::Left, Closed::Right] {
+                let partition = Partition::new(limits.clone(), closed).unwrap();
+                let mut inside: Vec<f64> =
+                    (0..700).map(|i| f64::from(i * 7 % 499) / 499.0).collect();
+                for &z in &limits {
+                    inside.extend([z, z.next_up(), z.next_down(), z + 1e-7]);
+                }
+                inside.retain(|&x| limits[0] <= x && x <= limits[partition.bins()]);
+                let mut outside = inside.clone();
+                outside[30] = limits[0].next_down();
+                outside[130] = 1.1;
+                for (values, all_inside) in [(inside, true), (outside, false)] {
+                    let mut bins = vec![0; values.len()];
+                    assert_eq!(partition.locate_all(&values, &mut bins), all_inside);
+                    for (&x, &bin) in values.iter().zip(&bins) {
+                        let expected = by_comparison(&partition, x);
+                        assert_eq!(partition.locate(x), expected, "{x} in {partition:?}");
+                        let expected = expected.map_or(Partition::OUTSIDE, |k| k as u32);
+                        assert_eq!(bin, expected, "{x} in {partition:?}");
+                    }
                 }
             }
         }

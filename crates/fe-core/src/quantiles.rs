@@ -48,28 +48,51 @@ impl QuantileRule {
 #[derive(Debug, Clone)]
 pub struct SortedSample {
     values: Vec<f64>,
-    // Weight of all values up to and including this one.
-    cumulative: Vec<f64>,
+    // Weight of all values up to and including this one; none where every weight is 1.
+    cumulative: Option<Vec<f64>>,
 }
 
 impl SortedSample {
     /// Sorts (value, weight) pairs; values of weight 0 are dropped.
     pub fn new(pairs: impl Iterator<Item = (f64, f64)>) -> Self {
-        let mut pairs: Vec<(f64, f64)> = pairs.filter(|(_, weight)| *weight > 0.0).collect();
+        let (mut values, mut weights) = (Vec::new(), Vec::new());
+        for (value, weight) in pairs.filter(|(_, weight)| *weight > 0.0) {
+            if weight != 1.0 && weights.is_empty() {
+                weights = vec![1.0; values.len()];
+                weights.push(weight);
+            } else if !weights.is_empty() {
+                weights.push(weight);
+            }
+            values.push(value);
+        }
+        if weights.len() < values.len() {
+            values.sort_unstable_by(f64::total_cmp);
+            return Self { values, cumulative: None };
+        }
+        let mut pairs: Vec<(f64, f64)> = values.into_iter().zip(weights).collect();
         pairs.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
         let mut total = 0.0;
         let cumulative = pairs.iter().map(|(_, weight)| {
             total += weight;
             total
         });
-        let cumulative = cumulative.collect();
+        let cumulative = Some(cumulative.collect());
         Self { values: pairs.into_iter().map(|(value, _)| value).collect(), cumulative }
     }
 
     /// Total weight; the number of values where none are weighted.
     #[must_use]
     pub fn total(&self) -> f64 {
-        self.cumulative.last().copied().unwrap_or_default()
+        self.weight_of(self.values.len())
+    }
+
+    /// The weight of so many of the lowest values.
+    fn weight_of(&self, count: usize) -> f64 {
+        match &self.cumulative {
+            None => count as f64,
+            Some(_) if count == 0 => 0.0,
+            Some(cumulative) => cumulative[count - 1],
+        }
     }
 
     /// The limits of bins between the quantiles of the probabilities of 1, 2, …, `bins` − 1, which
@@ -99,8 +122,11 @@ impl SortedSample {
     fn equal_after(&self, probability: f64, bins: usize) -> usize {
         let place = (self.total() - 1.0) * probability;
         let index = self.index_at(place);
-        let Some(end) = self.cumulative.get(index) else { return 0 };
-        let start = if index == 0 { 0.0 } else { self.cumulative[index - 1] };
+        // A value of weight 1 is met again by chance alone.
+        if self.cumulative.is_none() || index == self.values.len() {
+            return 0;
+        }
+        let (start, end) = (self.weight_of(index), self.weight_of(index + 1));
         // Rules differ by less than two places.
         if place < start + 2.0 {
             return 0;
@@ -134,16 +160,18 @@ impl SortedSample {
 
     /// The weight of the values in each bin.
     pub(crate) fn weights_in(&self, partition: &Partition) -> Vec<f64> {
-        let belongs_below = |z: f64| match partition.closed() {
-            Closed::Left => self.values.partition_point(|&x| x < z),
-            Closed::Right => self.values.partition_point(|&x| x <= z),
-        };
-        let weight = |count: usize| if count == 0 { 0.0 } else { self.cumulative[count - 1] };
         let inner = &partition.limits()[1..partition.bins()];
-        let below = inner.iter().map(|&z| weight(belongs_below(z)));
+        let mut count = 0;
+        let below = inner.iter().map(|&z| {
+            count += match partition.closed() {
+                Closed::Left => leading(&self.values[count..], |x| x < z),
+                Closed::Right => leading(&self.values[count..], |x| x <= z),
+            };
+            self.weight_of(count)
+        });
         let mut before = 0.0;
         below
-            .chain([weight(self.values.len())])
+            .chain([self.total()])
             .map(|total| total - std::mem::replace(&mut before, total))
             .collect()
     }
@@ -152,8 +180,10 @@ impl SortedSample {
     /// every row is repeated as often as its weight says. NaN for an empty sample.
     #[must_use]
     pub fn quantile(&self, probability: f64) -> f64 {
-        let Some(total) = self.cumulative.last() else { return f64::NAN };
-        let place = ((total - 1.0) * probability).max(0.0);
+        if self.values.is_empty() {
+            return f64::NAN;
+        }
+        let place = ((self.total() - 1.0) * probability).max(0.0);
         let (lower, upper) =
             (self.order_statistic(place.floor()), self.order_statistic(place.floor() + 1.0));
         interpolate(lower, upper, place - place.floor())
@@ -198,9 +228,24 @@ impl SortedSample {
     }
 
     fn index_at(&self, place: f64) -> usize {
-        let index = self.cumulative.partition_point(|&weight| weight <= place);
+        let index = match &self.cumulative {
+            None => place.max(0.0) as usize,
+            Some(cumulative) => cumulative.partition_point(|&weight| weight <= place),
+        };
         index.min(self.values.len().saturating_sub(1))
     }
+}
+
+/// How many of the first values a condition holds for, after which it holds for none. Looks at twice as
+/// many each time, so that few cost little.
+fn leading(values: &[f64], holds: impl Fn(f64) -> bool) -> usize {
+    let mut end = 1;
+    while end < values.len() && holds(values[end]) {
+        end *= 2;
+    }
+    let start = end / 2;
+    let end = values.len().min(end + 1);
+    start + values[start..end].partition_point(|&x| holds(x))
 }
 
 /// Between two values, from the nearer one, as numpy rounds it: an instance may be on the quantile.

@@ -9,7 +9,7 @@
 use std::ops::Range;
 
 use nalgebra::DMatrix;
-use ndarray::{Array2, Array3};
+use ndarray::{Array2, Array3, ArrayView1, Axis};
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -19,7 +19,7 @@ use crate::dataset::Dataset;
 use crate::error::{Error, ModelError, Result};
 use crate::estimator::check;
 use crate::model::{Column, Model, Observed, Rows};
-use crate::statistics::{Moments, pair_sums};
+use crate::statistics::{Moments, add_each, pair_sum};
 use crate::subsample::{digest, equal_rows};
 
 /// Most features whose 2^D coalitions are enumerated.
@@ -37,11 +37,16 @@ const BLOCK: usize = 4;
 /// Background rows in a batch.
 const BATCH: usize = 4096;
 
+/// Most worths of coalitions that are held at once: 128 MB.
+const MOST_MUTUAL: usize = 1 << 24;
+
 /// How the orders of features are averaged over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Method {
     /// All coalitions, for up to [`MOST_ENUMERATED`] features. Asks the model for
-    /// N (2^D − 2) B + N + B + 1 rows, with N explained and B background rows.
+    /// N (2^D − 2) B + N + B + 1 rows, with N explained and B background rows. Where these are the
+    /// same rows, all that count, half of the first summand: f(x_Q, b_rest) serves Q for the explained
+    /// row and the other features for the background row.
     Exact,
     /// Random permutations, each with its reverse (antithetic; Mitchell et al. 2022). Asks the model
     /// for 2 N (D − 1) B · pairs + N + B + 1 rows.
@@ -121,7 +126,7 @@ impl ShapleyValues {
     /// The values of some of the explained rows, given by their places among them, as if these rows
     /// made up the data; the background stays what it was.
     pub(crate) fn select(&self, explained: &[usize]) -> Self {
-        let first = ndarray::Axis(0);
+        let first = Axis(0);
         let errors = self.standard_errors.as_ref();
         Self {
             rows: (0..explained.len()).collect(),
@@ -168,17 +173,23 @@ pub fn values(
         Method::Permutations { pairs, .. } if pairs > 1 => Some(Array3::zeros(shape)),
         _ => None,
     };
+    let mutual = match options.method {
+        Method::Exact if game.is_mutual(rows) => Some(game.mutual_worths(&predictions)?),
+        _ => None,
+    };
     let mut at = 0;
     fold_blocks(
         rows.len(),
         BLOCK,
         |block| {
-            block
-                .map(|i| {
+            let share = |i: usize| match &mutual {
+                Some(worths) => Ok(game.values_of(&worths.index_axis(Axis(2), i).to_owned())),
+                None => {
                     let x = data.row(rows[i]).to_vec();
                     game.share(&x, &predictions.row(i).to_vec(), options.method)
-                })
-                .collect::<Result<Vec<_>, ModelError>>()
+                }
+            };
+            block.map(share).collect::<Result<Vec<_>, ModelError>>()
         },
         |block| {
             for moments in block {
@@ -335,6 +346,8 @@ struct Game<'a> {
     outputs: usize,
     /// The background by feature.
     features: Vec<Vec<f64>>,
+    /// Which rows of the data it is.
+    background: Vec<usize>,
     /// What each background row counts; they add up to 1.
     shares: Vec<f64>,
     /// v(∅), for each output.
@@ -353,6 +366,7 @@ impl<'a> Game<'a> {
             model,
             outputs,
             features: (0..data.dimension()).map(feature).collect(),
+            background: chosen.iter().map(|&(row, _)| row).collect(),
             shares: shares(&chosen),
             base: Vec::new(),
             origin: vec![0.0; outputs],
@@ -404,7 +418,7 @@ impl<'a> Game<'a> {
             let by_output = values.chunks(range.len()).zip(&self.origin);
             for ((values, origin), worth) in by_output.zip(worth.iter_mut()) {
                 let shares = &self.shares[range.clone()];
-                *worth += pair_sums(values, shares, |f, w| [w * (f - origin), 0.0])[0];
+                *worth += pair_sum(values, shares, |f, w| w * (f - origin));
             }
         }
         worth.iter_mut().zip(&self.origin).for_each(|(worth, origin)| *worth += origin);
@@ -425,27 +439,114 @@ impl<'a> Game<'a> {
     }
 
     fn enumerate(&self, x: &[f64], prediction: &[f64]) -> Result<Array2<Moments>, ModelError> {
-        let dimension = self.dimension();
-        let full = (1_usize << dimension) - 1;
+        let full = (1_usize << self.dimension()) - 1;
         // Coalitions are bit sets: feature s is in Q where bit s is set.
-        let mut worths = vec![0.0; (full + 1) * self.outputs];
-        for coalition in 0..=full {
-            let worth = &mut worths[coalition * self.outputs..(coalition + 1) * self.outputs];
+        let mut worths = Array2::zeros((full + 1, self.outputs));
+        for (coalition, mut row) in worths.outer_iter_mut().enumerate() {
+            let mut worth = vec![0.0; self.outputs];
             match coalition {
                 0 => worth.copy_from_slice(&self.base),
                 _ if coalition == full => worth.copy_from_slice(prediction),
-                _ => self.worth(x, &|s| coalition >> s & 1 == 1, worth)?,
+                _ => self.worth(x, &|s| coalition >> s & 1 == 1, &mut worth)?,
             }
+            row.assign(&ArrayView1::from(&worth));
         }
+        Ok(self.values_of(&worths))
+    }
+
+    /// The exact values of one row, D × Q, from the worth of every coalition, 2^D × Q.
+    fn values_of(&self, worths: &Array2<f64>) -> Array2<Moments> {
+        let dimension = self.dimension();
         let weights = order_shares(dimension);
         let value = |s: usize, output: usize| -> f64 {
-            let without = (0..=full).filter(|coalition| coalition >> s & 1 == 0);
-            let worth = |coalition: usize| worths[coalition * self.outputs + output];
+            let without = (0..1_usize << dimension).filter(|coalition| coalition >> s & 1 == 0);
+            let worth = |coalition: usize| worths[[coalition, output]];
             without.map(|q| weights[q.count_ones() as usize] * (worth(q | 1 << s) - worth(q))).sum()
         };
-        Ok(Array2::from_shape_fn((dimension, self.outputs), |(s, output)| {
+        Array2::from_shape_fn((dimension, self.outputs), |(s, output)| {
             Moments::single(value(s, output), 1.0)
-        }))
+        })
+    }
+
+    /// Whether the explained rows are the background, and few enough to hold all their worths.
+    fn is_mutual(&self, rows: &[usize]) -> bool {
+        let held = (rows.len() << self.dimension()).saturating_mul(self.outputs);
+        rows == self.background && held <= MOST_MUTUAL
+    }
+
+    /// v(Q)(x) for every coalition, output and row of the background, 2^D × Q × B.
+    ///
+    /// Coalitions come in pairs: what the model says of features Q from one row and the rest from
+    /// another is a summand of v(Q) of the one and of v(rest) of the other.
+    fn mutual_worths(&self, predictions: &Array2<f64>) -> Result<Array3<f64>> {
+        let rows = self.shares.len();
+        let full = (1_usize << self.dimension()) - 1;
+        let mut worths = Array3::zeros((full + 1, self.outputs, rows));
+        worths.index_axis_mut(Axis(0), full).assign(&predictions.t());
+        for (output, base) in self.base.iter().enumerate() {
+            worths.index_axis_mut(Axis(0), 0).index_axis_mut(Axis(0), output).fill(*base);
+        }
+        let block = (rows / 8).max(64);
+        let blocks = rows.div_ceil(block);
+        // The last feature is outside of the first coalition of every pair.
+        let pairs = full / 2;
+        fold_blocks(
+            pairs * blocks,
+            1,
+            |item| {
+                let (coalition, start) = (1 + item.start / blocks, item.start % blocks * block);
+                let rows = start..rows.min(start + block);
+                Ok::<_, ModelError>((coalition, rows.clone(), self.mutual(coalition, rows)?))
+            },
+            |(coalition, rows, (of_rows, of_rest))| {
+                let mut worths_of_rows = worths.index_axis_mut(Axis(0), coalition);
+                worths_of_rows.slice_axis_mut(Axis(1), rows.into()).assign(&of_rows);
+                let mut rest = worths.index_axis_mut(Axis(0), full ^ coalition);
+                rest += &of_rest;
+            },
+        )?;
+        for mut worths in worths.outer_iter_mut().skip(1).take(full.saturating_sub(1)) {
+            for (mut worths, origin) in worths.outer_iter_mut().zip(&self.origin) {
+                worths += *origin;
+            }
+        }
+        Ok(worths)
+    }
+
+    /// v(Q) of some rows of the background, and what these add to v(rest) of each: Q × rows and
+    /// Q × B, both less the origin.
+    fn mutual(
+        &self,
+        coalition: usize,
+        rows: Range<usize>,
+    ) -> Result<(Array2<f64>, Array2<f64>), ModelError> {
+        let count = self.shares.len();
+        let mut of_rows = Array2::zeros((self.outputs, rows.len()));
+        let mut of_rest = vec![0.0; self.outputs * count];
+        let mut buffer = vec![0.0; self.outputs * count.min(BATCH)];
+        for start in (0..count).step_by(BATCH) {
+            let range = start..count.min(start + BATCH);
+            let values = &mut buffer[..self.outputs * range.len()];
+            let shares = &self.shares[range.clone()];
+            for (i, row) in rows.clone().enumerate() {
+                let x: Vec<f64> = self.features.iter().map(|values| values[row]).collect();
+                self.predict(&x, &|s| coalition >> s & 1 == 1, range.clone(), values)?;
+                let share = self.shares[row];
+                for (output, values) in values.chunks(range.len()).enumerate() {
+                    let origin = self.origin[output];
+                    let rest = &mut of_rest[output * count..][range.clone()];
+                    of_rows[[output, i]] += add_each(
+                        rest,
+                        values,
+                        shares,
+                        move |f, _| share * (f - origin),
+                        move |f, w| w * (f - origin),
+                    );
+                }
+            }
+        }
+        let of_rest = Array2::from_shape_vec((self.outputs, count), of_rest).unwrap_or_default();
+        Ok((of_rows, of_rest))
     }
 
     /// The value of a feature of one row against each background row; `alone` are the predictions at

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::vector::vectorised;
+
 /// Total weight, weighted mean and weighted sum of squared deviations of some values.
 ///
 /// Merging is exact algebra (Chan, Golub and LeVeque 1983), so blocks, threads and machines add up
@@ -54,25 +56,15 @@ impl Moments {
         Self { weight, mean, squares }
     }
 
-    /// The moments of a block of values, and of the same values less something for each.
-    pub(crate) fn of_block_and_rest(
-        values: &[f64],
-        less: &[f64],
-        weights: Option<&[f64]>,
-    ) -> [Self; 2] {
-        let Some(weights) = weights else {
-            let count = values.len() as f64;
-            let mean = sum_in_lanes(values, |x| x) / count;
-            let rest_mean = pair_sums(values, less, |x, y| [x - y, 0.0])[0] / count;
-            let [squares, rest_squares] = pair_sums(values, less, |x, y| {
-                let (deviation, rest) = (x - mean, x - y - rest_mean);
-                [deviation * deviation, rest * rest]
-            });
-            let moments = |mean, squares| Self { weight: count, mean, squares };
-            return [moments(mean, squares), moments(rest_mean, rest_squares)];
-        };
-        let rest: Vec<f64> = values.iter().zip(less).map(|(x, y)| x - y).collect();
-        [Self::of_block(values, Some(weights)), Self::of_block(&rest, Some(weights))]
+    /// The moments of a block of values with a known mean, and of the same values less something for
+    /// each whose mean is known.
+    pub(crate) fn about(values: &[f64], mean: f64, less: &[f64], mean_less: f64) -> [Self; 2] {
+        let weight = values.len() as f64;
+        let rest_mean = mean - mean_less;
+        let square = |x: f64| x * x;
+        let [squares, rest_squares] =
+            pair_sums(values, less, |x, _| square(x - mean), |x, y| square((x - y) - rest_mean));
+        [Self { weight, mean, squares }, Self { weight, mean: rest_mean, squares: rest_squares }]
     }
 
     /// The moments of one value.
@@ -125,40 +117,96 @@ impl Moments {
     }
 }
 
-/// A sum in eight interleaved parts, which processors can add side by side; always in that order.
-fn sum_in_lanes(values: &[f64], f: impl Fn(f64) -> f64) -> f64 {
-    const LANES: usize = 8;
-    let mut lanes = [0.0; LANES];
-    let chunks = values.chunks_exact(LANES);
-    let rest: f64 = chunks.remainder().iter().map(|&x| f(x)).sum();
-    for chunk in chunks {
-        for (lane, &x) in lanes.iter_mut().zip(chunk) {
-            *lane += f(x);
-        }
-    }
-    lanes.iter().sum::<f64>() + rest
+/// Parts of a sum, which processors can add side by side. So many that the loop over them is compiled
+/// as a loop of wide additions.
+const LANES: usize = 64;
+
+/// A sum over values, in interleaved parts; always in that order.
+#[inline(always)]
+pub(crate) fn sum_in_lanes(values: &[f64], f: impl Fn(f64) -> f64) -> f64 {
+    pair_sum(values, values, |x, _| f(x))
 }
 
-/// Two sums over pairs of values, each in interleaved parts as in [`sum_in_lanes`].
-pub(crate) fn pair_sums(left: &[f64], right: &[f64], f: impl Fn(f64, f64) -> [f64; 2]) -> [f64; 2] {
-    const LANES: usize = 8;
-    let (left, left_rest) = left.as_chunks::<LANES>();
-    let (right, right_rest) = right.as_chunks::<LANES>();
-    let mut lanes = [[0.0; LANES]; 2];
-    for (left, right) in left.iter().zip(right) {
-        for lane in 0..LANES {
-            let [first, second] = f(left[lane], right[lane]);
-            lanes[0][lane] += first;
-            lanes[1][lane] += second;
-        }
+/// A sum over pairs of values, in interleaved parts; always in that order.
+#[inline(always)]
+pub(crate) fn pair_sum(left: &[f64], right: &[f64], f: impl Fn(f64, f64) -> f64) -> f64 {
+    vectorised(
+        #[inline(always)]
+        || {
+            let mut lanes = [0.0; LANES];
+            for (left, right) in left.chunks(LANES).zip(right.chunks(LANES)) {
+                for ((lane, &x), &y) in lanes.iter_mut().zip(left).zip(right) {
+                    *lane += f(x, y);
+                }
+            }
+            sum_of_lanes(lanes)
+        },
+    )
+}
+
+/// Two sums over pairs of values, each in interleaved parts; always in that order.
+#[inline(always)]
+fn pair_sums(
+    left: &[f64],
+    right: &[f64],
+    first: impl Fn(f64, f64) -> f64,
+    second: impl Fn(f64, f64) -> f64,
+) -> [f64; 2] {
+    vectorised(
+        #[inline(always)]
+        || {
+            let (mut first_lanes, mut second_lanes) = ([0.0; LANES], [0.0; LANES]);
+            for (left, right) in left.chunks(LANES).zip(right.chunks(LANES)) {
+                let lanes = first_lanes.iter_mut().zip(&mut second_lanes);
+                for (((one, two), &x), &y) in lanes.zip(left).zip(right) {
+                    *one += first(x, y);
+                    *two += second(x, y);
+                }
+            }
+            [sum_of_lanes(first_lanes), sum_of_lanes(second_lanes)]
+        },
+    )
+}
+
+/// Adds to each total a term of a pair of values, and gives the sum of summands of the same pairs.
+#[inline(always)]
+pub(crate) fn add_each(
+    totals: &mut [f64],
+    left: &[f64],
+    right: &[f64],
+    term: impl Fn(f64, f64) -> f64 + Copy,
+    summand: impl Fn(f64, f64) -> f64 + Copy,
+) -> f64 {
+    vectorised(
+        #[inline(always)]
+        || {
+            // What the terms have captured, out of reach of the totals that are written.
+            let (term, summand) = (term, summand);
+            let mut lanes = [0.0; LANES];
+            let pairs = left.chunks(LANES).zip(right.chunks(LANES));
+            for (totals, (left, right)) in totals.chunks_mut(LANES).zip(pairs) {
+                for (((total, lane), &x), &y) in
+                    totals.iter_mut().zip(&mut lanes).zip(left).zip(right)
+                {
+                    *total += term(x, y);
+                    *lane += summand(x, y);
+                }
+            }
+            sum_of_lanes(lanes)
+        },
+    )
+}
+
+/// The sum of the parts: halves are added until one is left.
+#[inline(always)]
+fn sum_of_lanes(mut lanes: [f64; LANES]) -> f64 {
+    let mut half = LANES / 2;
+    while half > 0 {
+        let (left, right) = lanes.split_at_mut(half);
+        left.iter_mut().zip(right).for_each(|(left, right)| *left += *right);
+        half /= 2;
     }
-    let mut sums = lanes.map(|lanes| lanes.iter().sum::<f64>());
-    for (&left, &right) in left_rest.iter().zip(right_rest) {
-        let [first, second] = f(left, right);
-        sums[0] += first;
-        sums[1] += second;
-    }
-    sums
+    lanes[0]
 }
 
 /// Sums of some values and of their squares, side by side, both counted from the first value.
@@ -174,6 +222,11 @@ pub(crate) struct Sums {
 }
 
 impl Sums {
+    /// Of values that were added up elsewhere, counted from `first`.
+    pub(crate) fn new(first: f64, weight: f64, sum: f64, squares: f64) -> Self {
+        Self { first, weight, sum, squares }
+    }
+
     /// Adds a value of positive weight.
     #[inline(always)]
     pub(crate) fn add(&mut self, value: f64, weight: f64) {
@@ -193,18 +246,21 @@ impl Sums {
         values: &[f64],
         weights: Option<&[f64]>,
     ) {
-        match weights {
-            None => {
-                for (&bin, &value) in bins.iter().zip(values) {
-                    sums[bin as usize].add(value, 1.0);
+        vectorised(
+            #[inline(always)]
+            || match weights {
+                None => {
+                    for (&bin, &value) in bins.iter().zip(values) {
+                        sums[bin as usize].add(value, 1.0);
+                    }
                 }
-            }
-            Some(weights) => {
-                for ((&bin, &value), &weight) in bins.iter().zip(values).zip(weights) {
-                    sums[bin as usize].add(value, weight);
+                Some(weights) => {
+                    for ((&bin, &value), &weight) in bins.iter().zip(values).zip(weights) {
+                        sums[bin as usize].add(value, weight);
+                    }
                 }
-            }
-        }
+            },
+        );
     }
 
     /// The moments of the values divided by a number.

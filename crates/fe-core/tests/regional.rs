@@ -161,8 +161,8 @@ fn splitting_asks_the_model_for_nothing_new() {
             ("regional-pdp", _) => (7000, 0),
             ("regional-dpdp", _) => (0, 5000),
             ("regional-ale", _) | (_, Some(Jacobian::Numeric)) => (2000, 0),
-            // Six coalitions against each row, each row itself, the background twice.
-            ("regional-shapdp", _) => (6_002_001, 0),
+            // Three pairs of coalitions against each row, each row itself, the background twice.
+            ("regional-shapdp", _) => (3_002_001, 0),
             _ => (0, 1000),
         };
         assert_eq!(asked, expected, "{variant:?}");

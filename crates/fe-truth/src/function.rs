@@ -306,7 +306,18 @@ impl<F: Function> Native<F> {
 /// worked on at once, not the arithmetic of a row: every processor gives the same bits.
 #[inline(always)]
 fn vectorised(work: impl NullaryFnOnce<Output = ()>) {
-    Arch::new().dispatch(work);
+    arch().dispatch(work);
+}
+
+#[cfg(not(test))]
+#[inline(always)]
+fn arch() -> Arch {
+    Arch::new()
+}
+
+#[cfg(test)]
+fn arch() -> Arch {
+    tests::FORCED.get().unwrap_or_default()
 }
 
 /// A function of `WIDTH` features on all rows of a batch, tile by tile.
@@ -391,5 +402,70 @@ impl<F: Function> Model for Native<F> {
             return Err(ModelError::NoDerivative { feature });
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use rand::SeedableRng;
+    use rand_chacha::ChaCha8Rng;
+
+    use super::*;
+    use crate::{scenario, scenarios};
+
+    thread_local! {
+        /// Instructions to use in place of the widest.
+        pub(super) static FORCED: Cell<Option<Arch>> = const { Cell::new(None) };
+    }
+
+    /// What there is on this processor.
+    fn available() -> Vec<Arch> {
+        #[cfg(target_arch = "x86_64")]
+        {
+            let v3 = pulp::x86::V3::try_new().map(Arch::V3);
+            let v4 = pulp::x86::V4::try_new().map(Arch::V4);
+            [v3, v4].into_iter().flatten().collect()
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        vec![Arch::new()]
+    }
+
+    /// The bits of all values and derivatives, with each column from the rows and one of them constant.
+    fn bits(model: &dyn Model, values: &[f64], rows: usize) -> Vec<u64> {
+        let column = |j: usize| Column::Values(&values[j * rows..(j + 1) * rows]);
+        let plain: Vec<Column<'_>> = (0..model.dimension()).map(column).collect();
+        let mut fixed = plain.clone();
+        fixed[0] = Column::Constant(values[0]);
+        let (mut all, mut out) = (Vec::new(), vec![0.0; rows]);
+        for columns in [plain, fixed] {
+            let batch = Rows::new(&columns, rows);
+            model.predict(&batch, &mut out).unwrap();
+            all.extend(out.iter().map(|value| value.to_bits()));
+            for feature in 0..model.dimension() {
+                model.partial(feature, &batch, &mut out).unwrap();
+                all.extend(out.iter().map(|value| value.to_bits()));
+            }
+        }
+        all
+    }
+
+    #[test]
+    fn all_instructions_give_the_same_bits() {
+        // Whole tiles, and some rows that make none.
+        let rows = 3 * TILE + 7;
+        for info in scenarios() {
+            let scenario = scenario(info.name, &[]).unwrap();
+            let values = scenario.sample(rows, &mut ChaCha8Rng::seed_from_u64(3));
+            let with = |arch: Arch| {
+                FORCED.set(Some(arch));
+                bits(scenario.model(), &values, rows)
+            };
+            let narrowest = with(Arch::Scalar);
+            for arch in available() {
+                assert!(with(arch) == narrowest, "{}, {arch:?}", info.name);
+            }
+        }
     }
 }

@@ -28,6 +28,7 @@
 mod closed;
 mod engine;
 mod error;
+mod exponential;
 mod function;
 mod kinds;
 mod law;

@@ -152,7 +152,7 @@ pub(super) struct EstimationArguments {
     #[arg(long, value_name = "V,V,…", value_delimiter = ',', allow_hyphen_values = true,
           value_parser = finite)]
     at: Option<Vec<f64>>,
-    /// How it is printed
+    /// How it is printed; csv holds the curve of every row for ice and dice, json all that is known
     #[arg(long, value_enum, default_value = "json")]
     pub(super) format: Format,
     #[command(flatten)]
@@ -277,6 +277,10 @@ pub(super) fn execute(
             let objects: Vec<Value> = effects.iter().map(|e| e.json(subject)).collect();
             let text = serde_json::to_string_pretty(&objects).unwrap_or_default();
             writeln!(out, "{text}").map_err(Error::Output)
+        }
+        // A line for every value of every instance is no table for people.
+        Format::Csv if effects.iter().any(|e| e.effect.curves.is_some()) => {
+            sheet_of_curves(&effects).write(Format::Csv, out)
         }
         format => sheet(&effects).write(format, out),
     }
@@ -447,6 +451,27 @@ fn curves(curves: &IceCurves) -> Value {
     let rows: Vec<usize> = curves.rows.iter().map(|row| row + 1).collect();
     let values: Vec<Vec<f64>> = curves.values.rows().into_iter().map(|row| row.to_vec()).collect();
     json!({ "x": curves.x, "rows": rows, "values": values })
+}
+
+/// The curves of the instances, a line per point; `row` is counted from 1, and empty for their mean.
+fn sheet_of_curves(effects: &[Evaluated]) -> Sheet {
+    let mut sheet = Sheet::new(&["feature", "output", "row", "x", "effect", "heterogeneity"]);
+    for Evaluated { effect, x, y, heterogeneity, .. } in effects {
+        let line = |row: Entry, x: f64, y: f64, h: Entry| -> Vec<Entry> {
+            let (feature, output) = (feature_name(effect.feature), effect.output + 1);
+            vec![feature.into(), output.into(), row, x.into(), y.into(), h]
+        };
+        for ((&x, &y), &h) in x.iter().zip(y).zip(heterogeneity) {
+            sheet.push(line(Entry::Missing, x, y, h.into()));
+        }
+        let Some(curves) = &effect.curves else { continue };
+        for (row, values) in curves.rows.iter().zip(curves.values.rows()) {
+            for (&x, &y) in curves.x.iter().zip(values) {
+                sheet.push(line((row + 1).into(), x, y, Entry::Missing));
+            }
+        }
+    }
+    sheet
 }
 
 fn sheet(effects: &[Evaluated]) -> Sheet {

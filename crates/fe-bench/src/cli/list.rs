@@ -121,7 +121,7 @@ fn scenarios() -> Sheet {
 
 /// Model rows that a thread gets through in a second where the model is as cheap as the scenarios'
 /// own: what the estimate of a study's time is based on.
-const ROWS_PER_SECOND: f64 = 2e7;
+const ROWS_PER_SECOND: f64 = 2e8;
 
 /// What a study expands to: for people what is estimated from the same datasets, otherwise one line
 /// for every combination but of replicates.

@@ -3,10 +3,11 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use super::table::condition;
 use crate::error::{Error, Result};
+use crate::plot::recorded;
 use crate::plot::sweep::{self, Kind};
 use crate::record::{KEYS, Row, store};
 
@@ -14,7 +15,8 @@ use crate::record::{KEYS, Row, store};
 ///
 /// What a study swept over decides what is drawn: its errors against the number of bins, or of rows,
 /// where there are at least three of them. One file per study, scenario, feature and metric, with a
-/// panel for each combination of parameters and sizes.
+/// panel for each combination of parameters and sizes. Where a study keeps curves or bins, these are
+/// drawn as well: those of one dataset beside the truth, with a panel for each estimate.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     /// Results folder
@@ -22,7 +24,7 @@ pub(super) struct Arguments {
     folder: PathBuf,
     /// Only these kinds of figures; may be given several times [default: all]
     #[arg(long, value_enum, ignore_case = true)]
-    kind: Vec<Kind>,
+    kind: Vec<Drawn>,
     /// Only values with this key; may be given several times
     #[arg(long = "where", value_name = "KEY=VALUE", value_parser = condition)]
     filter: Vec<(String, String)>,
@@ -34,17 +36,47 @@ pub(super) struct Arguments {
     png: bool,
 }
 
+/// What is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Drawn {
+    /// Errors against the number of bins; automatic bins are a horizontal line (RHALE Figures 7, 8 and 10)
+    #[value(name = "error-by-K")]
+    ErrorByK,
+    /// Errors against the number of rows, both axes logarithmic, with the fitted order of convergence
+    #[value(name = "error-by-N")]
+    ErrorByN,
+    /// Curves and bins that were kept, beside the truth: of the first dataset, the others thin
+    #[value(name = "effect")]
+    Effect,
+}
+
+impl Drawn {
+    fn sweep(self) -> Option<Kind> {
+        match self {
+            Self::ErrorByK => Some(Kind::ErrorByK),
+            Self::ErrorByN => Some(Kind::ErrorByN),
+            Self::Effect => None,
+        }
+    }
+}
+
 pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
     let (_, rows) = store::read(&arguments.folder)?;
-    let rows: Vec<&Row> = rows.iter().filter(|row| chosen(row, &arguments.filter)).collect();
-    let kinds = if arguments.kind.is_empty() { &Kind::ALL[..] } else { &arguments.kind };
-    let figures = sweep::figures(&rows, kinds);
+    let is_chosen = |key: &[String]| chosen(key, &arguments.filter);
+    let rows: Vec<&Row> = rows.iter().filter(|row| is_chosen(&row.key)).collect();
+    if rows.is_empty() {
+        return Err(Error::content(&arguments.folder, "no value is left by --where"));
+    }
+    let given = &arguments.kind;
+    let kinds = if given.is_empty() { Drawn::value_variants() } else { given };
+    let sweeps: Vec<Kind> = kinds.iter().copied().filter_map(Drawn::sweep).collect();
+    let mut figures = sweep::figures(&rows, &sweeps);
+    if kinds.contains(&Drawn::Effect) {
+        figures.extend(recorded::figures(recorded::read(&arguments.folder, &is_chosen)?));
+    }
     if figures.is_empty() {
-        let message = if rows.is_empty() {
-            "no value is left by --where"
-        } else {
-            "nothing to draw: no study has three values or more of K, or of N"
-        };
+        let message = "nothing to draw: no study has three values or more of K, or of N, or keeps \
+                       curves or bins";
         return Err(Error::content(&arguments.folder, message));
     }
     let folder = arguments.out.clone().unwrap_or_else(|| beside(&arguments.folder, "-figures"));
@@ -59,8 +91,8 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
 }
 
 /// Values of one key are alternatives; different keys must all agree.
-fn chosen(row: &Row, filter: &[(String, String)]) -> bool {
-    KEYS.iter().zip(&row.key).all(|(key, value)| {
+fn chosen(key: &[String], filter: &[(String, String)]) -> bool {
+    KEYS.iter().zip(key).all(|(key, value)| {
         let mut allowed = filter.iter().filter(|(name, _)| name == key).peekable();
         allowed.peek().is_none() || allowed.any(|(_, wanted)| wanted == value)
     })

@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::plot::beside;
 use crate::error::{Error, Result};
-use crate::plot::write_whole;
+use crate::plot::{recorded, write_whole};
 use crate::record::store;
 use crate::report;
 
@@ -27,7 +27,8 @@ pub(super) struct Arguments {
 
 pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
     let (manifest, rows) = store::read(&arguments.folder)?;
-    let page = report::page(&manifest, &rows)
+    let kept = recorded::read(&arguments.folder, &|_| true)?;
+    let page = report::page(&manifest, &rows, kept)
         .map_err(|message| Error::content(&arguments.folder, message))?;
     let path = arguments.out.clone().unwrap_or_else(|| beside(&arguments.folder, ".html"));
     write_whole(&path, page.as_bytes())?;

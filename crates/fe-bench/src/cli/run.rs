@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -74,8 +74,8 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
     print_tables(&folder, counts, manifest.shard.is_some(), out)
 }
 
-/// The most values that tables are printed of right after a run.
-const MOST_PRINTED: usize = 500_000;
+/// The most values that tables are printed of right after a run: a value takes about a kilobyte then.
+const MOST_PRINTED: usize = 200_000;
 
 /// Prints the tables of results that are complete, unless they would fill the memory.
 pub(super) fn print_tables(
@@ -110,6 +110,17 @@ fn default_folder() -> PathBuf {
     Path::new("results").join("runs").join(now)
 }
 
+/// The bar before anything is finished, when nothing is known about the rest, and afterwards.
+const BEGUN: &str = "{spinner} {bar:40} {msg}";
+const GOING: &str = "{spinner} {bar:40} {msg}, {eta} left";
+
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
+}
+
+/// How often the bar is drawn again.
+const TICK: Duration = Duration::from_millis(250);
+
 /// A bar on standard error, as long as the work; silent where that is not a terminal.
 struct Progress {
     bar: ProgressBar,
@@ -138,11 +149,13 @@ impl Progress {
         };
         let (before, spent) = sum(&mut journal.finished());
         let (left, ahead) = sum(&mut journal.outstanding().into_iter());
-        let style = ProgressStyle::with_template("{bar:40} {msg}, {eta} left");
-        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        bar.set_style(style(BEGUN));
         bar.set_length(spent.saturating_add(ahead));
         bar.set_position(spent);
         bar.reset_eta();
+        bar.set_message(format!("{before}/{} cells", before + left));
+        // A dataset of a million rows takes longer than somebody waits for a sign of life.
+        bar.enable_steady_tick(TICK);
         let done = AtomicUsize::new(before);
         Self { bar, cells: before + left, before, done, started: Instant::now() }
     }
@@ -153,7 +166,11 @@ impl Progress {
         }
         let done = self.done.fetch_add(cells, Ordering::Relaxed) + cells;
         let rate = (done - self.before) as f64 / self.started.elapsed().as_secs_f64().max(1e-3);
+        if done - cells == self.before {
+            self.bar.set_style(style(GOING));
+        }
         self.bar.inc(cost);
-        self.bar.set_message(format!("{done}/{} cells, {rate:.0}/s", self.cells));
+        let digits = usize::from(rate < 10.0);
+        self.bar.set_message(format!("{done}/{} cells, {rate:.digits$}/s", self.cells));
     }
 }

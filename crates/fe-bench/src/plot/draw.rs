@@ -218,8 +218,7 @@ fn wrapped(text: &str, width: i32, size: i32) -> Vec<String> {
 }
 
 fn paint_panel(area: &Area<'_>, panel: &Panel) -> Drawn {
-    let points: Vec<(f64, f64)> =
-        panel.layers.iter().flat_map(|layer| layer.mark.extent()).collect();
+    let points = panel.extent();
     let x = Ruler::new(&panel.x, points.iter().map(|point| point.0), 6);
     let y = Ruler::new(&panel.y, points.iter().map(|point| point.1), 6);
     let mut chart = ChartBuilder::on(area)
@@ -227,9 +226,20 @@ fn paint_panel(area: &Area<'_>, panel: &Panel) -> Drawn {
         .margin_right(14 * FINE)
         .margin_bottom(4 * FINE)
         .margin_left(4 * FINE)
-        .x_label_area_size(42 * FINE)
-        .y_label_area_size(70 * FINE)
+        .x_label_area_size(if panel.bare { 0 } else { 42 * FINE })
+        .y_label_area_size(if panel.bare { 0 } else { 70 * FINE })
         .build_cartesian_2d(Coordinate::of(&x), Coordinate::of(&y))?;
+    if !panel.bare {
+        axes(&mut chart, panel, &x, &y)?;
+        grid(&mut chart, &x, &y)?;
+    }
+    for layer in &panel.layers {
+        paint_layer(&mut chart, layer, &x, &y)?;
+    }
+    Ok(())
+}
+
+fn axes(chart: &mut Chart<'_, '_>, panel: &Panel, x: &Ruler, y: &Ruler) -> Drawn {
     chart
         .configure_mesh()
         .disable_mesh()
@@ -244,10 +254,6 @@ fn paint_panel(area: &Area<'_>, panel: &Panel) -> Drawn {
         .axis_desc_style(font(TEXT + 1))
         .set_all_tick_mark_size(4 * FINE)
         .draw()?;
-    grid(&mut chart, &x, &y)?;
-    for layer in &panel.layers {
-        paint_layer(&mut chart, layer, &x, &y)?;
-    }
     Ok(())
 }
 
@@ -308,6 +314,20 @@ fn paint_layer(chart: &mut Chart<'_, '_>, layer: &Layer, x: &Ruler, y: &Ruler) -
             let head = foot + 0.035 * (y.range.end - foot);
             let ends = places.iter().filter_map(|&a| x.place(a)).map(|a| [(a, foot), (a, head)]);
             chart.draw_series(ends.map(|ends| PathElement::new(ends, stroke(look))))?;
+        }
+        Mark::Areas(outlines) => {
+            for outline in outlines {
+                let mut corners: Vec<(f64, f64)> = outline.iter().filter_map(at).collect();
+                chart.draw_series([Polygon::new(corners.clone(), fill(look))])?;
+                corners.extend(corners.first().copied());
+                path(chart, corners, &Look { opacity: 1.0, ..*look })?;
+            }
+        }
+        Mark::Words(words) => {
+            let style = font(TEXT).pos(Pos::new(HPos::Left, VPos::Center));
+            let place = |(a, b, text): &(f64, f64, String)| Some((at(&(*a, *b))?, text.clone()));
+            let words = words.iter().filter_map(place);
+            chart.draw_series(words.map(|(at, text)| Text::new(text, at, style.clone())))?;
         }
         Mark::Verticals(places) => {
             for a in places.iter().filter_map(|&a| x.place(a)) {
@@ -406,6 +426,8 @@ fn emptied(mark: &Mark) -> Mark {
         Mark::Cloud(_) => Mark::Cloud(Vec::new()),
         Mark::Rug(_) => Mark::Rug(Vec::new()),
         Mark::Verticals(_) => Mark::Verticals(Vec::new()),
+        Mark::Areas(_) => Mark::Areas(Vec::new()),
+        Mark::Words(_) => Mark::Words(Vec::new()),
     }
 }
 
@@ -455,6 +477,8 @@ fn sample(root: &Area<'_>, layer: &Layer, (left, middle): (i32, i32)) -> Drawn {
         Mark::Cloud(_) => Mark::Cloud(vec![(0.15, 0.3), (0.5, 0.7), (0.85, 0.4)]),
         Mark::Rug(_) => Mark::Verticals(strokes),
         Mark::Verticals(_) => Mark::Verticals(vec![0.5]),
+        Mark::Areas(_) => Mark::Areas(vec![vec![(0.5, 0.0), (0.75, 0.5), (0.5, 1.0), (0.25, 0.5)]]),
+        Mark::Words(_) => Mark::Words(Vec::new()),
     };
     paint_layer(&mut chart, &Layer { mark, ..layer.clone() }, &x, &y)
 }

@@ -2,7 +2,9 @@
 
 use fe_core::confidence::{BandKind, ConfidenceBand, Limits};
 use fe_core::curve::Shape;
+use fe_core::density::density;
 use fe_core::estimator::{Estimand, Estimator, InstanceEffects};
+use fe_core::partition::Partition;
 use fe_core::regional::{RegionalEffect, Rule, RuleKind};
 use fe_core::{Curve, Dataset, Effect};
 use fe_truth::Scenario;
@@ -17,16 +19,28 @@ use crate::sheet::readable;
 const POINTS: usize = 301;
 /// The most instances that are drawn as dots, and as curves.
 const MOST_DOTS: usize = 400;
+/// The most instances whose distribution is drawn, and the fewest in a bin.
+const MOST_COUNTED: usize = 4000;
+const FEWEST_COUNTED: usize = 5;
+/// Corners of either side of a violin.
+const CORNERS: usize = 41;
 const MOST_CURVES: usize = 60;
 
-const ESTIMATE: Look = Look::line(BLUE, 2.6);
-const TRUTH: Look = Look::line(BLACK, 1.8).dashed(7, 4);
-const SPREAD: Look = Look::line(BLUE, 1.0).faint(0.16);
+/// How far a node of a tree is to the right of its parent, as a share of the width; and how many rows
+/// a tree has at least.
+const INDENT: f64 = 0.08;
+const LEAST_ROWS: f64 = 6.0;
+
+pub(super) const ESTIMATE: Look = Look::line(BLUE, 2.6);
+pub(super) const TRUTH: Look = Look::line(BLACK, 1.8).dashed(7, 4);
+pub(super) const SPREAD: Look = Look::line(BLUE, 1.0).faint(0.16);
 const POINTWISE: Look = Look::line(GREEN, 1.0).faint(0.4);
 const SIMULTANEOUS: Look = Look::line(GREEN, 1.0).faint(0.2);
 const INSTANCES: Look = Look::line(VERMILION, 1.0).faint(0.35);
 const CURVES: Look = Look::line(GREY, 0.8).faint(0.45);
-const LIMITS: Look = Look::line(GREY, 0.7).dashed(2, 3);
+// Dashes of hundreds of bins would make large files.
+pub(super) const LIMITS: Look = Look::line(GREY, 0.6).faint(0.7);
+const VIOLINS: Look = Look::line(VERMILION, 0.9).faint(0.25);
 const DECILES: Look = Look::line(BLACK, 1.4);
 
 /// Effects of a scenario's function, and why a truth is missing beside them.
@@ -69,21 +83,81 @@ pub fn figure(
     Ok(Pictured { figure: Figure { title, cells, legend_per_cell: false }, notes })
 }
 
-/// A cell per leaf of each tree, under the rules that lead there.
+/// Each tree, with a cell per leaf under the rules that lead there; the leaves of a tree have the same
+/// axes.
 #[must_use]
 pub fn regional(scenario: &Scenario, data: &Dataset, effects: &[RegionalEffect]) -> Figure {
     let mut cells = Vec::new();
     for regional in effects {
+        let mut leaves = Vec::new();
         for (index, node) in regional.tree.nodes().iter().enumerate() {
             let Some(effect) = &node.effect else { continue };
             let mut panel = curve_panel(effect, &Instances::NONE, None);
             let region = region(regional, index, &short);
             panel.title = format!("{}: {region} ({} instances)", feature(effect), node.rows);
-            cells.push(vec![panel]);
+            leaves.push(panel);
         }
+        let hold: Vec<(f64, f64)> = corners(leaves.iter().flat_map(Panel::extent));
+        if leaves.len() > 1 {
+            cells.push(vec![tree(regional)]);
+        }
+        cells.extend(leaves.into_iter().map(|panel| vec![Panel { hold: hold.clone(), ..panel }]));
     }
     let name = effects.first().map_or("", |effect| effect.estimator);
     Figure { title: title(scenario, name, data.len()), cells, legend_per_cell: false }
+}
+
+/// The least and the largest of either coordinate, without those that are missing.
+fn corners(points: impl Iterator<Item = (f64, f64)>) -> Vec<(f64, f64)> {
+    let none = (f64::NAN, f64::NAN);
+    let (low, high) = points.fold((none, none), |(low, high), (x, y)| {
+        ((low.0.min(x), low.1.min(y)), (high.0.max(x), high.1.max(y)))
+    });
+    vec![low, high]
+}
+
+/// A line of text per node, below its parent and further to the right.
+fn tree(regional: &RegionalEffect) -> Panel {
+    let nodes = regional.tree.nodes();
+    let (mut words, mut branches) = (Vec::new(), Vec::new());
+    let mut rows = vec![0.0; nodes.len()];
+    for (row, &index) in in_depth(regional).iter().enumerate() {
+        let node = &nodes[index];
+        let (x, y) = (INDENT * node.depth as f64, -(row as f64));
+        rows[index] = y;
+        if let Some(parent) = node.parent {
+            let stem = x - 0.7 * INDENT;
+            branches.extend([(stem, rows[parent] - 0.4), (stem, y), (x - 0.01, y)]);
+            branches.push((f64::NAN, f64::NAN));
+        }
+        let rule = node.rule.as_ref().map_or("all data".to_owned(), short);
+        let heterogeneity = node.heterogeneity.map_or("–".to_owned(), rounded);
+        words.push((x, y, format!("{rule}: {} instances, H = {heterogeneity}", node.rows)));
+    }
+    let name = nodes.iter().find_map(|node| node.effect.as_ref()).map(feature).unwrap_or_default();
+    Panel {
+        title: format!("{name}: regions and their heterogeneity H ({})", regional.heterogeneity),
+        layers: vec![
+            Layer { name: None, look: Look::line(GREY, 1.2), mark: Mark::Line(branches) },
+            Layer { name: None, look: Look::line(BLACK, 1.0), mark: Mark::Words(words) },
+        ],
+        // Room to the right of the words, and below few of them.
+        hold: vec![(1.0, 0.0), (0.0, -LEAST_ROWS)],
+        bare: true,
+        ..Panel::default()
+    }
+}
+
+/// The nodes of a tree, each before its children and these before its next sibling.
+fn in_depth(regional: &RegionalEffect) -> Vec<usize> {
+    let (mut order, mut open) = (Vec::new(), vec![0]);
+    while let Some(node) = open.pop() {
+        order.push(node);
+        let mut children: Vec<usize> = regional.tree.children(node).collect();
+        children.reverse();
+        open.extend(children);
+    }
+    order
 }
 
 /// All rules from the whole data down to a node.
@@ -108,7 +182,12 @@ fn short(rule: &Rule) -> String {
         RuleKind::Is(value) => ("=", value),
         RuleKind::IsNot(value) => ("≠", value),
     };
-    format!("{} {sign} {}", rule.name, readable(value).replace('-', "−"))
+    format!("{} {sign} {}", rule.name, rounded(value))
+}
+
+/// A number with four significant digits.
+fn rounded(value: f64) -> String {
+    readable(format!("{value:.3e}").parse().unwrap_or(value)).replace('-', "−")
 }
 
 fn title(scenario: &Scenario, estimator: &str, rows: usize) -> String {
@@ -117,16 +196,18 @@ fn title(scenario: &Scenario, estimator: &str, rows: usize) -> String {
     format!("{}{parameters}: {estimator}, N = {rows}", scenario.id())
 }
 
-/// What some instances say, and where they are.
+/// What some instances say, where they are, and how much they weigh.
 struct Instances {
     x: Vec<f64>,
+    weights: Vec<f64>,
     say: InstanceEffects,
-    /// Of how many, where not all are drawn.
-    share: String,
+    /// Of how many they are.
+    of: usize,
 }
 
 impl Instances {
-    const NONE: Self = Self { x: Vec::new(), say: InstanceEffects::Unknown, share: String::new() };
+    const NONE: Self =
+        Self { x: Vec::new(), weights: Vec::new(), say: InstanceEffects::Unknown, of: 0 };
 
     /// Evenly spaced rows: no more than a figure can show, and the same ones each time.
     fn of(
@@ -139,19 +220,33 @@ impl Instances {
             estimator.estimand(),
             Estimand::PartialDependence | Estimand::DerivativePartialDependence
         );
-        let most = if curves { MOST_CURVES } else { MOST_DOTS };
-        let drawn = data.len().min(most);
-        let rows: Vec<usize> = (0..drawn).map(|i| i * data.len() / drawn).collect();
+        let most = if curves { MOST_CURVES } else { MOST_COUNTED };
+        let rows = spread_out(data.len(), most);
         let say = estimator.instances(data, scenario.model(), effect, &rows)?;
         let x = rows.iter().map(|&row| data.feature(effect.feature)[row]).collect();
-        let share =
-            if drawn < data.len() { format!(", {drawn} of {}", data.len()) } else { String::new() };
-        Ok(Self { x, say, share })
+        let weights =
+            rows.iter().map(|&row| data.weights().map_or(1.0, |weights| weights[row])).collect();
+        Ok(Self { x, weights, say, of: data.len() })
     }
 
-    fn dots(&self, values: &[f64]) -> Mark {
-        Mark::Cloud(self.x.iter().copied().zip(values.iter().copied()).collect())
+    /// So many of them, in words, where they are not all.
+    fn share(&self, drawn: usize) -> String {
+        if drawn < self.of { format!(", {drawn} of {}", self.of) } else { String::new() }
     }
+
+    /// A dot for each of the values, or some of them where there are too many.
+    fn dots(&self, what: &str, values: &[f64]) -> Layer {
+        let shown = spread_out(values.len(), MOST_DOTS);
+        let name = format!("{what}{}", self.share(shown.len()));
+        let dots = shown.into_iter().map(|i| (self.x[i], values[i])).collect();
+        Layer::named(name, INSTANCES, Mark::Cloud(dots))
+    }
+}
+
+/// At most so many of the numbers below `all`, evenly spaced.
+fn spread_out(all: usize, most: usize) -> Vec<usize> {
+    let some = all.min(most);
+    (0..some).map(|i| i * all / some).collect()
 }
 
 fn curve_panel(effect: &Effect, instances: &Instances, truth: Option<Vec<(f64, f64)>>) -> Panel {
@@ -161,18 +256,17 @@ fn curve_panel(effect: &Effect, instances: &Instances, truth: Option<Vec<(f64, f
             let centred = effect.record.centring != fe_core::Centring::None;
             let kind = if centred { "c-ICE" } else { "ICE" };
             let kind = if effect.record.derivatives.is_some() { "d-ICE" } else { kind };
-            let name = format!("{kind} curves{}", instances.share);
+            let name = format!("{kind} curves{}", instances.share(y.len()));
             layers.extend(y.iter().map(|y| {
                 let line = x.iter().copied().zip(y.iter().copied()).collect();
                 Layer::named(name.clone(), CURVES, Mark::Line(line))
             }));
         }
         InstanceEffects::Contributions(values) => {
-            let name = format!("Shapley values{}", instances.share);
             // They move with the curve when it is centred.
             let constant = effect.record.centring_constant;
             let values: Vec<f64> = values.iter().map(|value| value - constant).collect();
-            layers.push(Layer::named(name, INSTANCES, instances.dots(&values)));
+            layers.push(instances.dots("Shapley values", &values));
         }
         InstanceEffects::Slopes(_) | InstanceEffects::Unknown => {}
     }
@@ -202,6 +296,7 @@ fn curve_panel(effect: &Effect, instances: &Instances, truth: Option<Vec<(f64, f
         x: Scale::linear(feature(effect)),
         y: Scale::linear(label),
         layers,
+        ..Panel::default()
     }
 }
 
@@ -258,8 +353,6 @@ fn slopes_panel(
     let bins = effect.bins.as_ref()?;
     let InstanceEffects::Slopes(values) = &instances.say else { return None };
     let limits = bins.partition.limits();
-    let name = format!("local effects{}", instances.share);
-    let mut layers = vec![Layer::named(name, INSTANCES, instances.dots(values))];
     let (mut steps, mut band) = (Vec::new(), Vec::new());
     for (k, ends) in limits.windows(2).enumerate() {
         let mean = bins.effect[k];
@@ -271,7 +364,9 @@ fn slopes_panel(
         steps.push((f64::NAN, f64::NAN));
         band.push((f64::NAN, f64::NAN, f64::NAN));
     }
-    layers.push(Layer::named("bin effects ± σ", SPREAD.faint(0.28), Mark::Band(band)));
+    let mut layers = vec![Layer::named("bin effects ± σ", SPREAD.faint(0.28), Mark::Band(band))];
+    layers.extend(violins(&bins.partition, instances, values));
+    layers.push(instances.dots("local effects", values));
     layers.push(Layer::named("bin effects ± σ", ESTIMATE, Mark::Line(steps)));
     layers.extend(true_slopes(scenario, effect, estimand, limits));
     Some(Panel {
@@ -279,7 +374,32 @@ fn slopes_panel(
         x: Scale::linear(feature(effect)),
         y: Scale::linear("local effect (slope)"),
         layers,
+        ..Panel::default()
     })
+}
+
+/// The distribution of the local effects in each bin, mirrored about its middle; each fills its bin
+/// where it is densest. Bins of few instances, or of equal effects, have none.
+fn violins(partition: &Partition, instances: &Instances, values: &[f64]) -> Option<Layer> {
+    let mut by_bin: Vec<Vec<(f64, f64)>> = vec![Vec::new(); partition.bins()];
+    for ((&x, &weight), &value) in instances.x.iter().zip(&instances.weights).zip(values) {
+        if let (Some(bin), true) = (partition.locate(x), value.is_finite() && weight > 0.0) {
+            by_bin[bin].push((value, weight));
+        }
+    }
+    let violin = |(inside, ends): (&Vec<(f64, f64)>, &[f64])| {
+        let enough = inside.len() >= FEWEST_COUNTED;
+        let outline = density(inside.iter().copied().filter(|_| enough), CORNERS)?;
+        let highest = outline.iter().fold(0.0_f64, |most, (_, height)| most.max(*height));
+        let (middle, half) = (0.5 * (ends[0] + ends[1]), 0.45 * (ends[1] - ends[0]) / highest);
+        let right = outline.iter().map(|&(y, height)| (middle + half * height, y));
+        let left = outline.iter().rev().map(|&(y, height)| (middle - half * height, y));
+        Some(right.chain(left).collect::<Vec<_>>())
+    };
+    let violins: Vec<Vec<(f64, f64)>> =
+        by_bin.iter().zip(partition.limits().windows(2)).filter_map(violin).collect();
+    let name = "distribution of local effects";
+    (!violins.is_empty()).then(|| Layer::named(name, VIOLINS, Mark::Areas(violins)))
 }
 
 /// The mean of the derivative at each place; of `ale`, whose bins contain jumps, the slope between

@@ -24,6 +24,19 @@ pub struct Panel {
     pub y: Scale,
     /// What is drawn, from back to front.
     pub layers: Vec<Layer>,
+    /// Points that the axes hold as well, so that neighbours can be compared; NaN where only one axis
+    /// is concerned.
+    pub hold: Vec<(f64, f64)>,
+    /// Whether it is a drawing without axes.
+    pub bare: bool,
+}
+
+impl Panel {
+    /// All points that its axes must hold.
+    pub(super) fn extent(&self) -> Vec<(f64, f64)> {
+        let drawn = self.layers.iter().flat_map(|layer| layer.mark.extent());
+        drawn.chain(self.hold.iter().copied()).collect()
+    }
 }
 
 /// An axis.
@@ -75,6 +88,10 @@ pub enum Mark {
     Rug(Vec<f64>),
     /// Vertical lines over the whole height.
     Verticals(Vec<f64>),
+    /// Areas within closed outlines, which are drawn as well.
+    Areas(Vec<Vec<(f64, f64)>>),
+    /// Words that begin at a point, half-way up.
+    Words(Vec<(f64, f64, String)>),
 }
 
 impl Mark {
@@ -89,6 +106,8 @@ impl Mark {
                 .iter()
                 .flat_map(|&(x, y, half)| [(x, y - half), (x, y + half), (x, y)])
                 .collect(),
+            Self::Areas(outlines) => outlines.concat(),
+            Self::Words(words) => words.iter().map(|&(x, y, _)| (x, y)).collect(),
             Self::Rug(x) | Self::Verticals(x) => x.iter().map(|&x| (x, f64::NAN)).collect(),
         }
     }

@@ -1,13 +1,14 @@
 //! Figures: described as plain data, drawn as SVG, and from there as PNG.
 //!
-//! What is shown is decided by [`sweep`] (results of studies) and [`effects`] (effects beside their
-//! truth); how it looks by `look`, `scale` and `draw`. The same figure gives the same bytes.
+//! What is shown is decided by [`sweep`] (errors of studies), [`recorded`] (the curves that they keep) and
+//! [`effects`] (effects beside their truth, with what single instances say); how it looks by `look`, `scale` and `draw`. The same figure gives the same bytes.
 
 mod draw;
 pub mod effects;
 pub mod figure;
 pub mod look;
 mod png;
+pub mod recorded;
 mod scale;
 pub mod sweep;
 

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
-use clap::ValueEnum;
 use fe_core::binning;
 use fe_core::replicates::Order;
 
@@ -14,13 +13,11 @@ use crate::record::{KEYS, Row};
 use crate::score::METRICS;
 
 /// What errors are drawn against.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// The number of bins; automatic bins are a horizontal line (RHALE Figures 7, 8 and 10)
-    #[value(name = "error-by-K")]
+    /// The number of bins; automatic bins are a horizontal line (RHALE Figures 7, 8 and 10).
     ErrorByK,
-    /// The number of rows, both axes logarithmic, with the fitted order of convergence
-    #[value(name = "error-by-N")]
+    /// The number of rows, both axes logarithmic, with the fitted order of convergence.
     ErrorByN,
 }
 
@@ -62,12 +59,12 @@ const LEAST: usize = 3;
 const MOST_MARKERS: usize = 24;
 
 /// One figure for each of these,
-const FIGURE: [&str; 8] =
+pub(super) const FIGURE: [&str; 8] =
     ["study", "scenario", "feature", "feature2", "output", "pair", "split", "metric"];
 /// a panel in it for each of these (but the one that is swept over),
-const PANEL: [&str; 3] = ["parameters", "N", "snr"];
+pub(super) const PANEL: [&str; 3] = ["parameters", "N", "snr"];
 /// and a line in that for each of these (likewise).
-const SERIES: [&str; 7] =
+pub(super) const SERIES: [&str; 7] =
     ["estimator", "preset", "binning", "K", "centring", "empty_bins", "options"];
 /// What is counted is no error.
 const COUNTS: [&str; 3] = ["bins", "empty_bins", "infeasible"];
@@ -79,33 +76,63 @@ pub fn figures(rows: &[&Row], kinds: &[Kind]) -> Vec<Named> {
     let errors: Vec<&SummaryRow> =
         summaries.iter().filter(|row| !COUNTS.contains(&at(row, "metric"))).collect();
     let groups = grouped(&errors, |row| pick(row, &FIGURE));
-    let mut named: Vec<Named> = Vec::new();
-    for &kind in kinds {
-        for (key, rows) in &groups {
-            let Some(figure) = figure(kind, rows) else { continue };
-            let base = file_name(kind, key, &groups);
-            let same = named
-                .iter()
-                .filter(|n| n.name == base || n.name.starts_with(&format!("{base}~")))
-                .count();
-            let name = if same == 0 { base } else { format!("{base}~{}", same + 1) };
-            named.push(Named { name, study: key[0].clone(), figure });
+    let keys: Vec<&Vec<String>> = groups.iter().map(|(key, _)| key).collect();
+    let named = kinds.iter().flat_map(|&kind| {
+        let keys = &keys;
+        groups.iter().filter_map(move |(key, rows)| {
+            let name = file_name(kind.name(), &FIGURE, key, keys);
+            Some(Named { name, study: key[0].clone(), figure: figure(kind, rows)? })
+        })
+    });
+    distinct(named.collect())
+}
+
+/// Names that are not taken yet get a number.
+pub(super) fn distinct(mut named: Vec<Named>) -> Vec<Named> {
+    let mut taken: HashMap<String, usize> = HashMap::new();
+    for Named { name, .. } in &mut named {
+        let count = taken.entry(name.clone()).or_insert(0);
+        *count += 1;
+        if *count > 1 {
+            name.push_str(&format!("~{count}"));
         }
     }
     named
 }
 
 /// Study, kind, and the values that differ among the figures; scenario, feature and metric always.
-fn file_name(kind: Kind, key: &[String], groups: &[(Vec<String>, Vec<&SummaryRow>)]) -> String {
+pub(super) fn file_name(
+    kind: &str,
+    names: &[&str],
+    key: &[String],
+    all: &[&Vec<String>],
+) -> String {
     let differs = |i: usize| {
-        let mut of_study = groups.iter().filter(|(other, _)| other[0] == key[0]);
-        ["scenario", "feature", "metric"].contains(&FIGURE[i])
-            || of_study.any(|(other, _)| other[i] != key[i])
+        let mut of_study = all.iter().filter(|other| other[0] == key[0]);
+        ["scenario", "feature", "metric"].contains(&names[i])
+            || of_study.any(|other| other[i] != key[i])
     };
-    let parts = (1..FIGURE.len()).filter(|&i| differs(i) && !key[i].is_empty());
     let without_version = |text: &str| text.split('@').next().unwrap_or_default().to_owned();
-    let parts: Vec<String> = parts.map(|i| without_version(&key[i])).collect();
-    let name = format!("{}_{}_{}", key[0], kind.name(), parts.join("_"));
+    let scenario = names.iter().position(|name| *name == "scenario");
+    let is_alike = |other: &Vec<String>| {
+        other[0] == key[0] && scenario.is_none_or(|place| other[place] == key[place])
+    };
+    // Of parameters those that vary for the scenario.
+    let varies = |i: usize, part: &&str| {
+        all.iter().any(|other| is_alike(other) && !other[i].split(';').any(|own| own == *part))
+    };
+    let text = |i: usize| match names[i] {
+        "parameters" => {
+            key[i].split(';').filter(|part| varies(i, part)).collect::<Vec<_>>().join("-")
+        }
+        _ => without_version(&key[i]),
+    };
+    let parts: Vec<String> = (1..names.len())
+        .filter(|&i| differs(i))
+        .map(text)
+        .filter(|part| !part.is_empty())
+        .collect();
+    let name = format!("{}_{kind}_{}", key[0], parts.join("_"));
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     name.chars().map(|c| if plain(c) { c } else { '-' }).collect()
 }
@@ -115,7 +142,10 @@ fn figure(kind: Kind, rows: &[&SummaryRow]) -> Option<Figure> {
         names.iter().copied().filter(|name| *name != kind.key()).collect()
     };
     let (panel_keys, series_keys) = (keys(&PANEL), keys(&SERIES));
-    let series_names = names(rows, &series_keys);
+    let keys_of = |keys: &[&str]| -> Vec<Vec<String>> {
+        grouped(rows, |row| pick(row, keys)).into_iter().map(|(key, _)| key).collect()
+    };
+    let series_names = names(&keys_of(&series_keys), &series_keys);
     let panels = grouped(rows, |row| pick(row, &panel_keys));
     let swept = |rows: &[&SummaryRow]| {
         grouped(rows, |row| pick(row, &series_keys))
@@ -124,7 +154,7 @@ fn figure(kind: Kind, rows: &[&SummaryRow]) -> Option<Figure> {
     };
     let shown: Vec<_> = panels.iter().filter(|(_, rows)| swept(rows)).collect();
     let first = shown.first()?.1[0];
-    let titles = names(rows, &panel_keys);
+    let titles = names(&keys_of(&panel_keys), &panel_keys);
     let cells = shown
         .iter()
         .map(|(key, rows)| {
@@ -186,6 +216,7 @@ fn panel(
             log: log_y,
         },
         layers,
+        ..Panel::default()
     }
 }
 
@@ -265,10 +296,8 @@ fn extremes(values: &[f64]) -> (f64, f64) {
     values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), &v| (a.min(v), b.max(v)))
 }
 
-/// For people: the values of the keys that differ among some rows, the first one always.
-fn names(rows: &[&SummaryRow], keys: &[&str]) -> HashMap<Vec<String>, String> {
-    let all: Vec<Vec<String>> =
-        grouped(rows, |row| pick(row, keys)).into_iter().map(|(key, _)| key).collect();
+/// For people: those of the values of some keys that differ, the first one always.
+pub(super) fn names(all: &[Vec<String>], keys: &[&str]) -> HashMap<Vec<String>, String> {
     // An estimator without bins does not make the bins of the others worth naming.
     let differs = |i: usize| {
         let mut given = all.iter().map(|key| &key[i]).filter(|value| !value.is_empty());
@@ -284,7 +313,7 @@ fn names(rows: &[&SummaryRow], keys: &[&str]) -> HashMap<Vec<String>, String> {
 }
 
 /// Values in a row; numbers and the like with the name of their key.
-fn pieces(keys: &[&str], values: &[String]) -> String {
+pub(super) fn pieces(keys: &[&str], values: &[String]) -> String {
     let piece = |(key, value): (&&str, &String)| match *key {
         _ if value.is_empty() => None,
         "K" | "N" | "snr" => Some(format!("{key}\u{a0}=\u{a0}{value}")),

@@ -6,13 +6,11 @@
 //! never written again.
 
 use std::fs::{File, TryLockError};
-use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use sha2::{Digest, Sha256};
-
-use super::manifest::{Manifest, hex};
+use super::manifest::Manifest;
 use super::store::{Counts, Writer, check_free, parent, publish, read_manifest, write_json};
 use super::{FILES, Parts};
 use crate::error::{Error, Result};
@@ -271,29 +269,40 @@ fn lock(place: &Path) -> Result<File> {
 /// Logs that are read from.
 struct Logs<'a> {
     journal: &'a Journal,
-    open: Vec<(u32, File)>,
+    open: Vec<OpenLog>,
+}
+
+/// A log with the place that is read next.
+struct OpenLog {
+    number: u32,
+    file: BufReader<File>,
+    offset: u64,
 }
 
 impl Logs<'_> {
     fn read(&mut self, entry: Entry) -> Result<Parts> {
         let path = self.journal.log_path(entry.log);
-        let place = match self.open.iter().position(|(log, _)| *log == entry.log) {
+        let place = match self.open.iter().position(|log| log.number == entry.log) {
             Some(place) => place,
             None => {
                 if self.open.len() == MOST_OPEN {
                     self.open.remove(0);
                 }
-                self.open.push((entry.log, File::open(&path).map_err(Error::file(&path))?));
+                let file = BufReader::new(File::open(&path).map_err(Error::file(&path))?);
+                self.open.push(OpenLog { number: entry.log, file, offset: 0 });
                 self.open.len() - 1
             }
         };
-        let file = &mut self.open[place].1;
+        let OpenLog { file, offset, .. } = &mut self.open[place];
         let mut parts = Parts::default();
-        file.seek(SeekFrom::Start(entry.offset)).map_err(Error::file(&path))?;
+        // What is in the buffer already is not read again.
+        let distance = entry.offset.cast_signed().wrapping_sub(offset.cast_signed());
+        file.seek_relative(distance).map_err(Error::file(&path))?;
         for (part, length) in parts.iter_mut().zip(entry.lengths) {
             part.resize(length as usize, 0);
             file.read_exact(part).map_err(Error::file(&path))?;
         }
+        *offset = entry.offset + entry.length() as u64;
         Ok(parts)
     }
 }
@@ -357,9 +366,9 @@ fn parse_head(head: &[u8]) -> Option<(usize, [u32; FILES.len()], String)> {
     words.next().is_none().then_some((task, lengths, sum))
 }
 
-/// The beginning of the SHA-256 of some lines.
+/// The CRC-32 of some lines: it finds what is half-written, and is no protection against intent.
 fn checksum(lines: &[u8]) -> String {
-    hex(&Sha256::digest(lines)[..8])
+    format!("{:08x}", crc32fast::hash(lines))
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 pub mod decomposition;
 pub mod encode;
 pub mod journal;
+pub mod kept;
 pub mod manifest;
 pub mod merge;
 pub mod store;

@@ -4,11 +4,11 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use fe_core::replicates::Summary;
 use serde::Serialize;
 
 use super::encode::number;
 use super::manifest::{Manifest, SCHEMA};
-use super::summary::{SummaryRow, summarise};
 use super::{FILES, KEYS, Key, Parts, Row, VALUE_COLUMNS, columns};
 use crate::error::{Error, Result};
 use crate::run::plan::Plan;
@@ -55,7 +55,7 @@ pub(super) fn parent(folder: &Path) -> &Path {
 }
 
 /// Writes the files of a results folder, dataset by dataset in the order of the plan. It holds the
-/// values of one group at a time.
+/// numbers of one group at a time.
 #[derive(Debug)]
 pub(super) struct Writer {
     inside: PathBuf,
@@ -66,8 +66,49 @@ pub(super) struct Writer {
     /// Of anything but a shard: a shard has only some of the datasets that means are taken over.
     summary: Option<csv::Writer<File>>,
     group: Option<usize>,
+    /// Lines of the group that are not gathered yet.
     lines: Vec<u8>,
+    gathered: Gathered,
     counts: Counts,
+}
+
+/// Lines that are gathered together: to begin reading takes as long as to read a hundred of them.
+const GATHERED: usize = 1 << 20;
+
+/// The values of a group so far, one entry for each that its datasets have.
+#[derive(Debug, Default)]
+struct Gathered {
+    found: Vec<(Key, Vec<Option<f64>>)>,
+    /// The entry of the next value, if its dataset has the same as the one before.
+    next: usize,
+}
+
+impl Gathered {
+    fn add(&mut self, record: &csv::StringRecord) -> Result<(), String> {
+        if record.len() != KEYS.len() + VALUE_COLUMNS.len() {
+            return Err(format!("{} fields in a line", record.len()));
+        }
+        let value = optional(&record[KEYS.len()])?;
+        let is_of = |(key, _): &(Key, _)| {
+            let mut fields = key.iter().zip(record).enumerate();
+            fields.all(|(i, (one, other))| i == super::REPLICATE || one == other)
+        };
+        let expected = self.found.get(self.next).is_some_and(is_of).then_some(self.next);
+        let place = match expected.or_else(|| self.found.iter().position(is_of)) {
+            Some(place) => {
+                self.found[place].1.push(value);
+                place
+            }
+            None => {
+                let mut key: Key = record.iter().take(KEYS.len()).map(str::to_owned).collect();
+                key[super::REPLICATE].clear();
+                self.found.push((key, vec![value]));
+                self.found.len() - 1
+            }
+        };
+        self.next = (place + 1) % self.found.len();
+        Ok(())
+    }
 }
 
 impl Writer {
@@ -92,6 +133,7 @@ impl Writer {
             summary: table(!is_shard, "summary.csv", &summary)?,
             group: None,
             lines: Vec::new(),
+            gathered: Gathered::default(),
             counts: Counts::default(),
         })
     }
@@ -103,6 +145,9 @@ impl Writer {
             self.group = Some(group);
         }
         self.lines.extend_from_slice(&parts[0]);
+        if self.lines.len() > GATHERED {
+            self.gather()?;
+        }
         for ((file, lines), name) in self.files.iter_mut().zip(parts).zip(FILES) {
             if let Some(file) = file {
                 file.write_all(lines).map_err(Error::file(self.inside.join(name)))?;
@@ -116,16 +161,30 @@ impl Writer {
         Ok(())
     }
 
+    /// Takes up the values of the lines.
+    fn gather(&mut self) -> Result<()> {
+        let path = self.inside.join(CELLS);
+        let mut reader =
+            csv::ReaderBuilder::new().has_headers(false).from_reader(self.lines.as_slice());
+        let mut record = csv::StringRecord::new();
+        while reader.read_record(&mut record).map_err(|e| Error::content(&path, e))? {
+            self.gathered.add(&record).map_err(|e| Error::content(&path, e))?;
+        }
+        self.lines.clear();
+        Ok(())
+    }
+
     /// Means over the datasets of a group.
     fn finish_group(&mut self) -> Result<()> {
-        let lines = std::mem::take(&mut self.lines);
-        let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(lines.as_slice());
-        let rows = read_rows(&mut reader, &self.inside.join(CELLS))?;
-        self.counts.values += rows.len();
-        self.counts.failed += rows.iter().filter(|row| row.score.value.is_none()).count();
-        if let Some(summary) = &mut self.summary {
-            for row in summarise(rows.iter()) {
-                let written = summary.write_record(summary_record(&row));
+        self.gather()?;
+        for (key, values) in std::mem::take(&mut self.gathered).found {
+            let found: Vec<f64> = values.iter().copied().flatten().collect();
+            let failed = values.len() - found.len();
+            self.counts.values += values.len();
+            self.counts.failed += failed;
+            if let Some(summary) = &mut self.summary {
+                let written =
+                    summary.write_record(summary_record(&key, Summary::of(&found), failed));
                 written.map_err(|e| Error::content(self.inside.join("summary.csv"), e))?;
             }
         }
@@ -162,16 +221,15 @@ fn table(path: &Path, columns: &[&str]) -> Result<csv::Writer<File>> {
     Ok(writer)
 }
 
-fn summary_record(row: &SummaryRow) -> Vec<String> {
-    let summary = &row.summary;
-    let mut record: Vec<String> = without_replicate(&row.key).collect();
+fn summary_record(key: &[String], summary: Summary, failed: usize) -> Vec<String> {
+    let mut record: Vec<String> = without_replicate(key).collect();
     record.extend([
         number(summary.mean),
         number(summary.standard_error),
         number(summary.interval.map(|(lo, _)| lo)),
         number(summary.interval.map(|(_, hi)| hi)),
         summary.count.to_string(),
-        row.failed.to_string(),
+        failed.to_string(),
     ]);
     record
 }
@@ -251,12 +309,6 @@ fn read_rows<R: std::io::Read>(reader: &mut csv::Reader<R>, path: &Path) -> Resu
 }
 
 fn parse(record: &csv::StringRecord) -> Result<Row, String> {
-    fn number<T: std::str::FromStr>(text: &str) -> Result<Option<T>, String> {
-        if text.is_empty() {
-            return Ok(None);
-        }
-        text.parse().map(Some).map_err(|_| format!("`{text}` is not a number"))
-    }
     if record.len() != KEYS.len() + VALUE_COLUMNS.len() {
         return Err(format!("{} fields in a line", record.len()));
     }
@@ -265,13 +317,21 @@ fn parse(record: &csv::StringRecord) -> Result<Row, String> {
     Ok(Row {
         key,
         score: Score {
-            value: number(value(0))?,
+            value: optional(value(0))?,
             truth_method: value(1).to_owned(),
-            truth_abs_error: number(value(2))?,
-            compared: number(value(3))?.unwrap_or_default(),
-            left_out: number(value(4))?.unwrap_or_default(),
+            truth_abs_error: optional(value(2))?,
+            compared: optional(value(3))?.unwrap_or_default(),
+            left_out: optional(value(4))?.unwrap_or_default(),
             status: value(6).to_owned(),
         },
-        model_rows: number(value(5))?,
+        model_rows: optional(value(5))?,
     })
+}
+
+/// A number that may be missing.
+fn optional<T: std::str::FromStr>(text: &str) -> Result<Option<T>, String> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    text.parse().map(Some).map_err(|_| format!("`{text}` is not a number"))
 }

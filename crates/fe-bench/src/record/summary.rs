@@ -96,7 +96,7 @@ pub fn orders(rows: &[SummaryRow], place: usize) -> Vec<SummaryRow> {
 }
 
 /// Items by key, in the order in which keys first appear.
-pub(super) fn grouped<T>(items: impl Iterator<Item = (Key, T)>) -> Vec<(Key, Vec<T>)> {
+pub(crate) fn grouped<T>(items: impl Iterator<Item = (Key, T)>) -> Vec<(Key, Vec<T>)> {
     let mut places: HashMap<Key, usize> = HashMap::new();
     let mut groups: Vec<(Key, Vec<T>)> = Vec::new();
     for (key, item) in items {

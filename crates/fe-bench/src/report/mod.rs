@@ -2,7 +2,9 @@
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
+use crate::plot::recorded;
 use crate::plot::sweep::{self, Kind, Named};
+use crate::record::kept::Kept;
 use crate::record::manifest::{Manifest, NamedStudy};
 use crate::record::summary::{SummaryRow, summarise};
 use crate::record::{KEYS, METRIC, REPLICATE, Row};
@@ -18,14 +20,18 @@ const MOST_MEANS: usize = 4000;
 /// The metrics that speak of confidence bands.
 const OF_BANDS: [&str; 4] = ["coverage", "width", "simultaneous_coverage", "simultaneous_width"];
 
-/// The page about a results folder.
+/// The most effects that are drawn.
+const MOST_EFFECTS: usize = 12;
+
+/// The page about a results folder, with what was kept of its estimates.
 ///
 /// # Errors
 /// A message, for a table of a study that cannot be made, or a figure that cannot be drawn.
-pub fn page(manifest: &Manifest, rows: &[Row]) -> Result<String, String> {
+pub fn page(manifest: &Manifest, rows: &[Row], kept: Vec<Kept>) -> Result<String, String> {
+    let effects = recorded::figures(kept);
     let names: Vec<&str> = manifest.studies.iter().map(|study| study.name.as_str()).collect();
     let title = names.join(", ");
-    let studies = manifest.studies.iter().map(|named| study(named, rows));
+    let studies = manifest.studies.iter().map(|named| study(named, rows, &effects));
     let studies = studies.collect::<Result<Vec<Markup>, String>>()?;
     let page = html! {
         (DOCTYPE)
@@ -62,12 +68,15 @@ pub fn page(manifest: &Manifest, rows: &[Row]) -> Result<String, String> {
     Ok(page.into_string())
 }
 
-fn study(named: &NamedStudy, rows: &[Row]) -> Result<Markup, String> {
+fn study(named: &NamedStudy, rows: &[Row], effects: &[Named]) -> Result<Markup, String> {
     let rows: Vec<&Row> = rows.iter().filter(|row| row.key[0] == named.name).collect();
     let tables = if rows.is_empty() { &[][..] } else { &named.study.table[..] };
     let tables = tables.iter().map(|spec| table::make(spec, &rows));
     let tables = tables.collect::<Result<Vec<_>, String>>()?;
-    let figures = sweep::figures(&rows, &Kind::ALL);
+    let mut figures = sweep::figures(&rows, &Kind::ALL);
+    let effects: Vec<&Named> = effects.iter().filter(|figure| figure.study == named.name).collect();
+    let more = effects.len().saturating_sub(MOST_EFFECTS);
+    figures.extend(effects.into_iter().take(MOST_EFFECTS).cloned());
     let drawn = figures.iter().map(figure).collect::<Result<Vec<Markup>, String>>()?;
     Ok(html! {
         section aria-labelledby={ "study-" (named.name) } {
@@ -78,13 +87,14 @@ fn study(named: &NamedStudy, rows: &[Row]) -> Result<Markup, String> {
             }
             @if !tables.is_empty() {
                 h3 { "Tables" }
-                p { "Mean over replicates ± standard error. Bold: lowest of its data in its column; italic: not told from it, and *: lower than the baseline, by a paired 95 % interval." }
+                p { "Mean over replicates ± standard error. Bold: lowest among errors from the same truth on the same data in its column; italic: not told from it, and *: lower than the baseline, by a paired 95 % interval." }
             }
             @for table in &tables { (scrolled(table.title(), table.html(Style::default()))) }
             @if !drawn.is_empty() { h3 { "Figures" } }
             @for (i, figure) in drawn.iter().enumerate() {
                 details open[i == 0] { summary { (figures[i].figure.title) } (figure) }
             }
+            @if more > 0 { p { (more) " more figures of effects are drawn by fe-bench plot." } }
             h3 { "All means" }
             (means(&named.name, &summarise(rows.iter().copied())))
         }
@@ -99,8 +109,10 @@ fn figure(named: &Named) -> Result<Markup, String> {
     let svg = named.figure.svg().map_err(|e| e.to_string())?;
     // Within a page the name space goes without saying.
     let svg = svg.replacen(" xmlns=\"http://www.w3.org/2000/svg\"", "", 1);
+    // As wide as it must be to be read, however narrow the screen.
+    let columns = named.figure.cells.len().clamp(1, 3);
     Ok(html! {
-        figure {
+        figure class={ "columns-" (columns) } {
             (scrolled(&named.figure.title, PreEscaped(svg)))
             figcaption { (named.figure.title) }
         }

@@ -6,26 +6,41 @@ use std::time::Instant;
 use fe_core::ModelError;
 use fe_core::model::{Model, Rows};
 
+/// The first rows, all of whose calls are timed; of later calls, the first after as many rows again.
+/// Reading the clock takes as long as a cheap model takes for a hundred rows.
+const ALL_TIMED: u64 = 1 << 15;
+
 /// Passes everything on to a model and adds up the time that it takes.
 pub(super) struct Timed<'a> {
     model: &'a dyn Model,
+    rows: AtomicU64,
+    timed_rows: AtomicU64,
     nanoseconds: AtomicU64,
 }
 
 impl<'a> Timed<'a> {
     pub(super) fn new(model: &'a dyn Model) -> Self {
-        Self { model, nanoseconds: AtomicU64::new(0) }
+        let zero = || AtomicU64::new(0);
+        Self { model, rows: zero(), timed_rows: zero(), nanoseconds: zero() }
     }
 
-    /// Time spent in the model so far.
+    /// Time spent in the model so far: that of the timed calls, for all rows.
     pub(super) fn seconds(&self) -> f64 {
-        self.nanoseconds.load(Ordering::Relaxed) as f64 * 1e-9
+        let number = |of: &AtomicU64| of.load(Ordering::Relaxed) as f64;
+        let share = number(&self.rows) / number(&self.timed_rows).max(1.0);
+        number(&self.nanoseconds) * share * 1e-9
     }
 
-    fn time<T>(&self, work: impl FnOnce() -> T) -> T {
+    fn time<T>(&self, rows: usize, work: impl FnOnce() -> T) -> T {
+        let rows = rows as u64;
+        let before = self.rows.fetch_add(rows, Ordering::Relaxed);
+        if before >= ALL_TIMED && before / ALL_TIMED == (before + rows) / ALL_TIMED {
+            return work();
+        }
         let started = Instant::now();
         let answer = work();
         self.nanoseconds.fetch_add(started.elapsed().as_nanos() as u64, Ordering::Relaxed);
+        self.timed_rows.fetch_add(rows, Ordering::Relaxed);
         answer
     }
 }
@@ -40,7 +55,7 @@ impl Model for Timed<'_> {
     }
 
     fn predict(&self, rows: &Rows<'_>, values: &mut [f64]) -> Result<(), ModelError> {
-        self.time(|| self.model.predict(rows, values))
+        self.time(rows.len(), || self.model.predict(rows, values))
     }
 
     fn has_partial(&self) -> bool {
@@ -53,6 +68,36 @@ impl Model for Timed<'_> {
         rows: &Rows<'_>,
         values: &mut [f64],
     ) -> Result<(), ModelError> {
-        self.time(|| self.model.partial(feature, rows, values))
+        self.time(rows.len(), || self.model.partial(feature, rows, values))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fe_core::model::{Column, FunctionModel};
+
+    use super::*;
+
+    /// Calls of some rows each, with what is timed of them.
+    fn timed(calls: usize, len: usize) -> (u64, u64) {
+        let model = FunctionModel::new(1, |x| x[0]);
+        let timed = Timed::new(&model);
+        let mut values = vec![0.0; len];
+        for _ in 0..calls {
+            timed.predict(&Rows::new(&[Column::Constant(1.0)], len), &mut values).unwrap();
+        }
+        let (rows, some) = (timed.rows.into_inner(), timed.timed_rows.into_inner());
+        assert_eq!(rows, (calls * len) as u64);
+        (rows, some)
+    }
+
+    #[test]
+    fn few_rows_are_timed_all_and_many_now_and_then() {
+        let (rows, some) = timed(100, 100);
+        assert_eq!(rows, some);
+        let (rows, some) = timed(10, 1 << 20);
+        assert_eq!(rows, some);
+        // 1024 calls of 256 rows: the first 128, and 7 afterwards.
+        assert_eq!(timed(1024, 256), (1 << 18, (128 + 7) * 256));
     }
 }

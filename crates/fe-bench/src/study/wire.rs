@@ -112,6 +112,9 @@ const BLOCK_KEYS: &[&str] = &[
     "keep",
     "estimator",
 ];
+/// Why a study takes no ratio of signal to noise.
+const NO_TARGET: &str = "noise is added to the target, which studies do not read: they estimate \
+                         effects of the scenario's function itself; `sample` takes --snr";
 const TABLE_KEYS: &[&str] = &["title", "rows", "columns", "where", "baseline"];
 
 /// Reads a study file.
@@ -128,6 +131,9 @@ pub fn read(path: &Path) -> Result<StudyFile> {
         let entries = table.get(key).and_then(Value::as_array);
         for (i, entry) in entries.into_iter().flatten().enumerate() {
             if let Some(entry) = entry.as_table() {
+                if key == "block" && entry.contains_key("snr") {
+                    return Err(wrong(format!("`snr` in block {}: {NO_TARGET}", i + 1)));
+                }
                 check_keys(entry, known, &format!("{key} {}", i + 1)).map_err(wrong)?;
             }
         }

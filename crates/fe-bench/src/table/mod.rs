@@ -50,7 +50,7 @@ struct TableEntry {
     standing: Standing,
 }
 
-/// How an error does among those of other estimators on the same data in its column.
+/// How an error does among the others from the same truth on the same data in its column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Standing {
     /// It has no competitors, is beaten, or is no error.

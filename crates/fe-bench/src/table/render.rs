@@ -107,7 +107,11 @@ impl Rendered {
             first.push_str(" * marks values lower than the baseline, by a paired 95 % interval.");
         }
         for (standing, mark, meaning) in [
-            (Standing::Best, style.best, "lowest of its data in its column"),
+            (
+                Standing::Best,
+                style.best,
+                "lowest among errors from the same truth on the same data in its column",
+            ),
             (Standing::Tied, style.ties, "not told from the lowest by a paired 95 % interval"),
         ] {
             if mark != Mark::None && self.entries().any(|entry| entry.standing == standing) {

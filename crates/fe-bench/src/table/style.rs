@@ -39,7 +39,8 @@ pub struct Style {
     #[arg(long, value_name = "D", default_value_t = 2,
           value_parser = clap::value_parser!(u8).range(1..=6))]
     pub digits: u8,
-    /// How the lowest error among estimates from the same data is marked, column by column
+    /// How the lowest error from the same truth on the same data is marked, column by column, where
+    /// there are several
     #[arg(long, value_enum, default_value = "bold")]
     pub best: Mark,
     /// How errors are marked whose paired difference from the lowest has a 95 % interval covering 0

@@ -4,7 +4,7 @@ use super::objective::{Objective, Options};
 use super::{Binning, Choice, Info, Request};
 use crate::error::Result;
 use crate::statistics::Moments;
-use pulp::{Arch, NullaryFnOnce};
+use crate::vector::vectorised;
 
 const NAME: &str = "dp";
 
@@ -115,17 +115,23 @@ impl Bins {
     /// Merges the cell `start` into every bin that started behind it, as [`Moments::merge`] does,
     /// and adds the bin of that cell alone.
     fn extend_to(&mut self, start: usize, objective: &Objective) {
-        Arch::new().dispatch(Extend {
-            cell: objective.moments[start],
-            from: objective.limits()[start],
-            ends: &objective.limits()[start + 1..],
-            weight: &mut self.weight[start..],
-            mean: &mut self.mean[start..],
-            squares: &mut self.squares[start..],
-            rest: &self.rest[start..],
-            cost: &mut self.cost[start..],
-            objective,
-        });
+        vectorised(
+            #[inline(always)]
+            || {
+                let extend = Extend {
+                    cell: objective.moments[start],
+                    from: objective.limits()[start],
+                    ends: &objective.limits()[start + 1..],
+                    weight: &mut self.weight[start..],
+                    mean: &mut self.mean[start..],
+                    squares: &mut self.squares[start..],
+                    rest: &self.rest[start..],
+                    cost: &mut self.cost[start..],
+                    objective,
+                };
+                extend.run();
+            },
+        );
     }
 
     /// Of the cheapest first bins from `start` on, the one that leads to the fewest bins; of those
@@ -173,11 +179,9 @@ struct Extend<'a> {
     objective: &'a Objective,
 }
 
-impl NullaryFnOnce for Extend<'_> {
-    type Output = ();
-
+impl Extend<'_> {
     #[inline(always)]
-    fn call(self) {
+    fn run(self) {
         let Self { cell, from, objective, .. } = self;
         let count = self.weight.len();
         let (mean, squares, cost) =

@@ -17,7 +17,7 @@ pub use individual_curves::IndividualCurves;
 pub use instances::InstanceEffects;
 pub use marginal_plot::MarginalPlot;
 pub use partial_dependence::PartialDependence;
-pub(crate) use partial_dependence::{DPDP, IceBlocks, IceTable, PDP, grid_weights};
+pub(crate) use partial_dependence::{DPDP, Grouping, IceBlocks, IceTable, PDP, grid_weights};
 pub use shap_dependence::ShapDependence;
 pub(crate) use shap_dependence::{Cloud, SHAPDP};
 
@@ -28,12 +28,12 @@ use crate::centring::Centring;
 use crate::confidence::{Purpose, Resampling};
 use crate::dataset::Dataset;
 use crate::effect::Effect;
-use crate::error::{Error, ModelError, Result};
+use crate::error::{Error, ModelError, Result, suggestion};
 use crate::model::{Model, Observed};
 use crate::settings::Settings;
 
 /// What an estimator estimates: the truth that it is to be compared with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Estimand {
     /// E f(x, X_c) over the marginal law of the other features.
@@ -168,10 +168,11 @@ pub(crate) fn named<'a, T>(
 ) -> Result<&'a T> {
     all.iter().find(|known| name_of(known) == name).ok_or_else(|| {
         let names: Vec<&str> = all.iter().map(name_of).collect();
+        let nearest = suggestion(name, names.iter().copied());
         Error::BadOption {
             option,
             given: name.to_owned(),
-            allowed: format!("must be one of {}", names.join(", ")),
+            allowed: format!("must be one of {}{nearest}", names.join(", ")),
         }
     })
 }

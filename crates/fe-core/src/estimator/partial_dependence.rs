@@ -1,12 +1,13 @@
 //! Partial dependence and its derivative: `pdp`, `dpdp`.
 
+use std::convert::Infallible;
 use std::ops::Range;
 
 use ndarray::{Array1, Array2};
 
 use super::{Estimand, Estimator, Info, InstanceEffects, check, check_rows, deciles};
 use crate::axis::{Axis, AxisChoice};
-use crate::blocks::fold_blocks;
+use crate::blocks::{fold_blocks, fold_blocks_with};
 use crate::centring::{self, AxisMean, CenterRule, Centring, Instances};
 use crate::confidence::{GridSample, Purpose, Request, Resampling};
 use crate::curve::Curve;
@@ -18,7 +19,8 @@ use crate::heterogeneity;
 use crate::model::{Column, Model, Observed, Rows};
 use crate::quantiles::SortedSample;
 use crate::settings::Settings;
-use crate::statistics::Moments;
+use crate::statistics::{Moments, Sums, add_each, sum_in_lanes};
+use crate::vector::vectorised;
 
 pub(crate) const PDP: Info = Info {
     name: "pdp",
@@ -432,6 +434,17 @@ struct PointMoments {
     centred: Moments,
 }
 
+impl PointMoments {
+    /// Of values, and of the same values less the means of the curves.
+    fn weighted(values: &[f64], means: &[f64], weights: &[f64]) -> Self {
+        let rest: Vec<f64> = values.iter().zip(means).map(|(value, mean)| value - mean).collect();
+        Self {
+            raw: Moments::of_block(values, Some(weights)),
+            centred: Moments::of_block(&rest, Some(weights)),
+        }
+    }
+}
+
 struct Run<'a> {
     data: &'a Dataset,
     model: &'a Observed<'a>,
@@ -461,10 +474,11 @@ impl<'a> Run<'a> {
     fn moments(&self) -> Result<Vec<Vec<PointMoments>>> {
         let outputs = self.model.model().outputs();
         let mut total = vec![vec![PointMoments::default(); self.places.x.len()]; outputs];
-        fold_blocks(
+        fold_blocks_with(
             self.data.len(),
             BLOCK,
-            |rows| self.block_moments(rows),
+            || vec![0.0; self.places.x.len() * outputs * BLOCK.min(self.data.len())],
+            |ice, rows| self.block_moments(rows, ice),
             |block| {
                 for (total, block) in total.iter_mut().flatten().zip(block.iter().flatten()) {
                     total.raw = total.raw.merge(block.raw);
@@ -475,19 +489,50 @@ impl<'a> Run<'a> {
         Ok(total)
     }
 
-    fn block_moments(&self, rows: Range<usize>) -> Result<Vec<Vec<PointMoments>>, ModelError> {
+    fn block_moments(
+        &self,
+        rows: Range<usize>,
+        ice: &mut [f64],
+    ) -> Result<Vec<Vec<PointMoments>>, ModelError> {
+        let (points, outputs) = (self.places.x.len(), self.model.model().outputs());
         let weights = self.data.weights().map(|weights| &weights[rows.clone()]);
-        let len = rows.len();
-        Ok(self.places.moments(&self.block_ice(rows)?, len, weights))
+        let ice = &mut ice[..points * outputs * rows.len()];
+        let mut sums = BlockSums::new(&self.places, rows.len(), outputs, weights);
+        self.ask(rows, ice, |point, values| sums.add(point, values))?;
+        Ok(sums.moments(ice))
     }
 
     /// The ICE curves of some rows: at each point, for each output, all rows.
     fn block_ice(&self, rows: Range<usize>) -> Result<Vec<f64>, ModelError> {
+        let outputs = self.model.model().outputs();
+        let mut ice = vec![0.0; self.places.x.len() * outputs * rows.len()];
+        self.ask(rows, &mut ice, |_, _| ())?;
+        Ok(ice)
+    }
+
+    /// The ICE curves of some rows, for each output and row all points, and their means over the axis.
+    fn block_curves(&self, rows: Range<usize>) -> Result<(Vec<f64>, Vec<f64>), ModelError> {
+        let (len, outputs) = (rows.len(), self.model.model().outputs());
+        let mut ice = vec![0.0; self.places.x.len() * outputs * len];
+        let mut sums = BlockSums::new(&self.places, len, outputs, None);
+        self.ask(rows, &mut ice, |point, values| sums.add(point, values))?;
+        let curves = transposed(&ice, outputs * len);
+        Ok((curves, sums.means))
+    }
+
+    /// Writes the ICE curves of some rows, and calls `then` on each point and its values while they
+    /// are in the nearest cache.
+    fn ask(
+        &self,
+        rows: Range<usize>,
+        ice: &mut [f64],
+        mut then: impl FnMut(usize, &[f64]),
+    ) -> Result<(), ModelError> {
         let len = rows.len();
         let outputs = self.model.model().outputs();
         let mut columns = self.data.columns(rows);
-        let mut ice = vec![0.0; self.places.x.len() * outputs * len];
-        for (&x, values) in self.places.x.iter().zip(ice.chunks_mut(outputs * len)) {
+        let points = self.places.x.iter().zip(ice.chunks_mut(outputs * len));
+        for (point, (&x, values)) in points.enumerate() {
             columns[self.feature] = Column::Constant(x);
             match self.derivatives {
                 None => self.model.predict(&Rows::new(&columns, len), values)?,
@@ -495,40 +540,139 @@ impl<'a> Run<'a> {
                     derivatives.evaluate(self.model, self.feature, &columns, len, values)?;
                 }
             }
+            then(point, values);
         }
-        Ok(ice)
+        Ok(())
+    }
+}
+
+/// What is added up while the ICE curves of a block of rows come point by point.
+struct BlockSums<'a> {
+    places: &'a Places,
+    weights: Option<&'a [f64]>,
+    rows: usize,
+    /// For each point and output the sum of the values.
+    sums: Vec<f64>,
+    /// For each output and row the mean of the curve over the axis.
+    means: Vec<f64>,
+}
+
+impl<'a> BlockSums<'a> {
+    fn new(places: &'a Places, rows: usize, outputs: usize, weights: Option<&'a [f64]>) -> Self {
+        let sums = Vec::with_capacity(places.x.len() * outputs);
+        Self { places, weights, rows, sums, means: vec![0.0; outputs * rows] }
+    }
+
+    /// Adds the values at the next point, for each output all rows.
+    fn add(&mut self, point: usize, values: &[f64]) {
+        let weight = self.places.mean_weights[point];
+        for (means, values) in self.means.chunks_mut(self.rows).zip(values.chunks(self.rows)) {
+            let sum =
+                add_each(means, values, values, move |value, _| weight * value, |value, _| value);
+            self.sums.push(sum);
+        }
+    }
+
+    /// Moments at every point, for each output, from the curves: at each point, for each output, all
+    /// rows.
+    fn moments(&self, ice: &[f64]) -> Vec<Vec<PointMoments>> {
+        let outputs = self.means.len() / self.rows;
+        let of_output = |output: usize| {
+            let means = &self.means[output * self.rows..][..self.rows];
+            let mean_of_means = sum_in_lanes(means, |mean| mean) / self.rows as f64;
+            let of_point = |point: usize| {
+                let at = point * outputs + output;
+                let values = &ice[at * self.rows..][..self.rows];
+                match self.weights {
+                    None => {
+                        let mean = self.sums[at] / self.rows as f64;
+                        let [raw, centred] = Moments::about(values, mean, means, mean_of_means);
+                        PointMoments { raw, centred }
+                    }
+                    Some(weights) => PointMoments::weighted(values, means, weights),
+                }
+            };
+            (0..self.places.x.len()).map(of_point).collect()
+        };
+        (0..outputs).map(of_output).collect()
     }
 }
 
 impl Places {
-    /// Moments at every point, for each output, from the ICE curves of `len` rows as
-    /// [`Run::block_ice`] lays them out.
-    fn moments(&self, ice: &[f64], len: usize, weights: Option<&[f64]>) -> Vec<Vec<PointMoments>> {
-        let outputs = ice.len() / (self.x.len() * len);
-        let of_output = |output: usize| {
-            let at = |point: usize| {
-                let start = (point * outputs + output) * len;
-                &ice[start..start + len]
-            };
-            let means = self.ice_means(len, at);
-            let of_point = |point: usize| {
-                let [raw, centred] = Moments::of_block_and_rest(at(point), &means, weights);
-                PointMoments { raw, centred }
-            };
-            (0..self.x.len()).map(of_point).collect()
-        };
-        (0..outputs).map(of_output).collect()
+    /// Moments at every point from the ICE curves of `len` rows on one output.
+    fn moments(&self, ice: &[f64], len: usize, weights: Option<&[f64]>) -> Vec<PointMoments> {
+        let mut sums = BlockSums::new(self, len, 1, weights);
+        ice.chunks(len).enumerate().for_each(|(point, values)| sums.add(point, values));
+        sums.moments(ice).swap_remove(0)
+    }
+}
+
+/// Least number of curves whose sums are made into moments together.
+const CURVES_SUMMED: usize = 4096;
+
+/// Curves that are added to the sums of all groupings before the next.
+const CURVES_TOGETHER: usize = 64;
+
+/// A division of the rows of some data.
+pub(crate) struct Grouping<'a> {
+    /// The group of each row; none if all are in one.
+    pub(crate) of: Option<&'a [u32]>,
+    /// Number of groups.
+    pub(crate) groups: usize,
+}
+
+/// Sums of curves and of their squares in some groups, counted from the first curve of each as in
+/// [`Sums`](crate::statistics::Sums). All points of a curve are worked on side by side.
+struct CurveSums {
+    points: usize,
+    /// For each group the weight of its curves.
+    weights: Vec<f64>,
+    /// For each group and point the value of the first curve.
+    first: Vec<f64>,
+    sums: Vec<f64>,
+    squares: Vec<f64>,
+}
+
+impl CurveSums {
+    fn new(groups: usize, points: usize) -> Self {
+        let zeros = || vec![0.0; groups * points];
+        let weights = vec![0.0; groups];
+        Self { points, weights, first: zeros(), sums: zeros(), squares: zeros() }
     }
 
-    /// Mean over the axis of each instance's ICE curve.
-    fn ice_means<'b>(&self, len: usize, at: impl Fn(usize) -> &'b [f64]) -> Vec<f64> {
-        let mut means = vec![0.0; len];
-        for (point, &weight) in self.mean_weights.iter().enumerate() {
-            for (mean, value) in means.iter_mut().zip(at(point)) {
-                *mean += weight * value;
+    /// Adds a curve, lowered by a constant, to a group.
+    fn add(&mut self, group: usize, curve: &[f64], lowered: f64, weight: f64) {
+        let at = group * self.points..(group + 1) * self.points;
+        let first = &mut self.first[at.clone()];
+        let (sums, squares) = (&mut self.sums[at.clone()], &mut self.squares[at]);
+        if self.weights[group] == 0.0 {
+            first.iter_mut().zip(curve).for_each(|(first, value)| *first = value - lowered);
+        }
+        self.weights[group] += weight;
+        vectorised(
+            #[inline(always)]
+            || {
+                let (lowered, weight) = (lowered, weight);
+                let totals = sums.iter_mut().zip(&mut *squares);
+                for (((sum, square), &value), first) in totals.zip(curve).zip(&*first) {
+                    let shifted = (value - lowered) - first;
+                    *sum += weight * shifted;
+                    *square += weight * shifted * shifted;
+                }
+            },
+        );
+    }
+
+    /// Merges the moments of the curves into those of others.
+    fn merge_into(&self, total: &mut [Vec<Moments>]) {
+        for (group, total) in total.iter_mut().enumerate() {
+            for (point, total) in total.iter_mut().enumerate() {
+                let at = group * self.points + point;
+                let weight = self.weights[group];
+                let sums = Sums::new(self.first[at], weight, self.sums[at], self.squares[at]);
+                *total = total.merge(sums.moments(1.0));
             }
         }
-        means
     }
 }
 
@@ -576,12 +720,28 @@ impl<'a> IceBlocks<'a> {
     }
 }
 
+/// A table with rows of some length, as its columns one after the other.
+fn transposed(table: &[f64], width: usize) -> Vec<f64> {
+    // Few enough columns at once that all of them stay in the nearest cache.
+    const TOGETHER: usize = 8;
+    let height = table.len() / width;
+    let mut columns = vec![0.0; table.len()];
+    for (first, columns) in (0..).step_by(TOGETHER).zip(columns.chunks_mut(TOGETHER * height)) {
+        for (row, values) in table.chunks(width).enumerate() {
+            for (column, value) in columns.chunks_mut(height).zip(&values[first..]) {
+                column[row] = *value;
+            }
+        }
+    }
+    columns
+}
+
 /// The ICE curves of all instances, held so that any part of them can be summarised without asking
 /// the model again.
 pub(crate) struct IceTable<'a> {
     estimator: &'a PartialDependence,
     run: Run<'a>,
-    /// For each output and point all rows.
+    /// For each output and row all points.
     values: Vec<f64>,
     /// For each output the mean of every row's curve over the axis.
     means: Vec<f64>,
@@ -618,20 +778,14 @@ impl<'a> IceTable<'a> {
         fold_blocks(
             rows,
             BLOCK,
-            |block| Ok::<_, ModelError>((block.len(), run.block_ice(block)?)),
-            |(len, ice): (usize, Vec<f64>)| {
-                for (i, part) in ice.chunks(len).enumerate() {
-                    let (point, output) = (i / outputs, i % outputs);
-                    let at = (output * points + point) * rows + start;
-                    values[at..at + len].copy_from_slice(part);
-                }
-                for output in 0..outputs {
-                    let at = |point: usize| {
-                        let from = (point * outputs + output) * len;
-                        &ice[from..from + len]
-                    };
-                    means[output * rows + start..][..len]
-                        .copy_from_slice(&run.places.ice_means(len, at));
+            |block| run.block_curves(block),
+            |(curves, of_curves): (Vec<f64>, Vec<f64>)| {
+                let len = of_curves.len() / outputs;
+                let parts = curves.chunks(len * points).zip(of_curves.chunks(len));
+                for (output, (curves, of_curves)) in parts.enumerate() {
+                    let at = output * rows + start;
+                    values[at * points..][..curves.len()].copy_from_slice(curves);
+                    means[at..][..len].copy_from_slice(of_curves);
                 }
                 start += len;
             },
@@ -649,9 +803,9 @@ impl<'a> IceTable<'a> {
         let counted = run.data.weighted(run.feature).map(|(_, weight)| weight > 0.0);
         let counted: Vec<usize> = counted.enumerate().filter(|(_, c)| *c).map(|(i, _)| i).collect();
         let of_output = |values: Vec<f64>| {
-            let table = Array2::from_shape_vec((x.len(), rows), values).unwrap_or_default();
-            let constants = table.t().dot(&weights);
-            let mut values = (table - &constants).reversed_axes();
+            let table = Array2::from_shape_vec((rows, x.len()), values).unwrap_or_default();
+            let constants = table.dot(&weights).insert_axis(ndarray::Axis(1));
+            let mut values = table - &constants;
             if counted.len() < rows {
                 values = values.select(ndarray::Axis(0), &counted);
             }
@@ -670,9 +824,10 @@ impl<'a> IceTable<'a> {
         self.run.derivatives
     }
 
-    fn curve_values(&self, output: usize, point: usize) -> &[f64] {
-        let rows = self.run.data.len();
-        &self.values[(output * self.run.places.x.len() + point) * rows..][..rows]
+    /// The values of a row's curve at all points.
+    fn curve_values(&self, output: usize, row: usize) -> &[f64] {
+        let points = self.run.places.x.len();
+        &self.values[(output * self.run.data.len() + row) * points..][..points]
     }
 
     fn weights_of(&self, rows: &[usize]) -> Option<Vec<f64>> {
@@ -680,21 +835,60 @@ impl<'a> IceTable<'a> {
         Some(rows.iter().map(|&row| weights[row]).collect())
     }
 
-    /// Moments over some rows at every grid point: of the curves as they are, or of the centred
-    /// ones (which they are if the estimator centres at all).
-    pub(crate) fn summarise(&self, output: usize, rows: &[usize], raw: bool) -> Vec<Moments> {
+    /// For each grouping the moments over the rows of every group at every grid point: of the curves
+    /// as they are, or of the centred ones (which they are if the estimator centres at all).
+    pub(crate) fn summarise(
+        &self,
+        output: usize,
+        rows: &[usize],
+        groupings: &[Grouping<'_>],
+        raw: bool,
+    ) -> Vec<Vec<Vec<Moments>>> {
+        let points = self.run.places.x.len();
+        let none =
+            |grouping: &Grouping<'_>| vec![vec![Moments::default(); points]; grouping.groups];
+        let mut total: Vec<_> = groupings.iter().map(none).collect();
+        let Ok(()) = fold_blocks(
+            rows.len(),
+            (rows.len() / 8).max(CURVES_SUMMED),
+            |block| Ok::<_, Infallible>(self.sum_up(output, &rows[block], groupings, raw)),
+            |block| {
+                for (total, sums) in total.iter_mut().zip(block) {
+                    sums.merge_into(total);
+                }
+            },
+        );
+        let grid = &self.run.places.grid_indices;
+        let on_grid = |all: Vec<Moments>| grid.iter().map(|&i| all[i]).collect();
+        let of_groups = |all: Vec<Vec<Moments>>| all.into_iter().map(on_grid).collect();
+        total.into_iter().map(of_groups).collect()
+    }
+
+    fn sum_up(
+        &self,
+        output: usize,
+        rows: &[usize],
+        groupings: &[Grouping<'_>],
+        raw: bool,
+    ) -> Vec<CurveSums> {
         let raw = raw || self.estimator.centring == Centring::None;
         let means = &self.means[output * self.run.data.len()..];
-        let weights = self.weights_of(rows);
-        let mut column = vec![0.0; rows.len()];
-        let at = |&point: &usize| {
-            let values = self.curve_values(output, point);
-            for (value, &row) in column.iter_mut().zip(rows) {
-                *value = if raw { values[row] } else { values[row] - means[row] };
+        let weights = self.run.data.weights();
+        let points = self.run.places.x.len();
+        let mut sums: Vec<_> =
+            groupings.iter().map(|grouping| CurveSums::new(grouping.groups, points)).collect();
+        // Few enough curves that they stay in the cache for all groupings.
+        for rows in rows.chunks(CURVES_TOGETHER) {
+            for (sums, grouping) in sums.iter_mut().zip(groupings) {
+                for &row in rows {
+                    let group = grouping.of.map_or(0, |of| of[row] as usize);
+                    let lowered = if raw { 0.0 } else { means[row] };
+                    let weight = weights.map_or(1.0, |weights| weights[row]);
+                    sums.add(group, self.curve_values(output, row), lowered, weight);
+                }
             }
-            Moments::of_block(&column, weights.as_deref())
-        };
-        self.run.places.grid_indices.iter().map(at).collect()
+        }
+        sums
     }
 
     /// Variance at every grid point, from the moments there.
@@ -707,15 +901,11 @@ impl<'a> IceTable<'a> {
         let places = &self.run.places;
         let mut total = vec![PointMoments::default(); places.x.len()];
         for block in rows.chunks(BLOCK) {
-            let ice: Vec<f64> = (0..places.x.len())
-                .flat_map(|point| {
-                    let values = self.curve_values(output, point);
-                    block.iter().map(|&row| values[row])
-                })
-                .collect();
+            let curves = block.iter().map(|&row| self.curve_values(output, row));
+            let ice = transposed(&curves.collect::<Vec<_>>().concat(), places.x.len());
             let weights = self.weights_of(block);
             let moments = places.moments(&ice, block.len(), weights.as_deref());
-            for (total, block) in total.iter_mut().zip(moments.iter().flatten()) {
+            for (total, block) in total.iter_mut().zip(&moments) {
                 total.raw = total.raw.merge(block.raw);
                 total.centred = total.centred.merge(block.centred);
             }

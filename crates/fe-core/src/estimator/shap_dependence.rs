@@ -301,13 +301,15 @@ impl Estimator for ShapDependence {
     fn cost(&self, rows: usize, model: &dyn Model) -> Option<u64> {
         let (rows, features) = (rows as u64, model.dimension() as u64);
         let Shapley { method, background } = self.shapley(model.dimension());
-        let background = match background {
-            Background::All => rows,
-            Background::Sample { size, .. } => rows.min(size as u64),
+        // Worths of coalitions other than none and all, which are known for every row; where the rows
+        // are the background, of one coalition in each pair.
+        let coalitions = (1_u64 << features.min(40)).saturating_sub(2);
+        let (background, coalitions) = match background {
+            Background::All => (rows, coalitions / 2),
+            Background::Sample { size, .. } => (rows.min(size as u64), coalitions),
         };
-        // Worths of coalitions other than none and all, which are known for every row.
         let worths = match method {
-            Method::Exact => (1_u64 << features.min(40)).saturating_sub(2),
+            Method::Exact => coalitions,
             Method::Permutations { pairs, .. } => 2 * pairs as u64 * (features - 1),
         };
         let coalitions = rows.saturating_mul(background).saturating_mul(worths);

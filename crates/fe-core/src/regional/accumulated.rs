@@ -2,6 +2,8 @@
 
 use std::cell::OnceCell;
 
+use rayon::prelude::*;
+
 use crate::axis::Axis;
 use crate::binning::{Choice, Summarise};
 use crate::dataset::Dataset;
@@ -11,10 +13,11 @@ use crate::estimator::Accumulated;
 use crate::local_effects::{LocalEffects, Source, count_rows, regroup};
 use crate::model::Observed;
 use crate::partition::Partition;
-use crate::statistics::{Moments, moments_by_bin};
+use crate::statistics::{Moments, Sums};
 
 use super::gauge::Gauge;
 use super::local::{Local, merged, noise_of_derivative, noise_of_difference};
+use super::split::Candidates;
 
 /// One local effect per instance and output, and the cells that they are summarised on.
 pub(super) struct Held<'a> {
@@ -29,7 +32,7 @@ pub(super) struct Held<'a> {
     /// Whether every region chooses bins of its own from the cells.
     rebinned: bool,
     values: Vec<Vec<f64>>,
-    /// The cell of each row that counts; 0 for others.
+    /// The cell of each row that counts.
     cell_of: Vec<u32>,
     rows: Vec<usize>,
 }
@@ -52,15 +55,11 @@ impl<'a> Held<'a> {
         }
         let values = LocalEffects::new(data, model, feature, source).of_instances(&cells)?;
         let mut cell_of = vec![0; data.len()];
-        let mut rows = Vec::new();
-        for (row, &x) in data.feature(feature).iter().enumerate() {
-            if data.weights().is_none_or(|w| w[row] > 0.0)
-                && let Some(cell) = cells.locate(x)
-            {
-                cell_of[row] = cell as u32;
-                rows.push(row);
-            }
-        }
+        cells.locate_all(data.feature(feature), &mut cell_of);
+        let counts = |row: &usize| {
+            cell_of[*row] != Partition::OUTSIDE && data.weights().is_none_or(|w| w[*row] > 0.0)
+        };
+        let rows = (0..data.len()).filter(counts).collect();
         Ok(Self {
             estimator,
             data,
@@ -136,6 +135,25 @@ impl<'a> Binned<'a> {
         Self { held, output, heterogeneity, floor }
     }
 
+    /// Moments in each cell of each group of rows, in one pass.
+    fn summarise_by(
+        &self,
+        rows: &[usize],
+        group_of: impl Fn(usize) -> usize,
+        groups: usize,
+    ) -> Vec<Vec<Moments>> {
+        let held = self.held;
+        let (cells, values) = (held.cells.bins(), &held.values[self.output]);
+        let weights = held.data.weights();
+        let mut sums = vec![Sums::default(); groups * cells];
+        for &row in rows {
+            let place = group_of(row) * cells + held.cell_of[row] as usize;
+            sums[place].add(values[row], weights.map_or(1.0, |weights| weights[row]));
+        }
+        let moments = |sums: &[Sums]| sums.iter().map(|sums| sums.moments(1.0)).collect();
+        sums.chunks(cells).map(moments).collect()
+    }
+
     /// Bins of a region, from the moments in its cells.
     fn rebin(&self, cells: &[Moments]) -> Result<(Partition, Vec<Moments>)> {
         let held = self.held;
@@ -160,12 +178,18 @@ impl Local for Binned<'_> {
     }
 
     fn summarise(&self, rows: &[usize]) -> Vec<Moments> {
-        let held = self.held;
-        let cells: Vec<u32> = rows.iter().map(|&row| held.cell_of[row]).collect();
-        let select = |all: &[f64]| rows.iter().map(|&row| all[row]).collect::<Vec<f64>>();
-        let weights = held.data.weights().map(select);
-        let values = select(&held.values[self.output]);
-        moments_by_bin(held.cells.bins(), &cells, &values, weights.as_deref())
+        self.summarise_by(rows, |_| 0, 1).swap_remove(0)
+    }
+
+    fn summarise_groups(
+        &self,
+        rows: &[usize],
+        candidates: &[Candidates],
+    ) -> Vec<Vec<Vec<Moments>>> {
+        let of_feature = |candidates: &Candidates| {
+            self.summarise_by(rows, |row| candidates.group_of(row), candidates.groups())
+        };
+        candidates.par_iter().map(of_feature).collect()
     }
 
     fn merge(&self, a: &Vec<Moments>, b: &Vec<Moments>) -> Vec<Moments> {

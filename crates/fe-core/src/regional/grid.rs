@@ -3,12 +3,13 @@
 use crate::dataset::Dataset;
 use crate::effect::Effect;
 use crate::error::Result;
-use crate::estimator::IceTable;
+use crate::estimator::{Grouping, IceTable};
 use crate::heterogeneity;
 use crate::statistics::Moments;
 
 use super::gauge::Gauge;
 use super::local::{Local, merged, noise_of_derivative, noise_of_value};
+use super::split::Candidates;
 
 /// The curves of one output.
 pub(super) struct Gridded<'a> {
@@ -39,6 +40,13 @@ impl<'a> Gridded<'a> {
     }
 }
 
+impl Gridded<'_> {
+    fn summarise_by(&self, rows: &[usize], groupings: &[Grouping<'_>]) -> Vec<Vec<Vec<Moments>>> {
+        let raw = self.heterogeneity == "mean_grid_sd";
+        self.table.summarise(self.output, rows, groupings, raw)
+    }
+}
+
 /// The named value of the variances of the curves that it is about.
 fn value(name: &str, variances: &[Option<f64>]) -> Option<f64> {
     heterogeneity::of_grid(variances, variances).get(name).copied().flatten()
@@ -53,7 +61,17 @@ impl Local for Gridded<'_> {
     }
 
     fn summarise(&self, rows: &[usize]) -> Vec<Moments> {
-        self.table.summarise(self.output, rows, self.heterogeneity == "mean_grid_sd")
+        let whole = Grouping { of: None, groups: 1 };
+        self.summarise_by(rows, &[whole]).swap_remove(0).swap_remove(0)
+    }
+
+    fn summarise_groups(
+        &self,
+        rows: &[usize],
+        candidates: &[Candidates],
+    ) -> Vec<Vec<Vec<Moments>>> {
+        let groupings: Vec<Grouping<'_>> = candidates.iter().map(Candidates::grouping).collect();
+        self.summarise_by(rows, &groupings)
     }
 
     fn merge(&self, a: &Vec<Moments>, b: &Vec<Moments>) -> Vec<Moments> {

@@ -1,24 +1,43 @@
 //! What a tree must know about local effects, whichever estimator they come from.
 
+use rayon::prelude::*;
+
 use crate::derivatives::Derivatives;
 use crate::effect::Effect;
 use crate::error::Result;
 use crate::statistics::Moments;
 
 use super::gauge::Gauge;
+use super::split::Candidates;
 
 /// The local effects of all instances on one output, evaluated already.
 ///
 /// A further method is a further implementation.
 pub(super) trait Local: Sync {
     /// What is known of a set of instances; enough for their heterogeneity.
-    type Summary: Clone + Send;
+    type Summary: Clone + Send + Sync;
 
     /// The rows that count: those with positive weight and, for bins, on the axis.
     fn rows(&self) -> &[usize];
 
     /// Summary of some of those rows, possibly none.
     fn summarise(&self, rows: &[usize]) -> Self::Summary;
+
+    /// For the candidates of each feature the summaries of those of the rows that are in each group.
+    fn summarise_groups(
+        &self,
+        rows: &[usize],
+        candidates: &[Candidates],
+    ) -> Vec<Vec<Self::Summary>> {
+        let of_feature = |candidates: &Candidates| {
+            let mut members = vec![Vec::new(); candidates.groups()];
+            for &row in rows {
+                members[candidates.group_of(row)].push(row);
+            }
+            members.iter().map(|rows| self.summarise(rows)).collect()
+        };
+        candidates.par_iter().map(of_feature).collect()
+    }
 
     /// Summary of two disjoint sets together.
     fn merge(&self, a: &Self::Summary, b: &Self::Summary) -> Self::Summary;

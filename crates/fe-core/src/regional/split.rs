@@ -5,6 +5,8 @@ use rayon::prelude::*;
 use crate::axis::AxisChoice;
 use crate::dataset::{Dataset, Kind};
 use crate::error::{Error, Result};
+use crate::estimator::Grouping;
+use crate::partition::{Closed, Partition};
 
 use super::local::Local;
 use super::tree::RuleKind;
@@ -17,7 +19,7 @@ pub(super) struct Candidates {
     positions: Vec<f64>,
     nominal: bool,
     /// The group of each row: how many positions lie below it, or which level it has.
-    groups: Vec<usize>,
+    groups: Vec<u32>,
 }
 
 impl Candidates {
@@ -30,8 +32,19 @@ impl Candidates {
         }
     }
 
-    fn groups(&self) -> usize {
+    /// Number of groups.
+    pub(super) fn groups(&self) -> usize {
         if self.nominal { self.positions.len() } else { self.positions.len() + 1 }
+    }
+
+    /// The group of a row.
+    pub(super) fn group_of(&self, row: usize) -> usize {
+        self.groups[row] as usize
+    }
+
+    /// The groups of all rows.
+    pub(super) fn grouping(&self) -> Grouping<'_> {
+        Grouping { of: Some(&self.groups), groups: self.groups() }
     }
 
     /// The rules of both sides of a candidate.
@@ -47,8 +60,8 @@ impl Candidates {
     /// Some rows, divided by a candidate.
     pub(super) fn divide(&self, candidate: usize, rows: &[usize]) -> [Vec<usize>; 2] {
         let first = |row: &usize| match self.nominal {
-            true => self.groups[*row] == candidate,
-            false => self.groups[*row] <= candidate,
+            true => self.group_of(*row) == candidate,
+            false => self.group_of(*row) <= candidate,
         };
         let (left, right) = rows.iter().partition(|row| first(row));
         [left, right]
@@ -68,20 +81,33 @@ pub(super) fn candidates(
 fn of_feature(data: &Dataset, feature: usize, positions: usize) -> Result<Candidates> {
     let values = data.feature(feature);
     let nominal = data.kinds()[feature] == Kind::Nominal;
-    let positions = if nominal {
-        levels(data, feature)
-    } else {
-        match AxisChoice::Data.resolve(data, feature) {
-            Ok(axis) => {
-                let limits = axis.divide(positions + 1);
-                limits[1..limits.len() - 1].to_vec()
+    if nominal {
+        let positions = levels(data, feature);
+        let groups = values.iter().map(|&x| below(&positions, x)).collect();
+        return Ok(Candidates { feature, positions, nominal, groups });
+    }
+    let mut groups = vec![0; values.len()];
+    let positions = match AxisChoice::Data.resolve(data, feature) {
+        Ok(axis) => {
+            let intervals = Partition::new(axis.divide(positions + 1), Closed::Right)?;
+            let positions = intervals.limits()[1..intervals.bins()].to_vec();
+            // Rows of weight 0 may lie outside.
+            if !intervals.locate_all(values, &mut groups) {
+                for (group, &x) in groups.iter_mut().zip(values) {
+                    *group = below(&positions, x);
+                }
             }
-            Err(Error::ConstantFeature { .. }) => Vec::new(),
-            Err(error) => return Err(error),
+            positions
         }
+        Err(Error::ConstantFeature { .. }) => Vec::new(),
+        Err(error) => return Err(error),
     };
-    let groups = values.iter().map(|&x| positions.partition_point(|&p| p < x)).collect();
     Ok(Candidates { feature, positions, nominal, groups })
+}
+
+/// How many positions lie below.
+fn below(positions: &[f64], x: f64) -> u32 {
+    positions.partition_point(|&p| p < x) as u32
 }
 
 /// Distinct values among the rows with positive weight.
@@ -154,10 +180,13 @@ impl<L: Local> Splitter<'_, L> {
     /// first feature and lowest position of those that tie.
     pub(super) fn best(&self, data: &Dataset, regions: &[&Region]) -> Result<Option<Split>> {
         let Some(before) = mean_heterogeneity(regions) else { return Ok(None) };
-        let of_features: Vec<Vec<Option<f64>>> = self
-            .candidates
-            .par_iter()
-            .map(|candidates| self.scores(data, regions, candidates))
+        let of_regions: Vec<_> = regions.iter().map(|region| self.parts(data, region)).collect();
+        let of_features: Vec<Vec<Option<f64>>> = (0..self.candidates.len())
+            .into_par_iter()
+            .map(|at| {
+                let parts: Vec<&[Part<_>]> = of_regions.iter().map(|all| &all[at][..]).collect();
+                self.scores(regions, &self.candidates[at], &parts)
+            })
             .collect::<Result<_>>()?;
         let mut best: Option<Split> = None;
         for (candidates, scores) in of_features.iter().enumerate() {
@@ -174,15 +203,15 @@ impl<L: Local> Splitter<'_, L> {
     /// The weighted mean of the heterogeneity that each candidate of a feature leaves.
     fn scores(
         &self,
-        data: &Dataset,
         regions: &[&Region],
         candidates: &Candidates,
+        parts: &[&[Part<L::Summary>]],
     ) -> Result<Vec<Option<f64>>> {
         let total: f64 = regions.iter().map(|region| region.weight).sum();
         let mut sums = vec![Some(0.0); candidates.count()];
         let mut splits = vec![false; candidates.count()];
-        for region in regions {
-            let trials = self.trials(data, region, candidates)?;
+        for (region, parts) in regions.iter().zip(parts) {
+            let trials = self.trials(candidates, parts)?;
             for ((sum, splits), trial) in sums.iter_mut().zip(&mut splits).zip(trials) {
                 *splits |= matches!(trial, Trial::Split(_));
                 let term = match trial {
@@ -200,16 +229,10 @@ impl<L: Local> Splitter<'_, L> {
 
     /// One sweep over the groups: summaries are merged from the left and from the right, so that no
     /// candidate looks at an instance again.
-    fn trials(
-        &self,
-        data: &Dataset,
-        region: &Region,
-        candidates: &Candidates,
-    ) -> Result<Vec<Trial>> {
+    fn trials(&self, candidates: &Candidates, parts: &[Part<L::Summary>]) -> Result<Vec<Trial>> {
         if candidates.count() == 0 {
             return Ok(Vec::new());
         }
-        let parts = self.parts(data, region, candidates);
         let none = || Part { weight: 0.0, summary: self.local.summarise(&[]) };
         let mut after = vec![none()];
         for part in parts.iter().rev() {
@@ -231,22 +254,18 @@ impl<L: Local> Splitter<'_, L> {
         Ok(trials)
     }
 
-    /// The instances of a region, summarised by group.
-    fn parts(
-        &self,
-        data: &Dataset,
-        region: &Region,
-        candidates: &Candidates,
-    ) -> Vec<Part<L::Summary>> {
-        let mut members = vec![Vec::new(); candidates.groups()];
-        for &row in &region.rows {
-            members[candidates.groups[row]].push(row);
-        }
-        let part = |rows: &Vec<usize>| Part {
-            weight: rows.iter().map(|&row| weight(data, row)).sum(),
-            summary: self.local.summarise(rows),
+    /// The instances of a region, summarised by group for the candidates of each feature.
+    fn parts(&self, data: &Dataset, region: &Region) -> Vec<Vec<Part<L::Summary>>> {
+        let summaries = self.local.summarise_groups(&region.rows, self.candidates);
+        let of_feature = |(candidates, summaries): (&Candidates, Vec<L::Summary>)| {
+            let mut weights = vec![0.0; candidates.groups()];
+            for &row in &region.rows {
+                weights[candidates.group_of(row)] += weight(data, row);
+            }
+            let part = |(weight, summary)| Part { weight, summary };
+            weights.into_iter().zip(summaries).map(part).collect()
         };
-        members.iter().map(part).collect()
+        self.candidates.iter().zip(summaries).map(of_feature).collect()
     }
 
     fn merged(&self, a: &Part<L::Summary>, b: &Part<L::Summary>) -> Part<L::Summary> {

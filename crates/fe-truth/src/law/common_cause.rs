@@ -2,14 +2,10 @@
 
 use std::f64::consts::{PI, SQRT_2};
 
-use rand::Rng;
-
 use super::parent_child::Blurred;
-use super::{
-    Block, Crossing, ParentChild, PiecewiseUniform, Univariate, standard_normal, uniform_open,
-};
+use super::{Block, Crossing, ParentChild, PiecewiseUniform, Univariate};
 use crate::quadrature::fixed;
-use crate::special::shifted_normal_mass;
+use crate::special::{normal_quantile, shifted_normal_mass};
 
 /// Each of two features is u + N(0, sd `noise`), with u ~ U(0, 1) hidden and shared.
 #[derive(Debug, Clone, Copy)]
@@ -45,10 +41,17 @@ impl Block for CommonCause {
         broken.passage(0.0, 1.0, SQRT_2 * self.noise)
     }
 
-    fn sample(&self, rng: &mut dyn Rng, values: &mut [f64]) {
-        let cause = uniform_open(rng);
-        for value in &mut values[..2] {
-            *value = cause + self.noise * standard_normal(rng);
+    fn draws(&self) -> usize {
+        3
+    }
+
+    fn sample(&self, drawn: &[f64], values: &mut [f64]) {
+        let len = values.len() / 2;
+        let (causes, noise) = drawn.split_at(len);
+        for (values, noise) in values.chunks_exact_mut(len).zip(noise.chunks_exact(len)) {
+            for ((value, &cause), &p) in values.iter_mut().zip(causes).zip(noise) {
+                *value = cause + self.noise * normal_quantile(p);
+            }
         }
     }
 }

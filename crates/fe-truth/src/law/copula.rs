@@ -1,8 +1,6 @@
 //! Uniform features tied together by a Gaussian copula with one correlation for all pairs.
 
-use rand::Rng;
-
-use super::{Block, Crossing, NORMAL_PANELS, PiecewiseUniform, Univariate, standard_normal};
+use super::{Block, Crossing, NORMAL_PANELS, PiecewiseUniform, Univariate};
 use crate::special::{normal_between, normal_cdf, normal_pdf, normal_quantile};
 
 /// Each of `dimension` features is Φ(z_j), the z_j standard normal with correlation `rho` between
@@ -59,13 +57,21 @@ impl Block for GaussianCopula {
         latent.passage(0.0, self.rho, scale).into_iter().map(normal_cdf).collect()
     }
 
-    fn sample(&self, rng: &mut dyn Rng, values: &mut [f64]) {
-        let mut sum = 0.0;
-        for (count, value) in values[..self.dimension].iter_mut().enumerate() {
-            let Latent { mean, sd } = self.latent(count, sum);
-            let z = mean + sd * standard_normal(rng);
-            sum += z;
-            *value = normal_cdf(z);
+    fn draws(&self) -> usize {
+        self.dimension
+    }
+
+    fn sample(&self, drawn: &[f64], values: &mut [f64]) {
+        let len = values.len() / self.dimension;
+        let mut sums = vec![0.0; len];
+        let columns = values.chunks_exact_mut(len).zip(drawn.chunks_exact(len));
+        for (count, (values, drawn)) in columns.enumerate() {
+            for ((value, &p), sum) in values.iter_mut().zip(drawn).zip(&mut sums) {
+                let Latent { mean, sd } = self.latent(count, *sum);
+                let z = mean + sd * normal_quantile(p);
+                *sum += z;
+                *value = normal_cdf(z);
+            }
         }
     }
 }

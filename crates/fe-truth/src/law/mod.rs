@@ -19,7 +19,6 @@ pub(crate) use normal::{BivariateNormal, Normal};
 pub(crate) use parent_child::ParentChild;
 pub(crate) use uniform::PiecewiseUniform;
 
-use crate::special::normal_quantile;
 use restricted::Restricted;
 
 /// A law of one real variable that has a density.
@@ -85,6 +84,13 @@ pub(crate) trait Univariate: Send + Sync {
         None
     }
 
+    /// [`Univariate::quantile`] of many probabilities.
+    fn quantiles(&self, probabilities: &[f64], values: &mut [f64]) {
+        for (value, &p) in values.iter_mut().zip(probabilities) {
+            *value = self.quantile(p);
+        }
+    }
+
     /// The inverse of the distribution function, by bisection unless a law knows better.
     fn quantile(&self, p: f64) -> f64 {
         let panels = self.panels();
@@ -147,8 +153,17 @@ pub(crate) trait Block: Send + Sync {
     /// the averaged function breaks.
     fn shadow(&self, broken: Crossing) -> Vec<f64>;
 
-    /// Draws one value of each feature of the block.
-    fn sample(&self, rng: &mut dyn Rng, values: &mut [f64]);
+    /// How many uniform numbers the features of a row are made from; 0 if the block is only ever
+    /// integrated over.
+    fn draws(&self) -> usize {
+        0
+    }
+
+    /// Makes rows from uniform numbers strictly between 0 and 1: `drawn` has a column for each of
+    /// [`Block::draws`], `values` one for each feature of the block, one after the other.
+    fn sample(&self, drawn: &[f64], values: &mut [f64]) {
+        let _ = (drawn, values);
+    }
 }
 
 /// A block of one feature: its univariate law.
@@ -163,8 +178,12 @@ impl<U: Univariate + Clone + 'static> Block for Single<U> {
         Vec::new()
     }
 
-    fn sample(&self, rng: &mut dyn Rng, values: &mut [f64]) {
-        values[0] = self.0.quantile(uniform_open(rng));
+    fn draws(&self) -> usize {
+        1
+    }
+
+    fn sample(&self, drawn: &[f64], values: &mut [f64]) {
+        self.0.quantiles(drawn, values);
     }
 }
 
@@ -261,12 +280,29 @@ impl Law {
     /// feature after feature.
     pub(crate) fn sample(&self, n: usize, rng: &mut dyn Rng) -> Vec<f64> {
         let mut columns = vec![0.0; n * self.dimension()];
-        let mut drawn = vec![0.0; self.dimension()];
-        for row in 0..n {
+        let words: usize = self.blocks.iter().map(|(_, block)| block.draws()).sum();
+        debug_assert!(words >= self.dimension(), "a law that is only integrated over");
+        let most = n.min(SAMPLED);
+        let mut bytes = vec![0; size_of::<u64>() * words * most];
+        let mut drawn = vec![0.0; words * most];
+        let mut values = vec![0.0; self.dimension() * most];
+        for start in (0..n).step_by(SAMPLED) {
+            let len = SAMPLED.min(n - start);
+            let bytes = &mut bytes[..size_of::<u64>() * words * len];
+            rng.fill_bytes(bytes);
+            for (row, words) in bytes.as_chunks().0.chunks_exact(words.max(1)).enumerate() {
+                for (word, drawn) in words.iter().zip(drawn[row..].iter_mut().step_by(len)) {
+                    *drawn = uniform(u64::from_le_bytes(*word));
+                }
+            }
+            let mut rest = drawn.as_slice();
             for (features, block) in &self.blocks {
-                block.sample(rng, &mut drawn[..features.len()]);
-                for (&feature, &value) in features.iter().zip(&drawn) {
-                    columns[feature * n + row] = value;
+                let (own, others) = rest.split_at(block.draws() * len);
+                rest = others;
+                let values = &mut values[..features.len() * len];
+                block.sample(own, values);
+                for (&feature, values) in features.iter().zip(values.chunks_exact(len)) {
+                    columns[feature * n + start..][..len].copy_from_slice(values);
                 }
             }
         }
@@ -274,14 +310,18 @@ impl Law {
     }
 }
 
-/// A uniform number strictly between 0 and 1, from the upper bits of one draw.
-pub(crate) fn uniform_open(rng: &mut dyn Rng) -> f64 {
-    ((rng.next_u64() >> 12) as f64 + 0.5) / (1u64 << 52) as f64
+/// Rows that are drawn together: their columns stay in the cache.
+const SAMPLED: usize = 256;
+
+/// A uniform number strictly between 0 and 1, from the upper bits of a word.
+fn uniform(word: u64) -> f64 {
+    // As the digits of a number from 1 to 2; the differences are exact.
+    f64::from_bits((word >> 12) | 1.0_f64.to_bits()) - (1.0 - 0.5 * f64::EPSILON)
 }
 
-/// A standard normal number, from one draw.
-fn standard_normal(rng: &mut dyn Rng) -> f64 {
-    normal_quantile(uniform_open(rng))
+/// A uniform number strictly between 0 and 1, from one word of a generator.
+pub(crate) fn uniform_open(rng: &mut dyn Rng) -> f64 {
+    uniform(rng.next_u64())
 }
 
 /// Multiples of a standard deviation that resolve a normal density out to a mass of 1e-23.

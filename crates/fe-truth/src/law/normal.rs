@@ -1,9 +1,7 @@
 //! Normal laws of one and of two variables.
 
-use rand::Rng;
-
 use super::parent_child::Posterior;
-use super::{Block, Crossing, NORMAL_PANELS, Univariate, standard_normal};
+use super::{Block, Crossing, NORMAL_PANELS, Univariate};
 use crate::special::{normal_between, normal_cdf, normal_pdf, normal_quantile};
 
 /// Normal with a mean and a standard deviation.
@@ -96,10 +94,19 @@ impl Block for BivariateNormal {
         broken.passage(intercept, steepness, self.sd[of] * self.residual())
     }
 
-    fn sample(&self, rng: &mut dyn Rng, values: &mut [f64]) {
-        let first = standard_normal(rng);
-        let second = self.rho * first + self.residual() * standard_normal(rng);
-        values[0] = self.mean[0] + self.sd[0] * first;
-        values[1] = self.mean[1] + self.sd[1] * second;
+    fn draws(&self) -> usize {
+        2
+    }
+
+    fn sample(&self, drawn: &[f64], values: &mut [f64]) {
+        let len = drawn.len() / 2;
+        let (drawn, values) = (drawn.split_at(len), values.split_at_mut(len));
+        let residual = self.residual();
+        for (i, (&p, &q)) in drawn.0.iter().zip(drawn.1).enumerate() {
+            let first = normal_quantile(p);
+            let second = self.rho * first + residual * normal_quantile(q);
+            values.0[i] = self.mean[0] + self.sd[0] * first;
+            values.1[i] = self.mean[1] + self.sd[1] * second;
+        }
     }
 }

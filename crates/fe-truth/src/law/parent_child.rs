@@ -1,12 +1,8 @@
 //! A piecewise-uniform parent, and a child that is the parent plus normal noise.
 
-use rand::Rng;
-
 use super::Normal;
-use super::{
-    Block, Crossing, NORMAL_PANELS, PiecewiseUniform, Univariate, standard_normal, uniform_open,
-};
-use crate::special::{mean_normal_cdf, normal_between, shifted_normal_mass};
+use super::{Block, Crossing, NORMAL_PANELS, PiecewiseUniform, Univariate};
+use crate::special::{mean_normal_cdf, normal_between, normal_quantile, shifted_normal_mass};
 
 /// Feature 0 of the block is the parent, feature 1 is the child = parent + N(0, sd `noise`).
 #[derive(Debug, Clone)]
@@ -36,9 +32,17 @@ impl Block for ParentChild {
         broken.passage(0.0, 1.0, self.noise)
     }
 
-    fn sample(&self, rng: &mut dyn Rng, values: &mut [f64]) {
-        values[0] = self.parent.quantile(uniform_open(rng));
-        values[1] = values[0] + self.noise * standard_normal(rng);
+    fn draws(&self) -> usize {
+        2
+    }
+
+    fn sample(&self, drawn: &[f64], values: &mut [f64]) {
+        let len = drawn.len() / 2;
+        let (parents, children) = values.split_at_mut(len);
+        self.parent.quantiles(&drawn[..len], parents);
+        for ((child, parent), &p) in children.iter_mut().zip(parents).zip(&drawn[len..]) {
+            *child = *parent + self.noise * normal_quantile(p);
+        }
     }
 }
 

@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use rand::Rng;
-
 use super::{Block, Crossing, Univariate};
 use crate::quadrature::{Estimate, integrate, within};
 
@@ -51,15 +49,6 @@ impl Block for Restricted {
 
     fn shadow(&self, broken: Crossing) -> Vec<f64> {
         self.base.shadow(broken)
-    }
-
-    fn sample(&self, rng: &mut dyn Rng, values: &mut [f64]) {
-        loop {
-            self.base.sample(rng, values);
-            if (self.from..=self.to).contains(&values[self.target]) {
-                return;
-            }
-        }
     }
 }
 

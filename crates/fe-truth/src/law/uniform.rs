@@ -65,6 +65,14 @@ impl Univariate for PiecewiseUniform {
         Some(Box::new(Self { limits, weights }))
     }
 
+    fn quantiles(&self, probabilities: &[f64], values: &mut [f64]) {
+        let places = values.iter_mut().zip(probabilities);
+        match (self.limits.as_slice(), self.weights.as_slice()) {
+            (&[a, b], &[1.0]) => places.for_each(|(value, p)| *value = a + (b - a) * p),
+            _ => places.for_each(|(value, &p)| *value = self.quantile(p)),
+        }
+    }
+
     fn quantile(&self, p: f64) -> f64 {
         let mut before = 0.0;
         for (a, b, w) in self.pieces() {

@@ -1,7 +1,7 @@
 //! The additive example of the documentation of alibi.
 
 use super::separable::{Factor, Product, Separable};
-use super::{Family, ScenarioInfo};
+use super::{Family, Parts, ScenarioInfo};
 
 pub(super) const FAMILY: Family = Family {
     info: ScenarioInfo {
@@ -12,18 +12,20 @@ pub(super) const FAMILY: Family = Family {
         law: "x1, x2 independent, uniform on [0, 1]",
         parameters: &[],
     },
-    build: |_| Ok(function().parts()),
+    build: |_| Ok(function()),
 };
 
-fn function() -> Separable {
-    Separable {
-        dimension: 2,
-        range: (0.0, 1.0),
-        products: vec![
+fn function() -> Parts {
+    Separable::<2, _, _>::new(
+        (0.0, 1.0),
+        vec![
             Product::new(3.0, &[(0, Factor::power(1))]),
             Product::new(2.0, &[(1, Factor::power(2))]),
         ],
-        value: |x| 3.0 * x[0] + 2.0 * x[1] * x[1],
-        partial: |s, x| [3.0, 4.0 * x[1]][s],
-    }
+        #[inline(always)]
+        |x| 3.0 * x[0] + 2.0 * x[1] * x[1],
+        #[inline(always)]
+        |s, x| [3.0, 4.0 * x[1]][s],
+    )
+    .parts()
 }

@@ -2,7 +2,7 @@
 //! eq. 1.
 
 use super::separable::{Factor, Product, Separable, Zero};
-use super::{Family, ScenarioInfo};
+use super::{Family, Parts, ScenarioInfo};
 
 pub(super) const FAMILY: Family = Family {
     info: ScenarioInfo {
@@ -13,25 +13,28 @@ pub(super) const FAMILY: Family = Family {
         law: "x1, x2, x3 independent, uniform on [−1, 1]",
         parameters: &[],
     },
-    build: |_| Ok(function().parts()),
+    build: |_| Ok(function()),
 };
 
-fn function() -> Separable {
+fn function() -> Parts {
     let x = Factor::power(1);
-    Separable {
-        dimension: 3,
-        range: (-1.0, 1.0),
-        products: vec![
+    Separable::<3, _, _>::new(
+        (-1.0, 1.0),
+        vec![
             Product::new(0.2, &[(0, x)]),
             Product::new(-5.0, &[(1, x)]),
             Product::new(10.0, &[(1, x), (2, Factor::above(Zero::Below))]),
         ],
-        value: |x| 0.2 * x[0] + steepness(x) * x[1],
-        partial: |s, x| [0.2, steepness(x), 0.0][s],
-    }
+        #[inline(always)]
+        |x| 0.2 * x[0] + steepness(x) * x[1],
+        #[inline(always)]
+        |s, x| [0.2, steepness(x), 0.0][s],
+    )
+    .parts()
 }
 
 /// What multiplies x2.
+#[inline(always)]
 fn steepness(x: &[f64]) -> f64 {
     if x[2] > 0.0 { 5.0 } else { -5.0 }
 }

@@ -156,31 +156,46 @@ impl Product {
     }
 }
 
-/// A function that is a sum of products, its native form, and the range all its features are
-/// uniform on.
-pub(super) struct Separable {
-    pub(super) dimension: usize,
-    pub(super) range: (f64, f64),
-    pub(super) products: Vec<Product>,
-    pub(super) value: fn(&[f64]) -> f64,
-    pub(super) partial: fn(usize, &[f64]) -> f64,
+/// A function that is a sum of products, the range all its `D` features are uniform on, and its native
+/// form: the value at a row and the partial derivative along a feature.
+pub(super) struct Separable<const D: usize, V, P> {
+    range: (f64, f64),
+    products: Vec<Product>,
+    value: V,
+    partial: P,
 }
 
-impl Separable {
+impl<const D: usize, V, P> Separable<D, V, P>
+where
+    V: Fn(&[f64]) -> f64 + Send + Sync + 'static,
+    P: Fn(usize, &[f64]) -> f64 + Send + Sync + 'static,
+{
+    /// The closures of the native form are to be marked `#[inline(always)]`.
+    #[inline(always)]
+    pub(super) fn new(range: (f64, f64), products: Vec<Product>, value: V, partial: P) -> Self {
+        Self { range, products, value, partial }
+    }
+
     /// The scenario of the function.
     pub(super) fn parts(self) -> Parts {
-        let (dimension, range) = (self.dimension, self.range);
-        let law = (0..dimension).fold(Law::new(), |law, feature| {
+        let range = self.range;
+        let law = (0..D).fold(Law::new(), |law, feature| {
             law.with_independent(feature, PiecewiseUniform::on(range.0, range.1))
         });
         let forms = Forms { products: self.products.clone(), range };
-        Parts::new(law, self, forms, vec![range; dimension])
+        Parts::new(law, self, forms, vec![range; D])
     }
 }
 
-impl Function for Separable {
+impl<const D: usize, V, P> Function for Separable<D, V, P>
+where
+    V: Fn(&[f64]) -> f64 + Send + Sync + 'static,
+    P: Fn(usize, &[f64]) -> f64 + Send + Sync + 'static,
+{
+    const WIDTH: usize = D;
+
     fn dimension(&self) -> usize {
-        self.dimension
+        D
     }
 
     fn terms(&self) -> Vec<Term> {

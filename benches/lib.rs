@@ -1,1 +1,0 @@
-//! Criterion benches of the estimators; run them with `cargo bench`.

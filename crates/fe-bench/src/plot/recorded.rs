@@ -1,0 +1,193 @@
+//! Figures of the curves and bins that a study keeps: one dataset's, beside the truth and those of the
+//! other datasets.
+
+use std::path::Path;
+
+use fe_core::bands::Bands;
+use fe_core::estimator::Estimand;
+use fe_core::partition::{Closed, Partition};
+
+use super::effects::{ESTIMATE, LIMITS, SPREAD, TRUTH};
+use super::figure::{Figure, Layer, Mark, Panel, Scale};
+use super::look::{BLACK, GREY, Look};
+use super::sweep::{FIGURE, Named, PANEL, SERIES, file_name, names, pieces};
+use crate::error::Result;
+use crate::record::kept::{self, Kept, KeptBin, KeptPoint};
+use crate::record::summary::grouped;
+use crate::record::{Key, entry};
+use crate::score::estimand_of;
+
+/// Up to so many other datasets are drawn, and so many estimates.
+const MOST_OTHERS: usize = 20;
+const MOST_CELLS: usize = 12;
+
+const OTHERS: Look = Look::line(GREY, 0.7).faint(0.4);
+const TRUE_SPREAD: Look = Look::line(BLACK, 1.0).dashed(2, 3);
+
+/// Name of these figures in files and flags.
+pub const NAME: &str = "effect";
+
+/// Reads what these figures show of the estimates that `chosen` lets through.
+///
+/// # Errors
+/// As [`kept::read`].
+pub fn read(folder: &Path, chosen: &dyn Fn(&[String]) -> bool) -> Result<Vec<Kept>> {
+    kept::read(folder, 1 + MOST_OTHERS, chosen)
+}
+
+/// A figure for each study, scenario, parameters, size and feature, with a cell for each estimate.
+///
+/// What is drawn is the first dataset that is there; others are thin lines.
+#[must_use]
+pub fn figures(kept: Vec<Kept>) -> Vec<Named> {
+    let keys: Vec<&str> =
+        FIGURE.iter().copied().filter(|key| *key != "metric").chain(PANEL).collect();
+    let pick = |key: &[String], names: &[&str]| -> Vec<String> {
+        names.iter().map(|name| entry(key, name).to_owned()).collect()
+    };
+    let groups = grouped(kept.into_iter().map(|kept| (pick(&kept.key, &keys), kept)));
+    let all: Vec<&Key> = groups.iter().map(|(key, _)| key).collect();
+    let figures = groups.iter().map(|(key, kept)| {
+        let name = file_name(NAME, &keys, key, &all);
+        let estimates = grouped(kept.iter().map(|kept| (pick(&kept.key, &SERIES), kept)));
+        Named { name, study: key[0].clone(), figure: figure(&keys, key, &estimates) }
+    });
+    super::sweep::distinct(figures.collect())
+}
+
+fn figure(keys: &[&str], key: &Key, estimates: &[(Key, Vec<&Kept>)]) -> Figure {
+    let labels = names(&estimates.iter().map(|(key, _)| key.clone()).collect::<Vec<_>>(), &SERIES);
+    let cells = estimates.iter().take(MOST_CELLS);
+    let cells = cells.map(|(key, kept)| cell(labels[key].clone(), kept)).collect();
+    let of = |name: &str| keys.iter().position(|key| *key == name).map_or("", |i| key[i].as_str());
+    let mut title = format!("{}, {}", of("scenario"), of("feature"));
+    let details = pieces(&PANEL, &PANEL.map(|name| of(name).to_owned()));
+    let first = estimates.first().map_or("", |(_, kept)| kept[0].replicate());
+    for detail in [details, format!("dataset {first}")] {
+        if !detail.is_empty() {
+            title.push_str(&format!("; {detail}"));
+        }
+    }
+    if estimates.len() > MOST_CELLS {
+        title.push_str(&format!("; the first {MOST_CELLS} of {} estimates", estimates.len()));
+    }
+    Figure { title, cells, legend_per_cell: false }
+}
+
+fn cell(title: String, kept: &[&Kept]) -> Vec<Panel> {
+    let one = kept[0];
+    let estimand = estimand_of(entry(&one.key, "estimator"));
+    let mut panels = Vec::new();
+    if !one.curve.is_empty() {
+        panels.push(curve_panel(kept, estimand));
+    }
+    if !one.bins.is_empty() && estimand != Some(Estimand::MarginalPlot) {
+        panels.push(bins_panel(one));
+    }
+    if let Some(first) = panels.first_mut() {
+        first.title = title;
+    }
+    panels
+}
+
+fn curve_panel(kept: &[&Kept], estimand: Option<Estimand>) -> Panel {
+    let one = kept[0];
+    let line = |curve: &[KeptPoint], of: fn(&KeptPoint) -> f64| {
+        Mark::Line(curve.iter().map(|point| (point.x, of(point))).collect())
+    };
+    let others = kept.iter().skip(1).take(MOST_OTHERS);
+    let mut layers: Vec<Layer> = others
+        .map(|other| {
+            Layer::named("estimates of other datasets", OTHERS, line(&other.curve, |p| p.effect))
+        })
+        .collect();
+    layers.push(spread(one, estimand));
+    if !one.bins.is_empty() {
+        let limits = Mark::Verticals(limits(&one.bins));
+        layers.push(Layer::named("limits of bins", LIMITS, limits));
+    }
+    layers.push(Layer::named("estimate", ESTIMATE, line(&one.curve, |p| p.effect)));
+    layers.push(Layer::named("truth", TRUTH, line(&one.curve, |p| p.truth)));
+    let label = match (estimand, entry(&one.key, "centring")) {
+        (Some(Estimand::DerivativePartialDependence), _) => "mean derivative of f".to_owned(),
+        (_, "none") => "effect on f".to_owned(),
+        (_, centring) => format!("effect on f, centred ({centring})"),
+    };
+    Panel {
+        x: Scale::linear(entry(&one.key, "feature")),
+        y: Scale::linear(label),
+        layers,
+        ..Panel::default()
+    }
+}
+
+/// How far instances lie from the curve, as in figures of single effects.
+fn spread(one: &Kept, estimand: Option<Estimand>) -> Layer {
+    let accumulated = match estimand {
+        Some(Estimand::AccumulatedDerivatives | Estimand::AccumulatedLocalEffects) => bands(one),
+        _ => None,
+    };
+    let half = |point: &KeptPoint| match &accumulated {
+        Some(bands) => bands.std_at(point.x).unwrap_or(f64::NAN),
+        None => point.heterogeneity.sqrt(),
+    };
+    let is_variance_of_slopes = matches!(
+        estimand,
+        None | Some(Estimand::AccumulatedDerivatives | Estimand::AccumulatedLocalEffects)
+    );
+    let ends =
+        |point: &KeptPoint| (point.x, point.effect - half(point), point.effect + half(point));
+    let band = if accumulated.is_none() && is_variance_of_slopes {
+        Vec::new()
+    } else {
+        one.curve.iter().map(ends).collect()
+    };
+    let name =
+        if accumulated.is_some() { "± STD (RHALE eq. 16)" } else { "± σ of the instances" };
+    Layer {
+        name: (!band.is_empty()).then(|| name.to_owned()),
+        look: SPREAD,
+        mark: Mark::Band(band),
+    }
+}
+
+/// The accumulated spread of the bins; none where a variance is undefined.
+fn bands(one: &Kept) -> Option<Bands> {
+    let variances: Vec<f64> = one.bins.iter().map(|bin| bin.variance).collect();
+    let known = !variances.is_empty() && variances.iter().all(|variance| variance.is_finite());
+    let partition = Partition::new(limits(&one.bins), Closed::Left).ok()?;
+    known.then(|| Bands::of_bins(&partition, &variances))
+}
+
+fn limits(bins: &[KeptBin]) -> Vec<f64> {
+    bins.iter().map(|bin| bin.ends.0).chain(bins.last().map(|bin| bin.ends.1)).collect()
+}
+
+fn bins_panel(one: &Kept) -> Panel {
+    let steps = |of: &dyn Fn(&KeptBin) -> f64| {
+        let step = |bin: &KeptBin| {
+            let y = of(bin);
+            [(bin.ends.0, y), (bin.ends.1, y), (f64::NAN, f64::NAN)]
+        };
+        Mark::Line(one.bins.iter().flat_map(step).collect())
+    };
+    let band = one.bins.iter().flat_map(|bin| {
+        let sd = bin.variance.sqrt();
+        let at = |x: f64| (x, bin.effect - sd, bin.effect + sd);
+        [at(bin.ends.0), at(bin.ends.1), (f64::NAN, f64::NAN, f64::NAN)]
+    });
+    let (estimated, spread) = ("bin effects ± σ", "true bin effects ± σ");
+    let layers = vec![
+        Layer::named(estimated, SPREAD.faint(0.28), Mark::Band(band.collect())),
+        Layer::named(estimated, ESTIMATE, steps(&|bin| bin.effect)),
+        Layer::named(spread, TRUE_SPREAD, steps(&|bin| bin.true_effect - bin.true_variance.sqrt())),
+        Layer::named(spread, TRUE_SPREAD, steps(&|bin| bin.true_effect + bin.true_variance.sqrt())),
+        Layer::named(spread, TRUTH, steps(&|bin| bin.true_effect)),
+    ];
+    Panel {
+        x: Scale::linear(entry(&one.key, "feature")),
+        y: Scale::linear("bin effect (slope)"),
+        layers,
+        ..Panel::default()
+    }
+}

@@ -1,0 +1,156 @@
+//! The curves and bins that a study keeps, read again.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::path::Path;
+
+use super::{BIN_COLUMNS, CURVE_COLUMNS, KEYS, Key, METRIC, REPLICATE, columns};
+use crate::error::{Error, Result};
+
+/// A point of a kept curve; what is missing is NaN.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct KeptPoint {
+    /// Where.
+    pub x: f64,
+    /// The estimate, centred as it was compared.
+    pub effect: f64,
+    /// The estimated variance.
+    pub heterogeneity: f64,
+    /// The truth, centred as it was compared.
+    pub truth: f64,
+}
+
+/// A kept bin; what is missing is NaN.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct KeptBin {
+    /// Its lower and upper limit.
+    pub ends: (f64, f64),
+    /// The estimated slope, or level for `mplot`, and its variance.
+    pub effect: f64,
+    /// The estimated variance of the same.
+    pub variance: f64,
+    /// What they are compared with.
+    pub true_effect: f64,
+    /// What the variance is compared with.
+    pub true_variance: f64,
+}
+
+/// What was kept of one estimate.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Kept {
+    /// What identifies it; its metric is empty.
+    pub key: Key,
+    /// Its curve, if curves were kept.
+    pub curve: Vec<KeptPoint>,
+    /// Its bins, if bins were kept and it has any.
+    pub bins: Vec<KeptBin>,
+}
+
+/// Reads what was kept of the estimates that `chosen` lets through, in the order of the files, from at
+/// most so many datasets of each.
+///
+/// It holds no more than that, and nothing if no study of the folder keeps anything.
+///
+/// # Errors
+/// Files that are not as `run` writes them.
+pub fn read(
+    folder: &Path,
+    datasets: usize,
+    chosen: &dyn Fn(&[String]) -> bool,
+) -> Result<Vec<Kept>> {
+    let mut all = All { datasets, chosen, places: HashMap::new(), kept: Vec::new() };
+    all.file(folder, 2, CURVE_COLUMNS.len() - 1, |kept, values| {
+        if let [x, effect, heterogeneity, truth] = *values {
+            kept.curve.push(KeptPoint { x, effect, heterogeneity, truth });
+        }
+    })?;
+    all.file(folder, 3, BIN_COLUMNS.len(), |kept, values| {
+        if let [_, lo, hi, _, effect, variance, true_effect, true_variance] = *values {
+            let ends = (lo, hi);
+            kept.bins.push(KeptBin { ends, effect, variance, true_effect, true_variance });
+        }
+    })?;
+    Ok(all.kept)
+}
+
+struct All<'a> {
+    datasets: usize,
+    chosen: &'a dyn Fn(&[String]) -> bool,
+    /// By everything but the replicate: the places of the replicates.
+    places: HashMap<Key, HashMap<String, usize>>,
+    kept: Vec<Kept>,
+}
+
+impl All<'_> {
+    /// Reads a file, by its place among [`super::FILES`]; of each line so many numbers.
+    fn file(
+        &mut self,
+        folder: &Path,
+        file: usize,
+        numbers: usize,
+        add: impl Fn(&mut Kept, &[f64]),
+    ) -> Result<()> {
+        let path = folder.join(super::FILES[file]);
+        if !path.exists() {
+            return Ok(());
+        }
+        let wrong = |message: String| Error::content(&path, message);
+        let opened = File::open(&path).map_err(Error::file(&path))?;
+        let mut reader = csv::Reader::from_reader(opened);
+        let header = reader.headers().map_err(|e| wrong(e.to_string()))?;
+        if !header.iter().eq(columns(file)) {
+            return Err(wrong("the columns are not those of a results file".to_owned()));
+        }
+        let mut record = csv::StringRecord::new();
+        while reader.read_record(&mut record).map_err(|e| wrong(e.to_string()))? {
+            let key: Key = record.iter().take(METRIC).map(str::to_owned).collect();
+            if !(self.chosen)(&key) {
+                continue;
+            }
+            let Some(place) = self.place(key) else { continue };
+            let values: Vec<f64> = record
+                .iter()
+                .skip(METRIC)
+                .take(numbers)
+                .map(number)
+                .collect::<std::result::Result<_, String>>()
+                .map_err(&wrong)?;
+            add(&mut self.kept[place], &values);
+        }
+        Ok(())
+    }
+
+    /// The place of an estimate; none if it is from one dataset too many.
+    fn place(&mut self, mut key: Key) -> Option<usize> {
+        key.push(String::new());
+        let mut shared = key.clone();
+        let replicate = std::mem::take(&mut shared[REPLICATE]);
+        let replicates = self.places.entry(shared).or_default();
+        if let Some(&place) = replicates.get(&replicate) {
+            return Some(place);
+        }
+        if replicates.len() == self.datasets {
+            return None;
+        }
+        self.kept.push(Kept { key, curve: Vec::new(), bins: Vec::new() });
+        replicates.insert(replicate, self.kept.len() - 1);
+        Some(self.kept.len() - 1)
+    }
+}
+
+fn number(text: &str) -> std::result::Result<f64, String> {
+    match text {
+        "" => Ok(f64::NAN),
+        _ => text.parse().map_err(|_| format!("`{text}` is not a number")),
+    }
+}
+
+impl Kept {
+    /// The number of its dataset.
+    #[must_use]
+    pub fn replicate(&self) -> &str {
+        &self.key[REPLICATE]
+    }
+}
+
+const _: () = assert!(METRIC + 1 == KEYS.len());

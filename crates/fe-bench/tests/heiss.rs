@@ -1,0 +1,99 @@
+//! The preset `heiss-2026` gives the errors that Heiß et al. (2026) publish for `snc`, up to the
+//! Monte Carlo error of both.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::process::Command;
+
+/// Means over 50 datasets of the mean squared error on the grid, as published.
+const PUBLISHED: &str = include_str!("fixtures/heiss-2026-snc.csv");
+const PUBLISHED_REPLICATES: f64 = 50.0;
+
+const ESTIMATORS: &str = r#"
+scenario = "snc"
+grid = { quantiles = 100, from = 1e-4, to = 0.9999, drop_ends = true }
+metrics = ["mse"]
+[[block.estimator]]
+name = "pdp"
+preset = "heiss-2026"
+grid = 2
+[[block.estimator]]
+name = "ale"
+preset = "heiss-2026"
+limits = "grid"
+"#;
+
+/// More than this many standard errors apart is a failure. Were all 36 values from the same law as
+/// ours and normal, some would be with a probability of 0.0025: the rate of false alarms of a seed.
+const FAR: f64 = 4.0;
+
+struct Mean {
+    estimator: String,
+    feature: String,
+    rows: String,
+    mean: f64,
+    /// Standard deviation of one dataset's value.
+    deviation: f64,
+    count: f64,
+}
+
+/// Our means: more datasets where they are cheap.
+fn ours() -> Vec<Mean> {
+    let folder = tempfile::tempdir().unwrap();
+    let block = |sizes: &str, replicates: usize| {
+        format!("[[block]]\nN = {sizes}\nreplicates = {replicates}\n{ESTIMATORS}")
+    };
+    let small = block("[10, 15, 25, 40, 104, 268]", 1000);
+    let large = block("[1098, 4498, 11_513]", 60);
+    std::fs::write(folder.path().join("study.toml"), format!("about = \"a\"\n{small}{large}"))
+        .unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fe-bench"));
+    command.args(["run", "study.toml", "--out", "out"]).current_dir(folder.path());
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let mut reader = csv::Reader::from_path(folder.path().join("out/summary.csv")).unwrap();
+    let columns = reader.headers().unwrap().clone();
+    let mean = |record: csv::StringRecord| {
+        let text = |name: &str| {
+            record[columns.iter().position(|column| column == name).unwrap()].to_owned()
+        };
+        let number = |name: &str| text(name).parse::<f64>().unwrap();
+        let count = number("n_ok");
+        Mean {
+            estimator: text("estimator"),
+            feature: text("feature"),
+            rows: text("N"),
+            mean: number("mean"),
+            deviation: number("se") * count.sqrt(),
+            count,
+        }
+    };
+    reader.records().map(|record| mean(record.unwrap())).collect()
+}
+
+#[test]
+fn errors_are_those_published() {
+    let ours = ours();
+    // Features that f does not read have no effect.
+    let noise = ours.iter().filter(|mean| ["x3", "x4"].contains(&mean.feature.as_str()));
+    assert!(noise.clone().count() > 0);
+    noise.for_each(|mean| assert!(mean.mean < 1e-27, "{}", mean.mean));
+    let mut published = csv::Reader::from_reader(PUBLISHED.as_bytes());
+    let mut compared = 0;
+    for record in published.records() {
+        let record = record.unwrap();
+        let same = |mean: &&Mean| {
+            record[0] == *mean.estimator && record[1] == *mean.feature && record[2] == *mean.rows
+        };
+        let our = ours.iter().find(same).unwrap();
+        let theirs: f64 = record[3].parse().unwrap();
+        // Mean squared errors are skewed like squares of normal numbers; their cube roots are not
+        // (Wilson and Hilferty 1931).
+        let deviation = our.deviation / (3.0 * our.mean.cbrt().powi(2));
+        let error = deviation * (1.0 / our.count + 1.0 / PUBLISHED_REPLICATES).sqrt();
+        let z = (theirs.cbrt() - our.mean.cbrt()) / error;
+        assert!(z.abs() < FAR, "{record:?}: here {}, z = {z:.2}", our.mean);
+        compared += 1;
+    }
+    assert_eq!(compared, 36);
+}

@@ -1,0 +1,337 @@
+#!/usr/bin/env python3
+"""Times this workspace beside the libraries of requirements.txt and prints a table.
+
+Same data (of `fe-bench sample friedman1`), same options, one thread each, in turns; seconds of a processor, the
+least of several turns, from an array of numbers to the curves. Run it in an environment that has the
+libraries:
+
+    python3.11 -m venv target/peers && target/peers/bin/pip install -r scripts/peers/requirements.txt
+    target/peers/bin/python scripts/peers/compare.py            # all rows: about five minutes
+    target/peers/bin/python scripts/peers/compare.py --only pdp --turns 3
+"""
+
+import argparse
+import contextlib
+import io
+import json
+import logging
+import os
+import pathlib
+import resource
+import subprocess
+import sys
+import time
+import warnings
+
+for variable in ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "NUMBA", "VECLIB"):
+    os.environ[f"{variable}_NUM_THREADS"] = "1"
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+logging.disable(logging.WARNING)
+
+import numpy as np
+import pandas as pd
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def programs():
+    """Builds the two programs of this workspace that are asked: `fe-bench` and `answer`."""
+    told = ["cargo", "metadata", "--no-deps", "--format-version", "1"]
+    told = subprocess.run(told, capture_output=True, check=True, cwd=ROOT).stdout
+    release = pathlib.Path(json.loads(told)["target_directory"]) / "release"
+    build = ["cargo", "build", "--quiet", "--release", "--locked", "--workspace"]
+    subprocess.run([*build, "--bin", "fe-bench", "--example", "answer"], check=True, cwd=ROOT)
+    return release / "fe-bench", release / "examples" / "answer"
+
+
+def model(x):
+    """Friedman's function, as in fe-truth."""
+    wave = 10 * np.sin(np.pi * x[:, 0] * x[:, 1])
+    return wave + 20 * (x[:, 2] - 0.5) ** 2 + 10 * x[:, 3] + 5 * x[:, 4]
+
+
+def jacobian(x):
+    slopes = np.zeros_like(x)
+    cosine = 10 * np.pi * np.cos(np.pi * x[:, 0] * x[:, 1])
+    slopes[:, 0] = cosine * x[:, 1]
+    slopes[:, 1] = cosine * x[:, 0]
+    slopes[:, 2] = 40 * (x[:, 2] - 0.5)
+    slopes[:, 3] = 10
+    slopes[:, 4] = 5
+    return slopes
+
+
+class Regressor:
+    """The function as scikit-learn wants it: made once the library is there."""
+
+    def __new__(cls):
+        from sklearn.base import BaseEstimator, RegressorMixin
+
+        class Friedman(RegressorMixin, BaseEstimator):
+            def fit(self, x, y=None):
+                return self
+
+            def __sklearn_is_fitted__(self):
+                return True
+
+            def predict(self, x):
+                return model(np.asarray(x))
+
+        return Friedman()
+
+
+def grid(x, feature, points=100):
+    return np.linspace(x[:, feature].min(), x[:, feature].max(), points)
+
+
+# What a peer does: from an array to curves, a list of arrays, and where they are.
+
+
+def effector_ale(bins):
+    def work(x):
+        import effector
+        from effector.axis_partitioning import Fixed
+
+        ale = effector.ALE(x, model, nof_instances="all")
+        ale.fit("all", binning_method=Fixed(nof_bins=bins), centering=True)
+        at = [grid(x, j) for j in range(x.shape[1])]
+        return at, [ale.eval(j, at[j], centering=True) for j in range(x.shape[1])]
+
+    return work
+
+
+def effector_rhale(cells):
+    def work(x):
+        import effector
+        from effector.axis_partitioning import DynamicProgramming
+
+        binning = DynamicProgramming(max_nof_bins=cells, min_points_per_bin=2, discount=0.3)
+        rhale = effector.RHALE(x, model, jacobian, nof_instances="all")
+        rhale.fit(0, binning_method=binning, centering=True)
+        at = grid(x, 0)
+        return [at], [rhale.eval(0, at, centering=True)]
+
+    return work
+
+
+def effector_pdp(x):
+    import effector
+
+    pdp = effector.PDP(x, model, nof_instances="all")
+    pdp.fit(0, centering=True)
+    at = grid(x, 0)
+    pdp.eval_heter(0, at)
+    return [at], [pdp.eval(0, at, centering=True)]
+
+
+def effector_regional(kind):
+    def work(x):
+        import effector
+        from effector.space_partitioning import Best
+
+        more = [jacobian] if kind == "RHALE" else []
+        effect = getattr(effector, kind)(x, model, *more, nof_instances="all")
+        effect.fit(0, centering=True)
+        tree = effect.find_regions(0, finder=Best(numerical_features_grid_size=20))
+        return None, tree
+
+    return work
+
+
+def alibi_ale(**options):
+    def work(x):
+        from alibi.explainers import ALE
+
+        names = [f"x{j + 1}" for j in range(x.shape[1])]
+        chosen = dict(options)
+        if chosen.pop("equal", False):
+            chosen["grid_points"] = {j: grid(x, j, 101) for j in range(x.shape[1])}
+        ale = ALE(model, feature_names=names).explain(x, **chosen)
+        return list(ale.feature_values), [values[:, 0] for values in ale.ale_values]
+
+    return work
+
+
+def sklearn_pdp(x):
+    from sklearn.inspection import partial_dependence
+
+    found = partial_dependence(Regressor(), x, [0], grid_resolution=100, method="brute")
+    return [found["grid_values"][0]], [found["average"][0]]
+
+
+def shap_exact(x):
+    import shap
+
+    masker = shap.maskers.Independent(x, max_samples=len(x))
+    values = shap.explainers.Exact(model, masker)(x, silent=True).values
+    return None, [values[:, j] for j in range(x.shape[1])]
+
+
+EFFECTOR, ALIBI, SKLEARN = "effector-0.6", "alibi-0.9", "sklearn-1.9"
+
+
+def request(estimator, features=(0,), preset=None, **options):
+    return {
+        "estimator": estimator,
+        "preset": preset,
+        "features": list(features),
+        "options": options,
+    }
+
+
+def rows():
+    """Name, rows, features, peer, its work, our request, and the ratio to be reached."""
+    ten = range(10)
+    found = []
+    for n in (100_000, 1_000_000):
+        name = "ALE, K = 100, all features"
+        ours = request("ale", ten, EFFECTOR, bins=100)
+        found.append((name, n, 10, "effector", effector_ale(100), ours, 80))
+        ours = request("ale", ten, ALIBI, binning="fixed", bins=100)
+        found.append((name, n, 10, "alibi", alibi_ale(equal=True), ours, 25))
+    ours = request("ale", (0,), ALIBI)
+    found.append(
+        ("ALE, default bins", 50_000, 5, "alibi", alibi_ale(features=[0]), ours, 1000)
+    )
+    for n, cells, least in ((1000, 100, 200), (1000, 400, 1000), (1000, 1000, 3000), (100_000, 100, 80)):
+        ours = request("rhale", (0,), EFFECTOR, bins=cells)
+        name = f"RHALE, dp of {cells} cells"
+        found.append((name, n, 5, "effector", effector_rhale(cells), ours, least))
+    name = "PDP, 100 points"
+    found.append((name, 100_000, 5, "scikit-learn", sklearn_pdp, request("pdp", (0,), SKLEARN), 10))
+    found.append((name, 100_000, 5, "effector", effector_pdp, request("pdp", (0,), EFFECTOR), 25))
+    regions = {"partition": "cart", "candidates": 19, "depth": 2, "drop": 0.05, "leaf": 10.0}
+    dp = {"bins": 20, "discount": 0.3, "min_points": 2.0, "ddof": 0}
+    for kind, least, options in (
+        ("RHALE", 100, dp | {"heterogeneity": "integral"}),
+        ("ALE", 50, {"bins": 20, "heterogeneity": "integral"}),
+        ("PDP", 20, {"grid": 30, "heterogeneity": "mean_grid"}),
+    ):
+        ours = request(f"regional-{kind.lower()}", (0,), None, **regions, **options)
+        name = f"regional {kind}, 19 candidates"
+        found.append((name, 100_000, 5, "effector", effector_regional(kind), ours, least))
+    found.append(("exact SHAP, all rows", 1000, 5, "shap", shap_exact, request("shapley"), 30))
+    return found
+
+
+class Ours:
+    """The program that answers for this workspace, while it runs."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.program, answer = programs()
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen([answer], stdin=pipe, stdout=pipe, text=True)
+
+    def data(self, n, features):
+        """A file of data, and the numbers in it."""
+        path = self.folder / f"friedman1-{n}-{features}.csv"
+        if not path.exists():
+            options = ["--set", f"noise_features={features - 5}", "--n", str(n), "--seed", "1"]
+            partial = path.with_suffix(".partial")
+            with partial.open("w") as out:
+                subprocess.run([self.program, "sample", "friedman1", *options], stdout=out, check=True)
+            partial.rename(path)
+        table = pd.read_csv(path, float_precision="round_trip").drop(columns="y")
+        return path, np.ascontiguousarray(table.to_numpy())
+
+    def ask(self, path, asked, at):
+        at = [] if at is None else [np.asarray(points).tolist() for points in at]
+        line = json.dumps(asked | {"data": str(path), "at": at})
+        print(line, file=self.process.stdin, flush=True)
+        answer = self.process.stdout.readline()
+        if not answer:
+            sys.exit("the program that answers for this workspace has ended")
+        return json.loads(answer)
+
+
+def timed(work, x):
+    """Seconds of a processor, and what comes out; a library's messages are not shown."""
+    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+        warnings.simplefilter("ignore")
+        start = time.process_time()
+        found = work(x)
+        return time.process_time() - start, found
+
+
+def difference(peer, answer):
+    """How far the results are apart: largest difference of curves, or the first splits."""
+    values = peer[1]
+    if not isinstance(values, list):
+        theirs, ours = first_split(values), answer["splits"][0]
+        if theirs is None or ours is None:
+            return f"first split: {theirs}, {ours}"
+        place = lambda split: f"x{split[0] + 1} at {split[1]:.3f}"
+        return place(theirs) if place(theirs) == place(ours) else f"{place(theirs)}, {place(ours)}"
+    pairs = zip(values, answer["values"])
+    return f"{max(np.max(np.abs(np.asarray(a) - np.asarray(b))) for a, b in pairs):.0e}"
+
+
+def first_split(partition):
+    """The feature, counted from 0, and the position of the first split of effector's tree."""
+    if len(partition.regions) < 2:
+        return None
+    [(feature, interval)] = partition.regions[1].rule.conditions.items()
+    return feature, min(abs(interval.lo), abs(interval.hi))
+
+
+def memory(path):
+    """The peak of effector's PDP in a process of its own, in bytes."""
+    code = [sys.executable, __file__, "--peak-of-pdp", str(path)]
+    return int(subprocess.run(code, capture_output=True, text=True, check=True).stdout)
+
+
+def peak_of_pdp(path):
+    import effector  # noqa: F401
+
+    x = np.ascontiguousarray(pd.read_csv(path, float_precision="round_trip").drop(columns="y").to_numpy())
+    timed(effector_pdp, x[:100])
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    timed(effector_pdp, x)
+    print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--only", default="", help="rows whose name has this in it")
+    parser.add_argument("--turns", type=int, default=5, help="turns of each, fewer for what takes long")
+    parser.add_argument("--peak-of-pdp", metavar="DATA", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.peak_of_pdp:
+        peak_of_pdp(arguments.peak_of_pdp)
+        return
+    folder = ROOT / "target" / "peers-data"
+    folder.mkdir(parents=True, exist_ok=True)
+    ours = Ours(folder)
+    print("| work | N | D | library | its time, s | here, s | ratio | to be reached | difference |")
+    print("|---|---|---|---|---|---|---|---|---|", flush=True)
+    for name, n, features, library, work, asked, least in rows():
+        if arguments.only.lower() not in name.lower():
+            continue
+        path, x = ours.data(n, features)
+        timed(work, x[:100])
+        theirs = mine = float("inf")
+        turn = spent = 0
+        while turn < arguments.turns and (turn == 0 or spent < 20):
+            seconds, peer = timed(work, x)
+            answer = ours.ask(path, asked, peer[0])
+            theirs, mine = min(theirs, seconds), min(mine, answer["seconds"])
+            turn, spent = turn + 1, spent + seconds
+        # Ours is short: more turns cost nothing.
+        for _ in range(arguments.turns):
+            mine = min(mine, ours.ask(path, asked, peer[0])["seconds"])
+        ratio = theirs / mine
+        missed = "" if ratio >= least else " (missed)"
+        print(
+            f"| {name} | {n} | {features} | {library} | {theirs:.3g} | {mine:.3g} | {ratio:.0f} |"
+            f" {least}{missed} | {difference(peer, answer)} |",
+            flush=True,
+        )
+        if name.startswith("PDP") and library == "effector":
+            peak = memory(path)
+            print(f"\nMemory of that PDP: effector {peak / 2**20:.0f} MiB,"
+                  f" here {(answer['peak'] or 0) / 2**20:.1f} MiB.\n", flush=True)
+
+
+if __name__ == "__main__":
+    main()
