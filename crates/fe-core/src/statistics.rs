@@ -134,10 +134,15 @@ pub(crate) fn pair_sum(left: &[f64], right: &[f64], f: impl Fn(f64, f64) -> f64)
         #[inline(always)]
         || {
             let mut lanes = [0.0; LANES];
-            for (left, right) in left.chunks(LANES).zip(right.chunks(LANES)) {
-                for ((lane, &x), &y) in lanes.iter_mut().zip(left).zip(right) {
-                    *lane += f(x, y);
+            let (whole, rest) = left.as_chunks::<LANES>();
+            let (whole_right, rest_right) = right.as_chunks::<LANES>();
+            for (left, right) in whole.iter().zip(whole_right) {
+                for i in 0..LANES {
+                    lanes[i] += f(left[i], right[i]);
                 }
+            }
+            for (i, (&x, &y)) in rest.iter().zip(rest_right).enumerate() {
+                lanes[i] += f(x, y);
             }
             sum_of_lanes(lanes)
         },
@@ -156,12 +161,18 @@ fn pair_sums(
         #[inline(always)]
         || {
             let (mut first_lanes, mut second_lanes) = ([0.0; LANES], [0.0; LANES]);
-            for (left, right) in left.chunks(LANES).zip(right.chunks(LANES)) {
-                let lanes = first_lanes.iter_mut().zip(&mut second_lanes);
-                for (((one, two), &x), &y) in lanes.zip(left).zip(right) {
-                    *one += first(x, y);
-                    *two += second(x, y);
+            let (whole, rest) = left.as_chunks::<LANES>();
+            let (whole_right, rest_right) = right.as_chunks::<LANES>();
+            // Of a known length, so that the parts stay in registers.
+            for (left, right) in whole.iter().zip(whole_right) {
+                for i in 0..LANES {
+                    first_lanes[i] += first(left[i], right[i]);
+                    second_lanes[i] += second(left[i], right[i]);
                 }
+            }
+            for (i, (&x, &y)) in rest.iter().zip(rest_right).enumerate() {
+                first_lanes[i] += first(x, y);
+                second_lanes[i] += second(x, y);
             }
             [sum_of_lanes(first_lanes), sum_of_lanes(second_lanes)]
         },
@@ -183,14 +194,19 @@ pub(crate) fn add_each(
             // What the terms have captured, out of reach of the totals that are written.
             let (term, summand) = (term, summand);
             let mut lanes = [0.0; LANES];
-            let pairs = left.chunks(LANES).zip(right.chunks(LANES));
-            for (totals, (left, right)) in totals.chunks_mut(LANES).zip(pairs) {
-                for (((total, lane), &x), &y) in
-                    totals.iter_mut().zip(&mut lanes).zip(left).zip(right)
-                {
-                    *total += term(x, y);
-                    *lane += summand(x, y);
+            let (totals, rest_totals) = totals.as_chunks_mut::<LANES>();
+            let (whole, rest) = left.as_chunks::<LANES>();
+            let (whole_right, rest_right) = right.as_chunks::<LANES>();
+            for (totals, (left, right)) in totals.iter_mut().zip(whole.iter().zip(whole_right)) {
+                for i in 0..LANES {
+                    totals[i] += term(left[i], right[i]);
+                    lanes[i] += summand(left[i], right[i]);
                 }
+            }
+            let rest = rest_totals.iter_mut().zip(rest.iter().zip(rest_right));
+            for (i, (total, (&x, &y))) in rest.enumerate() {
+                *total += term(x, y);
+                lanes[i] += summand(x, y);
             }
             sum_of_lanes(lanes)
         },

@@ -124,7 +124,7 @@ const TICK: Duration = Duration::from_millis(250);
 /// A bar on standard error, as long as the work; silent where that is not a terminal.
 struct Progress {
     bar: ProgressBar,
-    /// All cells, those that earlier sessions finished, and those that are finished now.
+    /// All cells, those that earlier starts finished, and those that are finished now.
     cells: usize,
     before: usize,
     done: AtomicUsize,

@@ -401,6 +401,11 @@ impl Entry {
     fn width(&self) -> i32 {
         SAMPLE + 8 + width_of(&self.name, TEXT) + 22
     }
+
+    /// The name in lines that fit into a legend of this width.
+    fn lines(&self, width: i32) -> Vec<String> {
+        wrapped(&self.name, width - 2 * MARGIN - SAMPLE - 8, TEXT)
+    }
 }
 
 fn entries<'a>(panels: impl Iterator<Item = &'a Panel>) -> Vec<Entry> {
@@ -433,20 +438,22 @@ fn emptied(mark: &Mark) -> Mark {
 
 /// Where the entries of a legend go: column in pixels and row.
 fn places(entries: &[Entry], width: i32) -> Vec<(i32, i32)> {
-    let (mut x, mut row) = (MARGIN, 0);
+    let (mut x, mut row, mut height) = (MARGIN, 0, 1);
     let place = |entry: &Entry| {
         if x > MARGIN && x + entry.width() > width - MARGIN {
-            (x, row) = (MARGIN, row + 1);
+            (x, row, height) = (MARGIN, row + height, 1);
         }
         let place = (x, row);
         x += entry.width();
+        height = height.max(entry.lines(width).len() as i32);
         place
     };
     entries.iter().map(place).collect()
 }
 
 fn rows_of(entries: &[Entry], width: i32) -> i32 {
-    places(entries, width).last().map_or(0, |place| place.1 + 1)
+    let end = |(entry, place): (&Entry, (i32, i32))| place.1 + entry.lines(width).len() as i32;
+    entries.iter().zip(places(entries, width)).map(end).max().unwrap_or(0)
 }
 
 fn legend(root: &Area<'_>, entries: &[Entry], (x, y): (i32, i32), width: i32) -> Drawn {
@@ -455,7 +462,10 @@ fn legend(root: &Area<'_>, entries: &[Entry], (x, y): (i32, i32), width: i32) ->
         for layer in &entry.layers {
             sample(root, layer, (left, middle))?;
         }
-        write(root, &entry.name, (left + SAMPLE + 8, middle), TEXT, VPos::Center)?;
+        for (line, text) in (0..).zip(entry.lines(width)) {
+            let at = (left + SAMPLE + 8, middle + line * LINE);
+            write(root, &text, at, TEXT, VPos::Center)?;
+        }
     }
     Ok(())
 }
@@ -499,5 +509,17 @@ mod tests {
         let lines = wrapped(text, 120, 12);
         assert!(lines.len() > 1 && lines.iter().all(|line| width_of(line, 12) <= 120));
         assert_eq!(lines.join(" "), text);
+    }
+
+    #[test]
+    fn a_long_entry_of_a_legend_takes_several_rows() {
+        let entry = |name: &str| Entry { name: name.to_owned(), layers: Vec::new() };
+        let long = "a name with more words than fit into a line ".repeat(3);
+        let entries = [entry("one"), entry("two"), entry(&long), entry("three")];
+        let lines = entries[2].lines(300).len() as i32;
+        assert!(lines > 2);
+        let places = places(&entries, 300);
+        assert_eq!([places[0].1, places[1].1, places[2].1, places[3].1], [0, 0, 1, 1 + lines]);
+        assert_eq!(rows_of(&entries, 300), 2 + lines);
     }
 }

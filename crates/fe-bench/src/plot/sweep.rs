@@ -296,15 +296,17 @@ fn extremes(values: &[f64]) -> (f64, f64) {
     values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), &v| (a.min(v), b.max(v)))
 }
 
-/// For people: those of the values of some keys that differ, the first one always.
+/// For people: those of the values of some keys that differ, the first one always; options only if they
+/// differ where the first one does not.
 pub(super) fn names(all: &[Vec<String>], keys: &[&str]) -> HashMap<Vec<String>, String> {
     // An estimator without bins does not make the bins of the others worth naming.
-    let differs = |i: usize| {
-        let mut given = all.iter().map(|key| &key[i]).filter(|value| !value.is_empty());
+    let differs = |own: &Vec<String>, i: usize| {
+        let rivals = all.iter().filter(|key| keys[i] != "options" || key[0] == own[0]);
+        let mut given = rivals.map(|key| &key[i]).filter(|value| !value.is_empty());
         given.next().is_some_and(|first| given.any(|value| value != first))
     };
     let named = |key: &Vec<String>| {
-        let shown: Vec<usize> = (0..keys.len()).filter(|&i| i == 0 || differs(i)).collect();
+        let shown: Vec<usize> = (0..keys.len()).filter(|&i| i == 0 || differs(key, i)).collect();
         let names: Vec<&str> = shown.iter().map(|&i| keys[i]).collect();
         let values: Vec<String> = shown.iter().map(|&i| key[i].clone()).collect();
         (key.clone(), pieces(&names, &values))

@@ -2,7 +2,7 @@
 //!
 //! Beside the results folder `DIR` there is, while the run is not finished, `DIR.unfinished`. Each
 //! thread appends what it has finished to a log of its own, dataset by dataset, with a checksum: what
-//! a crash left half-written at the end of a log is not taken up. Logs of earlier sessions are read,
+//! a crash left half-written at the end of a log is not taken up. Logs of earlier starts are read,
 //! never written again.
 
 use std::fs::{File, TryLockError};
@@ -122,7 +122,7 @@ impl Journal {
         }
     }
 
-    /// Reads what earlier sessions finished.
+    /// Reads what earlier starts finished.
     fn take_up(&mut self) -> Result<()> {
         let path = self.place.join("journal.json");
         if path.exists() {
