@@ -18,6 +18,9 @@ use crate::model::Observed;
 use crate::shapley::Pairs;
 use crate::spline::{Smoother, Spline};
 
+/// Where a row alone decides where the spline goes, its residual is rounding.
+const LEAST_FREE: f64 = 1e-6;
+
 /// A SHAP dependence with the Shapley values that it goes through, background row by background row.
 pub(crate) struct ShapleySample<'a> {
     data: &'a Dataset,
@@ -123,6 +126,10 @@ impl<'a> ShapleySample<'a> {
         let count = shrinkage.len();
         // From Shapley values to coordinates of the spline.
         let mut to_coordinates = fit.smoother.functions(&self.positions).transpose();
+        let leverages: Vec<f64> = to_coordinates
+            .column_iter()
+            .map(|column| column.component_mul(&column).dot(&shrinkage) / total)
+            .collect();
         for (mut column, weight) in to_coordinates.column_iter_mut().zip(&of_explained) {
             column.component_mul_assign(&shrinkage);
             column *= weight / total;
@@ -134,7 +141,9 @@ impl<'a> ShapleySample<'a> {
             squares += of_explained[e] / total * residual * residual;
             let mut column = of_rows.column_mut(row);
             let mut column = column.rows_mut(0, count);
-            column += to_coordinates.column(e) * residual;
+            // The residual that the spline would leave without this row: it bends towards those at the
+            // ends most.
+            column += to_coordinates.column(e) * (residual / (1.0 - leverages[e]).max(LEAST_FREE));
         }
         let by_background = &to_coordinates * &self.pairs.values;
         let mean = &by_background * &fit.background;
@@ -149,7 +158,7 @@ impl<'a> ShapleySample<'a> {
         for (mut column, weight) in of_rows.column_iter_mut().zip(weights) {
             column *= if *weight > 0.0 { weight.sqrt().recip() } else { 0.0 };
         }
-        let mut covariance = &of_rows * of_rows.transpose() * (total / free);
+        let mut covariance = &of_rows * of_rows.transpose() * ((total - 1.0) / total);
         for (i, lost) in fit.smoother.lost().iter().enumerate() {
             covariance[(i, i)] += squares * total / free * lost / total;
         }
