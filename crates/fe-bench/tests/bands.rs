@@ -90,9 +90,7 @@ fn figures_say_what_a_band_is_about() {
     let path = folder.path().join("band.svg");
     answer(effect(&["analytic", "--plot", path.to_str().unwrap()]));
     let figure = std::fs::read_to_string(path).unwrap();
-    for words in
-        ["95 % confidence, pointwise (analytic)", "whole curve", "not of the true function"]
-    {
+    for words in ["95 % confidence, pointwise (analytic)", "whole curve", "not of the true"] {
         assert!(figure.contains(words), "{words}");
     }
 }

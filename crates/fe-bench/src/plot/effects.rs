@@ -43,6 +43,9 @@ pub(super) const LIMITS: Look = Look::line(GREY, 0.6).faint(0.7);
 const VIOLINS: Look = Look::line(VERMILION, 0.9).faint(0.25);
 const DECILES: Look = Look::line(BLACK, 1.4);
 
+/// Of what a confidence band says how uncertain it is.
+const OF_MODEL: &str = "bands: effect of this model, not of the true function";
+
 /// Effects of a scenario's function, and why a truth is missing beside them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pictured {
@@ -291,8 +294,12 @@ fn curve_panel(effect: &Effect, instances: &Instances, truth: Option<Vec<(f64, f
         _ if centring == fe_core::Centring::None => "effect on f".to_owned(),
         _ => format!("effect on f, centred ({})", word(&centring)),
     };
+    let title = match &effect.confidence {
+        Some(_) => format!("{} ({OF_MODEL})", feature(effect)),
+        None => feature(effect),
+    };
     Panel {
-        title: feature(effect),
+        title,
         x: Scale::linear(feature(effect)),
         y: Scale::linear(label),
         layers,
@@ -300,7 +307,7 @@ fn curve_panel(effect: &Effect, instances: &Instances, truth: Option<Vec<(f64, f
     }
 }
 
-/// A confidence band; its name says of what the curve is uncertain.
+/// A confidence band.
 fn confidence(band: &ConfidenceBand) -> Vec<Layer> {
     let percent = readable(100.0 * band.record.level);
     let kind = match band.record.kind {
@@ -309,9 +316,7 @@ fn confidence(band: &ConfidenceBand) -> Vec<Layer> {
         BandKind::Bins => "each bin alone",
     };
     let layer = |limits: &Limits, reach: &str, look: Look| {
-        let name = format!(
-            "{percent} % confidence, {reach} ({kind}): effect of this model, not of the true function"
-        );
+        let name = format!("{percent} % confidence, {reach} ({kind})");
         let ends = limits.lower.y().iter().zip(limits.upper.y());
         let area =
             limits.lower.x().iter().zip(ends).map(|(&x, (&lower, &upper))| (x, lower, upper));
