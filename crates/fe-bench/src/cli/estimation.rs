@@ -354,6 +354,9 @@ fn resolve(axis: AxisSource, scenario: Option<&Scenario>, feature: usize) -> Res
     }
 }
 
+/// The limits of a confidence band at some points, by their names.
+type NamedLimits = [(&'static str, Option<Vec<f64>>); 4];
+
 /// An effect with its values at the points that were asked for.
 pub(super) struct Evaluated {
     pub(super) effect: Effect,
@@ -364,7 +367,7 @@ pub(super) struct Evaluated {
     /// The spread about an accumulated effect, by its two names.
     bands: Option<[(&'static str, Vec<f64>); 2]>,
     /// The limits of a confidence band, by their names; null where the band is not simultaneous.
-    confidence: Option<[(&'static str, Option<Vec<f64>>); 4]>,
+    confidence: Option<NamedLimits>,
 }
 
 impl Evaluated {
@@ -432,10 +435,7 @@ fn spread(bands: &Bands, x: &[f64]) -> Result<[(&'static str, Vec<f64>); 2]> {
 }
 
 /// The limits of a confidence band at some points.
-fn limits(
-    band: &ConfidenceBand,
-    x: &[f64],
-) -> Result<[(&'static str, Option<Vec<f64>>); 4], fe_core::Error> {
+fn limits(band: &ConfidenceBand, x: &[f64]) -> Result<NamedLimits, fe_core::Error> {
     let simultaneous = band.simultaneous.as_ref();
     let at = |limit: Option<&fe_core::Curve>| limit.map(|limit| limit.at_all(x)).transpose();
     Ok([
