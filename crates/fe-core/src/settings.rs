@@ -117,6 +117,8 @@ pub struct Settings {
     pub extrapolate: Option<bool>,
     /// Whether the heterogeneity of `ale` is that of differences as they are, not of slopes.
     pub undivided: Option<bool>,
+    /// Whether only the curve is wanted: the heterogeneity is left undefined, which saves time.
+    pub curve_only: Option<bool>,
     /// Where derivatives come from.
     pub jacobian: Option<Jacobian>,
     /// Half the width of a central finite difference, as a share of the axis.
@@ -192,6 +194,7 @@ impl Settings {
             ("interpolation", self.interpolation.is_some()),
             ("extrapolate", self.extrapolate.is_some()),
             ("undivided", self.undivided.is_some()),
+            ("curve_only", self.curve_only.is_some()),
             ("jacobian", self.jacobian.is_some()),
             ("step", self.step.is_some()),
             ("grid", self.grid.is_some()),
@@ -255,6 +258,7 @@ impl Settings {
             interpolation: self.interpolation.or(other.interpolation),
             extrapolate: self.extrapolate.or(other.extrapolate),
             undivided: self.undivided.or(other.undivided),
+            curve_only: self.curve_only.or(other.curve_only),
             jacobian: self.jacobian.or(other.jacobian),
             step: self.step.or(other.step),
             grid: self.grid.or(other.grid),

@@ -94,6 +94,9 @@ pub(super) struct EstimationArguments {
     /// Heterogeneity of `ale` from differences as they are, not divided by the width of their bin
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     undivided: Option<bool>,
+    /// Only the curve of pdp or dpdp: the heterogeneity stays undefined, which saves time
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    curve_only: Option<bool>,
     /// Between bin limits: linear or step; for mplot between centres of bins [default: linear; step for mplot]
     #[arg(long, value_parser = word::<fe_core::settings::Interpolation>)]
     interpolation: Option<fe_core::settings::Interpolation>,
@@ -317,6 +320,7 @@ pub(super) fn settings(
         interpolation: arguments.interpolation,
         extrapolate: arguments.extrapolate,
         undivided: arguments.undivided,
+        curve_only: arguments.curve_only,
         jacobian: arguments.jacobian,
         step: arguments.step,
         grid: arguments.grid.filter(|_| takes_grid),

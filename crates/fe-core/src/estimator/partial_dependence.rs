@@ -25,14 +25,14 @@ use crate::vector::vectorised;
 pub(crate) const PDP: Info = Info {
     name: "pdp",
     about: "partial dependence on a grid; heterogeneity from centred ICE curves (Friedman 2001)",
-    options: &[GRID, AxisMean::OPTIONS, Request::OPTIONS],
+    options: &[GRID, AxisMean::OPTIONS, CURVE_ONLY, Request::OPTIONS],
     build: |settings| Ok(Box::new(PartialDependence::from_settings(Kind::Value, settings)?)),
 };
 
 pub(crate) const DPDP: Info = Info {
     name: "dpdp",
     about: "mean derivative on a grid; heterogeneity from d-ICE curves (EFFECTOR eq. 9-10)",
-    options: &[GRID, AxisMean::OPTIONS, Differentiation::OPTIONS],
+    options: &[GRID, AxisMean::OPTIONS, Differentiation::OPTIONS, CURVE_ONLY],
     build: |settings| {
         let differentiation = Differentiation::from_settings(settings)?;
         let kind = Kind::Derivative(differentiation);
@@ -43,6 +43,9 @@ pub(crate) const DPDP: Info = Info {
 /// What all of them take.
 pub(super) const GRID: &[&str] =
     &["axis", "center", "ddof", "extrapolate", "grid", "distinct", "points"];
+
+/// What those take that give a mean curve.
+const CURVE_ONLY: &[&str] = &["curve_only"];
 
 /// Instances of a block: with 100 grid points their predictions fit the cache.
 const BLOCK: usize = 256;
@@ -67,8 +70,9 @@ pub(super) enum Kind {
 ///
 /// The mean is over all instances, wherever their own x_s lies: the axis only says where the curve
 /// is drawn. [`PartialDependence::of_derivative`] averages ∂_s f(x, x_c^(i)) in its place (d-PDP,
-/// EFFECTOR eq. 9), and is not centred unless asked for. With centring `none` the heterogeneity is that of the ICE curves as they are. The
-/// N × T table of predictions is never held.
+/// EFFECTOR eq. 9), and is not centred unless asked for. With centring `none` the heterogeneity is that
+/// of the ICE curves as they are; with the option `curve_only` there is none, which saves its second pass
+/// over the ICE curves. The N × T table of predictions is never held.
 ///
 /// ```
 /// use fe_core::{Dataset, estimator::{Estimator, PartialDependence}, model::FunctionModel};
@@ -90,6 +94,7 @@ pub struct PartialDependence {
     axis_mean: AxisMean,
     ddof: f64,
     extrapolate: bool,
+    curve_only: bool,
 }
 
 impl PartialDependence {
@@ -135,6 +140,7 @@ impl PartialDependence {
             axis_mean: AxisMean::from_settings(settings)?,
             ddof: settings.ddof_or(0)?,
             extrapolate: settings.extrapolate.unwrap_or_default(),
+            curve_only: settings.curve_only.unwrap_or_default(),
         })
     }
 
@@ -215,7 +221,8 @@ impl PartialDependence {
         // The constant is that of the grid alone, so that further points do not move the curve.
         let constant = centring::constant_by(self.axis_mean, self.centring, &on_grid, instances)?;
         let variances = |of: &dyn Fn(&PointMoments) -> Moments| -> Vec<Option<f64>> {
-            moments.iter().map(|point| of(point).variance(self.ddof)).collect()
+            let variance = |point| of(point).variance(self.ddof).filter(|_| !self.curve_only);
+            moments.iter().map(variance).collect()
         };
         let raw = variances(&|point| point.raw);
         let centred = match self.centring {
@@ -305,7 +312,7 @@ impl Estimator for PartialDependence {
         check(data, model, feature)?;
         let model = Observed::new(model);
         let run = Run::new(self, data, &model, feature)?;
-        let moments = run.moments()?;
+        let moments = if self.curve_only { run.means()? } else { run.moments()? };
         moments.iter().enumerate().map(|(output, m)| self.effect(&run, m, output)).collect()
     }
 
@@ -502,6 +509,44 @@ impl<'a> Run<'a> {
         Ok(sums.moments(ice))
     }
 
+    /// The same with the means alone: each value is looked at once, and no curve is held.
+    fn means(&self) -> Result<Vec<Vec<PointMoments>>> {
+        let outputs = self.model.model().outputs();
+        let mut total = vec![vec![PointMoments::default(); self.places.x.len()]; outputs];
+        fold_blocks_with(
+            self.data.len(),
+            BLOCK,
+            || vec![0.0; outputs * BLOCK],
+            |values, rows| self.block_means(rows, values),
+            |block| {
+                // For each point all outputs.
+                for (at, mean) in block.into_iter().enumerate() {
+                    let total = &mut total[at % outputs][at / outputs].raw;
+                    *total = total.merge(mean);
+                }
+            },
+        )?;
+        Ok(total)
+    }
+
+    /// For each point and output the weight and the mean of the values of some rows.
+    fn block_means(
+        &self,
+        rows: Range<usize>,
+        values: &mut [f64],
+    ) -> Result<Vec<Moments>, ModelError> {
+        let weights = self.data.weights().map(|weights| &weights[rows.clone()]);
+        let len = rows.len();
+        let mut means = Vec::with_capacity(self.places.x.len() * self.model.model().outputs());
+        let mut columns = self.data.columns(rows);
+        let values = &mut values[..self.model.model().outputs() * len];
+        for &x in &self.places.x {
+            self.ask_at(x, &mut columns, values)?;
+            means.extend(values.chunks(len).map(|values| Moments::mean_of_block(values, weights)));
+        }
+        Ok(means)
+    }
+
     /// The ICE curves of some rows: at each point, for each output, all rows.
     fn block_ice(&self, rows: Range<usize>) -> Result<Vec<f64>, ModelError> {
         let outputs = self.model.model().outputs();
@@ -533,16 +578,27 @@ impl<'a> Run<'a> {
         let mut columns = self.data.columns(rows);
         let points = self.places.x.iter().zip(ice.chunks_mut(outputs * len));
         for (point, (&x, values)) in points.enumerate() {
-            columns[self.feature] = Column::Constant(x);
-            match self.derivatives {
-                None => self.model.predict(&Rows::new(&columns, len), values)?,
-                Some(derivatives) => {
-                    derivatives.evaluate(self.model, self.feature, &columns, len, values)?;
-                }
-            }
+            self.ask_at(x, &mut columns, values)?;
             then(point, values);
         }
         Ok(())
+    }
+
+    /// Writes what the model says of some rows with the feature at one place.
+    fn ask_at<'b>(
+        &self,
+        x: f64,
+        columns: &mut [Column<'b>],
+        values: &mut [f64],
+    ) -> Result<(), ModelError> {
+        columns[self.feature] = Column::Constant(x);
+        let len = values.len() / self.model.model().outputs();
+        match self.derivatives {
+            None => self.model.predict(&Rows::new(columns, len), values),
+            Some(derivatives) => {
+                derivatives.evaluate(self.model, self.feature, columns, len, values)
+            }
+        }
     }
 }
 

@@ -211,6 +211,7 @@ const NOT_IN_REGIONS: &[&str] = &[
     "empty",
     "fill_variances",
     "undivided",
+    "curve_only",
     "center_rule",
     "center_points",
     "mean_prediction",
