@@ -268,10 +268,10 @@ fn bins_alone_have_the_errors_of_their_means() {
     assert!((half(2) - 4.302_652_730 * sd / 3_f64.sqrt()).abs() < 1e-6, "{}", half(2));
 }
 
-/// A hundred and one points, 400 datasets of 200 rows. With N bands that cover with probability p each
-/// at a point, and all points of a band together counted as one, the standard error of the mean
-/// coverage is at most √(0.05 · 0.95 / 400) = 0.011; the bounds are four of these away: a right band
-/// fails once in 16 000 such tests.
+/// A hundred and one points, 400 datasets of 200 rows (of 1000 for splines). With N bands that cover with
+/// probability p each at a point, and all points of a band together counted as one, the standard error
+/// of the mean coverage is at most √(0.05 · 0.95 / 400) = 0.011; the bounds are four of these away: a
+/// right band fails once in 16 000 such tests.
 #[test]
 fn bands_cover_as_often_as_they_say() {
     // f = x1² + x1 x2 with x2 = x1/2 + U: the mean slope at x1 is 2.5 x1 + 0.5, E x2 is 0.75.
@@ -303,7 +303,9 @@ fn bands_cover_as_often_as_they_say() {
         let center = Some(if start { Centring::Start } else { Centring::Integral });
         let grid = (!start).then_some(51);
         let settings = Settings { center, ..small(name, banded(kind)) };
-        let settings = Settings { grid: grid.or(settings.grid), ..settings };
+        // With fewer rows splines are too biased at the ends: see docs/bands.md.
+        let (rows, background) = if start { (200, None) } else { (1000, Some(100)) };
+        let settings = Settings { grid: grid.or(settings.grid), background, ..settings };
         let constant = if start { 0.0 } else { mean_of(name) };
         let settings = match kind {
             BandKind::Bootstrap => {
@@ -313,7 +315,7 @@ fn bands_cover_as_often_as_they_say() {
         };
         let (mut pointwise, mut simultaneous) = (0.0, 0.0);
         for seed in 0..replicates {
-            let band = band(name, &settings, &sample(200, 100 + seed), &model);
+            let band = band(name, &settings, &sample(rows, 100 + seed), &model);
             let all = limits(&band);
             let x = band.pointwise.lower.x();
             let held = |pair: usize| -> Vec<bool> {
@@ -328,9 +330,7 @@ fn bands_cover_as_often_as_they_say() {
             simultaneous += f64::from(held(2).iter().all(|held| *held)) / replicates as f64;
         }
         assert!((0.906..0.994).contains(&pointwise), "{name} {kind:?}: {pointwise}");
-        // The ends of a spline are biased: see docs/bands.md.
-        let least = if name == "shapdp" { 0.8 } else { 0.906 };
-        assert!((least..0.994).contains(&simultaneous), "{name} {kind:?}: {simultaneous}");
+        assert!((0.906..0.994).contains(&simultaneous), "{name} {kind:?}: {simultaneous}");
     }
 }
 

@@ -65,7 +65,16 @@ impl Uncertainty {
     /// From a covariance matrix, G × G; the factor is found by Cholesky's method with pivots, which
     /// stops where nothing but rounding is left.
     #[must_use]
-    pub fn of_covariance(mut covariance: DMatrix<f64>, degrees: Vec<f64>) -> Self {
+    pub fn of_covariance(covariance: DMatrix<f64>, degrees: Vec<f64>) -> Self {
+        Self::of_covariance_down_to(ROUNDING, covariance, degrees)
+    }
+
+    /// The same, where variances below a share of the largest are nothing.
+    pub(super) fn of_covariance_down_to(
+        nothing: f64,
+        mut covariance: DMatrix<f64>,
+        degrees: Vec<f64>,
+    ) -> Self {
         let places = covariance.nrows();
         let original: Vec<f64> = covariance.diagonal().iter().copied().collect();
         let largest = original.iter().copied().fold(0.0, f64::max);
@@ -75,7 +84,7 @@ impl Uncertainty {
             let Some(pivot) = (0..places).max_by(|&a, &b| left(a).total_cmp(&left(b))) else {
                 break;
             };
-            if left(pivot) <= ROUNDING * largest {
+            if left(pivot) <= nothing * largest {
                 break;
             }
             let column = covariance.column(pivot) / left(pivot).sqrt();
