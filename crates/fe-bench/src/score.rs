@@ -381,7 +381,7 @@ impl Truths {
     }
 
     /// A truth at some points, up to a constant.
-    fn on_points(
+    pub(crate) fn on_points(
         &self,
         scenario: &Scenario,
         quantity: fe_truth::Effect,
@@ -414,19 +414,31 @@ impl Truths {
     ) -> Result<Score, String> {
         let quantity = heterogeneity_of(estimand, effect)?;
         let estimate = effect.heterogeneity.at_all(comparing.points).map_err(|e| e.to_string())?;
-        let (feature, none) = (effect.feature, fe_truth::Centring::None);
-        let axis = effect.record.axis;
-        let truths = self.curve(scenario, quantity, feature, comparing.points, axis, none)?;
-        let truths: Vec<Truth> = match quantity {
-            fe_truth::Effect::Sigma => truths.iter().map(squared).collect(),
-            _ => truths.to_vec(),
-        };
+        let (feature, axis) = (effect.feature, effect.record.axis);
+        let truths = self.variance(scenario, quantity, feature, comparing.points, axis)?;
         let defined = || estimate.iter().zip(&truths).filter(|(estimate, _)| !estimate.is_nan());
         let (found, truth): (Vec<f64>, Vec<f64>) =
             defined().map(|(estimate, truth)| (*estimate, truth.value)).unzip();
         let left_out = comparing.left_out + comparing.points.len() - found.len();
         let value = (!found.is_empty()).then(|| Distance::Mse.between(&found, &truth));
         Ok(Score::of(value, &Provenance::of_curve(&truths), found.len(), left_out))
+    }
+
+    /// A true heterogeneity curve: a variance. `axis` is where ICE curves are centred.
+    pub(crate) fn variance(
+        &self,
+        scenario: &Scenario,
+        quantity: fe_truth::Effect,
+        feature: usize,
+        points: &[f64],
+        axis: Axis,
+    ) -> Result<Vec<Truth>, String> {
+        let none = fe_truth::Centring::None;
+        let truths = self.curve(scenario, quantity, feature, points, axis, none)?;
+        Ok(match quantity {
+            fe_truth::Effect::Sigma => truths.iter().map(squared).collect(),
+            _ => truths.to_vec(),
+        })
     }
 
     fn bin_effect(
@@ -609,6 +621,38 @@ impl Compared {
     fn distance(&self, distance: Distance) -> f64 {
         distance.between(&self.estimate, &self.truth)
     }
+}
+
+/// The truth of a name, as something to be scored against.
+///
+/// # Errors
+/// A name that is unknown, or that of a curve which is no truth.
+pub fn truth(name: &str) -> Result<fe_truth::Effect, String> {
+    if name.ends_with("-limit") {
+        return Err(format!(
+            "`{name}` is the curve that a paper prints, not a truth to be scored against"
+        ));
+    }
+    name.parse().map_err(|e: fe_truth::Error| e.to_string())
+}
+
+/// Scores a curve of a feature (counted from 0) that was computed elsewhere against the truth of a
+/// scenario: [`given`] on the points within the scenario's range, the others left out and counted.
+///
+/// # Errors
+/// What the scenario says of the truth.
+pub fn against_truth(
+    scenario: &Scenario,
+    effect: fe_truth::Effect,
+    feature: usize,
+    curve: &GivenCurve,
+    comparison: Comparison,
+    centring: fe_truth::Centring,
+) -> Result<Vec<(&'static str, Score)>, fe_truth::Error> {
+    let axis = scenario.axis(feature);
+    let part = curve.within(axis.0, axis.1);
+    let truths = scenario.curve(effect, feature, &part.x, axis, centring)?;
+    Ok(given(&part, &truths, comparison, curve.x.len() - part.x.len()))
 }
 
 /// Scores a curve that was computed elsewhere against the truths at its points: every distance and,

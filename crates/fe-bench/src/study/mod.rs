@@ -1,5 +1,6 @@
 //! Studies: files that say what is swept over, checked and expanded into cells.
 
+mod engines;
 pub mod places;
 mod sweep;
 pub mod wire;
@@ -17,6 +18,7 @@ use serde::Deserialize;
 use toml::{Table, Value};
 
 use crate::error::{Error, Result, listed, suggestion};
+use crate::external::External;
 use crate::score::Metric;
 use crate::sheet::exact;
 use places::{Grid, Limits};
@@ -70,7 +72,9 @@ pub struct Variant {
     pub estimator: String,
     /// The preset that options come from where the study does not give them.
     pub preset: Option<String>,
-    /// Its options.
+    /// What is asked of an engine, for an external estimator.
+    pub external: Option<External>,
+    /// Its options, for an estimator of this program.
     pub settings: Settings,
     /// Where its axis comes from.
     pub axis: AxisSource,
@@ -246,6 +250,12 @@ impl Study {
         Ok(Self { name, file, groups })
     }
 
+    /// The external estimators that it asks for.
+    pub fn externals(&self) -> impl Iterator<Item = &External> {
+        let variants = self.groups.iter().flat_map(|group| &group.variants);
+        variants.filter_map(|variant| variant.external.as_ref())
+    }
+
     /// Number of cells: datasets times features times estimators.
     #[must_use]
     pub fn cells(&self) -> usize {
@@ -345,7 +355,10 @@ pub fn features(scenario: &Scenario, names: &[String]) -> Result<Vec<usize>, Str
 }
 
 /// The feature of a name such as `x3` or `3`, counted from 0.
-pub(crate) fn feature(name: &str, dimension: usize) -> Result<usize, String> {
+///
+/// # Errors
+/// A name that is none of `x1` to `xD`.
+pub fn feature(name: &str, dimension: usize) -> Result<usize, String> {
     match name.strip_prefix('x').unwrap_or(name).parse::<usize>() {
         Ok(number) if (1..=dimension).contains(&number) => Ok(number - 1),
         _ => Err(format!("feature `{name}` does not exist: there are x1 … x{dimension}")),
@@ -382,6 +395,9 @@ fn variant(mut options: Table, comparison: Comparison, grid: &Grid) -> Result<Va
         }
         Some(text) => Some(plain(&text).parse().map_err(|e| format!("`axis` = {text}: {e}"))?),
     };
+    if let Some(engine) = engines::engine_of(&estimator, &mut options)? {
+        return engines::variant(engine, preset, axis, options, comparison);
+    }
     let limits = limits(&mut options)?;
     check_option_names(&options, &estimator)?;
     check_sizes(&options, &estimator)?;
@@ -405,7 +421,8 @@ fn variant(mut options: Table, comparison: Comparison, grid: &Grid) -> Result<Va
             built.name()
         ));
     }
-    let mut variant = Variant { estimator, preset, settings, axis, limits, columns: Vec::new() };
+    let mut variant =
+        Variant { estimator, preset, external: None, settings, axis, limits, columns: Vec::new() };
     variant.columns = columns(&variant, built.as_ref(), comparison, grid);
     Ok(variant)
 }
@@ -532,7 +549,7 @@ fn known_options() -> Vec<String> {
     let all = serde_json::to_value(Settings::default()).unwrap_or_default();
     let keys = all.as_object().map(|o| o.keys().cloned().collect::<Vec<_>>()).unwrap_or_default();
     let mut keys: Vec<String> = keys.into_iter().filter(|key| key != "points").collect();
-    keys.extend(["name", "preset"].map(str::to_owned));
+    keys.extend(["name", "preset", "engine"].map(str::to_owned));
     keys
 }
 
