@@ -21,9 +21,6 @@ use crate::spline::{Smoother, Spline};
 /// Where a row alone decides where the spline goes, its residual is rounding.
 const LEAST_FREE: f64 = 1e-6;
 
-/// Far above rounding, as a share of the largest variance; far below what a band shows.
-const NEGLIGIBLE: f64 = 1e-10;
-
 /// A SHAP dependence with the Shapley values that it goes through, background row by background row.
 pub(crate) struct ShapleySample<'a> {
     data: &'a Dataset,
@@ -204,10 +201,9 @@ impl Resampling for ShapleySample<'_> {
         let weights: Vec<f64> = self.data.weighted(0).map(|(_, weight)| weight).collect();
         let uncertainty = self.uncertainty_of(&self.fit(&weights)?, &weights)?;
         // The functions of a spline are known but for turns among each other, which must not decide
-        // what is simulated; nor must rounding, by the number of columns that are left.
+        // what is simulated.
         let degrees = uncertainty.degrees().to_vec();
         let factor = uncertainty.into_factor();
-        let covariance = &factor * factor.transpose();
-        Ok(Uncertainty::of_covariance_down_to(NEGLIGIBLE, covariance, degrees))
+        Ok(Uncertainty::of_covariance(&factor * factor.transpose(), degrees))
     }
 }

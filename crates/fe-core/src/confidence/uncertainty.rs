@@ -21,6 +21,9 @@ const BLOCK: usize = 250;
 /// Student's t with more degrees of freedom is normal to five digits.
 const MOST_DEGREES: f64 = 1e5;
 
+/// Variances count as equal from this ratio on.
+const EQUAL: f64 = 1.0 - 1e-6;
+
 /// What is left of a variance when rounding is all that is left.
 const ROUNDING: f64 = 1e-13;
 
@@ -65,26 +68,22 @@ impl Uncertainty {
     /// From a covariance matrix, G × G; the factor is found by Cholesky's method with pivots, which
     /// stops where nothing but rounding is left.
     #[must_use]
-    pub fn of_covariance(covariance: DMatrix<f64>, degrees: Vec<f64>) -> Self {
-        Self::of_covariance_down_to(ROUNDING, covariance, degrees)
-    }
-
-    /// The same, where variances below a share of the largest are nothing.
-    pub(super) fn of_covariance_down_to(
-        nothing: f64,
-        mut covariance: DMatrix<f64>,
-        degrees: Vec<f64>,
-    ) -> Self {
+    pub fn of_covariance(mut covariance: DMatrix<f64>, degrees: Vec<f64>) -> Self {
         let places = covariance.nrows();
+        if covariance.iter().any(|value| !value.is_finite()) {
+            // What is too large for a number must not pass for certain.
+            return Self { factor: DMatrix::from_element(places, 1, f64::NAN), degrees };
+        }
         let original: Vec<f64> = covariance.diagonal().iter().copied().collect();
         let largest = original.iter().copied().fold(0.0, f64::max);
         let mut columns: Vec<DVector<f64>> = Vec::new();
         while columns.len() < places {
             let left = |i: usize| covariance[(i, i)];
-            let Some(pivot) = (0..places).max_by(|&a, &b| left(a).total_cmp(&left(b))) else {
-                break;
-            };
-            if left(pivot) <= nothing * largest {
+            let most = (0..places).map(left).fold(0.0, f64::max);
+            // Rounding must not decide between equals: where a mean over the places is taken away, the
+            // last two are.
+            let Some(pivot) = (0..places).find(|&i| left(i) >= EQUAL * most) else { break };
+            if left(pivot) <= ROUNDING * largest {
                 break;
             }
             let column = covariance.column(pivot) / left(pivot).sqrt();
