@@ -46,17 +46,17 @@ def {name}(
 TYPES = {
     **dict.fromkeys(
         "bins distinct center_points ddof grid nearest background background_seed permutations "
-        "shapley_seed subsample subsample_seed depth candidates".split(),
+        "shapley_seed subsample subsample_seed resamples band_seed depth candidates".split(),
         "int",
     ),
-    **dict.fromkeys("min_points discount step drop leaf".split(), "float"),
+    **dict.fromkeys("min_points discount step level drop leaf".split(), "float"),
     **dict.fromkeys(
-        "curve_only fill_variances extrapolate undivided mean_prediction".split(), "bool"
+        "curve_only fill_variances extrapolate undivided rebin mean_prediction".split(), "bool"
     ),
     **dict.fromkeys("limits points".split(), "ArrayLike"),
     **dict.fromkeys(
         "binning quantiles center center_rule empty closed interpolation smoothing partition "
-        "heterogeneity".split(),
+        "band interval heterogeneity".split(),
         "str",
     ),
     "axis": "str | tuple[float, float]",
