@@ -140,12 +140,11 @@ impl Bins {
             #[inline(always)]
             || {
                 // Out of reach of the arrays that are written.
-                let (cell, from, objective) = (cell, from, *objective.terms());
+                let (cell, from, terms) = (cell, from, *objective.terms());
                 for chunk in 0..self.len.div_ceil(CHUNK) {
-                    let (weights, means) = (self.weight[chunk], self.mean[chunk]);
-                    let (squares, ends, rest) =
-                        (self.squares[chunk], self.end[chunk], self.rest[chunk]);
-                    let mut merged = [[0.0; CHUNK]; 4];
+                    let (mut weights, mut means) = (self.weight[chunk], self.mean[chunk]);
+                    let (mut squares, ends) = (self.squares[chunk], self.end[chunk]);
+                    let mut costs = self.rest[chunk];
                     for i in 0..CHUNK {
                         let weight = cell.weight + weights[i];
                         let share = if weight > 0.0 { weights[i] / weight } else { 0.0 };
@@ -157,13 +156,11 @@ impl Bins {
                                 + squares[i]
                                 + shift * shift * cell.weight * share,
                         };
-                        merged[0][i] = bin.weight;
-                        merged[1][i] = bin.mean;
-                        merged[2][i] = bin.squares;
-                        merged[3][i] = objective.cost_of(&bin, ends[i] - from) + rest[i];
+                        (weights[i], means[i], squares[i]) = (bin.weight, bin.mean, bin.squares);
+                        costs[i] += terms.cost_of(&bin, ends[i] - from);
                     }
-                    [self.weight[chunk], self.mean[chunk], self.squares[chunk], self.cost[chunk]] =
-                        merged;
+                    (self.weight[chunk], self.mean[chunk]) = (weights, means);
+                    (self.squares[chunk], self.cost[chunk]) = (squares, costs);
                 }
             },
         );
@@ -175,10 +172,16 @@ impl Bins {
         let costs = &self.cost.as_flattened()[..self.len];
         let least = least(costs);
         let mut found = Best::IMPOSSIBLE;
-        if least.is_finite() {
-            let shortest_first = costs.iter().rev().enumerate();
-            for (offset, _) in shortest_first.filter(|(_, cost)| **cost == least) {
-                let end = start + offset + 1;
+        if !least.is_finite() {
+            return found;
+        }
+        for (chunk, costs) in costs.chunks(CHUNK).enumerate().rev() {
+            // Without a way out on the first, so that several are looked at at once.
+            if !costs.iter().fold(false, |any, &cost| any | (cost == least)) {
+                continue;
+            }
+            for (at, _) in costs.iter().enumerate().rev().filter(|(_, cost)| **cost == least) {
+                let end = start + self.len - (chunk * CHUNK + at);
                 if best[end].bins < found.bins.saturating_sub(1) {
                     found = Best { cost: least, bins: best[end].bins + 1, end };
                 }
