@@ -105,7 +105,8 @@ fn main() {
         ("ale", "quantile", bins("quantile", 100)),
         ("dale", "fixed", bins("fixed", 100)),
         ("rhale", "dp", bins("dp", 100)),
-        ("pdp", "grid", grid),
+        ("pdp", "grid", grid.clone()),
+        ("pdp", "curve", Settings { curve_only: Some(true), ..grid }),
     ];
     println!("ns per row or evaluation; the first estimate also summarises the feature");
     println!("estimator        model  estimator  overhead  ratio  first");

@@ -138,6 +138,12 @@ impl Dataset {
         self.features.ncols()
     }
 
+    /// All features, D × N, one after the other.
+    #[must_use]
+    pub fn into_features(self) -> Array2<f64> {
+        self.features
+    }
+
     /// Never true: a dataset has rows.
     #[must_use]
     pub fn is_empty(&self) -> bool {

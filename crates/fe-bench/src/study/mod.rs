@@ -9,6 +9,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use fe_core::confidence::BandKind;
 use fe_core::estimator::{self, Estimator};
 use fe_core::quantiles::QuantileRule;
 use fe_core::{AxisChoice, Settings, preset};
@@ -354,7 +355,10 @@ pub fn features(scenario: &Scenario, names: &[String]) -> Result<Vec<usize>, Str
 }
 
 /// The feature of a name such as `x3` or `3`, counted from 0.
-pub(crate) fn feature(name: &str, dimension: usize) -> Result<usize, String> {
+///
+/// # Errors
+/// A name that is none of `x1` to `xD`.
+pub fn feature(name: &str, dimension: usize) -> Result<usize, String> {
     match name.strip_prefix('x').unwrap_or(name).parse::<usize>() {
         Ok(number) if (1..=dimension).contains(&number) => Ok(number - 1),
         _ => Err(format!("feature `{name}` does not exist: there are x1 … x{dimension}")),
@@ -397,6 +401,9 @@ fn variant(mut options: Table, comparison: Comparison, grid: &Grid) -> Result<Va
     let limits = limits(&mut options)?;
     check_option_names(&options, &estimator)?;
     check_sizes(&options, &estimator)?;
+    if let Some(Value::String(name)) = options.get("band") {
+        band(name).map_err(|e| format!("`band` = \"{name}\" of {estimator}: {e}"))?;
+    }
     let settings = Settings::deserialize(Value::Table(options))
         .map_err(|e| format!("options of {estimator}: {}", e.to_string().trim()))?;
     let settings = match &preset {
@@ -418,6 +425,17 @@ fn variant(mut options: Table, comparison: Comparison, grid: &Grid) -> Result<Va
         Variant { estimator, preset, external: None, settings, axis, limits, columns: Vec::new() };
     variant.columns = columns(&variant, built.as_ref(), comparison, grid);
     Ok(variant)
+}
+
+/// The kind of confidence band of a name.
+///
+/// # Errors
+/// A message with the kinds that there are, the nearest one named.
+pub(crate) fn band(name: &str) -> Result<BandKind, String> {
+    let names = || BandKind::ALL.iter().map(|(known, _)| *known);
+    let kind = BandKind::ALL.iter().find(|(known, _)| *known == name);
+    kind.map(|(_, kind)| *kind)
+        .ok_or_else(|| format!("must be one of {}{}", listed(names()), suggestion(name, names())))
 }
 
 /// The rule that names limits, taken out of the options; with it the binning can only be `grid`.

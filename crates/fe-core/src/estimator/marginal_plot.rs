@@ -217,6 +217,7 @@ impl MarginalPlot {
             heterogeneity: local.heterogeneity.extrapolated(self.extrapolate),
             bins: local.bins,
             bands: None,
+            confidence: None,
             deciles: deciles(data, feature),
             curves: None,
             mean_prediction: Some(predictions::mean(data, predictions)),

@@ -3,12 +3,13 @@
 use std::convert::Infallible;
 use std::ops::Range;
 
-use ndarray::{Array1, Array2, ArrayView1};
+use ndarray::{Array1, Array2};
 
 use super::{Estimand, Estimator, Info, InstanceEffects, check, check_rows, deciles};
 use crate::axis::{Axis, AxisChoice};
 use crate::blocks::{fold_blocks, fold_blocks_with};
 use crate::centring::{self, AxisMean, CenterRule, Centring, Instances};
+use crate::confidence::{GridSample, Purpose, Request, Resampling};
 use crate::curve::Curve;
 use crate::dataset::Dataset;
 use crate::derivatives::{Derivatives, Differentiation};
@@ -24,7 +25,7 @@ use crate::vector::vectorised;
 pub(crate) const PDP: Info = Info {
     name: "pdp",
     about: "partial dependence on a grid; heterogeneity from centred ICE curves (Friedman 2001)",
-    options: &[GRID, AxisMean::OPTIONS, CURVE_ONLY],
+    options: &[GRID, AxisMean::OPTIONS, CURVE_ONLY, Request::OPTIONS],
     build: |settings| Ok(Box::new(PartialDependence::from_settings(Kind::Value, settings)?)),
 };
 
@@ -188,20 +189,20 @@ impl PartialDependence {
 
     /// The constant that the centring subtracts is a weighted sum of the values of a curve: its
     /// weights, which are 0 at further points.
-    fn constant_weights(&self, run: &Run<'_>) -> Array1<f64> {
-        let (places, mut weights) = (&run.places, Array1::zeros(run.places.x.len()));
-        match self.centring {
-            Centring::Integral => weights.assign(&ArrayView1::from(&places.mean_weights)),
-            Centring::Start => weights[places.grid_indices[0]] = 1.0,
-            Centring::Data => {
-                let grid: Vec<f64> = places.grid_indices.iter().map(|&i| places.x[i]).collect();
-                let instances = run.data.weighted(run.feature);
-                let of_grid = at_places(&grid, instances);
-                for (&point, weight) in places.grid_indices.iter().zip(of_grid) {
-                    weights[point] = weight;
-                }
-            }
-            Centring::None | Centring::Bins => {}
+    fn constant_weights(
+        &self,
+        run: &Run<'_>,
+        instances: impl Iterator<Item = (f64, f64)>,
+    ) -> Array1<f64> {
+        let places = &run.places;
+        if self.centring == Centring::Integral {
+            return Array1::from_vec(places.mean_weights.clone());
+        }
+        let mut weights = Array1::zeros(places.x.len());
+        let grid: Vec<f64> = places.grid_indices.iter().map(|&i| places.x[i]).collect();
+        let of_grid = grid_weights(self.centring, places.axis, &grid, instances);
+        for (&point, weight) in places.grid_indices.iter().zip(of_grid) {
+            weights[point] = weight;
         }
         weights
     }
@@ -245,6 +246,7 @@ impl PartialDependence {
             heterogeneity: Curve::linear(x, variance(&centred)).extrapolated(self.extrapolate),
             bins: None,
             bands: None,
+            confidence: None,
             deciles: deciles(data, feature),
             curves: None,
             mean_prediction: None,
@@ -339,6 +341,21 @@ impl Estimator for PartialDependence {
         let y = rows.iter().map(curve).collect::<Result<_>>()?;
         Ok(InstanceEffects::Curves { x: run.places.x.clone(), y })
     }
+
+    fn resampling<'a>(
+        &'a self,
+        data: &'a Dataset,
+        model: &'a Observed<'a>,
+        effect: &'a Effect,
+        purpose: &Purpose<'_>,
+    ) -> Result<Box<dyn Resampling + 'a>> {
+        match self.kind {
+            Kind::Value => Ok(Box::new(GridSample::new(self, data, model, effect, purpose)?)),
+            Kind::Derivative(_) => {
+                Err(Error::Incompatible(format!("`{}` has no confidence band", self.name())))
+            }
+        }
+    }
 }
 
 /// The points at which the model is asked: the grid, and further ones between.
@@ -380,6 +397,22 @@ fn trapezoid(axis: Axis, grid: &[f64]) -> Vec<f64> {
         weights[left + 1] += half;
     }
     weights
+}
+
+/// The constant that a centring subtracts from the line through the points of a grid, as weights of
+/// the values there.
+pub(crate) fn grid_weights(
+    centring: Centring,
+    axis: Axis,
+    grid: &[f64],
+    instances: impl Iterator<Item = (f64, f64)>,
+) -> Vec<f64> {
+    match centring {
+        Centring::Integral => trapezoid(axis, grid),
+        Centring::Start => (0..grid.len()).map(|i| f64::from(i == 0)).collect(),
+        Centring::Data => at_places(grid, instances),
+        Centring::None | Centring::Bins => vec![0.0; grid.len()],
+    }
 }
 
 /// The weights of a mean over weighted places of the line through the grid points; places beyond its
@@ -699,6 +732,50 @@ impl CurveSums {
     }
 }
 
+/// The ICE curves of all instances, block after block.
+pub(crate) struct IceBlocks<'a> {
+    estimator: &'a PartialDependence,
+    run: Run<'a>,
+}
+
+impl<'a> IceBlocks<'a> {
+    pub(crate) fn new(
+        estimator: &'a PartialDependence,
+        data: &'a Dataset,
+        model: &'a Observed<'a>,
+        feature: usize,
+    ) -> Result<Self> {
+        Ok(Self { estimator, run: Run::new(estimator, data, model, feature)? })
+    }
+
+    /// The points of the curves.
+    pub(crate) fn x(&self) -> &[f64] {
+        &self.run.places.x
+    }
+
+    pub(crate) fn outputs(&self) -> usize {
+        self.run.model.model().outputs()
+    }
+
+    /// The constant that the centring subtracts, as weights of the values of a curve, where the rows
+    /// have these weights.
+    pub(crate) fn constant_weights(&self, weights: &[f64]) -> Array1<f64> {
+        let positions = self.run.data.feature(self.run.feature).iter().copied();
+        self.estimator.constant_weights(&self.run, positions.zip(weights.iter().copied()))
+    }
+
+    /// Calls `work` on the curves of consecutive blocks of rows (at each point, for each output, all
+    /// rows) and `merge` on the results, in row order.
+    pub(crate) fn fold<T: Send>(
+        &self,
+        work: impl Fn(Range<usize>, &[f64]) -> Result<T, ModelError> + Sync,
+        merge: impl FnMut(T),
+    ) -> Result<(), ModelError> {
+        let in_block = |rows: Range<usize>| work(rows.clone(), &self.run.block_ice(rows)?);
+        fold_blocks(self.run.data.len(), BLOCK, in_block, merge)
+    }
+}
+
 /// A table with rows of some length, as its columns one after the other.
 fn transposed(table: &[f64], width: usize) -> Vec<f64> {
     // Few enough columns at once that all of them stay in the nearest cache.
@@ -777,7 +854,8 @@ impl<'a> IceTable<'a> {
     pub(super) fn into_curves(self) -> Vec<IceCurves> {
         let Self { estimator, run, mut values, .. } = self;
         let (rows, x) = (run.data.len(), run.places.x.clone());
-        let weights = estimator.constant_weights(&run);
+        let instances = run.data.weighted(run.feature);
+        let weights = estimator.constant_weights(&run, instances);
         let counted = run.data.weighted(run.feature).map(|(_, weight)| weight > 0.0);
         let counted: Vec<usize> = counted.enumerate().filter(|(_, c)| *c).map(|(i, _)| i).collect();
         let of_output = |values: Vec<f64>| {

@@ -215,6 +215,12 @@ const NOT_IN_REGIONS: &[&str] = &[
     "center_rule",
     "center_points",
     "mean_prediction",
+    "band",
+    "level",
+    "resamples",
+    "band_seed",
+    "rebin",
+    "interval",
 ];
 
 /// All regional estimators.

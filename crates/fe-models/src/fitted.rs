@@ -1,0 +1,41 @@
+//! What comes out of a fit.
+
+use std::fmt::Debug;
+
+use fe_core::Model;
+use serde::Serialize;
+
+/// Something that is known of a fitted model: a coefficient, its degrees of freedom, …
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Fact {
+    /// What it is.
+    pub name: String,
+    /// How much it is.
+    pub value: f64,
+}
+
+impl Fact {
+    /// A fact.
+    pub fn new(name: impl Into<String>, value: f64) -> Self {
+        Self { name: name.into(), value }
+    }
+}
+
+/// A model that was fitted to data: a [`Model`] that may know more of itself.
+pub trait FittedModel: Model + Debug + Send + Sync {
+    /// Names of the outputs: the classes of a classifier, `y` otherwise.
+    fn output_names(&self) -> Vec<String> {
+        vec!["y".to_owned()]
+    }
+
+    /// The model's own main effect of a feature (counted from 0) at a value of it, where the model is
+    /// a sum that has such a term; its weighted mean over the rows of the fit is 0. None where there
+    /// is no such term, and for features that do not exist.
+    fn main_effect(&self, feature: usize, x: f64) -> Option<f64> {
+        let _ = (feature, x);
+        None
+    }
+
+    /// What is known of the fit, in a fixed order.
+    fn summary(&self) -> Vec<Fact>;
+}

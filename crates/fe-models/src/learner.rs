@@ -1,0 +1,124 @@
+//! Learners: found by name, built from options, fitted to data.
+
+use std::fmt::Debug;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use fe_core::Dataset;
+use fe_core::error::suggestion;
+
+use crate::error::{FitError, Result};
+use crate::fitted::FittedModel;
+use crate::options::{OptionInfo, Options};
+use crate::sample::Sample;
+use crate::{gam, gbdt, linear, logistic};
+
+/// What a model predicts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Task {
+    /// The mean of the target; one output.
+    Regression,
+    /// The probability of each different value of the target; one output for each, in ascending order.
+    Classification,
+}
+
+/// A way to fit a model, with its options.
+pub(crate) trait Method: Debug + Send + Sync {
+    /// Fits the model. Random numbers come from the seed alone.
+    fn fit(&self, sample: &Sample, seed: u64) -> Result<Box<dyn FittedModel>>;
+}
+
+/// A model as it is found by name.
+pub struct Info {
+    /// Its name in files and flags.
+    pub name: &'static str,
+    /// What it is, in a line.
+    pub about: &'static str,
+    /// What it predicts.
+    pub task: Task,
+    /// Its options, in canonical order.
+    pub options: &'static [OptionInfo],
+    /// Builds it from its options.
+    pub(crate) build: fn(&mut Options) -> Result<Box<dyn Method>>,
+}
+
+/// All models that can be fitted.
+pub const ALL: &[Info] = &[linear::LINEAR, gam::GAM, gbdt::GBDT, logistic::LOGISTIC];
+
+/// What is known of the model of a name.
+///
+/// # Errors
+/// [`FitError::UnknownModel`].
+pub fn info(name: &str) -> Result<&'static Info> {
+    ALL.iter().find(|info| info.name == name).ok_or_else(|| {
+        let names: Vec<&str> = ALL.iter().map(|info| info.name).collect();
+        FitError::UnknownModel {
+            given: name.to_owned(),
+            hint: suggestion(name, names.iter().copied()),
+            known: names.join(", "),
+        }
+    })
+}
+
+/// A model with its options, ready to be fitted as often as one likes.
+///
+/// ```
+/// use fe_models::{FitError, Learner};
+/// assert_eq!(Learner::new("linear", &[])?.name(), "linear");
+/// let error = Learner::new("liner", &[]).unwrap_err();
+/// assert!(error.to_string().ends_with("did you mean `linear`?"));
+/// # Ok::<(), FitError>(())
+/// ```
+#[derive(Debug)]
+pub struct Learner {
+    name: &'static str,
+    task: Task,
+    options: String,
+    method: Box<dyn Method>,
+}
+
+impl Learner {
+    /// The model of a name, with options set by key and value; those not set have their defaults.
+    ///
+    /// # Errors
+    /// [`FitError::UnknownModel`], [`FitError::UnknownOption`], [`FitError::RepeatedOption`],
+    /// [`FitError::BadOption`].
+    pub fn new(name: &str, set: &[(String, String)]) -> Result<Self> {
+        let info = info(name)?;
+        let mut options = Options::new(info.name, info.options, set)?;
+        let method = (info.build)(&mut options)?;
+        Ok(Self { name: info.name, task: info.task, options: options.canonical(), method })
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// What it predicts.
+    #[must_use]
+    pub fn task(&self) -> Task {
+        self.task
+    }
+
+    /// All its options in canonical order, as `key=value;…`.
+    #[must_use]
+    pub fn options(&self) -> &str {
+        &self.options
+    }
+
+    /// Fits the model to N rows and their N target values. A row of weight 2 counts as two rows, one
+    /// of weight 0 as none. The same data, options and seed give the same model, whatever the number
+    /// of threads.
+    ///
+    /// # Errors
+    /// [`FitError::WrongTargetLength`], [`FitError::TargetNotFinite`], [`FitError::TooFewRows`],
+    /// [`FitError::ConstantTarget`], and what the model finds wrong with the data.
+    pub fn fit(&self, data: &Dataset, target: &[f64], seed: u64) -> Result<Box<dyn FittedModel>> {
+        let sample = Sample::new(self.name, data, target)?;
+        // Some models are fitted by libraries, whose panics are not ours to prevent.
+        catch_unwind(AssertUnwindSafe(|| self.method.fit(&sample, seed))).unwrap_or_else(|_| {
+            Err(FitError::Refused { model: self.name, reason: "the fit panicked".to_owned() })
+        })
+    }
+}

@@ -1,0 +1,38 @@
+//! Models fitted to data, to be explained by the estimators of [`fe_core`].
+//!
+//! A [`Learner`] is found by name and takes options as pairs of key and value; it makes a
+//! [`FittedModel`] of a [`Dataset`](fe_core::Dataset) and a target. That is a [`fe_core::Model`], so
+//! every estimator takes it; some know their derivatives and their main effects too.
+//!
+//! ```
+//! use fe_core::{Dataset, Settings, estimator};
+//! use fe_models::Learner;
+//!
+//! let rows = ndarray::Array2::from_shape_fn((50, 2), |(i, j)| (i * (3 + 4 * j) % 50) as f64);
+//! let data = Dataset::from_rows(&rows.view())?;
+//! let y: Vec<f64> = rows.outer_iter().map(|x| 1.0 + 2.0 * x[0] - x[1]).collect();
+//! let model = Learner::new("linear", &[])?.fit(&data, &y, 0)?;
+//! let pdp = estimator::from_settings("pdp", &Settings::default())?;
+//! let curve = &pdp.estimate(&data, model.as_ref(), 0)?[0].curve;
+//! assert!((curve.at(30.0)? - curve.at(20.0)? - 20.0).abs() < 1e-9);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A new model is one file and a line in [`ALL`].
+
+mod error;
+mod fitted;
+mod gam;
+mod gbdt;
+mod learner;
+mod linear;
+mod logistic;
+mod options;
+mod sample;
+mod singular;
+mod triangle;
+
+pub use error::{FitError, Result};
+pub use fitted::{Fact, FittedModel};
+pub use learner::{ALL, Info, Learner, Task, info};
+pub use options::OptionInfo;
