@@ -20,6 +20,7 @@
 //!
 //! A new model is one file and a line in [`ALL`].
 
+mod activation;
 mod error;
 mod fitted;
 mod gam;
@@ -27,12 +28,16 @@ mod gbdt;
 mod learner;
 mod linear;
 mod logistic;
+mod mlp;
 mod options;
+mod quality;
 mod sample;
 mod singular;
+pub mod stored;
 mod triangle;
 
 pub use error::{FitError, Result};
 pub use fitted::{Fact, FittedModel};
 pub use learner::{ALL, Info, Learner, Task, info};
 pub use options::OptionInfo;
+pub use quality::Quality;
