@@ -45,6 +45,7 @@ pub mod quantiles;
 pub mod reconstruction;
 pub mod regional;
 pub mod replicates;
+mod selection;
 pub mod settings;
 pub mod shapley;
 pub mod spline;

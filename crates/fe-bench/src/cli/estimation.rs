@@ -277,7 +277,10 @@ pub(super) fn execute(
     }
     match arguments.format {
         Format::Json => {
-            let objects: Vec<Value> = effects.iter().map(|e| e.json(subject)).collect();
+            let objects: Vec<Value> = effects
+                .iter()
+                .map(|e| e.json(subject, subject.data.deciles(e.effect.feature)))
+                .collect();
             let text = serde_json::to_string_pretty(&objects).unwrap_or_default();
             writeln!(out, "{text}").map_err(Error::Output)
         }
@@ -389,7 +392,8 @@ impl Evaluated {
         Ok(Self { effect, preset, x, y, heterogeneity, bands, confidence })
     }
 
-    pub(super) fn json(&self, subject: &Subject<'_>) -> Value {
+    /// All that is known, with the deciles of the feature.
+    pub(super) fn json(&self, subject: &Subject<'_>, deciles: [f64; 11]) -> Value {
         let effect = &self.effect;
         let [scenario, parameters] = subject.identity();
         let bins = effect.bins.as_ref();
@@ -413,7 +417,7 @@ impl Evaluated {
             "bands": self.bands.as_ref().map(|bands| {
                 bands.iter().map(|(name, values)| (*name, values)).collect::<BTreeMap<_, _>>()
             }),
-            "deciles": effect.deciles,
+            "deciles": deciles,
             "mean_prediction": effect.mean_prediction,
             "curves": effect.curves.as_ref().map(curves),
             "record": effect.record,

@@ -76,7 +76,7 @@ pub fn figure(
                 None
             }
         };
-        let mut cell = vec![curve_panel(effect, &instances, truth)];
+        let mut cell = vec![curve_panel(effect, data.deciles(effect.feature), &instances, truth)];
         cell.extend(slopes_panel(scenario, effect, estimator.estimand(), &instances));
         cells.push(cell);
     }
@@ -94,8 +94,8 @@ pub fn regional(scenario: &Scenario, data: &Dataset, effects: &[RegionalEffect])
     for regional in effects {
         let mut leaves = Vec::new();
         for (index, node) in regional.tree.nodes().iter().enumerate() {
-            let Some(effect) = &node.effect else { continue };
-            let mut panel = curve_panel(effect, &Instances::NONE, None);
+            let Some((effect, deciles)) = node.effect.as_ref().zip(node.deciles) else { continue };
+            let mut panel = curve_panel(effect, deciles, &Instances::NONE, None);
             let region = region(regional, index, &short);
             panel.title = format!("{}: {region} ({} instances)", feature(effect), node.rows);
             leaves.push(panel);
@@ -252,7 +252,12 @@ fn spread_out(all: usize, most: usize) -> Vec<usize> {
     (0..some).map(|i| i * all / some).collect()
 }
 
-fn curve_panel(effect: &Effect, instances: &Instances, truth: Option<Vec<(f64, f64)>>) -> Panel {
+fn curve_panel(
+    effect: &Effect,
+    deciles: [f64; 11],
+    instances: &Instances,
+    truth: Option<Vec<(f64, f64)>>,
+) -> Panel {
     let mut layers = Vec::new();
     match &instances.say {
         InstanceEffects::Curves { x, y } => {
@@ -282,7 +287,7 @@ fn curve_panel(effect: &Effect, instances: &Instances, truth: Option<Vec<(f64, f
         let limits = Mark::Verticals(bins.partition.limits().to_vec());
         layers.push(Layer::named("limits of bins", LIMITS, limits));
     }
-    layers.push(Layer::named("deciles", DECILES, Mark::Rug(effect.deciles.to_vec())));
+    layers.push(Layer::named("deciles", DECILES, Mark::Rug(deciles.to_vec())));
     let name = format!("{} (estimate)", effect.estimator);
     layers.push(Layer::named(name, ESTIMATE, Mark::Line(points(&effect.curve))));
     if let Some(points) = truth {
