@@ -14,6 +14,7 @@ pub mod data;
 pub mod documentation;
 pub mod draw;
 pub mod error;
+pub mod observations;
 pub mod plot;
 pub mod record;
 pub mod report;

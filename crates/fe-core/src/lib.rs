@@ -28,6 +28,7 @@ mod blocks;
 pub mod centring;
 pub mod curve;
 pub mod dataset;
+pub mod dense;
 pub mod density;
 mod derivatives;
 pub mod effect;

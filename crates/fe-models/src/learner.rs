@@ -8,7 +8,7 @@ use fe_core::error::suggestion;
 
 use crate::error::{FitError, Result};
 use crate::fitted::FittedModel;
-use crate::{gam, linear, logistic};
+use crate::{gam, linear, logistic, mlp};
 use crate::options::{OptionInfo, Options};
 use crate::sample::Sample;
 
@@ -42,7 +42,7 @@ pub struct Info {
 }
 
 /// All models that can be fitted.
-pub const ALL: &[Info] = &[linear::LINEAR, gam::GAM, logistic::LOGISTIC];
+pub const ALL: &[Info] = &[linear::LINEAR, gam::GAM, logistic::LOGISTIC, mlp::MLP];
 
 /// What is known of the model of a name.
 ///

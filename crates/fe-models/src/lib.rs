@@ -26,11 +26,16 @@ mod gam;
 mod learner;
 mod linear;
 mod logistic;
+mod mlp;
 mod options;
+mod quality;
 mod sample;
+pub mod stored;
+mod tensors;
 mod triangle;
 
 pub use error::{FitError, Result};
 pub use fitted::{Fact, FittedModel};
 pub use learner::{ALL, Info, Learner, Task, info};
 pub use options::OptionInfo;
+pub use quality::Quality;

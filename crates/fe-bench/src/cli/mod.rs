@@ -1,11 +1,13 @@
 //! The command line: one file per command.
 
+mod agree;
 mod arguments;
 mod check;
 mod compare;
 mod effect;
 mod estimation;
 mod finish;
+mod fitted;
 mod list;
 mod merge;
 mod plan;
@@ -51,6 +53,7 @@ enum Command {
     Truth(truth::Arguments),
     Sample(sample::Arguments),
     Effect(Box<effect::Arguments>),
+    Agree(Box<agree::Arguments>),
     Score(score::Arguments),
     Plan(Box<plan::Arguments>),
     Finish(finish::Arguments),
@@ -90,6 +93,7 @@ fn execute(command: &Command, out: &mut dyn Write) -> Result<()> {
         Command::Truth(arguments) => truth::execute(arguments, out),
         Command::Sample(arguments) => sample::execute(arguments, out),
         Command::Effect(arguments) => effect::execute(arguments, out),
+        Command::Agree(arguments) => agree::execute(arguments, out),
         Command::Score(arguments) => score::execute(arguments, out),
         Command::Plan(arguments) => plan::execute(arguments, out),
         Command::Finish(arguments) => finish::execute(arguments, out),

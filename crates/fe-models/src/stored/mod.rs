@@ -1,0 +1,164 @@
+//! Models that other programs fitted and wrote to a file.
+//!
+//! A format is one file here and a line in [`Format::of`].
+
+mod lightgbm;
+mod onnx;
+mod operators;
+mod trees;
+mod xgboost;
+
+use std::path::Path;
+
+use fe_core::Model;
+use fe_core::error::ModelError;
+use fe_core::model::Rows;
+use thiserror::Error;
+
+use crate::fitted::{Fact, FittedModel};
+use trees::{Forest, Link};
+
+/// What a file of a model is written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// ONNX: networks and, of `ai.onnx.ml`, linear models and tree ensembles.
+    Onnx,
+    /// JSON as XGBoost's `save_model` writes it.
+    XgboostJson,
+    /// Text as LightGBM's `save_model` writes it.
+    LightgbmText,
+}
+
+impl Format {
+    /// By the ending of a file: `.onnx`, `.json` or `.txt`; none for another ending.
+    #[must_use]
+    pub fn of(path: &Path) -> Option<Self> {
+        match path.extension()?.to_str()? {
+            "onnx" => Some(Self::Onnx),
+            "json" => Some(Self::XgboostJson),
+            "txt" => Some(Self::LightgbmText),
+            _ => None,
+        }
+    }
+}
+
+/// Why a stored model cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum StoredError {
+    /// Bytes that are not what they should be.
+    #[error("not {format}: {reason}")]
+    Malformed {
+        /// What they should be.
+        format: &'static str,
+        /// What was found instead.
+        reason: String,
+    },
+    /// A model that makes use of something that is not read here.
+    #[error("{what} is not supported; {supported}")]
+    Unsupported {
+        /// What it makes use of.
+        what: String,
+        /// What is supported instead.
+        supported: String,
+    },
+    /// A model of another number of features.
+    #[error("the model takes {model} features and the data have {data}")]
+    WrongDimension {
+        /// Features the model takes.
+        model: usize,
+        /// Features the data have.
+        data: usize,
+    },
+}
+
+impl StoredError {
+    fn unsupported(what: impl Into<String>, supported: impl Into<String>) -> Self {
+        Self::Unsupported { what: what.into(), supported: supported.into() }
+    }
+}
+
+/// A model that was read, and what it calls its features.
+#[derive(Debug)]
+pub struct StoredModel {
+    /// The model.
+    pub model: Box<dyn FittedModel>,
+    /// Names of the features, where the file has any.
+    pub features: Option<Vec<String>>,
+}
+
+/// Reads a model. Where the file does not say how many features it has, it takes `columns` of them.
+///
+/// ```
+/// use fe_models::stored::{Format, read};
+/// let error = read(Format::XgboostJson, b"{}", 2).unwrap_err();
+/// assert!(error.to_string().starts_with("not a model of XGBoost"));
+/// ```
+///
+/// # Errors
+/// [`StoredError`].
+pub fn read(format: Format, bytes: &[u8], columns: usize) -> Result<StoredModel, StoredError> {
+    match format {
+        Format::Onnx => onnx::read(bytes, columns),
+        Format::XgboostJson => xgboost::read(bytes),
+        Format::LightgbmText => lightgbm::read(bytes),
+    }
+}
+
+/// Scores of trees and what becomes of them.
+#[derive(Debug, Clone, PartialEq)]
+struct TreeModel {
+    forest: Forest,
+    link: Link,
+    dimension: usize,
+    names: Vec<String>,
+}
+
+impl TreeModel {
+    fn new(forest: Forest, link: Link, dimension: usize) -> Self {
+        let outputs = link.outputs(forest.base.len());
+        Self { forest, link, dimension, names: classes(outputs) }
+    }
+}
+
+/// Outputs as they are called: a single one `y`, several by their place from 0 as classes are.
+fn classes(outputs: usize) -> Vec<String> {
+    if outputs == 1 { vec!["y".to_owned()] } else { (0..outputs).map(|q| q.to_string()).collect() }
+}
+
+impl Model for TreeModel {
+    fn dimension(&self) -> usize {
+        self.dimension
+    }
+
+    fn outputs(&self) -> usize {
+        self.names.len()
+    }
+
+    fn predict(&self, rows: &Rows<'_>, values: &mut [f64]) -> Result<(), ModelError> {
+        let mut row = vec![0.0; self.dimension];
+        let mut scores = vec![0.0; self.forest.base.len()];
+        let mut outputs = vec![0.0; self.names.len()];
+        for i in 0..rows.len() {
+            rows.copy_row(i, &mut row);
+            self.forest.score(&mut row, &mut scores);
+            self.link.apply(&scores, &mut outputs);
+            for (q, output) in outputs.iter().enumerate() {
+                values[q * rows.len() + i] = *output;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl FittedModel for TreeModel {
+    fn output_names(&self) -> Vec<String> {
+        self.names.clone()
+    }
+
+    fn summary(&self) -> Vec<Fact> {
+        let leaves: usize = self.forest.members.iter().map(|member| member.leaves.len()).sum();
+        let trees = self.forest.members.len();
+        vec![Fact::new("trees", trees as f64), Fact::new("leaves", leaves as f64)]
+    }
+}

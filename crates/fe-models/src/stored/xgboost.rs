@@ -1,0 +1,219 @@
+//! Models as XGBoost's `save_model` writes them to JSON.
+//!
+//! XGBoost computes in single precision: features and limits are rounded to it before they are
+//! compared, as there. Sums are not rounded.
+
+use serde::Deserialize;
+
+use super::trees::{Forest, Link, Member, Node, Split, Test, Tree};
+use super::{StoredError, StoredModel, TreeModel};
+
+const FORMAT: &str = "a model of XGBoost in JSON";
+
+#[derive(Deserialize)]
+struct File {
+    learner: Learner,
+}
+
+#[derive(Deserialize)]
+struct Learner {
+    #[serde(default)]
+    feature_names: Vec<String>,
+    gradient_booster: Booster,
+    learner_model_param: Parameters,
+    objective: Objective,
+}
+
+#[derive(Deserialize)]
+struct Parameters {
+    base_score: String,
+    num_class: String,
+    num_feature: String,
+    #[serde(default)]
+    num_target: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Objective {
+    name: String,
+}
+
+#[derive(Deserialize)]
+struct Booster {
+    name: String,
+    #[serde(default)]
+    model: Option<Trees>,
+    #[serde(default)]
+    gbtree: Option<Inner>,
+    #[serde(default)]
+    weight_drop: Vec<f64>,
+}
+
+#[derive(Deserialize)]
+struct Inner {
+    model: Trees,
+}
+
+#[derive(Deserialize)]
+struct Trees {
+    tree_info: Vec<usize>,
+    trees: Vec<Written>,
+}
+
+#[derive(Deserialize)]
+struct Written {
+    left_children: Vec<i64>,
+    right_children: Vec<i64>,
+    split_indices: Vec<usize>,
+    split_conditions: Vec<f64>,
+    #[serde(default)]
+    split_type: Vec<u8>,
+    #[serde(default)]
+    tree_param: Option<TreeParameters>,
+}
+
+#[derive(Deserialize)]
+struct TreeParameters {
+    size_leaf_vector: String,
+}
+
+pub(super) fn read(bytes: &[u8]) -> Result<StoredModel, StoredError> {
+    let file: File = serde_json::from_slice(bytes).map_err(malformed)?;
+    let learner = file.learner;
+    let parameters = &learner.learner_model_param;
+    let features: usize = count(&parameters.num_feature, "num_feature")?;
+    let classes: usize = count(&parameters.num_class, "num_class")?;
+    let targets = parameters.num_target.as_deref().unwrap_or("1");
+    if count(targets, "num_target")? > 1 {
+        return Err(unsupported("a model of several targets"));
+    }
+    let (link, to_score) = link(&learner.objective.name)?;
+    let scores = classes.max(1);
+    let base = base_scores(&parameters.base_score, scores, to_score)?;
+    let (trees, weights) = trees(learner.gradient_booster)?;
+    if trees.tree_info.len() != trees.trees.len() {
+        return Err(malformed("tree_info and trees are of different lengths"));
+    }
+    let mut members = Vec::with_capacity(trees.trees.len());
+    for (index, (written, &score)) in trees.trees.iter().zip(&trees.tree_info).enumerate() {
+        if score >= scores {
+            return Err(malformed(format!("tree {index} is of class {score} of {scores}")));
+        }
+        let weight = weights.as_ref().map_or(Some(1.0), |w| w.get(index).copied());
+        let weight = weight.ok_or_else(|| malformed("fewer weight_drop than trees"))?;
+        let wrong = |reason: StoredError| match reason {
+            StoredError::Malformed { reason, .. } => malformed(format!("tree {index}: {reason}")),
+            other => other,
+        };
+        members.push(member(written, score, weight, features).map_err(wrong)?);
+    }
+    let forest = Forest { members, base, single: true, features, divisor: 1.0 };
+    let names = learner.feature_names;
+    let features_named = (names.len() == features).then_some(names);
+    Ok(StoredModel {
+        model: Box::new(TreeModel::new(forest, link, features)),
+        features: features_named,
+    })
+}
+
+fn malformed(reason: impl ToString) -> StoredError {
+    StoredError::Malformed { format: FORMAT, reason: reason.to_string() }
+}
+
+fn unsupported(what: &str) -> StoredError {
+    StoredError::unsupported(
+        what,
+        "of XGBoost trees with numeric splits are read (gbtree, dart), with the objectives reg:*, \
+         binary:*, multi:*, count:poisson and rank:*",
+    )
+}
+
+fn count(text: &str, what: &str) -> Result<usize, StoredError> {
+    text.parse().map_err(|_| malformed(format!("{what} is `{text}`, not a whole number")))
+}
+
+/// What becomes of scores, and the score of a base score, which is given on the scale of outputs.
+fn link(objective: &str) -> Result<(Link, fn(f64) -> f64), StoredError> {
+    let logit: fn(f64) -> f64 = |p| (p / (1.0 - p)).ln();
+    Ok(match objective {
+        "reg:logistic" => (Link::Sigmoid(1.0), logit),
+        "binary:logistic" => (Link::TwoClasses(1.0), logit),
+        "binary:logitraw" => (Link::Identity, logit),
+        "multi:softprob" | "multi:softmax" => (Link::Softmax, |x| x),
+        "count:poisson" | "reg:gamma" | "reg:tweedie" => (Link::Exp, f64::ln),
+        "binary:hinge" => return Err(unsupported("the objective binary:hinge")),
+        name if name.starts_with("reg:") || name.starts_with("rank:") => (Link::Identity, |x| x),
+        name => return Err(unsupported(&format!("the objective {name}"))),
+    })
+}
+
+/// One number, or one for each score in brackets.
+fn base_scores(
+    text: &str,
+    scores: usize,
+    to_score: fn(f64) -> f64,
+) -> Result<Vec<f64>, StoredError> {
+    let inside = text.trim().trim_start_matches('[').trim_end_matches(']');
+    let parsed: Result<Vec<f32>, _> = inside.split(',').map(|x| x.trim().parse()).collect();
+    let values = parsed.map_err(|_| malformed(format!("base_score is `{text}`")))?;
+    let base: Vec<f64> = match values[..] {
+        [one] => vec![to_score(one.into()); scores],
+        _ => values.iter().map(|&x| to_score(x.into())).collect(),
+    };
+    if base.len() == scores && base.iter().all(|x| x.is_finite()) {
+        Ok(base)
+    } else {
+        Err(malformed(format!("base_score is `{text}` for {scores} outputs")))
+    }
+}
+
+/// The trees and, for `dart`, their weights.
+fn trees(booster: Booster) -> Result<(Trees, Option<Vec<f64>>), StoredError> {
+    let none = || malformed(format!("no trees in the booster {}", booster.name));
+    match booster.name.as_str() {
+        "gbtree" => Ok((booster.model.ok_or_else(none)?, None)),
+        "dart" => Ok((booster.gbtree.ok_or_else(none)?.model, Some(booster.weight_drop))),
+        name => Err(unsupported(&format!("the booster {name}"))),
+    }
+}
+
+fn member(
+    written: &Written,
+    score: usize,
+    weight: f64,
+    features: usize,
+) -> Result<Member, StoredError> {
+    let nodes = written.left_children.len();
+    let parts =
+        [written.right_children.len(), written.split_indices.len(), written.split_conditions.len()];
+    if parts.iter().any(|len| *len != nodes) {
+        return Err(malformed("lists of different lengths"));
+    }
+    if written.tree_param.as_ref().is_some_and(|p| !["0", "1"].contains(&&*p.size_leaf_vector)) {
+        return Err(unsupported("a tree with several values in a leaf"));
+    }
+    if written.split_type.iter().any(|kind| *kind != 0) {
+        return Err(unsupported("a split of categories"));
+    }
+    let mut leaves = Vec::new();
+    let mut all = Vec::with_capacity(nodes);
+    for node in 0..nodes {
+        let limit = f64::from(written.split_conditions[node] as f32);
+        let children = [written.left_children[node], written.right_children[node]];
+        all.push(match children.map(usize::try_from) {
+            [Ok(left), Ok(right)] => Node::Split(Split {
+                feature: written.split_indices[node],
+                test: Test::Below,
+                threshold: limit,
+                children: (left, right),
+                zero: None,
+            }),
+            _ => {
+                leaves.push(vec![(score, weight * limit)]);
+                Node::Leaf(leaves.len() - 1)
+            }
+        });
+    }
+    let tree = Tree::new(all, leaves.len(), features).map_err(malformed)?;
+    Ok(Member { tree, leaves })
+}
