@@ -93,7 +93,7 @@ def sklearn_models():
 
 
 def like_torch():
-    """A graph as the exporter of PyTorch writes it for Linear, GELU, Linear, BatchNorm1d, Softplus, Linear."""
+    """A graph as the exporter of PyTorch writes it for Linear, Tanh, Linear, BatchNorm1d, Softplus, Linear."""
     tensors, nodes, at = [], [], "x"
 
     def weight(name, *shape, positive=False):
@@ -109,7 +109,7 @@ def like_torch():
         at = after
 
     add("Gemm", [weight("w1", 5, 3), weight("b1", 5)], alpha=1.0, beta=1.0, transB=1)
-    add("Gelu", [])
+    add("Tanh", [])
     add("Gemm", [weight("w2", 4, 5), weight("b2", 4)], alpha=1.0, beta=1.0, transB=1)
     norm = [weight("g", 4), weight("h", 4), weight("m", 4), weight("v", 4, positive=True)]
     add("BatchNormalization", norm, epsilon=1e-5)

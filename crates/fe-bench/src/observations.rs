@@ -87,16 +87,19 @@ impl Observations {
             }
         }
         if rows.is_empty() {
-            let message = if missing > 0 { "a value is missing in every row" } else { "there are no rows" };
+            let message =
+                if missing > 0 { "a value is missing in every row" } else { "there are no rows" };
             return Err(wrong(message.to_owned()));
         }
         let numbers = |column: usize| -> Result<Vec<f64>> {
             rows.iter()
                 .map(|(row, record)| {
-                    crate::data::parse(&record[column], row - 1, header[column]).map_err(|message| {
-                        let hint = format!("--ignore {} leaves the column out", header[column]);
-                        wrong(format!("{message}; {hint}"))
-                    })
+                    crate::data::parse(&record[column], row - 1, header[column]).map_err(
+                        |message| {
+                            let hint = format!("--ignore {} leaves the column out", header[column]);
+                            wrong(format!("{message}; {hint}"))
+                        },
+                    )
                 })
                 .collect()
         };

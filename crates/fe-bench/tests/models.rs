@@ -76,7 +76,10 @@ fn a_linear_model_of_a_file_has_linear_effects_under_the_names_of_its_columns() 
     let mut lines = text.lines();
     assert_eq!(lines.next(), Some("feature,output,x,effect,heterogeneity"));
     let rows: Vec<Vec<&str>> = lines.map(|line| line.split(',').collect()).collect();
-    assert_eq!(rows.iter().map(|row| row[0]).collect::<Vec<_>>(), ["size", "size", "size", "age", "age", "age"]);
+    assert_eq!(
+        rows.iter().map(|row| row[0]).collect::<Vec<_>>(),
+        ["size", "size", "size", "age", "age", "age"]
+    );
     for (name, slope) in [("size", 3.0), ("age", -2.0)] {
         let points: Vec<(f64, f64)> = rows
             .iter()
@@ -93,8 +96,25 @@ fn features_are_chosen_by_name_and_the_json_says_which_model_it_was() {
     let files = Files::new();
     let houses = files.houses();
     let (text, message) = answer(&[
-        "effect", "--data", &houses, "--target", "price", "--ignore", "town", "--model", "mlp", "--set",
-        "epochs=5", "--set", "hidden=4", "--test", "0.25", "--estimator", "ale", "--feature", "age",
+        "effect",
+        "--data",
+        &houses,
+        "--target",
+        "price",
+        "--ignore",
+        "town",
+        "--model",
+        "mlp",
+        "--set",
+        "epochs=5",
+        "--set",
+        "hidden=4",
+        "--test",
+        "0.25",
+        "--estimator",
+        "ale",
+        "--feature",
+        "age",
     ]);
     assert!(message.contains("train, 30 rows") && message.contains("test, 10 rows"), "{message}");
     let effects = json(&text);
@@ -113,8 +133,23 @@ fn the_same_call_prints_the_same_and_another_seed_does_not() {
     let houses = files.houses();
     let of_seed = |seed: &str| {
         answer(&[
-            "effect", "--data", &houses, "--target", "price", "--ignore", "town", "--model", "mlp",
-            "--set", "epochs=3", "--set", "hidden=4", "--model-seed", seed, "--estimator", "rhale",
+            "effect",
+            "--data",
+            &houses,
+            "--target",
+            "price",
+            "--ignore",
+            "town",
+            "--model",
+            "mlp",
+            "--set",
+            "epochs=3",
+            "--set",
+            "hidden=4",
+            "--model-seed",
+            seed,
+            "--estimator",
+            "rhale",
         ])
         .0
     };
@@ -141,7 +176,15 @@ fn stored_models_find_their_features_by_name() {
     for (model, outputs) in [("xgboost.json", 1), ("lightgbm.txt", 1), ("lightgbm-three.txt", 3)] {
         let model = format!("{STORED}/{model}");
         let (text, _) = answer(&[
-            "effect", "--data", &rows, "--model", &model, "--estimator", "pdp", "--feature", "height",
+            "effect",
+            "--data",
+            &rows,
+            "--model",
+            &model,
+            "--estimator",
+            "pdp",
+            "--feature",
+            "height",
         ]);
         let effects = json(&text);
         assert_eq!(effects.len(), outputs, "{model}");
@@ -163,8 +206,17 @@ fn classes_have_a_curve_each_and_the_curves_sum_to_zero() {
     let rows = stored_rows(&files);
     let model = format!("{STORED}/logistic-map.onnx");
     let (text, _) = answer(&[
-        "effect", "--data", &rows, "--model", &model, "--ignore", "extra", "--estimator", "ale",
-        "--feature", "width",
+        "effect",
+        "--data",
+        &rows,
+        "--model",
+        &model,
+        "--ignore",
+        "extra",
+        "--estimator",
+        "ale",
+        "--feature",
+        "width",
     ]);
     let effects = json(&text);
     assert_eq!(effects.len(), 3);
@@ -182,8 +234,23 @@ fn effects_are_drawn_without_any_truth() {
     for (estimator, words) in [("rhale", "local effects"), ("regional-pdp", "regions")] {
         let svg = files.path(&format!("{estimator}.svg"));
         answer(&[
-            "effect", "--data", &houses, "--target", "price", "--ignore", "town", "--model", "mlp",
-            "--set", "epochs=3", "--estimator", estimator, "--plot", &svg, "--feature", "all",
+            "effect",
+            "--data",
+            &houses,
+            "--target",
+            "price",
+            "--ignore",
+            "town",
+            "--model",
+            "mlp",
+            "--set",
+            "epochs=3",
+            "--estimator",
+            estimator,
+            "--plot",
+            &svg,
+            "--feature",
+            "all",
         ]);
         let picture = std::fs::read_to_string(&svg).unwrap();
         assert!(picture.contains("houses.csv, mlp"), "{estimator}");
@@ -217,8 +284,12 @@ fn preparation_leaves_out_what_it_is_told_to() {
     let gaps = files.write("gaps.csv", &(text.clone() + ",1,2\n3,NA,4\n"));
     let model = ["--model", "linear", "--target", "y", "--estimator", "ale"];
     let message = refusal(&[&["effect", "--data", &gaps][..], &model].concat());
-    assert!(message.contains("row 61, column a: the value is missing; --missing drop"), "{message}");
-    let (_, message) = answer(&[&["effect", "--data", &gaps, "--missing", "drop"][..], &model].concat());
+    assert!(
+        message.contains("row 61, column a: the value is missing; --missing drop"),
+        "{message}"
+    );
+    let (_, message) =
+        answer(&[&["effect", "--data", &gaps, "--missing", "drop"][..], &model].concat());
     assert!(message.contains("left out: 2 rows with missing values, 0 outliers"), "{message}");
     let far = files.write("far.csv", &(text + "1000,1,2\n"));
     let (out, message) = answer(
@@ -244,16 +315,25 @@ fn bad_files_and_arguments_are_named() {
         "{message}"
     );
     let message = ask(&houses, &["--model", "linear", "--target", "prise"]);
-    assert!(message.contains("no column `prise`") && message.contains("did you mean `price`"), "{message}");
+    assert!(
+        message.contains("no column `prise`") && message.contains("did you mean `price`"),
+        "{message}"
+    );
     let message = ask(&houses, &["--model", "linear", "--ignore", "town"]);
     assert!(message.contains("--model linear needs --target"), "{message}");
     let message = ask(&houses, &["--model", "liner", "--target", "price", "--ignore", "town"]);
     assert!(message.contains("did you mean `linear`"), "{message}");
-    let message = ask(&houses, &["--model", "mlp", "--target", "price", "--ignore", "town", "--set", "epoch=3"]);
+    let message = ask(
+        &houses,
+        &["--model", "mlp", "--target", "price", "--ignore", "town", "--set", "epoch=3"],
+    );
     assert!(message.contains("did you mean `epochs`"), "{message}");
     let message = ask(&houses, &["--model", "linear", "--target", "town"]);
     assert!(message.contains("column town: `linear` needs a target of numbers"), "{message}");
-    let message = ask(&houses, &["--model", "linear", "--target", "price", "--ignore", "town", "--feature", "sise"]);
+    let message = ask(
+        &houses,
+        &["--model", "linear", "--target", "price", "--ignore", "town", "--feature", "sise"],
+    );
     assert!(message.contains("did you mean `size`"), "{message}");
     for (text, expected) in [
         ("a,y\n1,3\n2,3\n4,3\n", "the target is 3 in every row"),
@@ -273,7 +353,8 @@ fn bad_files_and_arguments_are_named() {
     let wrong = files.write("wrong.onnx", "not a model");
     let message = ask(&houses, &["--model", &wrong, "--target", "price", "--ignore", "town"]);
     assert!(message.contains("wrong.onnx: not a model in ONNX"), "{message}");
-    let message = ask(&houses, &["--model", "absent.onnx", "--target", "price", "--ignore", "town"]);
+    let message =
+        ask(&houses, &["--model", "absent.onnx", "--target", "price", "--ignore", "town"]);
     assert!(message.contains("absent.onnx"), "{message}");
     assert!(refusal(&["effect", "--data", &houses, "--estimator", "ale"]).contains("SCENARIO"));
     let message = ask(&houses, &["friedman1", "--model", "linear"]);
@@ -286,8 +367,25 @@ fn bins_of_few_rows_agree_with_dense_bins_as_well_as_their_number_allows() {
     // The network is as good as linear: all bins have the same effect.
     let houses = files.houses();
     let (text, _) = answer(&[
-        "agree", "--data", &houses, "--target", "price", "--ignore", "town", "--model", "linear", "--n",
-        "20", "--runs", "3", "--bins", "2,4", "--reference-bins", "8", "--format", "csv",
+        "agree",
+        "--data",
+        &houses,
+        "--target",
+        "price",
+        "--ignore",
+        "town",
+        "--model",
+        "linear",
+        "--n",
+        "20",
+        "--runs",
+        "3",
+        "--bins",
+        "2,4",
+        "--reference-bins",
+        "8",
+        "--format",
+        "csv",
     ]);
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines[0], "feature,estimator,K,runs,bins,L_mu,L_mu_se,L_sigma,L_sigma_se");

@@ -8,9 +8,9 @@ use fe_core::error::suggestion;
 
 use crate::error::{FitError, Result};
 use crate::fitted::FittedModel;
-use crate::{gam, linear, logistic, mlp};
 use crate::options::{OptionInfo, Options};
 use crate::sample::Sample;
+use crate::{gam, linear, logistic, mlp};
 
 /// What a model predicts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

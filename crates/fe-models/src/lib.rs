@@ -20,6 +20,7 @@
 //!
 //! A new model is one file and a line in [`ALL`].
 
+mod activation;
 mod error;
 mod fitted;
 mod gam;
@@ -31,7 +32,6 @@ mod options;
 mod quality;
 mod sample;
 pub mod stored;
-mod tensors;
 mod triangle;
 
 pub use error::{FitError, Result};

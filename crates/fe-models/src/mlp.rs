@@ -1,24 +1,33 @@
-//! A multilayer perceptron: dense layers, fitted by Adam, with exact derivatives by automatic
-//! differentiation.
+//! A multilayer perceptron: dense layers, fitted by Adam, with exact derivatives.
+//!
+//! The gradient of the loss by the weights is computed backwards through the layers, the derivative by
+//! a feature forwards along with the value: both are automatic differentiation of a chain of dense
+//! layers, whose steps are matrix products.
 
-use candle_core::{Device, Tensor, Var};
-use candle_nn::optim::{AdamW, Optimizer, ParamsAdamW};
 use fe_core::error::ModelError;
 use fe_core::model::{Model, Rows};
+use ndarray::{Array1, Array2, Axis, Zip};
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
 
+use crate::activation::Activation;
 use crate::error::{FitError, Result};
 use crate::fitted::{Fact, FittedModel};
 use crate::learner::{Info, Method, Task};
-use crate::options::{OptionInfo, Options, number};
+use crate::options::{OptionInfo, Options};
 use crate::sample::Sample;
-use crate::tensors::{self, Activation, Outcome};
 
 /// The most units of a layer, and the most layers.
 const MOST_UNITS: usize = 65_536;
 const MOST_LAYERS: usize = 32;
+
+/// Rows whose gradients are added up together. Fixed, so that threads cannot change a bit.
+const CHUNK: usize = 128;
+
+/// Rows that are predicted at once; bounds memory.
+const BATCH: usize = 1024;
 
 pub(crate) const MLP: Info = Info {
     name: "mlp",
@@ -55,12 +64,6 @@ pub(crate) const MLP: Info = Info {
             allowed: "a whole number from 1 to 1000000000",
             about: "rows of a step; all rows if there are no more",
         },
-        OptionInfo {
-            name: "weight_decay",
-            default: "0",
-            allowed: "a number from 0 to 1",
-            about: "decoupled decay of the weights (AdamW)",
-        },
     ],
     build,
 };
@@ -83,29 +86,18 @@ fn widths(text: &str) -> Option<Widths> {
 }
 
 fn build(options: &mut Options) -> Result<Box<dyn Method>> {
-    let Widths(hidden) = {
-        let mut read = Widths(Vec::new());
-        options.read("hidden", |text| {
-            read = widths(text)?;
-            Some(read.clone())
-        })?;
-        read
-    };
+    let words = [
+        ("relu", Activation::Relu),
+        ("tanh", Activation::Tanh),
+        ("sigmoid", Activation::Sigmoid),
+        ("silu", Activation::Silu),
+    ];
     Ok(Box::new(Perceptron {
-        hidden,
-        activation: options.choice(
-            "activation",
-            &[
-                ("relu", Activation::Relu),
-                ("tanh", Activation::Tanh),
-                ("sigmoid", Activation::Sigmoid),
-                ("silu", Activation::Silu),
-            ],
-        )?,
+        hidden: options.read("hidden", widths)?.0,
+        activation: options.choice("activation", &words)?,
         learning_rate: options.number("learning_rate", |x| x > 0.0 && x <= 10.0)?,
         epochs: options.count("epochs", |n| (1..=1_000_000).contains(&n))?,
         batch: options.count("batch", |n| (1..=1_000_000_000).contains(&n))?,
-        weight_decay: options.number("weight_decay", |x| (0.0..=1.0).contains(&x))?,
     }))
 }
 
@@ -116,7 +108,6 @@ struct Perceptron {
     learning_rate: f64,
     epochs: usize,
     batch: usize,
-    weight_decay: f64,
 }
 
 impl Method for Perceptron {
@@ -129,10 +120,8 @@ impl Method for Perceptron {
         let inputs: Vec<Scaling> =
             sample.columns.iter().map(|x| scaled(x)).collect::<Option<_>>().ok_or_else(overflow)?;
         let output = scaled(&sample.target).ok_or_else(overflow)?;
-        let fitted = self.train(sample, &inputs, output, seed).map_err(|error| {
-            FitError::Refused { model: MLP.name, reason: tensors::message(&error) }
-        })?;
-        if fitted.loss.is_finite() && fitted.is_finite() {
+        let fitted = self.train(sample, inputs, output, seed);
+        if fitted.loss.is_finite() && fitted.layers.iter().all(Layer::is_finite) {
             return Ok(Box::new(fitted));
         }
         Err(FitError::Refused {
@@ -143,87 +132,132 @@ impl Method for Perceptron {
 }
 
 impl Perceptron {
-    fn train(
-        &self,
-        sample: &Sample,
-        inputs: &[Scaling],
-        output: Scaling,
-        seed: u64,
-    ) -> Outcome<Network> {
+    fn train(&self, sample: &Sample, inputs: Vec<Scaling>, output: Scaling, seed: u64) -> Network {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let rows = sample.len();
-        let x = tensors::matrix(rows, inputs.len(), |i, s| inputs[s].apply(sample.columns[s][i]))?;
-        let y = tensors::matrix(rows, 1, |i, _| output.apply(sample.target[i]))?;
-        let weights = tensors::matrix(rows, 1, |i, _| sample.weight(i))?;
-        let layers = self.start(inputs.len(), &mut random)?;
-        let parameters = ParamsAdamW {
-            lr: self.learning_rate,
-            weight_decay: self.weight_decay,
-            ..ParamsAdamW::default()
+        let data = Scaled {
+            x: Array2::from_shape_fn((rows, inputs.len()), |(i, s)| {
+                inputs[s].apply(sample.columns[s][i])
+            }),
+            y: Array1::from_shape_fn(rows, |i| output.apply(sample.target[i])),
+            weights: Array1::from_shape_fn(rows, |i| sample.weight(i)),
         };
-        let all = layers.iter().flat_map(|(weights, bias)| [weights.clone(), bias.clone()]);
-        let mut adam = AdamW::new(all.collect(), parameters)?;
-        let mut order: Vec<u32> = (0..rows as u32).collect();
-        let mut loss = f64::NAN;
+        let layers = self.start(inputs.len(), &mut random);
+        let mut network =
+            Network { inputs, output, layers, activation: self.activation, loss: f64::NAN };
+        let mut adam = Adam::new(&network.layers, self.learning_rate);
+        let mut order: Vec<usize> = (0..rows).collect();
         for _ in 0..self.epochs {
             order.shuffle(&mut random);
             let mut sum = 0.0;
             for batch in order.chunks(self.batch) {
-                let batch = Tensor::new(batch, &Device::Cpu)?;
-                let pick = |of: &Tensor| of.index_select(&batch, 0);
-                let residual = (self.forward(&layers, &pick(&x)?)? - pick(&y)?)?;
-                let weights = pick(&weights)?;
-                let total = (residual.sqr()? * &weights)?.sum_all()?;
-                let weight: f64 = weights.sum_all()?.to_scalar()?;
-                sum += total.to_scalar::<f64>()?;
-                adam.backward_step(&(total / weight)?)?;
+                let weight: f64 = batch.iter().map(|&row| data.weights[row]).sum();
+                let (loss, gradient) = network.gradient(&data, batch, weight);
+                sum += loss;
+                adam.step(&mut network.layers, &gradient);
             }
-            loss = sum / sample.total_weight();
+            network.loss = sum / sample.total_weight();
         }
-        let fixed = |var: &Var| var.as_tensor().detach().copy();
-        let layers = layers
-            .iter()
-            .map(|(weights, bias)| Ok((fixed(weights)?, fixed(bias)?)))
-            .collect::<Outcome<Vec<_>>>()?;
-        let (inputs, activation) = (inputs.to_vec(), self.activation);
-        Ok(Network { inputs, output, layers, activation, loss })
+        network
     }
 
     /// The layers before the first step.
-    fn start(&self, inputs: usize, random: &mut ChaCha8Rng) -> Outcome<Vec<(Var, Var)>> {
+    fn start(&self, inputs: usize, random: &mut ChaCha8Rng) -> Vec<Layer> {
         let widths: Vec<usize> =
             std::iter::once(inputs).chain(self.hidden.iter().copied()).chain([1]).collect();
         let layer = |ends: &[usize]| {
             let (from, to) = (ends[0], ends[1]);
             let bound = (6.0 / (from + to) as f64).sqrt();
-            let weights = tensors::matrix(from, to, |_, _| bound * (2.0 * random.random::<f64>() - 1.0));
-            let bias = tensors::matrix(1, to, |_, _| 0.0);
-            Ok((Var::from_tensor(&weights?)?, Var::from_tensor(&bias?)?))
+            let weight = || bound * (2.0 * random.random::<f64>() - 1.0);
+            Layer {
+                weights: Array2::from_shape_simple_fn((from, to), weight),
+                bias: Array1::zeros(to),
+            }
         };
         widths.windows(2).map(layer).collect()
     }
+}
 
-    fn forward(&self, layers: &[(Var, Var)], x: &Tensor) -> Outcome<Tensor> {
-        let layers = layers.iter().map(|(weights, bias)| (weights.as_tensor(), bias.as_tensor()));
-        forward(layers, self.activation, x)
+/// Scaled observations.
+struct Scaled {
+    x: Array2<f64>,
+    y: Array1<f64>,
+    weights: Array1<f64>,
+}
+
+/// A dense layer, or what belongs to each of its numbers.
+#[derive(Debug, Clone, PartialEq)]
+struct Layer {
+    /// From × to.
+    weights: Array2<f64>,
+    bias: Array1<f64>,
+}
+
+impl Layer {
+    /// The same shape, all 0.
+    fn zeros(&self) -> Self {
+        Self {
+            weights: Array2::zeros(self.weights.raw_dim()),
+            bias: Array1::zeros(self.bias.raw_dim()),
+        }
+    }
+
+    fn apply(&self, x: &Array2<f64>) -> Array2<f64> {
+        x.dot(&self.weights) + &self.bias
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.weights += &other.weights;
+        self.bias += &other.bias;
+    }
+
+    fn is_finite(&self) -> bool {
+        self.weights.iter().chain(&self.bias).all(|x| x.is_finite())
     }
 }
 
-/// The outputs of a network, rows × 1, at scaled inputs, rows × D.
-fn forward<'a>(
-    layers: impl ExactSizeIterator<Item = (&'a Tensor, &'a Tensor)>,
-    activation: Activation,
-    x: &Tensor,
-) -> Outcome<Tensor> {
-    let last = layers.len() - 1;
-    let mut at = x.clone();
-    for (index, (weights, bias)) in layers.enumerate() {
-        at = at.matmul(weights)?.broadcast_add(bias)?;
-        if index < last {
-            at = activation.apply(&at)?;
+/// Adam (Kingma and Ba 2015, algorithm 1) with its usual decay rates.
+struct Adam {
+    rate: f64,
+    steps: i32,
+    first: Vec<Layer>,
+    second: Vec<Layer>,
+}
+
+impl Adam {
+    const DECAY: (f64, f64) = (0.9, 0.999);
+    const EPSILON: f64 = 1e-8;
+
+    fn new(layers: &[Layer], rate: f64) -> Self {
+        let zeros: Vec<Layer> = layers.iter().map(Layer::zeros).collect();
+        Self { rate, steps: 0, first: zeros.clone(), second: zeros }
+    }
+
+    fn step(&mut self, layers: &mut [Layer], gradient: &[Layer]) {
+        // Past this the corrections are 1 to the last bit.
+        self.steps = (self.steps + 1).min(1_000_000);
+        let (one, two) = Self::DECAY;
+        let (first, second) = (1.0 - one.powi(self.steps), 1.0 - two.powi(self.steps));
+        let rate = self.rate;
+        let update = |x: &mut f64, m: &mut f64, v: &mut f64, g: &f64| {
+            *m = one * *m + (1.0 - one) * g;
+            *v = two * *v + (1.0 - two) * g * g;
+            *x -= rate * (*m / first) / ((*v / second).sqrt() + Self::EPSILON);
+        };
+        let moments = self.first.iter_mut().zip(&mut self.second);
+        for ((layer, gradient), (m, v)) in layers.iter_mut().zip(gradient).zip(moments) {
+            Zip::from(&mut layer.weights)
+                .and(&mut m.weights)
+                .and(&mut v.weights)
+                .and(&gradient.weights)
+                .for_each(update);
+            Zip::from(&mut layer.bias)
+                .and(&mut m.bias)
+                .and(&mut v.bias)
+                .and(&gradient.bias)
+                .for_each(update);
         }
     }
-    Ok(at)
 }
 
 /// A variable as it is, from mean 0 and variance 1 and back.
@@ -246,8 +280,8 @@ impl Scaling {
         let squares = values.iter().map(|x| ((x - mean) / largest).powi(2));
         let sd = if largest > 0.0 { largest * sample.mean(squares).sqrt() } else { 1.0 };
         // A constant in rounding is a constant.
-        let constant = largest <= 4.0 * f64::EPSILON * mean.abs();
-        Some(Self { mean, sd: if constant || sd < f64::MIN_POSITIVE { 1.0 } else { sd } })
+        let constant = largest <= 4.0 * f64::EPSILON * mean.abs() || sd < f64::MIN_POSITIVE;
+        Some(Self { mean, sd: if constant { 1.0 } else { sd } })
     }
 
     fn apply(&self, x: f64) -> f64 {
@@ -255,36 +289,106 @@ impl Scaling {
     }
 }
 
-/// A fitted network.
+/// A network, while it is fitted and afterwards.
 #[derive(Debug)]
 struct Network {
     inputs: Vec<Scaling>,
     output: Scaling,
-    /// Weights, from × to, and biases, 1 × to.
-    layers: Vec<(Tensor, Tensor)>,
+    layers: Vec<Layer>,
     activation: Activation,
     /// Mean squared error of the scaled target over the last epoch, while weights still moved.
     loss: f64,
 }
 
 impl Network {
-    fn is_finite(&self) -> bool {
-        let finite = |tensor: &Tensor| {
-            tensor.sqr().and_then(|t| t.sum_all()?.to_scalar::<f64>()).is_ok_and(f64::is_finite)
-        };
-        self.layers.iter().all(|(weights, bias)| finite(weights) && finite(bias))
-    }
-
-    fn scaled(&self, rows: &Rows<'_>, from: usize, to: usize) -> Outcome<Tensor> {
-        let columns = rows.columns();
-        tensors::matrix(to - from, self.inputs.len(), |i, s| {
-            self.inputs[s].apply(columns[s].get(from + i))
+    /// The sum of the weighted squared errors of some rows, and the gradient of that sum divided by
+    /// `weight`.
+    fn gradient(&self, data: &Scaled, rows: &[usize], weight: f64) -> (f64, Vec<Layer>) {
+        let chunks: Vec<&[usize]> = rows.chunks(CHUNK).collect();
+        let of_chunk = |rows: &&[usize]| self.gradient_of_chunk(data, rows, weight);
+        let mut parts = if let [single] = chunks[..] {
+            vec![of_chunk(&single)]
+        } else {
+            chunks.par_iter().map(of_chunk).collect::<Vec<_>>()
+        }
+        .into_iter();
+        let first = parts.next().unwrap_or_else(|| (0.0, Vec::new()));
+        parts.fold(first, |(loss, mut all), (part, layers)| {
+            all.iter_mut().zip(&layers).for_each(|(all, layer)| all.add(layer));
+            (loss + part, all)
         })
     }
 
-    fn forward(&self, x: &Tensor) -> Outcome<Tensor> {
-        forward(self.layers.iter().map(|(weights, bias)| (weights, bias)), self.activation, x)
+    fn gradient_of_chunk(&self, data: &Scaled, rows: &[usize], weight: f64) -> (f64, Vec<Layer>) {
+        // The inputs of each layer, and the derivatives of the activations before them.
+        let mut inputs = vec![data.x.select(Axis(0), rows)];
+        let mut slopes: Vec<Array2<f64>> = Vec::new();
+        let last = self.layers.len() - 1;
+        for layer in &self.layers[..last] {
+            let mut at = layer.apply(&inputs[inputs.len() - 1]);
+            let mut slope = Array2::zeros(at.raw_dim());
+            Zip::from(&mut at).and(&mut slope).for_each(|x, slope| {
+                (*x, *slope) = self.activation.at(*x);
+            });
+            inputs.push(at);
+            slopes.push(slope);
+        }
+        let mut delta = self.layers[last].apply(&inputs[last]);
+        let mut loss = 0.0;
+        for (error, &row) in delta.iter_mut().zip(rows) {
+            *error -= data.y[row];
+            loss += data.weights[row] * *error * *error;
+            *error *= 2.0 * data.weights[row] / weight;
+        }
+        let mut gradient = Vec::with_capacity(self.layers.len());
+        for (index, layer) in self.layers.iter().enumerate().rev() {
+            let bias = delta.sum_axis(Axis(0));
+            gradient.push(Layer { weights: inputs[index].t().dot(&delta), bias });
+            if index > 0 {
+                delta = delta.dot(&layer.weights.t()) * &slopes[index - 1];
+            }
+        }
+        gradient.reverse();
+        (loss, gradient)
     }
+
+    /// The scaled outputs at some rows and, along a feature, their derivatives by the scaled feature.
+    fn forward(
+        &self,
+        rows: &Rows<'_>,
+        range: std::ops::Range<usize>,
+        along: Option<usize>,
+    ) -> (Array2<f64>, Option<Array2<f64>>) {
+        let columns = rows.columns();
+        let x = Array2::from_shape_fn((range.len(), self.inputs.len()), |(i, s)| {
+            self.inputs[s].apply(columns[s].get(range.start + i))
+        });
+        let last = self.layers.len() - 1;
+        let mut at = self.layers[0].apply(&x);
+        // Before the first activation the derivative is the same in all rows.
+        let mut slope = along.map(|feature| {
+            let weights = self.layers[0].weights.row(feature);
+            weights.broadcast(at.raw_dim()).map_or_else(|| at.clone(), |all| all.to_owned())
+        });
+        for layer in &self.layers[1..=last] {
+            match &mut slope {
+                Some(slope) => Zip::from(&mut at).and(slope).for_each(|x, slope| {
+                    let (value, factor) = self.activation.at(*x);
+                    *x = value;
+                    *slope *= factor;
+                }),
+                None => at.mapv_inplace(|x| self.activation.at(x).0),
+            }
+            at = layer.apply(&at);
+            slope = slope.map(|slope| slope.dot(&layer.weights));
+        }
+        (at, slope)
+    }
+}
+
+/// Consecutive stretches of rows.
+fn batches(rows: usize) -> impl Iterator<Item = std::ops::Range<usize>> {
+    (0..rows).step_by(BATCH).map(move |from| from..rows.min(from + BATCH))
 }
 
 impl Model for Network {
@@ -293,13 +397,13 @@ impl Model for Network {
     }
 
     fn predict(&self, rows: &Rows<'_>, values: &mut [f64]) -> Result<(), ModelError> {
-        tensors::in_batches(rows.len(), |from, to| {
-            let outputs = self.forward(&self.scaled(rows, from, to)?)?.flatten_all()?;
-            for (value, output) in values[from..to].iter_mut().zip(outputs.to_vec1::<f64>()?) {
+        for range in batches(rows.len()) {
+            let (outputs, _) = self.forward(rows, range.clone(), None);
+            for (value, output) in values[range].iter_mut().zip(&outputs) {
                 *value = self.output.mean + self.output.sd * output;
             }
-            Ok(())
-        })
+        }
+        Ok(())
     }
 
     fn has_partial(&self) -> bool {
@@ -313,21 +417,19 @@ impl Model for Network {
         values: &mut [f64],
     ) -> Result<(), ModelError> {
         let scaling = self.inputs.get(feature).ok_or(ModelError::NoDerivative { feature })?;
-        tensors::in_batches(rows.len(), |from, to| {
-            let x = self.scaled(rows, from, to)?;
-            let slopes = tensors::slopes(&x, feature, |x| self.forward(x)?.sum_all())?;
-            for (value, slope) in values[from..to].iter_mut().zip(slopes) {
+        for range in batches(rows.len()) {
+            let (_, slopes) = self.forward(rows, range.clone(), Some(feature));
+            for (value, slope) in values[range].iter_mut().zip(slopes.iter().flatten()) {
                 *value = self.output.sd / scaling.sd * slope;
             }
-            Ok(())
-        })
+        }
+        Ok(())
     }
 }
 
 impl FittedModel for Network {
     fn summary(&self) -> Vec<Fact> {
-        let count = |(weights, bias): &(Tensor, Tensor)| weights.elem_count() + bias.elem_count();
-        let parameters: usize = self.layers.iter().map(count).sum();
+        let parameters: usize = self.layers.iter().map(|l| l.weights.len() + l.bias.len()).sum();
         vec![
             Fact::new("parameters", parameters as f64),
             Fact::new("scaled training error", self.loss),

@@ -13,7 +13,10 @@ const SMALL: [&str; 3] = ["hidden=8,5", "epochs=20", "learning_rate=0.01"];
 
 fn fitted(extra: &[&str], seed: u64) -> (Dataset, Vec<f64>, Box<dyn FittedModel>) {
     let (data, y) = curved(200, 3, 4);
-    let options: Vec<&str> = SMALL.iter().chain(extra).copied().collect();
+    // What is given once more replaces what is small.
+    let key = |option: &str| option.split('=').next().map(str::to_owned);
+    let is_kept = |option: &&&str| extra.iter().all(|other| key(other) != key(option));
+    let options: Vec<&str> = SMALL.iter().filter(is_kept).chain(extra).copied().collect();
     let model = learner("mlp", &options).fit(&data, &y, seed).unwrap();
     (data, y, model)
 }

@@ -136,7 +136,10 @@ fn trees_have_no_derivative_and_are_explained_all_the_same() {
 #[test]
 fn what_is_not_read_is_named() {
     let error = try_read("sine.onnx").unwrap_err().to_string();
-    assert!(error.starts_with("the operator Sin of ai.onnx is not supported; operators"), "{error}");
+    assert!(
+        error.starts_with("the operator Sin of ai.onnx is not supported; operators"),
+        "{error}"
+    );
     let error = try_read("lightgbm-categories.txt").unwrap_err().to_string();
     assert!(error.starts_with("a split of categories is not supported"), "{error}");
     let text = String::from_utf8(bytes("xgboost.json")).unwrap();

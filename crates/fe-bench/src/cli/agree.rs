@@ -13,7 +13,7 @@ use super::arguments::{DataFeatures, key_value};
 use super::fitted::ModelArguments;
 use crate::error::{Error, Result};
 use crate::plot::figure::{Figure, Layer, Mark, Panel, Scale};
-use crate::plot::look::{BLUE, GREY, Look, VERMILION};
+use crate::plot::look::{GREY, Look, VERMILION};
 use crate::sheet::{Format, Sheet};
 
 /// How well bins of few rows agree with dense bins of all rows, for a model of data.
@@ -153,7 +153,15 @@ fn bins(effect: &Effect) -> Result<&Bins> {
 
 fn sheet(lines: &[Line]) -> Sheet {
     let mut sheet = Sheet::new(&[
-        "feature", "estimator", "K", "runs", "bins", "L_mu", "L_mu_se", "L_sigma", "L_sigma_se",
+        "feature",
+        "estimator",
+        "K",
+        "runs",
+        "bins",
+        "L_mu",
+        "L_mu_se",
+        "L_sigma",
+        "L_sigma_se",
     ]);
     for line in lines {
         let (l_mu, l_sigma) = (Summary::of(&line.l_mu), Summary::of(&line.l_sigma));
@@ -184,13 +192,15 @@ fn figure(title: String, lines: &[Line]) -> Figure {
 }
 
 fn panel(label: &str, lines: &[Line], values: fn(&Line) -> &[f64]) -> Panel {
-    let half = |line: &Line| Summary::of(values(line)).interval.map_or(0.0, |(lo, hi)| 0.5 * (hi - lo));
+    let half =
+        |line: &Line| Summary::of(values(line)).interval.map_or(0.0, |(lo, hi)| 0.5 * (hi - lo));
     let mean = |line: &Line| Summary::of(values(line)).mean.unwrap_or(f64::NAN);
     let equal: Vec<(f64, f64, f64)> = lines
         .iter()
         .filter_map(|line| Some((line.asked? as f64, mean(line), half(line))))
         .collect();
-    let (lo, hi) = equal.iter().fold((f64::NAN, f64::NAN), |(lo, hi), (k, ..)| (lo.min(*k), hi.max(*k)));
+    let (lo, hi) =
+        equal.iter().fold((f64::NAN, f64::NAN), |(lo, hi), (k, ..)| (lo.min(*k), hi.max(*k)));
     let mut layers = Vec::new();
     for line in lines.iter().filter(|line| line.asked.is_none()) {
         let (mean, half) = (mean(line), half(line));
@@ -203,7 +213,7 @@ fn panel(label: &str, lines: &[Line], values: fn(&Line) -> &[f64]) -> Panel {
     let joined = Layer { name: None, look: Look::line(GREY, 1.0), mark: Mark::Line(curve) };
     layers.push(joined);
     let name = "dale with K equal bins";
-    layers.push(Layer::named(name, Look { colour: BLUE, ..Look::of_series(0) }, Mark::Points(equal)));
+    layers.push(Layer::named(name, Look::of_series(0), Mark::Points(equal)));
     Panel {
         title: if label == "L_mu" { lines[0].feature.clone() } else { String::new() },
         x: Scale::linear("K"),

@@ -224,7 +224,7 @@ impl Subject<'_> {
             scenario: self.scenario,
             data: self.data,
             model: self.model,
-            outputs: self.fitted.map_or(&[], |fitted| &fitted.outputs),
+            outputs: self.fitted.map_or(&[][..], |fitted| &fitted.outputs[..]),
         }
     }
 

@@ -10,6 +10,7 @@ use fe_models::{FittedModel, Learner, Quality, Task};
 use serde_json::{Map, Value, json};
 
 use super::arguments::finite;
+use super::regional::is_regional;
 use crate::error::{Error, Result, listed};
 use crate::observations::{Observations, Preparation};
 
@@ -74,7 +75,8 @@ fn positive(text: &str) -> Result<f64, String> {
 
 fn share(text: &str) -> Result<f64, String> {
     let between = |x: f64| (0.0..1.0).contains(&x);
-    finite(text).and_then(|x| if between(x) { Ok(x) } else { Err("must be from 0 to below 1".to_owned()) })
+    finite(text)
+        .and_then(|x| if between(x) { Ok(x) } else { Err("must be from 0 to below 1".to_owned()) })
 }
 
 /// A model with the rows that it is explained on.
@@ -92,9 +94,10 @@ pub(super) struct Fitted {
 impl Fitted {
     /// That an estimator which takes derivatives finds some.
     pub(super) fn check_derivatives(&self, estimator: &str, asked_numeric: bool) -> Result<()> {
-        let takes = match fe_core::estimator::info(estimator) {
-            Ok(info) => info.takes("jacobian"),
-            Err(_) => fe_core::regional::info(estimator)?.takes("jacobian"),
+        let takes = if is_regional(estimator) {
+            fe_core::regional::info(estimator)?.takes("jacobian")
+        } else {
+            fe_core::estimator::info(estimator)?.takes("jacobian")
         };
         if !takes || asked_numeric || self.model.has_partial() {
             return Ok(());
@@ -141,7 +144,8 @@ impl ModelArguments {
         }
         let seed = self.split_seed.unwrap_or(0);
         let (test, train) = observations.split(self.test.unwrap_or(0.0), seed);
-        let (model, observations) = source.model(&observations, &train, self.model_seed.unwrap_or(0))?;
+        let (model, observations) =
+            source.model(&observations, &train, self.model_seed.unwrap_or(0))?;
         self.finish(Parts { name, path, source: &source, model, observations, train, test })
     }
 
@@ -165,8 +169,10 @@ impl ModelArguments {
             }
             Some(Explain::Test) => observations.select(&test),
         };
-        let file = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let model_name = if source.task().is_some() { name.to_owned() } else { file(name.as_ref()) };
+        let file =
+            |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let model_name =
+            if source.task().is_some() { name.to_owned() } else { file(name.as_ref()) };
         Ok(Fitted {
             outputs: output_names(&*model, &observations),
             data: explained.dataset()?,
@@ -201,6 +207,9 @@ impl Source {
                 Err(Error::Argument(format!("--set: a model that is read, {name}, has no options")))
             }
             Some(format) => Ok(Self::File(name.into(), format)),
+            None if Path::new(name).extension().is_some() => Err(Error::Argument(format!(
+                "--model {name}: a stored model is a file *.onnx, *.json (XGBoost) or *.txt (LightGBM)"
+            ))),
             None => Ok(Self::Learner(Learner::new(name, set)?)),
         }
     }

@@ -26,8 +26,7 @@ pub(super) struct Arguments {
     format: Format,
 }
 
-const KINDS: [&str; 6] =
-    ["scenarios", "estimators", "binnings", "metrics", "presets", "models"];
+const KINDS: [&str; 6] = ["scenarios", "estimators", "binnings", "metrics", "presets", "models"];
 
 pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
     let path = Path::new(&arguments.what);

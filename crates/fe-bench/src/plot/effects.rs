@@ -85,10 +85,7 @@ impl Subject<'_> {
 ///
 /// # Errors
 /// What the estimators say when they are asked for single instances.
-pub fn figure(
-    subject: &Subject<'_>,
-    effects: &[(Effect, Box<dyn Estimator>)],
-) -> Result<Pictured> {
+pub fn figure(subject: &Subject<'_>, effects: &[(Effect, Box<dyn Estimator>)]) -> Result<Pictured> {
     let mut notes = Vec::new();
     let mut cells = Vec::with_capacity(effects.len());
     for (effect, estimator) in effects {

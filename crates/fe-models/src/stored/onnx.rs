@@ -5,28 +5,31 @@
 
 use std::collections::{HashMap, HashSet};
 
-use candle_core::Tensor;
 use fe_core::Model;
 use fe_core::error::ModelError;
 use fe_core::model::Rows;
+use ndarray::Array2;
 use rten_onnx::onnx::{
     AttributeProto, DataType, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto,
 };
 
-use super::operators::{Binary, Norm, Operator, Unary};
+use super::operators::{Binary, Dual, Norm, Operator, Unary};
 use super::trees::{Forest, Link, Member, Node, Split, Test, Tree};
 use super::{StoredError, StoredModel, classes};
+use crate::activation::Activation;
 use crate::fitted::{Fact, FittedModel};
-use crate::tensors::{self, Outcome};
 
 const FORMAT: &str = "a model in ONNX";
+
+/// Rows that are computed at once; bounds memory.
+const BATCH: usize = 1024;
 
 /// The domain of linear models and trees.
 const ML: &str = "ai.onnx.ml";
 
 /// Operators that are read, for messages.
 const KNOWN: &str = "operators of ai.onnx: Abs, Add, BatchNormalization, Cast, Clip, Concat, Constant, Div, \
-     Dropout, Elu, Exp, Flatten, Gather, Gelu, Gemm, Identity, LeakyRelu, Log, LogSoftmax, MatMul, Mul, Neg, \
+     Dropout, Elu, Exp, Flatten, Gather, Gemm, Identity, LeakyRelu, Log, LogSoftmax, MatMul, Mul, Neg, \
      Pow, Reciprocal, Relu, Reshape, Selu, Sigmoid, Softmax, Softplus, Sqrt, Squeeze, Sub, Tanh; of \
      ai.onnx.ml: ArrayFeatureExtractor, LinearClassifier, LinearRegressor, Normalizer, Scaler, \
      TreeEnsembleClassifier, TreeEnsembleRegressor, ZipMap";
@@ -59,28 +62,61 @@ struct Step {
 struct Graph {
     input: String,
     output: String,
-    constants: HashMap<String, Tensor>,
+    constants: HashMap<String, Array2<f64>>,
     steps: Vec<Step>,
     dimension: usize,
     names: Vec<String>,
 }
 
 impl Graph {
-    /// The outputs at some rows, rows × Q.
-    fn run(&self, x: &Tensor) -> Outcome<Tensor> {
-        let mut values: HashMap<&str, Tensor> = HashMap::from([(self.input.as_str(), x.clone())]);
+    /// The outputs at some rows, rows × Q, with their derivatives if the input has any.
+    fn run(&self, x: Dual) -> Result<Dual, String> {
+        let rows = x.value.nrows();
+        let mut values: HashMap<&str, Dual> = HashMap::from([(self.input.as_str(), x)]);
         for step in &self.steps {
             let value = |name: &String| {
-                let found = values.get(name.as_str()).or_else(|| self.constants.get(name));
-                found.cloned().ok_or_else(|| candle_core::Error::msg(format!("no value `{name}`")))
+                if let Some(value) = values.get(name.as_str()) {
+                    return Ok(value.clone());
+                }
+                let constant = self.constants.get(name).cloned().map(Dual::constant);
+                constant.ok_or_else(|| format!("there is no value `{name}`"))
             };
-            let inputs = step.inputs.iter().map(value).collect::<Outcome<Vec<_>>>()?;
+            let inputs = step.inputs.iter().map(value).collect::<Result<Vec<_>, _>>()?;
             values.insert(&step.output, step.operator.apply(&inputs)?);
         }
         match values.remove(self.output.as_str()) {
-            Some(output) => output.reshape((x.dim(0)?, ())),
-            None => candle_core::bail!("no value `{}`", self.output),
+            Some(output) if output.value.nrows() == rows => Ok(output),
+            Some(output) => Err(format!("{} rows of {rows}", output.value.nrows())),
+            None => Err(format!("there is no value `{}`", self.output)),
         }
+    }
+
+    /// Writes the outputs, or their derivatives along a feature.
+    fn in_batches(
+        &self,
+        rows: &Rows<'_>,
+        along: Option<usize>,
+        values: &mut [f64],
+    ) -> Result<(), ModelError> {
+        let columns = rows.columns();
+        for from in (0..rows.len()).step_by(BATCH) {
+            let len = BATCH.min(rows.len() - from);
+            let shape = (len, self.dimension);
+            let value = Array2::from_shape_fn(shape, |(i, s)| columns[s].get(from + i));
+            let unit =
+                |feature| Array2::from_shape_fn(shape, |(_, s)| f64::from(u8::from(s == feature)));
+            let output = self.run(Dual { value, slope: along.map(unit) });
+            let output = output.map_err(ModelError::Failed)?;
+            let asked = match along {
+                None => output.value,
+                // An output that does not depend on the feature at all.
+                Some(_) => output.slope.unwrap_or_else(|| Array2::zeros(output.value.raw_dim())),
+            };
+            for ((i, q), value) in asked.indexed_iter() {
+                values[q * rows.len() + from + i] = *value;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -94,16 +130,7 @@ impl Model for Graph {
     }
 
     fn predict(&self, rows: &Rows<'_>, values: &mut [f64]) -> Result<(), ModelError> {
-        let len = rows.len();
-        tensors::in_batches(len, |from, to| {
-            let outputs = self.run(&matrix(rows, from, to)?)?.to_vec2::<f64>()?;
-            for (i, outputs) in outputs.iter().enumerate() {
-                for (q, output) in outputs.iter().enumerate() {
-                    values[q * len + from + i] = *output;
-                }
-            }
-            Ok(())
-        })
+        self.in_batches(rows, None, values)
     }
 
     fn has_partial(&self) -> bool {
@@ -119,22 +146,8 @@ impl Model for Graph {
         if feature >= self.dimension || !self.has_partial() {
             return Err(ModelError::NoDerivative { feature });
         }
-        let len = rows.len();
-        tensors::in_batches(len, |from, to| {
-            let x = matrix(rows, from, to)?;
-            for q in 0..self.names.len() {
-                let sum = |x: &Tensor| self.run(x)?.narrow(1, q, 1)?.sum_all();
-                let slopes = tensors::slopes(&x, feature, sum)?;
-                values[q * len + from..q * len + to].copy_from_slice(&slopes);
-            }
-            Ok(())
-        })
+        self.in_batches(rows, Some(feature), values)
     }
-}
-
-fn matrix(rows: &Rows<'_>, from: usize, to: usize) -> Outcome<Tensor> {
-    let columns = rows.columns();
-    tensors::matrix(to - from, columns.len(), |i, s| columns[s].get(from + i))
 }
 
 impl FittedModel for Graph {
@@ -143,7 +156,7 @@ impl FittedModel for Graph {
     }
 
     fn summary(&self) -> Vec<Fact> {
-        let constants: usize = self.constants.values().map(Tensor::elem_count).sum();
+        let constants: usize = self.constants.values().map(Array2::len).sum();
         vec![
             Fact::new("operators", self.steps.len() as f64),
             Fact::new("constants", constants as f64),
@@ -156,7 +169,7 @@ struct Compiler<'a> {
     graph: &'a GraphProto,
     /// The node that makes a value.
     makers: HashMap<&'a str, &'a NodeProto>,
-    constants: HashMap<String, Tensor>,
+    constants: HashMap<String, Array2<f64>>,
     integers: HashMap<String, Vec<i64>>,
     single: bool,
 }
@@ -248,10 +261,11 @@ impl<'a> Compiler<'a> {
             dimension,
             names: Vec::new(),
         };
-        // A row of ones shows whether all shapes fit, and how many outputs there are.
-        let outputs = tensors::matrix(2, dimension, |_, _| 1.0)
-            .and_then(|x| graph.run(&x)?.dim(1))
-            .map_err(|e| malformed(format!("of {dimension} features: {}", tensors::message(&e))))?;
+        // Rows of ones show whether all shapes fit, and how many outputs there are.
+        let ones = Dual::constant(Array2::ones((2, dimension)));
+        let answer = graph.run(ones);
+        let answer = answer.map_err(|e| malformed(format!("of {dimension} features: {e}")))?;
+        let outputs = answer.value.ncols();
         let fits = |labels: &Vec<String>| labels.len() == outputs;
         graph.names = labels.filter(fits).unwrap_or_else(|| classes(outputs));
         Ok(graph)
@@ -309,10 +323,10 @@ impl<'a> Compiler<'a> {
                 _ => return Err(unsupported("a Cast to anything but real numbers")),
             },
             "MatMul" => Operator::MatMul,
-            "Gemm" => Operator::Gemm {
+            "Gemm" if given.integer("transA", 0) == 0 => Operator::Gemm {
                 alpha: alpha(1.0),
                 beta: given.real("beta", 1.0),
-                transposed: (given.integer("transA", 0) != 0, given.integer("transB", 0) != 0),
+                transposed: given.integer("transB", 0) != 0,
             },
             "Add" => Operator::Binary(Binary::Add),
             "Sub" => Operator::Binary(Binary::Sub),
@@ -328,29 +342,30 @@ impl<'a> Compiler<'a> {
             "Log" => Operator::Unary(Unary::Log),
             "Sqrt" => Operator::Unary(Unary::Sqrt),
             "Reciprocal" => Operator::Unary(Unary::Reciprocal),
-            "Relu" => Operator::Unary(Unary::Relu),
-            "Tanh" => Operator::Unary(Unary::Tanh),
-            "Sigmoid" => Operator::Unary(Unary::Sigmoid),
+            "Relu" => Operator::Unary(Unary::Activation(Activation::Relu)),
+            "Tanh" => Operator::Unary(Unary::Activation(Activation::Tanh)),
+            "Sigmoid" => Operator::Unary(Unary::Activation(Activation::Sigmoid)),
             "Softplus" => Operator::Unary(Unary::Softplus),
-            "Gelu" if given.text("approximate", "none") == "none" => Operator::Unary(Unary::Gelu),
             "Elu" => Operator::Unary(Unary::Elu(alpha(1.0))),
             "LeakyRelu" => Operator::Unary(Unary::LeakyRelu(alpha(0.01))),
             "Selu" => Operator::Unary(Unary::Selu {
                 alpha: alpha(1.673_263_192_176_818_8),
                 gamma: given.real("gamma", 1.050_701_022_148_132_3),
             }),
-            "Softmax" | "LogSoftmax" | "Concat" if ![-1, 1].contains(&given.integer("axis", -1)) => {
+            "Softmax" | "LogSoftmax" | "Concat"
+                if ![-1, 1].contains(&given.integer("axis", -1)) =>
+            {
                 return Err(unsupported(format!("a {name} that is not over columns")));
             }
             "Softmax" => Operator::Softmax,
             "LogSoftmax" => Operator::LogSoftmax,
             "Concat" => Operator::Concat,
             "Clip" => Operator::Clip {
-                low: self.scalar(node, 1).or_else(|| given.optional("min")),
-                high: self.scalar(node, 2).or_else(|| given.optional("max")),
+                low: self.bound(node, 1, "min", f64::NEG_INFINITY)?,
+                high: self.bound(node, 2, "max", f64::INFINITY)?,
             },
-            "Flatten" if given.integer("axis", 1) == 1 => Operator::Flatten,
-            "Reshape" => Operator::Reshape(self.columns_of_shape(node)?),
+            "Flatten" if given.integer("axis", 1) == 1 => Operator::Same,
+            "Reshape" => self.columns_of_shape(node)?.map_or(Operator::Same, Operator::Reshape),
             "Gather" if given.integer("axis", 0) == 1 => Operator::Columns(self.places(node)?),
             "BatchNormalization" => {
                 Operator::BatchNormalization { epsilon: given.real("epsilon", 1e-5) }
@@ -365,7 +380,7 @@ impl<'a> Compiler<'a> {
         Ok(match kind(node) {
             "Scaler" => {
                 let (offset, scale) = (given.reals("offset"), given.reals("scale"));
-                Operator::Scaler { offset: line(&offset)?, scale: line(&scale)? }
+                Operator::Scaler { offset: line(&offset), scale: line(&scale) }
             }
             "LinearRegressor" | "LinearClassifier" => linear(&given)?,
             "Normalizer" => Operator::Normalizer(match given.text("norm", "MAX") {
@@ -381,16 +396,30 @@ impl<'a> Compiler<'a> {
         })
     }
 
+    /// A bound of Clip: an input, in old files an attribute.
+    fn bound(
+        &self,
+        node: &NodeProto,
+        input: usize,
+        name: &str,
+        default: f64,
+    ) -> Result<f64, StoredError> {
+        match node.input.get(input).filter(|name| !name.is_empty()) {
+            None => Ok(Attributes(node).real(name, default)),
+            Some(_) => {
+                self.scalar(node, input).ok_or_else(|| unsupported("a Clip by what is no constant"))
+            }
+        }
+    }
+
     /// An input that is a constant of a single number.
     fn scalar(&self, node: &NodeProto, input: usize) -> Option<f64> {
         let name = node.input.get(input)?;
         if let Some(values) = self.integers.get(name) {
             return (values.len() == 1).then(|| values[0] as f64);
         }
-        match self.constants.get(name)?.flatten_all().ok()?.to_vec1::<f64>().ok()?[..] {
-            [value] => Some(value),
-            _ => None,
-        }
+        let constant = self.constants.get(name)?;
+        constant.first().filter(|_| constant.len() == 1).copied()
     }
 
     /// The columns of a shape whose first entry stands for all rows; none if they are left open.
@@ -405,10 +434,10 @@ impl<'a> Compiler<'a> {
     }
 
     /// Places of columns.
-    fn places(&self, node: &NodeProto) -> Result<Vec<u32>, StoredError> {
+    fn places(&self, node: &NodeProto) -> Result<Vec<usize>, StoredError> {
         let places = node.input.get(1).and_then(|name| self.integers.get(name));
         let places = places.ok_or_else(|| unsupported("columns chosen by what is no constant"))?;
-        let place = |&place: &i64| u32::try_from(place).map_err(malformed);
+        let place = |&place: &i64| usize::try_from(place).map_err(malformed);
         places.iter().map(place).collect()
     }
 }
@@ -431,8 +460,9 @@ fn last_dimension(value: &ValueInfoProto) -> Option<usize> {
     usize::try_from(shape.dim.get(1)?.dim_value?).ok().filter(|n| *n > 0)
 }
 
-fn line(values: &[f64]) -> Result<Tensor, StoredError> {
-    tensors::matrix(1, values.len(), |_, i| values[i]).map_err(|e| malformed(tensors::message(&e)))
+/// Numbers side by side.
+fn line(values: &[f64]) -> Array2<f64> {
+    Array2::from_shape_fn((1, values.len()), |(_, i)| values[i])
 }
 
 /// A linear model; its coefficients stand output by output.
@@ -450,9 +480,9 @@ fn linear(given: &Attributes<'_>) -> Result<Operator, StoredError> {
         intercepts = vec![0.0; outputs];
     }
     let features = coefficients.len() / outputs;
-    let weights = tensors::matrix(features, outputs, |s, q| coefficients[q * features + s])
-        .map_err(|e| malformed(tensors::message(&e)))?;
-    Ok(Operator::Linear { weights, bias: line(&intercepts)?, link: given.link()? })
+    let coefficient = |(s, q): (usize, usize)| coefficients[q * features + s];
+    let weights = Array2::from_shape_fn((features, outputs), coefficient);
+    Ok(Operator::Linear { weights, bias: line(&intercepts), link: given.link()? })
 }
 
 /// A tree ensemble; `what` is what attributes of its leaves begin with.
@@ -502,7 +532,8 @@ fn trees(given: &Attributes<'_>, what: &str, single: bool) -> Result<Operator, S
     for indices in &members {
         let at: HashMap<i64, usize> =
             indices.iter().enumerate().map(|(place, &index)| (node_of[index], place)).collect();
-        let child = |id: i64| at.get(&id).copied().ok_or_else(|| malformed(format!("no node {id}")));
+        let child =
+            |id: i64| at.get(&id).copied().ok_or_else(|| malformed(format!("no node {id}")));
         let (mut nodes, mut leaves) = (Vec::with_capacity(indices.len()), Vec::new());
         for &index in indices {
             let test = match modes[index].as_str() {
@@ -548,7 +579,7 @@ fn trees(given: &Attributes<'_>, what: &str, single: bool) -> Result<Operator, S
         (link, false) => link,
     };
     let forest = Forest { members: all, base, single, features: known, divisor };
-    Ok(Operator::Trees { forest: Box::new(forest), link })
+    Ok(Operator::Trees { forest, link })
 }
 
 /// The attributes of a node.
@@ -576,11 +607,11 @@ impl<'a> Attributes<'a> {
     }
 
     fn texts(&self, name: &str) -> &'a [String] {
-        self.find(name).map_or(&[], |given| &given.strings)
+        self.find(name).map_or(&[][..], |given| &given.strings[..])
     }
 
     fn integers(&self, name: &str) -> &'a [i64] {
-        self.find(name).map_or(&[], |given| &given.ints)
+        self.find(name).map_or(&[][..], |given| &given.ints[..])
     }
 
     fn tensor(&self, name: &str) -> Option<&'a TensorProto> {
@@ -590,10 +621,8 @@ impl<'a> Attributes<'a> {
     /// Real numbers, of double precision where there are such.
     fn reals(&self, name: &str) -> Vec<f64> {
         let doubles = self.tensor(&format!("{name}_as_tensor")).map(constant);
-        if let Some(Ok(Constant::Reals(tensor))) = doubles
-            && let Ok(values) = tensor.flatten_all().and_then(|tensor| tensor.to_vec1())
-        {
-            return values;
+        if let Some(Ok(Constant::Reals(values))) = doubles {
+            return values.into_iter().collect();
         }
         self.find(name).map_or(Vec::new(), |given| given.floats.iter().map(|&x| x.into()).collect())
     }
@@ -622,7 +651,8 @@ impl<'a> Attributes<'a> {
 
 /// A tensor of a file.
 enum Constant {
-    Reals(Tensor),
+    /// One row, or a matrix.
+    Reals(Array2<f64>),
     Integers(Vec<i64>),
 }
 
@@ -634,7 +664,7 @@ fn constant(tensor: &TensorProto) -> Result<Constant, StoredError> {
         ));
     }
     let raw = tensor.raw_data.as_ref().map(|raw| raw.borrow());
-    let raw: &[u8] = raw.as_deref().map_or(&[], |raw| raw);
+    let raw: &[u8] = raw.as_deref().map_or(&[][..], Vec::as_slice);
     let kind = tensor.data_type.unwrap_or(DataType::FLOAT);
     if kind == DataType::INT64 || kind == DataType::INT32 {
         let mut values = tensor.int64_data.clone();
@@ -653,9 +683,15 @@ fn constant(tensor: &TensorProto) -> Result<Constant, StoredError> {
     };
     values.extend(tensor.float_data.iter().map(|&x| f64::from(x)));
     values.extend(&tensor.double_data);
-    let shape: Vec<usize> = tensor.dims.iter().map(|&n| usize::try_from(n).unwrap_or(0)).collect();
-    let tensor = Tensor::from_vec(values, shape, &candle_core::Device::Cpu);
-    tensor.map(Constant::Reals).map_err(|e| malformed(tensors::message(&e)))
+    // A list is a row; what has more than two dimensions belongs to images and sequences.
+    let dims: Vec<usize> = tensor.dims.iter().map(|&n| usize::try_from(n).unwrap_or(0)).collect();
+    let shape = match dims[..] {
+        [] => (1, 1),
+        [columns] => (1, columns),
+        [rows, columns] => (rows, columns),
+        _ => return Err(unsupported("a constant of more than two dimensions")),
+    };
+    Array2::from_shape_vec(shape, values).map(Constant::Reals).map_err(malformed)
 }
 
 /// Bytes in groups of a number's size.

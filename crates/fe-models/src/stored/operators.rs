@@ -1,11 +1,135 @@
-//! Operators of ONNX on tensors of rows × columns, in double precision.
+//! Operators of ONNX on rows × columns, in double precision, with the derivative along a feature.
 //!
 //! Sources: the operator references of ONNX (`ai.onnx`) and ONNX-ML (`ai.onnx.ml`).
 
-use candle_core::{D, Device, Tensor};
+use ndarray::{Array2, Axis, Zip, concatenate};
 
 use super::trees::{Forest, Link};
-use crate::tensors::{self, Outcome};
+use crate::activation::{Activation, sigmoid};
+
+/// Values, rows × columns, and their derivatives along a feature where they are asked for and depend
+/// on it. Constants have one row, or are matrices of weights.
+#[derive(Debug, Clone)]
+pub(super) struct Dual {
+    pub(super) value: Array2<f64>,
+    pub(super) slope: Option<Array2<f64>>,
+}
+
+impl Dual {
+    pub(super) fn constant(value: Array2<f64>) -> Self {
+        Self { value, slope: None }
+    }
+
+    /// A function of each number, from its value and derivative there.
+    fn map(&self, f: impl Fn(f64) -> (f64, f64)) -> Self {
+        let mut value = self.value.clone();
+        let mut slope = self.slope.clone();
+        match &mut slope {
+            None => value.mapv_inplace(|x| f(x).0),
+            Some(slope) => Zip::from(&mut value).and(slope).for_each(|x, slope| {
+                let (value, factor) = f(*x);
+                *x = value;
+                *slope *= factor;
+            }),
+        }
+        Self { value, slope }
+    }
+
+    fn scaled(&self, factor: f64) -> Self {
+        self.map(|x| (factor * x, factor))
+    }
+
+    /// What is linear in the value, and so in the slope.
+    fn linear(&self, f: impl Fn(&Array2<f64>) -> Array2<f64>) -> Self {
+        Self { value: f(&self.value), slope: self.slope.as_ref().map(f) }
+    }
+
+    fn check_shapes(&self, other: &Self) -> Result<(), String> {
+        let ((n, k), (m, l)) = (self.value.dim(), other.value.dim());
+        let fits = |a: usize, b: usize| a == b || a == 1 || b == 1;
+        if fits(n, m) && fits(k, l) {
+            return Ok(());
+        }
+        Err(format!("{n} × {k} and {m} × {l} do not fit together"))
+    }
+
+    /// Sum of two, of which one may be repeated along its rows or columns.
+    fn plus(&self, other: &Self) -> Result<Self, String> {
+        self.check_shapes(other)?;
+        let value = &self.value + &other.value;
+        let zeros = || Array2::<f64>::zeros(value.raw_dim());
+        let slope = match (&self.slope, &other.slope) {
+            (None, None) => None,
+            (Some(a), Some(b)) => Some(a + b),
+            (Some(one), None) | (None, Some(one)) => Some(zeros() + one),
+        };
+        Ok(Self { value, slope })
+    }
+
+    fn times(&self, other: &Self) -> Result<Self, String> {
+        self.check_shapes(other)?;
+        let left = self.slope.as_ref().map(|slope| slope * &other.value);
+        let right = other.slope.as_ref().map(|slope| &self.value * slope);
+        let slope = match (left, right) {
+            (Some(a), Some(b)) => Some(a + b),
+            (one, None) | (None, one) => one,
+        };
+        Ok(Self { value: &self.value * &other.value, slope })
+    }
+
+    fn reciprocal(&self) -> Self {
+        self.map(|x| (1.0 / x, -1.0 / (x * x)))
+    }
+
+    /// Product of matrices.
+    fn matmul(&self, other: &Self) -> Result<Self, String> {
+        let ((n, k), (m, l)) = (self.value.dim(), other.value.dim());
+        if k != m {
+            return Err(format!("{n} × {k} and {m} × {l} cannot be multiplied"));
+        }
+        let left = self.slope.as_ref().map(|slope| slope.dot(&other.value));
+        let right = other.slope.as_ref().map(|slope| self.value.dot(slope));
+        let slope = match (left, right) {
+            (Some(a), Some(b)) => Some(a + b),
+            (one, None) | (None, one) => one,
+        };
+        Ok(Self { value: self.value.dot(&other.value), slope })
+    }
+
+    /// Softmax of each row.
+    fn softmax(&self) -> Self {
+        let mut value = self.value.clone();
+        for mut row in value.rows_mut() {
+            let largest = row.fold(f64::NEG_INFINITY, |most, &x| most.max(x));
+            row.mapv_inplace(|x| (x - largest).exp());
+            let sum = row.sum();
+            row.mapv_inplace(|x| x / sum);
+        }
+        let slope = self.slope.as_ref().map(|slope| {
+            let mean = (&value * slope).sum_axis(Axis(1)).insert_axis(Axis(1));
+            &value * &(slope - &mean)
+        });
+        Self { value, slope }
+    }
+
+    /// Rows divided by what `size` makes of them: a number, and its derivative by each entry.
+    fn divided(&self, size: impl Fn(&[f64]) -> (f64, Vec<f64>)) -> Self {
+        let mut out = self.clone();
+        for (i, mut row) in out.value.rows_mut().into_iter().enumerate() {
+            let x = row.to_vec();
+            let (size, by_entry) = size(&x);
+            row.mapv_inplace(|x| x / size);
+            if let Some(slope) = &mut out.slope {
+                let mut slope = slope.row_mut(i);
+                let of_size: f64 = slope.iter().zip(&by_entry).map(|(s, d)| s * d).sum();
+                slope.iter_mut().zip(&x).for_each(|(s, x)| {
+                    *s = *s / size - x * of_size / (size * size);
+                });
+            }
+        }
+        out
+    }
+}
 
 /// What a node of a graph computes from its inputs.
 #[derive(Debug, Clone)]
@@ -13,31 +137,48 @@ pub(super) enum Operator {
     /// The input as it is.
     Same,
     MatMul,
-    Gemm { alpha: f64, beta: f64, transposed: (bool, bool) },
+    Gemm {
+        alpha: f64,
+        beta: f64,
+        transposed: bool,
+    },
     Binary(Binary),
     Power(f64),
     Unary(Unary),
     Softmax,
     LogSoftmax,
-    Clip { low: Option<f64>, high: Option<f64> },
+    Clip {
+        low: f64,
+        high: f64,
+    },
     /// Joins the columns of all inputs.
     Concat,
-    /// Rows × all else.
-    Flatten,
-    /// So many columns; all that there are, if it is not said.
-    Reshape(Option<usize>),
+    /// So many columns, which must be those that there are.
+    Reshape(usize),
     /// Columns by their places.
-    Columns(Vec<u32>),
+    Columns(Vec<usize>),
     /// Scale, bias, mean and variance are inputs.
-    BatchNormalization { epsilon: f64 },
+    BatchNormalization {
+        epsilon: f64,
+    },
     /// x ↦ (x − offset) scale, column by column.
-    Scaler { offset: Tensor, scale: Tensor },
+    Scaler {
+        offset: Array2<f64>,
+        scale: Array2<f64>,
+    },
     /// x ↦ link(x W + b).
-    Linear { weights: Tensor, bias: Tensor, link: Link },
+    Linear {
+        weights: Array2<f64>,
+        bias: Array2<f64>,
+        link: Link,
+    },
     /// Rows divided by their largest absolute value, the sum of these or the root of their squares.
     Normalizer(Norm),
     /// Trees have no derivative.
-    Trees { forest: Box<Forest>, link: Link },
+    Trees {
+        forest: Forest,
+        link: Link,
+    },
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -56,11 +197,8 @@ pub(super) enum Unary {
     Log,
     Sqrt,
     Reciprocal,
-    Relu,
-    Tanh,
-    Sigmoid,
     Softplus,
-    Gelu,
+    Activation(Activation),
     Elu(f64),
     LeakyRelu(f64),
     Selu { alpha: f64, gamma: f64 },
@@ -79,113 +217,136 @@ impl Operator {
         !matches!(self, Self::Trees { .. })
     }
 
-    /// The output of the node.
-    pub(super) fn apply(&self, inputs: &[Tensor]) -> Outcome<Tensor> {
-        let Some(x) = inputs.first() else { candle_core::bail!("an operator has no input") };
-        let second = || match inputs.get(1) {
-            Some(second) => Ok(second),
-            None => candle_core::bail!("an operator lacks its second input"),
+    /// The output of the node; a message where shapes do not fit.
+    pub(super) fn apply(&self, inputs: &[Dual]) -> Result<Dual, String> {
+        let input = |place: usize| {
+            inputs.get(place).ok_or_else(|| format!("an operator lacks its input {}", place + 1))
         };
+        let x = input(0)?;
         match self {
             Self::Same => Ok(x.clone()),
-            Self::MatMul => x.broadcast_matmul(second()?),
+            Self::MatMul => x.matmul(input(1)?),
             Self::Gemm { alpha, beta, transposed } => {
-                let turned = |x: &Tensor, turn: bool| if turn { x.t() } else { Ok(x.clone()) };
-                let product = turned(x, transposed.0)?.matmul(&turned(second()?, transposed.1)?)?;
-                let product = (product * *alpha)?;
-                match inputs.get(2) {
-                    Some(c) => product.broadcast_add(&(c * *beta)?),
-                    None => Ok(product),
-                }
+                let second = input(1)?;
+                let product = if *transposed {
+                    x.matmul(&second.linear(|w| w.t().to_owned()))
+                } else {
+                    x.matmul(second)
+                };
+                let product = product?.scaled(*alpha);
+                inputs.get(2).map_or(Ok(product.clone()), |c| product.plus(&c.scaled(*beta)))
             }
-            Self::Binary(Binary::Add) => x.broadcast_add(second()?),
-            Self::Binary(Binary::Sub) => x.broadcast_sub(second()?),
-            Self::Binary(Binary::Mul) => x.broadcast_mul(second()?),
-            Self::Binary(Binary::Div) => x.broadcast_div(second()?),
-            Self::Power(exponent) => x.powf(*exponent),
-            Self::Unary(function) => function.apply(x),
-            Self::Softmax => candle_nn::ops::softmax(x, D::Minus1),
-            Self::LogSoftmax => candle_nn::ops::log_softmax(x, D::Minus1),
+            Self::Binary(Binary::Add) => x.plus(input(1)?),
+            Self::Binary(Binary::Sub) => x.plus(&input(1)?.scaled(-1.0)),
+            Self::Binary(Binary::Mul) => x.times(input(1)?),
+            Self::Binary(Binary::Div) => x.times(&input(1)?.reciprocal()),
+            Self::Power(p) => Ok(x.map(|x| (x.powf(*p), p * x.powf(p - 1.0)))),
+            Self::Unary(function) => Ok(x.map(|x| function.at(x))),
+            Self::Softmax => Ok(x.softmax()),
+            Self::LogSoftmax => Ok(x.softmax().map(|p| (p.ln(), 1.0 / p))),
             Self::Clip { low, high } => {
-                let x = low.map_or(Ok(x.clone()), |low| x.maximum(low))?;
-                high.map_or(Ok(x.clone()), |high| x.minimum(high))
+                Ok(x.map(|x| (x.max(*low).min(*high), f64::from(u8::from(x > *low && x < *high)))))
             }
-            Self::Concat => Tensor::cat(inputs, D::Minus1),
-            Self::Flatten => x.flatten_from(1),
-            Self::Reshape(Some(columns)) => x.reshape(((), *columns)),
-            Self::Reshape(None) => x.reshape((x.dim(0)?, ())),
-            Self::Columns(places) => x.index_select(&Tensor::new(&places[..], &Device::Cpu)?, 1),
+            Self::Concat => concat(inputs),
+            Self::Reshape(columns) if x.value.ncols() != *columns => {
+                Err(format!("{} columns cannot become {columns}", x.value.ncols()))
+            }
+            Self::Reshape(_) => Ok(x.clone()),
+            Self::Columns(places) => match places.iter().find(|&&p| p >= x.value.ncols()) {
+                Some(place) => Err(format!("there is no column {place}")),
+                None => Ok(x.linear(|x| x.select(Axis(1), places))),
+            },
             Self::BatchNormalization { epsilon } => {
-                let [x, scale, bias, mean, variance] = inputs else {
-                    candle_core::bail!("BatchNormalization has 5 inputs")
-                };
-                let factor = (scale / (variance + *epsilon)?.sqrt()?)?;
-                x.broadcast_sub(mean)?.broadcast_mul(&factor)?.broadcast_add(bias)
+                let deviation =
+                    input(4)?.map(|v| ((v + epsilon).sqrt(), 0.5 / (v + epsilon).sqrt()));
+                let factor = input(1)?.times(&deviation.reciprocal())?;
+                x.plus(&input(3)?.scaled(-1.0))?.times(&factor)?.plus(input(2)?)
             }
-            Self::Scaler { offset, scale } => x.broadcast_sub(offset)?.broadcast_mul(scale),
+            Self::Scaler { offset, scale } => {
+                let offset = Dual::constant(-offset);
+                x.plus(&offset)?.times(&Dual::constant(scale.clone()))
+            }
             Self::Linear { weights, bias, link } => {
-                after(*link, &x.matmul(weights)?.broadcast_add(bias)?)
+                let scores = x.matmul(&Dual::constant(weights.clone()))?;
+                let scores = scores.plus(&Dual::constant(bias.clone()))?;
+                Ok(match link {
+                    Link::Softmax => scores.softmax(),
+                    Link::Sigmoid(_) => scores.map(|x| Activation::Sigmoid.at(x)),
+                    _ => scores,
+                })
             }
-            Self::Normalizer(norm) => {
-                let size = match norm {
-                    Norm::Max => x.abs()?.max_keepdim(1)?,
-                    Norm::L1 => x.abs()?.sum_keepdim(1)?,
-                    Norm::L2 => x.sqr()?.sum_keepdim(1)?.sqrt()?,
-                };
-                x.broadcast_div(&size)
-            }
-            Self::Trees { forest, link } => {
-                if x.dim(1)? < forest.features {
-                    candle_core::bail!("trees ask for feature {}", forest.features);
-                }
-                let scores = forest.base.len();
-                let mut score = vec![0.0; scores];
-                let outputs = link.outputs(scores);
-                let mut output = vec![0.0; outputs];
-                let mut all = Vec::new();
-                for mut row in x.to_vec2::<f64>()? {
-                    forest.score(&mut row, &mut score);
-                    link.apply(&score, &mut output);
-                    all.extend_from_slice(&output);
-                }
-                Tensor::from_vec(all, (x.dim(0)?, outputs), &Device::Cpu)
-            }
+            Self::Normalizer(norm) => Ok(x.divided(|row| norm.of(row))),
+            Self::Trees { forest, link } => trees(forest, *link, &x.value).map(Dual::constant),
         }
     }
+}
+
+fn concat(inputs: &[Dual]) -> Result<Dual, String> {
+    let join = |parts: &[Array2<f64>]| {
+        let views: Vec<_> = parts.iter().map(|part| part.view()).collect();
+        concatenate(Axis(1), &views).map_err(|e| e.to_string())
+    };
+    let values: Vec<Array2<f64>> = inputs.iter().map(|x| x.value.clone()).collect();
+    let slope = |x: &Dual| x.slope.clone().unwrap_or_else(|| Array2::zeros(x.value.raw_dim()));
+    let slopes = inputs.iter().any(|x| x.slope.is_some()).then(|| inputs.iter().map(slope));
+    let slope = slopes.map(|slopes| join(&slopes.collect::<Vec<_>>())).transpose()?;
+    Ok(Dual { value: join(&values)?, slope })
+}
+
+fn trees(forest: &Forest, link: Link, x: &Array2<f64>) -> Result<Array2<f64>, String> {
+    if x.ncols() < forest.features {
+        return Err(format!("trees ask for {} features of {}", forest.features, x.ncols()));
+    }
+    let mut scores = vec![0.0; forest.base.len()];
+    let mut outputs = vec![0.0; link.outputs(scores.len())];
+    let mut all = Vec::with_capacity(x.nrows() * outputs.len());
+    for row in x.rows() {
+        forest.score(&mut row.to_vec(), &mut scores);
+        link.apply(&scores, &mut outputs);
+        all.extend_from_slice(&outputs);
+    }
+    Array2::from_shape_vec((x.nrows(), outputs.len()), all).map_err(|e| e.to_string())
 }
 
 impl Unary {
-    fn apply(self, x: &Tensor) -> Outcome<Tensor> {
+    /// The value and the derivative.
+    fn at(self, x: f64) -> (f64, f64) {
+        let elu =
+            |alpha: f64| if x > 0.0 { (x, 1.0) } else { (alpha * x.exp_m1(), alpha * x.exp()) };
         match self {
-            Self::Neg => x.neg(),
-            Self::Abs => x.abs(),
-            Self::Exp => x.exp(),
-            Self::Log => x.log(),
-            Self::Sqrt => x.sqrt(),
-            Self::Reciprocal => x.recip(),
-            Self::Relu => x.relu(),
-            Self::Tanh => x.tanh(),
-            Self::Sigmoid => tensors::sigmoid(x),
-            // Written so that no exponential overflows.
-            Self::Softplus => x.relu()? + (x.abs()?.neg()?.exp()? + 1.0)?.log()?,
-            Self::Gelu => x.gelu_erf(),
-            Self::Elu(alpha) => elu(x, alpha),
-            Self::LeakyRelu(alpha) => x.relu()? - (x.neg()?.relu()? * alpha)?,
-            Self::Selu { alpha, gamma } => elu(x, alpha)? * gamma,
+            Self::Neg => (-x, -1.0),
+            Self::Abs => (x.abs(), x.signum()),
+            Self::Exp => (x.exp(), x.exp()),
+            Self::Log => (x.ln(), 1.0 / x),
+            Self::Sqrt => (x.sqrt(), 0.5 / x.sqrt()),
+            Self::Reciprocal => (1.0 / x, -1.0 / (x * x)),
+            Self::Softplus => (x.max(0.0) + (-x.abs()).exp().ln_1p(), sigmoid(x)),
+            Self::Activation(function) => function.at(x),
+            Self::Elu(alpha) => elu(alpha),
+            Self::LeakyRelu(alpha) if x <= 0.0 => (alpha * x, alpha),
+            Self::LeakyRelu(_) => (x, 1.0),
+            Self::Selu { alpha, gamma } => (gamma * elu(alpha).0, gamma * elu(alpha).1),
         }
     }
 }
 
-/// x where it is positive, otherwise α (e^x − 1).
-fn elu(x: &Tensor, alpha: f64) -> Outcome<Tensor> {
-    x.relu()? + (x.minimum(0.0)?.exp()?.affine(alpha, -alpha))?
-}
-
-/// What becomes of the scores of a linear model.
-fn after(link: Link, scores: &Tensor) -> Outcome<Tensor> {
-    match link {
-        Link::Softmax => candle_nn::ops::softmax(scores, 1),
-        Link::Sigmoid(_) => tensors::sigmoid(scores),
-        _ => Ok(scores.clone()),
+impl Norm {
+    /// The size of a row, and its derivative by each entry.
+    fn of(self, row: &[f64]) -> (f64, Vec<f64>) {
+        match self {
+            Self::L1 => {
+                (row.iter().map(|x| x.abs()).sum(), row.iter().map(|x| x.signum()).collect())
+            }
+            Self::L2 => {
+                let size = row.iter().map(|x| x * x).sum::<f64>().sqrt();
+                (size, row.iter().map(|x| x / size).collect())
+            }
+            Self::Max => {
+                let size = row.iter().fold(0.0_f64, |most, x| most.max(x.abs()));
+                let largest = row.iter().position(|x| x.abs() == size);
+                let by = |(i, x): (usize, &f64)| if Some(i) == largest { x.signum() } else { 0.0 };
+                (size, row.iter().enumerate().map(by).collect())
+            }
+        }
     }
 }
