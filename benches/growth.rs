@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use fe_benches::callgrind::{counted_work, instructions, version};
 use fe_benches::clock::{exponent, processor};
-use fe_benches::process::after;
+use fe_benches::process::{after, finish};
 use fe_benches::work::settings;
 use fe_benches::{Piece, Result, data, friedman1, is_test, on_threads};
 use fe_core::Settings;
@@ -121,7 +121,7 @@ impl Series {
 }
 
 fn main() -> ExitCode {
-    let done = match after("--counted") {
+    finish(match after("--counted") {
         Some(which) => child(&which),
         None if is_test() => SERIES
             .iter()
@@ -130,15 +130,7 @@ fn main() -> ExitCode {
             })
             .map(|()| true),
         None => parent(),
-    };
-    match done {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(error) => {
-            eprintln!("{error}");
-            ExitCode::FAILURE
-        }
-    }
+    })
 }
 
 /// One size of one series, for callgrind to count.

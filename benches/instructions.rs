@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::process::{Command, ExitCode};
 
 use fe_benches::callgrind::{counted_work, instruction_set, instructions, version};
-use fe_benches::process::{after, answer};
+use fe_benches::process::{after, answer, finish};
 use fe_benches::{Result, Work, data, fresh, friedman1, is_test, on_threads};
 use serde::{Deserialize, Serialize};
 
@@ -52,6 +52,7 @@ const KERNELS: &[Kernel] = &[
     Kernel::new("rhale-greedy", 50_000, "rhale", "binning = 'greedy', bins = 100"),
     Kernel::new("rhale-agglomerative", 50_000, "rhale", "binning = 'agglomerative', bins = 100"),
     Kernel::new("pdp", 4_096, "pdp", "grid = 100"),
+    Kernel::new("pdp-curve", 4_096, "pdp", "grid = 100, curve_only = true"),
     Kernel::new("dpdp", 4_096, "dpdp", "grid = 100"),
     Kernel::new("ice", 2_048, "ice", "grid = 100"),
     Kernel::new("mplot-bins", 50_000, "mplot", "bins = 20"),
@@ -78,19 +79,11 @@ type Baselines = BTreeMap<String, Recorded>;
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/instructions.toml");
 
 fn main() -> ExitCode {
-    let done = match after("--kernel") {
+    finish(match after("--kernel") {
         Some(name) => child(&name),
         None if is_test() => KERNELS.iter().try_for_each(|kernel| run(kernel, 100)).map(|()| true),
         None => parent(after("--save").is_some()),
-    };
-    match done {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(error) => {
-            eprintln!("{error}");
-            ExitCode::FAILURE
-        }
-    }
+    })
 }
 
 /// Runs one kernel on one thread, for callgrind to count; or says what is counted.

@@ -3,7 +3,7 @@
 
 use std::process::ExitCode;
 
-use fe_benches::process::{after, again, answer, memory};
+use fe_benches::process::{after, again, answer, finish, memory};
 use fe_benches::work::settings;
 use fe_benches::{Piece, Result, data, friedman1, is_test};
 
@@ -27,18 +27,10 @@ const CASES: &[(&str, &str, usize, usize)] = &[
 ];
 
 fn main() -> ExitCode {
-    let done = match after("--peak") {
+    finish(match after("--peak") {
         Some(which) => child(&which),
         None => parent(if is_test() { 1_000 } else { usize::MAX }),
-    };
-    match done {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(error) => {
-            eprintln!("{error}");
-            ExitCode::FAILURE
-        }
-    }
+    })
 }
 
 /// Prints how much memory this process takes once it has its data, and at most while it estimates.

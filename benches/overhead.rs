@@ -1,6 +1,7 @@
 //! What estimators cost beyond the model that they ask: one thread, `friedman1`, the model and the
 //! estimator in turns, the least time of each. Prints nanoseconds per row of the data (`pdp`: per
-//! evaluation). With `--test` a few rows only, to see that it runs.
+//! evaluation). With `--test` a few rows only, to see that it runs; with words only what has one of them in
+//! its name.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -16,7 +17,7 @@ use rand_chacha::ChaCha8Rng;
 const BLOCK: usize = 4096;
 const GRID_BLOCK: usize = 256;
 const GRID: usize = 100;
-const TURNS: usize = 7;
+const TURNS: usize = 15;
 
 fn data(scenario: &Scenario, rows: usize) -> Dataset {
     let values = scenario.sample(rows, &mut ChaCha8Rng::seed_from_u64(1));
@@ -87,7 +88,9 @@ fn read(feature: &[f64], slopes: &[f64]) -> f64 {
 
 fn main() {
     rayon::ThreadPoolBuilder::new().num_threads(1).build_global().expect("a pool of one thread");
-    let is_test = std::env::args().any(|argument| argument == "--test");
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let is_test = arguments.iter().any(|argument| argument == "--test");
+    let wanted: Vec<&String> = arguments.iter().filter(|word| !word.starts_with('-')).collect();
     let (many, some, turns) = if is_test { (2_000, 500, 1) } else { (1_000_000, 50_000, TURNS) };
     let scenario = fe_truth::scenario("friedman1", &[]).expect("friedman1 exists");
     let (many, some) = (data(&scenario, many), data(&scenario, some));
@@ -102,11 +105,16 @@ fn main() {
         ("ale", "quantile", bins("quantile", 100)),
         ("dale", "fixed", bins("fixed", 100)),
         ("rhale", "dp", bins("dp", 100)),
-        ("pdp", "grid", grid),
+        ("pdp", "grid", grid.clone()),
+        ("pdp", "curve", Settings { curve_only: Some(true), ..grid }),
     ];
     println!("ns per row or evaluation; the first estimate also summarises the feature");
     println!("estimator        model  estimator  overhead  ratio  first");
     for (name, options, settings) in cases {
+        let title = format!("{name} {options}");
+        if !wanted.is_empty() && !wanted.iter().any(|word| title.contains(word.as_str())) {
+            continue;
+        }
         let estimator = estimator::from_settings(name, &settings).expect("valid settings");
         // A copy has no summary yet.
         let data = &if name == "pdp" { copy(&some) } else { copy(&many) };
@@ -132,7 +140,7 @@ fn main() {
         let [model, whole] = least.map(|time| time / asks);
         println!(
             "{:<14}{model:>8.3}{whole:>11.3}{:>10.3}{:>7.2}{:>7.1}",
-            format!("{name} {options}"),
+            title,
             whole - model,
             whole / model,
             first / asks

@@ -5,6 +5,7 @@ use std::hint::black_box;
 use std::path::Path;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use fe_bench::external::Engines;
 use fe_bench::record::journal::{Begun, Journal};
 use fe_bench::record::manifest::Manifest;
 use fe_bench::run;
@@ -45,7 +46,7 @@ fn complete(studies: &[Study], folder: &Path) -> Result<()> {
     let plan = Plan::new(studies);
     let manifest = Manifest::starting(studies, 0, 1, None);
     if let Begun::Open(mut journal) = Journal::begin(folder, manifest, plan.tasks, false)? {
-        run::run(&plan, 0, 1, &mut journal, &|_, _| ())?;
+        run::run(&plan, &Engines::default(), 0, 1, &mut journal, &|_, _| ())?;
         black_box(journal.finish(&plan, 0.0)?);
     }
     Ok(())

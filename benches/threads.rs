@@ -4,6 +4,7 @@
 use std::process::ExitCode;
 
 use fe_benches::clock::wall;
+use fe_benches::process::finish;
 use fe_benches::work::ALL;
 use fe_benches::{Result, Work, data, friedman1, is_test, on_threads};
 
@@ -18,13 +19,7 @@ const MANY: usize = 100_000;
 const LEAST: f64 = 1.8;
 
 fn main() -> ExitCode {
-    match all() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("{error}");
-            ExitCode::FAILURE
-        }
-    }
+    finish(all().map(|()| true))
 }
 
 fn all() -> Result<()> {

@@ -1,6 +1,6 @@
 //! A bench that runs itself again, in a process of its own.
 
-use std::process::Command;
+use std::process::{Command, ExitCode};
 
 use crate::Result;
 
@@ -12,6 +12,19 @@ pub fn again(arguments: &[String]) -> Result<Command> {
     let mut command = Command::new(std::env::current_exe()?);
     command.args(arguments);
     Ok(command)
+}
+
+/// The end of a bench: success if all that was asked for holds.
+#[must_use]
+pub fn finish(holds: Result<bool>) -> ExitCode {
+    match holds {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
 }
 
 /// What follows a flag on the command line.

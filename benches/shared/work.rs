@@ -22,6 +22,7 @@ pub struct Work {
 /// Every estimator, `rhale` with every binning.
 pub const ALL: &[Work] = &[
     Work::new("pdp", "pdp", "grid = 100"),
+    Work::new("pdp curve", "pdp", "grid = 100, curve_only = true"),
     Work::new("dpdp", "dpdp", "grid = 100"),
     Work::new("ice", "ice", "grid = 100").up_to(100_000),
     Work::new("dice", "dice", "grid = 100").up_to(100_000),

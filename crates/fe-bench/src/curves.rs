@@ -25,6 +25,40 @@ pub struct GivenCurve {
 }
 
 impl GivenCurve {
+    /// A curve of a feature (counted from 0) from its points in any order.
+    ///
+    /// # Errors
+    /// No points or numbers of values that differ, a value that is not finite, a band whose limits are
+    /// exchanged, or a point that is given twice; rows are counted from 1.
+    pub fn from_points(
+        feature: usize,
+        x: &[f64],
+        effect: &[f64],
+        band: Option<&(Vec<f64>, Vec<f64>)>,
+    ) -> Result<Self, String> {
+        if x.is_empty() {
+            return Err("there are no rows".to_owned());
+        }
+        let mut columns = vec![("x", x), ("effect", effect)];
+        if let Some((lower, upper)) = band {
+            columns.extend([("lower", lower.as_slice()), ("upper", upper.as_slice())]);
+        }
+        for (name, values) in columns {
+            if values.len() != x.len() {
+                return Err(format!("{name} has {} values and x has {}", values.len(), x.len()));
+            }
+            if let Some(row) = values.iter().position(|value| !value.is_finite()) {
+                let value = values[row];
+                return Err(format!("row {}, {name}: {value} is not a finite number", row + 1));
+            }
+        }
+        let row = |i: usize| {
+            let band = band.map(|(lower, upper)| (lower[i], upper[i]));
+            Row::new(i, x[i], effect[i], band)
+        };
+        curve(feature, (0..x.len()).map(row).collect::<Result<Vec<Row>, String>>()?)
+    }
+
     /// The part of it between `lo` and `hi`, both included.
     #[must_use]
     pub fn within(&self, lo: f64, hi: f64) -> Self {
@@ -46,6 +80,18 @@ struct Row {
     x: f64,
     effect: f64,
     band: Option<(f64, f64)>,
+}
+
+impl Row {
+    /// The row at a position, counted from 0.
+    fn new(index: usize, x: f64, effect: f64, band: Option<(f64, f64)>) -> Result<Self, String> {
+        match band.filter(|(lower, upper)| lower > upper) {
+            None => Ok(Self { number: index + 1, x, effect, band }),
+            Some((lower, upper)) => {
+                Err(format!("row {}: lower {lower} is above upper {upper}", index + 1))
+            }
+        }
+    }
 }
 
 /// Reads the curves of a file, by feature (counted from 0); the order of its rows does not matter.
@@ -116,10 +162,7 @@ fn read_row(
     } else {
         None
     };
-    if let Some((lower, upper)) = band.filter(|(lower, upper)| lower > upper) {
-        return Err(in_row(format!("lower {lower} is above upper {upper}")));
-    }
-    Ok((feature, Row { number: index + 1, x: number("x")?, effect: number("effect")?, band }))
+    Ok((feature, Row::new(index, number("x")?, number("effect")?, band)?))
 }
 
 fn curve(feature: usize, mut rows: Vec<Row>) -> Result<GivenCurve, String> {

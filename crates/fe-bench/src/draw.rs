@@ -56,7 +56,7 @@ pub fn target(
     replicate: usize,
 ) -> Result<Vec<f64>> {
     if !(snr.is_finite() && snr >= 0.0) {
-        return Err(Error::Argument(format!("--snr {snr}: must be finite and at least 0")));
+        return Err(Error::Argument(format!("snr = {snr}: must be finite and at least 0")));
     }
     let mut y = vec![0.0; data.len()];
     let columns = data.columns(0..data.len());

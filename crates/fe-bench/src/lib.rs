@@ -14,6 +14,8 @@ pub mod data;
 pub mod documentation;
 pub mod draw;
 pub mod error;
+pub mod external;
+pub mod league;
 pub mod observations;
 pub mod plot;
 pub mod record;

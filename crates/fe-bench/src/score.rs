@@ -33,6 +33,10 @@ pub enum Metric {
     Coverage,
     /// Mean width of a confidence band.
     Width,
+    /// Whether a simultaneous confidence band holds the truth on all of the grid.
+    SimultaneousCoverage,
+    /// Mean width of a simultaneous confidence band.
+    SimultaneousWidth,
     /// The number of bins.
     Bins,
     /// The number of bins without instances.
@@ -77,6 +81,16 @@ pub const METRICS: &[(&str, Metric, &str)] = &[
     ),
     ("coverage", Metric::Coverage, "share of the grid on which a confidence band holds the truth"),
     ("width", Metric::Width, "mean width of a confidence band, over the grid"),
+    (
+        "simultaneous_coverage",
+        Metric::SimultaneousCoverage,
+        "1 where a simultaneous confidence band holds the truth on all of the grid, else 0",
+    ),
+    (
+        "simultaneous_width",
+        Metric::SimultaneousWidth,
+        "mean width of a simultaneous confidence band, over the grid",
+    ),
     ("bins", Metric::Bins, "number of bins of the estimate"),
     ("empty_bins", Metric::EmptyBins, "number of bins without instances"),
     (
@@ -209,6 +223,9 @@ type CurveKey = (fe_truth::Effect, usize, fe_truth::Centring, Vec<u64>);
 type Remembered<V> = Arc<OnceLock<Result<Arc<[V]>, String>>>;
 type Cache<K, V> = Mutex<HashMap<K, Remembered<V>>>;
 
+/// A band no wider than this share of the curve is as wide as rounding.
+const NO_WIDTH: f64 = 1e-9;
+
 /// The most truths of a kind that are remembered: bins that depend on the data do not come again.
 const MOST_REMEMBERED: usize = 1000;
 
@@ -242,10 +259,13 @@ impl Truths {
                 self.distance(scenario, distance, estimand, effect, comparing)
             }
             (Metric::Heterogeneity, _) => self.heterogeneity(scenario, estimand, effect, comparing),
-            (Metric::Coverage | Metric::Width, _) => Err(format!(
-                "{} has no confidence band: its bands are spreads of local effects",
-                effect.estimator
-            )),
+            (
+                Metric::Coverage
+                | Metric::Width
+                | Metric::SimultaneousCoverage
+                | Metric::SimultaneousWidth,
+                _,
+            ) => self.band(scenario, metric, estimand, effect, comparing),
             (_, None) => Err(format!("{} has no bins", effect.estimator)),
             (Metric::Bins | Metric::EmptyBins | Metric::Infeasible, Some(bins)) => {
                 Ok(Self::count(metric, effect, bins))
@@ -292,6 +312,54 @@ impl Truths {
         Ok(Score::of(Some(value), &Provenance::of_curve(&truths), points.len(), left_out))
     }
 
+    /// The band keeps its distance from the curve wherever the comparison moves that to. Where it has no
+    /// width there is nothing that sampling could change, and where it is missing nothing to judge.
+    fn band(
+        &self,
+        scenario: &Scenario,
+        metric: Metric,
+        estimand: Estimand,
+        effect: &Effect,
+        comparing: Comparing<'_>,
+    ) -> Result<Score, String> {
+        let Some(band) = &effect.confidence else {
+            return Err(format!(
+                "{} has no confidence band here: the option `band` asks for one",
+                effect.estimator
+            ));
+        };
+        let pointwise = matches!(metric, Metric::Coverage | Metric::Width);
+        let limits = match (pointwise, &band.simultaneous) {
+            (true, _) => &band.pointwise,
+            (false, Some(limits)) => limits,
+            (false, None) => return Err("this band is not simultaneous".to_owned()),
+        };
+        let Comparing { points, comparison, left_out } = comparing;
+        let at = |curve: &fe_core::Curve| curve.at_all(points).map_err(|e| e.to_string());
+        let (estimate, lower, upper) = (at(&effect.curve)?, at(&limits.lower)?, at(&limits.upper)?);
+        let truths = self.compared(scenario, estimand, effect, points, comparison)?;
+        let compared = Compared::new(&estimate, &truths, comparison);
+        let size = compared.truth.iter().chain(&compared.estimate).fold(0.0, |s, y| y.abs().max(s));
+        let judged = |i: &usize| upper[*i] - lower[*i] > NO_WIDTH * size;
+        let judged: Vec<usize> = (0..points.len()).filter(judged).collect();
+        let moved = |limit: &[f64]| -> Vec<f64> {
+            judged.iter().map(|&i| limit[i] - estimate[i] + compared.estimate[i]).collect()
+        };
+        let (lower, upper) = (moved(&lower), moved(&upper));
+        let truth: Vec<f64> = judged.iter().map(|&i| compared.truth[i]).collect();
+        let coverage = || metric::coverage((&lower, &upper), &truth);
+        let value = match metric {
+            Metric::Coverage => coverage(),
+            Metric::SimultaneousCoverage => f64::from(coverage() == 1.0),
+            _ => metric::mean_width((&lower, &upper)),
+        };
+        if judged.is_empty() {
+            return Err("the curve has no sampling variance".to_owned());
+        }
+        let left_out = left_out + points.len() - judged.len();
+        Ok(Score::of(Some(value), &Provenance::of_curve(&truths), judged.len(), left_out))
+    }
+
     /// The truth that an estimate is compared with at some points, before it is centred there.
     fn compared(
         &self,
@@ -313,7 +381,7 @@ impl Truths {
     }
 
     /// A truth at some points, up to a constant.
-    fn on_points(
+    pub(crate) fn on_points(
         &self,
         scenario: &Scenario,
         quantity: fe_truth::Effect,
@@ -346,19 +414,31 @@ impl Truths {
     ) -> Result<Score, String> {
         let quantity = heterogeneity_of(estimand, effect)?;
         let estimate = effect.heterogeneity.at_all(comparing.points).map_err(|e| e.to_string())?;
-        let (feature, none) = (effect.feature, fe_truth::Centring::None);
-        let axis = effect.record.axis;
-        let truths = self.curve(scenario, quantity, feature, comparing.points, axis, none)?;
-        let truths: Vec<Truth> = match quantity {
-            fe_truth::Effect::Sigma => truths.iter().map(squared).collect(),
-            _ => truths.to_vec(),
-        };
+        let (feature, axis) = (effect.feature, effect.record.axis);
+        let truths = self.variance(scenario, quantity, feature, comparing.points, axis)?;
         let defined = || estimate.iter().zip(&truths).filter(|(estimate, _)| !estimate.is_nan());
         let (found, truth): (Vec<f64>, Vec<f64>) =
             defined().map(|(estimate, truth)| (*estimate, truth.value)).unzip();
         let left_out = comparing.left_out + comparing.points.len() - found.len();
         let value = (!found.is_empty()).then(|| Distance::Mse.between(&found, &truth));
         Ok(Score::of(value, &Provenance::of_curve(&truths), found.len(), left_out))
+    }
+
+    /// A true heterogeneity curve: a variance. `axis` is where ICE curves are centred.
+    pub(crate) fn variance(
+        &self,
+        scenario: &Scenario,
+        quantity: fe_truth::Effect,
+        feature: usize,
+        points: &[f64],
+        axis: Axis,
+    ) -> Result<Vec<Truth>, String> {
+        let none = fe_truth::Centring::None;
+        let truths = self.curve(scenario, quantity, feature, points, axis, none)?;
+        Ok(match quantity {
+            fe_truth::Effect::Sigma => truths.iter().map(squared).collect(),
+            _ => truths.to_vec(),
+        })
     }
 
     fn bin_effect(
@@ -541,6 +621,38 @@ impl Compared {
     fn distance(&self, distance: Distance) -> f64 {
         distance.between(&self.estimate, &self.truth)
     }
+}
+
+/// The truth of a name, as something to be scored against.
+///
+/// # Errors
+/// A name that is unknown, or that of a curve which is no truth.
+pub fn truth(name: &str) -> Result<fe_truth::Effect, String> {
+    if name.ends_with("-limit") {
+        return Err(format!(
+            "`{name}` is the curve that a paper prints, not a truth to be scored against"
+        ));
+    }
+    name.parse().map_err(|e: fe_truth::Error| e.to_string())
+}
+
+/// Scores a curve of a feature (counted from 0) that was computed elsewhere against the truth of a
+/// scenario: [`given`] on the points within the scenario's range, the others left out and counted.
+///
+/// # Errors
+/// What the scenario says of the truth.
+pub fn against_truth(
+    scenario: &Scenario,
+    effect: fe_truth::Effect,
+    feature: usize,
+    curve: &GivenCurve,
+    comparison: Comparison,
+    centring: fe_truth::Centring,
+) -> Result<Vec<(&'static str, Score)>, fe_truth::Error> {
+    let axis = scenario.axis(feature);
+    let part = curve.within(axis.0, axis.1);
+    let truths = scenario.curve(effect, feature, &part.x, axis, centring)?;
+    Ok(given(&part, &truths, comparison, curve.x.len() - part.x.len()))
 }
 
 /// Scores a curve that was computed elsewhere against the truths at its points: every distance and,

@@ -576,7 +576,7 @@ fn bad_input_ends_with_status_2_and_one_clear_message() {
     says(refusal(&["sample", "friedman1", "--n", "0", "--seed", "1"]), &["0 rows"]);
     says(
         refusal(&["sample", "friedman1", "--n", "5", "--seed", "1", "--snr", "-1"]),
-        &["--snr -1"],
+        &["snr = -1"],
     );
     says(refusal(&["list", "scenaros"]), &["did you mean `scenarios`"]);
 }

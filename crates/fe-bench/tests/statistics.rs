@@ -445,7 +445,8 @@ fn numbers_that_moved_are_found() {
     });
     assert!(refusal(&["compare", &a, &nothing]).contains("no number in common"));
     assert!(refusal(&["compare", &a, &results.path("none")]).contains("manifest.json"));
-    assert!(refusal(&["compare", &a, &a, "--alpha", "2"]).contains("from 0 to below 1"));
+    assert!(refusal(&["compare", &a, &a, "--alpha", "2"]).contains("between 0 and 1"));
+    assert!(refusal(&["compare", &a, &a, "--rounding", "2"]).contains("from 0 to below 1"));
 }
 
 /// An estimator that is right but for a slope that its curve does not have, steeper than any noise.
@@ -569,5 +570,7 @@ fn the_quick_check_passes() {
         assert!(named("scenario", &format!("{}@{}", info.name, info.version)), "{}", info.name);
     }
     assert!(findings.iter().all(|row| row["result"] == "ok"));
-    assert!(refusal(&["check", "--alpha", "1"]).contains("from 0 to below 1"));
+    for alpha in ["0", "1", "NaN"] {
+        assert!(refusal(&["check", "--alpha", alpha]).contains("between 0 and 1"));
+    }
 }

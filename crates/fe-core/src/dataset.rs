@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use ndarray::{Array2, ArrayView1, ArrayView2};
+use ndarray::{Array2, ArrayView1, ArrayView2, Axis};
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
@@ -137,6 +138,12 @@ impl Dataset {
         self.features.ncols()
     }
 
+    /// All features, D × N, one after the other.
+    #[must_use]
+    pub fn into_features(self) -> Array2<f64> {
+        self.features
+    }
+
     /// Never true: a dataset has rows.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -205,12 +212,14 @@ impl Dataset {
 
     /// Some of the rows, in the given order.
     pub(crate) fn select(&self, rows: &[usize]) -> Self {
+        let mut features = Array2::zeros((self.dimension(), rows.len()));
+        let mut columns: Vec<_> = features.axis_iter_mut(Axis(0)).collect();
+        columns.par_iter_mut().enumerate().for_each(|(feature, selected)| {
+            let values = self.feature(feature);
+            selected.iter_mut().zip(rows).for_each(|(to, &row)| *to = values[row]);
+        });
         Self {
-            features: self
-                .features
-                .select(ndarray::Axis(1), rows)
-                .as_standard_layout()
-                .into_owned(),
+            features,
             names: self.names.clone(),
             kinds: self.kinds.clone(),
             summaries: Summaries::of(self.dimension()),

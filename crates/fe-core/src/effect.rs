@@ -6,6 +6,7 @@ use serde::{Serialize, Serializer};
 use crate::axis::Axis;
 use crate::bands::Bands;
 use crate::centring::{AxisMean, Centring};
+use crate::confidence::ConfidenceBand;
 use crate::curve::Curve;
 use crate::error::{Error, Result};
 use crate::heterogeneity::Values;
@@ -32,6 +33,9 @@ pub struct Effect {
     pub bins: Option<Bins>,
     /// The spread about accumulated effects; none where every variance is undefined.
     pub bands: Option<Bands>,
+    /// A confidence band for the curve, where the option `band` asks for one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<ConfidenceBand>,
     /// The weighted type-7 quantiles 0, 0.1, …, 1 of the feature over all rows.
     pub deciles: [f64; 11],
     /// The curves of the instances, for `ice` and `dice`.

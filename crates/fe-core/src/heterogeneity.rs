@@ -18,25 +18,33 @@ pub type Values = BTreeMap<&'static str, Option<f64>>;
 /// Returns how many were missing; `None` instead of a result if all were.
 #[must_use]
 pub fn interpolate_missing(values: &[Option<f64>], centres: &[f64]) -> (Option<Vec<f64>>, usize) {
-    let known: Vec<usize> = (0..values.len()).filter(|&k| values[k].is_some()).collect();
-    let missing = values.len() - known.len();
-    if known.is_empty() {
-        return (None, missing);
-    }
+    let known: Vec<bool> = values.iter().map(Option::is_some).collect();
+    let missing = known.iter().filter(|known| !**known).count();
     let at = |k: usize| values[k].unwrap_or(f64::NAN);
-    let fill = |k: usize| {
-        let right = known.partition_point(|&other| other < k);
-        if right == known.len() {
-            return at(known[right - 1]);
-        }
-        if right == 0 || known[right] == k {
-            return at(known[right]);
-        }
-        let (a, b) = (known[right - 1], known[right]);
-        let share = (centres[k] - centres[a]) / (centres[b] - centres[a]);
-        at(a) + (at(b) - at(a)) * share
+    let fill = |[(a, _), (b, share)]: [(usize, f64); 2]| match share {
+        0.0 => at(a),
+        _ => at(a) + (at(b) - at(a)) * share,
     };
-    (Some((0..values.len()).map(fill).collect()), missing)
+    let filled = sources(&known, centres).map(|sources| sources.into_iter().map(fill).collect());
+    (filled, missing)
+}
+
+/// For each bin the two bins that it is interpolated from, with their shares; itself where it is
+/// known. None if none is known.
+pub(crate) fn sources(known: &[bool], centres: &[f64]) -> Option<Vec<[(usize, f64); 2]>> {
+    let there: Vec<usize> = (0..known.len()).filter(|&k| known[k]).collect();
+    let (first, last) = (*there.first()?, *there.last()?);
+    let alone = |k: usize| [(k, 1.0), (k, 0.0)];
+    let source = |k: usize| {
+        if known[k] || k < first || k > last {
+            return alone(k.clamp(first, last));
+        }
+        let right = there.partition_point(|&other| other < k);
+        let (a, b) = (there[right - 1], there[right]);
+        let share = (centres[k] - centres[a]) / (centres[b] - centres[a]);
+        [(a, 1.0 - share), (b, share)]
+    };
+    Some((0..known.len()).map(source).collect())
 }
 
 /// The values of accumulated effects, from the variance of the slopes in each bin.

@@ -26,6 +26,7 @@ pub mod bands;
 pub mod binning;
 mod blocks;
 pub mod centring;
+pub mod confidence;
 pub mod curve;
 pub mod dataset;
 pub mod dense;

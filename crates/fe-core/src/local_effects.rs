@@ -221,7 +221,7 @@ impl<'a> LocalEffects<'a> {
 /// Rows whose sums are made into moments together. They depend on the data and the bins alone: what
 /// merging many bins costs is shared by many rows, and there are blocks enough for all threads.
 fn rows_summed(rows: usize, bins: usize) -> usize {
-    let blocks = (rows / 64).max(8 * bins).div_ceil(BLOCK).max(1);
+    let blocks = (rows / 64).max(16 * bins).div_ceil(BLOCK).max(1);
     (blocks * BLOCK).min(MOST_SUMMED)
 }
 

@@ -1,5 +1,6 @@
 //! Quantiles of weighted samples.
 
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::axis::Axis;
@@ -66,7 +67,7 @@ impl SortedSample {
             values.push(value);
         }
         if weights.len() < values.len() {
-            values.sort_unstable_by(f64::total_cmp);
+            values.par_sort_unstable_by(f64::total_cmp);
             return Self { values, cumulative: None };
         }
         let mut pairs: Vec<(f64, f64)> = values.into_iter().zip(weights).collect();

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::axis::AxisChoice;
 use crate::centring::{CenterRule, Centring};
+use crate::confidence::{BandKind, Interval};
 use crate::error::{Error, Result};
 use crate::partition::Closed;
 use crate::quantiles::QuantileRule;
@@ -116,6 +117,8 @@ pub struct Settings {
     pub extrapolate: Option<bool>,
     /// Whether the heterogeneity of `ale` is that of differences as they are, not of slopes.
     pub undivided: Option<bool>,
+    /// Whether only the curve is wanted: the heterogeneity is left undefined, which saves time.
+    pub curve_only: Option<bool>,
     /// Where derivatives come from.
     pub jacobian: Option<Jacobian>,
     /// Half the width of a central finite difference, as a share of the axis.
@@ -142,6 +145,18 @@ pub struct Settings {
     pub subsample_seed: Option<u64>,
     /// Whether the model is asked for its mean over the rows too.
     pub mean_prediction: Option<bool>,
+    /// How a confidence band is computed; there is none if it is not given.
+    pub band: Option<BandKind>,
+    /// Probability with which a confidence band is to hold the true curve.
+    pub level: Option<f64>,
+    /// Number of resamples of a bootstrap.
+    pub resamples: Option<usize>,
+    /// Where the random numbers of a confidence band come from.
+    pub band_seed: Option<u64>,
+    /// Whether bins are chosen anew in every resample, and not held.
+    pub rebin: Option<bool>,
+    /// How limits are taken from the resamples.
+    pub interval: Option<Interval>,
     /// Most levels of a tree of regions.
     pub depth: Option<usize>,
     /// Number of positions at which a numeric feature may be split.
@@ -179,6 +194,7 @@ impl Settings {
             ("interpolation", self.interpolation.is_some()),
             ("extrapolate", self.extrapolate.is_some()),
             ("undivided", self.undivided.is_some()),
+            ("curve_only", self.curve_only.is_some()),
             ("jacobian", self.jacobian.is_some()),
             ("step", self.step.is_some()),
             ("grid", self.grid.is_some()),
@@ -192,6 +208,12 @@ impl Settings {
             ("subsample", self.subsample.is_some()),
             ("subsample_seed", self.subsample_seed.is_some()),
             ("mean_prediction", self.mean_prediction.is_some()),
+            ("band", self.band.is_some()),
+            ("level", self.level.is_some()),
+            ("resamples", self.resamples.is_some()),
+            ("band_seed", self.band_seed.is_some()),
+            ("rebin", self.rebin.is_some()),
+            ("interval", self.interval.is_some()),
             ("depth", self.depth.is_some()),
             ("candidates", self.candidates.is_some()),
             ("drop", self.drop.is_some()),
@@ -236,6 +258,7 @@ impl Settings {
             interpolation: self.interpolation.or(other.interpolation),
             extrapolate: self.extrapolate.or(other.extrapolate),
             undivided: self.undivided.or(other.undivided),
+            curve_only: self.curve_only.or(other.curve_only),
             jacobian: self.jacobian.or(other.jacobian),
             step: self.step.or(other.step),
             grid: self.grid.or(other.grid),
@@ -249,6 +272,12 @@ impl Settings {
             subsample: self.subsample.or(other.subsample),
             subsample_seed: self.subsample_seed.or(other.subsample_seed),
             mean_prediction: self.mean_prediction.or(other.mean_prediction),
+            band: self.band.or(other.band),
+            level: self.level.or(other.level),
+            resamples: self.resamples.or(other.resamples),
+            band_seed: self.band_seed.or(other.band_seed),
+            rebin: self.rebin.or(other.rebin),
+            interval: self.interval.or(other.interval),
             depth: self.depth.or(other.depth),
             candidates: self.candidates.or(other.candidates),
             drop: self.drop.or(other.drop),

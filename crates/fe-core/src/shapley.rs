@@ -8,6 +8,7 @@
 
 use std::ops::Range;
 
+use nalgebra::DMatrix;
 use ndarray::{Array2, Array3, ArrayView1, Axis};
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
@@ -213,6 +214,71 @@ pub fn values(
         background_rows: game.shares.len(),
         model_rows: model.model_rows(),
     })
+}
+
+/// The Shapley values of one feature against each background row alone; their mean over the
+/// background, by its shares, are those against all of it.
+pub(crate) struct Pairs {
+    /// The explained rows of the data, N of them.
+    pub(crate) rows: Vec<usize>,
+    /// The background rows of the data, B of them, and what each counts; this adds up to 1.
+    pub(crate) background: Vec<usize>,
+    pub(crate) shares: Vec<f64>,
+    /// N × B.
+    pub(crate) values: DMatrix<f64>,
+}
+
+/// Most pairs of rows: 160 MB.
+const MOST_HELD: usize = 20_000_000;
+
+impl Pairs {
+    /// # Errors
+    /// [`Error::BadOption`] for more than can be held; as [`values`].
+    pub(crate) fn new(
+        data: &Dataset,
+        model: &Observed<'_>,
+        rows: Vec<usize>,
+        options: &Shapley,
+        (feature, output): (usize, usize),
+    ) -> Result<Self> {
+        check_options(data, &rows, options)?;
+        let chosen = choose(data, options.background);
+        let size = rows.len().saturating_mul(chosen.len());
+        if size > MOST_HELD {
+            return Err(Error::BadOption {
+                option: "background",
+                given: format!("{} rows for {} explained rows", chosen.len(), rows.len()),
+                allowed: format!(
+                    "a band holds a value for each pair, at most {MOST_HELD}; take a smaller \
+                     `background` or a `subsample` of the rows"
+                ),
+            });
+        }
+        let game = Game::new(data, model, options.background)?;
+        let mut alone = vec![0.0; game.outputs * chosen.len()];
+        game.predict(&[], &|_| false, 0..chosen.len(), &mut alone)?;
+        let mut values = DMatrix::zeros(rows.len(), chosen.len());
+        let mut at = 0;
+        fold_blocks(
+            rows.len(),
+            BLOCK,
+            |block| {
+                let pair = |i: usize| {
+                    let x = data.row(rows[i]).to_vec();
+                    game.against_each(&x, options.method, (feature, output), &alone)
+                };
+                block.map(pair).collect::<Result<Vec<_>, ModelError>>()
+            },
+            |block| {
+                for of_row in block {
+                    values.row_mut(at).iter_mut().zip(of_row).for_each(|(to, from)| *to = from);
+                    at += 1;
+                }
+            },
+        )?;
+        let background = chosen.iter().map(|(row, _)| *row).collect();
+        Ok(Self { rows, background, shares: game.shares, values })
+    }
 }
 
 fn check_options(data: &Dataset, rows: &[usize], options: &Shapley) -> Result<()> {
@@ -481,6 +547,82 @@ impl<'a> Game<'a> {
         }
         let of_rest = Array2::from_shape_vec((self.outputs, count), of_rest).unwrap_or_default();
         Ok((of_rows, of_rest))
+    }
+
+    /// The value of a feature of one row against each background row; `alone` are the predictions at
+    /// these.
+    fn against_each(
+        &self,
+        x: &[f64],
+        method: Method,
+        (feature, output): (usize, usize),
+        alone: &[f64],
+    ) -> Result<Vec<f64>, ModelError> {
+        let rows = self.shares.len();
+        let mut sums = vec![0.0; rows];
+        let mut buffer = vec![0.0; self.outputs * rows];
+        let dimension = self.dimension();
+        for (inside, coefficient) in self.coalitions(x, method, feature) {
+            let members = inside.iter().filter(|inside| **inside).count();
+            let values = if members == 0 {
+                &alone[output * rows..(output + 1) * rows]
+            } else if members == dimension {
+                let one = &mut buffer[..self.outputs];
+                self.predict(x, &|_| true, 0..1, one)?;
+                let prediction = one[output];
+                buffer.fill(prediction);
+                &buffer[..rows]
+            } else {
+                self.predict(x, &|s| inside[s], 0..rows, &mut buffer)?;
+                &buffer[output * rows..(output + 1) * rows]
+            };
+            let origin = self.origin[output];
+            for (sum, value) in sums.iter_mut().zip(values) {
+                *sum += coefficient * (value - origin);
+            }
+        }
+        Ok(sums)
+    }
+
+    /// The coalitions whose worths make up the value of a feature, each with its factor; the factors
+    /// add up to 0.
+    fn coalitions(&self, x: &[f64], method: Method, feature: usize) -> Vec<(Vec<bool>, f64)> {
+        let dimension = self.dimension();
+        match method {
+            Method::Exact => {
+                let weights = order_shares(dimension);
+                let coalition = |bits: usize| {
+                    let inside: Vec<bool> = (0..dimension).map(|s| bits >> s & 1 == 1).collect();
+                    let others = inside.iter().filter(|inside| **inside).count();
+                    let factor = match inside[feature] {
+                        true => weights[others - 1],
+                        false => -weights[others],
+                    };
+                    (inside, factor)
+                };
+                (0..1_usize << dimension).map(coalition).collect()
+            }
+            Method::Permutations { pairs, seed } => {
+                let mut random = ChaCha8Rng::seed_from_u64(digest(seed, x));
+                let share = 0.5 / pairs as f64;
+                let mut coalitions = Vec::with_capacity(4 * pairs);
+                for _ in 0..pairs {
+                    let mut order: Vec<usize> = (0..dimension).collect();
+                    order.shuffle(&mut random);
+                    for reversed in [false, true] {
+                        if reversed {
+                            order.reverse();
+                        }
+                        let mut inside = vec![false; dimension];
+                        order.iter().take_while(|s| **s != feature).for_each(|&s| inside[s] = true);
+                        coalitions.push((inside.clone(), -share));
+                        inside[feature] = true;
+                        coalitions.push((inside, share));
+                    }
+                }
+                coalitions
+            }
+        }
     }
 
     fn permute(

@@ -89,8 +89,13 @@ impl Spline {
         weights: Option<&[f64]>,
         smoothing: Smoothing,
     ) -> Result<Self> {
-        check(x, y, weights)?;
-        let points = Points::new(x, y, weights);
+        Ok(Smoother::fit(x, y, weights, smoothing)?.0)
+    }
+
+    fn fit_to(
+        points: &Points,
+        choose: impl Fn(&Problem) -> Option<f64>,
+    ) -> (Self, Option<(Problem, f64)>) {
         let line = points.line();
         let knots = points.knots();
         let residuals: Vec<f64> =
@@ -102,19 +107,19 @@ impl Spline {
             degrees: if points.t[0] < points.t[points.t.len() - 1] { 2.0 } else { 1.0 },
         };
         if points.mean_square(&residuals).sqrt() <= STRAIGHT || points.weight <= 2.0 {
-            return Ok(straight);
+            return (straight, None);
         }
-        let Some(problem) = Problem::with_most_knots(&points, &residuals, knots) else {
-            return Ok(straight);
+        let Some(problem) = Problem::with_most_knots(points, &residuals, knots) else {
+            return (straight, None);
         };
-        Ok(match problem.choose(smoothing) {
-            None => straight,
-            Some(lambda) => Self {
-                bend: Some(problem.bend(lambda)),
-                degrees: problem.degrees(lambda),
-                ..straight
-            },
-        })
+        match choose(&problem) {
+            None => (straight, None),
+            Some(lambda) => {
+                let bend = Some(problem.bend(lambda));
+                let spline = Self { bend, degrees: problem.degrees(lambda), ..straight };
+                (spline, Some((problem, lambda)))
+            }
+        }
     }
 
     /// The value at a point; beyond the data the spline continues straight.
@@ -142,6 +147,98 @@ impl Spline {
     #[must_use]
     pub fn knots(&self) -> Option<usize> {
         self.bend.as_ref().map(|bend| bend.knots.len())
+    }
+}
+
+/// How a spline depends on y with its smoothing held: in functions u_c that are orthonormal over the
+/// points, the fit at x is Σ_c s_c u_c(x) Σ_i w_i u_c(x_i) y_i / Σ_i w_i.
+pub(crate) struct Smoother {
+    units: Units,
+    functions: Functions,
+    /// s_c, from 0 to 1.
+    shrinkage: Vec<f64>,
+}
+
+enum Functions {
+    /// 1 and (t − mean) / size.
+    Line {
+        mean: f64,
+        size: f64,
+    },
+    Bends(Vec<Bend>),
+}
+
+impl Smoother {
+    /// The spline through some points, and how it depends on their y.
+    ///
+    /// # Errors
+    /// As [`Spline::fit`].
+    pub(crate) fn fit(
+        x: &[f64],
+        y: &[f64],
+        weights: Option<&[f64]>,
+        smoothing: Smoothing,
+    ) -> Result<(Spline, Self)> {
+        check(x, y, weights)?;
+        let choose = |problem: &Problem| problem.choose(smoothing);
+        Ok(Self::of(&Points::new(x, y, weights), choose))
+    }
+
+    /// The same with a smoothing parameter that is chosen already; none for a straight line.
+    ///
+    /// # Errors
+    /// As [`Spline::fit`].
+    pub(crate) fn fit_held(
+        x: &[f64],
+        y: &[f64],
+        weights: Option<&[f64]>,
+        lambda: Option<f64>,
+    ) -> Result<(Spline, Self)> {
+        check(x, y, weights)?;
+        Ok(Self::of(&Points::new(x, y, weights), |_| lambda))
+    }
+
+    fn of(points: &Points, choose: impl Fn(&Problem) -> Option<f64>) -> (Spline, Self) {
+        let (spline, problem) = Spline::fit_to(points, choose);
+        let units = points.units;
+        let smoother = match problem {
+            Some((problem, lambda)) => {
+                let shrinkage = problem.penalties.iter().map(|d| 1.0 / (1.0 + lambda * d));
+                let shrinkage = shrinkage.collect();
+                Self { units, functions: Functions::Bends(problem.functions()), shrinkage }
+            }
+            None => {
+                let mean = points.mean(|i| points.t[i]);
+                let size = points.mean(|i| (points.t[i] - mean).powi(2)).sqrt();
+                let shrinkage = if size > 0.0 { vec![1.0; 2] } else { vec![1.0, 0.0] };
+                Self { units, functions: Functions::Line { mean, size }, shrinkage }
+            }
+        };
+        (spline, smoother)
+    }
+
+    /// The functions at some places: places × functions.
+    pub(crate) fn functions(&self, x: &[f64]) -> DMatrix<f64> {
+        let at = |i: usize, c: usize| {
+            let t = self.units.scaled(x[i]);
+            match &self.functions {
+                Functions::Line { mean, size } if c == 1 && *size > 0.0 => (t - mean) / size,
+                Functions::Line { .. } => f64::from(c == 0),
+                Functions::Bends(bends) => bends[c].at(t),
+            }
+        };
+        DMatrix::from_fn(x.len(), self.shrinkage.len(), at)
+    }
+
+    /// s_c.
+    pub(crate) fn shrinkage(&self) -> &[f64] {
+        &self.shrinkage
+    }
+
+    /// The variance that each coordinate loses by smoothing, in units of its variance without: what
+    /// the prior that the penalty stands for adds, (1 − s_c) s_c.
+    pub(crate) fn lost(&self) -> Vec<f64> {
+        self.shrinkage.iter().map(|s| s * (1.0 - s)).collect()
     }
 }
 
@@ -349,6 +446,18 @@ impl Problem {
             curvatures: curvatures.as_slice().to_vec(),
             lambda,
         }
+    }
+
+    /// The functions of the coordinates.
+    fn functions(&self) -> Vec<Bend> {
+        let curvatures = &self.curvature * &self.to_values;
+        let function = |c: usize| Bend {
+            knots: self.knots.clone(),
+            values: self.to_values.column(c).iter().copied().collect(),
+            curvatures: curvatures.column(c).iter().copied().collect(),
+            lambda: 0.0,
+        };
+        (0..self.penalties.len()).map(function).collect()
     }
 
     fn degrees(&self, lambda: f64) -> f64 {

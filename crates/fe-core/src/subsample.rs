@@ -6,6 +6,7 @@ use std::collections::BinaryHeap;
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
 
 use crate::dataset::Dataset;
 use crate::effect::SubsampleRecord;
@@ -150,22 +151,19 @@ fn values(data: &Dataset, row: usize) -> Vec<f64> {
 
 /// Rows of the same values together, ordered by a digest of the seed and the values.
 pub(crate) fn equal_rows(data: &Dataset, rows: &[(usize, f64)], seed: u64) -> Vec<Group> {
-    let mut keyed: Vec<(u64, Vec<f64>, usize, f64)> = rows
-        .iter()
-        .map(|&(row, weight)| {
-            let values = values(data, row);
-            (digest(seed, &values), values, row, weight)
-        })
+    let mut keyed: Vec<(u64, usize, f64)> = rows
+        .par_iter()
+        .map(|&(row, weight)| (digest(seed, &values(data, row)), row, weight))
         .collect();
-    let order = |a: &[f64], b: &[f64]| {
-        a.iter().zip(b).map(|(a, b)| a.total_cmp(b)).find(|order| order.is_ne())
+    // Different values have the same digest so seldom that they are looked up only then.
+    let by_values = |a: usize, b: usize| {
+        let values = |row: usize| (0..data.dimension()).map(move |j| data.feature(j)[row] + 0.0);
+        let mut orders = values(a).zip(values(b)).map(|(a, b)| a.total_cmp(&b));
+        orders.find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
     };
-    keyed.sort_by(|a, b| {
-        let by_values = order(&a.1, &b.1).unwrap_or(Ordering::Equal);
-        a.0.cmp(&b.0).then(by_values)
-    });
-    let equal = keyed.chunk_by(|a, b| a.1 == b.1);
-    equal.map(|group| group.iter().map(|&(_, _, row, weight)| (row, weight)).collect()).collect()
+    keyed.par_sort_by(|a, b| a.0.cmp(&b.0).then_with(|| by_values(a.1, b.1)));
+    let equal = keyed.chunk_by(|a, b| a.0 == b.0 && by_values(a.1, b.1).is_eq());
+    equal.map(|group| group.iter().map(|&(_, row, weight)| (row, weight)).collect()).collect()
 }
 
 /// A number that mixes a seed with the values of a row (the finaliser of SplitMix64, Steele et al.

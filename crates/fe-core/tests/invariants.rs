@@ -6,7 +6,7 @@ mod support;
 
 use fe_core::metric::centred_on_grid;
 use fe_core::model::FunctionModel;
-use fe_core::{Centring, Dataset, Settings};
+use fe_core::{AxisChoice, Centring, Dataset, Settings};
 use proptest::prelude::*;
 use support::{
     BACKGROUND, SUBSAMPLE, assert_close, constant, curved, dataset, estimate, rows, values,
@@ -24,6 +24,29 @@ proptest! {
             prop_assert!(values(&effect, 11).iter().all(|y| y.abs() < 1e-14));
             let heterogeneity = effect.heterogeneity.y();
             prop_assert!(heterogeneity.iter().all(|h| h.is_nan() || h.abs() < 1e-20));
+        }
+    }
+
+    /// Without its heterogeneity a curve is the same to the last bit.
+    #[test]
+    fn the_curve_alone_is_the_same_curve(rows in rows(2..600), weighted in any::<bool>()) {
+        let mut data = dataset(&rows);
+        if weighted {
+            data = data.with_weights((0..rows.len()).map(|i| [1.0, 0.0, 2.5][i % 3]).collect()).unwrap();
+        }
+        for name in ["pdp", "dpdp"] {
+            for center in [Centring::None, Centring::Integral, Centring::Data] {
+                let axis = Some(AxisChoice::Given(-5.0, 5.0));
+                let settings = Settings { grid: Some(5), center: Some(center), axis, ..Settings::default() };
+                let alone = Settings { curve_only: Some(true), ..settings.clone() };
+                let both = estimate(&(name, settings), &data, &curved(), 0);
+                let alone = estimate(&(name, alone), &data, &curved(), 0);
+                prop_assert_eq!(alone.curve.y(), both.curve.y());
+                prop_assert!(alone.heterogeneity.y().iter().all(|value| value.is_nan()));
+                prop_assert!(alone.heterogeneity_values.values().all(Option::is_none));
+                prop_assert_eq!(alone.record.model_rows, both.record.model_rows);
+                prop_assert_eq!(alone.record.jacobian_rows, both.record.jacobian_rows);
+            }
         }
     }
 

@@ -118,10 +118,12 @@ struct Boosting {
 }
 
 impl Boosting {
-    /// For a target that was divided by `size`: `alpha` is in its units, `gamma` in their squares.
-    fn booster(&self, size: f64, seed: u64) -> GradientBooster {
-        let sampling =
-            if self.subsample < 1.0 { SampleMethod::Random } else { SampleMethod::None };
+    /// For so many features, and a target that was divided by `size`: `alpha` is in its units, `gamma` in
+    /// their squares.
+    fn booster(&self, features: usize, size: f64, seed: u64) -> GradientBooster {
+        // The library rounds down; at least one feature is drawn.
+        let share = self.features.max((1.0 + f64::EPSILON) / features as f64).min(1.0);
+        let sampling = if self.subsample < 1.0 { SampleMethod::Random } else { SampleMethod::None };
         GradientBooster::default()
             .set_objective_type(ObjectiveType::SquaredLoss)
             .set_iterations(self.trees)
@@ -130,7 +132,7 @@ impl Boosting {
             .set_min_leaf_weight(self.leaf_weight as f32)
             .set_sample_method(sampling)
             .set_subsample(self.subsample as f32)
-            .set_colsample_bytree(self.features)
+            .set_colsample_bytree(share)
             .set_l2(self.l2 as f32)
             .set_l1((self.l1 / size) as f32)
             .set_gamma((self.gain / size / size) as f32)
@@ -156,11 +158,20 @@ impl Method for Boosting {
         }
         // Gradients are single-precision numbers: the target is given in units of its own size.
         let target: Vec<f64> = sample.target.iter().map(|y| (y - level) / size).collect();
-        let values: Vec<f64> = used.iter().flat_map(|&s| sample.columns[s].iter().copied()).collect();
+        let values: Vec<f64> =
+            used.iter().flat_map(|&s| sample.columns[s].iter().copied()).collect();
         let weights = (0..sample.len()).map(|row| sample.weight(row)).collect::<Vec<f64>>();
-        let mut booster = self.booster(size, seed);
+        let mut booster = self.booster(used.len(), size, seed);
         let matrix = Matrix::new(&values, sample.len(), used.len());
-        booster.fit(&matrix, &target, &weights, None).map_err(|error| refused(error.to_string()))?;
+        booster
+            .fit(&matrix, &target, &weights, None)
+            .map_err(|error| refused(error.to_string()))?;
+        // A tree whose draw is empty has no means.
+        if !booster.predict(&matrix, false).iter().all(|value| value.is_finite()) {
+            return Err(refused(
+                "a tree has no rows: draw more of them, or let `lambda` be positive".to_owned(),
+            ));
+        }
         Ok(Box::new(Gbdt { booster, used, dimension: sample.dimension(), level, size }))
     }
 }
@@ -205,9 +216,6 @@ impl Model for Gbdt {
 impl FittedModel for Gbdt {
     fn summary(&self) -> Vec<Fact> {
         let nodes: usize = self.booster.trees.iter().map(|tree| tree.nodes.len()).sum();
-        vec![
-            Fact::new("trees", self.booster.trees.len() as f64),
-            Fact::new("nodes", nodes as f64),
-        ]
+        vec![Fact::new("trees", self.booster.trees.len() as f64), Fact::new("nodes", nodes as f64)]
     }
 }

@@ -10,7 +10,7 @@ use crate::error::{FitError, Result};
 use crate::fitted::FittedModel;
 use crate::options::{OptionInfo, Options};
 use crate::sample::Sample;
-use crate::{gam, linear, logistic, mlp};
+use crate::{gam, gbdt, linear, logistic, mlp};
 
 /// What a model predicts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub struct Info {
 }
 
 /// All models that can be fitted.
-pub const ALL: &[Info] = &[linear::LINEAR, gam::GAM, logistic::LOGISTIC, mlp::MLP];
+pub const ALL: &[Info] = &[linear::LINEAR, gam::GAM, gbdt::GBDT, logistic::LOGISTIC, mlp::MLP];
 
 /// What is known of the model of a name.
 ///

@@ -13,7 +13,7 @@
 //! let y: Vec<f64> = rows.outer_iter().map(|x| 1.0 + 2.0 * x[0] - x[1]).collect();
 //! let model = Learner::new("linear", &[])?.fit(&data, &y, 0)?;
 //! let pdp = estimator::from_settings("pdp", &Settings::default())?;
-//! let curve = &pdp.estimate(&data, &model, 0)?[0].curve;
+//! let curve = &pdp.estimate(&data, model.as_ref(), 0)?[0].curve;
 //! assert!((curve.at(30.0)? - curve.at(20.0)? - 20.0).abs() < 1e-9);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -24,6 +24,7 @@ mod activation;
 mod error;
 mod fitted;
 mod gam;
+mod gbdt;
 mod learner;
 mod linear;
 mod logistic;
@@ -31,6 +32,7 @@ mod mlp;
 mod options;
 mod quality;
 mod sample;
+mod singular;
 pub mod stored;
 mod triangle;
 

@@ -9,6 +9,8 @@ use crate::fitted::{Fact, FittedModel};
 use crate::learner::{Info, Method, Task};
 use crate::options::Options;
 use crate::sample::Sample;
+use crate::singular::Singular;
+use crate::triangle::Triangle;
 
 pub(crate) const LINEAR: Info = Info {
     name: "linear",
@@ -31,8 +33,7 @@ impl Method for LeastSquares {
             sample.columns.iter().map(|x| sample.mean(x.iter().copied())).collect();
         let level = sample.mean(sample.target.iter().copied());
         let root = |row: usize| sample.weight(row).sqrt();
-        let features =
-            DMatrix::from_fn(n, d, |i, s| (sample.columns[s][i] - means[s]) * root(i));
+        let features = DMatrix::from_fn(n, d, |i, s| (sample.columns[s][i] - means[s]) * root(i));
         let target = DVector::from_fn(n, |i, _| (sample.target[i] - level) * root(i));
         let (coefficients, rank) =
             least_norm(features, target).ok_or(FitError::Overflow(LINEAR.name))?;
@@ -47,21 +48,26 @@ impl Method for LeastSquares {
 /// The least solution of a least-squares problem, and its rank; none if numbers are not finite.
 fn least_norm(matrix: DMatrix<f64>, right: DVector<f64>) -> Option<(Vec<f64>, usize)> {
     let (n, d) = matrix.shape();
-    let (matrix, right) = if n > d {
-        let qr = matrix.qr();
-        let mut rotated = right;
-        qr.q_tr_mul(&mut rotated);
-        (qr.unpack_r(), rotated.rows(0, d).into_owned())
-    } else {
-        (matrix, right)
+    let limit = |singular: &Singular| {
+        n.max(d) as f64 * f64::EPSILON * singular.values().first().copied().unwrap_or(0.0)
     };
-    if !matrix.iter().chain(right.iter()).all(|x| x.is_finite()) {
-        return None;
-    }
-    let svd = matrix.try_svd(true, true, f64::EPSILON, 0)?;
-    let cut = n.max(d) as f64 * f64::EPSILON * svd.singular_values.max();
-    let rank = svd.singular_values.iter().filter(|value| **value > cut).count();
-    let solution = svd.solve(&right, cut).ok()?;
+    // Columns are rotated: of the matrix, or of its transpose, whichever has fewer.
+    let (singular, solution) = if n > d {
+        let mut both = matrix.insert_column(d, 0.0);
+        both.set_column(d, &right);
+        let mut triangle = Triangle::new(d + 1);
+        triangle.absorb(both);
+        let (factor, right, _) = triangle.split();
+        let singular = Singular::of(&factor)?;
+        let solution = singular.solve(&right, limit(&singular));
+        (singular, solution)
+    } else {
+        let singular = Singular::of(&matrix.transpose())?;
+        let solution = singular.solve_transposed(&right, limit(&singular));
+        (singular, solution)
+    };
+    let limit = limit(&singular);
+    let rank = singular.values().iter().filter(|value| **value > limit).count();
     Some((solution.iter().copied().collect(), rank))
 }
 

@@ -136,10 +136,11 @@ struct Problem {
 
 impl Problem {
     fn new(sample: &Sample, classes: &[f64], scales: &[Scale], c: f64) -> Self {
-        let design = DMatrix::from_fn(sample.len(), scales.len() + 1, |i, j| match j.checked_sub(1) {
-            None => 1.0,
-            Some(s) => (sample.columns[s][i] - scales[s].mean) / scales[s].size,
-        });
+        let design =
+            DMatrix::from_fn(sample.len(), scales.len() + 1, |i, j| match j.checked_sub(1) {
+                None => 1.0,
+                Some(s) => (sample.columns[s][i] - scales[s].mean) / scales[s].size,
+            });
         let place = |y: &f64| classes.partition_point(|class| class < y);
         // ± half a vector of coefficients have half the squares of one.
         let double = if classes.len() == 2 { 2.0 } else { 1.0 };
@@ -157,8 +158,7 @@ impl Problem {
         let mut at = DMatrix::zeros(self.design.ncols(), self.classes);
         let mut loss = self.loss(&at);
         for _ in 0..MOST_STEPS {
-            let (gradient, step) =
-                self.newton(&at).ok_or(FitError::Overflow(LOGISTIC.name))?;
+            let (gradient, step) = self.newton(&at).ok_or(FitError::Overflow(LOGISTIC.name))?;
             let promised = gradient.dot(&step);
             let (next, reached) = self.descend(&at, &step, loss, promised);
             let settled = promised <= SETTLED * (1.0 + loss);
@@ -324,12 +324,16 @@ impl Model for Logistic {
         let slopes = self.coefficients.column(feature);
         let n = rows.len();
         if self.output == Output::Logit {
-            values.chunks_mut(n.max(1)).zip(&slopes).for_each(|(values, slope)| values.fill(*slope));
+            values
+                .chunks_mut(n.max(1))
+                .zip(&slopes)
+                .for_each(|(values, slope)| values.fill(*slope));
             return Ok(());
         }
         self.write(rows, Output::Probability, values);
         for i in 0..n {
-            let mean: f64 = slopes.iter().enumerate().map(|(k, slope)| values[k * n + i] * slope).sum();
+            let mean: f64 =
+                slopes.iter().enumerate().map(|(k, slope)| values[k * n + i] * slope).sum();
             slopes.iter().enumerate().for_each(|(k, slope)| values[k * n + i] *= slope - mean);
         }
         Ok(())

@@ -105,7 +105,9 @@ mod tests {
                 }
                 let r = triangle.r();
                 assert!((r.tr_mul(r) - &products).amax() < 1e-12, "{columns}, {block}");
-                assert!((0..columns).all(|j| r.column(j).rows(j + 1, columns - j - 1).amax() == 0.0));
+                assert!(
+                    (0..columns).all(|j| r.column(j).rows(j + 1, columns - j - 1).amax() == 0.0)
+                );
             }
         }
     }

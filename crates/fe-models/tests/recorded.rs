@@ -1,10 +1,11 @@
-//! Fits beside those of scikit-learn and pygam, recorded by `scripts/models/record.py`.
+//! Fits beside those of scikit-learn, pygam and XGBoost, recorded by `scripts/models/record.py` and
+//! `record_boosting.py`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod support;
 
-use fe_core::Dataset;
+use fe_core::{Dataset, Settings, estimator};
 use ndarray::Array2;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -128,5 +129,75 @@ fn logistic_is_that_of_scikit_learn() {
             let intercept = fact(model.as_ref(), &format!("intercept of class {class}"));
             assert_close(&[intercept], &[fit.intercepts[k]], 1e-6, what);
         }
+    }
+}
+
+/// ALIBI's example: the effects on each class of the irises, as probabilities and as logits.
+#[test]
+fn effects_on_the_classes_of_the_irises_sum_to_0() {
+    let case = cases::<Logistic>("logistic").remove(0);
+    assert_eq!(case.name, "iris");
+    for (output, names) in
+        [("probability", ["pdp", "ale", "rhale"]), ("logit", ["pdp", "ale", "rhale"])]
+    {
+        let learner = learner("logistic", &[&format!("output={output}")]);
+        let model = learner.fit(&case.data(), &case.y, 0).unwrap();
+        assert_eq!(model.output_names(), ["0", "1", "2"]);
+        for name in names {
+            let estimator = estimator::from_settings(name, &Settings::default()).unwrap();
+            for feature in 0..4 {
+                let effects = estimator.estimate(&case.data(), model.as_ref(), feature).unwrap();
+                assert_eq!(effects.len(), 3);
+                // RHALE chooses bins for each class: its curves do not share their limits.
+                if name == "rhale" && output == "probability" {
+                    continue;
+                }
+                let axis = case.data().feature(feature).to_vec();
+                let curves: Vec<Vec<f64>> =
+                    effects.iter().map(|effect| effect.curve.at_all(&axis).unwrap()).collect();
+                let constant: f64 = curves.iter().map(|curve| curve[0]).sum();
+                for (i, x) in axis.iter().enumerate() {
+                    let sum: f64 = curves.iter().map(|curve| curve[i]).sum();
+                    assert!((sum - constant).abs() < 1e-12, "{name} {output} x{feature} at {x}");
+                }
+                if output == "logit" {
+                    for (curve, slopes) in curves.iter().zip(&case.fit.coefficients) {
+                        for (i, x) in axis.iter().enumerate() {
+                            let line = slopes[feature] * (x - axis[0]);
+                            assert!((curve[i] - curve[0] - line).abs() < 1e-7, "{name} at {x}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Boosting {
+    options: Vec<String>,
+    fresh: Vec<Vec<f64>>,
+    predictions: Vec<f64>,
+    predictions_fresh: Vec<f64>,
+}
+
+/// The limits of bins differ, and with them some splits: the same algorithm, not the same trees. What
+/// that leaves between two fits is compared with what they leave of the target.
+#[test]
+fn boosting_is_near_that_of_xgboost() {
+    for case in cases::<Boosting>("boosting") {
+        let (fit, what) = (&case.fit, &case.name);
+        let options: Vec<&str> = fit.options.iter().map(String::as_str).collect();
+        let model = learner("gbdt", &options).fit(&case.data(), &case.y, 0).unwrap();
+        let near = |mine: &[f64], theirs: &[f64], share: f64| {
+            let n = theirs.len() as f64;
+            let mean = theirs.iter().sum::<f64>() / n;
+            let spread: f64 = theirs.iter().map(|y| (y - mean).powi(2)).sum();
+            let apart: f64 = mine.iter().zip(theirs).map(|(a, b)| (a - b).powi(2)).sum();
+            println!("{what}: {}", apart / spread);
+            assert!(apart < share * spread, "{what}: {} of the variance", apart / spread);
+        };
+        near(&predict(model.as_ref(), &case.data()), &fit.predictions, 0.01);
+        near(&predict(model.as_ref(), &rows(&fit.fresh)), &fit.predictions_fresh, 0.03);
     }
 }

@@ -5,6 +5,7 @@ use fe_core::error::ModelError;
 use fe_core::model::{Column, Rows};
 use pulp::{Arch, NullaryFnOnce};
 
+use crate::expression::Expression;
 use crate::quadrature::Estimate;
 
 type Value = Box<dyn Fn(&[f64]) -> f64 + Send + Sync>;
@@ -228,6 +229,8 @@ pub(crate) trait Function: Send + Sync + 'static {
     }
     /// The terms whose sum the function is.
     fn terms(&self) -> Vec<Term>;
+    /// The function as a tree, for programs in other languages.
+    fn expression(&self) -> Expression;
     /// The value at a row.
     fn value(&self, x: &[f64]) -> f64;
     /// The partial derivative along a feature that is read.

@@ -29,6 +29,7 @@ mod closed;
 mod engine;
 mod error;
 mod exponential;
+pub mod expression;
 mod function;
 mod kinds;
 mod law;
@@ -43,6 +44,7 @@ mod truth;
 mod wave;
 
 pub use error::Error;
+pub use expression::Expression;
 pub use kinds::{BinTruth, Centring, DifferenceTruth, Effect, Method, Regional, Truth, Weighting};
 pub use regional::{RegionalTruth, Split};
 pub use scenario::{ParameterInfo, Scenario, ScenarioInfo, scenario, scenarios};

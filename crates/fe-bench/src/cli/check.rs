@@ -7,7 +7,7 @@ use fe_core::estimator;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::arguments::feature_name;
-use super::compare::share;
+use super::compare::probability;
 use crate::check::{self, Finding, Plan, SHARE};
 use crate::error::{Error, Result};
 use crate::sheet::{Entry, Format, Sheet};
@@ -27,7 +27,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "S", default_value_t = 0)]
     seed: u64,
     /// Probability that anything fails if every estimator is right
-    #[arg(long, value_name = "P", default_value_t = 1e-6, value_parser = share)]
+    #[arg(long, value_name = "P", default_value_t = 1e-6, value_parser = probability)]
     alpha: f64,
     /// All findings, not only those that failed and the closest to failing
     #[arg(long)]

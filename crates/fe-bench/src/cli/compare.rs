@@ -30,7 +30,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "R", default_value_t = 1e-9, value_parser = share)]
     rounding: f64,
     /// Probability that any number is said to have moved if none has
-    #[arg(long, value_name = "P", default_value_t = 0.01, value_parser = share)]
+    #[arg(long, value_name = "P", default_value_t = 0.01, value_parser = probability)]
     alpha: f64,
     /// All numbers, not only those that moved, cannot be tested or are in one run only
     #[arg(long)]
@@ -44,10 +44,18 @@ pub(super) struct Arguments {
 }
 
 /// A number from 0 to below 1.
-pub(super) fn share(text: &str) -> Result<f64, String> {
+fn share(text: &str) -> Result<f64, String> {
     match text.trim().parse::<f64>() {
         Ok(number) if (0.0..1.0).contains(&number) => Ok(number),
         _ => Err("must be a number from 0 to below 1".to_owned()),
+    }
+}
+
+/// A number between 0, with which nothing could ever be found, and 1.
+pub(super) fn probability(text: &str) -> Result<f64, String> {
+    match text.trim().parse::<f64>() {
+        Ok(number) if number > 0.0 && number < 1.0 => Ok(number),
+        _ => Err("must be a number between 0 and 1".to_owned()),
     }
 }
 

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use clap::Args;
 use fe_core::bands::Bands;
+use fe_core::confidence::{self, BandKind, ConfidenceBand};
 use fe_core::effect::IceCurves;
 use fe_core::{AxisChoice, Dataset, Effect, Kind, Model, Settings, estimator, preset};
 use fe_truth::Scenario;
@@ -94,6 +95,9 @@ pub(super) struct EstimationArguments {
     /// Heterogeneity of `ale` from differences as they are, not divided by the width of their bin
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     undivided: Option<bool>,
+    /// Only the curve of pdp or dpdp: the heterogeneity stays undefined, which saves time
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    curve_only: Option<bool>,
     /// Between bin limits: linear or step; for mplot between centres of bins [default: linear; step for mplot]
     #[arg(long, value_parser = word::<fe_core::settings::Interpolation>)]
     interpolation: Option<fe_core::settings::Interpolation>,
@@ -103,6 +107,27 @@ pub(super) struct EstimationArguments {
     /// The mean of the model over the rows as well
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     mean_prediction: Option<bool>,
+    /// Confidence band of the effect of this model: analytic, bootstrap, or bins (each bin alone, as PyALE)
+    #[arg(long, value_name = "KIND", value_parser = band, help_heading = "Confidence bands")]
+    band: Option<BandKind>,
+    /// Confidence level of the band [default: 0.95]
+    #[arg(long, value_name = "L", value_parser = level, allow_hyphen_values = true,
+          help_heading = "Confidence bands")]
+    level: Option<f64>,
+    /// Number of resamples of the rows, for --band bootstrap [default: 500]
+    #[arg(long, value_name = "B", help_heading = "Confidence bands")]
+    resamples: Option<usize>,
+    /// Where the random numbers of the band come from [default: 0]
+    #[arg(long, value_name = "SEED", help_heading = "Confidence bands")]
+    band_seed: Option<u64>,
+    /// Choose bins anew in every resample, instead of holding them
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true",
+          help_heading = "Confidence bands")]
+    rebin: Option<bool>,
+    /// Limits from resamples: percentile or studentised [default: percentile]
+    #[arg(long, value_name = "HOW", value_parser = word::<fe_core::confidence::Interval>,
+          help_heading = "Confidence bands")]
+    interval: Option<fe_core::confidence::Interval>,
     /// Derivatives: model, numeric, or auto (the model's where it has them)
     #[arg(long, value_parser = word::<fe_core::settings::Jacobian>)]
     jacobian: Option<fe_core::settings::Jacobian>,
@@ -160,6 +185,16 @@ fn background(text: &str) -> Result<BackgroundSize, String> {
         (_, Ok(rows)) if rows > 0 => Ok(BackgroundSize::Rows(rows)),
         _ => Err("must be a whole number above 0, or all".to_owned()),
     }
+}
+
+/// A kind of confidence band.
+fn band(text: &str) -> Result<BandKind, String> {
+    study::band(text)
+}
+
+/// A confidence level; the core says which ones make sense.
+fn level(text: &str) -> Result<f64, String> {
+    text.trim().parse().map_err(|_| "must be a number between 0 and 1".to_owned())
 }
 
 /// A word that the core knows.
@@ -281,6 +316,9 @@ pub(super) fn execute(
         pictured.notes.iter().for_each(|note| eprintln!("{note}"));
         pictured.figure.write(path)?;
     }
+    if effects.iter().any(|evaluated| evaluated.confidence.is_some()) {
+        eprintln!("band: {}", confidence::MEANING);
+    }
     match arguments.format {
         Format::Json => {
             let object = |e: &Evaluated| subject.described(e.json(subject), e.effect.output);
@@ -327,6 +365,7 @@ pub(super) fn settings(
         interpolation: arguments.interpolation,
         extrapolate: arguments.extrapolate,
         undivided: arguments.undivided,
+        curve_only: arguments.curve_only,
         jacobian: arguments.jacobian,
         step: arguments.step,
         grid: arguments.grid.filter(|_| takes_grid),
@@ -335,6 +374,12 @@ pub(super) fn settings(
         subsample: arguments.subsample,
         subsample_seed: arguments.subsample_seed,
         mean_prediction: arguments.mean_prediction,
+        band: arguments.band,
+        level: arguments.level,
+        resamples: arguments.resamples,
+        band_seed: arguments.band_seed,
+        rebin: arguments.rebin,
+        interval: arguments.interval,
         background: arguments.background.and_then(BackgroundSize::rows),
         background_seed: arguments.background_seed,
         permutations: arguments.permutations,
@@ -358,6 +403,9 @@ fn resolve(axis: AxisSource, scenario: Option<&Scenario>, feature: usize) -> Res
     }
 }
 
+/// The limits of a confidence band at some points, by their names.
+type NamedLimits = [(&'static str, Option<Vec<f64>>); 4];
+
 /// An effect with its values at the points that were asked for.
 pub(super) struct Evaluated {
     pub(super) effect: Effect,
@@ -367,6 +415,8 @@ pub(super) struct Evaluated {
     pub(super) heterogeneity: Vec<f64>,
     /// The spread about an accumulated effect, by its two names.
     bands: Option<[(&'static str, Vec<f64>); 2]>,
+    /// The limits of a confidence band, by their names; null where the band is not simultaneous.
+    confidence: Option<NamedLimits>,
 }
 
 impl Evaluated {
@@ -379,14 +429,16 @@ impl Evaluated {
         let y = effect.curve.at_all(&x)?;
         let heterogeneity = effect.heterogeneity.at_all(&x)?;
         let bands = effect.bands.as_ref().map(|bands| spread(bands, &x)).transpose()?;
-        Ok(Self { effect, preset: arguments.preset.clone(), x, y, heterogeneity, bands })
+        let confidence = effect.confidence.as_ref().map(|band| limits(band, &x)).transpose()?;
+        let preset = arguments.preset.clone();
+        Ok(Self { effect, preset, x, y, heterogeneity, bands, confidence })
     }
 
     pub(super) fn json(&self, subject: &Subject<'_>) -> Value {
         let effect = &self.effect;
         let [scenario, parameters] = subject.identity();
         let bins = effect.bins.as_ref();
-        json!({
+        let mut object = json!({
             "scenario": scenario,
             "parameters": parameters,
             "feature": feature_name(effect.feature),
@@ -410,7 +462,14 @@ impl Evaluated {
             "mean_prediction": effect.mean_prediction,
             "curves": effect.curves.as_ref().map(curves),
             "record": effect.record,
-        })
+        });
+        if let (Some(limits), Some(band)) = (&self.confidence, &effect.confidence) {
+            let mut confidence: serde_json::Map<String, Value> =
+                limits.iter().map(|(name, values)| ((*name).to_owned(), json!(values))).collect();
+            confidence.insert("record".to_owned(), json!(band.record));
+            object["confidence"] = confidence.into();
+        }
+        object
     }
 }
 
@@ -422,6 +481,18 @@ fn spread(bands: &Bands, x: &[f64]) -> Result<[(&'static str, Vec<f64>); 2]> {
     };
     let std = at(&|x| bands.std_at(x))?;
     Ok([("std", std), ("accumulated_sd", at(&|x| bands.accumulated_sd.at(x))?)])
+}
+
+/// The limits of a confidence band at some points.
+fn limits(band: &ConfidenceBand, x: &[f64]) -> Result<NamedLimits, fe_core::Error> {
+    let simultaneous = band.simultaneous.as_ref();
+    let at = |limit: Option<&fe_core::Curve>| limit.map(|limit| limit.at_all(x)).transpose();
+    Ok([
+        ("lower", at(Some(&band.pointwise.lower))?),
+        ("upper", at(Some(&band.pointwise.upper))?),
+        ("simultaneous_lower", at(simultaneous.map(|limits| &limits.lower))?),
+        ("simultaneous_upper", at(simultaneous.map(|limits| &limits.upper))?),
+    ])
 }
 
 /// The curves of the instances; their rows are counted from 1.
@@ -452,16 +523,21 @@ fn sheet_of_curves(effects: &[Evaluated], subject: &Subject<'_>) -> Sheet {
 }
 
 fn sheet(effects: &[Evaluated], subject: &Subject<'_>) -> Sheet {
-    let mut sheet = Sheet::new(&["feature", "output", "x", "effect", "heterogeneity"]);
-    for Evaluated { effect, x, y, heterogeneity, .. } in effects {
-        for ((&x, &y), &h) in x.iter().zip(y).zip(heterogeneity) {
-            let row: Vec<Entry> = vec![
+    let mut columns = vec!["feature", "output", "x", "effect", "heterogeneity"];
+    let banded = effects.iter().find_map(|evaluated| evaluated.confidence.as_ref());
+    columns.extend(banded.into_iter().flatten().map(|(name, _)| *name));
+    let mut sheet = Sheet::new(&columns);
+    for Evaluated { effect, x, y, heterogeneity, confidence, .. } in effects {
+        for (i, ((&x, &y), &h)) in x.iter().zip(y).zip(heterogeneity).enumerate() {
+            let mut row: Vec<Entry> = vec![
                 subject.feature(effect),
                 subject.output(effect.output),
                 x.into(),
                 y.into(),
                 h.into(),
             ];
+            let limits = confidence.iter().flatten();
+            row.extend(limits.map(|(_, values)| values.as_ref().map(|values| values[i]).into()));
             sheet.push(row);
         }
     }

@@ -6,8 +6,10 @@ mod check;
 mod compare;
 mod effect;
 mod estimation;
+mod estimators;
 mod finish;
 mod fitted;
+mod league;
 mod list;
 mod merge;
 mod plan;
@@ -17,6 +19,7 @@ mod report;
 mod run;
 mod sample;
 mod score;
+mod serve;
 mod table;
 mod truth;
 
@@ -64,6 +67,9 @@ enum Command {
     Check(check::Arguments),
     Plot(plot::Arguments),
     Report(report::Arguments),
+    Estimators(estimators::Arguments),
+    League(league::Arguments),
+    Serve(serve::Arguments),
 }
 
 /// Runs the program on the arguments of the process.
@@ -104,5 +110,8 @@ fn execute(command: &Command, out: &mut dyn Write) -> Result<()> {
         Command::Check(arguments) => check::execute(arguments, out),
         Command::Plot(arguments) => plot::execute(arguments, out),
         Command::Report(arguments) => report::execute(arguments, out),
+        Command::Estimators(arguments) => estimators::execute(arguments, out),
+        Command::League(arguments) => league::execute(arguments, out),
+        Command::Serve(arguments) => serve::execute(arguments, out),
     }
 }

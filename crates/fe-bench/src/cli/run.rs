@@ -9,6 +9,7 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::error::{Error, Result};
+use crate::external::{Engines, declaration};
 use crate::record::journal::{Begun, Journal};
 use crate::record::manifest::Manifest;
 use crate::record::store::{self, Counts};
@@ -41,10 +42,14 @@ pub(super) struct Arguments {
     /// Go on where an earlier run into the same --out was stopped; start if there was none
     #[arg(long, requires = "out")]
     resume: bool,
+    /// File that declares engines, for studies that name any
+    #[arg(long, value_name = "FILE.toml", default_value = declaration::DEFAULT_FILE)]
+    engines: PathBuf,
 }
 
 pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
     let studies = read(&arguments.studies)?;
+    let engines = engines(&studies, &arguments.engines)?;
     let plan = Plan::new(&studies);
     let folder = arguments.out.clone().unwrap_or_else(default_folder);
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
@@ -56,7 +61,7 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
         Begun::Finished(manifest) => (manifest, None),
         Begun::Open(mut journal) => {
             let progress = Progress::new(&plan, &journal);
-            run::run(&plan, arguments.seed, jobs, &mut journal, &|cells, cost| {
+            run::run(&plan, &engines, arguments.seed, jobs, &mut journal, &|cells, cost| {
                 progress.add(cells, cost);
             })?;
             progress.bar.finish_and_clear();
@@ -103,6 +108,27 @@ fn read(paths: &[PathBuf]) -> Result<Vec<Study>> {
         }
     }
     Ok(studies)
+}
+
+/// The engines that are declared, if the studies name any; every one that they name must be.
+fn engines(studies: &[Study], file: &Path) -> Result<Engines> {
+    let mut externals = studies.iter().flat_map(Study::externals).peekable();
+    if externals.peek().is_none() {
+        return Ok(Engines::default());
+    }
+    let engines = Engines::read(file)?;
+    for external in externals {
+        let found = engines.find(&external.engine, &external.effect);
+        found.map_err(|message| Error::content(file, message))?;
+    }
+    for (engine, version) in engines.all() {
+        if let Err(reason) = version
+            && studies.iter().flat_map(Study::externals).any(|of| of.engine == engine.name)
+        {
+            eprintln!("{} cannot be run here: {reason}", engine.name);
+        }
+    }
+    Ok(engines)
 }
 
 fn default_folder() -> PathBuf {

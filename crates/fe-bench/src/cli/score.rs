@@ -33,7 +33,7 @@ pub(super) struct Arguments {
     set: Vec<(String, String)>,
     /// What the curves estimate: pd, dpd, mplot, ale, ale-derivative, mu, sigma, h-pdp, h-dpdp, main,
     /// shap or shap-variance
-    #[arg(long, value_parser = truth)]
+    #[arg(long, value_parser = score::truth)]
     effect: Effect,
     /// Err_c (both curves centred on the points) or Err (as they are)
     #[arg(long, value_name = "HOW", value_parser = word::<Comparison>, default_value = "Err_c")]
@@ -44,13 +44,6 @@ pub(super) struct Arguments {
     /// How it is printed
     #[arg(long, value_enum, default_value = "table")]
     format: Format,
-}
-
-fn truth(text: &str) -> Result<Effect, String> {
-    if text.ends_with("-limit") {
-        return Err("is the curve that a paper prints, not a truth to be scored against".to_owned());
-    }
-    text.parse().map_err(|e: fe_truth::Error| e.to_string())
 }
 
 pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
@@ -97,10 +90,7 @@ fn scores(
     feature: usize,
     curve: &GivenCurve,
 ) -> Result<Vec<(&'static str, score::Score)>> {
-    let axis = scenario.axis(feature);
-    let part = curve.within(axis.0, axis.1);
     let centring = arguments.center.unwrap_or(Centring::None);
-    let truths = scenario.curve(arguments.effect, feature, &part.x, axis, centring)?;
-    let left_out = curve.x.len() - part.x.len();
-    Ok(score::given(&part, &truths, arguments.compare, left_out))
+    let (effect, compare) = (arguments.effect, arguments.compare);
+    Ok(score::against_truth(scenario, effect, feature, curve, compare, centring)?)
 }

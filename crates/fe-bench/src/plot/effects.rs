@@ -1,5 +1,6 @@
 //! Figures of effects beside their truth, with what single instances say.
 
+use fe_core::confidence::{BandKind, ConfidenceBand, Limits};
 use fe_core::curve::Shape;
 use fe_core::density::density;
 use fe_core::estimator::{Estimand, Estimator, InstanceEffects};
@@ -9,7 +10,7 @@ use fe_core::{Curve, Dataset, Effect, Model};
 use fe_truth::Scenario;
 
 use super::figure::{Figure, Layer, Mark, Panel, Scale};
-use super::look::{BLACK, BLUE, GREY, Look, VERMILION};
+use super::look::{BLACK, BLUE, GREEN, GREY, Look, VERMILION};
 use crate::error::Result;
 use crate::score::{truth_centring, truth_of};
 use crate::sheet::readable;
@@ -33,12 +34,17 @@ const LEAST_ROWS: f64 = 6.0;
 pub(super) const ESTIMATE: Look = Look::line(BLUE, 2.6);
 pub(super) const TRUTH: Look = Look::line(BLACK, 1.8).dashed(7, 4);
 pub(super) const SPREAD: Look = Look::line(BLUE, 1.0).faint(0.16);
+const POINTWISE: Look = Look::line(GREEN, 1.0).faint(0.4);
+const SIMULTANEOUS: Look = Look::line(GREEN, 1.0).faint(0.2);
 const INSTANCES: Look = Look::line(VERMILION, 1.0).faint(0.35);
 const CURVES: Look = Look::line(GREY, 0.8).faint(0.45);
 // Dashes of hundreds of bins would make large files.
 pub(super) const LIMITS: Look = Look::line(GREY, 0.6).faint(0.7);
 const VIOLINS: Look = Look::line(VERMILION, 0.9).faint(0.25);
 const DECILES: Look = Look::line(BLACK, 1.4);
+
+/// Of what a confidence band says how uncertain it is.
+const OF_MODEL: &str = "bands: effect of this model, not of the true function";
 
 /// Effects of a scenario's function, and why a truth is missing beside them.
 #[derive(Debug, Clone, PartialEq)]
@@ -299,7 +305,11 @@ fn curve_panel(
         }
         InstanceEffects::Slopes(_) | InstanceEffects::Unknown => {}
     }
-    layers.push(spread(effect));
+    match &effect.confidence {
+        // Two kinds of bands in one panel would be taken for each other.
+        Some(band) => layers.extend(confidence(band)),
+        None => layers.push(spread(effect)),
+    }
     if let Some(bins) = &effect.bins {
         let limits = Mark::Verticals(bins.partition.limits().to_vec());
         layers.push(Layer::named("limits of bins", LIMITS, limits));
@@ -316,13 +326,38 @@ fn curve_panel(
         _ if centring == fe_core::Centring::None => "effect on f".to_owned(),
         _ => format!("effect on f, centred ({})", word(&centring)),
     };
+    let title = match &effect.confidence {
+        Some(_) => format!("{} ({OF_MODEL})", subject.name(effect)),
+        None => subject.name(effect),
+    };
     Panel {
-        title: subject.name(effect),
+        title,
         x: Scale::linear(effect.name.as_str()),
         y: Scale::linear(label),
         layers,
         ..Panel::default()
     }
+}
+
+/// A confidence band.
+fn confidence(band: &ConfidenceBand) -> Vec<Layer> {
+    let percent = readable(100.0 * band.record.level);
+    let kind = match band.record.kind {
+        BandKind::Analytic => "analytic",
+        BandKind::Bootstrap => "bootstrap",
+        BandKind::Bins => "each bin alone",
+    };
+    let layer = |limits: &Limits, reach: &str, look: Look| {
+        let name = format!("{percent} % confidence, {reach} ({kind})");
+        let ends = limits.lower.y().iter().zip(limits.upper.y());
+        let area =
+            limits.lower.x().iter().zip(ends).map(|(&x, (&lower, &upper))| (x, lower, upper));
+        Layer::named(name, look, Mark::Band(area.collect()))
+    };
+    let simultaneous = band.simultaneous.as_ref();
+    let simultaneous = simultaneous.map(|limits| layer(limits, "whole curve", SIMULTANEOUS));
+    let pointwise = layer(&band.pointwise, "pointwise", POINTWISE);
+    simultaneous.into_iter().chain([pointwise]).collect()
 }
 
 /// How far instances lie from the curve: eq. 16 of RHALE for accumulated effects, and the root of the

@@ -40,6 +40,8 @@ pub const BLACK: RGBColor = RGBColor(0, 0, 0);
 pub const GREY: RGBColor = RGBColor(120, 120, 120);
 /// The blue of [`PALETTE`].
 pub const BLUE: RGBColor = RGBColor(0, 114, 178);
+/// The green of [`PALETTE`].
+pub const GREEN: RGBColor = RGBColor(0, 158, 115);
 /// The vermilion of [`PALETTE`].
 pub const VERMILION: RGBColor = RGBColor(213, 94, 0);
 
@@ -49,7 +51,7 @@ pub const PALETTE: [RGBColor; 7] = [
     BLUE,
     VERMILION,
     BLACK,
-    RGBColor(0, 158, 115),
+    GREEN,
     RGBColor(204, 121, 167),
     RGBColor(86, 180, 233),
     RGBColor(230, 159, 0),

@@ -35,6 +35,17 @@ impl<'a> Label<'a> {
     }
 }
 
+/// What an estimate took.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Taken {
+    /// Wall time of the estimator, its model included.
+    pub seconds: f64,
+    /// Wall time spent in the model.
+    pub model_seconds: f64,
+    /// The most memory that the process of an external estimator held.
+    pub peak_bytes: Option<u64>,
+}
+
 /// A point of a curve.
 #[derive(Debug, Clone, Copy)]
 pub struct CurvePoint {
@@ -97,8 +108,10 @@ impl Encoder {
     ///
     /// # Errors
     /// None that can happen in memory.
-    pub fn timing(&mut self, label: &Label<'_>, all: f64, model: f64) -> csv::Result<()> {
-        let values: [String; TIMING_COLUMNS.len()] = [exact(all), exact(model)];
+    pub fn timing(&mut self, label: &Label<'_>, taken: Taken) -> csv::Result<()> {
+        let peak = taken.peak_bytes.map_or(String::new(), |bytes| bytes.to_string());
+        let values: [String; TIMING_COLUMNS.len()] =
+            [exact(taken.seconds), exact(taken.model_seconds), peak];
         self.timings.write_record(label.keys("1").chain(values.iter().map(String::as_str)))
     }
 

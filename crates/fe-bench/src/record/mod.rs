@@ -66,7 +66,7 @@ pub const VALUE_COLUMNS: [&str; 7] =
     ["value", "truth_method", "truth_abs_error", "compared", "left_out", "model_rows", "status"];
 
 /// What comes after the keys but the metric in `timings.csv`.
-pub const TIMING_COLUMNS: [&str; 2] = ["seconds", "model_seconds"];
+pub const TIMING_COLUMNS: [&str; 3] = ["seconds", "model_seconds", "peak_bytes"];
 
 /// What comes after the keys but the metric in `curves.csv`.
 pub const CURVE_COLUMNS: [&str; 5] = ["x", "effect", "heterogeneity", "truth", "truth_abs_error"];

@@ -15,6 +15,8 @@ pub struct Timing {
     pub seconds: f64,
     /// Wall time spent in the model.
     pub model_seconds: f64,
+    /// The most memory that the process of an external estimator held, in bytes.
+    pub peak_bytes: Option<u64>,
 }
 
 const FILE: &str = "timings.csv";
@@ -41,7 +43,8 @@ pub fn read(folder: &Path) -> Result<Vec<Timing>> {
             let text = record.get(METRIC + place).unwrap_or_default();
             text.parse::<f64>().map_err(|_| wrong(format!("`{text}` is not a number of seconds")))
         };
-        timings.push(Timing { key, seconds: number(0)?, model_seconds: number(1)? });
+        let peak_bytes = record.get(METRIC + 2).and_then(|bytes| bytes.parse().ok());
+        timings.push(Timing { key, seconds: number(0)?, model_seconds: number(1)?, peak_bytes });
     }
     Ok(timings)
 }

@@ -17,6 +17,9 @@ const SCRIPT: &str = include_str!("page.js");
 /// The most means that are listed; more of them make a page slow.
 const MOST_MEANS: usize = 4000;
 
+/// The metrics that speak of confidence bands.
+const OF_BANDS: [&str; 4] = ["coverage", "width", "simultaneous_coverage", "simultaneous_width"];
+
 /// The most effects that are drawn.
 const MOST_EFFECTS: usize = 12;
 
@@ -79,6 +82,9 @@ fn study(named: &NamedStudy, rows: &[Row], effects: &[Named]) -> Result<Markup, 
         section aria-labelledby={ "study-" (named.name) } {
             h2 id={ "study-" (named.name) } { (named.name) }
             p { (named.study.about.trim()) }
+            @if rows.iter().any(|row| OF_BANDS.contains(&row.key[METRIC].as_str())) {
+                p { "Confidence bands: " (fe_core::confidence::MEANING) ". Here the model is the function itself." }
+            }
             @if !tables.is_empty() {
                 h3 { "Tables" }
                 p { "Mean over replicates ± standard error. Bold: lowest among errors from the same truth on the same data in its column; italic: not told from it, and *: lower than the baseline, by a paired 95 % interval." }

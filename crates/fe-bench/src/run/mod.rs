@@ -2,25 +2,28 @@
 
 pub mod plan;
 mod task;
-mod timed;
+pub(crate) mod timed;
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::error::{Error, Result};
+use crate::external::Engines;
 use crate::record::journal::{Entry, Journal, Log};
 use plan::{Plan, Planned, Prepared};
 use task::Task;
 
 /// Runs the datasets that a journal does not have yet on `jobs` threads, and enters them there.
 ///
-/// What is entered does not depend on the threads. `progress` is told of each dataset that was
-/// finished: how many cells it has, and its share of the work, in model rows.
+/// External estimators are asked of `engines`. What is entered does not depend on the threads.
+/// `progress` is told of each dataset that was finished: how many cells it has, and its share of the
+/// work, in model rows.
 ///
 /// # Errors
 /// Only what makes the whole run impossible; a cell that fails is a record.
 pub fn run(
     plan: &Plan<'_>,
+    engines: &Engines,
     seed: u64,
     jobs: usize,
     journal: &mut Journal,
@@ -42,7 +45,7 @@ pub fn run(
             let (group, replicate) = plan.locate(task);
             let planned = &plan.groups[group];
             let prepared = states[group].prepared(planned);
-            let parts = Task { planned, prepared: &prepared, seed, replicate }.run();
+            let parts = Task { planned, prepared: &prepared, engines, seed, replicate }.run();
             let parts = parts.map_err(|e| Error::Argument(e.to_string()))?;
             entries.push((task, log.append(task, &parts)?));
             states[group].one_less();

@@ -2,8 +2,10 @@
 
 use std::str::FromStr;
 
+use fe_core::AxisChoice;
 use fe_core::estimator::{self, Estimator};
 
+use crate::external::External;
 use crate::score::Truths;
 use crate::study::wire::Keep;
 use crate::study::{Group, Study};
@@ -121,7 +123,15 @@ pub struct PreparedFeature {
     /// The points at which curves are compared.
     pub points: Vec<f64>,
     /// An estimator for each variant of the group, or why there is none.
-    pub estimators: Vec<Result<Box<dyn Estimator>, String>>,
+    pub estimators: Vec<Result<Implementation, String>>,
+}
+
+/// What estimates.
+pub enum Implementation {
+    /// An estimator of this program.
+    Own(Box<dyn Estimator>),
+    /// One that runs as a process of its own, on an axis.
+    External(External, AxisChoice),
 }
 
 impl Prepared {
@@ -155,7 +165,12 @@ impl PreparedFeature {
             let all = all.as_deref().map_err(Clone::clone)?;
             let points = group.grid.compared(all);
             let settings = variant.resolve(&group.scenario, feature, all, points)?;
-            estimator::from_settings(&variant.estimator, &settings).map_err(|e| e.to_string())
+            if let Some(external) = &variant.external {
+                let axis = settings.axis.unwrap_or_default();
+                return Ok(Implementation::External(external.clone(), axis));
+            }
+            let built = estimator::from_settings(&variant.estimator, &settings);
+            built.map(Implementation::Own).map_err(|e| e.to_string())
         };
         Self {
             feature,
@@ -169,7 +184,8 @@ impl PreparedFeature {
     pub fn costs(&self, group: &Group) -> impl Iterator<Item = Option<u64>> {
         let model = group.scenario.model();
         self.estimators.iter().map(move |estimator| match estimator {
-            Ok(estimator) => estimator.cost(group.rows, model),
+            Ok(Implementation::Own(estimator)) => estimator.cost(group.rows, model),
+            Ok(Implementation::External(..)) => None,
             Err(_) => Some(0),
         })
     }

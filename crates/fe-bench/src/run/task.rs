@@ -1,31 +1,53 @@
 //! One dataset, and everything that is estimated from it.
 
+use std::cell::OnceCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
-use fe_core::estimator::Estimator;
+use fe_core::estimator::{Estimand, Estimator};
 use fe_core::{Dataset, Effect};
 
-use super::plan::{Planned, Prepared, PreparedFeature};
+use super::plan::{Implementation, Planned, Prepared, PreparedFeature};
 use super::timed::Timed;
 use crate::draw;
+use crate::external::{Answer, Engines, External, Failure, Place, Repetitions, Workspace};
 use crate::record::Parts;
-use crate::record::encode::{CurvePoint, Encoder, Label};
+use crate::record::encode::{CurvePoint, Encoder, Label, Taken};
 use crate::score::{Comparing, Score};
 use crate::study::Variant;
 use crate::study::wire::Keep;
 
-/// What an estimator gave, and how long it took.
+/// What an estimator gave, and what it took.
 struct Outcome {
-    effects: Result<Vec<Effect>, String>,
-    seconds: f64,
-    model_seconds: f64,
+    estimate: Result<Estimate, String>,
+    taken: Taken,
+}
+
+/// What an estimator gave.
+enum Estimate {
+    /// One effect for each output.
+    Own(Vec<Effect>, Estimand),
+    External(Box<Answer>),
+}
+
+impl Estimate {
+    /// Whether it says something about a point.
+    fn covers(&self, x: f64) -> bool {
+        match self {
+            Self::Own(effects, _) => effects.iter().all(|e| e.record.axis.contains(x)),
+            Self::External(answer) => {
+                let (lo, hi) = answer.curve.range();
+                (lo..=hi).contains(&x)
+            }
+        }
+    }
 }
 
 /// A dataset of a group.
 pub(super) struct Task<'a> {
     pub planned: &'a Planned<'a>,
     pub prepared: &'a Prepared,
+    pub engines: &'a Engines,
     pub seed: u64,
     pub replicate: usize,
 }
@@ -37,54 +59,85 @@ impl Task<'_> {
         let draw = || draw::features(&group.scenario, self.seed, group.rows, self.replicate);
         let data = guarded(|| draw().map_err(|e| e.to_string()));
         let mut records = Encoder::new();
+        let drawn = Drawn { workspace: OnceCell::new(), data: &data };
         for of in &self.prepared.features {
-            self.run_feature(&data, of, &mut records)?;
+            self.run_feature(&drawn, of, &mut records)?;
         }
         records.into_parts()
     }
 
-    fn run_feature(
-        &self,
-        data: &Result<Dataset, String>,
+    fn run_feature<'a>(
+        &'a self,
+        drawn: &Drawn<'a>,
         of: &PreparedFeature,
         records: &mut Encoder,
     ) -> csv::Result<()> {
         let group = self.planned.group;
         let outcomes: Vec<Outcome> =
-            of.estimators.iter().map(|built| self.estimate(data, of.feature, built)).collect();
+            of.estimators.iter().map(|built| self.estimate(drawn, of, built)).collect();
         let points = common_points(&of.points, &outcomes);
         let comparing = Comparing {
             points: &points,
             left_out: of.points.len() - points.len(),
             comparison: group.comparison,
         };
-        for ((variant, built), outcome) in group.variants.iter().zip(&of.estimators).zip(outcomes) {
-            self.record((variant, built), of, &outcome, comparing, records)?;
+        for (variant, outcome) in group.variants.iter().zip(outcomes) {
+            self.record(variant, of, &outcome, comparing, records)?;
         }
         Ok(())
     }
 
-    fn estimate(
-        &self,
-        data: &Result<Dataset, String>,
-        feature: usize,
-        built: &Result<Box<dyn Estimator>, String>,
+    fn estimate<'a>(
+        &'a self,
+        drawn: &Drawn<'a>,
+        of: &PreparedFeature,
+        built: &Result<Implementation, String>,
     ) -> Outcome {
+        match (drawn.data, built) {
+            (Err(e), _) | (_, Err(e)) => {
+                Outcome { estimate: Err(e.clone()), taken: Taken::default() }
+            }
+            (Ok(data), Ok(Implementation::Own(estimator))) => {
+                self.estimate_here(data, of.feature, estimator.as_ref())
+            }
+            (Ok(data), Ok(Implementation::External(external, axis))) => {
+                let place = Place { feature: of.feature, axis: *axis, grid: &of.points };
+                self.ask(drawn, data, external, place)
+            }
+        }
+    }
+
+    fn estimate_here(&self, data: &Dataset, feature: usize, estimator: &dyn Estimator) -> Outcome {
         let model = Timed::new(self.planned.group.scenario.model());
         let started = Instant::now();
-        let effects = match (data, built) {
-            (Err(e), _) | (_, Err(e)) => Err(e.clone()),
-            (Ok(data), Ok(built)) => {
-                guarded(|| built.estimate(data, &model, feature).map_err(|e| e.to_string()))
-            }
-        };
+        let effects =
+            guarded(|| estimator.estimate(data, &model, feature).map_err(|e| e.to_string()));
         let seconds = started.elapsed().as_secs_f64();
-        Outcome { effects, seconds, model_seconds: model.seconds() }
+        let taken = Taken { seconds, model_seconds: model.seconds(), peak_bytes: None };
+        Outcome { estimate: effects.map(|e| Estimate::Own(e, estimator.estimand())), taken }
+    }
+
+    fn ask<'a>(
+        &'a self,
+        drawn: &Drawn<'a>,
+        data: &'a Dataset,
+        external: &External,
+        place: Place<'_>,
+    ) -> Outcome {
+        let lay_out = || {
+            let scenario = &self.planned.group.scenario;
+            Workspace::new(self.engines, scenario, data, Repetitions::default())
+        };
+        let workspace = drawn.workspace.get_or_init(lay_out).as_ref();
+        let answer = workspace.map_err(Clone::clone).and_then(|of| of.ask(external, place));
+        let taken = answer.as_ref().map_or_else(|_| Taken::default(), |answer| answer.taken);
+        let estimate = answer.map(|a| Estimate::External(Box::new(a))).map_err(|e| e.to_string());
+        Outcome { estimate, taken }
     }
 
     fn record(
         &self,
-        (variant, built): (&Variant, &Result<Box<dyn Estimator>, String>),
+        variant: &Variant,
         of: &PreparedFeature,
         outcome: &Outcome,
         comparing: Comparing<'_>,
@@ -100,15 +153,18 @@ impl Task<'_> {
             rows: &self.planned.rows,
             replicate: &replicate,
         };
-        records.timing(&label, outcome.seconds, outcome.model_seconds)?;
-        match (&outcome.effects, built) {
-            (Ok(effects), Ok(built)) => {
+        records.timing(&label, outcome.taken)?;
+        match &outcome.estimate {
+            Ok(Estimate::Own(effects, estimand)) => {
                 for effect in effects {
-                    self.score(&label, built.as_ref(), effect, comparing, records)?;
+                    self.score(&label, *estimand, effect, comparing, records)?;
                 }
                 Ok(())
             }
-            (Err(reason), _) | (_, Err(reason)) => {
+            Ok(Estimate::External(answer)) => {
+                self.score_external(&label, of.feature, answer, comparing, records)
+            }
+            Err(reason) => {
                 let score = Score::failed(reason);
                 let metrics = self.planned.group.metrics.iter();
                 metrics
@@ -121,14 +177,13 @@ impl Task<'_> {
     fn score(
         &self,
         label: &Label<'_>,
-        built: &dyn Estimator,
+        estimand: Estimand,
         effect: &Effect,
         comparing: Comparing<'_>,
         records: &mut Encoder,
     ) -> csv::Result<()> {
         let group = self.planned.group;
-        let (scenario, estimand, truths) =
-            (&group.scenario, built.estimand(), &self.prepared.truths);
+        let (scenario, truths) = (&group.scenario, &self.prepared.truths);
         let model_rows = Some(effect.record.model_rows + effect.record.jacobian_rows);
         for &metric in &group.metrics {
             let score = guarded(|| Ok(truths.score(scenario, metric, estimand, effect, comparing)))
@@ -157,6 +212,34 @@ impl Task<'_> {
         }
         Ok(())
     }
+
+    /// Scores what an engine answered, with the truths of this program and nothing else.
+    fn score_external(
+        &self,
+        label: &Label<'_>,
+        feature: usize,
+        answer: &Answer,
+        comparing: Comparing<'_>,
+        records: &mut Encoder,
+    ) -> csv::Result<()> {
+        let group = self.planned.group;
+        let scored = External::scored(answer, &self.prepared.truths, &group.scenario, feature);
+        for &metric in &group.metrics {
+            let score = guarded(|| scored.score(metric, comparing)).unwrap_or_else(Score::failed);
+            records.cell(label, 0, metric.name(), &score, Some(answer.model_rows))?;
+        }
+        if group.keep.contains(&Keep::Curves) {
+            let points = guarded(|| scored.curve(comparing)).unwrap_or_default();
+            points.iter().try_for_each(|point| records.curve(label, 0, point))?;
+        }
+        Ok(())
+    }
+}
+
+/// A dataset, and where external estimators find it once one is asked.
+struct Drawn<'a> {
+    data: &'a Result<Dataset, String>,
+    workspace: OnceCell<Result<Workspace<'a>, Failure>>,
 }
 
 /// What came of some work; a panic is a reason like others.
@@ -170,9 +253,8 @@ fn guarded<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
 
 /// The grid points within the limits of every estimate.
 fn common_points(grid: &[f64], outcomes: &[Outcome]) -> Vec<f64> {
-    let effects = || outcomes.iter().filter_map(|o| o.effects.as_ref().ok()).flatten();
-    let within = |x: f64, effect: &Effect| effect.record.axis.contains(x);
-    grid.iter().copied().filter(|&x| effects().all(|effect| within(x, effect))).collect()
+    let estimates = || outcomes.iter().filter_map(|o| o.estimate.as_ref().ok());
+    grid.iter().copied().filter(|&x| estimates().all(|estimate| estimate.covers(x))).collect()
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use fe_core::model::{Model, Rows};
 const ALL_TIMED: u64 = 1 << 15;
 
 /// Passes everything on to a model and adds up the time that it takes.
-pub(super) struct Timed<'a> {
+pub(crate) struct Timed<'a> {
     model: &'a dyn Model,
     rows: AtomicU64,
     timed_rows: AtomicU64,
@@ -19,13 +19,13 @@ pub(super) struct Timed<'a> {
 }
 
 impl<'a> Timed<'a> {
-    pub(super) fn new(model: &'a dyn Model) -> Self {
+    pub(crate) fn new(model: &'a dyn Model) -> Self {
         let zero = || AtomicU64::new(0);
         Self { model, rows: zero(), timed_rows: zero(), nanoseconds: zero() }
     }
 
     /// Time spent in the model so far: that of the timed calls, for all rows.
-    pub(super) fn seconds(&self) -> f64 {
+    pub(crate) fn seconds(&self) -> f64 {
         let number = |of: &AtomicU64| of.load(Ordering::Relaxed) as f64;
         let share = number(&self.rows) / number(&self.timed_rows).max(1.0);
         number(&self.nanoseconds) * share * 1e-9

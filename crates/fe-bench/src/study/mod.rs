@@ -1,5 +1,6 @@
 //! Studies: files that say what is swept over, checked and expanded into cells.
 
+mod engines;
 pub mod places;
 mod sweep;
 pub mod wire;
@@ -8,6 +9,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use fe_core::confidence::BandKind;
 use fe_core::estimator::{self, Estimator};
 use fe_core::quantiles::QuantileRule;
 use fe_core::{AxisChoice, Settings, preset};
@@ -16,6 +18,7 @@ use serde::Deserialize;
 use toml::{Table, Value};
 
 use crate::error::{Error, Result, listed, suggestion};
+use crate::external::External;
 use crate::score::Metric;
 use crate::sheet::exact;
 use places::{Grid, Limits};
@@ -69,7 +72,9 @@ pub struct Variant {
     pub estimator: String,
     /// The preset that options come from where the study does not give them.
     pub preset: Option<String>,
-    /// Its options.
+    /// What is asked of an engine, for an external estimator.
+    pub external: Option<External>,
+    /// Its options, for an estimator of this program.
     pub settings: Settings,
     /// Where its axis comes from.
     pub axis: AxisSource,
@@ -245,6 +250,12 @@ impl Study {
         Ok(Self { name, file, groups })
     }
 
+    /// The external estimators that it asks for.
+    pub fn externals(&self) -> impl Iterator<Item = &External> {
+        let variants = self.groups.iter().flat_map(|group| &group.variants);
+        variants.filter_map(|variant| variant.external.as_ref())
+    }
+
     /// Number of cells: datasets times features times estimators.
     #[must_use]
     pub fn cells(&self) -> usize {
@@ -344,7 +355,10 @@ pub fn features(scenario: &Scenario, names: &[String]) -> Result<Vec<usize>, Str
 }
 
 /// The feature of a name such as `x3` or `3`, counted from 0.
-pub(crate) fn feature(name: &str, dimension: usize) -> Result<usize, String> {
+///
+/// # Errors
+/// A name that is none of `x1` to `xD`.
+pub fn feature(name: &str, dimension: usize) -> Result<usize, String> {
     match name.strip_prefix('x').unwrap_or(name).parse::<usize>() {
         Ok(number) if (1..=dimension).contains(&number) => Ok(number - 1),
         _ => Err(format!("feature `{name}` does not exist: there are x1 … x{dimension}")),
@@ -381,9 +395,15 @@ fn variant(mut options: Table, comparison: Comparison, grid: &Grid) -> Result<Va
         }
         Some(text) => Some(plain(&text).parse().map_err(|e| format!("`axis` = {text}: {e}"))?),
     };
+    if let Some(engine) = engines::engine_of(&estimator, &mut options)? {
+        return engines::variant(engine, preset, axis, options, comparison);
+    }
     let limits = limits(&mut options)?;
     check_option_names(&options, &estimator)?;
     check_sizes(&options, &estimator)?;
+    if let Some(Value::String(name)) = options.get("band") {
+        band(name).map_err(|e| format!("`band` = \"{name}\" of {estimator}: {e}"))?;
+    }
     let settings = Settings::deserialize(Value::Table(options))
         .map_err(|e| format!("options of {estimator}: {}", e.to_string().trim()))?;
     let settings = match &preset {
@@ -401,9 +421,21 @@ fn variant(mut options: Table, comparison: Comparison, grid: &Grid) -> Result<Va
             built.name()
         ));
     }
-    let mut variant = Variant { estimator, preset, settings, axis, limits, columns: Vec::new() };
+    let mut variant =
+        Variant { estimator, preset, external: None, settings, axis, limits, columns: Vec::new() };
     variant.columns = columns(&variant, built.as_ref(), comparison, grid);
     Ok(variant)
+}
+
+/// The kind of confidence band of a name.
+///
+/// # Errors
+/// A message with the kinds that there are, the nearest one named.
+pub(crate) fn band(name: &str) -> Result<BandKind, String> {
+    let names = || BandKind::ALL.iter().map(|(known, _)| *known);
+    let kind = BandKind::ALL.iter().find(|(known, _)| *known == name);
+    kind.map(|(_, kind)| *kind)
+        .ok_or_else(|| format!("must be one of {}{}", listed(names()), suggestion(name, names())))
 }
 
 /// The rule that names limits, taken out of the options; with it the binning can only be `grid`.
@@ -517,7 +549,7 @@ fn known_options() -> Vec<String> {
     let all = serde_json::to_value(Settings::default()).unwrap_or_default();
     let keys = all.as_object().map(|o| o.keys().cloned().collect::<Vec<_>>()).unwrap_or_default();
     let mut keys: Vec<String> = keys.into_iter().filter(|key| key != "points").collect();
-    keys.extend(["name", "preset"].map(str::to_owned));
+    keys.extend(["name", "preset", "engine"].map(str::to_owned));
     keys
 }
 

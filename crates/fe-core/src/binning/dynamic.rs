@@ -76,60 +76,92 @@ fn optimum(objective: &Objective) -> Option<Vec<usize>> {
     let count = objective.moments.len();
     let mut best = vec![Best::IMPOSSIBLE; count + 1];
     best[count] = Best { cost: 0.0, bins: 0, end: count };
-    let mut bins = Bins::none(count);
-    bins.rest[count - 1] = 0.0;
+    let mut bins = Bins::none(objective);
     for start in (0..count).rev() {
+        bins.begin(best[start + 1].cost);
         bins.extend_to(start, objective);
         best[start] = bins.cheapest(start, &best);
-        if start > 0 {
-            bins.rest[start - 1] = best[start].cost;
-        }
     }
     (best[0].bins != usize::MAX).then(|| follow(&best))
 }
 
-/// The bins that start at one cell, each told by its last cell. Every quantity has an array of its
-/// own, so that several bins are worked on at once.
+/// Bins that are worked on together: so many that the loop over them is compiled as one of wide
+/// instructions.
+const CHUNK: usize = 32;
+
+/// The bins that start at one cell, the longest first. Every quantity has an array of its own, in
+/// chunks, so that several bins are worked on at once; what stands behind the last bin has no meaning.
 struct Bins {
-    weight: Vec<f64>,
-    mean: Vec<f64>,
-    squares: Vec<f64>,
+    /// How many there are.
+    len: usize,
+    weight: Vec<[f64; CHUNK]>,
+    mean: Vec<[f64; CHUNK]>,
+    squares: Vec<[f64; CHUNK]>,
+    /// The limit at which the bin ends.
+    end: Vec<[f64; CHUNK]>,
     /// The least cost of the cells behind the bin, infinite where they cannot be divided.
-    rest: Vec<f64>,
+    rest: Vec<[f64; CHUNK]>,
     /// The least cost of the cells from the start on with this bin as the first.
-    cost: Vec<f64>,
+    cost: Vec<[f64; CHUNK]>,
 }
 
 impl Bins {
-    fn none(count: usize) -> Self {
-        let zeros = || vec![0.0; count];
+    fn none(objective: &Objective) -> Self {
+        let chunks = objective.moments.len().div_ceil(CHUNK);
+        let all = |value: f64| vec![[value; CHUNK]; chunks];
+        let mut end = all(0.0);
+        let ends = objective.limits().iter().rev();
+        end.as_flattened_mut().iter_mut().zip(ends).for_each(|(end, &limit)| *end = limit);
         Self {
-            weight: zeros(),
-            mean: zeros(),
-            squares: zeros(),
-            rest: vec![f64::INFINITY; count],
-            cost: zeros(),
+            len: 0,
+            weight: all(0.0),
+            mean: all(0.0),
+            squares: all(0.0),
+            end,
+            rest: all(f64::INFINITY),
+            cost: all(0.0),
         }
     }
 
-    /// Merges the cell `start` into every bin that started behind it, as [`Moments::merge`] does,
-    /// and adds the bin of that cell alone.
+    /// Adds a bin without cells, before cells that cost so much.
+    fn begin(&mut self, rest: f64) {
+        let (chunk, at) = (self.len / CHUNK, self.len % CHUNK);
+        self.weight[chunk][at] = 0.0;
+        self.mean[chunk][at] = 0.0;
+        self.squares[chunk][at] = 0.0;
+        self.rest[chunk][at] = rest;
+        self.len += 1;
+    }
+
+    /// Merges the cell `start` into every bin, as [`Moments::merge`] does.
     fn extend_to(&mut self, start: usize, objective: &Objective) {
+        let (cell, from) = (objective.moments[start], objective.limits()[start]);
         vectorised(
             #[inline(always)]
             || {
-                let extend = Extend {
-                    cell: objective.moments[start],
-                    from: objective.limits()[start],
-                    ends: &objective.limits()[start + 1..],
-                    weight: &mut self.weight[start..],
-                    mean: &mut self.mean[start..],
-                    squares: &mut self.squares[start..],
-                    rest: &self.rest[start..],
-                    cost: &mut self.cost[start..],
-                    objective,
-                };
-                extend.run();
+                // Out of reach of the arrays that are written.
+                let (cell, from, terms) = (cell, from, *objective.terms());
+                for chunk in 0..self.len.div_ceil(CHUNK) {
+                    let (mut weights, mut means) = (self.weight[chunk], self.mean[chunk]);
+                    let (mut squares, ends) = (self.squares[chunk], self.end[chunk]);
+                    let mut costs = self.rest[chunk];
+                    for i in 0..CHUNK {
+                        let weight = cell.weight + weights[i];
+                        let share = if weight > 0.0 { weights[i] / weight } else { 0.0 };
+                        let shift = means[i] - cell.mean;
+                        let bin = Moments {
+                            weight,
+                            mean: cell.mean + shift * share,
+                            squares: cell.squares
+                                + squares[i]
+                                + shift * shift * cell.weight * share,
+                        };
+                        (weights[i], means[i], squares[i]) = (bin.weight, bin.mean, bin.squares);
+                        costs[i] += terms.cost_of(&bin, ends[i] - from);
+                    }
+                    (self.weight[chunk], self.mean[chunk]) = (weights, means);
+                    (self.squares[chunk], self.cost[chunk]) = (squares, costs);
+                }
             },
         );
     }
@@ -137,12 +169,19 @@ impl Bins {
     /// Of the cheapest first bins from `start` on, the one that leads to the fewest bins; of those
     /// the shortest.
     fn cheapest(&self, start: usize, best: &[Best]) -> Best {
-        let costs = &self.cost[start..];
+        let costs = &self.cost.as_flattened()[..self.len];
         let least = least(costs);
         let mut found = Best::IMPOSSIBLE;
-        if least.is_finite() {
-            for (offset, _) in costs.iter().enumerate().filter(|(_, cost)| **cost == least) {
-                let end = start + offset + 1;
+        if !least.is_finite() {
+            return found;
+        }
+        for (chunk, costs) in costs.chunks(CHUNK).enumerate().rev() {
+            // Without a way out on the first, so that several are looked at at once.
+            if !costs.iter().fold(false, |any, &cost| any | (cost == least)) {
+                continue;
+            }
+            for (at, _) in costs.iter().enumerate().rev().filter(|(_, cost)| **cost == least) {
+                let end = start + self.len - (chunk * CHUNK + at);
                 if best[end].bins < found.bins.saturating_sub(1) {
                     found = Best { cost: least, bins: best[end].bins + 1, end };
                 }
@@ -164,42 +203,6 @@ fn least(numbers: &[f64]) -> f64 {
     }
     let all = lanes.iter().chain(rest);
     all.fold(f64::INFINITY, |least, &number| if number < least { number } else { least })
-}
-
-/// The loop of [`Bins::extend_to`], compiled for the processors that there are.
-struct Extend<'a> {
-    cell: Moments,
-    from: f64,
-    ends: &'a [f64],
-    weight: &'a mut [f64],
-    mean: &'a mut [f64],
-    squares: &'a mut [f64],
-    rest: &'a [f64],
-    cost: &'a mut [f64],
-    objective: &'a Objective,
-}
-
-impl Extend<'_> {
-    #[inline(always)]
-    fn run(self) {
-        let Self { cell, from, objective, .. } = self;
-        let count = self.weight.len();
-        let (mean, squares, cost) =
-            (&mut self.mean[..count], &mut self.squares[..count], &mut self.cost[..count]);
-        let (ends, rest) = (&self.ends[..count], &self.rest[..count]);
-        for (i, bin_weight) in self.weight.iter_mut().enumerate() {
-            let weight = cell.weight + *bin_weight;
-            let share = if weight > 0.0 { *bin_weight / weight } else { 0.0 };
-            let shift = mean[i] - cell.mean;
-            let bin = Moments {
-                weight,
-                mean: cell.mean + shift * share,
-                squares: cell.squares + squares[i] + shift * shift * cell.weight * share,
-            };
-            (*bin_weight, mean[i], squares[i]) = (bin.weight, bin.mean, bin.squares);
-            cost[i] = objective.cost_of(&bin, ends[i] - from) + rest[i];
-        }
-    }
 }
 
 fn follow(best: &[Best]) -> Vec<usize> {

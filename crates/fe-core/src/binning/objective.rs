@@ -62,9 +62,11 @@ impl Options {
         Ok(Objective {
             cells,
             moments,
-            min_points: self.min_points.unwrap_or_else(|| (total / 20.0).ceil()).max(2.0),
-            discount_per_point: self.discount / total,
-            ddof: request.ddof,
+            terms: Terms {
+                min_points: self.min_points.unwrap_or_else(|| (total / 20.0).ceil()).max(2.0),
+                discount_per_point: self.discount / total,
+                ddof: request.ddof,
+            },
         })
     }
 }
@@ -73,19 +75,18 @@ impl Options {
 pub(super) struct Objective {
     pub(super) cells: Partition,
     pub(super) moments: Vec<Moments>,
+    terms: Terms,
+}
+
+/// What the cost of a bin depends on beside the bin.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Terms {
     min_points: f64,
     discount_per_point: f64,
     ddof: f64,
 }
 
-impl Objective {
-    /// The cost of the bin between two limits of cells, in which the local effects have these
-    /// moments.
-    pub(super) fn cost(&self, start: usize, end: usize, bin: &Moments) -> f64 {
-        let limits = self.cells.limits();
-        self.cost_of(bin, limits[end] - limits[start])
-    }
-
+impl Terms {
     /// τ σ̂² Δz. Infinite for a bin that is not allowed: no finite cost can then be preferred to it.
     /// Without branches, so that several bins are worked on at once.
     #[inline(always)]
@@ -93,8 +94,22 @@ impl Objective {
         let variance = bin.squares / (bin.weight - self.ddof);
         let discount = 1.0 - self.discount_per_point * bin.weight;
         let is_defined = (bin.weight > 1.0) & (bin.weight > self.ddof);
-        let is_allowed = is_defined & !self.is_poor(bin);
+        let is_allowed = is_defined & (bin.weight >= self.min_points);
         if is_allowed { variance * discount * width } else { f64::INFINITY }
+    }
+}
+
+impl Objective {
+    /// What the cost of its bins depends on.
+    pub(super) fn terms(&self) -> &Terms {
+        &self.terms
+    }
+
+    /// The cost of the bin between two limits of cells, in which the local effects have these
+    /// moments.
+    pub(super) fn cost(&self, start: usize, end: usize, bin: &Moments) -> f64 {
+        let limits = self.cells.limits();
+        self.terms.cost_of(bin, limits[end] - limits[start])
     }
 
     /// The limits of the cells.
@@ -103,9 +118,8 @@ impl Objective {
     }
 
     /// Whether a bin has too few instances.
-    #[inline(always)]
     pub(super) fn is_poor(&self, bin: &Moments) -> bool {
-        bin.weight < self.min_points
+        bin.weight < self.terms.min_points
     }
 
     /// The bins that end at some of the limits of the cells, given in increasing order.

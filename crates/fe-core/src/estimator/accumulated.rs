@@ -5,6 +5,7 @@ use crate::axis::{Axis, AxisChoice};
 use crate::bands::Bands;
 use crate::binning::{self, Binning, Choice, Dynamic, Fixed};
 use crate::centring::{self, AxisMean, Centring, Instances};
+use crate::confidence::{AccumulatedSample, Purpose, Request, Resampling};
 use crate::curve::Curve;
 use crate::dataset::Dataset;
 use crate::derivatives::Differentiation;
@@ -40,19 +41,19 @@ const COMMON: &[&str] = &[
 pub(crate) const ALE: Info = Info {
     name: "ale",
     about: "accumulated local effects by finite differences over the bins (Apley and Zhu 2020)",
-    options: &[COMMON, AxisMean::OPTIONS, &["undivided"]],
+    options: &[COMMON, AxisMean::OPTIONS, Request::OPTIONS, &["undivided"]],
     build: |settings| Ok(Box::new(Accumulated::from_settings(Method::Ale, settings)?)),
 };
 pub(super) const DALE: Info = Info {
     name: "dale",
     about: "accumulated local effects by derivatives, on bins of equal width (RHALE eq. 4)",
-    options: &[COMMON, AxisMean::OPTIONS, Differentiation::OPTIONS],
+    options: &[COMMON, AxisMean::OPTIONS, Request::OPTIONS, Differentiation::OPTIONS],
     build: |settings| Ok(Box::new(Accumulated::from_settings(Method::Dale, settings)?)),
 };
 pub(crate) const RHALE: Info = Info {
     name: "rhale",
     about: "accumulated local effects by derivatives, on automatically chosen bins (RHALE eq. 9-15)",
-    options: &[COMMON, AxisMean::OPTIONS, Differentiation::OPTIONS],
+    options: &[COMMON, AxisMean::OPTIONS, Request::OPTIONS, Differentiation::OPTIONS],
     build: |settings| Ok(Box::new(Accumulated::from_settings(Method::Rhale, settings)?)),
 };
 
@@ -387,6 +388,7 @@ impl Accumulated {
                 neighbourhoods: None,
             },
             bands: variances.map(|variances| Bands::of_bins(&bins.partition, &variances)),
+            confidence: None,
             bins: Some(bins),
             deciles: deciles(data, feature),
             curves: None,
@@ -456,5 +458,15 @@ impl Estimator for Accumulated {
         let all = effects.of_instances(&bins.partition)?;
         let all = all.get(effect.output).map(Vec::as_slice).unwrap_or_default();
         Ok(InstanceEffects::Slopes(rows.iter().filter_map(|&row| all.get(row).copied()).collect()))
+    }
+
+    fn resampling<'a>(
+        &'a self,
+        data: &'a Dataset,
+        model: &'a Observed<'a>,
+        effect: &'a Effect,
+        purpose: &Purpose<'_>,
+    ) -> Result<Box<dyn Resampling + 'a>> {
+        Ok(Box::new(AccumulatedSample::new(self, data, model, effect, purpose)?))
     }
 }

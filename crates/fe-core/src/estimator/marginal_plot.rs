@@ -1,5 +1,7 @@
 //! The M-plot: `mplot`.
 
+use rayon::prelude::*;
+
 use super::{Estimand, Estimator, Info, check, deciles, empty_bins};
 use crate::axis::{Axis, AxisChoice};
 use crate::binning::{self, Binning, Choice, Quantile, Request};
@@ -215,6 +217,7 @@ impl MarginalPlot {
             heterogeneity: local.heterogeneity.extrapolated(self.extrapolate),
             bins: local.bins,
             bands: None,
+            confidence: None,
             deciles: deciles(data, feature),
             curves: None,
             mean_prediction: Some(predictions::mean(data, predictions)),
@@ -490,7 +493,8 @@ fn nearest_means(
     x.extend(further.iter().copied().filter(|&x| place.axis.contains(x)));
     x.sort_unstable_by(f64::total_cmp);
     x.dedup();
-    let around: Vec<(f64, Moments)> = x.iter().map(|&x| sorted.around(x, least as f64)).collect();
+    let around: Vec<(f64, Moments)> =
+        x.par_iter().map(|&x| sorted.around(x, least as f64)).collect();
     let on_grid: Vec<usize> = grid.iter().map(|g| x.partition_point(|x| x < g)).collect();
     let variance = |i: usize| around[i].1.variance(ddof);
     let variances: Vec<Option<f64>> = on_grid.iter().map(|&i| variance(i)).collect();
@@ -528,7 +532,7 @@ impl Sorted {
             .filter(|((x, _), _)| place.axis.contains(*x))
             .map(|((x, weight), &value)| (x, value, weight))
             .collect();
-        rows.sort_by(|a, b| a.0.total_cmp(&b.0));
+        rows.par_sort_by(|a, b| a.0.total_cmp(&b.0));
         let largest = place.axis.lo().abs().max(place.axis.hi().abs());
         Self {
             x: rows.iter().map(|row| row.0).collect(),

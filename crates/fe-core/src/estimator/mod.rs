@@ -17,7 +17,7 @@ pub use individual_curves::IndividualCurves;
 pub use instances::InstanceEffects;
 pub use marginal_plot::MarginalPlot;
 pub use partial_dependence::PartialDependence;
-pub(crate) use partial_dependence::{DPDP, Grouping, IceTable, PDP};
+pub(crate) use partial_dependence::{DPDP, Grouping, IceBlocks, IceTable, PDP, grid_weights};
 pub use shap_dependence::ShapDependence;
 pub(crate) use shap_dependence::{Cloud, SHAPDP};
 
@@ -25,10 +25,11 @@ use serde::Serialize;
 
 use crate::binning::Binning;
 use crate::centring::Centring;
+use crate::confidence::{Purpose, Resampling};
 use crate::dataset::Dataset;
 use crate::effect::Effect;
 use crate::error::{Error, ModelError, Result, suggestion};
-use crate::model::Model;
+use crate::model::{Model, Observed};
 use crate::settings::Settings;
 
 /// What an estimator estimates: the truth that it is to be compared with.
@@ -93,6 +94,22 @@ pub trait Estimator: std::fmt::Debug + Send + Sync {
     ) -> Result<InstanceEffects> {
         check_rows(data, model, effect.feature, rows)?;
         Ok(InstanceEffects::Unknown)
+    }
+
+    /// The curve of an effect that this estimator made of these data and this model, so that it can be
+    /// computed again with other weights of the rows: what confidence bands are made of.
+    ///
+    /// # Errors
+    /// [`Error::Incompatible`] for an estimator without bands; as [`Estimator::estimate`].
+    fn resampling<'a>(
+        &'a self,
+        data: &'a Dataset,
+        model: &'a Observed<'a>,
+        effect: &'a Effect,
+        purpose: &Purpose<'_>,
+    ) -> Result<Box<dyn Resampling + 'a>> {
+        let _ = (data, model, effect, purpose);
+        Err(Error::Incompatible(format!("`{}` has no confidence band", self.name())))
     }
 }
 

@@ -3,12 +3,13 @@
 use std::convert::Infallible;
 use std::ops::Range;
 
-use ndarray::{Array1, Array2, ArrayView1};
+use ndarray::{Array1, Array2};
 
 use super::{Estimand, Estimator, Info, InstanceEffects, check, check_rows, deciles};
 use crate::axis::{Axis, AxisChoice};
 use crate::blocks::{fold_blocks, fold_blocks_with};
 use crate::centring::{self, AxisMean, CenterRule, Centring, Instances};
+use crate::confidence::{GridSample, Purpose, Request, Resampling};
 use crate::curve::Curve;
 use crate::dataset::Dataset;
 use crate::derivatives::{Derivatives, Differentiation};
@@ -24,14 +25,14 @@ use crate::vector::vectorised;
 pub(crate) const PDP: Info = Info {
     name: "pdp",
     about: "partial dependence on a grid; heterogeneity from centred ICE curves (Friedman 2001)",
-    options: &[GRID, AxisMean::OPTIONS],
+    options: &[GRID, AxisMean::OPTIONS, CURVE_ONLY, Request::OPTIONS],
     build: |settings| Ok(Box::new(PartialDependence::from_settings(Kind::Value, settings)?)),
 };
 
 pub(crate) const DPDP: Info = Info {
     name: "dpdp",
     about: "mean derivative on a grid; heterogeneity from d-ICE curves (EFFECTOR eq. 9-10)",
-    options: &[GRID, AxisMean::OPTIONS, Differentiation::OPTIONS],
+    options: &[GRID, AxisMean::OPTIONS, Differentiation::OPTIONS, CURVE_ONLY],
     build: |settings| {
         let differentiation = Differentiation::from_settings(settings)?;
         let kind = Kind::Derivative(differentiation);
@@ -42,6 +43,9 @@ pub(crate) const DPDP: Info = Info {
 /// What all of them take.
 pub(super) const GRID: &[&str] =
     &["axis", "center", "ddof", "extrapolate", "grid", "distinct", "points"];
+
+/// What those take that give a mean curve.
+const CURVE_ONLY: &[&str] = &["curve_only"];
 
 /// Instances of a block: with 100 grid points their predictions fit the cache.
 const BLOCK: usize = 256;
@@ -66,8 +70,9 @@ pub(super) enum Kind {
 ///
 /// The mean is over all instances, wherever their own x_s lies: the axis only says where the curve
 /// is drawn. [`PartialDependence::of_derivative`] averages ∂_s f(x, x_c^(i)) in its place (d-PDP,
-/// EFFECTOR eq. 9), and is not centred unless asked for. With centring `none` the heterogeneity is that of the ICE curves as they are. The
-/// N × T table of predictions is never held.
+/// EFFECTOR eq. 9), and is not centred unless asked for. With centring `none` the heterogeneity is that
+/// of the ICE curves as they are; with the option `curve_only` there is none, which saves its second pass
+/// over the ICE curves. The N × T table of predictions is never held.
 ///
 /// ```
 /// use fe_core::{Dataset, estimator::{Estimator, PartialDependence}, model::FunctionModel};
@@ -89,6 +94,7 @@ pub struct PartialDependence {
     axis_mean: AxisMean,
     ddof: f64,
     extrapolate: bool,
+    curve_only: bool,
 }
 
 impl PartialDependence {
@@ -134,6 +140,7 @@ impl PartialDependence {
             axis_mean: AxisMean::from_settings(settings)?,
             ddof: settings.ddof_or(0)?,
             extrapolate: settings.extrapolate.unwrap_or_default(),
+            curve_only: settings.curve_only.unwrap_or_default(),
         })
     }
 
@@ -182,20 +189,20 @@ impl PartialDependence {
 
     /// The constant that the centring subtracts is a weighted sum of the values of a curve: its
     /// weights, which are 0 at further points.
-    fn constant_weights(&self, run: &Run<'_>) -> Array1<f64> {
-        let (places, mut weights) = (&run.places, Array1::zeros(run.places.x.len()));
-        match self.centring {
-            Centring::Integral => weights.assign(&ArrayView1::from(&places.mean_weights)),
-            Centring::Start => weights[places.grid_indices[0]] = 1.0,
-            Centring::Data => {
-                let grid: Vec<f64> = places.grid_indices.iter().map(|&i| places.x[i]).collect();
-                let instances = run.data.weighted(run.feature);
-                let of_grid = at_places(&grid, instances);
-                for (&point, weight) in places.grid_indices.iter().zip(of_grid) {
-                    weights[point] = weight;
-                }
-            }
-            Centring::None | Centring::Bins => {}
+    fn constant_weights(
+        &self,
+        run: &Run<'_>,
+        instances: impl Iterator<Item = (f64, f64)>,
+    ) -> Array1<f64> {
+        let places = &run.places;
+        if self.centring == Centring::Integral {
+            return Array1::from_vec(places.mean_weights.clone());
+        }
+        let mut weights = Array1::zeros(places.x.len());
+        let grid: Vec<f64> = places.grid_indices.iter().map(|&i| places.x[i]).collect();
+        let of_grid = grid_weights(self.centring, places.axis, &grid, instances);
+        for (&point, weight) in places.grid_indices.iter().zip(of_grid) {
+            weights[point] = weight;
         }
         weights
     }
@@ -214,7 +221,8 @@ impl PartialDependence {
         // The constant is that of the grid alone, so that further points do not move the curve.
         let constant = centring::constant_by(self.axis_mean, self.centring, &on_grid, instances)?;
         let variances = |of: &dyn Fn(&PointMoments) -> Moments| -> Vec<Option<f64>> {
-            moments.iter().map(|point| of(point).variance(self.ddof)).collect()
+            let variance = |point| of(point).variance(self.ddof).filter(|_| !self.curve_only);
+            moments.iter().map(variance).collect()
         };
         let raw = variances(&|point| point.raw);
         let centred = match self.centring {
@@ -238,6 +246,7 @@ impl PartialDependence {
             heterogeneity: Curve::linear(x, variance(&centred)).extrapolated(self.extrapolate),
             bins: None,
             bands: None,
+            confidence: None,
             deciles: deciles(data, feature),
             curves: None,
             mean_prediction: None,
@@ -303,7 +312,7 @@ impl Estimator for PartialDependence {
         check(data, model, feature)?;
         let model = Observed::new(model);
         let run = Run::new(self, data, &model, feature)?;
-        let moments = run.moments()?;
+        let moments = if self.curve_only { run.means()? } else { run.moments()? };
         moments.iter().enumerate().map(|(output, m)| self.effect(&run, m, output)).collect()
     }
 
@@ -331,6 +340,21 @@ impl Estimator for PartialDependence {
         };
         let y = rows.iter().map(curve).collect::<Result<_>>()?;
         Ok(InstanceEffects::Curves { x: run.places.x.clone(), y })
+    }
+
+    fn resampling<'a>(
+        &'a self,
+        data: &'a Dataset,
+        model: &'a Observed<'a>,
+        effect: &'a Effect,
+        purpose: &Purpose<'_>,
+    ) -> Result<Box<dyn Resampling + 'a>> {
+        match self.kind {
+            Kind::Value => Ok(Box::new(GridSample::new(self, data, model, effect, purpose)?)),
+            Kind::Derivative(_) => {
+                Err(Error::Incompatible(format!("`{}` has no confidence band", self.name())))
+            }
+        }
     }
 }
 
@@ -373,6 +397,22 @@ fn trapezoid(axis: Axis, grid: &[f64]) -> Vec<f64> {
         weights[left + 1] += half;
     }
     weights
+}
+
+/// The constant that a centring subtracts from the line through the points of a grid, as weights of
+/// the values there.
+pub(crate) fn grid_weights(
+    centring: Centring,
+    axis: Axis,
+    grid: &[f64],
+    instances: impl Iterator<Item = (f64, f64)>,
+) -> Vec<f64> {
+    match centring {
+        Centring::Integral => trapezoid(axis, grid),
+        Centring::Start => (0..grid.len()).map(|i| f64::from(i == 0)).collect(),
+        Centring::Data => at_places(grid, instances),
+        Centring::None | Centring::Bins => vec![0.0; grid.len()],
+    }
 }
 
 /// The weights of a mean over weighted places of the line through the grid points; places beyond its
@@ -469,6 +509,44 @@ impl<'a> Run<'a> {
         Ok(sums.moments(ice))
     }
 
+    /// The same with the means alone: each value is looked at once, and no curve is held.
+    fn means(&self) -> Result<Vec<Vec<PointMoments>>> {
+        let outputs = self.model.model().outputs();
+        let mut total = vec![vec![PointMoments::default(); self.places.x.len()]; outputs];
+        fold_blocks_with(
+            self.data.len(),
+            BLOCK,
+            || vec![0.0; outputs * BLOCK],
+            |values, rows| self.block_means(rows, values),
+            |block| {
+                // For each point all outputs.
+                for (at, mean) in block.into_iter().enumerate() {
+                    let total = &mut total[at % outputs][at / outputs].raw;
+                    *total = total.merge(mean);
+                }
+            },
+        )?;
+        Ok(total)
+    }
+
+    /// For each point and output the weight and the mean of the values of some rows.
+    fn block_means(
+        &self,
+        rows: Range<usize>,
+        values: &mut [f64],
+    ) -> Result<Vec<Moments>, ModelError> {
+        let weights = self.data.weights().map(|weights| &weights[rows.clone()]);
+        let len = rows.len();
+        let mut means = Vec::with_capacity(self.places.x.len() * self.model.model().outputs());
+        let mut columns = self.data.columns(rows);
+        let values = &mut values[..self.model.model().outputs() * len];
+        for &x in &self.places.x {
+            self.ask_at(x, &mut columns, values)?;
+            means.extend(values.chunks(len).map(|values| Moments::mean_of_block(values, weights)));
+        }
+        Ok(means)
+    }
+
     /// The ICE curves of some rows: at each point, for each output, all rows.
     fn block_ice(&self, rows: Range<usize>) -> Result<Vec<f64>, ModelError> {
         let outputs = self.model.model().outputs();
@@ -500,16 +578,27 @@ impl<'a> Run<'a> {
         let mut columns = self.data.columns(rows);
         let points = self.places.x.iter().zip(ice.chunks_mut(outputs * len));
         for (point, (&x, values)) in points.enumerate() {
-            columns[self.feature] = Column::Constant(x);
-            match self.derivatives {
-                None => self.model.predict(&Rows::new(&columns, len), values)?,
-                Some(derivatives) => {
-                    derivatives.evaluate(self.model, self.feature, &columns, len, values)?;
-                }
-            }
+            self.ask_at(x, &mut columns, values)?;
             then(point, values);
         }
         Ok(())
+    }
+
+    /// Writes what the model says of some rows with the feature at one place.
+    fn ask_at<'b>(
+        &self,
+        x: f64,
+        columns: &mut [Column<'b>],
+        values: &mut [f64],
+    ) -> Result<(), ModelError> {
+        columns[self.feature] = Column::Constant(x);
+        let len = values.len() / self.model.model().outputs();
+        match self.derivatives {
+            None => self.model.predict(&Rows::new(columns, len), values),
+            Some(derivatives) => {
+                derivatives.evaluate(self.model, self.feature, columns, len, values)
+            }
+        }
     }
 }
 
@@ -643,6 +732,50 @@ impl CurveSums {
     }
 }
 
+/// The ICE curves of all instances, block after block.
+pub(crate) struct IceBlocks<'a> {
+    estimator: &'a PartialDependence,
+    run: Run<'a>,
+}
+
+impl<'a> IceBlocks<'a> {
+    pub(crate) fn new(
+        estimator: &'a PartialDependence,
+        data: &'a Dataset,
+        model: &'a Observed<'a>,
+        feature: usize,
+    ) -> Result<Self> {
+        Ok(Self { estimator, run: Run::new(estimator, data, model, feature)? })
+    }
+
+    /// The points of the curves.
+    pub(crate) fn x(&self) -> &[f64] {
+        &self.run.places.x
+    }
+
+    pub(crate) fn outputs(&self) -> usize {
+        self.run.model.model().outputs()
+    }
+
+    /// The constant that the centring subtracts, as weights of the values of a curve, where the rows
+    /// have these weights.
+    pub(crate) fn constant_weights(&self, weights: &[f64]) -> Array1<f64> {
+        let positions = self.run.data.feature(self.run.feature).iter().copied();
+        self.estimator.constant_weights(&self.run, positions.zip(weights.iter().copied()))
+    }
+
+    /// Calls `work` on the curves of consecutive blocks of rows (at each point, for each output, all
+    /// rows) and `merge` on the results, in row order.
+    pub(crate) fn fold<T: Send>(
+        &self,
+        work: impl Fn(Range<usize>, &[f64]) -> Result<T, ModelError> + Sync,
+        merge: impl FnMut(T),
+    ) -> Result<(), ModelError> {
+        let in_block = |rows: Range<usize>| work(rows.clone(), &self.run.block_ice(rows)?);
+        fold_blocks(self.run.data.len(), BLOCK, in_block, merge)
+    }
+}
+
 /// A table with rows of some length, as its columns one after the other.
 fn transposed(table: &[f64], width: usize) -> Vec<f64> {
     // Few enough columns at once that all of them stay in the nearest cache.
@@ -721,7 +854,8 @@ impl<'a> IceTable<'a> {
     pub(super) fn into_curves(self) -> Vec<IceCurves> {
         let Self { estimator, run, mut values, .. } = self;
         let (rows, x) = (run.data.len(), run.places.x.clone());
-        let weights = estimator.constant_weights(&run);
+        let instances = run.data.weighted(run.feature);
+        let weights = estimator.constant_weights(&run, instances);
         let counted = run.data.weighted(run.feature).map(|(_, weight)| weight > 0.0);
         let counted: Vec<usize> = counted.enumerate().filter(|(_, c)| *c).map(|(i, _)| i).collect();
         let of_output = |values: Vec<f64>| {

@@ -3,6 +3,7 @@
 use super::{Estimand, Estimator, InstanceEffects, check_rows};
 use crate::binning::Binning;
 use crate::centring::Centring;
+use crate::confidence::Request;
 use crate::dataset::Dataset;
 use crate::effect::Effect;
 use crate::error::Result;
@@ -22,10 +23,11 @@ pub(super) fn prepare(
 ) -> Result<Box<dyn Estimator>> {
     let subsample = Subsample::from_settings(settings)?;
     let mean_prediction = settings.mean_prediction.unwrap_or_default();
-    if subsample.is_none() && !mean_prediction {
+    let band = Request::from_settings(settings, estimator.binning().is_some())?;
+    if subsample.is_none() && !mean_prediction && band.is_none() {
         return Ok(estimator);
     }
-    Ok(Box::new(Prepared { estimator, subsample, mean_prediction }))
+    Ok(Box::new(Prepared { estimator, subsample, mean_prediction, band }))
 }
 
 #[derive(Debug)]
@@ -33,6 +35,7 @@ struct Prepared {
     estimator: Box<dyn Estimator>,
     subsample: Option<Subsample>,
     mean_prediction: bool,
+    band: Option<Request>,
 }
 
 impl Estimator for Prepared {
@@ -97,6 +100,11 @@ impl Prepared {
         feature: usize,
     ) -> Result<Vec<Effect>> {
         let mut effects = self.estimator.estimate(data, model, feature)?;
+        if let Some(band) = &self.band {
+            for effect in &mut effects {
+                band.complete(effect, &*self.estimator, data, model)?;
+            }
+        }
         if self.mean_prediction && effects.iter().any(|effect| effect.mean_prediction.is_none()) {
             let model = Observed::new(model);
             let data = data.counted();

@@ -3,13 +3,14 @@
 use super::{Estimand, Estimator, Info, InstanceEffects, check, check_rows, deciles};
 use crate::axis::{Axis, AxisChoice};
 use crate::centring::{self, AxisMean, Centring, Instances};
+use crate::confidence::{Purpose, Request, Resampling, ShapleySample};
 use crate::curve::Curve;
 use crate::dataset::Dataset;
 use crate::effect::{Effect, Record, ShapleyRecord};
 use crate::error::{Error, Result};
 use crate::heterogeneity;
 use crate::local_effects::count_rows;
-use crate::model::Model;
+use crate::model::{Model, Observed};
 use crate::settings::Settings;
 use crate::shapley::{self, Background, Method, Shapley, ShapleyValues};
 use crate::spline::{Smoothing, Spline};
@@ -17,18 +18,21 @@ use crate::spline::{Smoothing, Spline};
 pub(crate) const SHAPDP: Info = Info {
     name: "shapdp",
     about: "spline through Shapley values; heterogeneity from its residuals (EFFECTOR A.3)",
-    options: &[&[
-        "axis",
-        "center",
-        "extrapolate",
-        "grid",
-        "points",
-        "background",
-        "background_seed",
-        "permutations",
-        "shapley_seed",
-        "smoothing",
-    ]],
+    options: &[
+        &[
+            "axis",
+            "center",
+            "extrapolate",
+            "grid",
+            "points",
+            "background",
+            "background_seed",
+            "permutations",
+            "shapley_seed",
+            "smoothing",
+        ],
+        Request::OPTIONS,
+    ],
     build: |settings| Ok(Box::new(ShapDependence::from_settings(settings)?)),
 };
 
@@ -124,6 +128,11 @@ impl ShapDependence {
         }
     }
 
+    /// The equidistant points on an axis.
+    pub(crate) fn grid(&self, axis: Axis) -> Vec<f64> {
+        axis.grid(self.grid)
+    }
+
     /// The effect of a feature from Shapley values of these data, one per output: the model is not
     /// asked again. Rows outside the axis and rows of weight 0 are left out.
     ///
@@ -161,7 +170,7 @@ impl ShapDependence {
         let residuals = cloud.squared_residuals(&spline);
         let x = self.places(axis);
         let curve = Curve::linear(x.clone(), x.iter().map(|&x| spline.at(x)).collect());
-        let on_grid = axis.grid(self.grid);
+        let on_grid = self.grid(axis);
         let on_grid =
             Curve::linear(on_grid.clone(), on_grid.iter().map(|&x| spline.at(x)).collect());
         let instances =
@@ -178,6 +187,7 @@ impl ShapDependence {
             heterogeneity: Curve::linear(x, heterogeneity).extrapolated(self.extrapolate),
             bins: None,
             bands: None,
+            confidence: None,
             deciles: deciles(data, feature),
             curves: None,
             mean_prediction: None,
@@ -329,6 +339,16 @@ impl Estimator for ShapDependence {
             value.copied().filter(|_| on_axis && counts).unwrap_or(f64::NAN)
         };
         Ok(InstanceEffects::Contributions(rows.iter().enumerate().map(value).collect()))
+    }
+
+    fn resampling<'a>(
+        &'a self,
+        data: &'a Dataset,
+        model: &'a Observed<'a>,
+        effect: &'a Effect,
+        purpose: &Purpose<'_>,
+    ) -> Result<Box<dyn Resampling + 'a>> {
+        Ok(Box::new(ShapleySample::new(self, data, model, effect, purpose)?))
     }
 }
 

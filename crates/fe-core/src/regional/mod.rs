@@ -211,9 +211,16 @@ const NOT_IN_REGIONS: &[&str] = &[
     "empty",
     "fill_variances",
     "undivided",
+    "curve_only",
     "center_rule",
     "center_points",
     "mean_prediction",
+    "band",
+    "level",
+    "resamples",
+    "band_seed",
+    "rebin",
+    "interval",
 ];
 
 /// All regional estimators.

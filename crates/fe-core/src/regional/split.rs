@@ -42,6 +42,18 @@ impl Candidates {
         self.groups[row] as usize
     }
 
+    /// The weight of those of some rows that are in each group.
+    fn weights(&self, data: &Dataset, rows: &[usize]) -> Vec<f64> {
+        if data.weights().is_none() {
+            let mut counts = vec![0_usize; self.groups()];
+            rows.iter().for_each(|&row| counts[self.group_of(row)] += 1);
+            return counts.into_iter().map(|count| count as f64).collect();
+        }
+        let mut weights = vec![0.0; self.groups()];
+        rows.iter().for_each(|&row| weights[self.group_of(row)] += weight(data, row));
+        weights
+    }
+
     /// The groups of all rows.
     pub(super) fn grouping(&self) -> Grouping<'_> {
         Grouping { of: Some(&self.groups), groups: self.groups() }
@@ -258,14 +270,11 @@ impl<L: Local> Splitter<'_, L> {
     fn parts(&self, data: &Dataset, region: &Region) -> Vec<Vec<Part<L::Summary>>> {
         let summaries = self.local.summarise_groups(&region.rows, self.candidates);
         let of_feature = |(candidates, summaries): (&Candidates, Vec<L::Summary>)| {
-            let mut weights = vec![0.0; candidates.groups()];
-            for &row in &region.rows {
-                weights[candidates.group_of(row)] += weight(data, row);
-            }
+            let weights = candidates.weights(data, &region.rows);
             let part = |(weight, summary)| Part { weight, summary };
             weights.into_iter().zip(summaries).map(part).collect()
         };
-        self.candidates.iter().zip(summaries).map(of_feature).collect()
+        self.candidates.par_iter().zip(summaries).map(of_feature).collect()
     }
 
     fn merged(&self, a: &Part<L::Summary>, b: &Part<L::Summary>) -> Part<L::Summary> {

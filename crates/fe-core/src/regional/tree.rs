@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::dataset::Dataset;
@@ -256,10 +257,12 @@ impl<L: Local> Growing<'_, L> {
             self.leaves.push(node);
             return Ok(());
         }
-        for (rows, kind) in sides.into_iter().zip(candidates.rules(split.candidate)) {
+        let [left, right] = sides;
+        let region = |rows| self.splitter.region(self.data, rows);
+        let (left, right) = rayon::join(|| region(left), || region(right));
+        for (region, kind) in [left?, right?].into_iter().zip(candidates.rules(split.candidate)) {
             let feature = candidates.feature;
             let rule = Rule { feature, name: self.data.names()[feature].clone(), kind };
-            let region = self.splitter.region(self.data, rows)?;
             self.leaves.push(self.nodes.len());
             self.nodes.push((Some(rule), Some(node), region));
         }
@@ -268,9 +271,14 @@ impl<L: Local> Growing<'_, L> {
 
     fn finish(self) -> Result<Tree> {
         let total = self.nodes[0].2.weight;
-        let mut nodes: Vec<Node> = Vec::with_capacity(self.nodes.len());
-        for (index, (rule, parent, region)) in self.nodes.into_iter().enumerate() {
+        let effect = |(index, (_, _, region)): (usize, &(_, _, Region))| {
             let is_leaf = self.leaves.contains(&index);
+            is_leaf.then(|| self.splitter.local.effect(&region.rows)).transpose()
+        };
+        let effects: Vec<Option<Effect>> =
+            self.nodes.par_iter().enumerate().map(effect).collect::<Result<_>>()?;
+        let mut nodes: Vec<Node> = Vec::with_capacity(self.nodes.len());
+        for ((rule, parent, region), effect) in self.nodes.into_iter().zip(effects) {
             nodes.push(Node {
                 rule,
                 parent,
@@ -279,11 +287,7 @@ impl<L: Local> Growing<'_, L> {
                 weight: region.weight,
                 share: region.weight / total,
                 heterogeneity: region.heterogeneity,
-                effect: if is_leaf {
-                    Some(self.splitter.local.effect(&region.rows)?)
-                } else {
-                    None
-                },
+                effect,
             });
         }
         Ok(Tree { nodes, levels: self.levels })

@@ -117,7 +117,8 @@ enum Interactions {
 
 impl Interactions {
     fn parse(text: &str) -> Option<Self> {
-        let feature = |text: &str| text.trim().strip_prefix('x')?.parse::<usize>().ok()?.checked_sub(1);
+        let feature =
+            |text: &str| text.trim().strip_prefix('x')?.parse::<usize>().ok()?.checked_sub(1);
         let pair = |text: &str| {
             let (first, second) = text.split_once(':')?;
             let (first, second) = (feature(first)?, feature(second)?);

@@ -7,6 +7,7 @@ use nalgebra::{DMatrix, DVector};
 
 use super::terms::Terms;
 use crate::sample::Sample;
+use crate::singular::Singular;
 use crate::triangle::Triangle;
 
 /// Rows of the design that are in memory together.
@@ -138,18 +139,14 @@ impl Problem {
         let rough = whole.tr_solve_upper_triangular(&self.differences.transpose())?.transpose();
         let mut penalty = Triangle::new(p);
         penalty.absorb(rough);
-        if !penalty.is_finite() {
-            return None;
-        }
-        let svd = penalty.r().clone().try_svd(false, true, f64::EPSILON, 0)?;
-        let directions = svd.v_t?;
+        let singular = Singular::of(penalty.r())?;
         // Q = R F⁻¹ and its columns along the directions.
         let map = whole.tr_solve_upper_triangular(&self.factor.transpose())?.transpose();
-        let map = map * directions.transpose();
+        let map = map * singular.directions();
         let shares = map.column_iter().map(|column| column.norm_squared()).collect();
         let projected = map.tr_mul(&self.target);
         Some(Spectrum {
-            roughness: svd.singular_values.iter().map(|value| value * value).collect(),
+            roughness: singular.values().iter().map(|value| value * value).collect(),
             shares,
             projected,
             map,
@@ -205,7 +202,8 @@ impl Spectrum {
             return f64::INFINITY;
         }
         let shrunk = self.shrunk(lambda);
-        let penalty: f64 = shrunk.iter().zip(&self.roughness).map(|(c, r)| lambda * r * c * c).sum();
+        let penalty: f64 =
+            shrunk.iter().zip(&self.roughness).map(|(c, r)| lambda * r * c * c).sum();
         let residual = (&self.target - &self.map * shrunk).norm_squared();
         let deviance = self.unexplained + residual + penalty;
         let determinant: f64 =
@@ -228,4 +226,42 @@ fn minimum(score: impl Fn(f64) -> f64, near: f64) -> f64 {
         if score(a) <= score(b) { high = b } else { low = a }
     }
     (low + high) / 2.0
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use fe_core::Dataset;
+    use ndarray::Array2;
+
+    use super::*;
+
+    /// The gradient of the sum of squares, penalty and ridge is 0, with more coefficients than rows too.
+    #[test]
+    fn solutions_are_minima() {
+        for (rows, lambda) in [(300, 0.3), (30, 0.0), (30, 0.1), (30, 1e5)] {
+            let x = Array2::from_shape_fn((rows, 2), |(i, j)| ((i * (j + 3)) as f64).sin());
+            let y: Vec<f64> = (0..rows).map(|i| ((i * i) as f64).cos()).collect();
+            let weights: Vec<f64> = (0..rows).map(|i| 0.5 + (i % 3) as f64).collect();
+            let data = Dataset::from_rows(&x.view()).unwrap().with_weights(weights).unwrap();
+            let sample = Sample::new("gam", &data, &y).unwrap();
+            let terms = Terms::new(&sample.columns, 9, &[[0, 1]], 5);
+            let problem = Problem::new(&sample, &terms, &y).unwrap();
+            let b = DVector::from_vec(problem.solve(lambda).unwrap().coefficients);
+            let mut design = DMatrix::zeros(rows, b.len());
+            for i in 0..rows {
+                terms.at(|s| sample.columns[s][i], |k, factor| design[(i, k)] += factor);
+            }
+            let residual = DVector::from_fn(rows, |i, _| {
+                sample.weight(i) * (y[i] - design.row(i).dot(&b.transpose()))
+            });
+            let (differences, _) = terms.differences();
+            let rough = &differences * &b;
+            let pulled = design.tr_mul(&residual)
+                - differences.tr_mul(&rough) * lambda
+                - &b * f64::EPSILON.sqrt();
+            let size = (differences.abs().tr_mul(&rough.abs()) * lambda).amax().max(1.0);
+            assert!(pulled.amax() < 1e-11 * size, "{rows}, {lambda}: {}", pulled.amax());
+        }
+    }
 }

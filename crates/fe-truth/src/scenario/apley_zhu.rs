@@ -3,6 +3,7 @@
 use super::{Family, ParameterInfo, Parameters, Parts, ScenarioInfo, quantile_axis};
 use crate::closed::{ClosedForms, Quantity};
 use crate::error::Error;
+use crate::expression::{Expression, feature};
 use crate::function::{Function, Term};
 use crate::law::{CommonCause, Law};
 
@@ -38,6 +39,10 @@ impl Function for ApleyZhu {
 
     fn dimension(&self) -> usize {
         2
+    }
+
+    fn expression(&self) -> Expression {
+        feature(0) + feature(1).power(2.0)
     }
 
     fn terms(&self) -> Vec<Term> {

@@ -6,6 +6,7 @@
 use super::{ParameterInfo, Parameters, Parts, quantile_axis};
 use crate::closed::{ClosedForms, Quantity};
 use crate::error::Error;
+use crate::expression::{Expression, feature};
 use crate::function::{Function, Term};
 use crate::law::{BivariateNormal, Law, Normal};
 
@@ -89,6 +90,11 @@ impl Function for Quadratic {
 
     fn dimension(&self) -> usize {
         2 + self.noise
+    }
+
+    fn expression(&self) -> Expression {
+        let alone = |s: usize| self.linear[s] * feature(s) + self.square[s] * feature(s).power(2.0);
+        alone(0) + alone(1) + self.cross * feature(0) * feature(1)
     }
 
     fn terms(&self) -> Vec<Term> {

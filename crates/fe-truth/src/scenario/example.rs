@@ -3,6 +3,7 @@
 use super::{Family, ParameterInfo, Parameters, Parts, ScenarioInfo, quantile_axis};
 use crate::closed::{ClosedForms, Quantity};
 use crate::error::Error;
+use crate::expression::{Expression, feature, less};
 use crate::function::{Function, Term};
 use crate::law::{Law, Normal, PiecewiseUniform};
 
@@ -37,6 +38,11 @@ struct Example;
 impl Function for Example {
     fn dimension(&self) -> usize {
         2
+    }
+
+    fn expression(&self) -> Expression {
+        let size = feature(0) * (1.0 - 2.0 * less(feature(0), 0.0));
+        size + feature(0) * feature(1)
     }
 
     fn terms(&self) -> Vec<Term> {

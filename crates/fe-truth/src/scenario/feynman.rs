@@ -11,6 +11,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use super::{Family, Parameters, Parts, ScenarioInfo};
 use crate::closed::{ClosedForms, Quantity};
 use crate::error::Error;
+use crate::expression::{Expression, feature};
 use crate::function::{Function, Term};
 use crate::kinds::Effect;
 use crate::law::{Law, LogUniform, PiecewiseUniform};
@@ -87,6 +88,13 @@ impl Function for Feynman {
 
     fn dimension(&self) -> usize {
         6
+    }
+
+    fn expression(&self) -> Expression {
+        // (x1 − x2)² + 4 x1 x2 cos²(½(x3 − x4)): nothing cancels where the side is short.
+        let opening = (0.5 * (feature(2) - feature(3))).cos().power(2.0);
+        let apart = (feature(0) - feature(1)).power(2.0);
+        (apart + 4.0 * feature(0) * feature(1) * opening).sqrt()
     }
 
     fn terms(&self) -> Vec<Term> {

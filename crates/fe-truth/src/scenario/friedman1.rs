@@ -5,6 +5,7 @@ use std::f64::consts::PI;
 use super::{Family, ParameterInfo, Parameters, Parts, ScenarioInfo};
 use crate::closed::{ClosedForms, Quantity};
 use crate::error::Error;
+use crate::expression::{Expression, feature};
 use crate::function::{Function, Term};
 use crate::law::{Law, PiecewiseUniform};
 use crate::wave::{cos_pi, sin_pi};
@@ -44,6 +45,12 @@ impl Function for Friedman1 {
 
     fn dimension(&self) -> usize {
         self.dimension
+    }
+
+    fn expression(&self) -> Expression {
+        let wave = 10.0 * (PI * feature(0) * feature(1)).sin();
+        let square = 20.0 * (feature(2) - 0.5).power(2.0);
+        wave + square + 10.0 * feature(3) + 5.0 * feature(4)
     }
 
     fn terms(&self) -> Vec<Term> {

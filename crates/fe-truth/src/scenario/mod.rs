@@ -29,6 +29,7 @@ use fe_core::Model;
 use crate::closed::ClosedForms;
 use crate::engine::Engine;
 use crate::error::{Error, unknown_name};
+use crate::expression::Expression;
 use crate::function::{Function, Native};
 use crate::law::{Law, Univariate};
 use crate::limit::Limit;
@@ -97,6 +98,7 @@ struct Family {
 pub(crate) struct Parts {
     pub(crate) engine: Engine,
     model: Box<dyn Model + Send + Sync>,
+    expression: Expression,
     closed: Box<dyn ClosedForms>,
     /// The range of each feature.
     axes: Vec<(f64, f64)>,
@@ -112,8 +114,9 @@ impl Parts {
         axes: Vec<(f64, f64)>,
     ) -> Self {
         let engine = Engine::new(law, function.terms());
+        let expression = function.expression();
         let (model, closed) = (Box::new(Native(function)), Box::new(closed));
-        Self { engine, model, closed, axes, limits: Vec::new() }
+        Self { engine, model, expression, closed, axes, limits: Vec::new() }
     }
 
     /// Adds curves as published.
@@ -287,6 +290,18 @@ impl Scenario {
     #[must_use]
     pub fn model(&self) -> &dyn Model {
         &*self.parts.model
+    }
+
+    /// The function as a tree, for programs in other languages: within rounding of
+    /// [`Scenario::model`], and its derivatives too, wherever f has them.
+    ///
+    /// ```
+    /// let scenario = fe_truth::scenario("poly3", &[]).unwrap();
+    /// assert_eq!(scenario.expression().partial(0).value(&[3.0, 1.0, 0.0]), 7.0);
+    /// ```
+    #[must_use]
+    pub fn expression(&self) -> &Expression {
+        &self.parts.expression
     }
 
     /// The function as the sum of the terms that truths are integrated from, at a row.

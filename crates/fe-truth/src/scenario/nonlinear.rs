@@ -3,6 +3,7 @@
 use super::uniform_parent::{LAW, MEAN_X1, SIGMA2, UniformParent, VAR_X1};
 use super::{Family, Parts, ScenarioInfo};
 use crate::closed::{ClosedForms, Quantity};
+use crate::expression::{Expression, feature};
 use crate::function::{Function, Term};
 use crate::kinds::Effect;
 use crate::limit::Limit;
@@ -32,6 +33,11 @@ impl Function for Nonlinear {
 
     fn dimension(&self) -> usize {
         2
+    }
+
+    fn expression(&self) -> Expression {
+        let squares = 4.0 * feature(0).power(2.0) + feature(1).power(2.0);
+        squares + feature(0) * feature(1)
     }
 
     fn terms(&self) -> Vec<Term> {

@@ -2,10 +2,13 @@
 //!
 //! The paper and its code disagree on the intercepts of the pieces, hence the variants.
 
+use std::ops::Add;
+
 use super::uniform_parent::{LAW, MEAN_X1, SIGMA2, UniformParent, VAR_X1};
 use super::{Family, ParameterInfo, Parameters, Parts, ScenarioInfo};
 use crate::closed::{ClosedForms, Quantity};
 use crate::error::Error;
+use crate::expression::{Expression, feature, less};
 use crate::function::{Function, Term};
 use crate::kinds::Effect;
 use crate::limit::Limit;
@@ -118,6 +121,16 @@ impl Function for PiecewiseLinear {
 
     fn dimension(&self) -> usize {
         2
+    }
+
+    fn expression(&self) -> Expression {
+        let piece = |k: usize| {
+            let line = self.main.starts[k] + SLOPES[k] * (feature(0) - LIMITS[k]);
+            let from = if k > 0 { 1.0 - less(feature(0), LIMITS[k]) } else { 1.0.into() };
+            let below = if k < 4 { less(feature(0), LIMITS[k + 1]) } else { 1.0.into() };
+            line * from * below
+        };
+        (0..5).map(piece).fold(feature(0) * feature(1), Add::add)
     }
 
     fn terms(&self) -> Vec<Term> {

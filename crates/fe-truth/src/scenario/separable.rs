@@ -3,8 +3,11 @@
 //! Every truth has a closed form: a mean of a product is a product of means, and a variance needs
 //! the means of products of two factors, which are factors again.
 
+use std::ops::{Add, Mul};
+
 use super::Parts;
 use crate::closed::{ClosedForms, Quantity};
+use crate::expression::{Expression, feature, less, less_equal};
 use crate::function::{Function, Term};
 use crate::law::{Law, PiecewiseUniform};
 
@@ -62,6 +65,18 @@ impl Factor {
     /// The value without the indicator.
     fn smooth(self, x: f64) -> f64 {
         x.powi(self.power as i32) * (self.rate * x).exp()
+    }
+
+    /// The factor of a feature, as a tree.
+    fn expression(self, s: usize) -> Expression {
+        let on = match self.above {
+            None => Expression::Number(1.0),
+            Some(Zero::Above) => less_equal(0.0, feature(s)),
+            Some(Zero::Below) => less(0.0, feature(s)),
+        };
+        let grown =
+            if self.rate == 0.0 { Expression::Number(1.0) } else { (self.rate * feature(s)).exp() };
+        feature(s).power(f64::from(self.power)) * grown * on
     }
 
     fn value(self, x: f64) -> f64 {
@@ -143,6 +158,11 @@ impl Product {
         self.number * self.of(s).slope(x[s]) * others.product::<f64>()
     }
 
+    fn expression(&self) -> Expression {
+        let factors = self.factors.iter().map(|(feature, factor)| factor.expression(*feature));
+        factors.fold(Expression::Number(self.number), Mul::mul)
+    }
+
     fn term(self) -> Term {
         let features: Vec<usize> = self.factors.iter().map(|(feature, _)| *feature).collect();
         let kind = |wanted: fn(&Factor) -> bool| -> Vec<usize> {
@@ -196,6 +216,11 @@ where
 
     fn dimension(&self) -> usize {
         D
+    }
+
+    fn expression(&self) -> Expression {
+        let product = |product: &Product| product.expression();
+        self.products.iter().map(product).fold(Expression::Number(0.0), Add::add)
     }
 
     fn terms(&self) -> Vec<Term> {

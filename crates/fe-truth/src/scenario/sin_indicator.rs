@@ -7,6 +7,7 @@ use std::f64::consts::{PI, TAU};
 use super::{Family, ParameterInfo, Parameters, Parts, ScenarioInfo};
 use crate::closed::{ClosedForms, Quantity};
 use crate::error::Error;
+use crate::expression::{Expression, feature, less};
 use crate::function::{Function, Term};
 use crate::kinds::Effect;
 use crate::law::{Law, Normal, ParentChild, PiecewiseUniform, Univariate};
@@ -88,6 +89,11 @@ impl Function for SinIndicator {
 
     fn dimension(&self) -> usize {
         3
+    }
+
+    fn expression(&self) -> Expression {
+        let sign = less(feature(0), 0.0) - 2.0 * less(feature(2), 0.0);
+        (TAU * feature(0)).sin() * sign + feature(0) * feature(1) + feature(1)
     }
 
     fn terms(&self) -> Vec<Term> {

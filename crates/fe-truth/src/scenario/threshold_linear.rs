@@ -5,6 +5,7 @@
 use super::{Family, ParameterInfo, Parameters, Parts, ScenarioInfo};
 use crate::closed::{ClosedForms, Quantity};
 use crate::error::Error;
+use crate::expression::{Expression, feature, less, less_equal};
 use crate::function::{Function, Term};
 use crate::kinds::Effect;
 use crate::law::{Law, Normal, ParentChild, PiecewiseUniform, Univariate};
@@ -135,6 +136,13 @@ impl Function for ThresholdLinear {
 
     fn dimension(&self) -> usize {
         3
+    }
+
+    fn expression(&self) -> Expression {
+        let sum = || self.weights[0] * feature(0) + self.weights[1] * feature(1);
+        let rising = sum() * less_equal(sum(), FOLD);
+        let falling = (self.second - sum()) * less(FOLD, sum()) * less(sum(), END);
+        self.alpha * feature(0) * feature(2) + rising + falling
     }
 
     fn terms(&self) -> Vec<Term> {

@@ -1,0 +1,206 @@
+//! Engines as they are declared in a file.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use fe_truth::Effect;
+use serde::Deserialize;
+
+use super::process;
+use crate::error::{Error, Result};
+
+/// Where engines are declared unless another file is named.
+pub const DEFAULT_FILE: &str = "scripts/adapters/engines.toml";
+
+/// What stands for this program in commands.
+const THIS_PROGRAM: &str = "{fe-bench}";
+
+/// How long a version command may take.
+const VERSION_LIMIT: Duration = Duration::from_secs(60);
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(default)]
+    engine: Vec<Engine>,
+}
+
+/// An implementation that runs as a process of its own.
+///
+/// Commands run in the folder of the file that declares them; `{fe-bench}` stands for this program.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Engine {
+    /// Its name.
+    pub name: String,
+    /// What it is, in a line.
+    pub about: String,
+    /// Prints its version, and fails where the engine cannot be run.
+    pub version: Vec<String>,
+    /// Installs or builds it.
+    #[serde(default)]
+    pub install: Vec<String>,
+    /// Answers requests (`docs/protocol.md`).
+    pub run: Vec<String>,
+    /// Removes what `install` made.
+    #[serde(default)]
+    pub clean: Vec<String>,
+    /// Seconds that an answer may take, the start of the process included.
+    #[serde(default = "default_time_limit")]
+    pub time_limit: f64,
+    /// What it estimates, by name.
+    pub effects: BTreeMap<String, Capability>,
+    /// Where its commands run.
+    #[serde(skip)]
+    pub folder: PathBuf,
+}
+
+/// An effect that an engine estimates.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Capability {
+    /// The truth that its curve estimates.
+    pub truth: Effect,
+    /// The truth that its heterogeneity estimates: `h-pdp`, `h-dpdp`, `shap-variance`, or the square
+    /// of `sigma`; none if it has no heterogeneity or one without a truth.
+    #[serde(default)]
+    pub heterogeneity: Option<Effect>,
+    /// Whether it gives a band.
+    #[serde(default)]
+    pub band: bool,
+    /// The values that the option `binning` may have; none if it has no bins to choose.
+    #[serde(default)]
+    pub binnings: Vec<String>,
+}
+
+fn default_time_limit() -> f64 {
+    60.0
+}
+
+/// The engines that a file declares.
+///
+/// # Errors
+/// A file that cannot be read or says something that makes no sense.
+pub fn read(path: &Path) -> Result<Vec<Engine>> {
+    let text = std::fs::read_to_string(path).map_err(Error::file(path))?;
+    let wrong = |message: String| Error::content(path, message);
+    let File { engine: mut engines } = toml::from_str(&text).map_err(|e| wrong(e.to_string()))?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let folder = std::path::absolute(folder).map_err(Error::file(folder))?;
+    for i in 0..engines.len() {
+        engines[i].check().map_err(|e| wrong(format!("engine `{}`: {e}", engines[i].name)))?;
+        if engines[..i].iter().any(|other| other.name == engines[i].name) {
+            return Err(wrong(format!("two engines are called `{}`", engines[i].name)));
+        }
+        engines[i].folder.clone_from(&folder);
+    }
+    Ok(engines)
+}
+
+impl Engine {
+    fn check(&self) -> Result<(), String> {
+        let is_name = |name: &str| {
+            let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+            !name.is_empty() && name.chars().all(plain)
+        };
+        if !is_name(&self.name) {
+            return Err("`name`: must be of letters, digits, `-`, `_` and `.`".to_owned());
+        }
+        for (key, command) in [("version", &self.version), ("run", &self.run)] {
+            if command.first().is_none_or(String::is_empty) {
+                return Err(format!("`{key}` is empty: a program with its arguments is needed"));
+            }
+        }
+        if !(self.time_limit > 0.0 && self.time_limit <= 1e6) {
+            return Err(format!(
+                "`time_limit` = {}: must be a number of seconds above 0, at most a million",
+                self.time_limit
+            ));
+        }
+        for (name, capability) in &self.effects {
+            capability.check().map_err(|e| format!("effect `{name}`: {e}"))?;
+            if !is_name(name) {
+                return Err(format!(
+                    "effect `{name}`: must be of letters, digits, `-`, `_` and `.`"
+                ));
+            }
+        }
+        if self.effects.is_empty() {
+            return Err("`effects` is empty: at least one is needed".to_owned());
+        }
+        Ok(())
+    }
+
+    /// How long an answer may take.
+    #[must_use]
+    pub fn limit(&self) -> Duration {
+        Duration::from_secs_f64(self.time_limit)
+    }
+
+    /// One of its commands, to be run in its folder.
+    #[must_use]
+    pub fn command(&self, words: &[String]) -> Command {
+        let program = words.first().map(String::as_str).unwrap_or_default();
+        let mut command = match program {
+            THIS_PROGRAM => Command::new(std::env::current_exe().unwrap_or("fe-bench".into())),
+            // A path is one in the folder; a bare name is looked up by the system.
+            path if path.contains('/') => Command::new(self.folder.join(path)),
+            name => Command::new(name),
+        };
+        command.args(words.iter().skip(1)).current_dir(&self.folder);
+        command
+    }
+
+    /// Its version if it can be run here, or why it cannot.
+    ///
+    /// # Errors
+    /// The reason in words.
+    pub fn version(&self) -> Result<String, String> {
+        let mut command = process::prepared(self.command(&self.version));
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let program = self.version[0].as_str();
+        let mut child =
+            command.spawn().map_err(|e| format!("`{program}` cannot be started: {}", e.kind()))?;
+        let until = Instant::now() + VERSION_LIMIT;
+        while matches!(child.try_wait(), Ok(None)) {
+            if Instant::now() > until {
+                process::end_group(&mut child);
+                let _ = child.wait();
+                return Err(format!("no version within {} s", VERSION_LIMIT.as_secs()));
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let output = child.wait_with_output().map_err(|e| e.kind().to_string())?;
+        let last = |text: &[u8]| {
+            let text = String::from_utf8_lossy(text).into_owned();
+            text.trim_end().lines().next_back().unwrap_or_default().trim().to_owned()
+        };
+        if output.status.success() {
+            return Ok(last(&output.stdout));
+        }
+        let said = last(&output.stderr);
+        Err(if said.is_empty() { output.status.to_string() } else { said })
+    }
+}
+
+impl Capability {
+    fn check(&self) -> Result<(), String> {
+        let curves = [Effect::Pd, Effect::Dpd, Effect::Mplot, Effect::Ale, Effect::AleDerivative];
+        if !(curves.contains(&self.truth) || self.truth == Effect::Shap) {
+            return Err(format!(
+                "`truth` = {}: must be pd, dpd, mplot, ale, ale-derivative or shap",
+                self.truth
+            ));
+        }
+        let spreads = [Effect::HPdp, Effect::HDpdp, Effect::Sigma, Effect::ShapVariance];
+        match self.heterogeneity {
+            Some(other) if !spreads.contains(&other) => Err(format!(
+                "`heterogeneity` = {other}: must be h-pdp, h-dpdp, sigma or shap-variance"
+            )),
+            _ => Ok(()),
+        }
+    }
+}

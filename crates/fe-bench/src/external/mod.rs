@@ -1,0 +1,134 @@
+//! Implementations in any language: declared in a file, run as processes, timed by themselves, and
+//! scored by the harness alone. `docs/protocol.md` says how they are asked and what they answer.
+
+pub mod declaration;
+pub mod message;
+mod process;
+mod score;
+pub mod serve;
+mod status;
+mod workspace;
+
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use declaration::{Capability, Engine};
+use message::{Reply, Request};
+use process::Worker;
+pub use status::{Failure, Status};
+pub use workspace::{Answer, Place, Repetitions, Workspace};
+
+use crate::error::{Result, listed, suggestion};
+
+/// The engines of a file, and the processes of them that wait for requests.
+#[derive(Debug, Default)]
+pub struct Engines {
+    engines: Vec<Known>,
+    asked: AtomicU64,
+    shows_errors: bool,
+}
+
+#[derive(Debug)]
+struct Known {
+    engine: Engine,
+    /// Its version, or why it cannot be run here; found out when it is needed.
+    version: OnceLock<Result<String, String>>,
+    idle: Mutex<Vec<Worker>>,
+}
+
+impl Engines {
+    /// Those that a file declares.
+    ///
+    /// # Errors
+    /// As [`declaration::read`].
+    pub fn read(path: &Path) -> Result<Self> {
+        let known = |engine| Known { engine, version: OnceLock::new(), idle: Mutex::default() };
+        let engines = declaration::read(path)?.into_iter().map(known).collect();
+        Ok(Self { engines, asked: AtomicU64::new(0), shows_errors: false })
+    }
+
+    /// Lets what their processes write on standard error through, for people who write one.
+    #[must_use]
+    pub fn showing_errors(self) -> Self {
+        Self { shows_errors: true, ..self }
+    }
+
+    /// All of them, each with its version or the reason why it cannot be run here.
+    pub fn all(&self) -> impl Iterator<Item = (&Engine, &Result<String, String>)> {
+        self.engines.iter().map(|known| (&known.engine, known.version()))
+    }
+
+    /// The engine of a name, with the effect of a name.
+    ///
+    /// # Errors
+    /// A message that names those that there are.
+    pub fn find(&self, engine: &str, effect: &str) -> Result<(&Engine, &Capability), String> {
+        let known = self.known(engine)?;
+        let effects = || known.engine.effects.keys().map(String::as_str);
+        match known.engine.effects.get(effect) {
+            Some(capability) => Ok((&known.engine, capability)),
+            None => Err(format!(
+                "the engine {engine} has no effect `{effect}`{}; it has {}",
+                suggestion(effect, effects()),
+                listed(effects())
+            )),
+        }
+    }
+
+    fn known(&self, name: &str) -> Result<&Known, String> {
+        let names = || self.engines.iter().map(|known| known.engine.name.as_str());
+        self.engines.iter().find(|known| known.engine.name == name).ok_or_else(|| {
+            format!(
+                "no engine `{name}` is declared{}; there are: {}",
+                suggestion(name, names()),
+                listed(names())
+            )
+        })
+    }
+
+    /// Asks an engine; a process that does not answer as it should is not asked again.
+    fn ask(&self, engine: &str, mut request: Request) -> Result<(Reply, Option<u64>), Failure> {
+        let unsupported = |reason: String| Failure::new(Status::Unsupported, reason);
+        let known = self.known(engine).map_err(unsupported)?;
+        known.version().as_ref().map_err(|reason| unsupported(reason.clone()))?;
+        request.id = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
+        let question = serde_json::to_vec(&request).map_err(|e| {
+            Failure::new(Status::Error, format!("the request cannot be written: {e}"))
+        })?;
+        let waiting = known.idle().pop();
+        let mut worker = match waiting {
+            Some(worker) => worker,
+            None => Worker::start(known.engine.command(&known.engine.run), self.shows_errors)
+                .map_err(|e| unsupported(format!("it cannot be started: {}", e.kind())))?,
+        };
+        let answer = worker.ask(question, known.engine.limit())?;
+        let reply = Reply::parse(&answer.line, request.id);
+        let said = |e: &Failure| matches!(e.status, Status::Unsupported | Status::Error);
+        if reply.as_ref().map_or_else(said, |_| true) {
+            known.idle().push(worker);
+        }
+        Ok((reply?, answer.peak_bytes))
+    }
+}
+
+impl Known {
+    fn version(&self) -> &Result<String, String> {
+        self.version.get_or_init(|| self.engine.version())
+    }
+
+    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<Worker>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a study says of an external estimator.
+#[derive(Debug, Clone, PartialEq)]
+pub struct External {
+    /// Name of the engine.
+    pub engine: String,
+    /// Name of the effect.
+    pub effect: String,
+    /// Its options.
+    pub options: serde_json::Map<String, serde_json::Value>,
+}

@@ -1,0 +1,397 @@
+//! Engines that run as processes: what becomes of each kind of misbehaviour, and of good answers.
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::time::{Duration, Instant};
+
+use fe_bench::draw;
+use fe_bench::external::{
+    Answer, Engines, External, Failure, Place, Repetitions, Status, Workspace,
+};
+use fe_bench::score::{Comparing, Metric, Truths};
+use fe_bench::study::wire::Comparison;
+use fe_core::AxisChoice;
+use tempfile::TempDir;
+
+const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/external/misbehaving.sh");
+const ADAPTERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/adapters");
+
+/// What the adapter is asked to do wrong, and what is to come of it.
+const MISBEHAVIOURS: &[(&str, Status, &str)] = &[
+    ("crash", Status::Crash, "exit status: 3: it is broken"),
+    ("silent", Status::Crash, "without an answer"),
+    ("deaf", Status::Timeout, "no answer within 1 s"),
+    ("not-a-number", Status::NonFinite, "`effect` has NaN at place 2"),
+    ("bare-nan", Status::Malformed, "expected"),
+    ("short", Status::Short, "`effect` has 1 values for 2 of `x`"),
+    ("short-file", Status::Short, "7 bytes are no multiple of 8"),
+    ("other-folder", Status::Malformed, "without a folder"),
+    ("no-file", Status::Malformed, "none.f64"),
+    ("empty", Status::Short, "there is no curve"),
+    ("falling", Status::Malformed, "1 is followed by -1"),
+    ("no-times", Status::Short, "`samples` has 0 values"),
+    ("negative-time", Status::Malformed, "`samples` has -1"),
+    ("wrong-probe", Status::WrongProbe, "but the function is"),
+    ("no-probe", Status::WrongProbe, "`probe` has 0 values for 16 rows"),
+    ("wrong-version", Status::WrongVersion, "`protocol` = 2, but this is version 1"),
+    ("no-version", Status::WrongVersion, "`protocol` = null"),
+    ("stale", Status::Malformed, "the reply is to request 0"),
+    ("chatter", Status::Malformed, "begins `fitting the model ...`"),
+    ("unknown-key", Status::Malformed, "unknown field `effects`"),
+    ("endless", Status::Malformed, "begins `000000"),
+    ("unsupported", Status::Unsupported, "not for me"),
+    ("error", Status::Error, "ValueError: no"),
+    ("undeclared", Status::Unsupported, "the engine bad has no effect `undeclared`"),
+];
+
+/// A file that declares engines, in a folder of its own.
+fn declared(text: &str) -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("engines.toml");
+    fs::write(&file, text).unwrap();
+    (folder, file)
+}
+
+fn misbehaving(effects: &[&str], time_limit: f64) -> (TempDir, PathBuf) {
+    let mut text = format!(
+        "[[engine]]\nname = \"bad\"\nabout = \"misbehaves\"\nversion = [\"sh\", \"-c\", \"echo 1.0\"]\n\
+         run = [\"sh\", '{SCRIPT}']\ntime_limit = {time_limit}\n"
+    );
+    for effect in effects {
+        text += &format!("[engine.effects.{effect}]\ntruth = \"pd\"\nheterogeneity = \"h-pdp\"\n");
+    }
+    declared(&text)
+}
+
+fn external(engine: &str, effect: &str, options: serde_json::Value) -> External {
+    let options = options.as_object().cloned().unwrap_or_default();
+    External { engine: engine.to_owned(), effect: effect.to_owned(), options }
+}
+
+/// Asks about x1 of 50 rows.
+fn ask(engines: &Engines, scenario: &str, external: &External) -> Result<Answer, Failure> {
+    let scenario = fe_truth::scenario(scenario, &[]).unwrap();
+    let data = draw::features(&scenario, 3, 50, 0).unwrap();
+    let once = Repetitions { most: 1, seconds: 0.0 };
+    let workspace = Workspace::new(engines, &scenario, &data, once).unwrap();
+    let grid = [-0.9, 0.0, 0.5, 0.9];
+    workspace.ask(external, Place { feature: 0, axis: AxisChoice::Given(-1.0, 1.0), grid: &grid })
+}
+
+#[test]
+fn every_misbehaviour_is_a_status() {
+    let names: Vec<&str> =
+        MISBEHAVIOURS.iter().map(|(name, ..)| *name).filter(|name| *name != "undeclared").collect();
+    let (_folder, file) = misbehaving(&[&names[..], &["good"]].concat(), 1.0);
+    for (effect, status, reason) in MISBEHAVIOURS {
+        // A time limit is for what is to run into it; others may be slow on a machine that is busy.
+        let patient = misbehaving(&[&names[..], &["good"]].concat(), 60.0);
+        let file = if *status == Status::Timeout { &file } else { &patient.1 };
+        let engines = Engines::read(file).unwrap();
+        let failure =
+            ask(&engines, "null-feature", &external("bad", effect, ().into())).unwrap_err();
+        assert_eq!(failure.status, *status, "{effect}: {failure}");
+        assert!(failure.reason.contains(reason), "{effect}: {failure}");
+        assert!(failure.to_string().starts_with(&format!("{status}: ")), "{failure}");
+        // The engine goes on, by another process if it must.
+        ask(&engines, "null-feature", &external("bad", "good", ().into())).unwrap();
+    }
+}
+
+#[test]
+fn a_good_answer_is_read() {
+    let (_folder, file) = misbehaving(&["good"], 60.0);
+    let engines = Engines::read(&file).unwrap();
+    let answer = ask(&engines, "null-feature", &external("bad", "good", ().into())).unwrap();
+    assert_eq!((answer.curve.x(), answer.curve.y()), (&[-1.0, 1.0][..], &[0.0, 0.0][..]));
+    // Medians.
+    assert_eq!((answer.taken.seconds, answer.taken.model_seconds), (0.5, 0.125));
+    assert_eq!(answer.model_rows, 7);
+    if cfg!(target_os = "linux") {
+        let peak = answer.taken.peak_bytes.unwrap();
+        assert!((100_000..1_000_000_000).contains(&peak), "{peak} bytes");
+    }
+}
+
+#[test]
+fn a_time_limit_ends_all_that_a_process_has_started() {
+    let (folder, file) = misbehaving(&["hang"], 2.0);
+    let engines = Engines::read(&file).unwrap();
+    let pid_file = folder.path().join("pid");
+    let options = serde_json::json!({ "pid_file": pid_file });
+    let failure = ask(&engines, "null-feature", &external("bad", "hang", options)).unwrap_err();
+    assert_eq!(failure.status, Status::Timeout);
+    let pid = fs::read_to_string(pid_file).unwrap();
+    let alive = || {
+        // A process that has ended and was not waited for yet is alive no more.
+        let state = Command::new("ps").args(["-o", "stat=", "-p", pid.trim()]).output();
+        let state = state.map(|o| String::from_utf8_lossy(&o.stdout).trim().to_owned());
+        state.is_ok_and(|state| !state.is_empty() && !state.starts_with('Z'))
+    };
+    let until = Instant::now() + Duration::from_secs(20);
+    while alive() && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert!(!alive(), "the process {} still runs", pid.trim());
+}
+
+#[test]
+fn what_cannot_be_started_is_unsupported() {
+    let (_folder, file) = declared(
+        "[[engine]]\nname = \"absent\"\nabout = \"\"\nversion = [\"./none\"]\nrun = [\"./none\"]\n\
+         effects.pdp.truth = \"pd\"\n\
+         [[engine]]\nname = \"broken\"\nabout = \"\"\nversion = [\"sh\", \"-c\", \"echo no library >&2; exit 1\"]\n\
+         run = [\"sh\"]\neffects.pdp.truth = \"pd\"\n",
+    );
+    let engines = Engines::read(&file).unwrap();
+    for (engine, reason) in [("absent", "`./none` cannot be started"), ("broken", "no library")] {
+        let failure = ask(&engines, "poly3", &external(engine, "pdp", ().into())).unwrap_err();
+        assert_eq!(failure.status, Status::Unsupported);
+        assert!(failure.reason.contains(reason), "{failure}");
+    }
+}
+
+#[test]
+fn a_tried_engine_is_heard() {
+    let (folder, _file) = misbehaving(&["crash", "good"], 60.0);
+    let tried = |effect: &str| {
+        let asked = format!("bad:{effect}");
+        let file = ["--engines", "engines.toml", "--scenario", "null-feature"];
+        fe_bench(folder.path(), &[&["estimators", "--try", &asked], &file[..]].concat())
+    };
+    let output = tried("crash");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(said.starts_with("first line\nit is broken\n") && said.contains("bad:crash: crash: "));
+    let output = tried("good");
+    let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&answer["status"], &answer["truth"]), (&"ok".into(), &"pd".into()));
+}
+
+#[test]
+fn binnings_that_are_not_declared_are_unsupported() {
+    let (_folder, file) = misbehaving(&["good"], 60.0);
+    let engines = Engines::read(&file).unwrap();
+    let options = serde_json::json!({ "binning": "dp" });
+    let failure = ask(&engines, "null-feature", &external("bad", "good", options)).unwrap_err();
+    assert_eq!(failure.to_string(), "unsupported: `binning` = \"dp\": it has none to choose");
+}
+
+#[test]
+fn declarations_that_make_no_sense_are_refused() {
+    let engine = |change: &str| {
+        let text = "[[engine]]\nname = \"a\"\nabout = \"\"\nversion = [\"a\"]\nrun = [\"a\"]\n\
+                    effects.pdp.truth = \"pd\"\n";
+        let (from, to) = change.split_once("=>").unwrap();
+        assert!(text.contains(from) || from.is_empty(), "{from}");
+        text.replacen(from, to, 1)
+    };
+    for (text, reason) in [
+        (engine("run = [\"a\"]=>run = []"), "`run` is empty"),
+        (engine("\"a\"=>\"a b\""), "`name`: must be of letters"),
+        (engine("\"pd\"=>\"h-pdp\""), "`truth` = h-pdp: must be pd"),
+        (engine("\"pd\"=>\"pdd\""), "unknown variant `pdd`"),
+        (engine("effects.pdp.truth = \"pd\"=>effects = {}"), "`effects` is empty"),
+        (engine("run ==>time_limit = 0.0\nrun ="), "`time_limit` = 0"),
+        (engine("run ==>timelimit = 3\nrun ="), "unknown field `timelimit`"),
+        (engine("=>").repeat(2), "two engines are called `a`"),
+        (engine("\"pd\"=>\"pd\"\neffects.pdp.heterogeneity = \"mu\""), "`heterogeneity` = mu"),
+    ] {
+        let (_folder, file) = declared(&text);
+        let error = Engines::read(&file).unwrap_err().to_string();
+        assert!(error.contains(reason) && error.contains("engines.toml"), "{error}");
+    }
+}
+
+/// Runs the program in a folder.
+fn fe_bench(folder: &Path, arguments: &[&str]) -> Output {
+    let program = env!("CARGO_BIN_EXE_fe-bench");
+    Command::new(program).args(arguments).current_dir(folder).output().unwrap()
+}
+
+/// The rows of a file of results, each as its columns by name.
+fn rows(folder: &Path, file: &str) -> Vec<Vec<(String, String)>> {
+    let mut reader = csv::Reader::from_path(folder.join(file)).unwrap();
+    let header = reader.headers().unwrap().clone();
+    let row = |record: csv::StringRecord| {
+        header.iter().zip(&record).map(|(k, v)| (k.to_owned(), v.to_owned())).collect()
+    };
+    reader.records().map(|record| row(record.unwrap())).collect()
+}
+
+fn without(row: &[(String, String)], columns: &[&str]) -> Vec<(String, String)> {
+    row.iter().filter(|(name, _)| !columns.contains(&name.as_str())).cloned().collect()
+}
+
+fn of<'a>(row: &'a [(String, String)], column: &str) -> &'a str {
+    row.iter().find(|(name, _)| name == column).map_or("", |(_, value)| value)
+}
+
+/// Every estimator, with and without options: through the boundary and in process.
+#[test]
+fn own_estimators_give_the_same_bits_through_the_boundary() {
+    let scratch = tempfile::tempdir().unwrap();
+    let estimators = [
+        "name = \"pdp\"",
+        "name = \"pdp\"\naxis = \"data\"\ngrid = 30",
+        "name = \"dpdp\"\ngrid = 17",
+        "name = \"mplot\"",
+        "name = \"ale\"\nbins = 7",
+        "name = \"ale\"\nbinning = \"quantile-min\"\nmin_points = 9\naxis = \"data\"",
+        "name = \"dale\"\nbins = 13\nclosed = \"right\"",
+        "name = \"rhale\"",
+        "name = \"shapdp\"\nbackground = 30",
+    ];
+    for (out, engine) in [("own", ""), ("served", "engine = \"fe-core\"\n")] {
+        let mut study = "about = \"\"\n[[block]]\nscenario = [\"sin-indicator\", \"friedman1\"]\n\
+                         N = 120\nreplicates = 2\nfeatures = [\"x1\", \"x3\"]\nkeep = [\"curves\"]\n\
+                         metrics = [\"mse\", \"mae\", \"max\", \"heterogeneity_mse\"]\n"
+            .to_owned();
+        for estimator in estimators {
+            study += &format!("[[block.estimator]]\n{engine}{estimator}\n");
+        }
+        fs::write(scratch.path().join("study.toml"), study).unwrap();
+        let engines = format!("{ADAPTERS}/engines.toml");
+        let arguments = ["run", "study.toml", "--out", out, "--engines", &engines];
+        let output = fe_bench(scratch.path(), &arguments);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    let [own, served] = ["own", "served"].map(|out| scratch.path().join(out));
+    let differ = ["estimator", "binning", "K", "centring", "empty_bins", "options"];
+    for file in ["cells.csv", "curves.csv"] {
+        let (own, served) = (rows(&own, file), rows(&served, file));
+        assert_eq!(own.len(), served.len());
+        let mut compared = 0;
+        for (own, served) in own.iter().zip(&served) {
+            assert_eq!(of(served, "estimator"), format!("fe-core:{}", of(own, "estimator")));
+            // Heterogeneity without a truth is told in other words.
+            if file == "cells.csv" && of(own, "status") != "ok" {
+                assert!(of(own, "metric") == "heterogeneity_mse", "{own:?}");
+                assert_ne!(of(served, "status"), "ok");
+                continue;
+            }
+            assert_eq!(without(own, &differ), without(served, &differ));
+            compared += 1;
+        }
+        assert!(compared > 150, "{file}: {compared} rows");
+    }
+    let peak = rows(&served, "timings.csv").iter().all(|row| !of(row, "peak_bytes").is_empty());
+    assert!(peak || !cfg!(target_os = "linux"));
+    assert!(rows(&own, "timings.csv").iter().all(|row| of(row, "peak_bytes").is_empty()));
+}
+
+#[test]
+fn a_missing_engine_is_a_row_and_an_undeclared_one_an_error() {
+    let (scratch, _file) = declared(
+        "[[engine]]\nname = \"absent\"\nabout = \"\"\nversion = [\"./none\"]\nrun = [\"./none\"]\n\
+         effects.pdp.truth = \"pd\"\n",
+    );
+    let study = |name: &str, compare: &str| {
+        let text = format!(
+            "about = \"\"\n[[block]]\nscenario = \"poly3\"\nN = 50\nreplicates = 1\n\
+             metrics = [\"mse\"]\nfeatures = [\"x1\"]\n{compare}\
+             [[block.estimator]]\nname = \"{name}\"\n[[block.estimator]]\nname = \"pdp\"\ncenter = \"integral\"\n"
+        );
+        fs::write(scratch.path().join("study.toml"), text).unwrap();
+        fe_bench(
+            scratch.path(),
+            &["run", "study.toml", "--out", "out", "--engines", "engines.toml"],
+        )
+    };
+    let wrong = |name: &str, compare: &str, reason: &str| {
+        let output = study(name, compare);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(reason), "{said}");
+    };
+    wrong("absnt:pdp", "", "no engine `absnt` is declared; did you mean `absent`?");
+    wrong("absent:pd", "", "the engine absent has no effect `pd`; did you mean `pdp`?");
+    wrong("absent:pdp", "compare = \"Err\"\n", "engines centre theirs in any way");
+    let output = study("absent:pdp", "");
+    assert!(output.status.success());
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("absent cannot be run here: `./none` cannot be started"), "{said}");
+    let cells = rows(&scratch.path().join("out"), "cells.csv");
+    let statuses: Vec<&str> = cells.iter().map(|row| of(row, "status")).collect();
+    assert_eq!(statuses[1], "ok");
+    assert!(statuses[0].starts_with("unsupported: `./none` cannot be started"), "{statuses:?}");
+}
+
+#[test]
+fn the_list_says_what_is_usable() {
+    let scratch = tempfile::tempdir().unwrap();
+    let engines = format!("{ADAPTERS}/engines.toml");
+    let output =
+        fe_bench(scratch.path(), &["estimators", "--engines", &engines, "--format", "json"]);
+    let list: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let engine = |name: &str| {
+        list.as_array().unwrap().iter().find(|engine| engine["engine"] == name).cloned().unwrap()
+    };
+    assert_eq!(engine("fe-core")["usable"], "yes");
+    for name in ["effector", "alibi", "pyale", "scikit-learn", "shap", "template-r"] {
+        let usable = engine(name)["usable"].as_str().unwrap().to_owned();
+        assert!(usable == "yes" || usable.starts_with("no: "), "{name}: {usable}");
+    }
+    let none = fe_bench(scratch.path(), &["estimators"]);
+    assert_eq!(none.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&none.stderr).contains("engines.toml"));
+}
+
+/// The engines of this machine, against their truths: each that is installed.
+#[test]
+fn installed_engines_answer_and_are_near_their_truth() {
+    let engines = Engines::read(Path::new(&format!("{ADAPTERS}/engines.toml"))).unwrap();
+    // Additive with independent features: all effects are the same curves, 3 x1 and 2 x2².
+    let scenario = fe_truth::scenario("alibi-additive", &[]).unwrap();
+    let data = draw::features(&scenario, 5, 400, 0).unwrap();
+    let once = Repetitions { most: 1, seconds: 0.0 };
+    let workspace = Workspace::new(&engines, &scenario, &data, once).unwrap();
+    let truths = Truths::default();
+    for (engine, version) in engines.all() {
+        if let Err(reason) = version {
+            println!("skipped {}: {reason}", engine.name);
+            continue;
+        }
+        for effect in engine.effects.keys() {
+            for feature in 0..2 {
+                let grid: Vec<f64> = (0..50).map(|i| f64::from(i) / 49.0).collect();
+                let place = Place { feature, axis: AxisChoice::Data, grid: &grid };
+                let asked = external(&engine.name, effect, ().into());
+                let answer = workspace.ask(&asked, place).unwrap();
+                let (lo, hi) = answer.curve.range();
+                let points: Vec<f64> = grid.into_iter().filter(|x| (lo..=hi).contains(x)).collect();
+                assert!(points.len() > 40, "{} {effect}: {lo} to {hi}", engine.name);
+                let comparing =
+                    Comparing { points: &points, left_out: 0, comparison: Comparison::Centred };
+                let scored = External::scored(&answer, &truths, &scenario, feature);
+                let score = scored.score("max".parse::<Metric>().unwrap(), comparing).unwrap();
+                // Bins of a twentieth of the range leave 2 (1/40)² of the square; those that are
+                // joined more, about derivatives that are constant in them, a few times as much.
+                let most = 0.25;
+                assert!(
+                    score.value.unwrap() < most,
+                    "{} {effect} x{feature}: {score:?}",
+                    engine.name
+                );
+            }
+        }
+    }
+}
+
+/// The examples of the protocol's documentation are requests and replies.
+#[test]
+fn the_examples_of_the_documentation_are_messages() {
+    let text = include_str!("../../../docs/protocol.md");
+    let blocks: Vec<&str> =
+        text.split("```json\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
+    let request: fe_bench::external::message::Request = serde_json::from_str(blocks[0]).unwrap();
+    let line = blocks[1].replace('\n', " ");
+    let reply = fe_bench::external::message::Reply::parse(line.as_bytes(), request.id).unwrap();
+    assert_eq!(request.probe.len(), 2);
+    assert!(
+        matches!(reply.probe, fe_bench::external::message::Numbers::Inline(values) if values.len() == 2)
+    );
+}

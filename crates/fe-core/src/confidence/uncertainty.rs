@@ -1,0 +1,193 @@
+//! How uncertain a curve is, and what follows from it.
+
+use std::convert::Infallible;
+
+use nalgebra::{DMatrix, DVector};
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use rand_distr::{Distribution, StandardNormal};
+use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
+use statrs::function::erf::erfc;
+
+use crate::blocks::fold_blocks;
+use crate::error::{Error, Result};
+
+/// Simulated curves for a simultaneous band: the level 95 % is then met to ± 0.5 %.
+const DRAWS: usize = 2000;
+
+/// Curves that one thread simulates at a time.
+const BLOCK: usize = 250;
+
+/// Student's t with more degrees of freedom is normal to five digits.
+const MOST_DEGREES: f64 = 1e5;
+
+/// Variances count as equal from this ratio on.
+const EQUAL: f64 = 1.0 - 1e-6;
+
+/// What is left of a variance when rounding is all that is left.
+const ROUNDING: f64 = 1e-13;
+
+/// The covariance of a curve at G places as F Fᵀ, and at each place the degrees of freedom with which
+/// its variance is known.
+///
+/// ```
+/// use fe_core::confidence::Uncertainty;
+/// use nalgebra::DMatrix;
+/// let factor = DMatrix::from_row_slice(2, 2, &[3.0, 4.0, 0.0, 1.0]);
+/// let uncertainty = Uncertainty::new(factor, vec![f64::INFINITY; 2]);
+/// assert_eq!(uncertainty.standard_errors(), [5.0, 1.0]);
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Uncertainty {
+    factor: DMatrix<f64>,
+    degrees: Vec<f64>,
+}
+
+impl Uncertainty {
+    /// From the factor F, G × R, and the degrees of freedom at the G places.
+    #[must_use]
+    pub fn new(factor: DMatrix<f64>, degrees: Vec<f64>) -> Self {
+        debug_assert_eq!(factor.nrows(), degrees.len());
+        Self { factor, degrees }
+    }
+
+    /// From independent columns of F, each known with its own degrees of freedom: those of the sum
+    /// are (Σ v)² / Σ v²/ν (Welch 1947, Satterthwaite 1946).
+    #[must_use]
+    pub fn of_columns(factor: DMatrix<f64>, degrees: &[f64]) -> Self {
+        let of_row = |row: usize| {
+            let squares = factor.row(row).iter().map(|f| f * f).collect::<Vec<f64>>();
+            let sum: f64 = squares.iter().sum();
+            let parts: f64 = squares.iter().zip(degrees).map(|(v, df)| v * v / df).sum();
+            if parts > 0.0 { sum * sum / parts } else { f64::INFINITY }
+        };
+        let degrees = (0..factor.nrows()).map(of_row).collect();
+        Self { factor, degrees }
+    }
+
+    /// From a covariance matrix, G × G; the factor is found by Cholesky's method with pivots, which
+    /// stops where nothing but rounding is left.
+    #[must_use]
+    pub fn of_covariance(mut covariance: DMatrix<f64>, degrees: Vec<f64>) -> Self {
+        let places = covariance.nrows();
+        if covariance.iter().any(|value| !value.is_finite()) {
+            // What is too large for a number must not pass for certain.
+            return Self { factor: DMatrix::from_element(places, 1, f64::NAN), degrees };
+        }
+        let original: Vec<f64> = covariance.diagonal().iter().copied().collect();
+        let largest = original.iter().copied().fold(0.0, f64::max);
+        let mut columns: Vec<DVector<f64>> = Vec::new();
+        while columns.len() < places {
+            let left = |i: usize| covariance[(i, i)];
+            let most = (0..places).map(left).fold(0.0, f64::max);
+            // Rounding must not decide between equals: where a mean over the places is taken away, the
+            // last two are.
+            let Some(pivot) = (0..places).find(|&i| left(i) >= EQUAL * most) else { break };
+            if left(pivot) <= ROUNDING * largest {
+                break;
+            }
+            let column = covariance.column(pivot) / left(pivot).sqrt();
+            covariance.ger(-1.0, &column, &column, 1.0);
+            columns.push(column);
+        }
+        let mut factor = DMatrix::zeros(places, columns.len());
+        for (j, column) in columns.iter().enumerate() {
+            factor.set_column(j, column);
+        }
+        Self { factor, degrees }
+    }
+
+    pub(super) fn into_factor(self) -> DMatrix<f64> {
+        self.factor
+    }
+
+    /// Standard error of the curve at each place, in units of the output.
+    #[must_use]
+    pub fn standard_errors(&self) -> Vec<f64> {
+        self.factor.row_iter().map(|row| row.norm()).collect()
+    }
+
+    /// Variance of the curve at each place.
+    #[must_use]
+    pub fn variances(&self) -> Vec<f64> {
+        self.factor.row_iter().map(|row| row.norm_squared()).collect()
+    }
+
+    /// Degrees of freedom of the variance at each place; infinite where it is 0.
+    #[must_use]
+    pub fn degrees(&self) -> &[f64] {
+        &self.degrees
+    }
+
+    /// At each place the quantile of Student's t that leaves so much outside on both sides together.
+    ///
+    /// # Errors
+    /// None for a tail between 0 and 1.
+    pub fn quantiles(&self, tail: f64) -> Result<Vec<f64>> {
+        self.degrees.iter().map(|&degrees| student(tail, degrees)).collect()
+    }
+
+    /// How many standard errors are exceeded somewhere along the curve with probability 1 − `level`
+    /// if it is normal: the quantile of the largest of |F z| / ‖F‖ over the places, z standard normal,
+    /// from 2000 draws. 0 where nothing is uncertain.
+    ///
+    /// # Errors
+    /// None; numbers are drawn from the seed, and the number of threads does not matter.
+    pub fn critical_value(&self, level: f64, seed: u64) -> Result<f64> {
+        let errors = self.standard_errors();
+        let largest = errors.iter().copied().fold(0.0, f64::max);
+        let rows: Vec<usize> =
+            (0..errors.len()).filter(|&row| errors[row] > ROUNDING.sqrt() * largest).collect();
+        if rows.is_empty() {
+            return Ok(0.0);
+        }
+        let mut scaled = self.factor.select_rows(&rows);
+        for (mut row, &place) in scaled.row_iter_mut().zip(&rows) {
+            row /= errors[place];
+        }
+        let mut extremes: Vec<f64> = Vec::with_capacity(DRAWS);
+        let work = |draws: std::ops::Range<usize>| {
+            let mut random = ChaCha8Rng::seed_from_u64(seed);
+            random.set_stream((draws.start / BLOCK) as u64);
+            let draw = |_| {
+                let z: DVector<f64> = DVector::from_iterator(
+                    scaled.ncols(),
+                    StandardNormal.sample_iter(&mut random).take(scaled.ncols()),
+                );
+                (&scaled * z).amax()
+            };
+            Ok::<Vec<f64>, Infallible>(draws.map(draw).collect())
+        };
+        let Ok(()) = fold_blocks(DRAWS, BLOCK, work, |block| extremes.extend(block));
+        // Along a curve that is uncertain in one way only, chance must not make it less than at a point.
+        let at_a_point = Normal::standard().inverse_cdf(0.5 + level / 2.0);
+        Ok(order_statistic(&mut extremes, level).max(at_a_point))
+    }
+}
+
+/// The quantile of Student's t that leaves `tail` outside on both sides together.
+pub(super) fn student(tail: f64, degrees: f64) -> Result<f64> {
+    let quantile = if degrees > MOST_DEGREES {
+        Normal::standard().inverse_cdf(1.0 - tail / 2.0)
+    } else {
+        let student = StudentsT::new(0.0, 1.0, degrees);
+        let student = student.map_err(|e| Error::Incompatible(e.to_string()))?;
+        student.inverse_cdf(1.0 - tail / 2.0)
+    };
+    Ok(quantile)
+}
+
+/// The probability that a standard normal number is farther from 0.
+pub(super) fn two_sided_tail(quantile: f64) -> f64 {
+    erfc(quantile / std::f64::consts::SQRT_2)
+}
+
+/// The quantile at place p (n + 1) of n values in order, with straight lines between.
+pub(super) fn order_statistic(values: &mut [f64], probability: f64) -> f64 {
+    values.sort_unstable_by(f64::total_cmp);
+    let last = values.len() - 1;
+    let place = (probability * (values.len() + 1) as f64 - 1.0).clamp(0.0, last as f64);
+    let below = place.floor() as usize;
+    let above = (below + 1).min(last);
+    values[below] + (values[above] - values[below]) * (place - below as f64)
+}

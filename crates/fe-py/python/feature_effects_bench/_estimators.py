@@ -1,0 +1,50 @@
+"""A function for each estimator: ``rhale(X, model, feature=1)`` is ``estimate("rhale", …)``."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from . import _api
+
+__all__: list[str] = []
+
+
+def _function(info: dict[str, Any], of: Callable[..., Any]) -> Callable[..., Any]:
+    """The general function with the name of an estimator filled in."""
+    name = info["name"]
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        return of(name, *args, **kwargs)
+
+    function.__signature__ = _signature(info, of)  # type: ignore[attr-defined]
+    function.__name__ = function.__qualname__ = name.replace("-", "_")
+    function.__module__ = "feature_effects_bench"
+    function.__doc__ = (
+        f"{info['about'][0].upper()}{info['about'][1:]}.\n\n"
+        f"Options: {', '.join(info['options'])}.\n\nAll else is as in :func:`{of.__name__}`.\n"
+    )
+    return function
+
+
+def _signature(info: dict[str, Any], of: Callable[..., Any]) -> inspect.Signature:
+    """That of the general function, with the options of an estimator."""
+    signature = inspect.signature(of)
+    general = [p for p in signature.parameters.values() if p.name not in ("estimator", "options")]
+    taken = {p.name for p in general}
+    options = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None)
+        for name in sorted(set(info["options"]) - taken)
+    ]
+    return signature.replace(parameters=general + options)
+
+
+for _infos, _of in (
+    (_api.estimators(), _api.estimate),
+    (_api.regional_estimators(), _api.regional),
+):
+    for _info in _infos:
+        _made = _function(_info, _of)
+        globals()[_made.__name__] = _made
+        __all__.append(_made.__name__)

@@ -1,0 +1,226 @@
+"""Scenarios: a law, a function, and the exact truths of the pair."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from . import _native
+
+Array = NDArray[np.float64]
+
+
+class Value(NamedTuple):
+    """A true value."""
+
+    value: float
+    abs_error: float
+    """A bound on its absolute error."""
+    method: str
+    """How it was obtained: closed, quadrature or monte-carlo."""
+
+
+class Truth(NamedTuple):
+    """A true curve at some points; all arrays have the shape of the points."""
+
+    x: Array
+    value: Array
+    abs_error: Array
+    """A bound on the absolute error of each value."""
+    method: list[str]
+    """How each value was obtained (the points row by row): closed, quadrature or monte-carlo."""
+
+
+class BinTruth(NamedTuple):
+    """True quantities of the K bins between K + 1 limits (RHALE eq. 7, 8).
+
+    ``sigma2_star = sigma2 + bin_error``.
+    """
+
+    limits: Array
+    mu: Array
+    """Mean of the local effect."""
+    sigma2: Array
+    """Mean of its conditional variance."""
+    sigma2_star: Array
+    """Variance of the derivative over the bin."""
+    bin_error: Array
+    """Mean squared distance of the local effect from its mean in the bin."""
+    abs_error: Array
+    """A bound on the absolute error of each of them."""
+
+
+class DifferenceTruth(NamedTuple):
+    """True finite differences over the K bins between K + 1 limits (Apley & Zhu 2020, eq. 15)."""
+
+    limits: Array
+    mean: Array
+    variance: Array
+    abs_error: Array
+    """A bound on the absolute error of both."""
+
+
+def scenario(name: str, /, **parameters: float | str) -> Scenario:
+    """The scenario of a name, optionally with its version (``"sin-indicator@1"``).
+
+    Parameters that are not given have their defaults; ``scenarios()`` lists them all.
+
+    >>> import feature_effects_bench as fe
+    >>> fe.scenario("sin-indicator", noise_sd=0.1).dimension
+    3
+    """
+    return Scenario(name, **parameters)
+
+
+class Scenario(_native.Scenario):
+    """A law of the features, a function of them, and the exact truths of the pair.
+
+    Made by :func:`scenario`. Scenarios with the same name, version and parameters are equal, and
+    can be pickled. As the ``model`` of an estimator, its function is evaluated by Rust.
+    """
+
+    __slots__ = ()
+
+    def truth(
+        self,
+        effect: str,
+        feature: int | str,
+        x: ArrayLike,
+        center: str = "none",
+        range: tuple[float, float] | None = None,
+    ) -> Truth:
+        """The true curve of an effect at points ``x``, with a bound on the error of each value.
+
+        ``effect`` is pd, dpd, mplot, ale, ale-derivative, mu, sigma, h-pdp, h-dpdp, main, shap or
+        shap-variance. ``center`` is none, start (0 at the lower end of the range), integral (mean over
+        the range 0) or data (mean over the law of the feature 0). The ``range`` is where accumulation
+        starts and what centring refers to; the scenario's own unless given.
+        """
+        points = np.asarray(x, dtype=np.float64)
+        return Truth(points, *self._curve(effect, feature, points, center, range))
+
+    def pd(
+        self,
+        feature: int | str,
+        x: ArrayLike,
+        center: str = "none",
+        range: tuple[float, float] | None = None,
+    ) -> Array:
+        """Partial dependence, E f(x, X_c) under the marginal law of the other features."""
+        return self._curve("pd", feature, x, center, range)[0]
+
+    def dpd(self, feature: int | str, x: ArrayLike) -> Array:
+        """Derivative partial dependence, E ∂f(x, X_c) under the same law."""
+        return self._curve("dpd", feature, x)[0]
+
+    def mplot(
+        self,
+        feature: int | str,
+        x: ArrayLike,
+        center: str = "none",
+        range: tuple[float, float] | None = None,
+    ) -> Array:
+        """Marginal plot, E[f(X) | x]."""
+        return self._curve("mplot", feature, x, center, range)[0]
+
+    def ale(
+        self,
+        feature: int | str,
+        x: ArrayLike,
+        center: str = "none",
+        range: tuple[float, float] | None = None,
+    ) -> Array:
+        """Accumulated local effects as the limit of finite differences, with the jumps of f."""
+        return self._curve("ale", feature, x, center, range)[0]
+
+    def ale_derivative(
+        self,
+        feature: int | str,
+        x: ArrayLike,
+        center: str = "none",
+        range: tuple[float, float] | None = None,
+    ) -> Array:
+        """Accumulated local effects of the derivative, without the jumps of f (RHALE eq. 2)."""
+        return self._curve("ale-derivative", feature, x, center, range)[0]
+
+    def mu(self, feature: int | str, x: ArrayLike) -> Array:
+        """Local effect, E[∂f | x] (RHALE eq. 5)."""
+        return self._curve("mu", feature, x)[0]
+
+    def sigma(self, feature: int | str, x: ArrayLike) -> Array:
+        """Standard deviation of ∂f given x (RHALE eq. 6)."""
+        return self._curve("sigma", feature, x)[0]
+
+    def h_pdp(
+        self, feature: int | str, x: ArrayLike, range: tuple[float, float] | None = None
+    ) -> Array:
+        """Variance of ICE curves, each centred by its mean over the range (EFFECTOR eq. 7)."""
+        return self._curve("h-pdp", feature, x, "none", range)[0]
+
+    def h_dpdp(self, feature: int | str, x: ArrayLike) -> Array:
+        """Variance of ∂f(x, X_c) over the other features (EFFECTOR eq. 9)."""
+        return self._curve("h-dpdp", feature, x)[0]
+
+    def main(
+        self,
+        feature: int | str,
+        x: ArrayLike,
+        center: str = "none",
+        range: tuple[float, float] | None = None,
+    ) -> Array:
+        """Main effect of a feature that enters additively."""
+        return self._curve("main", feature, x, center, range)[0]
+
+    def shap(
+        self,
+        feature: int | str,
+        x: ArrayLike,
+        center: str = "none",
+        range: tuple[float, float] | None = None,
+    ) -> Array:
+        """Mean of the feature's interventional Shapley value given x."""
+        return self._curve("shap", feature, x, center, range)[0]
+
+    def shap_variance(self, feature: int | str, x: ArrayLike) -> Array:
+        """Variance of the feature's Shapley value given x."""
+        return self._curve("shap-variance", feature, x)[0]
+
+    def bins(
+        self, feature: int | str, limits: ArrayLike, weighting: str = "uniform"
+    ) -> BinTruth:
+        """True quantities of the bins between increasing limits.
+
+        ``weighting`` is uniform (the bin evenly, as in RHALE) or data (the law of the feature inside
+        the bin: what estimators from data converge to).
+        """
+        limits = np.asarray(limits, dtype=np.float64)
+        return BinTruth(limits, **dict(self._bins(feature, limits, weighting)))
+
+    def differences(self, feature: int | str, limits: ArrayLike) -> DifferenceTruth:
+        """True finite differences of the function over the bins between increasing limits."""
+        limits = np.asarray(limits, dtype=np.float64)
+        return DifferenceTruth(limits, **dict(self._differences(feature, limits)))
+
+    def values(
+        self, feature: int | str, range: tuple[float, float] | None = None
+    ) -> dict[str, Value]:
+        """True heterogeneity values of a feature over its range, by name, such as ale.integral."""
+        return {name: Value(*value) for name, value in self._values(feature, range)}
+
+    def mean(self) -> Value:
+        """Mean of the function, E f(X)."""
+        return Value(*self._mean())
+
+    def sd(self) -> Value:
+        """Standard deviation of the function."""
+        return Value(*self._sd())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        (name,), parameters = self.__getnewargs_ex__()
+        return (_rebuilt, (name, parameters))
+
+
+def _rebuilt(name: str, parameters: dict[str, str]) -> Scenario:
+    return Scenario(name, **parameters)

@@ -1,0 +1,86 @@
+//! Arrays of Python, taken in and handed out.
+//!
+//! What comes in is copied once: Python code may write to an array while Rust computes without the
+//! interpreter's lock. What goes out is moved, not copied.
+
+use ndarray::{Array2, ArrayD, Ix2, IxDyn};
+use numpy::{IntoPyArray, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
+use pyo3::prelude::*;
+
+use crate::errors::Raise;
+
+/// An array of doubles.
+pub(crate) type Doubles<'py> = Bound<'py, PyArrayDyn<f64>>;
+
+/// Anything that NumPy makes an array of real numbers of, as an array of doubles.
+pub(crate) fn doubles<'py>(what: &str, given: &Bound<'py, PyAny>) -> PyResult<Doubles<'py>> {
+    if let Ok(array) = given.cast::<PyArrayDyn<f64>>() {
+        return Ok(array.clone());
+    }
+    // NumPy would make NaN of it.
+    if given.is_none() {
+        return Err(format!("{what}: must be real numbers, not None").raise());
+    }
+    let array = given.py().import("numpy")?.call_method1("asarray", (given,))?;
+    let kind = array.getattr("dtype")?.getattr("kind")?.extract::<char>()?;
+    if !"biufO".contains(kind) {
+        let given = array.getattr("dtype")?.str()?;
+        return Err(format!("{what}: must be real numbers, not {given}").raise());
+    }
+    let converted = array.call_method1("astype", ("float64",)).map_err(|error| {
+        let raised = format!("{what}: must be real numbers: {error}").raise();
+        raised.set_cause(given.py(), Some(error));
+        raised
+    })?;
+    Ok(converted.cast_into::<PyArrayDyn<f64>>()?)
+}
+
+/// A matrix with a row for each row of data, transposed: one column after the other.
+pub(crate) fn columns(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Array2<f64>> {
+    let array = doubles(what, given)?;
+    let shape = array.shape().to_vec();
+    let readable = array.try_readonly()?;
+    let view = readable.as_array().into_dimensionality::<Ix2>().map_err(|_| {
+        format!(
+            "{what}: must have two dimensions, rows and features; its shape is {}",
+            tuple(&shape)
+        )
+        .raise()
+    })?;
+    Ok(view.reversed_axes().as_standard_layout().into_owned())
+}
+
+/// A sequence of numbers.
+pub(crate) fn vector(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Vec<f64>> {
+    let array = doubles(what, given)?;
+    if array.ndim() != 1 {
+        let shape = tuple(array.shape());
+        return Err(format!("{what}: must have one dimension; its shape is {shape}").raise());
+    }
+    Ok(array.try_readonly()?.as_array().iter().copied().collect())
+}
+
+/// Points of any shape, row by row, and that shape.
+pub(crate) fn points(what: &str, given: &Bound<'_, PyAny>) -> PyResult<(Vec<f64>, Vec<usize>)> {
+    let array = doubles(what, given)?;
+    let values = array.try_readonly()?.as_array().iter().copied().collect();
+    Ok((values, array.shape().to_vec()))
+}
+
+/// Values in the shape of the points that they belong to.
+pub(crate) fn shaped<'py>(
+    py: Python<'py>,
+    values: Vec<f64>,
+    shape: &[usize],
+) -> PyResult<Doubles<'py>> {
+    let array = ArrayD::from_shape_vec(IxDyn(shape), values).map_err(|e| e.to_string().raise())?;
+    Ok(array.into_pyarray(py))
+}
+
+/// A shape as Python writes it.
+pub(crate) fn tuple(shape: &[usize]) -> String {
+    match shape {
+        [only] => format!("({only},)"),
+        _ => format!("({})", shape.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")),
+    }
+}

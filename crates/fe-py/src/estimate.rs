@@ -1,0 +1,232 @@
+//! Estimators by name.
+
+use fe_bench::error::{listed, suggestion};
+use fe_bench::study::AxisSource;
+use fe_core::{AxisChoice, Dataset, Kind, Settings, estimator, preset};
+use ndarray::Array2;
+use pyo3::prelude::*;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::arguments::Feature;
+use crate::arrays;
+use crate::calls::{self, Callable, Subject};
+use crate::effect::Effect;
+use crate::errors::Raise;
+use crate::regional::RegionalEffect;
+use crate::scenario::Scenario;
+
+/// What all estimates are given beside the options of the estimator.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Request<'py> {
+    estimator: String,
+    data: Bound<'py, PyAny>,
+    model: Bound<'py, PyAny>,
+    jacobian: Option<Bound<'py, PyAny>>,
+    features: Option<Vec<Feature>>,
+    weights: Option<Bound<'py, PyAny>>,
+    names: Option<Vec<String>>,
+    kinds: Option<Vec<(Feature, String)>>,
+    preset: Option<String>,
+    batch: usize,
+    /// Options of the estimator, as JSON.
+    options: String,
+}
+
+/// The effects of some features, one for each of them and each output of the model.
+#[pyfunction]
+pub(crate) fn estimate(py: Python<'_>, request: Request<'_>) -> PyResult<Vec<Effect>> {
+    let known: Vec<&str> = estimator::ALL.iter().map(|info| info.name).collect();
+    let info = estimator::info(&request.estimator)
+        .map_err(|e| format!("{e}{}", suggestion(&request.estimator, known)).raise())?;
+    let prepared = Prepared::new(&request, &info.options().collect::<Vec<_>>())?;
+    let estimators = prepared.each(|settings| {
+        let settings = match &request.preset {
+            None => settings,
+            Some(name) => preset::complete(name, info.name, settings)?,
+        };
+        estimator::from_settings(info.name, &settings)
+    })?;
+    let effects = calls::run(py, &prepared.subject, |model| {
+        let of_each = estimators
+            .iter()
+            .map(|(feature, estimator)| estimator.estimate(&prepared.data, model, *feature));
+        of_each.collect::<fe_core::Result<Vec<_>>>()
+    })?;
+    let effects = effects.map_err(Raise::raise)?.into_iter().flatten();
+    effects.map(|effect| Effect::new(py, effect)).collect()
+}
+
+/// The regional effects of some features, one for each of them and each output of the model.
+#[pyfunction]
+pub(crate) fn regional(py: Python<'_>, request: Request<'_>) -> PyResult<Vec<RegionalEffect>> {
+    let known: Vec<&str> = fe_core::regional::ALL.iter().map(|info| info.name).collect();
+    let info = fe_core::regional::info(&request.estimator)
+        .map_err(|e| format!("{e}{}", suggestion(&request.estimator, known)).raise())?;
+    if request.preset.is_some() {
+        return Err("presets have nothing for regional estimators".raise());
+    }
+    let prepared = Prepared::new(&request, &info.options().collect::<Vec<_>>())?;
+    let estimators =
+        prepared.each(|settings| fe_core::regional::from_settings(info.name, &settings))?;
+    let effects = calls::run(py, &prepared.subject, |model| {
+        let of_each = estimators
+            .iter()
+            .map(|(feature, regional)| regional.fit(&prepared.data, model, *feature));
+        of_each.collect::<fe_core::Result<Vec<_>>>()
+    })?;
+    let effects = effects.map_err(Raise::raise)?.into_iter().flatten();
+    Ok(effects.map(RegionalEffect::new).collect())
+}
+
+/// Data, model and options that were checked.
+struct Prepared {
+    data: Dataset,
+    subject: Subject,
+    /// Counted from 0.
+    features: Vec<usize>,
+    axis: Option<AxisSource>,
+    settings: Settings,
+}
+
+impl Prepared {
+    fn new(request: &Request<'_>, known: &[&str]) -> PyResult<Self> {
+        let (axis, settings) = settings(request, known)?;
+        let columns = arrays::columns("X", &request.data)?;
+        let data = dataset(request, columns)?;
+        let features = match &request.features {
+            None => (0..data.dimension()).collect(),
+            Some(features) => {
+                let features = features.iter().map(|feature| feature.of(data.dimension()));
+                features.collect::<PyResult<Vec<usize>>>()?
+            }
+        };
+        let subject = subject(request, &data)?;
+        Ok(Self { data, subject, features, axis, settings })
+    }
+
+    /// The estimator of each feature: an axis may depend on it.
+    fn each<E>(&self, build: impl Fn(Settings) -> fe_core::Result<E>) -> PyResult<Vec<(usize, E)>> {
+        let of_feature = |&feature: &usize| {
+            let axis = self.axis.map(|axis| self.resolve(axis, feature)).transpose()?;
+            let settings = Settings { axis, ..self.settings.clone() };
+            Ok((feature, build(settings).map_err(Raise::raise)?))
+        };
+        self.features.iter().map(of_feature).collect()
+    }
+
+    fn resolve(&self, axis: AxisSource, feature: usize) -> PyResult<AxisChoice> {
+        match (&self.subject, axis.of_data()) {
+            (_, Some(axis)) => Ok(axis),
+            (Subject::Scenario(scenario), None) => {
+                axis.resolve(scenario, feature).map_err(Raise::raise)
+            }
+            (Subject::Callable(_), None) => Err(format!(
+                "axis = '{axis}': the model is no scenario that it could be of; give the axis as \
+                 (lo, hi), such as scenario.axis({})",
+                feature + 1
+            )
+            .raise()),
+        }
+    }
+}
+
+fn dataset(request: &Request<'_>, columns: Array2<f64>) -> PyResult<Dataset> {
+    let mut data = Dataset::from_features(columns).map_err(Raise::raise)?;
+    if let Some(names) = &request.names {
+        data = data.with_names(names.clone()).map_err(Raise::raise)?;
+    }
+    if let Some(given) = &request.kinds {
+        let mut kinds = vec![Kind::default(); data.dimension()];
+        for (feature, kind) in given {
+            let kind = Kind::deserialize(Value::from(kind.as_str()));
+            let kind = kind.map_err(|e| format!("kinds: {e}").raise())?;
+            kinds[feature.of(data.dimension())?] = kind;
+        }
+        data = data.with_kinds(kinds).map_err(Raise::raise)?;
+    }
+    match &request.weights {
+        None => Ok(data),
+        Some(weights) => {
+            data.with_weights(arrays::vector("weights", weights)?).map_err(Raise::raise)
+        }
+    }
+}
+
+fn subject(request: &Request<'_>, data: &Dataset) -> PyResult<Subject> {
+    let model = &request.model;
+    if let Ok(scenario) = model.cast::<Scenario>() {
+        if request.jacobian.is_some() {
+            return Err("jacobian: a scenario has its own".raise());
+        }
+        return Ok(Subject::Scenario(scenario.get().inner.clone()));
+    }
+    check_callable("model", model)?;
+    if let Some(jacobian) = &request.jacobian {
+        check_callable("jacobian", jacobian)?;
+    }
+    if request.batch == 0 {
+        return Err("batch_size = 0: must be at least 1".raise());
+    }
+    // Two rows tell an array for each row from one for each output.
+    let rows = data.len().min(2);
+    let first = Array2::from_shape_fn((rows, data.dimension()), |(row, feature)| {
+        data.feature(feature)[row]
+    });
+    let callable = Callable::new(model, request.jacobian.as_ref(), first, request.batch)?;
+    Ok(Subject::Callable(callable))
+}
+
+fn check_callable(what: &str, given: &Bound<'_, PyAny>) -> PyResult<()> {
+    if given.is_callable() {
+        return Ok(());
+    }
+    let kind = given.get_type().name()?;
+    let hint = if given.hasattr("predict")? { "; give its method `predict`" } else { "" };
+    Err(format!(
+        "{what}: must be a function of an array of rows, or a scenario; `{kind}` is neither{hint}"
+    )
+    .raise())
+}
+
+/// The options of an estimator, and the axis where one is named.
+fn settings(request: &Request<'_>, known: &[&str]) -> PyResult<(Option<AxisSource>, Settings)> {
+    let mut options: Map<String, Value> = serde_json::from_str(&request.options)
+        .map_err(|e| format!("options of {}: {e}", request.estimator).raise())?;
+    options.retain(|_, value| !value.is_null());
+    if let Some(key) = options.keys().find(|key| !known.contains(&key.as_str())) {
+        return Err(format!(
+            "{} takes no option `{key}`{}; it takes {}",
+            request.estimator,
+            suggestion(key, known.iter().copied()),
+            listed(known.iter().copied())
+        )
+        .raise());
+    }
+    let axis = options.remove("axis").map(|axis| axis_source(&axis)).transpose()?;
+    let read = |options: Map<String, Value>| Settings::deserialize(Value::Object(options));
+    match read(options.clone()) {
+        Ok(settings) => Ok((axis, settings)),
+        Err(error) => {
+            // One by one, to name the option that is wrong.
+            for (key, value) in options {
+                let alone = Map::from_iter([(key.clone(), value.clone())]);
+                if let Err(error) = read(alone) {
+                    return Err(format!("{key} = {value}: {error}").raise());
+                }
+            }
+            Err(error.to_string().raise())
+        }
+    }
+}
+
+/// An axis as (lo, hi), or as text as on the command line.
+fn axis_source(given: &Value) -> PyResult<AxisSource> {
+    let text = match given {
+        Value::Array(ends) => ends.iter().map(Value::to_string).collect::<Vec<_>>().join(","),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    text.parse().map_err(|e: String| format!("axis = {given}: {e}").raise())
+}

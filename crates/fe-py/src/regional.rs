@@ -1,0 +1,108 @@
+//! Effects in regions.
+
+use pyo3::prelude::*;
+use serde_json::json;
+
+use crate::arguments::plain;
+use crate::arrays;
+use crate::effect::Effect;
+use crate::errors::Raise;
+
+/// The effect of one feature on one output of a model, region by region.
+#[pyclass(frozen, module = "feature_effects_bench._native")]
+pub(crate) struct RegionalEffect {
+    inner: fe_core::regional::RegionalEffect,
+}
+
+impl RegionalEffect {
+    pub(crate) fn new(inner: fe_core::regional::RegionalEffect) -> Self {
+        Self { inner }
+    }
+}
+
+#[pymethods]
+impl RegionalEffect {
+    /// The tree as text.
+    fn __str__(&self) -> String {
+        self.inner.to_string()
+    }
+
+    fn __repr__(&self) -> String {
+        let leaves = self.inner.tree.leaves().count();
+        format!("<{} of {}: {leaves} regions>", self.inner.estimator, self.inner.name)
+    }
+
+    /// The feature, counted from 1.
+    #[getter]
+    fn feature(&self) -> usize {
+        self.inner.feature + 1
+    }
+
+    /// The feature's name.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.inner.name
+    }
+
+    /// The output of the model, counted from 1.
+    #[getter]
+    fn output(&self) -> usize {
+        self.inner.output + 1
+    }
+
+    /// Name of the regional estimator.
+    #[getter]
+    fn estimator(&self) -> &'static str {
+        self.inner.estimator
+    }
+
+    /// Name of the heterogeneity value that was lowered.
+    #[getter]
+    fn heterogeneity(&self) -> &'static str {
+        self.inner.heterogeneity
+    }
+
+    /// All regions, the whole data first, parents before children.
+    #[getter]
+    fn nodes<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let nodes = self.inner.tree.nodes().iter().map(|node| {
+            let rule = node.rule.as_ref().map(|rule| {
+                json!({ "feature": rule.feature + 1, "name": rule.name, "kind": rule.kind,
+                        "text": rule.to_string() })
+            });
+            let described = plain(
+                py,
+                &json!({
+                    "rule": rule,
+                    "parent": node.parent,
+                    "depth": node.depth,
+                    "rows": node.rows,
+                    "weight": node.weight,
+                    "share": node.share,
+                    "heterogeneity": node.heterogeneity,
+                }),
+            )?;
+            let effect = node.effect.clone().map(|effect| Effect::new(py, effect)).transpose()?;
+            described.set_item("effect", effect)?;
+            Ok(described)
+        });
+        nodes.collect()
+    }
+
+    /// The levels, from the whole data on.
+    #[getter]
+    fn levels<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        plain(py, &self.inner.tree.levels())
+    }
+
+    /// What was done.
+    #[getter]
+    fn record<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        plain(py, &self.inner.record)
+    }
+
+    /// The position among the nodes of the leaf that a row of features belongs to.
+    fn leaf_of(&self, row: &Bound<'_, PyAny>) -> PyResult<usize> {
+        self.inner.tree.leaf_of(&arrays::vector("row", row)?).map_err(Raise::raise)
+    }
+}

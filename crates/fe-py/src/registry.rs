@@ -1,0 +1,64 @@
+//! What there is: scenarios, estimators, binnings, presets.
+
+use fe_bench::score::METRICS;
+use fe_core::{binning, estimator, preset, regional};
+use fe_truth::{Centring, Effect};
+use pyo3::prelude::*;
+use serde_json::{Value, json};
+
+use crate::arguments::plain;
+
+/// Everything that has a name, by kind.
+#[pyfunction]
+pub(crate) fn registry(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    plain(
+        py,
+        &json!({
+            "scenarios": fe_truth::scenarios().iter().map(scenario).collect::<Vec<_>>(),
+            "effects": Effect::ALL.iter().map(|effect| effect.name()).collect::<Vec<_>>(),
+            "centrings": Centring::ALL.iter().map(|centring| centring.name()).collect::<Vec<_>>(),
+            "estimators": estimator::ALL
+                .iter()
+                .map(|info| entry(info.name, info.about, info.options().collect()))
+                .collect::<Vec<_>>(),
+            "regional": regional::ALL
+                .iter()
+                .map(|info| entry(info.name, info.about, info.options().collect()))
+                .collect::<Vec<_>>(),
+            "binnings": binning::ALL
+                .iter()
+                .map(|info| entry(info.name, info.about, info.options.to_vec()))
+                .collect::<Vec<_>>(),
+            "presets": preset::ALL
+                .iter()
+                .map(|preset| {
+                    json!({ "name": preset.name, "about": preset.about,
+                            "estimators": preset.estimators().collect::<Vec<_>>() })
+                })
+                .collect::<Vec<_>>(),
+            "metrics": METRICS
+                .iter()
+                .map(|(name, _, about)| json!({ "name": name, "about": about }))
+                .collect::<Vec<_>>(),
+        }),
+    )
+}
+
+fn entry(name: &str, about: &str, options: Vec<&str>) -> Value {
+    json!({ "name": name, "about": about, "options": options })
+}
+
+fn scenario(info: &fe_truth::ScenarioInfo) -> Value {
+    let parameters = info.parameters.iter().map(|parameter| {
+        json!({ "name": parameter.name, "default": parameter.default,
+                "allowed": parameter.allowed, "about": parameter.about })
+    });
+    json!({
+        "name": info.name,
+        "version": info.version,
+        "about": info.about,
+        "formula": info.formula,
+        "law": info.law,
+        "parameters": parameters.collect::<Vec<_>>(),
+    })
+}

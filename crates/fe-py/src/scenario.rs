@@ -1,0 +1,405 @@
+//! Scenarios: exact truths, datasets and the function itself.
+
+use fe_bench::draw;
+use fe_core::model::Rows;
+use fe_core::{Axis, Dataset};
+use fe_truth::{Centring, Effect, Regional, Truth, Weighting};
+use ndarray::Array2;
+use numpy::{IntoPyArray, PyArray1, PyArray2};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+use crate::arguments::{Feature, plain, word};
+use crate::arrays::{self, Doubles};
+use crate::errors::Raise;
+
+/// Value, bound on its error, and how it was obtained.
+type Answer = (f64, f64, &'static str);
+
+/// Values at some points, bounds on their errors, and how they were obtained.
+type Answers<'py> = (Doubles<'py>, Doubles<'py>, Vec<&'static str>);
+
+/// A vector of doubles.
+type Vector<'py> = Bound<'py, PyArray1<f64>>;
+
+/// A law of the features, a function of them, and the exact truths of the pair.
+#[pyclass(frozen, subclass, module = "feature_effects_bench._native")]
+pub(crate) struct Scenario {
+    pub(crate) inner: fe_truth::Scenario,
+}
+
+#[pymethods]
+impl Scenario {
+    #[new]
+    #[pyo3(signature = (name, /, **parameters))]
+    fn new(name: &str, parameters: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        let mut set = Vec::new();
+        for (key, value) in parameters.into_iter().flatten() {
+            set.push((key.extract::<String>()?, value.str()?.to_string()));
+        }
+        let inner = fe_truth::scenario(name, &set).map_err(Raise::raise)?;
+        Ok(Self { inner })
+    }
+
+    /// What makes the same scenario again.
+    fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> PyResult<((String,), Bound<'py, PyDict>)> {
+        Ok(((self.inner.id(),), self.parameters(py)?))
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let mut text = format!("scenario('{}'", self.inner.id());
+        for (key, value) in self.parameters(py)? {
+            let value = value.extract::<String>()?;
+            let quote = if value.parse::<f64>().is_ok() { "" } else { "'" };
+            text += &format!(", {key}={quote}{value}{quote}");
+        }
+        Ok(text + ")")
+    }
+
+    fn __eq__(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+
+    fn __hash__(&self) -> u64 {
+        use std::hash::{DefaultHasher, Hash, Hasher};
+        let mut hasher = DefaultHasher::new();
+        self.key().hash(&mut hasher);
+        hasher.finish()
+    }
+
+    /// Name.
+    #[getter]
+    fn name(&self) -> &'static str {
+        self.inner.info().name
+    }
+
+    /// Version: counts changes of the function, the law, a default or a range.
+    #[getter]
+    fn version(&self) -> u32 {
+        self.inner.info().version
+    }
+
+    /// Name and version, such as `sin-indicator@1`.
+    #[getter]
+    fn id(&self) -> String {
+        self.inner.id()
+    }
+
+    /// What it is for, in one line.
+    #[getter]
+    fn about(&self) -> &'static str {
+        self.inner.info().about
+    }
+
+    /// The function, as a formula.
+    #[getter]
+    fn formula(&self) -> &'static str {
+        self.inner.info().formula
+    }
+
+    /// The law of the features.
+    #[getter]
+    fn law(&self) -> &'static str {
+        self.inner.info().law
+    }
+
+    /// Number of features.
+    #[getter]
+    fn dimension(&self) -> usize {
+        self.inner.dimension()
+    }
+
+    /// All parameters and their values, as texts.
+    #[getter]
+    fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let parameters = PyDict::new(py);
+        for pair in self.inner.parameters().split(';') {
+            if let Some((key, value)) = pair.split_once('=') {
+                parameters.set_item(key, value)?;
+            }
+        }
+        Ok(parameters)
+    }
+
+    /// The range of a feature: its support if bounded.
+    fn axis(&self, feature: Feature) -> PyResult<(f64, f64)> {
+        Ok(self.inner.axis(self.feature(&feature)?))
+    }
+
+    /// The smallest interval that holds a feature with probability 1.
+    fn support(&self, feature: Feature) -> PyResult<(f64, f64)> {
+        Ok(self.inner.support(self.feature(&feature)?))
+    }
+
+    /// Fixed places where the function jumps or has a kink along a feature.
+    fn breaks<'py>(&self, py: Python<'py>, feature: Feature) -> PyResult<Vector<'py>> {
+        Ok(self.inner.breaks(self.feature(&feature)?).into_pyarray(py))
+    }
+
+    /// Equidistant points over the range of a feature, both ends among them.
+    #[pyo3(signature = (feature, points = 100))]
+    fn grid<'py>(&self, py: Python<'py>, feature: Feature, points: usize) -> PyResult<Vector<'py>> {
+        const MOST: usize = 10_000_000;
+        if !(1..=MOST).contains(&points) {
+            return Err(format!("points = {points}: must be from 1 to {MOST}").raise());
+        }
+        let (lo, hi) = self.inner.axis(self.feature(&feature)?);
+        Ok(Axis::new(lo, hi).map_err(Raise::raise)?.grid(points).into_pyarray(py))
+    }
+
+    /// Quantiles of a feature at probabilities strictly between 0 and 1.
+    fn quantile<'py>(
+        &self,
+        py: Python<'py>,
+        feature: Feature,
+        probability: &Bound<'py, PyAny>,
+    ) -> PyResult<Doubles<'py>> {
+        let feature = self.feature(&feature)?;
+        let (probabilities, shape) = arrays::points("probability", probability)?;
+        let quantiles = probabilities.iter().map(|&p| self.inner.quantile(feature, p));
+        let quantiles = quantiles.collect::<Result<Vec<f64>, _>>().map_err(Raise::raise)?;
+        arrays::shaped(py, quantiles, &shape)
+    }
+
+    /// The true curve of an effect.
+    #[pyo3(name = "_curve", signature = (effect, feature, x, center = "none", range = None))]
+    fn curve<'py>(
+        &self,
+        py: Python<'py>,
+        effect: &str,
+        feature: Feature,
+        x: &Bound<'py, PyAny>,
+        center: &str,
+        range: Option<(f64, f64)>,
+    ) -> PyResult<Answers<'py>> {
+        let (effect, center) = (word::<Effect>(effect)?, word::<Centring>(center)?);
+        let feature = self.feature(&feature)?;
+        let (points, shape) = arrays::points("x", x)?;
+        let range = range.unwrap_or_else(|| self.inner.axis(feature));
+        let truths = py
+            .detach(|| self.inner.curve(effect, feature, &points, range, center))
+            .map_err(Raise::raise)?;
+        let values = truths.iter().map(|truth| truth.value).collect();
+        let errors = truths.iter().map(|truth| truth.abs_error).collect();
+        let methods = truths.iter().map(|truth| truth.method.name()).collect();
+        Ok((arrays::shaped(py, values, &shape)?, arrays::shaped(py, errors, &shape)?, methods))
+    }
+
+    /// The names and features of curves as papers print them.
+    fn limit_names(&self) -> Vec<(String, usize)> {
+        self.inner.limits().into_iter().map(|(name, feature)| (name, feature + 1)).collect()
+    }
+
+    /// A curve as a paper prints it.
+    #[pyo3(signature = (name, feature, x, center = "none", range = None))]
+    fn limit<'py>(
+        &self,
+        py: Python<'py>,
+        name: &str,
+        feature: Feature,
+        x: &Bound<'py, PyAny>,
+        center: &str,
+        range: Option<(f64, f64)>,
+    ) -> PyResult<Doubles<'py>> {
+        let (feature, center) = (self.feature(&feature)?, word::<Centring>(center)?);
+        let (points, shape) = arrays::points("x", x)?;
+        let range = range.unwrap_or_else(|| self.inner.axis(feature));
+        let values =
+            self.inner.limit(name, feature, &points, range, center).map_err(Raise::raise)?;
+        arrays::shaped(py, values, &shape)
+    }
+
+    /// True quantities of bins, by name.
+    #[pyo3(name = "_bins", signature = (feature, limits, weighting = "uniform"))]
+    fn bins<'py>(
+        &self,
+        py: Python<'py>,
+        feature: Feature,
+        limits: &Bound<'py, PyAny>,
+        weighting: &str,
+    ) -> PyResult<Vec<(&'static str, Vector<'py>)>> {
+        let (feature, weighting) = (self.feature(&feature)?, word::<Weighting>(weighting)?);
+        let limits = arrays::vector("limits", limits)?;
+        let bins =
+            py.detach(|| self.inner.bins(feature, &limits, weighting)).map_err(Raise::raise)?;
+        let column = |of: fn(&fe_truth::BinTruth) -> f64| -> Vector<'py> {
+            bins.iter().map(of).collect::<Vec<f64>>().into_pyarray(py)
+        };
+        Ok(vec![
+            ("mu", column(|bin| bin.mu)),
+            ("sigma2", column(|bin| bin.sigma2)),
+            ("sigma2_star", column(|bin| bin.sigma2_star)),
+            ("bin_error", column(|bin| bin.bin_error)),
+            ("abs_error", column(|bin| bin.abs_error)),
+        ])
+    }
+
+    /// True finite differences over bins, by name.
+    #[pyo3(name = "_differences")]
+    fn differences<'py>(
+        &self,
+        py: Python<'py>,
+        feature: Feature,
+        limits: &Bound<'py, PyAny>,
+    ) -> PyResult<Vec<(&'static str, Vector<'py>)>> {
+        let feature = self.feature(&feature)?;
+        let limits = arrays::vector("limits", limits)?;
+        let bins = py.detach(|| self.inner.differences(feature, &limits)).map_err(Raise::raise)?;
+        let column = |of: fn(&fe_truth::DifferenceTruth) -> f64| -> Vector<'py> {
+            bins.iter().map(of).collect::<Vec<f64>>().into_pyarray(py)
+        };
+        Ok(vec![
+            ("mean", column(|bin| bin.mean)),
+            ("variance", column(|bin| bin.variance)),
+            ("abs_error", column(|bin| bin.abs_error)),
+        ])
+    }
+
+    /// True heterogeneity values of a feature, by name.
+    #[pyo3(name = "_values", signature = (feature, range = None))]
+    fn values(
+        &self,
+        py: Python<'_>,
+        feature: Feature,
+        range: Option<(f64, f64)>,
+    ) -> PyResult<Vec<(&'static str, Answer)>> {
+        let feature = self.feature(&feature)?;
+        let range = range.unwrap_or_else(|| self.inner.axis(feature));
+        let values = py.detach(|| self.inner.values(feature, range)).map_err(Raise::raise)?;
+        Ok(values.into_iter().map(|(name, truth)| (name, answer(truth))).collect())
+    }
+
+    /// Mean of the function.
+    #[pyo3(name = "_mean")]
+    fn mean(&self, py: Python<'_>) -> PyResult<Answer> {
+        py.detach(|| self.inner.mean()).map(answer).map_err(Raise::raise)
+    }
+
+    /// Standard deviation of the function.
+    #[pyo3(name = "_sd")]
+    fn sd(&self, py: Python<'_>) -> PyResult<Answer> {
+        py.detach(|| self.inner.sd()).map(answer).map_err(Raise::raise)
+    }
+
+    /// Shapley values at a point, and last what the empty coalition is worth.
+    fn shap_at<'py>(
+        &self,
+        py: Python<'py>,
+        point: &Bound<'py, PyAny>,
+    ) -> PyResult<(Vector<'py>, Vector<'py>)> {
+        let point = arrays::vector("point", point)?;
+        let truths = py.detach(|| self.inner.shap_at(&point)).map_err(Raise::raise)?;
+        let column = |of: fn(&Truth) -> f64| -> Vector<'py> {
+            truths.iter().map(of).collect::<Vec<f64>>().into_pyarray(py)
+        };
+        Ok((column(|truth| truth.value), column(|truth| truth.abs_error)))
+    }
+
+    /// The best split of a feature's effect, for each heterogeneity value of a method.
+    fn regional<'py>(
+        &self,
+        py: Python<'py>,
+        method: &str,
+        feature: Feature,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let (method, feature) = (word::<Regional>(method)?, self.feature(&feature)?);
+        let optima = py.detach(|| self.inner.regional(method, feature)).map_err(Raise::raise)?;
+        let optima = optima.iter().map(|optimum| {
+            let split = optimum.split;
+            plain(
+                py,
+                &serde_json::json!({
+                    "heterogeneity": optimum.heterogeneity,
+                    "split_feature": split.map(|split| split.feature + 1),
+                    "position": split.map(|split| split.position),
+                    "before": optimum.before.value,
+                    "left": split.map(|split| split.left.value),
+                    "right": split.map(|split| split.right.value),
+                    "weighted": optimum.weighted().value,
+                }),
+            )
+        });
+        PyList::new(py, optima.collect::<PyResult<Vec<_>>>()?)
+    }
+
+    /// Features and target of a dataset.
+    #[pyo3(signature = (n, seed, snr = None, replicate = 0))]
+    fn sample<'py>(
+        &self,
+        py: Python<'py>,
+        n: usize,
+        seed: u64,
+        snr: Option<f64>,
+        replicate: usize,
+    ) -> PyResult<(Bound<'py, PyArray2<f64>>, Vector<'py>)> {
+        let drawn = py.detach(|| -> fe_bench::Result<_> {
+            let data = draw::features(&self.inner, seed, n, replicate)?;
+            let y = draw::target(&self.inner, &data, seed, snr.unwrap_or_default(), replicate)?;
+            Ok((data.into_features(), y))
+        });
+        let (features, y) = drawn.map_err(Raise::raise)?;
+        Ok((features.reversed_axes().into_pyarray(py), y.into_pyarray(py)))
+    }
+
+    /// The function at each row.
+    fn predict<'py>(
+        &self,
+        py: Python<'py>,
+        x: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let data = self.rows(x)?;
+        let mut values = vec![0.0; data.len()];
+        py.detach(|| {
+            let columns = data.columns(0..data.len());
+            self.inner.model().predict(&Rows::new(&columns, data.len()), &mut values)
+        })
+        .map_err(|e| fe_core::Error::from(e).raise())?;
+        Ok(values.into_pyarray(py))
+    }
+
+    /// The partial derivatives of the function at each row.
+    fn jacobian<'py>(
+        &self,
+        py: Python<'py>,
+        x: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let data = self.rows(x)?;
+        let mut partials = Array2::zeros((data.dimension(), data.len()));
+        py.detach(|| {
+            let columns = data.columns(0..data.len());
+            let rows = Rows::new(&columns, data.len());
+            let of_features = partials.as_slice_mut().unwrap_or_default();
+            for (feature, values) in of_features.chunks_mut(data.len()).enumerate() {
+                self.inner.model().partial(feature, &rows, values)?;
+            }
+            Ok(())
+        })
+        .map_err(|e: fe_core::ModelError| fe_core::Error::from(e).raise())?;
+        Ok(partials.reversed_axes().into_pyarray(py))
+    }
+}
+
+impl Scenario {
+    fn key(&self) -> (String, String) {
+        (self.inner.id(), self.inner.parameters())
+    }
+
+    fn feature(&self, feature: &Feature) -> PyResult<usize> {
+        feature.of(self.inner.dimension())
+    }
+
+    /// Rows of the function's features.
+    fn rows(&self, x: &Bound<'_, PyAny>) -> PyResult<Dataset> {
+        let data = Dataset::from_features(arrays::columns("X", x)?).map_err(Raise::raise)?;
+        if data.dimension() != self.inner.dimension() {
+            let (model, data) = (self.inner.dimension(), data.dimension());
+            let wrong = fe_core::ModelError::WrongDimension { model, data };
+            return Err(fe_core::Error::from(wrong).raise());
+        }
+        Ok(data)
+    }
+}
+
+fn answer(truth: Truth) -> Answer {
+    (truth.value, truth.abs_error, truth.method.name())
+}

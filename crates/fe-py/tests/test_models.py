@@ -1,0 +1,284 @@
+"""Models that are Python functions: what they are asked, and what becomes of what they raise."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import feature_effects_bench as fe
+
+Array = np.ndarray
+
+RNG = np.random.default_rng(1)
+X = RNG.uniform(-1, 1, size=(3000, 3))
+
+
+def product(X: Array) -> Array:
+    value: Array = X[:, 0] * X[:, 1] + X[:, 2]
+    return value
+
+
+def gradient(X: Array) -> Array:
+    return np.column_stack([X[:, 1], X[:, 0], np.ones(len(X))])
+
+
+def test_rows_come_as_arrays_and_in_batches() -> None:
+    seen: list[Array] = []
+
+    def model(rows: Array) -> Array:
+        assert rows.dtype == np.float64
+        assert rows.flags.c_contiguous
+        assert rows.flags.writeable
+        seen.append(rows)
+        return product(rows)
+
+    effect = fe.pdp(X, model, 1, grid=20)
+    probe, *batches = seen
+    assert probe.tolist() == X[:2].tolist()
+    sizes = [len(rows) for rows in batches]
+    assert sum(sizes) == effect.record["model_rows"] == 20 * 3000
+    assert max(sizes) <= 16384
+    assert len(sizes) <= 5
+    small: list[int] = []
+    again = fe.pdp(X, lambda X: (small.append(len(X)), product(X))[1], 1, grid=20, batch_size=500)
+    assert max(small) <= 500
+    assert again.effect.tolist() == effect.effect.tolist()
+
+
+def test_batches_are_the_same_every_time() -> None:
+    def sizes() -> list[int]:
+        seen: list[int] = []
+
+        def model(rows: Array) -> Array:
+            seen.append(len(rows))
+            return product(rows)
+
+        fe.shapdp(X[:200], model, 2, background=20)
+        return seen
+
+    first = sizes()
+    assert all(sizes() == first for _ in range(3))
+
+
+def test_models_may_write_to_their_rows() -> None:
+    def model(rows: Array) -> Array:
+        answer = product(rows)
+        rows[:] = np.nan
+        return answer
+
+    before = X.copy()
+    assert fe.ale(X, model, 1).effect.tolist() == fe.ale(X, product, 1).effect.tolist()
+    np.testing.assert_array_equal(X, before)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        lambda X: product(X).astype(np.float32),
+        lambda X: product(X)[:, None],
+        lambda X: product(X).tolist(),
+        lambda X: np.asfortranarray(product(X)[:, None]),
+        lambda X: np.repeat(product(X), 2)[::2],
+        lambda X: (product(X) > 0).astype(int),
+    ],
+)
+def test_answers_may_be_any_numbers(model: Callable[[Array], Array]) -> None:
+    effect = fe.ale(X, model, 1)
+    same = fe.ale(X, lambda X: np.asarray(model(X), dtype=np.float64).ravel(), 1)
+    assert effect.effect.tolist() == same.effect.tolist()
+
+
+def test_a_single_row_at_a_time() -> None:
+    squeezed = fe.pdp(X[:5], lambda X: np.squeeze(product(X)[:, None]), 1, grid=3, batch_size=1)
+    assert squeezed.effect.tolist() == fe.pdp(X[:5], product, 1, grid=3).effect.tolist()
+
+
+def test_derivatives_come_from_the_jacobian_or_from_differences() -> None:
+    exact = fe.dale(X, product, 1, jacobian=gradient, bins=5)
+    assert exact.record["derivatives"] == "model"
+    assert exact.record["jacobian_rows"] == 3000
+    assert exact.record["model_rows"] == 0
+    numeric = fe.dale(X, product, 1, bins=5)
+    assert numeric.record["derivatives"].startswith("central differences")
+    np.testing.assert_allclose(numeric.effect, exact.effect, atol=1e-9)
+    told = fe.dale(X, product, 1, jacobian="numeric", bins=5)
+    assert told.effect.tolist() == numeric.effect.tolist()
+    with pytest.raises(fe.ModelError, match="no derivative with respect to feature x1"):
+        fe.dale(X, product, 1, jacobian="model", bins=5)
+
+
+def test_what_a_model_raises_is_the_cause() -> None:
+    calls = 0
+
+    def model(rows: Array) -> Array:
+        nonlocal calls
+        calls += 1
+        if calls > 2:
+            raise KeyError("no such thing")
+        return product(rows)
+
+    with pytest.raises(fe.ModelError, match="the model failed: KeyError: 'no such thing'") as caught:
+        fe.pdp(X, model, 1)
+    assert isinstance(caught.value, ValueError)
+    assert type(caught.value.__cause__) is KeyError
+    assert caught.value.__cause__.__traceback__ is not None
+    assert calls == 3, "a model that failed is not asked again"
+
+    def broken(rows: Array) -> Array:
+        raise ZeroDivisionError
+
+    with pytest.raises(fe.ModelError) as caught:
+        fe.dale(X, product, 1, jacobian=broken)
+    assert type(caught.value.__cause__) is ZeroDivisionError
+    with pytest.raises(fe.ModelError) as caught:
+        fe.dale(X, broken, 1)
+    assert type(caught.value.__cause__) is ZeroDivisionError
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (lambda X: product(X)[:-1], r"shape \(1,\) where \(2,\) is needed"),
+        (lambda X: np.float64(1), r"shape \(\) where \(2,\) is needed"),
+        (lambda X: product(X) if len(X) == 2 else product(X)[1:], r"shape \(\d+,\) where"),
+        (lambda X: X if len(X) == 2 else X[:, :2], r"shape \(\d+, 2\) where \(\d+, 3\)"),
+        (lambda X: np.where(X[:, 0] > 0.9, np.nan, 1.0), r"returned NaN for the row \("),
+        (lambda X: np.full(len(X), np.inf), r"returned inf for the row \("),
+        (lambda X: ["a"] * len(X), "must be real numbers"),
+        (lambda X: product(X) + 1j, "must be real numbers, not complex128"),
+        (lambda X: None, "what the model returned: must be real numbers, not None"),
+    ],
+)
+def test_answers_that_are_wrong(answer: Callable[[Array], Array], message: str) -> None:
+    with pytest.raises(fe.ModelError, match=message):
+        fe.ale(X, answer, 1)
+
+
+def test_jacobians_that_are_wrong() -> None:
+    with pytest.raises(fe.ModelError, match=r"Jacobian .* shape \(\d+,\) where \(\d+, 3\)"):
+        fe.dale(X, product, 1, jacobian=lambda X: X[:, 0])
+
+
+def test_models_that_are_none() -> None:
+    class Fitted:
+        def predict(self, X: Array) -> Array:
+            return product(X)
+
+    with pytest.raises(fe.FeatureEffectsError, match="`Fitted` is neither; give its method `pre"):
+        fe.ale(X, Fitted(), 1)
+    assert fe.ale(X, Fitted().predict, 1).counts is not None
+    with pytest.raises(fe.FeatureEffectsError, match="jacobian: must be a function"):
+        fe.dale(X, product, 1, jacobian=3)
+    with pytest.raises(fe.FeatureEffectsError, match="a scenario has its own"):
+        fe.dale(X, fe.scenario("poly3"), 1, jacobian=gradient)
+    with pytest.raises(fe.ModelError, match="takes 3 features and the data have 2"):
+        fe.ale(X[:, :2], fe.scenario("poly3"), 1)
+
+
+def test_models_are_called_by_the_calling_thread() -> None:
+    threads = set()
+
+    def model(rows: Array) -> Array:
+        threads.add(threading.get_ident())
+        return product(rows)
+
+    fe.pdp(X, model, 1)
+    assert threads == {threading.get_ident()}
+
+
+def test_a_model_may_estimate() -> None:
+    inner = []
+
+    def model(rows: Array) -> Array:
+        inner.append(fe.ale(X[:50], product, 1, bins=2).effect.tolist())
+        return product(rows)
+
+    fe.ale(X[:100], model, 2, bins=3)
+    assert len(inner) >= 2
+    assert all(effect == inner[0] for effect in inner)
+
+
+def test_an_interruption_arrives() -> None:
+    def model(rows: Array) -> Array:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.001)
+        return product(rows)
+
+    with pytest.raises(KeyboardInterrupt):
+        fe.pdp(X, model, 1)
+
+    timer = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT))
+    with pytest.raises(KeyboardInterrupt):
+        timer.start()
+        for _ in range(100_000):
+            fe.ale(X, product, 1)
+
+
+def test_the_lock_is_released() -> None:
+    scenario = fe.scenario("friedman1")
+    rows, _ = scenario.sample(200_000, seed=1)
+    steps = 0
+    over = threading.Event()
+
+    def count() -> None:
+        nonlocal steps
+        while not over.is_set():
+            steps += 1
+            time.sleep(1e-4)
+
+    counting = threading.Thread(target=count)
+    counting.start()
+    before = steps
+    fe.pdp(rows, scenario, 1)
+    during = steps - before
+    over.set()
+    counting.join()
+    # 20 million evaluations take far longer than a few turns of the other thread.
+    assert during >= 5
+
+
+def test_threads_estimate_at_the_same_time() -> None:
+    expected = fe.pdp(X, product, 1, grid=9).effect.tolist()
+    both = threading.Barrier(2, timeout=60)
+    found: list[list[float]] = []
+
+    def work() -> None:
+        met = False
+
+        def model(rows: Array) -> Array:
+            nonlocal met
+            if not met:
+                # Each waits inside its model for the other: neither holds what the other needs.
+                both.wait()
+                met = True
+            return product(rows)
+
+        found.append(fe.pdp(X, model, 1, grid=9).effect.tolist())
+
+    threads = [threading.Thread(target=work) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [expected, expected]
+
+
+def _estimate(_: int) -> list[float]:
+    scenario = fe.scenario("friedman1")
+    rows, _y = scenario.sample(20_000, seed=1)
+    return fe.pdp(rows, scenario, 1, grid=3).effect.tolist()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_forked_processes_estimate_too() -> None:
+    expected = _estimate(0)
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        assert pool.map_async(_estimate, range(2)).get(timeout=60) == [expected, expected]

@@ -1,0 +1,58 @@
+# A whole adapter in base R: copy it, and put your estimator where `pdp` is. docs/protocol.md explains it.
+
+# JSON is R once its brackets and colons are, outside of strings; strings hold no escapes here.
+read_json <- function(line) {
+  parts <- strsplit(line, '"', fixed = TRUE)[[1]]
+  code <- seq(1, length(parts), 2)
+  for (pair in list(c("[{[]", "list("), c("[]}]", ")"), c(":", "="), c("null", "NULL")))
+    parts[code] <- gsub(pair[1], pair[2], parts[code])
+  eval(parse(text = paste(parts, collapse = '"'), keep.source = FALSE))
+}
+numbers <- function(x) paste0("[", paste(sprintf("%.17g", x), collapse = ","), "]")
+read_raw <- function(path, count) readBin(path, "double", count, endian = "little")
+
+# The value of a tree at rows X.
+evaluate <- function(tree, X) {
+  if (is.numeric(tree)) return(tree)
+  if (is.character(tree)) return(X[, as.integer(substring(tree, 2))])
+  parts <- lapply(tree[-1], evaluate, X)
+  switch(tree[[1]], add = Reduce(`+`, parts), multiply = Reduce(`*`, parts),
+    subtract = parts[[1]] - parts[[2]], divide = parts[[1]] / parts[[2]],
+    power = parts[[1]]^parts[[2]], less = 1 * (parts[[1]] < parts[[2]]),
+    less_equal = 1 * (parts[[1]] <= parts[[2]]), do.call(tree[[1]], parts))
+}
+
+# Your estimator: increasing points, and the curve at them.
+pdp <- function(X, model, feature, grid) {
+  curve <- vapply(grid, function(x) { X[, feature] <- x; mean(model(X)) }, 0)
+  list(x = grid, effect = curve)
+}
+
+answer <- function(request) {
+  if (request$effect != "pdp" || length(request$options) > 0)
+    return('"status":"unsupported","message":"only pdp, without options"')
+  seconds <- rows <- 0
+  model <- function(X) {
+    started <- proc.time()[["elapsed"]]
+    values <- numeric(nrow(X)) + evaluate(request$model, X)
+    seconds <<- seconds + proc.time()[["elapsed"]] - started
+    rows <<- rows + nrow(X)
+    values
+  }
+  X <- matrix(read_raw(request$data, request$rows * request$features), request$rows)
+  grid <- read_raw(request$grid, request$points)
+  started <- proc.time()[["elapsed"]]
+  curve <- pdp(X, model, as.integer(substring(request$feature, 2)), grid)
+  samples <- proc.time()[["elapsed"]] - started
+  reply <- sprintf('"status":"ok","samples":[%g],"model_samples":[%g],"model_rows":%d',
+    samples, seconds, as.integer(rows))
+  probe <- model(matrix(unlist(request$probe), ncol = request$features, byrow = TRUE))
+  paste0(reply, ',"x":', numbers(curve$x), ',"effect":', numbers(curve$effect), ',"probe":', numbers(probe))
+}
+
+input <- file("stdin", "r")
+while (length(line <- readLines(input, 1)) > 0) {
+  request <- read_json(line)
+  cat(sprintf('{"protocol":1,"id":%d,%s}\n', as.integer(request$id), answer(request)))
+  flush(stdout())
+}

@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Builds the wheel of the Python package and tests it against the program, in an environment under
+# target/. Where there is no Python, or the packages it needs cannot be had, it says so and is done.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+target=${CARGO_TARGET_DIR:-$PWD/target}
+environment=$target/python
+python=$environment/bin/python
+requirements=crates/fe-py/requirements-test.txt
+
+skip() { echo "Python bindings: not tested, $*"; exit 0; }
+
+command -v python3 > /dev/null || skip "there is no python3"
+python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || skip "Python 3.11 or later is needed"
+[ -x "$python" ] || python3 -m venv "$environment" 2> /dev/null || skip "python3 has no venv"
+"$python" -m pip install --quiet --disable-pip-version-check -r "$requirements" ||
+    skip "its packages could not be installed"
+
+# In the profile of the other tests: what they have compiled with the same features is taken.
+cargo build --locked --workspace --bins
+rm -rf "$target/wheels"
+"$environment/bin/maturin" build --profile dev --locked --quiet -m crates/fe-py/Cargo.toml \
+    --interpreter "$python" --out "$target/wheels"
+"$python" -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps \
+    "$target"/wheels/*.whl
+FE_BENCH=$target/debug/fe-bench "$python" -m pytest crates/fe-py
