@@ -19,7 +19,7 @@ use super::regional::{self, RegionalArguments};
 use crate::error::{Error, Result};
 use crate::plot;
 use crate::sheet::{Entry, Format, Sheet};
-use crate::study::AxisSource;
+use crate::study::{self, AxisSource};
 
 /// How effects are estimated and printed.
 #[derive(Debug, Args)]
