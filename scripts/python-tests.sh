@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds the wheel of the Python package and tests it against the program, in an environment under
 # target/. Where there is no Python, or the packages it needs cannot be had, it says so and is done.
+# FE_BENCH names a program that is built already.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -18,10 +19,10 @@ python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || skip "Python 3.
     skip "its packages could not be installed"
 
 # In the profile of the other tests: what they have compiled with the same features is taken.
-cargo build --locked --workspace --bins
+[ -n "${FE_BENCH:-}" ] || cargo build --locked --workspace --bins
 rm -rf "$target/wheels"
 "$environment/bin/maturin" build --profile dev --locked --quiet -m crates/fe-py/Cargo.toml \
     --interpreter "$python" --out "$target/wheels"
 "$python" -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps \
     "$target"/wheels/*.whl
-FE_BENCH=$target/debug/fe-bench "$python" -m pytest crates/fe-py
+FE_BENCH=${FE_BENCH:-$target/debug/fe-bench} "$python" -m pytest crates/fe-py

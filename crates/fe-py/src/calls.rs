@@ -159,12 +159,11 @@ fn serve<T: Send>(
         let mut desk = Desk { callable, inbox, ready: Some(ready), pending: Vec::new() };
         let rehearsal = scope.spawn(move || {
             let _over = Announce { line, over: Some(Message::Rehearsed) };
-            on_one_thread(|| drop(work(&Rehearsal { shape, line })))
+            on_one_thread(|| drop(work(&rehearsal(shape, line))))
         });
         let estimate = scope.spawn(move || {
             let _over = Announce { line, over: Some(Message::Done) };
-            let answers = Mutex::new(Some(answers));
-            on_one_thread(|| work(&Answered { shape, line, answers }))
+            on_one_thread(|| work(&answered(shape, line, answers)))
         });
         let served = desk.serve(py);
         line.stop.store(true, Ordering::Relaxed);
@@ -377,103 +376,73 @@ struct Shape {
     has_partial: bool,
 }
 
-/// Tells what will be asked.
-struct Rehearsal<'a> {
+/// A model in whose place something else answers.
+struct StandIn<F> {
     shape: Shape,
-    line: &'a Line,
+    answer: F,
 }
 
-impl Rehearsal<'_> {
-    fn note(&self, kind: Kind, rows: &Rows<'_>, values: &mut [f64]) -> Result<(), ModelError> {
-        self.line.send(Message::Ahead(Question::new(kind, rows)))?;
-        values.fill(0.0);
-        Ok(())
+impl<F> Model for StandIn<F>
+where
+    F: Fn(Kind, &Rows<'_>, &mut [f64]) -> Result<(), ModelError> + Sync,
+{
+    fn dimension(&self) -> usize {
+        self.shape.dimension
+    }
+
+    fn outputs(&self) -> usize {
+        self.shape.outputs
+    }
+
+    fn predict(&self, rows: &Rows<'_>, values: &mut [f64]) -> Result<(), ModelError> {
+        (self.answer)(Kind::Value, rows, values)
+    }
+
+    fn has_partial(&self) -> bool {
+        self.shape.has_partial
+    }
+
+    fn partial(
+        &self,
+        feature: usize,
+        rows: &Rows<'_>,
+        values: &mut [f64],
+    ) -> Result<(), ModelError> {
+        if !self.shape.has_partial {
+            return Err(ModelError::NoDerivative { feature });
+        }
+        (self.answer)(Kind::Derivative(feature), rows, values)
     }
 }
 
-/// Knows what the Python function said.
-struct Answered<'a> {
-    shape: Shape,
-    line: &'a Line,
-    /// Questions in the order in which they will be asked, with their answers; none once something
-    /// else was asked.
-    answers: Mutex<Option<Receiver<Ready>>>,
+/// A model that tells what will be asked, and always says 0.
+fn rehearsal(shape: Shape, line: &Line) -> impl Model {
+    let answer = move |kind, rows: &Rows<'_>, values: &mut [f64]| {
+        line.send(Message::Ahead(Question::new(kind, rows)))?;
+        values.fill(0.0);
+        Ok(())
+    };
+    StandIn { shape, answer }
 }
 
-impl Answered<'_> {
-    fn answer(&self, kind: Kind, rows: &Rows<'_>, values: &mut [f64]) -> Result<(), ModelError> {
-        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+/// A model that knows what the Python function said: the questions in the order in which they will be
+/// asked, with their answers, until something else is asked.
+fn answered(shape: Shape, line: &Line, answers: Receiver<Ready>) -> impl Model {
+    let answers = Mutex::new(Some(answers));
+    let answer = move |kind, rows: &Rows<'_>, values: &mut [f64]| {
+        let mut answers = answers.lock().unwrap_or_else(PoisonError::into_inner);
         let ready = answers.as_ref().and_then(|answers| answers.recv().ok());
         let answer = match ready {
             Some((question, answer)) if question.is(kind, rows) => answer,
             _ => {
                 *answers = None;
                 let (reply, answer) = mpsc::channel();
-                self.line.send(Message::Direct(Question::new(kind, rows), reply))?;
+                line.send(Message::Direct(Question::new(kind, rows), reply))?;
                 answer.recv().map_err(|_| stopped())?
             }
         };
         values.copy_from_slice(&answer);
         Ok(())
-    }
-}
-
-impl Model for Rehearsal<'_> {
-    fn dimension(&self) -> usize {
-        self.shape.dimension
-    }
-
-    fn outputs(&self) -> usize {
-        self.shape.outputs
-    }
-
-    fn predict(&self, rows: &Rows<'_>, values: &mut [f64]) -> Result<(), ModelError> {
-        self.note(Kind::Value, rows, values)
-    }
-
-    fn has_partial(&self) -> bool {
-        self.shape.has_partial
-    }
-
-    fn partial(
-        &self,
-        feature: usize,
-        rows: &Rows<'_>,
-        values: &mut [f64],
-    ) -> Result<(), ModelError> {
-        if !self.shape.has_partial {
-            return Err(ModelError::NoDerivative { feature });
-        }
-        self.note(Kind::Derivative(feature), rows, values)
-    }
-}
-
-impl Model for Answered<'_> {
-    fn dimension(&self) -> usize {
-        self.shape.dimension
-    }
-
-    fn outputs(&self) -> usize {
-        self.shape.outputs
-    }
-
-    fn predict(&self, rows: &Rows<'_>, values: &mut [f64]) -> Result<(), ModelError> {
-        self.answer(Kind::Value, rows, values)
-    }
-
-    fn has_partial(&self) -> bool {
-        self.shape.has_partial
-    }
-
-    fn partial(
-        &self,
-        feature: usize,
-        rows: &Rows<'_>,
-        values: &mut [f64],
-    ) -> Result<(), ModelError> {
-        if !self.shape.has_partial {
-            return Err(ModelError::NoDerivative { feature });
-        }
-        self.answer(Kind::Derivative(feature), rows, values)
-    }
+    };
+    StandIn { shape, answer }
 }

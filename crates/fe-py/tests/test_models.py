@@ -7,7 +7,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
@@ -205,6 +205,15 @@ def test_a_model_may_estimate() -> None:
     assert all(effect == inner[0] for effect in inner)
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """A process that can be interrupted: one that was started in the background ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_an_interruption_arrives() -> None:
     def model(rows: Array) -> Array:
         os.kill(os.getpid(), signal.SIGINT)
