@@ -68,6 +68,9 @@ impl Observations {
         let mut reader = csv::Reader::from_reader(file);
         let header = reader.headers().map_err(|e| wrong(e.to_string()))?.clone();
         let header: Vec<&str> = header.iter().map(str::trim).collect();
+        if header.is_empty() {
+            return Err(wrong("there is no header with names of columns".to_owned()));
+        }
         let roles = Columns::of(&header, preparation).map_err(&wrong)?;
         let mut rows = Vec::new();
         let mut missing = 0;
@@ -252,6 +255,9 @@ impl Columns {
         let target = preparation.target.as_ref().map(place).transpose()?;
         let weights = preparation.weights.as_ref().map(place).transpose()?;
         let ignored = preparation.ignored.iter().map(place).collect::<Result<Vec<_>, _>>()?;
+        if let Some(both) = target.filter(|_| target == weights) {
+            return Err(format!("column {} is named as target and as weights", header[both]));
+        }
         let is_feature = |column: &usize| {
             !ignored.contains(column) && ![target, weights].contains(&Some(*column))
         };

@@ -227,6 +227,30 @@ fn classes_have_a_curve_each_and_the_curves_sum_to_zero() {
     }
 }
 
+/// ALIBI's example: alibi's ALE of scikit-learn's fit, and ours with its conventions.
+#[test]
+fn the_effects_on_the_irises_are_those_of_alibi_and_sum_to_zero() {
+    let data = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/iris.csv");
+    let common = ["effect", "--data", data, "--target", "species", "--model", "logistic"];
+    let asked = ["--estimator", "ale", "--preset", "alibi-0.9", "--format", "csv"];
+    let (text, message) = answer(&[&common[..], &asked].concat());
+    assert!(message.contains("logistic, train, 150 rows: accuracy 0.97"), "{message}");
+    let ours: Vec<Vec<&str>> = text.lines().map(|line| line.split(',').collect()).collect();
+    let theirs: Vec<Vec<&str>> =
+        include_str!("fixtures/alibi-iris.csv").lines().map(|l| l.split(',').collect()).collect();
+    assert_eq!(ours.len(), theirs.len());
+    let number = |field: &str| field.parse::<f64>().unwrap();
+    let mut sums = std::collections::BTreeMap::new();
+    for (mine, other) in ours.iter().zip(&theirs).skip(1) {
+        assert_eq!((mine[0], mine[1]), (other[0], other[1]));
+        assert!((number(mine[2]) - number(other[2])).abs() < 1e-12, "{mine:?} {other:?}");
+        assert!((number(mine[3]) - number(other[3])).abs() < 1e-8, "{mine:?} {other:?}");
+        *sums.entry((mine[0], mine[2])).or_insert(0.0) += number(mine[3]);
+    }
+    assert_eq!(sums.len(), (ours.len() - 1) / 3);
+    assert!(sums.values().all(|sum| sum.abs() < 1e-12), "{sums:?}");
+}
+
 #[test]
 fn effects_are_drawn_without_any_truth() {
     let files = Files::new();
@@ -339,7 +363,7 @@ fn bad_files_and_arguments_are_named() {
         ("a,y\n1,3\n2,3\n4,3\n", "the target is 3 in every row"),
         ("a,y\n1,3\n", "the data have 1 rows"),
         ("a,y\n", "there are no rows"),
-        ("", "no column `y`"),
+        ("", "there is no header"),
         ("a,y\n1,3\ninf,4\n", "row 2, column a: `inf` is not a finite number"),
         ("a,y\n1,3\n2,-inf\n", "row 2, column y: `-inf` is not a finite number"),
         ("a,y\n1,3\n2\n", "found record with 1 fields"),
@@ -350,6 +374,11 @@ fn bad_files_and_arguments_are_named() {
         let message = ask(&path, &["--model", "linear", "--target", "y"]);
         assert!(message.contains(expected), "{text:?}: {message}");
     }
+    let both = ask(&houses, &["--model", "linear", "--target", "price", "--weights", "price"]);
+    assert!(both.contains("price is named as target and as weights"), "{both}");
+    let few = files.write("few.csv", "a,y\n1,3\n2,4\n");
+    let none = ask(&few, &["--model", "linear", "--target", "y", "--test", "0.9"]);
+    assert!(none.contains("of 2 rows none is left"), "{none}");
     let wrong = files.write("wrong.onnx", "not a model");
     let message = ask(&houses, &["--model", &wrong, "--target", "price", "--ignore", "town"]);
     assert!(message.contains("wrong.onnx: not a model in ONNX"), "{message}");

@@ -32,8 +32,8 @@ pub(super) struct Arguments {
     #[command(flatten)]
     features: DataFeatures,
     /// Rows of a subset
-    #[arg(long, value_name = "N", default_value_t = 1000)]
-    n: usize,
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
+    n: u32,
     /// Subsets
     #[arg(long, value_name = "R", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..))]
     runs: u64,
@@ -41,15 +41,15 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "S", default_value_t = 0)]
     seed: u64,
     /// Numbers of equal bins
-    #[arg(long, value_name = "K,K,…", value_delimiter = ',',
+    #[arg(long, value_name = "K,K,…", value_delimiter = ',', value_parser = number_of_bins,
           default_values_t = [2, 3, 5, 8, 10, 15, 20, 25, 30, 40, 50, 60, 80])]
-    bins: Vec<usize>,
+    bins: Vec<u32>,
     /// Most bins of `rhale`
-    #[arg(long, value_name = "K", default_value_t = 20)]
-    rhale_bins: usize,
+    #[arg(long, value_name = "K", default_value_t = 20, value_parser = number_of_bins)]
+    rhale_bins: u32,
     /// Equal bins of the reference
-    #[arg(long, value_name = "K", default_value_t = 80)]
-    reference_bins: usize,
+    #[arg(long, value_name = "K", default_value_t = 80, value_parser = number_of_bins)]
+    reference_bins: u32,
     /// Draw the errors as well
     #[arg(long, value_name = "FILE.svg|FILE.png")]
     plot: Option<PathBuf>,
@@ -60,12 +60,17 @@ pub(super) struct Arguments {
     model: ModelArguments,
 }
 
+fn number_of_bins(text: &str) -> Result<u32, String> {
+    let known = text.trim().parse().ok().filter(|bins| (1..=100_000).contains(bins));
+    known.ok_or_else(|| "must be a whole number from 1 to 100000".to_owned())
+}
+
 /// The errors of one estimator in all runs.
 struct Line {
     feature: String,
     estimator: &'static str,
     /// Number of equal bins; none for `rhale`.
-    asked: Option<usize>,
+    asked: Option<u32>,
     bins: Vec<f64>,
     l_mu: Vec<f64>,
     l_sigma: Vec<f64>,
@@ -76,7 +81,14 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
         return Err(Error::Argument("--model is needed".to_owned()));
     };
     let fitted = arguments.model.fit(name, &arguments.data, None, &arguments.set)?;
-    fitted.check_derivatives("rhale", false)?;
+    if !fitted.model.has_partial() {
+        let message = format!("`rhale` needs derivatives, and {} has none", fitted.title);
+        return Err(Error::Argument(message));
+    }
+    if arguments.n as usize > fitted.data.len() {
+        let (n, rows) = (arguments.n, fitted.data.len());
+        return Err(Error::Argument(format!("--n {n}: subsets of {rows} rows have no more")));
+    }
     let mut lines = Vec::new();
     for feature in arguments.features.of_data(&fitted.data)? {
         lines.extend(of_feature(arguments, &fitted.data, &*fitted.model, feature)?);
@@ -112,7 +124,7 @@ fn of_feature(
         };
         for run in 0..arguments.runs {
             let settings = Settings {
-                subsample: Some(arguments.n),
+                subsample: Some(arguments.n as usize),
                 subsample_seed: Some(arguments.seed.wrapping_add(run)),
                 ..equal_bins(asked.unwrap_or(arguments.rhale_bins))
             };
@@ -128,8 +140,8 @@ fn of_feature(
     Ok(lines)
 }
 
-fn equal_bins(bins: usize) -> Settings {
-    Settings { bins: Some(bins), ..Settings::default() }
+fn equal_bins(bins: u32) -> Settings {
+    Settings { bins: Some(bins as usize), ..Settings::default() }
 }
 
 fn estimate(
@@ -168,7 +180,7 @@ fn sheet(lines: &[Line]) -> Sheet {
         sheet.push(vec![
             line.feature.as_str().into(),
             line.estimator.into(),
-            line.asked.map(|bins| bins as f64).into(),
+            line.asked.map(f64::from).into(),
             line.bins.len().into(),
             Summary::of(&line.bins).mean.into(),
             l_mu.mean.into(),
@@ -197,7 +209,7 @@ fn panel(label: &str, lines: &[Line], values: fn(&Line) -> &[f64]) -> Panel {
     let mean = |line: &Line| Summary::of(values(line)).mean.unwrap_or(f64::NAN);
     let equal: Vec<(f64, f64, f64)> = lines
         .iter()
-        .filter_map(|line| Some((line.asked? as f64, mean(line), half(line))))
+        .filter_map(|line| Some((f64::from(line.asked?), mean(line), half(line))))
         .collect();
     let (lo, hi) =
         equal.iter().fold((f64::NAN, f64::NAN), |(lo, hi), (k, ..)| (lo.min(*k), hi.max(*k)));

@@ -24,7 +24,7 @@ use crate::error::{Error, Result};
 #[command(group = clap::ArgGroup::new("rows").required(true).args(["n", "data"]))]
 pub(super) struct Arguments {
     /// Name of the scenario; `fe-bench list scenarios` shows them
-    #[arg(required_unless_present = "model", conflicts_with = "model")]
+    #[arg(conflicts_with = "model")]
     scenario: Option<String>,
     /// A parameter of the scenario, or an option of the model; may be given several times
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
@@ -58,7 +58,7 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
             of_scenario(arguments, &fe_truth::scenario(name, &arguments.set)?, out)
         }
         (None, Some(model), Some(path)) => of_model(arguments, model, path, out),
-        _ => Err(Error::Argument("either a scenario, or --data and --model are needed".to_owned())),
+        _ => Err(Error::Argument("SCENARIO, or --data with --model, is needed".to_owned())),
     }
 }
 

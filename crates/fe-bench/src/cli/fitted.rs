@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
+use fe_core::Dataset;
 use fe_core::model::Rows;
-use fe_core::{Dataset, Model};
 use fe_models::stored::{self, Format};
 use fe_models::{FittedModel, Learner, Quality, Task};
 use serde_json::{Map, Value, json};
@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use super::arguments::finite;
 use super::regional::is_regional;
 use crate::error::{Error, Result, listed};
-use crate::observations::{Observations, Preparation};
+use crate::observations::{Observations, Preparation, Target};
 
 /// A model instead of a scenario.
 #[derive(Debug, Args)]
@@ -144,6 +144,11 @@ impl ModelArguments {
         }
         let seed = self.split_seed.unwrap_or(0);
         let (test, train) = observations.split(self.test.unwrap_or(0.0), seed);
+        if train.is_empty() {
+            let rows = observations.rows();
+            let message = format!("--test: of {rows} rows none is left to fit a model to");
+            return Err(Error::Argument(message));
+        }
         let (model, observations) =
             source.model(&observations, &train, self.model_seed.unwrap_or(0))?;
         self.finish(Parts { name, path, source: &source, model, observations, train, test })
@@ -290,17 +295,27 @@ fn quality(
         .predict(&Rows::new(&data.columns(0..rows), rows), &mut outputs)
         .map_err(fe_core::Error::from)?;
     let names = model.output_names();
-    let (task, target) = if model.outputs() == 1 {
+    let (task, target) = if model.outputs() > 1 {
+        let classes = target.values.iter().map(|y| class_of(*y, target, &names));
+        let Some(classes) = classes.collect() else { return Ok(None) };
+        (Task::Classification, classes)
+    } else if target.labels.is_none() {
         (Task::Regression, target.values.clone())
     } else {
-        // Classes are called by their number or, where the target has words, by the place of these.
-        let place = |y: &f64| names.iter().position(|name| name.parse() == Ok(*y));
-        let known: Option<Vec<f64>> =
-            target.values.iter().map(|y| place(y).map(|place| place as f64)).collect();
-        let Some(places) = known else { return Ok(None) };
-        (Task::Classification, places)
+        return Ok(None);
     };
     Ok(Quality::of(task, &outputs, &target, observations.weights.as_deref()))
+}
+
+/// The place among the outputs of the class that a target has in a row: outputs are called by the words
+/// of the target, or by its numbers, which are the places of the words where it has some.
+fn class_of(y: f64, target: &Target, names: &[String]) -> Option<f64> {
+    let word = target.labels.as_ref().and_then(|labels| labels.get(y as usize));
+    let place = names
+        .iter()
+        .position(|name| word == Some(name))
+        .or_else(|| names.iter().position(|name| name.parse() == Ok(y)));
+    place.map(|place| place as f64)
 }
 
 /// The names of the outputs; the words of the target where the model knows these by number.
