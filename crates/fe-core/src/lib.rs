@@ -46,6 +46,7 @@ pub mod quantiles;
 pub mod reconstruction;
 pub mod regional;
 pub mod replicates;
+mod selection;
 pub mod settings;
 pub mod shapley;
 pub mod spline;

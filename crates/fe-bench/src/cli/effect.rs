@@ -47,9 +47,9 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "FILE.svg|FILE.png")]
     plot: Option<PathBuf>,
     #[command(flatten)]
-    model: ModelArguments,
-    #[command(flatten)]
     estimation: EstimationArguments,
+    #[command(flatten)]
+    model: ModelArguments,
 }
 
 pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {

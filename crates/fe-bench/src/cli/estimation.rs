@@ -321,7 +321,10 @@ pub(super) fn execute(
     }
     match arguments.format {
         Format::Json => {
-            let object = |e: &Evaluated| subject.described(e.json(subject), e.effect.output);
+            let object = |e: &Evaluated| {
+                let deciles = subject.data.deciles(e.effect.feature);
+                subject.described(e.json(subject, deciles), e.effect.output)
+            };
             let objects: Vec<Value> = effects.iter().map(object).collect();
             let text = serde_json::to_string_pretty(&objects).unwrap_or_default();
             writeln!(out, "{text}").map_err(Error::Output)
@@ -434,7 +437,8 @@ impl Evaluated {
         Ok(Self { effect, preset, x, y, heterogeneity, bands, confidence })
     }
 
-    pub(super) fn json(&self, subject: &Subject<'_>) -> Value {
+    /// All that is known, with the deciles of the feature.
+    pub(super) fn json(&self, subject: &Subject<'_>, deciles: [f64; 11]) -> Value {
         let effect = &self.effect;
         let [scenario, parameters] = subject.identity();
         let bins = effect.bins.as_ref();
@@ -458,7 +462,7 @@ impl Evaluated {
             "bands": self.bands.as_ref().map(|bands| {
                 bands.iter().map(|(name, values)| (*name, values)).collect::<BTreeMap<_, _>>()
             }),
-            "deciles": effect.deciles,
+            "deciles": deciles,
             "mean_prediction": effect.mean_prediction,
             "curves": effect.curves.as_ref().map(curves),
             "record": effect.record,

@@ -118,8 +118,8 @@ fn to_json(
 
 /// A node; parents are counted from 0, as positions among the nodes.
 fn node_json(node: &Node, arguments: &EstimationArguments, subject: &Subject<'_>) -> Result<Value> {
-    let evaluate = |effect: &fe_core::Effect| {
-        Evaluated::new(effect.clone(), arguments).map(|effect| effect.json(subject))
+    let evaluate = |(effect, deciles): (&fe_core::Effect, [f64; 11])| {
+        Evaluated::new(effect.clone(), arguments).map(|effect| effect.json(subject, deciles))
     };
     let rule = node.rule.as_ref().map(|rule| {
         json!({ "feature": feature_name(rule.feature), "name": rule.name, "kind": rule.kind })
@@ -132,7 +132,7 @@ fn node_json(node: &Node, arguments: &EstimationArguments, subject: &Subject<'_>
         "weight": node.weight,
         "share": node.share,
         "heterogeneity": node.heterogeneity,
-        "effect": node.effect.as_ref().map(evaluate).transpose()?,
+        "effect": node.effect.as_ref().zip(node.deciles).map(evaluate).transpose()?,
     }))
 }
 

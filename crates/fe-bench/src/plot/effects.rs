@@ -104,7 +104,8 @@ pub fn figure(subject: &Subject<'_>, effects: &[(Effect, Box<dyn Estimator>)]) -
                 None
             }
         };
-        let mut cell = vec![curve_panel(subject, effect, &instances, truth)];
+        let deciles = subject.data.deciles(effect.feature);
+        let mut cell = vec![curve_panel(subject, effect, deciles, &instances, truth)];
         cell.extend(slopes_panel(subject, effect, estimator.estimand(), &instances));
         cells.push(cell);
     }
@@ -122,8 +123,8 @@ pub fn regional(subject: &Subject<'_>, effects: &[RegionalEffect]) -> Figure {
     for regional in effects {
         let mut leaves = Vec::new();
         for (index, node) in regional.tree.nodes().iter().enumerate() {
-            let Some(effect) = &node.effect else { continue };
-            let mut panel = curve_panel(subject, effect, &Instances::NONE, None);
+            let Some((effect, deciles)) = node.effect.as_ref().zip(node.deciles) else { continue };
+            let mut panel = curve_panel(subject, effect, deciles, &Instances::NONE, None);
             let region = region(regional, index, &short);
             panel.title = format!("{}: {region} ({} instances)", subject.name(effect), node.rows);
             leaves.push(panel);
@@ -282,6 +283,7 @@ fn spread_out(all: usize, most: usize) -> Vec<usize> {
 fn curve_panel(
     subject: &Subject<'_>,
     effect: &Effect,
+    deciles: [f64; 11],
     instances: &Instances,
     truth: Option<Vec<(f64, f64)>>,
 ) -> Panel {
@@ -314,7 +316,7 @@ fn curve_panel(
         let limits = Mark::Verticals(bins.partition.limits().to_vec());
         layers.push(Layer::named("limits of bins", LIMITS, limits));
     }
-    layers.push(Layer::named("deciles", DECILES, Mark::Rug(effect.deciles.to_vec())));
+    layers.push(Layer::named("deciles", DECILES, Mark::Rug(deciles.to_vec())));
     let name = format!("{} (estimate)", effect.estimator);
     layers.push(Layer::named(name, ESTIMATE, Mark::Line(points(&effect.curve))));
     if let Some(points) = truth {

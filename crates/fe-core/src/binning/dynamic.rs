@@ -133,7 +133,8 @@ impl Bins {
         self.len += 1;
     }
 
-    /// Merges the cell `start` into every bin, as [`Moments::merge`] does.
+    /// Merges the cell `start` into every bin, as [`Moments::merge`] does, with one division for the
+    /// merge and the variance.
     fn extend_to(&mut self, start: usize, objective: &Objective) {
         let (cell, from) = (objective.moments[start], objective.limits()[start]);
         vectorised(
@@ -147,7 +148,8 @@ impl Bins {
                     let mut costs = self.rest[chunk];
                     for i in 0..CHUNK {
                         let weight = cell.weight + weights[i];
-                        let share = if weight > 0.0 { weights[i] / weight } else { 0.0 };
+                        let shares = terms.shares_of(weight);
+                        let share = shares.weight * weights[i];
                         let shift = means[i] - cell.mean;
                         let bin = Moments {
                             weight,
@@ -157,7 +159,7 @@ impl Bins {
                                 + shift * shift * cell.weight * share,
                         };
                         (weights[i], means[i], squares[i]) = (bin.weight, bin.mean, bin.squares);
-                        costs[i] += terms.cost_of(&bin, ends[i] - from);
+                        costs[i] += terms.cost_by(shares, &bin, ends[i] - from);
                     }
                     (self.weight[chunk], self.mean[chunk]) = (weights, means);
                     (self.squares[chunk], self.cost[chunk]) = (squares, costs);
