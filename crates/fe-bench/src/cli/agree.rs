@@ -6,8 +6,10 @@ use std::path::PathBuf;
 use clap::Args;
 use fe_core::dense::Dense;
 use fe_core::effect::Bins;
+use fe_core::model::{FunctionModel, Rows};
 use fe_core::replicates::Summary;
 use fe_core::{Dataset, Effect, Error as CoreError, Model, Settings, estimator};
+use ndarray::Array2;
 
 use super::arguments::{DataFeatures, key_value};
 use super::fitted::ModelArguments;
@@ -85,6 +87,10 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
         let message = format!("`rhale` needs derivatives, and {} has none", fitted.title);
         return Err(Error::Argument(message));
     }
+    if fitted.model.outputs() != 1 {
+        let message = "a model of one output is needed; this one has several";
+        return Err(Error::Argument(message.to_owned()));
+    }
     if arguments.n as usize > fitted.data.len() {
         let (n, rows) = (arguments.n, fitted.data.len());
         return Err(Error::Argument(format!("--n {n}: subsets of {rows} rows have no more")));
@@ -107,15 +113,17 @@ fn of_feature(
     model: &dyn Model,
     feature: usize,
 ) -> Result<Vec<Line>> {
+    let column = &data.names()[feature];
+    let (data, model) = recorded(data, model, feature)?;
     let reference = equal_bins(arguments.reference_bins);
-    let reference = estimate("dale", &reference, data, model, feature)?;
+    let reference = estimate("dale", &reference, &data, &model)?;
     let dense = Dense::new(bins(&reference)?);
     let mut variants = vec![("rhale", None)];
     variants.extend(arguments.bins.iter().map(|&bins| ("dale", Some(bins))));
     let mut lines = Vec::with_capacity(variants.len());
     for (name, asked) in variants {
         let mut line = Line {
-            feature: reference.name.clone(),
+            feature: column.clone(),
             estimator: name,
             asked,
             bins: Vec::new(),
@@ -128,7 +136,7 @@ fn of_feature(
                 subsample_seed: Some(arguments.seed.wrapping_add(run)),
                 ..equal_bins(asked.unwrap_or(arguments.rhale_bins))
             };
-            let effect = estimate(name, &settings, data, model, feature)?;
+            let effect = estimate(name, &settings, &data, &model)?;
             let bins = bins(&effect)?;
             let (l_mu, l_sigma) = dense.errors(bins);
             line.bins.push(bins.effect.len() as f64);
@@ -144,18 +152,29 @@ fn equal_bins(bins: u32) -> Settings {
     Settings { bins: Some(bins as usize), ..Settings::default() }
 }
 
-fn estimate(
-    name: &str,
-    settings: &Settings,
+/// The derivatives by a feature, asked of the model once: data whose second feature is the number of
+/// the row, and a model that looks the derivative of a row up.
+fn recorded(
     data: &Dataset,
     model: &dyn Model,
     feature: usize,
-) -> Result<Effect> {
-    let effects = estimator::from_settings(name, settings)?.estimate(data, model, feature)?;
-    let only = |mut effects: Vec<Effect>| effects.pop().filter(|_| effects.is_empty());
-    only(effects).ok_or_else(|| {
-        Error::Argument("a model of one output is needed; this one has several".to_owned())
-    })
+) -> Result<(Dataset, FunctionModel<'static>)> {
+    let n = data.len();
+    let mut slopes = vec![0.0; n];
+    model
+        .partial(feature, &Rows::new(&data.columns(0..n), n), &mut slopes)
+        .map_err(CoreError::from)?;
+    let columns = [data.feature(feature).to_vec(), (0..n).map(|row| row as f64).collect()];
+    let array = Array2::from_shape_vec((2, n), columns.concat())
+        .map_err(|e| Error::Argument(e.to_string()))?;
+    let model = FunctionModel::new(2, |_| 0.0).with_partial(move |_, x| slopes[x[1] as usize]);
+    Ok((Dataset::from_features(array)?, model))
+}
+
+/// Of the feature that the derivatives are recorded of.
+fn estimate(name: &str, settings: &Settings, data: &Dataset, model: &dyn Model) -> Result<Effect> {
+    let effect = estimator::from_settings(name, settings)?.estimate(data, model, 0)?.pop();
+    effect.ok_or_else(|| Error::Core(CoreError::Incompatible("a model without outputs".to_owned())))
 }
 
 fn bins(effect: &Effect) -> Result<&Bins> {
