@@ -228,11 +228,6 @@ impl SortedSample {
         quantile_of(rule, self.total(), probability, |place| self.order_statistic(place))
     }
 
-    /// The type-7 quantiles 0, 0.1, …, 1.
-    pub(crate) fn deciles(&self) -> [f64; 11] {
-        std::array::from_fn(|i| self.quantile(i as f64 / 10.0))
-    }
-
     /// The value at a place of the repeated data, counted from 0.
     fn order_statistic(&self, place: f64) -> f64 {
         self.values[self.index_at(place)]
@@ -316,8 +311,13 @@ impl Selected {
     }
 }
 
-/// What [`SortedSample::deciles`] finds for values of weight 1, without sorting them.
-pub(crate) fn deciles(values: &[f64]) -> [f64; 11] {
+/// The weighted type-7 quantiles 0, 0.1, …, 1; values of weight 1 are not sorted.
+pub(crate) fn deciles(values: &[f64], weights: Option<&[f64]>) -> [f64; 11] {
+    if let Some(weights) = weights {
+        let pairs = values.iter().copied().zip(weights.iter().copied());
+        let sample = SortedSample::new(pairs);
+        return std::array::from_fn(|i| sample.quantile(i as f64 / 10.0));
+    }
     let probability = |i| i as f64 / 10.0;
     let selected = Selected::of(values, QuantileRule::Type7, (0..11).map(probability));
     std::array::from_fn(|i| selected.quantile_by(QuantileRule::Type7, probability(i)))

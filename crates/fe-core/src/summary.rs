@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use crate::quantiles::{SortedSample, deciles};
+use crate::quantiles::deciles;
 use crate::selection::range;
 use crate::statistics::Moments;
 
@@ -47,13 +47,7 @@ impl Summary {
 
     /// The deciles of the values that this is the summary of.
     pub(crate) fn deciles(&self, values: &[f64], weights: Option<&[f64]>) -> [f64; 11] {
-        *self.deciles.get_or_init(|| match weights {
-            None => deciles(values),
-            Some(weights) => {
-                let pairs = values.iter().copied().zip(weights.iter().copied());
-                SortedSample::new(pairs).deciles()
-            }
-        })
+        *self.deciles.get_or_init(|| deciles(values, weights))
     }
 }
 

@@ -86,39 +86,20 @@ pub(super) struct Terms {
     ddof: f64,
 }
 
-/// What a part of a bin counts for in its mean, and in its variance.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Shares {
-    pub(super) weight: f64,
-    divisor: f64,
-}
-
 impl Terms {
     /// τ σ̂² Δz. Infinite for a bin that is not allowed: no finite cost can then be preferred to it.
+    /// Without branches, so that several bins are worked on at once.
+    #[inline(always)]
     pub(super) fn cost_of(&self, bin: &Moments, width: f64) -> f64 {
-        self.cost_by(self.shares_of(bin.weight), bin, width)
-    }
-
-    /// 1/W and 1/(W − ddof) of a bin of weight W by one division, as divisions are what takes the time.
-    /// The first of an empty bin is 0; where there is no variance the second has no meaning.
-    #[inline(always)]
-    pub(super) fn shares_of(&self, weight: f64) -> Shares {
-        // Weights so small that their product with another one is none stand alone.
-        let is_defined = (weight > 1.0) & (weight > self.ddof);
-        let divisor = if is_defined { weight - self.ddof } else { 1.0 };
-        let inverse = if weight > 0.0 { 1.0 / (weight * divisor) } else { 0.0 };
-        Shares { weight: divisor * inverse, divisor: weight * inverse }
-    }
-
-    /// The cost of a bin whose shares are known. Without branches, so that several bins are worked on at
-    /// once.
-    #[inline(always)]
-    pub(super) fn cost_by(&self, shares: Shares, bin: &Moments, width: f64) -> f64 {
-        let variance = bin.squares * shares.divisor;
+        let variance = bin.squares / (bin.weight - self.ddof);
         let discount = 1.0 - self.discount_per_point * bin.weight;
-        let is_defined = (bin.weight > 1.0) & (bin.weight > self.ddof);
-        let is_allowed = is_defined & (bin.weight >= self.min_points);
-        if is_allowed { variance * discount * width } else { f64::INFINITY }
+        if self.allows(bin.weight) { variance * discount * width } else { f64::INFINITY }
+    }
+
+    /// Whether a bin may have this weight: `min_points` is at least 2, so that there is a variance.
+    #[inline(always)]
+    fn allows(&self, weight: f64) -> bool {
+        weight >= self.min_points
     }
 }
 
@@ -142,7 +123,7 @@ impl Objective {
 
     /// Whether a bin has too few instances.
     pub(super) fn is_poor(&self, bin: &Moments) -> bool {
-        bin.weight < self.terms.min_points
+        !self.terms.allows(bin.weight)
     }
 
     /// The bins that end at some of the limits of the cells, given in increasing order.

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::dataset::Dataset;
 use crate::effect::Effect;
 use crate::error::{Error, Result};
-use crate::quantiles::SortedSample;
+use crate::quantiles::deciles;
 use crate::settings::Splitting;
 
 use super::Options;
@@ -298,9 +298,9 @@ impl<L: Local> Growing<'_, L> {
     }
 
     fn deciles(&self, feature: usize, rows: &[usize]) -> [f64; 11] {
-        let values = self.data.feature(feature);
-        let weight = |row: usize| self.data.weights().map_or(1.0, |weights| weights[row]);
-        SortedSample::new(rows.iter().map(|&row| (values[row], weight(row)))).deciles()
+        let select = |all: &[f64]| rows.iter().map(|&row| all[row]).collect::<Vec<f64>>();
+        let weights = self.data.weights().map(select);
+        deciles(&select(self.data.feature(feature)), weights.as_deref())
     }
 }
 
