@@ -29,6 +29,7 @@ pub mod centring;
 pub mod confidence;
 pub mod curve;
 pub mod dataset;
+pub mod dense;
 pub mod density;
 mod derivatives;
 pub mod effect;
