@@ -113,7 +113,7 @@ impl Curve {
 
     /// Its parts averaged over the points, under full keys.
     pub(super) fn averages(&self) -> Vec<(Key, Summary)> {
-        let parts = decompose(&self.errors).map(|parts| Vec::from(parts)).unwrap_or_default();
+        let parts = decompose(&self.errors).map(Vec::from).unwrap_or_default();
         let [_, model] = split_variance(&self.fresh).map_or([None; 2], |split| split.map(Some));
         let known = parts.into_iter().skip(1).chain(model);
         let key = |metric: &str| {
