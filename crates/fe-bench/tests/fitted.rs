@@ -234,9 +234,8 @@ fn bias_and_variance_are_those_of_the_curves() {
             variance += spread / 4.0;
             mse += squares / 4.0;
         }
-        let mean = |metric: &str| {
-            number(the(&summary, &[("split", split), ("metric", metric)]), "mean")
-        };
+        let mean =
+            |metric: &str| number(the(&summary, &[("split", split), ("metric", metric)]), "mean");
         assert!((mean("bias2") - bias2).abs() < 1e-12 * mse);
         assert!((mean("variance") - variance).abs() < 1e-12 * mse);
         assert!((mean("mse") - (bias2 + 0.8 * variance)).abs() < 1e-12 * mse);
@@ -256,9 +255,8 @@ fn the_variance_of_a_linear_model_is_its_own() {
     let folder = run(&DECOMPOSED.replace("replicates = 5", "replicates = 6"));
     let summary = rows(folder.path(), "summary.csv");
     for split in ["train", "validation:0.5"] {
-        let mean = |metric: &str| {
-            number(the(&summary, &[("split", split), ("metric", metric)]), "mean")
-        };
+        let mean =
+            |metric: &str| number(the(&summary, &[("split", split), ("metric", metric)]), "mean");
         assert!(mean("estimation_variance") < 1e-20 * mean("variance"));
         assert!((mean("model_variance") - mean("variance")).abs() < 1e-10 * mean("variance"));
     }
@@ -272,10 +270,10 @@ fn tables_print_bias_and_variance() {
     ));
     let printed = answer(&["table", "out"], folder.path());
     assert!(printed.contains("noise_floor") && printed.contains("validation:0.5"), "{printed}");
-    let arguments = ["table", "out", "--decomposition", "--format", "csv", "--rows", "split,metric"];
+    let arguments =
+        ["table", "out", "--decomposition", "--format", "csv", "--rows", "split,metric"];
     let printed = answer(&arguments, folder.path());
-    for part in
-        ["mse", "bias2", "debiased_bias2", "variance", "noise_floor", "estimation_variance"]
+    for part in ["mse", "bias2", "debiased_bias2", "variance", "noise_floor", "estimation_variance"]
     {
         assert!(printed.contains(&format!("train,{part},")), "{part} in {printed}");
     }
@@ -284,7 +282,8 @@ fn tables_print_bias_and_variance() {
 /// A dataset does not change with what else is asked of it, nor with the noise.
 #[test]
 fn data_are_those_of_studies_without_models() {
-    let of_f = "scenario = \"liu-product\"\nN = 30\nreplicates = 2\n[[block.estimator]]\nname = \"pdp\"\n";
+    let of_f =
+        "scenario = \"liu-product\"\nN = 30\nreplicates = 2\n[[block.estimator]]\nname = \"pdp\"\n";
     let alone = rows(run(of_f).path(), "cells.csv");
     let block = of_f.replace(
         "[[block.e",
