@@ -120,6 +120,7 @@ name = "pdp"
 axis = [0.2, 0.8]
 [[block.estimator]]
 name = "ale"
+binning = "grid"
 limits = [0.2, 0.4, 0.6, 0.8]
 axis = [0.2, 0.8]
 "#);

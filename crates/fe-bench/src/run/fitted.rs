@@ -306,7 +306,9 @@ impl<'a> Fits<'a> {
                     if let (true, Some(estimate)) = (p == 0, &seen.estimates[v]) {
                         records.timing(label, estimate.taken)?;
                     }
-                    let is_of_model = pair.first == Side::Model;
+                    // Against another estimate, it is the difference of both that varies.
+                    let is_of_model = pair.first == Side::Model
+                        && matches!(pair.second, Side::Theoretical | Side::Truth(_));
                     comparison.record(*pair, label, fresh.as_ref().filter(|_| is_of_model), records)
                 })?;
             }
