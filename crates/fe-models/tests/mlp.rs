@@ -93,8 +93,8 @@ fn scales_of_features_and_target_do_not_matter() {
 #[test]
 fn a_row_of_weight_two_counts_as_two_where_a_step_takes_all_rows() {
     let (data, y) = curved(40, 2, 2);
-    let twice = |i: usize| i % 3 == 0;
-    let absent = |i: usize| i % 7 == 0;
+    let twice = |i: usize| i.is_multiple_of(3);
+    let absent = |i: usize| i.is_multiple_of(7);
     let weights = (0..40).map(|i| f64::from(!absent(i)) * if twice(i) { 2.0 } else { 1.0 });
     let weighted = data.clone().with_weights(weights.collect()).unwrap();
     let rows: Vec<usize> = (0..40)
