@@ -380,7 +380,10 @@ mod tests {
         let values: Vec<f64> = used.iter().flat_map(|&s| sample.columns[s].clone()).collect();
         let matrix = Matrix::new(&values, 300, 3);
         let set = |key: &str, value: &str| (key.to_owned(), value.to_owned());
-        let mut booster = GradientBooster::default().set_iterations(40).set_max_depth(5);
+        let mut booster = GradientBooster::default()
+            .set_objective_type(ObjectiveType::SquaredLoss)
+            .set_iterations(40)
+            .set_max_depth(5);
         booster.fit(&matrix, &sample.target, &[1.0; 300], None).unwrap();
         let ensemble = Ensemble::of(&booster, &used);
         let rows: Vec<f64> = x.iter().copied().collect();

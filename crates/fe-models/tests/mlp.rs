@@ -69,7 +69,7 @@ fn the_same_seed_gives_the_same_network_on_any_number_of_threads() {
 #[test]
 fn it_learns_a_curved_function() {
     let (data, y, model) =
-        fitted(&["hidden=32,16", "epochs=200", "activation=tanh", "learning_rate=0.005"], 1);
+        fitted(&["hidden=32,16", "epochs=1000", "activation=tanh", "learning_rate=0.005"], 1);
     let error = mean_squared(&predict(model.as_ref(), &data), &y);
     let mean = y.iter().sum::<f64>() / y.len() as f64;
     let spread = mean_squared(&vec![mean; y.len()], &y);
