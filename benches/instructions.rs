@@ -48,6 +48,7 @@ const KERNELS: &[Kernel] = &[
     Kernel::new("ale-quantile-min", 10_000, "ale", "binning = 'quantile-min', min_points = 4.0"),
     Kernel::new("dale-fixed", 100_000, "dale", "bins = 100"),
     Kernel::new("rhale-dp", 100_000, "rhale", "bins = 100"),
+    Kernel::new("rhale-dp-few", 1_000, "rhale", "bins = 100, min_points = 2.0"),
     Kernel::new("rhale-dp-400", 1_000, "rhale", "bins = 400, min_points = 2.0"),
     Kernel::new("rhale-greedy", 50_000, "rhale", "binning = 'greedy', bins = 100"),
     Kernel::new("rhale-agglomerative", 50_000, "rhale", "binning = 'agglomerative', bins = 100"),

@@ -72,9 +72,9 @@ pub fn read(path: &Path, roles: Roles<'_>) -> Result<Dataset> {
     if weights.is_some() { data.with_weights(row_weights).map_err(in_file) } else { Ok(data) }
 }
 
-fn column_of(header: &[String], name: &str) -> Result<usize, String> {
-    header.iter().position(|column| column == name).ok_or_else(|| {
-        let names = || header.iter().map(String::as_str);
+pub(crate) fn column_of<S: AsRef<str>>(header: &[S], name: &str) -> Result<usize, String> {
+    header.iter().position(|column| column.as_ref() == name).ok_or_else(|| {
+        let names = || header.iter().map(AsRef::as_ref);
         format!("no column `{name}`: there are {}{}", listed(names()), suggestion(name, names()))
     })
 }

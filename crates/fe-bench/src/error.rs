@@ -34,6 +34,9 @@ pub enum Error {
     /// An effect that cannot be estimated.
     #[error(transparent)]
     Core(#[from] fe_core::Error),
+    /// A model that cannot be fitted.
+    #[error(transparent)]
+    Fit(#[from] fe_models::FitError),
     /// A check that failed, on which everything was printed; ends the program with status 1.
     #[error("{0}")]
     Failed(String),

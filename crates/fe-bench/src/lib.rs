@@ -16,6 +16,7 @@ pub mod draw;
 pub mod error;
 pub mod external;
 pub mod league;
+pub mod observations;
 pub mod plot;
 pub mod record;
 pub mod report;

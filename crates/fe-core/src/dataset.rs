@@ -205,7 +205,20 @@ impl Dataset {
         self.feature(feature).iter().enumerate().map(move |(row, &x)| (x, weight(row)))
     }
 
-    /// Range and deciles of a feature among the rows with positive weight; computed once.
+    /// The weighted type-7 quantiles 0, 0.1, …, 1 of a feature; computed once.
+    ///
+    /// ```
+    /// use fe_core::Dataset;
+    /// let data = Dataset::from_rows(&ndarray::array![[0.0], [4.0], [2.0]].view())?;
+    /// assert_eq!(data.deciles(0)[5], 2.0);
+    /// # Ok::<(), fe_core::Error>(())
+    /// ```
+    #[must_use]
+    pub fn deciles(&self, feature: usize) -> [f64; 11] {
+        self.summary(feature).deciles(self.feature(feature), self.weights())
+    }
+
+    /// Range and moments of a feature among the rows with positive weight; computed once.
     pub(crate) fn summary(&self, feature: usize) -> &Summary {
         self.summaries.get(feature, || Summary::of(self.feature(feature), self.weights()))
     }

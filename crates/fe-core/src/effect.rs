@@ -36,8 +36,6 @@ pub struct Effect {
     /// A confidence band for the curve, where the option `band` asks for one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confidence: Option<ConfidenceBand>,
-    /// The weighted type-7 quantiles 0, 0.1, …, 1 of the feature over all rows.
-    pub deciles: [f64; 11],
     /// The curves of the instances, for `ice` and `dice`.
     pub curves: Option<IceCurves>,
     /// E f, the weighted mean of the model over the rows; where the model was asked at the rows anyway,

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::axis::Axis;
 use crate::partition::{Closed, Partition};
+use crate::selection::order_statistics;
 
 /// Which quantile of a sample of n values is meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -105,17 +106,30 @@ impl SortedSample {
         bins: usize,
         probability: impl Fn(usize) -> f64,
     ) -> Vec<f64> {
-        let mut limits = vec![axis.lo()];
-        let mut i = 1;
-        while i < bins {
-            let quantile = self.quantile_by(rule, probability(i));
-            if quantile > limits[limits.len() - 1] && quantile < axis.hi() {
-                limits.push(quantile);
+        let inner = self.inner_limits(rule, axis, bins, probability);
+        [axis.lo()].into_iter().chain(inner).chain([axis.hi()]).collect()
+    }
+
+    /// The same without the ends of the axis, each when it is asked for.
+    pub(crate) fn inner_limits(
+        &self,
+        rule: QuantileRule,
+        axis: Axis,
+        bins: usize,
+        probability: impl Fn(usize) -> f64,
+    ) -> impl Iterator<Item = f64> {
+        let (mut i, mut last) = (1, axis.lo());
+        std::iter::from_fn(move || {
+            while i < bins {
+                let quantile = self.quantile_by(rule, probability(i));
+                i = i.saturating_add(1 + self.equal_after(probability(i), bins));
+                if quantile > last && quantile < axis.hi() {
+                    last = quantile;
+                    return Some(quantile);
+                }
             }
-            i = i.saturating_add(1 + self.equal_after(probability(i), bins));
-        }
-        limits.push(axis.hi());
-        limits
+            None
+        })
     }
 
     /// How many of the next quantiles are sure to be the same, whatever the rule: a value of great
@@ -169,22 +183,29 @@ impl SortedSample {
         })
     }
 
-    /// The weight of the values in each bin.
-    pub(crate) fn weights_in(&self, partition: &Partition) -> Vec<f64> {
-        let inner = &partition.limits()[1..partition.bins()];
+    /// The weight of the values in each of the bins between some inner limits.
+    pub(crate) fn weights_between(
+        &self,
+        inner_limits: impl Iterator<Item = f64>,
+        closed: Closed,
+    ) -> impl Iterator<Item = f64> {
         let mut count = 0;
-        let below = inner.iter().map(|&z| {
-            count += match partition.closed() {
+        let below = inner_limits.map(move |z| {
+            count += match closed {
                 Closed::Left => leading(&self.values[count..], |x| x < z),
                 Closed::Right => leading(&self.values[count..], |x| x <= z),
             };
             self.weight_of(count)
         });
         let mut before = 0.0;
-        below
-            .chain([self.total()])
-            .map(|total| total - std::mem::replace(&mut before, total))
-            .collect()
+        let totals = below.chain([self.total()]);
+        totals.map(move |total| total - std::mem::replace(&mut before, total))
+    }
+
+    /// The weight of the values in each bin.
+    pub(crate) fn weights_in(&self, partition: &Partition) -> Vec<f64> {
+        let inner = &partition.limits()[1..partition.bins()];
+        self.weights_between(inner.iter().copied(), partition.closed()).collect()
     }
 
     /// The type-7 quantile (Hyndman and Fan 1996); with integer weights that of the data in which
@@ -194,10 +215,9 @@ impl SortedSample {
         if self.values.is_empty() {
             return f64::NAN;
         }
-        let place = ((self.total() - 1.0) * probability).max(0.0);
-        let (lower, upper) =
-            (self.order_statistic(place.floor()), self.order_statistic(place.floor() + 1.0));
-        interpolate(lower, upper, place - place.floor())
+        quantile_of(QuantileRule::Type7, self.total(), probability, |place| {
+            self.order_statistic(place)
+        })
     }
 
     /// The quantile by a rule; with integer weights that of the repeated data. NaN for an empty sample.
@@ -212,25 +232,10 @@ impl SortedSample {
     /// ```
     #[must_use]
     pub fn quantile_by(&self, rule: QuantileRule, probability: f64) -> f64 {
-        let total = self.total();
-        if total == 0.0 {
+        if self.values.is_empty() {
             return f64::NAN;
         }
-        let reaching = |count: f64| self.order_statistic((count.ceil() - 1.0).max(0.0));
-        match rule {
-            QuantileRule::Type7 => self.quantile(probability),
-            QuantileRule::Type1 => reaching(total * probability),
-            QuantileRule::Type1Below if probability >= 1.0 => self.values[self.values.len() - 1],
-            QuantileRule::Type1Below => reaching((total - 1.0) * probability),
-            QuantileRule::Cunnane => {
-                let place = total * probability + 0.4 + 0.2 * probability;
-                let below = place.min(total - 1.0).max(1.0).floor();
-                let share = (place - below).clamp(0.0, 1.0);
-                let (lower, upper) =
-                    (self.order_statistic(below - 1.0), self.order_statistic(below));
-                lower + (upper - lower) * share
-            }
-        }
+        quantile_of(rule, self.total(), probability, |place| self.order_statistic(place))
     }
 
     /// The value at a place of the repeated data, counted from 0.
@@ -240,11 +245,97 @@ impl SortedSample {
 
     fn index_at(&self, place: f64) -> usize {
         let index = match &self.cumulative {
-            None => place.max(0.0) as usize,
+            None => return rank(place, self.values.len()),
             Some(cumulative) => cumulative.partition_point(|&weight| weight <= place),
         };
         index.min(self.values.len().saturating_sub(1))
     }
+}
+
+/// The quantile by a rule of values of some total weight, from those at places of the repeated data,
+/// counted from 0; places before the first stand for it, and places behind the last for that.
+fn quantile_of(
+    rule: QuantileRule,
+    total: f64,
+    probability: f64,
+    mut order_statistic: impl FnMut(f64) -> f64,
+) -> f64 {
+    let place = match rule {
+        QuantileRule::Type7 => ((total - 1.0) * probability).max(0.0),
+        QuantileRule::Type1 => return order_statistic((total * probability).ceil() - 1.0),
+        QuantileRule::Type1Below if probability >= 1.0 => return order_statistic(f64::INFINITY),
+        QuantileRule::Type1Below => {
+            return order_statistic(((total - 1.0) * probability).ceil() - 1.0);
+        }
+        QuantileRule::Cunnane => {
+            let place = total * probability + 0.4 + 0.2 * probability;
+            let below = place.min(total - 1.0).max(1.0).floor();
+            let share = (place - below).clamp(0.0, 1.0);
+            let (lower, upper) = (order_statistic(below - 1.0), order_statistic(below));
+            return lower + (upper - lower) * share;
+        }
+    };
+    let (lower, upper) = (order_statistic(place.floor()), order_statistic(place.floor() + 1.0));
+    interpolate(lower, upper, place - place.floor())
+}
+
+/// The limits that [`SortedSample::limits`] finds for values of weight 1 on the axis, of which only those
+/// near quantiles are put in order.
+pub(crate) fn selected_limits(
+    values: &[f64],
+    rule: QuantileRule,
+    axis: Axis,
+    bins: usize,
+    probability: impl Fn(usize) -> f64,
+) -> Vec<f64> {
+    let selected = Selected::of(values, rule, (1..bins).map(&probability));
+    within(axis, (1..bins).map(|i| selected.quantile_by(rule, probability(i))))
+}
+
+/// The order statistics of values of weight 1 that some quantiles are made of.
+struct Selected {
+    rows: usize,
+    ranks: Vec<usize>,
+    values: Vec<f64>,
+}
+
+impl Selected {
+    fn of(values: &[f64], rule: QuantileRule, probabilities: impl Iterator<Item = f64>) -> Self {
+        let mut ranks = Vec::new();
+        for probability in probabilities {
+            quantile_of(rule, values.len() as f64, probability, |place| {
+                ranks.push(rank(place, values.len()));
+                0.0
+            });
+        }
+        ranks.sort_unstable();
+        ranks.dedup();
+        Self { rows: values.len(), values: order_statistics(values, &ranks), ranks }
+    }
+
+    fn quantile_by(&self, rule: QuantileRule, probability: f64) -> f64 {
+        quantile_of(rule, self.rows as f64, probability, |place| {
+            let rank = rank(place, self.rows);
+            self.values[self.ranks.partition_point(|&other| other < rank)]
+        })
+    }
+}
+
+/// The weighted type-7 quantiles 0, 0.1, …, 1; values of weight 1 are not sorted.
+pub(crate) fn deciles(values: &[f64], weights: Option<&[f64]>) -> [f64; 11] {
+    if let Some(weights) = weights {
+        let pairs = values.iter().copied().zip(weights.iter().copied());
+        let sample = SortedSample::new(pairs);
+        return std::array::from_fn(|i| sample.quantile(i as f64 / 10.0));
+    }
+    let probability = |i| i as f64 / 10.0;
+    let selected = Selected::of(values, QuantileRule::Type7, (0..11).map(probability));
+    std::array::from_fn(|i| selected.quantile_by(QuantileRule::Type7, probability(i)))
+}
+
+/// The rank of a place in so many values of weight 1.
+fn rank(place: f64, rows: usize) -> usize {
+    (place.max(0.0) as usize).min(rows.saturating_sub(1))
 }
 
 /// How many of the first values a condition holds for, after which it holds for none. Looks at twice as

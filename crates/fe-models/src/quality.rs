@@ -44,7 +44,8 @@ impl Quality {
         let n = target.len();
         let weight = |row: usize| weights.map_or(1.0, |weights| weights[row]);
         let total: f64 = (0..n).map(weight).sum();
-        if total <= 0.0 || outputs.len() % n != 0 || weights.is_some_and(|w| w.len() != n) {
+        if total <= 0.0 || !outputs.len().is_multiple_of(n) || weights.is_some_and(|w| w.len() != n)
+        {
             return None;
         }
         let mean = |of: &dyn Fn(usize) -> f64| {

@@ -21,6 +21,7 @@ pub(crate) struct Effect {
     y: Vec<f64>,
     heterogeneity: Vec<f64>,
     curves: Option<Py<Curves>>,
+    deciles: [f64; 11],
 }
 
 /// The curves of the instances, for `ice` and `dice`.
@@ -38,7 +39,11 @@ pub(crate) struct Curves {
 }
 
 impl Effect {
-    pub(crate) fn new(py: Python<'_>, mut inner: fe_core::Effect) -> PyResult<Self> {
+    pub(crate) fn new(
+        py: Python<'_>,
+        mut inner: fe_core::Effect,
+        deciles: [f64; 11],
+    ) -> PyResult<Self> {
         let x = inner.curve.x();
         let y = inner.curve.at_all(x).map_err(Raise::raise)?;
         let heterogeneity = inner.heterogeneity.at_all(x).map_err(Raise::raise)?;
@@ -51,7 +56,7 @@ impl Effect {
             };
             Py::new(py, curves)
         });
-        Ok(Self { y, heterogeneity, curves: curves.transpose()?, inner })
+        Ok(Self { y, heterogeneity, curves: curves.transpose()?, deciles, inner })
     }
 
     /// Something of the bins, for effects that have them.
@@ -184,10 +189,33 @@ impl Effect {
         ]))
     }
 
+    /// The limits of a confidence band at `x` by name, where the option `band` asked for one.
+    #[getter]
+    fn confidence<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<Option<BTreeMap<&'static str, Bound<'py, PyAny>>>> {
+        let Some(band) = &self.inner.confidence else { return Ok(None) };
+        let at_knots = |limit: &fe_core::Curve| {
+            let values = limit.at_all(self.inner.curve.x()).map_err(Raise::raise)?;
+            Ok::<_, PyErr>(values.into_pyarray(py).into_any())
+        };
+        let mut limits = BTreeMap::from([
+            ("lower", at_knots(&band.pointwise.lower)?),
+            ("upper", at_knots(&band.pointwise.upper)?),
+            ("record", plain(py, &band.record)?),
+        ]);
+        if let Some(simultaneous) = &band.simultaneous {
+            limits.insert("simultaneous_lower", at_knots(&simultaneous.lower)?);
+            limits.insert("simultaneous_upper", at_knots(&simultaneous.upper)?);
+        }
+        Ok(Some(limits))
+    }
+
     /// The quantiles 0, 0.1, …, 1 of the feature.
     #[getter]
     fn deciles<'py>(&self, py: Python<'py>) -> Vector<'py> {
-        PyArray1::from_slice(py, &self.inner.deciles)
+        PyArray1::from_slice(py, &self.deciles)
     }
 
     /// Mean of the model over the rows, where it is known.

@@ -55,7 +55,11 @@ pub(crate) fn estimate(py: Python<'_>, request: Request<'_>) -> PyResult<Vec<Eff
         of_each.collect::<fe_core::Result<Vec<_>>>()
     })?;
     let effects = effects.map_err(Raise::raise)?.into_iter().flatten();
-    effects.map(|effect| Effect::new(py, effect)).collect()
+    let of_data = |effect: fe_core::Effect| {
+        let deciles = prepared.data.deciles(effect.feature);
+        Effect::new(py, effect, deciles)
+    };
+    effects.map(of_data).collect()
 }
 
 /// The regional effects of some features, one for each of them and each output of the model.

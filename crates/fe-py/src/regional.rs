@@ -82,7 +82,12 @@ impl RegionalEffect {
                     "heterogeneity": node.heterogeneity,
                 }),
             )?;
-            let effect = node.effect.clone().map(|effect| Effect::new(py, effect)).transpose()?;
+            let effect = node
+                .effect
+                .clone()
+                .zip(node.deciles)
+                .map(|(effect, deciles)| Effect::new(py, effect, deciles))
+                .transpose()?;
             described.set_item("effect", effect)?;
             Ok(described)
         });

@@ -31,6 +31,9 @@ VARIANTS: list[tuple[str, dict[str, Any]]] = [
     ("ale", {"binning": "grid", "limits": [0.0, 0.25, 0.75, 1.0], "axis": (0.0, 1.0)}),
     ("dale", {"bins": 4, "ddof": 0, "axis": "scenario"}),
     ("rhale", {"binning": "greedy", "discount": 0.3, "subsample": 40, "mean_prediction": True}),
+    ("ale", {"bins": 5, "band": "analytic", "level": 0.9}),
+    ("pdp", {"grid": 6, "band": "bootstrap", "resamples": 50, "band_seed": 1}),
+    ("ale", {"bins": 4, "band": "bins"}),
     ("shapdp", {"background": 8, "permutations": 4, "shapley_seed": 3}),
 ]
 
@@ -66,6 +69,10 @@ def assert_same(effect: fe.Effect, of_program: dict[str, Any]) -> None:
     assert effect.record == of_program["record"]
     bands = effect.bands and {name: band.tolist() for name, band in effect.bands.items()}
     assert bands == of_program["bands"]
+    confidence = of_program.get("confidence")
+    assert (effect.confidence is None) == (confidence is None)
+    for name, value in (effect.confidence or {}).items():
+        assert (value if name == "record" else value.tolist()) == confidence[name]
     if effect.curves is None:
         assert of_program["curves"] is None
     else:

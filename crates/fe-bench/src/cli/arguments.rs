@@ -1,9 +1,10 @@
 //! Arguments that several commands share.
 
 use clap::Args;
+use fe_core::Dataset;
 use fe_truth::Scenario;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, listed, suggestion};
 use crate::study;
 
 /// A scenario and its parameters.
@@ -57,6 +58,49 @@ impl FeatureArguments {
             _ => Err(Error::Argument(format!("{why} needs one --feature"))),
         }
     }
+}
+
+/// Which features of data that have names.
+#[derive(Debug, Args)]
+pub(super) struct DataFeatures {
+    /// A feature: its column, or x3 or 3; may be given several times [default: all]
+    #[arg(long, value_name = "S", value_delimiter = ',')]
+    feature: Vec<String>,
+}
+
+impl DataFeatures {
+    fn is_all(&self) -> bool {
+        self.feature.is_empty() || self.feature == ["all"]
+    }
+
+    pub(super) fn of(&self, scenario: &Scenario) -> Result<Vec<usize>> {
+        let names = if self.is_all() { &[][..] } else { &self.feature };
+        study::features(scenario, names)
+            .map_err(|message| Error::Argument(format!("--feature: {message}")))
+    }
+
+    pub(super) fn of_data(&self, data: &Dataset) -> Result<Vec<usize>> {
+        if self.is_all() {
+            return Ok((0..data.dimension()).collect());
+        }
+        let wrong = |message: String| Error::Argument(format!("--feature: {message}"));
+        self.feature.iter().map(|name| named_feature(name, data).map_err(wrong)).collect()
+    }
+}
+
+/// A feature by its column, or by its number.
+pub(super) fn named_feature(name: &str, data: &Dataset) -> Result<usize, String> {
+    if let Some(feature) = data.names().iter().position(|known| known == name) {
+        return Ok(feature);
+    }
+    study::feature(name, data.dimension()).map_err(|message| {
+        let names = || data.names().iter().map(String::as_str);
+        // Names that are numbers with an x in front say nothing that the message does not.
+        if names().enumerate().all(|(s, name)| name == feature_name(s)) {
+            return message;
+        }
+        format!("{message}, or {}{}", listed(names()), suggestion(name, names()))
+    })
 }
 
 /// A finite number.

@@ -5,54 +5,97 @@ use std::path::PathBuf;
 
 use clap::Args;
 use fe_core::Dataset;
+use fe_core::settings::Jacobian;
 use fe_truth::Scenario;
 
-use super::arguments::{FeatureArguments, ScenarioArguments};
+use super::arguments::{DataFeatures, key_value};
 use super::estimation::{self, EstimationArguments, Subject};
+use super::fitted::ModelArguments;
 use crate::data::{self, Roles};
 use crate::draw;
 use crate::error::{Error, Result};
 
-/// Estimates effects of a scenario's function on drawn or given data.
+/// Estimates effects of a scenario's function, or of a model of data.
 ///
-/// The data are drawn (--n and --seed; replicate 0 of a study with that master seed) or read (--data).
+/// Of a scenario the data are drawn (--n and --seed; replicate 0 of a study with that master seed) or
+/// read (--data). Without one, a model is fitted to the data or read (--model), and features go by the
+/// names of their columns.
 #[derive(Debug, Args)]
 #[command(group = clap::ArgGroup::new("rows").required(true).args(["n", "data"]))]
 pub(super) struct Arguments {
+    /// Name of the scenario; `fe-bench list scenarios` shows them
+    #[arg(conflicts_with = "model")]
+    scenario: Option<String>,
+    /// A parameter of the scenario, or an option of the model; may be given several times
+    #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
+    set: Vec<(String, String)>,
     #[command(flatten)]
-    scenario: ScenarioArguments,
-    #[command(flatten)]
-    features: FeatureArguments,
+    features: DataFeatures,
     /// Number of rows to draw
-    #[arg(long, value_name = "N", requires = "seed")]
+    #[arg(long, value_name = "N", requires = "seed", conflicts_with = "model")]
     n: Option<usize>,
     /// Master seed
     #[arg(long, value_name = "S", requires = "n")]
     seed: Option<u64>,
-    /// CSV file with a header and a column per feature; a last column y is ignored
+    /// CSV file with a header and a column per feature; without --model a last column y is ignored
     #[arg(long, value_name = "FILE.csv")]
     data: Option<PathBuf>,
     /// Column of the data file with the weights of the rows
     #[arg(long, value_name = "COLUMN", requires = "data")]
     weights: Option<String>,
-    /// Draw the effects beside their truths as well
+    /// Draw the effects as well, beside their truths where there are any
     #[arg(long, value_name = "FILE.svg|FILE.png")]
     plot: Option<PathBuf>,
     #[command(flatten)]
     estimation: EstimationArguments,
+    #[command(flatten)]
+    model: ModelArguments,
 }
 
 pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
-    let scenario = arguments.scenario.scenario()?;
-    let features = arguments.features.of(&scenario)?;
-    let data = read_or_draw(arguments, &scenario)?;
+    match (&arguments.scenario, &arguments.model.model, &arguments.data) {
+        (Some(name), _, _) => {
+            of_scenario(arguments, &fe_truth::scenario(name, &arguments.set)?, out)
+        }
+        (None, Some(model), Some(path)) => of_model(arguments, model, path, out),
+        _ => Err(Error::Argument("SCENARIO, or --data with --model, is needed".to_owned())),
+    }
+}
+
+fn of_scenario(arguments: &Arguments, scenario: &Scenario, out: &mut dyn Write) -> Result<()> {
+    let features = arguments.features.of(scenario)?;
+    let data = read_or_draw(arguments, scenario)?;
     let data = arguments.estimation.with_kinds(data)?;
     let subject = Subject {
-        scenario: Some(&scenario),
+        scenario: Some(scenario),
+        fitted: None,
         data: &data,
         model: scenario.model(),
         features: &features,
-        picture: arguments.plot.as_deref().map(|path| (path, &scenario)),
+        picture: arguments.plot.as_deref(),
+    };
+    estimation::execute(&arguments.estimation, &subject, out)
+}
+
+fn of_model(
+    arguments: &Arguments,
+    model: &str,
+    path: &std::path::Path,
+    out: &mut dyn Write,
+) -> Result<()> {
+    let weights = arguments.weights.as_deref();
+    let fitted = arguments.model.fit(model, path, weights, &arguments.set)?;
+    let numeric = arguments.estimation.jacobian() == Some(Jacobian::Numeric);
+    fitted.check_derivatives(&arguments.estimation.estimator, numeric)?;
+    let data = arguments.estimation.with_kinds(fitted.data.clone())?;
+    let features = arguments.features.of_data(&data)?;
+    let subject = Subject {
+        scenario: None,
+        fitted: Some(&fitted),
+        data: &data,
+        model: &*fitted.model,
+        features: &features,
+        picture: arguments.plot.as_deref(),
     };
     estimation::execute(&arguments.estimation, &subject, out)
 }

@@ -13,7 +13,8 @@ use fe_truth::Scenario;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::arguments::{feature_name, finite, points};
+use super::arguments::{feature_name, finite, named_feature, points};
+use super::fitted::Fitted;
 use super::regional::{self, RegionalArguments};
 use crate::error::{Error, Result};
 use crate::plot;
@@ -38,7 +39,8 @@ pub(super) struct EstimationArguments {
     /// Options of another library where none are given here; see `fe-bench list presets`
     #[arg(long, value_name = "NAME")]
     preset: Option<String>,
-    /// fixed, quantile, quantile-min, grid, dp, greedy or agglomerative; see `fe-bench list binnings`
+    /// fixed, quantile, quantile-min, grid, dp, greedy, agglomerative or penalized; see `fe-bench list
+    /// binnings`
     #[arg(long, value_name = "KIND", help_heading = "Bins")]
     binning: Option<String>,
     /// Number of bins, or of the cells that automatic bins are made of
@@ -220,7 +222,7 @@ impl EstimationArguments {
             let Some((feature, kind)) = entry.split_once('=') else {
                 return Err(wrong("must be S=KIND, such as x3=nominal".to_owned()));
             };
-            let feature = study::feature(feature.trim(), data.dimension()).map_err(wrong)?;
+            let feature = named_feature(feature.trim(), &data).map_err(wrong)?;
             kinds[feature] = word(kind.trim()).map_err(wrong)?;
         }
         Ok(data.with_kinds(kinds)?)
@@ -231,18 +233,61 @@ impl EstimationArguments {
 pub(super) struct Subject<'a> {
     /// The scenario, if there is one.
     pub(super) scenario: Option<&'a Scenario>,
+    /// The fitted or stored model, if it is one.
+    pub(super) fitted: Option<&'a Fitted>,
     pub(super) data: &'a Dataset,
     pub(super) model: &'a dyn Model,
     /// Features, counted from 0.
     pub(super) features: &'a [usize],
-    /// Where effects are drawn beside the truths of a scenario, if they are.
-    pub(super) picture: Option<(&'a Path, &'a Scenario)>,
+    /// Where effects are drawn, beside the truths of a scenario if there is one.
+    pub(super) picture: Option<&'a Path>,
 }
 
 impl Subject<'_> {
     /// The keys that say which scenario it is; null without one.
     pub(super) fn identity(&self) -> [Value; 2] {
         [self.scenario.map(Scenario::id).into(), self.scenario.map(Scenario::parameters).into()]
+    }
+
+    /// What figures need to know.
+    pub(super) fn pictured(&self) -> plot::effects::Subject<'_> {
+        let title = match (self.scenario, self.fitted) {
+            (Some(scenario), _) => plot::effects::title_of(scenario),
+            (None, fitted) => fitted.map(|fitted| fitted.title.clone()).unwrap_or_default(),
+        };
+        plot::effects::Subject {
+            title,
+            scenario: self.scenario,
+            data: self.data,
+            model: self.model,
+            outputs: self.fitted.map_or(&[][..], |fitted| &fitted.outputs[..]),
+        }
+    }
+
+    /// An object of an effect with what is known of a fitted or stored model.
+    pub(super) fn described(&self, mut object: Value, output: usize) -> Value {
+        if let (Some(fitted), Value::Object(entries)) = (self.fitted, &mut object) {
+            entries.insert("output_name".to_owned(), json!(fitted.outputs.get(output)));
+            entries.insert("model".to_owned(), fitted.about.clone());
+        }
+        object
+    }
+
+    /// A feature as it is printed: by its column where a model of data is explained.
+    pub(super) fn feature(&self, effect: &Effect) -> Entry {
+        match self.fitted {
+            Some(_) => effect.name.as_str().into(),
+            None => feature_name(effect.feature).into(),
+        }
+    }
+
+    /// An output as it is printed: by its class where there are several of a model of data.
+    pub(super) fn output(&self, output: usize) -> Entry {
+        let names = self.fitted.map(|fitted| &fitted.outputs).filter(|names| names.len() > 1);
+        match names.and_then(|names| names.get(output)) {
+            Some(name) => name.as_str().into(),
+            None => (output + 1).into(),
+        }
     }
 }
 
@@ -267,8 +312,8 @@ pub(super) fn execute(
             effects.push(Evaluated::new(effect, arguments)?);
         }
     }
-    if let Some((path, scenario)) = subject.picture {
-        let pictured = plot::effects::figure(scenario, subject.data, &drawn)?;
+    if let Some(path) = subject.picture {
+        let pictured = plot::effects::figure(&subject.pictured(), &drawn)?;
         pictured.notes.iter().for_each(|note| eprintln!("{note}"));
         pictured.figure.write(path)?;
     }
@@ -277,15 +322,19 @@ pub(super) fn execute(
     }
     match arguments.format {
         Format::Json => {
-            let objects: Vec<Value> = effects.iter().map(|e| e.json(subject)).collect();
+            let object = |e: &Evaluated| {
+                let deciles = subject.data.deciles(e.effect.feature);
+                subject.described(e.json(subject, deciles), e.effect.output)
+            };
+            let objects: Vec<Value> = effects.iter().map(object).collect();
             let text = serde_json::to_string_pretty(&objects).unwrap_or_default();
             writeln!(out, "{text}").map_err(Error::Output)
         }
         // A line for every value of every instance is no table for people.
         Format::Csv if effects.iter().any(|e| e.effect.curves.is_some()) => {
-            sheet_of_curves(&effects).write(Format::Csv, out)
+            sheet_of_curves(&effects, subject).write(Format::Csv, out)
         }
-        format => sheet(&effects).write(format, out),
+        format => sheet(&effects, subject).write(format, out),
     }
 }
 
@@ -389,7 +438,8 @@ impl Evaluated {
         Ok(Self { effect, preset, x, y, heterogeneity, bands, confidence })
     }
 
-    pub(super) fn json(&self, subject: &Subject<'_>) -> Value {
+    /// All that is known, with the deciles of the feature.
+    pub(super) fn json(&self, subject: &Subject<'_>, deciles: [f64; 11]) -> Value {
         let effect = &self.effect;
         let [scenario, parameters] = subject.identity();
         let bins = effect.bins.as_ref();
@@ -413,7 +463,7 @@ impl Evaluated {
             "bands": self.bands.as_ref().map(|bands| {
                 bands.iter().map(|(name, values)| (*name, values)).collect::<BTreeMap<_, _>>()
             }),
-            "deciles": effect.deciles,
+            "deciles": deciles,
             "mean_prediction": effect.mean_prediction,
             "curves": effect.curves.as_ref().map(curves),
             "record": effect.record,
@@ -458,12 +508,11 @@ fn curves(curves: &IceCurves) -> Value {
 }
 
 /// The curves of the instances, a line per point; `row` is counted from 1, and empty for their mean.
-fn sheet_of_curves(effects: &[Evaluated]) -> Sheet {
+fn sheet_of_curves(effects: &[Evaluated], subject: &Subject<'_>) -> Sheet {
     let mut sheet = Sheet::new(&["feature", "output", "row", "x", "effect", "heterogeneity"]);
     for Evaluated { effect, x, y, heterogeneity, .. } in effects {
         let line = |row: Entry, x: f64, y: f64, h: Entry| -> Vec<Entry> {
-            let (feature, output) = (feature_name(effect.feature), effect.output + 1);
-            vec![feature.into(), output.into(), row, x.into(), y.into(), h]
+            vec![subject.feature(effect), subject.output(effect.output), row, x.into(), y.into(), h]
         };
         for ((&x, &y), &h) in x.iter().zip(y).zip(heterogeneity) {
             sheet.push(line(Entry::Missing, x, y, h.into()));
@@ -478,7 +527,7 @@ fn sheet_of_curves(effects: &[Evaluated]) -> Sheet {
     sheet
 }
 
-fn sheet(effects: &[Evaluated]) -> Sheet {
+fn sheet(effects: &[Evaluated], subject: &Subject<'_>) -> Sheet {
     let mut columns = vec!["feature", "output", "x", "effect", "heterogeneity"];
     let banded = effects.iter().find_map(|evaluated| evaluated.confidence.as_ref());
     columns.extend(banded.into_iter().flatten().map(|(name, _)| *name));
@@ -486,8 +535,8 @@ fn sheet(effects: &[Evaluated]) -> Sheet {
     for Evaluated { effect, x, y, heterogeneity, confidence, .. } in effects {
         for (i, ((&x, &y), &h)) in x.iter().zip(y).zip(heterogeneity).enumerate() {
             let mut row: Vec<Entry> = vec![
-                feature_name(effect.feature).into(),
-                (effect.output + 1).into(),
+                subject.feature(effect),
+                subject.output(effect.output),
                 x.into(),
                 y.into(),
                 h.into(),

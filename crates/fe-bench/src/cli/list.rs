@@ -18,7 +18,7 @@ use crate::study::{AxisSource, Study};
 /// Lists what there is, or the cells of a study without running anything.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// scenarios, estimators, binnings, metrics, presets, or a study file
+    /// scenarios, estimators, binnings, metrics, presets, models, or a study file
     #[arg(default_value = "scenarios", value_name = "WHAT")]
     what: String,
     /// How it is printed
@@ -26,7 +26,7 @@ pub(super) struct Arguments {
     format: Format,
 }
 
-const KINDS: [&str; 5] = ["scenarios", "estimators", "binnings", "metrics", "presets"];
+const KINDS: [&str; 6] = ["scenarios", "estimators", "binnings", "metrics", "presets", "models"];
 
 pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
     let path = Path::new(&arguments.what);
@@ -42,6 +42,7 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
         }
         "metrics" => named(METRICS.iter().map(|(name, _, about)| (*name, *about))),
         "presets" => presets(),
+        "models" => models(),
         _ if path.extension().is_some_and(|e| e == "toml") => study(path, arguments.format)?,
         other => {
             return Err(Error::Argument(format!(
@@ -52,6 +53,25 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
         }
     };
     sheet.write(arguments.format, out)
+}
+
+/// A line for each option of each model, and one for a model without any.
+fn models() -> Sheet {
+    let mut sheet = Sheet::new(&["model", "option", "default", "allowed", "about"]);
+    for info in fe_models::ALL {
+        sheet.push(vec![
+            info.name.into(),
+            Entry::Missing,
+            Entry::Missing,
+            Entry::Missing,
+            info.about.into(),
+        ]);
+        for option in info.options {
+            let entries = [info.name, option.name, option.default, option.allowed, option.about];
+            sheet.push(entries.map(Entry::from).to_vec());
+        }
+    }
+    sheet
 }
 
 fn named<'a>(entries: impl Iterator<Item = (&'a str, &'a str)>) -> Sheet {

@@ -1,5 +1,6 @@
 //! The command line: one file per command.
 
+mod agree;
 mod arguments;
 mod check;
 mod compare;
@@ -7,6 +8,7 @@ mod effect;
 mod estimation;
 mod estimators;
 mod finish;
+mod fitted;
 mod league;
 mod list;
 mod merge;
@@ -54,6 +56,7 @@ enum Command {
     Truth(truth::Arguments),
     Sample(sample::Arguments),
     Effect(Box<effect::Arguments>),
+    Agree(Box<agree::Arguments>),
     Score(score::Arguments),
     Plan(Box<plan::Arguments>),
     Finish(finish::Arguments),
@@ -96,6 +99,7 @@ fn execute(command: &Command, out: &mut dyn Write) -> Result<()> {
         Command::Truth(arguments) => truth::execute(arguments, out),
         Command::Sample(arguments) => sample::execute(arguments, out),
         Command::Effect(arguments) => effect::execute(arguments, out),
+        Command::Agree(arguments) => agree::execute(arguments, out),
         Command::Score(arguments) => score::execute(arguments, out),
         Command::Plan(arguments) => plan::execute(arguments, out),
         Command::Finish(arguments) => finish::execute(arguments, out),

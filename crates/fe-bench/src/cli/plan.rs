@@ -9,11 +9,11 @@ use fe_core::{Dataset, Model};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use super::arguments::DataFeatures;
 use super::estimation::{self, EstimationArguments, Subject};
 use crate::ask::Questions;
 use crate::data::{self, Roles};
-use crate::error::{Error, Result, listed};
-use crate::study;
+use crate::error::{Error, Result};
 
 /// Writes the rows that a model must be asked, so that it may be written in any language.
 ///
@@ -36,9 +36,8 @@ pub(super) struct Arguments {
     /// Column of the data file that is no feature
     #[arg(long, value_name = "COLUMN")]
     target: Option<String>,
-    /// A feature: its column, or x3 or 3; may be given several times [default: all]
-    #[arg(long, value_name = "S", value_delimiter = ',')]
-    feature: Vec<String>,
+    #[command(flatten)]
+    features: DataFeatures,
     /// The file of questions
     #[arg(long, value_name = "QUERY.csv")]
     out: PathBuf,
@@ -96,29 +95,22 @@ impl Arguments {
         out: &mut (dyn Write + Send),
     ) -> Result<()> {
         let features = self.features(data)?;
-        let subject = Subject { scenario: None, data, model, features: &features, picture: None };
+        let subject = Subject {
+            scenario: None,
+            fitted: None,
+            data,
+            model,
+            features: &features,
+            picture: None,
+        };
         let alone = rayon::ThreadPoolBuilder::new().num_threads(1).build();
         let alone = alone.map_err(|e| Error::Argument(e.to_string()))?;
         alone.install(|| estimation::execute(&self.estimation, &subject, out))
     }
 
     fn features(&self, data: &Dataset) -> Result<Vec<usize>> {
-        if self.feature.is_empty() {
-            return Ok((0..data.dimension()).collect());
-        }
-        self.feature.iter().map(|name| feature(name, data)).collect()
+        self.features.of_data(data)
     }
-}
-
-/// A feature by its column, or by its number.
-fn feature(name: &str, data: &Dataset) -> Result<usize> {
-    if let Some(feature) = data.names().iter().position(|known| known == name) {
-        return Ok(feature);
-    }
-    study::feature(name, data.dimension()).map_err(|message| {
-        let names = data.names().iter().map(String::as_str);
-        Error::Argument(format!("--feature: {message}, or {}", listed(names)))
-    })
 }
 
 /// Where the plan of some questions is.

@@ -69,8 +69,8 @@ pub(super) fn execute(
         let regional = regional::from_settings(&arguments.estimator, &settings)?;
         fitted.extend(regional.fit(subject.data, subject.model, feature)?);
     }
-    if let Some((path, scenario)) = subject.picture {
-        effects::regional(scenario, subject.data, &fitted).write(path)?;
+    if let Some(path) = subject.picture {
+        effects::regional(&subject.pictured(), &fitted).write(path)?;
     }
     match arguments.format {
         Format::Table => {
@@ -85,7 +85,7 @@ pub(super) fn execute(
             let text = serde_json::to_string_pretty(&objects).unwrap_or_default();
             writeln!(out, "{text}").map_err(Error::Output)
         }
-        Format::Csv => sheet(&fitted, arguments)?.write(Format::Csv, out),
+        Format::Csv => sheet(&fitted, arguments, subject)?.write(Format::Csv, out),
     }
 }
 
@@ -101,7 +101,7 @@ fn to_json(
         .iter()
         .map(|node| node_json(node, arguments, subject))
         .collect::<Result<_>>()?;
-    Ok(json!({
+    let object = json!({
         "scenario": scenario,
         "parameters": parameters,
         "feature": feature_name(effect.feature),
@@ -112,13 +112,14 @@ fn to_json(
         "nodes": nodes,
         "levels": effect.tree.levels(),
         "record": effect.record,
-    }))
+    });
+    Ok(subject.described(object, effect.output))
 }
 
 /// A node; parents are counted from 0, as positions among the nodes.
 fn node_json(node: &Node, arguments: &EstimationArguments, subject: &Subject<'_>) -> Result<Value> {
-    let evaluate = |effect: &fe_core::Effect| {
-        Evaluated::new(effect.clone(), arguments).map(|effect| effect.json(subject))
+    let evaluate = |(effect, deciles): (&fe_core::Effect, [f64; 11])| {
+        Evaluated::new(effect.clone(), arguments).map(|effect| effect.json(subject, deciles))
     };
     let rule = node.rule.as_ref().map(|rule| {
         json!({ "feature": feature_name(rule.feature), "name": rule.name, "kind": rule.kind })
@@ -131,12 +132,16 @@ fn node_json(node: &Node, arguments: &EstimationArguments, subject: &Subject<'_>
         "weight": node.weight,
         "share": node.share,
         "heterogeneity": node.heterogeneity,
-        "effect": node.effect.as_ref().map(evaluate).transpose()?,
+        "effect": node.effect.as_ref().zip(node.deciles).map(evaluate).transpose()?,
     }))
 }
 
 /// The effects of the leaves, with their rules in words.
-fn sheet(fitted: &[RegionalEffect], arguments: &EstimationArguments) -> Result<Sheet> {
+fn sheet(
+    fitted: &[RegionalEffect],
+    arguments: &EstimationArguments,
+    subject: &Subject<'_>,
+) -> Result<Sheet> {
     let mut sheet = Sheet::new(&["feature", "output", "region", "x", "effect", "heterogeneity"]);
     for regional in fitted {
         for (index, node) in regional.tree.nodes().iter().enumerate() {
@@ -145,8 +150,8 @@ fn sheet(fitted: &[RegionalEffect], arguments: &EstimationArguments) -> Result<S
             let at = Evaluated::new(effect.clone(), arguments)?;
             for ((&x, &y), &h) in at.x.iter().zip(&at.y).zip(&at.heterogeneity) {
                 let row: Vec<Entry> = vec![
-                    feature_name(at.effect.feature).into(),
-                    (at.effect.output + 1).into(),
+                    subject.feature(&at.effect),
+                    subject.output(at.effect.output),
                     region.as_str().into(),
                     x.into(),
                     y.into(),

@@ -5,9 +5,10 @@ use std::io::{BufRead, Write};
 use std::path::Path;
 use std::time::Instant;
 
+use fe_core::confidence::Limits;
 use fe_core::estimator::{self, Estimator};
 use fe_core::model::{FunctionModel, Model, Rows};
-use fe_core::{AxisChoice, Dataset, Effect, Settings, preset};
+use fe_core::{AxisChoice, Curve, Dataset, Effect, Settings, preset};
 use fe_truth::Expression;
 use ndarray::Array2;
 use serde_json::{Value, json};
@@ -77,7 +78,14 @@ fn answer(request: &Request) -> Said<Reply> {
         fs::write(folder.join(&name), bytes(values)).map_err(failed)?;
         Ok(Numbers::File(name))
     };
+    let band = effect.confidence.as_ref().map(|band| &band.pointwise);
+    let limit = |name: &str, of: fn(&Limits) -> &Curve| {
+        let values = band.map(|band| of(band).at_all(&x)).transpose().map_err(failed)?;
+        values.map(|values| file(name, &values)).transpose()
+    };
     Ok(Reply {
+        lower: limit("lower", |band| &band.lower)?,
+        upper: limit("upper", |band| &band.upper)?,
         probe: probe.into(),
         probe_partial: Some(probe_partial.into()),
         samples,

@@ -6,7 +6,7 @@ use fe_core::density::density;
 use fe_core::estimator::{Estimand, Estimator, InstanceEffects};
 use fe_core::partition::Partition;
 use fe_core::regional::{RegionalEffect, Rule, RuleKind};
-use fe_core::{Curve, Dataset, Effect};
+use fe_core::{Curve, Dataset, Effect, Model};
 use fe_truth::Scenario;
 
 use super::figure::{Figure, Layer, Mark, Panel, Scale};
@@ -55,59 +55,88 @@ pub struct Pictured {
     pub notes: Vec<String>,
 }
 
+/// What effects are drawn of.
+pub struct Subject<'a> {
+    /// What stands above the figure, before the estimator and the number of rows.
+    pub title: String,
+    /// The scenario, if there is one: its truths are drawn beside the effects.
+    pub scenario: Option<&'a Scenario>,
+    /// The rows that the effects were estimated from.
+    pub data: &'a Dataset,
+    /// The model that they are effects of.
+    pub model: &'a dyn Model,
+    /// Names of the outputs; they are numbered where there are none.
+    pub outputs: &'a [String],
+}
+
+impl Subject<'_> {
+    /// A feature and, where there are several, an output.
+    fn name(&self, effect: &Effect) -> String {
+        match (effect.output, self.outputs) {
+            (output, [_, _, ..]) if output < self.outputs.len() => {
+                format!("{}, {}", effect.name, self.outputs[output])
+            }
+            (0, _) => effect.name.clone(),
+            (output, _) => format!("{}, output {}", effect.name, output + 1),
+        }
+    }
+
+    fn headed(&self, estimator: &str) -> String {
+        format!("{}: {estimator}, N = {}", self.title, self.data.len())
+    }
+}
+
 /// A cell per effect: the curve with its truth, its spread, bins and deciles; below it, where there
 /// are local effects, these with the bin effects. Every effect comes with its estimator.
 ///
 /// # Errors
 /// What the estimators say when they are asked for single instances.
-pub fn figure(
-    scenario: &Scenario,
-    data: &Dataset,
-    effects: &[(Effect, Box<dyn Estimator>)],
-) -> Result<Pictured> {
+pub fn figure(subject: &Subject<'_>, effects: &[(Effect, Box<dyn Estimator>)]) -> Result<Pictured> {
     let mut notes = Vec::new();
     let mut cells = Vec::with_capacity(effects.len());
     for (effect, estimator) in effects {
-        let instances = Instances::of(scenario, data, effect, &**estimator)?;
-        let truth = match truth(scenario, effect, estimator.estimand()) {
-            Ok(points) => Some(points),
+        let instances = Instances::of(subject, effect, &**estimator)?;
+        let truth = subject.scenario.map(|known| truth(known, effect, estimator.estimand()));
+        let truth = match truth.transpose() {
+            Ok(points) => points,
             Err(reason) => {
                 notes.push(format!("{}: no truth is drawn: {reason}", effect.name));
                 None
             }
         };
-        let mut cell = vec![curve_panel(effect, &instances, truth)];
-        cell.extend(slopes_panel(scenario, effect, estimator.estimand(), &instances));
+        let deciles = subject.data.deciles(effect.feature);
+        let mut cell = vec![curve_panel(subject, effect, deciles, &instances, truth)];
+        cell.extend(slopes_panel(subject, effect, estimator.estimand(), &instances));
         cells.push(cell);
     }
     let names: Vec<&str> =
         effects.first().map(|(effect, _)| effect.estimator).into_iter().collect();
-    let title = title(scenario, &names.join(", "), data.len());
+    let title = subject.headed(&names.join(", "));
     Ok(Pictured { figure: Figure { title, cells, legend_per_cell: false }, notes })
 }
 
 /// Each tree, with a cell per leaf under the rules that lead there; the leaves of a tree have the same
 /// axes.
 #[must_use]
-pub fn regional(scenario: &Scenario, data: &Dataset, effects: &[RegionalEffect]) -> Figure {
+pub fn regional(subject: &Subject<'_>, effects: &[RegionalEffect]) -> Figure {
     let mut cells = Vec::new();
     for regional in effects {
         let mut leaves = Vec::new();
         for (index, node) in regional.tree.nodes().iter().enumerate() {
-            let Some(effect) = &node.effect else { continue };
-            let mut panel = curve_panel(effect, &Instances::NONE, None);
+            let Some((effect, deciles)) = node.effect.as_ref().zip(node.deciles) else { continue };
+            let mut panel = curve_panel(subject, effect, deciles, &Instances::NONE, None);
             let region = region(regional, index, &short);
-            panel.title = format!("{}: {region} ({} instances)", feature(effect), node.rows);
+            panel.title = format!("{}: {region} ({} instances)", subject.name(effect), node.rows);
             leaves.push(panel);
         }
         let hold: Vec<(f64, f64)> = corners(leaves.iter().flat_map(Panel::extent));
         if leaves.len() > 1 {
-            cells.push(vec![tree(regional)]);
+            cells.push(vec![tree(subject, regional)]);
         }
         cells.extend(leaves.into_iter().map(|panel| vec![Panel { hold: hold.clone(), ..panel }]));
     }
     let name = effects.first().map_or("", |effect| effect.estimator);
-    Figure { title: title(scenario, name, data.len()), cells, legend_per_cell: false }
+    Figure { title: subject.headed(name), cells, legend_per_cell: false }
 }
 
 /// The least and the largest of either coordinate, without those that are missing.
@@ -120,7 +149,7 @@ fn corners(points: impl Iterator<Item = (f64, f64)>) -> Vec<(f64, f64)> {
 }
 
 /// A line of text per node, below its parent and further to the right.
-fn tree(regional: &RegionalEffect) -> Panel {
+fn tree(subject: &Subject<'_>, regional: &RegionalEffect) -> Panel {
     let nodes = regional.tree.nodes();
     let (mut words, mut branches) = (Vec::new(), Vec::new());
     let mut rows = vec![0.0; nodes.len()];
@@ -137,7 +166,8 @@ fn tree(regional: &RegionalEffect) -> Panel {
         let heterogeneity = node.heterogeneity.map_or("–".to_owned(), rounded);
         words.push((x, y, format!("{rule}: {} instances, H = {heterogeneity}", node.rows)));
     }
-    let name = nodes.iter().find_map(|node| node.effect.as_ref()).map(feature).unwrap_or_default();
+    let first = nodes.iter().find_map(|node| node.effect.as_ref());
+    let name = first.map(|effect| subject.name(effect)).unwrap_or_default();
     Panel {
         title: format!("{name}: regions and their heterogeneity H ({})", regional.heterogeneity),
         layers: vec![
@@ -193,10 +223,12 @@ fn rounded(value: f64) -> String {
     readable(format!("{value:.3e}").parse().unwrap_or(value)).replace('-', "−")
 }
 
-fn title(scenario: &Scenario, estimator: &str, rows: usize) -> String {
+/// A scenario and its parameters.
+#[must_use]
+pub fn title_of(scenario: &Scenario) -> String {
     let parameters = scenario.parameters().replace(';', ", ");
     let parameters = if parameters.is_empty() { parameters } else { format!(" ({parameters})") };
-    format!("{}{parameters}: {estimator}, N = {rows}", scenario.id())
+    format!("{}{parameters}", scenario.id())
 }
 
 /// What some instances say, where they are, and how much they weigh.
@@ -213,19 +245,15 @@ impl Instances {
         Self { x: Vec::new(), weights: Vec::new(), say: InstanceEffects::Unknown, of: 0 };
 
     /// Evenly spaced rows: no more than a figure can show, and the same ones each time.
-    fn of(
-        scenario: &Scenario,
-        data: &Dataset,
-        effect: &Effect,
-        estimator: &dyn Estimator,
-    ) -> Result<Self> {
+    fn of(subject: &Subject<'_>, effect: &Effect, estimator: &dyn Estimator) -> Result<Self> {
+        let data = subject.data;
         let curves = matches!(
             estimator.estimand(),
             Estimand::PartialDependence | Estimand::DerivativePartialDependence
         );
         let most = if curves { MOST_CURVES } else { MOST_COUNTED };
         let rows = spread_out(data.len(), most);
-        let say = estimator.instances(data, scenario.model(), effect, &rows)?;
+        let say = estimator.instances(data, subject.model, effect, &rows)?;
         let x = rows.iter().map(|&row| data.feature(effect.feature)[row]).collect();
         let weights =
             rows.iter().map(|&row| data.weights().map_or(1.0, |weights| weights[row])).collect();
@@ -252,7 +280,13 @@ fn spread_out(all: usize, most: usize) -> Vec<usize> {
     (0..some).map(|i| i * all / some).collect()
 }
 
-fn curve_panel(effect: &Effect, instances: &Instances, truth: Option<Vec<(f64, f64)>>) -> Panel {
+fn curve_panel(
+    subject: &Subject<'_>,
+    effect: &Effect,
+    deciles: [f64; 11],
+    instances: &Instances,
+    truth: Option<Vec<(f64, f64)>>,
+) -> Panel {
     let mut layers = Vec::new();
     match &instances.say {
         InstanceEffects::Curves { x, y } => {
@@ -282,7 +316,7 @@ fn curve_panel(effect: &Effect, instances: &Instances, truth: Option<Vec<(f64, f
         let limits = Mark::Verticals(bins.partition.limits().to_vec());
         layers.push(Layer::named("limits of bins", LIMITS, limits));
     }
-    layers.push(Layer::named("deciles", DECILES, Mark::Rug(effect.deciles.to_vec())));
+    layers.push(Layer::named("deciles", DECILES, Mark::Rug(deciles.to_vec())));
     let name = format!("{} (estimate)", effect.estimator);
     layers.push(Layer::named(name, ESTIMATE, Mark::Line(points(&effect.curve))));
     if let Some(points) = truth {
@@ -290,17 +324,17 @@ fn curve_panel(effect: &Effect, instances: &Instances, truth: Option<Vec<(f64, f
     }
     let centring = effect.record.centring;
     let label = match (&effect.record.derivatives, &effect.bins) {
-        (Some(_), None) => format!("derivative of f by {}", feature(effect)),
+        (Some(_), None) => format!("derivative of f by {}", effect.name),
         _ if centring == fe_core::Centring::None => "effect on f".to_owned(),
         _ => format!("effect on f, centred ({})", word(&centring)),
     };
     let title = match &effect.confidence {
-        Some(_) => format!("{} ({OF_MODEL})", feature(effect)),
-        None => feature(effect),
+        Some(_) => format!("{} ({OF_MODEL})", subject.name(effect)),
+        None => subject.name(effect),
     };
     Panel {
         title,
-        x: Scale::linear(feature(effect)),
+        x: Scale::linear(effect.name.as_str()),
         y: Scale::linear(label),
         layers,
         ..Panel::default()
@@ -350,7 +384,7 @@ fn spread(effect: &Effect) -> Layer {
 
 /// The local effects over their bins, with means and standard deviations.
 fn slopes_panel(
-    scenario: &Scenario,
+    subject: &Subject<'_>,
     effect: &Effect,
     estimand: Estimand,
     instances: &Instances,
@@ -373,10 +407,12 @@ fn slopes_panel(
     layers.extend(violins(&bins.partition, instances, values));
     layers.push(instances.dots("local effects", values));
     layers.push(Layer::named("bin effects ± σ", ESTIMATE, Mark::Line(steps)));
-    layers.extend(true_slopes(scenario, effect, estimand, limits));
+    if let Some(scenario) = subject.scenario {
+        layers.extend(true_slopes(scenario, effect, estimand, limits));
+    }
     Some(Panel {
         title: String::new(),
-        x: Scale::linear(feature(effect)),
+        x: Scale::linear(effect.name.as_str()),
         y: Scale::linear("local effect (slope)"),
         layers,
         ..Panel::default()
@@ -467,13 +503,6 @@ fn points(curve: &Curve) -> Vec<(f64, f64)> {
             let stretch = |(x, &y): (&[f64], &f64)| [(x[0], y), (x[1], y)];
             curve.x().windows(2).zip(curve.y()).flat_map(stretch).collect()
         }
-    }
-}
-
-fn feature(effect: &Effect) -> String {
-    match effect.output {
-        0 => effect.name.clone(),
-        output => format!("{}, output {}", effect.name, output + 1),
     }
 }
 

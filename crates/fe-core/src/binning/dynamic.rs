@@ -1,6 +1,6 @@
 //! Automatic bins of RHALE: the global optimum of its objective, by dynamic programming.
 
-use super::objective::{Objective, Options};
+use super::objective::{Objective, Options, Terms};
 use super::{Binning, Choice, Info, Request};
 use crate::error::Result;
 use crate::statistics::Moments;
@@ -89,78 +89,108 @@ fn optimum(objective: &Objective) -> Option<Vec<usize>> {
 /// instructions.
 const CHUNK: usize = 32;
 
-/// The bins that start at one cell, the longest first. Every quantity has an array of its own, in
-/// chunks, so that several bins are worked on at once; what stands behind the last bin has no meaning.
+/// Bins that start at one cell. Every quantity has an array of its own, so that several bins are worked on at
+/// once, and the arrays lie in one value, so that the compiler knows that they are apart.
+#[derive(Clone)]
+struct Chunk {
+    weight: [f64; CHUNK],
+    mean: [f64; CHUNK],
+    squares: [f64; CHUNK],
+    /// The limit at which the bin ends.
+    end: [f64; CHUNK],
+    /// The least cost of the cells behind the bin, infinite where they cannot be divided.
+    rest: [f64; CHUNK],
+    /// The least cost of the cells from the start on with this bin as the first; infinite where there is
+    /// none.
+    cost: [f64; CHUNK],
+}
+
+impl Chunk {
+    const NONE: Self = Self {
+        weight: [0.0; CHUNK],
+        mean: [0.0; CHUNK],
+        squares: [0.0; CHUNK],
+        end: [0.0; CHUNK],
+        rest: [f64::INFINITY; CHUNK],
+        cost: [f64::INFINITY; CHUNK],
+    };
+
+    /// Merges a cell that begins at `from` into every bin, as [`Moments::merge`] does.
+    #[inline(always)]
+    fn extend(&mut self, cell: Moments, from: f64, terms: Terms) {
+        for i in 0..CHUNK {
+            let weight = cell.weight + self.weight[i];
+            let share = if weight > 0.0 { self.weight[i] / weight } else { 0.0 };
+            let shift = self.mean[i] - cell.mean;
+            let bin = Moments {
+                weight,
+                mean: cell.mean + shift * share,
+                squares: cell.squares + self.squares[i] + shift * shift * cell.weight * share,
+            };
+            (self.weight[i], self.mean[i], self.squares[i]) = (bin.weight, bin.mean, bin.squares);
+            let cost = self.rest[i] + terms.cost_of(&bin, self.end[i] - from);
+            self.cost[i] = least_of(cost, f64::INFINITY);
+        }
+    }
+
+    /// The least cost: halves are compared until one is left.
+    #[inline(always)]
+    fn least(&self) -> f64 {
+        let mut costs = self.cost;
+        let mut half = CHUNK / 2;
+        while half > 0 {
+            let (left, right) = costs.split_at_mut(half);
+            left.iter_mut().zip(right).for_each(|(left, right)| *left = least_of(*left, *right));
+            half /= 2;
+        }
+        costs[0]
+    }
+}
+
+/// The lesser of two numbers, the second where the first is none: one instruction.
+#[inline(always)]
+fn least_of(a: f64, b: f64) -> f64 {
+    if a < b { a } else { b }
+}
+
+/// The bins that start at one cell, the longest first; what stands behind the last bin has no meaning.
 struct Bins {
     /// How many there are.
     len: usize,
-    weight: Vec<[f64; CHUNK]>,
-    mean: Vec<[f64; CHUNK]>,
-    squares: Vec<[f64; CHUNK]>,
-    /// The limit at which the bin ends.
-    end: Vec<[f64; CHUNK]>,
-    /// The least cost of the cells behind the bin, infinite where they cannot be divided.
-    rest: Vec<[f64; CHUNK]>,
-    /// The least cost of the cells from the start on with this bin as the first.
-    cost: Vec<[f64; CHUNK]>,
+    chunks: Vec<Chunk>,
+    /// The least cost in each chunk.
+    least: Vec<f64>,
 }
 
 impl Bins {
     fn none(objective: &Objective) -> Self {
-        let chunks = objective.moments.len().div_ceil(CHUNK);
-        let all = |value: f64| vec![[value; CHUNK]; chunks];
-        let mut end = all(0.0);
-        let ends = objective.limits().iter().rev();
-        end.as_flattened_mut().iter_mut().zip(ends).for_each(|(end, &limit)| *end = limit);
-        Self {
-            len: 0,
-            weight: all(0.0),
-            mean: all(0.0),
-            squares: all(0.0),
-            end,
-            rest: all(f64::INFINITY),
-            cost: all(0.0),
+        let count = objective.moments.len().div_ceil(CHUNK);
+        let mut chunks = vec![Chunk::NONE; count];
+        for (place, &limit) in objective.limits().iter().rev().take(count * CHUNK).enumerate() {
+            chunks[place / CHUNK].end[place % CHUNK] = limit;
         }
+        Self { len: 0, chunks, least: vec![f64::INFINITY; count] }
     }
 
     /// Adds a bin without cells, before cells that cost so much.
     fn begin(&mut self, rest: f64) {
-        let (chunk, at) = (self.len / CHUNK, self.len % CHUNK);
-        self.weight[chunk][at] = 0.0;
-        self.mean[chunk][at] = 0.0;
-        self.squares[chunk][at] = 0.0;
-        self.rest[chunk][at] = rest;
+        let (chunk, at) = (&mut self.chunks[self.len / CHUNK], self.len % CHUNK);
+        (chunk.weight[at], chunk.mean[at], chunk.squares[at]) = (0.0, 0.0, 0.0);
+        chunk.rest[at] = rest;
         self.len += 1;
     }
 
-    /// Merges the cell `start` into every bin, as [`Moments::merge`] does.
+    /// Merges the cell `start` into every bin.
     fn extend_to(&mut self, start: usize, objective: &Objective) {
         let (cell, from) = (objective.moments[start], objective.limits()[start]);
+        let count = self.len.div_ceil(CHUNK);
         vectorised(
             #[inline(always)]
             || {
-                // Out of reach of the arrays that are written.
                 let (cell, from, terms) = (cell, from, *objective.terms());
-                for chunk in 0..self.len.div_ceil(CHUNK) {
-                    let (mut weights, mut means) = (self.weight[chunk], self.mean[chunk]);
-                    let (mut squares, ends) = (self.squares[chunk], self.end[chunk]);
-                    let mut costs = self.rest[chunk];
-                    for i in 0..CHUNK {
-                        let weight = cell.weight + weights[i];
-                        let share = if weight > 0.0 { weights[i] / weight } else { 0.0 };
-                        let shift = means[i] - cell.mean;
-                        let bin = Moments {
-                            weight,
-                            mean: cell.mean + shift * share,
-                            squares: cell.squares
-                                + squares[i]
-                                + shift * shift * cell.weight * share,
-                        };
-                        (weights[i], means[i], squares[i]) = (bin.weight, bin.mean, bin.squares);
-                        costs[i] += terms.cost_of(&bin, ends[i] - from);
-                    }
-                    (self.weight[chunk], self.mean[chunk]) = (weights, means);
-                    (self.squares[chunk], self.cost[chunk]) = (squares, costs);
+                for (chunk, least) in self.chunks[..count].iter_mut().zip(&mut self.least) {
+                    chunk.extend(cell, from, terms);
+                    *least = chunk.least();
                 }
             },
         );
@@ -169,18 +199,15 @@ impl Bins {
     /// Of the cheapest first bins from `start` on, the one that leads to the fewest bins; of those
     /// the shortest.
     fn cheapest(&self, start: usize, best: &[Best]) -> Best {
-        let costs = &self.cost.as_flattened()[..self.len];
-        let least = least(costs);
+        let chunks = &self.least[..self.len.div_ceil(CHUNK)];
+        let least = chunks.iter().fold(f64::INFINITY, |least, &cost| least_of(cost, least));
         let mut found = Best::IMPOSSIBLE;
         if !least.is_finite() {
             return found;
         }
-        for (chunk, costs) in costs.chunks(CHUNK).enumerate().rev() {
-            // Without a way out on the first, so that several are looked at at once.
-            if !costs.iter().fold(false, |any, &cost| any | (cost == least)) {
-                continue;
-            }
-            for (at, _) in costs.iter().enumerate().rev().filter(|(_, cost)| **cost == least) {
+        for (chunk, _) in chunks.iter().enumerate().rev().filter(|(_, cost)| **cost == least) {
+            let costs = self.chunks[chunk].cost.iter().enumerate().rev();
+            for (at, _) in costs.filter(|(_, cost)| **cost == least) {
                 let end = start + self.len - (chunk * CHUNK + at);
                 if best[end].bins < found.bins.saturating_sub(1) {
                     found = Best { cost: least, bins: best[end].bins + 1, end };
@@ -189,20 +216,6 @@ impl Bins {
         }
         found
     }
-}
-
-/// The least of some numbers; infinity if there are none.
-fn least(numbers: &[f64]) -> f64 {
-    const LANES: usize = 8;
-    let (chunks, rest) = numbers.as_chunks::<LANES>();
-    let mut lanes = [f64::INFINITY; LANES];
-    for chunk in chunks {
-        for (lane, &number) in lanes.iter_mut().zip(chunk) {
-            *lane = if number < *lane { number } else { *lane };
-        }
-    }
-    let all = lanes.iter().chain(rest);
-    all.fold(f64::INFINITY, |least, &number| if number < least { number } else { least })
 }
 
 fn follow(best: &[Best]) -> Vec<usize> {

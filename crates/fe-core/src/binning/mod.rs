@@ -26,6 +26,7 @@ pub use crate::quantiles::SortedSample;
 use crate::axis::Axis;
 use crate::error::{Error, Result};
 use crate::partition::{Closed, Partition};
+use crate::selection::range;
 use crate::settings::{BINNING_OPTIONS, Settings};
 use crate::statistics::Moments;
 
@@ -56,6 +57,15 @@ impl Request<'_> {
         let inside = positions.filter(|(_, x)| self.axis.contains(**x));
         let weight = |row: usize| self.weights.map_or(1.0, |weights| weights[row]);
         SortedSample::new(inside.map(|(row, &x)| (x, weight(row))))
+    }
+
+    /// The positions, if all count the same: each has weight 1 and lies on the axis.
+    fn equal_instances(&self) -> Option<&[f64]> {
+        let all_on_axis = || {
+            let [lo, hi] = range(self.positions);
+            self.axis.contains(lo) && self.axis.contains(hi)
+        };
+        (self.weights.is_none() && all_on_axis()).then_some(self.positions)
     }
 }
 

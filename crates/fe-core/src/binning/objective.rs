@@ -93,9 +93,13 @@ impl Terms {
     pub(super) fn cost_of(&self, bin: &Moments, width: f64) -> f64 {
         let variance = bin.squares / (bin.weight - self.ddof);
         let discount = 1.0 - self.discount_per_point * bin.weight;
-        let is_defined = (bin.weight > 1.0) & (bin.weight > self.ddof);
-        let is_allowed = is_defined & (bin.weight >= self.min_points);
-        if is_allowed { variance * discount * width } else { f64::INFINITY }
+        if self.allows(bin.weight) { variance * discount * width } else { f64::INFINITY }
+    }
+
+    /// Whether a bin may have this weight: `min_points` is at least 2, so that there is a variance.
+    #[inline(always)]
+    fn allows(&self, weight: f64) -> bool {
+        weight >= self.min_points
     }
 }
 
@@ -119,7 +123,7 @@ impl Objective {
 
     /// Whether a bin has too few instances.
     pub(super) fn is_poor(&self, bin: &Moments) -> bool {
-        bin.weight < self.terms.min_points
+        !self.terms.allows(bin.weight)
     }
 
     /// The bins that end at some of the limits of the cells, given in increasing order.

@@ -3,7 +3,7 @@
 use super::{Binning, Choice, Info, MOST_BINS, Request, check_bins, check_min_points};
 use crate::error::Result;
 use crate::partition::Partition;
-use crate::quantiles::{QuantileRule, SortedSample};
+use crate::quantiles::{QuantileRule, SortedSample, selected_limits};
 use crate::settings::Settings;
 
 pub(super) const INFO: Info = Info {
@@ -89,6 +89,18 @@ impl Binning for Quantile {
     }
 
     fn choose(&self, request: &Request<'_>) -> Result<Choice> {
+        // Multiples of the rounded 1/K, as numpy's `linspace` has them: where an instance is on a
+        // quantile, rounding decides which bin it is in.
+        let step = 1.0 / self.bins as f64;
+        let probability = |i: usize| i as f64 * step;
+        if self.min_points == 0.0
+            && self.distinct == 0
+            && let Some(values) = request.equal_instances()
+        {
+            let limits = selected_limits(values, self.rule, request.axis, self.bins, probability);
+            let partition = Partition::new(limits, request.closed)?;
+            return Ok(Choice { partition, feasible: true });
+        }
         let sample = request.sample();
         if let Some(limits) = sample.distinct_limits(request.axis, self.distinct) {
             return Ok(Choice {
@@ -96,10 +108,7 @@ impl Binning for Quantile {
                 feasible: true,
             });
         }
-        // Multiples of the rounded 1/K, as numpy's `linspace` has them: where an instance is on a
-        // quantile, rounding decides which bin it is in.
-        let step = 1.0 / self.bins as f64;
-        let limits = sample.limits(self.rule, request.axis, self.bins, |i| i as f64 * step);
+        let limits = sample.limits(self.rule, request.axis, self.bins, probability);
         let partition = Partition::new(limits, request.closed)?;
         let partition = self.without_poor_bins(partition, &sample);
         let feasible =

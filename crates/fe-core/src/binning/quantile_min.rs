@@ -41,18 +41,18 @@ impl QuantileMin {
         Self { distinct, ..self }
     }
 
-    fn is_met(&self, bins: usize, sample: &SortedSample, request: &Request<'_>) -> Result<bool> {
-        let partition = quantile_bins(bins, sample, request)?;
-        Ok(sample.weights_in(&partition).into_iter().all(|weight| weight > self.min_points))
+    fn is_met(&self, bins: usize, sample: &SortedSample, request: &Request<'_>) -> bool {
+        let probability = percentile(bins);
+        let inner = sample.inner_limits(QuantileRule::Type7, request.axis, bins, probability);
+        // One poor bin is enough; the rest is then neither divided nor counted.
+        sample.weights_between(inner, request.closed).all(|weight| weight > self.min_points)
     }
 }
 
-/// Bins between percentiles, which are rounded as alibi's are.
-fn quantile_bins(bins: usize, sample: &SortedSample, request: &Request<'_>) -> Result<Partition> {
+/// Probabilities of evenly spaced percentiles, which are rounded as alibi's are.
+fn percentile(bins: usize) -> impl Fn(usize) -> f64 {
     let step = 100.0 / bins as f64;
-    let probability = |i: usize| i as f64 * step / 100.0;
-    let limits = sample.limits(QuantileRule::Type7, request.axis, bins, probability);
-    Partition::new(limits, request.closed)
+    move |i| i as f64 * step / 100.0
 }
 
 impl Binning for QuantileMin {
@@ -81,14 +81,15 @@ impl Binning for QuantileMin {
         let (mut low, mut high) = (0, sample.total() as usize);
         while low < high {
             let middle = low.midpoint(high);
-            if self.is_met(bins_of(middle), &sample, request)? {
+            if self.is_met(bins_of(middle), &sample, request) {
                 low = middle + 1;
             } else {
                 high = middle;
             }
         }
         let bins = bins_of(low.saturating_sub(1));
-        let partition = quantile_bins(bins, &sample, request)?;
-        Ok(Choice { partition, feasible: self.is_met(bins, &sample, request)? })
+        let limits = sample.limits(QuantileRule::Type7, request.axis, bins, percentile(bins));
+        let partition = Partition::new(limits, request.closed)?;
+        Ok(Choice { partition, feasible: self.is_met(bins, &sample, request) })
     }
 }

@@ -1,6 +1,6 @@
 //! Accumulated local effects: `ale`, `dale`, `rhale`.
 
-use super::{Estimand, Estimator, Info, InstanceEffects, check, check_rows, deciles, empty_bins};
+use super::{Estimand, Estimator, Info, InstanceEffects, check, check_rows, empty_bins};
 use crate::axis::{Axis, AxisChoice};
 use crate::bands::Bands;
 use crate::binning::{self, Binning, Choice, Dynamic, Fixed};
@@ -390,7 +390,6 @@ impl Accumulated {
             bands: variances.map(|variances| Bands::of_bins(&bins.partition, &variances)),
             confidence: None,
             bins: Some(bins),
-            deciles: deciles(data, feature),
             curves: None,
             mean_prediction: None,
         };

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::{Estimand, Estimator, Info, check, deciles, empty_bins};
+use super::{Estimand, Estimator, Info, check, empty_bins};
 use crate::axis::{Axis, AxisChoice};
 use crate::binning::{self, Binning, Choice, Quantile, Request};
 use crate::centring::{self, AxisMean, Centring, Instances};
@@ -218,7 +218,6 @@ impl MarginalPlot {
             bins: local.bins,
             bands: None,
             confidence: None,
-            deciles: deciles(data, feature),
             curves: None,
             mean_prediction: Some(predictions::mean(data, predictions)),
             heterogeneity_values: local.values,

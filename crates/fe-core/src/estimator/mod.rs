@@ -210,8 +210,3 @@ fn check_rows(data: &Dataset, model: &dyn Model, feature: usize, rows: &[usize])
         _ => Ok(()),
     }
 }
-
-/// The weighted type-7 deciles of a feature, from its least to its largest value.
-fn deciles(data: &Dataset, feature: usize) -> [f64; 11] {
-    data.summary(feature).deciles
-}

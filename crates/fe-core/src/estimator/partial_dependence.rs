@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use ndarray::{Array1, Array2};
 
-use super::{Estimand, Estimator, Info, InstanceEffects, check, check_rows, deciles};
+use super::{Estimand, Estimator, Info, InstanceEffects, check, check_rows};
 use crate::axis::{Axis, AxisChoice};
 use crate::blocks::{fold_blocks, fold_blocks_with};
 use crate::centring::{self, AxisMean, CenterRule, Centring, Instances};
@@ -247,7 +247,6 @@ impl PartialDependence {
             bins: None,
             bands: None,
             confidence: None,
-            deciles: deciles(data, feature),
             curves: None,
             mean_prediction: None,
             heterogeneity_values: values,

@@ -1,6 +1,6 @@
 //! SHAP dependence: `shapdp`.
 
-use super::{Estimand, Estimator, Info, InstanceEffects, check, check_rows, deciles};
+use super::{Estimand, Estimator, Info, InstanceEffects, check, check_rows};
 use crate::axis::{Axis, AxisChoice};
 use crate::centring::{self, AxisMean, Centring, Instances};
 use crate::confidence::{Purpose, Request, Resampling, ShapleySample};
@@ -188,7 +188,6 @@ impl ShapDependence {
             bins: None,
             bands: None,
             confidence: None,
-            deciles: deciles(data, feature),
             curves: None,
             mean_prediction: None,
             heterogeneity_values: heterogeneity::of_residuals(cloud.mean(&residuals)),

@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::dataset::Dataset;
 use crate::effect::Effect;
 use crate::error::{Error, Result};
+use crate::quantiles::deciles;
 use crate::settings::Splitting;
 
 use super::Options;
@@ -83,6 +84,8 @@ pub struct Node {
     pub heterogeneity: Option<f64>,
     /// The effect, for leaves.
     pub effect: Option<Effect>,
+    /// The weighted type-7 quantiles 0, 0.1, …, 1 of the feature among its instances, for leaves.
+    pub deciles: Option<[f64; 11]>,
 }
 
 /// The regions after so many rounds of splitting.
@@ -278,19 +281,26 @@ impl<L: Local> Growing<'_, L> {
         let effects: Vec<Option<Effect>> =
             self.nodes.par_iter().enumerate().map(effect).collect::<Result<_>>()?;
         let mut nodes: Vec<Node> = Vec::with_capacity(self.nodes.len());
-        for ((rule, parent, region), effect) in self.nodes.into_iter().zip(effects) {
+        for ((rule, parent, region), effect) in self.nodes.iter().zip(effects) {
             nodes.push(Node {
-                rule,
-                parent,
+                rule: rule.clone(),
+                parent: *parent,
                 depth: parent.map_or(0, |parent| nodes[parent].depth + 1),
                 rows: region.rows.len(),
                 weight: region.weight,
                 share: region.weight / total,
                 heterogeneity: region.heterogeneity,
+                deciles: effect.as_ref().map(|effect| self.deciles(effect.feature, &region.rows)),
                 effect,
             });
         }
         Ok(Tree { nodes, levels: self.levels })
+    }
+
+    fn deciles(&self, feature: usize, rows: &[usize]) -> [f64; 11] {
+        let select = |all: &[f64]| rows.iter().map(|&row| all[row]).collect::<Vec<f64>>();
+        let weights = self.data.weights().map(select);
+        deciles(&select(self.data.feature(feature)), weights.as_deref())
     }
 }
 

@@ -473,7 +473,7 @@ fn linear(given: &Attributes<'_>) -> Result<Operator, StoredError> {
         targets if targets > 1 => targets as usize,
         _ => given.labels().map_or(1, |labels| labels.len()),
     };
-    if coefficients.is_empty() || coefficients.len() % outputs != 0 {
+    if coefficients.is_empty() || !coefficients.len().is_multiple_of(outputs) {
         return Err(malformed(format!("{} coefficients, {outputs} outputs", coefficients.len())));
     }
     if intercepts.is_empty() {

@@ -132,9 +132,12 @@ fn count(text: &str, what: &str) -> Result<usize, StoredError> {
     text.parse().map_err(|_| malformed(format!("{what} is `{text}`, not a whole number")))
 }
 
+/// The score of an output.
+type ToScore = fn(f64) -> f64;
+
 /// What becomes of scores, and the score of a base score, which is given on the scale of outputs.
-fn link(objective: &str) -> Result<(Link, fn(f64) -> f64), StoredError> {
-    let logit: fn(f64) -> f64 = |p| (p / (1.0 - p)).ln();
+fn link(objective: &str) -> Result<(Link, ToScore), StoredError> {
+    let logit: ToScore = |p| (p / (1.0 - p)).ln();
     Ok(match objective {
         "reg:logistic" => (Link::Sigmoid(1.0), logit),
         "binary:logistic" => (Link::TwoClasses(1.0), logit),
@@ -148,11 +151,7 @@ fn link(objective: &str) -> Result<(Link, fn(f64) -> f64), StoredError> {
 }
 
 /// One number, or one for each score in brackets.
-fn base_scores(
-    text: &str,
-    scores: usize,
-    to_score: fn(f64) -> f64,
-) -> Result<Vec<f64>, StoredError> {
+fn base_scores(text: &str, scores: usize, to_score: ToScore) -> Result<Vec<f64>, StoredError> {
     let inside = text.trim().trim_start_matches('[').trim_end_matches(']');
     let parsed: Result<Vec<f32>, _> = inside.split(',').map(|x| x.trim().parse()).collect();
     let values = parsed.map_err(|_| malformed(format!("base_score is `{text}`")))?;

@@ -1,0 +1,428 @@
+//! Effects of models of data, as a user gets them: a CSV file in, effects out, without a scenario.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+const STORED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../fe-models/tests/stored");
+
+fn run(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_fe-bench")).args(arguments).output().unwrap()
+}
+
+/// Standard output and standard error of a call that must succeed.
+fn answer(arguments: &[&str]) -> (String, String) {
+    let output = run(arguments);
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{arguments:?}: {message}");
+    (String::from_utf8(output.stdout).unwrap(), message)
+}
+
+/// The message of a call that must end with status 2 and print nothing on standard output.
+fn refusal(arguments: &[&str]) -> String {
+    let output = run(arguments);
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {message}");
+    assert!(output.stdout.is_empty(), "{arguments:?} printed a result");
+    message
+}
+
+fn json(text: &str) -> Vec<Value> {
+    serde_json::from_str(text).unwrap()
+}
+
+fn numbers(value: &Value) -> Vec<f64> {
+    value.as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect()
+}
+
+struct Files(tempfile::TempDir);
+
+impl Files {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.path().join(name).to_str().unwrap().to_owned()
+    }
+
+    fn write(&self, name: &str, text: &str) -> String {
+        std::fs::write(self.path(name), text).unwrap();
+        self.path(name)
+    }
+
+    /// price = 3 size − 2 age + 5 exactly; town is no number.
+    fn houses(&self) -> String {
+        let row = |i: u32| {
+            let (size, age) = (f64::from(i * 7 % 40), f64::from(i * 11 % 40) / 4.0);
+            let town = if i % 2 == 0 { "north" } else { "south" };
+            format!("{size},{age},{},{town}\n", 3.0 * size - 2.0 * age + 5.0)
+        };
+        let rows: String = (0..40).map(row).collect();
+        self.write("houses.csv", &format!("size,age,price,town\n{rows}"))
+    }
+}
+
+#[test]
+fn a_linear_model_of_a_file_has_linear_effects_under_the_names_of_its_columns() {
+    let files = Files::new();
+    let houses = files.houses();
+    let common = ["effect", "--data", &houses, "--target", "price", "--ignore", "town"];
+    let of_model = ["--model", "linear", "--estimator", "rhale", "--format", "csv", "--grid", "3"];
+    let (text, message) = answer(&[&common[..], &of_model].concat());
+    assert!(message.contains("linear, train, 40 rows: R² 1.0000"), "{message}");
+    let mut lines = text.lines();
+    assert_eq!(lines.next(), Some("feature,output,x,effect,heterogeneity"));
+    let rows: Vec<Vec<&str>> = lines.map(|line| line.split(',').collect()).collect();
+    assert_eq!(
+        rows.iter().map(|row| row[0]).collect::<Vec<_>>(),
+        ["size", "size", "size", "age", "age", "age"]
+    );
+    for (name, slope) in [("size", 3.0), ("age", -2.0)] {
+        let points: Vec<(f64, f64)> = rows
+            .iter()
+            .filter(|row| row[0] == name)
+            .map(|row| (row[2].parse().unwrap(), row[3].parse().unwrap()))
+            .collect();
+        let got = (points[2].1 - points[0].1) / (points[2].0 - points[0].0);
+        assert!((got - slope).abs() < 1e-9, "{name}: {got}");
+    }
+}
+
+#[test]
+fn features_are_chosen_by_name_and_the_json_says_which_model_it_was() {
+    let files = Files::new();
+    let houses = files.houses();
+    let (text, message) = answer(&[
+        "effect",
+        "--data",
+        &houses,
+        "--target",
+        "price",
+        "--ignore",
+        "town",
+        "--model",
+        "mlp",
+        "--set",
+        "epochs=5",
+        "--set",
+        "hidden=4",
+        "--test",
+        "0.25",
+        "--estimator",
+        "ale",
+        "--feature",
+        "age",
+    ]);
+    assert!(message.contains("train, 30 rows") && message.contains("test, 10 rows"), "{message}");
+    let effects = json(&text);
+    assert_eq!(effects.len(), 1);
+    let effect = &effects[0];
+    assert_eq!((&effect["name"], &effect["output_name"]), (&"age".into(), &"price".into()));
+    assert_eq!(effect["model"]["model"], "mlp");
+    assert!(effect["model"]["options"].as_str().unwrap().contains("hidden=4;"));
+    assert!(effect["model"]["test"]["quality"]["rmse"].as_f64().unwrap() > 0.0);
+    assert!(effect["scenario"].is_null());
+}
+
+#[test]
+fn the_same_call_prints_the_same_and_another_seed_does_not() {
+    let files = Files::new();
+    let houses = files.houses();
+    let of_seed = |seed: &str| {
+        answer(&[
+            "effect",
+            "--data",
+            &houses,
+            "--target",
+            "price",
+            "--ignore",
+            "town",
+            "--model",
+            "mlp",
+            "--set",
+            "epochs=3",
+            "--set",
+            "hidden=4",
+            "--model-seed",
+            seed,
+            "--estimator",
+            "rhale",
+        ])
+        .0
+    };
+    assert_eq!(of_seed("1"), of_seed("1"));
+    assert_ne!(of_seed("1"), of_seed("2"));
+}
+
+/// The rows of the stored models, with columns that these know and others.
+fn stored_rows(files: &Files) -> String {
+    let text = std::fs::read_to_string(format!("{STORED}/predictions.json")).unwrap();
+    let recorded: Value = serde_json::from_str(&text).unwrap();
+    let mut csv = "depth,width,extra,height\n".to_owned();
+    for row in recorded["rows"].as_array().unwrap() {
+        let x = numbers(row);
+        csv += &format!("{},{},0,{}\n", x[2], x[0], x[1]);
+    }
+    files.write("rows.csv", &csv)
+}
+
+#[test]
+fn stored_models_find_their_features_by_name() {
+    let files = Files::new();
+    let rows = stored_rows(&files);
+    for (model, outputs) in [("xgboost.json", 1), ("lightgbm.txt", 1), ("lightgbm-three.txt", 3)] {
+        let model = format!("{STORED}/{model}");
+        let (text, _) = answer(&[
+            "effect",
+            "--data",
+            &rows,
+            "--model",
+            &model,
+            "--estimator",
+            "pdp",
+            "--feature",
+            "height",
+        ]);
+        let effects = json(&text);
+        assert_eq!(effects.len(), outputs, "{model}");
+        assert_eq!((&effects[0]["feature"], &effects[0]["name"]), (&"x2".into(), &"height".into()));
+    }
+    // Models without names take the columns as they come: one too many here.
+    let linear = format!("{STORED}/forest.onnx");
+    let message = refusal(&["effect", "--data", &rows, "--model", &linear, "--estimator", "pdp"]);
+    assert!(message.contains("the model takes 3 features and the data have 4"), "{message}");
+    let few = files.write("few.csv", "width,height\n1,2\n3,4\n");
+    let model = format!("{STORED}/xgboost.json");
+    let message = refusal(&["effect", "--data", &few, "--model", &model, "--estimator", "pdp"]);
+    assert!(message.contains("the model takes a feature `depth`"), "{message}");
+}
+
+#[test]
+fn classes_have_a_curve_each_and_the_curves_sum_to_zero() {
+    let files = Files::new();
+    let rows = stored_rows(&files);
+    let model = format!("{STORED}/logistic-map.onnx");
+    let (text, _) = answer(&[
+        "effect",
+        "--data",
+        &rows,
+        "--model",
+        &model,
+        "--ignore",
+        "extra",
+        "--estimator",
+        "ale",
+        "--feature",
+        "width",
+    ]);
+    let effects = json(&text);
+    assert_eq!(effects.len(), 3);
+    let curves: Vec<Vec<f64>> = effects.iter().map(|effect| numbers(&effect["effect"])).collect();
+    for point in 0..curves[0].len() {
+        let sum: f64 = curves.iter().map(|curve| curve[point]).sum();
+        assert!(sum.abs() < 1e-12, "{sum}");
+    }
+}
+
+/// ALIBI's example: alibi's ALE of scikit-learn's fit, and ours with its conventions.
+#[test]
+fn the_effects_on_the_irises_are_those_of_alibi_and_sum_to_zero() {
+    let data = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/iris.csv");
+    let common = ["effect", "--data", data, "--target", "species", "--model", "logistic"];
+    let asked = ["--estimator", "ale", "--preset", "alibi-0.9", "--format", "csv"];
+    let (text, message) = answer(&[&common[..], &asked].concat());
+    assert!(message.contains("logistic, train, 150 rows: accuracy 0.97"), "{message}");
+    let ours: Vec<Vec<&str>> = text.lines().map(|line| line.split(',').collect()).collect();
+    let theirs: Vec<Vec<&str>> =
+        include_str!("fixtures/alibi-iris.csv").lines().map(|l| l.split(',').collect()).collect();
+    assert_eq!(ours.len(), theirs.len());
+    let number = |field: &str| field.parse::<f64>().unwrap();
+    let mut sums = std::collections::BTreeMap::new();
+    for (mine, other) in ours.iter().zip(&theirs).skip(1) {
+        assert_eq!((mine[0], mine[1]), (other[0], other[1]));
+        assert!((number(mine[2]) - number(other[2])).abs() < 1e-12, "{mine:?} {other:?}");
+        assert!((number(mine[3]) - number(other[3])).abs() < 1e-8, "{mine:?} {other:?}");
+        *sums.entry((mine[0], mine[2])).or_insert(0.0) += number(mine[3]);
+    }
+    assert_eq!(sums.len(), (ours.len() - 1) / 3);
+    assert!(sums.values().all(|sum| sum.abs() < 1e-12), "{sums:?}");
+}
+
+#[test]
+fn effects_are_drawn_without_any_truth() {
+    let files = Files::new();
+    let houses = files.houses();
+    for (estimator, words) in [("rhale", "local effects"), ("regional-pdp", "regions")] {
+        let svg = files.path(&format!("{estimator}.svg"));
+        answer(&[
+            "effect",
+            "--data",
+            &houses,
+            "--target",
+            "price",
+            "--ignore",
+            "town",
+            "--model",
+            "mlp",
+            "--set",
+            "epochs=3",
+            "--estimator",
+            estimator,
+            "--plot",
+            &svg,
+            "--feature",
+            "all",
+        ]);
+        let picture = std::fs::read_to_string(&svg).unwrap();
+        assert!(picture.contains("houses.csv, mlp"), "{estimator}");
+        assert!(picture.contains("size") && picture.contains("age"));
+        assert!(estimator != "rhale" || picture.contains(words));
+        assert!(!picture.contains("truth"));
+    }
+}
+
+#[test]
+fn derivatives_are_not_made_up() {
+    let files = Files::new();
+    let rows = stored_rows(&files);
+    let model = format!("{STORED}/xgboost.json");
+    let asked = ["effect", "--data", &rows, "--model", &model, "--feature", "width", "--estimator"];
+    for estimator in ["rhale", "dale", "dpdp", "regional-rhale"] {
+        let message = refusal(&[&asked[..], &[estimator]].concat());
+        assert!(message.contains("rows.csv, xgboost.json has none"), "{message}");
+    }
+    let (text, _) = answer(&[&asked[..], &["dale", "--jacobian", "numeric"]].concat());
+    assert!(json(&text)[0]["record"]["derivatives"].as_str().unwrap().starts_with("central"));
+}
+
+#[test]
+fn preparation_leaves_out_what_it_is_told_to() {
+    let files = Files::new();
+    let mut text = "a,b,y\n".to_owned();
+    for i in 0..60 {
+        text += &format!("{},{},{}\n", i % 10, i % 7, i % 10 + 2 * (i % 7));
+    }
+    let gaps = files.write("gaps.csv", &(text.clone() + ",1,2\n3,NA,4\n"));
+    let model = ["--model", "linear", "--target", "y", "--estimator", "ale"];
+    let message = refusal(&[&["effect", "--data", &gaps][..], &model].concat());
+    assert!(
+        message.contains("row 61, column a: the value is missing; --missing drop"),
+        "{message}"
+    );
+    let (_, message) =
+        answer(&[&["effect", "--data", &gaps, "--missing", "drop"][..], &model].concat());
+    assert!(message.contains("left out: 2 rows with missing values, 0 outliers"), "{message}");
+    let far = files.write("far.csv", &(text + "1000,1,2\n"));
+    let (out, message) = answer(
+        &[&["effect", "--data", &far, "--outliers", "3", "--standardize"][..], &model].concat(),
+    );
+    assert!(message.contains("left out: 0 rows with missing values, 1 outliers"), "{message}");
+    // 0 … 9 equally often: mean 4.5 and variance 8.25.
+    let x = numbers(&json(&out)[0]["x"]);
+    assert!((x[0] + 4.5 / 8.25_f64.sqrt()).abs() < 1e-12, "{}", x[0]);
+}
+
+#[test]
+fn bad_files_and_arguments_are_named() {
+    let files = Files::new();
+    let houses = files.houses();
+    let ask = |path: &str, extra: &[&str]| {
+        refusal(&[&["effect", "--data", path, "--estimator", "ale"][..], extra].concat())
+    };
+    let linear = ["--model", "linear", "--target", "price"];
+    let message = ask(&houses, &linear);
+    assert!(
+        message.contains("row 1, column town: `north` is not a finite number; --ignore town"),
+        "{message}"
+    );
+    let message = ask(&houses, &["--model", "linear", "--target", "prise"]);
+    assert!(
+        message.contains("no column `prise`") && message.contains("did you mean `price`"),
+        "{message}"
+    );
+    let message = ask(&houses, &["--model", "linear", "--ignore", "town"]);
+    assert!(message.contains("--model linear needs --target"), "{message}");
+    let message = ask(&houses, &["--model", "liner", "--target", "price", "--ignore", "town"]);
+    assert!(message.contains("did you mean `linear`"), "{message}");
+    let message = ask(
+        &houses,
+        &["--model", "mlp", "--target", "price", "--ignore", "town", "--set", "epoch=3"],
+    );
+    assert!(message.contains("did you mean `epochs`"), "{message}");
+    let message = ask(&houses, &["--model", "linear", "--target", "town"]);
+    assert!(message.contains("column town: `linear` needs a target of numbers"), "{message}");
+    let message = ask(
+        &houses,
+        &["--model", "linear", "--target", "price", "--ignore", "town", "--feature", "sise"],
+    );
+    assert!(message.contains("did you mean `size`"), "{message}");
+    for (text, expected) in [
+        ("a,y\n1,3\n2,3\n4,3\n", "the target is 3 in every row"),
+        ("a,y\n1,3\n", "the data have 1 rows"),
+        ("a,y\n", "there are no rows"),
+        ("", "there is no header"),
+        ("a,y\n1,3\ninf,4\n", "row 2, column a: `inf` is not a finite number"),
+        ("a,y\n1,3\n2,-inf\n", "row 2, column y: `-inf` is not a finite number"),
+        ("a,y\n1,3\n2\n", "found record with 1 fields"),
+        ("y\n1\n2\n", "no column of a feature"),
+        ("a,a,y\n1,2,3\n2,3,4\n", "two columns are called a"),
+    ] {
+        let path = files.write("bad.csv", text);
+        let message = ask(&path, &["--model", "linear", "--target", "y"]);
+        assert!(message.contains(expected), "{text:?}: {message}");
+    }
+    let both = ask(&houses, &["--model", "linear", "--target", "price", "--weights", "price"]);
+    assert!(both.contains("price is named as target and as weights"), "{both}");
+    let few = files.write("few.csv", "a,y\n1,3\n2,4\n");
+    let none = ask(&few, &["--model", "linear", "--target", "y", "--test", "0.9"]);
+    assert!(none.contains("of 2 rows none is left"), "{none}");
+    let wrong = files.write("wrong.onnx", "not a model");
+    let message = ask(&houses, &["--model", &wrong, "--target", "price", "--ignore", "town"]);
+    assert!(message.contains("wrong.onnx: not a model in ONNX"), "{message}");
+    let message =
+        ask(&houses, &["--model", "absent.onnx", "--target", "price", "--ignore", "town"]);
+    assert!(message.contains("absent.onnx"), "{message}");
+    assert!(refusal(&["effect", "--data", &houses, "--estimator", "ale"]).contains("SCENARIO"));
+    let message = ask(&houses, &["friedman1", "--model", "linear"]);
+    assert!(message.contains("cannot be used with"), "{message}");
+}
+
+#[test]
+fn bins_of_few_rows_agree_with_dense_bins_as_well_as_their_number_allows() {
+    let files = Files::new();
+    // The network is as good as linear: all bins have the same effect.
+    let houses = files.houses();
+    let (text, _) = answer(&[
+        "agree",
+        "--data",
+        &houses,
+        "--target",
+        "price",
+        "--ignore",
+        "town",
+        "--model",
+        "linear",
+        "--n",
+        "20",
+        "--runs",
+        "3",
+        "--bins",
+        "2,4",
+        "--reference-bins",
+        "8",
+        "--format",
+        "csv",
+    ]);
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines[0], "feature,estimator,K,runs,bins,L_mu,L_mu_se,L_sigma,L_sigma_se");
+    assert_eq!(lines.len(), 1 + 2 * 3);
+    for line in &lines[1..] {
+        let fields: Vec<&str> = line.split(',').collect();
+        assert_eq!(fields[3], "3");
+        let l_mu: f64 = fields[5].parse().unwrap();
+        assert!(l_mu.abs() < 1e-9, "{line}");
+    }
+}

@@ -1,0 +1,189 @@
+//! Values of given ranks, without putting all values in order.
+
+use std::borrow::Cow;
+
+use rayon::prelude::*;
+
+use crate::vector::vectorised;
+
+/// Fewer values are put in order as they are.
+const FEW: usize = 2048;
+
+/// Where so many times the ranks are wanted, all values are put in order.
+const MANY: usize = 8;
+
+/// How often values are divided into buckets; more often only where most of them lie very close together.
+const ROUNDS: usize = 4;
+
+/// The values of some increasing ranks, counted from 0, in increasing order of the values. None may be NaN.
+pub(crate) fn order_statistics(values: &[f64], ranks: &[usize]) -> Vec<f64> {
+    let mut near = Near { values: Cow::Borrowed(values), places: Cow::Borrowed(ranks) };
+    if ranks.len() * MANY > Buckets::COUNT {
+        near.values.to_mut().par_sort_unstable_by(f64::total_cmp);
+        return near.at_places();
+    }
+    for _ in 0..ROUNDS {
+        if near.values.len() < FEW {
+            break;
+        }
+        let Some(buckets) = Buckets::over(&near.values) else { break };
+        let (before, next) = (near.values.len(), buckets.around(&near.values, &near.places));
+        near = next;
+        // Values that lie close together beside few that lie far away are divided once more.
+        if near.values.len() * MANY < before {
+            break;
+        }
+    }
+    let Near { values, places } = &mut near;
+    put_in_place(values.to_mut(), places, 0);
+    near.at_places()
+}
+
+/// Values that hold those of all wanted ranks, and where these would be if they were in order.
+struct Near<'a> {
+    values: Cow<'a, [f64]>,
+    places: Cow<'a, [usize]>,
+}
+
+impl Near<'_> {
+    fn at_places(&self) -> Vec<f64> {
+        self.places.iter().map(|&place| self.values[place]).collect()
+    }
+}
+
+/// Stretches of equal length that the values are counted in, so that few of them must be put in order
+/// to find those of some ranks.
+struct Buckets {
+    lo: f64,
+    per_unit: f64,
+}
+
+impl Buckets {
+    /// Number of buckets, a power of two.
+    const COUNT: usize = 2048;
+
+    /// Values whose buckets are found together.
+    const CHUNK: usize = 512;
+
+    /// Buckets from the least to the largest of values that differ.
+    fn over(values: &[f64]) -> Option<Self> {
+        let [lo, hi] = range(values);
+        // A value at the upper end is rounded down to the last bucket.
+        let per_unit = (Self::COUNT as f64 - 1.5) / (hi - lo);
+        (per_unit.is_finite() && per_unit > 0.0).then_some(Self { lo, per_unit })
+    }
+
+    /// The values of the buckets that hold some increasing ranks, in the order in which they are given,
+    /// and the places of these ranks among them.
+    fn around(&self, values: &[f64], ranks: &[usize]) -> Near<'static> {
+        let mut counts = vec![0_u32; Self::COUNT];
+        self.each_chunk(values, |_, buckets| {
+            buckets.iter().for_each(|&bucket| counts[bucket as usize % Self::COUNT] += 1);
+        });
+        let mut wanted = vec![false; Self::COUNT];
+        let (mut before, mut kept, mut next) = (0, 0, 0);
+        let mut places = Vec::with_capacity(ranks.len());
+        for (wanted, count) in wanted.iter_mut().zip(counts) {
+            let count = count as usize;
+            while next < ranks.len() && ranks[next] < before + count {
+                places.push(kept + (ranks[next] - before));
+                *wanted = true;
+                next += 1;
+            }
+            before += count;
+            kept += if *wanted { count } else { 0 };
+        }
+        let mut values_kept = Vec::with_capacity(kept);
+        self.each_chunk(values, |values, buckets| {
+            for (&x, &bucket) in values.iter().zip(buckets) {
+                if wanted[bucket as usize % Self::COUNT] {
+                    values_kept.push(x);
+                }
+            }
+        });
+        Near { values: Cow::Owned(values_kept), places: Cow::Owned(places) }
+    }
+
+    /// Calls `work` on consecutive values with their buckets, which grow with the values.
+    fn each_chunk(&self, values: &[f64], mut work: impl FnMut(&[f64], &[u32])) {
+        // Added to a number that is not large, leaves it rounded to a whole number in the lowest bits.
+        const ROUNDING: f64 = 1.5 * (1_u64 << 52) as f64;
+        let mut buckets = [0; Self::CHUNK];
+        for values in values.chunks(Self::CHUNK) {
+            let buckets = &mut buckets[..values.len()];
+            vectorised(
+                #[inline(always)]
+                || {
+                    let (lo, per_unit) = (self.lo, self.per_unit);
+                    for (&x, bucket) in values.iter().zip(&mut *buckets) {
+                        *bucket = ((x - lo) * per_unit + ROUNDING).to_bits() as u32;
+                    }
+                },
+            );
+            work(values, buckets);
+        }
+    }
+}
+
+/// The least and the largest of some values.
+pub(crate) fn range(values: &[f64]) -> [f64; 2] {
+    const LANES: usize = 64;
+    vectorised(
+        #[inline(always)]
+        || {
+            let mut least = [f64::INFINITY; LANES];
+            let mut most = [f64::NEG_INFINITY; LANES];
+            for values in values.chunks(LANES) {
+                for ((least, most), &x) in least.iter_mut().zip(&mut most).zip(values) {
+                    *least = if x < *least { x } else { *least };
+                    *most = if x > *most { x } else { *most };
+                }
+            }
+            let least = least.iter().fold(f64::INFINITY, |a, &b| a.min(b));
+            let most = most.iter().fold(f64::NEG_INFINITY, |a, &b| a.max(b));
+            [least, most]
+        },
+    )
+}
+
+/// Moves the values of some increasing ranks to their places; `before` ranks lie left of `values`.
+fn put_in_place(values: &mut [f64], ranks: &[usize], before: usize) {
+    if values.len() < 2 || ranks.is_empty() {
+        return;
+    }
+    let middle = ranks.len() / 2;
+    let at = ranks[middle] - before;
+    let (left, _, right) = values.select_nth_unstable_by(at, f64::total_cmp);
+    put_in_place(left, &ranks[..middle], before);
+    put_in_place(right, &ranks[middle + 1..], before + at + 1);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn selected_values_are_those_of_the_sorted_ones() {
+        for rows in (1..40).chain([97, 1000, 2048, 5000, 20_011]) {
+            // Distinct values, values that repeat, values most of which lie close together, and one
+            // value beside others that are far away.
+            for (modulus, power) in [(1009, 1), (7, 1), (30_011, 1), (1009, 9), (30_011, 60)] {
+                let value = |i: usize| (((i * 353 + 11) % modulus) as f64 / 3e3).powi(power);
+                let mut values: Vec<f64> = (0..rows).map(value).collect();
+                values[rows / 2] = -1e300;
+                values[rows / 3] = -0.0;
+                let mut sorted = values.clone();
+                sorted.sort_by(f64::total_cmp);
+                for step in [1, 2, 17, 400, 3001] {
+                    let ranks: Vec<usize> = (0..rows).step_by(step).collect();
+                    let expected: Vec<f64> = ranks.iter().map(|&rank| sorted[rank]).collect();
+                    assert_eq!(
+                        order_statistics(&values, &ranks),
+                        expected,
+                        "{rows} {modulus} {step}"
+                    );
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# The papers' examples on real data, again: RHALE section 5 and EFFECTOR appendix D. docs/real-data.md says where the
+# files come from and what came out.
+# usage: scripts/real-data.sh california|bike FILE.csv [FOLDER]
+#   FOLDER  where results go; what is there is overwritten [default: results/real/california or results/real/bike]
+# The environment: FE_BENCH, a program to be used instead of building it.
+set -euo pipefail
+
+complain() {
+    echo "real-data.sh: $*" >&2
+    exit 2
+}
+
+[ $# -ge 2 ] && [ $# -le 3 ] || complain "two or three arguments are needed: see the head of this script"
+case $1 in
+    california | bike) ;;
+    *) complain "$1: must be california or bike" ;;
+esac
+[ -f "$2" ] || complain "$2: there is no such file"
+example=$1
+data=$(realpath "$2")
+root=$(cd "$(dirname "$0")/.." && pwd)
+folder=${3:-$root/results/real/$example}
+mkdir -p "$folder"
+
+if [ -n "${FE_BENCH:-}" ]; then
+    program=$FE_BENCH
+    [ -x "$program" ] || complain "FE_BENCH=$program is no program"
+else
+    cargo build --manifest-path "$root/Cargo.toml" --release --locked --quiet --workspace --bins
+    program=${CARGO_TARGET_DIR:-$root/target}/release/fe-bench
+fi
+
+# The same rows and the same network in every call: it is fitted from a seed.
+california=(
+    --data "$data" --target median_house_value --ignore ocean_proximity --missing drop --outliers 3
+    --standardize --test 0.2 --explain train
+    --model mlp --set hidden=256,128,36 --set learning_rate=0.02 --set epochs=15 --set batch=512
+)
+bike=(
+    --data "$data" --target cnt --ignore instant,dteday,atemp,casual,registered --test 0.2
+    --model mlp --set hidden=256,128,64 --set learning_rate=0.001 --set epochs=20 --set batch=512
+)
+kinds=season=nominal,yr=nominal,holiday=nominal,weekday=nominal,workingday=nominal,weathersit=nominal
+
+# estimate NAME ARGUMENTS…: effects as numbers and figures, NAME.json and NAME.svg.
+estimate() {
+    local name=$1
+    shift
+    "$program" effect "$@" --plot "$folder/$name.svg" > "$folder/$name.json"
+}
+
+# regions NAME ARGUMENTS…: trees as text and figures, NAME.txt and NAME.svg.
+regions() {
+    local name=$1
+    shift
+    "$program" effect "$@" --kind "$kinds" --depth 1 --format table --plot "$folder/$name.svg" > "$folder/$name.txt"
+}
+
+case $example in
+    california)
+        estimate rhale "${california[@]}" --estimator rhale
+        estimate pdp "${california[@]}" --estimator pdp --grid 24
+        "$program" agree "${california[@]}" --n 1000 --runs 30 --reference-bins 80 --format csv \
+            --plot "$folder/agree.svg" > "$folder/agree.csv"
+        ;;
+    bike)
+        estimate rhale "${bike[@]}" --estimator rhale
+        estimate pdp "${bike[@]}" --estimator pdp --grid 24
+        regions regional-rhale "${bike[@]}" --estimator regional-rhale --feature hr,temp
+        regions regional-pdp "${bike[@]}" --estimator regional-pdp --feature hr,temp --grid 24
+        ;;
+esac
