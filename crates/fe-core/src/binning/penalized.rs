@@ -31,9 +31,9 @@ const RESOLUTION: f64 = 1e-9;
 
 pub(super) const INFO: Info = Info {
     name: NAME,
-    about: "few bins within which neither level nor spread of the local effects changes beyond their \
-            noise; more of them as N grows, without anything to choose (default bins, the most there \
-            may be = 20000)",
+    about: "bins of least estimated error of curve and spread: out of a penalised segmentation, equal \
+            and quantile ones, without anything to choose (default bins, the most there may be = \
+            20000)",
     options: &["bins"],
     build: |settings| Ok(Box::new(Penalized::new(settings.bins.unwrap_or(CELLS))?)),
 };
