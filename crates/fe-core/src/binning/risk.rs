@@ -9,24 +9,37 @@ use crate::statistics::Moments;
 const PLACES: usize = 100;
 /// Cells on either side over which the square of the noise is averaged.
 const NEIGHBOURS: usize = 2;
+/// How many standard errors less than estimated a gain is taken for.
+const CAUTION: f64 = 1.0;
+fn env(name: &str) -> f64 {
+    std::env::var(name).ok().and_then(|x| x.parse().ok()).unwrap_or(CAUTION)
+}
 /// Cells of one instance from which the fourth moment of the noise is estimated.
 const FOR_KURTOSIS: usize = 20;
 
-/// An estimated mean squared error of bins: less a constant that is the same for all bins, and how
-/// much of it is variance.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Risk {
-    pub(super) relative: f64,
-    pub(super) variance: f64,
+/// What bins make of the local effects.
+pub(super) struct Fit {
+    /// The accumulated curve at equally spaced places.
+    curve: Vec<f64>,
+    /// The variance of the local effects in the bin of each cell.
+    spread: Vec<f64>,
+    /// Mean variance of the curve along the axis.
+    pub(super) curve_variance: f64,
+    /// Mean variance of the standard deviation along the axis.
+    pub(super) spread_variance: f64,
 }
 
-impl Risk {
-    const INFINITE: Self = Self { relative: f64::INFINITY, variance: 0.0 };
+/// By how much an estimated error is smaller, and the standard error of that.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Gain {
+    mean: f64,
+    se: f64,
+}
 
-    /// The error in units of that of the best bins.
-    pub(super) fn over(self, best: Self) -> f64 {
-        let excess = self.relative - best.relative;
-        if excess <= 0.0 { 1.0 } else { (excess + best.variance) / best.variance }
+impl Gain {
+    /// What can be relied on.
+    pub(super) fn at_least(self) -> f64 {
+        self.mean - env("FE_Z") * self.se
     }
 }
 
@@ -37,8 +50,8 @@ pub(super) struct Judge<'a> {
     moments: &'a [Moments],
     /// Noise variance of an instance in each cell, from many cells around.
     noise: &'a [f64],
-    /// The same from few cells around, where there is one.
-    squares: Vec<Option<f64>>,
+    /// The same from few cells around, where there is one, and the degrees of freedom of each.
+    squares: Vec<Option<(f64, f64)>>,
     /// The variance of a squared deviation over the square of its mean.
     dispersion: f64,
     /// The curve over the cells themselves, which has hardly any bias.
@@ -58,7 +71,7 @@ impl<'a> Judge<'a> {
             let from = j.saturating_sub(NEIGHBOURS);
             let to = (j + NEIGHBOURS + 1).min(squares.len());
             let sum = squares[from..to].iter().fold((0.0, 0.0), |a, b| (a.0 + b.0, a.1 + b.1));
-            (sum.1 > 0.0).then(|| sum.0 / sum.1)
+            (sum.1 > 0.0).then(|| (sum.0 / sum.1, sum.1 / (to - from) as f64))
         };
         Self {
             cells,
@@ -71,53 +84,89 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// The errors of the curve and of the spread.
-    ///
-    /// Both are risks in the manner of Mallows (1973): the distance from an estimate without bias,
-    /// and the covariance with it, `price` times. For the curve this covariance is the variance of the
-    /// curve itself. For the spread, distances are (σ̂² − σ²)²/(4 σ²), nearly (σ̂ − σ)².
-    pub(super) fn errors(&self, bins: &Partition, price: f64) -> [Risk; 2] {
+    /// What bins make of the local effects; none where no bin has two instances.
+    pub(super) fn fit(&self, bins: &Partition) -> Option<Fit> {
         let summaries = self.summaries(bins);
         let centres = bins.centres();
         let filled = |of: &dyn Fn(&Bin) -> Option<f64>| {
             let values: Vec<Option<f64>> = summaries.iter().map(of).collect();
             interpolate_missing(&values, &centres).0
         };
-        let means = filled(&|bin| (!bin.moments.is_empty()).then_some(bin.moments.mean));
-        let variances = filled(&|bin| bin.moments.variance(1.0));
-        let (Some(means), Some(variances)) = (means, variances) else {
-            return [Risk::INFINITE; 2];
-        };
-        let curve = accumulated(bins.limits(), &means);
-        let apart = curve.iter().zip(&self.reference).map(|(a, b)| (a - b) * (a - b));
-        let apart = apart.sum::<f64>() / PLACES as f64;
-        let along = shares(bins);
-        let variance =
-            summaries.iter().zip(&along).map(|(bin, &ends)| bin.noise_of_mean() * leverage(ends));
-        let curve_variance: f64 = variance.sum();
-        let (mut distance, mut spread_variance) = (0.0, 0.0);
-        for ((bin, (from, to)), variance) in summaries.iter().zip(along).zip(variances) {
-            distance += variance * (variance * bin.share - 2.0 * bin.spread);
+        let means = filled(&|bin| (!bin.moments.is_empty()).then_some(bin.moments.mean))?;
+        let variances = filled(&|bin| bin.moments.variance(1.0))?;
+        let (mut curve_variance, mut spread_variance) = (0.0, 0.0);
+        for (bin, (from, to)) in summaries.iter().zip(shares(bins)) {
+            curve_variance += bin.noise_of_mean() * leverage((from, to));
             spread_variance += (to - from) * bin.noise_of_spread(self.dispersion);
         }
-        [
-            Risk { relative: apart + price * curve_variance, variance: curve_variance },
-            Risk { relative: distance + price * spread_variance, variance: spread_variance },
-        ]
+        let variance_at = |&place: &f64| bins.locate(place).map_or(f64::NAN, |bin| variances[bin]);
+        Some(Fit {
+            curve: accumulated(bins.limits(), &means),
+            spread: self.places.iter().map(variance_at).collect(),
+            curve_variance,
+            spread_variance,
+        })
+    }
+
+    /// By how much the mean squared errors of the curve and of the spread are smaller with other bins.
+    ///
+    /// Errors are estimated in the manner of Mallows (1973): the squared distance from an estimate
+    /// without bias, and twice the covariance with it. For the curve this is the variance of the
+    /// curve itself. For the spread, distances are (σ̂² − σ²)²/(4 σ²), nearly (σ̂ − σ)².
+    pub(super) fn gains(&self, of: &Fit, over: &Fit) -> [Gain; 2] {
+        [self.gain_of_curve(of, over), self.gain_of_spread(of, over)]
+    }
+
+    fn gain_of_curve(&self, of: &Fit, over: &Fit) -> Gain {
+        let square = |x: f64| x * x;
+        let change: Vec<f64> = of.curve.iter().zip(&over.curve).map(|(a, b)| a - b).collect();
+        let each = of.curve.iter().zip(&over.curve).zip(&self.reference);
+        let distance: f64 = each.map(|((a, b), r)| square(b - r) - square(a - r)).sum();
+        // The reference is the sum of the local effects below; a cell counts with what is above it.
+        let edges = self.cells.limits();
+        let (lo, length) = (edges[0], edges[edges.len() - 1] - edges[0]);
+        let (mut above, mut place) = (0.0, PLACES);
+        let mut variance = 0.0;
+        for j in (0..self.places.len()).rev() {
+            let share = (self.places[j] - lo) / length;
+            while place > 0 && (place - 1) as f64 >= share * (PLACES - 1) as f64 {
+                place -= 1;
+                above += change[place];
+            }
+            let width = (edges[j + 1] - edges[j]) / length;
+            variance += square(width * above) * self.noise[j] / self.moments[j].weight;
+        }
+        Gain {
+            mean: distance / PLACES as f64 + 2.0 * (over.curve_variance - of.curve_variance),
+            se: 2.0 * variance.sqrt() / PLACES as f64,
+        }
+    }
+
+    fn gain_of_spread(&self, of: &Fit, over: &Fit) -> Gain {
+        let edges = self.cells.limits();
+        let length = edges[edges.len() - 1] - edges[0];
+        let (mut distance, mut variance) = (0.0, 0.0);
+        for (j, square) in self.squares.iter().enumerate() {
+            let Some((square, degrees)) = square else { continue };
+            let share = (edges[j + 1] - edges[j]) / length / (4.0 * self.noise[j]);
+            let (a, b) = (of.spread[j], over.spread[j]);
+            distance += share * (b - a) * (a + b - 2.0 * square);
+            // Squares of neighbouring second differences are correlated: half of them count.
+            let own = 2.0 * self.dispersion * self.noise[j] * self.noise[j] / degrees;
+            variance += 4.0 * share * share * (b - a) * (b - a) * own;
+        }
+        Gain {
+            mean: distance + 2.0 * (over.spread_variance - of.spread_variance),
+            se: variance.sqrt(),
+        }
     }
 
     fn summaries(&self, bins: &Partition) -> Vec<Bin> {
         let mut all = vec![Bin::default(); bins.bins()];
-        let edges = self.cells.limits();
-        let length = edges[edges.len() - 1] - edges[0];
         for (j, &place) in self.places.iter().enumerate() {
-            let Some(bin) = bins.locate(place).and_then(|bin| all.get_mut(bin)) else { continue };
-            bin.moments = bin.moments.merge(self.moments[j]);
-            bin.noise += self.moments[j].weight * self.noise[j];
-            if let Some(square) = self.squares[j] {
-                let share = (edges[j + 1] - edges[j]) / length / (4.0 * self.noise[j]);
-                bin.share += share;
-                bin.spread += share * square;
+            if let Some(bin) = bins.locate(place).and_then(|bin| all.get_mut(bin)) {
+                bin.moments = bin.moments.merge(self.moments[j]);
+                bin.noise += self.moments[j].weight * self.noise[j];
             }
         }
         all
@@ -130,10 +179,6 @@ struct Bin {
     moments: Moments,
     /// The sum of the noise variances of its instances.
     noise: f64,
-    /// Its share of the axis, over four times the noise variance.
-    share: f64,
-    /// The same times the squared noise.
-    spread: f64,
 }
 
 impl Bin {
