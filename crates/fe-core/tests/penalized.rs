@@ -82,16 +82,16 @@ fn limits_are_where_the_spread_changes() {
     }
 }
 
+/// A trend of more than two standard errors is there by chance in one case of twenty: in 5 of 100, with a
+/// standard deviation of 2.2. Everything else is rarer by far.
 #[test]
 fn noise_alone_is_seldom_divided() {
     let divided = |count: usize| {
-        let seeds = 0..40;
+        let seeds = 0..100;
         seeds.filter(|&s| Instances::drawn(s, count, |_| (3.0, 1.0)).limits().len() > 2).count()
     };
-    for count in [50, 200, 500] {
-        let divided = divided(count);
-        assert!(divided <= 10, "{divided} of 40 at N = {count}");
-    }
+    let found = [50, 200, 500, 2000].map(divided);
+    assert!(found.iter().all(|&divided| divided <= 12), "{found:?} of 100");
 }
 
 /// Under a constant slope the bias of the curve falls as the fourth power of the number of bins and

@@ -18,6 +18,8 @@ const CELLS: usize = 20_000;
 const PENALTY: f64 = 3.0;
 /// A bin is halved if its slope is more than two standard errors.
 const TREND: f64 = 4.0;
+/// The same of the spread.
+const TREND_OF_SPREAD: f64 = 6.0;
 /// Least weight in a bin.
 const LEAST: f64 = 2.0;
 /// Least weight in a half of a bin, and where only the spread changes.
@@ -112,8 +114,7 @@ impl Penalized {
     /// The bins of least estimated error.
     fn best(&self, instances: &Instances, sample: &SortedSample) -> Result<Partition> {
         let Instances { cells, places, moments } = instances;
-        let weights: Vec<f64> = moments.iter().map(|cell| cell.weight).collect();
-        let level = level(places.clone(), weights, moments, cells.limits());
+        let level = instances.level();
         let judge = Judge::new(cells, places, moments, &level);
         let mut candidates = self.candidates(instances, &level, sample)?;
         let fits: Vec<Option<Fit>> = candidates.iter().map(|bins| judge.fit(bins)).collect();
@@ -140,43 +141,126 @@ impl Penalized {
         Ok(candidates.swap_remove(best.0))
     }
 
-    /// Bins from the segmentation, the halved ones first, a single bin, and equal and quantile bins of
-    /// many numbers, each also with the limits of the segmentation between them.
+    /// The segmentation with halved bins first, that without, a single bin, and equal and quantile bins
+    /// of many numbers, each also with the limits of the segmentation between them.
     fn candidates(
         &self,
-        Instances { cells, places, moments }: &Instances,
+        instances: &Instances,
         level: &Signal,
         sample: &SortedSample,
     ) -> Result<Vec<Partition>> {
+        let cells = &instances.cells;
+        let [halved, changes] = instances.segmented(level);
+        let mut all = vec![halved, cells.keeping(|_| false)];
+        for even in self.even(cells, sample)? {
+            if changes.bins() > 1 {
+                all.push(united(&even, &changes)?);
+            }
+            all.push(even);
+        }
+        all.push(changes);
+        all.retain(|bins| bins.bins() <= self.bins);
+        Ok(all)
+    }
+
+    /// Equal and quantile bins, from two to as many as there are instances.
+    fn even(&self, cells: &Partition, sample: &SortedSample) -> Result<Vec<Partition>> {
         let axis = cells.axis()?;
-        let some = |limits: &[usize]| cells.keeping(|limit| limits.binary_search(&limit).is_ok());
-        let changes = some(&limits(places, moments, level, &level.pieces(penalty(moments), LEAST)));
-        let levels = level.pieces(penalty(moments), LEAST);
-        let halved = level.halved(&levels, cells.limits(), TREND, LEAST_FOR_SPREAD);
-        let mut all = vec![some(&limits(places, moments, level, &halved))];
-        all.push(changes.clone());
-        all.push(cells.keeping(|_| false));
-        let most = (0.5 * sample.total()).min(self.bins as f64);
-        let mut count = 2.0_f64;
-        let mut last = 1;
+        let most = sample.total().min(self.bins as f64);
+        let mut all = Vec::new();
+        let (mut count, mut last) = (2.0_f64, 1);
         while count.round() <= most {
             let bins = count.round() as usize;
             if bins > last {
-                let quantiles =
-                    sample.limits(QuantileRule::default(), axis, bins, |i| i as f64 / bins as f64);
+                let share = |i: usize| i as f64 / bins as f64;
+                let quantiles = sample.limits(QuantileRule::default(), axis, bins, share);
                 for limits in [axis.divide(bins), quantiles] {
-                    let even = Partition::new(limits, cells.closed())?;
-                    if changes.bins() > 1 {
-                        all.push(united(&even, &changes)?);
-                    }
-                    all.push(even);
+                    all.push(Partition::new(limits, cells.closed())?);
                 }
             }
             last = bins;
             count *= STEP;
         }
-        all.retain(|bins| bins.bins() <= self.bins);
         Ok(all)
+    }
+}
+
+impl Instances {
+    /// Bins at the limits of levels and of the spread about them; first with bins halved along which
+    /// one of them has a trend, then without.
+    fn segmented(&self, level: &Signal) -> [Partition; 2] {
+        let edges = self.cells.limits();
+        let levels = level.pieces(self.penalty(), LEAST);
+        let halved = level.halved(&levels, edges, TREND, LEAST_FOR_SPREAD);
+        let (spread, limits) = self.with_limits_of_spread(level, &halved);
+        let halved = spread.halved(&limits, edges, env("FE_S"), LEAST_FOR_SPREAD);
+        let (_, limits) = self.with_limits_of_spread(level, &levels);
+        let at = |ends: &[usize]| self.cells.keeping(|limit| ends.binary_search(&limit).is_ok());
+        [at(&halved), at(&limits)]
+    }
+
+    /// The spread about some levels, and the limits of both, as indices of limits of the cells.
+    fn with_limits_of_spread(&self, level: &Signal, levels: &[usize]) -> (Signal, Vec<usize>) {
+        let spread = self.spread(levels);
+        let mut all = levels.to_vec();
+        for limit in spread.pieces(self.penalty(), LEAST) {
+            // Among the limits so far, those on both sides of this one.
+            let place = all.partition_point(|&other| other < limit);
+            let is_new = all.get(place).is_some_and(|&other| other != limit) && place > 0;
+            let poorer = |place: usize| {
+                level.weight(all[place - 1], limit).min(level.weight(limit, all[place]))
+            };
+            if is_new && poorer(place) >= LEAST_FOR_SPREAD {
+                all.insert(place, limit);
+            }
+        }
+        (spread, all)
+    }
+
+    fn weights(&self) -> Vec<f64> {
+        self.moments.iter().map(|cell| cell.weight).collect()
+    }
+
+    fn penalty(&self) -> f64 {
+        PENALTY * self.weights().iter().sum::<f64>().ln()
+    }
+
+    /// The mean local effect in each cell.
+    fn level(&self) -> Signal {
+        let (places, moments, edges) = (&self.places, &self.moments, self.cells.limits());
+        let values: Vec<f64> = moments.iter().map(|cell| cell.mean).collect();
+        let last = values.len() - 1;
+        let within = |(j, cell): (usize, &Moments)| {
+            let degrees = (cell.weight - 1.0).max(0.0);
+            if j == 0 || j == last {
+                return (cell.squares, degrees);
+            }
+            // What the trend contributes, with the instances spread evenly over the cell.
+            let slope = (values[j + 1] - values[j - 1]) / (places[j + 1] - places[j - 1]);
+            let rise = slope * (edges[j + 1] - edges[j]);
+            ((cell.squares - degrees * rise * rise / 12.0).max(0.0), degrees)
+        };
+        let within: Vec<(f64, f64)> = moments.iter().enumerate().map(within).collect();
+        Signal::new(places.clone(), self.weights(), values, &within, RESOLUTION)
+    }
+
+    /// The cube root of the mean squared distance from the mean of the bin, in each cell.
+    fn spread(&self, bins: &[usize]) -> Signal {
+        let mut values = Vec::with_capacity(self.moments.len());
+        for ends in bins.windows(2) {
+            let cells = &self.moments[ends[0]..ends[1]];
+            let bin = cells.iter().fold(Moments::default(), |bin, cell| bin.merge(*cell));
+            let of_cell = |cell: &Moments| {
+                (cell.squares / cell.weight + (cell.mean - bin.mean).powi(2)).cbrt()
+            };
+            values.extend(cells.iter().map(of_cell));
+        }
+        let weights = self.weights();
+        let squares: f64 =
+            values.iter().zip(&weights).map(|(value, weight)| weight * value * value).sum();
+        let floor = RESOLUTION * squares / weights.iter().sum::<f64>();
+        let within = vec![(0.0, 0.0); values.len()];
+        Signal::new(self.places.clone(), weights, values, &within, floor)
     }
 }
 
@@ -195,10 +279,6 @@ fn united(even: &Partition, changes: &Partition) -> Result<Partition> {
     }
     all.sort_unstable_by(f64::total_cmp);
     Partition::new(all, closed)
-}
-
-fn penalty(moments: &[Moments]) -> f64 {
-    PENALTY * moments.iter().map(|cell| cell.weight).sum::<f64>().ln()
 }
 
 /// At most so many cells of about equal weight, and the mean position of the instances in each. They
@@ -248,55 +328,6 @@ fn standardised(moments: &[Moments]) -> Option<Vec<Moments>> {
     Some(moments.iter().map(|cell| centred(cell).scaled(factor)).collect())
 }
 
-/// Limits of levels together with those of the spread about them, as indices of limits of the cells.
-fn limits(places: &[f64], moments: &[Moments], level: &Signal, levels: &[usize]) -> Vec<usize> {
-    let weights = moments.iter().map(|cell| cell.weight).collect();
-    let spread = spread(places.to_vec(), weights, moments, levels);
-    let mut all = levels.to_vec();
-    for limit in spread.pieces(penalty(moments), LEAST) {
-        // Among the limits so far, those on both sides of this one.
-        let place = all.partition_point(|&other| other < limit);
-        let is_new = all.get(place).is_some_and(|&other| other != limit) && place > 0;
-        let poorer =
-            |place: usize| level.weight(all[place - 1], limit).min(level.weight(limit, all[place]));
-        if is_new && poorer(place) >= LEAST_FOR_SPREAD {
-            all.insert(place, limit);
-        }
-    }
-    all
-}
-
-/// The mean local effect in each cell.
-fn level(places: Vec<f64>, weights: Vec<f64>, moments: &[Moments], edges: &[f64]) -> Signal {
-    let values: Vec<f64> = moments.iter().map(|cell| cell.mean).collect();
-    let last = values.len() - 1;
-    let within = |(j, cell): (usize, &Moments)| {
-        let degrees = (cell.weight - 1.0).max(0.0);
-        if j == 0 || j == last {
-            return (cell.squares, degrees);
-        }
-        // What the trend contributes, with the instances spread evenly over the cell.
-        let slope = (values[j + 1] - values[j - 1]) / (places[j + 1] - places[j - 1]);
-        let rise = slope * (edges[j + 1] - edges[j]);
-        ((cell.squares - degrees * rise * rise / 12.0).max(0.0), degrees)
-    };
-    let within: Vec<(f64, f64)> = moments.iter().enumerate().map(within).collect();
-    Signal::new(places, weights, values, &within, RESOLUTION)
-}
-
-/// The cube root of the mean squared distance from the mean of the bin, in each cell.
-fn spread(places: Vec<f64>, weights: Vec<f64>, moments: &[Moments], bins: &[usize]) -> Signal {
-    let mut values = Vec::with_capacity(moments.len());
-    for ends in bins.windows(2) {
-        let cells = &moments[ends[0]..ends[1]];
-        let bin = cells.iter().fold(Moments::default(), |bin, cell| bin.merge(*cell));
-        let of_cell =
-            |cell: &Moments| (cell.squares / cell.weight + (cell.mean - bin.mean).powi(2)).cbrt();
-        values.extend(cells.iter().map(of_cell));
-    }
-    let squares: f64 =
-        values.iter().zip(&weights).map(|(value, weight)| weight * value * value).sum();
-    let floor = RESOLUTION * squares / weights.iter().sum::<f64>();
-    let within = vec![(0.0, 0.0); values.len()];
-    Signal::new(places, weights, values, &within, floor)
+fn env(name: &str) -> f64 {
+    std::env::var(name).ok().and_then(|x| x.parse().ok()).unwrap_or(6.0)
 }

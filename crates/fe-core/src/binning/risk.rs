@@ -10,7 +10,7 @@ const PLACES: usize = 100;
 /// Cells on either side over which the square of the noise is averaged.
 const NEIGHBOURS: usize = 2;
 /// How many standard errors less than estimated a gain is taken for.
-const CAUTION: f64 = 1.0;
+const CAUTION: f64 = 2.0;
 fn env(name: &str) -> f64 {
     std::env::var(name).ok().and_then(|x| x.parse().ok()).unwrap_or(CAUTION)
 }
@@ -241,4 +241,50 @@ fn accumulated(limits: &[f64], slopes: &[f64]) -> Vec<f64> {
     let mean = curve.iter().sum::<f64>() / PLACES as f64;
     curve.iter_mut().for_each(|value| *value -= mean);
     curve
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The curve of one bin with slope 1 between its ends and 0 elsewhere, over a fine grid.
+    #[test]
+    fn leverage_is_the_variance_of_a_ramp() {
+        for (from, to) in [(0.0, 1.0), (0.0, 0.25), (0.4, 0.5), (0.9, 1.0)] {
+            let places = (0..10_000).map(|i| (f64::from(i) + 0.5) / 10_000.0);
+            let ramp: Vec<f64> = places.map(|x| x.clamp(from, to) - from).collect();
+            let moments = Moments::of(&ramp);
+            assert!((leverage((from, to)) - moments.squares / 10_000.0).abs() < 1e-7);
+        }
+    }
+
+    #[test]
+    fn curves_are_accumulated_and_centred() {
+        let curve = accumulated(&[2.0, 3.0, 6.0], &[4.0, -4.0]);
+        let slope = |place: usize| (curve[place + 1] - curve[place]) * (PLACES - 1) as f64;
+        assert!((slope(0) - 4.0).abs() < 1e-9 && (slope(PLACES - 2) + 4.0).abs() < 1e-9);
+        assert!(curve.iter().sum::<f64>().abs() < 1e-9);
+    }
+
+    /// For noise that is c or −c, and for normal noise.
+    #[test]
+    fn dispersion_tells_kinds_of_noise_apart() {
+        let squares = |noise: &dyn Fn(usize) -> f64| -> Vec<(f64, f64)> {
+            let second = |j: usize| noise(j) - 0.5 * (noise(j - 1) + noise(j + 1));
+            (1..20_000).map(|j| (second(j).powi(2) / 1.5, 1.0)).collect()
+        };
+        let uniform = |j: usize| {
+            // Steele, Lea and Flood (2014).
+            let mut state = (j as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            state = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            state = (state ^ (state >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            ((state ^ (state >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
+        };
+        let normal = |j: usize| (12 * j..12 * j + 12).map(uniform).sum::<f64>() - 6.0;
+        let two_valued = |j: usize| if uniform(j) < 0.5 { 1.0 } else { -1.0 };
+        let ones = vec![1.0; 19_999];
+        assert_eq!(dispersion(&squares(&two_valued), &ones), 1.0);
+        let of_normal = dispersion(&squares(&normal), &ones);
+        assert!((1.6..2.2).contains(&of_normal), "{of_normal}");
+    }
 }
