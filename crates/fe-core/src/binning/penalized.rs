@@ -16,7 +16,7 @@ const CELLS: usize = 20_000;
 /// What a bin costs, in units of log N: one for each of the numbers that describe it, its level, its
 /// spread and its limit.
 const PENALTY: f64 = 3.0;
-/// A bin is halved if its slope is more than two standard errors.
+/// A bin is halved if its slope, squared, is more than so many squared standard errors.
 const TREND: f64 = 4.0;
 /// The same of the spread.
 const TREND_OF_SPREAD: f64 = 6.0;
@@ -46,7 +46,8 @@ pub(super) const INFO: Info = Info {
 ///    errors, are halved: a trend is seen long before any single limit along it;
 /// 3. step 1 for the spread: the cube root of the squared distance from the mean of the bin, which is
 ///    nearly normal (Wilson and Hilferty 1931);
-/// 4. limits of both together are the bins, unless the estimated errors of the curve and of the spread
+/// 4. limits of both together are the bins, halved where the spread has a trend of more than √6
+///    standard errors, unless the estimated errors of the curve and of the spread
 ///    say otherwise. Equal and quantile bins of many numbers, with and without the limits of steps 1
 ///    and 3, and these alone, are preferred if the product of both errors is smaller, where each gain
 ///    is taken for one standard error less than it is estimated.
@@ -193,7 +194,7 @@ impl Instances {
         let levels = level.pieces(self.penalty(), LEAST);
         let halved = level.halved(&levels, edges, TREND, LEAST_FOR_SPREAD);
         let (spread, limits) = self.with_limits_of_spread(level, &halved);
-        let halved = spread.halved(&limits, edges, env("FE_S"), LEAST_FOR_SPREAD);
+        let halved = spread.halved(&limits, edges, TREND_OF_SPREAD, LEAST_FOR_SPREAD);
         let (_, limits) = self.with_limits_of_spread(level, &levels);
         let at = |ends: &[usize]| self.cells.keeping(|limit| ends.binary_search(&limit).is_ok());
         [at(&halved), at(&limits)]
@@ -326,8 +327,4 @@ fn standardised(moments: &[Moments]) -> Option<Vec<Moments>> {
     let factor = 1.0 / variance.sqrt();
     let centred = |cell: &Moments| Moments { mean: cell.mean - all.mean, ..*cell };
     Some(moments.iter().map(|cell| centred(cell).scaled(factor)).collect())
-}
-
-fn env(name: &str) -> f64 {
-    std::env::var(name).ok().and_then(|x| x.parse().ok()).unwrap_or(6.0)
 }

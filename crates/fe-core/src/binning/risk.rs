@@ -11,9 +11,6 @@ const PLACES: usize = 100;
 const NEIGHBOURS: usize = 2;
 /// How many standard errors less than estimated a gain is taken for.
 const CAUTION: f64 = 2.0;
-fn env(name: &str) -> f64 {
-    std::env::var(name).ok().and_then(|x| x.parse().ok()).unwrap_or(CAUTION)
-}
 /// Cells of one instance from which the fourth moment of the noise is estimated.
 const FOR_KURTOSIS: usize = 20;
 
@@ -39,7 +36,7 @@ pub(super) struct Gain {
 impl Gain {
     /// What can be relied on.
     pub(super) fn at_least(self) -> f64 {
-        self.mean - env("FE_Z") * self.se
+        self.mean - CAUTION * self.se
     }
 }
 
