@@ -18,8 +18,6 @@ const CELLS: usize = 20_000;
 const PENALTY: f64 = 3.0;
 /// A bin is halved if its slope, squared, is more than so many squared standard errors.
 const TREND: f64 = 4.0;
-/// The same of the spread.
-const TREND_OF_SPREAD: f64 = 6.0;
 /// Least weight in a bin.
 const LEAST: f64 = 2.0;
 /// Least weight in a half of a bin, and where only the spread changes.
@@ -46,11 +44,10 @@ pub(super) const INFO: Info = Info {
 ///    errors, are halved: a trend is seen long before any single limit along it;
 /// 3. step 1 for the spread: the cube root of the squared distance from the mean of the bin, which is
 ///    nearly normal (Wilson and Hilferty 1931);
-/// 4. limits of both together are the bins, halved where the spread has a trend of more than √6
-///    standard errors, unless the estimated errors of the curve and of the spread
+/// 4. limits of both together are the bins, unless the estimated errors of the curve and of the spread
 ///    say otherwise. Equal and quantile bins of many numbers, with and without the limits of steps 1
-///    and 3, and these alone, are preferred if the product of both errors is smaller, where each gain
-///    is taken for one standard error less than it is estimated.
+///    and 3, these alone, and a single bin are preferred if the product of both errors is smaller, where
+///    each gain is taken for two standard errors less than it is estimated.
 ///
 /// Limits of the segmentation lie midway between instances, or between cells of equal numbers of them
 /// where there are more than 20 000. Up to 512 cells steps 1 and 3 are exact; above, limits are
@@ -188,23 +185,20 @@ impl Penalized {
 
 impl Instances {
     /// Bins at the limits of levels and of the spread about them; first with bins halved along which
-    /// one of them has a trend, then without.
+    /// the level has a trend, then without.
     fn segmented(&self, level: &Signal) -> [Partition; 2] {
-        let edges = self.cells.limits();
         let levels = level.pieces(self.penalty(), LEAST);
-        let halved = level.halved(&levels, edges, TREND, LEAST_FOR_SPREAD);
-        let (spread, limits) = self.with_limits_of_spread(level, &halved);
-        let halved = spread.halved(&limits, edges, TREND_OF_SPREAD, LEAST_FOR_SPREAD);
-        let (_, limits) = self.with_limits_of_spread(level, &levels);
-        let at = |ends: &[usize]| self.cells.keeping(|limit| ends.binary_search(&limit).is_ok());
-        [at(&halved), at(&limits)]
+        let halved = level.halved(&levels, self.cells.limits(), TREND, LEAST_FOR_SPREAD);
+        [halved, levels].map(|levels| {
+            let ends = self.with_limits_of_spread(level, &levels);
+            self.cells.keeping(|limit| ends.binary_search(&limit).is_ok())
+        })
     }
 
-    /// The spread about some levels, and the limits of both, as indices of limits of the cells.
-    fn with_limits_of_spread(&self, level: &Signal, levels: &[usize]) -> (Signal, Vec<usize>) {
-        let spread = self.spread(levels);
+    /// Some levels and the limits of the spread about them, as indices of limits of the cells.
+    fn with_limits_of_spread(&self, level: &Signal, levels: &[usize]) -> Vec<usize> {
         let mut all = levels.to_vec();
-        for limit in spread.pieces(self.penalty(), LEAST) {
+        for limit in self.spread(levels).pieces(self.penalty(), LEAST) {
             // Among the limits so far, those on both sides of this one.
             let place = all.partition_point(|&other| other < limit);
             let is_new = all.get(place).is_some_and(|&other| other != limit) && place > 0;
@@ -215,7 +209,7 @@ impl Instances {
                 all.insert(place, limit);
             }
         }
-        (spread, all)
+        all
     }
 
     fn weights(&self) -> Vec<f64> {
