@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# Builds the wheel of the Python package and tests it against the program, in an environment under
-# target/. Where there is no Python, or the packages it needs cannot be had, it says so and is done.
-# FE_BENCH names a program that is built already.
+# Tests the Python package against the program, in an environment under target/. Where there is no Python, or
+# the packages it needs cannot be had, it says so and is done.
+#
+# The wheel is built and installed. With --module the module is taken from the workspace as it is compiled for the
+# other tests, which spares compiling all of it once more.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -19,10 +21,20 @@ python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || skip "Python 3.
     skip "its packages could not be installed"
 
 # In the profile of the other tests: what they have compiled with the same features is taken.
-[ -n "${FE_BENCH:-}" ] || cargo build --locked --workspace --bins
-rm -rf "$target/wheels"
-"$environment/bin/maturin" build --profile dev --locked --quiet -m crates/fe-py/Cargo.toml \
-    --interpreter "$python" --out "$target/wheels"
-"$python" -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps \
-    "$target"/wheels/*.whl
-FE_BENCH=${FE_BENCH:-$target/debug/fe-bench} "$python" -m pytest crates/fe-py
+if [ "${1:-}" = --module ]; then
+    cargo build --locked --workspace
+    export PYTHONPATH=$target/python-package
+    rm -rf "$PYTHONPATH"
+    cp -r crates/fe-py/python "$PYTHONPATH"
+    for library in "$target"/debug/libfeature_effects_bench.{so,dylib}; do
+        [ ! -e "$library" ] || cp "$library" "$PYTHONPATH/feature_effects_bench/_native.abi3.so"
+    done
+else
+    cargo build --locked --workspace --bins
+    rm -rf "$target/wheels"
+    "$environment/bin/maturin" build --profile dev --locked --quiet -m crates/fe-py/Cargo.toml \
+        --interpreter "$python" --out "$target/wheels"
+    "$python" -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps \
+        "$target"/wheels/*.whl
+fi
+FE_BENCH=$target/debug/fe-bench "$python" -m pytest crates/fe-py

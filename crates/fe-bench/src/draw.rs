@@ -4,6 +4,7 @@ use fe_core::Dataset;
 use fe_core::model::Rows;
 use fe_truth::Scenario;
 use ndarray::Array2;
+use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 
 use crate::error::{Error, Result};
@@ -28,6 +29,28 @@ pub fn address<'a>(
 /// # Errors
 /// No rows, or more than memory can hold.
 pub fn features(scenario: &Scenario, seed: u64, rows: usize, replicate: usize) -> Result<Dataset> {
+    let (id, parameters) = (scenario.id(), scenario.parameters());
+    let stream = address(seed, (&id, &parameters), rows, replicate).features();
+    from_stream(scenario, rows, stream)
+}
+
+/// The features of one of further datasets, counted from 0, of the same size as another.
+///
+/// # Errors
+/// As [`features`].
+pub fn fresh_features(
+    scenario: &Scenario,
+    seed: u64,
+    rows: usize,
+    replicate: usize,
+    number: usize,
+) -> Result<Dataset> {
+    let (id, parameters) = (scenario.id(), scenario.parameters());
+    let stream = address(seed, (&id, &parameters), rows, replicate).fresh(number);
+    from_stream(scenario, rows, stream)
+}
+
+fn from_stream(scenario: &Scenario, rows: usize, mut stream: ChaCha8Rng) -> Result<Dataset> {
     let most = MOST_VALUES / scenario.dimension();
     if !(1..=most).contains(&rows) {
         return Err(Error::Argument(format!("{rows} rows: must be from 1 to {most}")));
@@ -36,8 +59,6 @@ pub fn features(scenario: &Scenario, seed: u64, rows: usize, replicate: usize) -
     if Vec::<f64>::new().try_reserve_exact(rows * scenario.dimension()).is_err() {
         return Err(Error::Argument(format!("{rows} rows do not fit into memory")));
     }
-    let (id, parameters) = (scenario.id(), scenario.parameters());
-    let mut stream = address(seed, (&id, &parameters), rows, replicate).features();
     let values = scenario.sample(rows, &mut stream);
     let array = Array2::from_shape_vec((scenario.dimension(), rows), values)
         .map_err(|e| Error::Argument(e.to_string()))?;

@@ -17,6 +17,7 @@ pub mod error;
 pub mod external;
 pub mod league;
 pub mod observations;
+pub mod pairs;
 pub mod plot;
 pub mod record;
 pub mod report;

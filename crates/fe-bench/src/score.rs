@@ -169,7 +169,12 @@ impl Score {
         Self { status: reason.to_string(), ..Self::default() }
     }
 
-    fn of(value: Option<f64>, truths: &Provenance, compared: usize, left_out: usize) -> Self {
+    pub(crate) fn of(
+        value: Option<f64>,
+        truths: &Provenance,
+        compared: usize,
+        left_out: usize,
+    ) -> Self {
         let status = match value {
             Some(value) if value.is_finite() => "ok",
             Some(_) => "the value is not finite",
@@ -186,15 +191,15 @@ impl Score {
     }
 }
 
-struct Provenance {
+pub(crate) struct Provenance {
     method: String,
     abs_error: Option<f64>,
 }
 
 impl Provenance {
-    const NONE: Self = Self { method: String::new(), abs_error: None };
+    pub(crate) const NONE: Self = Self { method: String::new(), abs_error: None };
 
-    fn of(truths: impl Iterator<Item = (fe_truth::Method, f64)>) -> Self {
+    pub(crate) fn of(truths: impl Iterator<Item = (fe_truth::Method, f64)>) -> Self {
         let (mut methods, mut abs_error) = (Vec::new(), 0.0_f64);
         for (method, error) in truths {
             if !methods.contains(&method) {
@@ -294,12 +299,7 @@ impl Truths {
     }
 
     fn count(metric: Metric, effect: &Effect, bins: &Bins) -> Score {
-        let binning = effect.record.binning.as_ref();
-        let count = match metric {
-            Metric::EmptyBins => binning.map_or(0, |binning| binning.empty),
-            Metric::Infeasible => usize::from(binning.is_some_and(|binning| !binning.feasible)),
-            _ => bins.partition.bins(),
-        };
+        let count = count(metric, effect, bins);
         Score::of(Some(count as f64), &Provenance::NONE, bins.partition.bins(), 0)
     }
 
@@ -378,7 +378,20 @@ impl Truths {
         points: &[f64],
         comparison: Comparison,
     ) -> Result<Arc<[Truth]>, String> {
-        let (quantity, feature) = (truth_of(estimand), effect.feature);
+        self.beside(scenario, truth_of(estimand), effect, points, comparison)
+    }
+
+    /// A truth at some points, centred as the estimate is that it stands beside; up to a constant where
+    /// both are centred on the points.
+    pub(crate) fn beside(
+        &self,
+        scenario: &Scenario,
+        quantity: fe_truth::Effect,
+        effect: &Effect,
+        points: &[f64],
+        comparison: Comparison,
+    ) -> Result<Arc<[Truth]>, String> {
+        let feature = effect.feature;
         match comparison {
             Comparison::Centred => self.on_points(scenario, quantity, feature, points),
             Comparison::AsTheyAre => {
@@ -612,6 +625,16 @@ impl Truths {
         remember(&self.bins, (feature, bits(limits)), || {
             scenario.bins(feature, limits, Weighting::Uniform)
         })
+    }
+}
+
+/// What a metric that counts bins counts.
+pub(crate) fn count(metric: Metric, effect: &Effect, bins: &Bins) -> usize {
+    let binning = effect.record.binning.as_ref();
+    match metric {
+        Metric::EmptyBins => binning.map_or(0, |binning| binning.empty),
+        Metric::Infeasible => usize::from(binning.is_some_and(|binning| !binning.feasible)),
+        _ => bins.partition.bins(),
     }
 }
 

@@ -32,6 +32,24 @@ impl Address<'_> {
         self.stream("noise")
     }
 
+    /// The stream that rows are split by, for fits and the effects of their models.
+    #[must_use]
+    pub fn split(&self) -> ChaCha8Rng {
+        self.stream("split")
+    }
+
+    /// The stream of what models draw while they are fitted.
+    #[must_use]
+    pub fn fit(&self) -> ChaCha8Rng {
+        self.stream("fit")
+    }
+
+    /// The stream of the features of one of further datasets, counted from 0.
+    #[must_use]
+    pub fn fresh(&self, number: usize) -> ChaCha8Rng {
+        self.stream(&format!("fresh {number}"))
+    }
+
     fn stream(&self, purpose: &str) -> ChaCha8Rng {
         let Address { seed, scenario, parameters, rows, replicate } = self;
         let label = format!(
@@ -61,7 +79,12 @@ mod tests {
         for other in others {
             assert_ne!(first(base), first(other));
         }
-        assert_ne!(base.features().next_u64(), base.noise().next_u64());
+        let purposes =
+            [base.features(), base.noise(), base.split(), base.fit(), base.fresh(0), base.fresh(1)];
+        let mut words: Vec<u64> = purposes.map(|mut stream| stream.next_u64()).to_vec();
+        words.sort_unstable();
+        words.dedup();
+        assert_eq!(words.len(), 6);
         assert_eq!(first(base), first(base));
     }
 }

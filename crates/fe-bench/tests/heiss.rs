@@ -97,3 +97,87 @@ fn errors_are_those_published() {
     }
     assert_eq!(compared, 36);
 }
+
+/// Variance and squared bias of the effects of the linear model, means over the grid, as published for
+/// N = 1250.
+const PUBLISHED_LINEAR: &str = include_str!("fixtures/heiss-2026-linear.csv");
+
+const LINEAR: &str = r#"
+about = "a"
+[[block]]
+scenario = ["snc", "friedman1"]
+N = 1250
+snr = 5
+replicates = 30
+grid = { quantiles = 100, from = 1e-4, to = 0.9999, drop_ends = true }
+metrics = ["mse"]
+split = ["train", "validation", "cv"]
+keep = ["decomposition"]
+[[block.model]]
+name = "linear"
+[[block.estimator]]
+name = "pdp"
+preset = "heiss-2026"
+grid = 2
+[[block.estimator]]
+name = "ale"
+preset = "heiss-2026"
+limits = "grid"
+empty = ["zero", "interpolate"]
+"#;
+
+/// The published variances come out again, and so does the bias of x4 of Friedman's function on held-out
+/// rows; it is gone once empty bins are interpolated.
+#[test]
+fn the_linear_model_is_as_published() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("study.toml"), LINEAR).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fe-bench"));
+    command.args(["run", "study.toml", "--out", "out"]).current_dir(folder.path());
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let mut reader = csv::Reader::from_path(folder.path().join("out/summary.csv")).unwrap();
+    let columns = reader.headers().unwrap().clone();
+    let records: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
+    let place = |name: &str| columns.iter().position(|column| column == name).unwrap();
+    let ours = |metric: &str, empty_bins: &str, of: [&str; 4]| {
+        let [scenario, estimator, split, feature] = of;
+        let wanted = [
+            ("scenario", scenario),
+            ("estimator", estimator),
+            ("split", split),
+            ("feature", feature),
+            ("metric", metric),
+            ("empty_bins", if estimator == "ale" { empty_bins } else { "" }),
+        ];
+        let is_it =
+            |r: &&csv::StringRecord| wanted.iter().all(|(key, value)| r[place(key)] == **value);
+        let record = records.iter().find(is_it).unwrap();
+        let number = |name: &str| record[place(name)].parse::<f64>().unwrap();
+        (number("mean"), number("se"))
+    };
+    let mut published = csv::Reader::from_reader(PUBLISHED_LINEAR.as_bytes());
+    let mut compared = 0;
+    for record in published.records() {
+        let record = record.unwrap();
+        let of = [&record[0], &record[1], &record[2], &record[3]];
+        let (variance, error) = ours("variance", "zero", of);
+        let theirs: f64 = record[4].parse().unwrap();
+        // As above; both have 30 datasets and about the same standard error.
+        let error = error / (3.0 * variance.cbrt().powi(2)) * 2_f64.sqrt();
+        let z = (theirs.cbrt() - variance.cbrt()) / error;
+        assert!(z.abs() < FAR, "{record:?}: here {variance}, z = {z:.2}");
+        if of == ["friedman1@1", "ale", "validation", "x4"]
+            || of == ["friedman1@1", "ale", "cv", "x4"]
+        {
+            let theirs: f64 = record[5].parse().unwrap();
+            let (own, error) = ours("bias2", "zero", of);
+            assert!((own - theirs).abs() < FAR * 2_f64.sqrt() * error, "{own}, {theirs}");
+            assert!(own > FAR * error, "{own} ± {error}");
+            let (interpolated, error) = ours("debiased_bias2", "interpolate", of);
+            assert!(interpolated < FAR * error, "{interpolated} ± {error}");
+        }
+        compared += 1;
+    }
+    assert_eq!(compared, 66);
+}

@@ -57,7 +57,7 @@ impl Files {
     fn houses(&self) -> String {
         let row = |i: u32| {
             let (size, age) = (f64::from(i * 7 % 40), f64::from(i * 11 % 40) / 4.0);
-            let town = if i % 2 == 0 { "north" } else { "south" };
+            let town = if i.is_multiple_of(2) { "north" } else { "south" };
             format!("{size},{age},{},{town}\n", 3.0 * size - 2.0 * age + 5.0)
         };
         let rows: String = (0..40).map(row).collect();
@@ -425,4 +425,30 @@ fn bins_of_few_rows_agree_with_dense_bins_as_well_as_their_number_allows() {
         let l_mu: f64 = fields[5].parse().unwrap();
         assert!(l_mu.abs() < 1e-9, "{line}");
     }
+}
+
+#[test]
+fn agreement_is_that_of_the_bins_of_dale() {
+    let files = Files::new();
+    let houses = files.houses();
+    let model = ["--target", "price", "--ignore", "town", "--model", "mlp", "--set", "epochs=9"];
+    let common = [&["--data", &houses, "--feature", "age"][..], &model].concat();
+    let bins = |k: &str| {
+        let dale = ["effect", "--estimator", "dale", "--bins", k];
+        numbers(&json(&answer(&[&dale[..], &common].concat()).0)[0]["bin_effect"])
+    };
+    let (one, four) = (bins("1"), bins("4"));
+    let expected = (one[0] - four.iter().sum::<f64>() / 4.0).abs();
+    assert!(expected > 1e-6, "{one:?} {four:?}");
+    let all = ["agree", "--n", "40", "--runs", "1", "--bins", "1", "--reference-bins", "4"];
+    let (text, _) = answer(&[&all[..], &common, &["--format", "csv"]].concat());
+    let line = text.lines().find(|line| line.starts_with("age,dale,1,")).unwrap();
+    let got: f64 = line.split(',').nth(5).unwrap().parse().unwrap();
+    assert!((got - expected).abs() < 1e-9, "{got} {expected}");
+
+    let message = refusal(&[&["agree", "--n", "41"][..], &common].concat());
+    assert!(message.contains("--n 41: subsets of 40 rows have no more"), "{message}");
+    let iris = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/iris.csv");
+    let message = refusal(&["agree", "--data", iris, "--target", "species", "--model", "logistic"]);
+    assert!(message.contains("a model of one output is needed"), "{message}");
 }

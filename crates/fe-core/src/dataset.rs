@@ -223,8 +223,12 @@ impl Dataset {
         self.summaries.get(feature, || Summary::of(self.feature(feature), self.weights()))
     }
 
-    /// Some of the rows, in the given order.
-    pub(crate) fn select(&self, rows: &[usize]) -> Self {
+    /// Some of the rows, counted from 0, in the given order.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    #[must_use]
+    pub fn select(&self, rows: &[usize]) -> Self {
         let mut features = Array2::zeros((self.dimension(), rows.len()));
         let mut columns: Vec<_> = features.axis_iter_mut(Axis(0)).collect();
         columns.par_iter_mut().enumerate().for_each(|(feature, selected)| {

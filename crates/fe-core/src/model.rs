@@ -111,6 +111,34 @@ pub trait Model: Sync {
     /// Whatever keeps the model from answering.
     fn predict(&self, rows: &Rows<'_>, values: &mut [f64]) -> Result<(), ModelError>;
 
+    /// Whether [`Model::predict_along`] takes less time than asking place by place.
+    fn predicts_along(&self) -> bool {
+        false
+    }
+
+    /// Writes the predictions of rows with one feature (counted from 0) at each of some increasing
+    /// places: for each place what [`Model::predict`] writes of the rows with the feature there.
+    ///
+    /// # Errors
+    /// As [`Model::predict`].
+    fn predict_along(
+        &self,
+        feature: usize,
+        places: &[f64],
+        rows: &Rows<'_>,
+        values: &mut [f64],
+    ) -> Result<(), ModelError> {
+        let mut columns = rows.columns().to_vec();
+        let size = (rows.len() * self.outputs()).max(1);
+        for (&place, values) in places.iter().zip(values.chunks_mut(size)) {
+            if let Some(column) = columns.get_mut(feature) {
+                *column = Column::Constant(place);
+            }
+            self.predict(&Rows::new(&columns, rows.len()), values)?;
+        }
+        Ok(())
+    }
+
     /// Whether [`Model::partial`] works.
     fn has_partial(&self) -> bool {
         false
@@ -285,6 +313,21 @@ impl<'a> Observed<'a> {
     pub fn predict(&self, rows: &Rows<'_>, values: &mut [f64]) -> Result<(), ModelError> {
         self.rows.fetch_add(rows.len() as u64, Ordering::Relaxed);
         observe(rows, values, |values| self.model.predict(rows, values))
+    }
+
+    /// [`Model::predict_along`], observed; every row counts at every place.
+    ///
+    /// # Errors
+    /// What the model reports, a panic, or a value that is not finite.
+    pub fn predict_along(
+        &self,
+        feature: usize,
+        places: &[f64],
+        rows: &Rows<'_>,
+        values: &mut [f64],
+    ) -> Result<(), ModelError> {
+        self.rows.fetch_add((rows.len() * places.len()) as u64, Ordering::Relaxed);
+        observe(rows, values, |values| self.model.predict_along(feature, places, rows, values))
     }
 
     /// [`Model::partial`], observed.

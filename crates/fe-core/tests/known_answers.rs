@@ -191,8 +191,7 @@ fn bands_accumulate_the_spread_of_the_bins() {
 #[test]
 fn deciles_are_those_of_repeated_rows() {
     let deciles = |rows: &[[f64; 2]], weights: Vec<f64>| {
-        let data = dataset(rows).with_weights(weights).unwrap();
-        estimate(&("pdp", Settings::default()), &data, &product(), 0).deciles
+        dataset(rows).with_weights(weights).unwrap().deciles(0)
     };
     let rows = [[0.0, 1.0], [9.0, 1.0], [1.0, 3.0]];
     let copies = [[0.0, 1.0], [1.0, 3.0], [1.0, 3.0]];

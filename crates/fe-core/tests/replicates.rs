@@ -2,7 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use fe_core::replicates::{Decomposition, Order, Paired, Parts, Summary, Test, decompose, holm};
+use fe_core::replicates::{
+    Decomposition, FreshCurves, Order, Paired, Parts, Summary, Test, decompose, holm,
+    split_variance,
+};
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -140,11 +143,12 @@ fn parts_of_a_squared_error() {
     // Point 1: errors 1, 3, 5, mean 3, variance 4. Point 2: errors −1, −1, −1.
     let replicates: Vec<Vec<Option<f64>>> =
         [1.0, 3.0, 5.0].iter().map(|&e| vec![Some(e), Some(-1.0)]).collect();
-    let [mse, bias2, debiased, variance] = decompose(&replicates).unwrap();
+    let [mse, bias2, debiased, variance, floor] = decompose(&replicates).unwrap();
     close(mse.mean.unwrap(), (35.0 / 3.0 + 1.0) / 2.0);
     close(bias2.mean.unwrap(), (9.0 + 1.0) / 2.0);
     close(variance.mean.unwrap(), 2.0);
     close(debiased.mean.unwrap(), 5.0 - 2.0 / 3.0);
+    close(floor.mean.unwrap(), 2.0 / 3.0);
     // The mse is a mean of replicates, for which the jackknife gives the usual standard error.
     let each = Summary::of(&[1.0, 5.0, 13.0]);
     close(mse.standard_error.unwrap(), each.standard_error.unwrap());
@@ -174,7 +178,7 @@ fn the_debiased_bias_is_unbiased() {
         (0..12).map(|_| random.random::<f64>()).sum::<f64>() - 6.0
     };
     let rounds = 4000;
-    let mut means = [0.0; 4];
+    let mut means = [0.0; 5];
     for _ in 0..rounds {
         let mut decomposition = Decomposition::new(1);
         for _ in 0..5 {
@@ -183,11 +187,50 @@ fn the_debiased_bias_is_unbiased() {
         let parts = decomposition.parts().unwrap().values();
         means.iter_mut().zip(parts).for_each(|(mean, part)| *mean += part / f64::from(rounds));
     }
-    let expected = [0.25 + 4.0, 0.25 + 0.8, 0.25, 4.0];
+    let expected = [0.25 + 4.0, 0.25 + 0.8, 0.25, 4.0, 0.8];
     for (name, (mean, expected)) in Parts::NAMES.iter().zip(means.into_iter().zip(expected)) {
         // Standard errors of these means are at most 0.05.
         assert!((mean - expected).abs() < 0.2, "{name}: {mean}, {expected}");
     }
+}
+
+/// Curves of models with variance 4 on data that add a variance of 9, from few of both: the parts are
+/// right on average, and so is their sum for a single curve. Fresh curves that are told by their moments
+/// give the same.
+#[test]
+fn the_parts_of_a_variance_are_unbiased() {
+    let mut random = ChaCha8Rng::seed_from_u64(5);
+    let mut normal = || (0..12).map(|_| random.random::<f64>()).sum::<f64>() - 6.0;
+    let rounds = 3000;
+    let mut sums = [0.0; 3];
+    for round in 0..rounds {
+        let mut first = Vec::new();
+        let models: Vec<FreshCurves> = (0..5)
+            .map(|_| {
+                let own = 2.0 * normal();
+                let mut fresh = FreshCurves::new(2);
+                let curves: Vec<f64> = (0..3).map(|_| own + 3.0 * normal()).collect();
+                curves.iter().for_each(|&y| fresh.add(&[Some(y), None]));
+                first.push(curves[0]);
+                fresh
+            })
+            .collect();
+        let [estimation, model] = split_variance(&models).unwrap().map(|part| part.mean.unwrap());
+        let of_one = Summary::of(&first).standard_error.unwrap().powi(2) * 5.0;
+        sums.iter_mut().zip([estimation, model, of_one]).for_each(|(sum, part)| *sum += part);
+        if round == 0 {
+            let told = models.iter().map(|m| FreshCurves::of(&m.means(), &m.variances(), 3));
+            let again = split_variance(&told.collect::<Vec<_>>()).unwrap();
+            close(again[0].mean.unwrap(), estimation);
+            close(again[1].mean.unwrap(), model);
+        }
+    }
+    let means = sums.map(|sum| sum / f64::from(rounds));
+    for (mean, expected) in means.into_iter().zip([9.0, 4.0, 13.0]) {
+        // Standard errors: √(2/10)·9/√3000 = 0.07, √(2/4)·7/√3000 = 0.09 and √(2/4)·13/√3000 = 0.17.
+        assert!((mean - expected).abs() < 0.6, "{mean}, {expected}");
+    }
+    assert_eq!(split_variance(&[]), None);
 }
 
 proptest! {
@@ -210,6 +253,12 @@ proptest! {
         let mse = squares / (3 * replicates.len()) as f64;
         prop_assert!((parts.mse - mse).abs() <= 1e-12 * mse);
         prop_assert!((parts.debiased_bias2 + parts.variance - parts.mse).abs() <= 1e-13 * mse);
+        let count = replicates.len() as f64;
+        let published = parts.bias2 + (count - 1.0) / count * parts.variance;
+        prop_assert!((published - mse).abs() <= 1e-12 * mse);
+        let pointwise = all.pointwise();
+        let mean = pointwise.iter().map(|parts| parts.unwrap().noise_floor).sum::<f64>() / 3.0;
+        prop_assert!((mean - parts.noise_floor).abs() <= 1e-13 * mse);
         let merged = halves[0].merge(&halves[1]).parts().unwrap();
         for (a, b) in parts.values().into_iter().zip(merged.values()) {
             prop_assert!((a - b).abs() <= 1e-11 * mse);

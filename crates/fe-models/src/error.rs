@@ -85,6 +85,14 @@ pub enum FitError {
         /// Iterations that were made.
         iterations: usize,
     },
+    /// A division of rows between fit and effects that does not exist or leaves a part empty.
+    #[error("split {given}: must be {allowed}")]
+    BadSplit {
+        /// What was given.
+        given: String,
+        /// What is allowed.
+        allowed: &'static str,
+    },
     /// What is not allowed for other reasons, in words.
     #[error("model `{model}`: {reason}")]
     Refused {

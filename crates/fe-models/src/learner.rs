@@ -25,6 +25,13 @@ pub enum Task {
 pub(crate) trait Method: Debug + Send + Sync {
     /// Fits the model. Random numbers come from the seed alone.
     fn fit(&self, sample: &Sample, seed: u64) -> Result<Box<dyn FittedModel>>;
+
+    /// Whether its models are sums with a term of the feature (counted from 0) alone, and no other term
+    /// reads it.
+    fn has_main_effect(&self, feature: usize) -> bool {
+        let _ = feature;
+        false
+    }
 }
 
 /// A model as it is found by name.
@@ -105,6 +112,22 @@ impl Learner {
     #[must_use]
     pub fn options(&self) -> &str {
         &self.options
+    }
+
+    /// Whether the models it fits have a main effect of a feature, counted from 0.
+    ///
+    /// ```
+    /// # use fe_models::{FitError, Learner};
+    /// assert!(Learner::new("linear", &[])?.has_main_effect(0));
+    /// assert!(!Learner::new("gbdt", &[])?.has_main_effect(0));
+    /// let pair = ("interactions".to_owned(), "x1:x2".to_owned());
+    /// let gam = Learner::new("gam", &[pair])?;
+    /// assert!(!gam.has_main_effect(0) && gam.has_main_effect(2));
+    /// # Ok::<(), FitError>(())
+    /// ```
+    #[must_use]
+    pub fn has_main_effect(&self, feature: usize) -> bool {
+        self.method.has_main_effect(feature)
     }
 
     /// Fits the model to N rows and their N target values. A row of weight 2 counts as two rows, one

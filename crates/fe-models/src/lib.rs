@@ -33,6 +33,7 @@ mod options;
 mod quality;
 mod sample;
 mod singular;
+mod split;
 pub mod stored;
 mod triangle;
 
@@ -41,3 +42,4 @@ pub use fitted::{Fact, FittedModel};
 pub use learner::{ALL, Info, Learner, Task, info};
 pub use options::OptionInfo;
 pub use quality::Quality;
+pub use split::{Part, Split};

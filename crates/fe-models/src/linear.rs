@@ -43,6 +43,10 @@ impl Method for LeastSquares {
         }
         Ok(Box::new(Linear { intercept, coefficients, means, rank, names: sample.names.clone() }))
     }
+
+    fn has_main_effect(&self, _feature: usize) -> bool {
+        true
+    }
 }
 
 /// The least solution of a least-squares problem, and its rank; none if numbers are not finite.

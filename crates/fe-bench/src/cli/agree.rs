@@ -215,9 +215,10 @@ fn sheet(lines: &[Line]) -> Sheet {
 fn figure(title: String, lines: &[Line]) -> Figure {
     let mut cells = Vec::new();
     for of_feature in lines.chunk_by(|a, b| a.feature == b.feature) {
-        let errors: [(&str, fn(&Line) -> &[f64]); 2] =
-            [("L_mu", |line| &line.l_mu), ("L_sigma", |line| &line.l_sigma)];
-        cells.push(errors.map(|(label, values)| panel(label, of_feature, values)).to_vec());
+        cells.push(vec![
+            panel("L_mu", of_feature, |line| &line.l_mu),
+            panel("L_sigma", of_feature, |line| &line.l_sigma),
+        ]);
     }
     Figure { title, cells, legend_per_cell: false }
 }

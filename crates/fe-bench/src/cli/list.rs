@@ -186,7 +186,7 @@ fn grouped(study: &Study) -> Sheet {
             group.replicates.into(),
             group.features.len().into(),
             group.variants.len().into(),
-            (group.replicates * group.features.len() * group.variants.len()).into(),
+            (group.replicates * group.estimates()).into(),
             Entry::Count(rows),
         ]);
     }

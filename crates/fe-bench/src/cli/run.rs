@@ -97,7 +97,8 @@ pub(super) fn print_tables(
         return Ok(());
     }
     let (manifest, rows) = store::read(folder)?;
-    super::table::print_all(&manifest, &rows, out)
+    let parts = store::read_decomposition(folder)?;
+    super::table::print_all(&manifest, &rows, &parts, out)
 }
 
 fn read(paths: &[PathBuf]) -> Result<Vec<Study>> {
@@ -159,9 +160,7 @@ struct Progress {
 
 impl Progress {
     fn new(plan: &Plan<'_>, journal: &Journal) -> Self {
-        let size = |planned: &Planned<'_>| {
-            (planned.group.features.len() * planned.group.variants.len(), run::cost(planned))
-        };
+        let size = |planned: &Planned<'_>| (planned.group.estimates(), run::cost(planned));
         let bar = ProgressBar::no_length();
         if bar.is_hidden() {
             let done = AtomicUsize::new(0);

@@ -4,12 +4,13 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
+use fe_core::replicates::{Parts, VarianceParts};
 use toml::{Table, Value};
 
 use crate::error::{Error, Result, listed, suggestion};
 use crate::record::manifest::Manifest;
 use crate::record::summary::{SummaryRow, orders, summarise};
-use crate::record::{KEYS, Key, Row, decomposition, entry, store};
+use crate::record::{KEYS, Key, METRIC, Row, decomposition, entry, store};
 use crate::table::{self, Rendered, Style, TableFormat};
 
 /// Prints tables of means over replicates.
@@ -58,8 +59,9 @@ struct Choice {
     /// Only these metrics
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     metric: Vec<String>,
-    /// Bias and variance instead of errors, from the curves that the studies keep: mse, bias2 (the
-    /// squared mean error), debiased_bias2 (less variance / R) and variance, averaged over the grid
+    /// Bias and variance instead of errors, of studies that keep their decomposition or curves: mse,
+    /// bias2 (the squared mean error), debiased_bias2 (less variance / R), variance and noise_floor
+    /// (variance / R), averaged over the grid
     #[arg(long)]
     decomposition: bool,
     /// Paired differences from the values with this key on the same data, and on how many datasets
@@ -106,15 +108,23 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
     let tables = if arguments.choice.is_made() {
         vec![arguments.chosen(&rows)?]
     } else {
-        tables(&manifest, &rows).map_err(|message| arguments.wrong(message))?
+        let parts = arguments.parts()?;
+        tables(&manifest, &rows, &parts).map_err(|message| arguments.wrong(message))?
     };
     arguments.print(arguments.titled(tables)?, out)
 }
 
 /// Prints the tables of all studies as Markdown.
-pub(super) fn print_all(manifest: &Manifest, rows: &[Row], out: &mut dyn Write) -> Result<()> {
+///
+/// `parts` are bias and variance of curves, where the studies ask for them.
+pub(super) fn print_all(
+    manifest: &Manifest,
+    rows: &[Row],
+    parts: &[SummaryRow],
+    out: &mut dyn Write,
+) -> Result<()> {
     let rows: Vec<&Row> = rows.iter().collect();
-    let tables = tables(manifest, &rows).map_err(Error::Argument)?;
+    let tables = tables(manifest, &rows, parts).map_err(Error::Argument)?;
     let text = table::write(&tables, TableFormat::Md, Style::default());
     write!(out, "{text}").map_err(Error::Output)
 }
@@ -181,12 +191,19 @@ impl Arguments {
     /// The values that the options choose.
     fn values(&self, rows: &[&Row]) -> Result<Vec<SummaryRow>> {
         let choice = &self.choice;
-        let values = if choice.decomposition {
-            let mut values = decomposition::read(&self.folder)?;
-            values.retain(|value| choice.is_of_study(&value.key));
-            values
-        } else {
-            summarise(rows.iter().copied())
+        let parts = self.parts()?;
+        let values = match (choice.decomposition, parts.is_empty()) {
+            (true, true) => {
+                let mut values = decomposition::read(&self.folder)?;
+                values.retain(|value| choice.is_of_study(&value.key));
+                values
+            }
+            (is_chosen, _) => {
+                let values = summarise(rows.iter().copied()).into_iter().chain(parts);
+                let names = || Parts::NAMES.into_iter().chain(VarianceParts::NAMES);
+                let is_part = |value: &SummaryRow| names().any(|name| name == value.key[METRIC]);
+                values.filter(|value| !is_chosen || is_part(value)).collect()
+            }
         };
         let wrong = |message: String| self.wrong(message);
         let values = table::filtered(&choice.filter(), values).map_err(wrong)?;
@@ -201,6 +218,13 @@ impl Arguments {
             return Err(self.wrong(format!("no value has two sizes of `{along}`")));
         }
         Ok(orders)
+    }
+
+    /// Bias and variance that the run computed.
+    fn parts(&self) -> Result<Vec<SummaryRow>> {
+        let mut parts = store::read_decomposition(&self.folder)?;
+        parts.retain(|part| self.choice.is_of_study(&part.key));
+        Ok(parts)
     }
 
     fn titled(&self, mut tables: Vec<Rendered>) -> Result<Vec<Rendered>> {
@@ -228,7 +252,11 @@ impl Arguments {
 }
 
 /// The tables that the studies name; one with everything that varies for a study that names none.
-fn tables(manifest: &Manifest, rows: &[&Row]) -> Result<Vec<Rendered>, String> {
+fn tables(
+    manifest: &Manifest,
+    rows: &[&Row],
+    parts: &[SummaryRow],
+) -> Result<Vec<Rendered>, String> {
     let mut tables = Vec::new();
     for named in &manifest.studies {
         let rows: Vec<&Row> = rows.iter().copied().filter(|row| row.key[0] == named.name).collect();
@@ -238,8 +266,14 @@ fn tables(manifest: &Manifest, rows: &[&Row]) -> Result<Vec<Rendered>, String> {
         if named.study.table.is_empty() {
             tables.push(table::make(&table::default_spec(&named.name, &rows), &rows)?);
         }
+        let parts = parts.iter().filter(|part| part.key[0] == named.name).cloned();
+        let values: Vec<SummaryRow> = if named.study.table.is_empty() {
+            Vec::new()
+        } else {
+            summarise(rows.iter().copied()).into_iter().chain(parts).collect()
+        };
         for spec in &named.study.table {
-            tables.push(table::make(spec, &rows)?);
+            tables.push(table::make_of(spec, &values)?);
         }
     }
     Ok(tables)

@@ -1,8 +1,9 @@
 //! Records as lines of CSV, without a header.
 
 use fe_core::effect::Bins;
+use fe_core::replicates::FreshCurves;
 
-use super::{BIN_COLUMNS, CURVE_COLUMNS, Parts, TIMING_COLUMNS, VALUE_COLUMNS};
+use super::{BIN_COLUMNS, CURVE_COLUMNS, ERROR_COLUMNS, Parts, TIMING_COLUMNS, VALUE_COLUMNS};
 use crate::score::Score;
 use crate::sheet::exact;
 
@@ -21,16 +22,21 @@ pub struct Label<'a> {
     pub variant: &'a [String],
     /// Number of rows.
     pub rows: &'a str,
+    /// Ratio of signal to noise of the target; empty where nothing reads one.
+    pub snr: &'a str,
     /// Number of the dataset.
     pub replicate: &'a str,
+    /// Which two effects are compared.
+    pub pair: &'a str,
+    /// On which rows a model is fitted and explained; empty without a model.
+    pub split: &'a str,
 }
 
 impl<'a> Label<'a> {
     /// An entry for each of [`KEYS`](super::KEYS) but the metric.
     fn keys(&self, output: &'a str) -> impl Iterator<Item = &'a str> {
         let head = [self.study, self.scenario, self.parameters, self.feature, "", output];
-        // No noise, no second feature, no split: the model is f itself.
-        let tail = [self.rows, "", self.replicate, "empirical:theoretical", ""];
+        let tail = [self.rows, self.snr, self.replicate, self.pair, self.split];
         head.into_iter().chain(self.variant.iter().map(String::as_str)).chain(tail)
     }
 }
@@ -61,6 +67,17 @@ pub struct CurvePoint {
     pub truth_abs_error: Option<f64>,
 }
 
+/// The errors of a curve from which bias and variance are computed.
+#[derive(Debug, Clone, Copy)]
+pub struct CurveErrors<'a> {
+    /// The points.
+    pub x: &'a [f64],
+    /// The difference of the two curves of the pair at each of them.
+    pub error: &'a [f64],
+    /// Of curves of the same model on fresh data: how many, and their moments.
+    pub fresh: Option<(usize, &'a FreshCurves)>,
+}
+
 /// Gathers the records of a dataset.
 #[derive(Debug)]
 pub struct Encoder {
@@ -68,6 +85,7 @@ pub struct Encoder {
     timings: csv::Writer<Vec<u8>>,
     curves: csv::Writer<Vec<u8>>,
     bins: csv::Writer<Vec<u8>>,
+    errors: csv::Writer<Vec<u8>>,
 }
 
 impl Encoder {
@@ -75,7 +93,13 @@ impl Encoder {
     #[must_use]
     pub fn new() -> Self {
         let writer = || csv::Writer::from_writer(Vec::new());
-        Self { cells: writer(), timings: writer(), curves: writer(), bins: writer() }
+        Self {
+            cells: writer(),
+            timings: writer(),
+            curves: writer(),
+            bins: writer(),
+            errors: writer(),
+        }
     }
 
     /// A value of a metric for an output, counted from 0.
@@ -165,6 +189,29 @@ impl Encoder {
         Ok(())
     }
 
+    /// The errors of the curve of an output, counted from 0.
+    ///
+    /// # Errors
+    /// None that can happen in memory.
+    pub fn errors(
+        &mut self,
+        label: &Label<'_>,
+        output: usize,
+        errors: &CurveErrors<'_>,
+    ) -> csv::Result<()> {
+        let all = |values: &[f64]| list(values.iter().copied().map(Some));
+        let (count, means, variances) = match errors.fresh {
+            Some((count, fresh)) => {
+                (count.to_string(), list(fresh.means()), list(fresh.variances()))
+            }
+            None => Default::default(),
+        };
+        let values: [String; ERROR_COLUMNS.len()] =
+            [all(errors.x), all(errors.error), count, means, variances];
+        let output = (output + 1).to_string();
+        self.errors.write_record(label.keys(&output).chain(values.iter().map(String::as_str)))
+    }
+
     /// The lines of each of [`FILES`](super::FILES).
     ///
     /// # Errors
@@ -173,7 +220,13 @@ impl Encoder {
         let lines = |writer: csv::Writer<Vec<u8>>| {
             writer.into_inner().map_err(|e| csv::Error::from(e.into_error()))
         };
-        Ok([lines(self.cells)?, lines(self.timings)?, lines(self.curves)?, lines(self.bins)?])
+        Ok([
+            lines(self.cells)?,
+            lines(self.timings)?,
+            lines(self.curves)?,
+            lines(self.bins)?,
+            lines(self.errors)?,
+        ])
     }
 }
 
@@ -181,6 +234,16 @@ impl Default for Encoder {
     fn default() -> Self {
         Self::new()
     }
+}
+
+/// What stands in a list for a number that is missing.
+pub(super) const MISSING: &str = "-";
+
+fn list(values: impl IntoIterator<Item = Option<f64>>) -> String {
+    let text = |value: Option<f64>| {
+        value.filter(|value| value.is_finite()).map_or_else(|| MISSING.to_owned(), exact)
+    };
+    values.into_iter().map(text).collect::<Vec<_>>().join(" ")
 }
 
 /// A number in the shortest form that parses back; nothing for what is missing or not a number.
@@ -203,12 +266,15 @@ mod tests {
             feature: "feature",
             variant: &variant,
             rows: "N",
+            snr: "snr",
             replicate: "replicate",
+            pair: "pair",
+            split: "split",
         };
         let keys: Vec<&str> = label.keys("output").chain(["metric"]).collect();
         assert_eq!(keys.len(), KEYS.len());
         for (key, name) in keys.iter().zip(KEYS) {
-            assert!(*key == name || ["feature2", "snr", "pair", "split"].contains(&name), "{name}");
+            assert!(*key == name || name == "feature2", "{name}");
         }
     }
 }

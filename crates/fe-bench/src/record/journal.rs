@@ -330,9 +330,8 @@ impl Log {
             })?;
         }
         let lines = parts.concat();
-        let [cells, timings, curves, bins] = lengths;
-        let sum = checksum(&lines);
-        let mut text = format!("{task} {cells} {timings} {curves} {bins} {sum}\n").into_bytes();
+        let words = lengths.map(|length| length.to_string()).join(" ");
+        let mut text = format!("{task} {words} {}\n", checksum(&lines)).into_bytes();
         let entry = Entry { log: self.number, offset: self.offset + text.len() as u64, lengths };
         text.extend(lines);
         self.file.write_all(&text).map_err(Error::file(&self.path))?;
@@ -384,7 +383,7 @@ mod tests {
     }
 
     fn parts(text: &str) -> Parts {
-        [text.into(), b"t\n".to_vec(), Vec::new(), b"bins\n".to_vec()]
+        [text.into(), b"t\n".to_vec(), Vec::new(), b"bins\n".to_vec(), Vec::new()]
     }
 
     #[test]

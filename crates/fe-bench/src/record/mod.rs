@@ -2,6 +2,7 @@
 
 pub mod decomposition;
 pub mod encode;
+mod errors;
 pub mod journal;
 pub mod kept;
 pub mod manifest;
@@ -75,8 +76,12 @@ pub const CURVE_COLUMNS: [&str; 5] = ["x", "effect", "heterogeneity", "truth", "
 pub const BIN_COLUMNS: [&str; 8] =
     ["bin", "z_lo", "z_hi", "count", "effect", "variance", "true_effect", "true_variance"];
 
+/// What comes after the keys but the metric in `errors.csv`, of which only shards have one. But for the
+/// number of fresh curves, an entry is a list: a number for each point, `-` where there is none.
+pub const ERROR_COLUMNS: [&str; 5] = ["x", "error", "fresh", "fresh_mean", "fresh_variance"];
+
 /// The files with a line or more for every estimate.
-pub const FILES: [&str; 4] = ["cells.csv", "timings.csv", "curves.csv", "bins.csv"];
+pub const FILES: [&str; 5] = ["cells.csv", "timings.csv", "curves.csv", "bins.csv", "errors.csv"];
 
 /// The lines of a dataset in each of [`FILES`].
 pub type Parts = [Vec<u8>; FILES.len()];
@@ -89,6 +94,7 @@ pub fn columns(file: usize) -> Vec<&'static str> {
         0 => KEYS.into_iter().chain(VALUE_COLUMNS).collect(),
         1 => keys.chain(TIMING_COLUMNS).collect(),
         2 => keys.chain(CURVE_COLUMNS).collect(),
-        _ => keys.chain(BIN_COLUMNS).collect(),
+        3 => keys.chain(BIN_COLUMNS).collect(),
+        _ => keys.chain(ERROR_COLUMNS).collect(),
     }
 }

@@ -8,14 +8,20 @@ use fe_core::replicates::Summary;
 use serde::Serialize;
 
 use super::encode::number;
+use super::errors::{self, Errors};
 use super::manifest::{Manifest, SCHEMA};
-use super::{FILES, KEYS, Key, Parts, Row, VALUE_COLUMNS, columns};
+use super::summary::SummaryRow;
+use super::{FILES, KEYS, Key, METRIC, Parts, REPLICATE, Row, VALUE_COLUMNS, columns};
 use crate::error::{Error, Result};
 use crate::run::plan::Plan;
 use crate::score::Score;
 use crate::study::wire::Keep;
 
 const CELLS: &str = FILES[0];
+const SUMMARY: &str = "summary.csv";
+
+/// Bias and variance at each point, for studies that ask for it.
+const DECOMPOSITION: &str = "decomposition.csv";
 
 /// The name of the manifest.
 pub(super) const MANIFEST: &str = "manifest.json";
@@ -65,6 +71,9 @@ pub(super) struct Writer {
     tasks: Option<csv::Writer<File>>,
     /// Of anything but a shard: a shard has only some of the datasets that means are taken over.
     summary: Option<csv::Writer<File>>,
+    /// Where curves are decomposed.
+    decomposition: Option<csv::Writer<File>>,
+    errors: Errors,
     group: Option<usize>,
     /// Lines of the group that are not gathered yet.
     lines: Vec<u8>,
@@ -91,7 +100,7 @@ impl Gathered {
         let value = optional(&record[KEYS.len()])?;
         let is_of = |(key, _): &(Key, _)| {
             let mut fields = key.iter().zip(record).enumerate();
-            fields.all(|(i, (one, other))| i == super::REPLICATE || one == other)
+            fields.all(|(i, (one, other))| i == REPLICATE || one == other)
         };
         let expected = self.found.get(self.next).is_some_and(is_of).then_some(self.next);
         let place = match expected.or_else(|| self.found.iter().position(is_of)) {
@@ -101,7 +110,7 @@ impl Gathered {
             }
             None => {
                 let mut key: Key = record.iter().take(KEYS.len()).map(str::to_owned).collect();
-                key[super::REPLICATE].clear();
+                key[REPLICATE].clear();
                 self.found.push((key, vec![value]));
                 self.found.len() - 1
             }
@@ -114,7 +123,10 @@ impl Gathered {
 impl Writer {
     /// Into an empty folder.
     pub(super) fn create(inside: &Path, plan: &Plan<'_>, is_shard: bool) -> Result<Self> {
-        let wanted = [true, true, plan.keeps(Keep::Curves), plan.keeps(Keep::Bins)];
+        let decomposes = plan.keeps(Keep::Decomposition);
+        // Of the errors of single curves, whole results have what is made of them.
+        let wanted =
+            [true, true, plan.keeps(Keep::Curves), plan.keeps(Keep::Bins), decomposes && is_shard];
         let mut files = Vec::new();
         for (file, name) in FILES.iter().enumerate() {
             files.push(if wanted[file] { Some(begin(&inside.join(name), file)?) } else { None });
@@ -130,7 +142,9 @@ impl Writer {
             inside: inside.to_owned(),
             files,
             tasks: table(is_shard, TASKS, &tasks)?,
-            summary: table(!is_shard, "summary.csv", &summary)?,
+            summary: table(!is_shard, SUMMARY, &summary)?,
+            decomposition: table(!is_shard && decomposes, DECOMPOSITION, &errors::point_columns())?,
+            errors: Errors::default(),
             group: None,
             lines: Vec::new(),
             gathered: Gathered::default(),
@@ -143,6 +157,10 @@ impl Writer {
         if self.group != Some(group) {
             self.finish_group()?;
             self.group = Some(group);
+        }
+        if self.decomposition.is_some() {
+            let read = self.errors.add(&parts[4]);
+            read.map_err(|e| Error::content(self.inside.join(FILES[4]), e))?;
         }
         self.lines.extend_from_slice(&parts[0]);
         if self.lines.len() > GATHERED {
@@ -185,7 +203,26 @@ impl Writer {
             if let Some(summary) = &mut self.summary {
                 let written =
                     summary.write_record(summary_record(&key, Summary::of(&found), failed));
-                written.map_err(|e| Error::content(self.inside.join("summary.csv"), e))?;
+                written.map_err(|e| Error::content(self.inside.join(SUMMARY), e))?;
+            }
+        }
+        self.decompose()
+    }
+
+    /// Bias and variance of the curves of a group.
+    fn decompose(&mut self) -> Result<()> {
+        let (Some(summary), Some(points)) = (&mut self.summary, &mut self.decomposition) else {
+            return Ok(());
+        };
+        for curve in std::mem::take(&mut self.errors).decomposed() {
+            for (key, of) in curve.averages() {
+                let failed = curve.replicates - of.count;
+                let written = summary.write_record(summary_record(&key, of, failed));
+                written.map_err(|e| Error::content(self.inside.join(SUMMARY), e))?;
+            }
+            for record in curve.points() {
+                let written = points.write_record(record);
+                written.map_err(|e| Error::content(self.inside.join(DECOMPOSITION), e))?;
             }
         }
         Ok(())
@@ -199,7 +236,7 @@ impl Writer {
             let file = file.into_inner().map_err(|e| wrong()(e.into_error()))?;
             file.sync_all().map_err(wrong())?;
         }
-        for table in [self.tasks, self.summary].into_iter().flatten() {
+        for table in [self.tasks, self.summary, self.decomposition].into_iter().flatten() {
             let file = table.into_inner().map_err(|e| wrong()(e.into_error()))?;
             file.sync_all().map_err(wrong())?;
         }
@@ -235,7 +272,7 @@ fn summary_record(key: &[String], summary: Summary, failed: usize) -> Vec<String
 }
 
 fn without_replicate<T: Clone>(key: &[T]) -> impl Iterator<Item = T> {
-    let keep = |(i, _): &(usize, &T)| *i != super::REPLICATE;
+    let keep = |(i, _): &(usize, &T)| *i != REPLICATE;
     key.iter().enumerate().filter(keep).map(|(_, entry)| entry.clone())
 }
 
@@ -286,6 +323,40 @@ pub fn read_manifest(folder: &Path) -> Result<Manifest> {
         ));
     }
     Ok(manifest)
+}
+
+/// Bias and variance, averaged over points, of the curves of a results folder; nothing where none of its
+/// studies asks for it.
+///
+/// # Errors
+/// A summary that is not as `run` writes it.
+pub fn read_decomposition(folder: &Path) -> Result<Vec<SummaryRow>> {
+    if !folder.join(DECOMPOSITION).exists() {
+        return Ok(Vec::new());
+    }
+    let path = folder.join(SUMMARY);
+    let wrong = |message: String| Error::content(&path, message);
+    let file = File::open(&path).map_err(Error::file(&path))?;
+    let mut rows = Vec::new();
+    for record in csv::Reader::from_reader(file).records() {
+        let record = record.map_err(|e| wrong(e.to_string()))?;
+        // The metric is the last key, and the replicate is not there.
+        if record.len() == METRIC + 6 && errors::is_part(&record[METRIC - 1]) {
+            rows.push(parse_summary(&record).map_err(wrong)?);
+        }
+    }
+    Ok(rows)
+}
+
+fn parse_summary(record: &csv::StringRecord) -> Result<SummaryRow, String> {
+    let mut key: Key = record.iter().take(METRIC).map(str::to_owned).collect();
+    key.insert(REPLICATE, String::new());
+    let number = |i: usize| optional::<f64>(&record[METRIC + i]);
+    let interval = number(2)?.zip(number(3)?);
+    let count = optional(&record[METRIC + 4])?.unwrap_or_default();
+    let summary = Summary { count, mean: number(0)?, standard_error: number(1)?, interval };
+    let failed = optional(&record[METRIC + 5])?.unwrap_or_default();
+    Ok(SummaryRow { key, summary, failed, values: Vec::new(), paired: None })
 }
 
 fn read_cells(path: &Path) -> Result<Vec<Row>> {

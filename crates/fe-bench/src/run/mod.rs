@@ -1,5 +1,6 @@
 //! Running the cells of studies. Names no estimator and no scenario.
 
+mod fitted;
 pub mod plan;
 mod task;
 pub(crate) mod timed;
@@ -49,7 +50,7 @@ pub fn run(
             let parts = parts.map_err(|e| Error::Argument(e.to_string()))?;
             entries.push((task, log.append(task, &parts)?));
             states[group].one_less();
-            progress(planned.group.features.len() * planned.group.variants.len(), costs[group]);
+            progress(planned.group.estimates(), costs[group]);
         }
         log.sync()?;
         Ok(entries)

@@ -183,8 +183,16 @@ impl PreparedFeature {
     /// About how many rows the model is asked for by each estimator.
     pub fn costs(&self, group: &Group) -> impl Iterator<Item = Option<u64>> {
         let model = group.scenario.model();
+        // Where models are fitted, each of them is explained on the rows of each part of each split.
+        let (sizes, subjects) = match &group.fitting {
+            None => (vec![group.rows], 1),
+            Some(fitting) => (fitting.sizes(group.rows), fitting.subjects() as u64),
+        };
         self.estimators.iter().map(move |estimator| match estimator {
-            Ok(Implementation::Own(estimator)) => estimator.cost(group.rows, model),
+            Ok(Implementation::Own(estimator)) => {
+                let costs = sizes.iter().map(|&rows| estimator.cost(rows, model));
+                costs.sum::<Option<u64>>().map(|cost| cost.saturating_mul(subjects))
+            }
             Ok(Implementation::External(..)) => None,
             Err(_) => Some(0),
         })

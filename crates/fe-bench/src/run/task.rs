@@ -7,15 +7,16 @@ use std::time::Instant;
 use fe_core::estimator::{Estimand, Estimator};
 use fe_core::{Dataset, Effect};
 
+use super::fitted::Fits;
 use super::plan::{Implementation, Planned, Prepared, PreparedFeature};
 use super::timed::Timed;
 use crate::draw;
 use crate::external::{Answer, Engines, External, Failure, Place, Repetitions, Workspace};
 use crate::record::Parts;
-use crate::record::encode::{CurvePoint, Encoder, Label, Taken};
+use crate::record::encode::{CurveErrors, CurvePoint, Encoder, Label, Taken};
 use crate::score::{Comparing, Score};
-use crate::study::Variant;
 use crate::study::wire::Keep;
+use crate::study::{OF_F, Variant};
 
 /// What an estimator gave, and what it took.
 struct Outcome {
@@ -56,6 +57,9 @@ impl Task<'_> {
     /// Draws the dataset, estimates and scores; what fails is a record with its reason.
     pub(super) fn run(&self) -> csv::Result<Parts> {
         let group = self.planned.group;
+        if let Some(fitting) = &group.fitting {
+            return Fits { task: self, fitting }.run();
+        }
         let draw = || draw::features(&group.scenario, self.seed, group.rows, self.replicate);
         let data = guarded(|| draw().map_err(|e| e.to_string()));
         let mut records = Encoder::new();
@@ -151,7 +155,10 @@ impl Task<'_> {
             feature: &of.name,
             variant: &variant.columns,
             rows: &self.planned.rows,
+            snr: "",
             replicate: &replicate,
+            pair: OF_F,
+            split: "",
         };
         records.timing(&label, outcome.taken)?;
         match &outcome.estimate {
@@ -190,10 +197,18 @@ impl Task<'_> {
                 .unwrap_or_else(Score::failed);
             records.cell(label, effect.output, metric.name(), &score, model_rows)?;
         }
-        if group.keep.contains(&Keep::Curves) {
-            let curves = guarded(|| truths.curves(scenario, estimand, effect, comparing));
-            // A curve that has no truth is its own, and a cell says why.
-            let curves = curves.ok();
+        let decomposes = group.keep.contains(&Keep::Decomposition);
+        let keeps_curves = group.keep.contains(&Keep::Curves);
+        let curves = || guarded(|| truths.curves(scenario, estimand, effect, comparing)).ok();
+        // A curve that has no truth is its own, and a cell says why.
+        let curves = if keeps_curves || decomposes { curves() } else { None };
+        if let (true, Some(curves)) = (decomposes, &curves) {
+            let error: Vec<f64> =
+                curves.iter().map(|(estimate, truth, _)| estimate - truth).collect();
+            let errors = CurveErrors { x: comparing.points, error: &error, fresh: None };
+            records.errors(label, effect.output, &errors)?;
+        }
+        if keeps_curves {
             for (i, &x) in comparing.points.iter().enumerate() {
                 let both = curves.as_ref().map(|curves| curves[i]);
                 let point = CurvePoint {
@@ -243,7 +258,7 @@ struct Drawn<'a> {
 }
 
 /// What came of some work; a panic is a reason like others.
-fn guarded<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
         let text = text.or_else(|| panic.downcast_ref::<String>().cloned());

@@ -58,6 +58,21 @@ impl Model for Timed<'_> {
         self.time(rows.len(), || self.model.predict(rows, values))
     }
 
+    fn predicts_along(&self) -> bool {
+        self.model.predicts_along()
+    }
+
+    fn predict_along(
+        &self,
+        feature: usize,
+        places: &[f64],
+        rows: &Rows<'_>,
+        values: &mut [f64],
+    ) -> Result<(), ModelError> {
+        let asked = rows.len() * places.len();
+        self.time(asked, || self.model.predict_along(feature, places, rows, values))
+    }
+
     fn has_partial(&self) -> bool {
         self.model.has_partial()
     }

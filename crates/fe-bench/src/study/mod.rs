@@ -1,6 +1,7 @@
 //! Studies: files that say what is swept over, checked and expanded into cells.
 
 mod engines;
+pub mod fitting;
 pub mod places;
 mod sweep;
 pub mod wire;
@@ -21,12 +22,16 @@ use crate::error::{Error, Result, listed, suggestion};
 use crate::external::External;
 use crate::score::Metric;
 use crate::sheet::exact;
+use fitting::Fitting;
 use places::{Grid, Limits};
 pub(crate) use sweep::plain;
 use wire::{Block, Comparison, Keep, StudyFile, TableSpec};
 
 /// The most grid points, bins and the like that a study may ask for.
 const MOST_PLACES: usize = 1_000_000;
+
+/// The pair that is compared where a study names none and fits no models.
+pub(crate) const OF_F: &str = "empirical:theoretical";
 
 /// The most datasets of a study.
 const MOST_DATASETS: usize = 10_000_000;
@@ -63,6 +68,34 @@ pub struct Group {
     pub keep: Vec<Keep>,
     /// Estimators with their options.
     pub variants: Vec<Variant>,
+    /// Models that are fitted to the datasets, and pairs of effects that are compared; none where it is
+    /// the effects of f itself that are compared with their truths.
+    pub fitting: Option<Fitting>,
+}
+
+impl Group {
+    /// Estimates from a dataset: of each feature by each estimator and, where models are fitted, of each
+    /// of them in each split.
+    #[must_use]
+    pub fn estimates(&self) -> usize {
+        let subjects = |fitting: &Fitting| fitting.splits.len() * fitting.subjects();
+        let subjects = self.fitting.as_ref().map_or(1, subjects);
+        self.features.len() * self.variants.len() * subjects
+    }
+
+    /// What the columns `pair` and `split` of its records say.
+    #[must_use]
+    pub fn comparisons(&self) -> Vec<(String, &str)> {
+        let Some(fitting) = &self.fitting else { return vec![(OF_F.to_owned(), "")] };
+        let of_f = fitting.pairs.iter().map(ToString::to_string);
+        let of_models = fitting
+            .models
+            .iter()
+            .flat_map(|model| model.pairs.iter().map(|pair| pair.named(&model.label)));
+        let pairs: Vec<String> = of_f.chain(of_models).collect();
+        let splits = fitting.splits.iter().map(|(name, _)| name.as_str());
+        splits.flat_map(|split| pairs.iter().map(move |pair| (pair.clone(), split))).collect()
+    }
 }
 
 /// An estimator with its options.
@@ -256,10 +289,10 @@ impl Study {
         variants.filter_map(|variant| variant.external.as_ref())
     }
 
-    /// Number of cells: datasets times features times estimators.
+    /// Number of cells: datasets times [estimates](Group::estimates).
     #[must_use]
     pub fn cells(&self) -> usize {
-        self.groups.iter().map(|g| g.replicates * g.features.len() * g.variants.len()).sum()
+        self.groups.iter().map(|group| group.replicates * group.estimates()).sum()
     }
 }
 
@@ -272,6 +305,8 @@ fn expand(block: &Block) -> Result<Vec<Group>, String> {
     let variants =
         grids.iter().map(|grid| variants(block, grid)).collect::<Result<Vec<_>, String>>()?;
     let sizes = sizes(&block.n)?;
+    let fitting = Fitting::read(block, &metrics)?;
+    let ratios = ratios(block)?;
     let mut groups = Vec::new();
     for name in sweep::values("scenario", &block.scenario)? {
         for set in sweep::combinations(&block.set, &[])? {
@@ -281,21 +316,47 @@ fn expand(block: &Block) -> Result<Vec<Group>, String> {
                 Arc::new(fe_truth::scenario(&plain(&name), &set).map_err(|e| e.to_string())?);
             let features = features(&scenario, &block.features)?;
             for &rows in &sizes {
-                groups.extend(grids.iter().zip(&variants).map(|(&grid, variants)| Group {
-                    scenario: Arc::clone(&scenario),
-                    rows,
-                    replicates: block.replicates,
-                    features: features.clone(),
-                    grid,
-                    metrics: metrics.clone(),
-                    comparison: block.compare,
-                    keep: block.keep.clone(),
-                    variants: variants.clone(),
-                }));
+                for &snr in &ratios {
+                    for (&grid, variants) in grids.iter().zip(&variants) {
+                        let fitting = fitting.clone().map(|fitting| {
+                            let models = Fitting::models(block, rows)?;
+                            let columns = bare_columns(&grid);
+                            let fitting = Fitting { snr, models, columns, ..fitting };
+                            fitting.check(block, &scenario, &features, variants)?;
+                            Ok::<_, String>(fitting)
+                        });
+                        groups.push(Group {
+                            scenario: Arc::clone(&scenario),
+                            rows,
+                            replicates: block.replicates,
+                            features: features.clone(),
+                            grid,
+                            metrics: metrics.clone(),
+                            comparison: block.compare,
+                            keep: block.keep.clone(),
+                            variants: variants.clone(),
+                            fitting: fitting.transpose()?,
+                        });
+                    }
+                }
             }
         }
     }
     Ok(groups)
+}
+
+/// Ratios of signal to noise; 0 where there is none.
+fn ratios(block: &Block) -> Result<Vec<f64>, String> {
+    let Some(value) = &block.snr else { return Ok(vec![0.0]) };
+    let ratio = |value: &Value| {
+        let number = value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64));
+        number.filter(|snr| snr.is_finite() && *snr >= 0.0).ok_or_else(|| {
+            format!(
+                "`snr` = {value}: must be a finite number, at least 0, which stands for no noise"
+            )
+        })
+    };
+    sweep::values("snr", value)?.iter().map(ratio).collect()
 }
 
 /// Grids: one, or a list of them.
@@ -311,21 +372,25 @@ fn grids(value: &Value) -> Result<Vec<Grid>, String> {
 fn check_distinct(groups: &[Group]) -> Result<(), String> {
     let mut seen = HashSet::new();
     for group in groups {
-        let dataset = (group.scenario.id(), group.scenario.parameters(), group.rows);
+        let snr = group.fitting.as_ref().map_or(0.0, |fitting| fitting.snr).to_bits();
+        let dataset = (group.scenario.id(), group.scenario.parameters(), group.rows, snr);
+        let comparisons = group.comparisons();
         for variant in &group.variants {
             for &feature in &group.features {
                 for metric in &group.metrics {
-                    let value = (dataset.clone(), &variant.columns, feature, metric.name());
-                    if !seen.insert(value) {
-                        return Err(format!(
-                            "{} of {} for x{} of {} with N = {} is asked for twice, with the \
-                             same options",
-                            metric.name(),
-                            variant.estimator,
-                            feature + 1,
-                            dataset.0,
-                            group.rows
-                        ));
+                    for comparison in &comparisons {
+                        let what = (&variant.columns, feature, metric.name());
+                        if !seen.insert((dataset.clone(), what, comparison.clone())) {
+                            return Err(format!(
+                                "{} of {} for x{} of {} with N = {} is asked for twice, with the \
+                                 same options",
+                                metric.name(),
+                                variant.estimator,
+                                feature + 1,
+                                dataset.0,
+                                group.rows
+                            ));
+                        }
                     }
                 }
             }
@@ -489,6 +554,16 @@ fn columns(
         empty_bins.unwrap_or_default(),
         other_options(variant, grid),
     ]
+}
+
+/// What the columns `estimator` to `options` say where there is no estimator.
+fn bare_columns(grid: &Grid) -> Vec<String> {
+    let mut columns = vec![String::new(); 7];
+    "grid".clone_into(&mut columns[4]);
+    if *grid != Grid::default() {
+        columns[6] = format!("compared_on={grid}");
+    }
+    columns
 }
 
 /// The name under which a file knows an option's value.

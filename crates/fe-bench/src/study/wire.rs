@@ -49,6 +49,24 @@ pub struct Block {
     pub keep: Vec<Keep>,
     /// Estimators with their options; an option that is a list is swept over.
     pub estimator: Vec<Table>,
+    /// Models that are fitted to the data, with their options.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub model: Vec<Table>,
+    /// Ratios of signal to noise of the target that models are fitted to; no noise by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub snr: Option<Value>,
+    /// On which rows models are fitted and explained; all rows for both by default.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub split: Vec<String>,
+    /// Further datasets on which the effects of each fitted model are estimated.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub fresh: usize,
+    /// Which two effects are compared.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pairs: Vec<String>,
+    /// Whether pairs are compared that mean nothing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub force: bool,
 }
 
 /// Whether curves are centred before they are compared.
@@ -71,6 +89,8 @@ pub enum Keep {
     Curves,
     /// The bins.
     Bins,
+    /// Bias and variance over the replicates, at each point.
+    Decomposition,
 }
 
 /// A table of means over replicates.
@@ -89,6 +109,10 @@ pub struct TableSpec {
     /// The row that the others are compared with, replicate by replicate.
     #[serde(default, skip_serializing_if = "Table::is_empty")]
     pub baseline: Table,
+}
+
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 fn default_grid() -> Value {
@@ -111,10 +135,16 @@ const BLOCK_KEYS: &[&str] = &[
     "compare",
     "keep",
     "estimator",
+    "model",
+    "snr",
+    "split",
+    "fresh",
+    "pairs",
+    "force",
 ];
 /// Why a study takes no ratio of signal to noise.
-const NO_TARGET: &str = "noise is added to the target, which studies do not read: they estimate \
-                         effects of the scenario's function itself; `sample` takes --snr";
+const NO_TARGET: &str = "noise is added to the target, which nothing reads without a [[block.model]]: \
+                         effects are those of the scenario's function itself; `sample` takes --snr";
 const TABLE_KEYS: &[&str] = &["title", "rows", "columns", "where", "baseline"];
 
 /// Reads a study file.
@@ -131,7 +161,8 @@ pub fn read(path: &Path) -> Result<StudyFile> {
         let entries = table.get(key).and_then(Value::as_array);
         for (i, entry) in entries.into_iter().flatten().enumerate() {
             if let Some(entry) = entry.as_table() {
-                if key == "block" && entry.contains_key("snr") {
+                let fits = entry.contains_key("model");
+                if key == "block" && entry.contains_key("snr") && !fits {
                     return Err(wrong(format!("`snr` in block {}: {NO_TARGET}", i + 1)));
                 }
                 check_keys(entry, known, &format!("{key} {}", i + 1)).map_err(wrong)?;

@@ -575,6 +575,12 @@ impl<'a> Run<'a> {
         let len = rows.len();
         let outputs = self.model.model().outputs();
         let mut columns = self.data.columns(rows);
+        if self.derivatives.is_none() && self.model.model().predicts_along() {
+            let rows = Rows::new(&columns, len);
+            self.model.predict_along(self.feature, &self.places.x, &rows, ice)?;
+            ice.chunks(outputs * len).enumerate().for_each(|(point, values)| then(point, values));
+            return Ok(());
+        }
         let points = self.places.x.iter().zip(ice.chunks_mut(outputs * len));
         for (point, (&x, values)) in points.enumerate() {
             self.ask_at(x, &mut columns, values)?;

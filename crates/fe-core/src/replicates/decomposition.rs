@@ -35,16 +35,18 @@ pub struct Parts {
     pub debiased_bias2: f64,
     /// Variance over the replicates, ddof 1.
     pub variance: f64,
+    /// `variance` / R: what `bias2` would be on average without any bias.
+    pub noise_floor: f64,
 }
 
 impl Parts {
     /// Names of the parts in files, in the order of [`Parts::values`].
-    pub const NAMES: [&str; 4] = ["mse", "bias2", "debiased_bias2", "variance"];
+    pub const NAMES: [&str; 5] = ["mse", "bias2", "debiased_bias2", "variance", "noise_floor"];
 
     /// The parts in the order of [`Parts::NAMES`].
     #[must_use]
-    pub fn values(&self) -> [f64; 4] {
-        [self.mse, self.bias2, self.debiased_bias2, self.variance]
+    pub fn values(&self) -> [f64; 5] {
+        [self.mse, self.bias2, self.debiased_bias2, self.variance, self.noise_floor]
     }
 }
 
@@ -79,6 +81,12 @@ impl Decomposition {
         parts(self.points.iter().copied())
     }
 
+    /// The parts at each point; none where fewer than two replicates have it.
+    #[must_use]
+    pub fn pointwise(&self) -> Vec<Option<Parts>> {
+        self.points.iter().map(|point| parts(std::iter::once(*point))).collect()
+    }
+
     /// The parts without one of the replicates that were added.
     fn parts_without(&self, errors: &[Option<f64>]) -> Option<Parts> {
         let rest = |(point, error): (&Moments, &Option<f64>)| match error {
@@ -103,6 +111,7 @@ fn parts(points: impl Iterator<Item = Moments>) -> Option<Parts> {
         bias2: bias2 / count,
         debiased_bias2: (bias2 - lost) / count,
         variance: variance / count,
+        noise_floor: lost / count,
     })
 }
 
@@ -124,21 +133,30 @@ fn without(all: Moments, value: f64) -> Moments {
 /// the jackknife (Efron 1979): the parts are recomputed without each replicate in turn. They need
 /// three replicates.
 #[must_use]
-pub fn decompose(replicates: &[Vec<Option<f64>>]) -> Option<[Summary; 4]> {
+pub fn decompose(replicates: &[Vec<Option<f64>>]) -> Option<[Summary; 5]> {
     let mut all = Decomposition::new(replicates.iter().map(Vec::len).max()?);
     for replicate in replicates {
         all.add(replicate);
     }
     let values = all.parts()?.values();
-    let left_out: Option<Vec<[f64; 4]>> =
-        replicates.iter().map(|r| Some(all.parts_without(r)?.values())).collect();
-    let count = replicates.len();
-    Some(std::array::from_fn(|part| {
-        let error = left_out.as_ref().map(|left_out| {
-            let values: Vec<f64> = left_out.iter().map(|values| values[part]).collect();
+    let left_out = replicates.iter().map(|r| Some(all.parts_without(r)?.values()));
+    Some(jackknifed(values, &left_out.collect::<Vec<_>>()))
+}
+
+/// Values with their standard errors by the jackknife, from what they are without each replicate in
+/// turn.
+pub(super) fn jackknifed<const K: usize>(
+    values: [f64; K],
+    without: &[Option<[f64; K]>],
+) -> [Summary; K] {
+    let count = without.len();
+    let without: Option<Vec<[f64; K]>> = without.iter().copied().collect();
+    std::array::from_fn(|part| {
+        let error = without.as_ref().map(|without| {
+            let values: Vec<f64> = without.iter().map(|values| values[part]).collect();
             let scale = (count - 1) as f64 / count as f64;
             (scale * Moments::of(&values).squares).sqrt()
         });
         Summary::with_error(count, Some(values[part]), error)
-    }))
+    })
 }

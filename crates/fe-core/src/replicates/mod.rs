@@ -4,6 +4,7 @@
 mod decomposition;
 mod order;
 mod test;
+mod variance;
 
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
@@ -13,6 +14,7 @@ use crate::statistics::Moments;
 pub use decomposition::{Decomposition, Parts, decompose};
 pub use order::Order;
 pub use test::{Test, holm};
+pub use variance::{FreshCurves, VarianceParts, split_variance};
 
 /// Mean of independent replicates with its uncertainty.
 ///

@@ -217,6 +217,13 @@ impl Method for AdditiveSplines {
             .collect();
         Ok(Box::new(gam))
     }
+
+    fn has_main_effect(&self, feature: usize) -> bool {
+        match &self.interactions {
+            Interactions::All => false,
+            Interactions::These(pairs) => !pairs.iter().any(|pair| pair.contains(&feature)),
+        }
+    }
 }
 
 /// More make fits that take hours.

@@ -324,6 +324,30 @@ impl Scenario {
         Self { use_closed_forms: false, ..self }
     }
 
+    /// Whether a feature, counted from 0, enters f only in terms that read nothing else: whether it has
+    /// a main effect.
+    ///
+    /// ```
+    /// let scenario = fe_truth::scenario("poly3", &[]).unwrap();
+    /// assert!(!scenario.is_additive(0) && scenario.is_additive(2));
+    /// ```
+    #[must_use]
+    pub fn is_additive(&self, feature: usize) -> bool {
+        self.parts.engine.is_additive(feature)
+    }
+
+    /// Whether a feature, counted from 0, is independent of all others by the build of the law.
+    ///
+    /// ```
+    /// assert!(fe_truth::scenario("poly3", &[]).unwrap().is_independent(0));
+    /// assert!(!fe_truth::scenario("liu-product", &[]).unwrap().is_independent(0));
+    /// ```
+    #[must_use]
+    pub fn is_independent(&self, feature: usize) -> bool {
+        let law = self.parts.engine.law();
+        (0..law.dimension()).all(|other| other == feature || !law.related(feature, other))
+    }
+
     /// The closed forms, unless they are not to be used.
     pub(crate) fn forms(&self) -> Option<&dyn ClosedForms> {
         self.use_closed_forms.then_some(&*self.parts.closed)

@@ -1,0 +1,157 @@
+//! Bias and variance of the curves of a group, from the errors that its datasets write.
+
+use std::collections::HashMap;
+
+use fe_core::replicates::{
+    Decomposition, FreshCurves, Parts, Summary, VarianceParts, decompose, split_variance,
+};
+
+use super::encode::{MISSING, number};
+use super::{ERROR_COLUMNS, KEYS, Key, METRIC, REPLICATE};
+
+/// What the lines say, curve by curve.
+#[derive(Debug, Default)]
+pub(super) struct Errors {
+    curves: Vec<Curve>,
+    places: HashMap<Key, usize>,
+}
+
+/// The errors of a curve in all replicates; its key has neither replicate nor metric.
+#[derive(Debug)]
+pub(super) struct Curve {
+    key: Key,
+    /// The points, as they are written.
+    x: Vec<String>,
+    /// Where a point stands among them.
+    places: HashMap<String, usize>,
+    /// Datasets that have a line.
+    pub(super) replicates: usize,
+    errors: Vec<Vec<Option<f64>>>,
+    fresh: Vec<FreshCurves>,
+}
+
+/// The metrics that are made of errors and stand in no cell.
+pub(super) fn is_part(metric: &str) -> bool {
+    in_summary().any(|name| name == metric)
+}
+
+/// The mean squared error and the estimation part are means of cells already.
+fn in_summary() -> impl Iterator<Item = &'static str> {
+    Parts::NAMES.into_iter().skip(1).chain([VarianceParts::NAMES[1]])
+}
+
+/// The columns of the parts at each point.
+pub(super) fn point_columns() -> Vec<&'static str> {
+    let keys = KEYS[..METRIC].iter().copied().filter(|key| *key != KEYS[REPLICATE]);
+    let parts = Parts::NAMES.into_iter().chain(VarianceParts::NAMES);
+    keys.chain(["x", "replicates"]).chain(parts).collect()
+}
+
+impl Errors {
+    /// Takes up the lines of a dataset.
+    pub(super) fn add(&mut self, lines: &[u8]) -> Result<(), String> {
+        let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(lines);
+        let mut record = csv::StringRecord::new();
+        while reader.read_record(&mut record).map_err(|e| e.to_string())? {
+            if record.len() != METRIC + ERROR_COLUMNS.len() {
+                return Err(format!("{} fields in a line", record.len()));
+            }
+            let own = record.iter().take(METRIC).enumerate().filter(|(i, _)| *i != REPLICATE);
+            let key: Key = own.map(|(_, entry)| entry.to_owned()).collect();
+            let place = *self.places.entry(key).or_insert_with_key(|key| {
+                self.curves.push(Curve::new(key.clone()));
+                self.curves.len() - 1
+            });
+            self.curves[place].add(&record)?;
+        }
+        Ok(())
+    }
+
+    /// All curves, in the order in which they first came.
+    pub(super) fn decomposed(self) -> Vec<Curve> {
+        self.curves
+    }
+}
+
+impl Curve {
+    fn new(key: Key) -> Self {
+        let (x, places) = (Vec::new(), HashMap::new());
+        Self { key, x, places, replicates: 0, errors: Vec::new(), fresh: Vec::new() }
+    }
+
+    fn add(&mut self, record: &csv::StringRecord) -> Result<(), String> {
+        self.replicates += 1;
+        let entry = |i: usize| &record[METRIC + i];
+        let mut places = Vec::new();
+        for x in entry(0).split_whitespace() {
+            let next = self.x.len();
+            let place = *self.places.entry(x.to_owned()).or_insert(next);
+            if place == next {
+                self.x.push(x.to_owned());
+            }
+            places.push(place);
+        }
+        let size = self.x.len();
+        let spread = |text: &str| -> Result<Vec<Option<f64>>, String> {
+            let mut values = vec![None; size];
+            let words: Vec<&str> = text.split_whitespace().collect();
+            if words.len() != places.len() {
+                return Err(format!("{} values at {} points", words.len(), places.len()));
+            }
+            for (&place, word) in places.iter().zip(words) {
+                values[place] = parse(word)?;
+            }
+            Ok(values)
+        };
+        self.errors.push(spread(entry(1))?);
+        if !entry(2).is_empty() {
+            let count = entry(2).parse().map_err(|_| format!("`{}` curves", entry(2)))?;
+            self.fresh.push(FreshCurves::of(&spread(entry(3))?, &spread(entry(4))?, count));
+        }
+        Ok(())
+    }
+
+    /// Its parts averaged over the points, under full keys.
+    pub(super) fn averages(&self) -> Vec<(Key, Summary)> {
+        let parts = decompose(&self.errors).map(|parts| Vec::from(parts)).unwrap_or_default();
+        let [_, model] = split_variance(&self.fresh).map_or([None; 2], |split| split.map(Some));
+        let known = parts.into_iter().skip(1).chain(model);
+        let key = |metric: &str| {
+            let mut key = self.key.clone();
+            key.insert(REPLICATE, String::new());
+            key.push(metric.to_owned());
+            key
+        };
+        in_summary().zip(known).map(|(metric, summary)| (key(metric), summary)).collect()
+    }
+
+    /// Its parts at each point, as records with [`point_columns`].
+    pub(super) fn points(&self) -> impl Iterator<Item = Vec<String>> {
+        let mut decomposition = Decomposition::new(self.x.len());
+        let mut counts = vec![0_usize; self.x.len()];
+        for errors in &self.errors {
+            decomposition.add(errors);
+            counts.iter_mut().zip(errors).for_each(|(n, error)| *n += usize::from(error.is_some()));
+        }
+        let split = VarianceParts::pointwise(&self.fresh);
+        let parts = decomposition.pointwise();
+        (0..self.x.len()).map(move |i| {
+            let mut record = self.key.clone();
+            record.extend([self.x[i].clone(), counts[i].to_string()]);
+            let of_error = parts[i].map(|parts| parts.values());
+            let of_fresh = split.get(i).copied().flatten().map(|parts| parts.values());
+            let values = (0..Parts::NAMES.len()).map(|part| of_error.map(|values| values[part]));
+            let fresh =
+                (0..VarianceParts::NAMES.len()).map(|part| of_fresh.map(|values| values[part]));
+            record.extend(values.chain(fresh).map(number));
+            record
+        })
+    }
+}
+
+fn parse(word: &str) -> Result<Option<f64>, String> {
+    match word {
+        MISSING => Ok(None),
+        _ => word.parse().map(Some).map_err(|_| format!("`{word}` is not a number")),
+    }
+}
