@@ -29,6 +29,8 @@ pub enum Metric {
     BinError,
     /// Mean squared difference between the estimated and the true heterogeneity curve.
     Heterogeneity,
+    /// The same of the standard deviations, their roots.
+    Deviation,
     /// Share of the grid on which a confidence band holds the truth.
     Coverage,
     /// Mean width of a confidence band.
@@ -78,6 +80,11 @@ pub const METRICS: &[(&str, Metric, &str)] = &[
         "heterogeneity_mse",
         Metric::Heterogeneity,
         "mean squared difference from the true heterogeneity curve, over the grid",
+    ),
+    (
+        "deviation_mse",
+        Metric::Deviation,
+        "mean squared difference between the roots of both, the standard deviations, over the grid",
     ),
     ("coverage", Metric::Coverage, "share of the grid on which a confidence band holds the truth"),
     ("width", Metric::Width, "mean width of a confidence band, over the grid"),
@@ -263,7 +270,9 @@ impl Truths {
             (Metric::Distance(distance), _) => {
                 self.distance(scenario, distance, estimand, effect, comparing)
             }
-            (Metric::Heterogeneity, _) => self.heterogeneity(scenario, estimand, effect, comparing),
+            (Metric::Heterogeneity | Metric::Deviation, _) => {
+                self.heterogeneity(scenario, metric, estimand, effect, comparing)
+            }
             (
                 Metric::Coverage
                 | Metric::Width
@@ -421,14 +430,20 @@ impl Truths {
     fn heterogeneity(
         &self,
         scenario: &Scenario,
+        metric: Metric,
         estimand: Estimand,
         effect: &Effect,
         comparing: Comparing<'_>,
     ) -> Result<Score, String> {
         let quantity = heterogeneity_of(estimand, effect)?;
-        let estimate = effect.heterogeneity.at_all(comparing.points).map_err(|e| e.to_string())?;
+        let mut estimate =
+            effect.heterogeneity.at_all(comparing.points).map_err(|e| e.to_string())?;
         let (feature, axis) = (effect.feature, effect.record.axis);
-        let truths = self.variance(scenario, quantity, feature, comparing.points, axis)?;
+        let mut truths = self.variance(scenario, quantity, feature, comparing.points, axis)?;
+        if metric == Metric::Deviation {
+            estimate.iter_mut().for_each(|variance| *variance = variance.sqrt());
+            truths.iter_mut().for_each(|variance| *variance = root(variance));
+        }
         let defined = || estimate.iter().zip(&truths).filter(|(estimate, _)| !estimate.is_nan());
         let (found, truth): (Vec<f64>, Vec<f64>) =
             defined().map(|(estimate, truth)| (*estimate, truth.value)).unzip();
@@ -752,6 +767,14 @@ fn heterogeneity_of(estimand: Estimand, effect: &Effect) -> Result<fe_truth::Eff
 fn squared(truth: &Truth) -> Truth {
     let Truth { value, abs_error, .. } = *truth;
     Truth { value: value * value, abs_error: (2.0 * value + abs_error) * abs_error, ..*truth }
+}
+
+/// The root of a truth that is not negative.
+pub(crate) fn root(truth: &Truth) -> Truth {
+    let Truth { value, abs_error, .. } = *truth;
+    let (least, most) = ((value - abs_error).max(0.0).sqrt(), (value + abs_error).sqrt());
+    let value = value.max(0.0).sqrt();
+    Truth { value, abs_error: (value - least).max(most - value), ..*truth }
 }
 
 /// The truth that an estimator is compared with.

@@ -173,6 +173,16 @@ impl SortedSample {
         Some(distinct)
     }
 
+    /// The distinct values in increasing order, each with its weight.
+    pub(crate) fn distinct_weights(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
+        let (mut count, mut before) = (0, 0.0);
+        self.values.chunk_by(|a, b| a == b).map(move |equal| {
+            count += equal.len();
+            let total = self.weight_of(count);
+            (equal[0], total - std::mem::replace(&mut before, total))
+        })
+    }
+
     /// The weight of the values in each of the bins between some inner limits.
     pub(crate) fn weights_between(
         &self,

@@ -127,7 +127,7 @@ proptest! {
         let plain = FunctionModel::new(2, value).with_partial(slope);
         let scaled = FunctionModel::new(2, move |x| factor * value(x))
             .with_partial(move |s, x| factor * slope(s, x));
-        for binning in ["dp", "greedy", "agglomerative"] {
+        for binning in ["dp", "greedy", "agglomerative", "penalized"] {
             let settings = Settings { binning: Some(binning.to_owned()), ..Settings::default() };
             let variant = ("rhale", settings);
             let (a, b) = (estimate(&variant, &data, &plain, 0), estimate(&variant, &data, &scaled, 0));

@@ -39,7 +39,8 @@ pub(super) struct EstimationArguments {
     /// Options of another library where none are given here; see `fe-bench list presets`
     #[arg(long, value_name = "NAME")]
     preset: Option<String>,
-    /// fixed, quantile, quantile-min, grid, dp, greedy or agglomerative; see `fe-bench list binnings`
+    /// fixed, quantile, quantile-min, grid, dp, greedy, agglomerative or penalized; see `fe-bench list
+    /// binnings`
     #[arg(long, value_name = "KIND", help_heading = "Bins")]
     binning: Option<String>,
     /// Number of bins, or of the cells that automatic bins are made of

@@ -49,7 +49,7 @@ impl Scored<'_> {
                 let points: Vec<f64> = comparing.points.iter().copied().filter(has).collect();
                 self.of_curve(metric, &points, comparing)
             }
-            Metric::Heterogeneity => self.heterogeneity(comparing),
+            Metric::Heterogeneity | Metric::Deviation => self.heterogeneity(metric, comparing),
             _ => Err("engines give curves, not bins".to_owned()),
         }
     }
@@ -83,18 +83,22 @@ impl Scored<'_> {
         self.truths.variance(of, effect, self.feature, points, axis)
     }
 
-    fn heterogeneity(&self, comparing: Comparing<'_>) -> Result<Score, String> {
+    fn heterogeneity(&self, metric: Metric, comparing: Comparing<'_>) -> Result<Score, String> {
         let Some(heterogeneity) = &self.answer.heterogeneity else {
             return Err("the engine gave no heterogeneity".to_owned());
         };
         let all = heterogeneity.at_all(comparing.points).map_err(|e| e.to_string())?;
         let defined = |(_, value): &(&f64, &f64)| value.is_finite();
-        let (points, effect): (Vec<f64>, Vec<f64>) =
+        let (points, mut effect): (Vec<f64>, Vec<f64>) =
             comparing.points.iter().zip(&all).filter(defined).unzip();
-        let truths = self.true_heterogeneity(&points)?;
+        let mut truths = self.true_heterogeneity(&points)?;
+        if metric == Metric::Deviation {
+            effect.iter_mut().for_each(|variance| *variance = variance.sqrt());
+            truths.iter_mut().for_each(|variance| *variance = score::root(variance));
+        }
         let left_out = comparing.left_out + comparing.points.len() - points.len();
         let curve = crate::curves::GivenCurve { x: points, effect, band: None };
-        // Variances are compared as they are.
+        // Variances and their roots are compared as they are.
         let comparison = crate::study::wire::Comparison::AsTheyAre;
         let scores = score::given(&curve, &truths, comparison, left_out);
         named(scores, Metric::Distance(Distance::Mse))

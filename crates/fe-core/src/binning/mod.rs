@@ -6,14 +6,18 @@ mod dynamic;
 mod fixed;
 mod greedy;
 mod objective;
+mod penalized;
 mod quantile;
 mod quantile_min;
+mod risk;
+mod segmentation;
 
 pub use agglomerative::Agglomerative;
 pub use custom::Custom;
 pub use dynamic::Dynamic;
 pub use fixed::Fixed;
 pub use greedy::Greedy;
+pub use penalized::Penalized;
 pub use quantile::Quantile;
 pub use quantile_min::QuantileMin;
 
@@ -110,6 +114,7 @@ pub const ALL: &[Info] = &[
     dynamic::INFO,
     greedy::INFO,
     agglomerative::INFO,
+    penalized::INFO,
 ];
 
 /// The strategy that the settings ask for, or `default` if they name none.

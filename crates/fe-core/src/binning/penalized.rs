@@ -1,0 +1,324 @@
+//! Automatic bins that converge: a penalty for each bin, against errors in units of their noise.
+
+use super::risk::{Fit, Gain, Judge};
+use super::segmentation::Signal;
+use super::{Binning, Choice, Info, Request, check_bins};
+use crate::axis::Axis;
+use crate::error::{Error, Result};
+use crate::partition::{Closed, Partition};
+use crate::quantiles::{QuantileRule, SortedSample};
+use crate::statistics::Moments;
+
+const NAME: &str = "penalized";
+
+/// Most cells, and with that most bins, unless asked otherwise.
+const CELLS: usize = 20_000;
+/// What a bin costs, in units of log N: one for each of the numbers that describe it, its level, its
+/// spread and its limit.
+const PENALTY: f64 = 3.0;
+/// A bin is halved if its slope, squared, is more than so many squared standard errors.
+const TREND: f64 = 4.0;
+/// Least weight in a bin.
+const LEAST: f64 = 2.0;
+/// Least weight in a half of a bin, and where only the spread changes.
+const LEAST_FOR_SPREAD: f64 = 5.0;
+/// Ratio of the numbers of bins that are tried.
+const STEP: f64 = 1.3;
+/// Variance, as a share of that of all local effects, that is not told from none.
+const RESOLUTION: f64 = 1e-9;
+
+pub(super) const INFO: Info = Info {
+    name: NAME,
+    about: "bins of least estimated error of curve and spread: out of a penalised segmentation, equal \
+            and quantile ones, without anything to choose (default bins, the most there may be = \
+            20000)",
+    options: &["bins"],
+    build: |settings| Ok(Box::new(Penalized::new(settings.bins.unwrap_or(CELLS))?)),
+};
+
+/// Bins from a penalised segmentation, unless others are better beyond doubt:
+///
+/// 1. the partition of least Σ (d_i − mean)²/s² + 3 log N per bin, with s² the variance of the local
+///    effects about their trend, estimated nearby;
+/// 2. of these, bins along which local effects have a trend all the same, of more than two standard
+///    errors, are halved: a trend is seen long before any single limit along it;
+/// 3. step 1 for the spread: the cube root of the squared distance from the mean of the bin, which is
+///    nearly normal (Wilson and Hilferty 1931);
+/// 4. limits of both together are the bins, unless the estimated errors of the curve and of the spread
+///    say otherwise. Equal and quantile bins of many numbers, with and without the limits of steps 1
+///    and 3, these alone, and a single bin are preferred if the product of both errors is smaller, where
+///    each gain is taken for two standard errors less than it is estimated.
+///
+/// Limits of the segmentation lie midway between instances, or between cells of equal numbers of them
+/// where there are more than 20 000. Up to 512 cells steps 1 and 3 are exact; above, limits are
+/// found to within a cell after a search on a coarser scale. Local effects that are all equal make a
+/// single bin.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Penalized {
+    bins: usize,
+}
+
+impl Default for Penalized {
+    fn default() -> Self {
+        Self { bins: CELLS }
+    }
+}
+
+impl Penalized {
+    /// With at most so many bins.
+    ///
+    /// # Errors
+    /// [`Error::BadOption`] for none, or for more than twenty thousand.
+    pub fn new(bins: usize) -> Result<Self> {
+        Ok(Self { bins: check_bins("bins", bins, CELLS)? })
+    }
+}
+
+impl Binning for Penalized {
+    fn describe(&self) -> String {
+        NAME.to_owned()
+    }
+
+    fn bins(&self) -> Option<usize> {
+        Some(self.bins)
+    }
+
+    fn choose(&self, request: &Request<'_>) -> Result<Choice> {
+        let Some(local_effects) = request.local_effects else {
+            return Err(Error::Incompatible(format!(
+                "the binning `{NAME}` looks at local effects, which `ale` has only once bins are \
+                 chosen and `mplot` never; use it with `dale` or `rhale`"
+            )));
+        };
+        let sample = request.sample();
+        let (cells, places) = cells(&sample, request.axis, request.closed, CELLS)?;
+        let whole = cells.keeping(|_| false);
+        let partition = match standardised(&local_effects(&cells)?) {
+            Some(moments) => self.best(&Instances { cells, places, moments }, &sample)?,
+            None => whole,
+        };
+        Ok(Choice { partition, feasible: sample.total() >= LEAST })
+    }
+}
+
+/// The local effects over cells.
+struct Instances {
+    cells: Partition,
+    places: Vec<f64>,
+    moments: Vec<Moments>,
+}
+
+impl Penalized {
+    /// The bins of least estimated error.
+    fn best(&self, instances: &Instances, sample: &SortedSample) -> Result<Partition> {
+        let Instances { cells, places, moments } = instances;
+        let level = instances.level();
+        let judge = Judge::new(cells, places, moments, &level);
+        let mut candidates = self.candidates(instances, &level, sample)?;
+        let fits: Vec<Option<Fit>> = candidates.iter().map(|bins| judge.fit(bins)).collect();
+        let Some(Some(first)) = fits.first() else {
+            return Ok(cells.keeping(|_| false));
+        };
+        let gains: Vec<[f64; 2]> = fits
+            .iter()
+            .map(|fit| match fit {
+                Some(fit) => judge.gains(fit, first).map(Gain::at_least),
+                None => [f64::NEG_INFINITY; 2],
+            })
+            .collect();
+        let most = |of: usize| gains.iter().map(|gains| gains[of]).fold(0.0, f64::max);
+        let errors = [first.curve_variance + most(0), first.spread_variance + most(1)];
+        // The errors in units of those of the first bins, multiplied.
+        let over = |gains: &[f64; 2]| (1.0 - gains[0] / errors[0]) * (1.0 - gains[1] / errors[1]);
+        let mut best = (0, 1.0);
+        for (candidate, gains) in gains.iter().enumerate().skip(1) {
+            if over(gains) < best.1 {
+                best = (candidate, over(gains));
+            }
+        }
+        Ok(candidates.swap_remove(best.0))
+    }
+
+    /// The segmentation with halved bins first, that without, a single bin, and equal and quantile bins
+    /// of many numbers, each also with the limits of the segmentation between them.
+    fn candidates(
+        &self,
+        instances: &Instances,
+        level: &Signal,
+        sample: &SortedSample,
+    ) -> Result<Vec<Partition>> {
+        let cells = &instances.cells;
+        let [halved, changes] = instances.segmented(level);
+        let mut all = vec![halved, cells.keeping(|_| false)];
+        for even in self.even(cells, sample)? {
+            if changes.bins() > 1 {
+                all.push(united(&even, &changes)?);
+            }
+            all.push(even);
+        }
+        all.push(changes);
+        all.retain(|bins| bins.bins() <= self.bins);
+        Ok(all)
+    }
+
+    /// Equal and quantile bins, from two to as many as there are instances.
+    fn even(&self, cells: &Partition, sample: &SortedSample) -> Result<Vec<Partition>> {
+        let axis = cells.axis()?;
+        let most = sample.total().min(self.bins as f64);
+        let mut all = Vec::new();
+        let (mut count, mut last) = (2.0_f64, 1);
+        while count.round() <= most {
+            let bins = count.round() as usize;
+            if bins > last {
+                let share = |i: usize| i as f64 / bins as f64;
+                let quantiles = sample.limits(QuantileRule::default(), axis, bins, share);
+                for limits in [axis.divide(bins), quantiles] {
+                    all.push(Partition::new(limits, cells.closed())?);
+                }
+            }
+            last = bins;
+            count *= STEP;
+        }
+        Ok(all)
+    }
+}
+
+impl Instances {
+    /// Bins at the limits of levels and of the spread about them; first with bins halved along which
+    /// the level has a trend, then without.
+    fn segmented(&self, level: &Signal) -> [Partition; 2] {
+        let levels = level.pieces(self.penalty(), LEAST);
+        let halved = level.halved(&levels, self.cells.limits(), TREND, LEAST_FOR_SPREAD);
+        [halved, levels].map(|levels| {
+            let ends = self.with_limits_of_spread(level, &levels);
+            self.cells.keeping(|limit| ends.binary_search(&limit).is_ok())
+        })
+    }
+
+    /// Some levels and the limits of the spread about them, as indices of limits of the cells.
+    fn with_limits_of_spread(&self, level: &Signal, levels: &[usize]) -> Vec<usize> {
+        let mut all = levels.to_vec();
+        for limit in self.spread(levels).pieces(self.penalty(), LEAST) {
+            // Among the limits so far, those on both sides of this one.
+            let place = all.partition_point(|&other| other < limit);
+            let is_new = all.get(place).is_some_and(|&other| other != limit) && place > 0;
+            let poorer = |place: usize| {
+                level.weight(all[place - 1], limit).min(level.weight(limit, all[place]))
+            };
+            if is_new && poorer(place) >= LEAST_FOR_SPREAD {
+                all.insert(place, limit);
+            }
+        }
+        all
+    }
+
+    fn weights(&self) -> Vec<f64> {
+        self.moments.iter().map(|cell| cell.weight).collect()
+    }
+
+    fn penalty(&self) -> f64 {
+        PENALTY * self.weights().iter().sum::<f64>().ln()
+    }
+
+    /// The mean local effect in each cell.
+    fn level(&self) -> Signal {
+        let (places, moments, edges) = (&self.places, &self.moments, self.cells.limits());
+        let values: Vec<f64> = moments.iter().map(|cell| cell.mean).collect();
+        let last = values.len() - 1;
+        let within = |(j, cell): (usize, &Moments)| {
+            let degrees = (cell.weight - 1.0).max(0.0);
+            if j == 0 || j == last {
+                return (cell.squares, degrees);
+            }
+            // What the trend contributes, with the instances spread evenly over the cell.
+            let slope = (values[j + 1] - values[j - 1]) / (places[j + 1] - places[j - 1]);
+            let rise = slope * (edges[j + 1] - edges[j]);
+            ((cell.squares - degrees * rise * rise / 12.0).max(0.0), degrees)
+        };
+        let within: Vec<(f64, f64)> = moments.iter().enumerate().map(within).collect();
+        Signal::new(places.clone(), self.weights(), values, &within, RESOLUTION)
+    }
+
+    /// The cube root of the mean squared distance from the mean of the bin, in each cell.
+    fn spread(&self, bins: &[usize]) -> Signal {
+        let mut values = Vec::with_capacity(self.moments.len());
+        for ends in bins.windows(2) {
+            let cells = &self.moments[ends[0]..ends[1]];
+            let bin = cells.iter().fold(Moments::default(), |bin, cell| bin.merge(*cell));
+            let of_cell = |cell: &Moments| {
+                (cell.squares / cell.weight + (cell.mean - bin.mean).powi(2)).cbrt()
+            };
+            values.extend(cells.iter().map(of_cell));
+        }
+        let weights = self.weights();
+        let squares: f64 =
+            values.iter().zip(&weights).map(|(value, weight)| weight * value * value).sum();
+        let floor = RESOLUTION * squares / weights.iter().sum::<f64>();
+        let within = vec![(0.0, 0.0); values.len()];
+        Signal::new(self.places.clone(), weights, values, &within, floor)
+    }
+}
+
+/// The limits of `changes`, and those of `even` that are not nearer to one of them than half a bin.
+fn united(even: &Partition, changes: &Partition) -> Result<Partition> {
+    let (even, closed, changes) = (even.limits(), even.closed(), changes.limits());
+    let mut all = changes.to_vec();
+    for inner in even.windows(3) {
+        let near = 0.5 * (inner[1] - inner[0]).min(inner[2] - inner[1]);
+        let next = changes.partition_point(|&limit| limit < inner[1]);
+        let is_free =
+            |limit: Option<&f64>| limit.is_none_or(|limit| (limit - inner[1]).abs() > near);
+        if is_free(changes.get(next)) && is_free(changes.get(next.wrapping_sub(1))) {
+            all.push(inner[1]);
+        }
+    }
+    all.sort_unstable_by(f64::total_cmp);
+    Partition::new(all, closed)
+}
+
+/// At most so many cells of about equal weight, and the mean position of the instances in each. They
+/// end midway between instances.
+fn cells(
+    sample: &SortedSample,
+    axis: Axis,
+    closed: Closed,
+    most: usize,
+) -> Result<(Partition, Vec<f64>)> {
+    let values: Vec<(f64, f64)> = sample.distinct_weights().collect();
+    let per_cell = if values.len() > most { sample.total() / most as f64 } else { 0.0 };
+    let mut limits = vec![axis.lo()];
+    let mut places = Vec::new();
+    let (mut before, mut weight, mut moment) = (0.0, 0.0, 0.0);
+    for (i, &(x, w)) in values.iter().enumerate() {
+        weight += w;
+        moment += w * (x - axis.lo());
+        let is_last = i + 1 == values.len();
+        let end = if is_last { axis.hi() } else { x + 0.5 * (values[i + 1].0 - x) };
+        let is_full = before + weight >= per_cell * limits.len() as f64;
+        if is_last || (is_full && x < end && end < values[i + 1].0) {
+            limits.push(end);
+            places.push(axis.lo() + moment / weight);
+            before += weight;
+            (weight, moment) = (0.0, 0.0);
+        }
+    }
+    if values.is_empty() {
+        limits.push(axis.hi());
+    }
+    Ok((Partition::new(limits, closed)?, places))
+}
+
+/// The moments of the local effects less their mean over their standard deviation; none where they
+/// are all the same up to rounding, or too large to be squared.
+fn standardised(moments: &[Moments]) -> Option<Vec<Moments>> {
+    let all = moments.iter().fold(Moments::default(), |all, cell| all.merge(*cell));
+    let variance = all.squares / all.weight;
+    let largest = moments.iter().fold(0.0, |most: f64, cell| most.max(cell.mean.abs()));
+    let rounding = 8.0 * f64::EPSILON * largest;
+    if !(all.weight >= LEAST && variance > rounding * rounding && variance.is_finite()) {
+        return None;
+    }
+    let factor = 1.0 / variance.sqrt();
+    let centred = |cell: &Moments| Moments { mean: cell.mean - all.mean, ..*cell };
+    Some(moments.iter().map(|cell| centred(cell).scaled(factor)).collect())
+}

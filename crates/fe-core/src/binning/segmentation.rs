@@ -1,0 +1,309 @@
+//! Where a noisy signal along the axis changes: the piecewise constant fit of least penalised squared
+//! error (Yao 1988; found as in Killick, Fearnhead and Eckley 2012), and trends within its pieces.
+
+/// Candidates for limits in the first search among many cells.
+const COARSE: usize = 512;
+/// Candidates on each side of a limit that is refined.
+const REFINED: usize = 8;
+/// Degrees of freedom that a local estimate of the noise rests on.
+const DEGREES: f64 = 80.0;
+
+/// A value for each of n cells along the axis: a mean over some weight of instances.
+pub(super) struct Signal {
+    /// Places, increasing.
+    places: Vec<f64>,
+    /// Positive weights.
+    weights: Vec<f64>,
+    values: Vec<f64>,
+    /// Squares of the noise in each cell, and their degrees of freedom.
+    squares: Vec<(f64, f64)>,
+    /// Noise variance of an instance in each cell.
+    noise: Vec<f64>,
+    /// Over the cells before each limit: weights, and weights over noise times 1, value and its square.
+    sums: Vec<[f64; 4]>,
+}
+
+impl Signal {
+    /// A signal with what is known of the noise within cells: for each cell a sum of squares and its
+    /// degrees of freedom. Variances below `floor` count as that.
+    ///
+    /// The noise is estimated where it is: from the squares within a cell and from the deviation of
+    /// its value from the line between its neighbours (Gasser, Sroka and Jennen-Steinmetz 1986), which
+    /// no steady trend contributes to, pooled with those around until there are enough.
+    pub(super) fn new(
+        places: Vec<f64>,
+        weights: Vec<f64>,
+        values: Vec<f64>,
+        within: &[(f64, f64)],
+        floor: f64,
+    ) -> Self {
+        let mut squares = within.to_vec();
+        for j in 1..values.len().saturating_sub(1) {
+            let share = (places[j] - places[j - 1]) / (places[j + 1] - places[j - 1]);
+            let line = values[j - 1] + (values[j + 1] - values[j - 1]) * share;
+            let variance = 1.0 / weights[j]
+                + (1.0 - share).powi(2) / weights[j - 1]
+                + share * share / weights[j + 1];
+            squares[j].0 += (values[j] - line).powi(2) / variance;
+            squares[j].1 += 1.0;
+        }
+        let noise = pooled(&squares, floor);
+        let mut sums = vec![[0.0; 4]];
+        let mut sum = [0.0; 4];
+        for ((&weight, &value), &noise) in weights.iter().zip(&values).zip(&noise) {
+            let precision = weight / noise;
+            let terms = [weight, precision, precision * value, precision * value * value];
+            sum.iter_mut().zip(terms).for_each(|(sum, term)| *sum += term);
+            sums.push(sum);
+        }
+        Self { places, weights, values, squares, noise, sums }
+    }
+
+    /// For each cell the sum of squares that its noise was estimated from, and its degrees of freedom.
+    pub(super) fn squares(&self) -> &[(f64, f64)] {
+        &self.squares
+    }
+
+    /// The noise variance of an instance in each cell.
+    pub(super) fn noise(&self) -> &[f64] {
+        &self.noise
+    }
+
+    fn cells(&self) -> usize {
+        self.values.len()
+    }
+
+    fn between(&self, from: usize, to: usize) -> [f64; 4] {
+        std::array::from_fn(|i| self.sums[to][i] - self.sums[from][i])
+    }
+
+    /// The weight of the instances between two limits.
+    pub(super) fn weight(&self, from: usize, to: usize) -> f64 {
+        self.sums[to][0] - self.sums[from][0]
+    }
+
+    /// The squared error of the best constant between two limits, in units of the noise.
+    fn cost(&self, from: usize, to: usize) -> f64 {
+        let [_, precision, first, second] = self.between(from, to);
+        (second - first * first / precision).max(0.0)
+    }
+
+    /// The limits, counted from 0 to the number of cells, of pieces with at least some weight, whose
+    /// cost with a penalty for each is least; the whole where its weight is too small.
+    ///
+    /// Exact up to [`COARSE`] cells. With more, limits are sought among evenly spread ones first, and
+    /// then near those that were found; where they crowd, among four times as many.
+    pub(super) fn pieces(&self, penalty: f64, least_weight: f64) -> Vec<usize> {
+        let cells = self.cells();
+        let mut most = COARSE;
+        loop {
+            let step = cells.div_ceil(most);
+            let candidates: Vec<usize> = (0..cells).step_by(step).chain([cells]).collect();
+            let found = self.optimum(&candidates, penalty, least_weight);
+            if step == 1 {
+                return found;
+            }
+            if 4 * found.len() <= candidates.len() {
+                return self.optimum(&around(&found, step), penalty, least_weight);
+            }
+            most *= 4;
+        }
+    }
+
+    /// The optimum over limits among the candidates, of which the first and the last are kept.
+    fn optimum(&self, candidates: &[usize], penalty: f64, least_weight: f64) -> Vec<usize> {
+        let count = candidates.len();
+        let mut cost = vec![f64::INFINITY; count];
+        let mut start = vec![0; count];
+        cost[0] = 0.0;
+        // Starts of the last piece that may still be the best, and from where on they are not.
+        let mut open: Vec<(usize, f64)> = vec![(0, f64::INFINITY)];
+        let mut totals = Vec::new();
+        for end in 1..count {
+            let to = candidates[end];
+            open.retain(|(_, until)| self.sums[to][0] < *until);
+            totals.clear();
+            for &(from, _) in &open {
+                let allowed = self.weight(candidates[from], to) >= least_weight;
+                let total = cost[from] + self.cost(candidates[from], to);
+                totals.push(if allowed { total } else { f64::NEG_INFINITY });
+                if allowed && total + penalty < cost[end] {
+                    (cost[end], start[end]) = (total + penalty, from);
+                }
+            }
+            // A start that loses to a limit here loses for good once a piece may start at that limit.
+            for ((_, until), total) in open.iter_mut().zip(&totals) {
+                if *total > cost[end] {
+                    *until = until.min(self.sums[to][0] + least_weight);
+                }
+            }
+            open.push((end, f64::INFINITY));
+        }
+        let mut limits = vec![candidates[count - 1]];
+        let mut at = if cost[count - 1].is_finite() { count - 1 } else { 0 };
+        while at > 0 {
+            at = start[at];
+            limits.push(candidates[at]);
+        }
+        if limits.len() == 1 {
+            limits.push(candidates[0]);
+        }
+        limits.reverse();
+        limits
+    }
+
+    /// The pieces, of which those along which the signal has a trend are halved, if both halves have
+    /// at least some weight.
+    ///
+    /// `edges` are the limits of the cells on the axis; `threshold` is for the square of the slope
+    /// over its standard error.
+    pub(super) fn halved(
+        &self,
+        pieces: &[usize],
+        edges: &[f64],
+        threshold: f64,
+        least_weight: f64,
+    ) -> Vec<usize> {
+        let mut limits = vec![0];
+        for ends in pieces.windows(2) {
+            let (from, to) = (ends[0], ends[1]);
+            if self.trend(from, to) > threshold {
+                let middle = 0.5 * (edges[from] + edges[to]);
+                let nearest = |a: &usize, b: &usize| {
+                    (edges[*a] - middle).abs().total_cmp(&(edges[*b] - middle).abs())
+                };
+                let allowed = |&limit: &usize| {
+                    self.weight(from, limit).min(self.weight(limit, to)) >= least_weight
+                };
+                limits.extend((from + 1..to).filter(allowed).min_by(nearest));
+            }
+            limits.push(to);
+        }
+        limits
+    }
+
+    /// The square of the slope of the signal between two limits over its standard error.
+    fn trend(&self, from: usize, to: usize) -> f64 {
+        let origin = self.places[from];
+        let [mut sum, mut x, mut y, mut xx, mut xy] = [0.0; 5];
+        for j in from..to {
+            let precision = self.weights[j] / self.noise[j];
+            let (place, value) = (self.places[j] - origin, self.values[j]);
+            sum += precision;
+            x += precision * place;
+            y += precision * value;
+            xx += precision * place * place;
+            xy += precision * place * value;
+        }
+        let (variance, covariance) = (xx - x * x / sum, xy - x * y / sum);
+        if variance > 0.0 { covariance * covariance / variance } else { 0.0 }
+    }
+}
+
+/// All limits and those around the inner ones, up to a distance.
+fn around(limits: &[usize], distance: usize) -> Vec<usize> {
+    let last = limits[limits.len() - 1];
+    let step = (distance / REFINED).max(1);
+    let near = |&limit: &usize| {
+        let (from, to) = (limit.saturating_sub(distance), (limit + distance).min(last));
+        (from..=to).step_by(step).chain([limit])
+    };
+    let mut all: Vec<usize> = limits.iter().flat_map(near).collect();
+    all.push(0);
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// For each cell the mean square over it and as many of those around as are needed. Where there are
+/// none at all, 1.
+fn pooled(squares: &[(f64, f64)], floor: f64) -> Vec<f64> {
+    let count = squares.len();
+    let mut sums = vec![(0.0, 0.0)];
+    for (j, (square, degrees)) in squares.iter().enumerate() {
+        sums.push((sums[j].0 + square, sums[j].1 + degrees));
+    }
+    let at = |j: usize| {
+        let (mut from, mut to) = (j, j + 1);
+        while sums[to].1 - sums[from].1 < DEGREES && (from > 0 || to < count) {
+            (from, to) = (from.saturating_sub(1), (to + 1).min(count));
+        }
+        let degrees = sums[to].1 - sums[from].1;
+        if degrees > 0.0 { ((sums[to].0 - sums[from].0) / degrees).max(floor) } else { 1.0 }
+    };
+    (0..count).map(at).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn signal(values: &[f64]) -> Signal {
+        let places = (0..values.len()).map(|j| j as f64).collect();
+        let within = vec![(0.0, 0.0); values.len()];
+        Signal::new(places, vec![1.0; values.len()], values.to_vec(), &within, 1e-9)
+    }
+
+    /// The least penalised cost among all 2^(n−1) divisions.
+    fn brute_force(signal: &Signal, penalty: f64, least_weight: f64) -> f64 {
+        let cells = signal.cells();
+        let divisions = 0..1_u32 << (cells - 1);
+        let cost = |kept: u32| {
+            let inner = (1..cells).filter(|i| kept >> (i - 1) & 1 == 1);
+            let limits: Vec<usize> = [0].into_iter().chain(inner).chain([cells]).collect();
+            total(signal, &limits, penalty, least_weight)
+        };
+        divisions.map(cost).fold(f64::INFINITY, f64::min)
+    }
+
+    fn total(signal: &Signal, limits: &[usize], penalty: f64, least_weight: f64) -> f64 {
+        let piece = |ends: &[usize]| {
+            if signal.weight(ends[0], ends[1]) < least_weight {
+                return f64::INFINITY;
+            }
+            signal.cost(ends[0], ends[1]) + penalty
+        };
+        limits.windows(2).map(piece).sum()
+    }
+
+    #[test]
+    fn nothing_is_better_than_the_optimum() {
+        let mut state = 1_u64;
+        for case in 0..300 {
+            let cells = 1 + case % 11;
+            let values: Vec<f64> = (0..cells)
+                .map(|_| {
+                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                    (state >> 40) as f64 / f64::from(1 << 24)
+                        + if state >> 63 == 1 { 1.0 } else { 0.0 }
+                })
+                .collect();
+            let signal = signal(&values);
+            for (penalty, least_weight) in [(0.1, 1.0), (1.0, 2.0), (3.0, 3.0), (0.0, 2.0)] {
+                let least = brute_force(&signal, penalty, least_weight);
+                let found = signal.pieces(penalty, least_weight);
+                if least.is_finite() {
+                    let cost = total(&signal, &found, penalty, least_weight);
+                    assert!(cost <= least + 1e-9 * (1.0 + least), "{cost} {least} {found:?}");
+                } else {
+                    assert_eq!(found, [0, cells]);
+                }
+            }
+        }
+    }
+
+    /// More cells than the first search looks at.
+    #[test]
+    fn limits_between_candidates_are_found() {
+        let values: Vec<f64> =
+            (0..5000).map(|j| f64::from(j % 2) + if j < 1237 { 5.0 } else { 0.0 }).collect();
+        assert_eq!(signal(&values).pieces(30.0, 2.0), [0, 1237, 5000]);
+    }
+
+    #[test]
+    fn a_trend_does_not_count_as_noise() {
+        let values: Vec<f64> = (0..300).map(|j| f64::from(j) + 0.1 * f64::from(j % 2)).collect();
+        let noise = signal(&values).noise;
+        assert!(noise.iter().all(|noise| *noise < 0.02), "{noise:?}");
+    }
+}

@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""Errors of automatic bins over those of the best number of equal or quantile bins in hindsight.
+
+    scripts/binning-ratios.py RESULTS [LIMIT]
+
+reads RESULTS/summary.csv of a study such as scenarios/large/automatic-binning.toml and prints two tables:
+geometric means over all scenarios and features, and every ratio above LIMIT (2). What is estimated exactly is
+left out.
+"""
+
+import collections
+import csv
+import math
+import sys
+
+METRICS = {"mse": "curve", "deviation_mse": "spread"}
+# Errors that are rounding alone.
+EXACT = 1e-20
+
+
+def read(path):
+    """The means of a results folder: place, metric, (binning, K) and mean."""
+    with open(path + "/summary.csv", newline="") as file:
+        for row in csv.DictReader(file):
+            if row["mean"]:
+                place = (row["scenario"], row["parameters"], row["feature"], int(row["N"]))
+                binning = row["binning"].split("(")[0]
+                bins = (binning, int(row["K"])) if row["estimator"] == "dale" else (binning, None)
+                yield place, row["metric"], bins, float(row["mean"])
+
+
+def main(path, limit=2.0):
+    values = collections.defaultdict(dict)
+    for place, metric, bins, mean in read(path):
+        values[place, metric][bins] = mean
+    ratios, crowds = [], collections.defaultdict(list)
+    for (place, metric), means in values.items():
+        if metric not in METRICS:
+            continue
+        best = min((mean, bins) for bins, mean in means.items() if bins[1])
+        for (binning, count), mean in means.items():
+            if count is None and best[0] > EXACT:
+                ratios.append((place, METRICS[metric], binning, mean / best[0], best[1]))
+                used = values[place, "bins"][binning, None]
+                crowds[binning, place].append((used, best[1][1]))
+    sizes = sorted({place[3] for place, *_ in ratios})
+    names = sorted({binning for _, _, binning, *_ in ratios})
+    print("| binning | error | " + " | ".join(f"N = {n}" for n in sizes) + " | all | worst |")
+    print("|---|---|" + "--:|" * (len(sizes) + 2))
+    for binning in names:
+        for kind in METRICS.values():
+            mine = [r for r in ratios if r[1:3] == (kind, binning)]
+            groups = [[r[3] for r in mine if r[0][3] == n] for n in sizes] + [[r[3] for r in mine]]
+            cells = [f"{math.exp(sum(map(math.log, group)) / len(group)):.2f}" for group in groups]
+            print(f"| {binning} | {kind} | " + " | ".join(cells) + f" | {max(groups[-1]):.0f} |")
+    print()
+    for binning in names:
+        shares = [max(p[0] for p in pairs) / max(p[1] for p in pairs)
+                  for (name, _), pairs in crowds.items() if name == binning]
+        more = sum(share > 2 for share in shares)
+        print(f"{binning}: more than twice the bins of the best in {more} of {len(shares)}")
+    print()
+    print("| effect | N | error | ratio | best in hindsight |")
+    print("|---|--:|---|--:|---|")
+    for place, kind, binning, ratio, best in sorted(ratios):
+        if binning == "penalized" and ratio > limit * (1.5 if place[3] <= 500 else 1.0):
+            scenario, parameters, feature, n = place
+            name = " ".join(filter(None, [scenario.split("@")[0], parameters, feature]))
+            print(f"| {name} | {n} | {kind} | {ratio:.1f} | {best[0]} {best[1]} |")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], *map(float, sys.argv[2:]))
