@@ -38,6 +38,7 @@ pub const ALL: &[Work] = &[
     Work::new("rhale fixed", "rhale", "binning = 'fixed', bins = 100"),
     Work::new("rhale quantile", "rhale", "binning = 'quantile', bins = 100"),
     Work::new("rhale quantile-min", "rhale", "binning = 'quantile-min', min_points = 100.0"),
+    Work::new("rhale penalized", "rhale", "binning = 'penalized'").up_to(100_000),
     Work::new("rhale grid", "rhale", "binning = 'grid', limits = [0.1, 0.2, 0.4, 0.45, 0.5, 0.9]"),
     // Every row is explained on the background of all others.
     Work::new("shapdp", "shapdp", "").up_to(200),
