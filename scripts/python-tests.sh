@@ -22,7 +22,8 @@ python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || skip "Python 3.
 
 # In the profile of the other tests: what they have compiled with the same features is taken.
 if [ "${1:-}" = --module ]; then
-    cargo build --locked --workspace
+    # With the features of the tests, or all would be compiled again.
+    cargo build --locked --workspace --lib --tests
     export PYTHONPATH=$target/python-package
     rm -rf "$PYTHONPATH"
     cp -r crates/fe-py/python "$PYTHONPATH"
