@@ -72,7 +72,7 @@ def assert_same(effect: fe.Effect, of_program: dict[str, Any]) -> None:
     confidence = of_program.get("confidence")
     assert (effect.confidence is None) == (confidence is None)
     for name, value in (effect.confidence or {}).items():
-        assert (value if name == "record" else value.tolist()) == confidence[name]
+        assert (value if name == "record" else missing_as_none(value)) == confidence[name]
     if effect.curves is None:
         assert of_program["curves"] is None
     else:
