@@ -337,6 +337,9 @@ impl Model for Gbdt {
         rows: &Rows<'_>,
         values: &mut [f64],
     ) -> Result<(), ModelError> {
+        if places.is_empty() {
+            return Ok(());
+        }
         let batch = row_by_row(rows, self.dimension);
         let mut scores = vec![0.0; rows.len() * places.len()];
         self.ensemble.add_up_along(feature, places, &batch, self.dimension, &mut scores);
@@ -393,6 +396,7 @@ mod tests {
 
         let model = Learner::new("gbdt", &[set("n_estimators", "50")]).unwrap();
         let model = model.fit(&data, &y, 0).unwrap();
+        model.predict_along(0, &[], &Rows::new(&data.columns(0..300), 300), &mut []).unwrap();
         let places: Vec<f64> = (0..23).map(|i| f64::from(i) / 10.0 - 1.1).collect();
         for feature in 0..4 {
             let mut columns = data.columns(0..300);

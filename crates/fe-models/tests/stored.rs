@@ -196,3 +196,16 @@ fn trees_that_are_no_trees_are_refused() {
         file = before;
     }
 }
+
+#[test]
+fn trees_must_be_shared_evenly_among_outputs() {
+    let text = String::from_utf8(bytes("lightgbm.txt")).unwrap();
+    for (from, to) in [
+        ("num_tree_per_iteration=1\n", "num_tree_per_iteration=999999\n"),
+        ("max_feature_idx=2\n", "max_feature_idx=18446744073709551615\n"),
+    ] {
+        assert!(text.contains(from), "{from}");
+        let error = read(Format::LightgbmText, text.replace(from, to).as_bytes(), 3).unwrap_err();
+        assert!(matches!(error, StoredError::Malformed { .. }), "{to}: {error}");
+    }
+}

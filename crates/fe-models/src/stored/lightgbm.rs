@@ -51,9 +51,10 @@ pub(super) fn read(bytes: &[u8]) -> Result<StoredModel, StoredError> {
     let (header, trees) = sections(text)?;
     let scores: usize = header.number("num_tree_per_iteration")?;
     let last: usize = header.number("max_feature_idx")?;
-    let features = last + 1;
-    if scores == 0 {
-        return Err(malformed("num_tree_per_iteration is 0"));
+    let features = last.checked_add(1).ok_or_else(|| malformed("max_feature_idx is too large"))?;
+    if scores == 0 || !trees.len().is_multiple_of(scores) {
+        let trees = trees.len();
+        return Err(malformed(format!("num_tree_per_iteration is {scores}, of {trees} trees")));
     }
     let link = link(header.get("objective").unwrap_or("regression"))?;
     let mut members = Vec::with_capacity(trees.len());
