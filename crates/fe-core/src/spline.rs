@@ -336,6 +336,25 @@ impl Points {
         (u - slope * t, slope)
     }
 
+    /// Number of different t.
+    fn different(&self) -> usize {
+        self.t.chunk_by(|a, b| a == b).count()
+    }
+
+    /// The differences of some values from their mean at the same t.
+    fn from_mean_at_same_place(&self, values: &[f64]) -> Vec<f64> {
+        let mut from = 0;
+        let group = |place: &[f64]| {
+            let group = from..from + place.len();
+            from = group.end;
+            let share: f64 = group.clone().map(|i| self.shares[i]).sum();
+            let first = values[group.start];
+            let rest = group.clone().map(|i| self.shares[i] * (values[i] - first)).sum::<f64>();
+            group.map(move |i| values[i] - first - rest / share)
+        };
+        self.t.chunk_by(|a, b| a == b).flat_map(group).collect()
+    }
+
     /// Different values, at even steps of their rank, too close ones left out.
     fn knots(&self) -> Vec<f64> {
         let mut different = self.t.clone();
@@ -430,8 +449,14 @@ impl Problem {
             unexplained: 0.0,
             weight: points.weight,
         };
-        let free = problem.bend(0.0);
-        problem.unexplained = points.mean(|i| (residuals[i] - free.at(points.t[i])).powi(2));
+        // A spline that is free at every x leaves what points at the same x differ by. Of a spline
+        // through all points nothing may be left: scores divide what is left by as little.
+        problem.unexplained = if points.different() == count {
+            points.mean_square(&points.from_mean_at_same_place(residuals))
+        } else {
+            let free = problem.bend(0.0);
+            points.mean(|i| (residuals[i] - free.at(points.t[i])).powi(2))
+        };
         problem.unexplained.is_finite().then_some(problem)
     }
 
