@@ -7,12 +7,13 @@ use rayon::prelude::*;
 /// Blocks handed out before their results are merged; bounds the memory of unmerged results.
 const WAVE: usize = 64;
 
-/// Calls `work` on consecutive blocks of `0..rows` and `merge` on the results, in row order.
+/// Calls `work` on consecutive blocks of `0..rows` and `merge` on the results, in row order. Results are
+/// merged while other threads work on later blocks.
 pub(crate) fn fold_blocks<T: Send, E: Send>(
     rows: usize,
     block: usize,
     work: impl Fn(Range<usize>) -> Result<T, E> + Sync,
-    merge: impl FnMut(T),
+    merge: impl FnMut(T) + Send,
 ) -> Result<(), E> {
     fold_blocks_with(rows, block, || (), |(), range| work(range), merge)
 }
@@ -24,18 +25,24 @@ pub(crate) fn fold_blocks_with<R, T: Send, E: Send>(
     block: usize,
     room: impl Fn() -> R + Sync,
     work: impl Fn(&mut R, Range<usize>) -> Result<T, E> + Sync,
-    mut merge: impl FnMut(T),
+    mut merge: impl FnMut(T) + Send,
 ) -> Result<(), E> {
     let starts: Vec<usize> = (0..rows).step_by(block).collect();
     let range = |&start: &usize| start..rows.min(start + block);
-    for wave in starts.chunks(WAVE) {
-        let results: Vec<T> = if let [single] = wave {
-            vec![work(&mut room(), range(single))?]
-        } else {
-            let each = |room: &mut R, start: &usize| work(room, range(start));
-            wave.par_iter().map_init(&room, each).collect::<Result<_, E>>()?
-        };
-        results.into_iter().for_each(&mut merge);
+    let each = |room: &mut R, start: &usize| work(room, range(start));
+    let results_of = |wave: &[usize]| -> Result<Vec<T>, E> {
+        if let [single] = wave {
+            return Ok(vec![each(&mut room(), single)?]);
+        }
+        wave.par_iter().map_init(&room, each).collect()
+    };
+    let mut waves = starts.chunks(WAVE);
+    let mut done = waves.next().map(results_of).transpose()?.unwrap_or_default();
+    for wave in waves {
+        let finished = std::mem::take(&mut done);
+        let merging = || finished.into_iter().for_each(&mut merge);
+        done = rayon::join(|| results_of(wave), merging).0?;
     }
+    done.into_iter().for_each(merge);
     Ok(())
 }

@@ -62,6 +62,9 @@ impl Buckets {
     /// Number of buckets, a power of two.
     const COUNT: usize = 2048;
 
+    /// Values that a thread looks at before the next.
+    const PART: usize = 1 << 16;
+
     /// Values whose buckets are found together.
     const CHUNK: usize = 512;
 
@@ -76,15 +79,11 @@ impl Buckets {
     /// The values of the buckets that hold some increasing ranks, in the order in which they are given,
     /// and the places of these ranks among them.
     fn around(&self, values: &[f64], ranks: &[usize]) -> Near<'static> {
-        let mut counts = vec![0_u32; Self::COUNT];
-        self.each_chunk(values, |_, buckets| {
-            buckets.iter().for_each(|&bucket| counts[bucket as usize % Self::COUNT] += 1);
-        });
+        let counts = self.counts(values);
         let mut wanted = vec![false; Self::COUNT];
         let (mut before, mut kept, mut next) = (0, 0, 0);
         let mut places = Vec::with_capacity(ranks.len());
         for (wanted, count) in wanted.iter_mut().zip(counts) {
-            let count = count as usize;
             while next < ranks.len() && ranks[next] < before + count {
                 places.push(kept + (ranks[next] - before));
                 *wanted = true;
@@ -93,15 +92,35 @@ impl Buckets {
             before += count;
             kept += if *wanted { count } else { 0 };
         }
-        let mut values_kept = Vec::with_capacity(kept);
-        self.each_chunk(values, |values, buckets| {
-            for (&x, &bucket) in values.iter().zip(buckets) {
-                if wanted[bucket as usize % Self::COUNT] {
-                    values_kept.push(x);
+        let kept_of = |values: &[f64]| {
+            let mut all = Vec::new();
+            self.each_chunk(values, |values, buckets| {
+                for (&x, &bucket) in values.iter().zip(buckets) {
+                    if wanted[bucket as usize % Self::COUNT] {
+                        all.push(x);
+                    }
                 }
-            }
-        });
-        Near { values: Cow::Owned(values_kept), places: Cow::Owned(places) }
+            });
+            all
+        };
+        let parts: Vec<Vec<f64>> = values.par_chunks(Self::PART).map(kept_of).collect();
+        Near { values: Cow::Owned(parts.concat()), places: Cow::Owned(places) }
+    }
+
+    /// The number of values in each bucket.
+    fn counts(&self, values: &[f64]) -> Vec<usize> {
+        let counts_of = |values: &[f64]| {
+            let mut counts = vec![0; Self::COUNT];
+            self.each_chunk(values, |_, buckets| {
+                buckets.iter().for_each(|&bucket| counts[bucket as usize % Self::COUNT] += 1);
+            });
+            counts
+        };
+        let added = |mut all: Vec<usize>, more: Vec<usize>| {
+            all.iter_mut().zip(more).for_each(|(all, more)| *all += more);
+            all
+        };
+        values.par_chunks(Self::PART).map(counts_of).reduce(|| vec![0; Self::COUNT], added)
     }
 
     /// Calls `work` on consecutive values with their buckets, which grow with the values.

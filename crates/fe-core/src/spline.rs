@@ -342,7 +342,7 @@ impl Points {
     }
 
     /// The differences of some values from their mean at the same t.
-    fn from_mean_at_same_place(&self, values: &[f64]) -> Vec<f64> {
+    fn differences_at_same_place(&self, values: &[f64]) -> Vec<f64> {
         let mut from = 0;
         let group = |place: &[f64]| {
             let group = from..from + place.len();
@@ -452,7 +452,7 @@ impl Problem {
         // A spline that is free at every x leaves what points at the same x differ by. Of a spline
         // through all points nothing may be left: scores divide what is left by as little.
         problem.unexplained = if points.different() == count {
-            points.mean_square(&points.from_mean_at_same_place(residuals))
+            points.mean_square(&points.differences_at_same_place(residuals))
         } else {
             let free = problem.bend(0.0);
             points.mean(|i| (residuals[i] - free.at(points.t[i])).powi(2))

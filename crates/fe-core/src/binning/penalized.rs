@@ -1,5 +1,7 @@
 //! Automatic bins that converge: a penalty for each bin, against errors in units of their noise.
 
+use rayon::prelude::*;
+
 use super::risk::{Fit, Gain, Judge};
 use super::segmentation::Signal;
 use super::{Binning, Choice, Info, Request, check_bins};
@@ -115,12 +117,12 @@ impl Penalized {
         let level = instances.level();
         let judge = Judge::new(cells, places, moments, &level);
         let mut candidates = self.candidates(instances, &level, sample)?;
-        let fits: Vec<Option<Fit>> = candidates.iter().map(|bins| judge.fit(bins)).collect();
+        let fits: Vec<Option<Fit>> = candidates.par_iter().map(|bins| judge.fit(bins)).collect();
         let Some(Some(first)) = fits.first() else {
             return Ok(cells.keeping(|_| false));
         };
         let gains: Vec<[f64; 2]> = fits
-            .iter()
+            .par_iter()
             .map(|fit| match fit {
                 Some(fit) => judge.gains(fit, first).map(Gain::at_least),
                 None => [f64::NEG_INFINITY; 2],

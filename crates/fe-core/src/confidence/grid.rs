@@ -74,7 +74,7 @@ impl<'a> GridSample<'a> {
     fn each_block<T: Send>(
         &self,
         work: impl Fn(Range<usize>, &DMatrix<f64>) -> T + Sync,
-        mut merge: impl FnMut(T),
+        mut merge: impl FnMut(T) + Send,
     ) -> Result<()> {
         if let Some(held) = &self.held {
             held.iter().for_each(|(rows, ice)| merge(work(rows.clone(), ice)));

@@ -774,7 +774,7 @@ impl<'a> IceBlocks<'a> {
     pub(crate) fn fold<T: Send>(
         &self,
         work: impl Fn(Range<usize>, &[f64]) -> Result<T, ModelError> + Sync,
-        merge: impl FnMut(T),
+        merge: impl FnMut(T) + Send,
     ) -> Result<(), ModelError> {
         let in_block = |rows: Range<usize>| work(rows.clone(), &self.run.block_ice(rows)?);
         fold_blocks(self.run.data.len(), BLOCK, in_block, merge)
