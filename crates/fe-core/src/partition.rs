@@ -20,6 +20,9 @@ pub enum Closed {
 /// Values that [`Partition::locate_all`] checks together.
 const CHUNK: usize = 256;
 
+/// A value is compared with so many limits at once, unless more lie close together.
+const TOGETHER: usize = 8;
+
 /// Partitions whose limits are further off equal bins, in bins, are searched from the start.
 const EVEN: f64 = 1e-4;
 
@@ -37,6 +40,13 @@ pub struct Partition {
     /// where bins are equally wide.
     #[serde(skip)]
     before: Vec<u32>,
+    /// Most inner limits in one of the stretches.
+    #[serde(skip)]
+    crowd: usize,
+    /// The inner limits, with infinity behind them for as many as are compared with at once; empty where
+    /// bins are equally wide.
+    #[serde(skip)]
+    inner: Vec<f64>,
 }
 
 impl Partition {
@@ -66,9 +76,14 @@ impl Partition {
         let bins_per_unit = (limits.len() - 1) as f64 / (limits[limits.len() - 1] - start);
         let off = |(k, z): (usize, &f64)| ((z - start) * bins_per_unit - k as f64).abs();
         let uneven = limits.iter().enumerate().map(off).fold(0.0, f64::max);
-        let mut new = Self { limits, closed, bins_per_unit, uneven, before: Vec::new() };
+        let (before, inner) = (Vec::new(), Vec::new());
+        let mut new = Self { limits, closed, bins_per_unit, uneven, before, crowd: 0, inner };
         if uneven >= EVEN {
             new.before = new.limits_before();
+            let in_stretch = |pair: &[u32]| (pair[1] - pair[0]) as usize;
+            new.crowd = new.before.windows(2).map(in_stretch).max().unwrap_or_default();
+            new.inner = new.limits[1..new.bins()].to_vec();
+            new.inner.extend([f64::INFINITY; TOGETHER]);
         }
         new
     }
@@ -154,14 +169,23 @@ impl Partition {
     }
 
     /// Writes the bin of every value, [`Partition::OUTSIDE`] outside the limits, and says whether
-    /// all are inside: [`Partition::locate`] without a branch where bins are equally wide.
+    /// all are inside: [`Partition::locate`] without a branch, unless limits crowd.
     ///
-    /// The place of a value in units of bins grows with the value. So a value whose place is further
-    /// from all whole numbers than the place of any limit lies between the two limits it seems to.
+    /// The place of a value in units of equal bins grows with the value. So a value whose place is
+    /// further from all whole numbers than the place of any limit of such bins lies between the two
+    /// limits it seems to. Of other bins, as many limits are compared with each value as a stretch has at
+    /// most: those behind its stretch are above it.
     pub(crate) fn locate_all(&self, values: &[f64], bins: &mut [u32]) -> bool {
         let mut all_inside = true;
         for (values, bins) in values.chunks(CHUNK).zip(bins.chunks_mut(CHUNK)) {
-            if !(self.uneven < EVEN && self.truncate(values, bins)) {
+            let is_done = match self.crowd {
+                0 => self.uneven < EVEN && self.truncate(values, bins),
+                1 | 2 => self.compare::<2>(values, bins),
+                3 | 4 => self.compare::<4>(values, bins),
+                5..=TOGETHER => self.compare::<TOGETHER>(values, bins),
+                _ => false,
+            };
+            if !is_done {
                 for (&x, bin) in values.iter().zip(bins) {
                     *bin = self.locate(x).map_or(Self::OUTSIDE, |bin| bin as u32);
                     all_inside &= *bin != Self::OUTSIDE;
@@ -193,6 +217,25 @@ impl Partition {
                 sure
             },
         )
+    }
+
+    /// Writes the bins of the values, and says whether all are inside: the limits in lower stretches,
+    /// and those among the next `N` that a value is not below.
+    fn compare<const N: usize>(&self, values: &[f64], bins: &mut [u32]) -> bool {
+        let (lo, hi) = (self.limits[0], self.limits[self.bins()]);
+        if !vectorised(|| values.iter().fold(true, |all, &x| all & (lo <= x) & (x <= hi))) {
+            return false;
+        }
+        for (&x, bin) in values.iter().zip(bins) {
+            let start = self.before[self.stretch(x)];
+            let next = &self.inner[start as usize..][..N];
+            *bin = start
+                + match self.closed {
+                    Closed::Left => next.iter().map(|&z| u32::from(z <= x)).sum::<u32>(),
+                    Closed::Right => next.iter().map(|&z| u32::from(z < x)).sum(),
+                };
+        }
+        true
     }
 
     /// Writes the lower and the upper limits of some bins.

@@ -116,7 +116,7 @@ fn a_curve_is_found_under_noise() {
 fn rounding_does_not_decide_how_smooth_a_curve_is() {
     let noise = |seed: usize, i: usize| ((seed * 29 + i) as f64 * 0.754_877_666).fract() - 0.5;
     for (points, seed) in (3..=24).flat_map(|points| (0..20).map(move |seed| (points, seed))) {
-        let x: Vec<f64> = (0..points).map(|i| f64::from(i)).collect();
+        let x: Vec<f64> = (0..points).map(f64::from).collect();
         let y: Vec<f64> = x.iter().enumerate().map(|(i, x)| x.sin() + noise(seed, i)).collect();
         let digit = |(i, y): (usize, &f64)| if i % 2 == 0 { y.next_up() } else { y.next_down() };
         let moved: Vec<f64> = y.iter().enumerate().map(digit).collect();

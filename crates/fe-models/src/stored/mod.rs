@@ -5,6 +5,7 @@
 mod lightgbm;
 mod onnx;
 mod operators;
+mod protobuf;
 mod trees;
 mod xgboost;
 

@@ -10,10 +10,11 @@ use fe_core::error::ModelError;
 use fe_core::model::Rows;
 use ndarray::Array2;
 use rten_onnx::onnx::{
-    AttributeProto, DataType, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto,
+    AttributeProto, DataType, GraphProto, NodeProto, TensorProto, ValueInfoProto,
 };
 
 use super::operators::{Binary, Dual, Norm, Operator, Unary};
+use super::protobuf;
 use super::trees::{Forest, Link, Member, Node, Split, Test, Tree};
 use super::{StoredError, StoredModel, classes};
 use crate::activation::Activation;
@@ -35,7 +36,7 @@ const KNOWN: &str = "operators of ai.onnx: Abs, Add, BatchNormalization, Cast, C
      TreeEnsembleClassifier, TreeEnsembleRegressor, ZipMap";
 
 pub(super) fn read(bytes: &[u8], columns: usize) -> Result<StoredModel, StoredError> {
-    let file = ModelProto::parse_buf(bytes).map_err(malformed)?;
+    let file = protobuf::parse(bytes).map_err(malformed)?;
     let graph = file.graph.ok_or_else(|| malformed("there is no graph in it"))?;
     let model = Compiler::new(&graph)?.compile(columns)?;
     Ok(StoredModel { model: Box::new(model), features: None })
