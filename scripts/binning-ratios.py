@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
 """Errors of automatic bins over those of the best number of equal or quantile bins in hindsight.
 
-    scripts/binning-ratios.py RESULTS [LIMIT]
+    scripts/binning-ratios.py RESULTS [--limit 2] [--csv FILE]
 
 reads RESULTS/summary.csv of a study such as scenarios/large/automatic-binning.toml and prints two tables:
-geometric means over all scenarios and features, and every ratio above LIMIT (2). What is estimated exactly is
-left out.
+geometric means over all scenarios and features, and every ratio of `penalized` above the limit (half as much
+again up to 500 rows). All ratios go to FILE. What is estimated exactly is left out.
 """
 
+import argparse
 import collections
 import csv
 import math
-import sys
 
 METRICS = {"mse": "curve", "deviation_mse": "spread"}
 # Errors that are rounding alone.
@@ -29,7 +29,16 @@ def read(path):
                 yield place, row["metric"], bins, float(row["mean"])
 
 
-def main(path, limit=2.0):
+def write(path, ratios):
+    """One line for each effect, size, error and automatic binning."""
+    with open(path, "w", newline="") as file:
+        lines = csv.writer(file, lineterminator="\n")
+        lines.writerow(["scenario", "parameters", "feature", "N", "error", "binning", "ratio", "best", "K"])
+        for place, kind, binning, ratio, (best, bins) in sorted(ratios):
+            lines.writerow([*place, kind, binning, f"{ratio:.4g}", best, bins])
+
+
+def main(path, limit, to):
     values = collections.defaultdict(dict)
     for place, metric, bins, mean in read(path):
         values[place, metric][bins] = mean
@@ -43,6 +52,8 @@ def main(path, limit=2.0):
                 ratios.append((place, METRICS[metric], binning, mean / best[0], best[1]))
                 used = values[place, "bins"][binning, None]
                 crowds[binning, place].append((used, best[1][1]))
+    if to:
+        write(to, ratios)
     sizes = sorted({place[3] for place, *_ in ratios})
     names = sorted({binning for _, _, binning, *_ in ratios})
     print("| binning | error | " + " | ".join(f"N = {n}" for n in sizes) + " | all | worst |")
@@ -70,4 +81,9 @@ def main(path, limit=2.0):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], *map(float, sys.argv[2:]))
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("results", help="folder with a summary.csv")
+    parser.add_argument("--limit", type=float, default=2.0)
+    parser.add_argument("--csv", metavar="FILE")
+    arguments = parser.parse_args()
+    main(arguments.results, arguments.limit, arguments.csv)

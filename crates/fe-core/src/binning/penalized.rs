@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::risk::{Fit, Gain, Judge};
+use super::risk::{Fit, Judge};
 use super::segmentation::Signal;
 use super::{Binning, Choice, Info, Request, check_bins};
 use crate::axis::Axis;
@@ -20,10 +20,14 @@ const CELLS: usize = 20_000;
 const PENALTY: f64 = 3.0;
 /// A bin is halved if its slope, squared, is more than so many squared standard errors.
 const TREND: f64 = 4.0;
+/// The place of the single bin among the candidates.
+const SINGLE: usize = 1;
 /// Least weight in a bin.
 const LEAST: f64 = 2.0;
 /// Least weight in a half of a bin, and where only the spread changes.
 const LEAST_FOR_SPREAD: f64 = 5.0;
+/// How many standard errors less than estimated a gain is taken for.
+const CAUTION: f64 = 2.0;
 /// Ratio of the numbers of bins that are tried.
 const STEP: f64 = 1.3;
 /// Variance, as a share of that of all local effects, that is not told from none.
@@ -123,8 +127,11 @@ impl Penalized {
         };
         let gains: Vec<[f64; 2]> = fits
             .par_iter()
-            .map(|fit| match fit {
-                Some(fit) => judge.gains(fit, first).map(Gain::at_least),
+            .enumerate()
+            .map(|(candidate, fit)| match fit {
+                // Many candidates find a better one by chance; one, and the simplest, does not.
+                Some(fit) if candidate == SINGLE => judge.gains(fit, first).map(|g| g.less(0.0)),
+                Some(fit) => judge.gains(fit, first).map(|gain| gain.less(CAUTION)),
                 None => [f64::NEG_INFINITY; 2],
             })
             .collect();
@@ -141,8 +148,8 @@ impl Penalized {
         Ok(candidates.swap_remove(best.0))
     }
 
-    /// The segmentation with halved bins first, that without, a single bin, and equal and quantile bins
-    /// of many numbers, each also with the limits of the segmentation between them.
+    /// The segmentation with halved bins, a single bin as [`SINGLE`], equal and quantile bins of many
+    /// numbers, each also with the limits of the segmentation between them, and these limits alone.
     fn candidates(
         &self,
         instances: &Instances,

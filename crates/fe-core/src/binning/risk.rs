@@ -9,10 +9,11 @@ use crate::statistics::Moments;
 const PLACES: usize = 100;
 /// Cells on either side over which the square of the noise is averaged.
 const NEIGHBOURS: usize = 2;
-/// How many standard errors less than estimated a gain is taken for.
-const CAUTION: f64 = 2.0;
-/// Cells of one instance from which the fourth moment of the noise is estimated.
+/// Cells from which the fourth moment of the noise is estimated; with fewer it is that of normal noise.
 const FOR_KURTOSIS: usize = 20;
+/// Excesses of the fourth moment that are believed. Two values of equal probability have −2, and the
+/// spread would be known for nothing: then one bin too many is taken now and then, and costs much.
+const EXCESSES: (f64, f64) = (-1.0, 9.0);
 
 /// What bins make of the local effects.
 pub(super) struct Fit {
@@ -34,9 +35,9 @@ pub(super) struct Gain {
 }
 
 impl Gain {
-    /// What can be relied on.
-    pub(super) fn at_least(self) -> f64 {
-        self.mean - CAUTION * self.se
+    /// What is left of it after so many standard errors.
+    pub(super) fn less(self, errors: f64) -> f64 {
+        self.mean - errors * self.se
     }
 }
 
@@ -49,8 +50,8 @@ pub(super) struct Judge<'a> {
     noise: &'a [f64],
     /// The same from few cells around, where there is one, and the degrees of freedom of each.
     squares: Vec<Option<(f64, f64)>>,
-    /// The variance of a squared deviation over the square of its mean.
-    dispersion: f64,
+    /// The fourth moment of the noise over the square of the second, less 3.
+    excess: f64,
     /// The curve over the cells themselves, which has hardly any bias.
     reference: Vec<f64>,
 }
@@ -76,7 +77,7 @@ impl<'a> Judge<'a> {
             moments,
             noise: level.noise(),
             squares: (0..squares.len()).map(around).collect(),
-            dispersion: dispersion(squares, level.noise()),
+            excess: excess(squares, level.noise()),
             reference: accumulated(cells.limits(), &means),
         }
     }
@@ -94,7 +95,7 @@ impl<'a> Judge<'a> {
         let (mut curve_variance, mut spread_variance) = (0.0, 0.0);
         for (bin, (from, to)) in summaries.iter().zip(shares(bins)) {
             curve_variance += bin.noise_of_mean() * leverage((from, to));
-            spread_variance += (to - from) * bin.noise_of_spread(self.dispersion);
+            spread_variance += (to - from) * bin.noise_of_spread(self.excess);
         }
         let variance_at = |&place: &f64| bins.locate(place).map_or(f64::NAN, |bin| variances[bin]);
         Some(Fit {
@@ -149,7 +150,8 @@ impl<'a> Judge<'a> {
             let (a, b) = (of.spread[j], over.spread[j]);
             distance += share * (b - a) * (a + b - 2.0 * square);
             // Squares of neighbouring second differences are correlated: half of them count.
-            let own = 2.0 * self.dispersion * self.noise[j] * self.noise[j] / degrees;
+            let own =
+                2.0 * self.noise[j] * self.noise[j] * relative_variance(*degrees, self.excess);
             variance += 4.0 * share * share * (b - a) * (b - a) * own;
         }
         Gain {
@@ -183,27 +185,38 @@ impl Bin {
         self.noise / self.moments.weight.max(1.0).powi(2)
     }
 
-    fn noise_of_spread(&self, dispersion: f64) -> f64 {
+    fn noise_of_spread(&self, excess: f64) -> f64 {
         let weight = self.moments.weight.max(1.5);
-        let in_estimate = dispersion + 2.0 / (weight - 1.0).max(1.0);
+        let in_estimate = 2.0 + excess + 2.0 / (weight - 1.0).max(1.0);
         self.noise * in_estimate / (4.0 * weight * weight)
     }
 }
 
-/// The variance of a squared deviation over the square of its mean: 2 for normal noise. From the
-/// squares of second differences, in which the excess of the fourth moment is halved.
-fn dispersion(squares: &[(f64, f64)], noise: &[f64]) -> f64 {
-    let (mut sum, mut count) = (0.0, 0_usize);
+/// How much a cell of so many instances tells of the excess of their fourth moment: its sum of
+/// squares, in units of their variance, has the variance 2 w + excess · this. There are w − 1 degrees
+/// of freedom within the cell, and one in the deviation of its mean from the line between those beside.
+fn share_of_excess(weight: f64) -> f64 {
+    let within = weight - 1.0;
+    (within * within + 4.0 / 3.0 * within + 0.5) / weight
+}
+
+/// The variance of a sum of squares over the square of its mean.
+fn relative_variance(degrees: f64, excess: f64) -> f64 {
+    let degrees = degrees.max(1.0);
+    (2.0 * degrees + excess * share_of_excess(degrees)) / (degrees * degrees)
+}
+
+/// The fourth moment of the noise over the square of the second, less 3: 0 for normal noise.
+fn excess(squares: &[(f64, f64)], noise: &[f64]) -> f64 {
+    let (mut sum, mut shares, mut count) = (0.0, 0.0, 0_usize);
     for ((square, degrees), noise) in squares.iter().zip(noise) {
-        if *degrees == 1.0 {
-            sum += (square / noise).powi(2);
+        if *degrees >= 1.0 {
+            sum += (square / noise).powi(2) - degrees * degrees - 2.0 * degrees;
+            shares += share_of_excess(*degrees);
             count += 1;
         }
     }
-    if count < FOR_KURTOSIS {
-        return 2.0;
-    }
-    (2.0 + 2.0 * (sum / count as f64 - 3.0)).clamp(1.0, 11.0)
+    if count < FOR_KURTOSIS { 0.0 } else { (sum / shares).clamp(EXCESSES.0, EXCESSES.1) }
 }
 
 /// Where bins begin and end, as shares of the axis.
@@ -263,13 +276,9 @@ mod tests {
         assert!(curve.iter().sum::<f64>().abs() < 1e-9);
     }
 
-    /// For noise that is c or −c, and for normal noise.
+    /// For noise that is c or −c, and for normal noise, in cells of one instance and of five.
     #[test]
-    fn dispersion_tells_kinds_of_noise_apart() {
-        let squares = |noise: &dyn Fn(usize) -> f64| -> Vec<(f64, f64)> {
-            let second = |j: usize| noise(j) - 0.5 * (noise(j - 1) + noise(j + 1));
-            (1..20_000).map(|j| (second(j).powi(2) / 1.5, 1.0)).collect()
-        };
+    fn excess_tells_kinds_of_noise_apart() {
         let uniform = |j: usize| {
             // Steele, Lea and Flood (2014).
             let mut state = (j as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -279,9 +288,28 @@ mod tests {
         };
         let normal = |j: usize| (12 * j..12 * j + 12).map(uniform).sum::<f64>() - 6.0;
         let two_valued = |j: usize| if uniform(j) < 0.5 { 1.0 } else { -1.0 };
-        let ones = vec![1.0; 19_999];
-        assert_eq!(dispersion(&squares(&two_valued), &ones), 1.0);
-        let of_normal = dispersion(&squares(&normal), &ones);
-        assert!((1.6..2.2).contains(&of_normal), "{of_normal}");
+        let laplace = |j: usize| (1.0 - uniform(3 * j)).ln() * two_valued(3 * j + 1);
+        let excess_of = |noise: &dyn Fn(usize) -> f64, size: usize| {
+            let cell = |j: usize| {
+                let values: Vec<f64> = (j * size..(j + 1) * size).map(noise).collect();
+                Moments::of(&values)
+            };
+            let squares = |j: usize| {
+                let mean = |j: usize| cell(j).mean;
+                let second = mean(j) - 0.5 * (mean(j - 1) + mean(j + 1));
+                (cell(j).squares + second * second * size as f64 / 1.5, size as f64)
+            };
+            let squares: Vec<(f64, f64)> = (1..20_000).map(squares).collect();
+            let variance = squares.iter().map(|s| s.0).sum::<f64>() / (19_999.0 * size as f64);
+            excess(&squares, &vec![variance; 19_999])
+        };
+        for size in [1, 5] {
+            let [two, bell, heavy] = [&two_valued as &dyn Fn(usize) -> f64, &normal, &laplace]
+                .map(|noise| excess_of(noise, size));
+            assert!((two - EXCESSES.0).abs() < 1e-12, "{two}");
+            // Twelve uniform numbers have −0.1.
+            assert!((-0.3..0.1).contains(&bell), "{bell}");
+            assert!((2.0..4.0).contains(&heavy), "{heavy}");
+        }
     }
 }
