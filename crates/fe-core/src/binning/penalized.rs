@@ -53,7 +53,8 @@ pub(super) const INFO: Info = Info {
 /// 4. limits of both together are the bins, unless the estimated errors of the curve and of the spread
 ///    say otherwise. Equal and quantile bins of many numbers, with and without the limits of steps 1
 ///    and 3, these alone, and a single bin are preferred if the product of both errors is smaller, where
-///    each gain is taken for two standard errors less than it is estimated.
+///    each gain is taken for two standard errors less than it is estimated, but that of the single bin
+///    as it is.
 ///
 /// Limits of the segmentation lie midway between instances, or between cells of equal numbers of them
 /// where there are more than 20 000. Up to 512 cells steps 1 and 3 are exact; above, limits are
