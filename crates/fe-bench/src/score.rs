@@ -441,8 +441,7 @@ impl Truths {
         let (feature, axis) = (effect.feature, effect.record.axis);
         let mut truths = self.variance(scenario, quantity, feature, comparing.points, axis)?;
         if metric == Metric::Deviation {
-            estimate.iter_mut().for_each(|variance| *variance = variance.sqrt());
-            truths.iter_mut().for_each(|variance| *variance = root(variance));
+            take_roots(&mut estimate, &mut truths);
         }
         let defined = || estimate.iter().zip(&truths).filter(|(estimate, _)| !estimate.is_nan());
         let (found, truth): (Vec<f64>, Vec<f64>) =
@@ -769,8 +768,14 @@ fn squared(truth: &Truth) -> Truth {
     Truth { value: value * value, abs_error: (2.0 * value + abs_error) * abs_error, ..*truth }
 }
 
+/// Makes standard deviations of variances and of their truths.
+pub(crate) fn take_roots(variances: &mut [f64], truths: &mut [Truth]) {
+    variances.iter_mut().for_each(|variance| *variance = variance.sqrt());
+    truths.iter_mut().for_each(|truth| *truth = root(truth));
+}
+
 /// The root of a truth that is not negative.
-pub(crate) fn root(truth: &Truth) -> Truth {
+fn root(truth: &Truth) -> Truth {
     let Truth { value, abs_error, .. } = *truth;
     let (least, most) = ((value - abs_error).max(0.0).sqrt(), (value + abs_error).sqrt());
     let value = value.max(0.0).sqrt();

@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use std::collections::HashMap;
 use std::process::Command;
 
 /// Means over 50 datasets of the mean squared error on the grid, as published.
@@ -37,27 +38,28 @@ struct Mean {
     count: f64,
 }
 
-/// Our means: more datasets where they are cheap.
-fn ours() -> Vec<Mean> {
+/// The rows of the summary of a study, each by the names of its columns.
+fn summary(study: &str) -> Vec<HashMap<String, String>> {
     let folder = tempfile::tempdir().unwrap();
-    let block = |sizes: &str, replicates: usize| {
-        format!("[[block]]\nN = {sizes}\nreplicates = {replicates}\n{ESTIMATORS}")
-    };
-    let small = block("[10, 15, 25, 40, 104, 268]", 1000);
-    let large = block("[1098, 4498, 11_513]", 60);
-    std::fs::write(folder.path().join("study.toml"), format!("about = \"a\"\n{small}{large}"))
-        .unwrap();
+    std::fs::write(folder.path().join("study.toml"), study).unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_fe-bench"));
     command.args(["run", "study.toml", "--out", "out"]).current_dir(folder.path());
     let output = command.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let mut reader = csv::Reader::from_path(folder.path().join("out/summary.csv")).unwrap();
-    let columns = reader.headers().unwrap().clone();
-    let mean = |record: csv::StringRecord| {
-        let text = |name: &str| {
-            record[columns.iter().position(|column| column == name).unwrap()].to_owned()
-        };
-        let number = |name: &str| text(name).parse::<f64>().unwrap();
+    reader.deserialize().map(Result::unwrap).collect()
+}
+
+/// Our means: more datasets where they are cheap.
+fn ours() -> Vec<Mean> {
+    let block = |sizes: &str, replicates: usize| {
+        format!("[[block]]\nN = {sizes}\nreplicates = {replicates}\n{ESTIMATORS}")
+    };
+    let small = block("[10, 15, 25, 40, 104, 268]", 1000);
+    let large = block("[1098, 4498, 11_513]", 60);
+    let mean = |row: HashMap<String, String>| {
+        let text = |name: &str| row[name].clone();
+        let number = |name: &str| row[name].parse::<f64>().unwrap();
         let count = number("n_ok");
         Mean {
             estimator: text("estimator"),
@@ -68,7 +70,7 @@ fn ours() -> Vec<Mean> {
             count,
         }
     };
-    reader.records().map(|record| mean(record.unwrap())).collect()
+    summary(&format!("about = \"a\"\n{small}{large}")).into_iter().map(mean).collect()
 }
 
 #[test]
@@ -130,16 +132,7 @@ empty = ["zero", "interpolate"]
 /// rows; it is gone once empty bins are interpolated.
 #[test]
 fn the_linear_model_is_as_published() {
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("study.toml"), LINEAR).unwrap();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_fe-bench"));
-    command.args(["run", "study.toml", "--out", "out"]).current_dir(folder.path());
-    let output = command.output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let mut reader = csv::Reader::from_path(folder.path().join("out/summary.csv")).unwrap();
-    let columns = reader.headers().unwrap().clone();
-    let records: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
-    let place = |name: &str| columns.iter().position(|column| column == name).unwrap();
+    let rows = summary(LINEAR);
     let ours = |metric: &str, empty_bins: &str, of: [&str; 4]| {
         let [scenario, estimator, split, feature] = of;
         let wanted = [
@@ -150,10 +143,8 @@ fn the_linear_model_is_as_published() {
             ("metric", metric),
             ("empty_bins", if estimator == "ale" { empty_bins } else { "" }),
         ];
-        let is_it =
-            |r: &&csv::StringRecord| wanted.iter().all(|(key, value)| r[place(key)] == **value);
-        let record = records.iter().find(is_it).unwrap();
-        let number = |name: &str| record[place(name)].parse::<f64>().unwrap();
+        let row = rows.iter().find(|row| wanted.iter().all(|(key, value)| row[*key] == **value));
+        let number = |name: &str| row.unwrap()[name].parse::<f64>().unwrap();
         (number("mean"), number("se"))
     };
     let mut published = csv::Reader::from_reader(PUBLISHED_LINEAR.as_bytes());

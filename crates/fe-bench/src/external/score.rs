@@ -93,8 +93,7 @@ impl Scored<'_> {
             comparing.points.iter().zip(&all).filter(defined).unzip();
         let mut truths = self.true_heterogeneity(&points)?;
         if metric == Metric::Deviation {
-            effect.iter_mut().for_each(|variance| *variance = variance.sqrt());
-            truths.iter_mut().for_each(|variance| *variance = score::root(variance));
+            score::take_roots(&mut effect, &mut truths);
         }
         let left_out = comparing.left_out + comparing.points.len() - points.len();
         let curve = crate::curves::GivenCurve { x: points, effect, band: None };

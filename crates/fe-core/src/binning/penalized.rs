@@ -20,8 +20,6 @@ const CELLS: usize = 20_000;
 const PENALTY: f64 = 3.0;
 /// A bin is halved if its slope, squared, is more than so many squared standard errors.
 const TREND: f64 = 4.0;
-/// The place of the single bin among the candidates.
-const SINGLE: usize = 1;
 /// Least weight in a bin.
 const LEAST: f64 = 2.0;
 /// Least weight in a half of a bin, and where only the spread changes.
@@ -128,11 +126,9 @@ impl Penalized {
         };
         let gains: Vec<[f64; 2]> = fits
             .par_iter()
-            .enumerate()
-            .map(|(candidate, fit)| match fit {
-                // Many candidates find a better one by chance; one, and the simplest, does not.
-                Some(fit) if candidate == SINGLE => judge.gains(fit, first).map(|g| g.less(0.0)),
-                Some(fit) => judge.gains(fit, first).map(|gain| gain.less(CAUTION)),
+            .zip(&candidates)
+            .map(|(fit, bins)| match fit {
+                Some(fit) => judge.gains(fit, first).map(|gain| gain.less(caution(bins))),
                 None => [f64::NEG_INFINITY; 2],
             })
             .collect();
@@ -149,7 +145,7 @@ impl Penalized {
         Ok(candidates.swap_remove(best.0))
     }
 
-    /// The segmentation with halved bins, a single bin as [`SINGLE`], equal and quantile bins of many
+    /// The segmentation with halved bins, a single bin, equal and quantile bins of many
     /// numbers, each also with the limits of the segmentation between them, and these limits alone.
     fn candidates(
         &self,
@@ -267,6 +263,12 @@ impl Instances {
         let within = vec![(0.0, 0.0); values.len()];
         Signal::new(self.places.clone(), weights, values, &within, floor)
     }
+}
+
+/// How many standard errors less a gain by some bins is taken for. Of many candidates one is better by
+/// chance; the single bin is one, and the simplest.
+fn caution(bins: &Partition) -> f64 {
+    if bins.bins() == 1 { 0.0 } else { CAUTION }
 }
 
 /// The limits of `changes`, and those of `even` that are not nearer to one of them than half a bin.
