@@ -303,7 +303,19 @@ mod tests {
         let skewed = (0..=60).map(|i| 1.5_f64.powi(i - 60)).collect();
         let clustered = [0.0].into_iter().chain((0..40).map(|i| 0.7 + 1e-9 * f64::from(i)));
         let clustered = clustered.chain([0.75, 1.0]).collect();
-        let all: [Vec<f64>; 5] = [equal, nearly, skewed, clustered, vec![-1e9, 1e-3, 1.0]];
+        let mut all: Vec<Vec<f64>> = vec![equal, nearly, skewed, clustered, vec![-1e9, 1e-3, 1.0]];
+        // So many limits close together that 2, 4 and 8 of them are compared with at once.
+        for more in [1, 3, 6] {
+            let tenths = (0..=10).map(|i| f64::from(i) / 10.0);
+            let mut limits: Vec<f64> =
+                tenths.chain((1..=more).map(|i| 0.51 + 1e-3 * f64::from(i))).collect();
+            limits.sort_unstable_by(f64::total_cmp);
+            all.push(limits);
+        }
+        let crowds = all[5..].iter().map(|limits| {
+            Partition::new(limits.clone(), Closed::Left).unwrap().crowd.next_power_of_two()
+        });
+        assert_eq!(crowds.collect::<Vec<_>>(), [2, 4, 8]);
         for limits in all {
             for closed in [Closed::Left, Closed::Right] {
                 let partition = Partition::new(limits.clone(), closed).unwrap();

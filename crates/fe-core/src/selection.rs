@@ -181,6 +181,18 @@ fn put_in_place(values: &mut [f64], ranks: &[usize], before: usize) {
 mod tests {
     use super::*;
 
+    /// More values than a thread looks at, so that the counts of several parts are added up.
+    #[test]
+    fn parts_of_many_values_are_put_together() {
+        let count = 2 * Buckets::PART + 1234;
+        let values: Vec<f64> = (0..count).map(|i| (i * 353 % 200_003) as f64).collect();
+        let mut sorted = values.clone();
+        sorted.sort_by(f64::total_cmp);
+        let ranks: Vec<usize> = (0..count).step_by(1301).collect();
+        let expected: Vec<f64> = ranks.iter().map(|&rank| sorted[rank]).collect();
+        assert_eq!(order_statistics(&values, &ranks), expected);
+    }
+
     #[test]
     fn selected_values_are_those_of_the_sorted_ones() {
         for rows in (1..40).chain([97, 1000, 2048, 5000, 20_011]) {
