@@ -129,6 +129,7 @@ about = "Bands."
 scenario = "piecewise-linear"
 features = ["x1"]
 N = 200
+keep = ["curves"]
 replicates = 20
 grid = 11
 compare = "Err"
@@ -170,6 +171,21 @@ fn studies_count_how_often_bands_cover() {
     // a curve counted as one.
     assert!(mean("coverage") > 0.8, "{}", mean("coverage"));
     assert!(mean("simultaneous_width") > mean("width"));
+    // The same width comes out of what was kept, and the estimate lies in the band.
+    let mut reader = csv::Reader::from_path(folder.path().join("out/curves.csv")).unwrap();
+    let header = reader.headers().unwrap().clone();
+    let rows: Vec<_> = reader.records().map(|row| row.unwrap()).collect();
+    assert_eq!(rows.len(), 20 * 11);
+    let numbers = |name: &str| -> Vec<f64> {
+        let column = header.iter().position(|column| column == name).unwrap();
+        rows.iter().map(|row| row[column].parse().unwrap()).collect()
+    };
+    let [effect, lower, upper] = ["effect", "lower", "upper"].map(numbers);
+    let widths = upper.iter().zip(&lower).map(|(upper, lower)| upper - lower);
+    assert!((widths.sum::<f64>() / 220.0 - mean("width")).abs() < 1e-12);
+    assert!((0..220).all(|i| lower[i] <= effect[i] && effect[i] <= upper[i]));
+    let outer = numbers("simultaneous_lower").into_iter().zip(lower);
+    assert!(outer.into_iter().all(|(outer, inner)| outer <= inner));
 }
 
 #[test]

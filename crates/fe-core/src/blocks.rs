@@ -1,6 +1,7 @@
 //! Work on blocks of rows, in parallel, added up in an order that no thread can change.
 
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
@@ -18,9 +19,9 @@ pub(crate) fn fold_blocks<T: Send, E: Send>(
     fold_blocks_with(rows, block, || (), |(), range| work(range), merge)
 }
 
-/// The same with something that `work` may write to: made by `room` now and then, and used for many
-/// blocks. What it holds from a former block must not change the result.
-pub(crate) fn fold_blocks_with<R, T: Send, E: Send>(
+/// The same with something that `work` may write to, used again for later blocks: there are as many as
+/// blocks that are worked on at once. What it holds from a former block must not change the result.
+pub(crate) fn fold_blocks_with<R: Send, T: Send, E: Send>(
     rows: usize,
     block: usize,
     room: impl Fn() -> R + Sync,
@@ -28,13 +29,20 @@ pub(crate) fn fold_blocks_with<R, T: Send, E: Send>(
     mut merge: impl FnMut(T) + Send,
 ) -> Result<(), E> {
     let starts: Vec<usize> = (0..rows).step_by(block).collect();
-    let range = |&start: &usize| start..rows.min(start + block);
-    let each = |room: &mut R, start: &usize| work(room, range(start));
+    let rooms = Mutex::new(Vec::new());
+    let free = || rooms.lock().unwrap_or_else(PoisonError::into_inner);
+    let each = |&start: &usize| {
+        let known = free().pop();
+        let mut room = known.unwrap_or_else(&room);
+        let result = work(&mut room, start..rows.min(start + block));
+        free().push(room);
+        result
+    };
     let results_of = |wave: &[usize]| -> Result<Vec<T>, E> {
-        if let [single] = wave {
-            return Ok(vec![each(&mut room(), single)?]);
+        match wave {
+            [single] => Ok(vec![each(single)?]),
+            _ => wave.par_iter().map(each).collect(),
         }
-        wave.par_iter().map_init(&room, each).collect()
     };
     let mut waves = starts.chunks(WAVE);
     let mut done = waves.next().map(results_of).transpose()?.unwrap_or_default();

@@ -123,17 +123,29 @@ pub(crate) fn effector_score_by(
     instances: Instances<'_>,
     positions: Option<Moments>,
 ) -> Option<f64> {
+    if variance.y().iter().all(|value| value.is_nan()) {
+        return None;
+    }
     let score = mean_at_instances(variance, instances)?.sqrt();
     let spread = |positions: Moments| (positions.squares / positions.weight).sqrt();
     Some(score * positions.map_or(1.0, spread)).filter(|score| score.is_finite())
 }
 
+/// Positions whose moments are found together.
+const BLOCK: usize = 4096;
+
 /// Moments of the positions within the range of a curve.
 fn positions_on(curve: &Curve, instances: Instances<'_>) -> Moments {
     let (lo, hi) = curve.range();
-    let weight = |row: usize| instances.weights.map_or(1.0, |weights| weights[row]);
-    let inside = instances.positions.iter().enumerate().filter(|(_, x)| (lo..=hi).contains(*x));
-    inside.fold(Moments::default(), |all, (row, &x)| all.merge(Moments::single(x, weight(row))))
+    let mut total = Moments::default();
+    for (block, positions) in instances.positions.chunks(BLOCK).enumerate() {
+        let is_on = |row: &usize| (lo..=hi).contains(&positions[*row]);
+        let on: Vec<usize> = (0..positions.len()).filter(is_on).collect();
+        let select = |values: &[f64]| on.iter().map(|&row| values[row]).collect::<Vec<f64>>();
+        let weights = instances.weights.map(|weights| select(&weights[block * BLOCK..]));
+        total = total.merge(Moments::of_block(&select(positions), weights.as_deref()));
+    }
+    total
 }
 
 /// The value of effects that are a smooth curve through local effects: `mean_residual`, the mean

@@ -21,7 +21,7 @@ pub enum Closed {
 const CHUNK: usize = 256;
 
 /// A value is compared with so many limits at once, unless more lie close together.
-const TOGETHER: usize = 8;
+const TOGETHER: usize = 16;
 
 /// Partitions whose limits are further off equal bins, in bins, are searched from the start.
 const EVEN: f64 = 1e-4;
@@ -47,6 +47,31 @@ pub struct Partition {
     /// bins are equally wide.
     #[serde(skip)]
     inner: Vec<f64>,
+}
+
+/// Equal bins as a scale on the axis.
+#[derive(Clone, Copy)]
+struct Ruler {
+    start: f64,
+    bins_per_unit: f64,
+    bins: f64,
+    uneven: f64,
+}
+
+impl Ruler {
+    /// The bin that a value seems to be in, and whether it is sure to be: on the axis, and further from
+    /// every whole number of bins than any limit.
+    #[inline(always)]
+    fn read(self, x: f64) -> (u32, bool) {
+        // Added to a number that is not large, leaves it rounded to a whole number in the lowest bits.
+        const ROUNDING: f64 = 1.5 * (1_u64 << 52) as f64;
+        let place = (x - self.start) * self.bins_per_unit;
+        let nearest = (place + ROUNDING) - ROUNDING;
+        let whole = if nearest > place { nearest - 1.0 } else { nearest };
+        let is_inside = (0.0 < place) & (place < self.bins);
+        let is_sure = is_inside & ((place - nearest).abs() > self.uneven);
+        ((whole + ROUNDING).to_bits() as u32, is_sure)
+    }
 }
 
 impl Partition {
@@ -182,13 +207,18 @@ impl Partition {
                 0 => self.uneven < EVEN && self.truncate(values, bins),
                 1 | 2 => self.compare::<2>(values, bins),
                 3 | 4 => self.compare::<4>(values, bins),
-                5..=TOGETHER => self.compare::<TOGETHER>(values, bins),
+                5..=8 => self.compare::<8>(values, bins),
+                9..=TOGETHER => self.compare::<TOGETHER>(values, bins),
                 _ => false,
             };
             if !is_done {
+                let is_even = self.crowd == 0 && self.uneven < EVEN;
+                let ruler = self.ruler();
                 for (&x, bin) in values.iter().zip(bins) {
-                    *bin = self.locate(x).map_or(Self::OUTSIDE, |bin| bin as u32);
-                    all_inside &= *bin != Self::OUTSIDE;
+                    if !(is_even && ruler.read(x).1) {
+                        *bin = self.locate(x).map_or(Self::OUTSIDE, |bin| bin as u32);
+                        all_inside &= *bin != Self::OUTSIDE;
+                    }
                 }
             }
         }
@@ -198,25 +228,27 @@ impl Partition {
     /// Writes the whole parts of the places of the values, and says whether all are sure to be their
     /// bins.
     fn truncate(&self, values: &[f64], bins: &mut [u32]) -> bool {
-        // Added to a number that is not large, leaves it rounded to a whole number in the lowest bits.
-        const ROUNDING: f64 = 1.5 * (1_u64 << 52) as f64;
         vectorised(
             #[inline(always)]
             || {
-                let (start, per_unit, uneven) = (self.limits[0], self.bins_per_unit, self.uneven);
-                let count = self.bins() as f64;
-                let mut sure = true;
+                let (ruler, mut sure) = (self.ruler(), true);
                 for (&x, bin) in values.iter().zip(&mut *bins) {
-                    let place = (x - start) * per_unit;
-                    let nearest = (place + ROUNDING) - ROUNDING;
-                    let whole = if nearest > place { nearest - 1.0 } else { nearest };
-                    sure &= (0.0 < place) & (place < count);
-                    sure &= (place - nearest).abs() > uneven;
-                    *bin = (whole + ROUNDING).to_bits() as u32;
+                    let (whole, is_sure) = ruler.read(x);
+                    *bin = whole;
+                    sure &= is_sure;
                 }
                 sure
             },
         )
+    }
+
+    fn ruler(&self) -> Ruler {
+        Ruler {
+            start: self.limits[0],
+            bins_per_unit: self.bins_per_unit,
+            bins: self.bins() as f64,
+            uneven: self.uneven,
+        }
     }
 
     /// Writes the bins of the values, and says whether all are inside: the limits in lower stretches,
@@ -304,8 +336,8 @@ mod tests {
         let clustered = [0.0].into_iter().chain((0..40).map(|i| 0.7 + 1e-9 * f64::from(i)));
         let clustered = clustered.chain([0.75, 1.0]).collect();
         let mut all: Vec<Vec<f64>> = vec![equal, nearly, skewed, clustered, vec![-1e9, 1e-3, 1.0]];
-        // So many limits close together that 2, 4 and 8 of them are compared with at once.
-        for more in [1, 3, 6] {
+        // So many limits close together that 2, 4, 8 and 16 of them are compared with at once.
+        for more in [1, 3, 6, 12] {
             let tenths = (0..=10).map(|i| f64::from(i) / 10.0);
             let mut limits: Vec<f64> =
                 tenths.chain((1..=more).map(|i| 0.51 + 1e-3 * f64::from(i))).collect();
@@ -315,7 +347,7 @@ mod tests {
         let crowds = all[5..].iter().map(|limits| {
             Partition::new(limits.clone(), Closed::Left).unwrap().crowd.next_power_of_two()
         });
-        assert_eq!(crowds.collect::<Vec<_>>(), [2, 4, 8]);
+        assert_eq!(crowds.collect::<Vec<_>>(), [2, 4, 8, 16]);
         for limits in all {
             for closed in [Closed::Left, Closed::Right] {
                 let partition = Partition::new(limits.clone(), closed).unwrap();

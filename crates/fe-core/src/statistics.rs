@@ -280,21 +280,39 @@ impl Sums {
         values: &[f64],
         weights: Option<&[f64]>,
     ) {
-        // Once every bin has its first value, none needs to be asked for it.
-        let is_begun = !sums.iter().any(Self::is_empty);
+        /// Values after which it is asked again whether every bin has its first one.
+        const CHUNK: usize = 256;
+        if let Some(weights) = weights {
+            return Self::add_weighted(sums, bins, values, weights);
+        }
+        let mut is_begun = false;
+        for (bins, values) in bins.chunks(CHUNK).zip(values.chunks(CHUNK)) {
+            is_begun = is_begun || !sums.iter().any(Self::is_empty);
+            Self::add_unweighted(sums, bins, values, is_begun);
+        }
+    }
+
+    fn add_unweighted(sums: &mut [Self], bins: &[u32], values: &[f64], is_begun: bool) {
         vectorised(
             #[inline(always)]
-            || match (weights, is_begun) {
-                (None, true) => add_chunks(sums, bins, values),
-                (None, false) => {
-                    for (&bin, &value) in bins.iter().zip(values) {
-                        sums[bin as usize].add(value, 1.0);
-                    }
+            || {
+                // Once every bin has its first value, none needs to be asked for it.
+                if is_begun {
+                    return add_chunks(sums, bins, values);
                 }
-                (Some(weights), _) => {
-                    for ((&bin, &value), &weight) in bins.iter().zip(values).zip(weights) {
-                        sums[bin as usize].add(value, weight);
-                    }
+                for (&bin, &value) in bins.iter().zip(values) {
+                    sums[bin as usize].add(value, 1.0);
+                }
+            },
+        );
+    }
+
+    fn add_weighted(sums: &mut [Self], bins: &[u32], values: &[f64], weights: &[f64]) {
+        vectorised(
+            #[inline(always)]
+            || {
+                for ((&bin, &value), &weight) in bins.iter().zip(values).zip(weights) {
+                    sums[bin as usize].add(value, weight);
                 }
             },
         );

@@ -63,7 +63,7 @@ pub enum FitError {
     #[error("the target is {0} in every row: a model needs at least two different values")]
     ConstantTarget(f64),
     /// Fewer rows than a model can be fitted to.
-    #[error("the data have {rows} rows of positive weight; `{model}` needs at least {needed}")]
+    #[error("number of rows with positive weight: {rows}; `{model}` needs at least {needed}")]
     TooFewRows {
         /// Name of the model.
         model: &'static str,

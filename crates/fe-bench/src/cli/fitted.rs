@@ -134,13 +134,17 @@ impl ModelArguments {
         }
         let source = Source::of(name, set)?;
         let task = source.task();
-        if let (Some(target), Some(Task::Regression)) = (&observations.target, task)
-            && target.labels.is_some()
+        if let (Some(Target { name: column, labels: Some(labels), .. }), Some(task)) =
+            (&observations.target, task)
         {
-            return Err(Error::content(
-                path,
-                format!("column {}: `{name}` needs a target of numbers", target.name),
-            ));
+            let reason = match labels.as_slice() {
+                _ if task == Task::Regression => format!("`{name}` needs a target of numbers"),
+                [only] => format!("every row is `{only}`, and there is nothing to tell apart"),
+                _ => String::new(),
+            };
+            if !reason.is_empty() {
+                return Err(Error::content(path, format!("column {column}: {reason}")));
+            }
         }
         let seed = self.split_seed.unwrap_or(0);
         let (test, train) = observations.split(self.test.unwrap_or(0.0), seed);

@@ -119,6 +119,7 @@ impl Scored<'_> {
             heterogeneity: self.answer.heterogeneity.as_ref().and_then(|h| h.at(x).ok()),
             truth: Some(truth[i]),
             truth_abs_error: Some(truths[i].abs_error),
+            confidence: [None; 4],
         };
         Ok(comparing.points.iter().enumerate().map(point).collect())
     }

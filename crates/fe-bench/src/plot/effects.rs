@@ -34,8 +34,8 @@ const LEAST_ROWS: f64 = 6.0;
 pub(super) const ESTIMATE: Look = Look::line(BLUE, 2.6);
 pub(super) const TRUTH: Look = Look::line(BLACK, 1.8).dashed(7, 4);
 pub(super) const SPREAD: Look = Look::line(BLUE, 1.0).faint(0.16);
-const POINTWISE: Look = Look::line(GREEN, 1.0).faint(0.4);
-const SIMULTANEOUS: Look = Look::line(GREEN, 1.0).faint(0.2);
+pub(super) const POINTWISE: Look = Look::line(GREEN, 1.0).faint(0.4);
+pub(super) const SIMULTANEOUS: Look = Look::line(GREEN, 1.0).faint(0.2);
 const INSTANCES: Look = Look::line(VERMILION, 1.0).faint(0.35);
 const CURVES: Look = Look::line(GREY, 0.8).faint(0.45);
 // Dashes of hundreds of bins would make large files.
@@ -44,7 +44,7 @@ const VIOLINS: Look = Look::line(VERMILION, 0.9).faint(0.25);
 const DECILES: Look = Look::line(BLACK, 1.4);
 
 /// Of what a confidence band says how uncertain it is.
-const OF_MODEL: &str = "bands: effect of this model, not of the true function";
+pub(super) const OF_MODEL: &str = "bands: effect of this model, not of the true function";
 
 /// Effects of a scenario's function, and why a truth is missing beside them.
 #[derive(Debug, Clone, PartialEq)]

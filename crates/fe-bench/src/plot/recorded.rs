@@ -7,7 +7,7 @@ use fe_core::bands::Bands;
 use fe_core::estimator::Estimand;
 use fe_core::partition::{Closed, Partition};
 
-use super::effects::{ESTIMATE, LIMITS, SPREAD, TRUTH};
+use super::effects::{ESTIMATE, LIMITS, OF_MODEL, POINTWISE, SIMULTANEOUS, SPREAD, TRUTH};
 use super::figure::{Figure, Layer, Mark, Panel, Scale};
 use super::look::{BLACK, GREY, Look};
 use super::sweep::{FIGURE, Named, PANEL, SERIES, file_name, names, pieces};
@@ -85,7 +85,9 @@ fn cell(title: String, kept: &[&Kept]) -> Vec<Panel> {
         panels.push(bins_panel(one));
     }
     if let Some(first) = panels.first_mut() {
-        first.title = title;
+        let is_band = |point: &KeptPoint| point.pointwise.0 <= point.pointwise.1;
+        let has_band = one.curve.iter().any(is_band);
+        first.title = if has_band { format!("{title} ({OF_MODEL})") } else { title };
     }
     panels
 }
@@ -101,7 +103,11 @@ fn curve_panel(kept: &[&Kept], estimand: Option<Estimand>) -> Panel {
             Layer::named("estimates of other datasets", OTHERS, line(&other.curve, |p| p.effect))
         })
         .collect();
-    layers.push(spread(one, estimand));
+    match confidence(&one.curve) {
+        none if none.is_empty() => layers.push(spread(one, estimand)),
+        // Two kinds of bands in one panel would be taken for each other.
+        bands => layers.extend(bands),
+    }
     if !one.bins.is_empty() {
         let limits = Mark::Verticals(limits(&one.bins));
         layers.push(Layer::named("limits of bins", LIMITS, limits));
@@ -119,6 +125,18 @@ fn curve_panel(kept: &[&Kept], estimand: Option<Estimand>) -> Panel {
         layers,
         ..Panel::default()
     }
+}
+
+/// The confidence bands that were kept, the wider one first.
+fn confidence(curve: &[KeptPoint]) -> Vec<Layer> {
+    let layer = |name: &str, look: Look, limits: fn(&KeptPoint) -> (f64, f64)| {
+        let area = curve.iter().map(|point| (point.x, limits(point).0, limits(point).1));
+        let area: Vec<_> = area.filter(|(_, lower, upper)| lower <= upper).collect();
+        (!area.is_empty()).then(|| Layer::named(name, look, Mark::Band(area)))
+    };
+    let simultaneous = layer("confidence, whole curve", SIMULTANEOUS, |point| point.simultaneous);
+    let pointwise = layer("confidence, pointwise", POINTWISE, |point| point.pointwise);
+    simultaneous.into_iter().chain(pointwise).collect()
 }
 
 /// How far instances lie from the curve, as in figures of single effects.

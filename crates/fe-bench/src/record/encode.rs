@@ -3,7 +3,7 @@
 use fe_core::effect::Bins;
 use fe_core::replicates::FreshCurves;
 
-use super::{BIN_COLUMNS, CURVE_COLUMNS, ERROR_COLUMNS, Parts, TIMING_COLUMNS, VALUE_COLUMNS};
+use super::{BIN_COLUMNS, ERROR_COLUMNS, Parts, TIMING_COLUMNS, VALUE_COLUMNS};
 use crate::score::Score;
 use crate::sheet::exact;
 
@@ -65,6 +65,9 @@ pub struct CurvePoint {
     pub truth: Option<f64>,
     /// A bound on the error of the truth.
     pub truth_abs_error: Option<f64>,
+    /// The limits of a confidence band, lower and upper, pointwise and simultaneous; they move with the
+    /// estimate when it is centred.
+    pub confidence: [Option<f64>; 4],
 }
 
 /// The errors of a curve from which bias and variance are computed.
@@ -149,13 +152,9 @@ impl Encoder {
         output: usize,
         point: &CurvePoint,
     ) -> csv::Result<()> {
-        let values: [String; CURVE_COLUMNS.len()] = [
-            exact(point.x),
-            number(point.effect),
-            number(point.heterogeneity),
-            number(point.truth),
-            number(point.truth_abs_error),
-        ];
+        let known = [point.effect, point.heterogeneity, point.truth, point.truth_abs_error];
+        let values = known.into_iter().chain(point.confidence).map(number);
+        let values: Vec<String> = std::iter::once(exact(point.x)).chain(values).collect();
         let output = (output + 1).to_string();
         self.curves.write_record(label.keys(&output).chain(values.iter().map(String::as_str)))
     }

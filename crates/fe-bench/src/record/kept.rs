@@ -18,6 +18,10 @@ pub struct KeptPoint {
     pub heterogeneity: f64,
     /// The truth, centred as it was compared.
     pub truth: f64,
+    /// The pointwise confidence limits, lower and upper, moved with the estimate.
+    pub pointwise: (f64, f64),
+    /// The simultaneous ones.
+    pub simultaneous: (f64, f64),
 }
 
 /// A kept bin; what is missing is NaN.
@@ -59,9 +63,11 @@ pub fn read(
     chosen: &dyn Fn(&[String]) -> bool,
 ) -> Result<Vec<Kept>> {
     let mut all = All { datasets, chosen, places: HashMap::new(), kept: Vec::new() };
-    all.file(folder, 2, CURVE_COLUMNS.len() - 1, |kept, values| {
-        if let [x, effect, heterogeneity, truth] = *values {
-            kept.curve.push(KeptPoint { x, effect, heterogeneity, truth });
+    all.file(folder, 2, CURVE_COLUMNS.len(), |kept, values| {
+        if let [x, effect, heterogeneity, truth, _, lower, upper, least, most] = *values {
+            let (pointwise, simultaneous) = ((lower, upper), (least, most));
+            let point = KeptPoint { x, effect, heterogeneity, truth, pointwise, simultaneous };
+            kept.curve.push(point);
         }
     })?;
     all.file(folder, 3, BIN_COLUMNS.len(), |kept, values| {

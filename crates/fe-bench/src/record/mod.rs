@@ -70,7 +70,17 @@ pub const VALUE_COLUMNS: [&str; 7] =
 pub const TIMING_COLUMNS: [&str; 3] = ["seconds", "model_seconds", "peak_bytes"];
 
 /// What comes after the keys but the metric in `curves.csv`.
-pub const CURVE_COLUMNS: [&str; 5] = ["x", "effect", "heterogeneity", "truth", "truth_abs_error"];
+pub const CURVE_COLUMNS: [&str; 9] = [
+    "x",
+    "effect",
+    "heterogeneity",
+    "truth",
+    "truth_abs_error",
+    "lower",
+    "upper",
+    "simultaneous_lower",
+    "simultaneous_upper",
+];
 
 /// What comes after the keys but the metric in `bins.csv`.
 pub const BIN_COLUMNS: [&str; 8] =

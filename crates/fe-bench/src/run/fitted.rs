@@ -497,6 +497,7 @@ impl Compare<'_> {
                 heterogeneity: None,
                 truth: Some(both.second[i]),
                 truth_abs_error: both.truths.as_ref().map(|truths| truths[i].abs_error),
+                confidence: [None; 4],
             };
             records.curve(label, 0, &point)?;
         }

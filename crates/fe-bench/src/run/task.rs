@@ -4,8 +4,9 @@ use std::cell::OnceCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
+use fe_core::confidence::Limits;
 use fe_core::estimator::{Estimand, Estimator};
-use fe_core::{Dataset, Effect};
+use fe_core::{Curve, Dataset, Effect};
 
 use super::fitted::Fits;
 use super::plan::{Implementation, Planned, Prepared, PreparedFeature};
@@ -211,12 +212,15 @@ impl Task<'_> {
         if keeps_curves {
             for (i, &x) in comparing.points.iter().enumerate() {
                 let both = curves.as_ref().map(|curves| curves[i]);
+                let (own, compared) = (effect.curve.at(x).ok(), both.map(|(e, _, _)| e));
+                let moved = compared.zip(own).map_or(0.0, |(compared, own)| compared - own);
                 let point = CurvePoint {
                     x,
-                    effect: both.map_or_else(|| effect.curve.at(x).ok(), |(e, _, _)| Some(e)),
+                    effect: compared.or(own),
                     heterogeneity: effect.heterogeneity.at(x).ok(),
                     truth: both.map(|(_, truth, _)| truth),
                     truth_abs_error: both.map(|(_, _, error)| error),
+                    confidence: confidence_at(effect, x).map(|limit| Some(limit? + moved)),
                 };
                 records.curve(label, effect.output, &point)?;
             }
@@ -264,6 +268,19 @@ pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, 
         let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
         Err(format!("a defect of the program: {}", text.unwrap_or_default()))
     })
+}
+
+/// The limits of the confidence band of an effect at a place: pointwise, then simultaneous.
+fn confidence_at(effect: &Effect, x: f64) -> [Option<f64>; 4] {
+    let band = effect.confidence.as_ref();
+    let pointwise = band.map(|band| &band.pointwise);
+    let simultaneous = band.and_then(|band| band.simultaneous.as_ref());
+    let at = |curve: &Curve| curve.at(x).ok().filter(|limit| limit.is_finite());
+    let ends = |limits: Option<&Limits>| {
+        [limits.and_then(|limits| at(&limits.lower)), limits.and_then(|limits| at(&limits.upper))]
+    };
+    let ([lower, upper], [least, most]) = (ends(pointwise), ends(simultaneous));
+    [lower, upper, least, most]
 }
 
 /// The grid points within the limits of every estimate.

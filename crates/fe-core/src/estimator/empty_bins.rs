@@ -43,14 +43,23 @@ pub(super) fn fill(
     Ok((bins, empty))
 }
 
+/// Rows that are looked at before it is asked whether all bins have instances.
+const BLOCK: usize = 2048;
+
 /// Joins every bin without instances to the one on its right, at the right end to the left.
 pub(super) fn merge(partition: Partition, data: &Dataset, feature: usize) -> Result<Partition> {
     let mut filled = vec![false; partition.bins()];
-    for (row, &x) in data.feature(feature).iter().enumerate() {
-        if data.weights().is_none_or(|weights| weights[row] > 0.0)
-            && let Some(bin) = partition.locate(x)
-        {
-            filled[bin] = true;
+    let mut bins = vec![0; BLOCK];
+    for (block, values) in data.feature(feature).chunks(BLOCK).enumerate() {
+        let bins = &mut bins[..values.len()];
+        partition.locate_all(values, bins);
+        for (row, &bin) in (block * BLOCK..).zip(&*bins) {
+            if let Some(filled) = filled.get_mut(bin as usize) {
+                *filled |= data.weights().is_none_or(|weights| weights[row] > 0.0);
+            }
+        }
+        if filled.iter().all(|&filled| filled) {
+            return Ok(partition);
         }
     }
     let Some(last) = filled.iter().rposition(|&filled| filled) else { return Ok(partition) };
