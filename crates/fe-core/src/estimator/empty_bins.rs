@@ -66,3 +66,28 @@ pub(super) fn merge(partition: Partition, data: &Dataset, feature: usize) -> Res
     // The limit at the end of bin k stays if k has instances and some bin after it has as well.
     Ok(partition.keeping(|limit| filled[limit - 1] && limit - 1 < last))
 }
+
+#[cfg(test)]
+mod tests {
+    use ndarray::Array2;
+
+    use super::*;
+    use crate::partition::Closed;
+
+    /// Of more rows than are looked at together, the last has a bin alone, or only a weight of 0.
+    #[test]
+    fn bins_are_merged_that_no_row_of_positive_weight_is_in() {
+        let rows = 2 * BLOCK + 5;
+        let value = |i: usize| if i + 1 == rows { 3.5 } else { (i % 3) as f64 + 0.5 };
+        let data = Dataset::from_features(Array2::from_shape_fn((1, rows), |(_, i)| value(i)));
+        let data = data.unwrap();
+        let limits: Vec<f64> = (0..=5).map(f64::from).collect();
+        let merged = |data: &Dataset| {
+            let partition = Partition::new(limits.clone(), Closed::Left).unwrap();
+            merge(partition, data, 0).unwrap().limits().to_vec()
+        };
+        assert_eq!(merged(&data), [0.0, 1.0, 2.0, 3.0, 5.0]);
+        let weights = (0..rows).map(|i| if i + 1 == rows { 0.0 } else { 1.0 }).collect();
+        assert_eq!(merged(&data.with_weights(weights).unwrap()), [0.0, 1.0, 2.0, 5.0]);
+    }
+}
