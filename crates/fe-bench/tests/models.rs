@@ -361,7 +361,7 @@ fn bad_files_and_arguments_are_named() {
     assert!(message.contains("did you mean `size`"), "{message}");
     for (text, expected) in [
         ("a,y\n1,3\n2,3\n4,3\n", "the target is 3 in every row"),
-        ("a,y\n1,3\n", "the data have 1 rows"),
+        ("a,y\n1,3\n", "number of rows with positive weight: 1;"),
         ("a,y\n", "there are no rows"),
         ("", "there is no header"),
         ("a,y\n1,3\ninf,4\n", "row 2, column a: `inf` is not a finite number"),
