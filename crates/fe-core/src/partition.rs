@@ -201,10 +201,11 @@ impl Partition {
     /// limits it seems to. Of other bins, as many limits are compared with each value as a stretch has at
     /// most: those behind its stretch are above it.
     pub(crate) fn locate_all(&self, values: &[f64], bins: &mut [u32]) -> bool {
-        let mut all_inside = true;
+        let is_even = self.crowd == 0 && self.uneven < EVEN;
+        let (ruler, mut all_inside) = (self.ruler(), true);
         for (values, bins) in values.chunks(CHUNK).zip(bins.chunks_mut(CHUNK)) {
             let is_done = match self.crowd {
-                0 => self.uneven < EVEN && self.truncate(values, bins),
+                0 => is_even && self.truncate(values, bins),
                 1 | 2 => self.compare::<2>(values, bins),
                 3 | 4 => self.compare::<4>(values, bins),
                 5..=8 => self.compare::<8>(values, bins),
@@ -212,8 +213,6 @@ impl Partition {
                 _ => false,
             };
             if !is_done {
-                let is_even = self.crowd == 0 && self.uneven < EVEN;
-                let ruler = self.ruler();
                 for (&x, bin) in values.iter().zip(bins) {
                     if !(is_even && ruler.read(x).1) {
                         *bin = self.locate(x).map_or(Self::OUTSIDE, |bin| bin as u32);

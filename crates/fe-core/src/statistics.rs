@@ -365,3 +365,25 @@ pub(crate) fn merge_all(total: &mut [Moments], block: &[Moments]) {
         *total = total.merge(*block);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of bins of which one begins after many values, none far from 0 loses the digits of its spread.
+    #[test]
+    fn values_of_a_bin_are_counted_from_its_first() {
+        let bin = |i: usize| if i < 700 { i % 3 } else { i % 4 };
+        let value = |i: usize| 1e9 * (bin(i) as f64 - 1.5) + (i / 12 % 2) as f64;
+        let bins: Vec<u32> = (0..2000).map(|i| bin(i) as u32).collect();
+        let values: Vec<f64> = (0..2000).map(value).collect();
+        let mut sums = vec![Sums::default(); 4];
+        Sums::add_all(&mut sums, &bins, &values, None);
+        for (k, sums) in sums.iter().enumerate() {
+            let own: Vec<f64> = (0..2000).filter(|&i| bin(i) == k).map(value).collect();
+            let (expected, moments) = (Moments::of_block(&own, None), sums.moments(1.0));
+            assert_eq!(moments.weight, expected.weight);
+            assert!((moments.squares / expected.squares - 1.0).abs() < 1e-6, "{k}: {moments:?}");
+        }
+    }
+}
