@@ -151,6 +151,13 @@ impl Pair {
         self.sides().into_iter().any(Side::needs_estimator)
     }
 
+    /// Whether it is the error of a model's estimate from what is exact: against another estimate, it is
+    /// the difference of both that varies.
+    #[must_use]
+    pub fn is_of_model(self) -> bool {
+        self.first == Side::Model && matches!(self.second, Side::Theoretical | Side::Truth(_))
+    }
+
     /// Its name in the results, with that of the model.
     #[must_use]
     pub fn named(self, model: &str) -> String {

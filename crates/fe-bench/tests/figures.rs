@@ -236,6 +236,12 @@ fn what_was_kept_is_drawn() {
     answer(path, &["report", "kept"]);
     let page = std::fs::read_to_string(path.join("kept.html")).unwrap();
     assert!(page.contains("estimates of other datasets"));
+    // Builds before the confidence limits wrote four columns less.
+    let curves = path.join("kept/curves.csv");
+    let text = std::fs::read_to_string(&curves).unwrap();
+    let without = |line: &str| line.rsplitn(5, ',').last().unwrap().to_owned() + "\n";
+    std::fs::write(&curves, text.lines().map(without).collect::<String>()).unwrap();
+    assert_eq!(draw(&[]), all);
     // A file that is not what `run` wrote is refused, and says where.
     std::fs::write(path.join("kept/bins.csv"), "a,b\n1,2\n").unwrap();
     assert!(refusal(path, &["plot", "kept"]).contains("kept/bins.csv: the columns are not"));

@@ -257,6 +257,48 @@ fn wrong_grids_limits_and_sizes_are_refused() {
     refused("set = { rho = { from = 1, to = 1_000_000_000 } }", "", &["1000000000 values"]);
 }
 
+/// Hours of a run would be lost on it otherwise.
+#[test]
+fn tables_that_values_cannot_fill_are_refused_before_a_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |table: &str| {
+        let text = format!(
+            "about = \"a\"\n[[block]]\nscenario = \"liu-product\"\nN = [20, 40]\nreplicates = 2\nsnr = 5\n\
+             split = [\"train\", \"cv:2\"]\nfresh = 2\nkeep = [\"decomposition\"]\n\
+             [[block.estimator]]\nname = \"ale\"\nbins = [2, 3]\n[[block.model]]\nname = \"linear\"\n\
+             [[table]]\ntitle = \"T\"\n{table}\n"
+        );
+        std::fs::write(folder.path().join("study.toml"), text).unwrap();
+        program(&["run", "study.toml", "--out", "results"], folder.path())
+    };
+    let refused = |table: &str, words: &[&str]| {
+        let output = run(table);
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{table}");
+        for word in words.iter().chain(&["study.toml", "\"T\""]) {
+            assert!(message.contains(word), "{message:?} lacks {word:?}");
+        }
+        assert!(!folder.path().join("results").exists());
+    };
+    let columns = "columns = [\"metric\", \"N\"]";
+    refused(
+        &format!("rows = [\"feature\", \"K\"]\n{columns}"),
+        &["leaves open `split` (train, cv:2"],
+    );
+    refused(&format!("rows = [\"feature\", \"split\"]\n{columns}"), &["leaves open `K` (2, 3"]);
+    let rows = "rows = [\"feature\", \"K\", \"split\"]";
+    refused(&format!("{rows}\ncolumns = [\"metric\"]"), &["leaves open `N` (20, 40"]);
+    let none = format!("{rows}\n{columns}\nwhere = {{ metric = \"coverage\" }}");
+    refused(&none, &["no value is left"]);
+    // Parts of the variance are values, too.
+    let metrics = "metric = [\"debiased_bias2\", \"estimation_variance\", \"model_variance\"]";
+    let output = run(&format!("{rows}\n{columns}\nwhere = {{ {metrics} }}"));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(printed.lines().filter(|line| line.starts_with("| x")).count(), 2 * 2 * 2);
+    assert!(printed.contains("estimation_variance 40") && printed.contains("model_variance 20"));
+}
+
 #[test]
 fn more_than_memory_holds_is_a_failed_cell() {
     let folder = run(r#"

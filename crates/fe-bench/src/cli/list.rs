@@ -146,7 +146,7 @@ const ROWS_PER_SECOND: f64 = 2e8;
 /// What a study expands to: for people what is estimated from the same datasets, otherwise one line
 /// for every combination but of replicates.
 fn study(path: &Path, format: Format) -> Result<Sheet> {
-    let study = Study::read(path)?;
+    let study = super::run::study(path)?;
     match format {
         Format::Table => Ok(grouped(&study)),
         Format::Csv | Format::Json => Ok(expanded(&study)),

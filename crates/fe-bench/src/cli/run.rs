@@ -16,6 +16,7 @@ use crate::record::store::{self, Counts};
 use crate::run;
 use crate::run::plan::{Plan, Planned, Shard};
 use crate::study::Study;
+use crate::table;
 
 /// Runs studies and prints the tables they ask for.
 ///
@@ -101,8 +102,15 @@ pub(super) fn print_tables(
     super::table::print_all(&manifest, &rows, &parts, out)
 }
 
+/// A study, with tables that its values will fill.
+pub(super) fn study(path: &Path) -> Result<Study> {
+    let study = Study::read(path)?;
+    table::check(&study).map_err(|message| Error::content(path, message))?;
+    Ok(study)
+}
+
 fn read(paths: &[PathBuf]) -> Result<Vec<Study>> {
-    let studies = paths.iter().map(|path| Study::read(path)).collect::<Result<Vec<Study>>>()?;
+    let studies = paths.iter().map(|path| study(path)).collect::<Result<Vec<Study>>>()?;
     for (i, study) in studies.iter().enumerate() {
         if studies[..i].iter().any(|other| other.name == study.name) {
             return Err(Error::Argument(format!("two studies are called `{}`", study.name)));

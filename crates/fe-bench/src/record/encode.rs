@@ -34,7 +34,7 @@ pub struct Label<'a> {
 
 impl<'a> Label<'a> {
     /// An entry for each of [`KEYS`](super::KEYS) but the metric.
-    fn keys(&self, output: &'a str) -> impl Iterator<Item = &'a str> {
+    pub(crate) fn keys(&self, output: &'a str) -> impl Iterator<Item = &'a str> {
         let head = [self.study, self.scenario, self.parameters, self.feature, "", output];
         let tail = [self.rows, self.snr, self.replicate, self.pair, self.split];
         head.into_iter().chain(self.variant.iter().map(String::as_str)).chain(tail)

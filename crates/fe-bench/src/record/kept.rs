@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs::File;
+use std::ops::RangeInclusive;
 use std::path::Path;
 
 use super::{BIN_COLUMNS, CURVE_COLUMNS, KEYS, Key, METRIC, REPLICATE, columns};
@@ -50,6 +51,9 @@ pub struct Kept {
     pub bins: Vec<KeptBin>,
 }
 
+/// How many numbers a point had in results of builds before those that keep confidence limits.
+const WITHOUT_BANDS: usize = 5;
+
 /// Reads what was kept of the estimates that `chosen` lets through, in the order of the files, from at
 /// most so many datasets of each.
 ///
@@ -63,14 +67,14 @@ pub fn read(
     chosen: &dyn Fn(&[String]) -> bool,
 ) -> Result<Vec<Kept>> {
     let mut all = All { datasets, chosen, places: HashMap::new(), kept: Vec::new() };
-    all.file(folder, 2, CURVE_COLUMNS.len(), |kept, values| {
+    all.file(folder, 2, WITHOUT_BANDS..=CURVE_COLUMNS.len(), |kept, values| {
         if let [x, effect, heterogeneity, truth, _, lower, upper, least, most] = *values {
             let (pointwise, simultaneous) = ((lower, upper), (least, most));
             let point = KeptPoint { x, effect, heterogeneity, truth, pointwise, simultaneous };
             kept.curve.push(point);
         }
     })?;
-    all.file(folder, 3, BIN_COLUMNS.len(), |kept, values| {
+    all.file(folder, 3, BIN_COLUMNS.len()..=BIN_COLUMNS.len(), |kept, values| {
         if let [_, lo, hi, _, effect, variance, true_effect, true_variance] = *values {
             let ends = (lo, hi);
             kept.bins.push(KeptBin { ends, effect, variance, true_effect, true_variance });
@@ -88,12 +92,13 @@ struct All<'a> {
 }
 
 impl All<'_> {
-    /// Reads a file, by its place among [`super::FILES`]; of each line so many numbers.
+    /// Reads a file, by its place among [`super::FILES`]. A line has so many numbers; the last of them may
+    /// be missing in all.
     fn file(
         &mut self,
         folder: &Path,
         file: usize,
-        numbers: usize,
+        numbers: RangeInclusive<usize>,
         add: impl Fn(&mut Kept, &[f64]),
     ) -> Result<()> {
         let path = folder.join(super::FILES[file]);
@@ -104,7 +109,9 @@ impl All<'_> {
         let opened = File::open(&path).map_err(Error::file(&path))?;
         let mut reader = csv::Reader::from_reader(opened);
         let header = reader.headers().map_err(|e| wrong(e.to_string()))?;
-        if !header.iter().eq(columns(file)) {
+        let known = columns(file);
+        let given = header.len().saturating_sub(METRIC);
+        if !(numbers.contains(&given) && header.iter().eq(known.into_iter().take(METRIC + given))) {
             return Err(wrong("the columns are not those of a results file".to_owned()));
         }
         let mut record = csv::StringRecord::new();
@@ -114,13 +121,14 @@ impl All<'_> {
                 continue;
             }
             let Some(place) = self.place(key) else { continue };
-            let values: Vec<f64> = record
+            let mut values: Vec<f64> = record
                 .iter()
                 .skip(METRIC)
-                .take(numbers)
+                .take(given)
                 .map(number)
                 .collect::<std::result::Result<_, String>>()
                 .map_err(&wrong)?;
+            values.resize(*numbers.end(), f64::NAN);
             add(&mut self.kept[place], &values);
         }
         Ok(())

@@ -306,10 +306,8 @@ impl<'a> Fits<'a> {
                     if let (true, Some(estimate)) = (p == 0, &seen.estimates[v]) {
                         records.timing(label, estimate.taken)?;
                     }
-                    // Against another estimate, it is the difference of both that varies.
-                    let is_of_model = pair.first == Side::Model
-                        && matches!(pair.second, Side::Theoretical | Side::Truth(_));
-                    comparison.record(*pair, label, fresh.as_ref().filter(|_| is_of_model), records)
+                    let fresh = fresh.as_ref().filter(|_| pair.is_of_model());
+                    comparison.record(*pair, label, fresh, records)
                 })?;
             }
         }

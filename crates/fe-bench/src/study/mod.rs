@@ -4,6 +4,7 @@ mod engines;
 pub mod fitting;
 pub mod places;
 mod sweep;
+mod values;
 pub mod wire;
 
 use std::collections::HashSet;
@@ -20,6 +21,7 @@ use toml::{Table, Value};
 
 use crate::error::{Error, Result, listed, suggestion};
 use crate::external::External;
+use crate::record::{Key, entry};
 use crate::score::Metric;
 use crate::sheet::exact;
 use fitting::Fitting;
@@ -81,20 +83,6 @@ impl Group {
         let subjects = |fitting: &Fitting| fitting.splits.len() * fitting.subjects();
         let subjects = self.fitting.as_ref().map_or(1, subjects);
         self.features.len() * self.variants.len() * subjects
-    }
-
-    /// What the columns `pair` and `split` of its records say.
-    #[must_use]
-    pub fn comparisons(&self) -> Vec<(String, &str)> {
-        let Some(fitting) = &self.fitting else { return vec![(OF_F.to_owned(), "")] };
-        let of_f = fitting.pairs.iter().map(ToString::to_string);
-        let of_models = fitting
-            .models
-            .iter()
-            .flat_map(|model| model.pairs.iter().map(|pair| pair.named(&model.label)));
-        let pairs: Vec<String> = of_f.chain(of_models).collect();
-        let splits = fitting.splits.iter().map(|(name, _)| name.as_str());
-        splits.flat_map(|split| pairs.iter().map(move |pair| (pair.clone(), split))).collect()
     }
 }
 
@@ -274,13 +262,14 @@ impl Study {
         if groups.is_empty() {
             return Err("there is no [[block]]".to_owned());
         }
-        check_distinct(&groups)?;
         let datasets = groups.iter().map(|group| group.replicates as u128).sum::<u128>();
         if datasets > MOST_DATASETS as u128 {
             return Err(format!("{datasets} datasets: must be at most {MOST_DATASETS}"));
         }
         file.table.iter().try_for_each(check_table)?;
-        Ok(Self { name, file, groups })
+        let study = Self { name, file, groups };
+        check_distinct(&study.keys())?;
+        Ok(study)
     }
 
     /// The external estimators that it asks for.
@@ -369,34 +358,22 @@ fn grids(value: &Value) -> Result<Vec<Grid>, String> {
 }
 
 /// Refuses values that would stand twice in the results.
-fn check_distinct(groups: &[Group]) -> Result<(), String> {
+fn check_distinct(keys: &[Key]) -> Result<(), String> {
     let mut seen = HashSet::new();
-    for group in groups {
-        let snr = group.fitting.as_ref().map_or(0.0, |fitting| fitting.snr).to_bits();
-        let dataset = (group.scenario.id(), group.scenario.parameters(), group.rows, snr);
-        let comparisons = group.comparisons();
-        for variant in &group.variants {
-            for &feature in &group.features {
-                for metric in &group.metrics {
-                    for comparison in &comparisons {
-                        let what = (&variant.columns, feature, metric.name());
-                        if !seen.insert((dataset.clone(), what, comparison.clone())) {
-                            return Err(format!(
-                                "{} of {} for x{} of {} with N = {} is asked for twice, with the \
-                                 same options",
-                                metric.name(),
-                                variant.estimator,
-                                feature + 1,
-                                dataset.0,
-                                group.rows
-                            ));
-                        }
-                    }
-                }
-            }
+    match keys.iter().find(|key| !seen.insert(*key)) {
+        None => Ok(()),
+        Some(twice) => {
+            let of = |name| entry(twice, name);
+            Err(format!(
+                "{} of {} for {} of {} with N = {} is asked for twice, with the same options",
+                of("metric"),
+                of("estimator"),
+                of("feature"),
+                of("scenario"),
+                of("N")
+            ))
         }
     }
-    Ok(())
 }
 
 fn sizes(value: &Value) -> Result<Vec<usize>, String> {

@@ -14,8 +14,8 @@ use toml::{Table, Value};
 
 use crate::record::summary::{SummaryRow, summarise};
 use crate::record::{KEYS, Key, METRIC, REPLICATE, Row};
-use crate::study::plain;
 use crate::study::wire::TableSpec;
+use crate::study::{Study, plain};
 
 pub use baseline::differences;
 pub use latex::document;
@@ -86,6 +86,19 @@ pub fn make(spec: &TableSpec, rows: &[&Row]) -> Result<Rendered, String> {
 pub fn make_of(spec: &TableSpec, rows: &[SummaryRow]) -> Result<Rendered, String> {
     let chosen = rows.iter().filter(|row| matches(&spec.filter, &row.key));
     lay_out(spec, &chosen.cloned().collect::<Vec<_>>())
+}
+
+/// Refuses the tables of a study that its values will not fill, or fill in more than one way: better said
+/// before a run than after it.
+///
+/// # Errors
+/// As [`make`], and a baseline that there will not be.
+pub fn check(study: &Study) -> Result<(), String> {
+    let values: Vec<SummaryRow> = match study.file.table.is_empty() {
+        true => Vec::new(),
+        false => study.keys().into_iter().map(|key| SummaryRow::new(key, Vec::new(), 0)).collect(),
+    };
+    study.file.table.iter().try_for_each(|spec| make_of(spec, &values).map(|_| ()))
 }
 
 fn lay_out(spec: &TableSpec, rows: &[SummaryRow]) -> Result<Rendered, String> {

@@ -1,0 +1,114 @@
+//! The values that a study will have, known before it is run.
+
+use fe_core::replicates::{Parts, VarianceParts};
+
+use super::wire::Keep;
+use super::{Group, OF_F, Study};
+use crate::record::Key;
+use crate::record::encode::Label;
+use crate::sheet::exact;
+
+impl Study {
+    /// What identifies each value of its summary, which has no replicates.
+    #[must_use]
+    pub fn keys(&self) -> Vec<Key> {
+        self.groups.iter().flat_map(|group| group.keys(&self.name)).collect()
+    }
+}
+
+/// An estimate that is compared.
+struct Compared<'a> {
+    /// The columns `estimator` to `options`.
+    columns: &'a [String],
+    pair: String,
+    split: &'a str,
+    /// Whether its variance over further datasets is one of its values.
+    is_fresh: bool,
+}
+
+impl Group {
+    fn keys(&self, study: &str) -> Vec<Key> {
+        let (scenario, parameters) = (self.scenario.id(), self.scenario.parameters());
+        let rows = self.rows.to_string();
+        let of_models = self.fitting.as_ref().filter(|fitting| !fitting.models.is_empty());
+        let snr = of_models.map_or_else(String::new, |fitting| exact(fitting.snr));
+        let outputs: Vec<String> =
+            (1..=self.scenario.model().outputs()).map(|output| output.to_string()).collect();
+        let compared = self.compared();
+        let mut keys = Vec::new();
+        for feature in &self.features {
+            let feature = format!("x{}", feature + 1);
+            for of in &compared {
+                let label = Label {
+                    study,
+                    scenario: &scenario,
+                    parameters: &parameters,
+                    feature: &feature,
+                    variant: of.columns,
+                    rows: &rows,
+                    snr: &snr,
+                    replicate: "",
+                    pair: &of.pair,
+                    split: of.split,
+                };
+                for output in &outputs {
+                    for metric in self.metrics(of.is_fresh) {
+                        let key = label.keys(output).chain([metric]);
+                        keys.push(key.map(str::to_owned).collect());
+                    }
+                }
+            }
+        }
+        keys
+    }
+
+    fn compared(&self) -> Vec<Compared<'_>> {
+        let Some(fitting) = &self.fitting else {
+            let of_f = self.variants.iter().map(|variant| Compared {
+                columns: &variant.columns,
+                pair: OF_F.to_owned(),
+                split: "",
+                is_fresh: false,
+            });
+            return of_f.collect();
+        };
+        let of_f = fitting.pairs.iter().map(|pair| (pair, ""));
+        let of_models = fitting
+            .models
+            .iter()
+            .flat_map(|model| model.pairs.iter().map(|pair| (pair, model.label.as_str())));
+        let mut compared = Vec::new();
+        for (pair, model) in of_f.chain(of_models) {
+            let columns: Vec<&[String]> = match pair.needs_estimator() {
+                true => self.variants.iter().map(|variant| &variant.columns[..]).collect(),
+                false => vec![&fitting.columns],
+            };
+            for (split, _) in &fitting.splits {
+                compared.extend(columns.iter().map(|columns| Compared {
+                    columns,
+                    pair: pair.named(model),
+                    split,
+                    is_fresh: fitting.fresh > 0 && pair.is_of_model(),
+                }));
+            }
+        }
+        compared
+    }
+
+    /// What is computed of an estimate, with what is made of its errors on all datasets.
+    fn metrics(&self, is_fresh: bool) -> Vec<&'static str> {
+        let mut metrics: Vec<&str> = self.metrics.iter().map(|metric| metric.name()).collect();
+        let [of_estimate, of_model] = VarianceParts::NAMES;
+        if is_fresh {
+            metrics.push(of_estimate);
+        }
+        if self.keep.contains(&Keep::Decomposition) {
+            // The mean squared error is asked for as a metric.
+            metrics.extend(Parts::NAMES.into_iter().skip(1));
+            if is_fresh {
+                metrics.push(of_model);
+            }
+        }
+        metrics
+    }
+}
