@@ -58,7 +58,8 @@ impl Axis {
     /// ```
     #[must_use]
     pub fn divide(&self, parts: usize) -> Vec<f64> {
-        let mut limits = vec![self.lo];
+        let mut limits = Vec::with_capacity(parts.min(1024) + 1);
+        limits.push(self.lo);
         for i in 1..parts {
             let limit = self.lo + self.width() * i as f64 / parts as f64;
             if limit > limits[limits.len() - 1] && limit < self.hi {

@@ -68,8 +68,7 @@ impl SortedSample {
             values.push(value);
         }
         if weights.len() < values.len() {
-            values.par_sort_unstable_by(f64::total_cmp);
-            return Self { values, cumulative: None };
+            return Self { values: sorted(values), cumulative: None };
         }
         let mut pairs: Vec<(f64, f64)> = values.into_iter().zip(weights).collect();
         pairs.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
@@ -106,37 +105,39 @@ impl SortedSample {
         bins: usize,
         probability: impl Fn(usize) -> f64,
     ) -> Vec<f64> {
-        let inner = self.inner_limits(rule, axis, bins, probability);
+        let inner = self.inner_limits(rule, axis, bins, probability).map(|(limit, _)| limit);
         [axis.lo()].into_iter().chain(inner).chain([axis.hi()]).collect()
     }
 
-    /// The same without the ends of the axis, each when it is asked for.
+    /// The same without the ends of the axis, each when it is asked for, with the index of a value that
+    /// it is near to.
     pub(crate) fn inner_limits(
         &self,
         rule: QuantileRule,
         axis: Axis,
         bins: usize,
         probability: impl Fn(usize) -> f64,
-    ) -> impl Iterator<Item = f64> {
+    ) -> impl Iterator<Item = (f64, usize)> {
         let (mut i, mut last) = (1, axis.lo());
         std::iter::from_fn(move || {
             while i < bins {
-                let quantile = self.quantile_by(rule, probability(i));
-                i = i.saturating_add(1 + self.equal_after(probability(i), bins));
+                let probability = probability(i);
+                let quantile = self.quantile_by(rule, probability);
+                let place = (self.total() - 1.0) * probability;
+                let index = self.index_at(place);
+                i = i.saturating_add(1 + self.equal_after(place, index, bins));
                 if quantile > last && quantile < axis.hi() {
                     last = quantile;
-                    return Some(quantile);
+                    return Some((quantile, index));
                 }
             }
             None
         })
     }
 
-    /// How many of the next quantiles are sure to be the same, whatever the rule: a value of great
-    /// weight would otherwise be met again and again.
-    fn equal_after(&self, probability: f64, bins: usize) -> usize {
-        let place = (self.total() - 1.0) * probability;
-        let index = self.index_at(place);
+    /// How many of the quantiles after the one at a place, which is in the value of an index, are sure to be
+    /// the same, whatever the rule: a value of great weight would otherwise be met again and again.
+    fn equal_after(&self, place: f64, index: usize, bins: usize) -> usize {
         // A value of weight 1 is met again by chance alone.
         if self.cumulative.is_none() || index == self.values.len() {
             return 0;
@@ -183,17 +184,18 @@ impl SortedSample {
         })
     }
 
-    /// The weight of the values in each of the bins between some inner limits.
+    /// The weight of the values in each of the bins between some inner limits, with the index of the last
+    /// value below each, as far as it is known.
     pub(crate) fn weights_between(
         &self,
-        inner_limits: impl Iterator<Item = f64>,
+        inner_limits: impl Iterator<Item = (f64, usize)>,
         closed: Closed,
     ) -> impl Iterator<Item = f64> {
         let mut count = 0;
-        let below = inner_limits.map(move |z| {
-            count += match closed {
-                Closed::Left => leading(&self.values[count..], |x| x < z),
-                Closed::Right => leading(&self.values[count..], |x| x <= z),
+        let below = inner_limits.map(move |(z, last)| {
+            count = match closed {
+                Closed::Left => leading(&self.values, count, last, |x| x < z),
+                Closed::Right => leading(&self.values, count, last, |x| x <= z),
             };
             self.weight_of(count)
         });
@@ -205,7 +207,9 @@ impl SortedSample {
     /// The weight of the values in each bin.
     pub(crate) fn weights_in(&self, partition: &Partition) -> Vec<f64> {
         let inner = &partition.limits()[1..partition.bins()];
-        self.weights_between(inner.iter().copied(), partition.closed()).collect()
+        let unknown = self.values.len();
+        let inner = inner.iter().map(|&limit| (limit, unknown));
+        self.weights_between(inner, partition.closed()).collect()
     }
 
     /// The type-7 quantile (Hyndman and Fan 1996); with integer weights that of the data in which
@@ -275,9 +279,33 @@ fn quantile_of(
             return lower + (upper - lower) * share;
         }
     };
-    let (lower, upper) = (order_statistic(place.floor()), order_statistic(place.floor() + 1.0));
-    interpolate(lower, upper, place - place.floor())
+    let below = whole(place);
+    let (lower, upper) = (order_statistic(below), order_statistic(below + 1.0));
+    interpolate(lower, upper, place - below)
 }
+
+/// The whole part of a number that is not negative; `floor` is a call of a function on many processors.
+fn whole(number: f64) -> f64 {
+    // Above, all numbers are whole.
+    const LARGE: f64 = (1_u64 << 53) as f64;
+    if number < LARGE { (number as i64) as f64 } else { number }
+}
+
+/// Values in order, -0 before 0. As whole numbers of the same order they are compared in one step.
+fn sorted(values: Vec<f64>) -> Vec<f64> {
+    // The order of the bits of a negative number is the wrong way round, but for the sign.
+    let turned = |bits: i64| bits ^ ((bits >> 63) as u64 >> 1) as i64;
+    let mut keys: Vec<i64> = values.into_iter().map(|x| turned(x.to_bits() as i64)).collect();
+    if keys.len() < ALONE || rayon::current_num_threads() == 1 {
+        keys.sort_unstable();
+    } else {
+        keys.par_sort_unstable();
+    }
+    keys.into_iter().map(|key| f64::from_bits(turned(key) as u64)).collect()
+}
+
+/// Fewer values are put in order by one thread.
+const ALONE: usize = 1 << 16;
 
 /// The limits that [`SortedSample::limits`] finds for values of weight 1 on the axis, of which only those
 /// near quantiles are put in order.
@@ -335,19 +363,27 @@ pub(crate) fn deciles(values: &[f64], weights: Option<&[f64]>) -> [f64; 11] {
 
 /// The rank of a place in so many values of weight 1.
 fn rank(place: f64, rows: usize) -> usize {
-    (place.max(0.0) as usize).min(rows.saturating_sub(1))
+    (place.max(0.0) as i64 as usize).min(rows.saturating_sub(1))
 }
 
-/// How many of the first values a condition holds for, after which it holds for none. Looks at twice as
-/// many each time, so that few cost little.
-fn leading(values: &[f64], holds: impl Fn(f64) -> bool) -> usize {
+/// How many of the first values a condition holds for, after which it holds for none. It holds for the
+/// first `from`, and perhaps until `last`; where not, twice as many are looked at each time, so that few
+/// cost little.
+fn leading(values: &[f64], from: usize, last: usize, holds: impl Fn(f64) -> bool) -> usize {
+    if let Some(&[inside, outside]) = values.get(last..last.saturating_add(2))
+        && holds(inside)
+        && !holds(outside)
+    {
+        return last + 1;
+    }
+    let values = &values[from..];
     let mut end = 1;
     while end < values.len() && holds(values[end]) {
         end *= 2;
     }
     let start = end / 2;
     let end = values.len().min(end + 1);
-    start + values[start..end].partition_point(|&x| holds(x))
+    from + start + values[start..end].partition_point(|&x| holds(x))
 }
 
 /// Between two values, from the nearer one, as numpy rounds it: an instance may be on the quantile.
@@ -450,6 +486,19 @@ mod tests {
         let numpy =
             [0.39285714285714285, 0.673469387755102, 0.9821428571428571, 1.1224489795918366];
         assert_eq!(quantiles, numpy);
+    }
+
+    #[test]
+    fn values_are_put_in_order() {
+        let mut values = vec![f64::MAX, -0.0, 0.0, 5e-324, -5e-324, f64::MIN, -1.5, 1.5, -0.0];
+        values.extend((0..300).map(|i| f64::from(i * 7919 % 301 - 150) / 7.0));
+        // So many that two threads share them.
+        for values in [values.clone(), values.repeat(ALONE / values.len() + 1)] {
+            let mut expected = values.clone();
+            expected.sort_by(f64::total_cmp);
+            let bits = |values: Vec<f64>| values.into_iter().map(f64::to_bits).collect::<Vec<_>>();
+            assert_eq!(bits(sorted(values)), bits(expected));
+        }
     }
 
     #[test]
