@@ -47,6 +47,10 @@ struct Answer {
 }
 
 fn main() -> Result<()> {
+    on_threads(1, answer_all)
+}
+
+fn answer_all() -> Result<()> {
     let mut known: Option<(String, Scenario, Dataset)> = None;
     for line in std::io::stdin().lock().lines() {
         let request: Request = serde_json::from_str(&line?)?;
@@ -56,7 +60,7 @@ fn main() -> Result<()> {
             known = Some((request.data.clone(), scenario, data));
         }
         let Some((_, scenario, data)) = &known else { continue };
-        let answer = on_threads(1, || request.answer(scenario, data))?;
+        let answer = request.answer(scenario, data)?;
         let mut out = std::io::stdout().lock();
         writeln!(out, "{}", serde_json::to_string(&answer)?)?;
         out.flush()?;

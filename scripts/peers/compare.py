@@ -189,10 +189,8 @@ def rows():
         found.append((name, n, 10, "effector", effector_ale(100), ours, 80))
         ours = request("ale", ten, ALIBI, binning="fixed", bins=100)
         found.append((name, n, 10, "alibi", alibi_ale(equal=True), ours, 25))
-    ours = request("ale", (0,), ALIBI)
-    found.append(
-        ("ALE, default bins", 50_000, 5, "alibi", alibi_ale(features=[0]), ours, 1000)
-    )
+    name = "ALE, default bins, all features"
+    found.append((name, 50_000, 10, "alibi", alibi_ale(), request("ale", ten, ALIBI), 1000))
     for n, cells, least in ((1000, 100, 200), (1000, 400, 1000), (1000, 1000, 3000), (100_000, 100, 80)):
         ours = request("rhale", (0,), EFFECTOR, bins=cells)
         name = f"RHALE, dp of {cells} cells"
@@ -314,13 +312,14 @@ def main():
         timed(work, x[:100])
         theirs = mine = float("inf")
         turn = spent = 0
-        while turn < arguments.turns and (turn == 0 or spent < 20):
+        # What is short is repeated for a second: how soon memory is at hand differs from turn to turn.
+        while turn == 0 or (turn < arguments.turns and spent < 20) or (turn < 100 and spent < 1):
             seconds, peer = timed(work, x)
             answer = ours.ask(path, asked, peer[0])
             theirs, mine = min(theirs, seconds), min(mine, answer["seconds"])
             turn, spent = turn + 1, spent + seconds
         # Ours is short: more turns cost nothing.
-        for _ in range(arguments.turns):
+        for _ in range(turn):
             mine = min(mine, ours.ask(path, asked, peer[0])["seconds"])
         ratio = theirs / mine
         missed = "" if ratio >= least else " (missed)"
