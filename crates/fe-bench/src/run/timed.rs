@@ -8,7 +8,7 @@ use fe_core::model::{Model, Rows};
 
 /// The first rows, all of whose calls are timed; of later calls, the first after as many rows again.
 /// Reading the clock takes as long as a cheap model takes for a hundred rows.
-const ALL_TIMED: u64 = 1 << 15;
+const ALL_TIMED: u64 = 1 << 12;
 
 /// Passes everything on to a model and adds up the time that it takes.
 pub(crate) struct Timed<'a> {
@@ -108,11 +108,11 @@ mod tests {
 
     #[test]
     fn few_rows_are_timed_all_and_many_now_and_then() {
-        let (rows, some) = timed(100, 100);
+        let (rows, some) = timed(40, 100);
         assert_eq!(rows, some);
         let (rows, some) = timed(10, 1 << 20);
         assert_eq!(rows, some);
-        // 1024 calls of 256 rows: the first 128, and 7 afterwards.
-        assert_eq!(timed(1024, 256), (1 << 18, (128 + 7) * 256));
+        // 1024 calls of 256 rows: the first 16, and 63 afterwards.
+        assert_eq!(timed(1024, 256), (1 << 18, (16 + 63) * 256));
     }
 }
