@@ -1,9 +1,10 @@
 //! Gradient-boosted trees, by the library forust.
 
 use std::fmt;
+use std::ops::Range;
 
 use fe_core::error::ModelError;
-use fe_core::model::{Model, Rows};
+use fe_core::model::{Column, Model, Rows};
 use forust_ml::data::Matrix;
 use forust_ml::gradientbooster::GradientBooster;
 use forust_ml::objective::ObjectiveType;
@@ -231,73 +232,140 @@ impl Ensemble {
         all
     }
 
-    /// Adds the trees up for rows of so many features, one row after the other.
-    fn add_up(&self, rows: &[f64], dimension: usize, scores: &mut [f64]) {
+    /// Adds the trees up for some rows.
+    fn add_up(&self, columns: &[Column<'_>], scores: &mut [f64]) {
         scores.fill(self.base);
-        for &root in &self.roots {
-            for (score, row) in scores.iter_mut().zip(rows.chunks_exact(dimension)) {
-                let mut node = &self.nodes[root];
-                while node.feature != LEAF {
-                    let is_left = row[node.feature as usize] < node.number;
-                    node = &self.nodes[if is_left { node.left } else { node.right } as usize];
-                }
-                *score += node.number;
+        let mut walk = Walk::default();
+        for (start, scores) in (0..scores.len()).step_by(TOGETHER).zip(scores.chunks_mut(TOGETHER))
+        {
+            for &root in &self.roots {
+                walk.start(root, start..start + scores.len(), 0);
+                walk.through(&self.nodes, columns, None, |rows, _, value| {
+                    rows.iter().for_each(|&row| scores[row as usize - start] += value);
+                });
             }
         }
     }
 
-    /// The same with a feature at each of some increasing places: for each row all places. A tree is
-    /// walked through once for each row, not once for each place, and adds the same numbers in the same
-    /// order.
+    /// The same with a feature at each of some increasing places: for each row all places. Rows go through a
+    /// tree once, not once for each place, and the same numbers are added in the same order.
     fn add_up_along(
         &self,
         feature: usize,
         places: &[f64],
-        rows: &[f64],
-        dimension: usize,
+        columns: &[Column<'_>],
         scores: &mut [f64],
     ) {
         scores.fill(self.base);
-        let cut = |node: &Node| match node.feature as usize == feature {
-            true => places.partition_point(|place| *place < node.number),
-            false => 0,
-        };
-        let cuts: Vec<usize> = self.nodes.iter().map(cut).collect();
-        let mut open = Vec::new();
-        for &root in &self.roots {
-            let both = rows.chunks_exact(dimension).zip(scores.chunks_exact_mut(places.len()));
-            for (row, scores) in both {
-                open.push((root, 0, places.len()));
-                while let Some((mut at, from, mut to)) = open.pop() {
-                    let mut node = &self.nodes[at];
-                    while node.feature != LEAF {
-                        let is_left = if node.feature as usize == feature {
-                            let cut = cuts[at];
-                            if from < cut && cut < to {
-                                open.push((node.right as usize, cut, to));
-                                to = cut;
-                            }
-                            from < cut
-                        } else {
-                            row[node.feature as usize] < node.number
-                        };
-                        at = if is_left { node.left } else { node.right } as usize;
-                        node = &self.nodes[at];
+        let mut walk = Walk::default();
+        let size = TOGETHER_ALONG * places.len();
+        for (chunk, scores) in scores.chunks_mut(size).enumerate() {
+            let start = chunk * TOGETHER_ALONG;
+            let end = start + scores.len() / places.len();
+            for &root in &self.roots {
+                walk.start(root, start..end, places.len());
+                walk.through(&self.nodes, columns, Some((feature, places)), |rows, held, value| {
+                    for &row in rows {
+                        let own = &mut scores[(row as usize - start) * places.len()..];
+                        own[held.clone()].iter_mut().for_each(|score| *score += value);
                     }
-                    scores[from..to].iter_mut().for_each(|score| *score += node.number);
-                }
+                });
             }
         }
     }
 }
 
-/// Some rows, one after the other.
-fn row_by_row(rows: &Rows<'_>, dimension: usize) -> Vec<f64> {
-    let mut all = vec![0.0; rows.len() * dimension];
-    for (i, row) in all.chunks_exact_mut(dimension).enumerate() {
-        rows.copy_row(i, row);
+/// Rows that go through a tree together: their numbers stay in the nearest cache.
+const TOGETHER: usize = 1024;
+/// The same where each has a score for each place.
+const TOGETHER_ALONG: usize = 256;
+
+/// Rows on their way through a tree, divided at each split without a branch that depends on a value.
+#[derive(Default)]
+struct Walk {
+    /// The rows, those that are at the same node next to each other.
+    order: Vec<u32>,
+    /// Rows that go right, while others go left.
+    right: Vec<u32>,
+    /// Nodes that are still to be visited, the last one first.
+    open: Vec<Visit>,
+}
+
+/// Some rows at a node, and the places of the feature that lead there, by their numbers.
+struct Visit {
+    node: usize,
+    rows: Range<usize>,
+    places: Range<usize>,
+}
+
+impl Walk {
+    fn start(&mut self, root: usize, rows: Range<usize>, places: usize) {
+        self.order.clear();
+        self.order.extend(rows.start as u32..rows.end as u32);
+        self.right.resize(rows.len(), 0);
+        self.open.push(Visit { node: root, rows: 0..rows.len(), places: 0..places });
     }
-    all
+
+    /// Calls `leaf` for each leaf that is reached, with the rows and places, and its value.
+    fn through(
+        &mut self,
+        nodes: &[Node],
+        columns: &[Column<'_>],
+        along: Option<(usize, &[f64])>,
+        mut leaf: impl FnMut(&[u32], Range<usize>, f64),
+    ) {
+        while let Some(Visit { node, rows, places: held }) = self.open.pop() {
+            let at = &nodes[node];
+            if at.feature == LEAF {
+                leaf(&self.order[rows], held, at.number);
+                continue;
+            }
+            let (left, right) = (at.left as usize, at.right as usize);
+            match along.filter(|(feature, _)| *feature == at.feature as usize) {
+                // All rows go left at some places and right at the others.
+                Some((_, places)) => {
+                    let cut = places[held.clone()].partition_point(|place| *place < at.number);
+                    let cut = held.start + cut;
+                    self.visit(right, rows.clone(), cut..held.end, cut < held.end);
+                    self.visit(left, rows, held.start..cut, held.start < cut);
+                }
+                None => {
+                    let middle = rows.start
+                        + match columns[at.feature as usize] {
+                            Column::Values(values) => {
+                                let is_left = |row: u32| values[row as usize] < at.number;
+                                divide(&mut self.order[rows.clone()], &mut self.right, is_left)
+                            }
+                            Column::Constant(value) if value < at.number => rows.len(),
+                            Column::Constant(_) => 0,
+                        };
+                    self.visit(right, middle..rows.end, held.clone(), middle < rows.end);
+                    self.visit(left, rows.start..middle, held, rows.start < middle);
+                }
+            }
+        }
+    }
+
+    fn visit(&mut self, node: usize, rows: Range<usize>, places: Range<usize>, is_reached: bool) {
+        if is_reached {
+            self.open.push(Visit { node, rows, places });
+        }
+    }
+}
+
+/// Puts the rows that go left before the others, and says how many there are.
+fn divide(rows: &mut [u32], right: &mut [u32], is_left: impl Fn(u32) -> bool) -> usize {
+    let (mut lefts, mut rights) = (0, 0);
+    for i in 0..rows.len() {
+        let row = rows[i];
+        let goes_left = is_left(row);
+        rows[lefts] = row;
+        right[rights] = row;
+        lefts += usize::from(goes_left);
+        rights += usize::from(!goes_left);
+    }
+    rows[lefts..].copy_from_slice(&right[..rights]);
+    lefts
 }
 
 /// A fitted sum of trees.
@@ -321,7 +389,7 @@ impl Model for Gbdt {
     }
 
     fn predict(&self, rows: &Rows<'_>, values: &mut [f64]) -> Result<(), ModelError> {
-        self.ensemble.add_up(&row_by_row(rows, self.dimension), self.dimension, values);
+        self.ensemble.add_up(rows.columns(), values);
         values.iter_mut().for_each(|value| *value = self.level + self.size * *value);
         Ok(())
     }
@@ -340,9 +408,8 @@ impl Model for Gbdt {
         if places.is_empty() {
             return Ok(());
         }
-        let batch = row_by_row(rows, self.dimension);
         let mut scores = vec![0.0; rows.len() * places.len()];
-        self.ensemble.add_up_along(feature, places, &batch, self.dimension, &mut scores);
+        self.ensemble.add_up_along(feature, places, rows.columns(), &mut scores);
         for (row, scores) in scores.chunks_exact(places.len()).enumerate() {
             for (place, score) in scores.iter().enumerate() {
                 values[place * rows.len() + row] = self.level + self.size * score;
@@ -363,7 +430,6 @@ impl FittedModel for Gbdt {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use fe_core::Dataset;
-    use fe_core::model::Column;
     use ndarray::Array2;
 
     use super::*;
@@ -372,7 +438,9 @@ mod tests {
     /// The trees say what the library says, and along a feature what they say place by place, to the bit.
     #[test]
     fn trees_say_the_same_however_they_are_asked() {
-        let x = Array2::from_shape_fn((300, 4), |(i, s)| match s {
+        // More than go through a tree together.
+        const ROWS: usize = TOGETHER + 77;
+        let x = Array2::from_shape_fn((ROWS, 4), |(i, s)| match s {
             1 => 7.0,
             _ => ((i * (2 * s + 3)) as f64).sin(),
         });
@@ -381,31 +449,30 @@ mod tests {
         let sample = Sample::new("gbdt", &data, &y).unwrap();
         let used = [0, 2, 3];
         let values: Vec<f64> = used.iter().flat_map(|&s| sample.columns[s].clone()).collect();
-        let matrix = Matrix::new(&values, 300, 3);
+        let matrix = Matrix::new(&values, ROWS, 3);
         let set = |key: &str, value: &str| (key.to_owned(), value.to_owned());
         let mut booster = GradientBooster::default()
             .set_objective_type(ObjectiveType::SquaredLoss)
             .set_iterations(40)
             .set_max_depth(5);
-        booster.fit(&matrix, &sample.target, &[1.0; 300], None).unwrap();
+        booster.fit(&matrix, &sample.target, &[1.0; ROWS], None).unwrap();
         let ensemble = Ensemble::of(&booster, &used);
-        let rows: Vec<f64> = x.iter().copied().collect();
-        let mut scores = vec![0.0; 300];
-        ensemble.add_up(&rows, 4, &mut scores);
+        let mut scores = vec![0.0; ROWS];
+        ensemble.add_up(&data.columns(0..ROWS), &mut scores);
         assert_eq!(scores, booster.predict(&matrix, false));
 
         let model = Learner::new("gbdt", &[set("n_estimators", "50")]).unwrap();
         let model = model.fit(&data, &y, 0).unwrap();
-        model.predict_along(0, &[], &Rows::new(&data.columns(0..300), 300), &mut []).unwrap();
+        model.predict_along(0, &[], &Rows::new(&data.columns(0..ROWS), ROWS), &mut []).unwrap();
         let places: Vec<f64> = (0..23).map(|i| f64::from(i) / 10.0 - 1.1).collect();
         for feature in 0..4 {
-            let mut columns = data.columns(0..300);
-            let mut along = vec![0.0; 23 * 300];
-            model.predict_along(feature, &places, &Rows::new(&columns, 300), &mut along).unwrap();
-            for (&place, along) in places.iter().zip(along.chunks(300)) {
+            let mut columns = data.columns(0..ROWS);
+            let mut along = vec![0.0; 23 * ROWS];
+            model.predict_along(feature, &places, &Rows::new(&columns, ROWS), &mut along).unwrap();
+            for (&place, along) in places.iter().zip(along.chunks(ROWS)) {
                 columns[feature] = Column::Constant(place);
-                let mut values = vec![0.0; 300];
-                model.predict(&Rows::new(&columns, 300), &mut values).unwrap();
+                let mut values = vec![0.0; ROWS];
+                model.predict(&Rows::new(&columns, ROWS), &mut values).unwrap();
                 assert_eq!(values, along, "x{} at {place}", feature + 1);
             }
         }
