@@ -369,6 +369,11 @@ fn what_means_nothing_is_refused() {
     let label = "[[block.model]]\nname = \"linear\"\nlabel = \"a:b\"";
     refused("", label, &["`label`", "without colon"]);
     refused("force = true", "", &["`force` needs `pairs`"]);
+    // A pair without an estimate is the same whatever the estimators beside it.
+    let keys = "pairs = [\"model-main:main\"]\nforce = true";
+    let block = format!("[[block]]\nscenario = \"liu-product\"\nN = 20\nreplicates = 1\n{keys}");
+    let again = format!("{linear}\n[[block.estimator]]\nname = \"ale\"\n{block}\n{linear}");
+    refused(keys, &again, &["mse of linear-main:main for x1", "asked for twice"]);
 }
 
 #[test]

@@ -70,6 +70,9 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
             (manifest, Some(counts))
         }
     };
+    let printed = print_tables(&folder, counts, manifest.shard.is_some(), out)
+        .and_then(|()| out.flush().map_err(Error::Output));
+    // Below the tables, where it is seen.
     match counts {
         None => eprintln!("finished already: {}", folder.display()),
         Some(Counts { values, failed }) => {
@@ -77,7 +80,7 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
             eprintln!("{values} values ({failed} failed) in {seconds:.1} s: {}", folder.display());
         }
     }
-    print_tables(&folder, counts, manifest.shard.is_some(), out)
+    printed
 }
 
 /// The most values that tables are printed of right after a run: a value takes about a kilobyte then.

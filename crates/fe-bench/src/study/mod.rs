@@ -364,10 +364,12 @@ fn check_distinct(keys: &[Key]) -> Result<(), String> {
         None => Ok(()),
         Some(twice) => {
             let of = |name| entry(twice, name);
+            // A pair without an estimate has no estimator.
+            let what = [of("estimator"), of("pair")].into_iter().find(|name| !name.is_empty());
             Err(format!(
                 "{} of {} for {} of {} with N = {} is asked for twice, with the same options",
                 of("metric"),
-                of("estimator"),
+                what.unwrap_or_default(),
                 of("feature"),
                 of("scenario"),
                 of("N")
