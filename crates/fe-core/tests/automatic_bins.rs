@@ -68,6 +68,58 @@ fn brute_force(
         .min_by(f64::total_cmp)
 }
 
+/// The limits that dynamic programming finds without leaving anything out, with every bin merged cell by
+/// cell from the right; none where no division is allowed.
+fn plain_optimum(
+    cells: usize,
+    positions: &[f64],
+    effects: &[f64],
+    (min_points, discount, ddof): (f64, f64, f64),
+) -> Option<Vec<f64>> {
+    let limits = Axis::new(0.0, 1.0).unwrap().divide(cells);
+    let partition = Partition::new(limits.clone(), Closed::Left).unwrap();
+    let moments = moments(&partition, positions, effects);
+    let per_point = discount / positions.len() as f64;
+    // Cost, number of bins and end of the first of them, of the cells from one on.
+    let mut best = vec![(f64::INFINITY, usize::MAX, 0); cells + 1];
+    best[cells] = (0.0, 0, cells);
+    let mut bins: Vec<Moments> = Vec::new();
+    for start in (0..cells).rev() {
+        bins.push(Moments::default());
+        for (place, bin) in bins.iter_mut().enumerate().rev() {
+            *bin = moments[start].merge(*bin);
+            let end = cells - place;
+            if bin.weight >= min_points.max(2.0) && best[end].1 != usize::MAX {
+                let price = bin.squares / (bin.weight - ddof) * (1.0 - per_point * bin.weight);
+                let cost = best[end].0 + price * (limits[end] - limits[start]);
+                let count = best[end].1 + 1;
+                if cost < best[start].0 || (cost == best[start].0 && count < best[start].1) {
+                    best[start] = (cost, count, end);
+                }
+            }
+        }
+    }
+    let mut found = vec![limits[0]];
+    let mut at = 0;
+    while at < cells && best[0].1 != usize::MAX {
+        at = best[at].2;
+        found.push(limits[at]);
+    }
+    (found.len() > 1).then_some(found)
+}
+
+/// Instances on many cells, some of which have none, with effects that jump, vary or are all alike.
+fn many_instances() -> impl Strategy<Value = (Vec<f64>, Vec<f64>)> {
+    let position = prop_oneof![3 => 0.0..=1.0_f64, 1 => 0.3..0.35_f64];
+    let effect = prop_oneof![4 => -1.0..1.0_f64, 1 => Just(0.0)];
+    let instances = prop::collection::vec((position, effect), 1..400);
+    let shape = (prop::sample::select(vec![0.0, 0.01, 1.0]), 0.0..5.0_f64, 0.0..5.0_f64);
+    (instances, shape).prop_map(|(all, (noise, jump, slope))| {
+        let effect = |x: f64, e: f64| noise * e + slope * x + if x < 0.4 { jump } else { 0.0 };
+        all.into_iter().map(|(x, e)| (x, effect(x, e))).unzip()
+    })
+}
+
 fn instances() -> impl Strategy<Value = (Vec<f64>, Vec<f64>)> {
     let instance = (
         prop_oneof![0.0..=1.0_f64, (0..=8_u8).prop_map(|i| f64::from(i) / 8.0)],
@@ -97,6 +149,23 @@ proptest! {
                 prop_assert!((found - best).abs() <= 1e-12 * (1.0 + best), "{} {}", found, best);
             }
         }
+    }
+
+    /// To the last bit, though most bins are beaten before all their cells are merged.
+    #[test]
+    fn what_is_left_out_cannot_win(
+        (positions, effects) in many_instances(), cells in 1..120_usize, min_points in 0..6_u8,
+        discount in prop_oneof![Just(0.0), Just(1.0), 0.0..=1.0_f64], ddof in 0..=1_u8,
+        scale in prop::sample::select(vec![1.0, 1e-9, 1e100, 1e-150]),
+    ) {
+        let effects: Vec<f64> = effects.iter().map(|effect| scale * effect).collect();
+        let options = (f64::from(min_points), discount, f64::from(ddof));
+        let dynamic = Dynamic::new(cells, Some(options.0), discount).unwrap();
+        let choice = choose(&dynamic, &positions, &effects, options.2);
+        let expected = plain_optimum(cells, &positions, &effects, options);
+        prop_assert_eq!(choice.feasible, expected.is_some());
+        let expected = expected.unwrap_or_else(|| vec![0.0, 1.0]);
+        prop_assert_eq!(choice.partition.limits(), expected);
     }
 
     /// Small differences between large effects, and costs beyond any penalty.

@@ -3,6 +3,7 @@
 mod agglomerative;
 mod custom;
 mod dynamic;
+mod first_bins;
 mod fixed;
 mod greedy;
 mod objective;

@@ -91,9 +91,31 @@ impl Terms {
     /// Without branches, so that several bins are worked on at once.
     #[inline(always)]
     pub(super) fn cost_of(&self, bin: &Moments, width: f64) -> f64 {
-        let variance = bin.squares / (bin.weight - self.ddof);
-        let discount = 1.0 - self.discount_per_point * bin.weight;
-        if self.allows(bin.weight) { variance * discount * width } else { f64::INFINITY }
+        self.price(bin.squares / self.divisor(bin.weight), bin.weight) * width
+    }
+
+    /// τ σ̂², what a bin costs for each unit of its width; infinite where the bin is not allowed.
+    #[inline(always)]
+    pub(super) fn price(&self, variance: f64, weight: f64) -> f64 {
+        if self.allows(weight) { variance * self.discount(weight) } else { f64::INFINITY }
+    }
+
+    /// What squares are divided by for a variance.
+    #[inline(always)]
+    pub(super) fn divisor(&self, weight: f64) -> f64 {
+        weight - self.ddof
+    }
+
+    /// τ, for bounds: minus infinity where rounding made it negative.
+    #[inline(always)]
+    pub(super) fn sure_discount(&self, weight: f64) -> f64 {
+        let discount = self.discount(weight);
+        if discount < 0.0 { f64::NEG_INFINITY } else { discount }
+    }
+
+    #[inline(always)]
+    fn discount(&self, weight: f64) -> f64 {
+        1.0 - self.discount_per_point * weight
     }
 
     /// Whether a bin may have this weight: `min_points` is at least 2, so that there is a variance.
