@@ -12,6 +12,9 @@ use crate::model::Column;
 use crate::summary::{Summaries, Summary};
 use crate::vector::all_finite;
 
+/// Values that are checked together.
+const CHECKED: usize = 4096;
+
 /// What kind of values a feature takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -68,7 +71,9 @@ impl Dataset {
         } else {
             features.as_standard_layout().into_owned()
         };
-        if !features.as_slice().is_some_and(all_finite) {
+        // From the end on, as what was written last is still in the cache; the first features are there then.
+        let is_finite = |values: &[f64]| values.chunks(CHECKED).rev().all(all_finite);
+        if !features.as_slice().is_some_and(is_finite) {
             for ((column, row), &value) in features.indexed_iter() {
                 if !value.is_finite() {
                     let column = default_name(column);
