@@ -82,6 +82,26 @@ fn limits_are_where_the_spread_changes() {
     }
 }
 
+/// With more instances than cells, a jump lies within one: limits are sought among its instances, too.
+/// Neither the instances on the wrong side nor the jump itself ask for more bins.
+#[test]
+fn jumps_lie_between_two_instances() {
+    let step = |x: f64| (if x < 0.3 { 2.0 } else { -1.0 }, 0.1);
+    for count in [5_000, 25_000, 60_000] {
+        for seed in 0..5 {
+            let instances = Instances::drawn(seed, count, step);
+            let sides = |is_left: bool| {
+                instances.positions.iter().copied().filter(move |x| (*x < 0.3) == is_left)
+            };
+            let between = [sides(true).fold(0.0, f64::max), sides(false).fold(1.0, f64::min)];
+            let limits = instances.limits();
+            let found = limits.iter().any(|z| between[0] < *z && *z < between[1]);
+            assert!(found, "{count} instances: {between:?} {limits:?}");
+            assert!(limits.len() <= 4, "{count} instances: {limits:?}");
+        }
+    }
+}
+
 /// A trend of more than two standard errors is there by chance in one case of twenty: in 5 of 100, with a
 /// standard deviation of 2.2. Everything else is rarer by far.
 #[test]

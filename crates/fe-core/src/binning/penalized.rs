@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::risk::{Fit, Judge};
-use super::segmentation::Signal;
+use super::segmentation::{Signal, Squares};
 use super::{Binning, Choice, Info, Request, check_bins};
 use crate::axis::Axis;
 use crate::error::{Error, Result};
@@ -16,16 +16,18 @@ const NAME: &str = "penalized";
 /// Most cells, and with that most bins, unless asked otherwise.
 const CELLS: usize = 20_000;
 /// What a bin costs, in units of log N: one for each of the numbers that describe it, its level, its
-/// spread and its limit.
-const PENALTY: f64 = 3.0;
+/// spread and its limit, and one more: where a single bin is best, one too many in a hundred datasets
+/// costs more than all others.
+const PENALTY: f64 = 4.0;
 /// A bin is halved if its slope, squared, is more than so many squared standard errors.
 const TREND: f64 = 4.0;
 /// Least weight in a bin.
 const LEAST: f64 = 2.0;
 /// Least weight in a half of a bin, and where only the spread changes.
 const LEAST_FOR_SPREAD: f64 = 5.0;
-/// How many standard errors less than estimated a gain is taken for.
-const CAUTION: f64 = 2.0;
+/// How many standard errors less than estimated a gain is taken for, where the segmentation has limits
+/// and where it has none.
+const CAUTION: [f64; 2] = [1.0, 2.0];
 /// Ratio of the numbers of bins that are tried.
 const STEP: f64 = 1.3;
 /// Variance, as a share of that of all local effects, that is not told from none.
@@ -51,11 +53,13 @@ pub(super) const INFO: Info = Info {
 /// 4. limits of both together are the bins, unless the estimated errors of the curve and of the spread
 ///    say otherwise. Equal and quantile bins of many numbers, with and without the limits of steps 1
 ///    and 3, these alone, and a single bin are preferred if the product of both errors is smaller, where
-///    each gain is taken for two standard errors less than it is estimated, but that of the single bin
-///    as it is.
+///    each gain is taken for one standard error less than it is estimated, or two if step 1 and 3 found
+///    nothing, but that of the single bin as it is. The spread is compared with that of the local effects
+///    about lines through the pieces of step 1.
 ///
-/// Limits of the segmentation lie midway between instances, or between cells of equal numbers of them
-/// where there are more than 20 000. Up to 512 cells steps 1 and 3 are exact; above, limits are
+/// Limits of the segmentation lie midway between instances. Where there are more than 20 000 of them,
+/// they are sought between as many cells first, and then among the instances beside those that were
+/// found. Up to 512 cells steps 1 and 3 are exact; above, limits are
 /// found to within a cell after a search on a coarser scale. Local effects that are all equal make a
 /// single bin.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -96,14 +100,33 @@ impl Binning for Penalized {
             )));
         };
         let sample = request.sample();
-        let (cells, places) = cells(&sample, request.axis, request.closed, CELLS)?;
-        let whole = cells.keeping(|_| false);
-        let partition = match standardised(&local_effects(&cells)?) {
-            Some(moments) => self.best(&Instances { cells, places, moments }, &sample)?,
-            None => whole,
+        let over = |(cells, places): (Partition, Vec<f64>)| -> Result<Option<Instances>> {
+            let moments = standardised(&local_effects(&cells)?);
+            Ok(moments.map(|moments| Instances { cells, places, moments }))
+        };
+        let cells_with = |alone: &[[f64; 2]]| cells(&sample, request.axis, request.closed, alone);
+        let mut instances = over(cells_with(&[])?)?;
+        // Where cells hold several instances, what a cell hides beside a limit can be a jump.
+        if let Some(coarse) = instances.take_if(|_| sample.distinct(CELLS).is_none()) {
+            instances = over(cells_with(&coarse.beside_limits())?)?;
+        }
+        let partition = match instances {
+            Some(instances) => self.best(&instances, &sample)?,
+            None => Partition::new(vec![request.axis.lo(), request.axis.hi()], request.closed)?,
         };
         Ok(Choice { partition, feasible: sample.total() >= LEAST })
     }
+}
+
+/// What steps 1 to 3 find.
+struct Segmentation {
+    /// Bins with those halved along which the level has a trend, and without.
+    halved: Partition,
+    changes: Partition,
+    /// Squares of the noise about the levels, in each cell.
+    squares: Vec<Squares>,
+    /// Limits between which the spread is the same, as indices of limits of the cells.
+    same_spread: Vec<usize>,
 }
 
 /// The local effects over cells.
@@ -117,18 +140,24 @@ impl Penalized {
     /// The bins of least estimated error.
     fn best(&self, instances: &Instances, sample: &SortedSample) -> Result<Partition> {
         let Instances { cells, places, moments } = instances;
-        let level = instances.level();
-        let judge = Judge::new(cells, places, moments, &level);
-        let mut candidates = self.candidates(instances, &level, sample)?;
+        let found = instances.segmented();
+        let mut candidates = self.candidates(cells, &found, sample)?;
+        let Segmentation { squares, same_spread, .. } = found;
+        let judge = Judge::new(cells, places, moments, squares, &same_spread, RESOLUTION);
         let fits: Vec<Option<Fit>> = candidates.par_iter().map(|bins| judge.fit(bins)).collect();
         let Some(Some(first)) = fits.first() else {
             return Ok(cells.keeping(|_| false));
         };
+        let caution = CAUTION[usize::from(candidates[0].bins() == 1)];
         let gains: Vec<[f64; 2]> = fits
             .par_iter()
             .zip(&candidates)
             .map(|(fit, bins)| match fit {
-                Some(fit) => judge.gains(fit, first).map(|gain| gain.less(caution(bins))),
+                Some(fit) => {
+                    // Of many candidates one is better by chance; the single bin is one, and the simplest.
+                    let caution = if bins.bins() == 1 { 0.0 } else { caution };
+                    judge.gains(fit, first).map(|gain| gain.less(caution))
+                }
                 None => [f64::NEG_INFINITY; 2],
             })
             .collect();
@@ -149,20 +178,19 @@ impl Penalized {
     /// numbers, each also with the limits of the segmentation between them, and these limits alone.
     fn candidates(
         &self,
-        instances: &Instances,
-        level: &Signal,
+        cells: &Partition,
+        found: &Segmentation,
         sample: &SortedSample,
     ) -> Result<Vec<Partition>> {
-        let cells = &instances.cells;
-        let [halved, changes] = instances.segmented(level);
-        let mut all = vec![halved, cells.keeping(|_| false)];
+        let changes = &found.changes;
+        let mut all = vec![found.halved.clone(), cells.keeping(|_| false)];
         for even in self.even(cells, sample)? {
             if changes.bins() > 1 {
-                all.push(united(&even, &changes)?);
+                all.push(united(&even, changes)?);
             }
             all.push(even);
         }
-        all.push(changes);
+        all.push(changes.clone());
         all.retain(|bins| bins.bins() <= self.bins);
         Ok(all)
     }
@@ -190,32 +218,36 @@ impl Penalized {
 }
 
 impl Instances {
-    /// Bins at the limits of levels and of the spread about them; first with bins halved along which
-    /// the level has a trend, then without.
-    fn segmented(&self, level: &Signal) -> [Partition; 2] {
+    /// Bins at the limits of levels and of the spread about them, and the noise that they leave.
+    fn segmented(&self) -> Segmentation {
+        let level = self.level();
         let levels = level.pieces(self.penalty(), LEAST);
         let halved = level.halved(&levels, self.cells.limits(), TREND, LEAST_FOR_SPREAD);
-        [halved, levels].map(|levels| {
-            let ends = self.with_limits_of_spread(level, &levels);
+        let same_spread = self.spread(&levels).pieces(self.penalty(), LEAST);
+        let spread_in_halves = self.spread(&halved).pieces(self.penalty(), LEAST);
+        let within: Vec<f64> = self.moments.iter().map(|cell| cell.squares).collect();
+        let bins = |levels: &[usize], spreads: &[usize]| {
+            let ends = with_limits_of_spread(&level, levels, spreads);
             self.cells.keeping(|limit| ends.binary_search(&limit).is_ok())
-        })
+        };
+        Segmentation {
+            halved: bins(&halved, &spread_in_halves),
+            changes: bins(&levels, &same_spread),
+            squares: level.residuals(&levels, &within),
+            same_spread,
+        }
     }
 
-    /// Some levels and the limits of the spread about them, as indices of limits of the cells.
-    fn with_limits_of_spread(&self, level: &Signal, levels: &[usize]) -> Vec<usize> {
-        let mut all = levels.to_vec();
-        for limit in self.spread(levels).pieces(self.penalty(), LEAST) {
-            // Among the limits so far, those on both sides of this one.
-            let place = all.partition_point(|&other| other < limit);
-            let is_new = all.get(place).is_some_and(|&other| other != limit) && place > 0;
-            let poorer = |place: usize| {
-                level.weight(all[place - 1], limit).min(level.weight(limit, all[place]))
-            };
-            if is_new && poorer(place) >= LEAST_FOR_SPREAD {
-                all.insert(place, limit);
-            }
-        }
-        all
+    /// From where to where the cells on both sides of each limit of levels and of the spread reach.
+    fn beside_limits(&self) -> Vec<[f64; 2]> {
+        let levels = self.level().pieces(self.penalty(), LEAST);
+        let spreads = self.spread(&levels).pieces(self.penalty(), LEAST);
+        let edges = self.cells.limits();
+        let mut limits: Vec<usize> = [levels, spreads].concat();
+        limits.retain(|&limit| limit > 0 && limit + 1 < edges.len());
+        limits.sort_unstable();
+        limits.dedup();
+        limits.into_iter().map(|limit| [edges[limit - 1], edges[limit + 1]]).collect()
     }
 
     fn weights(&self) -> Vec<f64> {
@@ -265,10 +297,20 @@ impl Instances {
     }
 }
 
-/// How many standard errors less a gain by some bins is taken for. Of many candidates one is better by
-/// chance; the single bin is one, and the simplest.
-fn caution(bins: &Partition) -> f64 {
-    if bins.bins() == 1 { 0.0 } else { CAUTION }
+/// Some levels and the limits of the spread about them, as indices of limits of the cells.
+fn with_limits_of_spread(level: &Signal, levels: &[usize], spreads: &[usize]) -> Vec<usize> {
+    let mut all = levels.to_vec();
+    for &limit in spreads {
+        // Among the limits so far, those on both sides of this one.
+        let place = all.partition_point(|&other| other < limit);
+        let is_new = all.get(place).is_some_and(|&other| other != limit) && place > 0;
+        let poorer =
+            |place: usize| level.weight(all[place - 1], limit).min(level.weight(limit, all[place]));
+        if is_new && poorer(place) >= LEAST_FOR_SPREAD {
+            all.insert(place, limit);
+        }
+    }
+    all
 }
 
 /// The limits of `changes`, and those of `even` that are not nearer to one of them than half a bin.
@@ -288,30 +330,39 @@ fn united(even: &Partition, changes: &Partition) -> Result<Partition> {
     Partition::new(all, closed)
 }
 
-/// At most so many cells of about equal weight, and the mean position of the instances in each. They
-/// end midway between instances.
+/// Cells of about equal weight, at most [`CELLS`] and those of single positions in some parts of the
+/// axis, which increase; and the mean position of the instances in each. They end midway between
+/// instances.
 fn cells(
     sample: &SortedSample,
     axis: Axis,
     closed: Closed,
-    most: usize,
+    alone: &[[f64; 2]],
 ) -> Result<(Partition, Vec<f64>)> {
     let values: Vec<(f64, f64)> = sample.distinct_weights().collect();
-    let per_cell = if values.len() > most { sample.total() / most as f64 } else { 0.0 };
+    let per_cell = if values.len() > CELLS { sample.total() / CELLS as f64 } else { 0.0 };
+    let is_alone = |x: f64| {
+        let next = alone.partition_point(|part| part[0] <= x);
+        next > 0 && x <= alone[next - 1][1]
+    };
     let mut limits = vec![axis.lo()];
     let mut places = Vec::new();
-    let (mut before, mut weight, mut moment) = (0.0, 0.0, 0.0);
+    let (mut before, mut weight, mut moment, mut due) = (0.0, 0.0, 0.0, per_cell);
     for (i, &(x, w)) in values.iter().enumerate() {
         weight += w;
         moment += w * (x - axis.lo());
         let is_last = i + 1 == values.len();
         let end = if is_last { axis.hi() } else { x + 0.5 * (values[i + 1].0 - x) };
-        let is_full = before + weight >= per_cell * limits.len() as f64;
+        let is_due = before + weight >= due;
+        let is_full = is_due || is_alone(x);
         if is_last || (is_full && x < end && end < values[i + 1].0) {
             limits.push(end);
             places.push(axis.lo() + moment / weight);
             before += weight;
             (weight, moment) = (0.0, 0.0);
+            if is_due {
+                due += per_cell;
+            }
         }
     }
     if values.is_empty() {

@@ -1,19 +1,19 @@
 //! Estimated errors of bins: of the curve that is accumulated over them, and of the spread in them.
 
-use super::segmentation::Signal;
+use super::segmentation::{DEGREES, Pooled, Squares};
 use crate::heterogeneity::interpolate_missing;
 use crate::partition::Partition;
 use crate::statistics::Moments;
 
 /// Places on the axis at which curves are compared.
 const PLACES: usize = 100;
-/// Cells on either side over which the square of the noise is averaged.
-const NEIGHBOURS: usize = 2;
+/// Fewest degrees of freedom that a local standard deviation rests on.
+const FEWEST_DEGREES: f64 = 5.0;
 /// Cells from which the fourth moment of the noise is estimated; with fewer it is that of normal noise.
 const FOR_KURTOSIS: usize = 20;
-/// Excesses of the fourth moment that are believed. Two values of equal probability have −2, and the
-/// spread would be known for nothing: then one bin too many is taken now and then, and costs much.
-const EXCESSES: (f64, f64) = (-1.0, 9.0);
+/// Excesses of the fourth moment that are believed. Two values of equal probability have −2, and
+/// nothing has less.
+const EXCESSES: (f64, f64) = (-2.0, 9.0);
 
 /// What bins make of the local effects.
 pub(super) struct Fit {
@@ -25,6 +25,8 @@ pub(super) struct Fit {
     pub(super) curve_variance: f64,
     /// Mean variance of the standard deviation along the axis.
     pub(super) spread_variance: f64,
+    /// Mean covariance of the standard deviation with the one from the instances around.
+    spread_covariance: f64,
 }
 
 /// By how much an estimated error is smaller, and the standard error of that.
@@ -46,40 +48,44 @@ pub(super) struct Judge<'a> {
     cells: &'a Partition,
     places: &'a [f64],
     moments: &'a [Moments],
-    /// Noise variance of an instance in each cell, from many cells around.
-    noise: &'a [f64],
-    /// The same from few cells around, where there is one, and the degrees of freedom of each.
-    squares: Vec<Option<(f64, f64)>>,
+    /// Squares of the noise in each cell.
+    squares: Vec<Squares>,
+    /// Noise variance of an instance in each cell, from many instances around.
+    noise: Vec<f64>,
+    /// Standard deviation of the noise in each cell, from fewer instances around.
+    deviations: Vec<Pooled>,
     /// The fourth moment of the noise over the square of the second, less 3.
     excess: f64,
-    /// The curve over the cells themselves, which has hardly any bias.
+    /// The integral of the lines between the means of the cells, which has hardly any bias.
     reference: Vec<f64>,
 }
 
 impl<'a> Judge<'a> {
+    /// From the squares of the noise in each cell, and the pieces on which it has the same variance, as
+    /// far as is known. Variances below `floor` count as that.
     pub(super) fn new(
         cells: &'a Partition,
         places: &'a [f64],
         moments: &'a [Moments],
-        level: &'a Signal,
+        squares: Vec<Squares>,
+        pieces: &[usize],
+        floor: f64,
     ) -> Self {
         let means: Vec<f64> = moments.iter().map(|cell| cell.mean).collect();
-        let squares = level.squares();
-        let around = |j: usize| {
-            let from = j.saturating_sub(NEIGHBOURS);
-            let to = (j + NEIGHBOURS + 1).min(squares.len());
-            let sum = squares[from..to].iter().fold((0.0, 0.0), |a, b| (a.0 + b.0, a.1 + b.1));
-            (sum.1 > 0.0).then(|| (sum.0 / sum.1, sum.1 / (to - from) as f64))
+        let total: f64 = moments.iter().map(|cell| cell.weight).sum();
+        let noise = Pooled::all(&squares, floor, DEGREES, pieces);
+        let noise: Vec<f64> = noise.into_iter().map(|around| around.mean).collect();
+        let excess = excess(&squares, &noise);
+        let needed = total.sqrt().max(FEWEST_DEGREES);
+        // The root of a mean square is too small on average.
+        let root = |around: Pooled| {
+            let lost = (2.0 + excess) / (8.0 * around.degrees.max(1.0));
+            Pooled { mean: around.mean.sqrt() * (1.0 + lost), ..around }
         };
-        Self {
-            cells,
-            places,
-            moments,
-            noise: level.noise(),
-            squares: (0..squares.len()).map(around).collect(),
-            excess: excess(squares, level.noise()),
-            reference: accumulated(cells.limits(), &means),
-        }
+        let deviations =
+            Pooled::all(&squares, floor, needed, pieces).into_iter().map(root).collect();
+        let reference = integrated(cells.limits(), places, &means);
+        Self { cells, places, moments, squares, noise, deviations, excess, reference }
     }
 
     /// What bins make of the local effects; none where no bin has two instances.
@@ -92,10 +98,12 @@ impl<'a> Judge<'a> {
         };
         let means = filled(&|bin| (!bin.moments.is_empty()).then_some(bin.moments.mean))?;
         let variances = filled(&|bin| bin.moments.variance(1.0))?;
-        let (mut curve_variance, mut spread_variance) = (0.0, 0.0);
+        let [mut curve_variance, mut spread_variance, mut spread_covariance] = [0.0; 3];
         for (bin, (from, to)) in summaries.iter().zip(shares(bins)) {
+            let of_spread = (to - from) * bin.noise_of_spread(self.excess);
             curve_variance += bin.noise_of_mean() * leverage((from, to));
-            spread_variance += (to - from) * bin.noise_of_spread(self.excess);
+            spread_variance += of_spread;
+            spread_covariance += of_spread * bin.share_of_degrees();
         }
         let variance_at = |&place: &f64| bins.locate(place).map_or(f64::NAN, |bin| variances[bin]);
         Some(Fit {
@@ -103,14 +111,17 @@ impl<'a> Judge<'a> {
             spread: self.places.iter().map(variance_at).collect(),
             curve_variance,
             spread_variance,
+            spread_covariance,
         })
     }
 
     /// By how much the mean squared errors of the curve and of the spread are smaller with other bins.
     ///
     /// Errors are estimated in the manner of Mallows (1973): the squared distance from an estimate
-    /// without bias, and twice the covariance with it. For the curve this is the variance of the
-    /// curve itself. For the spread, distances are (σ̂² − σ²)²/(4 σ²), nearly (σ̂ − σ)².
+    /// with hardly any bias, and twice the covariance with it. For the curve that estimate is the
+    /// integral of the lines between cells, and the covariance is the variance of the curve itself. For the spread it is the
+    /// standard deviation of the noise around each cell; the covariance is the variance of the spread,
+    /// or less in bins that are narrower than what is around.
     pub(super) fn gains(&self, of: &Fit, over: &Fit) -> [Gain; 2] {
         [self.gain_of_curve(of, over), self.gain_of_spread(of, over)]
     }
@@ -143,19 +154,25 @@ impl<'a> Judge<'a> {
     fn gain_of_spread(&self, of: &Fit, over: &Fit) -> Gain {
         let edges = self.cells.limits();
         let length = edges[edges.len() - 1] - edges[0];
-        let (mut distance, mut variance) = (0.0, 0.0);
-        for (j, square) in self.squares.iter().enumerate() {
-            let Some((square, degrees)) = square else { continue };
-            let share = (edges[j + 1] - edges[j]) / length / (4.0 * self.noise[j]);
-            let (a, b) = (of.spread[j], over.spread[j]);
-            distance += share * (b - a) * (a + b - 2.0 * square);
-            // Squares of neighbouring second differences are correlated: half of them count.
-            let own =
-                2.0 * self.noise[j] * self.noise[j] * relative_variance(*degrees, self.excess);
-            variance += 4.0 * share * share * (b - a) * (b - a) * own;
+        let mut distance = 0.0;
+        // By how much the distance changes with the relative square of the noise in each cell, as steps
+        // from cell to cell.
+        let mut steps = vec![0.0; self.squares.len() + 1];
+        for (j, deviation) in self.deviations.iter().enumerate() {
+            let share = (edges[j + 1] - edges[j]) / length;
+            let (a, b) = (of.spread[j].sqrt(), over.spread[j].sqrt());
+            distance += share * (b - a) * (a + b - 2.0 * deviation.mean);
+            let slope = share * (b - a) * deviation.mean / deviation.degrees.max(1.0);
+            steps[deviation.cells.start] += slope;
+            steps[deviation.cells.end] -= slope;
+        }
+        let (mut slope, mut variance) = (0.0, 0.0);
+        for (step, (_, degrees)) in steps.iter().zip(&self.squares) {
+            slope += step;
+            variance += slope * slope * (2.0 + self.excess) * degrees;
         }
         Gain {
-            mean: distance + 2.0 * (over.spread_variance - of.spread_variance),
+            mean: distance + 2.0 * (over.spread_covariance - of.spread_covariance),
             se: variance.sqrt(),
         }
     }
@@ -166,6 +183,7 @@ impl<'a> Judge<'a> {
             if let Some(bin) = bins.locate(place).and_then(|bin| all.get_mut(bin)) {
                 bin.moments = bin.moments.merge(self.moments[j]);
                 bin.noise += self.moments[j].weight * self.noise[j];
+                bin.degrees += self.moments[j].weight * self.deviations[j].degrees;
             }
         }
         all
@@ -178,11 +196,19 @@ struct Bin {
     moments: Moments,
     /// The sum of the noise variances of its instances.
     noise: f64,
+    /// The sum over its instances of the degrees of freedom around each.
+    degrees: f64,
 }
 
 impl Bin {
     fn noise_of_mean(&self) -> f64 {
         self.noise / self.moments.weight.max(1.0).powi(2)
+    }
+
+    /// Its weight over the degrees of freedom around its instances, if these are more.
+    fn share_of_degrees(&self) -> f64 {
+        let weight = self.moments.weight;
+        if self.degrees > weight * weight { weight * weight / self.degrees } else { 1.0 }
     }
 
     fn noise_of_spread(&self, excess: f64) -> f64 {
@@ -192,31 +218,18 @@ impl Bin {
     }
 }
 
-/// How much a cell of so many instances tells of the excess of their fourth moment: its sum of
-/// squares, in units of their variance, has the variance 2 w + excess · this. There are w − 1 degrees
-/// of freedom within the cell, and one in the deviation of its mean from the line between those beside.
-fn share_of_excess(weight: f64) -> f64 {
-    let within = weight - 1.0;
-    (within * within + 4.0 / 3.0 * within + 0.5) / weight
-}
-
-/// The variance of a sum of squares over the square of its mean.
-fn relative_variance(degrees: f64, excess: f64) -> f64 {
-    let degrees = degrees.max(1.0);
-    (2.0 * degrees + excess * share_of_excess(degrees)) / (degrees * degrees)
-}
-
-/// The fourth moment of the noise over the square of the second, less 3: 0 for normal noise.
-fn excess(squares: &[(f64, f64)], noise: &[f64]) -> f64 {
-    let (mut sum, mut shares, mut count) = (0.0, 0.0, 0_usize);
+/// The fourth moment of the noise over the square of the second, less 3: 0 for normal noise. The sum of
+/// squares of a cell, in units of the variance, has a variance of 2 + excess for each degree of freedom.
+fn excess(squares: &[Squares], noise: &[f64]) -> f64 {
+    let (mut sum, mut all, mut count) = (0.0, 0.0, 0_usize);
     for ((square, degrees), noise) in squares.iter().zip(noise) {
-        if *degrees >= 1.0 {
-            sum += (square / noise).powi(2) - degrees * degrees - 2.0 * degrees;
-            shares += share_of_excess(*degrees);
+        if *degrees > 0.0 {
+            sum += (square / noise - degrees).powi(2) - 2.0 * degrees;
+            all += degrees;
             count += 1;
         }
     }
-    if count < FOR_KURTOSIS { 0.0 } else { (sum / shares).clamp(EXCESSES.0, EXCESSES.1) }
+    if count < FOR_KURTOSIS { 0.0 } else { (sum / all).clamp(EXCESSES.0, EXCESSES.1) }
 }
 
 /// Where bins begin and end, as shares of the axis.
@@ -247,8 +260,35 @@ fn accumulated(limits: &[f64], slopes: &[f64]) -> Vec<f64> {
         }
         before + slopes[bin] * (x - limits[bin]) / length
     };
-    let mut curve: Vec<f64> = (0..PLACES).map(at).collect();
-    let mean = curve.iter().sum::<f64>() / PLACES as f64;
+    centred((0..PLACES).map(at).collect())
+}
+
+/// The integral of the lines between slopes at some places, level before the first and behind the last
+/// of them; where, in what units and how centred as [`accumulated`].
+fn integrated(limits: &[f64], places: &[f64], slopes: &[f64]) -> Vec<f64> {
+    let (lo, length) = (limits[0], limits[limits.len() - 1] - limits[0]);
+    let last = places.len() - 1;
+    let (mut next, mut before) = (0, 0.0);
+    // The place and the slope that the line up to the next place begins with.
+    let (mut from, mut slope) = (lo, slopes[0]);
+    let at = |place: usize| {
+        let x = lo + length * (place as f64 / (PLACES - 1) as f64);
+        while next <= last && places[next] <= x {
+            before += 0.5 * (slope + slopes[next]) * (places[next] - from) / length;
+            (from, slope) = (places[next], slopes[next]);
+            next += 1;
+        }
+        let rise = match places.get(next) {
+            Some(place) if *place > from => (slopes[next] - slope) / (place - from),
+            _ => 0.0,
+        };
+        before + (slope + 0.5 * rise * (x - from)) * (x - from) / length
+    };
+    centred((0..PLACES).map(at).collect())
+}
+
+fn centred(mut curve: Vec<f64>) -> Vec<f64> {
+    let mean = curve.iter().sum::<f64>() / curve.len() as f64;
     curve.iter_mut().for_each(|value| *value -= mean);
     curve
 }
@@ -276,6 +316,19 @@ mod tests {
         assert!(curve.iter().sum::<f64>().abs() < 1e-9);
     }
 
+    /// The slope 2 x between 1 and 3, seen at a few places: the curve is x² there.
+    #[test]
+    fn lines_between_slopes_are_integrated() {
+        let places = [1.0, 1.4, 2.0, 2.9, 3.0];
+        let curve = integrated(&[1.0, 3.0], &places, &places.map(|x| 2.0 * x));
+        let x = |place: usize| 1.0 + 2.0 * place as f64 / (PLACES - 1) as f64;
+        let squares = centred((0..PLACES).map(|place| x(place).powi(2) / 2.0).collect());
+        assert!(curve.iter().zip(&squares).all(|(a, b)| (a - b).abs() < 1e-12));
+        let level = integrated(&[0.0, 10.0], &[4.0, 6.0], &[1.0, 3.0]);
+        let slope = |place: usize| (level[place + 1] - level[place]) * (PLACES - 1) as f64;
+        assert!((slope(0) - 1.0).abs() < 1e-9 && (slope(PLACES - 2) - 3.0).abs() < 1e-9);
+    }
+
     /// For noise that is c or −c, and for normal noise, in cells of one instance and of five.
     #[test]
     fn excess_tells_kinds_of_noise_apart() {
@@ -291,17 +344,12 @@ mod tests {
         let laplace = |j: usize| (1.0 - uniform(3 * j)).ln() * two_valued(3 * j + 1);
         let excess_of = |noise: &dyn Fn(usize) -> f64, size: usize| {
             let cell = |j: usize| {
-                let values: Vec<f64> = (j * size..(j + 1) * size).map(noise).collect();
-                Moments::of(&values)
+                let squares = (j * size..(j + 1) * size).map(|i| noise(i).powi(2));
+                (squares.sum::<f64>(), size as f64)
             };
-            let squares = |j: usize| {
-                let mean = |j: usize| cell(j).mean;
-                let second = mean(j) - 0.5 * (mean(j - 1) + mean(j + 1));
-                (cell(j).squares + second * second * size as f64 / 1.5, size as f64)
-            };
-            let squares: Vec<(f64, f64)> = (1..20_000).map(squares).collect();
-            let variance = squares.iter().map(|s| s.0).sum::<f64>() / (19_999.0 * size as f64);
-            excess(&squares, &vec![variance; 19_999])
+            let squares: Vec<Squares> = (0..20_000).map(cell).collect();
+            let variance = squares.iter().map(|s| s.0).sum::<f64>() / (20_000.0 * size as f64);
+            excess(&squares, &vec![variance; 20_000])
         };
         for size in [1, 5] {
             let [two, bell, heavy] = [&two_valued as &dyn Fn(usize) -> f64, &normal, &laplace]

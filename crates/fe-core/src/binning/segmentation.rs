@@ -1,12 +1,19 @@
 //! Where a noisy signal along the axis changes: the piecewise constant fit of least penalised squared
 //! error (Yao 1988; found as in Killick, Fearnhead and Eckley 2012), and trends within its pieces.
 
+use std::ops::Range;
+
 /// Candidates for limits in the first search among many cells.
 const COARSE: usize = 512;
 /// Candidates on each side of a limit that is refined.
 const REFINED: usize = 8;
 /// Degrees of freedom that a local estimate of the noise rests on.
-const DEGREES: f64 = 80.0;
+pub(super) const DEGREES: f64 = 80.0;
+/// Fewest degrees of freedom that an average keeps to its piece with.
+const FEWEST_DEGREES: f64 = 5.0;
+
+/// A sum of squares and its degrees of freedom.
+pub(super) type Squares = (f64, f64);
 
 /// A value for each of n cells along the axis: a mean over some weight of instances.
 pub(super) struct Signal {
@@ -15,8 +22,6 @@ pub(super) struct Signal {
     /// Positive weights.
     weights: Vec<f64>,
     values: Vec<f64>,
-    /// Squares of the noise in each cell, and their degrees of freedom.
-    squares: Vec<(f64, f64)>,
     /// Noise variance of an instance in each cell.
     noise: Vec<f64>,
     /// Over the cells before each limit: weights, and weights over noise times 1, value and its square.
@@ -34,7 +39,7 @@ impl Signal {
         places: Vec<f64>,
         weights: Vec<f64>,
         values: Vec<f64>,
-        within: &[(f64, f64)],
+        within: &[Squares],
         floor: f64,
     ) -> Self {
         let mut squares = within.to_vec();
@@ -47,7 +52,8 @@ impl Signal {
             squares[j].0 += (values[j] - line).powi(2) / variance;
             squares[j].1 += 1.0;
         }
-        let noise = pooled(&squares, floor);
+        let noise = Pooled::all(&squares, floor, DEGREES, &[]);
+        let noise: Vec<f64> = noise.into_iter().map(|around| around.mean).collect();
         let mut sums = vec![[0.0; 4]];
         let mut sum = [0.0; 4];
         for ((&weight, &value), &noise) in weights.iter().zip(&values).zip(&noise) {
@@ -56,17 +62,7 @@ impl Signal {
             sum.iter_mut().zip(terms).for_each(|(sum, term)| *sum += term);
             sums.push(sum);
         }
-        Self { places, weights, values, squares, noise, sums }
-    }
-
-    /// For each cell the sum of squares that its noise was estimated from, and its degrees of freedom.
-    pub(super) fn squares(&self) -> &[(f64, f64)] {
-        &self.squares
-    }
-
-    /// The noise variance of an instance in each cell.
-    pub(super) fn noise(&self) -> &[f64] {
-        &self.noise
+        Self { places, weights, values, noise, sums }
     }
 
     fn cells(&self) -> usize {
@@ -104,10 +100,26 @@ impl Signal {
                 return found;
             }
             if 4 * found.len() <= candidates.len() {
-                return self.optimum(&around(&found, step), penalty, least_weight);
+                return self.refined(found, step, penalty, least_weight);
             }
             most *= 4;
         }
+    }
+
+    /// Limits to within a cell that are near some others, which are known to within a distance.
+    fn refined(
+        &self,
+        mut limits: Vec<usize>,
+        mut distance: usize,
+        penalty: f64,
+        least_weight: f64,
+    ) -> Vec<usize> {
+        while distance > 1 {
+            let step = (distance / REFINED).max(1);
+            limits = self.optimum(&around(&limits, distance, step), penalty, least_weight);
+            distance = step;
+        }
+        limits
     }
 
     /// The optimum over limits among the candidates, of which the first and the last are kept.
@@ -184,6 +196,12 @@ impl Signal {
 
     /// The square of the slope of the signal between two limits over its standard error.
     fn trend(&self, from: usize, to: usize) -> f64 {
+        let line = self.line(from, to);
+        line.slope * line.slope * line.variance
+    }
+
+    /// The line through the signal between two limits, by least squares in units of the noise.
+    fn line(&self, from: usize, to: usize) -> Line {
         let origin = self.places[from];
         let [mut sum, mut x, mut y, mut xx, mut xy] = [0.0; 5];
         for j in from..to {
@@ -196,14 +214,47 @@ impl Signal {
             xy += precision * place * value;
         }
         let (variance, covariance) = (xx - x * x / sum, xy - x * y / sum);
-        if variance > 0.0 { covariance * covariance / variance } else { 0.0 }
+        let slope = if variance > 0.0 { covariance / variance } else { 0.0 };
+        Line { place: origin + x / sum, value: y / sum, slope, variance }
+    }
+
+    /// For each cell the squared deviations of its instances from the line through its piece, given
+    /// those from its value. Nothing is known of pieces that a line leaves nothing of.
+    pub(super) fn residuals(&self, pieces: &[usize], within: &[f64]) -> Vec<Squares> {
+        let mut all = Vec::with_capacity(self.cells());
+        for ends in pieces.windows(2) {
+            let line = self.line(ends[0], ends[1]);
+            let used = if line.variance > 0.0 { 2.0 } else { 1.0 };
+            let left = 1.0 - used / self.weight(ends[0], ends[1]);
+            all.extend((ends[0]..ends[1]).map(|j| {
+                let from_line = self.values[j] - line.at(self.places[j]);
+                let square = within[j] + self.weights[j] * from_line * from_line;
+                if left > 0.0 { (square, self.weights[j] * left) } else { (0.0, 0.0) }
+            }));
+        }
+        all
     }
 }
 
-/// All limits and those around the inner ones, up to a distance.
-fn around(limits: &[usize], distance: usize) -> Vec<usize> {
+/// A straight line through a piece of a signal.
+struct Line {
+    /// Mean place and value.
+    place: f64,
+    value: f64,
+    slope: f64,
+    /// One over the variance of the slope.
+    variance: f64,
+}
+
+impl Line {
+    fn at(&self, place: f64) -> f64 {
+        self.value + self.slope * (place - self.place)
+    }
+}
+
+/// All limits and those around the inner ones, up to a distance and in steps.
+fn around(limits: &[usize], distance: usize, step: usize) -> Vec<usize> {
     let last = limits[limits.len() - 1];
-    let step = (distance / REFINED).max(1);
     let near = |&limit: &usize| {
         let (from, to) = (limit.saturating_sub(distance), (limit + distance).min(last));
         (from..=to).step_by(step).chain([limit])
@@ -215,23 +266,45 @@ fn around(limits: &[usize], distance: usize) -> Vec<usize> {
     all
 }
 
-/// For each cell the mean square over it and as many of those around as are needed. Where there are
-/// none at all, 1.
-fn pooled(squares: &[(f64, f64)], floor: f64) -> Vec<f64> {
-    let count = squares.len();
-    let mut sums = vec![(0.0, 0.0)];
-    for (j, (square, degrees)) in squares.iter().enumerate() {
-        sums.push((sums[j].0 + square, sums[j].1 + degrees));
-    }
-    let at = |j: usize| {
-        let (mut from, mut to) = (j, j + 1);
-        while sums[to].1 - sums[from].1 < DEGREES && (from > 0 || to < count) {
-            (from, to) = (from.saturating_sub(1), (to + 1).min(count));
+/// A mean square over some cells.
+pub(super) struct Pooled {
+    pub(super) mean: f64,
+    pub(super) degrees: f64,
+    pub(super) cells: Range<usize>,
+}
+
+impl Pooled {
+    /// For each cell the mean square over it and as many of those around, on the same side of all limits
+    /// of some pieces, as are needed. Where there are hardly any, others count too; where there are none
+    /// at all, it is 1.
+    pub(super) fn all(squares: &[Squares], floor: f64, needed: f64, pieces: &[usize]) -> Vec<Self> {
+        let mut sums = vec![(0.0, 0.0)];
+        for (j, (square, degrees)) in squares.iter().enumerate() {
+            sums.push((sums[j].0 + square, sums[j].1 + degrees));
         }
-        let degrees = sums[to].1 - sums[from].1;
-        if degrees > 0.0 { ((sums[to].0 - sums[from].0) / degrees).max(floor) } else { 1.0 }
-    };
-    (0..count).map(at).collect()
+        let degrees = |cells: &Range<usize>| sums[cells.end].1 - sums[cells.start].1;
+        let around = |j: usize, within: Range<usize>| {
+            let mut cells = j..j + 1;
+            while degrees(&cells) < needed && cells != within {
+                cells.start = cells.start.saturating_sub(1).max(within.start);
+                cells.end = (cells.end + 1).min(within.end);
+            }
+            cells
+        };
+        let at = |j: usize| {
+            let next = pieces.partition_point(|&limit| limit <= j);
+            let start = next.checked_sub(1).map_or(0, |last| pieces[last]);
+            let end = pieces.get(next).copied().unwrap_or(squares.len());
+            let mut cells = around(j, start..end);
+            if degrees(&cells) < FEWEST_DEGREES.min(needed) {
+                cells = around(j, 0..squares.len());
+            }
+            let (sum, degrees) = (sums[cells.end].0 - sums[cells.start].0, degrees(&cells));
+            let mean = if degrees > 0.0 { (sum / degrees).max(floor) } else { 1.0 };
+            Self { mean, degrees, cells }
+        };
+        (0..squares.len()).map(at).collect()
+    }
 }
 
 #[cfg(test)]
@@ -298,6 +371,47 @@ mod tests {
         let values: Vec<f64> =
             (0..5000).map(|j| f64::from(j % 2) + if j < 1237 { 5.0 } else { 0.0 }).collect();
         assert_eq!(signal(&values).pieces(30.0, 2.0), [0, 1237, 5000]);
+    }
+
+    /// As many cells as there may be: limits are sought three times, ever closer.
+    #[test]
+    fn limits_among_many_cells_are_exact() {
+        let steps = [(0, 0.0), (3_333, 5.0), (12_001, 1.0), (19_992, 9.0)];
+        let level =
+            |j: usize| steps.iter().rev().find(|(start, _)| j >= *start).map_or(0.0, |s| s.1);
+        let values: Vec<f64> = (0..20_000).map(|j| level(j) + (j % 2) as f64).collect();
+        assert_eq!(signal(&values).pieces(30.0, 2.0), [0, 3_333, 12_001, 19_992, 20_000]);
+    }
+
+    /// Lines of different slopes with a jump between them, and alternating noise.
+    #[test]
+    fn neither_trends_nor_jumps_count_as_noise() {
+        let values: Vec<f64> = (0..60_u32)
+            .map(|j| {
+                let line = if j < 30 { f64::from(j) } else { 100.0 - 2.0 * f64::from(j) };
+                line + if j % 4 < 2 { 0.1 } else { -0.1 }
+            })
+            .collect();
+        let squares = signal(&values).residuals(&[0, 30, 60], &[0.0; 60]);
+        let mean = |cells: Range<usize>| {
+            let sum = squares[cells].iter().fold((0.0, 0.0), |a, b| (a.0 + b.0, a.1 + b.1));
+            sum.0 / sum.1
+        };
+        assert!((mean(0..30) / 0.01 - 1.0).abs() < 0.1, "{}", mean(0..30));
+        assert!((mean(30..60) / 0.01 - 1.0).abs() < 0.1, "{}", mean(30..60));
+        let alone = signal(&values).residuals(&[0, 2, 60], &[0.0; 60]);
+        assert_eq!(alone[..2], [(0.0, 0.0); 2]);
+    }
+
+    #[test]
+    fn averages_keep_to_their_piece() {
+        let squares: Vec<Squares> =
+            (0..40).map(|j| (if j < 20 { 1.0 } else { 4.0 }, 1.0)).collect();
+        let within = Pooled::all(&squares, 0.0, 10.0, &[0, 20, 40]);
+        assert!(within.iter().enumerate().all(|(j, p)| p.mean == if j < 20 { 1.0 } else { 4.0 }));
+        assert_eq!((within[10].degrees, within[10].cells.clone()), (11.0, 5..16));
+        let few = Pooled::all(&squares, 0.0, 10.0, &[0, 18, 20, 40]);
+        assert!(few[19].mean > 1.0, "two cells alone say too little");
     }
 
     #[test]
