@@ -29,19 +29,22 @@ pub(crate) fn fold_blocks_with<R: Send, T: Send, E: Send>(
     mut merge: impl FnMut(T) + Send,
 ) -> Result<(), E> {
     let starts: Vec<usize> = (0..rows).step_by(block).collect();
-    let rooms = Mutex::new(Vec::new());
-    let free = || rooms.lock().unwrap_or_else(PoisonError::into_inner);
+    // One for each thread, as what a thread has written to is in its cache, and one for none of them.
+    let rooms: Vec<Mutex<Option<R>>> =
+        (0..=rayon::current_num_threads()).map(|_| Mutex::new(None)).collect();
     let each = |&start: &usize| {
-        let known = free().pop();
+        let own = &rooms[rayon::current_thread_index().unwrap_or(rooms.len() - 1)];
+        let known = own.lock().unwrap_or_else(PoisonError::into_inner).take();
         let mut room = known.unwrap_or_else(&room);
         let result = work(&mut room, start..rows.min(start + block));
-        free().push(room);
+        *own.lock().unwrap_or_else(PoisonError::into_inner) = Some(room);
         result
     };
     let results_of = |wave: &[usize]| -> Result<Vec<T>, E> {
         match wave {
             [single] => Ok(vec![each(single)?]),
-            _ => wave.par_iter().map(each).collect(),
+            // Block by block, so that a thread that is done early can take some from another.
+            _ => wave.par_iter().with_max_len(1).map(each).collect(),
         }
     };
     let mut waves = starts.chunks(WAVE);
