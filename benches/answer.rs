@@ -76,7 +76,8 @@ impl Request {
         let columns = || (0..data.dimension()).flat_map(|j| data.feature(j).iter().copied());
         let (mut least, mut spent) = (f64::INFINITY, 0.0);
         loop {
-            let array = Array2::from_shape_vec((data.dimension(), data.len()), columns().collect())?;
+            let array =
+                Array2::from_shape_vec((data.dimension(), data.len()), columns().collect())?;
             let before = resident();
             // The array is given back after the clock has stopped, as that of the caller in Python is.
             let (seconds, ((values, splits), _data)) = processor(|| {
@@ -91,8 +92,7 @@ impl Request {
             let after = memory("VmHWM").ok();
             (least, spent) = (f64::min(least, seconds), spent + seconds);
             if spent >= STEADY {
-                let peak =
-                    after.zip(before).map(|(after, before)| after.saturating_sub(before));
+                let peak = after.zip(before).map(|(after, before)| after.saturating_sub(before));
                 return Ok(Answer { seconds: least, peak, values, splits });
             }
         }
