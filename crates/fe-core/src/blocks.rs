@@ -19,8 +19,8 @@ pub(crate) fn fold_blocks<T: Send, E: Send>(
     fold_blocks_with(rows, block, || (), |(), range| work(range), merge)
 }
 
-/// The same with something that `work` may write to, used again for later blocks: there are as many as
-/// blocks that are worked on at once. What it holds from a former block must not change the result.
+/// The same with something that `work` may write to, used again for later blocks: each thread has one.
+/// What it holds from a former block must not change the result.
 pub(crate) fn fold_blocks_with<R: Send, T: Send, E: Send>(
     rows: usize,
     block: usize,

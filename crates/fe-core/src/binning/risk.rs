@@ -119,9 +119,9 @@ impl<'a> Judge<'a> {
     ///
     /// Errors are estimated in the manner of Mallows (1973): the squared distance from an estimate
     /// with hardly any bias, and twice the covariance with it. For the curve that estimate is the
-    /// integral of the lines between cells, and the covariance is the variance of the curve itself. For the spread it is the
-    /// standard deviation of the noise around each cell; the covariance is the variance of the spread,
-    /// or less in bins that are narrower than what is around.
+    /// integral of the lines between cells, and the covariance is the variance of the curve itself.
+    /// For the spread it is the standard deviation of the noise around each cell; the covariance is the
+    /// variance of the spread, or less in bins that are narrower than what is around.
     pub(super) fn gains(&self, of: &Fit, over: &Fit) -> [Gain; 2] {
         [self.gain_of_curve(of, over), self.gain_of_spread(of, over)]
     }
