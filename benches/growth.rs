@@ -50,8 +50,7 @@ const SERIES: &[Series] = &[
     },
     over_bins("rhale", "min_points = 2.0", 1_000, [100, 400, 1_600], [100, 250, 600, 1_600], 2.05),
     over_bins("ale", "", 1 << 16, [10, 100, 1_000], [10, 50, 200, 1_000], 0.05),
-    // Blocks have at least 16 rows for each bin: a sixteenth of a merge is seen beside so little work a row.
-    over_bins("dale", "", 1 << 16, [10, 100, 1_000], [10, 50, 200, 1_000], 0.10),
+    over_bins("dale", "", 1 << 16, [10, 100, 1_000], [10, 50, 200, 1_000], 0.05),
     over_bins("pdp", "", 1 << 10, [10, 100, 1_000], [10, 50, 200, 1_000], 1.05),
 ];
 

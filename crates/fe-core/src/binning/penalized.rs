@@ -140,9 +140,8 @@ impl Penalized {
     /// The bins of least estimated error.
     fn best(&self, instances: &Instances, sample: &SortedSample) -> Result<Partition> {
         let Instances { cells, places, moments } = instances;
-        let found = instances.segmented();
-        let mut candidates = self.candidates(cells, &found, sample)?;
-        let Segmentation { squares, same_spread, .. } = found;
+        let Segmentation { halved, changes, squares, same_spread } = instances.segmented();
+        let mut candidates = self.candidates(cells, halved, changes, sample)?;
         let judge = Judge::new(cells, places, moments, squares, &same_spread, RESOLUTION);
         let fits: Vec<Option<Fit>> = candidates.par_iter().map(|bins| judge.fit(bins)).collect();
         let Some(Some(first)) = fits.first() else {
@@ -179,18 +178,18 @@ impl Penalized {
     fn candidates(
         &self,
         cells: &Partition,
-        found: &Segmentation,
+        halved: Partition,
+        changes: Partition,
         sample: &SortedSample,
     ) -> Result<Vec<Partition>> {
-        let changes = &found.changes;
-        let mut all = vec![found.halved.clone(), cells.keeping(|_| false)];
+        let mut all = vec![halved, cells.keeping(|_| false)];
         for even in self.even(cells, sample)? {
             if changes.bins() > 1 {
-                all.push(united(&even, changes)?);
+                all.push(united(&even, &changes)?);
             }
             all.push(even);
         }
-        all.push(changes.clone());
+        all.push(changes);
         all.retain(|bins| bins.bins() <= self.bins);
         Ok(all)
     }
@@ -220,10 +219,8 @@ impl Penalized {
 impl Instances {
     /// Bins at the limits of levels and of the spread about them, and the noise that they leave.
     fn segmented(&self) -> Segmentation {
-        let level = self.level();
-        let levels = level.pieces(self.penalty(), LEAST);
+        let (level, levels, same_spread) = self.pieces();
         let halved = level.halved(&levels, self.cells.limits(), TREND, LEAST_FOR_SPREAD);
-        let same_spread = self.spread(&levels).pieces(self.penalty(), LEAST);
         let spread_in_halves = self.spread(&halved).pieces(self.penalty(), LEAST);
         let within: Vec<f64> = self.moments.iter().map(|cell| cell.squares).collect();
         let bins = |levels: &[usize], spreads: &[usize]| {
@@ -238,10 +235,17 @@ impl Instances {
         }
     }
 
+    /// The level, its pieces, and those with the same spread about them.
+    fn pieces(&self) -> (Signal, Vec<usize>, Vec<usize>) {
+        let level = self.level();
+        let levels = level.pieces(self.penalty(), LEAST);
+        let spreads = self.spread(&levels).pieces(self.penalty(), LEAST);
+        (level, levels, spreads)
+    }
+
     /// From where to where the cells on both sides of each limit of levels and of the spread reach.
     fn beside_limits(&self) -> Vec<[f64; 2]> {
-        let levels = self.level().pieces(self.penalty(), LEAST);
-        let spreads = self.spread(&levels).pieces(self.penalty(), LEAST);
+        let (_, levels, spreads) = self.pieces();
         let edges = self.cells.limits();
         let mut limits: Vec<usize> = [levels, spreads].concat();
         limits.retain(|&limit| limit > 0 && limit + 1 < edges.len());

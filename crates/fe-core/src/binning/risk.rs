@@ -1,14 +1,12 @@
 //! Estimated errors of bins: of the curve that is accumulated over them, and of the spread in them.
 
-use super::segmentation::{DEGREES, Pooled, Squares};
+use super::segmentation::{DEGREES, FEWEST_DEGREES, Pooled, Squares};
 use crate::heterogeneity::interpolate_missing;
 use crate::partition::Partition;
 use crate::statistics::Moments;
 
 /// Places on the axis at which curves are compared.
 const PLACES: usize = 100;
-/// Fewest degrees of freedom that a local standard deviation rests on.
-const FEWEST_DEGREES: f64 = 5.0;
 /// Cells from which the fourth moment of the noise is estimated; with fewer it is that of normal noise.
 const FOR_KURTOSIS: usize = 20;
 /// Excesses of the fourth moment that are believed. Two values of equal probability have −2, and

@@ -9,8 +9,8 @@ const COARSE: usize = 512;
 const REFINED: usize = 8;
 /// Degrees of freedom that a local estimate of the noise rests on.
 pub(super) const DEGREES: f64 = 80.0;
-/// Fewest degrees of freedom that an average keeps to its piece with.
-const FEWEST_DEGREES: f64 = 5.0;
+/// Fewest degrees of freedom of an average, and that it keeps to its piece with.
+pub(super) const FEWEST_DEGREES: f64 = 5.0;
 
 /// A sum of squares and its degrees of freedom.
 pub(super) type Squares = (f64, f64);
