@@ -53,6 +53,7 @@ pub mod spline;
 pub mod statistics;
 mod subsample;
 mod summary;
+mod sums;
 mod vector;
 
 pub use axis::{Axis, AxisChoice};

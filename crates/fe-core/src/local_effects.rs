@@ -14,7 +14,8 @@ use crate::derivatives::Derivatives;
 use crate::error::{ModelError, Result};
 use crate::model::{Column, Observed, Rows};
 use crate::partition::Partition;
-use crate::statistics::{Moments, Sums, merge_all};
+use crate::statistics::{Moments, merge_all};
+use crate::sums::BinSums;
 use crate::vector::subtract;
 
 /// Rows that are worked on together: small enough for the cache, large enough to hide the cost of a
@@ -71,7 +72,7 @@ impl<'a> LocalEffects<'a> {
             self.data.len(),
             BLOCK,
             |rows| {
-                let Buffers { mut bins, mut values } = Buffers::default();
+                let Buffers { mut bins, mut values, .. } = Buffers::default();
                 let block = Block::new(self.data, self.feature, partition, rows, &mut bins);
                 self.effects_of(&block, partition, &mut values)?;
                 Ok::<_, ModelError>((block.indices(), values.effects))
@@ -131,10 +132,10 @@ impl<'a> LocalEffects<'a> {
         buffers: &mut Buffers,
     ) -> Result<Vec<Vec<Moments>>, ModelError> {
         let outputs = self.model.model().outputs();
-        let mut sums = vec![vec![Sums::default(); partition.bins()]; outputs];
         // Differences are divided once for each bin, not once for each row.
         let divide = self.source == Source::Differences && self.held.is_none();
-        let Buffers { bins, values } = buffers;
+        let Buffers { bins, values, sums } = buffers;
+        sums.resize_with(outputs, || BinSums::new(partition.bins()));
         for start in rows.clone().step_by(BLOCK) {
             let part = start..rows.end.min(start + BLOCK);
             let block = Block::new(self.data, self.feature, partition, part, bins);
@@ -148,14 +149,17 @@ impl<'a> LocalEffects<'a> {
                 self.effects_of(&block, partition, values)?;
             }
             for (sums, effects) in sums.iter_mut().zip(values.effects.chunks(len)) {
-                Sums::add_all(sums, block.bins, effects, block.weights.as_deref());
+                sums.add(block.bins, effects, block.weights.as_deref());
             }
         }
-        let limits = partition.limits();
-        let moments = |(bin, sums): (usize, &Sums)| {
-            sums.moments(if divide { limits[bin + 1] - limits[bin] } else { 1.0 })
+        let moments = |sums: &mut BinSums| {
+            let mut moments = sums.take_moments();
+            if divide {
+                divide_all(&mut moments, partition.limits());
+            }
+            moments
         };
-        Ok(sums.iter().map(|sums| sums.iter().enumerate().map(moments).collect()).collect())
+        Ok(sums.iter_mut().map(moments).collect())
     }
 
     /// One local effect per row and output.
@@ -230,6 +234,8 @@ fn rows_summed(rows: usize, bins: usize) -> usize {
 struct Buffers {
     bins: Vec<u32>,
     values: Values,
+    // For each output those of a block, of which none are left for the next.
+    sums: Vec<BinSums>,
 }
 
 /// The limits of the bins of some rows, what the model says at the lower ones, and local effects.
@@ -332,6 +338,13 @@ pub(crate) fn regroup(
     bins: &Partition,
 ) -> Option<Vec<Moments>> {
     Some(merge_cells(moments, &coarsening(cells, bins)?))
+}
+
+/// Moments of differences over bins as moments of differences divided by the widths.
+fn divide_all(moments: &mut [Moments], limits: &[f64]) {
+    for (moments, limits) in moments.iter_mut().zip(limits.windows(2)) {
+        *moments = moments.divided(limits[1] - limits[0]);
+    }
 }
 
 fn merge_cells(cells: &[Moments], ends: &[usize]) -> Vec<Moments> {

@@ -85,19 +85,20 @@ impl Moments {
     #[inline]
     #[must_use]
     pub fn merge(self, other: Self) -> Self {
-        if other.weight == 0.0 {
-            return self;
-        }
-        if self.weight == 0.0 {
-            return other;
-        }
         let weight = self.weight + other.weight;
         let share = other.weight / weight;
         let shift = other.mean - self.mean;
+        let mean = self.mean + shift * share;
+        let squares = self.squares + other.squares + shift * shift * self.weight * share;
+        // Choices between numbers that are there, so that several are merged at once.
+        let choose = |own: f64, others: f64, both: f64| {
+            let both = if self.weight == 0.0 { others } else { both };
+            if other.weight == 0.0 { own } else { both }
+        };
         Self {
             weight,
-            mean: self.mean + shift * share,
-            squares: self.squares + other.squares + shift * shift * self.weight * share,
+            mean: choose(self.mean, other.mean, mean),
+            squares: choose(self.squares, other.squares, squares),
         }
     }
 
@@ -108,6 +109,15 @@ impl Moments {
             weight: self.weight,
             mean: self.mean * factor,
             squares: self.squares * factor * factor,
+        }
+    }
+
+    /// The moments after every value was divided by `divisor`.
+    pub(crate) fn divided(self, divisor: f64) -> Self {
+        Self {
+            weight: self.weight,
+            mean: self.mean / divisor,
+            squares: self.squares / (divisor * divisor),
         }
     }
 
@@ -233,157 +243,10 @@ fn sum_of_lanes(mut lanes: [f64; LANES]) -> f64 {
     lanes[0]
 }
 
-/// Sums of some values and of their squares, side by side, both counted from the first value.
-///
-/// That value is one of them, so it lies no further from their mean than their squared deviations
-/// say: of n values at most a factor n of the precision is lost, and commonly nothing.
-///
-/// The first value, the weight, the sum and the sum of squares, in this order: side by side in memory,
-/// so that one addition of four numbers adds a value.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Sums([f64; 4]);
-
-impl Sums {
-    /// Of values that were added up elsewhere, counted from `first`.
-    pub(crate) fn new(first: f64, weight: f64, sum: f64, squares: f64) -> Self {
-        Self([first, weight, sum, squares])
-    }
-
-    fn is_empty(&self) -> bool {
-        self.0[1] == 0.0
-    }
-
-    /// Adds a value of positive weight.
-    #[inline(always)]
-    pub(crate) fn add(&mut self, value: f64, weight: f64) {
-        if self.is_empty() {
-            self.0[0] = value;
-        }
-        self.add_further(value, weight);
-    }
-
-    /// Adds a value of positive weight that is not the first.
-    #[inline(always)]
-    fn add_further(&mut self, value: f64, weight: f64) {
-        let shifted = value - self.0[0];
-        // −0 leaves every number as it is.
-        let terms = [-0.0, weight, weight * shifted, weight * shifted * shifted];
-        for (sum, term) in self.0.iter_mut().zip(terms) {
-            *sum += term;
-        }
-    }
-
-    /// Adds values, each to the sums of its bin.
-    pub(crate) fn add_all(
-        sums: &mut [Self],
-        bins: &[u32],
-        values: &[f64],
-        weights: Option<&[f64]>,
-    ) {
-        /// Values after which it is asked again whether every bin has its first one.
-        const CHUNK: usize = 256;
-        if let Some(weights) = weights {
-            return Self::add_weighted(sums, bins, values, weights);
-        }
-        let mut is_begun = false;
-        for (bins, values) in bins.chunks(CHUNK).zip(values.chunks(CHUNK)) {
-            is_begun = is_begun || !sums.iter().any(Self::is_empty);
-            Self::add_unweighted(sums, bins, values, is_begun);
-        }
-    }
-
-    fn add_unweighted(sums: &mut [Self], bins: &[u32], values: &[f64], is_begun: bool) {
-        vectorised(
-            #[inline(always)]
-            || {
-                // Once every bin has its first value, none needs to be asked for it.
-                if is_begun {
-                    return add_chunks(sums, bins, values);
-                }
-                for (&bin, &value) in bins.iter().zip(values) {
-                    sums[bin as usize].add(value, 1.0);
-                }
-            },
-        );
-    }
-
-    fn add_weighted(sums: &mut [Self], bins: &[u32], values: &[f64], weights: &[f64]) {
-        vectorised(
-            #[inline(always)]
-            || {
-                for ((&bin, &value), &weight) in bins.iter().zip(values).zip(weights) {
-                    sums[bin as usize].add(value, weight);
-                }
-            },
-        );
-    }
-
-    /// The moments of the values divided by a number.
-    pub(crate) fn moments(&self, divisor: f64) -> Moments {
-        let [first, weight, sum, squares] = self.0;
-        if weight == 0.0 {
-            return Moments::default();
-        }
-        let shift = sum / weight;
-        let squares = (squares - sum * shift).max(0.0);
-        Moments { weight, mean: (first + shift) / divisor, squares: squares / (divisor * divisor) }
-    }
-}
-
-/// Adds values of weight 1 to sums that all have a first value.
-#[inline(always)]
-fn add_chunks(sums: &mut [Sums], bins: &[u32], values: &[f64]) {
-    // A loop of known length inside, which is unrolled.
-    const CHUNK: usize = 8;
-    let (bins, rest_bins) = bins.as_chunks::<CHUNK>();
-    let (values, rest) = values.as_chunks::<CHUNK>();
-    for (bins, values) in bins.iter().zip(values) {
-        for i in 0..CHUNK {
-            sums[bins[i] as usize].add_further(values[i], 1.0);
-        }
-    }
-    for (&bin, &value) in rest_bins.iter().zip(rest) {
-        sums[bin as usize].add_further(value, 1.0);
-    }
-}
-
-/// Moments of `values` within each of `count` bins; `bins[i]` is the bin of value i.
-pub(crate) fn moments_by_bin(
-    count: usize,
-    bins: &[u32],
-    values: &[f64],
-    weights: Option<&[f64]>,
-) -> Vec<Moments> {
-    let mut sums = vec![Sums::default(); count];
-    Sums::add_all(&mut sums, bins, values, weights);
-    sums.iter().map(|sums| sums.moments(1.0)).collect()
-}
-
 /// Merges the moments of a further block, bin by bin.
 pub(crate) fn merge_all(total: &mut [Moments], block: &[Moments]) {
-    for (total, block) in total.iter_mut().zip(block) {
-        *total = total.merge(*block);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Of bins of which one begins after many values, none far from 0 loses the digits of its spread.
-    #[test]
-    fn values_of_a_bin_are_counted_from_its_first() {
-        let bin = |i: usize| if i < 700 { i % 3 } else { i % 4 };
-        let value = |i: usize| 1e9 * (bin(i) as f64 - 1.5) + (i / 12 % 2) as f64;
-        let bins: Vec<u32> = (0..2000).map(|i| bin(i) as u32).collect();
-        let values: Vec<f64> = (0..2000).map(value).collect();
-        let mut sums = vec![Sums::default(); 4];
-        Sums::add_all(&mut sums, &bins, &values, None);
-        for (k, sums) in sums.iter().enumerate() {
-            let own: Vec<f64> = (0..2000).filter(|&i| bin(i) == k).map(value).collect();
-            let (expected, moments) = (Moments::of_block(&own, None), sums.moments(1.0));
-            assert_eq!(moments.weight, expected.weight);
-            assert!((moments.squares / expected.squares - 1.0).abs() < 1e-6, "{k}: {moments:?}");
-        }
-    }
+    vectorised(
+        #[inline(always)]
+        || total.iter_mut().zip(block).for_each(|(total, block)| *total = total.merge(*block)),
+    );
 }

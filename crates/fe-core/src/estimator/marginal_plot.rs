@@ -16,7 +16,8 @@ use crate::model::{Model, Observed};
 use crate::partition::{Closed, Partition};
 use crate::predictions;
 use crate::settings::{EmptyBins, Interpolation, Settings};
-use crate::statistics::{Moments, moments_by_bin};
+use crate::statistics::Moments;
+use crate::sums::moments_by_bin;
 
 pub(super) const MPLOT: Info = Info {
     name: "mplot",

@@ -19,7 +19,8 @@ use crate::heterogeneity;
 use crate::model::{Column, Model, Observed, Rows};
 use crate::quantiles::SortedSample;
 use crate::settings::Settings;
-use crate::statistics::{Moments, Sums, add_each, sum_in_lanes};
+use crate::statistics::{Moments, add_each, sum_in_lanes};
+use crate::sums::Sums;
 use crate::vector::vectorised;
 
 pub(crate) const PDP: Info = Info {
@@ -683,7 +684,7 @@ pub(crate) struct Grouping<'a> {
 }
 
 /// Sums of curves and of their squares in some groups, counted from the first curve of each as in
-/// [`Sums`](crate::statistics::Sums). All points of a curve are worked on side by side.
+/// [`Sums`]. All points of a curve are worked on side by side.
 struct CurveSums {
     points: usize,
     /// For each group the weight of its curves.
@@ -731,7 +732,7 @@ impl CurveSums {
                 let at = group * self.points + point;
                 let weight = self.weights[group];
                 let sums = Sums::new(self.first[at], weight, self.sums[at], self.squares[at]);
-                *total = total.merge(sums.moments(1.0));
+                *total = total.merge(sums.moments());
             }
         }
     }

@@ -13,7 +13,8 @@ use crate::estimator::Accumulated;
 use crate::local_effects::{LocalEffects, Source, count_rows, regroup};
 use crate::model::Observed;
 use crate::partition::Partition;
-use crate::statistics::{Moments, Sums};
+use crate::statistics::Moments;
+use crate::sums::Sums;
 
 use super::gauge::Gauge;
 use super::local::{Local, merged, noise_of_derivative, noise_of_difference};
@@ -150,7 +151,7 @@ impl<'a> Binned<'a> {
             let place = group_of(row) * cells + held.cell_of[row] as usize;
             sums[place].add(values[row], weights.map_or(1.0, |weights| weights[row]));
         }
-        let moments = |sums: &[Sums]| sums.iter().map(|sums| sums.moments(1.0)).collect();
+        let moments = |sums: &[Sums]| sums.iter().map(Sums::moments).collect();
         sums.chunks(cells).map(moments).collect()
     }
 
