@@ -199,6 +199,10 @@ pub struct BinningRecord {
     pub asked: Option<usize>,
     /// Number of bins.
     pub bins: usize,
+    /// Number of stretches of bins along which the heterogeneity is the variance within all their bins
+    /// together; none if each bin has its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spreads: Option<usize>,
     /// False if no partition met the constraints and a single bin stands in.
     pub feasible: bool,
     /// At which end bins are closed.

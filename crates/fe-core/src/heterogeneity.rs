@@ -32,6 +32,32 @@ pub fn interpolate_missing(values: &[Option<f64>], centres: &[f64]) -> (Option<V
     (filled, missing)
 }
 
+/// The variance of the local effects in each bin. Where stretches of bins are given by their ends, in
+/// which local effects spread alike, those of several bins have the variance within all of them: the sum
+/// of squared deviations from the means of the bins over its degrees of freedom.
+pub(crate) fn variances(
+    moments: &[Moments],
+    stretches: Option<&[usize]>,
+    ddof: f64,
+) -> Vec<Option<f64>> {
+    let own = |bin: &Moments| bin.variance(ddof);
+    let Some(ends) = stretches else { return moments.iter().map(own).collect() };
+    let mut all = Vec::with_capacity(moments.len());
+    for &end in ends {
+        match &moments[all.len()..end] {
+            [single] => all.push(own(single)),
+            bins => {
+                let within = bins.iter().filter(|bin| bin.weight > 1.0);
+                let (squares, degrees) = within.fold((0.0, 0.0), |(squares, degrees), bin| {
+                    (squares + bin.squares, degrees + (bin.weight - 1.0))
+                });
+                all.resize(end, (degrees > 0.0).then(|| squares / degrees));
+            }
+        }
+    }
+    all
+}
+
 /// For each bin the two bins that it is interpolated from, with their shares; itself where it is
 /// known. None if none is known.
 pub(crate) fn sources(known: &[bool], centres: &[f64]) -> Option<Vec<[(usize, f64); 2]>> {

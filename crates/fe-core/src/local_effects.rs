@@ -322,7 +322,7 @@ pub(crate) fn count_rows(data: &Dataset, feature: usize, axis: Axis) -> (usize, 
 }
 
 /// For each bin the index of the cell limit at its end; none unless every limit is a cell limit.
-fn coarsening(cells: &Partition, bins: &Partition) -> Option<Vec<usize>> {
+pub(crate) fn coarsening(cells: &Partition, bins: &Partition) -> Option<Vec<usize>> {
     let (fine, coarse) = (cells.limits(), bins.limits());
     if cells.closed() != bins.closed() || fine[0] != coarse[0] || fine.last() != coarse.last() {
         return None;

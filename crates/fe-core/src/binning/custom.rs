@@ -45,9 +45,6 @@ impl Binning for Custom {
     }
 
     fn choose(&self, request: &Request<'_>) -> Result<Choice> {
-        Ok(Choice {
-            partition: Partition::new(self.limits.clone(), request.closed)?,
-            feasible: true,
-        })
+        Ok(Choice::new(Partition::new(self.limits.clone(), request.closed)?, true))
     }
 }

@@ -50,7 +50,7 @@ impl Binning for Dynamic {
         let optimum = optimum(&objective);
         let feasible = optimum.is_some();
         let partition = objective.bins_ending_at(&optimum.unwrap_or_default());
-        Ok(Choice { partition, feasible })
+        Ok(Choice::new(partition, feasible))
     }
 }
 

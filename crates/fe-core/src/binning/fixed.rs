@@ -38,6 +38,6 @@ impl Binning for Fixed {
 
     fn choose(&self, request: &Request<'_>) -> Result<Choice> {
         let limits = request.axis.divide(self.bins);
-        Ok(Choice { partition: Partition::new(limits, request.closed)?, feasible: true })
+        Ok(Choice::new(Partition::new(limits, request.closed)?, true))
     }
 }

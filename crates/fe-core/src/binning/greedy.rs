@@ -44,7 +44,7 @@ impl Binning for Greedy {
     fn choose(&self, request: &Request<'_>) -> Result<Choice> {
         let objective = self.0.prepare(NAME, request)?;
         let (ends, feasible) = walk(&objective);
-        Ok(Choice { partition: objective.bins_ending_at(&ends), feasible })
+        Ok(Choice::new(objective.bins_ending_at(&ends), feasible))
     }
 }
 

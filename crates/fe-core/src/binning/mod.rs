@@ -77,6 +77,17 @@ pub struct Choice {
     pub partition: Partition,
     /// False if no division met the constraints and a single bin stands in.
     pub feasible: bool,
+    /// Stretches of whole bins along which local effects spread alike, so that their variance within
+    /// the bins is known from all of these together; none where each bin stands for itself.
+    pub spreads: Option<Partition>,
+}
+
+impl Choice {
+    /// Bins that each stand for themselves.
+    #[must_use]
+    pub fn new(partition: Partition, feasible: bool) -> Self {
+        Self { partition, feasible, spreads: None }
+    }
 }
 
 /// A way to choose bins.

@@ -44,7 +44,7 @@ pub(super) const INFO: Info = Info {
 
 /// Bins from a penalised segmentation, unless others are better beyond doubt:
 ///
-/// 1. the partition of least Σ (d_i − mean)²/s² + 3 log N per bin, with s² the variance of the local
+/// 1. the partition of least Σ (d_i − mean)²/s² + 4 log N per bin, with s² the variance of the local
 ///    effects about their trend, estimated nearby;
 /// 2. of these, bins along which local effects have a trend all the same, of more than two standard
 ///    errors, are halved: a trend is seen long before any single limit along it;
@@ -55,7 +55,10 @@ pub(super) const INFO: Info = Info {
 ///    and 3, these alone, and a single bin are preferred if the product of both errors is smaller, where
 ///    each gain is taken for one standard error less than it is estimated, or two if step 1 and 3 found
 ///    nothing, but that of the single bin as it is. The spread is compared with that of the local effects
-///    about lines through the pieces of step 1.
+///    about lines through the pieces of step 1;
+/// 5. the curve wants narrower bins than the spread can be known in. Neighbouring bins share the variance
+///    within them, [`Choice::spreads`], along stretches of least estimated error of the spread: those that
+///    step 3 tells apart, or any of the divisions of step 4 if it is better, judged in the same way.
 ///
 /// Limits of the segmentation lie midway between instances. Where there are more than 20 000 of them,
 /// they are sought between as many cells first, and then among the instances beside those that were
@@ -110,11 +113,14 @@ impl Binning for Penalized {
         if let Some(coarse) = instances.take_if(|_| sample.distinct(CELLS).is_none()) {
             instances = over(cells_with(&coarse.beside_limits())?)?;
         }
-        let partition = match instances {
+        let (partition, spreads) = match instances {
             Some(instances) => self.best(&instances, &sample)?,
-            None => Partition::new(vec![request.axis.lo(), request.axis.hi()], request.closed)?,
+            None => {
+                let whole = vec![request.axis.lo(), request.axis.hi()];
+                (Partition::new(whole, request.closed)?, None)
+            }
         };
-        Ok(Choice { partition, feasible: sample.total() >= LEAST })
+        Ok(Choice { partition, feasible: sample.total() >= LEAST, spreads })
     }
 }
 
@@ -137,15 +143,20 @@ struct Instances {
 }
 
 impl Penalized {
-    /// The bins of least estimated error.
-    fn best(&self, instances: &Instances, sample: &SortedSample) -> Result<Partition> {
+    /// The bins of least estimated error, and the stretches of them along which local effects spread
+    /// alike.
+    fn best(
+        &self,
+        instances: &Instances,
+        sample: &SortedSample,
+    ) -> Result<(Partition, Option<Partition>)> {
         let Instances { cells, places, moments } = instances;
         let Segmentation { halved, changes, squares, same_spread } = instances.segmented();
         let mut candidates = self.candidates(cells, halved, changes, sample)?;
         let judge = Judge::new(cells, places, moments, squares, &same_spread, RESOLUTION);
         let fits: Vec<Option<Fit>> = candidates.par_iter().map(|bins| judge.fit(bins)).collect();
         let Some(Some(first)) = fits.first() else {
-            return Ok(cells.keeping(|_| false));
+            return Ok((cells.keeping(|_| false), None));
         };
         let caution = CAUTION[usize::from(candidates[0].bins() == 1)];
         let gains: Vec<[f64; 2]> = fits
@@ -161,7 +172,7 @@ impl Penalized {
             })
             .collect();
         let most = |of: usize| gains.iter().map(|gains| gains[of]).fold(0.0, f64::max);
-        let errors = [first.curve_variance + most(0), first.spread_variance + most(1)];
+        let errors = [first.curve_variance + most(0), first.spread.variance + most(1)];
         // The errors in units of those of the first bins, multiplied.
         let over = |gains: &[f64; 2]| (1.0 - gains[0] / errors[0]) * (1.0 - gains[1] / errors[1]);
         let mut best = (0, 1.0);
@@ -170,7 +181,10 @@ impl Penalized {
                 best = (candidate, over(gains));
             }
         }
-        Ok(candidates.swap_remove(best.0))
+        let bins = candidates.swap_remove(best.0);
+        candidates.push(cells.keeping(|limit| same_spread.binary_search(&limit).is_ok()));
+        let spreads = alike(&judge, &bins, &candidates);
+        Ok((bins, spreads))
     }
 
     /// The segmentation with halved bins, a single bin, equal and quantile bins of many
@@ -299,6 +313,38 @@ impl Instances {
         let within = vec![(0.0, 0.0); values.len()];
         Signal::new(self.places.clone(), weights, values, &within, floor)
     }
+}
+
+/// Stretches of whole bins along which the spread is estimated best, out of all divisions of the axis that
+/// are tried; none if that is bin by bin. The last division is what the others are compared with.
+fn alike(judge: &Judge<'_>, bins: &Partition, divisions: &[Partition]) -> Option<Partition> {
+    let summaries = judge.summaries(bins);
+    let centres = bins.centres();
+    let along = |division: &Partition| {
+        let of: Vec<_> = centres.iter().map(|&centre| division.locate(centre)).collect();
+        bins.keeping(|limit| of[limit - 1] != of[limit])
+    };
+    let first = along(divisions.last()?);
+    let of_first = judge.spread_along(&first, bins, &summaries)?;
+    let caution = CAUTION[usize::from(first.bins() == 1)];
+    let mut all = vec![bins.clone()];
+    for stretches in divisions.iter().map(along) {
+        if !all.contains(&stretches) {
+            all.push(stretches);
+        }
+    }
+    let gain = |stretches: Partition| {
+        let spread = judge.spread_along(&stretches, bins, &summaries)?;
+        let caution = if stretches.bins() == 1 { 0.0 } else { caution };
+        let gain = judge.gain_of_spread(&spread, &of_first).less(caution);
+        Some((stretches, gain))
+    };
+    let all: Vec<Option<(Partition, f64)>> = all.into_par_iter().map(gain).collect();
+    let better = |best: (Partition, f64), other: (Partition, f64)| {
+        if other.1 > best.1 { other } else { best }
+    };
+    let best = all.into_iter().flatten().fold((first, 0.0), better).0;
+    (best != *bins).then_some(best)
 }
 
 /// Some levels and the limits of the spread about them, as indices of limits of the cells.

@@ -99,20 +99,17 @@ impl Binning for Quantile {
         {
             let limits = selected_limits(values, self.rule, request.axis, self.bins, probability);
             let partition = Partition::new(limits, request.closed)?;
-            return Ok(Choice { partition, feasible: true });
+            return Ok(Choice::new(partition, true));
         }
         let sample = request.sample();
         if let Some(limits) = sample.distinct_limits(request.axis, self.distinct) {
-            return Ok(Choice {
-                partition: Partition::new(limits, request.closed)?,
-                feasible: true,
-            });
+            return Ok(Choice::new(Partition::new(limits, request.closed)?, true));
         }
         let limits = sample.limits(self.rule, request.axis, self.bins, probability);
         let partition = Partition::new(limits, request.closed)?;
         let partition = self.without_poor_bins(partition, &sample);
         let feasible =
             sample.weights_in(&partition).iter().all(|&weight| weight >= self.min_points);
-        Ok(Choice { partition, feasible })
+        Ok(Choice::new(partition, feasible))
     }
 }

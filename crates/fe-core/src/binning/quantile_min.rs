@@ -71,10 +71,7 @@ impl Binning for QuantileMin {
     fn choose(&self, request: &Request<'_>) -> Result<Choice> {
         let sample = request.sample();
         if let Some(limits) = sample.distinct_limits(request.axis, self.distinct) {
-            return Ok(Choice {
-                partition: Partition::new(limits, request.closed)?,
-                feasible: true,
-            });
+            return Ok(Choice::new(Partition::new(limits, request.closed)?, true));
         }
         // The search is over the number of limits; two or fewer leave one bin.
         let bins_of = |limits: usize| limits.max(2) - 1;
@@ -90,6 +87,7 @@ impl Binning for QuantileMin {
         let bins = bins_of(low.saturating_sub(1));
         let limits = sample.limits(QuantileRule::Type7, request.axis, bins, percentile(bins));
         let partition = Partition::new(limits, request.closed)?;
-        Ok(Choice { partition, feasible: self.is_met(bins, &sample, request) })
+        let feasible = self.is_met(bins, &sample, request);
+        Ok(Choice::new(partition, feasible))
     }
 }

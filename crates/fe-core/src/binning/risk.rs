@@ -17,14 +17,19 @@ const EXCESSES: (f64, f64) = (-2.0, 9.0);
 pub(super) struct Fit {
     /// The accumulated curve at equally spaced places.
     curve: Vec<f64>,
-    /// The variance of the local effects in the bin of each cell.
-    spread: Vec<f64>,
     /// Mean variance of the curve along the axis.
     pub(super) curve_variance: f64,
+    pub(super) spread: Spread,
+}
+
+/// What bins, or stretches of them, make of the spread of local effects.
+pub(super) struct Spread {
+    /// The variance of the local effects in each cell.
+    of_cells: Vec<f64>,
     /// Mean variance of the standard deviation along the axis.
-    pub(super) spread_variance: f64,
+    pub(super) variance: f64,
     /// Mean covariance of the standard deviation with the one from the instances around.
-    spread_covariance: f64,
+    covariance: f64,
 }
 
 /// By how much an estimated error is smaller, and the standard error of that.
@@ -89,28 +94,46 @@ impl<'a> Judge<'a> {
     /// What bins make of the local effects; none where no bin has two instances.
     pub(super) fn fit(&self, bins: &Partition) -> Option<Fit> {
         let summaries = self.summaries(bins);
-        let centres = bins.centres();
-        let filled = |of: &dyn Fn(&Bin) -> Option<f64>| {
-            let values: Vec<Option<f64>> = summaries.iter().map(of).collect();
-            interpolate_missing(&values, &centres).0
-        };
-        let means = filled(&|bin| (!bin.moments.is_empty()).then_some(bin.moments.mean))?;
-        let variances = filled(&|bin| bin.moments.variance(1.0))?;
-        let [mut curve_variance, mut spread_variance, mut spread_covariance] = [0.0; 3];
-        for (bin, (from, to)) in summaries.iter().zip(shares(bins)) {
-            let of_spread = (to - from) * bin.noise_of_spread(self.excess);
-            curve_variance += bin.noise_of_mean() * leverage((from, to));
-            spread_variance += of_spread;
-            spread_covariance += of_spread * bin.share_of_degrees();
-        }
-        let variance_at = |&place: &f64| bins.locate(place).map_or(f64::NAN, |bin| variances[bin]);
+        let mean = |bin: &Bin| (!bin.moments.is_empty()).then_some(bin.moments.mean);
+        let means: Vec<Option<f64>> = summaries.iter().map(mean).collect();
+        let means = interpolate_missing(&means, &bins.centres()).0?;
+        let of_mean = |(bin, ends): (&Bin, _)| bin.noise_of_mean() * leverage(ends);
         Some(Fit {
             curve: accumulated(bins.limits(), &means),
-            spread: self.places.iter().map(variance_at).collect(),
-            curve_variance,
-            spread_variance,
-            spread_covariance,
+            curve_variance: summaries.iter().zip(shares(bins)).map(of_mean).sum(),
+            spread: self.spread(bins, &summaries)?,
         })
+    }
+
+    /// What stretches of bins make of the spread within the bins; none where no bin has two instances.
+    pub(super) fn spread_along(
+        &self,
+        stretches: &Partition,
+        bins: &Partition,
+        summaries: &[Bin],
+    ) -> Option<Spread> {
+        let mut all = vec![Bin::default(); stretches.bins()];
+        for (bin, centre) in summaries.iter().zip(bins.centres()) {
+            if let Some(stretch) = stretches.locate(centre).and_then(|k| all.get_mut(k)) {
+                stretch.join(bin);
+            }
+        }
+        self.spread(stretches, &all)
+    }
+
+    /// What bins make of the spread.
+    fn spread(&self, bins: &Partition, summaries: &[Bin]) -> Option<Spread> {
+        let variances: Vec<Option<f64>> = summaries.iter().map(Bin::variance).collect();
+        let variances = interpolate_missing(&variances, &bins.centres()).0?;
+        let [mut variance, mut covariance] = [0.0; 2];
+        for (bin, (from, to)) in summaries.iter().zip(shares(bins)) {
+            let of_bin = (to - from) * bin.noise_of_spread(self.excess);
+            variance += of_bin;
+            covariance += of_bin * bin.share_of_degrees();
+        }
+        let variance_at = |&place: &f64| bins.locate(place).map_or(f64::NAN, |bin| variances[bin]);
+        let of_cells = self.places.iter().map(variance_at).collect();
+        Some(Spread { of_cells, variance, covariance })
     }
 
     /// By how much the mean squared errors of the curve and of the spread are smaller with other bins.
@@ -121,7 +144,7 @@ impl<'a> Judge<'a> {
     /// For the spread it is the standard deviation of the noise around each cell; the covariance is the
     /// variance of the spread, or less in bins that are narrower than what is around.
     pub(super) fn gains(&self, of: &Fit, over: &Fit) -> [Gain; 2] {
-        [self.gain_of_curve(of, over), self.gain_of_spread(of, over)]
+        [self.gain_of_curve(of, over), self.gain_of_spread(&of.spread, &over.spread)]
     }
 
     fn gain_of_curve(&self, of: &Fit, over: &Fit) -> Gain {
@@ -149,7 +172,8 @@ impl<'a> Judge<'a> {
         }
     }
 
-    fn gain_of_spread(&self, of: &Fit, over: &Fit) -> Gain {
+    /// By how much the mean squared error of the spread is smaller.
+    pub(super) fn gain_of_spread(&self, of: &Spread, over: &Spread) -> Gain {
         let edges = self.cells.limits();
         let length = edges[edges.len() - 1] - edges[0];
         let mut distance = 0.0;
@@ -158,7 +182,7 @@ impl<'a> Judge<'a> {
         let mut steps = vec![0.0; self.squares.len() + 1];
         for (j, deviation) in self.deviations.iter().enumerate() {
             let share = (edges[j + 1] - edges[j]) / length;
-            let (a, b) = (of.spread[j].sqrt(), over.spread[j].sqrt());
+            let (a, b) = (of.of_cells[j].sqrt(), over.of_cells[j].sqrt());
             distance += share * (b - a) * (a + b - 2.0 * deviation.mean);
             let slope = share * (b - a) * deviation.mean / deviation.degrees.max(1.0);
             steps[deviation.cells.start] += slope;
@@ -169,17 +193,16 @@ impl<'a> Judge<'a> {
             slope += step;
             variance += slope * slope * (2.0 + self.excess) * degrees;
         }
-        Gain {
-            mean: distance + 2.0 * (over.spread_covariance - of.spread_covariance),
-            se: variance.sqrt(),
-        }
+        Gain { mean: distance + 2.0 * (over.covariance - of.covariance), se: variance.sqrt() }
     }
 
-    fn summaries(&self, bins: &Partition) -> Vec<Bin> {
+    /// What is known of each bin.
+    pub(super) fn summaries(&self, bins: &Partition) -> Vec<Bin> {
         let mut all = vec![Bin::default(); bins.bins()];
         for (j, &place) in self.places.iter().enumerate() {
             if let Some(bin) = bins.locate(place).and_then(|bin| all.get_mut(bin)) {
                 bin.moments = bin.moments.merge(self.moments[j]);
+                bin.lost = 1.0;
                 bin.noise += self.moments[j].weight * self.noise[j];
                 bin.degrees += self.moments[j].weight * self.deviations[j].degrees;
             }
@@ -188,10 +211,13 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// What is known of a bin.
+/// What is known of a bin, or of several together.
 #[derive(Clone, Copy, Default)]
-struct Bin {
+pub(super) struct Bin {
+    /// Of several bins with the squares within these.
     moments: Moments,
+    /// Degrees of freedom that the means take: one for each bin with instances.
+    lost: f64,
     /// The sum of the noise variances of its instances.
     noise: f64,
     /// The sum over its instances of the degrees of freedom around each.
@@ -209,10 +235,25 @@ impl Bin {
         if self.degrees > weight * weight { weight * weight / self.degrees } else { 1.0 }
     }
 
+    /// The variance within the bins.
+    fn variance(&self) -> Option<f64> {
+        let degrees = self.moments.weight - self.lost;
+        (self.moments.weight > 1.0 && degrees > 0.0).then(|| self.moments.squares / degrees)
+    }
+
+    /// Joins a bin with a mean of its own.
+    fn join(&mut self, bin: &Self) {
+        self.moments.weight += bin.moments.weight;
+        self.moments.squares += bin.moments.squares;
+        self.lost += bin.lost;
+        self.noise += bin.noise;
+        self.degrees += bin.degrees;
+    }
+
     fn noise_of_spread(&self, excess: f64) -> f64 {
-        let weight = self.moments.weight.max(1.5);
-        let in_estimate = 2.0 + excess + 2.0 / (weight - 1.0).max(1.0);
-        self.noise * in_estimate / (4.0 * weight * weight)
+        let known = (self.moments.weight - self.lost + 1.0).max(1.5);
+        let in_estimate = 2.0 + excess + 2.0 / (known - 1.0).max(1.0);
+        self.noise * in_estimate / (4.0 * known * self.moments.weight.max(1.5))
     }
 }
 

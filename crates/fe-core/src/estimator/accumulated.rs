@@ -12,7 +12,7 @@ use crate::derivatives::Differentiation;
 use crate::effect::{BinningRecord, Bins, Effect, Record};
 use crate::error::{Error, Result};
 use crate::heterogeneity;
-use crate::local_effects::{LocalEffects, Source, count_rows};
+use crate::local_effects::{LocalEffects, Source, coarsening, count_rows};
 use crate::model::{Model, Observed};
 use crate::partition::{Closed, Partition};
 use crate::settings::{EmptyBins, Interpolation, Settings};
@@ -235,10 +235,11 @@ impl Accumulated {
     pub(crate) fn heterogeneity_values(
         &self,
         partition: &Partition,
+        spreads: Option<&Partition>,
         moments: &[Moments],
     ) -> heterogeneity::Values {
-        let variances: Vec<Option<f64>> =
-            moments.iter().map(|bin| bin.variance(self.ddof)).collect();
+        let stretches = spreads.and_then(|spreads| coarsening(partition, spreads));
+        let variances = heterogeneity::variances(moments, stretches.as_deref(), self.ddof);
         let (variances, _) = heterogeneity::interpolate_missing(&variances, &partition.centres());
         self.values_of_variances(partition, variances.as_deref())
     }
@@ -278,7 +279,12 @@ impl Accumulated {
         let choice = self.divide(axis, (data, feature), local_effects)?;
         Ok(match self.empty {
             EmptyBins::Merge => {
-                Choice { partition: empty_bins::merge(choice.partition, data, feature)?, ..choice }
+                let partition = empty_bins::merge(choice.partition, data, feature)?;
+                let left = |limit: &f64| partition.limits().contains(limit);
+                let spreads = choice
+                    .spreads
+                    .map(|spreads| spreads.keeping(|limit| left(&spreads.limits()[limit])));
+                Choice { partition, spreads, ..choice }
             }
             _ => choice,
         })
@@ -297,15 +303,20 @@ impl Accumulated {
         .extrapolated(self.extrapolate)
     }
 
-    fn heterogeneity_curve(&self, bins: &Bins, filled: Option<&[f64]>) -> Curve {
+    fn heterogeneity_curve(
+        &self,
+        partition: &Partition,
+        variances: &[Option<f64>],
+        filled: Option<&[f64]>,
+    ) -> Curve {
         let filled = filled.filter(|_| self.fill_variances);
         let value = |(k, width): (usize, f64)| {
-            let variance = filled.map_or(bins.variance[k], |filled| Some(filled[k]));
+            let variance = filled.map_or(variances[k], |filled| Some(filled[k]));
             let scale = if self.undivided { width * width } else { 1.0 };
             variance.map_or(f64::NAN, |variance| variance * scale)
         };
-        let variances = bins.partition.widths().into_iter().enumerate().map(value).collect();
-        self.step(&bins.partition, variances).extrapolated(self.extrapolate)
+        let values = partition.widths().into_iter().enumerate().map(value).collect();
+        self.step(partition, values).extrapolated(self.extrapolate)
     }
 
     fn step(&self, partition: &Partition, values: Vec<f64>) -> Curve {
@@ -327,9 +338,12 @@ impl Accumulated {
             return Err(Error::NoRowsOnAxis { name, lo: axis.lo(), hi: axis.hi() });
         }
         let moments = effects.summarise(&choice.partition)?.swap_remove(output);
+        let stretches =
+            choice.spreads.as_ref().and_then(|spreads| coarsening(&choice.partition, spreads));
         let (bins, empty) = empty_bins::fill(self.empty, self.ddof, choice.partition, &moments)?;
+        let known = heterogeneity::variances(&moments, stretches.as_deref(), self.ddof);
         let (variances, undefined) = heterogeneity::interpolate_missing(
-            &bins.variance,
+            &known,
             &empty_bins::places(self.empty, &bins.partition),
         );
         let curve = self.curve(&bins);
@@ -355,7 +369,7 @@ impl Accumulated {
             output,
             estimator: self.method.name(),
             curve: curve.lowered(constant),
-            heterogeneity: self.heterogeneity_curve(&bins, variances.as_deref()),
+            heterogeneity: self.heterogeneity_curve(&bins.partition, &known, variances.as_deref()),
             heterogeneity_values: values,
             default_heterogeneity: if self.undivided { "mean_bins" } else { "integral" },
             record: Record {
@@ -377,6 +391,7 @@ impl Accumulated {
                     strategy: self.binning.describe(),
                     asked: self.binning.bins(),
                     bins: bins.partition.bins(),
+                    spreads: stretches.map(|stretches| stretches.len()),
                     feasible: choice.feasible,
                     closed: self.closed,
                     empty_policy: self.empty,

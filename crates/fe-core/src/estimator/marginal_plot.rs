@@ -424,6 +424,7 @@ impl InBins {
                 strategy: self.binning.describe(),
                 asked: self.binning.bins(),
                 bins: bins.partition.bins(),
+                spreads: None,
                 feasible: choice.feasible,
                 closed: self.closed,
                 empty_policy: self.empty,

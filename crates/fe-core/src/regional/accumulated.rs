@@ -156,7 +156,7 @@ impl<'a> Binned<'a> {
     }
 
     /// Bins of a region, from the moments in its cells.
-    fn rebin(&self, cells: &[Moments]) -> Result<(Partition, Vec<Moments>)> {
+    fn rebin(&self, cells: &[Moments]) -> Result<(Choice, Vec<Moments>)> {
         let held = self.held;
         let summarise = |bins: &Partition| {
             regroup(&held.cells, cells, bins).ok_or_else(|| {
@@ -166,7 +166,7 @@ impl<'a> Binned<'a> {
         let place = (held.data, held.feature);
         let choice = held.estimator.divide(held.axis, place, Some(&summarise))?;
         let moments = summarise(&choice.partition)?;
-        Ok((choice.partition, moments))
+        Ok((choice, moments))
     }
 }
 
@@ -199,10 +199,10 @@ impl Local for Binned<'_> {
 
     fn heterogeneity(&self, cells: &Vec<Moments>) -> Result<Option<f64>> {
         let values = if self.held.rebinned {
-            let (bins, moments) = self.rebin(cells)?;
-            self.held.estimator.heterogeneity_values(&bins, &moments)
+            let (Choice { partition, spreads, .. }, moments) = self.rebin(cells)?;
+            self.held.estimator.heterogeneity_values(&partition, spreads.as_ref(), &moments)
         } else {
-            self.held.estimator.heterogeneity_values(&self.held.cells, cells)
+            self.held.estimator.heterogeneity_values(&self.held.cells, None, cells)
         };
         Ok(values.get(self.heterogeneity).copied().flatten())
     }
@@ -220,7 +220,7 @@ impl Local for Binned<'_> {
         let choice = if held.rebinned {
             held.estimator.choose_bins(&effects, held.axis, self.output)?
         } else {
-            Choice { partition: held.cells.clone(), feasible: true }
+            Choice::new(held.cells.clone(), true)
         };
         held.estimator.effect_on(&effects, choice, self.output)
     }
