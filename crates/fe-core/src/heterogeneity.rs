@@ -189,6 +189,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn stretches_of_bins_have_the_variance_within_them() {
+        let single = |mean| Moments::single(mean, 1.0);
+        let pair = Moments::of(&[1.0, 3.0]);
+        let three = Moments::of(&[7.0, 7.0, 10.0]);
+        let moments = [pair, three, single(4.0), Moments::default(), single(9.0), pair];
+        let own = [Some(2.0), Some(3.0), None, None, None, Some(2.0)];
+        assert_eq!(variances(&moments, None, 1.0), own);
+        let shared = variances(&moments, Some(&[2, 4, 6]), 1.0);
+        assert_eq!(shared[..2], [Some(8.0 / 3.0); 2]);
+        assert_eq!(shared[2..], [None, None, Some(2.0), Some(2.0)]);
+        // A bin alone keeps what its settings ask for; several are always divided by what is free.
+        assert_eq!(
+            variances(&moments, Some(&[1, 2, 6]), 0.0)[..3],
+            [Some(1.0), Some(2.0), Some(2.0)]
+        );
+    }
+
+    #[test]
     fn missing_values_come_from_their_neighbours() {
         let values = [None, Some(1.0), None, Some(4.0), None];
         let (filled, missing) = interpolate_missing(&values, &[0.0, 1.0, 2.0, 4.0, 5.0]);

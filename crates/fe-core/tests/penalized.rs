@@ -54,6 +54,13 @@ impl Instances {
     fn limits(&self) -> Vec<f64> {
         self.chosen((0.0, 1.0), 20_000).partition.limits().to_vec()
     }
+
+    /// The limits of the bins, and those of the stretches along which they share a spread; none where
+    /// they share none.
+    fn divisions(&self, axis: (f64, f64)) -> [Vec<f64>; 2] {
+        let Choice { partition, spreads, .. } = self.chosen(axis, 20_000);
+        [partition.limits().to_vec(), spreads.map_or_else(Vec::new, |s| s.limits().to_vec())]
+    }
 }
 
 /// The sum of twelve uniform numbers, less six.
@@ -128,6 +135,67 @@ fn the_number_of_bins_grows_slowly_where_the_effect_is_smooth() {
     assert!((0.2..0.45).contains(&order), "{few} bins, then {many}: order {order}");
 }
 
+/// A steady slope asks for many bins, of which none can know the spread; all together know it.
+#[test]
+fn bins_share_a_spread_that_does_not_change() {
+    let one = |seed: &u64| {
+        let instances = Instances::drawn(*seed, 1000, |x| (8.0 * x, 1.0));
+        let Choice { partition, spreads, .. } = instances.chosen((0.0, 1.0), 20_000);
+        assert!(partition.bins() >= 6, "{partition:?}");
+        spreads.is_some_and(|spreads| spreads.bins() == 1)
+    };
+    let shared = (0..40).filter(one).count();
+    assert!(shared >= 36, "{shared} of 40");
+}
+
+/// Stretches end where the spread changes, at limits of bins.
+#[test]
+fn bins_on_both_sides_of_a_change_share_no_spread() {
+    let change = |x: f64| (8.0 * x, if x < 0.6 { 0.3 } else { 1.5 });
+    for seed in 0..20 {
+        let choice = Instances::drawn(seed, 1000, change).chosen((0.0, 1.0), 20_000);
+        let spreads = choice.spreads.unwrap_or_else(|| choice.partition.clone());
+        let inner = &spreads.limits()[1..spreads.bins()];
+        assert!(inner.iter().all(|z| choice.partition.limits().contains(z)));
+        let nearest = inner.iter().map(|z| (z - 0.6).abs()).fold(1.0, f64::min);
+        assert!(nearest < 0.03, "{inner:?}");
+        assert!(inner.len() <= 3, "{inner:?}");
+    }
+}
+
+/// The heterogeneity of a stretch is the sum of squares within its bins over their degrees of freedom; of
+/// each bin its own variance is still told.
+#[test]
+fn heterogeneity_is_the_variance_within_the_bins_of_a_stretch() {
+    let Instances { positions, effects, .. } =
+        Instances::drawn(5, 800, |x| (0.0, if x < 0.5 { 0.5 } else { 2.0 }));
+    let rows = ndarray::Array2::from_shape_fn((800, 2), |(row, j)| [&positions, &effects][j][row]);
+    let data = Dataset::from_rows(&rows.view()).unwrap();
+    let model = FunctionModel::new(2, |x| 5.0 * x[0] * x[0] + x[0] * x[1])
+        .with_partial(|j, x| if j == 0 { 10.0 * x[0] + x[1] } else { x[0] });
+    let settings = Settings { binning: Some("penalized".to_owned()), ..Settings::default() };
+    let rhale = estimator::from_settings("rhale", &settings).unwrap();
+    let effect = &rhale.estimate(&data, &model, 0).unwrap()[0];
+    let bins = effect.bins.as_ref().unwrap();
+    let shared = effect.heterogeneity.y();
+    let mut stretches = 0;
+    let mut start = 0;
+    for alike in shared.chunk_by(|a, b| a == b) {
+        let of = start..start + alike.len();
+        let degrees = |k: usize| bins.counts[k] - 1.0;
+        let squares: f64 = of.clone().map(|k| degrees(k) * bins.variance[k].unwrap_or(0.0)).sum();
+        let variance = squares / of.clone().map(degrees).sum::<f64>();
+        assert!((alike[0] / variance - 1.0).abs() < 1e-12, "bins {of:?}");
+        (start, stretches) = (of.end, stretches + 1);
+    }
+    assert!(stretches > 1 && stretches < bins.counts.len(), "{stretches} stretches");
+    assert_eq!(effect.record.binning.as_ref().unwrap().spreads, Some(stretches));
+    // What is computed from the heterogeneity is computed from what is shared.
+    let widths = bins.partition.widths();
+    let integral: f64 = shared.iter().zip(&widths).map(|(variance, width)| variance * width).sum();
+    assert!((effect.heterogeneity_values["integral"].unwrap() / integral - 1.0).abs() < 1e-12);
+}
+
 #[test]
 fn equal_effects_make_a_single_bin() {
     for value in [0.0, 1.0 / 3.0, -1e200, 1e-200] {
@@ -192,34 +260,35 @@ fn cases() -> impl Iterator<Item = Instances> {
 #[test]
 fn order_does_not_matter() {
     for mut instances in cases() {
-        let limits = instances.limits();
+        let divisions = instances.divisions((0.0, 1.0));
         // Instances at the same place stay in order: their sum would be rounded differently.
         let mut order: Vec<usize> = (0..instances.positions.len()).collect();
         order.sort_by_key(|&row| (instances.positions[row] * 1e6) as u64 % 977);
         instances.positions = order.iter().map(|&row| instances.positions[row]).collect();
         instances.effects = order.iter().map(|&row| instances.effects[row]).collect();
-        assert_eq!(instances.limits(), limits);
+        assert_eq!(instances.divisions((0.0, 1.0)), divisions);
     }
 }
 
 /// Powers of two, so that nothing is rounded differently.
 #[test]
 fn units_do_not_matter() {
+    let scaled = |limits: &[f64]| -> Vec<f64> { limits.iter().map(|z| 4.0 * z).collect() };
     for instances in cases() {
-        let expected: Vec<f64> = instances.limits().iter().map(|z| 4.0 * z).collect();
+        let expected = instances.divisions((0.0, 1.0)).map(|limits| scaled(&limits));
         let effects = instances.effects.iter().map(|effect| -8.0 * effect).collect();
         let positions = instances.positions.iter().map(|x| 4.0 * x).collect();
-        let scaled = Instances { positions, effects, weights: None };
-        assert_eq!(scaled.chosen((0.0, 4.0), 20_000).partition.limits(), expected);
+        let larger = Instances { positions, effects, weights: None };
+        assert_eq!(larger.divisions((0.0, 4.0)), expected);
     }
 }
 
 #[test]
 fn a_constant_more_in_all_effects_does_not_matter() {
     for instances in cases() {
-        let limits = instances.limits();
+        let divisions = instances.divisions((0.0, 1.0));
         let effects = instances.effects.iter().map(|effect| effect + 1.0).collect();
-        assert_eq!(Instances { effects, ..instances }.limits(), limits);
+        assert_eq!(Instances { effects, ..instances }.divisions((0.0, 1.0)), divisions);
     }
 }
 
@@ -238,6 +307,6 @@ fn weights_are_repetitions() {
         weighted.weights = Some(weights.chain([0.0]).collect());
         weighted.positions.push(0.5);
         weighted.effects.push(1e6);
-        assert_eq!(weighted.limits(), repeated.limits());
+        assert_eq!(weighted.divisions((0.0, 1.0)), repeated.divisions((0.0, 1.0)));
     }
 }
