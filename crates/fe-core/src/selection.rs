@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use crate::vector::vectorised;
 
-/// Fewer values are put in order as they are.
+/// Fewer values are put in order as they are, and by one thread.
 const FEW: usize = 2048;
 
 /// Where so many times the ranks are wanted, all values are put in order.
@@ -63,7 +63,7 @@ impl Buckets {
     const COUNT: usize = 2048;
 
     /// Values that a thread looks at before the next.
-    const PART: usize = 1 << 16;
+    const PART: usize = 1 << 14;
 
     /// Values whose buckets are found together.
     const CHUNK: usize = 512;
@@ -172,9 +172,16 @@ fn put_in_place(values: &mut [f64], ranks: &[usize], before: usize) {
     }
     let middle = ranks.len() / 2;
     let at = ranks[middle] - before;
+    let is_long = values.len() >= FEW;
     let (left, _, right) = values.select_nth_unstable_by(at, f64::total_cmp);
-    put_in_place(left, &ranks[..middle], before);
-    put_in_place(right, &ranks[middle + 1..], before + at + 1);
+    let mut on_left = || put_in_place(left, &ranks[..middle], before);
+    let mut on_right = || put_in_place(right, &ranks[middle + 1..], before + at + 1);
+    if is_long {
+        rayon::join(on_left, on_right);
+    } else {
+        on_left();
+        on_right();
+    }
 }
 
 #[cfg(test)]

@@ -51,6 +51,9 @@ const DEFAULT_GRID: usize = 100;
 /// Most points.
 const MOST_POINTS: usize = 1_000_000;
 
+/// Instances whose bins are found together.
+const LOCATED: usize = 4096;
+
 /// Distances that differ by less than so many units in the last place of the axis are equal.
 const ULPS_OF_TIES: f64 = 8.0;
 
@@ -470,15 +473,23 @@ fn through_centres((lo, hi): (f64, f64), centres: &[f64], y: &[f64]) -> (Vec<f64
 }
 
 fn moments_in_bins(place: &Place<'_>, partition: &Partition, predictions: &[f64]) -> Vec<Moments> {
-    let (mut located, mut values, mut weights) = (Vec::new(), Vec::new(), Vec::new());
-    for ((x, weight), &value) in place.data.weighted(place.feature).zip(predictions) {
-        if let Some(bin) = partition.locate(x) {
-            located.push(bin as u32);
-            values.push(value);
-            weights.push(weight);
-        }
+    let positions = place.data.feature(place.feature);
+    let mut bins = vec![0; positions.len()];
+    let all_inside = bins
+        .par_chunks_mut(LOCATED)
+        .zip(positions.par_chunks(LOCATED))
+        .map(|(bins, positions)| partition.locate_all(positions, bins))
+        .reduce(|| true, |left, right| left && right);
+    let weights = place.data.weights();
+    if all_inside {
+        return moments_by_bin(partition.bins(), &bins, predictions, weights);
     }
-    moments_by_bin(partition.bins(), &located, &values, Some(&weights))
+    let inside: Vec<usize> =
+        (0..bins.len()).filter(|&row| bins[row] != Partition::OUTSIDE).collect();
+    let select = |values: &[f64]| inside.iter().map(|&row| values[row]).collect::<Vec<f64>>();
+    let bins: Vec<u32> = inside.iter().map(|&row| bins[row]).collect();
+    let weights = weights.map(select);
+    moments_by_bin(partition.bins(), &bins, &select(predictions), weights.as_deref())
 }
 
 /// Means over the nearest instances, at the points of a grid and further ones on the axis.
