@@ -59,7 +59,6 @@ impl Sums {
 }
 
 /// The sums of each of some bins.
-#[derive(Default)]
 pub(crate) struct BinSums {
     sums: Vec<Sums>,
     /// Whether no bin has a value.
@@ -194,6 +193,34 @@ mod tests {
             let expected = Moments::of_block(&own, None);
             assert_eq!(moments.weight, expected.weight);
             assert!((moments.squares / expected.squares - 1.0).abs() < 1e-6, "{k}: {moments:?}");
+        }
+    }
+
+    /// Whatever is done to find first values, the sums are those of adding one value after the other; also
+    /// when sums are used again. Some bins begin late, and some never.
+    #[test]
+    fn values_are_added_one_after_the_other() {
+        for bins in [1, 3, 40, 700] {
+            let mut together = BinSums::new(bins);
+            for (round, parts) in
+                [[5, 700, 2048], [2048, 2048, 1], [256, 0, 3000]].iter().enumerate()
+            {
+                let mut single = vec![Sums::default(); bins];
+                let mut from = 0;
+                for part in parts {
+                    let of = |i: usize| ((i * i * 7 + i / 9 + round) % (1 + i / 3)) % bins;
+                    let numbers: Vec<u32> = (from..from + part).map(|i| of(i) as u32).collect();
+                    let value = |i: usize| ((i * 37 + round) % 101) as f64 / 7.0 - 3.0;
+                    let values: Vec<f64> = (from..from + part).map(value).collect();
+                    together.add(&numbers, &values, None);
+                    for (&bin, &value) in numbers.iter().zip(&values) {
+                        single[bin as usize].add(value, 1.0);
+                    }
+                    from += part;
+                }
+                let expected: Vec<Moments> = single.iter().map(Sums::moments).collect();
+                assert_eq!(together.take_moments(), expected, "{bins} bins, round {round}");
+            }
         }
     }
 }

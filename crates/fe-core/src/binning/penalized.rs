@@ -328,7 +328,7 @@ fn alike(judge: &Judge<'_>, bins: &Partition, divisions: &[Partition]) -> Option
     let of_first = judge.spread_along(&first, bins, &summaries)?;
     let caution = CAUTION[usize::from(first.bins() == 1)];
     let mut all = vec![bins.clone()];
-    for stretches in divisions.iter().map(along) {
+    for stretches in divisions.par_iter().map(along).collect::<Vec<_>>() {
         if !all.contains(&stretches) {
             all.push(stretches);
         }
