@@ -335,6 +335,7 @@ fn centred(mut curve: Vec<f64>) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::partition::Closed;
 
     /// The curve of one bin with slope 1 between its ends and 0 elsewhere, over a fine grid.
     #[test]
@@ -366,6 +367,29 @@ mod tests {
         let level = integrated(&[0.0, 10.0], &[4.0, 6.0], &[1.0, 3.0]);
         let slope = |place: usize| (level[place + 1] - level[place]) * (PLACES - 1) as f64;
         assert!((slope(0) - 1.0).abs() < 1e-9 && (slope(PLACES - 2) - 3.0).abs() < 1e-9);
+    }
+
+    /// Four bins of two cells each under a trend, and all of them as one stretch.
+    #[test]
+    fn a_stretch_has_the_variance_within_its_bins() {
+        let limits: Vec<f64> = (0..=8).map(f64::from).collect();
+        let cells = Partition::new(limits, Closed::Left).unwrap();
+        let places: Vec<f64> = (0..8).map(|j| f64::from(j) + 0.5).collect();
+        let values =
+            |j: usize| [-1.0, 0.5, 2.0, -0.5].map(|e| 10.0 * j as f64 + e * (1 + j) as f64);
+        let moments: Vec<Moments> = (0..8).map(|j| Moments::of(&values(j))).collect();
+        let squares: Vec<Squares> = moments.iter().map(|cell| (cell.squares, 3.0)).collect();
+        let judge = Judge::new(&cells, &places, &moments, squares, &[0, 8], 1e-9);
+        let bins = cells.keeping(|limit| limit % 2 == 0);
+        let summaries = judge.summaries(&bins);
+        let stretch = cells.keeping(|_| false);
+        let shared = judge.spread_along(&stretch, &bins, &summaries).unwrap();
+        let pairs = moments.chunks(2).map(|pair| pair[0].merge(pair[1]).squares);
+        let expected = pairs.sum::<f64>() / (32.0 - 4.0);
+        assert!(shared.of_cells.iter().all(|variance| (variance / expected - 1.0).abs() < 1e-12));
+        // What all instances know together is known better than what those of one bin know.
+        let own = judge.spread_along(&bins, &bins, &summaries).unwrap();
+        assert!(shared.variance < own.variance / 3.0, "{} {}", shared.variance, own.variance);
     }
 
     /// For noise that is c or −c, and for normal noise, in cells of one instance and of five.
