@@ -9,26 +9,34 @@ use fe_truth::{Centring, Effect, Scenario};
 
 const REPLICATES: usize = 20;
 
-/// The mean squared error of `rhale` for x1.
+/// The mean squared error of `rhale` for x1 on bins that the binning chooses.
 fn error(scenario: &Scenario, binning: &str, rows: usize) -> f64 {
+    let settings = Settings { binning: Some(binning.to_owned()), ..Settings::default() };
+    error_by(scenario, rows, REPLICATES, |_| settings.clone())
+}
+
+/// The mean squared error of `rhale` for x1, with settings that may depend on its values.
+fn error_by(
+    scenario: &Scenario,
+    rows: usize,
+    replicates: usize,
+    settings: impl Fn(&[f64]) -> Settings,
+) -> f64 {
     let (lo, hi) = scenario.axis(0);
     let points = Axis::new(lo, hi).unwrap().grid(100);
     let truth =
         scenario.curve(Effect::AleDerivative, 0, &points, (lo, hi), Centring::None).unwrap();
     let truth = centred_on_grid(&truth.iter().map(|truth| truth.value).collect::<Vec<_>>());
-    let settings = Settings {
-        binning: Some(binning.to_owned()),
-        axis: Some(AxisChoice::Given(lo, hi)),
-        ..Settings::default()
-    };
-    let rhale = estimator::from_settings("rhale", &settings).unwrap();
+    let axis = Some(AxisChoice::Given(lo, hi));
     let error = |replicate| {
         let data = draw::features(scenario, 8, rows, replicate).unwrap();
+        let settings = Settings { axis, ..settings(data.feature(0)) };
+        let rhale = estimator::from_settings("rhale", &settings).unwrap();
         let effect = rhale.estimate(&data, scenario.model(), 0).unwrap().remove(0);
         let estimate = effect.curve.at_all(&points).unwrap();
         Distance::Mse.between(&centred_on_grid(&estimate), &truth)
     };
-    (0..REPLICATES).map(error).sum::<f64>() / REPLICATES as f64
+    (0..replicates).map(error).sum::<f64>() / replicates as f64
 }
 
 /// The error falls nearly as 1/N, where that of RHALE's objective stays what it is.
@@ -46,4 +54,31 @@ fn penalised_bins_converge() {
             assert!(objective > 10.0 * many, "{name}: {objective} and {many}");
         }
     }
+}
+
+/// Where equal bins happen to match the breaks of a scenario, no bins that end between instances come
+/// near them, not even those that know which instances the breaks lie between.
+#[test]
+fn breaks_are_not_known_better_than_between_two_instances() {
+    let scenario = fe_truth::scenario("piecewise-linear", &[]).unwrap();
+    let between = |positions: &[f64]| {
+        let limit = |z: f64| {
+            let below = positions.iter().copied().filter(|x| *x < z).fold(0.0, f64::max);
+            let above = positions.iter().copied().filter(|x| *x >= z).fold(1.0, f64::min);
+            (below + above) / 2.0
+        };
+        let breaks = [0.2, 0.4, 0.45, 0.5].map(limit);
+        // Narrow enough for the slope within the pieces.
+        let mut limits = [vec![0.0, 0.1, 0.3, 0.6, 0.7, 0.8, 0.9, 1.0], breaks.to_vec()].concat();
+        limits.sort_by(f64::total_cmp);
+        Settings { binning: Some("grid".to_owned()), limits: Some(limits), ..Settings::default() }
+    };
+    let equal = |bins| Settings {
+        binning: Some("fixed".to_owned()),
+        bins: Some(bins),
+        ..Settings::default()
+    };
+    let ratio = error_by(&scenario, 250, 100, between)
+        / error_by(&scenario, 250, 100, |_: &[f64]| equal(20));
+    assert!(ratio > 4.0, "{ratio}");
 }
