@@ -329,8 +329,19 @@ impl<'a> Observed<'a> {
     /// # Errors
     /// What the model reports, a panic, or a value that is not finite.
     pub fn predict(&self, rows: &Rows<'_>, values: &mut [f64]) -> Result<(), ModelError> {
+        self.predict_and(rows, values, all_finite)
+    }
+
+    /// The same for a caller that learns from what it does with the values whether they can all be
+    /// finite: a sum that is finite has no other summands. Where it cannot say so they are looked at.
+    pub(crate) fn predict_and(
+        &self,
+        rows: &Rows<'_>,
+        values: &mut [f64],
+        are_finite: impl FnMut(&[f64]) -> bool,
+    ) -> Result<(), ModelError> {
         self.rows.add(rows.len());
-        observe(rows, values, |values| self.model.predict(rows, values))
+        observe(rows, values, |values| self.model.predict(rows, values), are_finite)
     }
 
     /// [`Model::predict_along`], observed; every row counts at every place.
@@ -345,7 +356,8 @@ impl<'a> Observed<'a> {
         values: &mut [f64],
     ) -> Result<(), ModelError> {
         self.rows.add(rows.len() * places.len());
-        observe(rows, values, |values| self.model.predict_along(feature, places, rows, values))
+        let ask = |values: &mut [f64]| self.model.predict_along(feature, places, rows, values);
+        observe(rows, values, ask, all_finite)
     }
 
     /// [`Model::partial`], observed.
@@ -359,7 +371,7 @@ impl<'a> Observed<'a> {
         values: &mut [f64],
     ) -> Result<(), ModelError> {
         self.partial_rows.add(rows.len());
-        observe(rows, values, |values| self.model.partial(feature, rows, values))
+        observe(rows, values, |values| self.model.partial(feature, rows, values), all_finite)
     }
 }
 
@@ -367,11 +379,12 @@ fn observe(
     rows: &Rows<'_>,
     values: &mut [f64],
     ask: impl FnOnce(&mut [f64]) -> Result<(), ModelError>,
+    mut are_finite: impl FnMut(&[f64]) -> bool,
 ) -> Result<(), ModelError> {
     // The buffer is only read after a normal return, so a half-written one is never seen.
     catch_unwind(AssertUnwindSafe(|| ask(values)))
         .unwrap_or_else(|panic| Err(ModelError::Panicked(panic_message(&*panic))))?;
-    if all_finite(values) {
+    if are_finite(values) {
         return Ok(());
     }
     match values.iter().position(|value| !value.is_finite()) {

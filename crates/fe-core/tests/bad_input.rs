@@ -60,6 +60,32 @@ fn one_row_on_a_given_axis_has_an_effect_without_variance() {
     }
 }
 
+/// Partial dependence learns from its sums that the model's values are finite: infinities of both signs,
+/// rows that do not count and sums that are too large for a number must not deceive it.
+#[test]
+fn sums_tell_whether_values_are_finite() {
+    let data = dataset(&[[0.0, 1.0], [1.0, -1.0], [0.5, 0.0], [0.2, 0.5]]);
+    let unweighted = data.clone();
+    let weighted = data.with_weights(vec![0.0, 1.0, 0.0, 2.0]).unwrap();
+    let both = FunctionModel::new(2, |x| x[1] / 0.0);
+    let first = FunctionModel::new(2, |x| if x[1] == 1.0 { f64::INFINITY } else { x[0] });
+    let large = FunctionModel::new(2, |x| 1e308 + 1e300 * x[1]);
+    for curve_only in [false, true] {
+        let settings = Settings { curve_only: Some(curve_only), ..Settings::default() };
+        let pdp = estimator::from_settings("pdp", &settings).unwrap();
+        for data in [&unweighted, &weighted] {
+            for model in [&both, &first] {
+                let outcome = pdp.estimate(data, model, 0).map(|_| ());
+                let named = matches!(outcome, Err(Error::Model(ModelError::NotFinite { .. })));
+                assert!(named, "{outcome:?}");
+            }
+            let outcome = pdp.estimate(data, &large, 0).map(|_| ());
+            let blamed = matches!(outcome, Err(Error::Model(_)));
+            assert!(!blamed, "{outcome:?}");
+        }
+    }
+}
+
 #[test]
 fn models_that_misbehave() {
     let data = dataset(&[[0.0, 1.0], [1.0, 2.0], [0.5, 0.0]]);

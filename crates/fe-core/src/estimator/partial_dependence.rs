@@ -21,7 +21,7 @@ use crate::quantiles::SortedSample;
 use crate::settings::Settings;
 use crate::statistics::{Moments, add_each, sum_in_lanes};
 use crate::sums::Sums;
-use crate::vector::vectorised;
+use crate::vector::{all_finite, vectorised};
 
 pub(crate) const PDP: Info = Info {
     name: "pdp",
@@ -541,8 +541,12 @@ impl<'a> Run<'a> {
         let mut columns = self.data.columns(rows);
         let values = &mut values[..self.model.model().outputs() * len];
         for &x in &self.places.x {
-            self.ask_at(x, &mut columns, values)?;
-            means.extend(values.chunks(len).map(|values| Moments::mean_of_block(values, weights)));
+            self.ask_at(x, &mut columns, values, |values| {
+                let known = means.len();
+                let mean = |values| Moments::mean_of_block(values, weights);
+                means.extend(values.chunks(len).map(mean));
+                means[known..].iter().all(|mean| mean.weight > 0.0 && mean.mean.is_finite())
+            })?;
         }
         Ok(means)
     }
@@ -551,7 +555,7 @@ impl<'a> Run<'a> {
     fn block_ice(&self, rows: Range<usize>) -> Result<Vec<f64>, ModelError> {
         let outputs = self.model.model().outputs();
         let mut ice = vec![0.0; self.places.x.len() * outputs * rows.len()];
-        self.ask(rows, &mut ice, |_, _| ())?;
+        self.ask(rows, &mut ice, |_, values| all_finite(values))?;
         Ok(ice)
     }
 
@@ -566,12 +570,12 @@ impl<'a> Run<'a> {
     }
 
     /// Writes the ICE curves of some rows, and calls `then` on each point and its values while they
-    /// are in the nearest cache.
+    /// are in the nearest cache; it says whether all of them are known to be finite.
     fn ask(
         &self,
         rows: Range<usize>,
         ice: &mut [f64],
-        mut then: impl FnMut(usize, &[f64]),
+        mut then: impl FnMut(usize, &[f64]) -> bool,
     ) -> Result<(), ModelError> {
         let len = rows.len();
         let outputs = self.model.model().outputs();
@@ -579,30 +583,34 @@ impl<'a> Run<'a> {
         if self.derivatives.is_none() && self.model.model().predicts_along() {
             let rows = Rows::new(&columns, len);
             self.model.predict_along(self.feature, &self.places.x, &rows, ice)?;
-            ice.chunks(outputs * len).enumerate().for_each(|(point, values)| then(point, values));
+            for (point, values) in ice.chunks(outputs * len).enumerate() {
+                then(point, values);
+            }
             return Ok(());
         }
         let points = self.places.x.iter().zip(ice.chunks_mut(outputs * len));
         for (point, (&x, values)) in points.enumerate() {
-            self.ask_at(x, &mut columns, values)?;
-            then(point, values);
+            self.ask_at(x, &mut columns, values, |values| then(point, values))?;
         }
         Ok(())
     }
 
-    /// Writes what the model says of some rows with the feature at one place.
+    /// Writes what the model says of some rows with the feature at one place, and calls `then` on it.
     fn ask_at<'b>(
         &self,
         x: f64,
         columns: &mut [Column<'b>],
         values: &mut [f64],
+        mut then: impl FnMut(&[f64]) -> bool,
     ) -> Result<(), ModelError> {
         columns[self.feature] = Column::Constant(x);
         let len = values.len() / self.model.model().outputs();
         match self.derivatives {
-            None => self.model.predict(&Rows::new(columns, len), values),
+            None => self.model.predict_and(&Rows::new(columns, len), values, then),
             Some(derivatives) => {
-                derivatives.evaluate(self.model, self.feature, columns, len, values)
+                derivatives.evaluate(self.model, self.feature, columns, len, values)?;
+                then(values);
+                Ok(())
             }
         }
     }
@@ -625,14 +633,17 @@ impl<'a> BlockSums<'a> {
         Self { places, weights, rows, sums, means: vec![0.0; outputs * rows] }
     }
 
-    /// Adds the values at the next point, for each output all rows.
-    fn add(&mut self, point: usize, values: &[f64]) {
+    /// Adds the values at the next point, for each output all rows; says whether all are known to be
+    /// finite, as their sums are.
+    fn add(&mut self, point: usize, values: &[f64]) -> bool {
+        let known = self.sums.len();
         let weight = self.places.mean_weights[point];
         for (means, values) in self.means.chunks_mut(self.rows).zip(values.chunks(self.rows)) {
             let sum =
                 add_each(means, values, values, move |value, _| weight * value, |value, _| value);
             self.sums.push(sum);
         }
+        self.sums[known..].iter().all(|sum| sum.is_finite())
     }
 
     /// Moments at every point, for each output, from the curves: at each point, for each output, all
@@ -664,7 +675,9 @@ impl Places {
     /// Moments at every point from the ICE curves of `len` rows on one output.
     fn moments(&self, ice: &[f64], len: usize, weights: Option<&[f64]>) -> Vec<PointMoments> {
         let mut sums = BlockSums::new(self, len, 1, weights);
-        ice.chunks(len).enumerate().for_each(|(point, values)| sums.add(point, values));
+        for (point, values) in ice.chunks(len).enumerate() {
+            sums.add(point, values);
+        }
         sums.moments(ice).swap_remove(0)
     }
 }
