@@ -48,18 +48,17 @@ pub(crate) fn estimate(py: Python<'_>, request: Request<'_>) -> PyResult<Vec<Eff
         };
         estimator::from_settings(info.name, &settings)
     })?;
+    // Deciles, too: they are found on all threads, of which only those of this process answer.
     let effects = calls::run(py, &prepared.subject, |model| {
-        let of_each = estimators
-            .iter()
-            .map(|(feature, estimator)| estimator.estimate(&prepared.data, model, *feature));
+        let of_each = estimators.iter().map(|(feature, estimator)| {
+            let effects = estimator.estimate(&prepared.data, model, *feature)?;
+            let deciles = prepared.data.deciles(*feature);
+            Ok(effects.into_iter().map(move |effect| (effect, deciles)))
+        });
         of_each.collect::<fe_core::Result<Vec<_>>>()
     })?;
     let effects = effects.map_err(Raise::raise)?.into_iter().flatten();
-    let of_data = |effect: fe_core::Effect| {
-        let deciles = prepared.data.deciles(effect.feature);
-        Effect::new(py, effect, deciles)
-    };
-    effects.map(of_data).collect()
+    effects.map(|(effect, deciles)| Effect::new(py, effect, deciles)).collect()
 }
 
 /// The regional effects of some features, one for each of them and each output of the model.
