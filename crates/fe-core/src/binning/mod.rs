@@ -78,7 +78,8 @@ pub struct Choice {
     /// False if no division met the constraints and a single bin stands in.
     pub feasible: bool,
     /// Stretches of whole bins along which local effects spread alike, so that their variance within
-    /// the bins is known from all of these together; none where each bin stands for itself.
+    /// the bins is known from all of these together; none where each bin stands for itself. Stretches
+    /// that end within bins count as none.
     pub spreads: Option<Partition>,
 }
 

@@ -182,8 +182,8 @@ impl Penalized {
             }
         }
         let bins = candidates.swap_remove(best.0);
-        candidates.push(cells.keeping(|limit| same_spread.binary_search(&limit).is_ok()));
-        let spreads = alike(&judge, &bins, &candidates);
+        let told_apart = cells.keeping(|limit| same_spread.binary_search(&limit).is_ok());
+        let spreads = alike(&judge, &bins, &told_apart, &candidates);
         Ok((bins, spreads))
     }
 
@@ -315,16 +315,21 @@ impl Instances {
     }
 }
 
-/// Stretches of whole bins along which the spread is estimated best, out of all divisions of the axis that
-/// are tried; none if that is bin by bin. The last division is what the others are compared with.
-fn alike(judge: &Judge<'_>, bins: &Partition, divisions: &[Partition]) -> Option<Partition> {
+/// Stretches of whole bins along which the spread is estimated best: those that the segmentation tells
+/// apart, unless others that some division of the axis makes are better; none if that is bin by bin.
+fn alike(
+    judge: &Judge<'_>,
+    bins: &Partition,
+    told_apart: &Partition,
+    divisions: &[Partition],
+) -> Option<Partition> {
     let summaries = judge.summaries(bins);
     let centres = bins.centres();
     let along = |division: &Partition| {
         let of: Vec<_> = centres.iter().map(|&centre| division.locate(centre)).collect();
         bins.keeping(|limit| of[limit - 1] != of[limit])
     };
-    let first = along(divisions.last()?);
+    let first = along(told_apart);
     let of_first = judge.spread_along(&first, bins, &summaries)?;
     let caution = CAUTION[usize::from(first.bins() == 1)];
     let mut all = vec![bins.clone()];
