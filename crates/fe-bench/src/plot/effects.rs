@@ -393,9 +393,13 @@ fn slopes_panel(
     let InstanceEffects::Slopes(values) = &instances.say else { return None };
     let limits = bins.partition.limits();
     let (mut steps, mut band) = (Vec::new(), Vec::new());
+    // Where neighbouring bins share a spread, that is the heterogeneity.
+    let is_shared = effect.record.binning.as_ref().is_some_and(|binning| binning.spreads.is_some());
+    let heterogeneity = effect.heterogeneity.y();
     for (k, ends) in limits.windows(2).enumerate() {
         let mean = bins.effect[k];
-        let sd = bins.variance[k].map_or(f64::NAN, f64::sqrt);
+        let variance = if is_shared { heterogeneity.get(k).copied() } else { bins.variance[k] };
+        let sd = variance.map_or(f64::NAN, f64::sqrt);
         for &z in ends {
             steps.push((z, mean));
             band.push((z, mean - sd, mean + sd));
