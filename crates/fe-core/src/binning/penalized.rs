@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::risk::{Fit, Judge};
+use super::risk::{Accumulated, Division, Judge, Spread};
 use super::segmentation::{Signal, Squares};
 use super::{Binning, Choice, Info, Request, check_bins};
 use crate::axis::Axis;
@@ -28,6 +28,8 @@ const LEAST_FOR_SPREAD: f64 = 5.0;
 /// How many standard errors less than estimated a gain is taken for, where the segmentation has limits
 /// and where it has none.
 const CAUTION: [f64; 2] = [1.0, 2.0];
+/// Products of errors that count as equal to the least one: of these the fewest bins are taken.
+const EQUAL: f64 = 1.1;
 /// Ratio of the numbers of bins that are tried.
 const STEP: f64 = 1.3;
 /// Variance, as a share of that of all local effects, that is not told from none.
@@ -54,11 +56,14 @@ pub(super) const INFO: Info = Info {
 ///    say otherwise. Equal and quantile bins of many numbers, with and without the limits of steps 1
 ///    and 3, these alone, and a single bin are preferred if the product of both errors is smaller, where
 ///    each gain is taken for one standard error less than it is estimated, or two if step 1 and 3 found
-///    nothing, but that of the single bin as it is. The spread is compared with that of the local effects
-///    about lines through the pieces of step 1;
+///    nothing, but that of the single bin as it is. Of products that are within a tenth of the least, the
+///    one with the fewest bins is taken. The spread is compared with that of the local effects about lines
+///    through the pieces of step 1;
 /// 5. the curve wants narrower bins than the spread can be known in. Neighbouring bins share the variance
 ///    within them, [`Choice::spreads`], along stretches of least estimated error of the spread: those that
-///    step 3 tells apart, or any of the divisions of step 4 if it is better, judged in the same way.
+///    step 3 tells apart, or any of the divisions of step 4 if it is better, judged in the same way;
+/// 6. step 4 again, with spreads that are shared along these stretches, and step 5 for the bins that it
+///    finds.
 ///
 /// Limits of the segmentation lie midway between instances. Where there are more than 20 000 of them,
 /// they are sought between as many cells first, and then among the instances beside those that were
@@ -144,7 +149,7 @@ struct Instances {
 
 impl Penalized {
     /// The bins of least estimated error, and the stretches of them along which local effects spread
-    /// alike.
+    /// alike: bins for spreads of their own, stretches of these, bins for stretches, and stretches again.
     fn best(
         &self,
         instances: &Instances,
@@ -152,38 +157,16 @@ impl Penalized {
     ) -> Result<(Partition, Option<Partition>)> {
         let Instances { cells, places, moments } = instances;
         let Segmentation { halved, changes, squares, same_spread } = instances.segmented();
-        let mut candidates = self.candidates(cells, halved, changes, sample)?;
+        let all = self.candidates(cells, halved, changes, sample)?;
         let judge = Judge::new(cells, places, moments, squares, &same_spread, RESOLUTION);
-        let fits: Vec<Option<Fit>> = candidates.par_iter().map(|bins| judge.fit(bins)).collect();
-        let Some(Some(first)) = fits.first() else {
-            return Ok((cells.keeping(|_| false), None));
-        };
-        let caution = CAUTION[usize::from(candidates[0].bins() == 1)];
-        let gains: Vec<[f64; 2]> = fits
-            .par_iter()
-            .zip(&candidates)
-            .map(|(fit, bins)| match fit {
-                Some(fit) => {
-                    // Of many candidates one is better by chance; the single bin is one, and the simplest.
-                    let caution = if bins.bins() == 1 { 0.0 } else { caution };
-                    judge.gains(fit, first).map(|gain| gain.less(caution))
-                }
-                None => [f64::NEG_INFINITY; 2],
-            })
-            .collect();
-        let most = |of: usize| gains.iter().map(|gains| gains[of]).fold(0.0, f64::max);
-        let errors = [first.curve_variance + most(0), first.spread.variance + most(1)];
-        // The errors in units of those of the first bins, multiplied.
-        let over = |gains: &[f64; 2]| (1.0 - gains[0] / errors[0]) * (1.0 - gains[1] / errors[1]);
-        let mut best = (0, 1.0);
-        for (candidate, gains) in gains.iter().enumerate().skip(1) {
-            if over(gains) < best.1 {
-                best = (candidate, over(gains));
-            }
-        }
-        let bins = candidates.swap_remove(best.0);
+        let candidates = Candidates::new(&judge, &all);
         let told_apart = cells.keeping(|limit| same_spread.binary_search(&limit).is_ok());
-        let spreads = alike(&judge, &bins, &told_apart, &candidates);
+        let first = candidates.best(None);
+        let shared = candidates.alike(first, &told_apart);
+        let best = candidates.best(Some(&shared));
+        let shared = candidates.alike(best, &told_apart);
+        let bins = all[best].clone();
+        let spreads = (shared != bins).then_some(shared);
         Ok((bins, spreads))
     }
 
@@ -315,41 +298,97 @@ impl Instances {
     }
 }
 
-/// Stretches of whole bins along which the spread is estimated best: those that the segmentation tells
-/// apart, unless others that some division of the axis makes are better; none if that is bin by bin.
-fn alike(
-    judge: &Judge<'_>,
-    bins: &Partition,
-    told_apart: &Partition,
-    divisions: &[Partition],
-) -> Option<Partition> {
-    let summaries = judge.summaries(bins);
-    let centres = bins.centres();
-    let along = |division: &Partition| {
-        let of: Vec<_> = centres.iter().map(|&centre| division.locate(centre)).collect();
-        bins.keeping(|limit| of[limit - 1] != of[limit])
-    };
-    let first = along(told_apart);
-    let of_first = judge.spread_along(&first, bins, &summaries)?;
-    let caution = CAUTION[usize::from(first.bins() == 1)];
-    let mut all = vec![bins.clone()];
-    for stretches in divisions.par_iter().map(along).collect::<Vec<_>>() {
-        if !all.contains(&stretches) {
-            all.push(stretches);
-        }
+/// Bins that might be the best, and what they make of the curve; the first are those of the segmentation.
+struct Candidates<'a> {
+    judge: &'a Judge<'a>,
+    all: Vec<Division<'a>>,
+    curves: Vec<Option<Accumulated>>,
+}
+
+impl<'a> Candidates<'a> {
+    fn new(judge: &'a Judge<'a>, all: &'a [Partition]) -> Self {
+        let all: Vec<Division<'a>> = all.par_iter().map(|bins| judge.divide(bins)).collect();
+        let curves = all.par_iter().map(|division| judge.curve(division)).collect();
+        Self { judge, all, curves }
     }
-    let gain = |stretches: Partition| {
-        let spread = judge.spread_along(&stretches, bins, &summaries)?;
-        let caution = if stretches.bins() == 1 { 0.0 } else { caution };
-        let gain = judge.gain_of_spread(&spread, &of_first).less(caution);
-        Some((stretches, gain))
-    };
-    let all: Vec<Option<(Partition, f64)>> = all.into_par_iter().map(gain).collect();
-    let better = |best: (Partition, f64), other: (Partition, f64)| {
-        if other.1 > best.1 { other } else { best }
-    };
-    let best = all.into_iter().flatten().fold((first, 0.0), better).0;
-    (best != *bins).then_some(best)
+
+    /// The fewest bins of those with the least product of both errors, in units of those of the first bins;
+    /// with a spread of their own, or with one that is shared along stretches.
+    fn best(&self, stretches: Option<&Partition>) -> usize {
+        let spreads: Vec<Option<Spread>> = self
+            .all
+            .par_iter()
+            .map(|division| match stretches {
+                None => self.judge.spread(division),
+                Some(stretches) => {
+                    self.judge.spread_along(&whole(division.bins, stretches), division)
+                }
+            })
+            .collect();
+        let (Some(curve), Some(spread)) = (&self.curves[0], &spreads[0]) else {
+            return self.all.iter().position(|division| division.bins.bins() == 1).unwrap_or(0);
+        };
+        let caution = CAUTION[usize::from(self.all[0].bins.bins() == 1)];
+        let gains = |candidate: usize| {
+            let division = &self.all[candidate];
+            let (Some(of_curve), Some(of_spread)) = (&self.curves[candidate], &spreads[candidate])
+            else {
+                return [f64::NEG_INFINITY; 2];
+            };
+            // Of many candidates one is better by chance; the single bin is one, and the simplest.
+            let caution = if division.bins.bins() == 1 { 0.0 } else { caution };
+            let gain = self.judge.gain_of_curve((division, of_curve), (&self.all[0], curve));
+            let of_spread =
+                self.judge.gain_of_spread((division, of_spread), (&self.all[0], spread));
+            [gain, of_spread].map(|gain| gain.less(caution))
+        };
+        let gains: Vec<[f64; 2]> = (1..self.all.len()).into_par_iter().map(gains).collect();
+        let most = |of: usize| gains.iter().map(|gains| gains[of]).fold(0.0, f64::max);
+        let errors = [curve.variance + most(0), spread.variance + most(1)];
+        let product =
+            |gains: &[f64; 2]| (1.0 - gains[0] / errors[0]) * (1.0 - gains[1] / errors[1]);
+        let products: Vec<f64> = [1.0].into_iter().chain(gains.iter().map(product)).collect();
+        let least = products.iter().copied().fold(1.0, f64::min);
+        let is_least = |&candidate: &usize| products[candidate] <= (EQUAL * least).min(1.0);
+        let fewest = |&candidate: &usize| self.all[candidate].bins.bins();
+        (0..products.len()).filter(is_least).min_by_key(fewest).unwrap_or(0)
+    }
+
+    /// Stretches of the bins of one candidate along which the spread is estimated best: those that the
+    /// segmentation tells apart, unless the bins themselves, or what the division of another candidate makes
+    /// of them, is better.
+    fn alike(&self, candidate: usize, told_apart: &Partition) -> Partition {
+        let division = &self.all[candidate];
+        let first = whole(division.bins, told_apart);
+        let Some(of_first) = self.judge.spread_along(&first, division) else {
+            return division.bins.clone();
+        };
+        let caution = CAUTION[usize::from(first.bins() == 1)];
+        let others = self.all.par_iter().map(|other| whole(division.bins, other.bins));
+        let mut all = vec![division.bins.clone()];
+        for stretches in others.collect::<Vec<_>>() {
+            if !all.contains(&stretches) {
+                all.push(stretches);
+            }
+        }
+        let gain = |stretches: Partition| {
+            let spread = self.judge.spread_along(&stretches, division)?;
+            let caution = if stretches.bins() == 1 { 0.0 } else { caution };
+            let gain = self.judge.gain_of_spread((division, &spread), (division, &of_first));
+            Some((stretches, gain.less(caution)))
+        };
+        let all: Vec<Option<(Partition, f64)>> = all.into_par_iter().map(gain).collect();
+        let better = |best: (Partition, f64), other: (Partition, f64)| {
+            if other.1 > best.1 { other } else { best }
+        };
+        all.into_iter().flatten().fold((first, 0.0), better).0
+    }
+}
+
+/// Stretches of whole bins: those with centres in the same part of a division of the axis.
+fn whole(bins: &Partition, division: &Partition) -> Partition {
+    let of: Vec<_> = bins.centres().iter().map(|&centre| division.locate(centre)).collect();
+    bins.keeping(|limit| of[limit - 1] != of[limit])
 }
 
 /// Some levels and the limits of the spread about them, as indices of limits of the cells.

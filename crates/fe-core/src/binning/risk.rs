@@ -13,22 +13,36 @@ const FOR_KURTOSIS: usize = 20;
 /// nothing has less.
 const EXCESSES: (f64, f64) = (-2.0, 9.0);
 
-/// What bins make of the local effects.
-pub(super) struct Fit {
-    /// The accumulated curve at equally spaced places.
-    curve: Vec<f64>,
-    /// Mean variance of the curve along the axis.
-    pub(super) curve_variance: f64,
-    pub(super) spread: Spread,
+/// Noise variances in the curve are those of so many instances: in sparse tails, where few count for much,
+/// eighty reach to where the noise is another.
+const NEARBY: f64 = 10.0;
+
+/// Bins, and what is known of them.
+pub(super) struct Division<'a> {
+    pub(super) bins: &'a Partition,
+    /// The bin of each cell.
+    of_cells: Vec<u32>,
+    known: Vec<Bin>,
+}
+
+/// What bins make of the curve.
+pub(super) struct Accumulated {
+    /// The curve at equally spaced places.
+    values: Vec<f64>,
+    /// Its mean variance along the axis.
+    pub(super) variance: f64,
+    /// For each bin, half of what a small growth of one local effect in it takes from the squared distances
+    /// from the reference, summed over the places.
+    leans: Vec<f64>,
 }
 
 /// What bins, or stretches of them, make of the spread of local effects.
 pub(super) struct Spread {
-    /// The variance of the local effects in each cell.
-    of_cells: Vec<f64>,
-    /// Mean variance of the standard deviation along the axis.
+    /// The standard deviation in each bin.
+    deviations: Vec<f64>,
+    /// Its mean variance along the axis.
     pub(super) variance: f64,
-    /// Mean covariance of the standard deviation with the one from the instances around.
+    /// Its mean covariance with the one from the instances around.
     covariance: f64,
 }
 
@@ -53,8 +67,9 @@ pub(super) struct Judge<'a> {
     moments: &'a [Moments],
     /// Squares of the noise in each cell.
     squares: Vec<Squares>,
-    /// Noise variance of an instance in each cell, from many instances around.
+    /// Noise variance of an instance in each cell, from many instances around, and from the nearest.
     noise: Vec<f64>,
+    noise_nearby: Vec<f64>,
     /// Standard deviation of the noise in each cell, from fewer instances around.
     deviations: Vec<Pooled>,
     /// The fourth moment of the noise over the square of the second, less 3.
@@ -76,8 +91,11 @@ impl<'a> Judge<'a> {
     ) -> Self {
         let means: Vec<f64> = moments.iter().map(|cell| cell.mean).collect();
         let total: f64 = moments.iter().map(|cell| cell.weight).sum();
-        let noise = Pooled::all(&squares, floor, DEGREES, pieces);
-        let noise: Vec<f64> = noise.into_iter().map(|around| around.mean).collect();
+        let noise_of = |needed: f64| -> Vec<f64> {
+            let around = Pooled::all(&squares, floor, needed, pieces);
+            around.into_iter().map(|around| around.mean).collect()
+        };
+        let (noise, noise_nearby) = (noise_of(DEGREES), noise_of(NEARBY));
         let excess = excess(&squares, &noise);
         let needed = total.sqrt().max(FEWEST_DEGREES);
         // The root of a mean square is too small on average.
@@ -88,69 +106,98 @@ impl<'a> Judge<'a> {
         let deviations =
             Pooled::all(&squares, floor, needed, pieces).into_iter().map(root).collect();
         let reference = integrated(cells.limits(), places, &means);
-        Self { cells, places, moments, squares, noise, deviations, excess, reference }
+        Self { cells, places, moments, squares, noise, noise_nearby, deviations, excess, reference }
     }
 
-    /// What bins make of the local effects; none where no bin has two instances.
-    pub(super) fn fit(&self, bins: &Partition) -> Option<Fit> {
-        let summaries = self.summaries(bins);
-        let mean = |bin: &Bin| (!bin.moments.is_empty()).then_some(bin.moments.mean);
-        let means: Vec<Option<f64>> = summaries.iter().map(mean).collect();
+    /// What is known of bins.
+    pub(super) fn divide<'b>(&self, bins: &'b Partition) -> Division<'b> {
+        let mut of_cells = vec![0; self.places.len()];
+        bins.locate_all(self.places, &mut of_cells);
+        let mut known = vec![Bin::default(); bins.bins()];
+        for (j, &k) in of_cells.iter().enumerate() {
+            if let Some(bin) = known.get_mut(k as usize) {
+                bin.moments = bin.moments.merge(self.moments[j]);
+                bin.lost = 1.0;
+                bin.noise += self.moments[j].weight * self.noise[j];
+                bin.noise_nearby += self.moments[j].weight * self.noise_nearby[j];
+                bin.degrees += self.moments[j].weight * self.deviations[j].degrees;
+            }
+        }
+        Division { bins, of_cells, known }
+    }
+
+    /// What bins make of the curve; none where no bin has instances.
+    pub(super) fn curve(&self, division: &Division<'_>) -> Option<Accumulated> {
+        let Division { bins, known, .. } = division;
+        let means: Vec<Option<f64>> = known.iter().map(Bin::mean).collect();
+        let shares = shares(bins, &means);
         let means = interpolate_missing(&means, &bins.centres()).0?;
-        let of_mean = |(bin, ends): (&Bin, _)| bin.noise_of_mean() * leverage(ends);
-        Some(Fit {
-            curve: accumulated(bins.limits(), &means),
-            curve_variance: summaries.iter().zip(shares(bins)).map(of_mean).sum(),
-            spread: self.spread(bins, &summaries)?,
+        let values = accumulated(bins.limits(), &means);
+        let of_mean = |(bin, ends): (&Bin, &_)| bin.noise_of_mean() * leverage(*ends);
+        let rising = Rising::new(self.reference.iter().zip(&values).map(|(r, value)| r - value));
+        let lean = |(bin, ends): (&Bin, &_)| rising.along(*ends) / bin.moments.weight.max(1.0);
+        Some(Accumulated {
+            variance: known.iter().zip(&shares).map(of_mean).sum(),
+            leans: known.iter().zip(&shares).map(lean).collect(),
+            values,
         })
     }
 
-    /// What stretches of bins make of the spread within the bins; none where no bin has two instances.
+    /// What bins make of the spread; none where no bin has two instances.
+    pub(super) fn spread(&self, division: &Division<'_>) -> Option<Spread> {
+        self.spread_in(division.bins, &division.known)
+    }
+
+    /// What bins make of the spread if it is shared along stretches of them; none where no bin has two
+    /// instances.
     pub(super) fn spread_along(
         &self,
         stretches: &Partition,
-        bins: &Partition,
-        summaries: &[Bin],
+        division: &Division<'_>,
     ) -> Option<Spread> {
-        let mut all = vec![Bin::default(); stretches.bins()];
-        for (bin, centre) in summaries.iter().zip(bins.centres()) {
-            if let Some(stretch) = stretches.locate(centre).and_then(|k| all.get_mut(k)) {
+        let centres = division.bins.centres();
+        let mut of_bins = vec![0; centres.len()];
+        stretches.locate_all(&centres, &mut of_bins);
+        let mut known = vec![Bin::default(); stretches.bins()];
+        for (bin, &k) in division.known.iter().zip(&of_bins) {
+            if let Some(stretch) = known.get_mut(k as usize) {
                 stretch.join(bin);
             }
         }
-        self.spread(stretches, &all)
+        let shared = self.spread_in(stretches, &known)?;
+        let of_stretch = |&k: &u32| shared.deviations.get(k as usize).copied().unwrap_or(f64::NAN);
+        Some(Spread { deviations: of_bins.iter().map(of_stretch).collect(), ..shared })
     }
 
-    /// What bins make of the spread.
-    fn spread(&self, bins: &Partition, summaries: &[Bin]) -> Option<Spread> {
-        let variances: Vec<Option<f64>> = summaries.iter().map(Bin::variance).collect();
+    fn spread_in(&self, bins: &Partition, known: &[Bin]) -> Option<Spread> {
+        let variances: Vec<Option<f64>> = known.iter().map(Bin::variance).collect();
+        let shares = shares(bins, &variances);
         let variances = interpolate_missing(&variances, &bins.centres()).0?;
         let [mut variance, mut covariance] = [0.0; 2];
-        for (bin, (from, to)) in summaries.iter().zip(shares(bins)) {
+        for (bin, (from, to)) in known.iter().zip(shares) {
             let of_bin = (to - from) * bin.noise_of_spread(self.excess);
             variance += of_bin;
             covariance += of_bin * bin.share_of_degrees();
         }
-        let variance_at = |&place: &f64| bins.locate(place).map_or(f64::NAN, |bin| variances[bin]);
-        let of_cells = self.places.iter().map(variance_at).collect();
-        Some(Spread { of_cells, variance, covariance })
+        let deviations = variances.into_iter().map(f64::sqrt).collect();
+        Some(Spread { deviations, variance, covariance })
     }
 
-    /// By how much the mean squared errors of the curve and of the spread are smaller with other bins.
+    /// By how much the mean squared error of the curve is smaller with some bins than with others.
     ///
     /// Errors are estimated in the manner of Mallows (1973): the squared distance from an estimate
-    /// with hardly any bias, and twice the covariance with it. For the curve that estimate is the
-    /// integral of the lines between cells, and the covariance is the variance of the curve itself.
-    /// For the spread it is the standard deviation of the noise around each cell; the covariance is the
-    /// variance of the spread, or less in bins that are narrower than what is around.
-    pub(super) fn gains(&self, of: &Fit, over: &Fit) -> [Gain; 2] {
-        [self.gain_of_curve(of, over), self.gain_of_spread(&of.spread, &over.spread)]
-    }
-
-    fn gain_of_curve(&self, of: &Fit, over: &Fit) -> Gain {
+    /// with hardly any bias, and twice the covariance with it. That estimate is the integral of the lines
+    /// between cells, and the covariance is the variance of the curve itself. The standard error is that of
+    /// a smooth function of the local effects, on which both curves depend and the integral.
+    pub(super) fn gain_of_curve(
+        &self,
+        of: (&Division<'_>, &Accumulated),
+        over: (&Division<'_>, &Accumulated),
+    ) -> Gain {
         let square = |x: f64| x * x;
-        let change: Vec<f64> = of.curve.iter().zip(&over.curve).map(|(a, b)| a - b).collect();
-        let each = of.curve.iter().zip(&over.curve).zip(&self.reference);
+        let both = of.1.values.iter().zip(&over.1.values);
+        let change: Vec<f64> = both.clone().map(|(a, b)| a - b).collect();
+        let each = both.zip(&self.reference);
         let distance: f64 = each.map(|((a, b), r)| square(b - r) - square(a - r)).sum();
         // The reference is the sum of the local effects below; a cell counts with what is above it.
         let edges = self.cells.limits();
@@ -164,25 +211,41 @@ impl<'a> Judge<'a> {
                 above += change[place];
             }
             let width = (edges[j + 1] - edges[j]) / length;
-            variance += square(width * above) * self.noise[j] / self.moments[j].weight;
+            let weight = self.moments[j].weight;
+            let lean = |(division, curve): (&Division<'_>, &Accumulated)| {
+                curve.leans.get(division.of_cells[j] as usize).map_or(0.0, |lean| weight * lean)
+            };
+            let slope = width * above + lean(of) - lean(over);
+            variance += square(slope) * self.noise_nearby[j] / weight;
         }
         Gain {
-            mean: distance / PLACES as f64 + 2.0 * (over.curve_variance - of.curve_variance),
+            mean: distance / PLACES as f64 + 2.0 * (over.1.variance - of.1.variance),
             se: 2.0 * variance.sqrt() / PLACES as f64,
         }
     }
 
     /// By how much the mean squared error of the spread is smaller.
-    pub(super) fn gain_of_spread(&self, of: &Spread, over: &Spread) -> Gain {
+    ///
+    /// As for the curve, beside the standard deviation of the noise around each cell. The covariance is the
+    /// variance of the spread, or less in bins that are narrower than what is around.
+    pub(super) fn gain_of_spread(
+        &self,
+        of: (&Division<'_>, &Spread),
+        over: (&Division<'_>, &Spread),
+    ) -> Gain {
         let edges = self.cells.limits();
         let length = edges[edges.len() - 1] - edges[0];
+        let at = |(division, spread): (&Division<'_>, &Spread), j: usize| {
+            let bin = division.of_cells[j] as usize;
+            spread.deviations.get(bin).copied().unwrap_or(f64::NAN)
+        };
         let mut distance = 0.0;
         // By how much the distance changes with the relative square of the noise in each cell, as steps
         // from cell to cell.
         let mut steps = vec![0.0; self.squares.len() + 1];
         for (j, deviation) in self.deviations.iter().enumerate() {
             let share = (edges[j + 1] - edges[j]) / length;
-            let (a, b) = (of.of_cells[j].sqrt(), over.of_cells[j].sqrt());
+            let (a, b) = (at(of, j), at(over, j));
             distance += share * (b - a) * (a + b - 2.0 * deviation.mean);
             let slope = share * (b - a) * deviation.mean / deviation.degrees.max(1.0);
             steps[deviation.cells.start] += slope;
@@ -193,21 +256,7 @@ impl<'a> Judge<'a> {
             slope += step;
             variance += slope * slope * (2.0 + self.excess) * degrees;
         }
-        Gain { mean: distance + 2.0 * (over.covariance - of.covariance), se: variance.sqrt() }
-    }
-
-    /// What is known of each bin.
-    pub(super) fn summaries(&self, bins: &Partition) -> Vec<Bin> {
-        let mut all = vec![Bin::default(); bins.bins()];
-        for (j, &place) in self.places.iter().enumerate() {
-            if let Some(bin) = bins.locate(place).and_then(|bin| all.get_mut(bin)) {
-                bin.moments = bin.moments.merge(self.moments[j]);
-                bin.lost = 1.0;
-                bin.noise += self.moments[j].weight * self.noise[j];
-                bin.degrees += self.moments[j].weight * self.deviations[j].degrees;
-            }
-        }
-        all
+        Gain { mean: distance + 2.0 * (over.1.covariance - of.1.covariance), se: variance.sqrt() }
     }
 }
 
@@ -218,15 +267,21 @@ pub(super) struct Bin {
     moments: Moments,
     /// Degrees of freedom that the means take: one for each bin with instances.
     lost: f64,
-    /// The sum of the noise variances of its instances.
+    /// The sums of the noise variances of its instances, from many instances around and from the nearest.
     noise: f64,
+    noise_nearby: f64,
     /// The sum over its instances of the degrees of freedom around each.
     degrees: f64,
 }
 
 impl Bin {
+    /// The mean local effect.
+    fn mean(&self) -> Option<f64> {
+        (!self.moments.is_empty()).then_some(self.moments.mean)
+    }
+
     fn noise_of_mean(&self) -> f64 {
-        self.noise / self.moments.weight.max(1.0).powi(2)
+        self.noise_nearby / self.moments.weight.max(1.0).powi(2)
     }
 
     /// Its weight over the degrees of freedom around its instances, if these are more.
@@ -247,6 +302,7 @@ impl Bin {
         self.moments.squares += bin.moments.squares;
         self.lost += bin.lost;
         self.noise += bin.noise;
+        self.noise_nearby += bin.noise_nearby;
         self.degrees += bin.degrees;
     }
 
@@ -271,11 +327,34 @@ fn excess(squares: &[Squares], noise: &[f64]) -> f64 {
     if count < FOR_KURTOSIS { 0.0 } else { (sum / all).clamp(EXCESSES.0, EXCESSES.1) }
 }
 
-/// Where bins begin and end, as shares of the axis.
-fn shares(bins: &Partition) -> Vec<(f64, f64)> {
+/// From where to where the value of each bin counts, as shares of the axis: a bin without one leaves its
+/// own stretch to the next ones on both sides that have one, which it is interpolated from.
+fn shares(bins: &Partition, values: &[Option<f64>]) -> Vec<(f64, f64)> {
     let limits = bins.limits();
     let (lo, length) = (limits[0], limits[limits.len() - 1] - limits[0]);
-    limits.windows(2).map(|ends| ((ends[0] - lo) / length, (ends[1] - lo) / length)).collect()
+    let share = |ends: &[f64]| ((ends[0] - lo) / length, (ends[1] - lo) / length);
+    let mut all: Vec<(f64, f64)> = limits.windows(2).map(share).collect();
+    let mut last = None;
+    for k in 0..all.len() {
+        if values[k].is_none() {
+            continue;
+        }
+        let begin = last.map_or(0.0, |last: usize| 0.5 * (all[last].1 + all[k].0));
+        if let Some(last) = last {
+            all[last].1 = begin;
+        }
+        all[k].0 = begin;
+        last = Some(k);
+    }
+    if let Some(last) = last {
+        all[last].1 = 1.0;
+    }
+    for (ends, value) in all.iter_mut().zip(values) {
+        if value.is_none() {
+            ends.1 = ends.0;
+        }
+    }
+    all
 }
 
 /// What the curve at a place taken at random, less its mean along the axis, has to do with the slope in
@@ -285,6 +364,30 @@ fn leverage((from, to): (f64, f64)) -> f64 {
     let mean = width * (0.5 * width + rest);
     let square = width * width * (width / 3.0 + rest);
     (square - mean * mean).max(0.0)
+}
+
+/// Sums of some numbers at equally spaced places times a curve that rises along some part of the axis only.
+struct Rising {
+    /// From each place on: sums of the numbers, and of the numbers times the place.
+    sums: Vec<[f64; 2]>,
+}
+
+impl Rising {
+    fn new(numbers: impl DoubleEndedIterator<Item = f64> + ExactSizeIterator) -> Self {
+        let mut sums = vec![[0.0; 2]; numbers.len() + 1];
+        for (place, number) in numbers.enumerate().rev() {
+            let x = place as f64 / (PLACES - 1) as f64;
+            sums[place] = [sums[place + 1][0] + number, sums[place + 1][1] + number * x];
+        }
+        Self { sums }
+    }
+
+    /// With slope 1 between two shares of the axis.
+    fn along(&self, (from, to): (f64, f64)) -> f64 {
+        let first = |share: f64| (share * (PLACES - 1) as f64).ceil() as usize;
+        let [rising, level] = [from, to].map(|share| self.sums[first(share).min(PLACES)]);
+        (rising[1] - level[1]) - from * (rising[0] - level[0]) + (to - from) * level[0]
+    }
 }
 
 /// The accumulated curve at equally spaced places less its mean over them, with the axis as the unit.
@@ -381,14 +484,15 @@ mod tests {
         let squares: Vec<Squares> = moments.iter().map(|cell| (cell.squares, 3.0)).collect();
         let judge = Judge::new(&cells, &places, &moments, squares, &[0, 8], 1e-9);
         let bins = cells.keeping(|limit| limit % 2 == 0);
-        let summaries = judge.summaries(&bins);
+        let division = judge.divide(&bins);
         let stretch = cells.keeping(|_| false);
-        let shared = judge.spread_along(&stretch, &bins, &summaries).unwrap();
+        let shared = judge.spread_along(&stretch, &division).unwrap();
         let pairs = moments.chunks(2).map(|pair| pair[0].merge(pair[1]).squares);
         let expected = pairs.sum::<f64>() / (32.0 - 4.0);
-        assert!(shared.of_cells.iter().all(|variance| (variance / expected - 1.0).abs() < 1e-12));
+        let is_shared = |deviation: &f64| (deviation * deviation / expected - 1.0).abs() < 1e-12;
+        assert!(shared.deviations.len() == 4 && shared.deviations.iter().all(is_shared));
         // What all instances know together is known better than what those of one bin know.
-        let own = judge.spread_along(&bins, &bins, &summaries).unwrap();
+        let own = judge.spread_along(&bins, &division).unwrap();
         assert!(shared.variance < own.variance / 3.0, "{} {}", shared.variance, own.variance);
     }
 
