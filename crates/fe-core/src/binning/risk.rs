@@ -472,6 +472,63 @@ mod tests {
         assert!((slope(0) - 1.0).abs() < 1e-9 && (slope(PLACES - 2) - 3.0).abs() < 1e-9);
     }
 
+    #[test]
+    fn a_bin_without_a_value_counts_for_its_neighbours() {
+        let bins = Partition::new((0..=8).map(f64::from).collect(), Closed::Left).unwrap();
+        let known = |missing: &[usize]| -> Vec<(f64, f64)> {
+            let value = |k: usize| (!missing.contains(&k)).then_some(1.0);
+            let all = shares(&bins, &(0..8).map(value).collect::<Vec<_>>());
+            assert!(missing.iter().all(|&k| all[k].0 == all[k].1));
+            all.into_iter()
+                .enumerate()
+                .filter(|(k, _)| !missing.contains(k))
+                .map(|(_, e)| e)
+                .collect()
+        };
+        assert_eq!(known(&[0, 3, 4, 6, 7]), [(0.0, 0.25), (0.25, 0.5), (0.5, 1.0)]);
+        for missing in [vec![], vec![0], vec![7], vec![2, 5], (1..8).collect()] {
+            let ends = known(&missing);
+            assert!(ends[0].0 == 0.0 && ends[ends.len() - 1].1 == 1.0);
+            assert!(ends.windows(2).all(|pair| pair[0].1 == pair[1].0));
+        }
+        assert_eq!(shares(&bins, &[None; 8]).iter().map(|ends| ends.1 - ends.0).sum::<f64>(), 0.0);
+    }
+
+    #[test]
+    fn sums_times_a_rising_curve_are_those_of_all_places() {
+        let number = |place: usize| (3.0 * place as f64).sin() + 0.2;
+        let rising = Rising::new((0..PLACES).map(number));
+        for (from, to) in [(0.0, 1.0), (0.0, 0.0), (0.31, 0.33), (0.5, 0.5001), (0.97, 1.0)] {
+            let x = |place: usize| place as f64 / (PLACES - 1) as f64;
+            let each = (0..PLACES).map(|place| number(place) * (x(place).clamp(from, to) - from));
+            assert!((rising.along((from, to)) - each.sum::<f64>()).abs() < 1e-10);
+        }
+    }
+
+    /// Of a trend with normal noise, seen a thousand times: some bins that are too wide beside others.
+    #[test]
+    fn standard_errors_are_those_of_repeated_samples() {
+        let cells = Partition::new((0..=300).map(f64::from).collect(), Closed::Left).unwrap();
+        let places: Vec<f64> = (0..300).map(|j| f64::from(j) + 0.5).collect();
+        let [few, many] = [60, 6].map(|size| cells.keeping(|limit| limit % size == 0));
+        let mut noise = (0..).map(normal);
+        let mut sample = || {
+            let trend = |j: usize| (0.02 * j as f64).sin();
+            let moments: Vec<Moments> =
+                (0..300).map(|j| Moments::of(&[trend(j) + noise.next().unwrap_or(0.0)])).collect();
+            let squares = vec![(1.0, 1.0); 300];
+            let judge = Judge::new(&cells, &places, &moments, squares, &[0, 300], 1e-9);
+            let [few, many] = [&few, &many].map(|bins| judge.divide(bins));
+            let [of_few, of_many] = [&few, &many].map(|bins| judge.curve(bins).unwrap());
+            judge.gain_of_curve((&many, &of_many), (&few, &of_few))
+        };
+        let gains: Vec<Gain> = (0..1000).map(|_| sample()).collect();
+        let spread = Moments::of(&gains.iter().map(|gain| gain.mean).collect::<Vec<_>>());
+        let expected = (spread.squares / 999.0).sqrt();
+        let estimated = gains.iter().map(|gain| gain.se).sum::<f64>() / 1000.0;
+        assert!((0.9..1.15).contains(&(estimated / expected)), "{estimated} {expected}");
+    }
+
     /// Four bins of two cells each under a trend, and all of them as one stretch.
     #[test]
     fn a_stretch_has_the_variance_within_its_bins() {
@@ -496,17 +553,22 @@ mod tests {
         assert!(shared.variance < own.variance / 3.0, "{} {}", shared.variance, own.variance);
     }
 
+    /// Uniform numbers between 0 and 1 (Steele, Lea and Flood 2014).
+    fn uniform(j: usize) -> f64 {
+        let mut state = (j as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        state = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        state = (state ^ (state >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((state ^ (state >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// Nearly normal numbers.
+    fn normal(j: usize) -> f64 {
+        (12 * j..12 * j + 12).map(uniform).sum::<f64>() - 6.0
+    }
+
     /// For noise that is c or −c, and for normal noise, in cells of one instance and of five.
     #[test]
     fn excess_tells_kinds_of_noise_apart() {
-        let uniform = |j: usize| {
-            // Steele, Lea and Flood (2014).
-            let mut state = (j as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            state = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            state = (state ^ (state >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            ((state ^ (state >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
-        };
-        let normal = |j: usize| (12 * j..12 * j + 12).map(uniform).sum::<f64>() - 6.0;
         let two_valued = |j: usize| if uniform(j) < 0.5 { 1.0 } else { -1.0 };
         let laplace = |j: usize| (1.0 - uniform(3 * j)).ln() * two_valued(3 * j + 1);
         let excess_of = |noise: &dyn Fn(usize) -> f64, size: usize| {
