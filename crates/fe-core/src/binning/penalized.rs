@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::risk::{Accumulated, Division, Judge, Spread};
+use super::risk::{Accumulated, Division, Gain, Judge, Spread};
 use super::segmentation::{Signal, Squares};
 use super::{Binning, Choice, Info, Request, check_bins};
 use crate::axis::Axis;
@@ -164,7 +164,7 @@ impl Penalized {
         let first = candidates.best(None);
         let shared = candidates.alike(first, &told_apart);
         let best = candidates.best(Some(&shared));
-        let shared = candidates.alike(best, &told_apart);
+        let shared = if best == first { shared } else { candidates.alike(best, &told_apart) };
         let bins = all[best].clone();
         let spreads = (shared != bins).then_some(shared);
         Ok((bins, spreads))
@@ -298,60 +298,48 @@ impl Instances {
     }
 }
 
-/// Bins that might be the best, and what they make of the curve; the first are those of the segmentation.
+/// Bins that might be the best; the first are those of the segmentation.
 struct Candidates<'a> {
     judge: &'a Judge<'a>,
     all: Vec<Division<'a>>,
-    curves: Vec<Option<Accumulated>>,
+    /// What each makes of the spread, bin by bin.
+    own: Vec<Option<Spread>>,
+    /// The error of the curve in units of that of the first bins.
+    curve: Vec<f64>,
 }
 
 impl<'a> Candidates<'a> {
     fn new(judge: &'a Judge<'a>, all: &'a [Partition]) -> Self {
         let all: Vec<Division<'a>> = all.par_iter().map(|bins| judge.divide(bins)).collect();
-        let curves = all.par_iter().map(|division| judge.curve(division)).collect();
-        Self { judge, all, curves }
+        let own: Vec<Option<Spread>> = all.par_iter().map(|bins| judge.spread(bins)).collect();
+        let curve =
+            |(bins, own): (_, &Option<Spread>)| own.as_ref().and_then(|_| judge.curve(bins));
+        let curves: Vec<Option<Accumulated>> = all.par_iter().zip(&own).map(curve).collect();
+        let variance = |curve: &Accumulated| curve.variance;
+        let curve =
+            relative_errors(&all, &curves, variance, |of, over| judge.gain_of_curve(of, over));
+        Self { judge, all, own, curve }
     }
 
     /// The fewest bins of those with the least product of both errors, in units of those of the first bins;
     /// with a spread of their own, or with one that is shared along stretches.
     fn best(&self, stretches: Option<&Partition>) -> usize {
-        let spreads: Vec<Option<Spread>> = self
-            .all
-            .par_iter()
-            .map(|division| match stretches {
-                None => self.judge.spread(division),
-                Some(stretches) => {
-                    self.judge.spread_along(&whole(division.bins, stretches), division)
-                }
-            })
-            .collect();
-        let (Some(curve), Some(spread)) = (&self.curves[0], &spreads[0]) else {
-            return self.all.iter().position(|division| division.bins.bins() == 1).unwrap_or(0);
+        let judge = self.judge;
+        let along = |division: &Division<'_>, stretches| {
+            judge.spread_along(&whole(division.bins, stretches), division)
         };
-        let caution = CAUTION[usize::from(self.all[0].bins.bins() == 1)];
-        let gains = |candidate: usize| {
-            let division = &self.all[candidate];
-            let (Some(of_curve), Some(of_spread)) = (&self.curves[candidate], &spreads[candidate])
-            else {
-                return [f64::NEG_INFINITY; 2];
-            };
-            // Of many candidates one is better by chance; the single bin is one, and the simplest.
-            let caution = if division.bins.bins() == 1 { 0.0 } else { caution };
-            let gain = self.judge.gain_of_curve((division, of_curve), (&self.all[0], curve));
-            let of_spread =
-                self.judge.gain_of_spread((division, of_spread), (&self.all[0], spread));
-            [gain, of_spread].map(|gain| gain.less(caution))
-        };
-        let gains: Vec<[f64; 2]> = (1..self.all.len()).into_par_iter().map(gains).collect();
-        let most = |of: usize| gains.iter().map(|gains| gains[of]).fold(0.0, f64::max);
-        let errors = [curve.variance + most(0), spread.variance + most(1)];
-        let product =
-            |gains: &[f64; 2]| (1.0 - gains[0] / errors[0]) * (1.0 - gains[1] / errors[1]);
-        let products: Vec<f64> = [1.0].into_iter().chain(gains.iter().map(product)).collect();
-        let least = products.iter().copied().fold(1.0, f64::min);
-        let is_least = |&candidate: &usize| products[candidate] <= (EQUAL * least).min(1.0);
-        let fewest = |&candidate: &usize| self.all[candidate].bins.bins();
-        (0..products.len()).filter(is_least).min_by_key(fewest).unwrap_or(0)
+        let shared: Option<Vec<_>> = stretches.map(|stretches| {
+            self.all.par_iter().map(|division| along(division, stretches)).collect()
+        });
+        let spreads = shared.as_ref().unwrap_or(&self.own);
+        let variance = |spread: &Spread| spread.variance;
+        let spread = relative_errors(&self.all, spreads, variance, |of, over| {
+            judge.gain_of_spread(of, over)
+        });
+        let products: Vec<f64> = self.curve.iter().zip(&spread).map(|(a, b)| a * b).collect();
+        let bins: Vec<usize> = self.all.iter().map(|division| division.bins.bins()).collect();
+        let single = || bins.iter().position(|&bins| bins == 1);
+        fewest(&products, &bins).or_else(single).unwrap_or(0)
     }
 
     /// Stretches of the bins of one candidate along which the spread is estimated best: those that the
@@ -383,6 +371,38 @@ impl<'a> Candidates<'a> {
         };
         all.into_iter().flatten().fold((first, 0.0), better).0
     }
+}
+
+/// Of some errors, the first of which is 1, and numbers of bins: the fewest bins with an error that counts as
+/// equal to the least one, and is not more than 1. None if no error is a number.
+fn fewest(errors: &[f64], bins: &[usize]) -> Option<usize> {
+    let least = errors.iter().copied().fold(1.0, f64::min);
+    let is_least = |&candidate: &usize| errors[candidate] <= (EQUAL * least).min(1.0);
+    (0..errors.len()).filter(is_least).min_by_key(|&candidate| bins[candidate])
+}
+
+/// Estimated errors of all that bins make of something, in units of that of the first ones: 1 for these, and
+/// infinite where they make nothing of it; none is a number if the first ones make nothing of it. Each gain
+/// over the first ones is taken with caution.
+fn relative_errors<'a, T: Sync>(
+    all: &[Division<'a>],
+    made: &[Option<T>],
+    variance: impl Fn(&T) -> f64,
+    gain: impl Fn((&Division<'a>, &T), (&Division<'a>, &T)) -> Gain + Sync,
+) -> Vec<f64> {
+    let (Some(first), Some(Some(of_first))) = (all.first(), made.first()) else {
+        return vec![f64::NAN; all.len()];
+    };
+    let caution = CAUTION[usize::from(first.bins.bins() == 1)];
+    let careful = |(division, made): (&Division<'a>, &Option<T>)| {
+        // Of many candidates one is better by chance; the single bin is one, and the simplest.
+        let caution = if division.bins.bins() == 1 { 0.0 } else { caution };
+        let gain = |made| gain((division, made), (first, of_first)).less(caution);
+        made.as_ref().map_or(f64::NEG_INFINITY, gain)
+    };
+    let gains: Vec<f64> = all[1..].par_iter().zip(&made[1..]).map(careful).collect();
+    let error = variance(of_first) + gains.iter().copied().fold(0.0, f64::max);
+    [1.0].into_iter().chain(gains.iter().map(|gain| 1.0 - gain / error)).collect()
 }
 
 /// Stretches of whole bins: those with centres in the same part of a division of the axis.
@@ -478,4 +498,20 @@ fn standardised(moments: &[Moments]) -> Option<Vec<Moments>> {
     let factor = 1.0 / variance.sqrt();
     let centred = |cell: &Moments| Moments { mean: cell.mean - all.mean, ..*cell };
     Some(moments.iter().map(|cell| centred(cell).scaled(factor)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_errors_that_are_nearly_the_least_the_fewest_bins_are_taken() {
+        let bins = [5, 1, 40, 20, 10];
+        assert_eq!(fewest(&[1.0, 9.0, 0.5, 0.54, 0.56], &bins), Some(3));
+        assert_eq!(fewest(&[1.0, 9.0, 0.5, 0.56, f64::NAN], &bins), Some(2));
+        // Never more than the error of the first bins, though these need not be the fewest.
+        assert_eq!(fewest(&[1.0, 1.05, 0.98, 1.2, f64::INFINITY], &bins), Some(0));
+        assert_eq!(fewest(&[1.0, 1.0, 1.0, 1.0, 1.0], &bins), Some(1));
+        assert_eq!(fewest(&[f64::NAN; 5], &bins), None);
+    }
 }
