@@ -28,8 +28,10 @@ const LEAST_FOR_SPREAD: f64 = 5.0;
 /// How many standard errors less than estimated a gain is taken for, where the segmentation has limits
 /// and where it has none.
 const CAUTION: [f64; 2] = [1.0, 2.0];
-/// Products of errors that count as equal to the least one: of these the fewest bins are taken.
+/// Products of errors that count as equal to the least one, if the error of the spread does: of these the
+/// fewest bins are taken.
 const EQUAL: f64 = 1.1;
+const SAME_SPREAD: f64 = 1.01;
 /// Ratio of the numbers of bins that are tried.
 const STEP: f64 = 1.3;
 /// Variance, as a share of that of all local effects, that is not told from none.
@@ -56,8 +58,8 @@ pub(super) const INFO: Info = Info {
 ///    say otherwise. Equal and quantile bins of many numbers, with and without the limits of steps 1
 ///    and 3, these alone, and a single bin are preferred if the product of both errors is smaller, where
 ///    each gain is taken for one standard error less than it is estimated, or two if step 1 and 3 found
-///    nothing, but that of the single bin as it is. Of products that are within a tenth of the least, the
-///    one with the fewest bins is taken. The spread is compared with that of the local effects about lines
+///    nothing, but that of the single bin as it is. Of products that are within a tenth of the least, with
+///    the same error of the spread, the one with the fewest bins is taken. The spread is compared with that of the local effects about lines
 ///    through the pieces of step 1;
 /// 5. the curve wants narrower bins than the spread can be known in. Neighbouring bins share the variance
 ///    within them, [`Choice::spreads`], along stretches of least estimated error of the spread: those that
@@ -336,10 +338,9 @@ impl<'a> Candidates<'a> {
         let spread = relative_errors(&self.all, spreads, variance, |of, over| {
             judge.gain_of_spread(of, over)
         });
-        let products: Vec<f64> = self.curve.iter().zip(&spread).map(|(a, b)| a * b).collect();
         let bins: Vec<usize> = self.all.iter().map(|division| division.bins.bins()).collect();
         let single = || bins.iter().position(|&bins| bins == 1);
-        fewest(&products, &bins).or_else(single).unwrap_or(0)
+        fewest(&self.curve, &spread, &bins).or_else(single).unwrap_or(0)
     }
 
     /// Stretches of the bins of one candidate along which the spread is estimated best: those that the
@@ -373,21 +374,27 @@ impl<'a> Candidates<'a> {
     }
 }
 
-/// Of some errors, the first of which is 1, and numbers of bins: the fewest bins with an error that counts as
-/// equal to the least one, and is not more than 1. None if no error is a number.
-fn fewest(errors: &[f64], bins: &[usize]) -> Option<usize> {
-    let least = errors.iter().copied().fold(1.0, f64::min);
-    let is_least = |&candidate: &usize| errors[candidate] <= (EQUAL * least).min(1.0);
-    (0..errors.len()).filter(is_least).min_by_key(|&candidate| bins[candidate])
+/// Of the least product of both errors, the first of which are 1, and of those that count as equal to it and
+/// do not have more than 1 and no larger error of the spread, the one with the fewest bins. None if no product
+/// is a number.
+fn fewest(curve: &[f64], spread: &[f64], bins: &[usize]) -> Option<usize> {
+    let products: Vec<f64> = curve.iter().zip(spread).map(|(a, b)| a * b).collect();
+    let numbers = (0..products.len()).filter(|&candidate| !products[candidate].is_nan());
+    let least = numbers.clone().min_by(|&a, &b| products[a].total_cmp(&products[b]))?;
+    let counts_as_least = |&candidate: &usize| {
+        products[candidate] <= (EQUAL * products[least]).min(1.0)
+            && spread[candidate] <= SAME_SPREAD * spread[least]
+    };
+    numbers.filter(counts_as_least).min_by_key(|&candidate| bins[candidate])
 }
 
 /// Estimated errors of all that bins make of something, in units of that of the first ones: 1 for these, and
 /// infinite where they make nothing of it; none is a number if the first ones make nothing of it. Each gain
-/// over the first ones is taken with caution.
+/// over the first ones is taken with caution; what has the largest has about the error of its noise.
 fn relative_errors<'a, T: Sync>(
     all: &[Division<'a>],
     made: &[Option<T>],
-    variance: impl Fn(&T) -> f64,
+    variance: impl Fn(&T) -> f64 + Sync,
     gain: impl Fn((&Division<'a>, &T), (&Division<'a>, &T)) -> Gain + Sync,
 ) -> Vec<f64> {
     let (Some(first), Some(Some(of_first))) = (all.first(), made.first()) else {
@@ -397,12 +404,16 @@ fn relative_errors<'a, T: Sync>(
     let careful = |(division, made): (&Division<'a>, &Option<T>)| {
         // Of many candidates one is better by chance; the single bin is one, and the simplest.
         let caution = if division.bins.bins() == 1 { 0.0 } else { caution };
-        let gain = |made| gain((division, made), (first, of_first)).less(caution);
-        made.as_ref().map_or(f64::NEG_INFINITY, gain)
+        let gain = |made| (gain((division, made), (first, of_first)).less(caution), variance(made));
+        made.as_ref().map_or((f64::NEG_INFINITY, f64::INFINITY), gain)
     };
-    let gains: Vec<f64> = all[1..].par_iter().zip(&made[1..]).map(careful).collect();
-    let error = variance(of_first) + gains.iter().copied().fold(0.0, f64::max);
-    [1.0].into_iter().chain(gains.iter().map(|gain| 1.0 - gain / error)).collect()
+    let of_first = (0.0, variance(of_first));
+    let others: Vec<(f64, f64)> = all[1..].par_iter().zip(&made[1..]).map(careful).collect();
+    let larger =
+        |most: (f64, f64), other: &(f64, f64)| if other.0 > most.0 { *other } else { most };
+    let (most, noise) = others.iter().fold(of_first, larger);
+    let error = |(gain, _): &(f64, f64)| 1.0 - gain / (most + noise);
+    [&of_first].into_iter().chain(&others).map(error).collect()
 }
 
 /// Stretches of whole bins: those with centres in the same part of a division of the axis.
@@ -507,11 +518,22 @@ mod tests {
     #[test]
     fn of_errors_that_are_nearly_the_least_the_fewest_bins_are_taken() {
         let bins = [5, 1, 40, 20, 10];
-        assert_eq!(fewest(&[1.0, 9.0, 0.5, 0.54, 0.56], &bins), Some(3));
-        assert_eq!(fewest(&[1.0, 9.0, 0.5, 0.56, f64::NAN], &bins), Some(2));
+        let one = [1.0; 5];
+        assert_eq!(fewest(&[1.0, 9.0, 0.5, 0.54, 0.56], &one, &bins), Some(3));
+        assert_eq!(fewest(&[1.0, 9.0, 0.5, 0.56, f64::NAN], &one, &bins), Some(2));
         // Never more than the error of the first bins, though these need not be the fewest.
-        assert_eq!(fewest(&[1.0, 1.05, 0.98, 1.2, f64::INFINITY], &bins), Some(0));
-        assert_eq!(fewest(&[1.0, 1.0, 1.0, 1.0, 1.0], &bins), Some(1));
-        assert_eq!(fewest(&[f64::NAN; 5], &bins), None);
+        assert_eq!(fewest(&[1.0, 1.05, 0.98, 1.2, f64::INFINITY], &one, &bins), Some(0));
+        assert_eq!(fewest(&one, &one, &bins), Some(1));
+        assert_eq!(fewest(&[f64::NAN; 5], &one, &bins), None);
+    }
+
+    #[test]
+    fn fewer_bins_are_not_taken_where_they_cost_the_spread() {
+        let bins = [5, 1, 40, 20, 10];
+        let curve = [1.0, 9.0, 0.5, 0.5, 0.4];
+        assert_eq!(fewest(&curve, &[1.0, 1.0, 0.5, 0.54, 0.65], &bins), Some(2));
+        assert_eq!(fewest(&curve, &[1.0, 1.0, 0.5, 0.504, 0.65], &bins), Some(3));
+        // They may cost the curve.
+        assert_eq!(fewest(&[1.0, 9.0, 0.5, 0.5, 0.54], &[1.0, 1.0, 0.5, 0.9, 0.5], &bins), Some(4));
     }
 }
