@@ -1,5 +1,6 @@
 //! How much faster estimates are on two threads than on one, and that both give the same bytes: the
-//! least time on the wall of several turns of each, in turns. Needs a machine that does nothing else.
+//! least time on the wall of several turns of each, in turns. Needs a machine that does nothing else. A turn
+//! is one estimate that does not count, which wakes the threads, and as many more as take 20 ms.
 //!
 //! What two threads can give at most is measured beside it, as two threads of one core share its units:
 //! how much faster two estimates are side by side than one after the other. With words only what has one
@@ -14,6 +15,8 @@ use fe_benches::{Result, Work, data, friedman1, is_test, on_threads};
 
 const FEATURES: usize = 7;
 const TURNS: usize = 7;
+/// Seconds of a turn.
+const TURN: f64 = 0.02;
 
 /// Rows, as far as the work allows.
 const ROWS: [usize; 2] = [100_000, 1_000_000];
@@ -52,28 +55,25 @@ fn compare(work: &Work, rows: usize) -> Result<()> {
     let data = data(&scenario, rows)?;
     let piece = work.prepare()?;
     let estimate = || piece.estimate(&data, scenario.model(), 0);
-    let timed = |threads| {
-        on_threads(threads, || wall(estimate))
-            .and_then(|(seconds, effect)| Ok((seconds, effect.bytes()?)))
-    };
-    // The same estimate twice, side by side, with nothing in common but the machine.
+    // The first estimate also summarises the feature, and counts for nothing.
+    let (seconds, effect) = wall(estimate)?;
+    let (expected, times) = (effect.bytes()?, (TURN / seconds).ceil() as usize);
+    let timed = |threads| on_threads(threads, || each_of(times, estimate));
+    // The same estimates twice, side by side, with nothing in common but the machine.
     let side_by_side = || {
-        let apart = || on_threads(1, || wall(estimate)).map(|(seconds, _)| seconds);
         std::thread::scope(|scope| {
-            let other = scope.spawn(apart);
-            let here = apart()?;
-            let there = other.join().unwrap_or_else(|_| Err("a thread ended".into()))?;
+            let other = scope.spawn(|| timed(1));
+            let here = timed(1)?.0;
+            let there = other.join().unwrap_or_else(|_| Err("a thread ended".into()))?.0;
             Result::Ok(here.max(there))
         })
     };
     let (mut one, mut two, mut both) = (f64::INFINITY, f64::INFINITY, f64::INFINITY);
-    // The first estimate also summarises the feature, and counts for nothing.
-    let (_, expected) = timed(1)?;
     for _ in 0..if is_test() { 1 } else { TURNS } {
         for (threads, least) in [(1, &mut one), (2, &mut two)] {
-            let (seconds, bytes) = timed(threads)?;
+            let (seconds, effect) = timed(threads)?;
             *least = least.min(seconds);
-            if bytes != expected {
+            if effect.bytes()? != expected {
                 return Err(
                     format!("`{}` gives other bytes on {threads} threads", work.name).into()
                 );
@@ -90,4 +90,16 @@ fn compare(work: &Work, rows: usize) -> Result<()> {
         1e3 * two,
     );
     Ok(())
+}
+
+/// Seconds of each of some equal pieces of work, after one more, with what the last of them gives.
+fn each_of<T>(times: usize, work: impl Fn() -> Result<T>) -> Result<(f64, T)> {
+    let mut last = work()?;
+    let (seconds, ()) = wall(|| {
+        for _ in 0..times {
+            last = work()?;
+        }
+        Ok(())
+    })?;
+    Ok((seconds / times as f64, last))
 }

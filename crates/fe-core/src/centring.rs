@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::axis::Axis;
-use crate::curve::{Curve, Shape};
+use crate::curve::Curve;
 use crate::error::{Error, Result};
+use crate::instances::mean_at_instances;
 use crate::settings::Settings;
 
 /// What is zero after centring.
@@ -144,28 +145,6 @@ pub fn constant_by(
         Centring::Data => Ok(mean_at_instances(curve, instances).unwrap_or_default()),
         Centring::Bins => mean_over_bins(curve, instances.counts),
     }
-}
-
-/// The mean of a curve over the instances within its range; none if there are none.
-pub(crate) fn mean_at_instances(curve: &Curve, instances: Instances<'_>) -> Option<f64> {
-    if let (Shape::Step(_), Some(counts)) = (curve.shape(), instances.counts) {
-        let total: f64 = counts.iter().sum();
-        let sum: f64 = counts.iter().zip(curve.y()).map(|(n, y)| n * y).sum();
-        return (total > 0.0).then(|| sum / total);
-    }
-    let (mut total, mut sum) = (0.0, 0.0);
-    for (i, &x) in instances.positions.iter().enumerate() {
-        let weight = instances.weights.map_or(1.0, |w| w[i]);
-        let (lo, hi) = curve.range();
-        if weight > 0.0
-            && (lo..=hi).contains(&x)
-            && let Ok(y) = curve.at(x)
-        {
-            total += weight;
-            sum += weight * y;
-        }
-    }
-    (total > 0.0).then(|| sum / total)
 }
 
 fn mean_over_bins(curve: &Curve, counts: Option<&[f64]>) -> Result<f64> {

@@ -105,12 +105,7 @@ impl Curve {
         match self.shape {
             Shape::Linear => {
                 let right = self.first_from(x);
-                if self.x[right] == x || right == 0 {
-                    return self.y[right];
-                }
-                let (x0, x1) = (self.x[right - 1], self.x[right]);
-                let (y0, y1) = (self.y[right - 1], self.y[right]);
-                y0 + (y1 - y0) * ((x - x0) / (x1 - x0))
+                if right == 0 { self.y[0] } else { self.on_stretch(right - 1, x) }
             }
             Shape::Step(closed) => {
                 let inner = &self.x[1..self.x.len() - 1];
@@ -119,6 +114,18 @@ impl Curve {
                     Closed::Right => inner.partition_point(|&knot| knot < x),
                 }]
             }
+        }
+    }
+
+    /// The value at a point between knots `k` and `k + 1`, or at one of them.
+    pub(crate) fn on_stretch(&self, k: usize, x: f64) -> f64 {
+        match (self.shape, self.x.get(k + 1)) {
+            (Shape::Linear, Some(&next)) if x == next => self.y[k + 1],
+            (Shape::Linear, Some(&next)) if x != self.x[k] => {
+                let share = (x - self.x[k]) / (next - self.x[k]);
+                self.y[k] + (self.y[k + 1] - self.y[k]) * share
+            }
+            _ => self.y[k],
         }
     }
 

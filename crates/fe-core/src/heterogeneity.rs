@@ -4,8 +4,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::centring::{Instances, mean_at_instances};
+use crate::centring::Instances;
 use crate::curve::Curve;
+use crate::instances::{mean_at_instances, mean_on_stretches};
 use crate::partition::Partition;
 use crate::statistics::Moments;
 
@@ -142,39 +143,27 @@ pub(crate) const EFFECTOR_SCORE: &str = "effector_score";
 /// ```
 #[must_use]
 pub fn effector_score(variance: &Curve, instances: Instances<'_>, of_slopes: bool) -> Option<f64> {
-    let positions = || positions_on(variance, instances);
-    effector_score_by(variance, instances, of_slopes.then(positions))
+    let positions = instances.on_stretches(variance);
+    let all = || positions.iter().fold(Moments::default(), |all, some| all.merge(*some));
+    score(variance, mean_on_stretches(variance, &positions)?, of_slopes.then(all))
 }
 
-/// The same, from the moments of the positions on the curve if the variance is one of slopes.
+/// The same for variances of slopes that are constant in bins with known counts, from the moments of all
+/// positions.
 pub(crate) fn effector_score_by(
     variance: &Curve,
     instances: Instances<'_>,
-    positions: Option<Moments>,
+    positions: Moments,
 ) -> Option<f64> {
+    score(variance, mean_at_instances(variance, instances)?, Some(positions))
+}
+
+fn score(variance: &Curve, mean: f64, positions: Option<Moments>) -> Option<f64> {
     if variance.y().iter().all(|value| value.is_nan()) {
         return None;
     }
-    let score = mean_at_instances(variance, instances)?.sqrt();
     let spread = |positions: Moments| (positions.squares / positions.weight).sqrt();
-    Some(score * positions.map_or(1.0, spread)).filter(|score| score.is_finite())
-}
-
-/// Positions whose moments are found together.
-const BLOCK: usize = 4096;
-
-/// Moments of the positions within the range of a curve.
-fn positions_on(curve: &Curve, instances: Instances<'_>) -> Moments {
-    let (lo, hi) = curve.range();
-    let mut total = Moments::default();
-    for (block, positions) in instances.positions.chunks(BLOCK).enumerate() {
-        let is_on = |row: &usize| (lo..=hi).contains(&positions[*row]);
-        let on: Vec<usize> = (0..positions.len()).filter(is_on).collect();
-        let select = |values: &[f64]| on.iter().map(|&row| values[row]).collect::<Vec<f64>>();
-        let weights = instances.weights.map(|weights| select(&weights[block * BLOCK..]));
-        total = total.merge(Moments::of_block(&select(positions), weights.as_deref()));
-    }
-    total
+    Some(mean.sqrt() * positions.map_or(1.0, spread)).filter(|score| score.is_finite())
 }
 
 /// The value of effects that are a smooth curve through local effects: `mean_residual`, the mean

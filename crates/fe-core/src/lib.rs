@@ -36,6 +36,7 @@ pub mod effect;
 pub mod error;
 pub mod estimator;
 pub mod heterogeneity;
+mod instances;
 mod local_effects;
 pub mod metric;
 pub mod model;

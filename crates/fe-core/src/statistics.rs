@@ -70,8 +70,8 @@ impl Moments {
         let weight = values.len() as f64;
         let rest_mean = mean - mean_less;
         let square = |x: f64| x * x;
-        let [squares, rest_squares] =
-            pair_sums(values, less, |x, _| square(x - mean), |x, y| square((x - y) - rest_mean));
+        let squares = sum_in_lanes(values, |x| square(x - mean));
+        let rest_squares = pair_sum(values, less, |x, y| square((x - y) - rest_mean));
         [Self { weight, mean, squares }, Self { weight, mean: rest_mean, squares: rest_squares }]
     }
 
@@ -135,9 +135,10 @@ impl Moments {
     }
 }
 
-/// Parts of a sum, which processors can add side by side. So many that the loop over them is compiled
-/// as a loop of wide additions.
+/// Parts of a sum, which processors can add side by side.
 const LANES: usize = 64;
+/// So many of them are worked on at once, which fit the registers: more would be added to in memory.
+const AT_ONCE: usize = 32;
 
 /// A sum over values, in interleaved parts; always in that order.
 #[inline(always)]
@@ -150,50 +151,7 @@ pub(crate) fn sum_in_lanes(values: &[f64], f: impl Fn(f64) -> f64) -> f64 {
 pub(crate) fn pair_sum(left: &[f64], right: &[f64], f: impl Fn(f64, f64) -> f64) -> f64 {
     vectorised(
         #[inline(always)]
-        || {
-            let mut lanes = [0.0; LANES];
-            let (whole, rest) = left.as_chunks::<LANES>();
-            let (whole_right, rest_right) = right.as_chunks::<LANES>();
-            for (left, right) in whole.iter().zip(whole_right) {
-                for i in 0..LANES {
-                    lanes[i] += f(left[i], right[i]);
-                }
-            }
-            for (i, (&x, &y)) in rest.iter().zip(rest_right).enumerate() {
-                lanes[i] += f(x, y);
-            }
-            sum_of_lanes(lanes)
-        },
-    )
-}
-
-/// Two sums over pairs of values, each in interleaved parts; always in that order.
-#[inline(always)]
-fn pair_sums(
-    left: &[f64],
-    right: &[f64],
-    first: impl Fn(f64, f64) -> f64,
-    second: impl Fn(f64, f64) -> f64,
-) -> [f64; 2] {
-    vectorised(
-        #[inline(always)]
-        || {
-            let (mut first_lanes, mut second_lanes) = ([0.0; LANES], [0.0; LANES]);
-            let (whole, rest) = left.as_chunks::<LANES>();
-            let (whole_right, rest_right) = right.as_chunks::<LANES>();
-            // Of a known length, so that the parts stay in registers.
-            for (left, right) in whole.iter().zip(whole_right) {
-                for i in 0..LANES {
-                    first_lanes[i] += first(left[i], right[i]);
-                    second_lanes[i] += second(left[i], right[i]);
-                }
-            }
-            for (i, (&x, &y)) in rest.iter().zip(rest_right).enumerate() {
-                first_lanes[i] += first(x, y);
-                second_lanes[i] += second(x, y);
-            }
-            [sum_of_lanes(first_lanes), sum_of_lanes(second_lanes)]
-        },
+        || in_lanes(left, right, &f),
     )
 }
 
@@ -204,31 +162,42 @@ pub(crate) fn add_each(
     left: &[f64],
     right: &[f64],
     term: impl Fn(f64, f64) -> f64 + Copy,
-    summand: impl Fn(f64, f64) -> f64 + Copy,
+    summand: impl Fn(f64, f64) -> f64,
 ) -> f64 {
     vectorised(
         #[inline(always)]
         || {
             // What the terms have captured, out of reach of the totals that are written.
-            let (term, summand) = (term, summand);
-            let mut lanes = [0.0; LANES];
-            let (totals, rest_totals) = totals.as_chunks_mut::<LANES>();
-            let (whole, rest) = left.as_chunks::<LANES>();
-            let (whole_right, rest_right) = right.as_chunks::<LANES>();
-            for (totals, (left, right)) in totals.iter_mut().zip(whole.iter().zip(whole_right)) {
-                for i in 0..LANES {
-                    totals[i] += term(left[i], right[i]);
-                    lanes[i] += summand(left[i], right[i]);
-                }
-            }
-            let rest = rest_totals.iter_mut().zip(rest.iter().zip(rest_right));
-            for (i, (total, (&x, &y))) in rest.enumerate() {
+            let term = term;
+            for (total, (&x, &y)) in totals.iter_mut().zip(left.iter().zip(right)) {
                 *total += term(x, y);
-                lanes[i] += summand(x, y);
             }
-            sum_of_lanes(lanes)
+            in_lanes(left, right, &summand)
         },
     )
+}
+
+/// A sum over pairs of values in parts: pair i belongs to part i modulo their number.
+#[inline(always)]
+fn in_lanes(left: &[f64], right: &[f64], f: &impl Fn(f64, f64) -> f64) -> f64 {
+    let mut lanes = [0.0; LANES];
+    let (whole, rest) = left.as_chunks::<LANES>();
+    let (whole_right, rest_right) = right.as_chunks::<LANES>();
+    for (group, lanes) in lanes.as_chunks_mut::<AT_ONCE>().0.iter_mut().enumerate() {
+        let mut sums = [0.0; AT_ONCE];
+        for (left, right) in whole.iter().zip(whole_right) {
+            let left = &left.as_chunks::<AT_ONCE>().0[group];
+            let right = &right.as_chunks::<AT_ONCE>().0[group];
+            for i in 0..AT_ONCE {
+                sums[i] += f(left[i], right[i]);
+            }
+        }
+        *lanes = sums;
+    }
+    for (lane, (&x, &y)) in lanes.iter_mut().zip(rest.iter().zip(rest_right)) {
+        *lane += f(x, y);
+    }
+    sum_of_lanes(lanes)
 }
 
 /// The sum of the parts: halves are added until one is left.

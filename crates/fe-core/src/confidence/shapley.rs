@@ -8,12 +8,13 @@
 use nalgebra::{DMatrix, DVector};
 
 use super::{Purpose, Replicate, Resampling, Uncertainty};
-use crate::centring::{Centring, Instances, mean_at_instances};
+use crate::centring::{Centring, Instances};
 use crate::curve::Curve;
 use crate::dataset::Dataset;
 use crate::effect::Effect;
 use crate::error::{Error, Result};
 use crate::estimator::{ShapDependence, grid_weights};
+use crate::instances::mean_at_instances;
 use crate::model::Observed;
 use crate::shapley::Pairs;
 use crate::spline::{Smoother, Spline};

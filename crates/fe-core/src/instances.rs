@@ -1,0 +1,135 @@
+//! What a curve is on average over the instances on it.
+
+use std::convert::Infallible;
+use std::ops::Range;
+
+use crate::blocks::fold_blocks;
+use crate::centring::Instances;
+use crate::curve::{Curve, Shape};
+use crate::partition::{Closed, Partition};
+use crate::statistics::{Moments, merge_all};
+use crate::sums::moments_by_bin;
+
+/// Positions that are looked at together; more where the curve has many stretches.
+const BLOCK: usize = 4096;
+const ROWS_PER_STRETCH: usize = 16;
+
+/// The mean of a curve over the instances within its range; none if there are none.
+pub(crate) fn mean_at_instances(curve: &Curve, instances: Instances<'_>) -> Option<f64> {
+    match (curve.shape(), instances.counts) {
+        (Shape::Step(_), Some(counts)) => {
+            let total: f64 = counts.iter().sum();
+            let sum: f64 = counts.iter().zip(curve.y()).map(|(n, y)| n * y).sum();
+            (total > 0.0).then(|| sum / total)
+        }
+        _ => mean_on_stretches(curve, &instances.on_stretches(curve)),
+    }
+}
+
+/// The same from the moments of the positions on each stretch: the mean of a line is its value at their
+/// mean.
+pub(crate) fn mean_on_stretches(curve: &Curve, positions: &[Moments]) -> Option<f64> {
+    let (mut total, mut sum) = (0.0, 0.0);
+    for (k, positions) in positions.iter().enumerate().filter(|(_, those)| !those.is_empty()) {
+        total += positions.weight;
+        sum += positions.weight * curve.on_stretch(k, positions.mean);
+    }
+    (total > 0.0).then(|| sum / total)
+}
+
+impl Instances<'_> {
+    /// The moments of the positions on each stretch between two knots of a curve.
+    pub(crate) fn on_stretches(self, curve: &Curve) -> Vec<Moments> {
+        let closed = match curve.shape() {
+            Shape::Linear => Closed::Left,
+            Shape::Step(closed) => closed,
+        };
+        let Ok(stretches) = Partition::new(curve.x().to_vec(), closed) else {
+            return vec![self.on_knot(curve.x()[0])];
+        };
+        let mut total = vec![Moments::default(); stretches.bins()];
+        let of_block = |rows: Range<usize>| -> Result<Vec<Moments>, Infallible> {
+            let positions = &self.positions[rows.clone()];
+            let weights = self.weights.map(|weights| &weights[rows]);
+            let mut on = vec![0; positions.len()];
+            if stretches.locate_all(positions, &mut on) {
+                return Ok(moments_by_bin(stretches.bins(), &on, positions, weights));
+            }
+            let inside: Vec<usize> =
+                (0..on.len()).filter(|&row| on[row] != Partition::OUTSIDE).collect();
+            let select =
+                |values: &[f64]| inside.iter().map(|&row| values[row]).collect::<Vec<f64>>();
+            let on: Vec<u32> = inside.iter().map(|&row| on[row]).collect();
+            let weights = weights.map(select);
+            Ok(moments_by_bin(stretches.bins(), &on, &select(positions), weights.as_deref()))
+        };
+        let block = BLOCK.max(ROWS_PER_STRETCH * stretches.bins());
+        let Ok(()) = fold_blocks(self.positions.len(), block, of_block, |block| {
+            merge_all(&mut total, &block);
+        });
+        total
+    }
+
+    /// The moments of the positions that are this one.
+    fn on_knot(self, knot: f64) -> Moments {
+        let weight = |row| self.weights.map_or(1.0, |weights| weights[row]);
+        let weights = self.positions.iter().enumerate().filter(|(_, x)| **x == knot);
+        Moments::single(knot, weights.map(|(row, _)| weight(row)).sum())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn by_hand(curve: &Curve, instances: Instances<'_>) -> Option<f64> {
+        let (mut total, mut sum) = (0.0, 0.0);
+        for (row, &x) in instances.positions.iter().enumerate() {
+            let weight = instances.weights.map_or(1.0, |weights| weights[row]);
+            if let Ok(y) = curve.at(x).map(|y| weight * y)
+                && weight > 0.0
+            {
+                total += weight;
+                sum += y;
+            }
+        }
+        (total > 0.0).then(|| sum / total)
+    }
+
+    #[test]
+    fn means_are_those_of_the_values_at_each_position() {
+        let rows = 3 * BLOCK + 5;
+        let positions: Vec<f64> = (0..rows).map(|i| (i * 37 % 1009) as f64 / 100.0 - 1.0).collect();
+        let weights: Vec<f64> = (0..rows).map(|i| (i % 4) as f64).collect();
+        let knots: Vec<f64> = (0..9).map(|k| f64::from(k * k) / 8.0).collect();
+        let values = |count: u32| (0..count).map(|k| f64::from(k * 7 % 5) - 1.5).collect();
+        let curves = [
+            Curve::linear(knots.clone(), values(9)),
+            Curve::step(knots.clone(), values(8), Closed::Left),
+            Curve::step(knots, values(8), Closed::Right),
+            Curve::linear(vec![3.0], vec![4.0]),
+            Curve::linear(vec![-8.0, -7.0], vec![4.0, 5.0]),
+        ];
+        for curve in curves {
+            for weights in [None, Some(&*weights)] {
+                let instances = Instances { positions: &positions, weights, counts: None };
+                match (mean_at_instances(&curve, instances), by_hand(&curve, instances)) {
+                    (Some(mean), Some(expected)) => {
+                        assert!((mean - expected).abs() < 1e-12, "{mean} {expected}");
+                    }
+                    (mean, expected) => assert_eq!(mean, expected),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn missing_values_count_only_where_there_are_instances() {
+        let curve = Curve::linear(vec![0.0, 1.0, 2.0, 3.0], vec![1.0, 3.0, f64::NAN, 5.0]);
+        let mean = |positions: &[f64]| {
+            mean_at_instances(&curve, Instances { positions, weights: None, counts: None }).unwrap()
+        };
+        assert_eq!(mean(&[0.5, 1.0, 1.0, 3.0]), 3.25);
+        assert!(mean(&[0.5, 1.5]).is_nan());
+    }
+}
