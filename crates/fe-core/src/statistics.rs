@@ -162,13 +162,13 @@ pub(crate) fn add_each(
     left: &[f64],
     right: &[f64],
     term: impl Fn(f64, f64) -> f64 + Copy,
-    summand: impl Fn(f64, f64) -> f64,
+    summand: impl Fn(f64, f64) -> f64 + Copy,
 ) -> f64 {
     vectorised(
         #[inline(always)]
         || {
             // What the terms have captured, out of reach of the totals that are written.
-            let term = term;
+            let (term, summand) = (term, summand);
             for (total, (&x, &y)) in totals.iter_mut().zip(left.iter().zip(right)) {
                 *total += term(x, y);
             }

@@ -19,8 +19,9 @@ const CELLS: usize = 20_000;
 /// spread and its limit, and one more: where a single bin is best, one too many in a hundred datasets
 /// costs more than all others.
 const PENALTY: f64 = 4.0;
-/// A bin is halved if its slope, squared, is more than so many squared standard errors.
-const TREND: f64 = 4.0;
+/// A bin is halved if its slope, squared, is more than so many squared standard errors, where there are limits
+/// and where there are none: one bin in twenty without a slope has more than two standard errors.
+const TREND: [f64; 2] = [4.0, 9.0];
 /// Least weight in a bin.
 const LEAST: f64 = 2.0;
 /// Least weight in a half of a bin, and where only the spread changes.
@@ -51,7 +52,8 @@ pub(super) const INFO: Info = Info {
 /// 1. the partition of least Σ (d_i − mean)²/s² + 4 log N per bin, with s² the variance of the local
 ///    effects about their trend, estimated nearby;
 /// 2. of these, bins along which local effects have a trend all the same, of more than two standard
-///    errors, are halved: a trend is seen long before any single limit along it;
+///    errors, or three if it is the only bin, are halved: a trend is seen long before any single limit
+///    along it;
 /// 3. step 1 for the spread: the cube root of the squared distance from the mean of the bin, which is
 ///    nearly normal (Wilson and Hilferty 1931);
 /// 4. limits of both together are the bins, unless the estimated errors of the curve and of the spread
@@ -219,7 +221,8 @@ impl Instances {
     /// Bins at the limits of levels and of the spread about them, and the noise that they leave.
     fn segmented(&self) -> Segmentation {
         let (level, levels, same_spread) = self.pieces();
-        let halved = level.halved(&levels, self.cells.limits(), TREND, LEAST_FOR_SPREAD);
+        let trend = TREND[usize::from(levels.len() == 2)];
+        let halved = level.halved(&levels, self.cells.limits(), trend, LEAST_FOR_SPREAD);
         let spread_in_halves = self.spread(&halved).pieces(self.penalty(), LEAST);
         let within: Vec<f64> = self.moments.iter().map(|cell| cell.squares).collect();
         let bins = |levels: &[usize], spreads: &[usize]| {
