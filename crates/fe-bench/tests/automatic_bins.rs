@@ -82,3 +82,36 @@ fn breaks_are_not_known_better_than_between_two_instances() {
         / error_by(&scenario, 250, 100, |_: &[f64]| equal(20));
     assert!(ratio > 4.0, "{ratio}");
 }
+
+/// The mean squared error of the standard deviation along the axis that `rhale` finds for x1.
+fn error_of_spread(scenario: &Scenario, rows: usize, settings: &Settings) -> f64 {
+    const DATASETS: usize = 5;
+    let (lo, hi) = scenario.axis(0);
+    let points = Axis::new(lo, hi).unwrap().grid(100);
+    let truth = scenario.curve(Effect::Sigma, 0, &points, (lo, hi), Centring::None).unwrap();
+    let truth: Vec<f64> = truth.iter().map(|truth| truth.value).collect();
+    let settings = Settings { axis: Some(AxisChoice::Given(lo, hi)), ..settings.clone() };
+    let rhale = estimator::from_settings("rhale", &settings).unwrap();
+    let error = |replicate| {
+        let data = draw::features(scenario, 8, rows, replicate).unwrap();
+        let effect = rhale.estimate(&data, scenario.model(), 0).unwrap().remove(0);
+        let variances = effect.heterogeneity.at_all(&points).unwrap();
+        let deviations: Vec<f64> = variances.into_iter().map(f64::sqrt).collect();
+        Distance::Mse.between(&deviations, &truth)
+    };
+    (0..DATASETS).map(error).sum::<f64>() / DATASETS as f64
+}
+
+/// Local effects of two values have a spread that is known nearly exactly: the few bins that are enough for the
+/// curve must not cost it.
+#[test]
+fn few_bins_for_the_curve_do_not_cost_the_spread() {
+    const ROWS: usize = 100_000;
+    let scenario = fe_truth::scenario("conditional-interaction", &[]).unwrap();
+    let penalized = Settings { binning: Some("penalized".to_owned()), ..Settings::default() };
+    let equal =
+        Settings { binning: Some("fixed".to_owned()), bins: Some(453), ..Settings::default() };
+    let ratio =
+        error_of_spread(&scenario, ROWS, &penalized) / error_of_spread(&scenario, ROWS, &equal);
+    assert!(ratio < 2.0, "{ratio}");
+}

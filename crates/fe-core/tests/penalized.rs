@@ -109,8 +109,8 @@ fn jumps_lie_between_two_instances() {
     }
 }
 
-/// A trend of more than two standard errors is there by chance in one case of twenty: in 5 of 100, with a
-/// standard deviation of 2.2. Everything else is rarer by far.
+/// A trend of more than two standard errors is there by chance in one case of twenty, which is too often for
+/// the only bin: one of three standard errors in one case of 370.
 #[test]
 fn noise_alone_is_seldom_divided() {
     let divided = |count: usize| {
@@ -118,7 +118,7 @@ fn noise_alone_is_seldom_divided() {
         seeds.filter(|&s| Instances::drawn(s, count, |_| (3.0, 1.0)).limits().len() > 2).count()
     };
     let found = [50, 200, 500, 2000].map(divided);
-    assert!(found.iter().all(|&divided| divided <= 12), "{found:?} of 100");
+    assert!(found.iter().all(|&divided| divided <= 3), "{found:?} of 100");
 }
 
 /// Under a constant slope the bias of the curve falls as the fourth power of the number of bins and
