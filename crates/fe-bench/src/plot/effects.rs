@@ -39,7 +39,9 @@ pub(super) const SIMULTANEOUS: Look = Look::line(GREEN, 1.0).faint(0.2);
 const INSTANCES: Look = Look::line(VERMILION, 1.0).faint(0.35);
 const CURVES: Look = Look::line(GREY, 0.8).faint(0.45);
 // Dashes of hundreds of bins would make large files.
-pub(super) const LIMITS: Look = Look::line(GREY, 0.6).faint(0.7);
+const LIMITS: Look = Look::line(GREY, 0.6).faint(0.7);
+/// Limits of bins that are drawn as lines, with what happens between them; more would hide the panel.
+const MOST_LINES: usize = 150;
 const VIOLINS: Look = Look::line(VERMILION, 0.9).faint(0.25);
 const DECILES: Look = Look::line(BLACK, 1.4);
 
@@ -313,8 +315,7 @@ fn curve_panel(
         None => layers.push(spread(effect)),
     }
     if let Some(bins) = &effect.bins {
-        let limits = Mark::Verticals(bins.partition.limits().to_vec());
-        layers.push(Layer::named("limits of bins", LIMITS, limits));
+        layers.push(limits_of_bins(bins.partition.limits().to_vec()));
     }
     layers.push(Layer::named("deciles", DECILES, Mark::Rug(deciles.to_vec())));
     let name = format!("{} (estimate)", effect.estimator);
@@ -408,7 +409,9 @@ fn slopes_panel(
         band.push((f64::NAN, f64::NAN, f64::NAN));
     }
     let mut layers = vec![Layer::named("bin effects ± σ", SPREAD.faint(0.28), Mark::Band(band))];
-    layers.extend(violins(&bins.partition, instances, values));
+    if bins.partition.bins() < MOST_LINES {
+        layers.extend(violins(&bins.partition, instances, values));
+    }
     layers.push(instances.dots("local effects", values));
     layers.push(Layer::named("bin effects ± σ", ESTIMATE, Mark::Line(steps)));
     if let Some(scenario) = subject.scenario {
@@ -498,6 +501,12 @@ fn places(curve: &Curve) -> Vec<f64> {
     x.sort_unstable_by(f64::total_cmp);
     x.dedup();
     x
+}
+
+/// Limits of bins: lines, or strokes at the axis where there are very many.
+pub(super) fn limits_of_bins(limits: Vec<f64>) -> Layer {
+    let mark = if limits.len() > MOST_LINES { Mark::Rug(limits) } else { Mark::Verticals(limits) };
+    Layer::named("limits of bins", LIMITS, mark)
 }
 
 fn points(curve: &Curve) -> Vec<(f64, f64)> {

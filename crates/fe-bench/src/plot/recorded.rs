@@ -7,7 +7,7 @@ use fe_core::bands::Bands;
 use fe_core::estimator::Estimand;
 use fe_core::partition::{Closed, Partition};
 
-use super::effects::{ESTIMATE, LIMITS, OF_MODEL, POINTWISE, SIMULTANEOUS, SPREAD, TRUTH};
+use super::effects::{ESTIMATE, OF_MODEL, POINTWISE, SIMULTANEOUS, SPREAD, TRUTH, limits_of_bins};
 use super::figure::{Figure, Layer, Mark, Panel, Scale};
 use super::look::{BLACK, GREY, Look};
 use super::sweep::{FIGURE, Named, PANEL, SERIES, file_name, names, pieces};
@@ -109,8 +109,7 @@ fn curve_panel(kept: &[&Kept], estimand: Option<Estimand>) -> Panel {
         bands => layers.extend(bands),
     }
     if !one.bins.is_empty() {
-        let limits = Mark::Verticals(limits(&one.bins));
-        layers.push(Layer::named("limits of bins", LIMITS, limits));
+        layers.push(limits_of_bins(limits(&one.bins)));
     }
     layers.push(Layer::named("estimate", ESTIMATE, line(&one.curve, |p| p.effect)));
     layers.push(Layer::named("truth", TRUTH, line(&one.curve, |p| p.truth)));
