@@ -1,18 +1,10 @@
 //! What a curve is on average over the instances on it.
 
-use std::convert::Infallible;
-use std::ops::Range;
-
-use crate::blocks::fold_blocks;
 use crate::centring::Instances;
 use crate::curve::{Curve, Shape};
 use crate::partition::{Closed, Partition};
-use crate::statistics::{Moments, merge_all};
-use crate::sums::moments_by_bin;
-
-/// Positions that are looked at together; more where the curve has many stretches.
-const BLOCK: usize = 4096;
-const ROWS_PER_STRETCH: usize = 16;
+use crate::statistics::Moments;
+use crate::sums::moments_in_bins;
 
 /// The mean of a curve over the instances within its range; none if there are none.
 pub(crate) fn mean_at_instances(curve: &Curve, instances: Instances<'_>) -> Option<f64> {
@@ -47,27 +39,7 @@ impl Instances<'_> {
         let Ok(stretches) = Partition::new(curve.x().to_vec(), closed) else {
             return vec![self.on_knot(curve.x()[0])];
         };
-        let mut total = vec![Moments::default(); stretches.bins()];
-        let of_block = |rows: Range<usize>| -> Result<Vec<Moments>, Infallible> {
-            let positions = &self.positions[rows.clone()];
-            let weights = self.weights.map(|weights| &weights[rows]);
-            let mut on = vec![0; positions.len()];
-            if stretches.locate_all(positions, &mut on) {
-                return Ok(moments_by_bin(stretches.bins(), &on, positions, weights));
-            }
-            let inside: Vec<usize> =
-                (0..on.len()).filter(|&row| on[row] != Partition::OUTSIDE).collect();
-            let select =
-                |values: &[f64]| inside.iter().map(|&row| values[row]).collect::<Vec<f64>>();
-            let on: Vec<u32> = inside.iter().map(|&row| on[row]).collect();
-            let weights = weights.map(select);
-            Ok(moments_by_bin(stretches.bins(), &on, &select(positions), weights.as_deref()))
-        };
-        let block = BLOCK.max(ROWS_PER_STRETCH * stretches.bins());
-        let Ok(()) = fold_blocks(self.positions.len(), block, of_block, |block| {
-            merge_all(&mut total, &block);
-        });
-        total
+        moments_in_bins(&stretches, self.positions, self.positions, self.weights)
     }
 
     /// The moments of the positions that are this one.
@@ -98,7 +70,7 @@ mod tests {
 
     #[test]
     fn means_are_those_of_the_values_at_each_position() {
-        let rows = 3 * BLOCK + 5;
+        let rows = 20_000_usize;
         let positions: Vec<f64> = (0..rows).map(|i| (i * 37 % 1009) as f64 / 100.0 - 1.0).collect();
         let weights: Vec<f64> = (0..rows).map(|i| (i % 4) as f64).collect();
         let knots: Vec<f64> = (0..9).map(|k| f64::from(k * k) / 8.0).collect();

@@ -1,6 +1,11 @@
 //! Running sums of values in bins, which become moments.
 
-use crate::statistics::Moments;
+use std::convert::Infallible;
+use std::ops::Range;
+
+use crate::blocks::fold_blocks;
+use crate::partition::Partition;
+use crate::statistics::{Moments, merge_all};
 use crate::vector::vectorised;
 
 /// Sums of some values and of their squares, side by side, both counted from the first value.
@@ -165,8 +170,41 @@ fn add_each(sums: &mut [Sums], bins: &[u32], values: &[f64], add: impl Fn(&mut S
     }
 }
 
+/// Rows that are added up together; more where there are many bins.
+const BLOCK: usize = 4096;
+const ROWS_PER_BIN: usize = 16;
+
+/// Moments of values in the bins that their positions are in; what lies outside the limits does not count.
+pub(crate) fn moments_in_bins(
+    partition: &Partition,
+    positions: &[f64],
+    values: &[f64],
+    weights: Option<&[f64]>,
+) -> Vec<Moments> {
+    let mut total = vec![Moments::default(); partition.bins()];
+    let of_block = |rows: Range<usize>| -> Result<Vec<Moments>, Infallible> {
+        let weights = weights.map(|weights| &weights[rows.clone()]);
+        let (positions, values) = (&positions[rows.clone()], &values[rows]);
+        let mut bins = vec![0; positions.len()];
+        if partition.locate_all(positions, &mut bins) {
+            return Ok(moments_by_bin(partition.bins(), &bins, values, weights));
+        }
+        let is_inside = |&row: &usize| bins[row] != Partition::OUTSIDE;
+        let inside: Vec<usize> = (0..bins.len()).filter(is_inside).collect();
+        let select = |values: &[f64]| inside.iter().map(|&row| values[row]).collect::<Vec<f64>>();
+        let (values, weights) = (select(values), weights.map(select));
+        let bins: Vec<u32> = inside.iter().map(|&row| bins[row]).collect();
+        Ok(moments_by_bin(partition.bins(), &bins, &values, weights.as_deref()))
+    };
+    let block = BLOCK.max(ROWS_PER_BIN * partition.bins());
+    let Ok(()) = fold_blocks(positions.len(), block, of_block, |block| {
+        merge_all(&mut total, &block);
+    });
+    total
+}
+
 /// Moments of `values` within each of `count` bins; `bins[i]` is the bin of value i.
-pub(crate) fn moments_by_bin(
+fn moments_by_bin(
     count: usize,
     bins: &[u32],
     values: &[f64],

@@ -13,11 +13,11 @@ use crate::error::{Error, Result};
 use crate::heterogeneity::{self, Values};
 use crate::local_effects::count_rows;
 use crate::model::{Model, Observed};
-use crate::partition::{Closed, Partition};
+use crate::partition::Closed;
 use crate::predictions;
 use crate::settings::{EmptyBins, Interpolation, Settings};
 use crate::statistics::Moments;
-use crate::sums::moments_by_bin;
+use crate::sums::moments_in_bins;
 
 pub(super) const MPLOT: Info = Info {
     name: "mplot",
@@ -50,9 +50,6 @@ const DEFAULT_GRID: usize = 100;
 
 /// Most points.
 const MOST_POINTS: usize = 1_000_000;
-
-/// Instances whose bins are found together.
-const LOCATED: usize = 4096;
 
 /// Distances that differ by less than so many units in the last place of the axis are equal.
 const ULPS_OF_TIES: f64 = 8.0;
@@ -409,7 +406,8 @@ impl InBins {
         predictions: &[f64],
         ddof: f64,
     ) -> Result<LocalMeans> {
-        let moments = moments_in_bins(place, &choice.partition, predictions);
+        let (positions, weights) = (place.data.feature(place.feature), place.data.weights());
+        let moments = moments_in_bins(&choice.partition, positions, predictions, weights);
         let (bins, empty) = empty_bins::fill(self.empty, ddof, choice.partition.clone(), &moments)?;
         let (filled, undefined_variances) = heterogeneity::interpolate_missing(
             &bins.variance,
@@ -470,26 +468,6 @@ fn through_centres((lo, hi): (f64, f64), centres: &[f64], y: &[f64]) -> (Vec<f64
     knots.push((hi, y[y.len() - 1]));
     knots.dedup_by_key(|knot| knot.0);
     knots.into_iter().unzip()
-}
-
-fn moments_in_bins(place: &Place<'_>, partition: &Partition, predictions: &[f64]) -> Vec<Moments> {
-    let positions = place.data.feature(place.feature);
-    let mut bins = vec![0; positions.len()];
-    let all_inside = bins
-        .par_chunks_mut(LOCATED)
-        .zip(positions.par_chunks(LOCATED))
-        .map(|(bins, positions)| partition.locate_all(positions, bins))
-        .reduce(|| true, |left, right| left && right);
-    let weights = place.data.weights();
-    if all_inside {
-        return moments_by_bin(partition.bins(), &bins, predictions, weights);
-    }
-    let inside: Vec<usize> =
-        (0..bins.len()).filter(|&row| bins[row] != Partition::OUTSIDE).collect();
-    let select = |values: &[f64]| inside.iter().map(|&row| values[row]).collect::<Vec<f64>>();
-    let bins: Vec<u32> = inside.iter().map(|&row| bins[row]).collect();
-    let weights = weights.map(select);
-    moments_by_bin(partition.bins(), &bins, &select(predictions), weights.as_deref())
 }
 
 /// Means over the nearest instances, at the points of a grid and further ones on the axis.
