@@ -61,7 +61,8 @@ def main(path, limit, to):
             if count is None and best[0] > EXACT:
                 ratios.append((place, METRICS[metric], binning, mean / best[0], best[1]))
                 used = values[place, "bins"][binning, None]
-                crowds[binning, place].append((used, best[1][1]))
+                most = max(bins[1] for bins in means if bins[1])
+                crowds[binning, place].append((used, best[1][1], most))
     if to:
         write(to, ratios)
     sizes = sorted({place[3] for place, *_ in ratios})
@@ -76,10 +77,10 @@ def main(path, limit, to):
             print(f"| {binning} | {kind} | " + " | ".join(cells) + f" | {max(groups[-1]):.0f} |")
     print()
     for binning in names:
-        shares = [max(p[0] for p in pairs) / max(p[1] for p in pairs)
-                  for (name, _), pairs in crowds.items() if name == binning]
-        more = sum(share > 2 for share in shares)
-        print(f"{binning}: more than twice the bins of the best in {more} of {len(shares)}")
+        places = [map(max, zip(*pairs)) for (name, _), pairs in crowds.items() if name == binning]
+        more = [best == most for used, best, most in places if used > 2 * best]
+        print(f"{binning}: more than twice the bins of the best in {len(more)} of {len(places)}, where "
+              f"in {sum(more)} the best is the largest number that was tried")
     print()
 
     def above(n):
