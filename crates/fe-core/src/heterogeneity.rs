@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use crate::centring::Instances;
 use crate::curve::Curve;
-use crate::instances::{mean_at_instances, mean_on_stretches};
+use crate::instances::mean_at_instances;
 use crate::partition::Partition;
 use crate::statistics::Moments;
 
@@ -143,27 +143,21 @@ pub(crate) const EFFECTOR_SCORE: &str = "effector_score";
 /// ```
 #[must_use]
 pub fn effector_score(variance: &Curve, instances: Instances<'_>, of_slopes: bool) -> Option<f64> {
-    let positions = instances.on_stretches(variance);
-    let all = || positions.iter().fold(Moments::default(), |all, some| all.merge(*some));
-    score(variance, mean_on_stretches(variance, &positions)?, of_slopes.then(all))
+    effector_score_by(variance, instances, of_slopes.then(|| instances.on(variance)))
 }
 
-/// The same for variances of slopes that are constant in bins with known counts, from the moments of all
-/// positions.
+/// The same, from the moments of the positions on the curve if the variance is one of slopes.
 pub(crate) fn effector_score_by(
     variance: &Curve,
     instances: Instances<'_>,
-    positions: Moments,
+    positions: Option<Moments>,
 ) -> Option<f64> {
-    score(variance, mean_at_instances(variance, instances)?, Some(positions))
-}
-
-fn score(variance: &Curve, mean: f64, positions: Option<Moments>) -> Option<f64> {
     if variance.y().iter().all(|value| value.is_nan()) {
         return None;
     }
+    let score = mean_at_instances(variance, instances)?.sqrt();
     let spread = |positions: Moments| (positions.squares / positions.weight).sqrt();
-    Some(mean.sqrt() * positions.map_or(1.0, spread)).filter(|score| score.is_finite())
+    Some(score * positions.map_or(1.0, spread)).filter(|score| score.is_finite())
 }
 
 /// The value of effects that are a smooth curve through local effects: `mean_residual`, the mean

@@ -14,32 +14,41 @@ pub(crate) fn mean_at_instances(curve: &Curve, instances: Instances<'_>) -> Opti
             let sum: f64 = counts.iter().zip(curve.y()).map(|(n, y)| n * y).sum();
             (total > 0.0).then(|| sum / total)
         }
-        _ => mean_on_stretches(curve, &instances.on_stretches(curve)),
+        _ => {
+            let (mut total, mut sum) = (0.0, 0.0);
+            for (k, positions) in instances.on_stretches(curve).iter().enumerate() {
+                // Of a line the mean is its value at the mean position; where nothing is it may be missing.
+                if !positions.is_empty() {
+                    total += positions.weight;
+                    sum += positions.weight * curve.on_stretch(k, positions.mean);
+                }
+            }
+            (total > 0.0).then(|| sum / total)
+        }
     }
-}
-
-/// The same from the moments of the positions on each stretch: the mean of a line is its value at their
-/// mean.
-pub(crate) fn mean_on_stretches(curve: &Curve, positions: &[Moments]) -> Option<f64> {
-    let (mut total, mut sum) = (0.0, 0.0);
-    for (k, positions) in positions.iter().enumerate().filter(|(_, those)| !those.is_empty()) {
-        total += positions.weight;
-        sum += positions.weight * curve.on_stretch(k, positions.mean);
-    }
-    (total > 0.0).then(|| sum / total)
 }
 
 impl Instances<'_> {
     /// The moments of the positions on each stretch between two knots of a curve.
-    pub(crate) fn on_stretches(self, curve: &Curve) -> Vec<Moments> {
+    fn on_stretches(self, curve: &Curve) -> Vec<Moments> {
         let closed = match curve.shape() {
             Shape::Linear => Closed::Left,
             Shape::Step(closed) => closed,
         };
-        let Ok(stretches) = Partition::new(curve.x().to_vec(), closed) else {
-            return vec![self.on_knot(curve.x()[0])];
-        };
-        moments_in_bins(&stretches, self.positions, self.positions, self.weights)
+        self.between(curve.x(), closed)
+    }
+
+    /// The moments of the positions on a curve.
+    pub(crate) fn on(self, curve: &Curve) -> Moments {
+        let (lo, hi) = curve.range();
+        self.between(&[lo, hi], Closed::Left)[0]
+    }
+
+    fn between(self, knots: &[f64], closed: Closed) -> Vec<Moments> {
+        match Partition::new(knots.to_vec(), closed) {
+            Ok(bins) => moments_in_bins(&bins, self.positions, self.positions, self.weights),
+            Err(_) => vec![self.on_knot(knots[0])],
+        }
     }
 
     /// The moments of the positions that are this one.

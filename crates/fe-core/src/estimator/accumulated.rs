@@ -360,7 +360,7 @@ impl Accumulated {
                 return heterogeneity::effector_score(&variance, instances, true);
             }
             let positions = data.summary(feature).moments;
-            heterogeneity::effector_score_by(&variance, instances, positions)
+            heterogeneity::effector_score_by(&variance, instances, Some(positions))
         });
         values.insert(heterogeneity::EFFECTOR_SCORE, score);
         let effect = Effect {
