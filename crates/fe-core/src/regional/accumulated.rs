@@ -14,7 +14,7 @@ use crate::local_effects::{LocalEffects, Source, count_rows, regroup};
 use crate::model::Observed;
 use crate::partition::Partition;
 use crate::statistics::Moments;
-use crate::sums::Sums;
+use crate::sums::{Sums, moments_in_bins};
 
 use super::gauge::Gauge;
 use super::local::{Local, merged, noise_of_derivative, noise_of_difference};
@@ -89,13 +89,9 @@ fn cells(
     let asked = OnceCell::new();
     let blank = |partition: &Partition| {
         let _ = asked.set(partition.clone());
-        let mut moments = vec![Moments::default(); partition.bins()];
-        for (row, &x) in data.feature(feature).iter().enumerate() {
-            if let Some(cell) = partition.locate(x) {
-                moments[cell].weight += data.weights().map_or(1.0, |w| w[row]);
-            }
-        }
-        Ok(moments)
+        let positions = data.feature(feature);
+        let there = moments_in_bins(partition, positions, positions, data.weights());
+        Ok(there.iter().map(|cell| Moments { weight: cell.weight, ..Moments::default() }).collect())
     };
     let local_effects: Option<&Summarise<'_>> = match source {
         Source::Differences => None,

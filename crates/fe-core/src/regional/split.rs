@@ -86,7 +86,7 @@ pub(super) fn candidates(
     feature: usize,
     positions: usize,
 ) -> Result<Vec<Candidates>> {
-    let others = (0..data.dimension()).filter(|&other| other != feature);
+    let others = (0..data.dimension()).into_par_iter().filter(|&other| other != feature);
     others.map(|other| of_feature(data, other, positions)).collect()
 }
 
@@ -179,7 +179,10 @@ const TIE: f64 = 1e-10;
 impl<L: Local> Splitter<'_, L> {
     /// A region of some rows.
     pub(super) fn region(&self, data: &Dataset, rows: Vec<usize>) -> Result<Region> {
-        let weight = rows.iter().map(|&row| weight(data, row)).sum();
+        let weight = match data.weights() {
+            None => rows.len() as f64,
+            Some(weights) => rows.iter().map(|&row| weights[row]).sum(),
+        };
         let heterogeneity = self.defined(&self.local.summarise(&rows))?;
         Ok(Region { rows, weight, heterogeneity })
     }

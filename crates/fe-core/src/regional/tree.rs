@@ -274,14 +274,19 @@ impl<L: Local> Growing<'_, L> {
 
     fn finish(self) -> Result<Tree> {
         let total = self.nodes[0].2.weight;
-        let effect = |(index, (_, _, region)): (usize, &(_, _, Region))| {
-            let is_leaf = self.leaves.contains(&index);
-            is_leaf.then(|| self.splitter.local.effect(&region.rows)).transpose()
+        let of_leaf = |(index, (_, _, region)): (usize, &(_, _, Region))| {
+            let work = || {
+                let effect = self.splitter.local.effect(&region.rows)?;
+                let deciles = self.deciles(effect.feature, &region.rows);
+                Ok((effect, deciles))
+            };
+            self.leaves.contains(&index).then(work).transpose()
         };
-        let effects: Vec<Option<Effect>> =
-            self.nodes.par_iter().enumerate().map(effect).collect::<Result<_>>()?;
+        let leaves: Vec<Option<(Effect, [f64; 11])>> =
+            self.nodes.par_iter().enumerate().map(of_leaf).collect::<Result<_>>()?;
         let mut nodes: Vec<Node> = Vec::with_capacity(self.nodes.len());
-        for ((rule, parent, region), effect) in self.nodes.iter().zip(effects) {
+        for ((rule, parent, region), leaf) in self.nodes.iter().zip(leaves) {
+            let (effect, deciles) = leaf.unzip();
             nodes.push(Node {
                 rule: rule.clone(),
                 parent: *parent,
@@ -290,7 +295,7 @@ impl<L: Local> Growing<'_, L> {
                 weight: region.weight,
                 share: region.weight / total,
                 heterogeneity: region.heterogeneity,
-                deciles: effect.as_ref().map(|effect| self.deciles(effect.feature, &region.rows)),
+                deciles,
                 effect,
             });
         }
