@@ -19,9 +19,11 @@ const CELLS: usize = 20_000;
 /// spread and its limit, and one more: where a single bin is best, one too many in a hundred datasets
 /// costs more than all others.
 const PENALTY: f64 = 4.0;
-/// A bin is halved if its slope, squared, is more than so many squared standard errors, where there are limits
-/// and where there are none: one bin in twenty without a slope has more than two standard errors.
-const TREND: [f64; 2] = [4.0, 9.0];
+/// A bin is halved if its slope, squared, is more than so many squared standard errors.
+const TREND: f64 = 4.0;
+/// The only bin is halved for log N of them, and never needs more than these: one in twenty without a slope has
+/// four, and one in 370 nine.
+const TREND_ALONE: f64 = 9.0;
 /// Least weight in a bin.
 const LEAST: f64 = 2.0;
 /// Least weight in a half of a bin, and where only the spread changes.
@@ -52,8 +54,8 @@ pub(super) const INFO: Info = Info {
 /// 1. the partition of least Σ (d_i − mean)²/s² + 4 log N per bin, with s² the variance of the local
 ///    effects about their trend, estimated nearby;
 /// 2. of these, bins along which local effects have a trend all the same, of more than two standard
-///    errors, or three if it is the only bin, are halved: a trend is seen long before any single limit
-///    along it;
+///    errors, are halved, the only bin if its trend has more than √log N of them or three: a trend is seen
+///    long before any single limit along it;
 /// 3. step 1 for the spread: the cube root of the squared distance from the mean of the bin, which is
 ///    nearly normal (Wilson and Hilferty 1931);
 /// 4. limits of both together are the bins, unless the estimated errors of the curve and of the spread
@@ -221,7 +223,8 @@ impl Instances {
     /// Bins at the limits of levels and of the spread about them, and the noise that they leave.
     fn segmented(&self) -> Segmentation {
         let (level, levels, same_spread) = self.pieces();
-        let trend = TREND[usize::from(levels.len() == 2)];
+        let alone = || self.weight().ln().clamp(TREND, TREND_ALONE);
+        let trend = if levels.len() == 2 { alone() } else { TREND };
         let halved = level.halved(&levels, self.cells.limits(), trend, LEAST_FOR_SPREAD);
         let spread_in_halves = self.spread(&halved).pieces(self.penalty(), LEAST);
         let within: Vec<f64> = self.moments.iter().map(|cell| cell.squares).collect();
@@ -260,8 +263,12 @@ impl Instances {
         self.moments.iter().map(|cell| cell.weight).collect()
     }
 
+    fn weight(&self) -> f64 {
+        self.moments.iter().map(|cell| cell.weight).sum()
+    }
+
     fn penalty(&self) -> f64 {
-        PENALTY * self.weights().iter().sum::<f64>().ln()
+        PENALTY * self.weight().ln()
     }
 
     /// The mean local effect in each cell.
