@@ -109,8 +109,8 @@ fn jumps_lie_between_two_instances() {
     }
 }
 
-/// A trend of more than two standard errors is there by chance in one case of twenty, which is too often for
-/// the only bin: one of three standard errors in one case of 370.
+/// A trend of more than √log N standard errors is there by chance in 4.6, 2.1, 1.3 and 0.6 of 100 cases of these
+/// sizes, nearly 9 of 400 with a standard deviation of 3; two standard errors would be 18. All else is rarer by far.
 #[test]
 fn noise_alone_is_seldom_divided() {
     let divided = |count: usize| {
@@ -118,7 +118,7 @@ fn noise_alone_is_seldom_divided() {
         seeds.filter(|&s| Instances::drawn(s, count, |_| (3.0, 1.0)).limits().len() > 2).count()
     };
     let found = [50, 200, 500, 2000].map(divided);
-    assert!(found.iter().all(|&divided| divided <= 3), "{found:?} of 100");
+    assert!(found.iter().sum::<usize>() <= 16, "{found:?} of 100");
 }
 
 /// Under a constant slope the bias of the curve falls as the fourth power of the number of bins and
