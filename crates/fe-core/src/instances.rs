@@ -1,10 +1,17 @@
 //! What a curve is on average over the instances on it.
 
+use std::convert::Infallible;
+use std::ops::Range;
+
+use crate::blocks::fold_blocks;
 use crate::centring::Instances;
 use crate::curve::{Curve, Shape};
 use crate::partition::{Closed, Partition};
 use crate::statistics::Moments;
 use crate::sums::moments_in_bins;
+
+/// Positions whose moments are found together.
+const BLOCK: usize = 4096;
 
 /// The mean of a curve over the instances within its range; none if there are none.
 pub(crate) fn mean_at_instances(curve: &Curve, instances: Instances<'_>) -> Option<f64> {
@@ -35,20 +42,27 @@ impl Instances<'_> {
             Shape::Linear => Closed::Left,
             Shape::Step(closed) => closed,
         };
-        self.between(curve.x(), closed)
+        match Partition::new(curve.x().to_vec(), closed) {
+            Ok(bins) => moments_in_bins(&bins, self.positions, self.positions, self.weights),
+            Err(_) => vec![self.on_knot(curve.x()[0])],
+        }
     }
 
     /// The moments of the positions on a curve.
     pub(crate) fn on(self, curve: &Curve) -> Moments {
         let (lo, hi) = curve.range();
-        self.between(&[lo, hi], Closed::Left)[0]
-    }
-
-    fn between(self, knots: &[f64], closed: Closed) -> Vec<Moments> {
-        match Partition::new(knots.to_vec(), closed) {
-            Ok(bins) => moments_in_bins(&bins, self.positions, self.positions, self.weights),
-            Err(_) => vec![self.on_knot(knots[0])],
-        }
+        let of_block = |rows: Range<usize>| -> Result<Moments, Infallible> {
+            let on: Vec<usize> =
+                rows.filter(|&row| (lo..=hi).contains(&self.positions[row])).collect();
+            let select = |values: &[f64]| on.iter().map(|&row| values[row]).collect::<Vec<f64>>();
+            let weights = self.weights.map(select);
+            Ok(Moments::of_block(&select(self.positions), weights.as_deref()))
+        };
+        let mut total = Moments::default();
+        let Ok(()) = fold_blocks(self.positions.len(), BLOCK, of_block, |block| {
+            total = total.merge(block);
+        });
+        total
     }
 
     /// The moments of the positions that are this one.
