@@ -63,8 +63,8 @@ pub(super) const INFO: Info = Info {
 ///    and 3, these alone, and a single bin are preferred if the product of both errors is smaller, where
 ///    each gain is taken for one standard error less than it is estimated, or two if step 1 and 3 found
 ///    nothing, but that of the single bin as it is. Of products that are within a tenth of the least, with
-///    the same error of the spread, the one with the fewest bins is taken. The spread is compared with that of the local effects about lines
-///    through the pieces of step 1;
+///    the same error of the spread, the one with the fewest bins is taken. The spread is compared with that
+///    of the local effects about lines through the pieces of step 1;
 /// 5. the curve wants narrower bins than the spread can be known in. Neighbouring bins share the variance
 ///    within them, [`Choice::spreads`], along stretches of least estimated error of the spread: those that
 ///    step 3 tells apart, or any of the divisions of step 4 if it is better, judged in the same way;
