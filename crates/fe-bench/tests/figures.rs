@@ -109,6 +109,24 @@ fn what_was_swept_over_is_drawn() {
 }
 
 #[test]
+fn automatic_bins_are_a_level_that_leaves_the_axis_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let automatic = "name = \"rhale\"\nbinning = \"penalized\"";
+    let study = STUDY.replace("name = \"pdp\"", automatic);
+    std::fs::write(folder.path().join("study.toml"), study).unwrap();
+    answer(folder.path(), &["run", "study.toml", "--out", "results"]);
+    answer(folder.path(), &["plot", "results", "--kind", "error-by-K"]);
+    let figure = "results-figures/study_error-by-K_piecewise-linear_x1_mse.svg";
+    let text = std::fs::read_to_string(folder.path().join(figure)).unwrap();
+    let labels: Vec<&str> = text.lines().map(str::trim).collect();
+    assert!(labels.contains(&"rhale, penalized") && labels.contains(&"20"));
+    // `penalized` may have 20 000 bins, which is not a place.
+    for beyond in ["100", "1000", "10⁴"] {
+        assert!(!labels.contains(&beyond), "{beyond}");
+    }
+}
+
+#[test]
 fn figures_of_results_that_have_none_are_refused() {
     let folder = results();
     let path = folder.path();

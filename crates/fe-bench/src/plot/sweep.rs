@@ -188,20 +188,22 @@ fn panel(
     series_keys: &[&str],
     names: &HashMap<Vec<String>, String>,
 ) -> Panel {
-    let places: Vec<f64> = rows.iter().filter_map(|row| at(row, kind.key()).parse().ok()).collect();
-    let (low, high) = extremes(&places);
     let means: Vec<f64> = rows.iter().filter_map(|row| row.summary.mean).collect();
     let (least, most) = extremes(&means);
     let log_y = least > 0.0 && (kind == Kind::ErrorByN || most > 20.0 * least);
     // A line keeps its look in all panels: it is that of its place among all lines of the figure.
     let mut order: Vec<&Vec<String>> = names.keys().collect();
     order.sort();
-    let mut layers: Vec<Layer> = Vec::new();
-    for (key, rows) in grouped(rows, |row| pick(row, series_keys)) {
-        let place = order.iter().position(|other| **other == key).unwrap_or_default();
-        let series = Series::new(kind, &names[&key], &rows, Look::of_series(place), log_y);
-        layers.extend(series.layers((low, high)));
-    }
+    let all: Vec<Series> = grouped(rows, |row| pick(row, series_keys))
+        .iter()
+        .map(|(key, rows)| {
+            let place = order.iter().position(|other| *other == key).unwrap_or_default();
+            Series::new(kind, &names[key], rows, Look::of_series(place), log_y)
+        })
+        .collect();
+    let (low, high) = extremes(&places(&all));
+    let mut layers: Vec<Layer> =
+        all.into_iter().flat_map(|series| series.layers((low, high))).collect();
     // Bands first: they must not hide lines.
     layers.sort_by_key(|layer| !matches!(layer.mark, Mark::Band(_)));
     let label = match kind {
@@ -277,11 +279,20 @@ impl Series {
     }
 }
 
-/// Whether the number of bins was not asked for: there are none, or their choice looks at the data.
+/// Where the axis has to reach; what is meant for all places counts only where there is nothing else.
+fn places(all: &[Series]) -> Vec<f64> {
+    let of = |level| -> Vec<f64> {
+        let those = all.iter().filter(|series| series.level == level);
+        those.flat_map(|series| series.points.iter().map(|point| point.0)).collect()
+    };
+    let swept = of(false);
+    if swept.is_empty() { of(true) } else { swept }
+}
+
+/// Whether the number of bins was not asked for: there are none, or the data decide.
 fn has_no_fixed_bins(row: &SummaryRow) -> bool {
     let kind = at(row, "binning").split('(').next().unwrap_or_default();
-    at(row, "K").is_empty()
-        || binning::ALL.iter().any(|info| info.name == kind && info.options.contains(&"min_points"))
+    at(row, "K").is_empty() || binning::ALL.iter().any(|info| info.name == kind && info.automatic)
 }
 
 fn with_error(order: Order) -> String {

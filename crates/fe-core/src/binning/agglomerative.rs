@@ -12,6 +12,7 @@ pub(super) const INFO: Info = Info {
     about: "merges the neighbouring bins that gain most, starting from equal cells (default bins = \
             20, min_points = N/20, discount = 0.2)",
     options: Options::NAMES,
+    automatic: true,
     build: |settings| Ok(Box::new(Agglomerative(Options::from_settings(settings)?))),
 };
 

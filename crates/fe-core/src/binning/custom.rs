@@ -8,6 +8,7 @@ pub(super) const INFO: Info = Info {
     name: "grid",
     about: "limits given one by one, strictly increasing; they are the axis",
     options: &["limits"],
+    automatic: false,
     build: |settings| match &settings.limits {
         Some(limits) => Ok(Box::new(Custom::new(limits.clone())?)),
         None => Err(Error::Incompatible("the binning `grid` needs the option `limits`".to_owned())),

@@ -12,6 +12,7 @@ pub(super) const INFO: Info = Info {
     about: "the optimum of RHALE eq. 13 over bins made of K_max equal cells (default bins = 20, \
             min_points = N/20, discount = 0.2)",
     options: Options::NAMES,
+    automatic: true,
     build: |settings| Ok(Box::new(Dynamic(Options::from_settings(settings)?))),
 };
 

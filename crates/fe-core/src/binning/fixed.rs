@@ -8,6 +8,7 @@ pub(super) const INFO: Info = Info {
     name: "fixed",
     about: "K bins of equal width (default K = 20)",
     options: &["bins"],
+    automatic: false,
     build: |settings| Ok(Box::new(Fixed::new(settings.bins.unwrap_or(20))?)),
 };
 

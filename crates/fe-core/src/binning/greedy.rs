@@ -12,6 +12,7 @@ pub(super) const INFO: Info = Info {
     about: "one walk over equal cells, closing a bin where a longer one would cost more (default \
             bins = 20, min_points = N/20, discount = 0.2)",
     options: Options::NAMES,
+    automatic: true,
     build: |settings| Ok(Box::new(Greedy(Options::from_settings(settings)?))),
 };
 

@@ -114,6 +114,8 @@ pub struct Info {
     pub about: &'static str,
     /// The settings it takes.
     pub options: &'static [&'static str],
+    /// Whether the number of bins depends on the data; what is asked for is then the most there may be.
+    pub automatic: bool,
     /// Builds it from settings.
     pub build: fn(&Settings) -> Result<Box<dyn Binning>>,
 }

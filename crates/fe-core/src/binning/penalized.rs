@@ -46,6 +46,7 @@ pub(super) const INFO: Info = Info {
             and quantile ones, without anything to choose (default bins, the most there may be = \
             20000)",
     options: &["bins"],
+    automatic: true,
     build: |settings| Ok(Box::new(Penalized::new(settings.bins.unwrap_or(CELLS))?)),
 };
 

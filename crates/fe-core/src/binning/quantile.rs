@@ -11,6 +11,7 @@ pub(super) const INFO: Info = Info {
     about: "K bins between quantiles; equal quantiles give fewer bins (default bins = 20, quantiles \
             = type-7); with min_points poor bins join their right neighbour",
     options: &["bins", "quantiles", "min_points", "distinct"],
+    automatic: false,
     build: |settings| Ok(Box::new(Quantile::from_settings(settings)?)),
 };
 

@@ -10,6 +10,7 @@ pub(super) const INFO: Info = Info {
     about: "as many quantile bins as leave more than M instances in each, found as alibi finds them \
             (default min_points = 4)",
     options: &["min_points", "distinct"],
+    automatic: true,
     build: |settings| {
         let binning = QuantileMin::new(settings.min_points.unwrap_or(4.0))?;
         Ok(Box::new(binning.with_distinct(settings.distinct.unwrap_or_default())))
