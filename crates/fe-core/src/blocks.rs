@@ -1,15 +1,17 @@
 //! Work on blocks of rows, in parallel, added up in an order that no thread can change.
 
+use std::collections::VecDeque;
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rayon::prelude::*;
 
-/// Blocks handed out before their results are merged; bounds the memory of unmerged results.
-const WAVE: usize = 64;
+/// Most blocks that are handed out and not merged; bounds the memory of their results.
+const MOST_AHEAD: usize = 64;
 
-/// Calls `work` on consecutive blocks of `0..rows` and `merge` on the results, in row order. Results are
-/// merged while other threads work on later blocks.
+/// Calls `work` on consecutive blocks of `0..rows` and `merge` on the results, in row order. A result is
+/// merged as soon as those before it are, while other threads go on. Of several errors the one of the
+/// first block is returned.
 pub(crate) fn fold_blocks<T: Send, E: Send>(
     rows: usize,
     block: usize,
@@ -19,41 +21,132 @@ pub(crate) fn fold_blocks<T: Send, E: Send>(
     fold_blocks_with(rows, block, || (), |(), range| work(range), merge)
 }
 
-/// The same with something that `work` may write to, used again for later blocks: each thread has one.
-/// What it holds from a former block must not change the result.
-pub(crate) fn fold_blocks_with<R: Send, T: Send, E: Send>(
+/// The same with something that `work` may write to, used again for later blocks: each thread has its
+/// own, which stays in its cache. What it holds from a former block must not change the result.
+pub(crate) fn fold_blocks_with<R, T: Send, E: Send>(
     rows: usize,
     block: usize,
     room: impl Fn() -> R + Sync,
     work: impl Fn(&mut R, Range<usize>) -> Result<T, E> + Sync,
-    mut merge: impl FnMut(T) + Send,
+    merge: impl FnMut(T) + Send,
 ) -> Result<(), E> {
-    let starts: Vec<usize> = (0..rows).step_by(block).collect();
-    // One for each thread, as what a thread has written to is in its cache, and one for none of them.
-    let rooms: Vec<Mutex<Option<R>>> =
-        (0..=rayon::current_num_threads()).map(|_| Mutex::new(None)).collect();
-    let each = |&start: &usize| {
-        let own = &rooms[rayon::current_thread_index().unwrap_or(rooms.len() - 1)];
-        let known = own.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let mut room = known.unwrap_or_else(&room);
-        let result = work(&mut room, start..rows.min(start + block));
-        *own.lock().unwrap_or_else(PoisonError::into_inner) = Some(room);
-        result
-    };
-    let results_of = |wave: &[usize]| -> Result<Vec<T>, E> {
-        match wave {
-            [single] => Ok(vec![each(single)?]),
-            // Block by block, so that a thread that is done early can take some from another.
-            _ => wave.par_iter().with_max_len(1).map(each).collect(),
+    let blocks = rows.div_ceil(block);
+    let (queue, merge) = (Queue::new(blocks), Mutex::new(merge));
+    let walk = || {
+        let mut room = room();
+        while let Some(place) = queue.next() {
+            let start = place * block;
+            let result = work(&mut room, start..rows.min(start + block));
+            if queue.finish(place, result) {
+                let mut merge = unpoisoned(&merge);
+                while let Some(result) = queue.next_to_merge() {
+                    merge(result);
+                }
+            }
         }
     };
-    let mut waves = starts.chunks(WAVE);
-    let mut done = waves.next().map(results_of).transpose()?.unwrap_or_default();
-    for wave in waves {
-        let finished = std::mem::take(&mut done);
-        let merging = || finished.into_iter().for_each(&mut merge);
-        done = rayon::join(|| results_of(wave), merging).0?;
+    let threads = rayon::current_num_threads().min(blocks);
+    while queue.has_more() {
+        if threads <= 1 {
+            walk();
+        } else {
+            // Block by block, so that a thread that is done early takes some from another.
+            (0..threads).into_par_iter().with_max_len(1).for_each(|_| walk());
+        }
     }
-    done.into_iter().for_each(merge);
-    Ok(())
+    queue.error()
+}
+
+/// Which blocks are handed out, and the results that wait for those of earlier blocks.
+struct Queue<T, E>(Mutex<State<T, E>>);
+
+struct State<T, E> {
+    blocks: usize,
+    /// The first block that no thread has.
+    next: usize,
+    /// The first block that is not merged.
+    first: usize,
+    /// Results from that block on, as far as there are any.
+    waiting: VecDeque<Option<T>>,
+    /// Whether some thread merges, and will look for more before it stops.
+    merging: bool,
+    error: Option<(usize, E)>,
+}
+
+impl<T, E> Queue<T, E> {
+    fn new(blocks: usize) -> Self {
+        Self(Mutex::new(State {
+            blocks,
+            next: 0,
+            first: 0,
+            waiting: VecDeque::new(),
+            merging: false,
+            error: None,
+        }))
+    }
+
+    /// The next block to be worked on; none if there is none, or too many wait for one that takes long.
+    fn next(&self) -> Option<usize> {
+        let mut state = unpoisoned(&self.0);
+        let may = state.has_more() && state.next < state.first + MOST_AHEAD;
+        may.then(|| {
+            state.next += 1;
+            state.next - 1
+        })
+    }
+
+    fn has_more(&self) -> bool {
+        unpoisoned(&self.0).has_more()
+    }
+
+    /// Takes what came out of a block; whether the caller has to merge.
+    fn finish(&self, place: usize, result: Result<T, E>) -> bool {
+        let mut state = unpoisoned(&self.0);
+        match result {
+            Ok(result) => {
+                let place = place - state.first;
+                if state.waiting.len() <= place {
+                    state.waiting.resize_with(place + 1, || None);
+                }
+                state.waiting[place] = Some(result);
+                let others = std::mem::replace(&mut state.merging, true);
+                !others
+            }
+            Err(error) => {
+                if state.error.as_ref().is_none_or(|(first, _)| place < *first) {
+                    state.error = Some((place, error));
+                }
+                false
+            }
+        }
+    }
+
+    /// The next result in row order; none if it is not there yet, and then the caller no longer merges.
+    fn next_to_merge(&self) -> Option<T> {
+        let mut state = unpoisoned(&self.0);
+        let next = state.waiting.front_mut().and_then(Option::take);
+        if next.is_some() {
+            state.waiting.pop_front();
+            state.first += 1;
+        } else {
+            state.merging = false;
+        }
+        next
+    }
+
+    fn error(self) -> Result<(), E> {
+        let state = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        state.error.map_or(Ok(()), |(_, error)| Err(error))
+    }
+}
+
+impl<T, E> State<T, E> {
+    fn has_more(&self) -> bool {
+        self.next < self.blocks && self.error.is_none()
+    }
+}
+
+/// A thread that panicked does so for all: nobody looks at what it left.
+fn unpoisoned<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
