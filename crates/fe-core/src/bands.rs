@@ -32,7 +32,12 @@ impl Bands {
     /// From the variance of the slopes in each of the K bins.
     #[must_use]
     pub fn of_bins(partition: &Partition, variances: &[f64]) -> Self {
-        let (mut std, mut accumulated) = (vec![0.0], vec![0.0]);
+        let starting_at_zero = || {
+            let mut values = Vec::with_capacity(variances.len() + 1);
+            values.push(0.0);
+            values
+        };
+        let (mut std, mut accumulated) = (starting_at_zero(), starting_at_zero());
         let (mut root, mut sum) = (0.0_f64, 0.0);
         for (variance, width) in variances.iter().zip(partition.widths()) {
             let spread = width * variance.sqrt();

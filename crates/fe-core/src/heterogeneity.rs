@@ -19,12 +19,12 @@ pub type Values = BTreeMap<&'static str, Option<f64>>;
 /// Returns how many were missing; `None` instead of a result if all were.
 #[must_use]
 pub fn interpolate_missing(values: &[Option<f64>], centres: &[f64]) -> (Option<Vec<f64>>, usize) {
-    if let Some(all) = values.iter().copied().collect() {
-        return (Some(all), 0);
+    let missing = values.iter().filter(|value| value.is_none()).count();
+    let at = |k: usize| values[k].unwrap_or(f64::NAN);
+    if missing == 0 {
+        return (Some((0..values.len()).map(at).collect()), 0);
     }
     let known: Vec<bool> = values.iter().map(Option::is_some).collect();
-    let missing = known.iter().filter(|known| !**known).count();
-    let at = |k: usize| values[k].unwrap_or(f64::NAN);
     let fill = |[(a, _), (b, share)]: [(usize, f64); 2]| match share {
         0.0 => at(a),
         _ => at(a) + (at(b) - at(a)) * share,

@@ -292,7 +292,8 @@ impl Accumulated {
 
     fn curve(&self, bins: &Bins) -> Curve {
         let limits = bins.partition.limits().to_vec();
-        let mut values = vec![0.0];
+        let mut values = Vec::with_capacity(limits.len());
+        values.push(0.0);
         for (slope, width) in bins.effect.iter().zip(bins.partition.widths()) {
             values.push(values[values.len() - 1] + slope * width);
         }
