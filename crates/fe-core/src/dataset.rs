@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::ops::Range;
 
 use ndarray::{Array2, ArrayView1, ArrayView2, Axis};
 use rayon::prelude::*;
@@ -234,17 +235,26 @@ impl Dataset {
     /// If there is no such row.
     #[must_use]
     pub fn select(&self, rows: &[usize]) -> Self {
-        let mut features = Array2::zeros((self.dimension(), rows.len()));
-        let mut columns: Vec<_> = features.axis_iter_mut(Axis(0)).collect();
-        columns.par_iter_mut().enumerate().for_each(|(feature, selected)| {
+        self.selected(rows, 0..self.dimension())
+    }
+
+    /// Some of the rows, with one feature alone.
+    pub(crate) fn select_feature(&self, rows: &[usize], feature: usize) -> Self {
+        self.selected(rows, feature..feature + 1)
+    }
+
+    fn selected(&self, rows: &[usize], features: Range<usize>) -> Self {
+        let mut selected = Array2::zeros((features.len(), rows.len()));
+        let mut columns: Vec<_> = selected.axis_iter_mut(Axis(0)).collect();
+        columns.par_iter_mut().zip(features.clone()).for_each(|(selected, feature)| {
             let values = self.feature(feature);
             selected.iter_mut().zip(rows).for_each(|(to, &row)| *to = values[row]);
         });
         Self {
-            features,
-            names: self.names.clone(),
-            kinds: self.kinds.clone(),
-            summaries: Summaries::of(self.dimension()),
+            features: selected,
+            names: self.names[features.clone()].to_vec(),
+            kinds: self.kinds[features.clone()].to_vec(),
+            summaries: Summaries::of(features.len()),
             weights: self.weights.as_ref().map(|w| rows.iter().map(|&row| w[row]).collect()),
         }
     }
@@ -268,7 +278,7 @@ impl Dataset {
 
     /// The features of a range of rows as columns of a batch.
     #[must_use]
-    pub fn columns(&self, rows: std::ops::Range<usize>) -> Vec<Column<'_>> {
+    pub fn columns(&self, rows: Range<usize>) -> Vec<Column<'_>> {
         (0..self.dimension())
             .map(|feature| Column::Values(&self.feature(feature)[rows.clone()]))
             .collect()

@@ -2,8 +2,10 @@
 
 use std::convert::Infallible;
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
-use ndarray::{Array1, Array2};
+use ndarray::{Array1, Array2, ArrayView1};
+use rayon::prelude::*;
 
 use super::{Estimand, Estimator, Info, InstanceEffects, check, check_rows};
 use crate::axis::{Axis, AxisChoice};
@@ -559,14 +561,23 @@ impl<'a> Run<'a> {
         Ok(ice)
     }
 
-    /// The ICE curves of some rows, for each output and row all points, and their means over the axis.
-    fn block_curves(&self, rows: Range<usize>) -> Result<(Vec<f64>, Vec<f64>), ModelError> {
-        let (len, outputs) = (rows.len(), self.model.model().outputs());
-        let mut ice = vec![0.0; self.places.x.len() * outputs * len];
-        let mut sums = BlockSums::new(&self.places, len, outputs, None);
+    /// Writes the ICE curves of some rows and their means over the axis: for each output all points of each
+    /// row, and a mean for each row.
+    fn block_curves(
+        &self,
+        rows: Range<usize>,
+        outputs: &mut [(&mut [f64], &mut [f64])],
+    ) -> Result<(), ModelError> {
+        let (len, count) = (rows.len(), outputs.len());
+        let mut ice = vec![0.0; self.places.x.len() * count * len];
+        let mut sums = BlockSums::new(&self.places, len, count, None);
         self.ask(rows, &mut ice, |point, values| sums.add(point, values))?;
-        let curves = transposed(&ice, outputs * len);
-        Ok((curves, sums.means))
+        let points: Vec<&[f64]> = ice.chunks(count * len).collect();
+        for (output, (curves, means)) in outputs.iter_mut().enumerate() {
+            transpose(&points, output * len, curves);
+            means.copy_from_slice(&sums.means[output * len..][..len]);
+        }
+        Ok(())
     }
 
     /// Writes the ICE curves of some rows, and calls `then` on each point and its values while they
@@ -795,20 +806,31 @@ impl<'a> IceBlocks<'a> {
     }
 }
 
-/// A table with rows of some length, as its columns one after the other.
-fn transposed(table: &[f64], width: usize) -> Vec<f64> {
+/// Columns of a table, given row by row: one after the other, from the first one on.
+fn transpose(rows: &[&[f64]], first: usize, columns: &mut [f64]) {
     // Few enough columns at once that all of them stay in the nearest cache.
     const TOGETHER: usize = 8;
-    let height = table.len() / width;
-    let mut columns = vec![0.0; table.len()];
-    for (first, columns) in (0..).step_by(TOGETHER).zip(columns.chunks_mut(TOGETHER * height)) {
-        for (row, values) in table.chunks(width).enumerate() {
+    let height = rows.len();
+    let together = columns.chunks_mut(TOGETHER * height);
+    for (first, columns) in (first..).step_by(TOGETHER).zip(together) {
+        for (row, values) in rows.iter().enumerate() {
             for (column, value) in columns.chunks_mut(height).zip(&values[first..]) {
                 column[row] = *value;
             }
         }
     }
-    columns
+}
+
+/// What blocks write to of a table with so many numbers for each row, output after output: for each block
+/// and output the rows of the block.
+fn by_block(table: &mut [f64], rows: usize, numbers: usize) -> Vec<Vec<&mut [f64]>> {
+    let mut blocks: Vec<Vec<&mut [f64]>> = (0..rows.div_ceil(BLOCK)).map(|_| Vec::new()).collect();
+    for output in table.chunks_mut(rows * numbers) {
+        for (block, part) in blocks.iter_mut().zip(output.chunks_mut(BLOCK * numbers)) {
+            block.push(part);
+        }
+    }
+    blocks
 }
 
 /// The ICE curves of all instances, held so that any part of them can be summarised without asking
@@ -849,22 +871,19 @@ impl<'a> IceTable<'a> {
         }
         let mut values = vec![0.0; size];
         let mut means = vec![0.0; rows * outputs];
-        let mut start = 0;
-        fold_blocks(
-            rows,
-            BLOCK,
-            |block| run.block_curves(block),
-            |(curves, of_curves): (Vec<f64>, Vec<f64>)| {
-                let len = of_curves.len() / outputs;
-                let parts = curves.chunks(len * points).zip(of_curves.chunks(len));
-                for (output, (curves, of_curves)) in parts.enumerate() {
-                    let at = output * rows + start;
-                    values[at * points..][..curves.len()].copy_from_slice(curves);
-                    means[at..][..len].copy_from_slice(of_curves);
-                }
-                start += len;
-            },
-        )?;
+        // Each block writes its own rows, so that no thread has to copy what others found.
+        let places: Vec<Mutex<Vec<_>>> = by_block(&mut values, rows, points)
+            .into_iter()
+            .zip(by_block(&mut means, rows, 1))
+            .map(|(curves, means)| Mutex::new(curves.into_iter().zip(means).collect()))
+            .collect();
+        let in_block = |block: Range<usize>| {
+            let mut own =
+                places[block.start / BLOCK].lock().unwrap_or_else(PoisonError::into_inner);
+            run.block_curves(block, &mut own)
+        };
+        fold_blocks(rows, BLOCK, in_block, |()| ())?;
+        drop(places);
         Ok(Self { estimator, run, values, means })
     }
 
@@ -877,10 +896,12 @@ impl<'a> IceTable<'a> {
         let weights = estimator.constant_weights(&run, instances);
         let counted = run.data.weighted(run.feature).map(|(_, weight)| weight > 0.0);
         let counted: Vec<usize> = counted.enumerate().filter(|(_, c)| *c).map(|(i, _)| i).collect();
-        let of_output = |values: Vec<f64>| {
-            let table = Array2::from_shape_vec((rows, x.len()), values).unwrap_or_default();
-            let constants = table.dot(&weights).insert_axis(ndarray::Axis(1));
-            let mut values = table - &constants;
+        let of_output = |mut values: Vec<f64>| {
+            values.par_chunks_mut(x.len()).with_min_len(BLOCK).for_each(|curve| {
+                let constant = ArrayView1::from(&*curve).dot(&weights);
+                curve.iter_mut().for_each(|value| *value -= constant);
+            });
+            let mut values = Array2::from_shape_vec((rows, x.len()), values).unwrap_or_default();
             if counted.len() < rows {
                 values = values.select(ndarray::Axis(0), &counted);
             }
@@ -975,16 +996,20 @@ impl<'a> IceTable<'a> {
     pub(crate) fn effect(&self, output: usize, rows: &[usize]) -> Result<Effect> {
         let places = &self.run.places;
         let mut total = vec![PointMoments::default(); places.x.len()];
-        for block in rows.chunks(BLOCK) {
+        let of_block = |block: Range<usize>| {
+            let block = &rows[block];
             let curves = block.iter().map(|&row| self.curve_values(output, row));
-            let ice = transposed(&curves.collect::<Vec<_>>().concat(), places.x.len());
+            let mut ice = vec![0.0; places.x.len() * block.len()];
+            transpose(&curves.collect::<Vec<_>>(), 0, &mut ice);
             let weights = self.weights_of(block);
-            let moments = places.moments(&ice, block.len(), weights.as_deref());
+            Ok::<_, Infallible>(places.moments(&ice, block.len(), weights.as_deref()))
+        };
+        let Ok(()) = fold_blocks(rows.len(), BLOCK, of_block, |moments| {
             for (total, block) in total.iter_mut().zip(&moments) {
                 total.raw = total.raw.merge(block.raw);
                 total.centred = total.centred.merge(block.centred);
             }
-        }
+        });
         let data = self.run.data.select(rows);
         let run = Run { data: &data, places: places.clone(), ..self.run };
         self.estimator.effect(&run, &total, output)

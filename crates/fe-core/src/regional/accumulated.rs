@@ -20,6 +20,9 @@ use super::gauge::Gauge;
 use super::local::{Local, merged, noise_of_derivative, noise_of_difference};
 use super::split::Candidates;
 
+/// Rows that are put into cells together.
+const BLOCK: usize = 1 << 14;
+
 /// One local effect per instance and output, and the cells that they are summarised on.
 pub(super) struct Held<'a> {
     estimator: &'a Accumulated,
@@ -56,11 +59,18 @@ impl<'a> Held<'a> {
         }
         let values = LocalEffects::new(data, model, feature, source).of_instances(&cells)?;
         let mut cell_of = vec![0; data.len()];
-        cells.locate_all(data.feature(feature), &mut cell_of);
-        let counts = |row: &usize| {
-            cell_of[*row] != Partition::OUTSIDE && data.weights().is_none_or(|w| w[*row] > 0.0)
+        let blocks = data.feature(feature).par_chunks(BLOCK).zip(cell_of.par_chunks_mut(BLOCK));
+        let locate = |(values, cells_of): (&[f64], &mut [u32])| cells.locate_all(values, cells_of);
+        let all_inside = blocks.map(locate).reduce(|| true, |a, b| a && b);
+        let rows = match data.weights() {
+            None if all_inside => (0..data.len()).collect(),
+            weights => {
+                let counts = |row: &usize| {
+                    cell_of[*row] != Partition::OUTSIDE && weights.is_none_or(|w| w[*row] > 0.0)
+                };
+                (0..data.len()).filter(counts).collect()
+            }
         };
-        let rows = (0..data.len()).filter(counts).collect();
         Ok(Self {
             estimator,
             data,
@@ -209,15 +219,17 @@ impl Local for Binned<'_> {
 
     fn effect(&self, rows: &[usize]) -> Result<Effect> {
         let held = self.held;
-        let data = held.data.select(rows);
+        // Of the other features nothing is asked: the local effects are known.
+        let data = held.data.select_feature(rows, held.feature);
         let values = held.values.iter().map(|all| rows.iter().map(|&row| all[row]).collect());
-        let effects = LocalEffects::new(&data, held.model, held.feature, held.source)
-            .holding(values.collect());
+        let effects =
+            LocalEffects::new(&data, held.model, 0, held.source).holding(values.collect());
         let choice = if held.rebinned {
             held.estimator.choose_bins(&effects, held.axis, self.output)?
         } else {
             Choice::new(held.cells.clone(), true)
         };
-        held.estimator.effect_on(&effects, choice, self.output)
+        let effect = held.estimator.effect_on(&effects, choice, self.output)?;
+        Ok(Effect { feature: held.feature, ..effect })
     }
 }

@@ -71,12 +71,23 @@ impl Candidates {
 
     /// Some rows, divided by a candidate.
     pub(super) fn divide(&self, candidate: usize, rows: &[usize]) -> [Vec<usize>; 2] {
-        let first = |row: &usize| match self.nominal {
-            true => self.group_of(*row) == candidate,
-            false => self.group_of(*row) <= candidate,
+        let first = |row: usize| match self.nominal {
+            true => self.group_of(row) == candidate,
+            false => self.group_of(row) <= candidate,
         };
-        let (left, right) = rows.iter().partition(|row| first(row));
-        [left, right]
+        let on_the_left = rows.iter().filter(|&&row| first(row)).count();
+        // Each row is written to both sides and kept on one: no branch depends on where it belongs. The
+        // last place of a side is for the rows of the other one.
+        let mut sides = [on_the_left, rows.len() - on_the_left].map(|count| vec![0; count + 1]);
+        let [mut left, mut right] = [0, 0];
+        for &row in rows {
+            (sides[0][left], sides[1][right]) = (row, row);
+            let is_first = usize::from(first(row));
+            left += is_first;
+            right += 1 - is_first;
+        }
+        sides.iter_mut().for_each(|side| side.truncate(side.len() - 1));
+        sides
     }
 }
 
@@ -195,7 +206,8 @@ impl<L: Local> Splitter<'_, L> {
     /// first feature and lowest position of those that tie.
     pub(super) fn best(&self, data: &Dataset, regions: &[&Region]) -> Result<Option<Split>> {
         let Some(before) = mean_heterogeneity(regions) else { return Ok(None) };
-        let of_regions: Vec<_> = regions.iter().map(|region| self.parts(data, region)).collect();
+        let of_regions: Vec<_> =
+            regions.par_iter().map(|region| self.parts(data, region)).collect();
         let of_features: Vec<Vec<Option<f64>>> = (0..self.candidates.len())
             .into_par_iter()
             .map(|at| {
@@ -271,13 +283,16 @@ impl<L: Local> Splitter<'_, L> {
 
     /// The instances of a region, summarised by group for the candidates of each feature.
     fn parts(&self, data: &Dataset, region: &Region) -> Vec<Vec<Part<L::Summary>>> {
-        let summaries = self.local.summarise_groups(&region.rows, self.candidates);
-        let of_feature = |(candidates, summaries): (&Candidates, Vec<L::Summary>)| {
-            let weights = candidates.weights(data, &region.rows);
-            let part = |(weight, summary)| Part { weight, summary };
+        let weights_of = |candidates: &Candidates| candidates.weights(data, &region.rows);
+        let (summaries, weights): (_, Vec<Vec<f64>>) = rayon::join(
+            || self.local.summarise_groups(&region.rows, self.candidates),
+            || self.candidates.par_iter().map(weights_of).collect(),
+        );
+        let part = |(weight, summary)| Part { weight, summary };
+        let of_feature = |(weights, summaries): (Vec<f64>, Vec<L::Summary>)| {
             weights.into_iter().zip(summaries).map(part).collect()
         };
-        self.candidates.par_iter().zip(summaries).map(of_feature).collect()
+        weights.into_iter().zip(summaries).map(of_feature).collect()
     }
 
     fn merged(&self, a: &Part<L::Summary>, b: &Part<L::Summary>) -> Part<L::Summary> {

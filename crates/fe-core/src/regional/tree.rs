@@ -231,8 +231,10 @@ impl<L: Local> Growing<'_, L> {
         let nodes = self.leaves.clone();
         let Some(split) = self.worthwhile(&nodes)? else { return Ok(false) };
         self.leaves.clear();
-        for node in nodes {
-            self.apply(node, split)?;
+        let divided: Vec<Option<[Region; 2]>> =
+            nodes.par_iter().map(|&node| self.divide(node, split)).collect::<Result<_>>()?;
+        for (node, regions) in nodes.into_iter().zip(divided) {
+            self.put(node, split, regions);
         }
         Ok(true)
     }
@@ -243,7 +245,8 @@ impl<L: Local> Growing<'_, L> {
         for node in std::mem::take(&mut self.leaves) {
             match self.worthwhile(&[node])? {
                 Some(split) => {
-                    self.apply(node, split)?;
+                    let regions = self.divide(node, split)?;
+                    self.put(node, split, regions);
                     any = true;
                 }
                 None => self.leaves.push(node),
@@ -252,24 +255,28 @@ impl<L: Local> Growing<'_, L> {
         Ok(any)
     }
 
-    /// Splits a node; one that has all its instances on one side stays a leaf.
-    fn apply(&mut self, node: usize, split: Split) -> Result<()> {
+    /// Both sides of a node; none where one has all its instances.
+    fn divide(&self, node: usize, split: Split) -> Result<Option<[Region; 2]>> {
         let candidates = &self.splitter.candidates[split.candidates];
-        let sides = candidates.divide(split.candidate, &self.nodes[node].2.rows);
-        if sides.iter().any(Vec::is_empty) {
-            self.leaves.push(node);
-            return Ok(());
+        let [left, right] = candidates.divide(split.candidate, &self.nodes[node].2.rows);
+        if left.is_empty() || right.is_empty() {
+            return Ok(None);
         }
-        let [left, right] = sides;
         let region = |rows| self.splitter.region(self.data, rows);
         let (left, right) = rayon::join(|| region(left), || region(right));
-        for (region, kind) in [left?, right?].into_iter().zip(candidates.rules(split.candidate)) {
+        Ok(Some([left?, right?]))
+    }
+
+    /// Puts the sides of a node below it; without any it stays a leaf.
+    fn put(&mut self, node: usize, split: Split, regions: Option<[Region; 2]>) {
+        let Some(regions) = regions else { return self.leaves.push(node) };
+        let candidates = &self.splitter.candidates[split.candidates];
+        for (region, kind) in regions.into_iter().zip(candidates.rules(split.candidate)) {
             let feature = candidates.feature;
             let rule = Rule { feature, name: self.data.names()[feature].clone(), kind };
             self.leaves.push(self.nodes.len());
             self.nodes.push((Some(rule), Some(node), region));
         }
-        Ok(())
     }
 
     fn finish(self) -> Result<Tree> {
