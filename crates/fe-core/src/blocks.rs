@@ -150,3 +150,76 @@ impl<T, E> State<T, E> {
 fn unpoisoned<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
+
+    use super::*;
+
+    fn on_two_threads<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+        rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap().install(work)
+    }
+
+    #[test]
+    fn results_are_merged_in_row_order_whichever_is_first() {
+        let (rows, block) = (10_007, 10);
+        let work = |range: Range<usize>| {
+            // Blocks take different times, and not in the order of rows.
+            std::thread::sleep(Duration::from_micros((range.start as u64 * 7919) % 60));
+            Ok::<_, ()>(range)
+        };
+        for threads in [1, 2, 5] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let mut end = 0;
+            let merge = |range: Range<usize>| {
+                assert_eq!(range.start, end);
+                end = range.end;
+            };
+            pool.install(|| fold_blocks(rows, block, work, merge)).unwrap();
+            assert_eq!(end, rows);
+        }
+    }
+
+    #[test]
+    fn of_several_errors_that_of_the_first_block_is_returned() {
+        for slow in [5, 6] {
+            let begun = AtomicUsize::new(0);
+            let work = |range: Range<usize>| {
+                if range.start != 5 && range.start != 6 {
+                    return Ok(());
+                }
+                begun.fetch_add(1, Ordering::Relaxed);
+                while begun.load(Ordering::Relaxed) < 2 {
+                    std::thread::yield_now();
+                }
+                if range.start == slow {
+                    std::thread::sleep(Duration::from_millis(2));
+                }
+                Err(range.start)
+            };
+            assert_eq!(on_two_threads(|| fold_blocks(100, 1, work, |()| ())), Err(5));
+        }
+    }
+
+    /// The memory of results that wait is bounded.
+    #[test]
+    fn no_thread_runs_far_ahead_of_a_slow_block() {
+        let done = AtomicUsize::new(0);
+        let work = |range: Range<usize>| {
+            if range.start == 0 {
+                while done.load(Ordering::Relaxed) < MOST_AHEAD - 1 {
+                    std::thread::yield_now();
+                }
+                std::thread::sleep(Duration::from_millis(2));
+                assert_eq!(done.load(Ordering::Relaxed), MOST_AHEAD - 1);
+            }
+            done.fetch_add(1, Ordering::Relaxed);
+            Ok::<_, ()>(1)
+        };
+        let mut total = 0;
+        on_two_threads(|| fold_blocks(1000, 1, work, |one| total += one)).unwrap();
+        assert_eq!(total, 1000);
+    }
+}

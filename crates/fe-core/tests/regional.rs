@@ -492,6 +492,33 @@ fn every_output_has_its_own_tree() {
 }
 
 #[test]
+fn leaves_have_the_same_effect_whichever_column_the_feature_is() {
+    let rows = uniform(300, 3);
+    let (forwards, mut backwards) = (data(&rows), rows);
+    backwards.invert_axis(ndarray::Axis(1));
+    let backwards = data(&backwards);
+    let slope = |x: &[f64]| if x[0] > 0.0 { 3.0 } else { -3.0 };
+    let turned = FunctionModel::new(3, move |x| slope(x) * x[2] + x[0])
+        .with_partial(move |s, x| [1.0, 0.0, slope(x)][s]);
+    for (name, settings) in variants() {
+        // Further down, equal candidates of two features would go to the first of them.
+        let variant = (name, Settings { depth: Some(1), ..settings });
+        let first = fit(&variant, &forwards, &switching(), 0);
+        let last = fit(&variant, &backwards, &turned, 2);
+        assert_eq!(first.tree.leaves().count(), last.tree.leaves().count(), "{variant:?}");
+        for (first, last) in first.tree.leaves().zip(last.tree.leaves()) {
+            assert_eq!(first.deciles, last.deciles);
+            let (first, last) = (first.effect.as_ref().unwrap(), last.effect.as_ref().unwrap());
+            assert_eq!((last.feature, last.name.as_str()), (2, "x3"), "{variant:?}");
+            assert_eq!(first.curve.x(), last.curve.x(), "{variant:?}");
+            for (y, same) in first.curve.y().iter().zip(last.curve.y()) {
+                assert!((y - same).abs() < 1e-12, "{variant:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn the_text_shows_the_tree() {
     let data = data(&uniform(1000, 3));
     let settings = Settings { candidates: Some(1), ..none() };
