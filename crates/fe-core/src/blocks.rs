@@ -57,6 +57,30 @@ pub(crate) fn fold_blocks_with<R, T: Send, E: Send>(
     queue.error()
 }
 
+/// Calls `work` on consecutive blocks of `0..rows` with room of its own, and with what the block may write
+/// to: its rows of each of some tables. No thread has to copy what others found.
+pub(crate) fn fill_blocks<R, E: Send>(
+    rows: usize,
+    block: usize,
+    tables: Vec<&mut [f64]>,
+    room: impl Fn() -> R + Sync,
+    work: impl Fn(&mut R, Range<usize>, &mut [&mut [f64]]) -> Result<(), E> + Sync,
+) -> Result<(), E> {
+    let mut places: Vec<Mutex<Vec<&mut [f64]>>> = Vec::new();
+    places.resize_with(rows.div_ceil(block), Mutex::default);
+    for table in tables {
+        let numbers = table.len() / rows.max(1);
+        for (place, part) in places.iter_mut().zip(table.chunks_mut((block * numbers).max(1))) {
+            place.get_mut().unwrap_or_else(PoisonError::into_inner).push(part);
+        }
+    }
+    let fill = |room: &mut R, range: Range<usize>| {
+        let mut own = unpoisoned(&places[range.start / block]);
+        work(room, range, &mut own)
+    };
+    fold_blocks_with(rows, block, room, fill, |()| ())
+}
+
 /// Which blocks are handed out, and the results that wait for those of earlier blocks.
 struct Queue<T, E>(Mutex<State<T, E>>);
 

@@ -1,6 +1,6 @@
 //! The model at the rows of the data, as they are.
 
-use crate::blocks::fold_blocks;
+use crate::blocks::fill_blocks;
 use crate::dataset::Dataset;
 use crate::error::{ModelError, Result};
 use crate::model::{Observed, Rows};
@@ -12,22 +12,17 @@ const BLOCK: usize = 4096;
 /// f at every row, for each output. Asks the model for N rows.
 pub(crate) fn at_rows(data: &Dataset, model: &Observed<'_>) -> Result<Vec<Vec<f64>>> {
     let outputs = model.model().outputs();
-    let mut all = vec![Vec::with_capacity(data.len()); outputs];
-    fold_blocks(
-        data.len(),
-        BLOCK,
-        |rows| {
-            let len = rows.len();
-            let mut values = vec![0.0; len * outputs];
-            model.predict(&Rows::new(&data.columns(rows), len), &mut values)?;
-            Ok::<_, ModelError>((len, values))
-        },
-        |(len, values): (usize, Vec<f64>)| {
-            for (all, values) in all.iter_mut().zip(values.chunks(len)) {
-                all.extend_from_slice(values);
-            }
-        },
-    )?;
+    let mut all = vec![vec![0.0; data.len()]; outputs];
+    let tables = all.iter_mut().map(Vec::as_mut_slice).collect();
+    fill_blocks(data.len(), BLOCK, tables, Vec::new, |values, rows, all| {
+        let len = rows.len();
+        values.resize(len * outputs, 0.0);
+        model.predict(&Rows::new(&data.columns(rows), len), values)?;
+        for (all, values) in all.iter_mut().zip(values.chunks(len)) {
+            all.copy_from_slice(values);
+        }
+        Ok::<_, ModelError>(())
+    })?;
     Ok(all)
 }
 

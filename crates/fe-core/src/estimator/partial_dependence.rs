@@ -2,14 +2,13 @@
 
 use std::convert::Infallible;
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
 
 use ndarray::{Array1, Array2, ArrayView1};
 use rayon::prelude::*;
 
 use super::{Estimand, Estimator, Info, InstanceEffects, check, check_rows};
 use crate::axis::{Axis, AxisChoice};
-use crate::blocks::{fold_blocks, fold_blocks_with};
+use crate::blocks::{fill_blocks, fold_blocks, fold_blocks_with};
 use crate::centring::{self, AxisMean, CenterRule, Centring, Instances};
 use crate::confidence::{GridSample, Purpose, Request, Resampling};
 use crate::curve::Curve;
@@ -566,14 +565,16 @@ impl<'a> Run<'a> {
     fn block_curves(
         &self,
         rows: Range<usize>,
-        outputs: &mut [(&mut [f64], &mut [f64])],
+        ice: &mut Vec<f64>,
+        curves: &mut [&mut [f64]],
+        means: &mut [&mut [f64]],
     ) -> Result<(), ModelError> {
-        let (len, count) = (rows.len(), outputs.len());
-        let mut ice = vec![0.0; self.places.x.len() * count * len];
-        let mut sums = BlockSums::new(&self.places, len, count, None);
-        self.ask(rows, &mut ice, |point, values| sums.add(point, values))?;
-        let points: Vec<&[f64]> = ice.chunks(count * len).collect();
-        for (output, (curves, means)) in outputs.iter_mut().enumerate() {
+        let (len, outputs) = (rows.len(), curves.len());
+        ice.resize(self.places.x.len() * outputs * len, 0.0);
+        let mut sums = BlockSums::new(&self.places, len, outputs, None);
+        self.ask(rows, ice, |point, values| sums.add(point, values))?;
+        let points: Vec<&[f64]> = ice.chunks(outputs * len).collect();
+        for (output, (curves, means)) in curves.iter_mut().zip(means).enumerate() {
             transpose(&points, output * len, curves);
             means.copy_from_slice(&sums.means[output * len..][..len]);
         }
@@ -821,18 +822,6 @@ fn transpose(rows: &[&[f64]], first: usize, columns: &mut [f64]) {
     }
 }
 
-/// What blocks write to of a table with so many numbers for each row, output after output: for each block
-/// and output the rows of the block.
-fn by_block(table: &mut [f64], rows: usize, numbers: usize) -> Vec<Vec<&mut [f64]>> {
-    let mut blocks: Vec<Vec<&mut [f64]>> = (0..rows.div_ceil(BLOCK)).map(|_| Vec::new()).collect();
-    for output in table.chunks_mut(rows * numbers) {
-        for (block, part) in blocks.iter_mut().zip(output.chunks_mut(BLOCK * numbers)) {
-            block.push(part);
-        }
-    }
-    blocks
-}
-
 /// The ICE curves of all instances, held so that any part of them can be summarised without asking
 /// the model again.
 pub(crate) struct IceTable<'a> {
@@ -871,19 +860,11 @@ impl<'a> IceTable<'a> {
         }
         let mut values = vec![0.0; size];
         let mut means = vec![0.0; rows * outputs];
-        // Each block writes its own rows, so that no thread has to copy what others found.
-        let places: Vec<Mutex<Vec<_>>> = by_block(&mut values, rows, points)
-            .into_iter()
-            .zip(by_block(&mut means, rows, 1))
-            .map(|(curves, means)| Mutex::new(curves.into_iter().zip(means).collect()))
-            .collect();
-        let in_block = |block: Range<usize>| {
-            let mut own =
-                places[block.start / BLOCK].lock().unwrap_or_else(PoisonError::into_inner);
-            run.block_curves(block, &mut own)
-        };
-        fold_blocks(rows, BLOCK, in_block, |()| ())?;
-        drop(places);
+        let tables = values.chunks_mut(rows * points).chain(means.chunks_mut(rows)).collect();
+        fill_blocks(rows, BLOCK, tables, Vec::new, |ice, block, tables| {
+            let (curves, means) = tables.split_at_mut(outputs);
+            run.block_curves(block, ice, curves, means)
+        })?;
         Ok(Self { estimator, run, values, means })
     }
 
@@ -996,15 +977,15 @@ impl<'a> IceTable<'a> {
     pub(crate) fn effect(&self, output: usize, rows: &[usize]) -> Result<Effect> {
         let places = &self.run.places;
         let mut total = vec![PointMoments::default(); places.x.len()];
-        let of_block = |block: Range<usize>| {
+        let of_block = |ice: &mut Vec<f64>, block: Range<usize>| {
             let block = &rows[block];
             let curves = block.iter().map(|&row| self.curve_values(output, row));
-            let mut ice = vec![0.0; places.x.len() * block.len()];
-            transpose(&curves.collect::<Vec<_>>(), 0, &mut ice);
+            ice.resize(places.x.len() * block.len(), 0.0);
+            transpose(&curves.collect::<Vec<_>>(), 0, ice);
             let weights = self.weights_of(block);
-            Ok::<_, Infallible>(places.moments(&ice, block.len(), weights.as_deref()))
+            Ok::<_, Infallible>(places.moments(ice, block.len(), weights.as_deref()))
         };
-        let Ok(()) = fold_blocks(rows.len(), BLOCK, of_block, |moments| {
+        let Ok(()) = fold_blocks_with(rows.len(), BLOCK, Vec::new, of_block, |moments| {
             for (total, block) in total.iter_mut().zip(&moments) {
                 total.raw = total.raw.merge(block.raw);
                 total.centred = total.centred.merge(block.centred);
