@@ -1,6 +1,7 @@
 //! How much faster estimates are on two threads than on one, and that both give the same bytes: the
 //! least time on the wall of several turns of each, in turns. Needs a machine that does nothing else. A turn
-//! is one estimate that does not count, which wakes the threads, and as many more as take 20 ms.
+//! is one estimate that does not count, which wakes the threads, and as many more as take 20 ms. An
+//! estimate is that of one feature, or of all features, as `effect` makes them.
 //!
 //! What two threads can give at most is measured beside it, as two threads of one core share its units:
 //! how much faster two estimates are side by side than one after the other. With words only what has one
@@ -10,7 +11,8 @@ use std::process::ExitCode;
 
 use fe_benches::clock::wall;
 use fe_benches::process::finish;
-use fe_benches::work::ALL;
+use fe_benches::work::{ALL, erased::Bytes};
+use fe_core::estimator::each_feature;
 use fe_benches::{Result, Work, data, friedman1, is_test, on_threads};
 
 const FEATURES: usize = 7;
@@ -32,8 +34,8 @@ fn main() -> ExitCode {
 
 fn all() -> Result<()> {
     let words: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
-    println!("| work | rows | one thread, ms | two threads, ms | faster | the machine |");
-    println!("|---|---|---|---|---|---|");
+    println!("| work | rows | features | one thread, ms | two threads, ms | faster | the machine |");
+    println!("|---|---|---|---|---|---|---|");
     for work in ALL {
         if !words.is_empty() && !words.iter().any(|word| work.name.contains(word)) {
             continue;
@@ -44,20 +46,28 @@ fn all() -> Result<()> {
             sizes = vec![200];
         }
         for rows in sizes {
-            compare(work, rows)?;
+            compare(work, rows, 1)?;
+            if rows <= ROWS[0] {
+                compare(work, rows, FEATURES)?;
+            }
         }
     }
     Ok(())
 }
 
-fn compare(work: &Work, rows: usize) -> Result<()> {
+fn compare(work: &Work, rows: usize, features: usize) -> Result<()> {
     let scenario = friedman1(FEATURES)?;
     let data = data(&scenario, rows)?;
     let piece = work.prepare()?;
-    let estimate = || piece.estimate(&data, scenario.model(), 0);
+    let asked: Vec<usize> = (0..features).collect();
+    let estimate =
+        || each_feature(&asked, |&feature| piece.estimate(&data, scenario.model(), feature));
+    let bytes = |effects: Vec<Box<dyn Bytes>>| -> Result<Vec<Vec<u8>>> {
+        effects.iter().map(|effect| effect.bytes()).collect()
+    };
     // The first estimate also summarises the feature, and counts for nothing.
-    let (seconds, effect) = wall(estimate)?;
-    let (expected, times) = (effect.bytes()?, (TURN / seconds).ceil() as usize);
+    let (seconds, effects) = wall(estimate)?;
+    let (expected, times) = (bytes(effects)?, (TURN / seconds).ceil() as usize);
     let timed = |threads| on_threads(threads, || each_of(times, estimate));
     // The same estimates twice, side by side, with nothing in common but the machine.
     let side_by_side = || {
@@ -71,9 +81,9 @@ fn compare(work: &Work, rows: usize) -> Result<()> {
     let (mut one, mut two, mut both) = (f64::INFINITY, f64::INFINITY, f64::INFINITY);
     for _ in 0..if is_test() { 1 } else { TURNS } {
         for (threads, least) in [(1, &mut one), (2, &mut two)] {
-            let (seconds, effect) = timed(threads)?;
+            let (seconds, effects) = timed(threads)?;
             *least = least.min(seconds);
-            if effect.bytes()? != expected {
+            if bytes(effects)? != expected {
                 return Err(
                     format!("`{}` gives other bytes on {threads} threads", work.name).into()
                 );
@@ -84,7 +94,7 @@ fn compare(work: &Work, rows: usize) -> Result<()> {
     let (faster, machine) = (one / two, 2.0 * one / both);
     let low = if rows >= MANY && faster < LEAST * machine { " **low**" } else { "" };
     println!(
-        "| {} | {rows} | {:.2} | {:.2} | {faster:.2}{low} | {machine:.2} |",
+        "| {} | {rows} | {features} | {:.2} | {:.2} | {faster:.2}{low} | {machine:.2} |",
         work.name,
         1e3 * one,
         1e3 * two,

@@ -47,7 +47,11 @@ impl Summary {
 
     /// The deciles of the values that this is the summary of.
     pub(crate) fn deciles(&self, values: &[f64], weights: Option<&[f64]>) -> [f64; 11] {
-        *self.deciles.get_or_init(|| deciles(values, weights))
+        // They are found on several threads, and who waits for these works on what else there is: inside
+        // `get_or_init` it might come to ask for the same deciles.
+        let find = || deciles(values, weights);
+        let known = self.deciles.get().copied().unwrap_or_else(find);
+        *self.deciles.get_or_init(|| known)
     }
 }
 

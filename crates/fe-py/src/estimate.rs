@@ -50,12 +50,11 @@ pub(crate) fn estimate(py: Python<'_>, request: Request<'_>) -> PyResult<Vec<Eff
     })?;
     // Deciles, too: they are found on all threads, of which only those of this process answer.
     let effects = calls::run(py, &prepared.subject, |model| {
-        let of_each = estimators.iter().map(|(feature, estimator)| {
+        estimator::each_feature(&estimators, |(feature, estimator)| {
             let effects = estimator.estimate(&prepared.data, model, *feature)?;
             let deciles = prepared.data.deciles(*feature);
-            Ok(effects.into_iter().map(move |effect| (effect, deciles)))
-        });
-        of_each.collect::<fe_core::Result<Vec<_>>>()
+            Ok::<_, fe_core::Error>(effects.into_iter().map(move |effect| (effect, deciles)))
+        })
     })?;
     let effects = effects.map_err(Raise::raise)?.into_iter().flatten();
     effects.map(|(effect, deciles)| Effect::new(py, effect, deciles)).collect()
@@ -74,10 +73,9 @@ pub(crate) fn regional(py: Python<'_>, request: Request<'_>) -> PyResult<Vec<Reg
     let estimators =
         prepared.each(|settings| fe_core::regional::from_settings(info.name, &settings))?;
     let effects = calls::run(py, &prepared.subject, |model| {
-        let of_each = estimators
-            .iter()
-            .map(|(feature, regional)| regional.fit(&prepared.data, model, *feature));
-        of_each.collect::<fe_core::Result<Vec<_>>>()
+        estimator::each_feature(&estimators, |(feature, regional)| {
+            regional.fit(&prepared.data, model, *feature)
+        })
     })?;
     let effects = effects.map_err(Raise::raise)?.into_iter().flatten();
     Ok(effects.map(RegionalEffect::new).collect())

@@ -300,14 +300,19 @@ pub(super) fn execute(
     if regional::is_regional(&arguments.estimator) {
         return regional::execute(arguments, subject, out);
     }
+    let estimate = |&feature: &usize| {
+        let settings = settings(arguments, subject.scenario, feature)?;
+        let estimator = estimator::from_settings(&arguments.estimator, &settings)?;
+        let effects = estimator.estimate(subject.data, subject.model, feature)?;
+        Ok::<_, Error>((settings, effects))
+    };
     let mut effects = Vec::new();
     let mut drawn = Vec::new();
-    for &feature in subject.features {
-        let settings = settings(arguments, subject.scenario, feature)?;
-        let estimator = || estimator::from_settings(&arguments.estimator, &settings);
-        for effect in estimator()?.estimate(subject.data, subject.model, feature)? {
+    for (settings, of_feature) in estimator::each_feature(subject.features, estimate)? {
+        for effect in of_feature {
             if subject.picture.is_some() {
-                drawn.push((effect.clone(), estimator()?));
+                let estimator = estimator::from_settings(&arguments.estimator, &settings)?;
+                drawn.push((effect.clone(), estimator));
             }
             effects.push(Evaluated::new(effect, arguments)?);
         }

@@ -4,6 +4,7 @@ use std::io::Write;
 
 use clap::Args;
 use fe_core::Settings;
+use fe_core::estimator::each_feature;
 use fe_core::regional::{self, Node, RegionalEffect};
 use fe_core::settings::Splitting;
 use serde_json::{Value, json};
@@ -63,12 +64,13 @@ pub(super) fn execute(
     subject: &Subject<'_>,
     out: &mut dyn Write,
 ) -> Result<()> {
-    let mut fitted = Vec::new();
-    for &feature in subject.features {
+    let fit = |&feature: &usize| {
         let settings = settings(arguments, subject.scenario, feature)?;
         let regional = regional::from_settings(&arguments.estimator, &settings)?;
-        fitted.extend(regional.fit(subject.data, subject.model, feature)?);
-    }
+        regional.fit(subject.data, subject.model, feature).map_err(Error::from)
+    };
+    let fitted: Vec<RegionalEffect> =
+        each_feature(subject.features, fit)?.into_iter().flatten().collect();
     if let Some(path) = subject.picture {
         effects::regional(&subject.pictured(), &fitted).write(path)?;
     }

@@ -24,6 +24,7 @@ pub(crate) use shap_dependence::{Cloud, SHAPDP};
 use serde::Serialize;
 
 use crate::binning::Binning;
+use crate::blocks::fold_blocks;
 use crate::centring::Centring;
 use crate::confidence::{Purpose, Resampling};
 use crate::dataset::Dataset;
@@ -185,6 +186,33 @@ pub fn from_settings(name: &str, settings: &Settings) -> Result<Box<dyn Estimato
     let info = info(name)?;
     settings.check_taken(&format!("`{name}`"), |option| info.takes(option))?;
     prepared::prepare((info.build)(settings)?, settings)
+}
+
+/// What `work` finds for each of some features, or of pairs of a feature and its estimator, in their
+/// order. Several are worked on at once where there are threads for them; the results are those of one
+/// after the other. Any work will do: effects, regional effects, figures.
+///
+/// # Errors
+/// That of the first feature for which `work` has one; features behind it may be left out.
+///
+/// ```
+/// use fe_core::estimator::{self, Ale, Estimator};
+/// use fe_core::{Dataset, model::FunctionModel};
+///
+/// let data = Dataset::from_rows(&ndarray::array![[0.0, 1.0], [1.0, 0.0], [2.0, 4.0]].view())?;
+/// let model = FunctionModel::new(2, |x| x[0] * x[1]);
+/// let ale = Ale::with_bins(2)?;
+/// let effects = estimator::each_feature(&[1, 0], |&feature| ale.estimate(&data, &model, feature))?;
+/// assert_eq!(effects.iter().map(|effects| effects[0].feature).collect::<Vec<_>>(), [1, 0]);
+/// # Ok::<(), fe_core::Error>(())
+/// ```
+pub fn each_feature<F: Sync, T: Send, E: Send>(
+    features: &[F],
+    work: impl Fn(&F) -> Result<T, E> + Sync,
+) -> Result<Vec<T>, E> {
+    let mut all = Vec::with_capacity(features.len());
+    fold_blocks(features.len(), 1, |place| work(&features[place.start]), |found| all.push(found))?;
+    Ok(all)
 }
 
 /// What every estimator checks before it asks the model anything.
