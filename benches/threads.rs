@@ -12,8 +12,8 @@ use std::process::ExitCode;
 use fe_benches::clock::wall;
 use fe_benches::process::finish;
 use fe_benches::work::{ALL, erased::Bytes};
-use fe_core::estimator::each_feature;
 use fe_benches::{Result, Work, data, friedman1, is_test, on_threads};
+use fe_core::estimator::each_feature;
 
 const FEATURES: usize = 7;
 const TURNS: usize = 7;
@@ -34,7 +34,9 @@ fn main() -> ExitCode {
 
 fn all() -> Result<()> {
     let words: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
-    println!("| work | rows | features | one thread, ms | two threads, ms | faster | the machine |");
+    println!(
+        "| work | rows | features | one thread, ms | two threads, ms | faster | the machine |"
+    );
     println!("|---|---|---|---|---|---|---|");
     for work in ALL {
         if !words.is_empty() && !words.iter().any(|word| work.name.contains(word)) {

@@ -1,11 +1,10 @@
 //! Quantiles of weighted samples.
 
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::axis::Axis;
 use crate::partition::{Closed, Partition};
-use crate::selection::order_statistics;
+use crate::selection::{order_statistics, sorted};
 
 /// Which quantile of a sample of n values is meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -291,22 +290,6 @@ fn whole(number: f64) -> f64 {
     if number < LARGE { (number as i64) as f64 } else { number }
 }
 
-/// Values in order, -0 before 0. As whole numbers of the same order they are compared in one step.
-fn sorted(values: Vec<f64>) -> Vec<f64> {
-    // The order of the bits of a negative number is the wrong way round, but for the sign.
-    let turned = |bits: i64| bits ^ ((bits >> 63) as u64 >> 1) as i64;
-    let mut keys: Vec<i64> = values.into_iter().map(|x| turned(x.to_bits() as i64)).collect();
-    if keys.len() < ALONE || rayon::current_num_threads() == 1 {
-        keys.sort_unstable();
-    } else {
-        keys.par_sort_unstable();
-    }
-    keys.into_iter().map(|key| f64::from_bits(turned(key) as u64)).collect()
-}
-
-/// Fewer values are put in order by one thread.
-const ALONE: usize = 1 << 16;
-
 /// The limits that [`SortedSample::limits`] finds for values of weight 1 on the axis, of which only those
 /// near quantiles are put in order.
 pub(crate) fn selected_limits(
@@ -486,19 +469,6 @@ mod tests {
         let numpy =
             [0.39285714285714285, 0.673469387755102, 0.9821428571428571, 1.1224489795918366];
         assert_eq!(quantiles, numpy);
-    }
-
-    #[test]
-    fn values_are_put_in_order() {
-        let mut values = vec![f64::MAX, -0.0, 0.0, 5e-324, -5e-324, f64::MIN, -1.5, 1.5, -0.0];
-        values.extend((0..300).map(|i| f64::from(i * 7919 % 301 - 150) / 7.0));
-        // So many that two threads share them.
-        for values in [values.clone(), values.repeat(ALONE / values.len() + 1)] {
-            let mut expected = values.clone();
-            expected.sort_by(f64::total_cmp);
-            let bits = |values: Vec<f64>| values.into_iter().map(f64::to_bits).collect::<Vec<_>>();
-            assert_eq!(bits(sorted(values)), bits(expected));
-        }
     }
 
     #[test]

@@ -11,6 +11,7 @@ use rayon::prelude::*;
 use crate::dataset::Dataset;
 use crate::effect::SubsampleRecord;
 use crate::error::{Error, Result};
+use crate::selection::put_in_order;
 use crate::settings::Settings;
 
 /// A uniform random subset of the rows, drawn without replacement.
@@ -161,7 +162,9 @@ pub(crate) fn equal_rows(data: &Dataset, rows: &[(usize, f64)], seed: u64) -> Ve
         let mut orders = values(a).zip(values(b)).map(|(a, b)| a.total_cmp(&b));
         orders.find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
     };
-    keyed.par_sort_by(|a, b| a.0.cmp(&b.0).then_with(|| by_values(a.1, b.1)));
+    put_in_order(&mut keyed, |a, b| {
+        a.0.cmp(&b.0).then_with(|| by_values(a.1, b.1)).then_with(|| a.1.cmp(&b.1))
+    });
     let equal = keyed.chunk_by(|a, b| a.0 == b.0 && by_values(a.1, b.1).is_eq());
     equal.map(|group| group.iter().map(|&(_, row, weight)| (row, weight)).collect()).collect()
 }

@@ -4,6 +4,7 @@
 
 mod support;
 
+use fe_core::estimator::each_feature;
 use fe_core::metric::centred_on_grid;
 use fe_core::model::FunctionModel;
 use fe_core::{AxisChoice, Centring, Dataset, Settings};
@@ -278,6 +279,41 @@ fn threads_do_not_change_a_bit() {
         };
         assert_eq!(with_threads(1), with_threads(4));
         assert_eq!(with_threads(3), with_threads(4));
+    }
+}
+
+#[test]
+fn features_at_once_have_the_effects_of_one_after_the_other() {
+    let rows = many_rows();
+    let features = [1, 0, 0, 1, 0];
+    for variant in variants_on_many_rows() {
+        let of_one = |data: &Dataset, feature| {
+            let effect = estimate(&variant, data, &curved(), feature);
+            (serde_json::to_string(&effect).unwrap(), data.deciles(feature))
+        };
+        let data = dataset(&rows);
+        let expected: Vec<_> = features.iter().map(|&feature| of_one(&data, feature)).collect();
+        for threads in [1, 4] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            // Nothing is known of these yet.
+            let data = dataset(&rows);
+            let all = pool.install(|| {
+                each_feature(&features, |&feature| Ok::<_, ()>(of_one(&data, feature)))
+            });
+            assert_eq!(all.as_ref(), Ok(&expected), "{variant:?} on {threads} threads");
+        }
+    }
+}
+
+#[test]
+fn of_several_features_the_first_error_is_returned() {
+    let work = |&feature: &usize| if feature < 3 { Err(feature) } else { Ok(feature) };
+    for threads in [1, 4] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let each = |features: &[usize]| pool.install(|| each_feature(features, work));
+        assert_eq!(each(&[5, 2, 0, 4, 1]), Err(2));
+        assert_eq!(each(&[5, 4, 3]), Ok(vec![5, 4, 3]));
+        assert_eq!(each(&[]), Ok(vec![]));
     }
 }
 

@@ -6,7 +6,7 @@ mod support;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use fe_core::estimator;
+use fe_core::estimator::{self, each_feature};
 use fe_core::model::{BatchModel, FunctionModel, Model, Rows};
 use fe_core::regional::{self, RegionalEffect, RuleKind};
 use fe_core::settings::{Jacobian, Splitting};
@@ -469,6 +469,21 @@ fn threads_do_not_change_a_bit() {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             let effect = pool.install(|| fit(&variant, &data, &wavy(), 0));
             serde_json::to_string(&effect).unwrap()
+        };
+        assert_eq!(with_threads(1), with_threads(4), "{variant:?}");
+    }
+}
+
+#[test]
+fn features_at_once_have_the_regions_of_one_after_the_other() {
+    for variant in variants() {
+        let rows = uniform(most_rows(&variant, 9001), 3);
+        let with_threads = |threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let data = data(&rows);
+            let of_one = |&feature: &usize| Ok::<_, ()>(fit(&variant, &data, &wavy(), feature));
+            let effects = pool.install(|| each_feature(&[2, 0, 1], of_one)).unwrap();
+            serde_json::to_string(&effects).unwrap()
         };
         assert_eq!(with_threads(1), with_threads(4), "{variant:?}");
     }

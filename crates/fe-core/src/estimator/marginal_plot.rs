@@ -15,6 +15,7 @@ use crate::local_effects::count_rows;
 use crate::model::{Model, Observed};
 use crate::partition::Closed;
 use crate::predictions;
+use crate::selection::put_in_order;
 use crate::settings::{EmptyBins, Interpolation, Settings};
 use crate::statistics::Moments;
 use crate::sums::moments_in_bins;
@@ -517,17 +518,16 @@ struct Sorted {
 
 impl Sorted {
     fn new(place: &Place<'_>, predictions: &[f64]) -> Self {
-        let rows = place.data.weighted(place.feature).zip(predictions);
-        let mut rows: Vec<(f64, f64, f64)> = rows
-            .filter(|((x, _), _)| place.axis.contains(*x))
-            .map(|((x, weight), &value)| (x, value, weight))
-            .collect();
-        rows.par_sort_by(|a, b| a.0.total_cmp(&b.0));
+        let (all, weights) = (place.data.feature(place.feature), place.data.weights());
+        let inside = |row: &usize| place.axis.contains(all[*row]);
+        let mut rows: Vec<(f64, usize)> =
+            (0..all.len()).filter(inside).map(|row| (all[row], row)).collect();
+        put_in_order(&mut rows, |a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         let largest = place.axis.lo().abs().max(place.axis.hi().abs());
         Self {
             x: rows.iter().map(|row| row.0).collect(),
-            values: rows.iter().map(|row| row.1).collect(),
-            weights: rows.iter().map(|row| row.2).collect(),
+            values: rows.iter().map(|row| predictions[row.1]).collect(),
+            weights: rows.iter().map(|row| weights.map_or(1.0, |w| w[row.1])).collect(),
             tie: ULPS_OF_TIES * f64::EPSILON * largest,
         }
     }
