@@ -67,7 +67,7 @@ impl SortedSample {
             values.push(value);
         }
         if weights.len() < values.len() {
-            return Self { values: sorted(values), cumulative: None };
+            return Self::of_equal(&values);
         }
         let mut pairs: Vec<(f64, f64)> = values.into_iter().zip(weights).collect();
         pairs.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
@@ -78,6 +78,11 @@ impl SortedSample {
         });
         let cumulative = Some(cumulative.collect());
         Self { values: pairs.into_iter().map(|(value, _)| value).collect(), cumulative }
+    }
+
+    /// Sorts values of weight 1.
+    pub(crate) fn of_equal(values: &[f64]) -> Self {
+        Self { values: sorted(values), cumulative: None }
     }
 
     /// Total weight; the number of values where none are weighted.

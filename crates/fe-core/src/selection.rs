@@ -23,7 +23,7 @@ const ROUNDS: usize = 4;
 pub(crate) fn order_statistics(values: &[f64], ranks: &[usize]) -> Vec<f64> {
     let mut near = Near { values: Cow::Borrowed(values), places: Cow::Borrowed(ranks) };
     if ranks.len() * MANY > Buckets::COUNT {
-        near.values = Cow::Owned(sorted(near.values.into_owned()));
+        near.values = Cow::Owned(sorted(&near.values));
         return near.at_places();
     }
     for _ in 0..ROUNDS {
@@ -149,10 +149,11 @@ impl Buckets {
 }
 
 /// Values in order, -0 before 0. As whole numbers of the same order they are compared in one step.
-pub(crate) fn sorted(values: Vec<f64>) -> Vec<f64> {
+pub(crate) fn sorted(values: &[f64]) -> Vec<f64> {
     // The order of the bits of a negative number is the wrong way round, but for the sign.
     let turned = |bits: i64| bits ^ ((bits >> 63) as u64 >> 1) as i64;
-    let mut keys: Vec<i64> = values.into_iter().map(|x| turned(x.to_bits() as i64)).collect();
+    let values = values.par_iter().with_min_len(ALONE);
+    let mut keys: Vec<i64> = values.map(|x| turned(x.to_bits() as i64)).collect();
     put_in_order(&mut keys, Ord::cmp);
     keys.into_iter().map(|key| f64::from_bits(turned(key) as u64)).collect()
 }
@@ -247,7 +248,7 @@ mod tests {
             expected.sort_by(f64::total_cmp);
             for threads in [1, 2, 3, 5] {
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-                let sorted = pool.install(|| sorted(values.clone()));
+                let sorted = pool.install(|| sorted(&values));
                 assert_eq!(bits(&sorted), bits(&expected), "{threads} threads");
             }
         }

@@ -54,6 +54,9 @@ pub struct Request<'a> {
 impl Request<'_> {
     /// The instances on the axis.
     fn sample(&self) -> SortedSample {
+        if let Some(values) = self.equal_instances() {
+            return SortedSample::of_equal(values);
+        }
         let positions = self.positions.iter().enumerate();
         let inside = positions.filter(|(_, x)| self.axis.contains(**x));
         let weight = |row: usize| self.weights.map_or(1.0, |weights| weights[row]);

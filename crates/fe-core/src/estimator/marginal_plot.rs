@@ -55,6 +55,9 @@ const MOST_POINTS: usize = 1_000_000;
 /// Distances that differ by less than so many units in the last place of the axis are equal.
 const ULPS_OF_TIES: f64 = 8.0;
 
+/// Fewer rows are not shared among threads.
+const SHARED: usize = 1 << 14;
+
 /// Which instances are near a point.
 #[derive(Debug)]
 enum Near {
@@ -519,15 +522,20 @@ struct Sorted {
 impl Sorted {
     fn new(place: &Place<'_>, predictions: &[f64]) -> Self {
         let (all, weights) = (place.data.feature(place.feature), place.data.weights());
-        let inside = |row: &usize| place.axis.contains(all[*row]);
-        let mut rows: Vec<(f64, usize)> =
-            (0..all.len()).filter(inside).map(|row| (all[row], row)).collect();
+        let rows = (0..all.len()).into_par_iter().with_min_len(SHARED);
+        let mut rows: Vec<(f64, usize)> = rows.map(|row| (all[row], row)).collect();
         put_in_order(&mut rows, |a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        let start = rows.partition_point(|(x, _)| *x < place.axis.lo());
+        let end = rows.partition_point(|(x, _)| *x <= place.axis.hi());
+        let inside = &rows[start..end];
+        let each = |of: &(dyn Fn(&(f64, usize)) -> f64 + Sync)| -> Vec<f64> {
+            inside.par_iter().with_min_len(SHARED).map(of).collect()
+        };
         let largest = place.axis.lo().abs().max(place.axis.hi().abs());
         Self {
-            x: rows.iter().map(|row| row.0).collect(),
-            values: rows.iter().map(|row| predictions[row.1]).collect(),
-            weights: rows.iter().map(|row| weights.map_or(1.0, |w| w[row.1])).collect(),
+            x: each(&|(x, _)| *x),
+            values: each(&|(_, row)| predictions[*row]),
+            weights: each(&|(_, row)| weights.map_or(1.0, |weights| weights[*row])),
             tie: ULPS_OF_TIES * f64::EPSILON * largest,
         }
     }
