@@ -147,7 +147,7 @@ impl Sheet {
     pub fn write(&self, format: Format, out: &mut dyn Write) -> Result<()> {
         match format {
             Format::Table => writeln!(out, "{}", self.table()).map_err(Error::Output),
-            Format::Csv => self.write_csv(out).map_err(Error::Output),
+            Format::Csv => write_csv(&self.columns, self.rows.iter(), out),
             Format::Json => {
                 let text = serde_json::to_string_pretty(&self.objects());
                 writeln!(out, "{}", text.unwrap_or_default()).map_err(Error::Output)
@@ -167,21 +167,37 @@ impl Sheet {
         table
     }
 
-    fn write_csv(&self, out: &mut dyn Write) -> std::io::Result<()> {
-        let mut writer = csv::Writer::from_writer(out);
-        writer.write_record(&self.columns)?;
-        for row in &self.rows {
-            writer.write_record(row.iter().map(Entry::exact))?;
-        }
-        writer.flush()
-    }
-
     fn objects(&self) -> Vec<Map<String, Value>> {
         let object = |row: &Vec<Entry>| {
             self.columns.iter().cloned().zip(row.iter().map(Entry::json)).collect()
         };
         self.rows.iter().map(object).collect()
     }
+}
+
+/// Writes rows as CSV while they are made, below the names of their columns.
+///
+/// # Errors
+/// [`Error::Output`].
+pub fn write_csv(
+    columns: &[impl AsRef<[u8]>],
+    rows: impl Iterator<Item = impl AsRef<Vec<Entry>>>,
+    out: &mut dyn Write,
+) -> Result<()> {
+    let mut writer = csv::Writer::from_writer(out);
+    let write = || -> csv::Result<()> {
+        writer.write_record(columns)?;
+        for row in rows {
+            writer.write_record(row.as_ref().iter().map(Entry::exact))?;
+        }
+        Ok(writer.flush()?)
+    };
+    // What the system said: who reads no further is no failure.
+    let said = |error: csv::Error| match error.into_kind() {
+        csv::ErrorKind::Io(error) => error,
+        other => std::io::Error::other(format!("{other:?}")),
+    };
+    write().map_err(|error| Error::Output(said(error)))
 }
 
 #[cfg(test)]
@@ -195,6 +211,33 @@ mod tests {
         }
         assert_eq!(exact(1.0), "1");
         assert_eq!(exact(1e300), "1e300");
+    }
+
+    /// As standard output is when its reader has seen enough.
+    struct Closed;
+
+    impl Write for Closed {
+        fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
+            Err(std::io::ErrorKind::BrokenPipe.into())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_reader_that_stops_is_told_from_other_errors() {
+        // More than what is gathered before it is written.
+        let mut sheet = Sheet::new(&["x"]);
+        (0..100_000).for_each(|i| sheet.push(vec![Entry::Count(i)]));
+        for format in [Format::Table, Format::Csv, Format::Json] {
+            let kind = match sheet.write(format, &mut Closed) {
+                Err(Error::Output(error)) => Some(error.kind()),
+                _ => None,
+            };
+            assert_eq!(kind, Some(std::io::ErrorKind::BrokenPipe), "{format:?}");
+        }
     }
 
     #[test]

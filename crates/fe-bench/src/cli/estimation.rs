@@ -1,16 +1,19 @@
 //! Estimating effects as the flags of `effect` and `plan` ask for, and printing them.
 
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use clap::Args;
 use fe_core::bands::Bands;
 use fe_core::confidence::{self, BandKind, ConfidenceBand};
-use fe_core::effect::IceCurves;
+use fe_core::effect::{IceCurves, Record};
+use fe_core::heterogeneity::Values;
 use fe_core::{AxisChoice, Dataset, Effect, Kind, Model, Settings, estimator, preset};
 use fe_truth::Scenario;
+use ndarray::ArrayView2;
 use serde::de::DeserializeOwned;
+use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use super::arguments::{feature_name, finite, named_feature, points};
@@ -18,7 +21,7 @@ use super::fitted::Fitted;
 use super::regional::{self, RegionalArguments};
 use crate::error::{Error, Result};
 use crate::plot;
-use crate::sheet::{Entry, Format, Sheet};
+use crate::sheet::{Entry, Format, Sheet, write_csv};
 use crate::study::{self, AxisSource};
 
 /// How effects are estimated and printed.
@@ -265,12 +268,12 @@ impl Subject<'_> {
     }
 
     /// An object of an effect with what is known of a fitted or stored model.
-    pub(super) fn described(&self, mut object: Value, output: usize) -> Value {
-        if let (Some(fitted), Value::Object(entries)) = (self.fitted, &mut object) {
-            entries.insert("output_name".to_owned(), json!(fitted.outputs.get(output)));
-            entries.insert("model".to_owned(), fitted.about.clone());
-        }
-        object
+    pub(super) fn described<T>(&self, object: T, output: usize) -> Described<'_, T> {
+        let of_model = self.fitted.map(|fitted| OfModel {
+            output_name: fitted.outputs.get(output).map(String::as_str),
+            model: &fitted.about,
+        });
+        Described { object, of_model }
     }
 
     /// A feature as it is printed: by its column where a model of data is explained.
@@ -327,17 +330,16 @@ pub(super) fn execute(
     }
     match arguments.format {
         Format::Json => {
-            let object = |e: &Evaluated| {
-                let deciles = subject.data.deciles(e.effect.feature);
-                subject.described(e.json(subject, deciles), e.effect.output)
-            };
-            let objects: Vec<Value> = effects.iter().map(object).collect();
-            let text = serde_json::to_string_pretty(&objects).unwrap_or_default();
-            writeln!(out, "{text}").map_err(Error::Output)
+            let objects = effects.iter().map(|evaluated| {
+                let effect = &evaluated.effect;
+                let deciles = subject.data.deciles(effect.feature);
+                subject.described(evaluated.object(subject, deciles), effect.output)
+            });
+            write_objects(objects, out)
         }
         // A line for every value of every instance is no table for people.
         Format::Csv if effects.iter().any(|e| e.effect.curves.is_some()) => {
-            sheet_of_curves(&effects, subject).write(Format::Csv, out)
+            write_csv(&COLUMNS_OF_CURVES, rows_of_curves(&effects, subject), out)
         }
         format => sheet(&effects, subject).write(format, out),
     }
@@ -444,43 +446,121 @@ impl Evaluated {
     }
 
     /// All that is known, with the deciles of the feature.
-    pub(super) fn json(&self, subject: &Subject<'_>, deciles: [f64; 11]) -> Value {
+    pub(super) fn object(&self, subject: &Subject<'_>, deciles: [f64; 11]) -> Object<'_> {
         let effect = &self.effect;
         let [scenario, parameters] = subject.identity();
         let bins = effect.bins.as_ref();
-        let mut object = json!({
-            "scenario": scenario,
-            "parameters": parameters,
-            "feature": feature_name(effect.feature),
-            "name": effect.name,
-            "output": effect.output + 1,
-            "estimator": effect.estimator,
-            "preset": self.preset,
-            "limits": bins.map(|bins| bins.partition.limits()),
-            "counts": bins.map(|bins| &bins.counts),
-            "bin_effect": bins.map(|bins| &bins.effect),
-            "bin_variance": bins.map(|bins| &bins.variance),
-            "x": self.x,
-            "effect": self.y,
-            "heterogeneity": self.heterogeneity,
-            "heterogeneity_values": effect.heterogeneity_values,
-            "default_heterogeneity": effect.default_heterogeneity,
-            "bands": self.bands.as_ref().map(|bands| {
-                bands.iter().map(|(name, values)| (*name, values)).collect::<BTreeMap<_, _>>()
-            }),
-            "deciles": deciles,
-            "mean_prediction": effect.mean_prediction,
-            "curves": effect.curves.as_ref().map(curves),
-            "record": effect.record,
+        let confidence = self.confidence.as_ref().zip(effect.confidence.as_ref());
+        let confidence = confidence.map(|(limits, band)| {
+            let limits = limits.iter().map(|(name, values)| ((*name).to_owned(), json!(values)));
+            limits.chain([("record".to_owned(), json!(band.record))]).collect()
         });
-        if let (Some(limits), Some(band)) = (&self.confidence, &effect.confidence) {
-            let mut confidence: serde_json::Map<String, Value> =
-                limits.iter().map(|(name, values)| ((*name).to_owned(), json!(values))).collect();
-            confidence.insert("record".to_owned(), json!(band.record));
-            object["confidence"] = confidence.into();
+        Object {
+            scenario,
+            parameters,
+            feature: feature_name(effect.feature),
+            name: &effect.name,
+            output: effect.output + 1,
+            estimator: effect.estimator,
+            preset: self.preset.as_deref(),
+            limits: bins.map(|bins| bins.partition.limits()),
+            counts: bins.map(|bins| &bins.counts[..]),
+            bin_effect: bins.map(|bins| &bins.effect[..]),
+            bin_variance: bins.map(|bins| &bins.variance[..]),
+            x: &self.x,
+            effect: &self.y,
+            heterogeneity: &self.heterogeneity,
+            heterogeneity_values: &effect.heterogeneity_values,
+            default_heterogeneity: effect.default_heterogeneity,
+            bands: self.bands.as_ref().map(|bands| {
+                bands.iter().map(|(name, values)| (*name, &values[..])).collect::<BTreeMap<_, _>>()
+            }),
+            deciles,
+            mean_prediction: effect.mean_prediction,
+            curves: effect.curves.as_ref().map(Curves::new),
+            record: &effect.record,
+            confidence,
         }
-        object
     }
+}
+
+/// An effect as JSON has it, in this order. Written from where the numbers are: there may be a curve for
+/// each of many instances.
+#[derive(Serialize)]
+pub(super) struct Object<'a> {
+    scenario: Value,
+    parameters: Value,
+    feature: String,
+    name: &'a str,
+    output: usize,
+    estimator: &'static str,
+    preset: Option<&'a str>,
+    limits: Option<&'a [f64]>,
+    counts: Option<&'a [f64]>,
+    bin_effect: Option<&'a [f64]>,
+    bin_variance: Option<&'a [Option<f64>]>,
+    x: &'a [f64],
+    effect: &'a [f64],
+    heterogeneity: &'a [f64],
+    heterogeneity_values: &'a Values,
+    default_heterogeneity: &'static str,
+    bands: Option<BTreeMap<&'static str, &'a [f64]>>,
+    deciles: [f64; 11],
+    mean_prediction: Option<f64>,
+    curves: Option<Curves<'a>>,
+    record: &'a Record,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    confidence: Option<serde_json::Map<String, Value>>,
+}
+
+/// An effect with what is known of a model.
+#[derive(Serialize)]
+pub(super) struct Described<'a, T> {
+    #[serde(flatten)]
+    object: T,
+    #[serde(flatten)]
+    of_model: Option<OfModel<'a>>,
+}
+
+/// What is known of a fitted or stored model beside its effect.
+#[derive(Serialize)]
+struct OfModel<'a> {
+    output_name: Option<&'a str>,
+    model: &'a Value,
+}
+
+/// The curves of the instances; their rows are counted from 1.
+#[derive(Serialize)]
+struct Curves<'a> {
+    x: &'a [f64],
+    rows: Vec<usize>,
+    #[serde(serialize_with = "row_by_row")]
+    values: ArrayView2<'a, f64>,
+}
+
+impl<'a> Curves<'a> {
+    fn new(curves: &'a IceCurves) -> Self {
+        let rows = curves.rows.iter().map(|row| row + 1).collect();
+        Self { x: &curves.x, rows, values: curves.values.view() }
+    }
+}
+
+fn row_by_row<S: Serializer>(
+    values: &ArrayView2<'_, f64>,
+    to: S,
+) -> std::result::Result<S::Ok, S::Error> {
+    to.collect_seq(values.rows().into_iter().map(|row| row.to_vec()))
+}
+
+/// Writes a list of objects, one after the other: one of many curves is long as a text.
+pub(super) fn write_objects<T: Serialize>(
+    objects: impl ExactSizeIterator<Item = T>,
+    out: &mut dyn Write,
+) -> Result<()> {
+    let mut out = BufWriter::new(out);
+    let mut to = serde_json::Serializer::pretty(&mut out);
+    to.collect_seq(objects).map_err(|e| Error::Output(e.into()))?;
+    writeln!(out).and_then(|()| out.flush()).map_err(Error::Output)
 }
 
 /// The spread at some points; beyond the limits it is that at the limits, as the curve is.
@@ -505,31 +585,27 @@ fn limits(band: &ConfidenceBand, x: &[f64]) -> Result<NamedLimits, fe_core::Erro
     ])
 }
 
-/// The curves of the instances; their rows are counted from 1.
-fn curves(curves: &IceCurves) -> Value {
-    let rows: Vec<usize> = curves.rows.iter().map(|row| row + 1).collect();
-    let values: Vec<Vec<f64>> = curves.values.rows().into_iter().map(|row| row.to_vec()).collect();
-    json!({ "x": curves.x, "rows": rows, "values": values })
-}
+const COLUMNS_OF_CURVES: [&str; 6] = ["feature", "output", "row", "x", "effect", "heterogeneity"];
 
 /// The curves of the instances, a line per point; `row` is counted from 1, and empty for their mean.
-fn sheet_of_curves(effects: &[Evaluated], subject: &Subject<'_>) -> Sheet {
-    let mut sheet = Sheet::new(&["feature", "output", "row", "x", "effect", "heterogeneity"]);
-    for Evaluated { effect, x, y, heterogeneity, .. } in effects {
-        let line = |row: Entry, x: f64, y: f64, h: Entry| -> Vec<Entry> {
+fn rows_of_curves(
+    effects: &[Evaluated],
+    subject: &Subject<'_>,
+) -> impl Iterator<Item = Vec<Entry>> {
+    effects.iter().flat_map(move |Evaluated { effect, x, y, heterogeneity, .. }| {
+        let line = move |row: Entry, x: f64, y: f64, h: Entry| -> Vec<Entry> {
             vec![subject.feature(effect), subject.output(effect.output), row, x.into(), y.into(), h]
         };
-        for ((&x, &y), &h) in x.iter().zip(y).zip(heterogeneity) {
-            sheet.push(line(Entry::Missing, x, y, h.into()));
-        }
-        let Some(curves) = &effect.curves else { continue };
-        for (row, values) in curves.rows.iter().zip(curves.values.rows()) {
-            for (&x, &y) in curves.x.iter().zip(values) {
-                sheet.push(line((row + 1).into(), x, y, Entry::Missing));
-            }
-        }
-    }
-    sheet
+        let mean = x.iter().zip(y).zip(heterogeneity);
+        let mean = mean.map(move |((&x, &y), &h)| line(Entry::Missing, x, y, h.into()));
+        let each = effect.curves.iter().flat_map(move |curves| {
+            curves.rows.iter().zip(curves.values.rows()).flat_map(move |(row, values)| {
+                let points = curves.x.iter().zip(values);
+                points.map(move |(&x, &y)| line((row + 1).into(), x, y, Entry::Missing))
+            })
+        });
+        mean.chain(each)
+    })
 }
 
 fn sheet(effects: &[Evaluated], subject: &Subject<'_>) -> Sheet {

@@ -10,7 +10,7 @@ use fe_core::settings::Splitting;
 use serde_json::{Value, json};
 
 use super::arguments::{feature_name, finite};
-use super::estimation::{EstimationArguments, Evaluated, Subject, settings, word};
+use super::estimation::{EstimationArguments, Evaluated, Subject, settings, word, write_objects};
 use crate::error::{Error, Result};
 use crate::plot::effects;
 use crate::sheet::{Entry, Format, Sheet};
@@ -84,8 +84,9 @@ pub(super) fn execute(
                 .iter()
                 .map(|effect| to_json(effect, arguments, subject))
                 .collect::<Result<_>>()?;
-            let text = serde_json::to_string_pretty(&objects).unwrap_or_default();
-            writeln!(out, "{text}").map_err(Error::Output)
+            let outputs = fitted.iter().map(|effect| effect.output);
+            let described = objects.into_iter().zip(outputs);
+            write_objects(described.map(|(object, output)| subject.described(object, output)), out)
         }
         Format::Csv => sheet(&fitted, arguments, subject)?.write(Format::Csv, out),
     }
@@ -103,7 +104,7 @@ fn to_json(
         .iter()
         .map(|node| node_json(node, arguments, subject))
         .collect::<Result<_>>()?;
-    let object = json!({
+    Ok(json!({
         "scenario": scenario,
         "parameters": parameters,
         "feature": feature_name(effect.feature),
@@ -114,14 +115,14 @@ fn to_json(
         "nodes": nodes,
         "levels": effect.tree.levels(),
         "record": effect.record,
-    });
-    Ok(subject.described(object, effect.output))
+    }))
 }
 
 /// A node; parents are counted from 0, as positions among the nodes.
 fn node_json(node: &Node, arguments: &EstimationArguments, subject: &Subject<'_>) -> Result<Value> {
     let evaluate = |(effect, deciles): (&fe_core::Effect, [f64; 11])| {
-        Evaluated::new(effect.clone(), arguments).map(|effect| effect.json(subject, deciles))
+        let evaluated = Evaluated::new(effect.clone(), arguments)?;
+        Ok::<_, Error>(json!(evaluated.object(subject, deciles)))
     };
     let rule = node.rule.as_ref().map(|rule| {
         json!({ "feature": feature_name(rule.feature), "name": rule.name, "kind": rule.kind })
