@@ -187,12 +187,12 @@ impl Penalized {
         sample: &SortedSample,
     ) -> Result<Vec<Partition>> {
         let mut all = vec![halved, cells.keeping(|_| false)];
-        for even in self.even(cells, sample)? {
-            if changes.bins() > 1 {
-                all.push(united(&even, &changes)?);
-            }
-            all.push(even);
-        }
+        let with_changes = |even: Partition| -> Result<Vec<Partition>> {
+            let both = (changes.bins() > 1).then(|| united(&even, &changes)).transpose()?;
+            Ok(both.into_iter().chain([even]).collect())
+        };
+        let even = self.even(cells, sample)?.into_par_iter().map(with_changes);
+        all.extend(even.collect::<Result<Vec<_>>>()?.into_iter().flatten());
         all.push(changes);
         all.retain(|bins| bins.bins() <= self.bins);
         Ok(all)
@@ -202,21 +202,17 @@ impl Penalized {
     fn even(&self, cells: &Partition, sample: &SortedSample) -> Result<Vec<Partition>> {
         let axis = cells.axis()?;
         let most = sample.total().min(self.bins as f64);
-        let mut all = Vec::new();
-        let (mut count, mut last) = (2.0_f64, 1);
-        while count.round() <= most {
-            let bins = count.round() as usize;
-            if bins > last {
-                let share = |i: usize| i as f64 / bins as f64;
-                let quantiles = sample.limits(QuantileRule::default(), axis, bins, share);
-                for limits in [axis.divide(bins), quantiles] {
-                    all.push(Partition::new(limits, cells.closed())?);
-                }
-            }
-            last = bins;
-            count *= STEP;
-        }
-        Ok(all)
+        let counts = std::iter::successors(Some(2.0_f64), |count| Some(count * STEP));
+        let mut counts: Vec<usize> =
+            counts.map(f64::round).take_while(|&count| count <= most).map(|c| c as usize).collect();
+        counts.dedup();
+        let of_count = |bins: usize| {
+            let share = |i: usize| i as f64 / bins as f64;
+            let quantiles = sample.limits(QuantileRule::default(), axis, bins, share);
+            [axis.divide(bins), quantiles].map(|limits| Partition::new(limits, cells.closed()))
+        };
+        let all = counts.into_par_iter().flat_map_iter(of_count);
+        all.collect::<Result<Vec<_>>>()
     }
 }
 

@@ -95,7 +95,7 @@ impl<'a> Judge<'a> {
             let around = Pooled::all(&squares, floor, needed, pieces);
             around.into_iter().map(|around| around.mean).collect()
         };
-        let (noise, noise_nearby) = (noise_of(DEGREES), noise_of(NEARBY));
+        let (noise, noise_nearby) = rayon::join(|| noise_of(DEGREES), || noise_of(NEARBY));
         let excess = excess(&squares, &noise);
         let needed = total.sqrt().max(FEWEST_DEGREES);
         // The root of a mean square is too small on average.
