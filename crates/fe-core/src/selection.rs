@@ -158,8 +158,9 @@ pub(crate) fn sorted(values: &[f64]) -> Vec<f64> {
     keys.into_iter().map(|key| f64::from_bits(turned(key) as u64)).collect()
 }
 
-/// Puts things in order on all threads; those that are equal stay in no order. The parallel sorts of rayon
-/// take twice or three times as long as this on each thread.
+/// Puts things in order on all threads. The order of those that are equal depends on the number of threads:
+/// they must be equal to the last bit, or be told apart. The parallel sorts of rayon take twice or three
+/// times as long on each thread.
 pub(crate) fn put_in_order<T: Send>(
     all: &mut [T],
     compare: impl Fn(&T, &T) -> Ordering + Copy + Sync,

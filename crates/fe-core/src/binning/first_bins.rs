@@ -143,8 +143,8 @@ pub(super) struct FirstBins {
     start: usize,
     outlines: Vec<Outline>,
     bins: Vec<Bins>,
-    /// Which of them were not beaten, the shortest bins first.
-    near: Vec<usize>,
+    /// Which of them were not beaten, the shortest bins first, with the least cost of each eight.
+    near: Vec<(usize, f64)>,
 }
 
 impl FirstBins {
@@ -190,8 +190,9 @@ impl FirstBins {
                     }
                     bins.extend_to(start, cells, terms);
                     outline.squares = bins.squares;
-                    least = least_of(bins.cheapest(from, outline), least);
-                    self.near.push(place);
+                    let cheapest = bins.cheapest(from, outline);
+                    least = least_of(cheapest, least);
+                    self.near.push((place, cheapest));
                 }
                 least
             },
@@ -201,7 +202,8 @@ impl FirstBins {
     /// The ends of the bins with this least cost, in increasing order.
     pub(super) fn ends_that_cost(&self, cost: f64) -> impl Iterator<Item = usize> {
         let end = |place: usize, at: usize| self.start + self.len - (place * LANES + at);
-        self.near.iter().flat_map(move |&place| {
+        let cheapest = self.near.iter().filter(move |(_, least)| *least == cost);
+        cheapest.flat_map(move |&(place, _)| {
             let costs = self.bins[place].cost.iter().enumerate().rev();
             costs.filter(move |(_, other)| **other == cost).map(move |(at, _)| end(place, at))
         })
