@@ -296,6 +296,14 @@ impl Partition {
         let limits: Vec<f64> = kept.map(|i| self.limits[i]).collect();
         Self::of_sorted(limits, self.closed)
     }
+
+    /// The partition that keeps the inner limits at some indices, which increase.
+    pub(crate) fn keeping_at(&self, indices: &[usize]) -> Self {
+        let last = self.bins();
+        let inner = indices.iter().copied().filter(|&i| i > 0 && i < last);
+        let limits = [0].into_iter().chain(inner).chain([last]).map(|i| self.limits[i]).collect();
+        Self::of_sorted(limits, self.closed)
+    }
 }
 
 #[cfg(test)]

@@ -150,6 +150,6 @@ impl Objective {
 
     /// The bins that end at some of the limits of the cells, given in increasing order.
     pub(super) fn bins_ending_at(&self, ends: &[usize]) -> Partition {
-        self.cells.keeping(|limit| ends.binary_search(&limit).is_ok())
+        self.cells.keeping_at(ends)
     }
 }

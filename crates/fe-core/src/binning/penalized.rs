@@ -167,7 +167,7 @@ impl Penalized {
         let all = self.candidates(cells, halved, changes, sample)?;
         let judge = Judge::new(cells, places, moments, squares, &same_spread, RESOLUTION);
         let candidates = Candidates::new(&judge, &all);
-        let told_apart = cells.keeping(|limit| same_spread.binary_search(&limit).is_ok());
+        let told_apart = cells.keeping_at(&same_spread);
         let first = candidates.best(None);
         let shared = candidates.alike(first, &told_apart);
         let best = candidates.best(Some(&shared));
@@ -226,8 +226,7 @@ impl Instances {
         let spread_in_halves = self.spread(&halved).pieces(self.penalty(), LEAST);
         let within: Vec<f64> = self.moments.iter().map(|cell| cell.squares).collect();
         let bins = |levels: &[usize], spreads: &[usize]| {
-            let ends = with_limits_of_spread(&level, levels, spreads);
-            self.cells.keeping(|limit| ends.binary_search(&limit).is_ok())
+            self.cells.keeping_at(&with_limits_of_spread(&level, levels, spreads))
         };
         Segmentation {
             halved: bins(&halved, &spread_in_halves),
