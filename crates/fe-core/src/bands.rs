@@ -38,12 +38,15 @@ impl Bands {
             values
         };
         let (mut std, mut accumulated) = (starting_at_zero(), starting_at_zero());
-        let (mut root, mut sum) = (0.0_f64, 0.0);
-        for (variance, width) in variances.iter().zip(partition.widths()) {
-            let spread = width * variance.sqrt();
-            root = root.hypot(spread);
+        let spreads: Vec<f64> =
+            variances.iter().zip(partition.widths()).map(|(v, width)| width * v.sqrt()).collect();
+        // In units of a power of two, squares neither overflow nor round otherwise.
+        let unit = power_of_two(spreads.iter().copied().fold(f64::MIN_POSITIVE, f64::max));
+        let (mut squares, mut sum) = (0.0_f64, 0.0);
+        for spread in spreads {
+            squares += (spread / unit).powi(2);
             sum += spread;
-            std.push(root);
+            std.push(unit * squares.sqrt());
             accumulated.push(sum);
         }
         let curve = |y| Curve::linear(partition.limits().to_vec(), y);
@@ -58,5 +61,33 @@ impl Bands {
         let accumulated = self.accumulated_sd.at(x)?;
         let start = self.std.x().partition_point(|&z| z <= x).saturating_sub(1);
         Ok(self.std.y()[start].hypot(accumulated - self.accumulated_sd.y()[start]))
+    }
+}
+
+/// The greatest power of two that is not above a positive number.
+fn power_of_two(number: f64) -> f64 {
+    const EXPONENT: u64 = 0x7ff0_0000_0000_0000;
+    f64::from_bits(number.to_bits() & EXPONENT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::partition::Closed;
+
+    #[test]
+    fn squares_of_spreads_neither_overflow_nor_vanish() {
+        for scale in [1.0, 1e-150, 1e150, 3e153] {
+            let bins = Partition::new(vec![0.0, 1.0, 3.0, 3.5], Closed::Left).unwrap();
+            let spreads = [3.0 * scale, 2.0 * scale, 0.0];
+            let bands = Bands::of_bins(&bins, &spreads.map(|spread| spread * spread));
+            let expected = [0.0, 3.0, 5.0, 5.0].map(|value| value * scale);
+            for (value, expected) in bands.std.y().iter().zip(expected) {
+                assert!((value - expected).abs() <= 1e-15 * expected, "{value} {expected}");
+            }
+        }
+        let wide = Partition::new(vec![0.0, 1e200, 2e200], Closed::Left).unwrap();
+        let bands = Bands::of_bins(&wide, &[9e200, 16e200]);
+        assert!((bands.std.y()[2] / 5e300 - 1.0).abs() < 1e-15);
     }
 }

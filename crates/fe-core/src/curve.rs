@@ -83,41 +83,70 @@ impl Curve {
     /// # Errors
     /// [`Error::OutsideLimits`] outside the range, unless the curve is extrapolated.
     pub fn at(&self, x: f64) -> Result<f64> {
-        let (lo, hi) = self.range();
-        if lo <= x && x <= hi {
-            return Ok(self.within(x));
-        }
-        if self.extrapolate && !x.is_nan() {
-            return Ok(self.within(x.clamp(lo, hi)));
-        }
-        Err(Error::OutsideLimits { x, lo, hi })
+        self.at_from(x, &mut 0)
     }
 
-    /// The values at several points.
+    /// The values at several points. Quickest where they increase.
     ///
     /// # Errors
     /// As [`Curve::at`].
     pub fn at_all(&self, points: &[f64]) -> Result<Vec<f64>> {
-        points.iter().map(|&x| self.at(x)).collect()
+        let (mut values, mut near) = (Vec::with_capacity(points.len()), 0);
+        for &x in points {
+            values.push(self.at_from(x, &mut near)?);
+        }
+        Ok(values)
     }
 
-    fn within(&self, x: f64) -> f64 {
-        match self.shape {
-            Shape::Linear => {
-                let right = self.first_from(x);
-                if right == 0 { self.y[0] } else { self.on_stretch(right - 1, x) }
-            }
-            Shape::Step(closed) => {
-                let inner = &self.x[1..self.x.len() - 1];
-                self.y[match closed {
-                    Closed::Left => inner.partition_point(|&knot| knot <= x),
-                    Closed::Right => inner.partition_point(|&knot| knot < x),
-                }]
-            }
+    /// The value at a point, with the stretch that is looked at first; it becomes that of the point.
+    #[inline(always)]
+    fn at_from(&self, x: f64, near: &mut usize) -> Result<f64> {
+        if self.x.get(*near..*near + 2).is_some_and(|ends| ends[0] < x && x < ends[1]) {
+            return Ok(self.on_stretch(*near, x));
         }
+        self.at_far(x, near)
+    }
+
+    /// The same where the stretch has to be found.
+    fn at_far(&self, x: f64, near: &mut usize) -> Result<f64> {
+        let (lo, hi) = self.range();
+        let inside = if self.extrapolate && !x.is_nan() { x.clamp(lo, hi) } else { x };
+        if !(lo <= inside && inside <= hi) {
+            return Err(Error::OutsideLimits { x, lo, hi });
+        }
+        *near = self.stretch(inside, *near);
+        Ok(self.on_stretch(*near, inside))
+    }
+
+    /// The stretch that a point of the range is in. It may be the one that is near, or the next; equidistant
+    /// knots cost no search either.
+    fn stretch(&self, x: f64, near: usize) -> usize {
+        let last = self.x.len().saturating_sub(2);
+        let is_before = |knot: f64| match self.shape {
+            Shape::Step(Closed::Left) => knot <= x,
+            Shape::Linear | Shape::Step(Closed::Right) => knot < x,
+        };
+        let holds = |k: usize| {
+            k <= last
+                && (k == 0 || is_before(self.x[k]))
+                && (k == last || !is_before(self.x[k + 1]))
+        };
+        if holds(near) {
+            return near;
+        }
+        if holds(near + 1) {
+            return near + 1;
+        }
+        let (lo, hi) = self.range();
+        let guess = ((x - lo) / (hi - lo) * (last + 1) as f64) as usize;
+        if holds(guess) {
+            return guess;
+        }
+        self.x.partition_point(|&knot| is_before(knot)).saturating_sub(1).min(last)
     }
 
     /// The value at a point between knots `k` and `k + 1`, or at one of them.
+    #[inline]
     pub(crate) fn on_stretch(&self, k: usize, x: f64) -> f64 {
         match (self.shape, self.x.get(k + 1)) {
             (Shape::Linear, Some(&next)) if x == next => self.y[k + 1],
@@ -127,18 +156,6 @@ impl Curve {
             }
             _ => self.y[k],
         }
-    }
-
-    /// The first knot that does not lie below `x`. A guess from equal distances comes first, so
-    /// that equidistant knots cost no search.
-    fn first_from(&self, x: f64) -> usize {
-        let (lo, hi) = self.range();
-        let last = self.x.len() - 1;
-        let guess = (((x - lo) / (hi - lo) * last as f64) as usize + 1).min(last);
-        if guess > 0 && self.x[guess - 1] < x && x <= self.x[guess] {
-            return guess;
-        }
-        self.x.partition_point(|&knot| knot < x)
     }
 
     /// Exact mean over the range: integral divided by length.
@@ -171,5 +188,57 @@ impl Curve {
     pub fn lowered(mut self, constant: f64) -> Self {
         self.y.iter_mut().for_each(|y| *y -= constant);
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Where knots are equidistant, where they are not, and whatever was looked at before.
+    #[test]
+    fn every_point_is_on_its_own_stretch() {
+        for power in [1, 3] {
+            let x: Vec<f64> = (0..=12).map(|k: i32| f64::from(k.pow(power)) / 4.0).collect();
+            let y: Vec<f64> = (0..12).map(f64::from).collect();
+            let hi = x[12];
+            let mut points: Vec<f64> = (0..=200).map(|i| hi * f64::from(i) / 200.0).collect();
+            points.extend((0..500).map(|i| hi * f64::from(i * 353 % 1009) / 1009.0));
+            points.extend(x.iter().rev().chain(&x));
+            for closed in [Closed::Left, Closed::Right] {
+                let curve = Curve::step(x.clone(), y.clone(), closed);
+                let bins = crate::Partition::new(x.clone(), closed).unwrap();
+                let expected: Vec<f64> =
+                    points.iter().map(|&point| y[bins.locate(point).unwrap()]).collect();
+                assert_eq!(curve.at_all(&points).unwrap(), expected);
+                let one_by_one: Result<Vec<f64>> = points.iter().map(|&x| curve.at(x)).collect();
+                assert_eq!(one_by_one.unwrap(), expected);
+            }
+            let line = Curve::linear(x.clone(), x.iter().map(|x| 2.0 * x).collect());
+            for (value, point) in line.at_all(&points).unwrap().iter().zip(&points) {
+                assert!((value - 2.0 * point).abs() <= 1e-14 * point, "{value} at {point}");
+            }
+            assert_eq!(line.at_all(&x).unwrap(), line.y());
+        }
+    }
+
+    #[test]
+    fn points_outside_the_range_are_refused_or_take_the_end() {
+        let curve = Curve::linear(vec![0.0, 1.0, 4.0], vec![0.0, 2.0, 5.0]);
+        for x in [-0.1, 4.1, f64::NAN, f64::INFINITY] {
+            assert!(curve.at_all(&[0.5, x]).is_err(), "{x}");
+        }
+        let curve = curve.extrapolated(true);
+        let points = [9.0, -9.0, f64::INFINITY, f64::NEG_INFINITY, 1.0];
+        assert_eq!(curve.at_all(&points).unwrap(), [5.0, 0.0, 5.0, 0.0, 2.0]);
+        assert!(curve.at(f64::NAN).is_err());
+    }
+
+    /// A curve of one knot is that value there.
+    #[test]
+    fn a_single_knot_is_a_curve() {
+        let curve = Curve::linear(vec![3.0], vec![7.0]);
+        assert_eq!(curve.at_all(&[3.0, 3.0]).unwrap(), [7.0, 7.0]);
+        assert!(curve.at(3.5).is_err());
     }
 }

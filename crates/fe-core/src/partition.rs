@@ -100,7 +100,8 @@ impl Partition {
         let start = limits[0];
         let bins_per_unit = (limits.len() - 1) as f64 / (limits[limits.len() - 1] - start);
         let off = |(k, z): (usize, &f64)| ((z - start) * bins_per_unit - k as f64).abs();
-        let uneven = limits.iter().enumerate().map(off).fold(0.0, f64::max);
+        let most = |a: f64, b: f64| if a < b { b } else { a };
+        let uneven = limits.iter().enumerate().map(off).fold(0.0, most);
         let (before, inner) = (Vec::new(), Vec::new());
         let mut new = Self { limits, closed, bins_per_unit, uneven, before, crowd: 0, inner };
         if uneven >= EVEN {
@@ -300,8 +301,10 @@ impl Partition {
     /// The partition that keeps the inner limits at some indices, which increase.
     pub(crate) fn keeping_at(&self, indices: &[usize]) -> Self {
         let last = self.bins();
-        let inner = indices.iter().copied().filter(|&i| i > 0 && i < last);
-        let limits = [0].into_iter().chain(inner).chain([last]).map(|i| self.limits[i]).collect();
+        let mut limits = Vec::with_capacity(indices.len() + 2);
+        limits.push(self.limits[0]);
+        limits.extend(indices.iter().filter(|&&i| i > 0 && i < last).map(|&i| self.limits[i]));
+        limits.push(self.limits[last]);
         Self::of_sorted(limits, self.closed)
     }
 }

@@ -156,9 +156,11 @@ proptest! {
     fn what_is_left_out_cannot_win(
         (positions, effects) in many_instances(), cells in 1..120_usize, min_points in 0..6_u8,
         discount in prop_oneof![Just(0.0), Just(1.0), 0.0..=1.0_f64], ddof in 0..=1_u8,
-        scale in prop::sample::select(vec![1.0, 1e-9, 1e100, 1e-150]),
+        (offset, scale) in prop::sample::select(vec![
+            (0.0, 1.0), (0.0, 1e-9), (0.0, 1e100), (0.0, 5e151), (0.0, 1e-150), (1e9, 1.0), (-1e12, 1e-3),
+        ]),
     ) {
-        let effects: Vec<f64> = effects.iter().map(|effect| scale * effect).collect();
+        let effects: Vec<f64> = effects.iter().map(|effect| offset + scale * effect).collect();
         let options = (f64::from(min_points), discount, f64::from(ddof));
         let dynamic = Dynamic::new(cells, Some(options.0), discount).unwrap();
         let choice = choose(&dynamic, &positions, &effects, options.2);

@@ -4,6 +4,7 @@ use super::first_bins::FirstBins;
 use super::objective::{Objective, Options};
 use super::{Binning, Choice, Info, Request};
 use crate::error::Result;
+use crate::vector::vectorised;
 
 const NAME: &str = "dp";
 
@@ -66,13 +67,9 @@ struct Best {
 impl Best {
     const IMPOSSIBLE: Self = Self { cost: f64::INFINITY, bins: usize::MAX, end: usize::MAX };
 
-    /// Of first bins that cost the same, given by their ends, the one that leads to the fewest bins; of
-    /// those the one that comes first.
-    fn of(cost: f64, ends: impl Iterator<Item = usize>, behind: &[Self]) -> Self {
-        ends.fold(Self::IMPOSSIBLE, |found, end| {
-            let bins = behind[end].bins.saturating_add(1);
-            if bins < found.bins { Self { cost, bins, end } } else { found }
-        })
+    /// Of two that cost the same, the one with the fewest bins; of those the one whose first ends first.
+    fn preferred(self, other: Self) -> Self {
+        if (other.bins, other.end) < (self.bins, self.end) { other } else { self }
     }
 }
 
@@ -80,24 +77,34 @@ impl Best {
 ///
 /// Works from the right, so that among equal costs the leftmost end can be taken at each step.
 /// For every new cell on the left it merges that cell into the moments of the bins that start at
-/// its right neighbour: at most one stable merge per pair of limits, O(K) memory.
+/// its right neighbour, as far as these might be the cheapest: at most one stable merge per pair of
+/// limits, O(K) memory.
 fn optimum(objective: &Objective) -> Option<Vec<usize>> {
     let count = objective.moments.len();
     let mut best = vec![Best::IMPOSSIBLE; count + 1];
     best[count] = Best { cost: 0.0, bins: 0, end: count };
     let mut bins = FirstBins::none(objective);
-    for start in (0..count).rev() {
-        bins.begin(start, best[start + 1].cost);
-        let cost = bins.extend_to(start, objective);
-        if cost < f64::INFINITY {
-            best[start] = Best::of(cost, bins.ends_that_cost(cost), &best);
-        }
-    }
+    vectorised(
+        #[inline(always)]
+        || {
+            for start in (0..count).rev() {
+                bins.begin(start, best[start + 1].cost);
+                let cost = bins.extend_to(start, objective);
+                let mut found = Best::IMPOSSIBLE;
+                if cost < f64::INFINITY {
+                    bins.each_end_that_costs(cost, |end| {
+                        found = found.preferred(Best { cost, bins: best[end].bins + 1, end });
+                    });
+                }
+                best[start] = found;
+            }
+        },
+    );
     (best[0].bins != usize::MAX).then(|| follow(&best))
 }
 
 fn follow(best: &[Best]) -> Vec<usize> {
-    let mut ends = Vec::new();
+    let mut ends = Vec::with_capacity(best[0].bins);
     let mut at = 0;
     while at < best.len() - 1 {
         at = best[at].end;

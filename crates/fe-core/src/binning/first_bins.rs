@@ -2,7 +2,6 @@
 
 use super::objective::{Objective, Terms};
 use crate::statistics::Moments;
-use crate::vector::vectorised;
 
 /// Bins that are worked on together: as many numbers as the widest registers hold.
 const LANES: usize = 8;
@@ -16,18 +15,105 @@ fn lanes(number: impl Fn(usize) -> f64) -> Lanes {
     std::array::from_fn(number)
 }
 
+/// Replaces one of the numbers. All are written, as all are read next: a number that was written alone has to
+/// reach the cache before it can be read with others.
+#[inline(always)]
+fn put(numbers: &mut Lanes, at: usize, number: f64) {
+    // Bits from a table: comparisons of places become a branch for each of them.
+    static ALL: [[u64; LANES]; LANES] = {
+        let mut all = [[0; LANES]; LANES];
+        let mut place = 0;
+        while place < LANES {
+            all[place][place] = u64::MAX;
+            place += 1;
+        }
+        all
+    };
+    let (mask, number) = (&ALL[at], number.to_bits());
+    *numbers = lanes(|i| f64::from_bits((numbers[i].to_bits() & !mask[i]) | (number & mask[i])));
+}
+
 /// The lesser of two numbers, the second where the first is none: one instruction.
 #[inline(always)]
 fn least_of(a: f64, b: f64) -> f64 {
     if a < b { a } else { b }
 }
 
-/// What is known of some bins without merging the cells that were added to them last.
+/// Sums over all cells from one on, of what lies in them less the mean of all: two of them give the
+/// squares of a bin but for what cancels.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sums {
+    weight: f64,
+    sum: f64,
+    squares: f64,
+}
+
+impl Sums {
+    #[inline(always)]
+    fn with(self, cell: Moments, centre: f64) -> Self {
+        let shift = cell.mean - centre;
+        Self {
+            weight: self.weight + cell.weight,
+            sum: self.sum + cell.weight * shift,
+            squares: self.squares + (cell.squares + cell.weight * shift * shift),
+        }
+    }
+}
+
+/// What bins are compared by before their cells are merged.
+#[derive(Clone, Copy)]
+struct Bounds {
+    terms: Terms,
+    /// The mean of all cells, from which [`Sums`] are counted.
+    centre: f64,
+    /// By how much the squares of a bin that come from two [`Sums`] may differ from those of merged cells.
+    slack: f64,
+}
+
+impl Bounds {
+    fn of(objective: &Objective) -> Self {
+        let cells = &objective.moments;
+        let (weight, sum) = cells.iter().fold((0.0, 0.0), |(weight, sum), cell| {
+            (weight + cell.weight, sum + cell.weight * cell.mean)
+        });
+        let centre = sum / weight;
+        let (mut all, mut furthest, mut largest) = (Sums::default(), 0.0, 0.0);
+        for cell in cells.iter().filter(|cell| cell.weight > 0.0) {
+            all = all.with(*cell, centre);
+            furthest = most_of(furthest, (cell.mean - centre).abs());
+            largest = most_of(largest, cell.mean.abs());
+        }
+        // Each of K additions rounds a sum, and each of K merges a mean, once.
+        let roundings = 8.0 * cells.len() as f64 * f64::EPSILON;
+        let slack = roundings * (all.squares + all.weight * furthest * (furthest + largest));
+        // Where a product could overflow, nothing is known of any bin.
+        let is_safe = (all.weight * (all.squares + slack)).is_finite();
+        let slack = if is_safe { slack } else { f64::INFINITY };
+        Self { terms: *objective.terms(), centre, slack }
+    }
+}
+
+/// The greater of two numbers, the first where the second is none.
+#[inline(always)]
+fn most_of(a: f64, b: f64) -> f64 {
+    if b > a { b } else { a }
+}
+
+/// The least of some numbers, in three steps.
+#[inline(always)]
+fn least_in(numbers: &Lanes) -> f64 {
+    let four: [f64; 4] = std::array::from_fn(|i| least_of(numbers[i], numbers[i + 4]));
+    let two: [f64; 2] = std::array::from_fn(|i| least_of(four[i], four[i + 2]));
+    least_of(two[0], two[1])
+}
+
+/// What is known of some bins without merging cells.
 #[derive(Clone)]
 #[repr(align(64))]
 struct Outline {
+    /// [`Sums`] over the cells behind the bin.
     weight: Lanes,
-    /// Not more than the squares: those of the cells alone are added to squares that were known.
+    sum: Lanes,
     squares: Lanes,
     /// The limit at which the bin ends.
     end: Lanes,
@@ -38,30 +124,31 @@ struct Outline {
 impl Outline {
     const NONE: Self = Self {
         weight: [0.0; LANES],
+        sum: [0.0; LANES],
         squares: [0.0; LANES],
         end: [0.0; LANES],
         rest: [f64::INFINITY; LANES],
     };
 
+    /// Whether every bin that starts at `from`, before which there are `sums`, is sure to cost more than
+    /// `least` with what is behind it, by more than rounding may change.
     #[inline(always)]
-    fn add(&mut self, cell: Moments) {
-        self.weight = lanes(|i| self.weight[i] + cell.weight);
-        self.squares = lanes(|i| self.squares[i] + cell.squares);
-    }
-
-    /// Whether every bin that starts at `from` is sure to cost more than `least` with what is behind it,
-    /// by more than rounding may change.
-    #[inline(always)]
-    fn is_beaten(&self, from: f64, least: f64, terms: Terms) -> bool {
+    fn is_beaten(&self, from: f64, sums: Sums, least: f64, bounds: Bounds) -> bool {
         const MARGIN: f64 = 1e-14;
         const TINY: f64 = 1e-200;
-        let least = least * (1.0 + MARGIN) + TINY;
-        // Multiplied by the divisor of the variance, which takes less time than a division.
+        let (terms, least) = (bounds.terms, least * (1.0 + MARGIN) + TINY);
+        // Multiplied by the weight and by the divisor of the variance, which takes less time than divisions.
         let cost = lanes(|i| {
-            let squares = self.squares[i] * terms.sure_discount(self.weight[i]);
-            squares * (self.end[i] - from)
+            let weight = sums.weight - self.weight[i];
+            let sum = sums.sum - self.sum[i];
+            let squares = sums.squares - self.squares[i] - bounds.slack;
+            let squares = weight * squares - sum * sum;
+            squares * terms.sure_discount(weight) * (self.end[i] - from)
         });
-        let most = lanes(|i| (least - self.rest[i]) * terms.divisor(self.weight[i]));
+        let most = lanes(|i| {
+            let weight = sums.weight - self.weight[i];
+            (least - self.rest[i]) * (weight * terms.divisor(weight))
+        });
         cost.iter().zip(&most).fold(true, |beaten, (cost, most)| beaten & (cost > most))
     }
 }
@@ -129,21 +216,32 @@ impl Bins {
     fn cheapest(&mut self, from: f64, outline: &Outline) -> f64 {
         let cost = lanes(|i| outline.rest[i] + self.price[i] * (outline.end[i] - from));
         self.cost = lanes(|i| least_of(cost[i], f64::INFINITY));
-        self.cost.iter().fold(f64::INFINITY, |least, &cost| least_of(cost, least))
+        least_in(&self.cost)
     }
+}
+
+/// Bins that are worked on together.
+#[derive(Clone)]
+struct Eight {
+    outline: Outline,
+    bins: Bins,
 }
 
 /// All bins that start at one cell, the longest first; what stands behind the last bin has no meaning.
 ///
-/// Cells are merged into bins only where one of these might be the cheapest: a bin can never cost less
-/// than the squares within its cells say, and mostly they say enough.
+/// Cells are merged into bins only where one of these might be the cheapest, which sums tell but where
+/// they cancel.
 pub(super) struct FirstBins {
     /// How many there are.
     len: usize,
     start: usize,
-    outlines: Vec<Outline>,
-    bins: Vec<Bins>,
-    /// Which of them were not beaten, the shortest bins first, with the least cost of each eight.
+    /// Over the cells from `start` on.
+    sums: Sums,
+    bounds: Bounds,
+    eights: Vec<Eight>,
+    /// Those in which the cheapest bin was last.
+    favourite: usize,
+    /// Which of them were not beaten, with the least cost of each eight.
     near: Vec<(usize, f64)>,
 }
 
@@ -151,61 +249,86 @@ impl FirstBins {
     pub(super) fn none(objective: &Objective) -> Self {
         let cells = objective.moments.len();
         let count = cells.div_ceil(LANES);
-        let mut outlines = vec![Outline::NONE; count];
+        let mut eights = vec![Eight { outline: Outline::NONE, bins: Bins::NONE }; count];
         for (place, &limit) in objective.limits()[1..].iter().rev().enumerate() {
-            outlines[place / LANES].end[place % LANES] = limit;
+            eights[place / LANES].outline.end[place % LANES] = limit;
         }
-        let near = Vec::with_capacity(count);
-        Self { len: 0, start: cells, outlines, bins: vec![Bins::NONE; count], near }
+        Self {
+            len: 0,
+            start: cells,
+            sums: Sums::default(),
+            bounds: Bounds::of(objective),
+            eights,
+            favourite: 0,
+            near: Vec::with_capacity(count),
+        }
     }
 
     /// Adds a bin without cells that is to start at `start`, before cells that cost so much.
+    #[inline(always)]
     pub(super) fn begin(&mut self, start: usize, rest: f64) {
         let (place, at) = (self.len / LANES, self.len % LANES);
-        let (outline, bins) = (&mut self.outlines[place], &mut self.bins[place]);
-        (outline.weight[at], outline.squares[at], outline.rest[at]) = (0.0, 0.0, rest);
-        (bins.weight[at], bins.mean[at], bins.squares[at]) = (0.0, 0.0, 0.0);
-        bins.price[at] = f64::INFINITY;
-        // The shortest bins are never beaten, so that all cells behind have been merged into them.
+        let Eight { outline, bins } = &mut self.eights[place];
+        put(&mut outline.weight, at, self.sums.weight);
+        put(&mut outline.sum, at, self.sums.sum);
+        put(&mut outline.squares, at, self.sums.squares);
+        put(&mut outline.rest, at, rest);
+        put(&mut bins.weight, at, 0.0);
+        put(&mut bins.mean, at, 0.0);
+        put(&mut bins.squares, at, 0.0);
+        put(&mut bins.price, at, f64::INFINITY);
+        // All cells behind have been merged into the shortest bins.
         bins.start = start + 1;
         self.len += 1;
     }
 
     /// Adds the cell `start` to every bin, and gives the least cost of the cells from there on.
+    ///
+    /// The bins that were the cheapest before come first, so that few others are not beaten.
+    #[inline(always)]
     pub(super) fn extend_to(&mut self, start: usize, objective: &Objective) -> f64 {
         self.start = start;
         self.near.clear();
-        let count = self.len.div_ceil(LANES);
-        vectorised(
-            #[inline(always)]
-            || {
-                let (cells, terms) = (&*objective.moments, *objective.terms());
-                let (cell, from) = (cells[start], objective.limits()[start]);
-                let mut least = f64::INFINITY;
-                let all = self.outlines[..count].iter_mut().zip(&mut self.bins[..count]);
-                for (place, (outline, bins)) in all.enumerate().rev() {
-                    outline.add(cell);
-                    if outline.is_beaten(from, least, terms) {
-                        continue;
-                    }
-                    bins.extend_to(start, cells, terms);
-                    outline.squares = bins.squares;
-                    let cheapest = bins.cheapest(from, outline);
-                    least = least_of(cheapest, least);
-                    self.near.push((place, cheapest));
-                }
-                least
-            },
-        )
+        let (cells, from) = (&*objective.moments, objective.limits()[start]);
+        if cells[start].weight > 0.0 {
+            self.sums = self.sums.with(cells[start], self.bounds.centre);
+        }
+        let (sums, bounds) = (self.sums, self.bounds);
+        let (mut least, first, shortest) = (f64::INFINITY, self.favourite, (self.len - 1) / LANES);
+        let others = (0..=shortest).rev().filter(|&place| place != first);
+        // A loop, as the functions of iterators are not compiled as wide instructions.
+        for place in std::iter::once(first).chain(others) {
+            let Eight { outline, bins } = &mut self.eights[place];
+            let is_sure = place == first || place == shortest;
+            if !is_sure && outline.is_beaten(from, sums, least, bounds) {
+                continue;
+            }
+            bins.extend_to(start, cells, bounds.terms);
+            let cheapest = bins.cheapest(from, outline);
+            if cheapest < least {
+                (least, self.favourite) = (cheapest, place);
+            }
+            self.near.push((place, cheapest));
+        }
+        least
     }
 
-    /// The ends of the bins with this least cost, in increasing order.
-    pub(super) fn ends_that_cost(&self, cost: f64) -> impl Iterator<Item = usize> {
-        let end = |place: usize, at: usize| self.start + self.len - (place * LANES + at);
-        let cheapest = self.near.iter().filter(move |(_, least)| *least == cost);
-        cheapest.flat_map(move |&(place, _)| {
-            let costs = self.bins[place].cost.iter().enumerate().rev();
-            costs.filter(move |(_, other)| **other == cost).map(move |(at, _)| end(place, at))
-        })
+    /// Shows the ends of the bins with this least cost, in no order.
+    #[inline(always)]
+    pub(super) fn each_end_that_costs(&self, cost: f64, mut show: impl FnMut(usize)) {
+        // Loops: flattened iterators take as long as extending the bins.
+        for &(place, least) in &self.near {
+            if least != cost {
+                continue;
+            }
+            let is_least = |at: usize| u32::from(self.eights[place].bins.cost[at] == cost) << at;
+            let mut cheapest = (0..LANES).fold(0, |all, at| all | is_least(at));
+            // Bits, as where the next of them is cannot be foretold, and how many there are mostly can.
+            while cheapest != 0 {
+                let at = cheapest.trailing_zeros() as usize;
+                show(self.start + self.len - (place * LANES + at));
+                cheapest &= cheapest - 1;
+            }
+        }
     }
 }
