@@ -44,6 +44,7 @@ const KERNELS: &[Kernel] = &[
     Kernel::new("ale-fixed", 50_000, "ale", "bins = 100"),
     Kernel::new("ale-fixed-first", 50_000, "ale", "bins = 100").first(),
     Kernel::new("ale-fixed-1000", 50_000, "ale", "bins = 1000"),
+    Kernel::new("ale-part", 50_000, "ale", "bins = 100, axis.given = [0.1, 0.9]"),
     Kernel::new("ale-quantile", 20_000, "ale", "binning = 'quantile', bins = 100"),
     Kernel::new("ale-quantile-min", 10_000, "ale", "binning = 'quantile-min', min_points = 4.0"),
     Kernel::new("dale-fixed", 100_000, "dale", "bins = 100"),

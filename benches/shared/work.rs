@@ -29,6 +29,7 @@ pub const ALL: &[Work] = &[
     Work::new("mplot of bins", "mplot", "bins = 20"),
     Work::new("mplot of nearest", "mplot", "nearest = 100, grid = 100"),
     Work::new("ale fixed", "ale", "bins = 100"),
+    Work::new("ale on a part", "ale", "bins = 100, axis.given = [0.1, 0.9]"),
     Work::new("ale quantile", "ale", "binning = 'quantile', bins = 100"),
     Work::new("ale quantile-min", "ale", "binning = 'quantile-min', min_points = 100.0"),
     Work::new("dale fixed", "dale", "bins = 100"),

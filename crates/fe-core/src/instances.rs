@@ -7,6 +7,7 @@ use crate::blocks::fold_blocks;
 use crate::centring::Instances;
 use crate::curve::{Curve, Shape};
 use crate::partition::{Closed, Partition};
+use crate::selection::places_where;
 use crate::statistics::Moments;
 use crate::sums::moments_in_bins;
 
@@ -52,11 +53,12 @@ impl Instances<'_> {
     pub(crate) fn on(self, curve: &Curve) -> Moments {
         let (lo, hi) = curve.range();
         let of_block = |rows: Range<usize>| -> Result<Moments, Infallible> {
-            let on: Vec<usize> =
-                rows.filter(|&row| (lo..=hi).contains(&self.positions[row])).collect();
+            let positions = &self.positions[rows.clone()];
+            let on =
+                places_where(rows.len(), |row| (lo <= positions[row]) & (positions[row] <= hi));
             let select = |values: &[f64]| on.iter().map(|&row| values[row]).collect::<Vec<f64>>();
-            let weights = self.weights.map(select);
-            Ok(Moments::of_block(&select(self.positions), weights.as_deref()))
+            let weights = self.weights.map(|weights| select(&weights[rows]));
+            Ok(Moments::of_block(&select(positions), weights.as_deref()))
         };
         let mut total = Moments::default();
         let Ok(()) = fold_blocks(self.positions.len(), BLOCK, of_block, |block| {

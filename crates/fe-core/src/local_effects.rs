@@ -14,9 +14,10 @@ use crate::derivatives::Derivatives;
 use crate::error::{ModelError, Result};
 use crate::model::{Column, Observed, Rows};
 use crate::partition::Partition;
+use crate::selection::places_where;
 use crate::statistics::{Moments, merge_all};
 use crate::sums::BinSums;
-use crate::vector::subtract;
+use crate::vector::{subtract, vectorised};
 
 /// Rows that are worked on together: small enough for the cache, large enough to hide the cost of a
 /// call.
@@ -275,10 +276,9 @@ impl<'a> Block<'a> {
             let weights = weights.map(Cow::Borrowed);
             return Self { data, rows, kept: None, keep: None, bins, weights };
         }
-        let counts = |&row: &usize| {
-            bins[row] != Partition::OUTSIDE && weights.is_none_or(|weights| weights[row] > 0.0)
-        };
-        let keep: Vec<usize> = (0..rows.len()).filter(counts).collect();
+        let keep = places_where(rows.len(), |row| {
+            (bins[row] != Partition::OUTSIDE) & weights.is_none_or(|weights| weights[row] > 0.0)
+        });
         let select = |values: &[f64]| keep.iter().map(|&row| values[row]).collect::<Vec<f64>>();
         let kept = (0..data.dimension()).map(|j| select(&data.feature(j)[rows.clone()])).collect();
         let weights = weights.map(|weights| Cow::Owned(select(weights)));
@@ -311,14 +311,19 @@ pub(crate) fn count_rows(data: &Dataset, feature: usize, axis: Axis) -> (usize, 
     if axis.contains(summary.lo) && axis.contains(summary.hi) {
         return (summary.rows, 0);
     }
-    let counted = data.feature(feature).iter().enumerate();
-    let counted = counted.filter(|(row, _)| data.weights().is_none_or(|w| w[*row] > 0.0));
-    counted.fold(
-        (0, 0),
-        |(on, off), (_, &x)| {
-            if axis.contains(x) { (on + 1, off) } else { (on, off + 1) }
-        },
-    )
+    let (values, (lo, hi)) = (data.feature(feature), (axis.lo(), axis.hi()));
+    let is_on = |x: f64| usize::from((lo <= x) & (x <= hi));
+    let on = match data.weights() {
+        None => vectorised(
+            #[inline(always)]
+            || values.iter().fold(0, |on, &x| on + is_on(x)),
+        ),
+        Some(weights) => {
+            let counts = |weight: f64| usize::from(weight > 0.0);
+            values.iter().zip(weights).fold(0, |on, (&x, &weight)| on + (is_on(x) & counts(weight)))
+        }
+    };
+    (on, summary.rows - on)
 }
 
 /// For each bin the index of the cell limit at its end; none unless every limit is a cell limit.

@@ -59,18 +59,18 @@ struct Ruler {
 }
 
 impl Ruler {
-    /// The bin that a value seems to be in, and whether it is sure to be: on the axis, and further from
-    /// every whole number of bins than any limit.
+    /// The bin that a value seems to be in if it is inside, whether it seems to be, and whether all this is
+    /// sure: further from every whole number of bins than any limit.
     #[inline(always)]
-    fn read(self, x: f64) -> (u32, bool) {
+    fn read(self, x: f64) -> (u32, bool, bool) {
         // Added to a number that is not large, leaves it rounded to a whole number in the lowest bits.
         const ROUNDING: f64 = 1.5 * (1_u64 << 52) as f64;
         let place = (x - self.start) * self.bins_per_unit;
         let nearest = (place + ROUNDING) - ROUNDING;
         let whole = if nearest > place { nearest - 1.0 } else { nearest };
         let is_inside = (0.0 < place) & (place < self.bins);
-        let is_sure = is_inside & ((place - nearest).abs() > self.uneven);
-        ((whole + ROUNDING).to_bits() as u32, is_sure)
+        let is_sure = (place - nearest).abs() > self.uneven;
+        ((whole + ROUNDING).to_bits() as u32, is_inside, is_sure)
     }
 }
 
@@ -202,44 +202,79 @@ impl Partition {
     /// limits it seems to. Of other bins, as many limits are compared with each value as a stretch has at
     /// most: those behind its stretch are above it.
     pub(crate) fn locate_all(&self, values: &[f64], bins: &mut [u32]) -> bool {
-        let is_even = self.crowd == 0 && self.uneven < EVEN;
-        let (ruler, mut all_inside) = (self.ruler(), true);
+        let mut all_inside = true;
         for (values, bins) in values.chunks(CHUNK).zip(bins.chunks_mut(CHUNK)) {
-            let is_done = match self.crowd {
-                0 => is_even && self.truncate(values, bins),
+            all_inside &= match self.crowd {
+                0 if self.uneven < EVEN => {
+                    self.truncate(values, bins) || self.truncate_or_search(values, bins)
+                }
                 1 | 2 => self.compare::<2>(values, bins),
                 3 | 4 => self.compare::<4>(values, bins),
                 5..=8 => self.compare::<8>(values, bins),
                 9..=TOGETHER => self.compare::<TOGETHER>(values, bins),
-                _ => false,
+                _ => self.search(values, bins),
             };
-            if !is_done {
-                for (&x, bin) in values.iter().zip(bins) {
-                    if !(is_even && ruler.read(x).1) {
-                        *bin = self.locate(x).map_or(Self::OUTSIDE, |bin| bin as u32);
-                        all_inside &= *bin != Self::OUTSIDE;
-                    }
+        }
+        all_inside
+    }
+
+    /// Writes the whole parts of the places of the values, and says whether all are sure to be their bins.
+    fn truncate(&self, values: &[f64], bins: &mut [u32]) -> bool {
+        vectorised(
+            #[inline(always)]
+            || {
+                let (ruler, mut all) = (self.ruler(), true);
+                for (&x, bin) in values.iter().zip(&mut *bins) {
+                    let (whole, is_inside, is_sure) = ruler.read(x);
+                    *bin = whole;
+                    all &= is_inside & is_sure;
                 }
+                all
+            },
+        )
+    }
+
+    /// Writes the bins of the values, and says whether all are inside: as [`Partition::truncate`] where they
+    /// are sure, searched where not.
+    fn truncate_or_search(&self, values: &[f64], bins: &mut [u32]) -> bool {
+        let ruler = self.ruler();
+        let (all_sure, mut all_inside) = vectorised(
+            #[inline(always)]
+            || {
+                let (mut all_sure, mut all_inside) = (true, true);
+                for (&x, bin) in values.iter().zip(&mut *bins) {
+                    let (whole, is_inside, is_sure) = ruler.read(x);
+                    *bin = if is_inside { whole } else { Self::OUTSIDE };
+                    all_sure &= is_sure;
+                    all_inside &= is_inside;
+                }
+                (all_sure, all_inside)
+            },
+        );
+        if !all_sure {
+            all_inside = true;
+            for (&x, bin) in values.iter().zip(bins) {
+                if !ruler.read(x).2 {
+                    *bin = self.search_one(x);
+                }
+                all_inside &= *bin != Self::OUTSIDE;
             }
         }
         all_inside
     }
 
-    /// Writes the whole parts of the places of the values, and says whether all are sure to be their
-    /// bins.
-    fn truncate(&self, values: &[f64], bins: &mut [u32]) -> bool {
-        vectorised(
-            #[inline(always)]
-            || {
-                let (ruler, mut sure) = (self.ruler(), true);
-                for (&x, bin) in values.iter().zip(&mut *bins) {
-                    let (whole, is_sure) = ruler.read(x);
-                    *bin = whole;
-                    sure &= is_sure;
-                }
-                sure
-            },
-        )
+    /// Writes the bins of the values, and says whether all are inside.
+    fn search(&self, values: &[f64], bins: &mut [u32]) -> bool {
+        let mut all_inside = true;
+        for (&x, bin) in values.iter().zip(bins) {
+            *bin = self.search_one(x);
+            all_inside &= *bin != Self::OUTSIDE;
+        }
+        all_inside
+    }
+
+    fn search_one(&self, x: f64) -> u32 {
+        self.locate(x).map_or(Self::OUTSIDE, |bin| bin as u32)
     }
 
     fn ruler(&self) -> Ruler {
@@ -255,10 +290,7 @@ impl Partition {
     /// and those among the next `N` that a value is not below.
     fn compare<const N: usize>(&self, values: &[f64], bins: &mut [u32]) -> bool {
         let (lo, hi) = (self.limits[0], self.limits[self.bins()]);
-        if !vectorised(|| values.iter().fold(true, |all, &x| all & (lo <= x) & (x <= hi))) {
-            return false;
-        }
-        for (&x, bin) in values.iter().zip(bins) {
+        for (&x, bin) in values.iter().zip(&mut *bins) {
             let start = self.before[self.stretch(x)];
             let next = &self.inner[start as usize..][..N];
             *bin = start
@@ -267,7 +299,14 @@ impl Partition {
                     Closed::Right => next.iter().map(|&z| u32::from(z < x)).sum(),
                 };
         }
-        true
+        let all_inside =
+            vectorised(|| values.iter().fold(true, |all, &x| all & (lo <= x) & (x <= hi)));
+        if !all_inside {
+            for (&x, bin) in values.iter().zip(bins) {
+                *bin = if (lo <= x) & (x <= hi) { *bin } else { Self::OUTSIDE };
+            }
+        }
+        all_inside
     }
 
     /// Writes the lower and the upper limits of some bins.
@@ -369,7 +408,10 @@ mod tests {
                 inside.retain(|&x| limits[0] <= x && x <= limits[partition.bins()]);
                 let mut outside = inside.clone();
                 outside[30] = limits[0].next_down();
-                outside[130] = 1.1;
+                outside[130] = limits[partition.bins()].next_up();
+                for (i, far) in [1.1, -9.0, 1e300, -1e300, 1e18, -3e9].into_iter().enumerate() {
+                    outside[200 + 7 * i] = far * limits[partition.bins()];
+                }
                 for (values, all_inside) in [(inside, true), (outside, false)] {
                     let mut bins = vec![0; values.len()];
                     assert_eq!(partition.locate_all(&values, &mut bins), all_inside);

@@ -19,6 +19,18 @@ const ALONE: usize = 1 << 14;
 /// How often values are divided into buckets; more often only where most of them lie very close together.
 const ROUNDS: usize = 4;
 
+/// The numbers below `count` for which something holds, in increasing order; without a branch that could be
+/// mispredicted.
+pub(crate) fn places_where(count: usize, holds: impl Fn(usize) -> bool) -> Vec<usize> {
+    let (mut places, mut len) = (vec![0; count], 0);
+    for place in 0..count {
+        places[len] = place;
+        len += usize::from(holds(place));
+    }
+    places.truncate(len);
+    places
+}
+
 /// The values of some increasing ranks, counted from 0, in increasing order of the values. None may be NaN.
 pub(crate) fn order_statistics(values: &[f64], ranks: &[usize]) -> Vec<f64> {
     let mut near = Near { values: Cow::Borrowed(values), places: Cow::Borrowed(ranks) };
@@ -224,6 +236,13 @@ fn put_in_place(values: &mut [f64], ranks: &[usize], before: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn places_are_those_where_something_holds() {
+        assert_eq!(places_where(7, |place| place % 3 == 0), [0, 3, 6]);
+        assert_eq!(places_where(3, |_| true), [0, 1, 2]);
+        assert!(places_where(3, |_| false).is_empty() && places_where(0, |_| true).is_empty());
+    }
 
     /// More values than a thread looks at, so that the counts of several parts are added up.
     #[test]

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use crate::blocks::fold_blocks;
 use crate::partition::Partition;
+use crate::selection::places_where;
 use crate::statistics::{Moments, merge_all};
 use crate::vector::vectorised;
 
@@ -189,8 +190,7 @@ pub(crate) fn moments_in_bins(
         if partition.locate_all(positions, &mut bins) {
             return Ok(moments_by_bin(partition.bins(), &bins, values, weights));
         }
-        let is_inside = |&row: &usize| bins[row] != Partition::OUTSIDE;
-        let inside: Vec<usize> = (0..bins.len()).filter(is_inside).collect();
+        let inside = places_where(bins.len(), |row| bins[row] != Partition::OUTSIDE);
         let select = |values: &[f64]| inside.iter().map(|&row| values[row]).collect::<Vec<f64>>();
         let (values, weights) = (select(values), weights.map(select));
         let bins: Vec<u32> = inside.iter().map(|&row| bins[row]).collect();
