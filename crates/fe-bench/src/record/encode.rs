@@ -81,28 +81,39 @@ pub struct CurveErrors<'a> {
     pub fresh: Option<(usize, &'a FreshCurves)>,
 }
 
+/// Lines of one file. There is a writer once there is a line: making one takes as long as some lines.
+#[derive(Debug, Default)]
+struct Lines(Option<csv::Writer<Vec<u8>>>);
+
+impl Lines {
+    fn write<'a>(&mut self, fields: impl Iterator<Item = &'a str>) -> csv::Result<()> {
+        let writer = self.0.get_or_insert_with(|| csv::Writer::from_writer(Vec::new()));
+        writer.write_record(fields)
+    }
+
+    fn into_bytes(self) -> csv::Result<Vec<u8>> {
+        let bytes = |writer: csv::Writer<Vec<u8>>| {
+            writer.into_inner().map_err(|e| csv::Error::from(e.into_error()))
+        };
+        self.0.map_or(Ok(Vec::new()), bytes)
+    }
+}
+
 /// Gathers the records of a dataset.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Encoder {
-    cells: csv::Writer<Vec<u8>>,
-    timings: csv::Writer<Vec<u8>>,
-    curves: csv::Writer<Vec<u8>>,
-    bins: csv::Writer<Vec<u8>>,
-    errors: csv::Writer<Vec<u8>>,
+    cells: Lines,
+    timings: Lines,
+    curves: Lines,
+    bins: Lines,
+    errors: Lines,
 }
 
 impl Encoder {
     /// Without records.
     #[must_use]
     pub fn new() -> Self {
-        let writer = || csv::Writer::from_writer(Vec::new());
-        Self {
-            cells: writer(),
-            timings: writer(),
-            curves: writer(),
-            bins: writer(),
-            errors: writer(),
-        }
+        Self::default()
     }
 
     /// A value of a metric for an output, counted from 0.
@@ -128,7 +139,7 @@ impl Encoder {
         ];
         let output = (output + 1).to_string();
         let keys = label.keys(&output).chain([metric]);
-        self.cells.write_record(keys.chain(values.iter().map(String::as_str)))
+        self.cells.write(keys.chain(values.iter().map(String::as_str)))
     }
 
     /// How long an estimate took, and how long of that the model.
@@ -139,7 +150,7 @@ impl Encoder {
         let peak = taken.peak_bytes.map_or(String::new(), |bytes| bytes.to_string());
         let values: [String; TIMING_COLUMNS.len()] =
             [exact(taken.seconds), exact(taken.model_seconds), peak];
-        self.timings.write_record(label.keys("1").chain(values.iter().map(String::as_str)))
+        self.timings.write(label.keys("1").chain(values.iter().map(String::as_str)))
     }
 
     /// A point of the curve of an output, counted from 0.
@@ -156,7 +167,7 @@ impl Encoder {
         let values = known.into_iter().chain(point.confidence).map(number);
         let values: Vec<String> = std::iter::once(exact(point.x)).chain(values).collect();
         let output = (output + 1).to_string();
-        self.curves.write_record(label.keys(&output).chain(values.iter().map(String::as_str)))
+        self.curves.write(label.keys(&output).chain(values.iter().map(String::as_str)))
     }
 
     /// The bins of an output, counted from 0, with the true effect and variance of each.
@@ -183,7 +194,7 @@ impl Encoder {
                 number(truth.map(|(effect, _)| effect)),
                 number(truth.map(|(_, variance)| variance)),
             ];
-            self.bins.write_record(label.keys(&output).chain(values.iter().map(String::as_str)))?;
+            self.bins.write(label.keys(&output).chain(values.iter().map(String::as_str)))?;
         }
         Ok(())
     }
@@ -208,7 +219,7 @@ impl Encoder {
         let values: [String; ERROR_COLUMNS.len()] =
             [all(errors.x), all(errors.error), count, means, variances];
         let output = (output + 1).to_string();
-        self.errors.write_record(label.keys(&output).chain(values.iter().map(String::as_str)))
+        self.errors.write(label.keys(&output).chain(values.iter().map(String::as_str)))
     }
 
     /// The lines of each of [`FILES`](super::FILES).
@@ -216,22 +227,13 @@ impl Encoder {
     /// # Errors
     /// None that can happen in memory.
     pub fn into_parts(self) -> csv::Result<Parts> {
-        let lines = |writer: csv::Writer<Vec<u8>>| {
-            writer.into_inner().map_err(|e| csv::Error::from(e.into_error()))
-        };
         Ok([
-            lines(self.cells)?,
-            lines(self.timings)?,
-            lines(self.curves)?,
-            lines(self.bins)?,
-            lines(self.errors)?,
+            self.cells.into_bytes()?,
+            self.timings.into_bytes()?,
+            self.curves.into_bytes()?,
+            self.bins.into_bytes()?,
+            self.errors.into_bytes()?,
         ])
-    }
-}
-
-impl Default for Encoder {
-    fn default() -> Self {
-        Self::new()
     }
 }
 
