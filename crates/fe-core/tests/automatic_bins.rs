@@ -71,15 +71,12 @@ fn brute_force(
 /// The limits that dynamic programming finds without leaving anything out, with every bin merged cell by
 /// cell from the right; none where no division is allowed.
 fn plain_optimum(
-    cells: usize,
-    positions: &[f64],
-    effects: &[f64],
+    moments: &[Moments],
     (min_points, discount, ddof): (f64, f64, f64),
 ) -> Option<Vec<f64>> {
+    let cells = moments.len();
     let limits = Axis::new(0.0, 1.0).unwrap().divide(cells);
-    let partition = Partition::new(limits.clone(), Closed::Left).unwrap();
-    let moments = moments(&partition, positions, effects);
-    let per_point = discount / positions.len() as f64;
+    let per_point = discount / moments.iter().map(|cell| cell.weight).sum::<f64>();
     // Cost, number of bins and end of the first of them, of the cells from one on.
     let mut best = vec![(f64::INFINITY, usize::MAX, 0); cells + 1];
     best[cells] = (0.0, 0, cells);
@@ -164,9 +161,43 @@ proptest! {
         let options = (f64::from(min_points), discount, f64::from(ddof));
         let dynamic = Dynamic::new(cells, Some(options.0), discount).unwrap();
         let choice = choose(&dynamic, &positions, &effects, options.2);
-        let expected = plain_optimum(cells, &positions, &effects, options);
+        let limits = Axis::new(0.0, 1.0).unwrap().divide(cells);
+        let partition = Partition::new(limits, Closed::Left).unwrap();
+        let expected = plain_optimum(&moments(&partition, &positions, &effects), options);
         prop_assert_eq!(choice.feasible, expected.is_some());
         let expected = expected.unwrap_or_else(|| vec![0.0, 1.0]);
+        prop_assert_eq!(choice.partition.limits(), expected);
+    }
+
+    /// Also where weights are no whole numbers, and all divisions cost the same but for rounding.
+    #[test]
+    fn what_is_left_out_cannot_win_by_its_weight(
+        cells in prop::collection::vec((0.01..3.0_f64, 0..3_u8), 1..120), min_points in 2..6_u8,
+        heavy in prop::sample::select(vec![1.0, 1e3, 1e9, 1e12]), step in prop::sample::select(vec![0.0, 1.0]),
+        discount in prop_oneof![Just(0.0), Just(1.0), 0.0..=1.0_f64],
+        offset in prop::sample::select(vec![0.0, 1e12]),
+    ) {
+        let last = cells.len() - 1;
+        let moments = |(at, (weight, kind)): (usize, &(f64, u8))| {
+            // Beside one cell of most of the weight, effects spread far more than in it.
+            let (weight, variance) =
+                if at == last { (heavy * weight, 1.0 / heavy) } else { (*weight, 700.0) };
+            Moments { weight, mean: offset + step * f64::from(*kind), squares: variance * weight }
+        };
+        let moments: Vec<Moments> = cells.iter().enumerate().map(moments).collect();
+        let summarise = |_: &Partition| Ok(moments.clone());
+        let options = (f64::from(min_points), discount, 0.0);
+        let dynamic = Dynamic::new(cells.len(), Some(options.0), discount).unwrap();
+        let choice = dynamic.choose(&Request {
+            axis: Axis::new(0.0, 1.0).unwrap(),
+            closed: Closed::Left,
+            positions: &[],
+            weights: None,
+            ddof: 0.0,
+            local_effects: Some(&summarise),
+        });
+        let expected = plain_optimum(&moments, options).unwrap_or_else(|| vec![0.0, 1.0]);
+        let choice = choice.unwrap();
         prop_assert_eq!(choice.partition.limits(), expected);
     }
 

@@ -68,6 +68,8 @@ struct Bounds {
     centre: f64,
     /// By how much the squares of a bin that come from two [`Sums`] may differ from those of merged cells.
     slack: f64,
+    /// The same for its weight; weights that are no whole numbers are rounded when they are added.
+    slack_of_weight: f64,
 }
 
 impl Bounds {
@@ -89,7 +91,8 @@ impl Bounds {
         // Where a product could overflow, nothing is known of any bin.
         let is_safe = (all.weight * (all.squares + slack)).is_finite();
         let slack = if is_safe { slack } else { f64::INFINITY };
-        Self { terms: *objective.terms(), centre, slack }
+        let slack_of_weight = roundings * all.weight;
+        Self { terms: *objective.terms(), centre, slack, slack_of_weight }
     }
 }
 
@@ -142,12 +145,15 @@ impl Outline {
             let weight = sums.weight - self.weight[i];
             let sum = sums.sum - self.sum[i];
             let squares = sums.squares - self.squares[i] - bounds.slack;
-            let squares = weight * squares - sum * sum;
-            squares * terms.sure_discount(weight) * (self.end[i] - from)
+            // Never below 0, so that an infinite discount leaves no number, by which nothing is beaten.
+            let squares = most_of(0.0, weight * squares - sum * sum);
+            let most = weight + bounds.slack_of_weight;
+            squares * terms.sure_discount(most) * (self.end[i] - from)
         });
         let most = lanes(|i| {
             let weight = sums.weight - self.weight[i];
-            (least - self.rest[i]) * (weight * terms.divisor(weight))
+            let most = weight + bounds.slack_of_weight;
+            (least - self.rest[i]) * (weight * terms.divisor(most))
         });
         cost.iter().zip(&most).fold(true, |beaten, (cost, most)| beaten & (cost > most))
     }
