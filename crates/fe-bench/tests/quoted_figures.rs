@@ -1,0 +1,148 @@
+//! Figures that documents quote are those of the committed results.
+//!
+//! A document says where its figures come from in comments that no reader of the page sees:
+//!
+//! ```text
+//! <!-- figures from results/papers/rhale-fig-7/summary.csv
+//! 0.0847 ± 0.0023: parameters=sigma2=0.5;intercepts=continuous, estimator=dale, K=20, metric=L_mu
+//! 7.9: estimator=rhale, metric=bins
+//! -->
+//! ```
+//!
+//! The keys name one row of the file; the figure is its `mean`, with its `se` after ±, to the digits that are
+//! printed; another column is named by `column=`.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+const OPENING: &str = "<!-- figures from ";
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Documents that quote figures.
+fn documents() -> Vec<PathBuf> {
+    let mut found = vec![root().join("README.md"), root().join("results/README.md")];
+    for entry in std::fs::read_dir(root().join("docs")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "md") {
+            found.push(path);
+        }
+    }
+    found
+}
+
+/// The text without comments, on one line, as figures may be broken at its end.
+fn visible(text: &str) -> String {
+    let mut shown = String::new();
+    let mut rest = text;
+    while let Some((before, comment)) = rest.split_once("<!--") {
+        shown.push_str(before);
+        rest = comment.split_once("-->").map_or("", |(_, after)| after);
+    }
+    shown.push_str(rest);
+    shown.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The number that `text` prints, and half a unit of its last digit.
+fn printed(text: &str, exponent: i32) -> (f64, f64) {
+    let (digits, own) = text.split_once('e').unwrap_or((text, "0"));
+    let exponent = exponent + own.parse::<i32>().unwrap_or_else(|_| panic!("{text}: no number"));
+    let decimals = digits.split_once('.').map_or(0, |(_, after)| after.len());
+    let value: f64 =
+        digits.replace('−', "-").parse().unwrap_or_else(|_| panic!("{text}: no number"));
+    let unit = 10_f64.powi(exponent - i32::try_from(decimals).unwrap());
+    (value * 10_f64.powi(exponent), unit / 2.0)
+}
+
+/// `a ± b`, `(a ± b)e-5` or `a`, as the numbers and their half units.
+fn figures(text: &str) -> Vec<(f64, f64)> {
+    let (inner, exponent) = match text.strip_prefix('(').and_then(|rest| rest.split_once(")e")) {
+        Some((inner, exponent)) => (inner, exponent.parse().unwrap()),
+        None => (text, 0),
+    };
+    inner.split('±').map(|number| printed(number.trim(), exponent)).collect()
+}
+
+type Rows = Vec<HashMap<String, String>>;
+
+fn read(path: &Path) -> Rows {
+    let mut reader =
+        csv::Reader::from_path(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    reader.deserialize().map(|row| row.unwrap()).collect()
+}
+
+fn check(shown: &str, rows: &Rows, line: &str) -> Result<(), String> {
+    let (figure, keys) = line.split_once(": ").ok_or("has no keys")?;
+    if !shown.contains(figure) {
+        return Err("is not in the text".to_owned());
+    }
+    let keys: Vec<(&str, &str)> =
+        keys.split(", ").filter_map(|key| key.trim().split_once('=')).collect();
+    let matches = |row: &&HashMap<String, String>| {
+        keys.iter()
+            .all(|(name, value)| *name == "column" || row.get(*name).is_some_and(|v| v == value))
+    };
+    let found: Vec<_> = rows.iter().filter(matches).collect();
+    let [row] = found[..] else { return Err(format!("fits {} rows", found.len())) };
+    let column =
+        keys.iter().find(|(name, _)| *name == "column").map_or("mean", |(_, column)| *column);
+    for ((number, half), column) in figures(figure).into_iter().zip([column, "se"]) {
+        let value: f64 = row[column].parse().map_err(|_| format!("{column} is no number"))?;
+        // Half a unit, and what the product with a power of ten may be off.
+        if (value - number).abs() > half * (1.0 + 1e-9) {
+            return Err(format!("{column} is {value}"));
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn quoted_figures_are_those_of_the_results() {
+    let (mut quoted, mut wrong) = (0, Vec::new());
+    for document in documents() {
+        let text = std::fs::read_to_string(&document).unwrap();
+        let shown = visible(&text);
+        for block in text.split(OPENING).skip(1) {
+            let (head, _) = block.split_once("-->").unwrap();
+            let mut lines = head.lines();
+            let file = lines.next().unwrap().trim();
+            let rows = read(&root().join(file));
+            for line in lines.filter(|line| !line.trim().is_empty()) {
+                quoted += 1;
+                if let Err(why) = check(&shown, &rows, line.trim()) {
+                    wrong.push(format!("{}: {file}: {line}: {why}", document.display()));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(quoted > 60, "only {quoted} figures say where they come from");
+}
+
+/// Every mean with a standard error in the results' page says where it comes from.
+#[test]
+fn means_of_the_results_page_have_a_source() {
+    let text = std::fs::read_to_string(root().join("results/README.md")).unwrap();
+    let shown = visible(&text);
+    let sources: Vec<&str> = text
+        .split(OPENING)
+        .skip(1)
+        .flat_map(|block| block.split_once("-->").unwrap().0.lines().skip(1))
+        .filter_map(|line| line.split_once(": ").map(|(figure, _)| figure))
+        .collect();
+    let words: Vec<&str> = shown.split(' ').collect();
+    let missing: Vec<String> = words
+        .windows(3)
+        .filter(|three| three[1] == "±" && three[0].ends_with(|c: char| c.is_ascii_digit()))
+        .map(|three| three.join(" ").trim_end_matches([',', '.', ';', ':']).to_owned())
+        .filter(|figure| {
+            let bare = figure.trim_end_matches(|c: char| c == ')');
+            !sources.iter().any(|source| *source == figure || *source == bare)
+        })
+        .collect();
+    assert!(missing.is_empty(), "no source is given for {missing:?}");
+}
