@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::arguments::finite;
 use super::regional::is_regional;
+use crate::say::say;
 use crate::error::{Error, Result, listed};
 use crate::observations::{Observations, Preparation, Target};
 
@@ -130,7 +131,7 @@ impl ModelArguments {
         let observations = Observations::read(path, &preparation)?;
         let (missing, outliers) = observations.left_out;
         if missing + outliers > 0 {
-            eprintln!("left out: {missing} rows with missing values, {outliers} outliers");
+            say!("left out: {missing} rows with missing values, {outliers} outliers");
         }
         let source = Source::of(name, set)?;
         let task = source.task();
@@ -166,7 +167,7 @@ impl ModelArguments {
         about.insert("facts".to_owned(), json!(model.summary()));
         for (what, rows) in [("train", &train), ("test", &test)] {
             if let Some(quality) = quality(&*model, &observations.select(rows), rows.len())? {
-                eprintln!("{name}, {what}, {} rows: {quality}", rows.len());
+                say!("{name}, {what}, {} rows: {quality}", rows.len());
                 about.insert(what.to_owned(), json!({ "rows": rows.len(), "quality": quality }));
             }
         }

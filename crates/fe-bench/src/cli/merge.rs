@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::say::say;
 use crate::error::Result;
 use crate::record::merge;
 use crate::record::store::Counts;
@@ -23,8 +24,9 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
+    super::arguments::can_be_recorded()?;
     let (_, counts) = merge::merge(&arguments.shards, &arguments.out)?;
     let Counts { values, failed } = counts;
-    eprintln!("{values} values ({failed} failed): {}", arguments.out.display());
+    say!("{values} values ({failed} failed): {}", arguments.out.display());
     super::run::print_tables(&arguments.out, Some(counts), false, out)
 }

@@ -99,7 +99,7 @@ fn merged(shards: &[ShardReader], first: &Manifest) -> Manifest {
     };
     Manifest {
         shard: None,
-        command: std::env::args().collect(),
+        command: super::manifest::command(),
         started: started.unwrap_or_default(),
         wall_seconds: shards.iter().map(|shard| shard.manifest.wall_seconds).sum(),
         merged: shards.iter().map(of_shard).collect(),

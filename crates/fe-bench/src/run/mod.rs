@@ -13,6 +13,7 @@ use crate::external::Engines;
 use crate::record::journal::{Entry, Journal, Log};
 use plan::{Plan, Planned, Prepared};
 use task::Task;
+pub(crate) use task::guarded;
 
 /// Runs the datasets that a journal does not have yet on `jobs` threads, and enters them there.
 ///
