@@ -33,8 +33,8 @@ pub const WATCH: &str = "watch";
 enum Ward {
     /// A process group, and everything that has its mark.
     Group { leader: u32, mark: String },
-    /// A temporary folder.
-    Folder(PathBuf),
+    /// A temporary folder or file.
+    Temporary(PathBuf),
 }
 
 /// What the watching process is told.
@@ -54,7 +54,7 @@ static WARDS: Mutex<Wards> = Mutex::new(Wards { existing: BTreeSet::new(), watch
 static WATCHED: AtomicBool = AtomicBool::new(false);
 static MARKED: AtomicU64 = AtomicU64::new(0);
 
-/// From the first ward on, another process of this program watches over this one.
+/// From the first process on that is started, another process of this program watches over this one.
 pub(crate) fn be_watched() {
     WATCHED.store(true, Ordering::Relaxed);
 }
@@ -65,8 +65,13 @@ fn wards() -> MutexGuard<'static, Wards> {
 
 impl Wards {
     fn enter(&mut self, ward: Ward) {
-        if self.watcher.is_none() && WATCHED.load(Ordering::Relaxed) {
+        // Processes are what must be watched over; files alone do no harm.
+        let is_process = matches!(ward, Ward::Group { .. });
+        if is_process && self.watcher.is_none() && WATCHED.load(Ordering::Relaxed) {
             self.watcher = watcher().ok();
+            for earlier in self.existing.clone() {
+                self.tell(&earlier, true);
+            }
         }
         self.tell(&ward, true);
         self.existing.insert(ward);
@@ -124,7 +129,7 @@ pub(crate) fn end_all() {
 fn end(ward: &Ward) {
     match ward {
         Ward::Group { leader, mark } => kill(*leader, mark),
-        Ward::Folder(path) => remove(path),
+        Ward::Temporary(path) => remove(path),
     }
 }
 
@@ -248,6 +253,25 @@ fn marked(mark: &str) -> Vec<i32> {
     numbers.filter(has_mark).collect()
 }
 
+/// A temporary folder or file of somebody else, who removes it; a signal does so as well.
+#[derive(Debug)]
+pub(crate) struct Temporary(PathBuf);
+
+impl Temporary {
+    /// Until this is dropped.
+    pub(crate) fn at(path: &Path) -> Self {
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        wards().enter(Ward::Temporary(path.clone()));
+        Self(path)
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        wards().leave(&Ward::Temporary(std::mem::take(&mut self.0)));
+    }
+}
+
 /// A temporary folder, removed with whatever is put into it.
 #[derive(Debug)]
 pub(crate) struct Folder(TempDir);
@@ -257,7 +281,7 @@ impl Folder {
     pub(crate) fn new() -> std::io::Result<Self> {
         let mut wards = wards();
         let folder = tempfile::Builder::new().prefix("fe-bench-").tempdir()?;
-        wards.enter(Ward::Folder(folder.path().to_owned()));
+        wards.enter(Ward::Temporary(folder.path().to_owned()));
         Ok(Self(folder))
     }
 
@@ -269,12 +293,15 @@ impl Folder {
 impl Drop for Folder {
     fn drop(&mut self) {
         remove(self.path());
-        wards().leave(&Ward::Folder(self.path().to_owned()));
+        wards().leave(&Ward::Temporary(self.path().to_owned()));
     }
 }
 
-/// Removes a folder, against processes that still write into it and folders that are closed.
+/// Removes a file or a folder, against processes that still write into it and folders that are closed.
 fn remove(folder: &Path) {
+    if std::fs::remove_file(folder).is_ok() {
+        return;
+    }
     for trial in 0..TRIALS {
         match std::fs::remove_dir_all(folder) {
             Err(e) if e.kind() != std::io::ErrorKind::NotFound => {

@@ -56,7 +56,8 @@ pub fn echo(text: &str) -> String {
 
 /// Control characters, line separators, and those that turn the direction of writing.
 fn is_unseen(c: char) -> bool {
-    let turns = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let turns =
+        matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') || turns
 }
 

@@ -6,8 +6,8 @@ use clap::Args;
 use fe_core::estimator;
 
 use super::arguments::feature_name;
-use super::progress::{Amount, Progress};
 use super::compare::probability;
+use super::progress::{Amount, Progress};
 use crate::check::{self, Finding, Plan, SHARE};
 use crate::error::{Error, Result};
 use crate::sheet::{Entry, Format, Sheet};

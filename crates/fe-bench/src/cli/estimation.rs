@@ -19,9 +19,9 @@ use serde_json::{Value, json};
 use super::arguments::{feature_name, finite, named_feature, points};
 use super::fitted::Fitted;
 use super::regional::{self, RegionalArguments};
-use crate::say::say;
 use crate::error::{Error, Result};
 use crate::plot;
+use crate::say::say;
 use crate::sheet::{Entry, Format, Sheet, write_csv};
 use crate::study::{self, AxisSource};
 

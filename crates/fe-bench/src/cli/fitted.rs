@@ -11,9 +11,9 @@ use serde_json::{Map, Value, json};
 
 use super::arguments::finite;
 use super::regional::is_regional;
-use crate::say::say;
 use crate::error::{Error, Result, listed};
 use crate::observations::{Observations, Preparation, Target};
+use crate::say::say;
 
 /// A model instead of a scenario.
 #[derive(Debug, Args)]

@@ -8,10 +8,10 @@ use fe_core::{Settings, binning, estimator, preset, regional};
 
 use serde_json::Value;
 
-use crate::say::say;
 use crate::error::{Error, Result, listed, suggestion};
 use crate::record::KEYS;
 use crate::run::plan::Prepared;
+use crate::say::say;
 use crate::score::METRICS;
 use crate::sheet::{Entry, Format, Sheet};
 use crate::study::{AxisSource, Study};

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::say::say;
 use crate::error::Result;
 use crate::record::merge;
 use crate::record::store::Counts;
+use crate::say::say;
 
 /// Puts the results of all shards of a run together, and prints the tables.
 ///

@@ -139,8 +139,11 @@ fn engines(studies: &[Study], file: &Path) -> Result<Engines> {
         let found = engines.find(&external.engine, &external.effect);
         found.map_err(|message| Error::content(file, message))?;
     }
-    let named: BTreeSet<&str> =
-        studies.iter().flat_map(Study::externals).map(|external| external.engine.as_str()).collect();
+    let named: BTreeSet<&str> = studies
+        .iter()
+        .flat_map(Study::externals)
+        .map(|external| external.engine.as_str())
+        .collect();
     for engine in named {
         if let Err(reason) = engines.version(engine) {
             say!("{engine} cannot be run here: {reason}");

@@ -110,3 +110,28 @@ fn reads(file: &mut File, values: &[f64], block: &mut [u8]) -> io::Result<bool> 
     let mut pairs = found.as_chunks::<8>().0.iter().zip(values);
     Ok(pairs.all(|(found, value)| *found == value.to_le_bytes()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[ignore]
+    fn cost() {
+        let data =
+            Dataset::from_features(ndarray::Array2::from_shape_fn((10, 1_000_000), |(i, j)| {
+                (i * j) as f64
+            }))
+            .unwrap();
+        for _ in 0..3 {
+            let t = std::time::Instant::now();
+            let desk = Desk::new(&data).unwrap();
+            let a = t.elapsed();
+            desk.check(&data).unwrap();
+            let b = t.elapsed() - a;
+            let t = std::time::Instant::now();
+            fs::read(desk.folder().join(DATA)).unwrap();
+            eprintln!("COST write {a:?} check {b:?} read {:?}", t.elapsed());
+        }
+    }
+}

@@ -243,7 +243,9 @@ impl Numbers {
                 let bytes = read_file(&folder.join(name), 8 * MOST_NUMBERS)
                     .map_err(|e| wrong(Status::Malformed, said(&e)))?
                     .map_err(|length| {
-                        let said = format!("{length} bytes, but an array has {MOST_NUMBERS} numbers at most");
+                        let said = format!(
+                            "{length} bytes, but an array has {MOST_NUMBERS} numbers at most"
+                        );
                         wrong(Status::Malformed, said)
                     })?;
                 numbers(&bytes).ok_or_else(|| {
@@ -294,7 +296,10 @@ impl Reply {
         }
         let malformed = |e: serde_json::Error| {
             let said = say::echo(&e.to_string());
-            Failure::new(Status::Malformed, format!("{said}, in a reply that begins `{}`", begins()))
+            Failure::new(
+                Status::Malformed,
+                format!("{said}, in a reply that begins `{}`", begins()),
+            )
         };
         // Of another version, only the number can be understood.
         let Version { protocol } = serde_json::from_slice(line).map_err(malformed)?;

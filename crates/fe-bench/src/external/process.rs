@@ -60,7 +60,7 @@ pub(super) fn run(command: Command, limit: Duration) -> Result<Ended, String> {
     let output = group.child.stdout.take().map(|pipe| Tail::of(pipe, false));
     let error = group.child.stderr.take().map(|pipe| Tail::of(pipe, false));
     if !group.wait(limit) {
-        return Err(format!("does not end within {} s", limit.as_secs()));
+        return Err(format!("does not end within {} s", limit.as_secs_f64()));
     }
     let status = group.end()?;
     let last = |tail: Option<Tail>| tail.map(|tail| tail.last_line()).unwrap_or_default();
@@ -137,7 +137,12 @@ impl Worker {
     fn crash(&mut self) -> Failure {
         self.questions = None;
         self.group.wait(GRACE);
-        let status = self.group.end().map_or_else(|e| e, |status| status.to_string());
+        let status = self.group.end();
+        if status.as_ref().is_ok_and(|status| status.code().is_none()) {
+            // Whoever sent it a signal may be sending one to this process, which makes it no crash.
+            thread::sleep(GRACE);
+        }
+        let status = status.map_or_else(|e| e, |status| status.to_string());
         let last = self.errors.take().map(|tail| tail.last_line()).unwrap_or_default();
         let said = if last.is_empty() { last } else { format!(": {last}") };
         Failure::new(Status::Crash, format!("the process ended without an answer, {status}{said}"))
@@ -270,5 +275,35 @@ mod memory {
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
         let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
         Some(1024 * kibibytes)
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        command
+    }
+
+    #[test]
+    fn a_command_without_an_end_is_ended() {
+        for script in ["sleep 600", "yes", "yes >&2", "exec >&- 2>&-; trap '' TERM; sleep 600"] {
+            let begun = std::time::Instant::now();
+            let reason = run(shell(script), Duration::from_millis(500)).err().unwrap();
+            assert_eq!(reason, "does not end within 0.5 s");
+            assert!(begun.elapsed() < Duration::from_secs(20), "{script}: {:?}", begun.elapsed());
+        }
+    }
+
+    #[test]
+    fn the_last_lines_are_kept_of_a_command_that_ends() {
+        let script =
+            "yes | head -n 100000; printf 'last\n\n'; printf 'a\nb' >&2; sleep 600 & exit 3";
+        let ended = run(shell(script), Duration::from_secs(60)).unwrap();
+        assert_eq!(ended.status.code(), Some(3));
+        assert_eq!((ended.last_output.as_str(), ended.last_error.as_str()), ("last", "b"));
     }
 }

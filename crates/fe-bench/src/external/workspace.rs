@@ -279,11 +279,8 @@ fn is_variance(values: &[f64]) -> Result<(), Failure> {
     match values.iter().position(|&value| value < -PROBE_TOLERANCE * size) {
         None => Ok(()),
         Some(at) => {
-            let reason = format!(
-                "`heterogeneity` is a variance, but {} at place {}",
-                values[at],
-                at + 1
-            );
+            let reason =
+                format!("`heterogeneity` is a variance, but {} at place {}", values[at], at + 1);
             Err(Failure::new(Status::Malformed, reason))
         }
     }
@@ -335,5 +332,9 @@ fn median(samples: &[f64]) -> f64 {
     let mut sorted = samples.to_vec();
     sorted.sort_by(f64::total_cmp);
     let middle = sorted.len() / 2;
-    if sorted.len() % 2 == 1 { sorted[middle] } else { 0.5 * sorted[middle - 1] + 0.5 * sorted[middle] }
+    if sorted.len() % 2 == 1 {
+        sorted[middle]
+    } else {
+        0.5 * sorted[middle - 1] + 0.5 * sorted[middle]
+    }
 }
