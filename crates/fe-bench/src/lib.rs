@@ -5,6 +5,9 @@
 //! and printed as tables ([`table`]). No mathematics lives here: estimators, measures and statistics
 //! are those of `fe-core`, truths those of `fe-truth`.
 
+// They panic where a stream is closed or full; `say!` does not.
+#![warn(clippy::print_stderr, clippy::print_stdout)]
+
 pub mod ask;
 pub mod check;
 pub mod cli;

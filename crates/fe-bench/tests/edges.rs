@@ -17,10 +17,10 @@ const COMMANDS: &[&str] = &[
     "list scenarios",
     "list study.toml",
     "truth poly3 --effect pd --feature x1 --grid 3",
-    "sample poly3 --n 5",
-    "effect poly3 --n 50 --estimator ale --feature x1 --band analytic",
-    "effect poly3 --n 50 --estimator pdp --feature x1 --plot OUT.svg",
-    "agree poly3 --n 50 --estimator pdp --estimator ale --feature x1",
+    "sample poly3 --n 5 --seed 1",
+    "effect poly3 --n 50 --seed 1 --estimator ale --feature x1 --band analytic",
+    "effect poly3 --n 50 --seed 1 --estimator pdp --feature x1 --plot OUT.svg",
+    "agree --data more.csv --target b --model linear --n 50 --runs 2 --bins 2,3 --reference-bins 4",
     "score curves.csv --scenario poly3 --effect pd",
     "plan --data data.csv --estimator pdp --out OUT.csv",
     "finish query.csv --predictions answers.csv",
@@ -49,11 +49,13 @@ fn run(folder: &Path, arguments: &str) -> Output {
 fn scene() -> TempDir {
     let scene = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| fs::write(scene.path().join(name), text).unwrap();
-    let study = "about = \"\"\n[[block]]\nscenario = \"poly3\"\nN = [50, 60]\nreplicates = 2\n\
+    let study = "about = \"\"\n[[block]]\nscenario = \"poly3\"\nN = [50, 60, 70]\nreplicates = 2\n\
                  metrics = [\"mse\"]\nfeatures = [\"x1\"]\nestimator = [{name = \"pdp\"}, {name = \"ale\"}]\n";
     write("study.toml", study);
     write("curves.csv", "feature,x,effect\nx1,-0.5,0\nx1,0,0.1\nx1,0.5,0.2\n");
     write("data.csv", "a,b\n1,2\n2,1\n3,5\n4,4\n");
+    let row = |i: i32| format!("{},{}\n", f64::from(i) / 100.0, i * i % 17);
+    write("more.csv", &("a,b\n".to_owned() + &(0..100).map(row).collect::<String>()));
     write(
         "engines.toml",
         "[[engine]]\nname = \"own\"\nabout = \"\"\nversion = [\"{fe-bench}\", \"--version\"]\n\

@@ -33,11 +33,14 @@ pub(super) fn heed_signals() {}
 #[cfg(unix)]
 fn stop(signal: i32) -> ! {
     use crate::say::say;
+    use std::io::IsTerminal;
     crate::guard::end_all();
     let name = signal_hook::low_level::signal_name(signal).unwrap_or("a signal");
     let advice = ADVICE.lock().unwrap_or_else(PoisonError::into_inner).take();
     let advice = advice.map(|advice| format!("; {advice}")).unwrap_or_default();
-    say!("\nfe-bench: ended by {name}{advice}");
+    // Below what the terminal shows of Ctrl-C.
+    let below = if std::io::stderr().is_terminal() { "\n" } else { "" };
+    say!("{below}fe-bench: ended by {name}{advice}");
     std::process::exit(128 + signal)
 }
 
