@@ -230,3 +230,13 @@ fn folders_that_cannot_be_written_are_status_2_with_their_name() {
     }
     assert_eq!(fs::read(scene.path().join("file")).unwrap(), b"");
 }
+
+#[test]
+fn no_more_threads_are_started_than_there_is_work_for() {
+    let scene = scene();
+    let output = run(scene.path(), "run study.toml --jobs 65535 --out many");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    let cells = |folder: &str| fs::read(scene.path().join(folder).join("cells.csv")).unwrap();
+    assert_eq!(cells("many"), cells("done"));
+}

@@ -113,25 +113,57 @@ fn reads(file: &mut File, values: &[f64], block: &mut [u8]) -> io::Result<bool> 
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Seek, SeekFrom};
+
     use super::*;
 
+    /// More than a block, and no whole number of them.
+    fn data() -> Dataset {
+        let value = |(s, i)| if i == 7 { -0.0 } else { (s * i) as f64 };
+        Dataset::from_features(ndarray::Array2::from_shape_fn((2, 5000), value)).unwrap()
+    }
+
     #[test]
-    #[ignore]
-    fn cost() {
-        let data =
-            Dataset::from_features(ndarray::Array2::from_shape_fn((10, 1_000_000), |(i, j)| {
-                (i * j) as f64
-            }))
-            .unwrap();
-        for _ in 0..3 {
-            let t = std::time::Instant::now();
+    fn any_change_of_the_data_is_found() {
+        let data = data();
+        let length = 8 * 2 * 5000;
+        let change = |at: u64, bytes: &[u8]| {
             let desk = Desk::new(&data).unwrap();
-            let a = t.elapsed();
             desk.check(&data).unwrap();
-            let b = t.elapsed() - a;
-            let t = std::time::Instant::now();
-            fs::read(desk.folder().join(DATA)).unwrap();
-            eprintln!("COST write {a:?} check {b:?} read {:?}", t.elapsed());
+            let path = desk.folder().join(DATA);
+            let mut file = fs::OpenOptions::new().write(true).open(path).unwrap();
+            file.seek(SeekFrom::Start(at)).unwrap();
+            file.write_all(bytes).unwrap();
+            desk.check(&data).map_err(|failure| failure.to_string())
+        };
+        let found = Err("malformed: it has changed the file data.f64".to_owned());
+        // The sign of a zero, the last bit, one byte more.
+        for at in [8 * 7 + 7, length - 8, length] {
+            assert_eq!(change(at, &[1]), found, "byte {at}");
         }
+        assert_eq!(change(0, &[0]), Ok(()));
+        let desk = Desk::new(&data).unwrap();
+        let file = fs::OpenOptions::new().write(true).open(desk.folder().join(DATA)).unwrap();
+        file.set_len(length - 1).unwrap();
+        assert!(desk.check(&data).is_err());
+    }
+
+    #[test]
+    fn nothing_of_an_earlier_request_is_left_and_no_link_is_written_through() {
+        let desk = Desk::new(&data()).unwrap();
+        let inside = |name: &str| desk.folder().join(name);
+        desk.set(&[1.0]).unwrap();
+        fs::write(inside("effect.f64"), "12345678").unwrap();
+        fs::create_dir_all(inside("folder/inside")).unwrap();
+        fs::remove_file(inside(GRID)).unwrap();
+        #[cfg(unix)]
+        std::os::unix::fs::symlink(inside(DATA), inside(GRID)).unwrap();
+        desk.set(&[2.0, 3.0]).unwrap();
+        let mut names: Vec<_> =
+            fs::read_dir(desk.folder()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        assert_eq!(names, [DATA, GRID]);
+        assert_eq!(fs::read(inside(GRID)).unwrap(), bytes(&[2.0, 3.0]));
+        desk.check(&data()).unwrap();
     }
 }

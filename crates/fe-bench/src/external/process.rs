@@ -57,8 +57,11 @@ pub(super) fn run(command: Command, limit: Duration) -> Result<Ended, String> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut group =
         Group::start(command).map_err(|e| format!("cannot be started: {}", e.kind()))?;
+    let tail = |e: std::io::Error| format!("cannot be read: {}", e.kind());
     let output = group.child.stdout.take().map(|pipe| Tail::of(pipe, false));
+    let output = output.transpose().map_err(tail)?;
     let error = group.child.stderr.take().map(|pipe| Tail::of(pipe, false));
+    let error = error.transpose().map_err(tail)?;
     if !group.wait(limit) {
         return Err(format!("does not end within {} s", limit.as_secs_f64()));
     }
@@ -99,13 +102,14 @@ impl Worker {
         let (answer, answers) = sync_channel(0);
         let given_up = Arc::new(AtomicBool::new(false));
         if let Some(input) = group.child.stdin.take() {
-            thread::spawn(move || write(input, &asked));
+            beside(move || write(input, &asked))?;
         }
         if let Some(output) = group.child.stdout.take() {
             let given_up = Arc::clone(&given_up);
-            thread::spawn(move || read(output, &answer, &given_up));
+            beside(move || read(output, &answer, &given_up))?;
         }
         let errors = group.child.stderr.take().map(|pipe| Tail::of(pipe, shows_errors));
+        let errors = errors.transpose()?;
         Ok(Self { group, questions: Some(questions), answers, errors, given_up })
     }
 
@@ -162,6 +166,11 @@ impl Drop for Worker {
     }
 }
 
+/// Does something on a thread of its own.
+fn beside(work: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
+    thread::Builder::new().spawn(work).map(drop)
+}
+
 fn write(mut input: ChildStdin, questions: &Receiver<Vec<u8>>) {
     for question in questions {
         if input.write_all(&question).and_then(|()| input.flush()).is_err() {
@@ -194,11 +203,11 @@ struct Tail {
 
 impl Tail {
     /// Reads a pipe to its end, and lets it through to standard error if asked to.
-    fn of(mut pipe: impl Read + Send + 'static, is_shown: bool) -> Self {
+    fn of(mut pipe: impl Read + Send + 'static, is_shown: bool) -> std::io::Result<Self> {
         let (end, ended) = channel();
         let kept = Arc::<Mutex<VecDeque<u8>>>::default();
         let tail = Self { kept: Arc::clone(&kept), ended };
-        thread::spawn(move || {
+        beside(move || {
             let mut shown = is_shown.then(Shown::default);
             let mut part = [0; KEPT];
             while let Ok(length @ 1..) = pipe.read(&mut part) {
@@ -210,8 +219,8 @@ impl Tail {
             }
             shown.iter_mut().for_each(Shown::end);
             let _ = end.send(());
-        });
-        tail
+        })?;
+        Ok(tail)
     }
 
     /// Waits for the end of the pipe: not for long, as others may hold it that the process has started.
