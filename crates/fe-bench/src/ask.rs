@@ -17,6 +17,7 @@ use fe_core::{Model, ModelError};
 use tempfile::NamedTempFile;
 
 use crate::error::{Error, Result};
+use crate::guard::Temporary;
 use crate::sheet::exact;
 
 /// Name of the column that says which derivative is asked.
@@ -29,6 +30,8 @@ pub struct Questions {
     dimension: usize,
     derivatives: bool,
     state: Mutex<Asked>,
+    /// Of the file before it is put in its place.
+    _temporary: Temporary,
 }
 
 #[derive(Debug)]
@@ -52,6 +55,7 @@ impl Questions {
         }
         let folder = path.parent().filter(|p| *p != Path::new("")).unwrap_or(Path::new("."));
         let file = NamedTempFile::new_in(folder).map_err(Error::file(path))?;
+        let temporary = Temporary::at(file.path());
         let mut writer = Writer::from_writer(BufWriter::new(file));
         let names = names.iter().map(String::as_str);
         let header = names.chain(derivatives.then_some(DERIVATIVE));
@@ -62,6 +66,7 @@ impl Questions {
             dimension: header.len() - usize::from(derivatives),
             derivatives,
             state: Mutex::new(Asked { writer, rows: 0 }),
+            _temporary: temporary,
         })
     }
 

@@ -5,6 +5,9 @@
 //! and printed as tables ([`table`]). No mathematics lives here: estimators, measures and statistics
 //! are those of `fe-core`, truths those of `fe-truth`.
 
+// They panic where a stream is closed or full; `say!` does not.
+#![warn(clippy::print_stderr, clippy::print_stdout)]
+
 pub mod ask;
 pub mod check;
 pub mod cli;
@@ -15,6 +18,7 @@ pub mod documentation;
 pub mod draw;
 pub mod error;
 pub mod external;
+mod guard;
 pub mod league;
 pub mod observations;
 pub mod pairs;
@@ -22,6 +26,7 @@ pub mod plot;
 pub mod record;
 pub mod report;
 pub mod run;
+pub mod say;
 pub mod score;
 pub mod sheet;
 pub mod streams;

@@ -76,7 +76,7 @@ fn ask(engines: &Engines, scenario: &str, external: &External) -> Result<Answer,
     let scenario = fe_truth::scenario(scenario, &[]).unwrap();
     let data = draw::features(&scenario, 3, 50, 0).unwrap();
     let once = Repetitions { most: 1, seconds: 0.0 };
-    let workspace = Workspace::new(engines, &scenario, &data, once).unwrap();
+    let workspace = Workspace::new(engines, &scenario, &data, once);
     let grid = [-0.9, 0.0, 0.5, 0.9];
     workspace.ask(external, Place { feature: 0, axis: AxisChoice::Given(-1.0, 1.0), grid: &grid })
 }
@@ -348,10 +348,10 @@ fn installed_engines_answer_and_are_near_their_truth() {
     let scenario = fe_truth::scenario("alibi-additive", &[]).unwrap();
     let data = draw::features(&scenario, 5, 400, 0).unwrap();
     let once = Repetitions { most: 1, seconds: 0.0 };
-    let workspace = Workspace::new(&engines, &scenario, &data, once).unwrap();
+    let workspace = Workspace::new(&engines, &scenario, &data, once);
     let truths = Truths::default();
-    for (engine, version) in engines.all() {
-        if let Err(reason) = version {
+    for engine in engines.all() {
+        if let Err(reason) = engines.version(&engine.name) {
             println!("skipped {}: {reason}", engine.name);
             continue;
         }

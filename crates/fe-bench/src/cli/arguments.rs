@@ -7,6 +7,20 @@ use fe_truth::Scenario;
 use crate::error::{Error, Result, listed, suggestion};
 use crate::study;
 
+/// Refuses arguments that a record of the command cannot hold.
+///
+/// # Errors
+/// The first that is not UTF-8.
+pub(super) fn can_be_recorded() -> Result<()> {
+    match std::env::args_os().enumerate().find(|(_, word)| word.to_str().is_none()) {
+        None => Ok(()),
+        Some((place, word)) => Err(Error::Argument(format!(
+            "argument {place}, `{}`: it is not UTF-8, and the command is to be recorded",
+            word.to_string_lossy()
+        ))),
+    }
+}
+
 /// A scenario and its parameters.
 #[derive(Debug, Args)]
 pub(super) struct ScenarioArguments {

@@ -4,10 +4,10 @@ use std::io::Write;
 
 use clap::Args;
 use fe_core::estimator;
-use indicatif::{ProgressBar, ProgressStyle};
 
 use super::arguments::feature_name;
 use super::compare::probability;
+use super::progress::{Amount, Progress};
 use crate::check::{self, Finding, Plan, SHARE};
 use crate::error::{Error, Result};
 use crate::sheet::{Entry, Format, Sheet};
@@ -44,11 +44,13 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
     let plan = if arguments.quick { Plan::QUICK } else { Plan::FULL };
     let scenarios = check::scenarios()?;
     let features = scenarios.iter().map(|s| s.dimension().min(plan.features)).sum::<usize>();
-    let progress = progress_bar(features);
-    let done = || progress.inc(1);
+    let one = Amount { number: 1, cost: 1 };
+    let all = Amount { number: features, cost: features as u64 };
+    let progress = Progress::new("features", Amount::default(), all);
+    let done = || progress.add(one);
     let findings =
         check::run(estimator::ALL, &scenarios, plan, arguments.seed, arguments.alpha, &done)?;
-    progress.finish_and_clear();
+    drop(progress);
     let failed = findings.iter().filter(|finding| !finding.passed).count();
     let shown: Vec<&Finding> = if arguments.all || arguments.format != Format::Table {
         findings.iter().collect()
@@ -65,13 +67,6 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
         0 => Ok(()),
         failed => Err(Error::Failed(format!("{failed} of {} findings failed", findings.len()))),
     }
-}
-
-/// A bar on standard error; silent where that is not a terminal.
-fn progress_bar(features: usize) -> ProgressBar {
-    let style = ProgressStyle::with_template("{bar:40} {pos}/{len} features, {eta} left");
-    ProgressBar::new(features as u64)
-        .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }
 
 /// The findings with the smallest p-values.

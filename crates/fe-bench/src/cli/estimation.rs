@@ -21,6 +21,7 @@ use super::fitted::Fitted;
 use super::regional::{self, RegionalArguments};
 use crate::error::{Error, Result};
 use crate::plot;
+use crate::say::say;
 use crate::sheet::{Entry, Format, Sheet, write_csv};
 use crate::study::{self, AxisSource};
 
@@ -322,11 +323,11 @@ pub(super) fn execute(
     }
     if let Some(path) = subject.picture {
         let pictured = plot::effects::figure(&subject.pictured(), &drawn)?;
-        pictured.notes.iter().for_each(|note| eprintln!("{note}"));
+        pictured.notes.iter().for_each(|note| say!("{note}"));
         pictured.figure.write(path)?;
     }
     if effects.iter().any(|evaluated| evaluated.confidence.is_some()) {
-        eprintln!("band: {}", confidence::MEANING);
+        say!("band: {}", confidence::MEANING);
     }
     match arguments.format {
         Format::Json => {

@@ -58,13 +58,14 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
 fn list(engines: &Engines) -> Sheet {
     let mut sheet =
         Sheet::new(&["engine", "about", "version", "usable", "effects", "install", "time_limit"]);
-    for (engine, version) in engines.all() {
+    for engine in engines.all() {
+        let version = engines.version(&engine.name);
         let effects: Vec<String> =
             engine.effects.iter().map(|(name, can)| described(name, can)).collect();
         sheet.push(vec![
             engine.name.as_str().into(),
             engine.about.as_str().into(),
-            version.clone().unwrap_or_default().into(),
+            version.as_deref().unwrap_or_default().into(),
             version.as_ref().map_or_else(|reason| format!("no: {reason}"), |_| "yes".into()).into(),
             effects.join("\n").into(),
             install(engine).into(),
@@ -112,8 +113,7 @@ fn try_out(
     let data = draw::features(&scenario, 0, arguments.n, 0)?;
     let grid = study::places::Grid::default().all(&scenario, feature).map_err(wrong)?;
     let failed = |e: crate::external::Failure| Error::Failed(format!("{name}: {e}"));
-    let workspace =
-        Workspace::new(engines, &scenario, &data, Repetitions::default()).map_err(failed)?;
+    let workspace = Workspace::new(engines, &scenario, &data, Repetitions::default());
     let place = Place { feature, axis: AxisChoice::Data, grid: &grid };
     let answer = workspace.ask(&external, place).map_err(failed)?;
     let (lo, hi) = answer.curve.range();

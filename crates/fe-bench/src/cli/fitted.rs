@@ -13,6 +13,7 @@ use super::arguments::finite;
 use super::regional::is_regional;
 use crate::error::{Error, Result, listed};
 use crate::observations::{Observations, Preparation, Target};
+use crate::say::say;
 
 /// A model instead of a scenario.
 #[derive(Debug, Args)]
@@ -130,7 +131,7 @@ impl ModelArguments {
         let observations = Observations::read(path, &preparation)?;
         let (missing, outliers) = observations.left_out;
         if missing + outliers > 0 {
-            eprintln!("left out: {missing} rows with missing values, {outliers} outliers");
+            say!("left out: {missing} rows with missing values, {outliers} outliers");
         }
         let source = Source::of(name, set)?;
         let task = source.task();
@@ -166,7 +167,7 @@ impl ModelArguments {
         about.insert("facts".to_owned(), json!(model.summary()));
         for (what, rows) in [("train", &train), ("test", &test)] {
             if let Some(quality) = quality(&*model, &observations.select(rows), rows.len())? {
-                eprintln!("{name}, {what}, {} rows: {quality}", rows.len());
+                say!("{name}, {what}, {} rows: {quality}", rows.len());
                 about.insert(what.to_owned(), json!({ "rows": rows.len(), "quality": quality }));
             }
         }

@@ -11,6 +11,7 @@ use serde_json::Value;
 use crate::error::{Error, Result, listed, suggestion};
 use crate::record::KEYS;
 use crate::run::plan::Prepared;
+use crate::say::say;
 use crate::score::METRICS;
 use crate::sheet::{Entry, Format, Sheet};
 use crate::study::{AxisSource, Study};
@@ -157,7 +158,7 @@ fn study(path: &Path, format: Format) -> Result<Sheet> {
 fn explain(rows: u64, open: bool) {
     let least = if open { "at least" } else { "about" };
     let seconds = rows as f64 / ROWS_PER_SECOND;
-    eprintln!(
+    say!(
         "{least} {:.1e} model rows: {least} {seconds:.1} s of one thread, at {ROWS_PER_SECOND:.0e} rows a second",
         rows as f64
     );

@@ -8,6 +8,7 @@ use clap::Args;
 use crate::error::Result;
 use crate::record::merge;
 use crate::record::store::Counts;
+use crate::say::say;
 
 /// Puts the results of all shards of a run together, and prints the tables.
 ///
@@ -23,8 +24,9 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
+    super::arguments::can_be_recorded()?;
     let (_, counts) = merge::merge(&arguments.shards, &arguments.out)?;
     let Counts { values, failed } = counts;
-    eprintln!("{values} values ({failed} failed): {}", arguments.out.display());
+    say!("{values} values ({failed} failed): {}", arguments.out.display());
     super::run::print_tables(&arguments.out, Some(counts), false, out)
 }

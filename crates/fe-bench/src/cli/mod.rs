@@ -4,6 +4,7 @@ mod agree;
 mod arguments;
 mod check;
 mod compare;
+mod defect;
 mod effect;
 mod estimation;
 mod estimators;
@@ -14,14 +15,17 @@ mod list;
 mod merge;
 mod plan;
 mod plot;
+mod progress;
 mod regional;
 mod report;
 mod run;
 mod sample;
 mod score;
 mod serve;
+mod stop;
 mod table;
 mod truth;
+mod watch;
 
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
@@ -29,10 +33,13 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::error::{Error, Result};
+use crate::guard;
+use crate::say::{self, say};
 
 /// Reference harness for feature effects: exact truths, estimators, and studies that compare them.
 ///
-/// Exit status: 0 done, 1 a check failed, 2 bad input. Results go to standard output, messages and
+/// Exit status: 0 done, 1 a check failed, 2 bad input or output that cannot be written, 101 a defect of
+/// the program, 128 + N ended by signal N (130 by Ctrl-C). Results go to standard output, messages and
 /// progress to standard error. Features are called x1 … xD.
 #[derive(Debug, Parser)]
 #[command(name = "fe-bench", version, after_help = EXAMPLES)]
@@ -70,16 +77,32 @@ enum Command {
     Estimators(estimators::Arguments),
     League(league::Arguments),
     Serve(serve::Arguments),
+    Watch(watch::Arguments),
 }
+
+/// The status after a panic.
+const DEFECT: u8 = 101;
 
 /// Runs the program on the arguments of the process.
 #[must_use]
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
-    // A model that panics is reported as an error; the default hook would print it a second time.
-    std::panic::set_hook(Box::new(|_| {}));
+    std::panic::set_hook(Box::new(|panic| defect::report(panic)));
+    std::panic::catch_unwind(|| match Cli::try_parse() {
+        Ok(cli) => run(&cli.command),
+        Err(refusal) => refuse(&refusal),
+    })
+    .unwrap_or(ExitCode::from(DEFECT))
+}
+
+fn run(command: &Command) -> ExitCode {
+    // These two end with the process that started them, and say nothing of their own.
+    if !matches!(command, Command::Serve(_) | Command::Watch(_)) {
+        guard::be_watched();
+        stop::heed_signals();
+        progress::begin();
+    }
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
-    let result = execute(&cli.command, &mut out).and_then(|()| out.flush().map_err(Error::Output));
+    let result = execute(command, &mut out).and_then(|()| out.flush().map_err(Error::Output));
     match result {
         Ok(()) => ExitCode::SUCCESS,
         // Whoever reads standard output has seen enough.
@@ -87,10 +110,28 @@ pub fn main() -> ExitCode {
         Err(error) => {
             // What was printed before a check failed comes first.
             let _ = out.flush();
-            eprintln!("fe-bench: {error}");
+            say!("fe-bench: {error}");
             ExitCode::from(if matches!(error, Error::Failed(_)) { 1 } else { 2 })
         }
     }
+}
+
+/// Prints what is wrong with the arguments, or the help that they ask for.
+fn refuse(refusal: &clap::Error) -> ExitCode {
+    let text = refusal.render().to_string();
+    if refusal.use_stderr() {
+        // In colours only where no argument brings any of its own.
+        match say::visible(&text) {
+            std::borrow::Cow::Borrowed(_) => drop(refusal.print()),
+            std::borrow::Cow::Owned(_) => say::line(text.trim_end()),
+        }
+    } else if let Err(error) = refusal.print().and_then(|()| std::io::stdout().flush())
+        && error.kind() != ErrorKind::BrokenPipe
+    {
+        say!("fe-bench: {}", Error::Output(error));
+        return ExitCode::from(2);
+    }
+    ExitCode::from(u8::try_from(refusal.exit_code()).unwrap_or(2))
 }
 
 fn execute(command: &Command, out: &mut dyn Write) -> Result<()> {
@@ -113,5 +154,6 @@ fn execute(command: &Command, out: &mut dyn Write) -> Result<()> {
         Command::Estimators(arguments) => estimators::execute(arguments, out),
         Command::League(arguments) => league::execute(arguments, out),
         Command::Serve(arguments) => serve::execute(arguments, out),
+        Command::Watch(arguments) => watch::execute(arguments),
     }
 }

@@ -14,6 +14,7 @@ use super::estimation::{self, EstimationArguments, Subject};
 use crate::ask::Questions;
 use crate::data::{self, Roles};
 use crate::error::{Error, Result};
+use crate::record::manifest;
 
 /// Writes the rows that a model must be asked, so that it may be written in any language.
 ///
@@ -135,6 +136,7 @@ pub(super) fn hash(path: &Path) -> Result<String> {
 }
 
 pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
+    super::arguments::can_be_recorded()?;
     let data = arguments.read()?;
     let data_sha256 = hash(&arguments.data)?;
     let questions = Questions::create(&arguments.out, data.names(), arguments.derivatives())?;
@@ -144,7 +146,7 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
         version: VERSION,
         program: format!("fe-bench {}", env!("CARGO_PKG_VERSION")),
         // Behind the names of the program and of the command.
-        arguments: std::env::args().skip(2).collect(),
+        arguments: manifest::command().into_iter().skip(2).collect(),
         data_sha256,
         questions,
     };

@@ -1,20 +1,23 @@
 //! `fe-bench run`.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
 
+use super::progress::{Amount, Progress};
+use super::stop;
 use crate::error::{Error, Result};
 use crate::external::{Engines, declaration};
 use crate::record::journal::{Begun, Journal};
-use crate::record::manifest::Manifest;
+use crate::record::manifest::{self, Manifest};
 use crate::record::store::{self, Counts};
+use crate::report::quoted;
 use crate::run;
 use crate::run::plan::{Plan, Planned, Shard};
+use crate::say::say;
 use crate::study::Study;
 use crate::table;
 
@@ -49,6 +52,7 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
+    super::arguments::can_be_recorded()?;
     let studies = read(&arguments.studies)?;
     let engines = engines(&studies, &arguments.engines)?;
     let plan = Plan::new(&studies);
@@ -61,12 +65,14 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
     {
         Begun::Finished(manifest) => (manifest, None),
         Begun::Open(mut journal) => {
-            let progress = Progress::new(&plan, &journal);
-            run::run(&plan, &engines, arguments.seed, jobs, &mut journal, &|cells, cost| {
-                progress.add(cells, cost);
+            stop::advise(Some(to_resume(arguments, &folder)));
+            let progress = progress(&plan, &journal);
+            run::run(&plan, &engines, arguments.seed, jobs, &mut journal, &|number, cost| {
+                progress.add(Amount { number, cost });
             })?;
-            progress.bar.finish_and_clear();
+            drop(progress);
             let (manifest, counts) = journal.finish(&plan, started.elapsed().as_secs_f64())?;
+            stop::advise(Some(format!("the results are in {}", folder.display())));
             (manifest, Some(counts))
         }
     };
@@ -74,10 +80,10 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
         .and_then(|()| out.flush().map_err(Error::Output));
     // Below the tables, where it is seen.
     match counts {
-        None => eprintln!("finished already: {}", folder.display()),
+        None => say!("finished already: {}", folder.display()),
         Some(Counts { values, failed }) => {
             let seconds = manifest.wall_seconds;
-            eprintln!("{values} values ({failed} failed) in {seconds:.1} s: {}", folder.display());
+            say!("{values} values ({failed} failed) in {seconds:.1} s: {}", folder.display());
         }
     }
     printed
@@ -97,7 +103,7 @@ pub(super) fn print_tables(
         return Ok(());
     }
     if counts.is_some_and(|counts| counts.values > MOST_PRINTED) {
-        eprintln!("to print its tables: fe-bench table {}", folder.display());
+        say!("to print its tables: fe-bench table {}", folder.display());
         return Ok(());
     }
     let (manifest, rows) = store::read(folder)?;
@@ -133,11 +139,14 @@ fn engines(studies: &[Study], file: &Path) -> Result<Engines> {
         let found = engines.find(&external.engine, &external.effect);
         found.map_err(|message| Error::content(file, message))?;
     }
-    for (engine, version) in engines.all() {
-        if let Err(reason) = version
-            && studies.iter().flat_map(Study::externals).any(|of| of.engine == engine.name)
-        {
-            eprintln!("{} cannot be run here: {reason}", engine.name);
+    let named: BTreeSet<&str> = studies
+        .iter()
+        .flat_map(Study::externals)
+        .map(|external| external.engine.as_str())
+        .collect();
+    for engine in named {
+        if let Err(reason) = engines.version(engine) {
+            say!("{engine} cannot be run here: {reason}");
         }
     }
     Ok(engines)
@@ -148,65 +157,32 @@ fn default_folder() -> PathBuf {
     Path::new("results").join("runs").join(now)
 }
 
-/// The bar before anything is finished, when nothing is known about the rest, and afterwards.
-const BEGUN: &str = "{spinner} {bar:40} {msg}";
-const GOING: &str = "{spinner} {bar:40} {msg}, {eta} left";
-
-fn style(template: &str) -> ProgressStyle {
-    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
+/// Shows how far a run is.
+fn progress(plan: &Plan<'_>, journal: &Journal) -> Progress {
+    let size = |planned: &Planned<'_>| Amount {
+        number: planned.group.estimates(),
+        cost: run::cost(planned),
+    };
+    let sizes: Vec<Amount> = plan.groups.iter().map(size).collect();
+    let size = |task: usize| sizes[plan.locate(task).0];
+    let before: Amount = journal.finished().map(size).sum();
+    let left: Amount = journal.outstanding().into_iter().map(size).sum();
+    Progress::new("cells", before, before + left)
 }
 
-/// How often the bar is drawn again.
-const TICK: Duration = Duration::from_millis(250);
-
-/// A bar on standard error, as long as the work; silent where that is not a terminal.
-struct Progress {
-    bar: ProgressBar,
-    /// All cells, those that earlier starts finished, and those that are finished now.
-    cells: usize,
-    before: usize,
-    done: AtomicUsize,
-    started: Instant,
-}
-
-impl Progress {
-    fn new(plan: &Plan<'_>, journal: &Journal) -> Self {
-        let size = |planned: &Planned<'_>| (planned.group.estimates(), run::cost(planned));
-        let bar = ProgressBar::no_length();
-        if bar.is_hidden() {
-            let done = AtomicUsize::new(0);
-            return Self { bar, cells: 0, before: 0, done, started: Instant::now() };
-        }
-        let sizes: Vec<(usize, u64)> = plan.groups.iter().map(size).collect();
-        let sum = |tasks: &mut dyn Iterator<Item = usize>| {
-            tasks.map(|task| sizes[plan.locate(task).0]).fold((0, 0), |(cells, cost), size| {
-                (cells + size.0, u64::saturating_add(cost, size.1))
-            })
-        };
-        let (before, spent) = sum(&mut journal.finished());
-        let (left, ahead) = sum(&mut journal.outstanding().into_iter());
-        bar.set_style(style(BEGUN));
-        bar.set_length(spent.saturating_add(ahead));
-        bar.set_position(spent);
-        bar.reset_eta();
-        bar.set_message(format!("{before}/{} cells", before + left));
-        // A dataset of a million rows takes longer than somebody waits for a sign of life.
-        bar.enable_steady_tick(TICK);
-        let done = AtomicUsize::new(before);
-        Self { bar, cells: before + left, before, done, started: Instant::now() }
+/// How a run is gone on with that is stopped now.
+fn to_resume(arguments: &Arguments, folder: &Path) -> String {
+    let mut words = manifest::command();
+    let mut added = Vec::new();
+    if arguments.out.is_none() {
+        added.extend(["--out".to_owned(), folder.display().to_string()]);
     }
-
-    fn add(&self, cells: usize, cost: u64) {
-        if self.bar.is_hidden() {
-            return;
-        }
-        let done = self.done.fetch_add(cells, Ordering::Relaxed) + cells;
-        let rate = (done - self.before) as f64 / self.started.elapsed().as_secs_f64().max(1e-3);
-        if done - cells == self.before {
-            self.bar.set_style(style(GOING));
-        }
-        self.bar.inc(cost);
-        let digits = usize::from(rate < 10.0);
-        self.bar.set_message(format!("{done}/{} cells, {rate:.digits$}/s", self.cells));
+    if !arguments.resume {
+        added.push("--resume".to_owned());
     }
+    // Behind the name of the command, where no argument can take it for another.
+    let behind = words.len().min(2);
+    words.splice(behind..behind, added);
+    let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+    format!("what is finished is kept; to go on: {}", words.join(" "))
 }

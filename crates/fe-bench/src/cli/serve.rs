@@ -4,7 +4,7 @@ use std::io::Write;
 
 use clap::Args;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::external::serve;
 
 /// Answers requests of the protocol for engines (docs/protocol.md) with the estimators of this program.
@@ -15,5 +15,5 @@ use crate::external::serve;
 pub(super) struct Arguments {}
 
 pub(super) fn execute(_: &Arguments, out: &mut dyn Write) -> Result<()> {
-    serve::serve(std::io::stdin().lock(), out).map_err(Error::Output)
+    serve::serve(std::io::stdin().lock(), out)
 }

@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::time::Duration;
 
 use fe_truth::Effect;
 use serde::Deserialize;
 
-use super::process;
+use super::process::{self, Ended};
 use crate::error::{Error, Result};
+use crate::say;
 
 /// Where engines are declared unless another file is named.
 pub const DEFAULT_FILE: &str = "scripts/adapters/engines.toml";
@@ -106,6 +107,11 @@ impl Engine {
             let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
             !name.is_empty() && name.chars().all(plain)
         };
+        for (key, text) in [("about", &self.about), ("install", &self.install.join(" "))] {
+            if text.chars().any(char::is_control) {
+                return Err(format!("`{key}`: must be a line without control characters"));
+            }
+        }
         if !is_name(&self.name) {
             return Err("`name`: must be of letters, digits, `-`, `_` and `.`".to_owned());
         }
@@ -118,6 +124,12 @@ impl Engine {
             return Err(format!(
                 "`time_limit` = {}: must be a number of seconds above 0, at most a million",
                 self.time_limit
+            ));
+        }
+        let binnings = self.effects.values().flat_map(|capability| &capability.binnings);
+        if let Some(binning) = binnings.into_iter().find(|binning| !is_name(binning)) {
+            return Err(format!(
+                "binning `{binning}`: must be of letters, digits, `-`, `_` and `.`"
             ));
         }
         for (name, capability) in &self.effects {
@@ -159,30 +171,15 @@ impl Engine {
     /// # Errors
     /// The reason in words.
     pub fn version(&self) -> Result<String, String> {
-        let mut command = process::prepared(self.command(&self.version));
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let program = self.version[0].as_str();
-        let mut child =
-            command.spawn().map_err(|e| format!("`{program}` cannot be started: {}", e.kind()))?;
-        let until = Instant::now() + VERSION_LIMIT;
-        while matches!(child.try_wait(), Ok(None)) {
-            if Instant::now() > until {
-                process::end_group(&mut child);
-                let _ = child.wait();
-                return Err(format!("no version within {} s", VERSION_LIMIT.as_secs()));
-            }
-            std::thread::sleep(Duration::from_millis(5));
+        let ended = process::run(self.command(&self.version), VERSION_LIMIT);
+        let program = self.version.first().map(String::as_str).unwrap_or_default();
+        let Ended { status, last_output, last_error } =
+            ended.map_err(|reason| say::echo(&format!("`{program}` {reason}")))?;
+        match (status.success(), last_error) {
+            (true, _) => Ok(last_output),
+            (false, said) if said.is_empty() => Err(status.to_string()),
+            (false, said) => Err(said),
         }
-        let output = child.wait_with_output().map_err(|e| e.kind().to_string())?;
-        let last = |text: &[u8]| {
-            let text = String::from_utf8_lossy(text).into_owned();
-            text.trim_end().lines().next_back().unwrap_or_default().trim().to_owned()
-        };
-        if output.status.success() {
-            return Ok(last(&output.stdout));
-        }
-        let said = last(&output.stderr);
-        Err(if said.is_empty() { output.status.to_string() } else { said })
     }
 }
 

@@ -1,15 +1,24 @@
 //! What goes over to an engine and comes back: `docs/protocol.md` says it in words.
 
+use std::fmt;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read};
 use std::path::Path;
 
 use fe_truth::Expression;
-use serde::{Deserialize, Serialize};
+use serde::de::{SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
+use super::process::LONGEST_LINE;
 use super::status::{Failure, Status};
+use crate::say;
 
 /// The version of the protocol.
 pub const PROTOCOL: u64 = 1;
+
+/// The most numbers that an array of a reply has.
+pub const MOST_NUMBERS: u64 = 1 << 20;
 
 /// What an engine is asked for: one line of JSON on its standard input.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -122,11 +131,11 @@ pub enum Word {
 }
 
 /// Numbers in a reply.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Numbers {
-    /// As they are; null for one that is not a number.
-    Inline(Vec<Option<f64>>),
+    /// As they are; NaN for one that is null in the line.
+    Inline(Vec<f64>),
     /// In a file of the folder: raw little-endian 64-bit floating-point numbers.
     File(String),
 }
@@ -139,9 +148,77 @@ impl Default for Numbers {
 
 impl From<Vec<f64>> for Numbers {
     fn from(numbers: Vec<f64>) -> Self {
-        Self::Inline(
-            numbers.into_iter().map(|number| number.is_finite().then_some(number)).collect(),
-        )
+        Self::Inline(numbers)
+    }
+}
+
+/// Written by hand so that a long array is read without a copy in which each number is ten times as
+/// large.
+impl<'de> Deserialize<'de> for Numbers {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either;
+        impl<'de> Visitor<'de> for Either {
+            type Value = Numbers;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an array of numbers or the name of a file")
+            }
+
+            fn visit_str<E: serde::de::Error>(self, name: &str) -> Result<Numbers, E> {
+                Ok(Numbers::File(name.to_owned()))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut array: A) -> Result<Numbers, A::Error> {
+                let mut numbers = Vec::new();
+                while let Some(number) = array.next_element::<Option<f64>>()? {
+                    numbers.push(number.unwrap_or(f64::NAN));
+                }
+                Ok(Numbers::Inline(numbers))
+            }
+        }
+        deserializer.deserialize_any(Either)
+    }
+}
+
+/// Reads a file to its end, if it is a file and not longer than some bytes; its length otherwise.
+///
+/// A name may stand for what never ends or never begins, such as `/dev/zero` or a FIFO: it is opened
+/// without waiting, no link is followed, and what was opened decides.
+pub(super) fn read_file(path: &Path, most: u64) -> io::Result<Result<Vec<u8>, u64>> {
+    let file = open(path)?;
+    let length = file.metadata()?.len();
+    if length > most {
+        return Ok(Err(length));
+    }
+    let mut bytes = Vec::new();
+    // It may grow meanwhile.
+    let read = file.take(most + 1).read_to_end(&mut bytes)? as u64;
+    Ok(if read > most { Err(read) } else { Ok(bytes) })
+}
+
+/// Opens what is a file and nothing else.
+pub(super) fn open(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        use rustix::fs::OFlags;
+        let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW;
+        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, flags.bits().cast_signed());
+    }
+    let irregular = || io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file");
+    let file = options.open(path).map_err(|e| {
+        let is_link = std::fs::symlink_metadata(path).is_ok_and(|file| file.is_symlink());
+        if is_link { irregular() } else { e }
+    })?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(irregular()) }
+}
+
+/// What went wrong with a file of an engine, without numbers of the system's.
+fn said(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::InvalidInput => error.to_string(),
+        kind => kind.to_string(),
     }
 }
 
@@ -152,9 +229,10 @@ impl Numbers {
     /// A file that cannot be read, or is not of whole numbers' length.
     pub fn read(&self, folder: &Path, what: &str) -> Result<Vec<f64>, Failure> {
         match self {
-            Self::Inline(numbers) => Ok(numbers.iter().map(|n| n.unwrap_or(f64::NAN)).collect()),
+            Self::Inline(numbers) => Ok(numbers.clone()),
             Self::File(name) => {
                 let wrong = |status, said: String| {
+                    let name = say::echo(name);
                     Failure::new(status, format!("`{what}` is to be in the file `{name}`: {said}"))
                 };
                 // A name, so that nothing outside of the folder can be meant.
@@ -162,8 +240,14 @@ impl Numbers {
                     let said = "a file's name, without a folder, was expected".to_owned();
                     return Err(wrong(Status::Malformed, said));
                 }
-                let bytes = std::fs::read(folder.join(name))
-                    .map_err(|e| wrong(Status::Malformed, e.kind().to_string()))?;
+                let bytes = read_file(&folder.join(name), 8 * MOST_NUMBERS)
+                    .map_err(|e| wrong(Status::Malformed, said(&e)))?
+                    .map_err(|length| {
+                        let said = format!(
+                            "{length} bytes, but an array has {MOST_NUMBERS} numbers at most"
+                        );
+                        wrong(Status::Malformed, said)
+                    })?;
                 numbers(&bytes).ok_or_else(|| {
                     wrong(Status::Short, format!("{} bytes are no multiple of 8", bytes.len()))
                 })
@@ -184,35 +268,54 @@ pub fn bytes<'a>(numbers: impl IntoIterator<Item = &'a f64>) -> Vec<u8> {
     numbers.into_iter().flat_map(|number| number.to_le_bytes()).collect()
 }
 
+/// What replies of all versions have.
+#[derive(Deserialize)]
+struct Version {
+    #[serde(default)]
+    protocol: Value,
+}
+
 impl Reply {
     /// Reads a line that an engine wrote.
     ///
     /// # Errors
     /// [`Status::WrongVersion`], [`Status::Malformed`], and what the engine itself says.
     pub fn parse(line: &[u8], id: u64) -> Result<Self, Failure> {
+        let begins = || {
+            let begin = String::from_utf8_lossy(&line[..line.len().min(240)]).into_owned();
+            say::echo(&begin.trim().chars().take(60).collect::<String>())
+        };
+        if line.len() as u64 > LONGEST_LINE {
+            return Err(Failure::new(
+                Status::Malformed,
+                format!(
+                    "a reply of more than {LONGEST_LINE} bytes, which begins `{}`: long arrays go into files",
+                    begins()
+                ),
+            ));
+        }
         let malformed = |e: serde_json::Error| {
-            let shown: String = String::from_utf8_lossy(line).chars().take(60).collect();
+            let said = say::echo(&e.to_string());
             Failure::new(
                 Status::Malformed,
-                format!("{e}, in a reply that begins `{}`", shown.trim()),
+                format!("{said}, in a reply that begins `{}`", begins()),
             )
         };
-        let value: Value = serde_json::from_slice(line).map_err(malformed)?;
-        match &value["protocol"] {
-            Value::Number(version) if version.as_u64() == Some(PROTOCOL) => {}
-            given => {
-                return Err(Failure::new(
-                    Status::WrongVersion,
-                    format!("the reply says `protocol` = {given}, but this is version {PROTOCOL}"),
-                ));
-            }
+        // Of another version, only the number can be understood.
+        let Version { protocol } = serde_json::from_slice(line).map_err(malformed)?;
+        if protocol.as_u64() != Some(PROTOCOL) {
+            let given = say::echo(&protocol.to_string());
+            return Err(Failure::new(
+                Status::WrongVersion,
+                format!("the reply says `protocol` = {given}, but this is version {PROTOCOL}"),
+            ));
         }
-        let reply: Self = serde_json::from_value(value).map_err(malformed)?;
+        let reply: Self = serde_json::from_slice(line).map_err(malformed)?;
         if reply.id != id {
             let reason = format!("the reply is to request {}, but {id} was asked", reply.id);
             return Err(Failure::new(Status::Malformed, reason));
         }
-        let said = || reply.message.trim().lines().next_back().unwrap_or_default().to_owned();
+        let said = || reply.message.trim().lines().next_back().unwrap_or_default();
         match reply.status {
             Word::Ok => Ok(reply),
             Word::Unsupported => Err(Failure::new(Status::Unsupported, said())),

@@ -2,6 +2,7 @@
 //! scored by the harness alone. `docs/protocol.md` says how they are asked and what they answer.
 
 pub mod declaration;
+mod desk;
 pub mod message;
 mod process;
 mod score;
@@ -54,9 +55,18 @@ impl Engines {
         Self { shows_errors: true, ..self }
     }
 
-    /// All of them, each with its version or the reason why it cannot be run here.
-    pub fn all(&self) -> impl Iterator<Item = (&Engine, &Result<String, String>)> {
-        self.engines.iter().map(|known| (&known.engine, known.version()))
+    /// All of them.
+    pub fn all(&self) -> impl Iterator<Item = &Engine> {
+        self.engines.iter().map(|known| &known.engine)
+    }
+
+    /// The version of an engine of a name, or why it cannot be run here: its version command is run
+    /// when this is asked for the first time.
+    ///
+    /// # Errors
+    /// The reason in words; an engine that is not declared.
+    pub fn version(&self, engine: &str) -> Result<&str, String> {
+        self.known(engine)?.version().as_deref().map_err(Clone::clone)
     }
 
     /// The engine of a name, with the effect of a name.
@@ -87,8 +97,14 @@ impl Engines {
         })
     }
 
-    /// Asks an engine; a process that does not answer as it should is not asked again.
-    fn ask(&self, engine: &str, mut request: Request) -> Result<(Reply, Option<u64>), Failure> {
+    /// Asks an engine, and reads its reply. A process that does not answer as it should is not asked
+    /// again.
+    fn ask<T>(
+        &self,
+        engine: &str,
+        mut request: Request,
+        read: impl FnOnce(&Reply) -> Result<T, Failure>,
+    ) -> Result<(T, Option<u64>), Failure> {
         let unsupported = |reason: String| Failure::new(Status::Unsupported, reason);
         let known = self.known(engine).map_err(unsupported)?;
         known.version().as_ref().map_err(|reason| unsupported(reason.clone()))?;
@@ -103,12 +119,11 @@ impl Engines {
                 .map_err(|e| unsupported(format!("it cannot be started: {}", e.kind())))?,
         };
         let answer = worker.ask(question, known.engine.limit())?;
-        let reply = Reply::parse(&answer.line, request.id);
-        let said = |e: &Failure| matches!(e.status, Status::Unsupported | Status::Error);
-        if reply.as_ref().map_or_else(said, |_| true) {
+        let result = Reply::parse(&answer.line, request.id).and_then(|reply| read(&reply));
+        if result.as_ref().map_or_else(Failure::is_said, |_| true) {
             known.idle().push(worker);
         }
-        Ok((reply?, answer.peak_bytes))
+        Ok((result?, answer.peak_bytes))
     }
 }
 

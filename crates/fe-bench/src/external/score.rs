@@ -93,6 +93,8 @@ impl Scored<'_> {
             comparing.points.iter().zip(&all).filter(defined).unzip();
         let mut truths = self.true_heterogeneity(&points)?;
         if metric == Metric::Deviation {
+            // Rounding may leave a variance a little below 0.
+            effect.iter_mut().for_each(|variance| *variance = variance.max(0.0));
             score::take_roots(&mut effect, &mut truths);
         }
         let left_out = comparing.left_out + comparing.points.len() - points.len();

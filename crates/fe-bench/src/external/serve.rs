@@ -1,7 +1,7 @@
 //! The estimators of this program as an engine: requests in, replies out, line by line.
 
 use std::fs;
-use std::io::{BufRead, Write};
+use std::io::{BufRead, Read, Write};
 use std::path::Path;
 use std::time::Instant;
 
@@ -13,40 +13,67 @@ use fe_truth::Expression;
 use ndarray::Array2;
 use serde_json::{Value, json};
 
-use super::message::{Numbers, PROTOCOL, Reply, Request, Word, bytes, numbers};
+use super::message::{Numbers, PROTOCOL, Reply, Request, Word, bytes, numbers, open};
+use crate::error::{Error, Result};
+use crate::run::guarded;
 use crate::run::timed::Timed;
+use crate::say;
 
-/// Answers requests until there are no more.
+/// The longest request that is read.
+const LONGEST_REQUEST: u64 = 64 << 20;
+
+/// Answers requests until there are no more. Whatever a line says, it is answered, and so is the next.
 ///
 /// # Errors
 /// Input that cannot be read, or output that cannot be written.
-pub fn serve(input: impl BufRead, mut output: impl Write) -> std::io::Result<()> {
-    for line in input.lines() {
-        let reply = reply(&line?);
-        serde_json::to_writer(&mut output, &reply)?;
-        writeln!(output)?;
-        output.flush()?;
+pub fn serve(mut input: impl BufRead, mut output: impl Write) -> Result<()> {
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        let length = input.by_ref().take(LONGEST_REQUEST).read_until(b'\n', &mut line);
+        if length.map_err(Error::file("standard input"))? == 0 {
+            return Ok(());
+        }
+        let is_cut = line.len() as u64 == LONGEST_REQUEST && !line.ends_with(b"\n");
+        let reply = if is_cut {
+            input.skip_until(b'\n').map_err(Error::file("standard input"))?;
+            let said = format!("a request of more than {LONGEST_REQUEST} bytes");
+            Reply::without_answer(0, Word::Error, said)
+        } else {
+            reply(&line)
+        };
+        let mut text = serde_json::to_vec(&reply).map_err(|e| Error::Output(e.into()))?;
+        text.push(b'\n');
+        output.write_all(&text).and_then(|()| output.flush()).map_err(Error::Output)?;
     }
-    Ok(())
 }
 
-fn reply(line: &str) -> Reply {
-    let request: Value = match serde_json::from_str(line) {
+fn reply(line: &[u8]) -> Reply {
+    let request: Value = match serde_json::from_slice(line) {
         Ok(request) => request,
         Err(e) => return Reply::without_answer(0, Word::Error, e),
     };
     let id = request["id"].as_u64().unwrap_or_default();
     if request["protocol"] != json!(PROTOCOL) {
         let said = format!("version {} of the protocol, not {PROTOCOL}", request["protocol"]);
-        return Reply::without_answer(id, Word::Unsupported, said);
+        return Reply::without_answer(id, Word::Unsupported, say::echo(&said));
     }
-    let answer = serde_json::from_value(request)
-        .map_err(|e| (Word::Error, e.to_string()))
-        .and_then(|request: Request| answer(&request));
-    answer.unwrap_or_else(|(word, said)| Reply::without_answer(id, word, said))
+    let answered = || {
+        let request: Request =
+            serde_json::from_value(request).map_err(|e| (Word::Error, e.to_string()))?;
+        answer(&request)
+    };
+    let mut word = Word::Error;
+    let answer = guarded(|| {
+        answered().map_err(|(how, said)| {
+            word = how;
+            said
+        })
+    });
+    answer.unwrap_or_else(|said| Reply::without_answer(id, word, said))
 }
 
-type Said<T> = Result<T, (Word, String)>;
+type Said<T> = std::result::Result<T, (Word, String)>;
 
 fn failed(reason: impl ToString) -> (Word, String) {
     (Word::Error, reason.to_string())
@@ -61,7 +88,9 @@ fn answer(request: &Request) -> Said<Reply> {
     let feature = feature.filter(|s| (1..=request.features).contains(s));
     let feature = feature.ok_or_else(|| failed(format!("no feature `{}`", request.feature)))? - 1;
     let grid = read(&request.grid, request.points)?;
-    let values = read(&request.data, request.rows * request.features)?;
+    let count = request.rows.checked_mul(request.features);
+    let count = count.ok_or_else(|| failed("more numbers than any file has"))?;
+    let values = read(&request.data, count)?;
     let array = Array2::from_shape_vec((request.features, request.rows), values).map_err(failed)?;
     let data = Dataset::from_features(array).map_err(failed)?;
     let estimator = estimator(request, &grid)?;
@@ -99,10 +128,20 @@ fn answer(request: &Request) -> Said<Reply> {
     })
 }
 
+/// So many numbers of a file: whatever else there is, no more is read.
 fn read(path: &str, count: usize) -> Said<Vec<f64>> {
-    let bytes = fs::read(path).map_err(|e| failed(format!("{path}: {}", e.kind())))?;
+    let wrong = |said: &dyn std::fmt::Display| failed(format!("{}: {said}", say::echo(path)));
+    let length = count.checked_mul(8).map(|length| length as u64);
+    let length = length.ok_or_else(|| wrong(&format!("{count} numbers are too many")))?;
+    let file = open(Path::new(path)).map_err(|e| wrong(&e))?;
+    let found = file.metadata().map_err(|e| wrong(&e))?.len();
+    if found != length {
+        return Err(wrong(&format!("{found} bytes for {count} numbers")));
+    }
+    let mut bytes = Vec::new();
+    file.take(length).read_to_end(&mut bytes).map_err(|e| wrong(&e))?;
     let values = numbers(&bytes).filter(|values| values.len() == count);
-    values.ok_or_else(|| failed(format!("{path}: {} bytes for {count} numbers", bytes.len())))
+    values.ok_or_else(|| wrong(&format!("{} bytes for {count} numbers", bytes.len())))
 }
 
 /// The estimator with the options of the request, as a study would build it.

@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::say;
+
 /// Why there is no answer that counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -55,8 +57,14 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// Of a kind, with a reason.
-    pub fn new(status: Status, reason: impl Into<String>) -> Self {
-        Self { status, reason: reason.into() }
+    /// Of a kind, with a reason: what an engine said is kept as one line, not too long and without
+    /// control characters.
+    pub fn new(status: Status, reason: impl AsRef<str>) -> Self {
+        Self { status, reason: say::echo(reason.as_ref()) }
+    }
+
+    /// Whether the engine itself said so, and can be asked again.
+    pub(super) fn is_said(&self) -> bool {
+        matches!(self.status, Status::Unsupported | Status::Error)
     }
 }

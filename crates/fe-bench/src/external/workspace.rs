@@ -1,6 +1,7 @@
 //! A dataset laid out for engines, and what they answer about it.
 
-use std::fs;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use fe_core::Axis;
@@ -8,9 +9,9 @@ use fe_core::curve::Curve;
 use fe_core::model::Rows;
 use fe_core::{AxisChoice, Dataset};
 use fe_truth::{Effect, Scenario};
-use tempfile::TempDir;
 
-use super::message::{Numbers, Origin, PROTOCOL, Reply, Request, bytes};
+use super::desk::{self, Desk};
+use super::message::{Numbers, Origin, PROTOCOL, Reply, Request};
 use super::status::{Failure, Status};
 use super::{Engines, External};
 use crate::curves::GivenCurve;
@@ -49,42 +50,30 @@ pub struct Place<'a> {
     pub grid: &'a [f64],
 }
 
-/// A dataset in a temporary folder, from which any engine reads it.
+/// A dataset for engines, each of which finds it in a folder of its own.
 #[derive(Debug)]
 pub struct Workspace<'a> {
     engines: &'a Engines,
     scenario: &'a Scenario,
     data: &'a Dataset,
     repetitions: Repetitions,
-    folder: TempDir,
+    /// By the names of the engines, as soon as they are asked.
+    desks: RefCell<BTreeMap<String, Desk>>,
     /// As JSON, so that it is made once: the function and its derivatives.
     partials: Vec<fe_truth::Expression>,
 }
 
-const DATA: &str = "data.f64";
-const GRID: &str = "grid.f64";
-
-fn broken(what: &str) -> impl FnOnce(std::io::Error) -> Failure {
-    move |e| Failure::new(Status::Error, format!("{what} cannot be written: {}", e.kind()))
-}
-
 impl<'a> Workspace<'a> {
-    /// Lays out a dataset of a scenario.
-    ///
-    /// # Errors
-    /// A folder that cannot be made or written.
+    /// Of a dataset of a scenario.
+    #[must_use]
     pub fn new(
         engines: &'a Engines,
         scenario: &'a Scenario,
         data: &'a Dataset,
         repetitions: Repetitions,
-    ) -> Result<Self, Failure> {
-        let folder = tempfile::Builder::new().prefix("fe-bench-").tempdir();
-        let folder = folder.map_err(broken("a temporary folder"))?;
-        let values: Vec<u8> = (0..data.dimension()).flat_map(|s| bytes(data.feature(s))).collect();
-        fs::write(folder.path().join(DATA), values).map_err(broken("the data"))?;
+    ) -> Self {
         let partials = (0..data.dimension()).map(|s| scenario.expression().partial(s)).collect();
-        Ok(Self { engines, scenario, data, repetitions, folder, partials })
+        Self { engines, scenario, data, repetitions, desks: RefCell::default(), partials }
     }
 
     /// Asks an engine for an effect, and checks what it answers.
@@ -104,12 +93,23 @@ impl<'a> Workspace<'a> {
         }
         let failed = |e: fe_core::Error| Failure::new(Status::Error, e.to_string());
         let axis = place.axis.resolve(self.data, place.feature).map_err(failed)?;
-        let grid = self.folder.path().join(GRID);
-        fs::write(&grid, bytes(place.grid)).map_err(broken("the grid"))?;
-        let (reply, peak_bytes) =
-            self.engines.ask(&external.engine, self.request(external, place, axis))?;
-        self.check_probe(&reply, place.feature)?;
-        let answer = Answer::read(&reply, self.folder.path(), axis)?;
+        // An engine that cannot be run here needs no data.
+        self.engines.version(&external.engine).map_err(unsupported)?;
+        let kept = self.desks.borrow_mut().remove(&external.engine);
+        let desk = kept.map_or_else(|| Desk::new(self.data), Ok)?;
+        desk.set(place.grid)?;
+        let read = |reply: &Reply| {
+            desk.check(self.data)?;
+            self.check_probe(reply, desk.folder(), place.feature)?;
+            Answer::read(reply, desk.folder(), axis)
+        };
+        let request = self.request(external, &desk, place, axis);
+        let asked = self.engines.ask(&external.engine, request, read);
+        // After anything that went wrong otherwise, nobody knows what still happens in the folder.
+        if asked.as_ref().map_or_else(Failure::is_said, |_| true) {
+            self.desks.borrow_mut().insert(external.engine.clone(), desk);
+        }
+        let (answer, peak_bytes) = asked?;
         Ok(Answer {
             truth: capability.truth,
             true_heterogeneity: capability.heterogeneity,
@@ -118,8 +118,7 @@ impl<'a> Workspace<'a> {
         })
     }
 
-    fn request(&self, external: &External, place: Place<'_>, axis: Axis) -> Request {
-        let path = |name: &str| self.folder.path().join(name).to_string_lossy().into_owned();
+    fn request(&self, external: &External, desk: &Desk, place: Place<'_>, axis: Axis) -> Request {
         Request {
             protocol: PROTOCOL,
             id: 0,
@@ -129,16 +128,16 @@ impl<'a> Workspace<'a> {
             scenario: Origin { name: self.scenario.id(), parameters: self.scenario.parameters() },
             rows: self.data.len(),
             features: self.data.dimension(),
-            data: path(DATA),
+            data: desk.path(desk::DATA),
             axis: (place.axis != AxisChoice::Data).then(|| [axis.lo(), axis.hi()]),
-            grid: path(GRID),
+            grid: desk.path(desk::GRID),
             points: place.grid.len(),
             model: self.scenario.expression().clone(),
             partials: self.partials.clone(),
             probe: (0..self.probes()).map(|i| self.data.row(i).to_vec()).collect(),
             repetitions: self.repetitions.most,
             seconds: self.repetitions.seconds,
-            folder: self.folder.path().to_string_lossy().into_owned(),
+            folder: desk.path(""),
         }
     }
 
@@ -147,17 +146,17 @@ impl<'a> Workspace<'a> {
     }
 
     /// Refuses an answer that is about another function.
-    fn check_probe(&self, reply: &Reply, feature: usize) -> Result<(), Failure> {
+    fn check_probe(&self, reply: &Reply, folder: &Path, feature: usize) -> Result<(), Failure> {
         let failed = |e: fe_core::ModelError| Failure::new(Status::Error, e.to_string());
         let columns = self.data.columns(0..self.probes());
         let rows = Rows::new(&columns, self.probes());
         let mut native = vec![0.0; self.probes()];
         let model = self.scenario.model();
         model.predict(&rows, &mut native).map_err(failed)?;
-        compare("probe", &reply.probe.read(self.folder.path(), "probe")?, &native)?;
+        compare("probe", &reply.probe.read(folder, "probe")?, &native)?;
         let Some(partial) = &reply.probe_partial else { return Ok(()) };
         model.partial(feature, &rows, &mut native).map_err(failed)?;
-        compare("probe_partial", &partial.read(self.folder.path(), "probe_partial")?, &native)
+        compare("probe_partial", &partial.read(folder, "probe_partial")?, &native)
     }
 }
 
@@ -232,13 +231,25 @@ impl Answer {
                 return Err(Failure::new(Status::NonFinite, reason));
             }
         }
+        let heterogeneity = optional("heterogeneity", &reply.heterogeneity)?;
         let lower = optional("lower", &reply.lower)?;
         let upper = optional("upper", &reply.upper)?;
+        for (what, values) in
+            [("heterogeneity", &heterogeneity), ("lower", &lower), ("upper", &upper)]
+        {
+            // NaN is a value that is missing.
+            if let Some(at) = values.iter().flatten().position(|value| value.is_infinite()) {
+                let reason = format!("`{what}` is infinite at place {}", at + 1);
+                return Err(Failure::new(Status::NonFinite, reason));
+            }
+        }
+        is_variance(heterogeneity.as_deref().unwrap_or_default())?;
+        let band = band(lower, upper)?;
         let (seconds, model_seconds) = times(reply)?;
         let curve = |y: Vec<f64>| Curve::linear(x.clone(), y);
         Ok(Self {
-            heterogeneity: optional("heterogeneity", &reply.heterogeneity)?.map(curve),
-            band: lower.zip(upper).map(|(lower, upper)| (curve(lower), curve(upper))),
+            heterogeneity: heterogeneity.map(curve),
+            band: band.map(|(lower, upper)| (curve(lower), curve(upper))),
             curve: curve(effect),
             axis,
             truth: Effect::Pd,
@@ -259,6 +270,43 @@ impl Answer {
             None => None,
         };
         Ok(GivenCurve { x: points.to_vec(), effect: self.curve.at_all(points)?, band })
+    }
+}
+
+/// Refuses variances that are negative by more than rounding.
+fn is_variance(values: &[f64]) -> Result<(), Failure> {
+    let size = values.iter().fold(0.0_f64, |size, value| size.max(value.abs()));
+    match values.iter().position(|&value| value < -PROBE_TOLERANCE * size) {
+        None => Ok(()),
+        Some(at) => {
+            let reason =
+                format!("`heterogeneity` is a variance, but {} at place {}", values[at], at + 1);
+            Err(Failure::new(Status::Malformed, reason))
+        }
+    }
+}
+
+/// Both limits of a band, or none.
+fn band(
+    lower: Option<Vec<f64>>,
+    upper: Option<Vec<f64>>,
+) -> Result<Option<(Vec<f64>, Vec<f64>)>, Failure> {
+    let malformed = |reason: String| Err(Failure::new(Status::Malformed, reason));
+    match (lower, upper) {
+        (None, None) => Ok(None),
+        (Some(lower), Some(upper)) => {
+            let crossed = lower.iter().zip(&upper).position(|(lower, upper)| lower > upper);
+            match crossed {
+                None => Ok(Some((lower, upper))),
+                Some(at) => malformed(format!(
+                    "`lower` = {} is above `upper` = {} at place {}",
+                    lower[at],
+                    upper[at],
+                    at + 1
+                )),
+            }
+        }
+        _ => malformed("a band is of `lower` and `upper`, and one of them is missing".to_owned()),
     }
 }
 
@@ -284,5 +332,9 @@ fn median(samples: &[f64]) -> f64 {
     let mut sorted = samples.to_vec();
     sorted.sort_by(f64::total_cmp);
     let middle = sorted.len() / 2;
-    if sorted.len() % 2 == 1 { sorted[middle] } else { 0.5 * (sorted[middle - 1] + sorted[middle]) }
+    if sorted.len() % 2 == 1 {
+        sorted[middle]
+    } else {
+        0.5 * sorted[middle - 1] + 0.5 * sorted[middle]
+    }
 }

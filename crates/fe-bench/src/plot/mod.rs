@@ -18,6 +18,7 @@ use std::path::Path;
 pub use figure::Figure;
 
 use crate::error::{Error, Result};
+use crate::guard::Temporary;
 
 impl Figure {
     /// The figure as an SVG image.
@@ -64,6 +65,7 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
     #[cfg(unix)]
     unfinished.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     let mut file = unfinished.tempfile_in(parent).map_err(Error::file(path))?;
+    let _temporary = Temporary::at(file.path());
     file.write_all(bytes).map_err(Error::file(path))?;
     file.persist(path).map_err(|e| Error::file(path)(e.error))?;
     Ok(())

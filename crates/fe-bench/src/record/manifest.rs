@@ -85,6 +85,11 @@ pub struct NamedStudy {
     pub study: StudyFile,
 }
 
+/// The words of the command of this process; what is not UTF-8 in them is replaced.
+pub(crate) fn command() -> Vec<String> {
+    std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
+}
+
 impl Manifest {
     /// Of a run that starts now.
     #[must_use]
@@ -95,7 +100,7 @@ impl Manifest {
             schema: SCHEMA,
             seed,
             studies: studies.iter().map(named).collect(),
-            command: std::env::args().collect(),
+            command: command(),
             program: format!("fe-bench {}", env!("CARGO_PKG_VERSION")),
             git_commit: env!("FE_BENCH_COMMIT").to_owned(),
             git_dirty: match env!("FE_BENCH_DIRTY") {

@@ -8,6 +8,7 @@ use super::manifest::{Manifest, MergedShard};
 use super::store::{Counts, TASKS, Writer, check_free, parent, publish, read_manifest};
 use super::{FILES, Parts, columns};
 use crate::error::{Error, Result};
+use crate::guard::Temporary;
 use crate::run::plan::{Plan, Shard};
 use crate::study::Study;
 
@@ -36,6 +37,7 @@ pub fn merge(shards: &[PathBuf], folder: &Path) -> Result<(Manifest, Counts)> {
     #[cfg(unix)]
     scratch.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777));
     let scratch = scratch.tempdir_in(parent).map_err(Error::file(parent))?;
+    let _temporary = Temporary::at(scratch.path());
     let mut writer = Writer::create(scratch.path(), &plan, false)?;
     let of = shards.len();
     for task in 0..plan.tasks {
@@ -99,7 +101,7 @@ fn merged(shards: &[ShardReader], first: &Manifest) -> Manifest {
     };
     Manifest {
         shard: None,
-        command: std::env::args().collect(),
+        command: super::manifest::command(),
         started: started.unwrap_or_default(),
         wall_seconds: shards.iter().map(|shard| shard.manifest.wall_seconds).sum(),
         merged: shards.iter().map(of_shard).collect(),

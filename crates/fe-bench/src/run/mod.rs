@@ -13,6 +13,7 @@ use crate::external::Engines;
 use crate::record::journal::{Entry, Journal, Log};
 use plan::{Plan, Planned, Prepared};
 use task::Task;
+pub(crate) use task::guarded;
 
 /// Runs the datasets that a journal does not have yet on `jobs` threads, and enters them there.
 ///
@@ -64,17 +65,26 @@ pub fn run(
     };
     // A pool of one thread per worker: estimators must not share time with other cells.
     let alone = || rayon::ThreadPoolBuilder::new().num_threads(1).build();
-    let logs = journal.begin_logs(jobs)?;
+    // No more threads than there are datasets.
+    let logs = journal.begin_logs(jobs.min(order.len()))?;
     let results: Vec<Result<Vec<(usize, Entry)>>> = std::thread::scope(|scope| {
         let spawn = |log: Log| {
-            scope.spawn(|| match alone() {
+            let work = || match alone() {
                 Ok(pool) => pool.install(|| watched(log)),
                 Err(_) => watched(log),
-            })
+            };
+            let worker = std::thread::Builder::new().spawn_scoped(scope, work);
+            worker.inspect_err(|_| stop.store(true, Ordering::Relaxed))
         };
         let workers: Vec<_> = logs.into_iter().map(spawn).collect();
-        let failed = |_| Err(Error::Argument("a thread of the run ended too early".to_owned()));
-        workers.into_iter().map(|worker| worker.join().unwrap_or_else(failed)).collect()
+        let failed = |what: String| Err(Error::Argument(what));
+        let join = |worker: std::io::Result<std::thread::ScopedJoinHandle<'_, _>>| match worker {
+            Ok(worker) => worker
+                .join()
+                .unwrap_or_else(|_| failed("a thread of the run ended too early".to_owned())),
+            Err(e) => failed(format!("a thread of the run cannot be started (--jobs {jobs}): {e}")),
+        };
+        workers.into_iter().map(join).collect()
     });
     for entries in results {
         journal.enter(entries?);

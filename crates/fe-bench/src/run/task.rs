@@ -12,7 +12,7 @@ use super::fitted::Fits;
 use super::plan::{Implementation, Planned, Prepared, PreparedFeature};
 use super::timed::Timed;
 use crate::draw;
-use crate::external::{Answer, Engines, External, Failure, Place, Repetitions, Workspace};
+use crate::external::{Answer, Engines, External, Place, Repetitions, Workspace};
 use crate::record::Parts;
 use crate::record::encode::{CurveErrors, CurvePoint, Encoder, Label, Taken};
 use crate::score::{Comparing, Score};
@@ -133,8 +133,7 @@ impl Task<'_> {
             let scenario = &self.planned.group.scenario;
             Workspace::new(self.engines, scenario, data, Repetitions::default())
         };
-        let workspace = drawn.workspace.get_or_init(lay_out).as_ref();
-        let answer = workspace.map_err(Clone::clone).and_then(|of| of.ask(external, place));
+        let answer = drawn.workspace.get_or_init(lay_out).ask(external, place);
         let taken = answer.as_ref().map_or_else(|_| Taken::default(), |answer| answer.taken);
         let estimate = answer.map(|a| Estimate::External(Box::new(a))).map_err(|e| e.to_string());
         Outcome { estimate, taken }
@@ -258,11 +257,11 @@ impl Task<'_> {
 /// A dataset, and where external estimators find it once one is asked.
 struct Drawn<'a> {
     data: &'a Result<Dataset, String>,
-    workspace: OnceCell<Result<Workspace<'a>, Failure>>,
+    workspace: OnceCell<Workspace<'a>>,
 }
 
 /// What came of some work; a panic is a reason like others.
-pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+pub(crate) fn guarded<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
         let text = text.or_else(|| panic.downcast_ref::<String>().cloned());

@@ -1,0 +1,166 @@
+//! Signs of life on standard error: a bar on a terminal, elsewhere a line every half minute.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
+
+use crate::say;
+
+/// How often a line is written where there is no bar.
+const EVERY: Duration = Duration::from_secs(30);
+
+/// How often a bar is drawn again.
+const TICK: Duration = Duration::from_millis(250);
+
+/// The bar before anything is finished, when nothing is known about the rest, and afterwards.
+const BEGUN: &str = "{spinner} {bar:40} {msg}";
+const GOING: &str = "{spinner} {bar:40} {msg}, {eta} left";
+
+/// The work that is being done, if its size is known.
+static WORK: Mutex<Option<Work>> = Mutex::new(None);
+
+/// Writes a line every half minute from now on, until the process ends.
+pub(super) fn begin() {
+    let started = Instant::now();
+    let _ = std::thread::Builder::new().spawn(move || {
+        loop {
+            std::thread::sleep(EVERY);
+            let work = WORK.lock().unwrap_or_else(PoisonError::into_inner);
+            match &*work {
+                Some(work) if !work.bar.is_hidden() => {}
+                Some(work) => say::line(&work.described(work.started.elapsed())),
+                None => say::line(&format!("at work for {}", HumanDuration(started.elapsed()))),
+            }
+        }
+    });
+}
+
+/// Work of a known size.
+#[derive(Debug)]
+struct Work {
+    bar: ProgressBar,
+    /// What is counted: `cells`.
+    what: &'static str,
+    /// How many there are, and what they cost in any unit.
+    all: Amount,
+    /// What was done before it was begun.
+    before: Amount,
+    done: Amount,
+    started: Instant,
+}
+
+/// A number of things, and what they cost.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct Amount {
+    pub number: usize,
+    pub cost: u64,
+}
+
+impl std::ops::Add for Amount {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        let number = self.number.saturating_add(other.number);
+        Self { number, cost: self.cost.saturating_add(other.cost) }
+    }
+}
+
+impl std::iter::Sum for Amount {
+    fn sum<I: Iterator<Item = Self>>(amounts: I) -> Self {
+        amounts.fold(Self::default(), |sum, amount| sum + amount)
+    }
+}
+
+/// Shows how far some work is, until it is dropped.
+#[derive(Debug)]
+pub(super) struct Progress;
+
+impl Progress {
+    /// Of work, some of which may have been done earlier.
+    pub(super) fn new(what: &'static str, before: Amount, all: Amount) -> Self {
+        let bar = ProgressBar::new(all.cost);
+        bar.set_style(style(BEGUN));
+        bar.set_position(before.cost);
+        bar.reset_eta();
+        let work = Work { bar, what, all, before, done: before, started: Instant::now() };
+        work.bar.set_message(work.counted(0.0));
+        if !work.bar.is_hidden() {
+            // A dataset of a million rows takes longer than somebody waits for a sign of life.
+            work.bar.enable_steady_tick(TICK);
+        }
+        *WORK.lock().unwrap_or_else(PoisonError::into_inner) = Some(work);
+        Self
+    }
+
+    /// Some of it is done.
+    pub(super) fn add(&self, amount: Amount) {
+        let mut work = WORK.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(work) = &mut *work else { return };
+        if work.done == work.before {
+            work.bar.set_style(style(GOING));
+        }
+        work.done = work.done + amount;
+        work.bar.inc(amount.cost);
+        work.bar.set_message(work.counted(work.started.elapsed().as_secs_f64()));
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if let Some(work) = WORK.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            work.bar.finish_and_clear();
+        }
+    }
+}
+
+impl Work {
+    /// How many are done, and how many in a second.
+    fn counted(&self, seconds: f64) -> String {
+        let (done, all, what) = (self.done.number, self.all.number, self.what);
+        if self.done == self.before {
+            return format!("{done}/{all} {what}");
+        }
+        let rate = (done - self.before.number) as f64 / seconds.max(1e-3);
+        let digits = usize::from(rate < 10.0);
+        format!("{done}/{all} {what}, {rate:.digits$}/s")
+    }
+
+    /// How far it is after some time, in a line.
+    fn described(&self, after: Duration) -> String {
+        let counted = self.counted(after.as_secs_f64());
+        let spent = self.done.cost.saturating_sub(self.before.cost);
+        if spent == 0 {
+            return format!("{counted} after {}", HumanDuration(after));
+        }
+        let ahead = self.all.cost.saturating_sub(self.done.cost);
+        let left = after.mul_f64((ahead as f64 / spent as f64).min(1e9));
+        format!("{counted}, {} left", HumanDuration(left))
+    }
+}
+
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_says_how_far_it_is_how_fast_and_how_long() {
+        let amount = |number, cost| Amount { number, cost };
+        let mut work = Work {
+            bar: ProgressBar::hidden(),
+            what: "cells",
+            all: amount(500, 1000),
+            before: amount(100, 400),
+            done: amount(100, 400),
+            started: Instant::now(),
+        };
+        let after = Duration::from_secs(30);
+        assert_eq!(work.described(after), "100/500 cells after 30 seconds");
+        work.done = amount(220, 600);
+        assert_eq!(work.described(after), "220/500 cells, 4.0/s, 60 seconds left");
+    }
+}
