@@ -13,8 +13,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
-
+use fe_core::interrupt::{self, Stop};
 use fe_core::model::{Column, Rows};
 use fe_core::{Model, ModelError};
 use ndarray::Array2;
@@ -24,10 +23,7 @@ use rayon::ThreadPoolBuilder;
 
 use crate::arrays::{self, Doubles};
 use crate::errors::{ModelError as PyModelError, Raise, model_failed};
-use crate::threads;
-
-/// How often signals are looked for while Rust computes.
-const TICK: Duration = Duration::from_millis(50);
+use crate::threads::{self, OwnStop, TICK};
 
 /// Questions that the rehearsal may be ahead of the calling thread.
 const AHEAD: usize = 16;
@@ -138,10 +134,7 @@ pub(crate) fn run<T: Send>(
     work: impl Fn(&dyn Model) -> T + Sync,
 ) -> PyResult<T> {
     match subject {
-        Subject::Scenario(scenario) => {
-            let pool = threads::pool()?;
-            Ok(py.detach(|| pool.install(|| work(scenario.model()))))
-        }
+        Subject::Scenario(scenario) => threads::run(py, || work(scenario.model())),
         Subject::Callable(callable) => serve(py, callable, work),
     }
 }
@@ -154,19 +147,24 @@ fn serve<T: Send>(
     let (messages, inbox) = mpsc::sync_channel(AHEAD);
     let (ready, answers) = mpsc::channel();
     let line = Line { messages, stop: AtomicBool::new(false) };
+    let own_stop = OwnStop::new();
+    let stop = own_stop.get();
     let (line, work, shape) = (&line, &work, callable.shape());
     std::thread::scope(|scope| {
         let mut desk = Desk { callable, inbox, ready: Some(ready), pending: Vec::new() };
         let rehearsal = scope.spawn(move || {
             let _over = Announce { line, over: Some(Message::Rehearsed) };
-            on_one_thread(|| drop(work(&rehearsal(shape, line))))
+            on_one_thread(stop, || drop(work(&rehearsal(shape, line))))
         });
         let estimate = scope.spawn(move || {
             let _over = Announce { line, over: Some(Message::Done) };
-            on_one_thread(|| work(&answered(shape, line, answers)))
+            on_one_thread(stop, || work(&answered(shape, line, answers)))
         });
         let served = desk.serve(py);
         line.stop.store(true, Ordering::Relaxed);
+        if served.is_err() {
+            stop.ask();
+        }
         // Whoever still asks finds nobody there.
         drop(desk);
         let (result, _) = py.detach(|| (estimate.join(), rehearsal.join()));
@@ -192,10 +190,15 @@ impl Drop for Announce<'_> {
     }
 }
 
-/// Runs something such that all that it would do in parallel happens here, in order.
-fn on_one_thread<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, String> {
+/// Runs something such that all that it would do in parallel happens here, in order, until it is stopped.
+fn on_one_thread<T: Send>(
+    stop: &'static Stop,
+    work: impl FnOnce() -> T + Send,
+) -> Result<T, String> {
+    interrupt::obey(stop);
     let here = ThreadPoolBuilder::new().num_threads(1).use_current_thread();
-    Ok(here.build().map_err(|e| e.to_string())?.install(work))
+    let here = here.build().map_err(|e| e.to_string())?;
+    interrupt::under(|| here.install(work)).map_err(|stopped| stopped.to_string())
 }
 
 /// The calling thread: takes messages and asks Python.
@@ -305,14 +308,54 @@ impl Callable {
                 values.extend((0..self.dimension).map(|column| question.get(row, column)));
             }
         }
-        let matrix = Array2::from_shape_vec((rows, self.dimension), values)
-            .map_err(|e| e.to_string().raise())?;
+        let matrix = self.matrix(values)?;
         match (questions[0].kind, &self.jacobian) {
             (Kind::Derivative(feature), Some(jacobian)) => {
                 self.partials(&call(jacobian.bind(py), matrix)?, rows, feature)
             }
             _ => self.values(&call(self.value.bind(py), matrix)?, rows),
         }
+    }
+
+    pub(crate) fn outputs(&self) -> usize {
+        self.outputs
+    }
+
+    /// The predictions at rows that are given one after the other: for each row those of all outputs.
+    pub(crate) fn values_at(&self, py: Python<'_>, rows: Vec<f64>) -> PyResult<Vec<f64>> {
+        let mut values = Vec::with_capacity(rows.len() / self.dimension * self.outputs);
+        for batch in rows.chunks(self.batch.saturating_mul(self.dimension)) {
+            let count = batch.len() / self.dimension;
+            let by_output = self.values(&call(self.value.bind(py), self.matrix(batch.to_vec())?)?, count)?;
+            values.extend(output_by_output(&by_output, count));
+        }
+        Ok(values)
+    }
+
+    /// The partial derivatives at rows that are given one after the other: for each row and output those along all
+    /// features. Nothing where there is no Jacobian.
+    pub(crate) fn jacobian_at(&self, py: Python<'_>, rows: Vec<f64>) -> PyResult<Vec<f64>> {
+        let Some(jacobian) = &self.jacobian else { return Ok(Vec::new()) };
+        let count = rows.len() / self.dimension;
+        let answer = call(jacobian.bind(py), self.matrix(rows)?)?;
+        self.check_partials(&answer, count)?;
+        Ok(answer.try_readonly()?.as_array().iter().copied().collect())
+    }
+
+    fn matrix(&self, values: Vec<f64>) -> PyResult<Array2<f64>> {
+        let rows = values.len() / self.dimension;
+        Array2::from_shape_vec((rows, self.dimension), values).map_err(|e| e.to_string().raise())
+    }
+
+    fn check_partials(&self, answer: &Doubles<'_>, rows: usize) -> PyResult<()> {
+        let needed: &[usize] = &match self.outputs {
+            1 => vec![rows, self.dimension],
+            outputs => vec![rows, outputs, self.dimension],
+        };
+        if answer.shape() == needed {
+            return Ok(());
+        }
+        Err(wrong_shape("the Jacobian of ", answer, needed, ""))
     }
 
     fn values(&self, answer: &Doubles<'_>, rows: usize) -> PyResult<Vec<f64>> {
@@ -332,16 +375,10 @@ impl Callable {
     }
 
     fn partials(&self, answer: &Doubles<'_>, rows: usize, feature: usize) -> PyResult<Vec<f64>> {
-        let needed: &[usize] = &match self.outputs {
-            1 => vec![rows, self.dimension],
-            outputs => vec![rows, outputs, self.dimension],
-        };
-        if answer.shape() != needed {
-            return Err(wrong_shape("the Jacobian of ", answer, needed, ""));
-        }
+        self.check_partials(answer, rows)?;
         let readable = answer.try_readonly()?;
         let array = readable.as_array();
-        let partials = array.index_axis(ndarray::Axis(needed.len() - 1), feature);
+        let partials = array.index_axis(ndarray::Axis(answer.ndim() - 1), feature);
         let by_row: Vec<f64> = partials.iter().copied().collect();
         Ok(output_by_output(&by_row, self.outputs))
     }

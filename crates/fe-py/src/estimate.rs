@@ -13,6 +13,7 @@ use crate::arrays;
 use crate::calls::{self, Callable, Subject};
 use crate::effect::Effect;
 use crate::errors::Raise;
+use crate::jacobian;
 use crate::regional::RegionalEffect;
 use crate::scenario::Scenario;
 
@@ -29,6 +30,7 @@ pub(crate) struct Request<'py> {
     names: Option<Vec<String>>,
     kinds: Option<Vec<(Feature, String)>>,
     preset: Option<String>,
+    axis_of: Option<Bound<'py, Scenario>>,
     batch: usize,
     /// Options of the estimator, as JSON.
     options: String,
@@ -37,9 +39,8 @@ pub(crate) struct Request<'py> {
 /// The effects of some features, one for each of them and each output of the model.
 #[pyfunction]
 pub(crate) fn estimate(py: Python<'_>, request: Request<'_>) -> PyResult<Vec<Effect>> {
-    let known: Vec<&str> = estimator::ALL.iter().map(|info| info.name).collect();
-    let info = estimator::info(&request.estimator)
-        .map_err(|e| format!("{e}{}", suggestion(&request.estimator, known)).raise())?;
+    let info = estimator::info(&request.estimator).map_err(Raise::raise)?;
+    refuse_kinds(&request)?;
     let prepared = Prepared::new(&request, &info.options().collect::<Vec<_>>())?;
     let estimators = prepared.each(|settings| {
         let settings = match &request.preset {
@@ -63,9 +64,7 @@ pub(crate) fn estimate(py: Python<'_>, request: Request<'_>) -> PyResult<Vec<Eff
 /// The regional effects of some features, one for each of them and each output of the model.
 #[pyfunction]
 pub(crate) fn regional(py: Python<'_>, request: Request<'_>) -> PyResult<Vec<RegionalEffect>> {
-    let known: Vec<&str> = fe_core::regional::ALL.iter().map(|info| info.name).collect();
-    let info = fe_core::regional::info(&request.estimator)
-        .map_err(|e| format!("{e}{}", suggestion(&request.estimator, known)).raise())?;
+    let info = fe_core::regional::info(&request.estimator).map_err(Raise::raise)?;
     if request.preset.is_some() {
         return Err("presets have nothing for regional estimators".raise());
     }
@@ -81,6 +80,20 @@ pub(crate) fn regional(py: Python<'_>, request: Request<'_>) -> PyResult<Vec<Reg
     Ok(effects.map(RegionalEffect::new).collect())
 }
 
+/// Only regions know what to do with levels.
+fn refuse_kinds(request: &Request<'_>) -> PyResult<()> {
+    let kinds = request.kinds.iter().flatten();
+    match kinds.into_iter().find(|(_, kind)| kind != "continuous") {
+        None => Ok(()),
+        Some((feature, kind)) => Err(format!(
+            "kinds: {} makes no use of kinds, and takes feature {feature} for continuous, not {kind}; regional \
+             estimators do, where a region is split",
+            request.estimator
+        )
+        .raise()),
+    }
+}
+
 /// Data, model and options that were checked.
 struct Prepared {
     data: Dataset,
@@ -88,6 +101,8 @@ struct Prepared {
     /// Counted from 0.
     features: Vec<usize>,
     axis: Option<AxisSource>,
+    /// The scenario whose axes are taken, where the model is none.
+    axis_of: Option<fe_truth::Scenario>,
     settings: Settings,
 }
 
@@ -99,22 +114,41 @@ impl Prepared {
         let features = match &request.features {
             None => (0..data.dimension()).collect(),
             Some(features) => {
-                let features = features.iter().map(|feature| feature.of(data.dimension()));
+                let features = features.iter().map(|feature| feature.among(data.names()));
                 features.collect::<PyResult<Vec<usize>>>()?
             }
         };
         let subject = subject(request, &data)?;
-        Ok(Self { data, subject, features, axis, settings })
+        if let Subject::Callable(callable) = &subject
+            && request.jacobian.is_some()
+            && known.contains(&"jacobian")
+        {
+            jacobian::check(request.data.py(), callable, &data, &features)?;
+        }
+        let axis_of = request.axis_of.as_ref().map(|of| of.get().inner.clone());
+        Ok(Self { data, subject, features, axis, axis_of, settings })
     }
 
     /// The estimator of each feature: an axis may depend on it.
     fn each<E>(&self, build: impl Fn(Settings) -> fe_core::Result<E>) -> PyResult<Vec<(usize, E)>> {
         let of_feature = |&feature: &usize| {
-            let axis = self.axis.map(|axis| self.resolve(axis, feature)).transpose()?;
+            let axis = match &self.axis_of {
+                Some(scenario) => Some(self.axis_in(scenario, feature)?),
+                None => self.axis.map(|axis| self.resolve(axis, feature)).transpose()?,
+            };
             let settings = Settings { axis, ..self.settings.clone() };
             Ok((feature, build(settings).map_err(Raise::raise)?))
         };
         self.features.iter().map(of_feature).collect()
+    }
+
+    fn axis_in(&self, scenario: &fe_truth::Scenario, feature: usize) -> PyResult<AxisChoice> {
+        let (here, there) = (self.data.dimension(), scenario.dimension());
+        if here != there {
+            let id = scenario.id();
+            return Err(format!("axis: {id} has {there} features and the data have {here}").raise());
+        }
+        AxisSource::Scenario.resolve(scenario, feature).map_err(Raise::raise)
     }
 
     fn resolve(&self, axis: AxisSource, feature: usize) -> PyResult<AxisChoice> {
@@ -124,9 +158,9 @@ impl Prepared {
                 axis.resolve(scenario, feature).map_err(Raise::raise)
             }
             (Subject::Callable(_), None) => Err(format!(
-                "axis = '{axis}': the model is no scenario that it could be of; give the axis as \
-                 (lo, hi), such as scenario.axis({})",
-                feature + 1
+                "axis = '{axis}': the model is no scenario that it could be of; give the axis as (lo, hi), or the \
+                 scenario itself as `axis` for {}",
+                self.data.names()[feature]
             )
             .raise()),
         }
@@ -143,7 +177,7 @@ fn dataset(request: &Request<'_>, columns: Array2<f64>) -> PyResult<Dataset> {
         for (feature, kind) in given {
             let kind = Kind::deserialize(Value::from(kind.as_str()));
             let kind = kind.map_err(|e| format!("kinds: {e}").raise())?;
-            kinds[feature.of(data.dimension())?] = kind;
+            kinds[feature.among(data.names())?] = kind;
         }
         data = data.with_kinds(kinds).map_err(Raise::raise)?;
     }
@@ -214,12 +248,19 @@ fn settings(request: &Request<'_>, known: &[&str]) -> PyResult<(Option<AxisSourc
             for (key, value) in options {
                 let alone = Map::from_iter([(key.clone(), value.clone())]);
                 if let Err(error) = read(alone) {
-                    return Err(format!("{key} = {value}: {error}").raise());
+                    return Err(format!("{key} = {value}: {}", plainly(&error)).raise());
                 }
             }
             Err(error.to_string().raise())
         }
     }
+}
+
+/// What is wrong with an option, in words that are not those of Rust.
+fn plainly(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let whole = ["expected usize", "expected u64"].iter().any(|word| text.ends_with(word));
+    if whole { "must be a whole number, at least 0".to_owned() } else { text }
 }
 
 /// An axis as (lo, hi), or as text as on the command line.

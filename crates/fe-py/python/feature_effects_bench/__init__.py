@@ -7,9 +7,9 @@
     truth = scenario.ale(feature=1, x=x)             # exact
     X, y = scenario.sample(n=1000, seed=7)
     effect = fe.rhale(X, scenario, feature=1)        # or any function of an array of rows
-    fe.score(effect, scenario, effect="ale-derivative", feature=1)["rmse"]
+    fe.score(effect, scenario, effect="ale-derivative")["rmse"]
 
-Features are counted from 1, or named "x1", "x2", …; rows from 0. Arrays of other numbers than
+Features are counted from 1, or named: "x1", "x2", …, or as `names` says; rows from 0. Arrays of other numbers than
 float64 are converted. Rust computes without the interpreter's lock.
 
 `scenarios()`, `estimators()`, `regional_estimators()`, `binnings()` and `presets()` say what there is.
@@ -20,6 +20,7 @@ from ._api import (
     Curves,
     Effect,
     FeatureEffectsError,
+    FeatureEffectsWarning,
     ModelError,
     RegionalEffect,
     Scores,
@@ -45,6 +46,7 @@ __all__ = [
     "DifferenceTruth",
     "Effect",
     "FeatureEffectsError",
+    "FeatureEffectsWarning",
     "ModelError",
     "RegionalEffect",
     "Scenario",
