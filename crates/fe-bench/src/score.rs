@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use fe_core::centring::Centring;
 use fe_core::effect::Bins;
 use fe_core::estimator::Estimand;
+use fe_core::interrupt;
 use fe_core::metric::{self, Distance};
 use fe_core::{Axis, Effect};
 use fe_truth::{BinTruth, Scenario, Truth, Weighting};
@@ -324,6 +325,7 @@ impl Truths {
         effect: &Effect,
         comparing: Comparing<'_>,
     ) -> Result<Score, String> {
+        interrupt::check();
         let Comparing { points, left_out, comparison } = comparing;
         if points.is_empty() {
             return Err("no grid point lies within the limits of every estimate".to_owned());

@@ -62,17 +62,23 @@ pub(crate) fn check(
             if !differences.allow(said) {
                 let name = &data.names()[stencil.feature];
                 let of = if outputs == 1 { String::new() } else { format!(" of output {}", output + 1) };
-                let middle = differences.middle;
                 return Err(format!(
                     "jacobian: at row {row} of X (counted from 0) it says that the derivative{of} along {name} is \
-                     {said:.6e}, but differences of the model say {middle:.6e}; is it that of another model, or are \
-                     its columns not in the order of the features?"
+                     {:?}, but differences of the model say {:?}; is it that of another model, or are \
+                     its columns not in the order of the features?",
+                    rounded(said),
+                    rounded(differences.middle)
                 )
                 .raise());
             }
         }
     }
     Ok(())
+}
+
+/// Six digits of a number, which are enough to tell it from another.
+fn rounded(number: f64) -> f64 {
+    format!("{number:.5e}").parse().unwrap_or(number)
 }
 
 /// Rows from the first to the last.

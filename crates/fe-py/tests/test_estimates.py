@@ -150,7 +150,9 @@ def test_kinds_are_those_of_the_program(fe_bench: Program, tmp_path: Path) -> No
     )  # fmt: skip
     effect = fe.regional_ale(X, scenario, 1, kinds={3: "nominal"})
     assert effect.levels == of_program["levels"]
-    assert effect.levels != fe.regional_ale(X, scenario, 1).levels
+    rules = [node["rule"] and node["rule"]["text"] for node in effect.nodes]
+    assert rules[1] != fe.regional_ale(X, scenario, 1).nodes[1]["rule"]["text"]
+    assert any("=" in rule and "<=" not in rule for rule in rules[1:])
     # Continuous is what features are to all estimators.
     assert fe.ale(X, scenario, 1, kinds={3: "continuous"}).feature == 1
 

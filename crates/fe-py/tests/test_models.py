@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import re
 import signal
 import threading
 import time
@@ -164,6 +165,76 @@ def test_answers_that_are_wrong(answer: Callable[[Array], Array], message: str) 
 def test_jacobians_that_are_wrong() -> None:
     with pytest.raises(fe.ModelError, match=r"Jacobian .* shape \(\d+,\) where \(\d+, 3\)"):
         fe.dale(X, product, 1, jacobian=lambda X: X[:, 0])
+
+
+WRONG_JACOBIANS: list[tuple[str, Callable[[Array], Array]]] = [
+    ("of the wrong sign", lambda X: -gradient(X)),
+    ("with its columns in another order", lambda X: gradient(X)[:, ::-1]),
+    ("of a scaled feature", lambda X: gradient(X) * 1.5),
+    ("of nothing", lambda X: np.zeros_like(X)),
+]
+
+
+@pytest.mark.parametrize(("what", "jacobian"), WRONG_JACOBIANS)
+@pytest.mark.parametrize("estimator", ["dale", "rhale", "dpdp", "dice", "regional-rhale"])
+def test_jacobians_that_are_those_of_something_else(
+    estimator: str, what: str, jacobian: Callable[[Array], Array]
+) -> None:
+    own = getattr(fe, estimator.replace("-", "_"))
+    with pytest.raises(fe.FeatureEffectsError, match="jacobian: at row 0 of X .* along a is .* say") as caught:
+        own(X, product, "a", names=["a", "b", "c"], jacobian=jacobian)
+    ((said, found),) = re.findall(r"is (\S+), but differences of the model say (\S+);", str(caught.value))
+    assert float(said) == pytest.approx(jacobian(X[:1])[0, 0], rel=1e-5)
+    assert float(found) == pytest.approx(X[0, 1], rel=1e-5)
+
+
+def test_jacobians_of_several_outputs_are_looked_at_one_by_one() -> None:
+    def two(X: Array) -> Array:
+        return np.column_stack([X[:, 0] ** 2, X[:, 0] * X[:, 1]])
+
+    def partials(X: Array) -> Array:
+        zero = np.zeros(len(X))
+        return np.stack([np.column_stack([2 * X[:, 0], zero, zero]),
+                         np.column_stack([X[:, 1], X[:, 0], zero])], axis=1)  # fmt: skip
+
+    assert len(fe.effects("dale", X, two, jacobian=partials)) == 6
+    with pytest.raises(fe.FeatureEffectsError, match="derivative of output 1 along x1 is"):
+        fe.effects("dale", X, two, jacobian=lambda X: partials(X)[:, ::-1])
+
+
+SMOOTH_ENOUGH: list[tuple[str, Callable[[Array], Array], Callable[[Array], Array]]] = [
+    ("a kink", lambda x: np.abs(x), np.sign),
+    ("a jump", lambda x: np.floor(40 * x) + x, np.ones_like),
+    ("a wave", lambda x: np.sin(60 * x), lambda x: 60 * np.cos(60 * x)),
+    ("far from zero", lambda x: 1e9 + x, np.ones_like),
+    ("tiny", lambda x: 1e-200 * x, lambda x: np.full_like(x, 1e-200)),
+    ("single precision", lambda x: np.tanh(x.astype(np.float32)), lambda x: 1 - np.tanh(x) ** 2),
+    ("an end of its range", lambda x: np.sqrt(1.0 + x - X[:, 0].min() - 1.0), lambda x: x * np.nan),
+]
+
+
+@pytest.mark.parametrize(("what", "f", "derivative"), SMOOTH_ENOUGH)
+def test_jacobians_that_are_right_are_taken(
+    what: str, f: Callable[[Array], Array], derivative: Callable[[Array], Array]
+) -> None:
+    data = X.copy()
+    if what == "a kink":
+        data[0, 0] = 0.0
+
+    def jacobian(rows: Array) -> Array:
+        if what == "an end of its range":
+            inside = np.maximum(rows[:, 0] - X[:, 0].min(), 1e-300)
+            return np.column_stack([np.minimum(0.5 / np.sqrt(inside), 1e6), np.zeros((len(rows), 2))])
+        return np.column_stack([derivative(rows[:, 0]), np.zeros((len(rows), 2))])
+
+    assert fe.dale(data, lambda rows: f(rows[:, 0]), 1, jacobian=jacobian).counts is not None
+
+
+def test_a_jacobian_that_is_not_asked_is_not_looked_at() -> None:
+    def jacobian(rows: Array) -> Array:
+        raise AssertionError("asked")
+
+    assert fe.ale(X, product, 1, jacobian=jacobian).counts is not None
 
 
 def test_models_that_are_none() -> None:

@@ -345,6 +345,7 @@ impl OneFeature<'_> {
 
     /// A quantity at a point. [`Quantity::Accumulated`] is integrated in [`Self::accumulated`].
     fn point(&self, quantity: Quantity, x: f64) -> Known {
+        interrupt::check();
         if let Some(estimate) = self.known(quantity, x) {
             return (estimate, Method::Closed);
         }

@@ -346,7 +346,8 @@ def score(
     """Scores an estimate, or a curve that was computed anywhere, against the exact truth of a scenario.
 
     An effect is compared on the grid of a study, 100 equidistant points over the range of the scenario: the
-    numbers are those of ``fe-bench run``. A curve from elsewhere is known at its own points alone, and
+    numbers are those of ``fe-bench run`` for the same axis and, where a curve or a band could also be had at
+    other places than its knots, for the option ``points=scenario.grid(feature)``, which studies take. A curve from elsewhere is known at its own points alone, and
     compared there; so few of them say little of what lies between.
 
     Parameters
