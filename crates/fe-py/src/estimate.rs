@@ -10,7 +10,8 @@ use serde_json::{Map, Value};
 
 use crate::arguments::Feature;
 use crate::arrays;
-use crate::calls::{self, Callable, Subject};
+use crate::callable::Callable;
+use crate::calls::{self, Subject};
 use crate::effect::Effect;
 use crate::errors::Raise;
 use crate::jacobian;
@@ -41,7 +42,7 @@ pub(crate) struct Request<'py> {
 pub(crate) fn estimate(py: Python<'_>, request: Request<'_>) -> PyResult<Vec<Effect>> {
     let info = estimator::info(&request.estimator).map_err(Raise::raise)?;
     refuse_kinds(&request)?;
-    let prepared = Prepared::new(&request, &info.options().collect::<Vec<_>>())?;
+    let mut prepared = Prepared::new(&request, &info.options().collect::<Vec<_>>())?;
     let estimators = prepared.each(|settings| {
         let settings = match &request.preset {
             None => settings,
@@ -50,10 +51,12 @@ pub(crate) fn estimate(py: Python<'_>, request: Request<'_>) -> PyResult<Vec<Eff
         estimator::from_settings(info.name, &settings)
     })?;
     // Deciles, too: they are found on all threads, of which only those of this process answer.
-    let effects = calls::run(py, &prepared.subject, |model| {
+    let Prepared { subject, data, .. } = &mut prepared;
+    let data = &*data;
+    let effects = calls::run(py, subject, data, |model| {
         estimator::each_feature(&estimators, |(feature, estimator)| {
-            let effects = estimator.estimate(&prepared.data, model, *feature)?;
-            let deciles = prepared.data.deciles(*feature);
+            let effects = estimator.estimate(data, model, *feature)?;
+            let deciles = data.deciles(*feature);
             Ok::<_, fe_core::Error>(effects.into_iter().map(move |effect| (effect, deciles)))
         })
     })?;
@@ -68,12 +71,14 @@ pub(crate) fn regional(py: Python<'_>, request: Request<'_>) -> PyResult<Vec<Reg
     if request.preset.is_some() {
         return Err("presets have nothing for regional estimators".raise());
     }
-    let prepared = Prepared::new(&request, &info.options().collect::<Vec<_>>())?;
+    let mut prepared = Prepared::new(&request, &info.options().collect::<Vec<_>>())?;
     let estimators =
         prepared.each(|settings| fe_core::regional::from_settings(info.name, &settings))?;
-    let effects = calls::run(py, &prepared.subject, |model| {
+    let Prepared { subject, data, .. } = &mut prepared;
+    let data = &*data;
+    let effects = calls::run(py, subject, data, |model| {
         estimator::each_feature(&estimators, |(feature, regional)| {
-            regional.fit(&prepared.data, model, *feature)
+            regional.fit(data, model, *feature)
         })
     })?;
     let effects = effects.map_err(Raise::raise)?.into_iter().flatten();
@@ -118,8 +123,8 @@ impl Prepared {
                 features.collect::<PyResult<Vec<usize>>>()?
             }
         };
-        let subject = subject(request, &data)?;
-        if let Subject::Callable(callable) = &subject
+        let mut subject = subject(request, &data, features.len())?;
+        if let Subject::Callable(callable) = &mut subject
             && request.jacobian.is_some()
             && known.contains(&"jacobian")
         {
@@ -189,7 +194,7 @@ fn dataset(request: &Request<'_>, columns: Array2<f64>) -> PyResult<Dataset> {
     }
 }
 
-fn subject(request: &Request<'_>, data: &Dataset) -> PyResult<Subject> {
+fn subject(request: &Request<'_>, data: &Dataset, features: usize) -> PyResult<Subject> {
     let model = &request.model;
     if let Ok(scenario) = model.cast::<Scenario>() {
         if request.jacobian.is_some() {
@@ -197,30 +202,25 @@ fn subject(request: &Request<'_>, data: &Dataset) -> PyResult<Subject> {
         }
         return Ok(Subject::Scenario(scenario.get().inner.clone()));
     }
-    check_callable("model", model)?;
-    if let Some(jacobian) = &request.jacobian {
-        check_callable("jacobian", jacobian)?;
-    }
+    check_callable(model)?;
     if request.batch == 0 {
         return Err("batch_size = 0: must be at least 1".raise());
     }
-    // Two rows tell an array for each row from one for each output.
-    let rows = data.len().min(2);
-    let first = Array2::from_shape_fn((rows, data.dimension()), |(row, feature)| {
-        data.feature(feature)[row]
-    });
-    let callable = Callable::new(model, request.jacobian.as_ref(), first, request.batch)?;
-    Ok(Subject::Callable(callable))
+    let callable = Callable::new(model, data, request.batch)?;
+    Ok(Subject::Callable(match &request.jacobian {
+        None => callable,
+        Some(jacobian) => callable.with_jacobian(jacobian, features)?,
+    }))
 }
 
-fn check_callable(what: &str, given: &Bound<'_, PyAny>) -> PyResult<()> {
+fn check_callable(given: &Bound<'_, PyAny>) -> PyResult<()> {
     if given.is_callable() {
         return Ok(());
     }
     let kind = given.get_type().name()?;
     let hint = if given.hasattr("predict")? { "; give its method `predict`" } else { "" };
     Err(format!(
-        "{what}: must be a function of an array of rows, or a scenario; `{kind}` is neither{hint}"
+        "model: must be a function of an array of rows, or a scenario; `{kind}` is neither{hint}"
     )
     .raise())
 }

@@ -6,7 +6,7 @@
 use fe_core::Dataset;
 use pyo3::prelude::*;
 
-use crate::calls::Callable;
+use crate::callable::Callable;
 use crate::errors::Raise;
 
 /// Rows at which it is looked at.
@@ -27,13 +27,12 @@ const CLOSE: f64 = 0.02;
 /// What the two raise, or where they contradict each other.
 pub(crate) fn check(
     py: Python<'_>,
-    callable: &Callable,
+    callable: &mut Callable,
     data: &Dataset,
     features: &[usize],
 ) -> PyResult<()> {
     let rows = some_rows(data.len());
     let row = |row: usize| (0..data.dimension()).map(move |s| data.feature(s)[row]);
-    let at: Vec<f64> = rows.iter().flat_map(|&r| row(r)).collect();
     let stencils: Vec<Stencil> = features.iter().filter_map(|&s| Stencil::of(data, s)).collect();
     if stencils.is_empty() {
         return Ok(());
@@ -49,8 +48,8 @@ pub(crate) fn check(
         }
     }
     let outputs = callable.outputs();
-    let jacobian = callable.jacobian_at(py, at)?;
-    let values = callable.values_at(py, asked)?;
+    let jacobian = callable.jacobian_of(py, &rows)?;
+    let values = callable.values_at(py, &asked)?;
     let stretches = values.chunks(PLACES.len() * outputs);
     let asked = stencils.iter().flat_map(|stencil| rows.iter().enumerate().map(move |r| (stencil, r)));
     for ((stencil, (place, &row)), values) in asked.zip(stretches) {

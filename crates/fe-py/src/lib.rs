@@ -8,11 +8,13 @@
 
 mod arguments;
 mod arrays;
+mod callable;
 mod calls;
 mod effect;
 mod errors;
 mod estimate;
 mod jacobian;
+mod questions;
 mod regional;
 mod registry;
 mod scenario;

@@ -36,7 +36,7 @@ __all__ = [
 
 Array = NDArray[np.float64]
 Model = Scenario | Callable[[Array], ArrayLike]
-Jacobian = Callable[[Array], ArrayLike] | str | None
+Jacobian = Callable[[Array], ArrayLike] | ArrayLike | str | None
 
 BATCH_SIZE = 16384
 """Most rows that a Python model is asked for at once, unless told otherwise."""
@@ -77,7 +77,8 @@ def estimate(
         Counted from 1; or its name, where ``names`` are given; or "x1", "x2", …, where none is called so.
     jacobian
         A function of rows that returns all partial derivatives of the model, of shape (m, D) or, for Q
-        outputs, (m, Q, D). It is compared with differences of the model at a few rows, and refused where
+        outputs, (m, Q, D); of several features it is asked once. Or an array of them at the rows of ``X``, for
+        estimators that need no others. It is compared with differences of the model at a few rows, and refused where
         these contradict it. Or where derivatives are to come from: "auto" (the function or the scenario
         where there is one, differences otherwise), "model" or "numeric".
     weights
