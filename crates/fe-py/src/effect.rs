@@ -7,7 +7,7 @@ use fe_core::effect::{Bins, IceCurves};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::PyAttributeError;
 use pyo3::prelude::*;
-use pyo3::types::PyType;
+use pyo3::types::{PyDict, PyType};
 use serde::{Deserialize, Serialize};
 
 use crate::arguments::plain;
@@ -26,6 +26,8 @@ pub(crate) struct Effect {
     heterogeneity: Vec<f64>,
     curves: Option<Py<Curves>>,
     deciles: [f64; 11],
+    /// What the positions 0, 1, … of the feature stand for, where it has levels.
+    levels: Option<Vec<String>>,
 }
 
 /// The curves of the instances, for `ice` and `dice`.
@@ -49,6 +51,8 @@ struct Written {
     format: String,
     effect: fe_core::Effect,
     deciles: [f64; 11],
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    levels: Option<Vec<String>>,
 }
 
 /// The form in which effects are written.
@@ -64,6 +68,11 @@ impl Effect {
         Self::with_curves(inner, curves.transpose()?, deciles)
     }
 
+    /// The same of a feature that has levels.
+    pub(crate) fn with_levels(self, levels: Option<Vec<String>>) -> Self {
+        Self { levels, ..self }
+    }
+
     fn with_curves(
         inner: fe_core::Effect,
         curves: Option<Py<Curves>>,
@@ -72,7 +81,7 @@ impl Effect {
         let x = inner.curve.x();
         let y = inner.curve.at_all(x).map_err(Raise::raise)?;
         let heterogeneity = inner.heterogeneity.at_all(x).map_err(Raise::raise)?;
-        Ok(Self { y, heterogeneity, curves, deciles, inner })
+        Ok(Self { y, heterogeneity, curves, deciles, levels: None, inner })
     }
 
     /// All but the curves of the instances, as text.
@@ -81,6 +90,7 @@ impl Effect {
             format: FORMAT.to_owned(),
             effect: self.inner.clone(),
             deciles: self.deciles,
+            levels: self.levels.clone(),
         })
     }
 
@@ -106,6 +116,11 @@ pub(crate) fn write(thing: &impl Serialize) -> PyResult<String> {
 /// Something that was written as JSON.
 pub(crate) fn read<T: serde::de::DeserializeOwned>(what: &str, text: &str) -> PyResult<T> {
     serde_json::from_str(text).map_err(|e| format!("this is not {what} as JSON: {e}").raise())
+}
+
+/// What is shown of results, which is Python's to show.
+pub(crate) fn results(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {
+    py.import("feature_effects_bench._results")
 }
 
 pub(crate) fn hash(text: &str) -> u64 {
@@ -168,16 +183,18 @@ impl Effect {
     #[new]
     #[pyo3(signature = (text, curves = None))]
     fn from_text(py: Python<'_>, text: &str, curves: Option<Py<Curves>>) -> PyResult<Self> {
-        let Written { mut effect, deciles, .. } = Self::read(text)?;
+        let Written { mut effect, deciles, levels, .. } = Self::read(text)?;
         let own = effect.curves.take().map(|curves| Py::new(py, Curves::new(py, curves)));
-        Self::with_curves(effect, own.transpose()?.or(curves), deciles)
+        let new = Self::with_curves(effect, own.transpose()?.or(curves), deciles)?;
+        Ok(new.with_levels(levels))
     }
 
     /// The whole effect as JSON, from which `from_json` makes it again.
     fn to_json(&self, py: Python<'_>) -> PyResult<String> {
         let curves = self.curves.as_ref().map(|curves| curves.get().plain(py)).transpose()?;
         let effect = fe_core::Effect { curves, ..self.inner.clone() };
-        write(&Written { format: FORMAT.to_owned(), effect, deciles: self.deciles })
+        let (deciles, levels) = (self.deciles, self.levels.clone());
+        write(&Written { format: FORMAT.to_owned(), effect, deciles, levels })
     }
 
     /// The effect that `to_json` wrote.
@@ -362,6 +379,37 @@ impl Effect {
     #[getter]
     fn deciles<'py>(&self, py: Python<'py>) -> Vector<'py> {
         PyArray1::from_slice(py, &self.deciles)
+    }
+
+    /// What the positions 0, 1, … of the feature stand for, where it has levels.
+    #[getter]
+    fn levels(&self) -> Option<Vec<String>> {
+        self.levels.clone()
+    }
+
+    /// Draws the effect into axes of matplotlib, new ones unless given, beside the exact truth of a scenario where
+    /// one is given; returns the axes.
+    #[pyo3(signature = (ax = None, *, truth = None, label = None))]
+    fn plot<'py>(
+        slf: &Bound<'py, Self>,
+        ax: Option<Bound<'py, PyAny>>,
+        truth: Option<Bound<'py, PyAny>>,
+        label: Option<&str>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let options = PyDict::new(slf.py());
+        options.set_item("truth", truth)?;
+        options.set_item("label", label)?;
+        results(slf.py())?.call_method("plot_effect", (slf, ax), Some(&options))
+    }
+
+    /// The curve at its knots as a frame of pandas or, where there is none, of polars.
+    fn to_frame<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        results(slf.py())?.call_method1("to_frame", (slf,))
+    }
+
+    /// What a notebook shows.
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        results(slf.py())?.call_method1("html", (slf,))
     }
 
     /// Mean of the model over the rows, where it is known.

@@ -32,6 +32,8 @@ pub(crate) struct Request<'py> {
     kinds: Option<Vec<(Feature, String)>>,
     preset: Option<String>,
     axis_of: Option<Bound<'py, Scenario>>,
+    /// Of the features that are asked about, where they have levels.
+    levels: Option<Vec<String>>,
     batch: usize,
     /// Options of the estimator, as JSON.
     options: String,
@@ -61,7 +63,10 @@ pub(crate) fn estimate(py: Python<'_>, request: Request<'_>) -> PyResult<Vec<Eff
         })
     })?;
     let effects = effects.map_err(Raise::raise)?.into_iter().flatten();
-    effects.map(|(effect, deciles)| Effect::new(py, effect, deciles)).collect()
+    let new = |(effect, deciles)| {
+        Ok(Effect::new(py, effect, deciles)?.with_levels(request.levels.clone()))
+    };
+    effects.map(new).collect()
 }
 
 /// The regional effects of some features, one for each of them and each output of the model.

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::arguments::plain;
 use crate::arrays;
-use crate::effect::{Effect, hash, read, write};
+use crate::effect::{Effect, hash, read, results, write};
 use crate::errors::Raise;
 
 /// The effect of one feature on one output of a model, region by region.
@@ -59,6 +59,25 @@ impl RegionalEffect {
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let text = slf.get().to_json()?;
         Ok((slf.get_type(), (text,)).into_pyobject(slf.py())?.into_any())
+    }
+
+    /// Draws the effects of all leaves into axes of matplotlib, new ones unless given; returns the axes.
+    #[pyo3(signature = (ax = None))]
+    fn plot<'py>(
+        slf: &Bound<'py, Self>,
+        ax: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        results(slf.py())?.call_method1("plot_regional", (slf, ax))
+    }
+
+    /// The curves of all leaves, one below the other, as a frame of pandas or, where there is none, of polars.
+    fn to_frame<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        results(slf.py())?.call_method1("regional_to_frame", (slf,))
+    }
+
+    /// What a notebook shows.
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        results(slf.py())?.call_method1("regional_html", (slf,))
     }
 
     /// Whether both are the same to the bit.

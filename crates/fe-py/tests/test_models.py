@@ -355,9 +355,11 @@ def test_models_that_are_none() -> None:
         def predict(self, X: Array) -> Array:
             return product(X)
 
-    with pytest.raises(fe.FeatureEffectsError, match="`Fitted` is neither; give its method `pre"):
-        fe.ale(X, Fitted(), 1)
-    assert fe.ale(X, Fitted().predict, 1).counts is not None
+    with pytest.raises(fe.FeatureEffectsError, match="model: must be a function .*; `int` is neither"):
+        fe.ale(X, 3, 1)
+    with pytest.raises(fe.FeatureEffectsError, match="`type` is neither|model failed"):
+        fe.ale(X, Fitted, 1)
+    assert fe.ale(X, Fitted(), 1) == fe.ale(X, Fitted().predict, 1) == fe.ale(X, product, 1)
     with pytest.raises(fe.FeatureEffectsError, match="jacobian: must be a function"):
         fe.dale(X, product, 1, jacobian=3)
     with pytest.raises(fe.FeatureEffectsError, match="a scenario has its own"):

@@ -36,6 +36,7 @@ from ._api import (
     score,
 )
 from ._estimators import *  # noqa: F403
+from ._results import plot
 from ._scenario import BinTruth, DifferenceTruth, Scenario, Truth, Value, scenario
 
 __version__: str = _native.__version__
@@ -58,6 +59,7 @@ __all__ = [
     "estimate",
     "estimators",
     "metrics",
+    "plot",
     "presets",
     "regional",
     "regional_estimators",

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import _native
+from . import _frames, _native
 from ._native import Curves, Effect, FeatureEffectsError, ModelError, RegionalEffect
 from ._scenario import Scenario
 
@@ -35,8 +35,16 @@ __all__ = [
 ]
 
 Array = NDArray[np.float64]
-Model = Scenario | Callable[[Array], ArrayLike]
-Jacobian = Callable[[Array], ArrayLike] | ArrayLike | str | None
+
+
+class Estimator(Protocol):
+    """A fitted model as scikit-learn has it."""
+
+    def predict(self, X: Any, /) -> Any: ...
+
+
+Model = Scenario | Estimator | Callable[[Any], ArrayLike]
+Jacobian = Callable[[Any], ArrayLike] | ArrayLike | str | None
 
 BATCH_SIZE = 16384
 """Most rows that a Python model is asked for at once, unless told otherwise."""
@@ -68,11 +76,15 @@ def estimate(
     estimator
         pdp, dpdp, ice, dice, mplot, ale, dale, rhale or shapdp; ``estimators()`` tells their options.
     X
-        Rows of the features, of shape (n, D).
+        Rows of the features, of shape (n, D). Or a frame of pandas or polars, whose columns are the features:
+        numbers, truth values, words and categories. Of words and categories estimators see the position among
+        the levels that occur; ``effect.levels`` names them, and pdp, ice and ale are estimated at levels.
     model
         A function that is called with rows, of shape (m, D), and returns their predictions, of shape
         (m,) or, for Q outputs, (m, Q). It is called once more with the first two rows of ``X``, for
-        the number of its outputs. Or a scenario, whose function Rust evaluates.
+        the number of its outputs. Where ``X`` is a frame, rows are one of the same kind, with its names and
+        types. Or a fitted estimator as scikit-learn has them: a classifier has an output for each class, by its
+        ``predict_proba``. Or a scenario, whose function Rust evaluates.
     feature
         Counted from 1; or its name, where ``names`` are given; or "x1", "x2", …, where none is called so.
     jacobian
@@ -84,7 +96,7 @@ def estimate(
     weights
         Weights of the rows; a weight of 2 equals a duplicated row, rows of weight 0 count nowhere.
     names
-        Names of the features.
+        Names of the features; a frame has its own.
     kinds
         Kinds of features that are not continuous, such as ``{3: "nominal"}``; or ordinal. Regional estimators
         split by them; the others make no use of kinds, and refuse them.
@@ -155,10 +167,14 @@ def effects(
             f"feature: `effects` takes several, as features=[{options['feature']!r}]; one is what "
             f"`estimate({estimator!r}, …, feature=…)` is for"
         )
-    request = _request(
+    request, table = _request(
         estimator, X, model, features, jacobian, weights, names, kinds, preset, batch_size, options
     )
-    return _native.estimate(request)
+    if table is None or not any(column.levels for column in table.columns):
+        return _native.estimate(request)
+    asked = range(1, len(table.names) + 1) if request["features"] is None else request["features"]
+    parts = _by_levels(table, asked)
+    return [effect for part, levels in parts for effect in _native.estimate(request | _at(request, part, levels))]
 
 
 def regional(
@@ -186,9 +202,16 @@ def regional(
     if not estimator.startswith("regional"):
         estimator = f"regional-{estimator}"
     _refuse_features(estimator, options)
-    request = _request(
+    request, table = _request(
         estimator, X, model, [feature], jacobian, weights, names, kinds, None, batch_size, options
     )
+    if table is not None:
+        ((_, levels),) = _by_levels(table, [feature])
+        if levels is not None:
+            raise FeatureEffectsError(f"{feature}: regions are of the effects of numbers, and this feature has levels")
+        given = {_place(table.names, feature) for feature, _ in request["kinds"] or []}
+        own = [(number, kind) for number, kind in table.kinds() if number - 1 not in given]
+        request["kinds"] = own + (request["kinds"] or [])
     return _output(_native.regional(request), output)
 
 
@@ -235,8 +258,8 @@ def _request(
     preset: str | None,
     batch_size: int,
     options: Mapping[str, Any],
-) -> dict[str, Any]:
-    """What the compiled part takes."""
+) -> tuple[dict[str, Any], _frames.Table | None]:
+    """What the compiled part takes, and the frame that was given, if it was one."""
     if not isinstance(estimator, str):
         raise FeatureEffectsError(f"estimator: must be a name, not {estimator!r}")
     if not _is_whole(batch_size) or batch_size < 1:
@@ -249,8 +272,16 @@ def _request(
     if isinstance(jacobian, str):
         options["jacobian"] = jacobian
         jacobian = None
+    table = _frames.Table(X) if _frames.is_frame(X) else None
+    model = _function(model)
+    if table is not None:
+        if names is not None:
+            raise FeatureEffectsError("names: a frame has its own")
+        X, names = table.values, table.names
+        model = model if isinstance(model, Scenario) or not callable(model) else table.asking(model)
+        jacobian = table.asking(jacobian) if callable(jacobian) else jacobian
     axis_of = options.pop("axis") if isinstance(options.get("axis"), Scenario) else None
-    return {
+    request = {
         "estimator": estimator,
         "data": X,
         "model": model,
@@ -261,9 +292,75 @@ def _request(
         "kinds": None if kinds is None else [(key, str(kind)) for key, kind in kinds.items()],
         "preset": None if preset is None else str(preset),
         "axis_of": axis_of,
+        "levels": None,
         "batch": batch_size,
         "options": _json(options),
     }
+    return request, table
+
+
+def _function(model: Any) -> Any:
+    """A model as a function, where it is an estimator as scikit-learn has them."""
+    if isinstance(model, Scenario) or callable(model) or not hasattr(model, "predict"):
+        return model
+    if hasattr(model, "predict_proba"):
+        return model.predict_proba
+    if hasattr(model, "classes_"):
+        raise FeatureEffectsError(
+            f"model: `{type(model).__name__}` tells classes and has no `predict_proba`; the numbers of its classes are no "
+            "effect: give a function of it that is, such as its method `decision_function`"
+        )
+    return model.predict
+
+
+def _place(names: Sequence[str], feature: Any) -> int:
+    """The position of a feature, counted from 0; what is none is left to the compiled part to refuse."""
+    if feature in names:
+        return list(names).index(feature)
+    digits = str(feature).removeprefix("x")
+    return int(digits) - 1 if digits.isdecimal() else -1
+
+
+def _by_levels(table: _frames.Table, features: Iterable[Any]) -> list[tuple[list[Any], list[Any] | None]]:
+    """Features in their order: one alone with its levels if it has any, those between without."""
+    parts: list[tuple[list[Any], list[Any] | None]] = []
+    for feature in features:
+        place = _place(table.names, feature)
+        levels = table.levels(place) if 0 <= place < len(table.names) else None
+        if levels is None and parts and parts[-1][1] is None:
+            parts[-1][0].append(feature)
+        else:
+            parts.append(([feature], levels))
+    return parts
+
+
+_AT_LEVELS: dict[str, Callable[[list[int]], dict[str, Any]]] = {
+    "pdp": lambda levels: {"grid": 2, "points": levels},
+    "ice": lambda levels: {"grid": 2, "points": levels},
+    "ale": lambda levels: {"binning": "grid", "limits": levels},
+}
+"""Options with which an estimator asks about levels and about nothing between them."""
+
+
+def _at(request: dict[str, Any], features: list[Any], levels: list[Any] | None) -> dict[str, Any]:
+    """What a request asks of some features: of one that has levels, the effect at these."""
+    if levels is None:
+        return {"features": features}
+    name, (feature,) = request["estimator"], features
+    if name not in _AT_LEVELS:
+        raise FeatureEffectsError(
+            f"{name}: `{feature}` has levels, which have no derivatives, neighbours or bins; {', '.join(_AT_LEVELS)} "
+            "estimate the effect of levels"
+        )
+    if len(levels) < 2:
+        raise FeatureEffectsError(f"feature `{feature}` is constant: all rows have the level {levels[0]}")
+    own = _AT_LEVELS[name](list(range(len(levels))))
+    given = json.loads(request["options"])
+    both = sorted((own.keys() | {"bins", "binning", "axis", "limits", "grid", "points"}) & given.keys())
+    if both or request["axis_of"] is not None or request["preset"] is not None:
+        what = ", ".join(both) or ("axis" if request["preset"] is None else "preset")
+        raise FeatureEffectsError(f"{what}: `{feature}` has levels, and its effect is estimated at these")
+    return {"features": features, "levels": [str(level) for level in levels], "options": json.dumps(given | own)}
 
 
 def _is_whole(given: object) -> bool:
