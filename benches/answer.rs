@@ -79,8 +79,7 @@ fn answer_all() -> Result<()> {
 impl Request {
     fn answer(&self, scenario: &Scenario, data: &Dataset) -> Result<Answer> {
         let columns = || (0..data.dimension()).flat_map(|j| data.feature(j).iter().copied());
-        let array =
-            || Array2::from_shape_vec((data.dimension(), data.len()), columns().collect());
+        let array = || Array2::from_shape_vec((data.dimension(), data.len()), columns().collect());
         let run = |array: Array2<f64>| -> Result<(Found, Dataset)> {
             let data = Dataset::from_features(array)?;
             let shapley_values = self.estimator == "shapley";

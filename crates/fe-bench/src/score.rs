@@ -712,7 +712,7 @@ pub fn on_grid(
             _ => {
                 let truth = quantity.name();
                 Score::failed(format!("{name} of {estimator} has no truth `{truth}`"))
-            },
+            }
         };
         (name, score)
     };

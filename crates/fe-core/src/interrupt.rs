@@ -92,7 +92,12 @@ mod tests {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(2).start_handler(|_| obey(&STOP));
         let pool = pool.build().unwrap();
         let endless = || {
-            rayon::join(|| STOP.ask(), || loop { check() });
+            rayon::join(
+                || STOP.ask(),
+                || loop {
+                    check()
+                },
+            );
         };
         assert_eq!(pool.install(|| under(endless)), Err(Stopped));
         STOP.clear();

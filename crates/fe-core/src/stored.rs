@@ -34,7 +34,8 @@ fn kept(text: &str) -> Option<Name> {
 
 /// Heterogeneity values by name.
 pub(crate) fn values<'de, D: Deserializer<'de>>(reader: D) -> Result<Values, D::Error> {
-    let read = Vec::from_iter(std::collections::BTreeMap::<String, Option<f64>>::deserialize(reader)?);
+    let read =
+        Vec::from_iter(std::collections::BTreeMap::<String, Option<f64>>::deserialize(reader)?);
     let known = |(text, value): (String, _)| match kept(&text) {
         Some(name) => Ok((name, value)),
         None => Err(D::Error::custom(format!("`{text}` is no heterogeneity value"))),
@@ -72,8 +73,9 @@ mod tests {
     fn effects_come_back_as_they_were_written() {
         let rows = Array2::from_shape_fn((41, 2), |(i, j)| ((i * (7 + 4 * j)) % 41) as f64 / 40.0);
         let data = Dataset::from_rows(&rows.view()).unwrap();
-        let model = FunctionModel::new(2, |x| (x[0] * 3.0).sin() * x[1])
-            .with_partial(|s, x| if s == 0 { 3.0 * (x[0] * 3.0).cos() * x[1] } else { (x[0] * 3.0).sin() });
+        let model = FunctionModel::new(2, |x| (x[0] * 3.0).sin() * x[1]).with_partial(|s, x| {
+            if s == 0 { 3.0 * (x[0] * 3.0).cos() * x[1] } else { (x[0] * 3.0).sin() }
+        });
         for info in ALL {
             let banded = info.options().any(|option| option == "band");
             for band in [None, banded.then_some(crate::confidence::BandKind::Bootstrap)] {
@@ -91,7 +93,8 @@ mod tests {
 
     #[test]
     fn what_is_no_effect_is_refused() {
-        let curve = |text: &str| serde_json::from_str::<crate::Curve>(text).map_err(|e| e.to_string());
+        let curve =
+            |text: &str| serde_json::from_str::<crate::Curve>(text).map_err(|e| e.to_string());
         let written = |x, y| format!(r#"{{"x":{x},"y":{y},"shape":"linear","extrapolate":false}}"#);
         assert!(curve(&written("[0,1]", "[2,null]")).unwrap().y()[1].is_nan());
         for (x, y) in [("[0,1]", "[2]"), ("[1,0]", "[2,3]"), ("[]", "[]"), ("[0,null]", "[1,2]")] {

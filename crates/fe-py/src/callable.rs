@@ -167,7 +167,8 @@ impl Callable {
     ) -> PyResult<Vec<f64>> {
         let Some(partials) = &self.partials else { return Err("there is no Jacobian".raise()) };
         let dimension = self.dimension;
-        let function = partials.function.as_ref().map(|function| function.clone_ref(py).into_bound(py));
+        let function =
+            partials.function.as_ref().map(|function| function.clone_ref(py).into_bound(py));
         let along = |all: &[f64]| -> Vec<f64> {
             all.iter().skip(feature).step_by(dimension).copied().collect()
         };
@@ -185,9 +186,11 @@ impl Callable {
                 Ok(ranges.iter().flat_map(known).collect())
             }
             (None, Some(function)) => Ok(along(&self.by_row(&function, questions, check)?)),
-            (None, None) => Err("jacobian: an array says what the derivatives are at the rows of X, and this \
+            (None, None) => {
+                Err("jacobian: an array says what the derivatives are at the rows of X, and this \
                                  estimate needs them elsewhere; give a function"
-                .raise()),
+                    .raise())
+            }
         }
     }
 
@@ -198,10 +201,16 @@ impl Callable {
         questions: &[Question],
         ranges: &[std::ops::Range<usize>],
     ) -> PyResult<()> {
-        let Some((function, partials)) = function.zip(self.partials.as_ref()) else { return Ok(()) };
-        let unknown = |range: &std::ops::Range<usize>| !partials.is_known[range.clone()].iter().all(|&k| k);
-        let (new, ranges): (Vec<&Question>, Vec<_>) =
-            questions.iter().zip(ranges.iter().cloned()).filter(|(_, range)| unknown(range)).unzip();
+        let Some((function, partials)) = function.zip(self.partials.as_ref()) else {
+            return Ok(());
+        };
+        let unknown =
+            |range: &std::ops::Range<usize>| !partials.is_known[range.clone()].iter().all(|&k| k);
+        let (new, ranges): (Vec<&Question>, Vec<_>) = questions
+            .iter()
+            .zip(ranges.iter().cloned())
+            .filter(|(_, range)| unknown(range))
+            .unzip();
         if new.is_empty() {
             return Ok(());
         }

@@ -314,7 +314,8 @@ impl Known {
             return false;
         }
         let rows = self.answers.len() / outputs;
-        let (of_all, own) = (self.answers.chunks(rows.max(1)), values.chunks_mut(asked.len().max(1)));
+        let (of_all, own) =
+            (self.answers.chunks(rows.max(1)), values.chunks_mut(asked.len().max(1)));
         for (answers, values) in of_all.zip(own) {
             values.copy_from_slice(&answers[self.next..self.next + asked.len()]);
         }

@@ -171,8 +171,7 @@ impl Curves {
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let (py, this) = (slf.py(), slf.get());
-        let arrays =
-            (this.x.clone_ref(py), this.rows.clone_ref(py), this.values.clone_ref(py));
+        let arrays = (this.x.clone_ref(py), this.rows.clone_ref(py), this.values.clone_ref(py));
         Ok((slf.get_type(), arrays).into_pyobject(py)?.into_any())
     }
 }

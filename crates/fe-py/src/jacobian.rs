@@ -51,7 +51,8 @@ pub(crate) fn check(
     let jacobian = callable.jacobian_of(py, &rows)?;
     let values = callable.values_at(py, &asked)?;
     let stretches = values.chunks(PLACES.len() * outputs);
-    let asked = stencils.iter().flat_map(|stencil| rows.iter().enumerate().map(move |r| (stencil, r)));
+    let asked =
+        stencils.iter().flat_map(|stencil| rows.iter().enumerate().map(move |r| (stencil, r)));
     for ((stencil, (place, &row)), values) in asked.zip(stretches) {
         for output in 0..outputs {
             let said = jacobian[(place * outputs + output) * data.dimension() + stencil.feature];
@@ -60,7 +61,8 @@ pub(crate) fn check(
             let Some(differences) = Differences::of(&x, &values) else { continue };
             if !differences.allow(said) {
                 let name = &data.names()[stencil.feature];
-                let of = if outputs == 1 { String::new() } else { format!(" of output {}", output + 1) };
+                let of =
+                    if outputs == 1 { String::new() } else { format!(" of output {}", output + 1) };
                 return Err(format!(
                     "jacobian: at row {row} of X (counted from 0) it says that the derivative{of} along {name} is \
                      {:?}, but differences of the model say {:?}; is it that of another model, or are \
@@ -83,8 +85,7 @@ fn rounded(number: f64) -> f64 {
 /// Rows from the first to the last.
 fn some_rows(count: usize) -> Vec<usize> {
     let most = ROWS.min(count);
-    let mut rows: Vec<usize> =
-        (0..most).map(|i| i * (count - 1) / (most - 1).max(1)).collect();
+    let mut rows: Vec<usize> = (0..most).map(|i| i * (count - 1) / (most - 1).max(1)).collect();
     rows.dedup();
     rows
 }

@@ -187,7 +187,9 @@ impl Scenario {
         let feature = self.feature(&feature)?;
         let (points, shape) = arrays::points("x", x)?;
         let range = range.unwrap_or_else(|| self.inner.axis(feature));
-        let truths = threads::run(py, || self.inner.curve(effect, feature, &points, range, center))?.map_err(Raise::raise)?;
+        let truths =
+            threads::run(py, || self.inner.curve(effect, feature, &points, range, center))?
+                .map_err(Raise::raise)?;
         let values = truths.iter().map(|truth| truth.value).collect();
         let errors = truths.iter().map(|truth| truth.abs_error).collect();
         let methods = truths.iter().map(|truth| truth.method.name()).collect();
@@ -246,8 +248,8 @@ impl Scenario {
     ) -> PyResult<Vec<(&'static str, Vector<'py>)>> {
         let (feature, weighting) = (self.feature(&feature)?, word::<Weighting>(weighting)?);
         let limits = arrays::vector("limits", limits)?;
-        let bins =
-            threads::run(py, || self.inner.bins(feature, &limits, weighting))?.map_err(Raise::raise)?;
+        let bins = threads::run(py, || self.inner.bins(feature, &limits, weighting))?
+            .map_err(Raise::raise)?;
         let column = |of: fn(&fe_truth::BinTruth) -> f64| -> Vector<'py> {
             bins.iter().map(of).collect::<Vec<f64>>().into_pyarray(py)
         };
@@ -270,7 +272,8 @@ impl Scenario {
     ) -> PyResult<Vec<(&'static str, Vector<'py>)>> {
         let feature = self.feature(&feature)?;
         let limits = arrays::vector("limits", limits)?;
-        let bins = threads::run(py, || self.inner.differences(feature, &limits))?.map_err(Raise::raise)?;
+        let bins =
+            threads::run(py, || self.inner.differences(feature, &limits))?.map_err(Raise::raise)?;
         let column = |of: fn(&fe_truth::DifferenceTruth) -> f64| -> Vector<'py> {
             bins.iter().map(of).collect::<Vec<f64>>().into_pyarray(py)
         };
@@ -291,7 +294,8 @@ impl Scenario {
     ) -> PyResult<Vec<(&'static str, Answer)>> {
         let feature = self.feature(&feature)?;
         let range = range.unwrap_or_else(|| self.inner.axis(feature));
-        let values = threads::run(py, || self.inner.values(feature, range))?.map_err(Raise::raise)?;
+        let values =
+            threads::run(py, || self.inner.values(feature, range))?.map_err(Raise::raise)?;
         Ok(values.into_iter().map(|(name, truth)| (name, answer(truth))).collect())
     }
 
@@ -329,7 +333,8 @@ impl Scenario {
         feature: Feature,
     ) -> PyResult<Bound<'py, PyList>> {
         let (method, feature) = (word::<Regional>(method)?, self.feature(&feature)?);
-        let optima = threads::run(py, || self.inner.regional(method, feature))?.map_err(Raise::raise)?;
+        let optima =
+            threads::run(py, || self.inner.regional(method, feature))?.map_err(Raise::raise)?;
         let optima = optima.iter().map(|optimum| {
             let split = optimum.split;
             plain(
@@ -377,9 +382,11 @@ impl Scenario {
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let data = self.rows(x)?;
         let mut values = vec![0.0; data.len()];
-        threads::run(py, || self.each_block(&data, |rows, range| {
-            self.inner.model().predict(rows, &mut values[range])
-        }))?
+        threads::run(py, || {
+            self.each_block(&data, |rows, range| {
+                self.inner.model().predict(rows, &mut values[range])
+            })
+        })?
         .map_err(|e| fe_core::Error::from(e).raise())?;
         Ok(values.into_pyarray(py))
     }

@@ -99,6 +99,10 @@ def test_effects_of_words_are_at_their_levels(make: Callable[[], Any], estimator
     assert effect.levels == ["Aue", "Bonn", "Ulm"]
     assert effect.x.tolist() == [0.0, 1.0, 2.0]
     np.testing.assert_allclose(np.diff(effect.effect), [35.0, -20.0], rtol=1e-9)
+    centred = fe.estimate(estimator, frame, price, "city")
+    counts = [(COLUMNS["city"] == level).mean() for level in effect.levels]
+    assert np.dot(counts, centred.effect) == pytest.approx(0.0, abs=1e-9)
+    np.testing.assert_allclose(np.diff(centred.effect), [35.0, -20.0], rtol=1e-9)
     ordered = fe.estimate(estimator, frame, price, "floor", center="none")
     # Only those that occur, in the order of the categories.
     assert ordered.levels == ["low", "middle", "high"]

@@ -76,7 +76,12 @@ def test_the_examples_of_the_readme_print_what_they_say(folder: Path) -> None:
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 def test_examples_run(example: Path) -> None:
-    needed = {"pytorch": "torch", "scikit_learn": "sklearn"}.get(example.stem)
-    if needed and importlib.util.find_spec(needed) is None:
-        pytest.skip(f"{needed} is not installed")
+    needed = {
+        "frames": ["pandas", "matplotlib", "sklearn"],
+        "pytorch": ["torch"],
+        "scikit_learn": ["sklearn"],
+    }
+    for module in needed.get(example.stem, []):
+        if importlib.util.find_spec(module) is None:
+            pytest.skip(f"{module} is not installed")
     assert run(str(example))

@@ -78,7 +78,8 @@ def estimate(
     X
         Rows of the features, of shape (n, D). Or a frame of pandas or polars, whose columns are the features:
         numbers, truth values, words and categories. Of words and categories estimators see the position among
-        the levels that occur; ``effect.levels`` names them, and pdp, ice and ale are estimated at levels.
+        the levels that occur; ``effect.levels`` names them. Their effects are those of pdp, ice and ale, at the
+        levels, with the mean over the rows 0 unless ``center`` says otherwise.
     model
         A function that is called with rows, of shape (m, D), and returns their predictions, of shape
         (m,) or, for Q outputs, (m, Q). It is called once more with the first two rows of ``X``, for
@@ -334,10 +335,10 @@ def _by_levels(table: _frames.Table, features: Iterable[Any]) -> list[tuple[list
     return parts
 
 
-_AT_LEVELS: dict[str, Callable[[list[int]], dict[str, Any]]] = {
-    "pdp": lambda levels: {"grid": 2, "points": levels},
-    "ice": lambda levels: {"grid": 2, "points": levels},
-    "ale": lambda levels: {"binning": "grid", "limits": levels},
+_AT_LEVELS: dict[str, Callable[[int], dict[str, Any]]] = {
+    "pdp": lambda levels: {"grid": levels},
+    "ice": lambda levels: {"grid": levels},
+    "ale": lambda levels: {"binning": "grid", "limits": list(range(levels))},
 }
 """Options with which an estimator asks about levels and about nothing between them."""
 
@@ -354,13 +355,15 @@ def _at(request: dict[str, Any], features: list[Any], levels: list[Any] | None) 
         )
     if len(levels) < 2:
         raise FeatureEffectsError(f"feature `{feature}` is constant: all rows have the level {levels[0]}")
-    own = _AT_LEVELS[name](list(range(len(levels))))
+    own = _AT_LEVELS[name](len(levels))
     given = json.loads(request["options"])
     both = sorted((own.keys() | {"bins", "binning", "axis", "limits", "grid", "points"}) & given.keys())
     if both or request["axis_of"] is not None or request["preset"] is not None:
         what = ", ".join(both) or ("axis" if request["preset"] is None else "preset")
         raise FeatureEffectsError(f"{what}: `{feature}` has levels, and its effect is estimated at these")
-    return {"features": features, "levels": [str(level) for level in levels], "options": json.dumps(given | own)}
+    # There is nothing between levels that an integral could be taken over.
+    options = {"center": "data"} | given | own
+    return {"features": features, "levels": [str(level) for level in levels], "options": json.dumps(options)}
 
 
 def _is_whole(given: object) -> bool:

@@ -53,7 +53,8 @@ class Table:
 
     def levels(self, feature: int) -> list[Any] | None:
         """The levels of a column, counted from 0, if it has any."""
-        return self.columns[feature].levels
+        levels: list[Any] | None = self.columns[feature].levels
+        return levels
 
     def kinds(self) -> list[tuple[int, str]]:
         """Those of the columns that have levels, features counted from 1."""
