@@ -5,7 +5,7 @@ use std::io::{BufRead, Write};
 use std::path::Path;
 
 use fe_bench::data::{Roles, read};
-use fe_benches::clock::processor;
+use fe_benches::clock::{processor, wall};
 use fe_benches::process::memory;
 use fe_benches::{Piece, Result, on_threads};
 use fe_core::regional::{RegionalEffect, RuleKind};
@@ -37,10 +37,15 @@ struct Request {
 /// Seconds for which short work is repeated: a processor that was just woken is slow.
 const STEADY: f64 = 0.005;
 
+/// Least seconds between two looks at a clock: some stand still for tens of microseconds.
+const BATCH: f64 = 0.001;
+
 #[derive(Serialize)]
 struct Answer {
-    /// From an array of numbers to the curves, on one thread; the least of repeated ones.
+    /// From an array of numbers to the curves, on one thread: seconds of the processor, each of a batch of runs.
     seconds: f64,
+    /// The same by the clock on the wall.
+    wall: f64,
     /// Memory that it took at most, in bytes; null where the system does not tell.
     peak: Option<u64>,
     /// For each feature its curve, or its Shapley values.
@@ -74,29 +79,32 @@ fn answer_all() -> Result<()> {
 impl Request {
     fn answer(&self, scenario: &Scenario, data: &Dataset) -> Result<Answer> {
         let columns = || (0..data.dimension()).flat_map(|j| data.feature(j).iter().copied());
-        let (mut least, mut spent, mut before) = (f64::INFINITY, 0.0, None);
+        let array = || Array2::from_shape_vec((data.dimension(), data.len()), columns().collect());
+        let run = |array: Array2<f64>| -> Result<(Found, Dataset)> {
+            let data = Dataset::from_features(array)?;
+            let shapley_values = self.estimator == "shapley";
+            let found =
+                if shapley_values { shapley(scenario, &data)? } else { self.all(scenario, &data)? };
+            Ok((found, data))
+        };
+        let (mut runs, mut spent, mut before) = (1, 0.0, None);
         loop {
-            let array =
-                Array2::from_shape_vec((data.dimension(), data.len()), columns().collect())?;
+            let arrays = (0..runs).map(|_| array()).collect::<Result<Vec<_>, _>>()?;
             // What the first estimate leaves is at hand for the others.
-            if spent == 0.0 {
-                before = resident();
-            }
-            // The array is given back after the clock has stopped, as that of the caller in Python is.
-            let (seconds, ((values, splits), _data)) = processor(|| {
-                let data = Dataset::from_features(array)?;
-                let found = if self.estimator == "shapley" {
-                    shapley(scenario, &data)?
-                } else {
-                    self.all(scenario, &data)?
-                };
-                Ok((found, data))
-            })?;
-            (least, spent) = (f64::min(least, seconds), spent + seconds);
-            if spent >= STEADY {
+            before = before.or_else(resident);
+            // The arrays are given back after the clocks have stopped, as that of the caller in Python is.
+            let timed = || processor(|| arrays.into_iter().map(&run).collect::<Result<Vec<_>>>());
+            let (wall, (seconds, mut done)) = wall(timed)?;
+            spent += wall;
+            let Some(((values, splits), _)) = done.pop() else { continue };
+            if spent >= STEADY && wall >= BATCH && seconds > 0.0 {
                 let after = memory("VmHWM").ok();
                 let peak = after.zip(before).map(|(after, before)| after.saturating_sub(before));
-                return Ok(Answer { seconds: least, peak, values, splits });
+                let (seconds, wall) = (seconds / f64::from(runs), wall / f64::from(runs));
+                return Ok(Answer { seconds, wall, peak, values, splits });
+            }
+            if wall < BATCH || seconds <= 0.0 {
+                runs *= 2;
             }
         }
     }

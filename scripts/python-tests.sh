@@ -19,6 +19,8 @@ python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || skip "Python 3.
 [ -x "$python" ] || python3 -m venv "$environment" 2> /dev/null || skip "python3 has no venv"
 "$python" -m pip install --quiet --disable-pip-version-check -r "$requirements" ||
     skip "its packages could not be installed"
+"$python" -m pip install --quiet --disable-pip-version-check -r crates/fe-py/requirements-optional.txt ||
+    echo "Python bindings: frames and figures are not tested, their packages could not be installed"
 
 # In the profile of the other tests: what they have compiled with the same features is taken.
 if [ "${1:-}" = --module ]; then

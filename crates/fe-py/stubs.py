@@ -20,6 +20,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from ._api import Effect, Jacobian, Model, RegionalEffect
+from ._scenario import Scenario
 
 __all__ = [
 {names}
@@ -59,7 +60,7 @@ TYPES = {
         "band interval heterogeneity".split(),
         "str",
     ),
-    "axis": "str | tuple[float, float]",
+    "axis": "str | tuple[float, float] | Scenario",
 }
 
 

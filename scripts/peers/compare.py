@@ -1,9 +1,14 @@
 #!/usr/bin/env python3
 """Times this workspace beside the libraries of requirements.txt and prints a table.
 
-Same data (of `fe-bench sample friedman1`), same options, one thread each, in turns; seconds of a processor, the
-least of several turns, from an array of numbers to the curves. In a turn work is repeated until it has taken 5 ms.
-Run it in an environment that has the libraries:
+Same data (of `fe-bench sample friedman1`), same options, one thread each, in turns; from an array of numbers to the
+curves. Of several turns the median and, in brackets, the least and the most: milliseconds of a processor, and ratios
+of these and of the clock on the wall. A turn is a batch of runs that takes a millisecond at least, after 5 ms of the
+same work: clocks may stand still for tens of microseconds, and a processor that was just woken is slow.
+
+Rows of "our function" and "our Python" differ in who evaluates the model: this workspace, its function in Rust being
+that of the peer in numpy, or the same Python function that the peer asks. The latter need the Python package
+(`pip install ./crates/fe-py`). Run it in an environment that has the libraries:
 
     python3.11 -m venv target/peers && target/peers/bin/pip install -r scripts/peers/requirements.txt
     target/peers/bin/python scripts/peers/compare.py            # all rows: about five minutes
@@ -18,6 +23,7 @@ import logging
 import os
 import pathlib
 import re
+import statistics
 import subprocess
 import sys
 import time
@@ -26,10 +32,8 @@ import warnings
 for variable in ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "NUMBA", "VECLIB"):
     os.environ[f"{variable}_NUM_THREADS"] = "1"
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
-logging.disable(logging.WARNING)
 
 import numpy as np
-import pandas as pd
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -167,8 +171,64 @@ def shap_exact(x):
     return None, [values[:, j] for j in range(x.shape[1])]
 
 
-# Seconds for which short work is repeated in a turn: a processor that was just woken is slow.
-STEADY = 0.005
+def alibi_pdp(points):
+    def work(x):
+        from alibi.explainers import PartialDependence
+
+        found = PartialDependence(model).explain(
+            x, features=[0], grid_resolution=points, kind="average"
+        )
+        return [found.feature_values[0]], [found.pd_values[0][0]]
+
+    return work
+
+
+def sklearn_pdp_of(points):
+    def work(x):
+        from sklearn.inspection import partial_dependence
+
+        options = {"grid_resolution": points, "method": "brute", "percentiles": (0, 1)}
+        found = partial_dependence(Regressor(), x, [0], **options)
+        return [found["grid_values"][0]], [found["average"][0]]
+
+    return work
+
+
+def effector_rhale_of_all(x):
+    import effector
+    from effector.axis_partitioning import Fixed
+
+    rhale = effector.RHALE(x, model, jacobian, nof_instances="all")
+    rhale.fit("all", binning_method=Fixed(nof_bins=20), centering=True)
+    at = [grid(x, j) for j in range(x.shape[1])]
+    return at, [rhale.eval(j, at[j], centering=True) for j in range(x.shape[1])]
+
+
+# The Python package, with the same functions of Python as the peers.
+
+
+def own_pdp(points):
+    def work(x):
+        import feature_effects_bench as fe
+
+        found = fe.pdp(x, model, 1, grid=points, center="none", curve_only=True)
+        return [found.x], [found.effect]
+
+    return work
+
+
+def own_effects(estimator, bins, **options):
+    def work(x):
+        import feature_effects_bench as fe
+
+        found = fe.effects(estimator, x, model, binning="fixed", bins=bins, **options)
+        return [effect.x for effect in found], [effect.effect for effect in found]
+
+    return work
+
+
+# Seconds for which short work is repeated before a turn, and that a turn takes at least.
+STEADY, BATCH = 0.005, 0.001
 
 EFFECTOR, ALIBI, SKLEARN = "effector-0.6", "alibi-0.9", "sklearn-1.9"
 
@@ -214,6 +274,14 @@ def rows():
         name = f"regional {kind}, 19 candidates"
         found.append((name, 100_000, 5, "effector", effector_regional(kind), ours, least))
     found.append(("exact SHAP, all rows", 1000, 5, "shap", shap_exact, request("shapley"), 30))
+    name = "PDP, 20 points, our Python"
+    for library, work in (("scikit-learn", sklearn_pdp_of(20)), ("alibi", alibi_pdp(20))):
+        found.append((name, 50_000, 20, library, work, own_pdp(20), 1))
+    name = "ALE, K = 20, all features, our Python"
+    found.append((name, 50_000, 20, "effector", effector_ale(20), own_effects("ale", 20), 2))
+    name = "RHALE, K = 20, all features, our Python"
+    ours = own_effects("rhale", 20, jacobian=jacobian)
+    found.append((name, 50_000, 20, "effector", effector_rhale_of_all, ours, 1))
     return found
 
 
@@ -235,8 +303,7 @@ class Ours:
             with partial.open("w") as out:
                 subprocess.run([self.program, "sample", "friedman1", *options], stdout=out, check=True)
             partial.rename(path)
-        table = pd.read_csv(path, float_precision="round_trip").drop(columns="y")
-        return path, np.ascontiguousarray(table.to_numpy())
+        return path, numbers(path)
 
     def ask(self, path, asked, at):
         at = [] if at is None else [np.asarray(points).tolist() for points in at]
@@ -248,13 +315,35 @@ class Ours:
         return json.loads(answer)
 
 
+def numbers(path):
+    """The features in a file of data."""
+    import pandas as pd
+
+    table = pd.read_csv(path, float_precision="round_trip").drop(columns="y")
+    return np.ascontiguousarray(table.to_numpy())
+
+
 def timed(work, x):
-    """Seconds of a processor, and what comes out; a library's messages are not shown."""
+    """Seconds of a processor and of the clock on the wall, and what comes out; a library's messages are not shown."""
+    runs, spent = 1, 0.0
     with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
         warnings.simplefilter("ignore")
-        start = time.process_time()
-        found = work(x)
-        return time.process_time() - start, found
+        while True:
+            before, start = time.perf_counter(), time.process_time()
+            for _ in range(runs):
+                found = work(x)
+            seconds, wall = time.process_time() - start, time.perf_counter() - before
+            spent += wall
+            if spent >= STEADY and wall >= BATCH and seconds > 0:
+                return seconds / runs, wall / runs, found
+            if wall < BATCH or seconds <= 0:
+                runs *= 2
+
+
+def shown(times):
+    """Median and range of some times, in milliseconds."""
+    middle, least, most = (1000 * value for value in (statistics.median(times), min(times), max(times)))
+    return f"{middle:.3g} ({least:.3g} to {most:.3g})"
 
 
 def difference(peer, answer):
@@ -287,7 +376,7 @@ def memory(path):
 def peak_of_pdp(path):
     import effector  # noqa: F401
 
-    x = np.ascontiguousarray(pd.read_csv(path, float_precision="round_trip").drop(columns="y").to_numpy())
+    x = numbers(path)
     timed(effector_pdp, x[:100])
     before = own_peak()
     timed(effector_pdp, x)
@@ -309,34 +398,37 @@ def main():
     if arguments.peak_of_pdp:
         peak_of_pdp(arguments.peak_of_pdp)
         return
+    logging.disable(logging.WARNING)
     folder = ROOT / "target" / "peers-data"
     folder.mkdir(parents=True, exist_ok=True)
     ours = Ours(folder)
-    print("| work | N | D | library | its time, s | here, s | ratio | to be reached | difference |")
-    print("|---|---|---|---|---|---|---|---|---|", flush=True)
+    print("| work | N | D | library | its time, ms | here, ms | ratio | on the wall | to be reached | difference |")
+    print("|---|---|---|---|---|---|---|---|---|---|", flush=True)
     for name, n, features, library, work, asked, least in rows():
         if arguments.only.lower() not in name.lower():
             continue
         path, x = ours.data(n, features)
         timed(work, x[:100])
-        theirs = mine = float("inf")
-        turn = spent = 0
+        theirs, mine = [], []
+        spent = 0
         # What is short is repeated for a second: how soon memory is at hand differs from turn to turn.
-        while turn == 0 or (turn < arguments.turns and spent < 20) or (turn < 100 and spent < 1):
-            seconds, peer = timed(work, x)
-            for _ in range(int(STEADY / seconds)):
-                seconds = min(seconds, timed(work, x)[0])
-            answer = ours.ask(path, asked, peer[0])
-            theirs, mine = min(theirs, seconds), min(mine, answer["seconds"])
-            turn, spent = turn + 1, spent + seconds
-        # Ours is short: more turns cost nothing.
-        for _ in range(turn):
-            mine = min(mine, ours.ask(path, asked, peer[0])["seconds"])
-        ratio = theirs / mine
+        while not theirs or (len(theirs) < arguments.turns and spent < 20) or (len(theirs) < 100 and spent < 1):
+            seconds, wall, peer = timed(work, x)
+            theirs.append((seconds, wall))
+            if callable(asked):
+                own, own_wall, (_, values) = timed(asked, x)
+                answer = {"seconds": own, "wall": own_wall, "values": values}
+            else:
+                answer = ours.ask(path, asked, peer[0])
+            mine.append((answer["seconds"], answer["wall"]))
+            spent += wall
+        (theirs, their_wall), (mine, own_wall) = zip(*theirs), zip(*mine)
+        ratio = statistics.median(theirs) / statistics.median(mine)
+        on_the_wall = statistics.median(their_wall) / statistics.median(own_wall)
         missed = "" if ratio >= least else " (missed)"
         print(
-            f"| {name} | {n} | {features} | {library} | {theirs:.3g} | {mine:.3g} | {ratio:.0f} |"
-            f" {least}{missed} | {difference(peer, answer)} |",
+            f"| {name} | {n} | {features} | {library} | {shown(theirs)} | {shown(mine)} | {ratio:.2g} |"
+            f" {on_the_wall:.2g} | {least}{missed} | {difference(peer, answer)} |",
             flush=True,
         )
         if name.startswith("PDP") and library == "effector":

@@ -1,6 +1,7 @@
 //! Datasets drawn from scenarios.
 
 use fe_core::Dataset;
+use fe_core::interrupt;
 use fe_core::model::Rows;
 use fe_truth::Scenario;
 use ndarray::Array2;
@@ -12,6 +13,9 @@ use crate::streams::Address;
 
 /// The most values that a drawn dataset may have.
 const MOST_VALUES: usize = 2_000_000_000;
+
+/// Rows whose target is computed at once.
+const TOGETHER: usize = 1 << 16;
 
 /// The address of a dataset of a scenario.
 #[must_use]
@@ -80,11 +84,12 @@ pub fn target(
         return Err(Error::Argument(format!("snr = {snr}: must be finite and at least 0")));
     }
     let mut y = vec![0.0; data.len()];
-    let columns = data.columns(0..data.len());
-    scenario
-        .model()
-        .predict(&Rows::new(&columns, data.len()), &mut y)
-        .map_err(fe_core::Error::from)?;
+    for (start, values) in (0..).step_by(TOGETHER).zip(y.chunks_mut(TOGETHER)) {
+        interrupt::check();
+        let columns = data.columns(start..start + values.len());
+        let rows = Rows::new(&columns, values.len());
+        scenario.model().predict(&rows, values).map_err(fe_core::Error::from)?;
+    }
     if snr > 0.0 {
         let (id, parameters) = (scenario.id(), scenario.parameters());
         let mut stream = address(seed, (&id, &parameters), data.len(), replicate).noise();

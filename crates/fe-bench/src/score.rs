@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use fe_core::centring::Centring;
 use fe_core::effect::Bins;
 use fe_core::estimator::Estimand;
+use fe_core::interrupt;
 use fe_core::metric::{self, Distance};
 use fe_core::{Axis, Effect};
 use fe_truth::{BinTruth, Scenario, Truth, Weighting};
@@ -120,6 +121,19 @@ impl Metric {
     #[must_use]
     pub fn is_error(self) -> bool {
         matches!(self, Metric::Distance(_) | Metric::BinEffect | Metric::BinDeviation)
+    }
+
+    /// Whether it is made of curves alone, and not of bins or heterogeneity.
+    #[must_use]
+    pub fn is_of_curves(self) -> bool {
+        matches!(
+            self,
+            Metric::Distance(_)
+                | Metric::Coverage
+                | Metric::Width
+                | Metric::SimultaneousCoverage
+                | Metric::SimultaneousWidth
+        )
     }
 
     /// Whether its unit is the square of that of f.
@@ -311,6 +325,7 @@ impl Truths {
         effect: &Effect,
         comparing: Comparing<'_>,
     ) -> Result<Score, String> {
+        interrupt::check();
         let Comparing { points, left_out, comparison } = comparing;
         if points.is_empty() {
             return Err("no grid point lies within the limits of every estimate".to_owned());
@@ -658,6 +673,59 @@ impl Compared {
     fn distance(&self, distance: Distance) -> f64 {
         distance.between(&self.estimate, &self.truth)
     }
+}
+
+/// The centring of the truth that an estimate is compared with, and the axis that it refers to.
+///
+/// # Errors
+/// A centring that no truth has.
+pub fn reference(effect: &Effect) -> Result<(fe_truth::Centring, (f64, f64)), String> {
+    let axis = effect.record.axis;
+    Ok((truth_centring(effect.record.centring)?, (axis.lo(), axis.hi())))
+}
+
+/// Scores an effect against a truth of a scenario on a grid, as a study does: points outside its limits are left
+/// out and counted. Of the metrics, those that need no more than the curves are there for every truth of a curve,
+/// those of bins and heterogeneity for the truth that the estimator estimates.
+#[must_use]
+pub fn on_grid(
+    scenario: &Scenario,
+    quantity: fe_truth::Effect,
+    effect: &Effect,
+    grid: &[f64],
+    comparison: Comparison,
+    metrics: &[Metric],
+) -> Vec<(&'static str, Score)> {
+    let points = within_limits(effect, grid);
+    let left_out = grid.len() - points.len();
+    let comparing = Comparing { points: &points, left_out, comparison };
+    let truths = Truths::on_grids([(effect.feature, grid.to_vec())]);
+    let estimand = Estimand::ALL.into_iter().find(|estimand| truth_of(*estimand) == quantity);
+    let own = estimand_of(effect.estimator).map(truth_of) == Some(quantity);
+    let score = |metric: &Metric| {
+        let (metric, estimator) = (*metric, effect.estimator);
+        let name = metric.name();
+        let score = match estimand {
+            Some(estimand) if own || metric.is_of_curves() => {
+                truths.score(scenario, metric, estimand, effect, comparing)
+            }
+            _ => {
+                let truth = quantity.name();
+                Score::failed(format!("{name} of {estimator} has no truth `{truth}`"))
+            }
+        };
+        (name, score)
+    };
+    metrics.iter().map(score).collect()
+}
+
+/// The points of a grid where an effect has a value.
+#[must_use]
+pub fn within_limits(effect: &Effect, grid: &[f64]) -> Vec<f64> {
+    let (lo, hi) = effect.curve.range();
+    let has_value = |x: &f64| effect.record.extrapolated || (lo..=hi).contains(x);
+    let covers = |x: &f64| effect.record.axis.contains(*x) && has_value(x);
+    grid.iter().copied().filter(covers).collect()
 }
 
 /// The truth of a name, as something to be scored against.

@@ -7,10 +7,26 @@ use crate::error::{Error, Result};
 use crate::quantiles::{QuantileRule, SortedSample};
 
 /// A closed interval of positive, finite length.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Ends")]
 pub struct Axis {
     lo: f64,
     hi: f64,
+}
+
+/// An axis as it is written.
+#[derive(Deserialize)]
+struct Ends {
+    lo: f64,
+    hi: f64,
+}
+
+impl TryFrom<Ends> for Axis {
+    type Error = Error;
+
+    fn try_from(ends: Ends) -> Result<Self> {
+        Self::new(ends.lo, ends.hi)
+    }
 }
 
 impl Axis {

@@ -1,6 +1,6 @@
 //! How far local effects spread about an accumulated effect.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::curve::Curve;
 use crate::error::Result;
@@ -20,7 +20,7 @@ use crate::partition::Partition;
 /// assert_eq!(bands.accumulated_sd.y(), [0.0, 3.0, 7.0]);
 /// assert_eq!(bands.std_at(2.0).unwrap(), 13.0_f64.sqrt());
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Bands {
     /// sqrt(Σ Δz_k² σ̂_k²) at the limits (RHALE eq. 16); within bins see [`Bands::std_at`].
     pub std: Curve,

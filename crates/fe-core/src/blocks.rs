@@ -6,6 +6,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rayon::prelude::*;
 
+use crate::interrupt;
+
 /// Most blocks that are handed out and not merged; bounds the memory of their results.
 const MOST_AHEAD: usize = 64;
 
@@ -35,6 +37,7 @@ pub(crate) fn fold_blocks_with<R, T: Send, E: Send>(
     let walk = || {
         let mut room = room();
         while let Some(place) = queue.next() {
+            interrupt::check();
             let start = place * block;
             let result = work(&mut room, start..rows.min(start + block));
             if queue.finish(place, result) {

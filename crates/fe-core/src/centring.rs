@@ -39,7 +39,7 @@ pub enum CenterRule {
 }
 
 /// How the mean of a curve over the axis is taken, with the points it is taken at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct AxisMean {
     rule: CenterRule,
     points: usize,

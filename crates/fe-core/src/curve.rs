@@ -1,12 +1,12 @@
 //! Curves that can be evaluated, integrated and shifted exactly.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::partition::Closed;
 
 /// What lies between the knots of a curve.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Shape {
     /// A value at each knot, straight lines between them.
@@ -24,12 +24,39 @@ pub enum Shape {
 /// assert_eq!(curve.mean_over_range(), 1.75);
 /// assert!(curve.at(5.0).is_err());
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Knots")]
 pub struct Curve {
     x: Vec<f64>,
     y: Vec<f64>,
     shape: Shape,
     extrapolate: bool,
+}
+
+/// A curve as it is written; NaN is null.
+#[derive(Deserialize)]
+struct Knots {
+    x: Vec<f64>,
+    #[serde(deserialize_with = "crate::stored::numbers")]
+    y: Vec<f64>,
+    shape: Shape,
+    extrapolate: bool,
+}
+
+impl TryFrom<Knots> for Curve {
+    type Error = Error;
+
+    fn try_from(Knots { x, y, shape, extrapolate }: Knots) -> Result<Self> {
+        let expected = x.len().saturating_sub(usize::from(shape != Shape::Linear));
+        if x.is_empty() || y.is_empty() || y.len() != expected {
+            let expected = expected.max(1);
+            return Err(Error::WrongCount { what: "values of a curve", expected, got: y.len() });
+        }
+        match x.windows(2).find(|pair| pair[0] >= pair[1]) {
+            Some(pair) => Err(Error::UnsortedLimits { left: pair[0], right: pair[1] }),
+            None => Ok(Self { x, y, shape, extrapolate }),
+        }
+    }
 }
 
 impl Curve {

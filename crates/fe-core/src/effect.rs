@@ -1,7 +1,7 @@
 //! What an estimator yields.
 
 use ndarray::Array2;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::axis::Axis;
 use crate::bands::Bands;
@@ -13,9 +13,10 @@ use crate::heterogeneity::Values;
 use crate::partition::{Closed, Partition};
 use crate::settings::EmptyBins;
 use crate::spline::Smoothing;
+use crate::stored::Name;
 
 /// The estimated effect of one feature on one output.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Effect {
     /// The feature, counted from 0.
     pub feature: usize,
@@ -24,7 +25,8 @@ pub struct Effect {
     /// The output, counted from 0.
     pub output: usize,
     /// Name of the estimator.
-    pub estimator: &'static str,
+    #[serde(deserialize_with = "crate::stored::name")]
+    pub estimator: Name,
     /// The centred curve, in units of the output.
     pub curve: Curve,
     /// The heterogeneity curve: a variance, NaN where it is undefined.
@@ -42,9 +44,11 @@ pub struct Effect {
     /// or the option `mean_prediction` is set.
     pub mean_prediction: Option<f64>,
     /// Heterogeneity values by name, without the default singled out.
+    #[serde(deserialize_with = "crate::stored::values")]
     pub heterogeneity_values: Values,
     /// Which of them is meant if none is named.
-    pub default_heterogeneity: &'static str,
+    #[serde(deserialize_with = "crate::stored::name")]
+    pub default_heterogeneity: Name,
     /// What was done.
     pub record: Record,
 }
@@ -69,14 +73,14 @@ impl Effect {
 }
 
 /// The ICE or d-ICE curves of N instances at T points, linear between them.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct IceCurves {
     /// The T points, increasing: the grid with further points that were asked for.
     pub x: Vec<f64>,
     /// The N rows of the data whose curves they are, counted from 0. Rows of weight 0 have none.
     pub rows: Vec<usize>,
     /// The curves, N × T, in units of the output (for d-ICE per unit of the feature).
-    #[serde(serialize_with = "row_by_row")]
+    #[serde(serialize_with = "row_by_row", deserialize_with = "crate::stored::matrix")]
     pub values: Array2<f64>,
 }
 
@@ -85,7 +89,7 @@ fn row_by_row<S: Serializer>(values: &Array2<f64>, serializer: S) -> Result<S::O
 }
 
 /// The bins of an accumulated effect or an M-plot, and what the instances in each of them say.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Bins {
     /// The limits z_0 … z_K.
     pub partition: Partition,
@@ -99,7 +103,7 @@ pub struct Bins {
 }
 
 /// What was done to get an effect.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Record {
     /// Rows of the data, or of the subsample of them.
     pub rows: usize,
@@ -135,7 +139,7 @@ pub struct Record {
 }
 
 /// Which rows were drawn before anything else.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SubsampleRecord {
     /// Rows that were asked for; a row of weight 2 counts as two.
     pub asked: usize,
@@ -149,24 +153,27 @@ pub struct SubsampleRecord {
 
 /// The stretches of the feature that local means are over: the bins, or what is around each point of
 /// the grid.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NeighbourhoodRecord {
     /// Least weight of the instances around a point; none for bins.
     pub nearest: Option<usize>,
     /// Width of each bin or, around each point of the grid, twice the distance of the farthest
     /// instance.
+    #[serde(deserialize_with = "crate::stored::numbers")]
     pub widths: Vec<f64>,
     /// Weight of the instances in each.
     pub counts: Vec<f64>,
     /// Mean of the widths.
+    #[serde(deserialize_with = "crate::stored::number")]
     pub mean_width: f64,
 }
 
 /// What was done to get Shapley values and the spline through them.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ShapleyRecord {
     /// `exact` or `permutations`.
-    pub method: &'static str,
+    #[serde(deserialize_with = "crate::stored::name")]
+    pub method: Name,
     /// Pairs of permutations for each row, where they are drawn.
     pub pairs: Option<usize>,
     /// Where the permutations come from.
@@ -191,7 +198,7 @@ pub struct ShapleyRecord {
 }
 
 /// What was done to get bins.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct BinningRecord {
     /// The strategy with its options, except the number of bins.
     pub strategy: String,

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crossbeam_utils::CachePadded;
 
 use crate::error::ModelError;
+use crate::interrupt;
 use crate::vector::all_finite;
 
 /// One feature of a batch: a value for each row, or one value for all of them.
@@ -381,6 +382,7 @@ fn observe(
     ask: impl FnOnce(&mut [f64]) -> Result<(), ModelError>,
     mut are_finite: impl FnMut(&[f64]) -> bool,
 ) -> Result<(), ModelError> {
+    interrupt::check();
     // The buffer is only read after a normal return, so a half-written one is never seen.
     catch_unwind(AssertUnwindSafe(|| ask(values)))
         .unwrap_or_else(|panic| Err(ModelError::Panicked(panic_message(&*panic))))?;

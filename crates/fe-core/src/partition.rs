@@ -27,7 +27,8 @@ const TOGETHER: usize = 16;
 const EVEN: f64 = 1e-4;
 
 /// Strictly increasing limits `z_0 < … < z_K` and the end at which bins are closed.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Limits")]
 pub struct Partition {
     limits: Vec<f64>,
     closed: Closed,
@@ -71,6 +72,21 @@ impl Ruler {
         let is_inside = (0.0 < place) & (place < self.bins);
         let is_sure = (place - nearest).abs() > self.uneven;
         ((whole + ROUNDING).to_bits() as u32, is_inside, is_sure)
+    }
+}
+
+/// A partition as it is written.
+#[derive(Deserialize)]
+struct Limits {
+    limits: Vec<f64>,
+    closed: Closed,
+}
+
+impl TryFrom<Limits> for Partition {
+    type Error = Error;
+
+    fn try_from(read: Limits) -> Result<Self> {
+        Self::new(read.limits, read.closed)
     }
 }
 

@@ -12,7 +12,9 @@ low, high = X.copy(), X.copy()
 low[:, 0], high[:, 0] = z[k], z[k + 1]
 steps = np.bincount(k, s.predict(high) - s.predict(low)) / np.bincount(k)
 ale = np.concatenate([[0], np.cumsum(steps)])
-print("own ALE:", fe.score((z, ale), s, effect="ale", feature=1))
+x = np.linspace(z[0], z[-1], 100)
+print("own ALE:", fe.score((x, np.interp(x, z, ale)), s, effect="ale", feature=1))
 
-# The library's, on the same bins:
-print("fe.ale: ", fe.score(fe.ale(X, s, 1, binning="quantile", bins=20), s, effect="ale"))
+# The library's, on the same bins and compared at the same points:
+effect = fe.ale(X, s, 1, binning="quantile", bins=20)
+print("fe.ale: ", fe.score(effect, s, effect="ale", points=x))

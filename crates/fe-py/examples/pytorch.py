@@ -45,8 +45,8 @@ def rmse(effect: fe.Effect) -> float:
     return fe.score(effect, scenario, "ale-derivative")["rmse"]
 
 
-of_network = fe.rhale(X, predict, feature=1, jacobian=jacobian)
-print(f"rhale: rmse {rmse(of_network):.4f}, of the function itself {rmse(fe.rhale(X, scenario)):.4f}")
-of_network = fe.dale(X, predict, feature=1, jacobian=jacobian, bins=20)
-of_function = fe.dale(X, scenario, feature=1, bins=20)
+of_network = fe.rhale(X, predict, feature=1, jacobian=jacobian, axis=scenario)
+print(f"rhale: rmse {rmse(of_network):.4f}, of the function itself {rmse(fe.rhale(X, scenario, axis=scenario)):.4f}")
+of_network = fe.dale(X, predict, feature=1, jacobian=jacobian, bins=20, axis=scenario)
+of_function = fe.dale(X, scenario, feature=1, bins=20, axis=scenario)
 print(f"dale:  rmse {rmse(of_network):.4f}, of the function itself {rmse(of_function):.4f}")

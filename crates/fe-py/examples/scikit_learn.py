@@ -14,8 +14,8 @@ model = HistGradientBoostingRegressor(max_iter=50, random_state=0).fit(X, y)
 print("feature  estimator  rmse of the model's effect  of the function's")
 for feature in range(1, scenario.dimension + 1):
     for estimator, truth in (("pdp", "pd"), ("ale", "ale")):
-        fitted = fe.estimate(estimator, X, model.predict, feature)
-        exact = fe.estimate(estimator, X, scenario, feature)
+        fitted = fe.estimate(estimator, X, model.predict, feature, axis=scenario)
+        exact = fe.estimate(estimator, X, scenario, feature, axis=scenario)
         rmse = [fe.score(effect, scenario, truth)["rmse"] for effect in (fitted, exact)]
         print(f"x{feature:<7} {estimator:<10} {rmse[0]:<27.4f} {rmse[1]:.4f}")
 

@@ -14,6 +14,7 @@ pub(crate) type Doubles<'py> = Bound<'py, PyArrayDyn<f64>>;
 
 /// Anything that NumPy makes an array of real numbers of, as an array of doubles.
 pub(crate) fn doubles<'py>(what: &str, given: &Bound<'py, PyAny>) -> PyResult<Doubles<'py>> {
+    refuse_masked(what, given)?;
     if let Ok(array) = given.cast::<PyArrayDyn<f64>>() {
         return Ok(array.clone());
     }
@@ -33,6 +34,34 @@ pub(crate) fn doubles<'py>(what: &str, given: &Bound<'py, PyAny>) -> PyResult<Do
         raised
     })?;
     Ok(converted.cast_into::<PyArrayDyn<f64>>()?)
+}
+
+/// A masked array is an array to NumPy: what its mask hides would be taken for a value.
+fn refuse_masked(what: &str, given: &Bound<'_, PyAny>) -> PyResult<()> {
+    let py = given.py();
+    if given.get_type().is(py.get_type::<numpy::PyUntypedArray>()) {
+        return Ok(());
+    }
+    let masked = py.import("numpy.ma")?;
+    if !masked.call_method1("isMaskedArray", (given,))?.is_truthy()? {
+        return Ok(());
+    }
+    let mask = masked.call_method1("getmaskarray", (given,))?;
+    let count: usize = mask.call_method0("sum")?.extract()?;
+    if count == 0 {
+        return Ok(());
+    }
+    let values = if count == 1 { "1 value is" } else { &format!("{count} values are") };
+    Err(format!(
+        "{what}: {values} masked, and there is no estimate from what is missing; leave the rows out, or fill them"
+    )
+    .raise())
+}
+
+/// Anything that is an array of real numbers, as an array of doubles; what is masked is refused.
+#[pyfunction]
+pub(crate) fn numbers<'py>(what: &str, given: &Bound<'py, PyAny>) -> PyResult<Doubles<'py>> {
+    doubles(what, given)
 }
 
 /// A matrix with a row for each row of data, transposed: one column after the other.

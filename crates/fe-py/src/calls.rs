@@ -10,27 +10,24 @@
 //! Where it asks something else after all, the model is asked directly. Both run on one thread, in the
 //! order of the rows: the batches are the same every time.
 
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
-use fe_core::model::{Column, Rows};
-use fe_core::{Model, ModelError};
-use ndarray::Array2;
-use numpy::{IntoPyArray, PyArrayMethods, PyUntypedArrayMethods};
+use fe_core::interrupt::{self, Stop};
+use fe_core::model::Rows;
+use fe_core::{Dataset, Model, ModelError};
 use pyo3::prelude::*;
 use rayon::ThreadPoolBuilder;
 
-use crate::arrays::{self, Doubles};
-use crate::errors::{ModelError as PyModelError, Raise, model_failed};
-use crate::threads;
+use crate::callable::Callable;
+use crate::errors::Raise;
+use crate::questions::{Kind, Question};
+use crate::threads::{self, OwnStop, TICK};
 
-/// How often signals are looked for while Rust computes.
-const TICK: Duration = Duration::from_millis(50);
-
-/// Questions that the rehearsal may be ahead of the calling thread.
-const AHEAD: usize = 16;
+/// Batches that the rehearsal may be ahead of the calling thread.
+const AHEAD: usize = 2;
 
 /// A model to be explained.
 pub(crate) enum Subject {
@@ -40,66 +37,15 @@ pub(crate) enum Subject {
     Callable(Callable),
 }
 
-/// A Python function, and its Jacobian where there is one.
-pub(crate) struct Callable {
-    value: Py<PyAny>,
-    jacobian: Option<Py<PyAny>>,
-    dimension: usize,
-    outputs: usize,
-    /// Most rows of a batch.
-    batch: usize,
+/// Questions that were answered before they are asked: of each output the answers to all of them.
+struct Ready {
+    questions: Vec<Question>,
+    answers: Vec<f64>,
 }
-
-/// What is asked of a model.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Kind {
-    Value,
-    /// The derivative along a feature, counted from 0.
-    Derivative(usize),
-}
-
-/// Some rows, and what is asked of a model there.
-struct Question {
-    kind: Kind,
-    /// One value for each row, or a single one for all.
-    columns: Vec<Vec<f64>>,
-    len: usize,
-}
-
-impl Question {
-    fn new(kind: Kind, rows: &Rows<'_>) -> Self {
-        let columns = rows.columns().iter().map(|column| match column {
-            Column::Values(values) => values.to_vec(),
-            Column::Constant(value) => vec![*value],
-        });
-        Self { kind, columns: columns.collect(), len: rows.len() }
-    }
-
-    fn is(&self, kind: Kind, rows: &Rows<'_>) -> bool {
-        let same = |(known, column): (&Vec<f64>, &Column<'_>)| {
-            let values = match column {
-                Column::Values(values) => values,
-                Column::Constant(value) => std::slice::from_ref(value),
-            };
-            known.iter().map(|x| x.to_bits()).eq(values.iter().map(|x| x.to_bits()))
-        };
-        self.kind == kind
-            && self.len == rows.len()
-            && self.columns.iter().zip(rows.columns()).all(same)
-    }
-
-    fn get(&self, row: usize, column: usize) -> f64 {
-        let column = &self.columns[column];
-        column[if column.len() == 1 { 0 } else { row }]
-    }
-}
-
-/// A question that was answered before it is asked.
-type Ready = (Question, Vec<f64>);
 
 enum Message {
-    /// What will be asked.
-    Ahead(Question),
+    /// What will be asked, as one batch.
+    Ahead(Vec<Question>),
     /// What is asked now.
     Direct(Question, Sender<Vec<f64>>),
     /// Nothing more is known ahead.
@@ -128,45 +74,54 @@ impl Line {
     }
 }
 
-/// Runs an estimate without the interpreter's lock; this thread serves it where it needs Python.
+/// Runs an estimate from some data without the interpreter's lock; this thread serves it where it needs Python.
 ///
 /// # Errors
 /// What the model raised, or what a signal did.
 pub(crate) fn run<T: Send>(
     py: Python<'_>,
-    subject: &Subject,
+    subject: &mut Subject,
+    data: &Dataset,
     work: impl Fn(&dyn Model) -> T + Sync,
 ) -> PyResult<T> {
     match subject {
-        Subject::Scenario(scenario) => {
-            let pool = threads::pool()?;
-            Ok(py.detach(|| pool.install(|| work(scenario.model()))))
-        }
-        Subject::Callable(callable) => serve(py, callable, work),
+        Subject::Scenario(scenario) => threads::run(py, || work(scenario.model())),
+        Subject::Callable(callable) => serve(py, callable, data, work),
     }
 }
 
 fn serve<T: Send>(
     py: Python<'_>,
-    callable: &Callable,
+    callable: &mut Callable,
+    data: &Dataset,
     work: impl Fn(&dyn Model) -> T + Sync,
 ) -> PyResult<T> {
     let (messages, inbox) = mpsc::sync_channel(AHEAD);
     let (ready, answers) = mpsc::channel();
     let line = Line { messages, stop: AtomicBool::new(false) };
-    let (line, work, shape) = (&line, &work, callable.shape());
+    let own_stop = OwnStop::new();
+    let stop = own_stop.get();
+    let shape = Shape::of(callable);
+    let (line, work) = (&line, &work);
     std::thread::scope(|scope| {
-        let mut desk = Desk { callable, inbox, ready: Some(ready), pending: Vec::new() };
+        let mut desk = Desk { callable, inbox, ready: Some(ready) };
         let rehearsal = scope.spawn(move || {
             let _over = Announce { line, over: Some(Message::Rehearsed) };
-            on_one_thread(|| drop(work(&rehearsal(shape, line))))
+            on_one_thread(stop, || {
+                let batch = Batch { line, pending: Mutex::default(), most: shape.batch };
+                work(&rehearsal(shape, data, &batch));
+                batch.send();
+            })
         });
         let estimate = scope.spawn(move || {
             let _over = Announce { line, over: Some(Message::Done) };
-            on_one_thread(|| work(&answered(shape, line, answers)))
+            on_one_thread(stop, || work(&answered(shape, data, line, answers)))
         });
         let served = desk.serve(py);
         line.stop.store(true, Ordering::Relaxed);
+        if served.is_err() {
+            stop.ask();
+        }
         // Whoever still asks finds nobody there.
         drop(desk);
         let (result, _) = py.detach(|| (estimate.join(), rehearsal.join()));
@@ -192,20 +147,23 @@ impl Drop for Announce<'_> {
     }
 }
 
-/// Runs something such that all that it would do in parallel happens here, in order.
-fn on_one_thread<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, String> {
+/// Runs something such that all that it would do in parallel happens here, in order, until it is stopped.
+fn on_one_thread<T: Send>(
+    stop: &'static Stop,
+    work: impl FnOnce() -> T + Send,
+) -> Result<T, String> {
+    interrupt::obey(stop);
     let here = ThreadPoolBuilder::new().num_threads(1).use_current_thread();
-    Ok(here.build().map_err(|e| e.to_string())?.install(work))
+    let here = here.build().map_err(|e| e.to_string())?;
+    interrupt::under(|| here.install(work)).map_err(|stopped| stopped.to_string())
 }
 
 /// The calling thread: takes messages and asks Python.
 struct Desk<'a> {
-    callable: &'a Callable,
+    callable: &'a mut Callable,
     inbox: Receiver<Message>,
     /// Where answers go that are known before they are asked for; none once there will be no more.
     ready: Option<Sender<Ready>>,
-    /// What will be asked together.
-    pending: Vec<Question>,
 }
 
 impl Desk<'_> {
@@ -215,11 +173,14 @@ impl Desk<'_> {
             let inbox = &mut self.inbox;
             match py.detach(move || inbox.recv_timeout(TICK)) {
                 Ok(Message::Done) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
-                Ok(Message::Ahead(question)) => self.queue(py, question)?,
-                Ok(Message::Rehearsed) => {
-                    self.flush(py)?;
-                    self.ready = None;
+                Ok(Message::Ahead(questions)) => {
+                    if let Some(ready) = &self.ready {
+                        let answers = self.callable.ask(py, &questions)?;
+                        // Not taken where the estimate asks directly.
+                        let _ = ready.send(Ready { questions, answers });
+                    }
                 }
+                Ok(Message::Rehearsed) => self.ready = None,
                 Ok(Message::Direct(question, reply)) => {
                     self.ready = None;
                     let answer = self.callable.ask(py, std::slice::from_ref(&question))?;
@@ -230,142 +191,6 @@ impl Desk<'_> {
             }
         }
     }
-
-    /// Puts a question to those that are asked together.
-    fn queue(&mut self, py: Python<'_>, question: Question) -> PyResult<()> {
-        if self.ready.is_none() {
-            return Ok(());
-        }
-        let rows: usize = self.pending.iter().map(|question| question.len).sum();
-        let fits = rows + question.len <= self.callable.batch;
-        if !(fits && self.pending.iter().all(|other| other.kind == question.kind)) {
-            self.flush(py)?;
-        }
-        self.pending.push(question);
-        Ok(())
-    }
-
-    fn flush(&mut self, py: Python<'_>) -> PyResult<()> {
-        let questions = std::mem::take(&mut self.pending);
-        let rows: usize = questions.iter().map(|question| question.len).sum();
-        let Some(ready) = self.ready.as_ref().filter(|_| rows > 0) else { return Ok(()) };
-        let answer = self.callable.ask(py, &questions)?;
-        let mut start = 0;
-        for question in questions {
-            let outputs = answer.chunks(rows);
-            let part = outputs.flat_map(|values| &values[start..start + question.len]);
-            let part = part.copied().collect();
-            start += question.len;
-            // Not taken where the estimate asks directly.
-            let _ = ready.send((question, part));
-        }
-        Ok(())
-    }
-}
-
-impl Callable {
-    /// A model from Python functions, asked at the first rows for the number of its outputs.
-    pub(crate) fn new(
-        value: &Bound<'_, PyAny>,
-        jacobian: Option<&Bound<'_, PyAny>>,
-        first: Array2<f64>,
-        batch: usize,
-    ) -> PyResult<Self> {
-        let mut new = Self {
-            value: value.clone().unbind(),
-            jacobian: jacobian.map(|jacobian| jacobian.clone().unbind()),
-            dimension: first.ncols(),
-            outputs: 1,
-            batch,
-        };
-        let rows = first.nrows();
-        let answer = call(value, first)?;
-        new.outputs = match *answer.shape() {
-            [n, outputs] if n == rows && outputs > 0 => outputs,
-            _ if answer.len() == rows => 1,
-            _ => return Err(wrong_shape("", &answer, &[rows], "(n,) or (n, outputs)")),
-        };
-        Ok(new)
-    }
-
-    fn shape(&self) -> Shape {
-        Shape {
-            dimension: self.dimension,
-            outputs: self.outputs,
-            has_partial: self.jacobian.is_some(),
-        }
-    }
-
-    /// The answers to questions of the same kind: all rows of the first output, then all of the next.
-    fn ask(&self, py: Python<'_>, questions: &[Question]) -> PyResult<Vec<f64>> {
-        let rows: usize = questions.iter().map(|question| question.len).sum();
-        let mut values = Vec::with_capacity(rows * self.dimension);
-        for question in questions {
-            for row in 0..question.len {
-                values.extend((0..self.dimension).map(|column| question.get(row, column)));
-            }
-        }
-        let matrix = Array2::from_shape_vec((rows, self.dimension), values)
-            .map_err(|e| e.to_string().raise())?;
-        match (questions[0].kind, &self.jacobian) {
-            (Kind::Derivative(feature), Some(jacobian)) => {
-                self.partials(&call(jacobian.bind(py), matrix)?, rows, feature)
-            }
-            _ => self.values(&call(self.value.bind(py), matrix)?, rows),
-        }
-    }
-
-    fn values(&self, answer: &Doubles<'_>, rows: usize) -> PyResult<Vec<f64>> {
-        let fits = match *answer.shape() {
-            [n, outputs] => n == rows && outputs == self.outputs,
-            [n] => n == rows && self.outputs == 1,
-            [] => rows == 1 && self.outputs == 1,
-            _ => false,
-        };
-        if !fits {
-            let needed: &[usize] = if self.outputs == 1 { &[rows] } else { &[rows, self.outputs] };
-            return Err(wrong_shape("", answer, needed, ""));
-        }
-        let readable = answer.try_readonly()?;
-        let by_row: Vec<f64> = readable.as_array().iter().copied().collect();
-        Ok(output_by_output(&by_row, self.outputs))
-    }
-
-    fn partials(&self, answer: &Doubles<'_>, rows: usize, feature: usize) -> PyResult<Vec<f64>> {
-        let needed: &[usize] = &match self.outputs {
-            1 => vec![rows, self.dimension],
-            outputs => vec![rows, outputs, self.dimension],
-        };
-        if answer.shape() != needed {
-            return Err(wrong_shape("the Jacobian of ", answer, needed, ""));
-        }
-        let readable = answer.try_readonly()?;
-        let array = readable.as_array();
-        let partials = array.index_axis(ndarray::Axis(needed.len() - 1), feature);
-        let by_row: Vec<f64> = partials.iter().copied().collect();
-        Ok(output_by_output(&by_row, self.outputs))
-    }
-}
-
-/// Values given row by row, output by output.
-fn output_by_output(by_row: &[f64], outputs: usize) -> Vec<f64> {
-    (0..outputs).flat_map(|output| by_row.iter().skip(output).step_by(outputs)).copied().collect()
-}
-
-/// What a function says of some rows.
-fn call<'py>(function: &Bound<'py, PyAny>, rows: Array2<f64>) -> PyResult<Doubles<'py>> {
-    let py = function.py();
-    let answer = function.call1((rows.into_pyarray(py),));
-    let answer = answer.map_err(|cause| model_failed(py, cause))?;
-    arrays::doubles("what the model returned", &answer).map_err(|cause| model_failed(py, cause))
-}
-
-fn wrong_shape(what: &str, answer: &Doubles<'_>, needed: &[usize], or: &str) -> PyErr {
-    let (got, needed) = (arrays::tuple(answer.shape()), arrays::tuple(needed));
-    let or = if or.is_empty() { String::new() } else { format!("; the shape must be {or}") };
-    PyModelError::new_err(format!(
-        "{what}the model returned an array of shape {got} where {needed} is needed{or}"
-    ))
 }
 
 /// What estimators see of a model before they ask.
@@ -374,6 +199,19 @@ struct Shape {
     dimension: usize,
     outputs: usize,
     has_partial: bool,
+    /// Most rows of a batch.
+    batch: usize,
+}
+
+impl Shape {
+    fn of(callable: &Callable) -> Self {
+        Self {
+            dimension: callable.dimension(),
+            outputs: callable.outputs(),
+            has_partial: callable.has_partial(),
+            batch: callable.batch(),
+        }
+    }
 }
 
 /// A model in whose place something else answers.
@@ -415,33 +253,92 @@ where
     }
 }
 
+/// Questions that will be asked together: of one kind, and no more rows than a batch has.
+struct Batch<'a> {
+    line: &'a Line,
+    pending: Mutex<Vec<Question>>,
+    most: usize,
+}
+
+impl Batch<'_> {
+    fn add(&self, question: Question) -> Result<(), ModelError> {
+        let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        let rows: usize = pending.iter().map(Question::len).sum();
+        let fits = rows + question.len() <= self.most;
+        let alike = pending.last().is_none_or(|other| other.kind() == question.kind());
+        let full = (!(fits && alike)).then(|| std::mem::take(&mut *pending));
+        pending.push(question);
+        drop(pending);
+        match full.filter(|questions| !questions.is_empty()) {
+            None => Ok(()),
+            Some(questions) => self.line.send(Message::Ahead(questions)),
+        }
+    }
+
+    /// Tells what is left; where nobody listens any more, nobody needs to know.
+    fn send(self) {
+        let pending = self.pending.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if !pending.is_empty() {
+            let _ = self.line.send(Message::Ahead(pending));
+        }
+    }
+}
+
 /// A model that tells what will be asked, and always says 0.
-fn rehearsal(shape: Shape, line: &Line) -> impl Model {
+fn rehearsal(shape: Shape, data: &Dataset, batch: &Batch<'_>) -> impl Model {
     let answer = move |kind, rows: &Rows<'_>, values: &mut [f64]| {
-        line.send(Message::Ahead(Question::new(kind, rows)))?;
+        batch.add(Question::new(kind, rows, data))?;
         values.fill(0.0);
         Ok(())
     };
     StandIn { shape, answer }
 }
 
+/// Answers that are known ahead, in the order in which they will be asked for.
+struct Known {
+    batches: Receiver<Ready>,
+    /// Those of the batch at hand that were not asked yet, and where their answers begin.
+    questions: VecDeque<Question>,
+    answers: Vec<f64>,
+    next: usize,
+}
+
+impl Known {
+    /// Writes the answer to a question if it is the next that was known.
+    fn answer(&mut self, asked: &Question, outputs: usize, values: &mut [f64]) -> bool {
+        if self.questions.is_empty() {
+            let Ok(Ready { questions, answers }) = self.batches.recv() else { return false };
+            (self.questions, self.answers, self.next) = (questions.into(), answers, 0);
+        }
+        if self.questions.pop_front().is_none_or(|known| known != *asked) {
+            return false;
+        }
+        let rows = self.answers.len() / outputs;
+        let (of_all, own) =
+            (self.answers.chunks(rows.max(1)), values.chunks_mut(asked.len().max(1)));
+        for (answers, values) in of_all.zip(own) {
+            values.copy_from_slice(&answers[self.next..self.next + asked.len()]);
+        }
+        self.next += asked.len();
+        true
+    }
+}
+
 /// A model that knows what the Python function said: the questions in the order in which they will be
 /// asked, with their answers, until something else is asked.
-fn answered(shape: Shape, line: &Line, answers: Receiver<Ready>) -> impl Model {
-    let answers = Mutex::new(Some(answers));
+fn answered(shape: Shape, data: &Dataset, line: &Line, batches: Receiver<Ready>) -> impl Model {
+    let known = Known { batches, questions: VecDeque::new(), answers: Vec::new(), next: 0 };
+    let known = Mutex::new(Some(known));
     let answer = move |kind, rows: &Rows<'_>, values: &mut [f64]| {
-        let mut answers = answers.lock().unwrap_or_else(PoisonError::into_inner);
-        let ready = answers.as_ref().and_then(|answers| answers.recv().ok());
-        let answer = match ready {
-            Some((question, answer)) if question.is(kind, rows) => answer,
-            _ => {
-                *answers = None;
-                let (reply, answer) = mpsc::channel();
-                line.send(Message::Direct(Question::new(kind, rows), reply))?;
-                answer.recv().map_err(|_| stopped())?
-            }
-        };
-        values.copy_from_slice(&answer);
+        let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+        let question = Question::new(kind, rows, data);
+        if known.as_mut().is_some_and(|known| known.answer(&question, shape.outputs, values)) {
+            return Ok(());
+        }
+        *known = None;
+        let (reply, answer) = mpsc::channel();
+        line.send(Message::Direct(question, reply))?;
+        values.copy_from_slice(&answer.recv().map_err(|_| stopped())?);
         Ok(())
     };
     StandIn { shape, answer }

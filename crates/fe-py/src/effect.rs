@@ -1,10 +1,14 @@
 //! Estimated effects.
 
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
-use fe_core::effect::Bins;
-use numpy::{IntoPyArray, PyArray1, PyArray2};
+use fe_core::effect::{Bins, IceCurves};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
+use pyo3::exceptions::PyAttributeError;
 use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyType};
+use serde::{Deserialize, Serialize};
 
 use crate::arguments::plain;
 use crate::arrays::{self, Doubles};
@@ -22,6 +26,8 @@ pub(crate) struct Effect {
     heterogeneity: Vec<f64>,
     curves: Option<Py<Curves>>,
     deciles: [f64; 11],
+    /// What the positions 0, 1, … of the feature stand for, where it has levels.
+    levels: Option<Vec<String>>,
 }
 
 /// The curves of the instances, for `ice` and `dice`.
@@ -38,25 +44,62 @@ pub(crate) struct Curves {
     values: Py<PyArray2<f64>>,
 }
 
+/// An effect as it is written.
+#[derive(Serialize, Deserialize)]
+struct Written {
+    /// What is written, and in which form.
+    format: String,
+    effect: fe_core::Effect,
+    deciles: [f64; 11],
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    levels: Option<Vec<String>>,
+}
+
+/// The form in which effects are written.
+const FORMAT: &str = "feature-effects-bench effect 1";
+
 impl Effect {
     pub(crate) fn new(
         py: Python<'_>,
         mut inner: fe_core::Effect,
         deciles: [f64; 11],
     ) -> PyResult<Self> {
+        let curves = inner.curves.take().map(|curves| Py::new(py, Curves::new(py, curves)));
+        Self::with_curves(inner, curves.transpose()?, deciles)
+    }
+
+    /// The same of a feature that has levels.
+    pub(crate) fn with_levels(self, levels: Option<Vec<String>>) -> Self {
+        Self { levels, ..self }
+    }
+
+    fn with_curves(
+        inner: fe_core::Effect,
+        curves: Option<Py<Curves>>,
+        deciles: [f64; 11],
+    ) -> PyResult<Self> {
         let x = inner.curve.x();
         let y = inner.curve.at_all(x).map_err(Raise::raise)?;
         let heterogeneity = inner.heterogeneity.at_all(x).map_err(Raise::raise)?;
-        let curves = inner.curves.take().map(|curves| {
-            let rows: Vec<i64> = curves.rows.iter().map(|&row| row as i64).collect();
-            let curves = Curves {
-                x: curves.x.into_pyarray(py).unbind(),
-                rows: rows.into_pyarray(py).unbind(),
-                values: curves.values.into_pyarray(py).unbind(),
-            };
-            Py::new(py, curves)
-        });
-        Ok(Self { y, heterogeneity, curves: curves.transpose()?, deciles, inner })
+        Ok(Self { y, heterogeneity, curves, deciles, levels: None, inner })
+    }
+
+    /// All but the curves of the instances, as text.
+    fn written(&self) -> PyResult<String> {
+        write(&Written {
+            format: FORMAT.to_owned(),
+            effect: self.inner.clone(),
+            deciles: self.deciles,
+            levels: self.levels.clone(),
+        })
+    }
+
+    fn read(text: &str) -> PyResult<Written> {
+        let read: Written = read("an effect", text)?;
+        if read.format != FORMAT {
+            return Err(format!("the form is `{}`; known is `{FORMAT}`", read.format).raise());
+        }
+        Ok(read)
     }
 
     /// Something of the bins, for effects that have them.
@@ -65,8 +108,117 @@ impl Effect {
     }
 }
 
+/// Something as JSON; numbers keep every bit.
+pub(crate) fn write(thing: &impl Serialize) -> PyResult<String> {
+    serde_json::to_string(thing).map_err(|e| e.to_string().raise())
+}
+
+/// Something that was written as JSON.
+pub(crate) fn read<T: serde::de::DeserializeOwned>(what: &str, text: &str) -> PyResult<T> {
+    serde_json::from_str(text).map_err(|e| format!("this is not {what} as JSON: {e}").raise())
+}
+
+/// What is shown of results, which is Python's to show.
+pub(crate) fn results(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {
+    py.import("feature_effects_bench._results")
+}
+
+pub(crate) fn hash(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    hasher.finish()
+}
+
+impl Curves {
+    fn new(py: Python<'_>, curves: IceCurves) -> Self {
+        let rows: Vec<i64> = curves.rows.iter().map(|&row| row as i64).collect();
+        Self {
+            x: curves.x.into_pyarray(py).unbind(),
+            rows: rows.into_pyarray(py).unbind(),
+            values: curves.values.into_pyarray(py).unbind(),
+        }
+    }
+
+    /// The same without Python.
+    fn plain(&self, py: Python<'_>) -> PyResult<IceCurves> {
+        let rows = self.rows.bind(py).try_readonly()?;
+        Ok(IceCurves {
+            x: self.x.bind(py).try_readonly()?.as_array().to_vec(),
+            rows: rows.as_array().iter().map(|&row| row as usize).collect(),
+            values: self.values.bind(py).try_readonly()?.as_array().to_owned(),
+        })
+    }
+}
+
+#[pymethods]
+impl Curves {
+    #[new]
+    fn from_arrays(
+        x: Py<PyArray1<f64>>,
+        rows: Py<PyArray1<i64>>,
+        values: Py<PyArray2<f64>>,
+    ) -> Self {
+        Self { x, rows, values }
+    }
+
+    fn __eq__(&self, py: Python<'_>, other: &Self) -> PyResult<bool> {
+        Ok(self.plain(py)? == other.plain(py)?)
+    }
+
+    fn __hash__(&self, py: Python<'_>) -> PyResult<u64> {
+        Ok(hash(&write(&self.plain(py)?)?))
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let (py, this) = (slf.py(), slf.get());
+        let arrays = (this.x.clone_ref(py), this.rows.clone_ref(py), this.values.clone_ref(py));
+        Ok((slf.get_type(), arrays).into_pyobject(py)?.into_any())
+    }
+}
+
 #[pymethods]
 impl Effect {
+    /// What was written by `to_json`, or for pickle.
+    #[new]
+    #[pyo3(signature = (text, curves = None))]
+    fn from_text(py: Python<'_>, text: &str, curves: Option<Py<Curves>>) -> PyResult<Self> {
+        let Written { mut effect, deciles, levels, .. } = Self::read(text)?;
+        let own = effect.curves.take().map(|curves| Py::new(py, Curves::new(py, curves)));
+        let new = Self::with_curves(effect, own.transpose()?.or(curves), deciles)?;
+        Ok(new.with_levels(levels))
+    }
+
+    /// The whole effect as JSON, from which `from_json` makes it again.
+    fn to_json(&self, py: Python<'_>) -> PyResult<String> {
+        let curves = self.curves.as_ref().map(|curves| curves.get().plain(py)).transpose()?;
+        let effect = fe_core::Effect { curves, ..self.inner.clone() };
+        let (deciles, levels) = (self.deciles, self.levels.clone());
+        write(&Written { format: FORMAT.to_owned(), effect, deciles, levels })
+    }
+
+    /// The effect that `to_json` wrote.
+    #[classmethod]
+    fn from_json(_: &Bound<'_, PyType>, py: Python<'_>, text: &str) -> PyResult<Self> {
+        Self::from_text(py, text, None)
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let (py, this) = (slf.py(), slf.get());
+        Ok((slf.get_type(), (this.written()?, this.curves(py))).into_pyobject(py)?.into_any())
+    }
+
+    /// Whether both are the same to the bit.
+    fn __eq__(&self, py: Python<'_>, other: &Self) -> PyResult<bool> {
+        let plain = |curves: &Option<Py<Curves>>| {
+            curves.as_ref().map(|curves| curves.get().plain(py)).transpose()
+        };
+        Ok(self.written()? == other.written()? && plain(&self.curves)? == plain(&other.curves)?)
+    }
+
+    fn __hash__(&self) -> PyResult<u64> {
+        Ok(hash(&self.written()?))
+    }
+
     fn __repr__(&self) -> String {
         let (lo, hi) = self.inner.curve.range();
         let effect = &self.inner;
@@ -178,9 +330,10 @@ impl Effect {
         self.inner.default_heterogeneity
     }
 
-    /// The spread of local effects about an accumulated effect, at the limits, by name.
+    /// The spread of local effects about an accumulated effect, at the limits, by name: of the instances, not of
+    /// the estimate, whose confidence band is `band`.
     #[getter]
-    fn bands<'py>(&self, py: Python<'py>) -> Option<BTreeMap<&'static str, Vector<'py>>> {
+    fn spread<'py>(&self, py: Python<'py>) -> Option<BTreeMap<&'static str, Vector<'py>>> {
         let bands = self.inner.bands.as_ref()?;
         let at_limits = |curve: &fe_core::Curve| PyArray1::from_slice(py, curve.y());
         Some(BTreeMap::from([
@@ -191,7 +344,7 @@ impl Effect {
 
     /// The limits of a confidence band at `x` by name, where the option `band` asked for one.
     #[getter]
-    fn confidence<'py>(
+    fn band<'py>(
         &self,
         py: Python<'py>,
     ) -> PyResult<Option<BTreeMap<&'static str, Bound<'py, PyAny>>>> {
@@ -212,10 +365,50 @@ impl Effect {
         Ok(Some(limits))
     }
 
+    /// A name that was taken for two things.
+    #[getter]
+    fn bands(&self) -> PyResult<()> {
+        Err(PyAttributeError::new_err(
+            "an effect has no `bands`: its confidence band is `band`, and how far local effects spread about it is \
+             `spread`",
+        ))
+    }
+
     /// The quantiles 0, 0.1, …, 1 of the feature.
     #[getter]
     fn deciles<'py>(&self, py: Python<'py>) -> Vector<'py> {
         PyArray1::from_slice(py, &self.deciles)
+    }
+
+    /// What the positions 0, 1, … of the feature stand for, where it has levels.
+    #[getter]
+    fn levels(&self) -> Option<Vec<String>> {
+        self.levels.clone()
+    }
+
+    /// Draws the effect into axes of matplotlib, new ones unless given, beside the exact truth of a scenario where
+    /// one is given; returns the axes.
+    #[pyo3(signature = (ax = None, *, truth = None, label = None))]
+    fn plot<'py>(
+        slf: &Bound<'py, Self>,
+        ax: Option<Bound<'py, PyAny>>,
+        truth: Option<Bound<'py, PyAny>>,
+        label: Option<&str>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let options = PyDict::new(slf.py());
+        options.set_item("truth", truth)?;
+        options.set_item("label", label)?;
+        results(slf.py())?.call_method("plot_effect", (slf, ax), Some(&options))
+    }
+
+    /// The curve at its knots as a frame of pandas or, where there is none, of polars.
+    fn to_frame<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        results(slf.py())?.call_method1("to_frame", (slf,))
+    }
+
+    /// What a notebook shows.
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        results(slf.py())?.call_method1("html", (slf,))
     }
 
     /// Mean of the model over the rows, where it is known.

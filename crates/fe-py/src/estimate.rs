@@ -10,9 +10,11 @@ use serde_json::{Map, Value};
 
 use crate::arguments::Feature;
 use crate::arrays;
-use crate::calls::{self, Callable, Subject};
+use crate::callable::Callable;
+use crate::calls::{self, Subject};
 use crate::effect::Effect;
 use crate::errors::Raise;
+use crate::jacobian;
 use crate::regional::RegionalEffect;
 use crate::scenario::Scenario;
 
@@ -29,6 +31,9 @@ pub(crate) struct Request<'py> {
     names: Option<Vec<String>>,
     kinds: Option<Vec<(Feature, String)>>,
     preset: Option<String>,
+    axis_of: Option<Bound<'py, Scenario>>,
+    /// Of the features that are asked about, where they have levels.
+    levels: Option<Vec<String>>,
     batch: usize,
     /// Options of the estimator, as JSON.
     options: String,
@@ -37,10 +42,9 @@ pub(crate) struct Request<'py> {
 /// The effects of some features, one for each of them and each output of the model.
 #[pyfunction]
 pub(crate) fn estimate(py: Python<'_>, request: Request<'_>) -> PyResult<Vec<Effect>> {
-    let known: Vec<&str> = estimator::ALL.iter().map(|info| info.name).collect();
-    let info = estimator::info(&request.estimator)
-        .map_err(|e| format!("{e}{}", suggestion(&request.estimator, known)).raise())?;
-    let prepared = Prepared::new(&request, &info.options().collect::<Vec<_>>())?;
+    let info = estimator::info(&request.estimator).map_err(Raise::raise)?;
+    refuse_kinds(&request)?;
+    let mut prepared = Prepared::new(&request, &info.options().collect::<Vec<_>>())?;
     let estimators = prepared.each(|settings| {
         let settings = match &request.preset {
             None => settings,
@@ -49,36 +53,55 @@ pub(crate) fn estimate(py: Python<'_>, request: Request<'_>) -> PyResult<Vec<Eff
         estimator::from_settings(info.name, &settings)
     })?;
     // Deciles, too: they are found on all threads, of which only those of this process answer.
-    let effects = calls::run(py, &prepared.subject, |model| {
+    let Prepared { subject, data, .. } = &mut prepared;
+    let data = &*data;
+    let effects = calls::run(py, subject, data, |model| {
         estimator::each_feature(&estimators, |(feature, estimator)| {
-            let effects = estimator.estimate(&prepared.data, model, *feature)?;
-            let deciles = prepared.data.deciles(*feature);
+            let effects = estimator.estimate(data, model, *feature)?;
+            let deciles = data.deciles(*feature);
             Ok::<_, fe_core::Error>(effects.into_iter().map(move |effect| (effect, deciles)))
         })
     })?;
     let effects = effects.map_err(Raise::raise)?.into_iter().flatten();
-    effects.map(|(effect, deciles)| Effect::new(py, effect, deciles)).collect()
+    let new = |(effect, deciles)| {
+        Ok(Effect::new(py, effect, deciles)?.with_levels(request.levels.clone()))
+    };
+    effects.map(new).collect()
 }
 
 /// The regional effects of some features, one for each of them and each output of the model.
 #[pyfunction]
 pub(crate) fn regional(py: Python<'_>, request: Request<'_>) -> PyResult<Vec<RegionalEffect>> {
-    let known: Vec<&str> = fe_core::regional::ALL.iter().map(|info| info.name).collect();
-    let info = fe_core::regional::info(&request.estimator)
-        .map_err(|e| format!("{e}{}", suggestion(&request.estimator, known)).raise())?;
+    let info = fe_core::regional::info(&request.estimator).map_err(Raise::raise)?;
     if request.preset.is_some() {
         return Err("presets have nothing for regional estimators".raise());
     }
-    let prepared = Prepared::new(&request, &info.options().collect::<Vec<_>>())?;
+    let mut prepared = Prepared::new(&request, &info.options().collect::<Vec<_>>())?;
     let estimators =
         prepared.each(|settings| fe_core::regional::from_settings(info.name, &settings))?;
-    let effects = calls::run(py, &prepared.subject, |model| {
+    let Prepared { subject, data, .. } = &mut prepared;
+    let data = &*data;
+    let effects = calls::run(py, subject, data, |model| {
         estimator::each_feature(&estimators, |(feature, regional)| {
-            regional.fit(&prepared.data, model, *feature)
+            regional.fit(data, model, *feature)
         })
     })?;
     let effects = effects.map_err(Raise::raise)?.into_iter().flatten();
     Ok(effects.map(RegionalEffect::new).collect())
+}
+
+/// Only regions know what to do with levels.
+fn refuse_kinds(request: &Request<'_>) -> PyResult<()> {
+    let kinds = request.kinds.iter().flatten();
+    match kinds.into_iter().find(|(_, kind)| kind != "continuous") {
+        None => Ok(()),
+        Some((feature, kind)) => Err(format!(
+            "kinds: {} makes no use of kinds, and takes feature {feature} for continuous, not {kind}; regional \
+             estimators do, where a region is split",
+            request.estimator
+        )
+        .raise()),
+    }
 }
 
 /// Data, model and options that were checked.
@@ -88,6 +111,8 @@ struct Prepared {
     /// Counted from 0.
     features: Vec<usize>,
     axis: Option<AxisSource>,
+    /// The scenario whose axes are taken, where the model is none.
+    axis_of: Option<fe_truth::Scenario>,
     settings: Settings,
 }
 
@@ -99,22 +124,41 @@ impl Prepared {
         let features = match &request.features {
             None => (0..data.dimension()).collect(),
             Some(features) => {
-                let features = features.iter().map(|feature| feature.of(data.dimension()));
+                let features = features.iter().map(|feature| feature.among(data.names()));
                 features.collect::<PyResult<Vec<usize>>>()?
             }
         };
-        let subject = subject(request, &data)?;
-        Ok(Self { data, subject, features, axis, settings })
+        let mut subject = subject(request, &data, features.len())?;
+        if let Subject::Callable(callable) = &mut subject
+            && request.jacobian.is_some()
+            && known.contains(&"jacobian")
+        {
+            jacobian::check(request.data.py(), callable, &data, &features)?;
+        }
+        let axis_of = request.axis_of.as_ref().map(|of| of.get().inner.clone());
+        Ok(Self { data, subject, features, axis, axis_of, settings })
     }
 
     /// The estimator of each feature: an axis may depend on it.
     fn each<E>(&self, build: impl Fn(Settings) -> fe_core::Result<E>) -> PyResult<Vec<(usize, E)>> {
         let of_feature = |&feature: &usize| {
-            let axis = self.axis.map(|axis| self.resolve(axis, feature)).transpose()?;
+            let axis = match &self.axis_of {
+                Some(scenario) => Some(self.axis_in(scenario, feature)?),
+                None => self.axis.map(|axis| self.resolve(axis, feature)).transpose()?,
+            };
             let settings = Settings { axis, ..self.settings.clone() };
             Ok((feature, build(settings).map_err(Raise::raise)?))
         };
         self.features.iter().map(of_feature).collect()
+    }
+
+    fn axis_in(&self, scenario: &fe_truth::Scenario, feature: usize) -> PyResult<AxisChoice> {
+        let (here, there) = (self.data.dimension(), scenario.dimension());
+        if here != there {
+            let id = scenario.id();
+            return Err(format!("axis: {id} has {there} features and the data have {here}").raise());
+        }
+        AxisSource::Scenario.resolve(scenario, feature).map_err(Raise::raise)
     }
 
     fn resolve(&self, axis: AxisSource, feature: usize) -> PyResult<AxisChoice> {
@@ -124,9 +168,9 @@ impl Prepared {
                 axis.resolve(scenario, feature).map_err(Raise::raise)
             }
             (Subject::Callable(_), None) => Err(format!(
-                "axis = '{axis}': the model is no scenario that it could be of; give the axis as \
-                 (lo, hi), such as scenario.axis({})",
-                feature + 1
+                "axis = '{axis}': the model is no scenario that it could be of; give the axis as (lo, hi), or the \
+                 scenario itself as `axis` for {}",
+                self.data.names()[feature]
             )
             .raise()),
         }
@@ -143,7 +187,7 @@ fn dataset(request: &Request<'_>, columns: Array2<f64>) -> PyResult<Dataset> {
         for (feature, kind) in given {
             let kind = Kind::deserialize(Value::from(kind.as_str()));
             let kind = kind.map_err(|e| format!("kinds: {e}").raise())?;
-            kinds[feature.of(data.dimension())?] = kind;
+            kinds[feature.among(data.names())?] = kind;
         }
         data = data.with_kinds(kinds).map_err(Raise::raise)?;
     }
@@ -155,7 +199,7 @@ fn dataset(request: &Request<'_>, columns: Array2<f64>) -> PyResult<Dataset> {
     }
 }
 
-fn subject(request: &Request<'_>, data: &Dataset) -> PyResult<Subject> {
+fn subject(request: &Request<'_>, data: &Dataset, features: usize) -> PyResult<Subject> {
     let model = &request.model;
     if let Ok(scenario) = model.cast::<Scenario>() {
         if request.jacobian.is_some() {
@@ -163,30 +207,25 @@ fn subject(request: &Request<'_>, data: &Dataset) -> PyResult<Subject> {
         }
         return Ok(Subject::Scenario(scenario.get().inner.clone()));
     }
-    check_callable("model", model)?;
-    if let Some(jacobian) = &request.jacobian {
-        check_callable("jacobian", jacobian)?;
-    }
+    check_callable(model)?;
     if request.batch == 0 {
         return Err("batch_size = 0: must be at least 1".raise());
     }
-    // Two rows tell an array for each row from one for each output.
-    let rows = data.len().min(2);
-    let first = Array2::from_shape_fn((rows, data.dimension()), |(row, feature)| {
-        data.feature(feature)[row]
-    });
-    let callable = Callable::new(model, request.jacobian.as_ref(), first, request.batch)?;
-    Ok(Subject::Callable(callable))
+    let callable = Callable::new(model, data, request.batch)?;
+    Ok(Subject::Callable(match &request.jacobian {
+        None => callable,
+        Some(jacobian) => callable.with_jacobian(jacobian, features)?,
+    }))
 }
 
-fn check_callable(what: &str, given: &Bound<'_, PyAny>) -> PyResult<()> {
+fn check_callable(given: &Bound<'_, PyAny>) -> PyResult<()> {
     if given.is_callable() {
         return Ok(());
     }
     let kind = given.get_type().name()?;
     let hint = if given.hasattr("predict")? { "; give its method `predict`" } else { "" };
     Err(format!(
-        "{what}: must be a function of an array of rows, or a scenario; `{kind}` is neither{hint}"
+        "model: must be a function of an array of rows, or a scenario; `{kind}` is neither{hint}"
     )
     .raise())
 }
@@ -214,12 +253,19 @@ fn settings(request: &Request<'_>, known: &[&str]) -> PyResult<(Option<AxisSourc
             for (key, value) in options {
                 let alone = Map::from_iter([(key.clone(), value.clone())]);
                 if let Err(error) = read(alone) {
-                    return Err(format!("{key} = {value}: {error}").raise());
+                    return Err(format!("{key} = {value}: {}", plainly(&error)).raise());
                 }
             }
             Err(error.to_string().raise())
         }
     }
+}
+
+/// What is wrong with an option, in words that are not those of Rust.
+fn plainly(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let whole = ["expected usize", "expected u64"].iter().any(|word| text.ends_with(word));
+    if whole { "must be a whole number, at least 0".to_owned() } else { text }
 }
 
 /// An axis as (lo, hi), or as text as on the command line.

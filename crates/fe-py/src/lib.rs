@@ -8,10 +8,13 @@
 
 mod arguments;
 mod arrays;
+mod callable;
 mod calls;
 mod effect;
 mod errors;
 mod estimate;
+mod jacobian;
+mod questions;
 mod regional;
 mod registry;
 mod scenario;
@@ -26,6 +29,8 @@ mod _native {
     use pyo3::prelude::*;
 
     #[pymodule_export]
+    use super::arrays::numbers;
+    #[pymodule_export]
     use super::effect::{Curves, Effect};
     #[pymodule_export]
     use super::errors::{FeatureEffectsError, ModelError};
@@ -38,7 +43,7 @@ mod _native {
     #[pymodule_export]
     use super::scenario::Scenario;
     #[pymodule_export]
-    use super::score::score;
+    use super::score::{score, score_effect};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -1,11 +1,13 @@
 //! Effects in regions.
 
 use pyo3::prelude::*;
+use pyo3::types::PyType;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::arguments::plain;
 use crate::arrays;
-use crate::effect::Effect;
+use crate::effect::{Effect, hash, read, results, write};
 use crate::errors::Raise;
 
 /// The effect of one feature on one output of a model, region by region.
@@ -13,6 +15,17 @@ use crate::errors::Raise;
 pub(crate) struct RegionalEffect {
     inner: fe_core::regional::RegionalEffect,
 }
+
+/// A regional effect as it is written.
+#[derive(Serialize, Deserialize)]
+struct Written {
+    /// What is written, and in which form.
+    format: String,
+    regional: fe_core::regional::RegionalEffect,
+}
+
+/// The form in which regional effects are written.
+const FORMAT: &str = "feature-effects-bench regional effect 1";
 
 impl RegionalEffect {
     pub(crate) fn new(inner: fe_core::regional::RegionalEffect) -> Self {
@@ -22,6 +35,60 @@ impl RegionalEffect {
 
 #[pymethods]
 impl RegionalEffect {
+    /// What was written by `to_json`, or for pickle.
+    #[new]
+    fn from_text(text: &str) -> PyResult<Self> {
+        let Written { format, regional } = read("a regional effect", text)?;
+        if format != FORMAT {
+            return Err(format!("the form is `{format}`; known is `{FORMAT}`").raise());
+        }
+        Ok(Self::new(regional))
+    }
+
+    /// The whole of it as JSON, from which `from_json` makes it again.
+    fn to_json(&self) -> PyResult<String> {
+        write(&Written { format: FORMAT.to_owned(), regional: self.inner.clone() })
+    }
+
+    /// The regional effect that `to_json` wrote.
+    #[classmethod]
+    fn from_json(_: &Bound<'_, PyType>, text: &str) -> PyResult<Self> {
+        Self::from_text(text)
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let text = slf.get().to_json()?;
+        Ok((slf.get_type(), (text,)).into_pyobject(slf.py())?.into_any())
+    }
+
+    /// Draws the effects of all leaves into axes of matplotlib, new ones unless given; returns the axes.
+    #[pyo3(signature = (ax = None))]
+    fn plot<'py>(
+        slf: &Bound<'py, Self>,
+        ax: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        results(slf.py())?.call_method1("plot_regional", (slf, ax))
+    }
+
+    /// The curves of all leaves, one below the other, as a frame of pandas or, where there is none, of polars.
+    fn to_frame<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        results(slf.py())?.call_method1("regional_to_frame", (slf,))
+    }
+
+    /// What a notebook shows.
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        results(slf.py())?.call_method1("regional_html", (slf,))
+    }
+
+    /// Whether both are the same to the bit.
+    fn __eq__(&self, other: &Self) -> PyResult<bool> {
+        Ok(self.to_json()? == other.to_json()?)
+    }
+
+    fn __hash__(&self) -> PyResult<u64> {
+        Ok(hash(&self.to_json()?))
+    }
+
     /// The tree as text.
     fn __str__(&self) -> String {
         self.inner.to_string()

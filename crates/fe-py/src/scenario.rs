@@ -1,6 +1,9 @@
 //! Scenarios: exact truths, datasets and the function itself.
 
-use fe_bench::draw;
+use std::ops::Range;
+
+use fe_bench::{draw, score};
+use fe_core::interrupt;
 use fe_core::model::Rows;
 use fe_core::{Axis, Dataset};
 use fe_truth::{Centring, Effect, Regional, Truth, Weighting};
@@ -9,9 +12,11 @@ use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-use crate::arguments::{Feature, plain, word};
+use crate::arguments::{Feature, count, plain, whole, word};
 use crate::arrays::{self, Doubles};
+use crate::effect;
 use crate::errors::Raise;
+use crate::threads;
 
 /// Value, bound on its error, and how it was obtained.
 type Answer = (f64, f64, &'static str);
@@ -137,9 +142,15 @@ impl Scenario {
     }
 
     /// Equidistant points over the range of a feature, both ends among them.
-    #[pyo3(signature = (feature, points = 100))]
-    fn grid<'py>(&self, py: Python<'py>, feature: Feature, points: usize) -> PyResult<Vector<'py>> {
+    #[pyo3(signature = (feature, points = None))]
+    fn grid<'py>(
+        &self,
+        py: Python<'py>,
+        feature: Feature,
+        points: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Vector<'py>> {
         const MOST: usize = 10_000_000;
+        let points = points.map_or(Ok(100), |given| count("points", given))?;
         if !(1..=MOST).contains(&points) {
             return Err(format!("points = {points}: must be from 1 to {MOST}").raise());
         }
@@ -176,13 +187,30 @@ impl Scenario {
         let feature = self.feature(&feature)?;
         let (points, shape) = arrays::points("x", x)?;
         let range = range.unwrap_or_else(|| self.inner.axis(feature));
-        let truths = py
-            .detach(|| self.inner.curve(effect, feature, &points, range, center))
-            .map_err(Raise::raise)?;
+        let truths =
+            threads::run(py, || self.inner.curve(effect, feature, &points, range, center))?
+                .map_err(Raise::raise)?;
         let values = truths.iter().map(|truth| truth.value).collect();
         let errors = truths.iter().map(|truth| truth.abs_error).collect();
         let methods = truths.iter().map(|truth| truth.method.name()).collect();
         Ok((arrays::shaped(py, values, &shape)?, arrays::shaped(py, errors, &shape)?, methods))
+    }
+
+    /// The true curve of what an estimate estimates, centred as that is.
+    #[pyo3(name = "_curve_of")]
+    fn curve_of<'py>(
+        &self,
+        py: Python<'py>,
+        effect: &Bound<'py, effect::Effect>,
+        x: &Bound<'py, PyAny>,
+    ) -> PyResult<Answers<'py>> {
+        let estimate = &effect.get().inner;
+        let Some(estimand) = score::estimand_of(estimate.estimator) else {
+            return Err(format!("{} estimates no truth", estimate.estimator).raise());
+        };
+        let (center, range) = score::reference(estimate).map_err(Raise::raise)?;
+        let feature = Feature::from_index(estimate.feature);
+        self.curve(py, score::truth_of(estimand).name(), feature, x, center.name(), Some(range))
     }
 
     /// The names and features of curves as papers print them.
@@ -220,8 +248,8 @@ impl Scenario {
     ) -> PyResult<Vec<(&'static str, Vector<'py>)>> {
         let (feature, weighting) = (self.feature(&feature)?, word::<Weighting>(weighting)?);
         let limits = arrays::vector("limits", limits)?;
-        let bins =
-            py.detach(|| self.inner.bins(feature, &limits, weighting)).map_err(Raise::raise)?;
+        let bins = threads::run(py, || self.inner.bins(feature, &limits, weighting))?
+            .map_err(Raise::raise)?;
         let column = |of: fn(&fe_truth::BinTruth) -> f64| -> Vector<'py> {
             bins.iter().map(of).collect::<Vec<f64>>().into_pyarray(py)
         };
@@ -244,7 +272,8 @@ impl Scenario {
     ) -> PyResult<Vec<(&'static str, Vector<'py>)>> {
         let feature = self.feature(&feature)?;
         let limits = arrays::vector("limits", limits)?;
-        let bins = py.detach(|| self.inner.differences(feature, &limits)).map_err(Raise::raise)?;
+        let bins =
+            threads::run(py, || self.inner.differences(feature, &limits))?.map_err(Raise::raise)?;
         let column = |of: fn(&fe_truth::DifferenceTruth) -> f64| -> Vector<'py> {
             bins.iter().map(of).collect::<Vec<f64>>().into_pyarray(py)
         };
@@ -265,20 +294,21 @@ impl Scenario {
     ) -> PyResult<Vec<(&'static str, Answer)>> {
         let feature = self.feature(&feature)?;
         let range = range.unwrap_or_else(|| self.inner.axis(feature));
-        let values = py.detach(|| self.inner.values(feature, range)).map_err(Raise::raise)?;
+        let values =
+            threads::run(py, || self.inner.values(feature, range))?.map_err(Raise::raise)?;
         Ok(values.into_iter().map(|(name, truth)| (name, answer(truth))).collect())
     }
 
     /// Mean of the function.
     #[pyo3(name = "_mean")]
     fn mean(&self, py: Python<'_>) -> PyResult<Answer> {
-        py.detach(|| self.inner.mean()).map(answer).map_err(Raise::raise)
+        threads::run(py, || self.inner.mean())?.map(answer).map_err(Raise::raise)
     }
 
     /// Standard deviation of the function.
     #[pyo3(name = "_sd")]
     fn sd(&self, py: Python<'_>) -> PyResult<Answer> {
-        py.detach(|| self.inner.sd()).map(answer).map_err(Raise::raise)
+        threads::run(py, || self.inner.sd())?.map(answer).map_err(Raise::raise)
     }
 
     /// Shapley values at a point, and last what the empty coalition is worth.
@@ -288,7 +318,7 @@ impl Scenario {
         point: &Bound<'py, PyAny>,
     ) -> PyResult<(Vector<'py>, Vector<'py>)> {
         let point = arrays::vector("point", point)?;
-        let truths = py.detach(|| self.inner.shap_at(&point)).map_err(Raise::raise)?;
+        let truths = threads::run(py, || self.inner.shap_at(&point))?.map_err(Raise::raise)?;
         let column = |of: fn(&Truth) -> f64| -> Vector<'py> {
             truths.iter().map(of).collect::<Vec<f64>>().into_pyarray(py)
         };
@@ -303,7 +333,8 @@ impl Scenario {
         feature: Feature,
     ) -> PyResult<Bound<'py, PyList>> {
         let (method, feature) = (word::<Regional>(method)?, self.feature(&feature)?);
-        let optima = py.detach(|| self.inner.regional(method, feature)).map_err(Raise::raise)?;
+        let optima =
+            threads::run(py, || self.inner.regional(method, feature))?.map_err(Raise::raise)?;
         let optima = optima.iter().map(|optimum| {
             let split = optimum.split;
             plain(
@@ -323,20 +354,22 @@ impl Scenario {
     }
 
     /// Features and target of a dataset.
-    #[pyo3(signature = (n, seed, snr = None, replicate = 0))]
+    #[pyo3(signature = (n, seed, snr = None, replicate = None))]
     fn sample<'py>(
         &self,
         py: Python<'py>,
-        n: usize,
-        seed: u64,
+        n: &Bound<'py, PyAny>,
+        seed: &Bound<'py, PyAny>,
         snr: Option<f64>,
-        replicate: usize,
+        replicate: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<(Bound<'py, PyArray2<f64>>, Vector<'py>)> {
-        let drawn = py.detach(|| -> fe_bench::Result<_> {
+        let (n, seed) = (count("n", n)?, whole("seed", seed)?);
+        let replicate = replicate.map_or(Ok(0), |given| count("replicate", given))?;
+        let drawn = threads::run(py, || -> fe_bench::Result<_> {
             let data = draw::features(&self.inner, seed, n, replicate)?;
             let y = draw::target(&self.inner, &data, seed, snr.unwrap_or_default(), replicate)?;
             Ok((data.into_features(), y))
-        });
+        })?;
         let (features, y) = drawn.map_err(Raise::raise)?;
         Ok((features.reversed_axes().into_pyarray(py), y.into_pyarray(py)))
     }
@@ -349,10 +382,11 @@ impl Scenario {
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let data = self.rows(x)?;
         let mut values = vec![0.0; data.len()];
-        py.detach(|| {
-            let columns = data.columns(0..data.len());
-            self.inner.model().predict(&Rows::new(&columns, data.len()), &mut values)
-        })
+        threads::run(py, || {
+            self.each_block(&data, |rows, range| {
+                self.inner.model().predict(rows, &mut values[range])
+            })
+        })?
         .map_err(|e| fe_core::Error::from(e).raise())?;
         Ok(values.into_pyarray(py))
     }
@@ -365,15 +399,15 @@ impl Scenario {
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let data = self.rows(x)?;
         let mut partials = Array2::zeros((data.dimension(), data.len()));
-        py.detach(|| {
-            let columns = data.columns(0..data.len());
-            let rows = Rows::new(&columns, data.len());
+        threads::run(py, || {
             let of_features = partials.as_slice_mut().unwrap_or_default();
-            for (feature, values) in of_features.chunks_mut(data.len()).enumerate() {
-                self.inner.model().partial(feature, &rows, values)?;
-            }
-            Ok(())
-        })
+            self.each_block(&data, |rows, range| {
+                for (feature, values) in of_features.chunks_mut(data.len()).enumerate() {
+                    self.inner.model().partial(feature, rows, &mut values[range.clone()])?;
+                }
+                Ok(())
+            })
+        })?
         .map_err(|e: fe_core::ModelError| fe_core::Error::from(e).raise())?;
         Ok(partials.reversed_axes().into_pyarray(py))
     }
@@ -386,6 +420,21 @@ impl Scenario {
 
     fn feature(&self, feature: &Feature) -> PyResult<usize> {
         feature.of(self.inner.dimension())
+    }
+
+    /// Asks block by block, between which it can be interrupted.
+    fn each_block(
+        &self,
+        data: &Dataset,
+        mut ask: impl FnMut(&Rows<'_>, Range<usize>) -> Result<(), fe_core::ModelError>,
+    ) -> Result<(), fe_core::ModelError> {
+        const BLOCK: usize = 1 << 14;
+        for start in (0..data.len()).step_by(BLOCK) {
+            interrupt::check();
+            let range = start..data.len().min(start + BLOCK);
+            ask(&Rows::new(&data.columns(range.clone()), range.len()), range)?;
+        }
+        Ok(())
     }
 
     /// Rows of the function's features.

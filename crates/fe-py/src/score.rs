@@ -1,7 +1,8 @@
 //! Scores of curves that were computed elsewhere.
 
 use fe_bench::curves::GivenCurve;
-use fe_bench::score::{self as scoring, Score};
+use fe_bench::score::{self as scoring, Metric, Score};
+use fe_bench::study::places::Grid;
 use fe_bench::study::wire::Comparison;
 use fe_truth::Centring;
 use pyo3::prelude::*;
@@ -10,11 +11,64 @@ use serde_json::Value;
 
 use crate::arguments::{Feature, word};
 use crate::arrays;
+use crate::effect::Effect;
 use crate::errors::Raise;
 use crate::scenario::Scenario;
+use crate::threads;
 
 /// A metric: its name, its value, the truth's method and bound, points compared and left out, status.
 type Row = (&'static str, Option<f64>, String, Option<f64>, usize, usize, String);
+
+/// Metrics of an effect against the exact truth of a scenario, on a grid as studies have it unless points are given.
+#[pyfunction]
+#[pyo3(signature = (effect, scenario, truth, feature, compare, points, metrics))]
+#[expect(clippy::too_many_arguments, reason = "a function of Python with named arguments")]
+pub(crate) fn score_effect(
+    py: Python<'_>,
+    effect: &Bound<'_, Effect>,
+    scenario: &Bound<'_, Scenario>,
+    truth: &str,
+    feature: Feature,
+    compare: &str,
+    points: Option<&Bound<'_, PyAny>>,
+    metrics: Vec<String>,
+) -> PyResult<Vec<Row>> {
+    let scenario = &scenario.get().inner;
+    let feature = feature.of(scenario.dimension())?;
+    let truth = scoring::truth(truth).map_err(Raise::raise)?;
+    let comparison = comparison(compare)?;
+    let metrics = metrics.iter().map(|name| name.parse::<Metric>().map_err(Raise::raise));
+    let metrics = metrics.collect::<PyResult<Vec<_>>>()?;
+    let grid = match points {
+        Some(points) => increasing(arrays::vector("points", points)?)?,
+        None => Grid::default().all(scenario, feature).map_err(Raise::raise)?,
+    };
+    let effect = fe_core::Effect { feature, ..effect.get().inner.clone() };
+    let scores = threads::run(py, || {
+        scoring::on_grid(scenario, truth, &effect, &grid, comparison, &metrics)
+    })?;
+    Ok(scores.into_iter().map(row).collect())
+}
+
+/// Points in increasing order, all of them numbers.
+fn increasing(mut points: Vec<f64>) -> PyResult<Vec<f64>> {
+    if let Some(wrong) = points.iter().find(|x| !x.is_finite()) {
+        return Err(format!("points: {wrong} is not a finite number").raise());
+    }
+    points.sort_unstable_by(f64::total_cmp);
+    points.dedup();
+    Ok(points)
+}
+
+fn comparison(compare: &str) -> PyResult<Comparison> {
+    Comparison::deserialize(Value::from(compare))
+        .map_err(|e| format!("compare = '{compare}': {e}").raise())
+}
+
+fn row((name, score): (&'static str, Score)) -> Row {
+    let Score { value, truth_method, truth_abs_error, compared, left_out, status } = score;
+    (name, value, truth_method, truth_abs_error, compared, left_out, status)
+}
 
 /// All metrics of a curve against the exact truth of a scenario.
 #[pyfunction]
@@ -34,8 +88,7 @@ pub(crate) fn score(
     let scenario = &scenario.get().inner;
     let feature = feature.of(scenario.dimension())?;
     let effect = scoring::truth(effect).map_err(Raise::raise)?;
-    let comparison = Comparison::deserialize(Value::from(compare))
-        .map_err(|e| format!("compare = '{compare}': {e}").raise())?;
+    let comparison = comparison(compare)?;
     let center = center.map(word::<Centring>).transpose()?;
     if center.is_some() && comparison == Comparison::Centred {
         return Err(
@@ -51,12 +104,9 @@ pub(crate) fn score(
     };
     let curve = GivenCurve::from_points(feature, &x, &y, band.as_ref()).map_err(Raise::raise)?;
     let center = center.unwrap_or(Centring::None);
-    let scores = py
-        .detach(|| scoring::against_truth(scenario, effect, feature, &curve, comparison, center))
-        .map_err(Raise::raise)?;
-    let row = |(name, score): (&'static str, Score)| {
-        let Score { value, truth_method, truth_abs_error, compared, left_out, status } = score;
-        (name, value, truth_method, truth_abs_error, compared, left_out, status)
-    };
+    let scores = threads::run(py, || {
+        scoring::against_truth(scenario, effect, feature, &curve, comparison, center)
+    })?;
+    let scores = scores.map_err(Raise::raise)?;
     Ok(scores.into_iter().map(row).collect())
 }

@@ -24,11 +24,17 @@ def _program() -> Path | None:
 
 
 @pytest.fixture(scope="session")
-def fe_bench() -> Callable[..., Any]:
-    """Calls the program and reads its JSON."""
-    program = _program()
-    if program is None:
+def program() -> Path:
+    """The program fe-bench."""
+    found = _program()
+    if found is None:
         pytest.skip("fe-bench is not built: cargo build --release -p fe-bench")
+    return found
+
+
+@pytest.fixture(scope="session")
+def fe_bench(program: Path) -> Callable[..., Any]:
+    """Calls the program and reads its JSON."""
 
     def answer(*arguments: object) -> Any:
         command = [str(program), *map(str, arguments), "--format", "json"]

@@ -67,11 +67,11 @@ def assert_same(effect: fe.Effect, of_program: dict[str, Any]) -> None:
         assert missing_as_none(getattr(effect, name)) == of_program[name]
     assert effect.heterogeneity_values == of_program["heterogeneity_values"]
     assert effect.record == of_program["record"]
-    bands = effect.bands and {name: band.tolist() for name, band in effect.bands.items()}
-    assert bands == of_program["bands"]
+    spread = effect.spread and {name: curve.tolist() for name, curve in effect.spread.items()}
+    assert spread == of_program["bands"]
     confidence = of_program.get("confidence")
-    assert (effect.confidence is None) == (confidence is None)
-    for name, value in (effect.confidence or {}).items():
+    assert (effect.band is None) == (confidence is None)
+    for name, value in (effect.band or {}).items():
         assert (value if name == "record" else missing_as_none(value)) == confidence[name]
     if effect.curves is None:
         assert of_program["curves"] is None
@@ -102,7 +102,7 @@ def test_estimates_are_those_of_the_program(
     assert_same(effect, of_program[0])
 
 
-def test_weights_names_and_kinds(fe_bench: Program, tmp_path: Path) -> None:
+def test_weights_and_names(fe_bench: Program, tmp_path: Path) -> None:
     X, _ = SCENARIO.sample(40, seed=2)
     weights = np.arange(40) % 3
     names = ["a", "b", "c", "d", "e"]
@@ -112,13 +112,57 @@ def test_weights_names_and_kinds(fe_bench: Program, tmp_path: Path) -> None:
     path.write_text("\n".join(lines))
     of_program = fe_bench(
         "effect", SCENARIO.id, "--set=noise_features=0", "--data", path, "--weights", "w",
-        "--kind", "x2=ordinal", "--estimator", "ale", "--feature", 1,
+        "--estimator", "ale", "--feature", 1,
     )  # fmt: skip
-    effect = fe.ale(X, SCENARIO, 1, weights=weights, names=names, kinds={2: "ordinal"})
+    effect = fe.ale(X, SCENARIO, 1, weights=weights, names=names)
     assert effect.name == "a"
     assert_same(effect, of_program[0])
     twice = fe.ale(np.repeat(X, weights, axis=0), SCENARIO, 1)
     np.testing.assert_allclose(effect.effect, twice.effect, rtol=1e-12, atol=1e-12)
+
+
+def test_features_are_found_by_their_names() -> None:
+    X, _ = SCENARIO.sample(60, seed=3)
+    names = ["x2", "x1", "z", "5", "e"]
+    for number, name in enumerate(names, start=1):
+        effect = fe.ale(X, SCENARIO, name, names=names)
+        assert (effect.feature, effect.name) == (number, name)
+        assert effect.effect.tolist() == fe.ale(X, SCENARIO, number).effect.tolist()
+    # A number is a position, whatever features are called; so is a text that is no name.
+    assert fe.ale(X, SCENARIO, 5, names=names).name == "e"
+    assert fe.ale(X, SCENARIO, "x3", names=names).name == "z"
+    found = fe.effects("ale", X, SCENARIO, ["x1", "z"], names=names)
+    assert [effect.feature for effect in found] == [2, 3]
+    assert [effect.feature for effect in fe.effects("ale", X, SCENARIO, "x1", names=names)] == [2]
+    regional = fe.regional_ale(X, SCENARIO, "x1", names=names, kinds={"x2": "ordinal"}, bins=4)
+    assert (regional.feature, regional.name) == (2, "x1")
+
+
+def test_kinds_are_those_of_the_program(fe_bench: Program, tmp_path: Path) -> None:
+    scenario = fe.scenario("effector-regional")
+    X, _ = scenario.sample(200, seed=3)
+    X[:, 2] = np.round(X[:, 2])
+    path = tmp_path / "data.csv"
+    path.write_text("\n".join(["x1,x2,x3", *(",".join(map(repr, row)) for row in X.tolist())]))
+    (of_program,) = fe_bench(
+        "effect", scenario.id, "--data", path, "--kind", "x3=nominal", "--estimator", "regional-ale",
+        "--feature", 1,
+    )  # fmt: skip
+    effect = fe.regional_ale(X, scenario, 1, kinds={3: "nominal"})
+    assert effect.levels == of_program["levels"]
+    rules = [node["rule"] and node["rule"]["text"] for node in effect.nodes]
+    assert rules[1] != fe.regional_ale(X, scenario, 1).nodes[1]["rule"]["text"]
+    assert any("=" in rule and "<=" not in rule for rule in rules[1:])
+    # Continuous is what features are to all estimators.
+    assert fe.ale(X, scenario, 1, kinds={3: "continuous"}).feature == 1
+
+
+def test_the_axes_of_a_scenario_for_a_model_of_its_data() -> None:
+    X, _ = SCENARIO.sample(60, seed=3)
+    models = [fe.effects("ale", X, model, [1, 4], axis=SCENARIO) for model in (SCENARIO.predict, SCENARIO)]
+    for effect, same in zip(*models, strict=True):
+        assert effect.limits is not None and tuple(effect.limits[[0, -1]]) == SCENARIO.axis(effect.feature)
+        assert effect == same == fe.ale(X, SCENARIO, effect.feature, axis="scenario")
 
 
 def test_all_features_and_outputs() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import re
 import signal
 import threading
 import time
@@ -166,14 +167,199 @@ def test_jacobians_that_are_wrong() -> None:
         fe.dale(X, product, 1, jacobian=lambda X: X[:, 0])
 
 
+WRONG_JACOBIANS: list[tuple[str, Callable[[Array], Array]]] = [
+    ("of the wrong sign", lambda X: -gradient(X)),
+    ("with its columns in another order", lambda X: gradient(X)[:, ::-1]),
+    ("of a scaled feature", lambda X: gradient(X) * 1.5),
+    ("of nothing", lambda X: np.zeros_like(X)),
+]
+
+
+@pytest.mark.parametrize(("what", "jacobian"), WRONG_JACOBIANS)
+@pytest.mark.parametrize("estimator", ["dale", "rhale", "dpdp", "dice", "regional-rhale"])
+def test_jacobians_that_are_those_of_something_else(
+    estimator: str, what: str, jacobian: Callable[[Array], Array]
+) -> None:
+    own = getattr(fe, estimator.replace("-", "_"))
+    with pytest.raises(fe.FeatureEffectsError, match="jacobian: at row 0 of X .* along a is .* say") as caught:
+        own(X, product, "a", names=["a", "b", "c"], jacobian=jacobian)
+    ((said, found),) = re.findall(r"is (\S+), but differences of the model say (\S+);", str(caught.value))
+    assert float(said) == pytest.approx(jacobian(X[:1])[0, 0], rel=1e-5)
+    assert float(found) == pytest.approx(X[0, 1], rel=1e-5)
+
+
+def test_jacobians_of_several_outputs_are_looked_at_one_by_one() -> None:
+    def two(X: Array) -> Array:
+        return np.column_stack([X[:, 0] ** 2, X[:, 0] * X[:, 1]])
+
+    def partials(X: Array) -> Array:
+        zero = np.zeros(len(X))
+        return np.stack([np.column_stack([2 * X[:, 0], zero, zero]),
+                         np.column_stack([X[:, 1], X[:, 0], zero])], axis=1)  # fmt: skip
+
+    assert len(fe.effects("dale", X, two, jacobian=partials)) == 6
+    with pytest.raises(fe.FeatureEffectsError, match="derivative of output 1 along x1 is"):
+        fe.effects("dale", X, two, jacobian=lambda X: partials(X)[:, ::-1])
+
+
+SMOOTH_ENOUGH: list[tuple[str, Callable[[Array], Array], Callable[[Array], Array]]] = [
+    ("a kink", lambda x: np.abs(x), np.sign),
+    ("a jump", lambda x: np.floor(40 * x) + x, np.ones_like),
+    ("a wave", lambda x: np.sin(60 * x), lambda x: 60 * np.cos(60 * x)),
+    ("far from zero", lambda x: 1e9 + x, np.ones_like),
+    ("tiny", lambda x: 1e-200 * x, lambda x: np.full_like(x, 1e-200)),
+    ("single precision", lambda x: np.tanh(x.astype(np.float32)), lambda x: 1 - np.tanh(x) ** 2),
+    ("an end of its range", lambda x: np.sqrt(1.0 + x - X[:, 0].min() - 1.0), lambda x: x * np.nan),
+]
+
+
+@pytest.mark.parametrize(("what", "f", "derivative"), SMOOTH_ENOUGH)
+def test_jacobians_that_are_right_are_taken(
+    what: str, f: Callable[[Array], Array], derivative: Callable[[Array], Array]
+) -> None:
+    data = X.copy()
+    if what == "a kink":
+        data[0, 0] = 0.0
+
+    def jacobian(rows: Array) -> Array:
+        if what == "an end of its range":
+            inside = np.maximum(rows[:, 0] - X[:, 0].min(), 1e-300)
+            return np.column_stack([np.minimum(0.5 / np.sqrt(inside), 1e6), np.zeros((len(rows), 2))])
+        return np.column_stack([derivative(rows[:, 0]), np.zeros((len(rows), 2))])
+
+    assert fe.dale(data, lambda rows: f(rows[:, 0]), 1, jacobian=jacobian).counts is not None
+
+
+@pytest.mark.parametrize("estimator", ["dale", "rhale"])
+def test_a_jacobian_is_asked_once_for_all_features(estimator: str) -> None:
+    rows: list[Array] = []
+
+    def jacobian(X: Array) -> Array:
+        rows.append(X.copy())
+        return gradient(X)
+
+    found = fe.effects(estimator, X, product, jacobian=jacobian, bins=5)
+    looked_at, *batches = rows
+    assert len(looked_at) == 5
+    assert np.concatenate(batches).tolist() == X.tolist()
+    for effect in found:
+        alone = fe.estimate(estimator, X, product, effect.feature, jacobian=gradient, bins=5)
+        assert effect == alone
+        assert effect.record["jacobian_rows"] == len(X)
+    # Of two outputs too, and one batch after the other.
+    rows.clear()
+    small = fe.effects(
+        estimator, X, lambda X: np.column_stack([product(X), -product(X)]), bins=5, batch_size=700,
+        jacobian=lambda X: np.stack([jacobian(X), -gradient(X)], axis=1),
+    )  # fmt: skip
+    assert max(map(len, rows)) <= 700
+    assert sum(map(len, rows[1:])) == len(X)
+    for effect, one in zip(small[::2], found, strict=True):
+        assert effect.effect.tolist() == one.effect.tolist()
+        assert (-small[effect.feature * 2 - 1].effect).tolist() == one.effect.tolist()
+
+
+@pytest.mark.parametrize("estimator", ["dale", "rhale", "regional-rhale"])
+def test_a_jacobian_may_be_an_array(estimator: str) -> None:
+    partials = gradient(X)
+    own = fe.regional if estimator.startswith("regional") else fe.estimate
+    assert own(estimator, X, product, 1, jacobian=partials) == own(estimator, X, product, 1, jacobian=gradient)
+    if not estimator.startswith("regional"):
+        assert fe.effects(estimator, X, product, jacobian=partials) == fe.effects(
+            estimator, X, product, jacobian=gradient
+        )
+        found = fe.effects(
+            estimator, X, lambda X: np.column_stack([product(X)] * 2), [3], jacobian=np.stack([partials] * 2, axis=1)
+        )
+        assert [effect.output for effect in found] == [1, 2]
+
+
+def test_arrays_of_derivatives_that_cannot_be_used() -> None:
+    partials = gradient(X)
+    for wrong, message in (
+        (partials[:-1], r"array of shape \(3000, 3\); this one has the shape \(2999, 3\)"),
+        (partials[:, 0], r"the shape \(3000,\)"),
+        (-partials, "at row 0 of X"),
+        (np.where(np.arange(3000)[:, None] == 7, np.nan, partials), "NaN"),
+    ):
+        with pytest.raises(fe.FeatureEffectsError, match=message):
+            fe.dale(X, product, 1, jacobian=wrong)
+    for name in ("dpdp", "dice"):
+        with pytest.raises(fe.FeatureEffectsError, match="at the rows of X, and this estimate needs them elsewhere"):
+            fe.estimate(name, X, product, 1, jacobian=partials)
+    with pytest.raises(fe.FeatureEffectsError, match="elsewhere; give a function"):
+        fe.dale(X, product, 1, jacobian=partials, subsample=100)
+
+
+def test_rows_that_a_model_keeps_stay_as_they_were() -> None:
+    kept: list[Array] = []
+
+    def model(rows: Array) -> Array:
+        # A view holds the rows as well.
+        kept.append(rows if len(kept) % 2 else rows[:, ::-1][:, ::-1])
+        return product(rows)
+
+    fe.pdp(X, model, 1, grid=30, batch_size=1000)
+    asked: list[Array] = []
+
+    def copying(rows: Array) -> Array:
+        asked.append(rows.copy())
+        return product(rows)
+
+    fe.pdp(X, copying, 1, grid=30, batch_size=1000)
+    assert len(kept) == len(asked) > 50
+    for one, other in zip(kept, asked, strict=True):
+        assert one.tolist() == other.tolist()
+
+
+def test_models_may_do_anything_to_their_rows() -> None:
+    expected = fe.pdp(X, product, 1, grid=30, batch_size=1000)
+    changes: list[Callable[[Array], object]] = [
+        lambda rows: rows.fill(np.nan),
+        lambda rows: rows.setflags(write=False),
+        lambda rows: rows.shape.__class__ and setattr(rows, "shape", (rows.shape[1], rows.shape[0])),
+        lambda rows: setattr(rows, "dtype", np.int64),
+        lambda rows: rows.sort(axis=0),
+    ]
+    for change in changes:
+
+        def model(rows: Array, change: Callable[[Array], object] = change) -> Array:
+            answer = product(rows)
+            change(rows)
+            return answer
+
+        assert fe.pdp(X, model, 1, grid=30, batch_size=1000) == expected
+
+
+def test_batches_have_no_more_rows_than_was_said() -> None:
+    sizes: list[int] = []
+
+    def model(rows: Array) -> Array:
+        sizes.append(len(rows))
+        return product(rows)
+
+    effect = fe.ale(X[:300], model, 1, bins=5, batch_size=7)
+    assert max(sizes) == 7
+    assert effect == fe.ale(X[:300], product, 1, bins=5)
+
+
+def test_a_jacobian_that_is_not_asked_is_not_looked_at() -> None:
+    def jacobian(rows: Array) -> Array:
+        raise AssertionError("asked")
+
+    assert fe.ale(X, product, 1, jacobian=jacobian).counts is not None
+
+
 def test_models_that_are_none() -> None:
     class Fitted:
         def predict(self, X: Array) -> Array:
             return product(X)
 
-    with pytest.raises(fe.FeatureEffectsError, match="`Fitted` is neither; give its method `pre"):
-        fe.ale(X, Fitted(), 1)
-    assert fe.ale(X, Fitted().predict, 1).counts is not None
+    with pytest.raises(fe.FeatureEffectsError, match="model: must be a function .*; `int` is neither"):
+        fe.ale(X, 3, 1)
+    with pytest.raises(fe.FeatureEffectsError, match="`type` is neither|model failed"):
+        fe.ale(X, Fitted, 1)
+    assert fe.ale(X, Fitted(), 1) == fe.ale(X, Fitted().predict, 1) == fe.ale(X, product, 1)
     with pytest.raises(fe.FeatureEffectsError, match="jacobian: must be a function"):
         fe.dale(X, product, 1, jacobian=3)
     with pytest.raises(fe.FeatureEffectsError, match="a scenario has its own"):

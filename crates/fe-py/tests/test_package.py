@@ -64,15 +64,24 @@ def test_examples_of_the_documentation(module: str) -> None:
     assert doctest.testmod(found, optionflags=doctest.ELLIPSIS).failed == 0
 
 
-def test_the_example_of_the_readme_runs() -> None:
-    text = (ROOT.parents[1] / "README.md").read_text(encoding="utf-8")
+@pytest.mark.parametrize("folder", [ROOT.parents[1], ROOT], ids=["workspace", "package"])
+def test_the_examples_of_the_readme_print_what_they_say(folder: Path) -> None:
+    text = (folder / "README.md").read_text(encoding="utf-8")
     (code,) = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
-    run("-c", code)
+    # What a line prints is in its comment, up to a colon.
+    said = re.findall(r"^print\(.*\)  +# ([^:\n]*)", code, flags=re.MULTILINE)
+    assert len(said) == code.count("print(") > 0
+    assert run("-W", "error", "-c", code).splitlines() == said
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 def test_examples_run(example: Path) -> None:
-    needed = {"pytorch": "torch", "scikit_learn": "sklearn"}.get(example.stem)
-    if needed and importlib.util.find_spec(needed) is None:
-        pytest.skip(f"{needed} is not installed")
+    needed = {
+        "frames": ["pandas", "matplotlib", "sklearn"],
+        "pytorch": ["torch"],
+        "scikit_learn": ["sklearn"],
+    }
+    for module in needed.get(example.stem, []):
+        if importlib.util.find_spec(module) is None:
+            pytest.skip(f"{module} is not installed")
     assert run(str(example))

@@ -6,6 +6,7 @@
 use std::num::NonZeroUsize;
 use std::sync::LazyLock;
 
+use fe_core::interrupt;
 use gauss_quad::legendre::GaussLegendre;
 
 /// Nodes in a panel.
@@ -158,6 +159,7 @@ struct Panel<const M: usize> {
 
 impl<const M: usize> Panel<M> {
     fn new(from: f64, to: f64, depth: u32, f: &mut impl FnMut(f64) -> [Estimate; M]) -> Self {
+        interrupt::check();
         let rule = &*RULE;
         let (centre, half) = (0.5 * (from + to), 0.5 * (to - from));
         let mut integrals = [Estimate::default(); M];
@@ -415,6 +417,7 @@ struct Samples {
 
 impl Samples {
     fn of(from: f64, to: f64, depth: u32, f: &mut impl FnMut(f64) -> Estimate) -> Self {
+        interrupt::check();
         let (centre, half) = (0.5 * (from + to), 0.5 * (to - from));
         let values = RULE.nodes.map(|node| f(centre + half * node));
         Self { from, to, depth, values }

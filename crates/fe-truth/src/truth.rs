@@ -1,5 +1,7 @@
 //! Truths of a scenario: closed where it knows a closed form, integrated where it does not.
 
+use fe_core::interrupt;
+
 use crate::closed::Quantity;
 use crate::engine::{Local, Moments, Rest};
 use crate::kinds::{BinTruth, Centring, DifferenceTruth, Effect, Method, Truth, Weighting};
@@ -343,6 +345,7 @@ impl OneFeature<'_> {
 
     /// A quantity at a point. [`Quantity::Accumulated`] is integrated in [`Self::accumulated`].
     fn point(&self, quantity: Quantity, x: f64) -> Known {
+        interrupt::check();
         if let Some(estimate) = self.known(quantity, x) {
             return (estimate, Method::Closed);
         }
@@ -427,6 +430,7 @@ impl OneFeature<'_> {
 
     /// An effect at a point, without the jumps that it accumulates.
     fn value(&self, effect: Effect, x: f64) -> Known {
+        interrupt::check();
         if let Some(quantity) = quantity(effect) {
             return self.point(quantity, x);
         }

@@ -4,7 +4,7 @@ use clap::Args;
 use fe_core::Dataset;
 use fe_truth::Scenario;
 
-use crate::error::{Error, Result, listed, suggestion};
+use crate::error::{Error, Result};
 use crate::study;
 
 /// Refuses arguments that a record of the command cannot hold.
@@ -104,17 +104,7 @@ impl DataFeatures {
 
 /// A feature by its column, or by its number.
 pub(super) fn named_feature(name: &str, data: &Dataset) -> Result<usize, String> {
-    if let Some(feature) = data.names().iter().position(|known| known == name) {
-        return Ok(feature);
-    }
-    study::feature(name, data.dimension()).map_err(|message| {
-        let names = || data.names().iter().map(String::as_str);
-        // Names that are numbers with an x in front say nothing that the message does not.
-        if names().enumerate().all(|(s, name)| name == feature_name(s)) {
-            return message;
-        }
-        format!("{message}, or {}{}", listed(names()), suggestion(name, names()))
-    })
+    study::named_feature(name, data.names())
 }
 
 /// A finite number.

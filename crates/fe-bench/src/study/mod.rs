@@ -409,6 +409,25 @@ pub fn feature(name: &str, dimension: usize) -> Result<usize, String> {
     }
 }
 
+/// A feature of data whose features have names, counted from 0: by its name or, where none is called so, by its
+/// number, as `x3` or `3`.
+///
+/// # Errors
+/// A message that names the feature and those that exist.
+pub fn named_feature(name: &str, names: &[String]) -> Result<usize, String> {
+    if let Some(feature) = names.iter().position(|known| known == name) {
+        return Ok(feature);
+    }
+    feature(name, names.len()).map_err(|message| {
+        let known = || names.iter().map(String::as_str);
+        // Names that are numbers with an x in front say nothing that the message does not.
+        if known().enumerate().all(|(s, name)| name == format!("x{}", s + 1)) {
+            return message;
+        }
+        format!("{message}, or {}{}", listed(known()), suggestion(name, known()))
+    })
+}
+
 fn variants(block: &Block, grid: &Grid) -> Result<Vec<Variant>, String> {
     if block.estimator.is_empty() {
         return Err("there is no [[block.estimator]]".to_owned());

@@ -3,6 +3,7 @@
 use super::objective::{Objective, Options};
 use super::{Binning, Choice, Info, Request};
 use crate::error::Result;
+use crate::interrupt;
 use crate::statistics::Moments;
 
 const NAME: &str = "agglomerative";
@@ -107,6 +108,7 @@ fn merge(objective: &Objective) -> Vec<Bin> {
     // changes[i] is what joining bins i and i + 1 does to the total.
     let mut changes: Vec<Cost> = (1..bins.len()).map(|right| change(&bins, right - 1)).collect();
     while let Some(left) = first_minimum(&changes) {
+        interrupt::check();
         if changes[left] > Cost::NONE {
             break;
         }

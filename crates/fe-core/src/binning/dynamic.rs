@@ -4,6 +4,7 @@ use super::first_bins::FirstBins;
 use super::objective::{Objective, Options};
 use super::{Binning, Choice, Info, Request};
 use crate::error::Result;
+use crate::interrupt::{self, UNINTERRUPTED};
 use crate::vector::vectorised;
 
 const NAME: &str = "dp";
@@ -88,6 +89,9 @@ fn optimum(objective: &Objective) -> Option<Vec<usize>> {
         #[inline(always)]
         || {
             for start in (0..count).rev() {
+                if start.is_multiple_of(UNINTERRUPTED) {
+                    interrupt::check();
+                }
                 bins.begin(start, best[start + 1].cost);
                 let cost = bins.extend_to(start, objective);
                 let mut found = Best::IMPOSSIBLE;

@@ -2,6 +2,7 @@
 
 use super::segmentation::{DEGREES, FEWEST_DEGREES, Pooled, Squares};
 use crate::heterogeneity::interpolate_missing;
+use crate::interrupt;
 use crate::partition::Partition;
 use crate::statistics::Moments;
 
@@ -111,6 +112,7 @@ impl<'a> Judge<'a> {
 
     /// What is known of bins.
     pub(super) fn divide<'b>(&self, bins: &'b Partition) -> Division<'b> {
+        interrupt::check();
         let mut of_cells = vec![0; self.places.len()];
         bins.locate_all(self.places, &mut of_cells);
         let mut known = vec![Bin::default(); bins.bins()];
@@ -155,6 +157,7 @@ impl<'a> Judge<'a> {
         stretches: &Partition,
         division: &Division<'_>,
     ) -> Option<Spread> {
+        interrupt::check();
         let centres = division.bins.centres();
         let mut of_bins = vec![0; centres.len()];
         stretches.locate_all(&centres, &mut of_bins);
@@ -194,6 +197,7 @@ impl<'a> Judge<'a> {
         of: (&Division<'_>, &Accumulated),
         over: (&Division<'_>, &Accumulated),
     ) -> Gain {
+        interrupt::check();
         let square = |x: f64| x * x;
         let both = of.1.values.iter().zip(&over.1.values);
         let change: Vec<f64> = both.clone().map(|(a, b)| a - b).collect();
@@ -233,6 +237,7 @@ impl<'a> Judge<'a> {
         of: (&Division<'_>, &Spread),
         over: (&Division<'_>, &Spread),
     ) -> Gain {
+        interrupt::check();
         let edges = self.cells.limits();
         let length = edges[edges.len() - 1] - edges[0];
         let at = |(division, spread): (&Division<'_>, &Spread), j: usize| {

@@ -3,6 +3,8 @@
 
 use std::ops::Range;
 
+use crate::interrupt::{self, UNINTERRUPTED};
+
 /// Candidates for limits in the first search among many cells.
 const COARSE: usize = 512;
 /// Candidates on each side of a limit that is refined.
@@ -132,6 +134,9 @@ impl Signal {
         let mut open: Vec<(usize, f64)> = vec![(0, f64::INFINITY)];
         let mut totals = Vec::new();
         for end in 1..count {
+            if end.is_multiple_of(UNINTERRUPTED) {
+                interrupt::check();
+            }
             let to = candidates[end];
             open.retain(|(_, until)| self.sums[to][0] < *until);
             totals.clear();

@@ -10,6 +10,7 @@ use super::{Interval, Replicate, Request, Resampling, Values, around};
 use crate::blocks::fold_blocks;
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
+use crate::interrupt;
 use crate::subsample::equal_rows;
 
 /// Resamples that one thread takes at a time.
@@ -75,6 +76,7 @@ pub(super) fn limits(
     let (mut failed, mut reason) = (0, None);
     let work = |block: Range<usize>| {
         let replicate = |number: usize| {
+            interrupt::check();
             let mut random = ChaCha8Rng::seed_from_u64(request.seed);
             random.set_stream(number as u64);
             sample.replicate(&rows.draw(data.len(), &mut random), studentised)

@@ -29,6 +29,7 @@ use crate::error::{Error, Result};
 use crate::estimator::Estimator;
 use crate::model::{Model, Observed};
 use crate::settings::Settings;
+use crate::stored::Name;
 
 /// What a band says and what it does not, in words.
 pub const MEANING: &str = "uncertainty of the effect of this model, from the sample of instances \
@@ -243,7 +244,7 @@ pub struct Replicate {
 }
 
 /// Lower and upper limits of a band, in units of the output.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Limits {
     /// The lower limit.
     pub lower: Curve,
@@ -252,7 +253,7 @@ pub struct Limits {
 }
 
 /// A confidence band for an effect's curve, centred as the curve is.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ConfidenceBand {
     /// Limits that are to hold the true curve at each place with the probability `level`.
     pub pointwise: Limits,
@@ -274,14 +275,15 @@ impl ConfidenceBand {
 }
 
 /// How a confidence band was computed.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BandRecord {
     /// The method.
     pub kind: BandKind,
     /// The confidence level.
     pub level: f64,
     /// What it says.
-    pub meaning: &'static str,
+    #[serde(deserialize_with = "crate::stored::name")]
+    pub meaning: Name,
     /// Where random numbers came from; none if none were drawn.
     pub seed: Option<u64>,
     /// Number of resamples.

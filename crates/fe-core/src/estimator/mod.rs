@@ -51,6 +51,18 @@ pub enum Estimand {
     ShapDependence,
 }
 
+impl Estimand {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::PartialDependence,
+        Self::DerivativePartialDependence,
+        Self::MarginalPlot,
+        Self::AccumulatedLocalEffects,
+        Self::AccumulatedDerivatives,
+        Self::ShapDependence,
+    ];
+}
+
 /// A way to estimate the effect of a feature.
 pub trait Estimator: std::fmt::Debug + Send + Sync {
     /// Its name in files and flags.

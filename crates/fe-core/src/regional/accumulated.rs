@@ -10,6 +10,7 @@ use crate::dataset::Dataset;
 use crate::effect::Effect;
 use crate::error::{Error, Result};
 use crate::estimator::Accumulated;
+use crate::interrupt;
 use crate::local_effects::{LocalEffects, Source, count_rows, regroup};
 use crate::model::Observed;
 use crate::partition::Partition;
@@ -194,6 +195,7 @@ impl Local for Binned<'_> {
         candidates: &[Candidates],
     ) -> Vec<Vec<Vec<Moments>>> {
         let of_feature = |candidates: &Candidates| {
+            interrupt::check();
             self.summarise_by(rows, |row| candidates.group_of(row), candidates.groups())
         };
         candidates.par_iter().map(of_feature).collect()

@@ -5,6 +5,7 @@ use rayon::prelude::*;
 use crate::derivatives::Derivatives;
 use crate::effect::Effect;
 use crate::error::Result;
+use crate::interrupt;
 use crate::statistics::Moments;
 
 use super::gauge::Gauge;
@@ -30,6 +31,7 @@ pub(super) trait Local: Sync {
         candidates: &[Candidates],
     ) -> Vec<Vec<Self::Summary>> {
         let of_feature = |candidates: &Candidates| {
+            interrupt::check();
             let mut members = vec![Vec::new(); candidates.groups()];
             for &row in rows {
                 members[candidates.group_of(row)].push(row);

@@ -12,7 +12,7 @@ mod tree;
 
 pub use tree::{Level, Node, Rule, RuleKind, Tree};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::dataset::Dataset;
 use crate::effect::SubsampleRecord;
@@ -20,12 +20,13 @@ use crate::error::{Error, Result};
 use crate::estimator::{self, Accumulated, PartialDependence, ShapDependence};
 use crate::model::{Model, Observed};
 use crate::settings::{Settings, Splitting};
+use crate::stored::Name;
 use crate::subsample::Subsample;
 
 use gauge::Gauge;
 
 /// The effect of one feature on one output, region by region.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct RegionalEffect {
     /// The feature, counted from 0.
     pub feature: usize,
@@ -34,9 +35,11 @@ pub struct RegionalEffect {
     /// The output, counted from 0.
     pub output: usize,
     /// Name of the regional estimator.
-    pub estimator: &'static str,
+    #[serde(deserialize_with = "crate::stored::name")]
+    pub estimator: Name,
     /// Name of the heterogeneity value that was lowered.
-    pub heterogeneity: &'static str,
+    #[serde(deserialize_with = "crate::stored::name")]
+    pub heterogeneity: Name,
     /// The regions, with an effect for each leaf.
     pub tree: Tree,
     /// What was done.
@@ -44,7 +47,7 @@ pub struct RegionalEffect {
 }
 
 /// What was done to get a regional effect.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Record {
     /// Rows of the data, or of the subsample of them.
     pub rows: usize,
@@ -62,7 +65,7 @@ pub struct Record {
 }
 
 /// How regions are split, and when no more.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Options {
     /// Most levels, L.
     pub depth: usize,

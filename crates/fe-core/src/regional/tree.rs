@@ -3,7 +3,7 @@
 use std::fmt;
 
 use rayon::prelude::*;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::dataset::Dataset;
 use crate::effect::Effect;
@@ -16,7 +16,7 @@ use super::local::Local;
 use super::split::{Region, Split, Splitter, mean_heterogeneity};
 
 /// What a rule asks of a feature.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RuleKind {
     /// x ≤ p.
@@ -43,7 +43,7 @@ impl RuleKind {
 }
 
 /// A rule that the instances of a node obey, beside those of its ancestors.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Rule {
     /// The feature that is split, counted from 0.
     pub feature: usize,
@@ -66,7 +66,7 @@ impl fmt::Display for Rule {
 }
 
 /// A region: the instances that obey its rule and those of its ancestors.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Node {
     /// What sets it apart within its parent; none for the whole data.
     pub rule: Option<Rule>,
@@ -89,7 +89,7 @@ pub struct Node {
 }
 
 /// The regions after so many rounds of splitting.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Level {
     /// Number of regions.
     pub regions: usize,
@@ -100,7 +100,7 @@ pub struct Level {
 }
 
 /// Regions and the rules that make them.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Tree {
     nodes: Vec<Node>,
     levels: Vec<Level>,

@@ -7,9 +7,9 @@
     truth = scenario.ale(feature=1, x=x)             # exact
     X, y = scenario.sample(n=1000, seed=7)
     effect = fe.rhale(X, scenario, feature=1)        # or any function of an array of rows
-    fe.score(effect, scenario, effect="ale-derivative", feature=1)["rmse"]
+    fe.score(effect, scenario, effect="ale-derivative")["rmse"]
 
-Features are counted from 1, or named "x1", "x2", …; rows from 0. Arrays of other numbers than
+Features are counted from 1, or named: "x1", "x2", …, or as `names` says; rows from 0. Arrays of other numbers than
 float64 are converted. Rust computes without the interpreter's lock.
 
 `scenarios()`, `estimators()`, `regional_estimators()`, `binnings()` and `presets()` say what there is.
@@ -20,6 +20,7 @@ from ._api import (
     Curves,
     Effect,
     FeatureEffectsError,
+    FeatureEffectsWarning,
     ModelError,
     RegionalEffect,
     Scores,
@@ -35,6 +36,7 @@ from ._api import (
     score,
 )
 from ._estimators import *  # noqa: F403
+from ._results import plot
 from ._scenario import BinTruth, DifferenceTruth, Scenario, Truth, Value, scenario
 
 __version__: str = _native.__version__
@@ -45,6 +47,7 @@ __all__ = [
     "DifferenceTruth",
     "Effect",
     "FeatureEffectsError",
+    "FeatureEffectsWarning",
     "ModelError",
     "RegionalEffect",
     "Scenario",
@@ -56,6 +59,7 @@ __all__ = [
     "estimate",
     "estimators",
     "metrics",
+    "plot",
     "presets",
     "regional",
     "regional_estimators",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import _native
+from . import _frames, _native
 from ._native import Curves, Effect, FeatureEffectsError, ModelError, RegionalEffect
 from ._scenario import Scenario
 
@@ -17,6 +18,7 @@ __all__ = [
     "Curves",
     "Effect",
     "FeatureEffectsError",
+    "FeatureEffectsWarning",
     "ModelError",
     "RegionalEffect",
     "Scores",
@@ -33,11 +35,23 @@ __all__ = [
 ]
 
 Array = NDArray[np.float64]
-Model = Scenario | Callable[[Array], ArrayLike]
-Jacobian = Callable[[Array], ArrayLike] | str | None
+
+
+class Estimator(Protocol):
+    """A fitted model as scikit-learn has it."""
+
+    def predict(self, X: Any, /) -> Any: ...
+
+
+Model = Scenario | Estimator | Callable[[Any], ArrayLike]
+Jacobian = Callable[[Any], ArrayLike] | ArrayLike | str | None
 
 BATCH_SIZE = 16384
 """Most rows that a Python model is asked for at once, unless told otherwise."""
+
+
+class FeatureEffectsWarning(UserWarning):
+    """Something that a result leaves out, such as points where there is nothing to compare."""
 
 
 def estimate(
@@ -62,23 +76,31 @@ def estimate(
     estimator
         pdp, dpdp, ice, dice, mplot, ale, dale, rhale or shapdp; ``estimators()`` tells their options.
     X
-        Rows of the features, of shape (n, D).
+        Rows of the features, of shape (n, D). Or a frame of pandas or polars, whose columns are the features:
+        numbers, truth values, words and categories. Of words and categories estimators see the position among
+        the levels that occur; ``effect.levels`` names them. Their effects are those of pdp, ice and ale, at the
+        levels, with the mean over the rows 0 unless ``center`` says otherwise.
     model
         A function that is called with rows, of shape (m, D), and returns their predictions, of shape
         (m,) or, for Q outputs, (m, Q). It is called once more with the first two rows of ``X``, for
-        the number of its outputs. Or a scenario, whose function Rust evaluates.
+        the number of its outputs. Where ``X`` is a frame, rows are one of the same kind, with its names and
+        types. Or a fitted estimator as scikit-learn has them: a classifier has an output for each class, by its
+        ``predict_proba``. Or a scenario, whose function Rust evaluates.
     feature
-        Counted from 1, or as "x1", "x2", …
+        Counted from 1; or its name, where ``names`` are given; or "x1", "x2", …, where none is called so.
     jacobian
         A function of rows that returns all partial derivatives of the model, of shape (m, D) or, for Q
-        outputs, (m, Q, D). Or where derivatives are to come from: "auto" (the function or the scenario
+        outputs, (m, Q, D); of several features it is asked once. Or an array of them at the rows of ``X``, for
+        estimators that need no others. It is compared with differences of the model at a few rows, and refused where
+        these contradict it. Or where derivatives are to come from: "auto" (the function or the scenario
         where there is one, differences otherwise), "model" or "numeric".
     weights
         Weights of the rows; a weight of 2 equals a duplicated row, rows of weight 0 count nowhere.
     names
-        Names of the features.
+        Names of the features; a frame has its own.
     kinds
-        Kinds of features that are not continuous, such as ``{3: "nominal"}``; or ordinal.
+        Kinds of features that are not continuous, such as ``{3: "nominal"}``; or ordinal. Regional estimators
+        split by them; the others make no use of kinds, and refuse them.
     preset
         Name of a library whose options are taken where none are given here; see ``presets()``.
     output
@@ -88,7 +110,8 @@ def estimate(
         time.
     options
         Options of the estimator: numbers, words and arrays, and for ``axis`` "data", "scenario" (for
-        a model that is one), (lo, hi) or quantiles such as "type-7:0.01,0.99".
+        a model that is one), a scenario (for a model of its data), (lo, hi) or quantiles such as
+        "type-7:0.01,0.99".
 
     Raises
     ------
@@ -104,6 +127,7 @@ def estimate(
     >>> effect.counts.sum()
     np.float64(500.0)
     """
+    _refuse_features(estimator, options)
     found = effects(
         estimator,
         X,
@@ -139,10 +163,19 @@ def effects(
     One after the other by feature, and for each feature by output. All else is as in
     :func:`estimate`.
     """
-    request = _request(
+    if "feature" in options:
+        raise FeatureEffectsError(
+            f"feature: `effects` takes several, as features=[{options['feature']!r}]; one is what "
+            f"`estimate({estimator!r}, …, feature=…)` is for"
+        )
+    request, table = _request(
         estimator, X, model, features, jacobian, weights, names, kinds, preset, batch_size, options
     )
-    return _native.estimate(request)
+    if table is None or not any(column.levels for column in table.columns):
+        return _native.estimate(request)
+    asked = range(1, len(table.names) + 1) if request["features"] is None else request["features"]
+    parts = _by_levels(table, asked)
+    return [effect for part, levels in parts for effect in _native.estimate(request | _at(request, part, levels))]
 
 
 def regional(
@@ -165,12 +198,34 @@ def regional(
     ``regional_estimators()`` tells their options. All else is as in :func:`estimate`. ``print`` shows
     the tree.
     """
+    if not isinstance(estimator, str):
+        raise FeatureEffectsError(f"estimator: must be a name, not {estimator!r}")
     if not estimator.startswith("regional"):
         estimator = f"regional-{estimator}"
-    request = _request(
+    _refuse_features(estimator, options)
+    request, table = _request(
         estimator, X, model, [feature], jacobian, weights, names, kinds, None, batch_size, options
     )
+    if table is not None:
+        ((_, levels),) = _by_levels(table, [feature])
+        if levels is not None:
+            raise FeatureEffectsError(f"{feature}: regions are of the effects of numbers, and this feature has levels")
+        given = {_place(table.names, feature) for feature, _ in request["kinds"] or []}
+        own = [(number, kind) for number, kind in table.kinds() if number - 1 not in given]
+        request["kinds"] = own + (request["kinds"] or [])
     return _output(_native.regional(request), output)
+
+
+def _refuse_features(estimator: str, options: Mapping[str, Any]) -> None:
+    """One effect is of one feature."""
+    if "features" not in options:
+        return
+    several = f"`effects({estimator!r}, …, features=…)`"
+    if str(estimator).startswith("regional"):
+        several = "a loop over them"
+    raise FeatureEffectsError(
+        f"features: this is the effect of one, feature={options['features']!r}; several are what {several} is for"
+    )
 
 
 _Found = TypeVar("_Found", Effect, RegionalEffect)
@@ -178,6 +233,8 @@ _Found = TypeVar("_Found", Effect, RegionalEffect)
 
 def _output(found: list[_Found], output: int | None) -> _Found:
     """The effect on one output, of those on all of them."""
+    if output is not None and not _is_whole(output):
+        raise FeatureEffectsError(f"output = {output!r}: must be a whole number, counted from 1")
     if output is None and len(found) > 1:
         raise FeatureEffectsError(
             f"the model has {len(found)} outputs: give output=1 to output={len(found)}, or take "
@@ -202,25 +259,122 @@ def _request(
     preset: str | None,
     batch_size: int,
     options: Mapping[str, Any],
-) -> dict[str, Any]:
-    """What the compiled part takes."""
+) -> tuple[dict[str, Any], _frames.Table | None]:
+    """What the compiled part takes, and the frame that was given, if it was one."""
+    if not isinstance(estimator, str):
+        raise FeatureEffectsError(f"estimator: must be a name, not {estimator!r}")
+    if not _is_whole(batch_size) or batch_size < 1:
+        raise FeatureEffectsError(f"batch_size = {batch_size!r}: must be a whole number, at least 1")
+    if kinds is not None and not isinstance(kinds, Mapping):
+        raise FeatureEffectsError(f'kinds: must be a dictionary such as {{3: "nominal"}}, not {kinds!r}')
+    if isinstance(features, int | str | np.integer):
+        features = [features]
     options = dict(options)
     if isinstance(jacobian, str):
         options["jacobian"] = jacobian
         jacobian = None
-    return {
+    table = _frames.Table(X) if _frames.is_frame(X) else None
+    model = _function(model)
+    if table is not None:
+        if names is not None:
+            raise FeatureEffectsError("names: a frame has its own")
+        X, names = table.values, table.names
+        model = model if isinstance(model, Scenario) or not callable(model) else table.asking(model)
+        jacobian = table.asking(jacobian) if callable(jacobian) else jacobian
+    axis_of = options.pop("axis") if isinstance(options.get("axis"), Scenario) else None
+    request = {
         "estimator": estimator,
         "data": X,
         "model": model,
-        "features": None if features is None else list(features),
+        "features": None if features is None else _list("features", features),
         "jacobian": jacobian,
         "weights": weights,
-        "names": None if names is None else [str(name) for name in names],
-        "kinds": None if kinds is None else list(kinds.items()),
-        "preset": preset,
+        "names": None if names is None else [str(name) for name in _list("names", names)],
+        "kinds": None if kinds is None else [(key, str(kind)) for key, kind in kinds.items()],
+        "preset": None if preset is None else str(preset),
+        "axis_of": axis_of,
+        "levels": None,
         "batch": batch_size,
         "options": _json(options),
     }
+    return request, table
+
+
+def _function(model: Any) -> Any:
+    """A model as a function, where it is an estimator as scikit-learn has them."""
+    if isinstance(model, Scenario) or callable(model) or not hasattr(model, "predict"):
+        return model
+    if hasattr(model, "predict_proba"):
+        return model.predict_proba
+    if hasattr(model, "classes_"):
+        raise FeatureEffectsError(
+            f"model: `{type(model).__name__}` tells classes and has no `predict_proba`; the numbers of its classes are no "
+            "effect: give a function of it that is, such as its method `decision_function`"
+        )
+    return model.predict
+
+
+def _place(names: Sequence[str], feature: Any) -> int:
+    """The position of a feature, counted from 0; what is none is left to the compiled part to refuse."""
+    if feature in names:
+        return list(names).index(feature)
+    digits = str(feature).removeprefix("x")
+    return int(digits) - 1 if digits.isdecimal() else -1
+
+
+def _by_levels(table: _frames.Table, features: Iterable[Any]) -> list[tuple[list[Any], list[Any] | None]]:
+    """Features in their order: one alone with its levels if it has any, those between without."""
+    parts: list[tuple[list[Any], list[Any] | None]] = []
+    for feature in features:
+        place = _place(table.names, feature)
+        levels = table.levels(place) if 0 <= place < len(table.names) else None
+        if levels is None and parts and parts[-1][1] is None:
+            parts[-1][0].append(feature)
+        else:
+            parts.append(([feature], levels))
+    return parts
+
+
+_AT_LEVELS: dict[str, Callable[[int], dict[str, Any]]] = {
+    "pdp": lambda levels: {"grid": levels},
+    "ice": lambda levels: {"grid": levels},
+    "ale": lambda levels: {"binning": "grid", "limits": list(range(levels))},
+}
+"""Options with which an estimator asks about levels and about nothing between them."""
+
+
+def _at(request: dict[str, Any], features: list[Any], levels: list[Any] | None) -> dict[str, Any]:
+    """What a request asks of some features: of one that has levels, the effect at these."""
+    if levels is None:
+        return {"features": features}
+    name, (feature,) = request["estimator"], features
+    if name not in _AT_LEVELS:
+        raise FeatureEffectsError(
+            f"{name}: `{feature}` has levels, which have no derivatives, neighbours or bins; {', '.join(_AT_LEVELS)} "
+            "estimate the effect of levels"
+        )
+    if len(levels) < 2:
+        raise FeatureEffectsError(f"feature `{feature}` is constant: all rows have the level {levels[0]}")
+    own = _AT_LEVELS[name](len(levels))
+    given = json.loads(request["options"])
+    both = sorted((own.keys() | {"bins", "binning", "axis", "limits", "grid", "points"}) & given.keys())
+    if both or request["axis_of"] is not None or request["preset"] is not None:
+        what = ", ".join(both) or ("axis" if request["preset"] is None else "preset")
+        raise FeatureEffectsError(f"{what}: `{feature}` has levels, and its effect is estimated at these")
+    # There is nothing between levels that an integral could be taken over.
+    options = {"center": "data"} | given | own
+    return {"features": features, "levels": [str(level) for level in levels], "options": json.dumps(options)}
+
+
+def _is_whole(given: object) -> bool:
+    return isinstance(given, int | np.integer) and not isinstance(given, bool)
+
+
+def _list(what: str, given: Any) -> list[Any]:
+    """Several things; a text is a sequence of letters to Python, and is never meant so."""
+    if isinstance(given, str) or not hasattr(given, "__iter__"):
+        raise FeatureEffectsError(f"{what}: must be a list, not {given!r}")
+    return list(given)
 
 
 def _json(options: Mapping[str, Any]) -> str:
@@ -250,7 +404,8 @@ class Scores(Mapping[str, float]):
     truth_abs_error
         Bound on the error of the truth, largest over the points.
     compared, left_out
-        Points that were compared, and points outside the scenario's range that were not.
+        Points that were compared, and points that were not: outside the limits of the estimate or, for points
+        of a curve from elsewhere, outside the range of the scenario.
     status
         For each metric ok, or why it has no value.
     """
@@ -271,7 +426,8 @@ class Scores(Mapping[str, float]):
         return len(self._values)
 
     def __repr__(self) -> str:
-        values = ", ".join(f"{name}={value:.6g}" for name, value in self._values.items())
+        known = ((name, value) for name, value in self._values.items() if value == value)
+        values = ", ".join(f"{name}={value:.6g}" for name, value in known)
         return f"Scores({values}; {self.compared} points compared, {self.left_out} left out)"
 
 
@@ -285,8 +441,15 @@ def score(
     upper: ArrayLike | None = None,
     compare: str = "Err_c",
     center: str | None = None,
+    points: ArrayLike | str | None = None,
+    metrics: Sequence[str] | str | None = None,
 ) -> Scores:
-    """Scores a curve that was computed anywhere against the exact truth of a scenario.
+    """Scores an estimate, or a curve that was computed anywhere, against the exact truth of a scenario.
+
+    An effect is compared on the grid of a study, 100 equidistant points over the range of the scenario: the
+    numbers are those of ``fe-bench run`` for the same axis and, where a curve or a band could also be had at
+    other places than its knots, for the option ``points=scenario.grid(feature)``, which studies take. A curve from elsewhere is known at its own points alone, and
+    compared there; so few of them say little of what lies between.
 
     Parameters
     ----------
@@ -299,11 +462,24 @@ def score(
     feature
         The feature, counted from 1; that of the curve, if it is an effect.
     lower, upper
-        Limits of a band at the same points; ``coverage`` and ``width`` are then among the scores.
+        Limits of a band at the same points; ``coverage`` and ``width`` are then among the scores. An effect
+        has its own, where it was asked for one.
     compare
-        Err_c (both curves centred on the points) or Err (as they are).
+        Err_c (both curves centred on the points) or Err (as they are: an effect beside the truth that is
+        centred as it is).
     center
-        How the curve is centred, where it is compared as it is: none, start, integral or data.
+        How a curve from elsewhere is centred, where it is compared as it is: none, start, integral or data.
+    points
+        Where an effect is compared instead: an array, or "knots", its own ``x``, which flatters few bins.
+    metrics
+        Names, or "all"; see :func:`metrics`. Those of bins and of heterogeneity need an effect. Unless they are
+        named: distances and, where there is a band, its coverage and width.
+
+    Warns
+    -----
+    FeatureEffectsWarning
+        Where points are left out: of a grid those outside the limits of the estimate, of a curve those outside the
+        range of the scenario.
 
     >>> import feature_effects_bench as fe
     >>> s = fe.scenario("alibi-additive")
@@ -311,16 +487,77 @@ def score(
     >>> round(fe.score((x, 3 * x), s, effect="pd", feature=1)["max"], 9)
     0.0
     """
+    if not isinstance(scenario, Scenario):
+        raise FeatureEffectsError(f'scenario: must be one, such as fe.scenario("poly3"), not {scenario!r}')
     if isinstance(curve, Effect):
-        x, y = curve.x, curve.effect
-        feature = curve.feature if feature is None else feature
+        scores = _score_effect(curve, scenario, effect, feature, lower, upper, compare, center, points, metrics)
     else:
-        x, y = (np.asarray(part) for part in curve)
+        if points is not None:
+            raise FeatureEffectsError("points: a curve from elsewhere is compared at its own points")
+        if metrics is not None:
+            raise FeatureEffectsError("metrics: those of a curve from elsewhere are all that it has")
+        scores = _score_points(curve, scenario, effect, feature, lower, upper, compare, center)
+    if scores.left_out:
+        why = "outside the limits of the estimate" if isinstance(curve, Effect) else f"outside the range of {scenario.id}"
+        message = f"{scores.left_out} of {scores.left_out + scores.compared} points are left out: they lie {why}"
+        warnings.warn(message, FeatureEffectsWarning, stacklevel=2)
+    return scores
+
+
+def _score_effect(
+    estimate: Effect,
+    scenario: Scenario,
+    effect: str,
+    feature: int | str | None,
+    lower: ArrayLike | None,
+    upper: ArrayLike | None,
+    compare: str,
+    center: str | None,
+    points: ArrayLike | str | None,
+    metrics: Sequence[str] | str | None,
+) -> Scores:
+    """The scores of an effect on a grid."""
+    if lower is not None or upper is not None:
+        raise FeatureEffectsError("lower, upper: an effect has its own band; give the curve as (x, y) with another")
+    if center is not None:
+        raise FeatureEffectsError("center: an effect says itself how it is centred; give the curve as (x, y) otherwise")
+    if isinstance(points, str) and points != "knots":
+        raise FeatureEffectsError(f'points = {points!r}: must be "knots" or an array')
+    if isinstance(points, str):
+        points = estimate.x
+    if metrics is None:
+        band = estimate.band or {}
+        metrics = ["mse", "mae", "rmse", "max"]
+        metrics += ["coverage", "width"] if band else []
+        metrics += ["simultaneous_coverage", "simultaneous_width"] if "simultaneous_lower" in band else []
+    elif isinstance(metrics, str) and metrics == "all":
+        metrics = [known["name"] for known in _registered("metrics")]
+    names = [str(name) for name in _list("metrics", metrics)]
+    if not names:
+        raise FeatureEffectsError('metrics: none is named; leave it out, or take "all"')
+    feature = estimate.feature if feature is None else feature
+    return Scores(_native.score_effect(estimate, scenario, effect, feature, compare, points, names))
+
+
+def _score_points(
+    curve: tuple[ArrayLike, ArrayLike],
+    scenario: Scenario,
+    effect: str,
+    feature: int | str | None,
+    lower: ArrayLike | None,
+    upper: ArrayLike | None,
+    compare: str,
+    center: str | None,
+) -> Scores:
+    """The scores of a curve from elsewhere at its points."""
+    if not isinstance(curve, tuple | list) or len(curve) != 2:
+        raise FeatureEffectsError("curve: must be an effect, or its points and its values there, as (x, y)")
     if feature is None:
         raise FeatureEffectsError("feature: say which feature the curve is of")
     if (lower is None) != (upper is None):
         raise FeatureEffectsError("lower, upper: a band needs both")
     band = None if lower is None or upper is None else (lower, upper)
+    x, y = curve
     return Scores(_native.score(x, y, band, scenario, effect, feature, compare, center))
 
 

@@ -98,8 +98,24 @@ class Scenario(_native.Scenario):
         the range 0) or data (mean over the law of the feature 0). The ``range`` is where accumulation
         starts and what centring refers to; the scenario's own unless given.
         """
-        points = np.asarray(x, dtype=np.float64)
+        points = _native.numbers("x", x)
         return Truth(points, *self._curve(effect, feature, points, center, range))
+
+    def truth_of(self, estimate: _native.Effect, x: ArrayLike | None = None) -> Truth:
+        """The true curve of what an estimate estimates: of its feature, centred as it is, over the same axis.
+
+        At the points ``x``, or at those of the estimate. ``estimate.effect - scenario.truth_of(estimate).value`` is
+        the error of the estimate.
+
+        >>> import feature_effects_bench as fe
+        >>> s = fe.scenario("alibi-additive")
+        >>> X, y = s.sample(n=200, seed=1)
+        >>> effect = fe.ale(X, s, feature=1)
+        >>> bool(abs(effect.effect - s.truth_of(effect).value).max() < 0.2)
+        True
+        """
+        points = _native.numbers("x", estimate.x if x is None else x)
+        return Truth(points, *self._curve_of(estimate, points))
 
     def pd(
         self,
@@ -195,12 +211,12 @@ class Scenario(_native.Scenario):
         ``weighting`` is uniform (the bin evenly, as in RHALE) or data (the law of the feature inside
         the bin: what estimators from data converge to).
         """
-        limits = np.asarray(limits, dtype=np.float64)
+        limits = _native.numbers("limits", limits)
         return BinTruth(limits, **dict(self._bins(feature, limits, weighting)))
 
     def differences(self, feature: int | str, limits: ArrayLike) -> DifferenceTruth:
         """True finite differences of the function over the bins between increasing limits."""
-        limits = np.asarray(limits, dtype=np.float64)
+        limits = _native.numbers("limits", limits)
         return DifferenceTruth(limits, **dict(self._differences(feature, limits)))
 
     def values(

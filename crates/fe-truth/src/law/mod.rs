@@ -10,6 +10,7 @@ mod uniform;
 
 use std::sync::Arc;
 
+use fe_core::interrupt;
 use rand::Rng;
 
 pub(crate) use common_cause::CommonCause;
@@ -287,6 +288,7 @@ impl Law {
         let mut drawn = vec![0.0; words * most];
         let mut values = vec![0.0; self.dimension() * most];
         for start in (0..n).step_by(SAMPLED) {
+            interrupt::check();
             let len = SAMPLED.min(n - start);
             let bytes = &mut bytes[..size_of::<u64>() * words * len];
             rng.fill_bytes(bytes);

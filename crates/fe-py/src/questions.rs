@@ -1,0 +1,107 @@
+//! What a model is asked: rows that are mostly those of the data, with a feature or two elsewhere.
+
+use fe_core::Dataset;
+use fe_core::model::{Column, Rows};
+
+/// What is asked of a model.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Kind {
+    Value,
+    /// The derivative along a feature, counted from 0.
+    Derivative(usize),
+}
+
+/// Some rows, and what is asked of a model there.
+pub(crate) struct Question {
+    kind: Kind,
+    len: usize,
+    /// The first of the neighbouring rows of the data that these are, but for some features.
+    start: usize,
+    /// The features that are not those of the data, counted from 0.
+    others: Vec<(usize, Part)>,
+}
+
+/// A feature of the rows.
+enum Part {
+    Constant(f64),
+    Values(Vec<f64>),
+}
+
+impl Part {
+    fn of(column: &Column<'_>) -> Self {
+        match column {
+            Column::Values(values) => Self::Values(values.to_vec()),
+            Column::Constant(value) => Self::Constant(*value),
+        }
+    }
+}
+
+/// Bit by bit: 0 and −0 are two questions, and NaN is itself.
+impl PartialEq for Part {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Constant(a), Self::Constant(b)) => a.to_bits() == b.to_bits(),
+            (Self::Values(a), Self::Values(b)) => {
+                a.iter().map(|x| x.to_bits()).eq(b.iter().map(|x| x.to_bits()))
+            }
+            _ => false,
+        }
+    }
+}
+
+impl PartialEq for Question {
+    fn eq(&self, other: &Self) -> bool {
+        (self.kind, self.len, self.start) == (other.kind, other.len, other.start)
+            && self.others == other.others
+    }
+}
+
+impl Question {
+    /// Nothing is copied of what lies in the data themselves.
+    pub(crate) fn new(kind: Kind, rows: &Rows<'_>, data: &Dataset) -> Self {
+        let place = |(feature, column): (usize, &Column<'_>)| place(column, data, feature);
+        let columns = || rows.columns().iter().enumerate();
+        let start = columns().find_map(place);
+        let other = |entry: &(usize, &Column<'_>)| start.is_none() || place(*entry) != start;
+        let others = columns().filter(other).map(|(feature, column)| (feature, Part::of(column)));
+        Self { kind, len: rows.len(), start: start.unwrap_or(0), others: others.collect() }
+    }
+
+    pub(crate) fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Which rows of the data these are, if nothing about them is different.
+    pub(crate) fn rows_of_data(&self) -> Option<std::ops::Range<usize>> {
+        self.others.is_empty().then(|| self.start..self.start + self.len)
+    }
+
+    /// Writes the rows one after the other; `data` has those of the data like that.
+    pub(crate) fn write(&self, data: &[f64], rows: &mut [f64]) {
+        let dimension = rows.len() / self.len.max(1);
+        if self.others.len() < dimension {
+            rows.copy_from_slice(&data[self.start * dimension..][..rows.len()]);
+        }
+        for (feature, part) in &self.others {
+            let places = rows[*feature..].iter_mut().step_by(dimension);
+            match part {
+                Part::Constant(value) => places.for_each(|place| *place = *value),
+                Part::Values(values) => places.zip(values).for_each(|(place, &x)| *place = x),
+            }
+        }
+    }
+}
+
+/// The row of the data that a column begins at, if it is a part of that feature there: told by where it lies in
+/// memory.
+fn place(column: &Column<'_>, data: &Dataset, feature: usize) -> Option<usize> {
+    let Column::Values(values) = column else { return None };
+    let whole = data.feature(feature).as_ptr_range();
+    let part = values.as_ptr_range();
+    let inside = whole.start <= part.start && part.end <= whole.end && !values.is_empty();
+    inside.then(|| (part.start as usize - whole.start as usize) / size_of::<f64>())
+}
