@@ -13,7 +13,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
-use tempfile::TempDir;
 
 /// The variable by which what a process has started is known, wherever it has gone.
 const MARK: &str = "FE_BENCH_ENGINE";
@@ -31,8 +30,10 @@ pub const WATCH: &str = "watch";
 /// Something that is to be ended or removed.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 enum Ward {
-    /// A process group, and everything that has its mark.
-    Group { leader: u32, mark: String },
+    /// A process group, by the number of its first process.
+    Group(u32),
+    /// Every process that has this mark.
+    Marked(String),
     /// A temporary folder or file.
     Temporary(PathBuf),
 }
@@ -52,11 +53,18 @@ struct Wards {
 
 static WARDS: Mutex<Wards> = Mutex::new(Wards { existing: BTreeSet::new(), watcher: None });
 static WATCHED: AtomicBool = AtomicBool::new(false);
-static MARKED: AtomicU64 = AtomicU64::new(0);
+static NUMBER: AtomicU64 = AtomicU64::new(0);
 
-/// From the first process on that is started, another process of this program watches over this one.
+/// As soon as engines are used, another process of this program watches over this one.
 pub(crate) fn be_watched() {
     WATCHED.store(true, Ordering::Relaxed);
+}
+
+/// A word that no other process, and no other call, has.
+fn unique() -> String {
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let now = jiff::Timestamp::now().as_nanosecond();
+    format!("{}-{number}-{now}", std::process::id())
 }
 
 fn wards() -> MutexGuard<'static, Wards> {
@@ -64,15 +72,17 @@ fn wards() -> MutexGuard<'static, Wards> {
 }
 
 impl Wards {
-    fn enter(&mut self, ward: Ward) {
-        // Processes are what must be watched over; files alone do no harm.
-        let is_process = matches!(ward, Ward::Group { .. });
-        if is_process && self.watcher.is_none() && WATCHED.load(Ordering::Relaxed) {
+    /// Starts the watcher unless there is one: before there is anything to watch over.
+    fn be_watched(&mut self) {
+        if self.watcher.is_none() && WATCHED.load(Ordering::Relaxed) {
             self.watcher = watcher().ok();
             for earlier in self.existing.clone() {
                 self.tell(&earlier, true);
             }
         }
+    }
+
+    fn enter(&mut self, ward: Ward) {
         self.tell(&ward, true);
         self.existing.insert(ward);
     }
@@ -128,7 +138,8 @@ pub(crate) fn end_all() {
 /// Processes first, as they come first in the order of wards: they may write into folders.
 fn end(ward: &Ward) {
     match ward {
-        Ward::Group { leader, mark } => kill(*leader, mark),
+        Ward::Group(leader) => kill_group(*leader),
+        Ward::Marked(mark) => kill_marked(mark),
         Ward::Temporary(path) => remove(path),
     }
 }
@@ -146,15 +157,18 @@ impl Group {
     pub(crate) fn start(mut command: Command) -> std::io::Result<Self> {
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
-        let number = MARKED.fetch_add(1, Ordering::Relaxed);
-        let now = jiff::Timestamp::now().as_nanosecond();
-        let mark = format!("{}.{number}.{now}", std::process::id());
+        let mark = unique();
         command.env(MARK, &mark);
         // Held, so that none is started that nobody knows.
         let mut wards = wards();
-        let child = command.spawn()?;
-        wards.enter(Ward::Group { leader: child.id(), mark: mark.clone() });
-        Ok(Self { child, mark, ended: false })
+        wards.be_watched();
+        wards.enter(Ward::Marked(mark.clone()));
+        let started = command.spawn();
+        match &started {
+            Ok(child) => wards.enter(Ward::Group(child.id())),
+            Err(_) => wards.leave(&Ward::Marked(mark.clone())),
+        }
+        Ok(Self { child: started?, mark, ended: false })
     }
 
     /// Whether its first process has ended. It is not waited for yet: its number is not given anew.
@@ -189,14 +203,17 @@ impl Group {
     /// Ends all of it, and says how its first process ended.
     pub(crate) fn end(&mut self) -> Result<std::process::ExitStatus, String> {
         if !self.ended {
-            kill(self.child.id(), &self.mark);
+            kill_group(self.child.id());
+            kill_marked(&self.mark);
             let _ = self.child.kill();
             self.wait(KILL_LIMIT);
         }
         let status = self.child.try_wait();
         if !self.ended {
             self.ended = true;
-            wards().leave(&Ward::Group { leader: self.child.id(), mark: self.mark.clone() });
+            let mut wards = wards();
+            wards.leave(&Ward::Group(self.child.id()));
+            wards.leave(&Ward::Marked(self.mark.clone()));
         }
         match status {
             Ok(Some(status)) => Ok(status),
@@ -212,13 +229,18 @@ impl Drop for Group {
     }
 }
 
-/// Kills a process group, and what its processes have started elsewhere.
 #[cfg(unix)]
-fn kill(leader: u32, mark: &str) {
-    use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+fn kill_group(leader: u32) {
+    use rustix::process::{Pid, Signal, kill_process_group};
     if let Some(leader) = Pid::from_raw(leader.cast_signed()) {
         let _ = kill_process_group(leader, Signal::KILL);
     }
+}
+
+/// Kills what a process has started outside of its group as well.
+#[cfg(unix)]
+fn kill_marked(mark: &str) {
+    use rustix::process::{Pid, Signal, kill_process};
     // Again until none is found: a process may start another one meanwhile.
     for _ in 0..TRIALS {
         let others = marked(mark);
@@ -233,7 +255,10 @@ fn kill(leader: u32, mark: &str) {
 }
 
 #[cfg(not(unix))]
-fn kill(_leader: u32, _mark: &str) {}
+fn kill_group(_leader: u32) {}
+
+#[cfg(not(unix))]
+fn kill_marked(_mark: &str) {}
 
 /// The processes whose environment has a mark, where the system tells (proc(5)).
 #[cfg(unix)]
@@ -274,19 +299,31 @@ impl Drop for Temporary {
 
 /// A temporary folder, removed with whatever is put into it.
 #[derive(Debug)]
-pub(crate) struct Folder(TempDir);
+pub(crate) struct Folder(PathBuf);
 
 impl Folder {
-    /// A new folder among the system's temporary ones.
+    /// A new folder among the system's temporary ones, for the user alone.
     pub(crate) fn new() -> std::io::Result<Self> {
+        // Engines and the watcher run in other folders.
+        let path =
+            std::path::absolute(std::env::temp_dir())?.join(format!("fe-bench-{}", unique()));
         let mut wards = wards();
-        let folder = tempfile::Builder::new().prefix("fe-bench-").tempdir()?;
-        wards.enter(Ward::Temporary(folder.path().to_owned()));
-        Ok(Self(folder))
+        wards.be_watched();
+        wards.enter(Ward::Temporary(path.clone()));
+        let mut builder = std::fs::DirBuilder::new();
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        match builder.create(&path) {
+            Ok(()) => Ok(Self(path)),
+            Err(error) => {
+                wards.leave(&Ward::Temporary(path));
+                Err(error)
+            }
+        }
     }
 
     pub(crate) fn path(&self) -> &Path {
-        self.0.path()
+        &self.0
     }
 }
 

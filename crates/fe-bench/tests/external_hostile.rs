@@ -100,7 +100,8 @@ impl Scene {
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_fe-bench"));
         command.args(arguments).current_dir(self.folder.path());
-        command.env("TMPDIR", self.path("temporary")).env("HOSTILE_TEST", &self.mark);
+        // Not absolute: engines run in another folder.
+        command.env("TMPDIR", "temporary").env("HOSTILE_TEST", &self.mark);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }

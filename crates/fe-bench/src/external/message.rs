@@ -345,3 +345,52 @@ impl Reply {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const REPLY: &str = r#"{"protocol":1,"id":7,"status":"ok","samples":[0.5],"model_samples":[0.1],"model_rows":3,"probe":[1,null],"x":[0,1],"effect":"effect.f64","record":{"a":[1,{}]}}"#;
+
+    #[test]
+    fn a_reply_is_what_was_sent() {
+        let reply = Reply::parse(REPLY.as_bytes(), 7).unwrap();
+        assert!(matches!(&reply.probe, Numbers::Inline(n) if n[0] == 1.0 && n[1].is_nan()));
+        assert_eq!(reply.effect, Numbers::File("effect.f64".to_owned()));
+        let again = serde_json::to_vec(&reply).unwrap();
+        let again = Reply::parse(&again, 7).unwrap();
+        assert_eq!(format!("{again:?}"), format!("{reply:?}"));
+    }
+
+    /// Any line is a reply, or a reason that a terminal can show.
+    #[test]
+    fn any_line_is_a_reply_or_a_plain_reason() {
+        let mut state = 1_u64;
+        let mut random = |below: usize| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as usize % below
+        };
+        for _ in 0..20_000 {
+            let mut line = REPLY.as_bytes().to_vec();
+            for _ in 0..=random(3) {
+                let at = random(line.len());
+                let end = at + random(line.len() - at);
+                match random(5) {
+                    0 => line[at] = random(256) as u8,
+                    1 => line.insert(at, b"\x1b\0\"[{\\,9"[random(8)]),
+                    2 => drop(line.drain(at..end)),
+                    3 => line.extend_from_within(at..end),
+                    _ => line.splice(at..at, "\u{9b}".repeat(random(300)).bytes()).for_each(drop),
+                }
+                line.push(b' ');
+            }
+            if let Err(failure) = Reply::parse(&line, 7) {
+                let reason = failure.to_string();
+                assert!(!reason.contains(char::is_control), "{reason:?}");
+                assert!(reason.chars().count() < 400, "{reason}");
+            }
+        }
+    }
+}
