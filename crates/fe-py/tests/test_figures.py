@@ -48,6 +48,9 @@ def test_several_effects_share_a_picture(axes: Any) -> None:
         fe.plot([fe.pdp(X, S, 1), fe.pdp(X, S, 2)])
     with pytest.raises(fe.FeatureEffectsError, match="there are no effects"):
         fe.plot([])
+    with pytest.raises(fe.FeatureEffectsError, match="`plot`|regional-ale of x1"):
+        fe.plot([fe.regional_ale(X, S, 1)])
+    assert len(fe.plot(effects[0], axes).lines) > 2
     with pytest.raises(fe.FeatureEffectsError, match="labels: 1 given, 3 needed"):
         fe.plot(effects, axes, labels=["a"])
 

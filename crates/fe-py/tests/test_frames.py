@@ -173,6 +173,10 @@ def test_missing_values_are_refused_by_row_and_column() -> None:
 
 def test_other_columns_are_refused() -> None:
     pd = pytest.importorskip("pandas")
+    with pytest.raises(fe.FeatureEffectsError, match="X: two columns are called a"):
+        fe.ale(pd.DataFrame(np.eye(3), columns=["a", "b", "a"]), lambda rows: np.zeros(len(rows)))
+    with pytest.raises(fe.FeatureEffectsError, match="X: the frame has no columns"):
+        fe.ale(pd.DataFrame(index=range(3)), lambda rows: np.zeros(len(rows)))
     for values in (pd.date_range("2020", periods=3), [1 + 1j, 2, 3], [{}, {}, {}]):
         with pytest.raises(fe.FeatureEffectsError, match="X: the column `when` is of type .*: must be numbers"):
             fe.ale(pd.DataFrame({"when": values}), lambda rows: np.zeros(len(rows)))

@@ -135,6 +135,7 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     (lambda: fe.score(fe.ale(X, S), S, "ale", metrics="rmse"), "metrics: must be a list, not 'rmse'"),
     (lambda: fe.score(fe.ale(X, S), S, "ale", lower=[0.0], upper=[1.0]), "an effect has its own band"),
     (lambda: fe.score(fe.ale(X, S), S, "ale", compare="Err", center="data"), "center: an effect says itself"),
+    (lambda: S.truth_of(3), "estimate: must be an effect, not 3"),
     # Written effects.
     (lambda: fe.Effect.from_json("{}"), "this is not an effect as JSON: missing field"),
     (lambda: fe.RegionalEffect.from_json(fe.ale(X, S).to_json()), "this is not a regional effect"),

@@ -46,6 +46,8 @@ class Table:
         self.names = [str(name) for name in frame.columns]
         self._labels = list(frame.columns)
         self._library = _LIBRARIES[library]
+        if twice := {name for name in self.names if self.names.count(name) > 1}:
+            raise FeatureEffectsError(f"X: two columns are called {min(twice)}")
         self.columns = [self._library.column(name, frame[name]) for name in self._labels]
         if not self.columns:
             raise FeatureEffectsError("X: the frame has no columns")

@@ -85,7 +85,7 @@ def plot_regional(regional: RegionalEffect, ax: Any = None) -> Any:
 
 
 def plot(
-    effects: Iterable[Effect],
+    effects: Effect | Iterable[Effect],
     ax: Any = None,
     *,
     truth: Scenario | None = None,
@@ -99,7 +99,7 @@ def plot(
     Parameters
     ----------
     effects
-        Effects of the same feature, by any estimators.
+        Effects of the same feature, by any estimators; or one.
     ax
         Axes of matplotlib; new ones unless given.
     truth
@@ -107,9 +107,11 @@ def plot(
     labels
         What they are called in the legend; the names of the estimators unless given.
     """
-    effects = list(effects)
+    effects = [effects] if isinstance(effects, Effect) else list(effects)
     if not effects:
         raise FeatureEffectsError("plot: there are no effects")
+    if other := [thing for thing in effects if not isinstance(thing, Effect)]:
+        raise FeatureEffectsError(f"plot: {other[0]!r} is no effect; a regional one draws itself, by its method `plot`")
     if len({effect.name for effect in effects}) > 1:
         names = ", ".join(sorted({effect.name for effect in effects}))
         raise FeatureEffectsError(f"plot: effects of one feature share an axis; these are of {names}")

@@ -114,6 +114,8 @@ class Scenario(_native.Scenario):
         >>> bool(abs(effect.effect - s.truth_of(effect).value).max() < 0.2)
         True
         """
+        if not isinstance(estimate, _native.Effect):
+            raise _native.FeatureEffectsError(f"estimate: must be an effect, not {estimate!r}")
         points = _native.numbers("x", estimate.x if x is None else x)
         return Truth(points, *self._curve_of(estimate, points))
 
