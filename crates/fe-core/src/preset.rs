@@ -167,11 +167,13 @@ fn effector_rhale() -> Settings {
 
 fn effector_binning(name: &str) -> Settings {
     match name {
-        "fixed" | "quantile" => Settings { bins: Some(20), ..Settings::default() },
+        "fixed" => Settings { bins: Some(20), distinct: Some(0), ..Settings::default() },
+        "quantile" => Settings { bins: Some(20), ..Settings::default() },
         "dp" | "agglomerative" => Settings {
             bins: Some(20),
             min_points: Some(2.0),
             discount: Some(0.3),
+            distinct: Some(0),
             ..Settings::default()
         },
         _ => Settings::default(),

@@ -3,116 +3,112 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use fe_core::ModelError;
-use fe_core::model::{Model, Rows};
-
-/// The first rows, all of whose calls are timed; of later calls, the first after as many rows again.
-/// Reading the clock takes as long as a cheap model takes for a hundred rows.
-const ALL_TIMED: u64 = 1 << 12;
+use crossbeam_utils::CachePadded;
+use fe_core::model::{Decorator, Question};
+use fe_core::{Model, ModelError};
 
 /// Passes everything on to a model and adds up the time that it takes.
 pub(crate) struct Timed<'a> {
     model: &'a dyn Model,
-    rows: AtomicU64,
-    timed_rows: AtomicU64,
+    /// One for each thread of the pool, and the first for one that is not of it.
+    threads: Vec<CachePadded<Watch>>,
+}
+
+/// What a thread spends in the model.
+#[derive(Default)]
+struct Watch {
     nanoseconds: AtomicU64,
+    /// Calls that are not answered yet: a thread that waits within one may begin another.
+    open: AtomicU64,
 }
 
 impl<'a> Timed<'a> {
     pub(crate) fn new(model: &'a dyn Model) -> Self {
-        let zero = || AtomicU64::new(0);
-        Self { model, rows: zero(), timed_rows: zero(), nanoseconds: zero() }
+        let threads = 0..=rayon::current_num_threads();
+        Self { model, threads: threads.map(|_| CachePadded::default()).collect() }
     }
 
-    /// Time spent in the model so far: that of the timed calls, for all rows.
+    /// Wall time for which a thread was in the model so far, of the thread for which that was longest. So
+    /// it is never more than the time that passed, however many threads there are.
     pub(crate) fn seconds(&self) -> f64 {
-        let number = |of: &AtomicU64| of.load(Ordering::Relaxed) as f64;
-        let share = number(&self.rows) / number(&self.timed_rows).max(1.0);
-        number(&self.nanoseconds) * share * 1e-9
+        let spent = self.threads.iter().map(|watch| watch.nanoseconds.load(Ordering::Relaxed));
+        spent.max().unwrap_or_default() as f64 * 1e-9
     }
+}
 
-    fn time<T>(&self, rows: usize, work: impl FnOnce() -> T) -> T {
-        let rows = rows as u64;
-        let before = self.rows.fetch_add(rows, Ordering::Relaxed);
-        if before >= ALL_TIMED && before / ALL_TIMED == (before + rows) / ALL_TIMED {
-            return work();
+impl Watch {
+    /// Adds the time of some work, unless it is part of other work that is timed.
+    fn time<T>(&self, work: impl FnOnce() -> T) -> T {
+        if self.open.fetch_add(1, Ordering::Relaxed) > 0 {
+            let answer = work();
+            self.open.fetch_sub(1, Ordering::Relaxed);
+            return answer;
         }
         let started = Instant::now();
         let answer = work();
-        self.nanoseconds.fetch_add(started.elapsed().as_nanos() as u64, Ordering::Relaxed);
-        self.timed_rows.fetch_add(rows, Ordering::Relaxed);
+        let spent = started.elapsed().as_nanos() as u64;
+        self.nanoseconds.fetch_add(spent, Ordering::Relaxed);
+        self.open.fetch_sub(1, Ordering::Relaxed);
         answer
     }
 }
 
-impl Model for Timed<'_> {
-    fn dimension(&self) -> usize {
-        self.model.dimension()
+impl Decorator for Timed<'_> {
+    fn decorated(&self) -> &dyn Model {
+        self.model
     }
 
-    fn outputs(&self) -> usize {
-        self.model.outputs()
-    }
-
-    fn predict(&self, rows: &Rows<'_>, values: &mut [f64]) -> Result<(), ModelError> {
-        self.time(rows.len(), || self.model.predict(rows, values))
-    }
-
-    fn predicts_along(&self) -> bool {
-        self.model.predicts_along()
-    }
-
-    fn predict_along(
+    fn pass_on(
         &self,
-        feature: usize,
-        places: &[f64],
-        rows: &Rows<'_>,
+        _: Question,
         values: &mut [f64],
+        ask: &mut dyn FnMut(&mut [f64]) -> Result<(), ModelError>,
     ) -> Result<(), ModelError> {
-        let asked = rows.len() * places.len();
-        self.time(asked, || self.model.predict_along(feature, places, rows, values))
-    }
-
-    fn has_partial(&self) -> bool {
-        self.model.has_partial()
-    }
-
-    fn partial(
-        &self,
-        feature: usize,
-        rows: &Rows<'_>,
-        values: &mut [f64],
-    ) -> Result<(), ModelError> {
-        self.time(rows.len(), || self.model.partial(feature, rows, values))
+        let thread = rayon::current_thread_index().map_or(0, |index| index + 1);
+        match self.threads.get(thread) {
+            Some(watch) => watch.time(|| ask(values)),
+            None => ask(values),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use fe_core::model::{Column, FunctionModel};
+    use std::time::Duration;
+
+    use fe_core::model::{Column, FunctionModel, Rows};
+    use rayon::prelude::*;
 
     use super::*;
 
-    /// Calls of some rows each, with what is timed of them.
-    fn timed(calls: usize, len: usize) -> (u64, u64) {
-        let model = FunctionModel::new(1, |x| x[0]);
-        let timed = Timed::new(&model);
-        let mut values = vec![0.0; len];
-        for _ in 0..calls {
-            timed.predict(&Rows::new(&[Column::Constant(1.0)], len), &mut values).unwrap();
-        }
-        let (rows, some) = (timed.rows.into_inner(), timed.timed_rows.into_inner());
-        assert_eq!(rows, (calls * len) as u64);
-        (rows, some)
+    /// Half of the time of each of two threads, and calls within calls, are no more than all that passed.
+    #[test]
+    fn the_time_in_the_model_is_never_more_than_the_time_that_passed() {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(4).build().unwrap();
+        pool.install(|| {
+            let slow = FunctionModel::new(1, |x| {
+                (0..2).into_par_iter().for_each(|_| std::thread::sleep(Duration::from_millis(1)));
+                x[0]
+            });
+            let timed = Timed::new(&slow);
+            let started = Instant::now();
+            (0..64).into_par_iter().for_each(|_| {
+                timed.predict(&Rows::new(&[Column::Constant(1.0)], 1), &mut [0.0]).unwrap();
+            });
+            let passed = started.elapsed().as_secs_f64();
+            assert!(0.0 < timed.seconds() && timed.seconds() <= passed, "{}", timed.seconds());
+        });
     }
 
     #[test]
-    fn few_rows_are_timed_all_and_many_now_and_then() {
-        let (rows, some) = timed(40, 100);
-        assert_eq!(rows, some);
-        let (rows, some) = timed(10, 1 << 20);
-        assert_eq!(rows, some);
-        // 1024 calls of 256 rows: the first 16, and 63 afterwards.
-        assert_eq!(timed(1024, 256), (1 << 18, (16 + 63) * 256));
+    fn every_way_of_answering_is_timed() {
+        let model = FunctionModel::new(1, |x| {
+            std::thread::sleep(Duration::from_millis(1));
+            x[0]
+        });
+        let timed = Timed::new(&model);
+        let rows = [Column::Constant(1.0)];
+        timed.predict_along(0, &[1.0, 2.0], &Rows::new(&rows, 1), &mut [0.0; 2]).unwrap();
+        assert!(timed.seconds() >= 0.002);
     }
 }

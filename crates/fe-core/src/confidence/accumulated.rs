@@ -62,16 +62,16 @@ impl<'a> AccumulatedSample<'a> {
             local: None,
         };
         if purpose.resampled || effect.record.centring == Centring::Data {
-            let effects = sample.local_effects(data);
+            let effects = sample.local_effects(data)?;
             let mut all = effects.of_instances(&bins.partition)?;
             sample.local = Some(all.swap_remove(effect.output));
         }
         Ok(sample)
     }
 
-    fn local_effects<'b>(&'b self, data: &'b Dataset) -> LocalEffects<'b> {
-        let source = self.estimator.source(self.model.model(), self.effect.record.axis);
-        LocalEffects::new(data, self.model, self.effect.feature, source)
+    fn local_effects<'b>(&'b self, data: &'b Dataset) -> Result<LocalEffects<'b>> {
+        let source = self.estimator.source(self.model.model(), self.effect.record.axis)?;
+        Ok(LocalEffects::new(data, self.model, self.effect.feature, source))
     }
 
     /// Bins and local effects of a resample for which bins are chosen anew: differences belong to
@@ -79,7 +79,7 @@ impl<'a> AccumulatedSample<'a> {
     fn chosen_anew(&self, weights: &[f64]) -> Result<(Partition, Vec<f64>)> {
         let data = self.data.clone().with_weights(weights.to_vec())?;
         let (record, output) = (&self.effect.record, self.effect.output);
-        let effects = self.local_effects(&data);
+        let effects = self.local_effects(&data)?;
         let local = self.local.clone().unwrap_or_default();
         let effects = match effects.source {
             Source::Differences => effects,

@@ -27,7 +27,8 @@ use crate::dataset::Dataset;
 use crate::effect::Effect;
 use crate::error::{Error, Result};
 use crate::estimator::Estimator;
-use crate::model::{Model, Observed};
+use crate::gauge::{Gauge, ROUNDING};
+use crate::model::Observed;
 use crate::settings::Settings;
 
 /// What a band says and what it does not, in words.
@@ -165,7 +166,7 @@ impl Request {
         effect: &mut Effect,
         estimator: &dyn Estimator,
         data: &Dataset,
-        model: &dyn Model,
+        model: &Gauge<'_>,
     ) -> Result<()> {
         if effect.curve.shape() != Shape::Linear {
             return Err(Error::Incompatible(
@@ -189,7 +190,9 @@ impl Request {
         effect.record.model_rows += observed.model_rows();
         effect.record.jacobian_rows += observed.partial_rows();
         let extrapolate = effect.record.extrapolated;
-        let band = limits.into_band(self, x, extrapolate);
+        let slopes = model.partial(effect.output) * effect.record.axis.width();
+        let rounding = ROUNDING * (model.value(effect.output) + slopes);
+        let band = limits.into_band(self, x, extrapolate).rounded(rounding, &effect.curve);
         if !band.is_finite() {
             return Err(Error::Overflow { name: effect.name.clone() });
         }
@@ -258,11 +261,31 @@ pub struct ConfidenceBand {
     pub pointwise: Limits,
     /// Limits that are to hold it at all places at once; none for the band `bins`.
     pub simultaneous: Option<Limits>,
+    /// Limits that are no farther apart are so by rounding, in units of the output: there the curve does
+    /// not depend on which instances were drawn.
+    pub rounding: f64,
     /// How it was computed.
     pub record: BandRecord,
 }
 
+/// Limits no farther apart than this share of the curve's largest value are so by rounding.
+const NO_WIDTH: f64 = 1e-9;
+
 impl ConfidenceBand {
+    /// The same band of a curve whose values are rounded by so much, at the least by that of its own.
+    #[must_use]
+    pub fn rounded(self, rounding: f64, curve: &Curve) -> Self {
+        let size = curve.y().iter().fold(0.0, |size: f64, y| size.max(y.abs()));
+        Self { rounding: rounding.max(NO_WIDTH * size), ..self }
+    }
+
+    /// Whether limits are apart by rounding alone, so that it means nothing what lies between them. The one
+    /// rule for all estimators; missing limits say nothing either.
+    #[must_use]
+    pub fn is_degenerate(&self, lower: f64, upper: f64) -> bool {
+        !(upper - lower > self.rounding)
+    }
+
     fn is_finite(&self) -> bool {
         let finite = |limits: &Limits| {
             let values = || limits.lower.y().iter().chain(limits.upper.y());
@@ -317,6 +340,7 @@ impl Values {
         ConfidenceBand {
             pointwise: limits(self.pointwise),
             simultaneous: self.simultaneous.map(limits),
+            rounding: 0.0,
             record: BandRecord {
                 kind: request.kind,
                 level: request.level,

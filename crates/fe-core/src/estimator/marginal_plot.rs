@@ -391,6 +391,8 @@ impl InBins {
             closed: self.closed,
             positions: data.feature(feature),
             weights: data.weights(),
+            whole: (data.feature(feature), data.weights()),
+            levels: true,
             ddof,
             local_effects: None,
         })?;
@@ -435,6 +437,8 @@ impl InBins {
                 empty_policy: self.empty,
                 empty,
                 undefined_variances,
+                distinct: choice.distinct,
+                empty_share: None,
             }),
             neighbourhoods: NeighbourhoodRecord::new(
                 None,
