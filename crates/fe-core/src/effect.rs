@@ -57,7 +57,7 @@ impl Effect {
             self.bins.as_ref().is_none_or(|bins| finite(&bins.effect) && finite(&bins.counts));
         if !(finite(self.curve.y()) && bins_are_finite && self.record.centring_constant.is_finite())
         {
-            return Err(Error::Overflow { name: self.name });
+            return Err(Error::Overflow { what: "values of the effect", name: self.name });
         }
         self.heterogeneity = self.heterogeneity.without_infinities();
         let known = |value: &mut Option<f64>| *value = value.filter(|value| value.is_finite());
@@ -239,5 +239,19 @@ impl BinningRecord {
     #[must_use]
     pub fn are_many_empty(&self) -> bool {
         10 * self.empty > self.bins
+    }
+
+    /// What is to be said beside such a curve; nothing where few bins are without instances.
+    #[must_use]
+    pub fn caution(&self) -> Option<String> {
+        let carried = |share: f64| format!(", which carry {:.0} % of the curve's rises and falls", 100.0 * share);
+        self.are_many_empty().then(|| {
+            format!(
+                "{} of {} bins are without instances{}",
+                self.empty,
+                self.bins,
+                self.empty_share.map(carried).unwrap_or_default()
+            )
+        })
     }
 }

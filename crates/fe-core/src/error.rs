@@ -165,10 +165,12 @@ pub enum Error {
     },
     /// Values, slopes or weights too large for a number.
     #[error(
-        "the effect of {name} is beyond what floating-point numbers can hold: give the feature, the \
+        "{what} of {name} are beyond what floating-point numbers can hold: give the feature, the \
          output or the weights in other units"
     )]
     Overflow {
+        /// What is too large.
+        what: &'static str,
         /// Name of the feature.
         name: String,
     },

@@ -210,6 +210,7 @@ fn alibi_binning(name: &str) -> Settings {
         "quantile-min" => {
             Settings { min_points: Some(4.0), distinct: Some(10), ..Settings::default() }
         }
+        "fixed" => Settings { distinct: Some(0), ..Settings::default() },
         _ => Settings::default(),
     }
 }
@@ -259,7 +260,8 @@ fn heiss_ale() -> Settings {
 
 fn heiss_binning(name: &str) -> Settings {
     match name {
-        "fixed" | "quantile" => Settings { bins: Some(99), ..Settings::default() },
+        "fixed" => Settings { bins: Some(99), distinct: Some(0), ..Settings::default() },
+        "quantile" => Settings { bins: Some(99), ..Settings::default() },
         _ => Settings::default(),
     }
 }

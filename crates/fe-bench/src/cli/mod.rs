@@ -26,7 +26,7 @@ mod truth;
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::error::{Error, Result};
 
@@ -75,7 +75,8 @@ enum Command {
 /// Runs the program on the arguments of the process.
 #[must_use]
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let matches = taking_negative_numbers(Cli::command()).get_matches();
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     // A model that panics is reported as an error; the default hook would print it a second time.
     std::panic::set_hook(Box::new(|_| {}));
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
@@ -91,6 +92,18 @@ pub fn main() -> ExitCode {
             ExitCode::from(if matches!(error, Error::Failed(_)) { 1 } else { 2 })
         }
     }
+}
+
+/// The same command, in which a negative number after an option is its value: where that is wrong, the
+/// message then names the option.
+fn taking_negative_numbers(command: clap::Command) -> clap::Command {
+    let is_taken = |argument: &clap::Arg| {
+        argument.get_action().takes_values() && !argument.is_allow_hyphen_values_set()
+    };
+    let command = command.mut_args(|argument| {
+        if is_taken(&argument) { argument.allow_negative_numbers(true) } else { argument }
+    });
+    command.mut_subcommands(taking_negative_numbers)
 }
 
 fn execute(command: &Command, out: &mut dyn Write) -> Result<()> {

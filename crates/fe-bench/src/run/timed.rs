@@ -1,56 +1,94 @@
 //! A model with a stopwatch.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use crossbeam_utils::CachePadded;
 use fe_core::model::{Decorator, Question};
 use fe_core::{Model, ModelError};
 
+/// The first rows of a thread, all of whose calls are timed; of later calls, the first after as many rows
+/// again. Reading the clock takes as long as a cheap model takes for a hundred rows.
+const ALL_TIMED: u64 = 1 << 12;
+
+/// A call that takes so many times as long for each row as the fastest was interrupted: it counts, but says
+/// nothing of calls that were not timed.
+const INTERRUPTED: f64 = 10.0;
+
 /// Passes everything on to a model and adds up the time that it takes.
 pub(crate) struct Timed<'a> {
     model: &'a dyn Model,
     /// One for each thread of the pool, and the first for one that is not of it.
-    threads: Vec<CachePadded<Watch>>,
+    threads: Vec<CachePadded<Mutex<Watch>>>,
 }
 
 /// What a thread spends in the model.
 #[derive(Default)]
 struct Watch {
-    nanoseconds: AtomicU64,
-    /// Calls that are not answered yet: a thread that waits within one may begin another.
-    open: AtomicU64,
+    rows: u64,
+    untimed_rows: u64,
+    seconds: f64,
+    /// Timed rows, and their time, of calls that were not interrupted.
+    typical: (u64, f64),
+    /// Least time for a row.
+    fastest: f64,
+    /// Whether a call is not answered yet: a thread that waits within one may begin another.
+    is_busy: bool,
 }
 
 impl<'a> Timed<'a> {
     pub(crate) fn new(model: &'a dyn Model) -> Self {
         let threads = 0..=rayon::current_num_threads();
-        Self { model, threads: threads.map(|_| CachePadded::default()).collect() }
+        let threads = threads.map(|_| CachePadded::default()).collect();
+        Self { model, threads }
     }
 
-    /// Wall time for which a thread was in the model so far, of the thread for which that was longest. So
-    /// it is never more than the time that passed, however many threads there are.
-    pub(crate) fn seconds(&self) -> f64 {
-        let spent = self.threads.iter().map(|watch| watch.nanoseconds.load(Ordering::Relaxed));
-        spent.max().unwrap_or_default() as f64 * 1e-9
+    /// Wall time for which a thread was in the model, of the thread for which that was longest: never more
+    /// than the time that passed, however many threads there are.
+    pub(crate) fn seconds_of(&self, passed: f64) -> f64 {
+        let spent = self.threads.iter().map(|watch| lock(watch).all_seconds());
+        spent.fold(0.0, f64::max).min(passed)
     }
 }
 
 impl Watch {
-    /// Adds the time of some work, unless it is part of other work that is timed.
-    fn time<T>(&self, work: impl FnOnce() -> T) -> T {
-        if self.open.fetch_add(1, Ordering::Relaxed) > 0 {
-            let answer = work();
-            self.open.fetch_sub(1, Ordering::Relaxed);
-            return answer;
-        }
-        let started = Instant::now();
-        let answer = work();
-        let spent = started.elapsed().as_nanos() as u64;
-        self.nanoseconds.fetch_add(spent, Ordering::Relaxed);
-        self.open.fetch_sub(1, Ordering::Relaxed);
-        answer
+    fn all_seconds(&self) -> f64 {
+        let (rows, seconds) = self.typical;
+        self.seconds + self.untimed_rows as f64 * seconds / rows.max(1) as f64
     }
+
+    /// Whether a call is to be timed; one within another is not.
+    fn begin(&mut self, rows: u64) -> bool {
+        if self.is_busy {
+            return false;
+        }
+        let before = self.rows;
+        self.rows += rows;
+        if before >= ALL_TIMED && before / ALL_TIMED == self.rows / ALL_TIMED {
+            self.untimed_rows += rows;
+            return false;
+        }
+        self.is_busy = true;
+        true
+    }
+
+    fn end(&mut self, rows: u64, seconds: f64) {
+        self.is_busy = false;
+        self.seconds += seconds;
+        let of_row = seconds / rows.max(1) as f64;
+        if self.typical.0 == 0 || of_row < self.fastest {
+            self.fastest = of_row;
+        }
+        if of_row <= INTERRUPTED * self.fastest {
+            self.typical.0 += rows;
+            self.typical.1 += seconds;
+        }
+    }
+}
+
+/// Each has one thread, so nobody waits.
+fn lock(watch: &Mutex<Watch>) -> MutexGuard<'_, Watch> {
+    watch.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Decorator for Timed<'_> {
@@ -60,15 +98,20 @@ impl Decorator for Timed<'_> {
 
     fn pass_on(
         &self,
-        _: Question,
+        question: Question,
         values: &mut [f64],
         ask: &mut dyn FnMut(&mut [f64]) -> Result<(), ModelError>,
     ) -> Result<(), ModelError> {
         let thread = rayon::current_thread_index().map_or(0, |index| index + 1);
-        match self.threads.get(thread) {
-            Some(watch) => watch.time(|| ask(values)),
-            None => ask(values),
+        let rows = (question.rows * question.times) as u64;
+        let Some(watch) = self.threads.get(thread) else { return ask(values) };
+        if !lock(watch).begin(rows) {
+            return ask(values);
         }
+        let started = Instant::now();
+        let answer = ask(values);
+        lock(watch).end(rows, started.elapsed().as_secs_f64());
+        answer
     }
 }
 
@@ -96,7 +139,8 @@ mod tests {
                 timed.predict(&Rows::new(&[Column::Constant(1.0)], 1), &mut [0.0]).unwrap();
             });
             let passed = started.elapsed().as_secs_f64();
-            assert!(0.0 < timed.seconds() && timed.seconds() <= passed, "{}", timed.seconds());
+            let spent = timed.seconds_of(f64::INFINITY);
+            assert!(0.0 < spent && spent <= passed, "{spent} of {passed}");
         });
     }
 
@@ -109,6 +153,41 @@ mod tests {
         let timed = Timed::new(&model);
         let rows = [Column::Constant(1.0)];
         timed.predict_along(0, &[1.0, 2.0], &Rows::new(&rows, 1), &mut [0.0; 2]).unwrap();
-        assert!(timed.seconds() >= 0.002);
+        assert!(timed.seconds_of(1e9) >= 0.002);
+        assert_eq!(timed.seconds_of(0.001), 0.001);
+    }
+
+    /// Calls of some rows each: what is timed of them, and of how many rows.
+    fn timed(calls: usize, len: usize) -> (u64, u64) {
+        let model = FunctionModel::new(1, |x| x[0]);
+        let timed = Timed::new(&model);
+        let mut values = vec![0.0; len];
+        for _ in 0..calls {
+            timed.predict(&Rows::new(&[Column::Constant(1.0)], len), &mut values).unwrap();
+        }
+        let watch = lock(&timed.threads[0]);
+        assert_eq!(watch.rows, (calls * len) as u64);
+        (watch.rows, watch.rows - watch.untimed_rows)
+    }
+
+    #[test]
+    fn few_rows_are_timed_all_and_many_now_and_then() {
+        let (rows, some) = timed(40, 100);
+        assert_eq!(rows, some);
+        let (rows, some) = timed(10, 1 << 20);
+        assert_eq!(rows, some);
+        // 1024 calls of 256 rows: the first 16, and 63 afterwards.
+        assert_eq!(timed(1024, 256), (1 << 18, (16 + 63) * 256));
+    }
+
+    #[test]
+    fn a_call_that_was_interrupted_says_nothing_of_others() {
+        let mut watch = Watch::default();
+        for call in 0..1000 {
+            if watch.begin(256) {
+                watch.end(256, if call == 511 { 1.0 } else { 1e-6 });
+            }
+        }
+        assert!((watch.all_seconds() - 1.0 - 1e-3).abs() < 1e-5, "{}", watch.all_seconds());
     }
 }

@@ -176,12 +176,16 @@ impl Request {
         let x = self.places(effect);
         let curve = effect.curve.at_all(&x)?;
         let observed = Observed::new(model);
+        let mut rounding = 0.0;
         let limits = if self.kind == BandKind::Bins {
             per_bin::limits(effect, &x, &curve, self.level)?
         } else {
             let purpose =
                 Purpose { x: &x, resampled: self.kind == BandKind::Bootstrap, rebin: self.rebin };
             let sample = estimator.resampling(data, &observed, effect, &purpose)?;
+            if sample.is_certain(rounding_of(model, effect)) {
+                rounding = f64::INFINITY;
+            }
             match self.kind {
                 BandKind::Bootstrap => bootstrap::limits(self, data, &*sample, &curve)?,
                 _ => analytic(self, &sample.uncertainty()?, &curve)?,
@@ -190,11 +194,10 @@ impl Request {
         effect.record.model_rows += observed.model_rows();
         effect.record.jacobian_rows += observed.partial_rows();
         let extrapolate = effect.record.extrapolated;
-        let slopes = model.partial(effect.output) * effect.record.axis.width();
-        let rounding = ROUNDING * (model.value(effect.output) + slopes);
+        let rounding = rounding_of(model, effect).max(rounding);
         let band = limits.into_band(self, x, extrapolate).rounded(rounding, &effect.curve);
         if !band.is_finite() {
-            return Err(Error::Overflow { name: effect.name.clone() });
+            return Err(Error::Overflow { what: "limits of the band", name: effect.name.clone() });
         }
         effect.confidence = Some(band);
         Ok(())
@@ -209,6 +212,12 @@ impl Request {
         x.dedup();
         x
     }
+}
+
+/// By how much rounding may move a curve, from the largest answers of the model.
+fn rounding_of(model: &Gauge<'_>, effect: &Effect) -> f64 {
+    let slopes = model.partial(effect.output) * effect.record.axis.width();
+    ROUNDING * (model.value(effect.output) + slopes)
 }
 
 /// What a band is wanted for.
@@ -234,6 +243,14 @@ pub trait Resampling: Sync {
     /// # Errors
     /// Data that do not tell.
     fn uncertainty(&self) -> Result<Uncertainty>;
+
+    /// Whether every instance says the same of its place, up to an error of this size: what the limits of
+    /// a band are then apart by is what the estimator makes of it, such as a spline that is not quite the
+    /// curve. Only where that is known.
+    fn is_certain(&self, rounding: f64) -> bool {
+        let _ = rounding;
+        false
+    }
 }
 
 /// The curve of a resample at the places of a band.
@@ -262,7 +279,7 @@ pub struct ConfidenceBand {
     /// Limits that are to hold it at all places at once; none for the band `bins`.
     pub simultaneous: Option<Limits>,
     /// Limits that are no farther apart are so by rounding, in units of the output: there the curve does
-    /// not depend on which instances were drawn.
+    /// not depend on which instances were drawn. Infinite where it does so nowhere.
     pub rounding: f64,
     /// How it was computed.
     pub record: BandRecord,

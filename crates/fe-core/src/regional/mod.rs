@@ -316,7 +316,7 @@ impl Regional {
         model: &dyn Model,
         feature: usize,
     ) -> Result<Vec<RegionalEffect>> {
-        estimator::check(data, model, feature)?;
+        estimator::check_sizes(data, model, feature)?;
         let drawn = self.subsample.map(|subsample| subsample.draw(data));
         let (data, subsample) = match &drawn {
             Some((data, drawn)) => (data.as_ref(), Some(&drawn.record)),
