@@ -295,6 +295,15 @@ impl Subject<'_> {
     }
 }
 
+/// Says on standard error which effects have many bins without instances.
+pub(super) fn say_cautions<'a>(effects: impl Iterator<Item = &'a Effect>) {
+    for effect in effects {
+        if let Some(caution) = effect.record.binning.as_ref().and_then(BinningRecord::caution) {
+            eprintln!("{}: {caution}; take fewer bins", effect.name);
+        }
+    }
+}
+
 /// Estimates and prints.
 pub(super) fn execute(
     arguments: &EstimationArguments,
@@ -326,11 +335,7 @@ pub(super) fn execute(
         pictured.notes.iter().for_each(|note| eprintln!("{note}"));
         pictured.figure.write(path)?;
     }
-    for Evaluated { effect, .. } in &effects {
-        if let Some(caution) = effect.record.binning.as_ref().and_then(BinningRecord::caution) {
-            eprintln!("{}: {caution}; take fewer bins", effect.name);
-        }
-    }
+    say_cautions(effects.iter().map(|evaluated| &evaluated.effect));
     if effects.iter().any(|evaluated| evaluated.confidence.is_some()) {
         eprintln!("band: {}", confidence::MEANING);
     }

@@ -48,16 +48,20 @@ fn instances(request: &Request<'_>) -> f64 {
 /// continuous feature tell.
 fn few_values(request: &Request<'_>, most: usize) -> Option<Vec<f64>> {
     let mut values: Vec<f64> = Vec::new();
-    for (x, _) in counted(request) {
-        // A sum with 0 makes −0 and 0 the same value.
-        if let Err(place) = values.binary_search_by(|value| value.total_cmp(&(x + 0.0))) {
-            if values.len() == most {
-                return None;
-            }
-            values.insert(place, x + 0.0);
+    // A sum with 0 makes −0 and 0 the same value.
+    let mut positions = counted(request).map(|(x, _)| x + 0.0);
+    loop {
+        let known = values.len();
+        values.extend(positions.by_ref().take(most.saturating_add(1)));
+        if values.len() == known {
+            return Some(values);
+        }
+        values.sort_unstable_by(f64::total_cmp);
+        values.dedup();
+        if values.len() > most {
+            return None;
         }
     }
-    Some(values)
 }
 
 fn middles(values: &[f64]) -> Vec<f64> {
