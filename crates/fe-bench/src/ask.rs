@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use csv::{Reader, StringRecord, Writer};
-use fe_core::model::Rows;
+use fe_core::model::{Reach, Rows};
 use fe_core::{Model, ModelError};
 use tempfile::NamedTempFile;
 
@@ -126,6 +126,10 @@ impl Model for Questions {
     fn predict(&self, rows: &Rows<'_>, values: &mut [f64]) -> Result<(), ModelError> {
         values.fill(0.0);
         self.write(rows, None)
+    }
+
+    fn reach(&self) -> Reach {
+        Reach::Unanswered
     }
 
     fn has_partial(&self) -> bool {
@@ -310,6 +314,10 @@ impl Model for Answers {
 
     fn predict(&self, rows: &Rows<'_>, values: &mut [f64]) -> Result<(), ModelError> {
         self.answer(rows, None, values)
+    }
+
+    fn reach(&self) -> Reach {
+        Reach::Planned
     }
 
     fn has_partial(&self) -> bool {

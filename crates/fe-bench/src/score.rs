@@ -176,7 +176,55 @@ pub struct Score {
     pub status: String,
 }
 
+/// The status of what is asked of a band whose limits are apart by rounding alone: there is no value, and
+/// nothing failed.
+pub const DEGENERATE: &str = "degenerate";
+
+/// What became of a value.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Outcome {
+    /// It was computed.
+    Known(f64),
+    /// It means nothing, as nothing is uncertain.
+    Degenerate,
+    /// It could not be computed.
+    Failed,
+}
+
+impl Outcome {
+    /// Of a value, if there is one, and its status.
+    #[must_use]
+    pub fn of(value: Option<f64>, status: &str) -> Self {
+        match value {
+            Some(value) => Self::Known(value),
+            None if status == DEGENERATE => Self::Degenerate,
+            None => Self::Failed,
+        }
+    }
+
+    /// How many of some outcomes are of a kind.
+    #[must_use]
+    pub fn count(self, all: impl IntoIterator<Item = Self>) -> usize {
+        all.into_iter().filter(|outcome| *outcome == self).count()
+    }
+
+    /// The value, if it is known.
+    #[must_use]
+    pub fn value(self) -> Option<f64> {
+        match self {
+            Self::Known(value) => Some(value),
+            Self::Degenerate | Self::Failed => None,
+        }
+    }
+}
+
 impl Score {
+    /// What became of it.
+    #[must_use]
+    pub fn outcome(&self) -> Outcome {
+        Outcome::of(self.value, &self.status)
+    }
+
     /// A score that could not be computed.
     #[must_use]
     pub fn failed(reason: impl ToString) -> Self {
@@ -248,9 +296,6 @@ pub struct Comparing<'a> {
 type CurveKey = (fe_truth::Effect, usize, fe_truth::Centring, Vec<u64>);
 type Remembered<V> = Arc<OnceLock<Result<Arc<[V]>, String>>>;
 type Cache<K, V> = Mutex<HashMap<K, Remembered<V>>>;
-
-/// A band no wider than this share of the curve is as wide as rounding.
-const NO_WIDTH: f64 = 1e-9;
 
 /// The most truths of a kind that are remembered: bins that depend on the data do not come again.
 const MOST_REMEMBERED: usize = 1000;
@@ -363,8 +408,7 @@ impl Truths {
         let (estimate, lower, upper) = (at(&effect.curve)?, at(&limits.lower)?, at(&limits.upper)?);
         let truths = self.compared(scenario, estimand, effect, points, comparison)?;
         let compared = Compared::new(&estimate, &truths, comparison);
-        let size = compared.truth.iter().chain(&compared.estimate).fold(0.0, |s, y| y.abs().max(s));
-        let judged = |i: &usize| upper[*i] - lower[*i] > NO_WIDTH * size;
+        let judged = |i: &usize| !band.is_degenerate(lower[*i], upper[*i]);
         let judged: Vec<usize> = (0..points.len()).filter(judged).collect();
         let moved = |limit: &[f64]| -> Vec<f64> {
             judged.iter().map(|&i| limit[i] - estimate[i] + compared.estimate[i]).collect()
@@ -378,7 +422,7 @@ impl Truths {
             _ => metric::mean_width((&lower, &upper)),
         };
         if judged.is_empty() {
-            return Err("the curve has no sampling variance".to_owned());
+            return Err(DEGENERATE.to_owned());
         }
         let left_out = left_out + points.len() - judged.len();
         Ok(Score::of(Some(value), &Provenance::of_curve(&truths), judged.len(), left_out))

@@ -1,9 +1,11 @@
 //! Partial derivatives of a model: its own, or central differences.
 
 use crate::axis::Axis;
+use crate::dataset::Dataset;
 use crate::error::{Error, ModelError, Result};
-use crate::model::{Column, Model, Observed, Rows};
+use crate::model::{Column, Model, Observed, Reach, Rows};
 use crate::settings::{Jacobian, Settings};
+use crate::vector::subtract;
 
 /// Half the width of a central difference as a share of the axis: the cube root of the machine
 /// epsilon balances truncation against rounding.
@@ -46,12 +48,27 @@ impl Differentiation {
         }
     }
 
-    pub(crate) fn of(self, model: &dyn Model, axis: Axis) -> Derivatives {
+    /// How derivatives of a model are computed on an axis.
+    ///
+    /// # Errors
+    /// [`Error::BadOption`] for a step that rounding swallows.
+    pub(crate) fn of(self, model: &dyn Model, axis: Axis) -> Result<Derivatives> {
         match self.jacobian {
-            Jacobian::Model => Derivatives::OfModel,
-            Jacobian::Auto if model.has_partial() => Derivatives::OfModel,
-            _ => Derivatives::Numeric { step: self.step * axis.width() },
+            Jacobian::Model => return Ok(Derivatives::OfModel),
+            Jacobian::Auto if model.has_partial() => return Ok(Derivatives::OfModel),
+            Jacobian::Auto | Jacobian::Numeric => {}
         }
+        let step = self.step * axis.width();
+        let moves = |x: f64| x - step < x + step;
+        if moves(axis.lo()) && moves(axis.hi()) {
+            return Ok(Derivatives::Numeric { step, axis });
+        }
+        Err(Error::BadOption {
+            option: "step",
+            given: format!("{} of the axis [{}, {}]", self.step, axis.lo(), axis.hi()),
+            allowed: "is lost in rounding: give a larger `step`, or the feature less an offset"
+                .to_owned(),
+        })
     }
 }
 
@@ -60,15 +77,19 @@ impl Differentiation {
 pub(crate) enum Derivatives {
     /// By the model itself.
     OfModel,
-    /// By central differences of this half-width.
-    Numeric { step: f64 },
+    /// By central differences of this half-width, on this axis.
+    Numeric { step: f64, axis: Axis },
 }
+
+/// Rows along whose lines a function is followed, and stretches that the axis is divided into.
+const LINES: usize = 32;
+const CELLS: usize = 32;
 
 impl Derivatives {
     pub(crate) fn describe(self) -> String {
         match self {
             Derivatives::OfModel => "model".to_owned(),
-            Derivatives::Numeric { step } => format!("central differences, step {step}"),
+            Derivatives::Numeric { step, .. } => format!("central differences, step {step}"),
         }
     }
 
@@ -81,7 +102,7 @@ impl Derivatives {
         len: usize,
         values: &mut [f64],
     ) -> Result<(), ModelError> {
-        let Derivatives::Numeric { step } = self else {
+        let Derivatives::Numeric { step, .. } = self else {
             return model.partial(feature, &Rows::new(columns, len), values);
         };
         let below = shifted(columns[feature], -step);
@@ -89,11 +110,115 @@ impl Derivatives {
         let mut lower = vec![0.0; values.len()];
         ask_at(model, feature, columns, &below, len, &mut lower)?;
         ask_at(model, feature, columns, &above, len, values)?;
-        for (i, (value, lower)) in values.iter_mut().zip(&lower).enumerate() {
-            let row = i % len;
-            *value = (*value - lower) / (above.column().get(row) - below.column().get(row));
+        subtract(values, &lower);
+        for (output, values) in values.chunks_mut(len.max(1)).enumerate() {
+            model.saw_differences(output, values);
+            for (row, value) in values.iter_mut().enumerate() {
+                *value /= above.column().get(row) - below.column().get(row);
+            }
         }
         Ok(())
+    }
+
+    /// Refuses differences that were asked for if they say nothing of the model: most are exactly 0, and
+    /// yet it changes along the feature. So it is with trees, and with models of few digits.
+    ///
+    /// Flat parts of a function that has slopes elsewhere are no reason: where most differences are 0, the
+    /// function is followed along the axis at some rows, and what counts is whether it changes where they are.
+    ///
+    /// # Errors
+    /// [`Error::StepFunction`], and what the model reports.
+    pub(crate) fn check(
+        self,
+        model: &Observed<'_>,
+        (data, feature): (&Dataset, usize),
+    ) -> Result<()> {
+        let Derivatives::Numeric { step, axis } = self else { return Ok(()) };
+        let outputs = 0..model.model().outputs();
+        let mut mostly_zero = outputs.filter(|&output| model.differences(output).are_mostly_zero());
+        let Some(first) = mostly_zero.next() else { return Ok(()) };
+        let refused = |output: usize, is_known_to_change| {
+            let differences = model.differences(output);
+            Err(Error::StepFunction {
+                name: data.names()[feature].clone(),
+                zero: differences.zero,
+                differences: differences.all,
+                step,
+                share: step / axis.width(),
+                is_known_to_change,
+            })
+        };
+        match model.model().reach() {
+            Reach::Unanswered => return Ok(()),
+            Reach::Planned => return refused(first, false),
+            Reach::Anything => {}
+        }
+        let steps = self.steps_along(model, (data, feature), axis)?;
+        match [first].into_iter().chain(mostly_zero).find(|&output| steps[output]) {
+            Some(output) => refused(output, true),
+            None => Ok(()),
+        }
+    }
+
+    /// For each output whether most of what it changes along the axis, at some rows, it changes where the
+    /// difference is exactly 0.
+    fn steps_along(
+        self,
+        model: &Observed<'_>,
+        (data, feature): (&Dataset, usize),
+        axis: Axis,
+    ) -> Result<Vec<bool>> {
+        let some = some_rows(data);
+        let (len, outputs) = (some.len(), model.model().outputs());
+        let mut columns = some.columns(0..len);
+        let zeros = || vec![0.0; len * outputs];
+        let (mut before, mut after, mut differences) = (zeros(), zeros(), zeros());
+        let mut changes = vec![Changes::default(); outputs];
+        let limits = axis.divide(CELLS);
+        columns[feature] = Column::Constant(limits[0]);
+        model.predict(&Rows::new(&columns, len), &mut before)?;
+        for cell in limits.windows(2) {
+            columns[feature] = Column::Constant(cell[1]);
+            model.predict(&Rows::new(&columns, len), &mut after)?;
+            if before != after {
+                columns[feature] = Column::Constant(cell[0] + 0.5 * (cell[1] - cell[0]));
+                self.evaluate(model, feature, &columns, len, &mut differences)?;
+                for (i, difference) in differences.iter().enumerate() {
+                    changes[i / len].add(before[i], after[i], *difference == 0.0);
+                }
+            }
+            std::mem::swap(&mut before, &mut after);
+        }
+        Ok(changes.iter().map(|changes| changes.unseen > 0.5 * changes.all).collect())
+    }
+}
+
+/// Some of the rows that count, evenly from the first to the last.
+fn some_rows(data: &Dataset) -> Dataset {
+    let counts = |row: &usize| data.weights().is_none_or(|weights| weights[*row] > 0.0);
+    let counted: Vec<usize> = (0..data.len()).filter(counts).collect();
+    let lines = counted.len().min(LINES);
+    let rows: Vec<usize> = (0..lines).map(|i| counted[i * counted.len() / lines]).collect();
+    data.select(&rows)
+}
+
+/// By how much a function changes over some cells.
+#[derive(Debug, Clone, Copy, Default)]
+struct Changes {
+    all: f64,
+    /// Over those in which a difference sees nothing of it.
+    unseen: f64,
+}
+
+impl Changes {
+    fn add(&mut self, before: f64, after: f64, is_unseen: bool) {
+        // Small enough that no sum of them is infinite.
+        const PART: f64 = 0.5 / (LINES * CELLS) as f64;
+        let change = (PART * after - PART * before).abs();
+        self.all += change;
+        if is_unseen {
+            self.unseen += change;
+        }
     }
 }
 

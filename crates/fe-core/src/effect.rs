@@ -61,7 +61,7 @@ impl Effect {
             self.bins.as_ref().is_none_or(|bins| finite(&bins.effect) && finite(&bins.counts));
         if !(finite(self.curve.y()) && bins_are_finite && self.record.centring_constant.is_finite())
         {
-            return Err(Error::Overflow { name: self.name });
+            return Err(Error::Overflow { what: "values of the effect", name: self.name });
         }
         self.heterogeneity = self.heterogeneity.without_infinities();
         let known = |value: &mut Option<f64>| *value = value.filter(|value| value.is_finite());
@@ -220,4 +220,47 @@ pub struct BinningRecord {
     pub empty: usize,
     /// How many bins have an undefined variance.
     pub undefined_variances: usize,
+    /// How many distinct values the feature has, where bins, or the cells that they are made of, are
+    /// between these in place of equally wide.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub distinct: Option<usize>,
+    /// What an accumulated effect does over the bins without instances, as a share of all its rises and
+    /// falls; none where there are no such bins.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub empty_share: Option<f64>,
+}
+
+impl BinningRecord {
+    /// Whether so many bins are without instances, more than a tenth, that the curve must not be read without
+    /// being told.
+    ///
+    /// ```
+    /// use fe_core::{Dataset, estimator::{Ale, Estimator}, model::FunctionModel};
+    /// let data = Dataset::from_rows(&ndarray::array![[0.0], [0.1], [1.0]].view())?;
+    /// let model = FunctionModel::new(1, |x| 3.0 * x[0]);
+    /// let effect = &Ale::with_bins(4)?.estimate(&data, &model, 0)?[0];
+    /// let binning = effect.record.binning.as_ref();
+    /// assert!(binning.is_some_and(|binning| binning.are_many_empty() && binning.empty_share == Some(0.5)));
+    /// # Ok::<(), fe_core::Error>(())
+    /// ```
+    #[must_use]
+    pub fn are_many_empty(&self) -> bool {
+        10 * self.empty > self.bins
+    }
+
+    /// What is to be said beside such a curve; nothing where few bins are without instances.
+    #[must_use]
+    pub fn caution(&self) -> Option<String> {
+        let carried = |share: f64| {
+            format!(", which carry {:.0} % of the curve's rises and falls", 100.0 * share)
+        };
+        self.are_many_empty().then(|| {
+            format!(
+                "{} of {} bins are without instances{}",
+                self.empty,
+                self.bins,
+                self.empty_share.map(carried).unwrap_or_default()
+            )
+        })
+    }
 }

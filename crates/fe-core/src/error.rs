@@ -165,12 +165,39 @@ pub enum Error {
     },
     /// Values, slopes or weights too large for a number.
     #[error(
-        "the effect of {name} is beyond what floating-point numbers can hold: give the feature, the \
+        "{what} of {name} are beyond what floating-point numbers can hold: give the feature, the \
          output or the weights in other units"
     )]
     Overflow {
+        /// What is too large.
+        what: &'static str,
         /// Name of the feature.
         name: String,
+    },
+    /// Central differences of a function that changes by steps.
+    #[error(
+        "{zero} of {differences} central differences along {name} are exactly 0, {}: they say nothing of \
+         it; take `ale`, which needs no derivatives, or a larger `step` than {share} of the axis (a half-width \
+         of {step})",
+        if *.is_known_to_change {
+            "though the model changes there, by steps"
+        } else {
+            "so the model changes by steps or not at all"
+        }
+    )]
+    StepFunction {
+        /// Name of the feature.
+        name: String,
+        /// How many differences are exactly 0.
+        zero: u64,
+        /// How many there are.
+        differences: u64,
+        /// Half of what they are taken over, in units of the feature.
+        step: f64,
+        /// The same as a share of the axis.
+        share: f64,
+        /// Whether the model was seen to change; false where it could not be asked.
+        is_known_to_change: bool,
     },
     /// Options that have no meaning together.
     #[error("{0}")]

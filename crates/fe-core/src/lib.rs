@@ -35,6 +35,7 @@ mod derivatives;
 pub mod effect;
 pub mod error;
 pub mod estimator;
+mod gauge;
 pub mod heterogeneity;
 mod instances;
 pub mod interrupt;

@@ -45,6 +45,8 @@ pub(crate) struct LocalEffects<'a> {
     finest: OnceLock<(Partition, Vec<Vec<Moments>>)>,
     // Local effects that are already known: for each output one per row.
     held: Option<Vec<Vec<f64>>>,
+    /// All data, of which these are a region, and the feature there.
+    pub(crate) whole: (&'a Dataset, usize),
 }
 
 impl<'a> LocalEffects<'a> {
@@ -54,7 +56,15 @@ impl<'a> LocalEffects<'a> {
         feature: usize,
         source: Source,
     ) -> Self {
-        Self { data, model, feature, source, finest: OnceLock::new(), held: None }
+        Self {
+            data,
+            model,
+            feature,
+            source,
+            finest: OnceLock::new(),
+            held: None,
+            whole: (data, feature),
+        }
     }
 
     /// The same local effects, known already: for each output one per row. The model is not asked.
@@ -62,6 +72,12 @@ impl<'a> LocalEffects<'a> {
     /// Differences belong to the partition they were made on, and may be summarised on no other.
     pub(crate) fn holding(mut self, values: Vec<Vec<f64>>) -> Self {
         self.held = Some(values);
+        self
+    }
+
+    /// The same in a region of other data.
+    pub(crate) fn within(mut self, data: &'a Dataset, feature: usize) -> Self {
+        self.whole = (data, feature);
         self
     }
 
@@ -86,7 +102,18 @@ impl<'a> LocalEffects<'a> {
                 }
             },
         )?;
+        self.check()?;
         Ok(all)
+    }
+
+    /// Refuses derivatives that say nothing of the model.
+    fn check(&self) -> Result<()> {
+        match (self.source, &self.held) {
+            (Source::Derivatives(derivatives), None) => {
+                derivatives.check(self.model, (self.data, self.feature))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Moments of the local effects in each bin, for each output.
@@ -123,6 +150,7 @@ impl<'a> LocalEffects<'a> {
                 }
             },
         )?;
+        self.check()?;
         Ok(total)
     }
 

@@ -95,10 +95,22 @@ impl<'a> Rows<'a> {
     }
 }
 
+/// What a model can be asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Reach {
+    /// Whatever an estimator wants to know.
+    #[default]
+    Anything,
+    /// What was planned, and no more: the answers are given beforehand.
+    Planned,
+    /// Anything, but the answers say nothing of a function: questions are only written down.
+    Unanswered,
+}
+
 /// A function of D features with Q outputs, asked a batch at a time.
 ///
 /// A plain closure becomes one through [`FunctionModel`], a closure over batches through
-/// [`BatchModel`].
+/// [`BatchModel`], and what watches another model through [`Decorator`].
 pub trait Model: Sync {
     /// Number of features, D.
     fn dimension(&self) -> usize;
@@ -142,6 +154,11 @@ pub trait Model: Sync {
         Ok(())
     }
 
+    /// What it can be asked.
+    fn reach(&self) -> Reach {
+        Reach::default()
+    }
+
     /// Whether [`Model::partial`] works.
     fn has_partial(&self) -> bool {
         false
@@ -160,6 +177,129 @@ pub trait Model: Sync {
     ) -> Result<(), ModelError> {
         let _ = (rows, values);
         Err(ModelError::NoDerivative { feature })
+    }
+}
+
+/// A question to a model, as a [`Decorator`] sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Question {
+    /// What is asked of each row.
+    pub of: Asked,
+    /// Rows that are to be answered.
+    pub rows: usize,
+    /// How often each of them is: once, or at each of some places along a feature.
+    pub times: usize,
+}
+
+/// What is asked of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asked {
+    /// The value of the function.
+    Value,
+    /// A partial derivative.
+    Partial,
+}
+
+/// A model that watches another one: it passes on every question by whichever way it came, and sees the
+/// answer. There is a single thing to write, so that no way of answering can be forgotten.
+///
+/// ```
+/// use std::sync::atomic::{AtomicUsize, Ordering};
+/// use fe_core::model::{Asked, Column, Decorator, FunctionModel, Model, Question, Rows};
+/// use fe_core::ModelError;
+///
+/// struct Counted<'a>(&'a dyn Model, AtomicUsize);
+///
+/// impl Decorator for Counted<'_> {
+///     fn decorated(&self) -> &dyn Model {
+///         self.0
+///     }
+///
+///     fn pass_on(
+///         &self,
+///         question: Question,
+///         values: &mut [f64],
+///         ask: &mut dyn FnMut(&mut [f64]) -> Result<(), ModelError>,
+///     ) -> Result<(), ModelError> {
+///         self.1.fetch_add(question.rows * question.times, Ordering::Relaxed);
+///         ask(values)
+///     }
+/// }
+///
+/// let model = FunctionModel::new(1, |x| 2.0 * x[0]);
+/// let counted = Counted(&model, AtomicUsize::new(0));
+/// let mut values = [0.0; 6];
+/// counted.predict_along(0, &[1.0, 5.0], &Rows::new(&[Column::Constant(0.0)], 3), &mut values)?;
+/// assert_eq!((values[5], counted.1.into_inner()), (10.0, 6));
+/// # Ok::<(), ModelError>(())
+/// ```
+pub trait Decorator: Sync {
+    /// The model that is watched.
+    fn decorated(&self) -> &dyn Model;
+
+    /// Has a question answered by `ask`, which writes the values in the order of [`Model::predict`], at
+    /// each of several places those of all outputs and rows.
+    ///
+    /// # Errors
+    /// Those of the model.
+    fn pass_on(
+        &self,
+        question: Question,
+        values: &mut [f64],
+        ask: &mut dyn FnMut(&mut [f64]) -> Result<(), ModelError>,
+    ) -> Result<(), ModelError>;
+}
+
+/// Every method of [`Model`] belongs here, those with a default too.
+impl<D: Decorator> Model for D {
+    fn dimension(&self) -> usize {
+        self.decorated().dimension()
+    }
+
+    fn outputs(&self) -> usize {
+        self.decorated().outputs()
+    }
+
+    fn predict(&self, rows: &Rows<'_>, values: &mut [f64]) -> Result<(), ModelError> {
+        let question = Question { of: Asked::Value, rows: rows.len(), times: 1 };
+        self.pass_on(question, values, &mut |values| self.decorated().predict(rows, values))
+    }
+
+    fn predicts_along(&self) -> bool {
+        self.decorated().predicts_along()
+    }
+
+    fn predict_along(
+        &self,
+        feature: usize,
+        places: &[f64],
+        rows: &Rows<'_>,
+        values: &mut [f64],
+    ) -> Result<(), ModelError> {
+        let question = Question { of: Asked::Value, rows: rows.len(), times: places.len() };
+        self.pass_on(question, values, &mut |values| {
+            self.decorated().predict_along(feature, places, rows, values)
+        })
+    }
+
+    fn reach(&self) -> Reach {
+        self.decorated().reach()
+    }
+
+    fn has_partial(&self) -> bool {
+        self.decorated().has_partial()
+    }
+
+    fn partial(
+        &self,
+        feature: usize,
+        rows: &Rows<'_>,
+        values: &mut [f64],
+    ) -> Result<(), ModelError> {
+        let question = Question { of: Asked::Partial, rows: rows.len(), times: 1 };
+        self.pass_on(question, values, &mut |values| {
+            self.decorated().partial(feature, rows, values)
+        })
     }
 }
 
@@ -282,6 +422,23 @@ pub struct Observed<'a> {
     model: &'a dyn Model,
     rows: Counter,
     partial_rows: Counter,
+    /// Differences that were taken for derivatives and, for each output, those that are exactly 0.
+    differences: Counter,
+    zero_differences: Vec<Counter>,
+}
+
+/// Differences that were taken for derivatives.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Differences {
+    pub(crate) all: u64,
+    /// Those that are exactly 0.
+    pub(crate) zero: u64,
+}
+
+impl Differences {
+    pub(crate) fn are_mostly_zero(self) -> bool {
+        self.zero > self.all / 2
+    }
 }
 
 /// A sum with a place for each of some threads, as two that write to the same one wait for each other
@@ -304,7 +461,13 @@ impl<'a> Observed<'a> {
     /// Observes a model; counts start at 0.
     #[must_use]
     pub fn new(model: &'a dyn Model) -> Self {
-        Self { model, rows: Counter::default(), partial_rows: Counter::default() }
+        Self {
+            model,
+            rows: Counter::default(),
+            partial_rows: Counter::default(),
+            differences: Counter::default(),
+            zero_differences: (0..model.outputs()).map(|_| Counter::default()).collect(),
+        }
     }
 
     /// The model itself.
@@ -323,6 +486,21 @@ impl<'a> Observed<'a> {
     #[must_use]
     pub fn partial_rows(&self) -> u64 {
         self.partial_rows.total()
+    }
+
+    /// Counts differences on an output that were taken for derivatives.
+    pub(crate) fn saw_differences(&self, output: usize, differences: &[f64]) {
+        let zero = differences.iter().filter(|&&difference| difference == 0.0).count();
+        self.zero_differences[output].add(zero);
+        if output == 0 {
+            self.differences.add(differences.len());
+        }
+    }
+
+    /// The differences on an output so far.
+    pub(crate) fn differences(&self, output: usize) -> Differences {
+        let zero = self.zero_differences[output].total();
+        Differences { all: self.differences.total(), zero }
     }
 
     /// [`Model::predict`], observed.

@@ -167,11 +167,13 @@ fn effector_rhale() -> Settings {
 
 fn effector_binning(name: &str) -> Settings {
     match name {
-        "fixed" | "quantile" => Settings { bins: Some(20), ..Settings::default() },
+        "fixed" => Settings { bins: Some(20), distinct: Some(0), ..Settings::default() },
+        "quantile" => Settings { bins: Some(20), ..Settings::default() },
         "dp" | "agglomerative" => Settings {
             bins: Some(20),
             min_points: Some(2.0),
             discount: Some(0.3),
+            distinct: Some(0),
             ..Settings::default()
         },
         _ => Settings::default(),
@@ -208,6 +210,7 @@ fn alibi_binning(name: &str) -> Settings {
         "quantile-min" => {
             Settings { min_points: Some(4.0), distinct: Some(10), ..Settings::default() }
         }
+        "fixed" => Settings { distinct: Some(0), ..Settings::default() },
         _ => Settings::default(),
     }
 }
@@ -257,7 +260,8 @@ fn heiss_ale() -> Settings {
 
 fn heiss_binning(name: &str) -> Settings {
     match name {
-        "fixed" | "quantile" => Settings { bins: Some(99), ..Settings::default() },
+        "fixed" => Settings { bins: Some(99), distinct: Some(0), ..Settings::default() },
+        "quantile" => Settings { bins: Some(99), ..Settings::default() },
         _ => Settings::default(),
     }
 }

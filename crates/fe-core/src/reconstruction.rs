@@ -7,7 +7,7 @@ use crate::curve::Curve;
 use crate::dataset::Dataset;
 use crate::effect::Effect;
 use crate::error::{Error, Result};
-use crate::estimator::{self, Estimand, check};
+use crate::estimator::{self, Estimand, check_sizes};
 use crate::model::{Model, Observed};
 use crate::predictions;
 use crate::settings::Settings;
@@ -54,7 +54,7 @@ impl AdditiveReconstruction {
     /// derivatives; [`Error::NoRowsOnAxis`] where no row is within the limits of all effects;
     /// [`Error::Model`].
     pub fn new(data: &Dataset, model: &dyn Model, effects: &[Effect]) -> Result<Self> {
-        check(data, model, 0)?;
+        check_sizes(data, model, 0)?;
         check_effects(data, model, effects)?;
         let data = &*data.counted();
         let model = Observed::new(model);

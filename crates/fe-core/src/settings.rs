@@ -93,7 +93,8 @@ pub struct Settings {
     pub discount: Option<f64>,
     /// Which quantiles the binning `quantile` takes.
     pub quantiles: Option<QuantileRule>,
-    /// Up to how many distinct values of the feature these take the place of quantiles or of a grid.
+    /// Up to how many distinct values of the feature these take the place of quantiles, of a grid, or of the
+    /// limits of equal bins.
     pub distinct: Option<usize>,
     /// Where the axis comes from.
     pub axis: Option<AxisChoice>,

@@ -17,7 +17,7 @@ use rand_chacha::ChaCha8Rng;
 use crate::blocks::fold_blocks;
 use crate::dataset::Dataset;
 use crate::error::{Error, ModelError, Result};
-use crate::estimator::check;
+use crate::estimator::check_sizes;
 use crate::model::{Column, Model, Observed, Rows};
 use crate::statistics::{Moments, add_each, pair_sum};
 use crate::subsample::{digest, equal_rows};
@@ -162,7 +162,7 @@ pub fn values(
     rows: &[usize],
     options: &Shapley,
 ) -> Result<ShapleyValues> {
-    check(data, model, 0)?;
+    check_sizes(data, model, 0)?;
     check_options(data, rows, options)?;
     let model = Observed::new(model);
     let game = Game::new(data, &model, options.background)?;
@@ -203,6 +203,12 @@ pub fn values(
             }
         },
     )?;
+    for (feature, values) in values.axis_iter(Axis(1)).enumerate() {
+        if values.iter().any(|value| !value.is_finite()) {
+            let name = data.names()[feature].clone();
+            return Err(Error::Overflow { what: "Shapley values", name });
+        }
+    }
     Ok(ShapleyValues {
         rows: rows.to_vec(),
         values,

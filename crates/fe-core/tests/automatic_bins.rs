@@ -18,6 +18,8 @@ fn choose(binning: &dyn Binning, positions: &[f64], effects: &[f64], ddof: f64) 
         closed: Closed::Left,
         positions,
         weights: None,
+        whole: (positions, None),
+        levels: false,
         ddof,
         local_effects: Some(&summarise),
     };
@@ -193,6 +195,8 @@ proptest! {
             closed: Closed::Left,
             positions: &[],
             weights: None,
+            whole: (&[], None),
+            levels: false,
             ddof: 0.0,
             local_effects: Some(&summarise),
         });

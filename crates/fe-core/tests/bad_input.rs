@@ -4,8 +4,9 @@
 
 mod support;
 
+use fe_core::dataset::Kind;
 use fe_core::model::{BatchModel, FunctionModel};
-use fe_core::{AxisChoice, Centring, Dataset, Error, ModelError, Settings, estimator};
+use fe_core::{AxisChoice, Centring, Dataset, Error, ModelError, Settings, estimator, regional};
 use ndarray::{Array2, array};
 use support::{constant, curved, dataset, variants};
 
@@ -260,7 +261,50 @@ fn extreme_scales_do_not_panic() {
     let data = dataset(&[[1.0, 1.0], [1.0 + f64::EPSILON, 2.0]]);
     for outcome in every_estimator(&data, &curved()) {
         // Nor for the step of a numeric derivative.
-        let beyond_numbers = matches!(outcome, Err(Error::Overflow { .. }));
+        let beyond_numbers = matches!(outcome, Err(Error::BadOption { option: "step", .. }));
         assert!(outcome.is_ok() || beyond_numbers, "{outcome:?}");
     }
+}
+
+#[test]
+fn means_over_more_instances_than_there_are_are_refused() {
+    let rows = ndarray::Array2::from_shape_fn((20, 1), |(i, _)| i as f64);
+    let data = Dataset::from_rows(&rows.view()).unwrap();
+    let model = FunctionModel::new(1, |x| x[0]);
+    let nearest = |nearest| {
+        let settings = Settings { nearest: Some(nearest), ..Settings::default() };
+        estimator::from_settings("mplot", &settings).unwrap().estimate(&data, &model, 0)
+    };
+    assert!(nearest(20).is_ok());
+    for more in [21, 1000] {
+        let refused = nearest(more).unwrap_err();
+        assert!(matches!(refused, Error::BadOption { option: "nearest", .. }), "{refused}");
+    }
+}
+
+#[test]
+fn kinds_that_an_estimator_cannot_use_are_refused_by_name() {
+    let rows = ndarray::array![[0.0, 1.0], [1.0, 2.0], [2.0, 1.0], [3.0, 2.0]];
+    let data = Dataset::from_rows(&rows.view()).unwrap();
+    let data = data.with_kinds(vec![Kind::Continuous, Kind::Nominal]).unwrap();
+    let model = FunctionModel::new(2, |x| x[0] * x[1]).with_partial(|s, x| x[1 - s]);
+    for info in estimator::ALL {
+        let estimator = estimator::from_settings(info.name, &Settings::default()).unwrap();
+        let refused = estimator.estimate(&data, &model, 0).unwrap_err().to_string();
+        assert!(refused.contains("nominal") && refused.contains("x2"), "{}: {refused}", info.name);
+    }
+    let leaf = Settings { leaf: Some(1.0), ..Settings::default() };
+    let regional = regional::from_settings("regional-ale", &leaf).unwrap();
+    assert!(regional.fit(&data, &model, 0).is_ok());
+}
+
+#[test]
+fn shapley_values_that_are_too_large_are_named() {
+    let rows =
+        ndarray::Array2::from_shape_fn((10, 2), |(i, j)| ((i + 1) * (j + 3) % 7) as f64 - 3.0);
+    let data = Dataset::from_rows(&rows.view()).unwrap();
+    let model = FunctionModel::new(2, |x| if x[0] > 0.0 { 1.7e308 } else { -1.7e308 });
+    let estimator = estimator::from_settings("shapdp", &Settings::default()).unwrap();
+    let refused = estimator.estimate(&data, &model, 0).unwrap_err();
+    assert!(refused.to_string().contains("Shapley values of x1"), "{refused}");
 }

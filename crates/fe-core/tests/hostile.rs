@@ -4,9 +4,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use fe_core::binning;
+use fe_core::confidence::{BandKind, Interval};
 use fe_core::model::{BatchModel, FunctionModel, Model};
 use fe_core::partition::Closed;
-use fe_core::settings::{EmptyBins, Jacobian, Splitting};
+use fe_core::settings::{EmptyBins, Interpolation, Jacobian, Splitting};
 use fe_core::{AxisChoice, Centring, Dataset, Effect, Settings, estimator, regional};
 use ndarray::Array2;
 use proptest::prelude::*;
@@ -120,7 +121,22 @@ fn settings() -> impl Strategy<Value = Settings> {
         AxisChoice::Given(0.0, 5e-324),
     ]));
     let switches = (any::<bool>(), any::<bool>(), any::<bool>(), 0..=1_u8);
-    (sizes, empty, centring, axis, switches).prop_map(|(sizes, empty, center, axis, switches)| {
+    let band = prop::option::of(prop::sample::select(vec![
+        BandKind::Analytic,
+        BandKind::Bootstrap,
+        BandKind::Bins,
+    ]));
+    let further = (
+        band,
+        prop::option::of(prop::sample::select(vec![1_usize, 3, 30])),
+        prop::option::of(prop::sample::select(vec![0_usize, 2, 5])),
+        prop::option::of(prop::sample::select(vec![1e-9, 0.01, 0.3])),
+        prop::option::weighted(0.2, Just(Interpolation::Step)),
+    );
+    let all = (sizes, empty, centring, axis, switches, further);
+    all.prop_map(|(sizes, empty, center, axis, switches, further)| {
+        let (band, nearest, distinct, step, interpolation) = further;
+        let resampled = band == Some(BandKind::Bootstrap);
         let (binning, bins, min_points, grid) = sizes;
         let (right, numeric, fill, ddof) = switches;
         Settings {
@@ -139,6 +155,19 @@ fn settings() -> impl Strategy<Value = Settings> {
             leaf: Some(2.0),
             candidates: Some(3),
             partition: right.then_some(Splitting::Cart),
+            band,
+            level: band.map(|_| 0.9),
+            resamples: resampled.then_some(39),
+            interval: (resampled && right).then_some(Interval::Studentised),
+            rebin: (resampled && fill && binning.is_some()).then_some(true),
+            nearest: nearest.filter(|_| binning.is_none() && bins.is_none()),
+            distinct,
+            step,
+            interpolation,
+            points: fill.then(|| vec![-0.5, 0.25]),
+            extrapolate: right.then_some(true),
+            subsample: (numeric && fill).then_some(5),
+            mean_prediction: fill.then_some(true),
             ..Settings::default()
         }
     })
@@ -154,7 +183,8 @@ fn taken(settings: &Settings, takes: impl Fn(&str) -> bool) -> Settings {
         binning.as_deref().and_then(|name| binning::ALL.iter().find(|i| i.name == name));
     let taken_by_binning = |name: &str| of_binning.is_none_or(|info| info.options.contains(&name));
     options.retain(|name, _| {
-        !["bins", "min_points", "limits"].contains(&name.as_str()) || taken_by_binning(name)
+        !["bins", "min_points", "limits", "distinct"].contains(&name.as_str())
+            || taken_by_binning(name)
     });
     serde_json::from_value(kept).unwrap()
 }
@@ -174,6 +204,16 @@ fn assert_representable(effect: &Effect) {
         finite(&bins.counts);
         finite(&bins.effect);
         bins.variance.iter().flatten().for_each(|variance| finite(&[*variance]));
+    }
+    if let Some(binning) = &effect.record.binning {
+        assert!(binning.empty_share.is_none_or(|share| (0.0..=1.0).contains(&share)), "{what}");
+    }
+    if let Some(band) = &effect.confidence {
+        assert!(band.rounding >= 0.0, "{what}");
+        for limits in [Some(&band.pointwise), band.simultaneous.as_ref()].into_iter().flatten() {
+            no_infinity(limits.lower.y());
+            no_infinity(limits.upper.y());
+        }
     }
     if let Some(bands) = &effect.bands {
         finite(bands.std.y());

@@ -45,6 +45,8 @@ impl Instances {
             closed: Closed::Left,
             positions: &self.positions,
             weights: self.weights.as_deref(),
+            whole: (&self.positions, self.weights.as_deref()),
+            levels: false,
             ddof: 1.0,
             local_effects: Some(&summarise),
         };

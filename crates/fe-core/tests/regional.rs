@@ -610,3 +610,38 @@ fn wrong_options_are_refused() {
     let error = huge.unwrap().fit(&data(&uniform(50, 3)), &wavy(), 0).unwrap_err();
     assert!(error.to_string().contains("subsample"), "{error}");
 }
+
+/// A model that answers along a feature at once, and one place at a time not at all.
+struct Along;
+
+impl Model for Along {
+    fn dimension(&self) -> usize {
+        3
+    }
+    fn predict(&self, _: &Rows<'_>, _: &mut [f64]) -> Result<(), ModelError> {
+        Err(ModelError::Failed("asked place by place".to_owned()))
+    }
+    fn predicts_along(&self) -> bool {
+        true
+    }
+    fn predict_along(
+        &self,
+        _: usize,
+        places: &[f64],
+        rows: &Rows<'_>,
+        values: &mut [f64],
+    ) -> Result<(), ModelError> {
+        for (&place, values) in places.iter().zip(values.chunks_mut(rows.len())) {
+            for (row, value) in values.iter_mut().enumerate() {
+                *value = place * rows.columns()[2].get(row);
+            }
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn curves_in_regions_are_asked_as_the_model_answers_fastest() {
+    let effect = fit(&("regional-pdp", none()), &data(&uniform(200, 3)), &Along, 0);
+    assert!(effect.record.floor > 0.0, "answers along the feature are measured too");
+}

@@ -7,7 +7,7 @@ use std::path::Path;
 use clap::Args;
 use fe_core::bands::Bands;
 use fe_core::confidence::{self, BandKind, ConfidenceBand};
-use fe_core::effect::{IceCurves, Record};
+use fe_core::effect::{BinningRecord, IceCurves, Record};
 use fe_core::heterogeneity::Values;
 use fe_core::{AxisChoice, Dataset, Effect, Kind, Model, Settings, estimator, preset};
 use fe_truth::Scenario;
@@ -64,7 +64,8 @@ pub(super) struct EstimationArguments {
     #[arg(long, value_name = "RULE", help_heading = "Bins",
           value_parser = word::<fe_core::quantiles::QuantileRule>)]
     quantiles: Option<fe_core::quantiles::QuantileRule>,
-    /// Up to so many distinct values are themselves the limits of quantile bins, or the grid
+    /// Up to so many distinct values are themselves the limits of equal or quantile bins, or the grid
+    /// [default: as many as equal bins, each for two rows on average]
     #[arg(long, value_name = "N", help_heading = "Bins")]
     distinct: Option<usize>,
     /// `mplot` over the nearest instances, at least so many, at each point of a grid instead of bins
@@ -295,6 +296,15 @@ impl Subject<'_> {
     }
 }
 
+/// Says on standard error which effects have many bins without instances.
+pub(super) fn say_cautions<'a>(effects: impl Iterator<Item = &'a Effect>) {
+    for effect in effects {
+        if let Some(caution) = effect.record.binning.as_ref().and_then(BinningRecord::caution) {
+            eprintln!("{}: {caution}; take fewer bins", effect.name);
+        }
+    }
+}
+
 /// Estimates and prints.
 pub(super) fn execute(
     arguments: &EstimationArguments,
@@ -326,6 +336,7 @@ pub(super) fn execute(
         pictured.notes.iter().for_each(|note| say!("{note}"));
         pictured.figure.write(path)?;
     }
+    say_cautions(effects.iter().map(|evaluated| &evaluated.effect));
     if effects.iter().any(|evaluated| evaluated.confidence.is_some()) {
         say!("band: {}", confidence::MEANING);
     }

@@ -30,7 +30,7 @@ mod watch;
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::error::{Error, Result};
 use crate::guard;
@@ -87,11 +87,16 @@ const DEFECT: u8 = 101;
 #[must_use]
 pub fn main() -> ExitCode {
     std::panic::set_hook(Box::new(|panic| defect::report(panic)));
-    std::panic::catch_unwind(|| match Cli::try_parse() {
+    std::panic::catch_unwind(|| match parse() {
         Ok(cli) => run(&cli.command),
         Err(refusal) => refuse(&refusal),
     })
     .unwrap_or(ExitCode::from(DEFECT))
+}
+
+fn parse() -> Result<Cli, clap::Error> {
+    let matches = taking_negative_numbers(Cli::command()).try_get_matches()?;
+    Cli::from_arg_matches(&matches)
 }
 
 fn run(command: &Command) -> ExitCode {
@@ -132,6 +137,18 @@ fn refuse(refusal: &clap::Error) -> ExitCode {
         return ExitCode::from(2);
     }
     ExitCode::from(u8::try_from(refusal.exit_code()).unwrap_or(2))
+}
+
+/// The same command, in which a negative number after an option is its value: where that is wrong, the
+/// message then names the option.
+fn taking_negative_numbers(command: clap::Command) -> clap::Command {
+    let is_taken = |argument: &clap::Arg| {
+        argument.get_action().takes_values() && !argument.is_allow_hyphen_values_set()
+    };
+    let command = command.mut_args(|argument| {
+        if is_taken(&argument) { argument.allow_negative_numbers(true) } else { argument }
+    });
+    command.mut_subcommands(taking_negative_numbers)
 }
 
 fn execute(command: &Command, out: &mut dyn Write) -> Result<()> {

@@ -10,7 +10,9 @@ use fe_core::settings::Splitting;
 use serde_json::{Value, json};
 
 use super::arguments::{feature_name, finite};
-use super::estimation::{EstimationArguments, Evaluated, Subject, settings, word, write_objects};
+use super::estimation::{
+    EstimationArguments, Evaluated, Subject, say_cautions, settings, word, write_objects,
+};
 use crate::error::{Error, Result};
 use crate::plot::effects;
 use crate::sheet::{Entry, Format, Sheet};
@@ -71,6 +73,8 @@ pub(super) fn execute(
     };
     let fitted: Vec<RegionalEffect> =
         each_feature(subject.features, fit)?.into_iter().flatten().collect();
+    let leaves = fitted.iter().flat_map(|regional| regional.tree.leaves());
+    say_cautions(leaves.filter_map(|leaf| leaf.effect.as_ref()));
     if let Some(path) = subject.picture {
         effects::regional(&subject.pictured(), &fitted).write(path)?;
     }

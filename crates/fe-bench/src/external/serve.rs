@@ -191,8 +191,9 @@ fn repeated(
         let timed = Timed::new(model);
         let started = Instant::now();
         let effects = estimator.estimate(data, &timed, feature).map_err(failed)?;
-        samples.push(started.elapsed().as_secs_f64());
-        model_samples.push(timed.seconds());
+        let seconds = started.elapsed().as_secs_f64();
+        samples.push(seconds);
+        model_samples.push(timed.seconds_of(seconds));
         let is_last = samples.len() >= request.repetitions
             || begun.elapsed().as_secs_f64() >= request.seconds;
         match effects.into_iter().next() {

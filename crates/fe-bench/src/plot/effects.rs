@@ -3,6 +3,7 @@
 use fe_core::confidence::{BandKind, ConfidenceBand, Limits};
 use fe_core::curve::Shape;
 use fe_core::density::density;
+use fe_core::effect::BinningRecord;
 use fe_core::estimator::{Estimand, Estimator, InstanceEffects};
 use fe_core::partition::Partition;
 use fe_core::regional::{RegionalEffect, Rule, RuleKind};
@@ -333,6 +334,8 @@ fn curve_panel(
         Some(_) => format!("{} ({OF_MODEL})", subject.name(effect)),
         None => subject.name(effect),
     };
+    let caution = effect.record.binning.as_ref().and_then(BinningRecord::caution);
+    let title = caution.iter().fold(title, |title, caution| format!("{title}: {caution}"));
     Panel {
         title,
         x: Scale::linear(effect.name.as_str()),

@@ -98,7 +98,7 @@ fn parts(key: &Key, points: Vec<Point>) -> Vec<SummaryRow> {
     let row = |(name, summary): (&str, _)| {
         let mut key = key.clone();
         name.clone_into(&mut key[METRIC]);
-        SummaryRow { key, summary, failed: 0, values: Vec::new(), paired: None }
+        SummaryRow { summary, ..SummaryRow::new(key, Vec::new(), 0) }
     };
     let parts = decompose(&replicates);
     parts.into_iter().flat_map(|parts| Parts::NAMES.into_iter().zip(parts)).map(row).collect()

@@ -14,7 +14,7 @@ use super::summary::SummaryRow;
 use super::{FILES, KEYS, Key, METRIC, Parts, REPLICATE, Row, VALUE_COLUMNS, columns};
 use crate::error::{Error, Result};
 use crate::run::plan::Plan;
-use crate::score::Score;
+use crate::score::{Outcome, Score};
 use crate::study::wire::Keep;
 
 const CELLS: &str = FILES[0];
@@ -87,7 +87,7 @@ const GATHERED: usize = 1 << 20;
 /// The values of a group so far, one entry for each that its datasets have.
 #[derive(Debug, Default)]
 struct Gathered {
-    found: Vec<(Key, Vec<Option<f64>>)>,
+    found: Vec<(Key, Vec<Outcome>)>,
     /// The entry of the next value, if its dataset has the same as the one before.
     next: usize,
 }
@@ -97,7 +97,8 @@ impl Gathered {
         if record.len() != KEYS.len() + VALUE_COLUMNS.len() {
             return Err(format!("{} fields in a line", record.len()));
         }
-        let value = optional(&record[KEYS.len()])?;
+        let status = &record[KEYS.len() + VALUE_COLUMNS.len() - 1];
+        let value = Outcome::of(optional(&record[KEYS.len()])?, status);
         let is_of = |(key, _): &(Key, _)| {
             let mut fields = key.iter().zip(record).enumerate();
             fields.all(|(i, (one, other))| i == REPLICATE || one == other)
@@ -196,8 +197,8 @@ impl Writer {
     fn finish_group(&mut self) -> Result<()> {
         self.gather()?;
         for (key, values) in std::mem::take(&mut self.gathered).found {
-            let found: Vec<f64> = values.iter().copied().flatten().collect();
-            let failed = values.len() - found.len();
+            let found: Vec<f64> = values.iter().filter_map(|value| value.value()).collect();
+            let failed = Outcome::Failed.count(values.iter().copied());
             self.counts.values += values.len();
             self.counts.failed += failed;
             if let Some(summary) = &mut self.summary {
@@ -356,7 +357,7 @@ fn parse_summary(record: &csv::StringRecord) -> Result<SummaryRow, String> {
     let count = optional(&record[METRIC + 4])?.unwrap_or_default();
     let summary = Summary { count, mean: number(0)?, standard_error: number(1)?, interval };
     let failed = optional(&record[METRIC + 5])?.unwrap_or_default();
-    Ok(SummaryRow { key, summary, failed, values: Vec::new(), paired: None })
+    Ok(SummaryRow { summary, ..SummaryRow::new(key, Vec::new(), failed) })
 }
 
 fn read_cells(path: &Path) -> Result<Vec<Row>> {

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use fe_core::replicates::{Order, Paired, Summary};
 
 use super::{Key, METRIC, REPLICATE, Row};
+use crate::score::Outcome;
 
 /// A mean over replicates; `replicate` is empty in its key.
 #[derive(Debug, Clone)]
@@ -15,6 +16,8 @@ pub struct SummaryRow {
     pub summary: Summary,
     /// How many replicates failed.
     pub failed: usize,
+    /// How many replicates have nothing that is uncertain, and so no value.
+    pub degenerate: usize,
     /// The values of the replicates that succeeded, by replicate.
     pub values: Vec<(String, f64)>,
     /// For a difference, on how many datasets it is below 0, 0 and above.
@@ -26,7 +29,7 @@ impl SummaryRow {
     #[must_use]
     pub fn new(key: Key, values: Vec<(String, f64)>, failed: usize) -> Self {
         let plain: Vec<f64> = values.iter().map(|(_, value)| *value).collect();
-        Self { key, summary: Summary::of(&plain), failed, values, paired: None }
+        Self { key, summary: Summary::of(&plain), failed, degenerate: 0, values, paired: None }
     }
 
     /// The values of both on the datasets that they share.
@@ -48,6 +51,7 @@ impl SummaryRow {
             key: self.key.clone(),
             summary: paired.difference,
             failed: self.failed,
+            degenerate: self.degenerate,
             values: Vec::new(),
             paired: Some(paired),
         }
@@ -60,12 +64,14 @@ pub fn summarise<'a>(rows: impl Iterator<Item = &'a Row>) -> Vec<SummaryRow> {
     let keyed = rows.map(|row| {
         let mut key = row.key.clone();
         let replicate = std::mem::take(&mut key[REPLICATE]);
-        (key, (replicate, row.score.value))
+        (key, (replicate, row.score.outcome()))
     });
-    let of_group = |(key, replicates): (Key, Vec<(String, Option<f64>)>)| {
-        let failed = replicates.iter().filter(|(_, value)| value.is_none()).count();
-        let values = replicates.into_iter().filter_map(|(replicate, v)| Some((replicate, v?)));
-        SummaryRow::new(key, values.collect(), failed)
+    let of_group = |(key, replicates): (Key, Vec<(String, Outcome)>)| {
+        let count = |of: Outcome| of.count(replicates.iter().map(|(_, outcome)| *outcome));
+        let (failed, degenerate) = (count(Outcome::Failed), count(Outcome::Degenerate));
+        let known = |(replicate, outcome): (String, Outcome)| Some((replicate, outcome.value()?));
+        let values = replicates.into_iter().filter_map(known);
+        SummaryRow { degenerate, ..SummaryRow::new(key, values.collect(), failed) }
     };
     grouped(keyed).into_iter().map(of_group).collect()
 }
@@ -89,7 +95,7 @@ pub fn orders(rows: &[SummaryRow], place: usize) -> Vec<SummaryRow> {
         let none = Summary { count: sizes.len(), ..Summary::of(&[]) };
         let summary = errors.and_then(|errors| Order::of(&errors)).map_or(none, |o| o.summary());
         let failed = sizes.iter().map(|(_, _, failed)| failed).sum();
-        SummaryRow { key, summary, failed, values: Vec::new(), paired: None }
+        SummaryRow { summary, ..SummaryRow::new(key, Vec::new(), failed) }
     };
     let groups = grouped(keyed).into_iter();
     groups.filter(|(_, sizes)| sizes.len() > 1).map(order).collect()

@@ -8,6 +8,7 @@ use crate::record::kept::Kept;
 use crate::record::manifest::{Manifest, NamedStudy};
 use crate::record::summary::{SummaryRow, summarise};
 use crate::record::{KEYS, METRIC, REPLICATE, Row};
+use crate::score::Outcome;
 use crate::sheet::{exact, readable};
 use crate::table::{self, Style};
 
@@ -159,7 +160,7 @@ fn number(value: Option<f64>) -> Markup {
 /// Values that could not be computed, by reason.
 fn failures(rows: &[Row]) -> Markup {
     let mut reasons: Vec<(&str, usize, &Row)> = Vec::new();
-    for row in rows.iter().filter(|row| row.score.value.is_none()) {
+    for row in rows.iter().filter(|row| row.score.outcome() == Outcome::Failed) {
         match reasons.iter_mut().find(|reason| reason.0 == row.score.status) {
             Some(reason) => reason.1 += 1,
             None => reasons.push((&row.score.status, 1, row)),

@@ -399,10 +399,10 @@ fn estimate(
 ) -> Estimate {
     let (started, mut model_seconds) = (Instant::now(), 0.0);
     let mut part = |(part, data): (usize, &Dataset)| {
-        let model = Timed::new(subject.part(part)?);
+        let (model, begun) = (Timed::new(subject.part(part)?), Instant::now());
         let effects =
             guarded(|| estimator.estimate(data, &model, feature).map_err(|e| e.to_string()));
-        model_seconds += model.seconds();
+        model_seconds += model.seconds_of(begun.elapsed().as_secs_f64());
         effects?.into_iter().next().ok_or_else(|| "the model has no output".to_owned())
     };
     let effects = match data {

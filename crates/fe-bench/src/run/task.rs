@@ -118,7 +118,7 @@ impl Task<'_> {
         let effects =
             guarded(|| estimator.estimate(data, &model, feature).map_err(|e| e.to_string()));
         let seconds = started.elapsed().as_secs_f64();
-        let taken = Taken { seconds, model_seconds: model.seconds(), peak_bytes: None };
+        let taken = Taken { seconds, model_seconds: model.seconds_of(seconds), peak_bytes: None };
         Outcome { estimate: effects.map(|e| Estimate::Own(e, estimator.estimand())), taken }
     }
 

@@ -38,6 +38,7 @@ pub(super) fn lay_out(spec: &TableSpec, values: &[SummaryRow]) -> Result<Rendere
                         key: value.key.clone(),
                         summary: value.summary,
                         failed: value.failed,
+                        degenerate: value.degenerate,
                         paired: value.paired,
                         better,
                         standing,

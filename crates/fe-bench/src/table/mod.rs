@@ -44,6 +44,7 @@ struct TableEntry {
     key: Key,
     summary: Summary,
     failed: usize,
+    degenerate: usize,
     paired: Option<Paired>,
     /// Whether it is smaller than the baseline beyond the paired 95 % interval.
     better: bool,

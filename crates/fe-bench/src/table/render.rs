@@ -123,6 +123,11 @@ impl Rendered {
                 first.push_str(&format!(" {name}: {meaning}."));
             }
         }
+        if self.entries().any(|entry| entry.degenerate > 0) {
+            first.push_str(
+                " Degenerate: limits of a band that are apart by rounding alone, as nothing is uncertain.",
+            );
+        }
         let mut notes = vec![first];
         notes.extend(self.notes.iter().cloned());
         notes
@@ -144,7 +149,8 @@ impl TableEntry {
         }
     }
 
-    /// What stands behind the number: how often it is lower than another, and how often it failed.
+    /// What stands behind the number: how often it is lower than another, and how often it failed
+    /// or was degenerate.
     pub(super) fn remarks(&self) -> String {
         let mut text = String::new();
         if let Some(paired) = self.paired {
@@ -152,6 +158,9 @@ impl TableEntry {
         }
         if self.failed > 0 {
             text.push_str(&format!(" ({} failed)", self.failed));
+        }
+        if self.degenerate > 0 {
+            text.push_str(&format!(" ({} degenerate)", self.degenerate));
         }
         text
     }

@@ -48,7 +48,7 @@ impl Binning for Agglomerative {
         let bins = merge(&objective);
         let ends: Vec<usize> = bins.iter().map(|bin| bin.end).collect();
         let feasible = bins.iter().all(|bin| bin.cost.poor == 0);
-        Ok(Choice::new(objective.bins_ending_at(&ends), feasible))
+        Ok(objective.bins_ending_at(&ends, feasible))
     }
 }
 

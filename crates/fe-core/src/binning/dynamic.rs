@@ -52,8 +52,7 @@ impl Binning for Dynamic {
         let objective = self.0.prepare(NAME, request)?;
         let optimum = optimum(&objective);
         let feasible = optimum.is_some();
-        let partition = objective.bins_ending_at(&optimum.unwrap_or_default());
-        Ok(Choice::new(partition, feasible))
+        Ok(objective.bins_ending_at(&optimum.unwrap_or_default(), feasible))
     }
 }
 

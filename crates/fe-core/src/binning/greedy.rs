@@ -45,7 +45,7 @@ impl Binning for Greedy {
     fn choose(&self, request: &Request<'_>) -> Result<Choice> {
         let objective = self.0.prepare(NAME, request)?;
         let (ends, feasible) = walk(&objective);
-        Ok(Choice::new(objective.bins_ending_at(&ends), feasible))
+        Ok(objective.bins_ending_at(&ends, feasible))
     }
 }
 

@@ -3,6 +3,7 @@
 mod agglomerative;
 mod custom;
 mod dynamic;
+mod equal;
 mod first_bins;
 mod fixed;
 mod greedy;
@@ -44,6 +45,12 @@ pub struct Request<'a> {
     pub positions: &'a [f64],
     /// Weights of the instances, if they differ.
     pub weights: Option<&'a [f64]>,
+    /// Positions and weights of all instances, of which those of a region are a part: whether a feature has
+    /// few values does not depend on the region.
+    pub whole: (&'a [f64], Option<&'a [f64]>),
+    /// Whether bins are to have levels, so that each of few values needs a bin of its own, and not slopes,
+    /// which are from one value to the next.
+    pub levels: bool,
     /// What is subtracted from the weight in the denominator of a variance.
     pub ddof: f64,
     /// Moments of the local effects in each bin of any partition of the axis. None where local
@@ -84,13 +91,16 @@ pub struct Choice {
     /// the bins is known from all of these together; none where each bin stands for itself. Stretches
     /// that end within bins count as none.
     pub spreads: Option<Partition>,
+    /// How many distinct values the feature has, where the bins, or the cells they are made of, are
+    /// between these in place of equally wide.
+    pub distinct: Option<usize>,
 }
 
 impl Choice {
     /// Bins that each stand for themselves.
     #[must_use]
     pub fn new(partition: Partition, feasible: bool) -> Self {
-        Self { partition, feasible, spreads: None }
+        Self { partition, feasible, spreads: None, distinct: None }
     }
 }
 

@@ -1,6 +1,7 @@
 //! What automatic bins cost: RHALE's objective (Gkolemis et al. 2023, eq. 13).
 
-use super::{Request, check_bins, check_min_points};
+use super::equal::EqualBins;
+use super::{Choice, Request, check_bins, check_min_points};
 use crate::error::{Error, Result};
 use crate::partition::Partition;
 use crate::settings::Settings;
@@ -15,16 +16,18 @@ pub(super) struct Options {
     cells: usize,
     min_points: Option<f64>,
     discount: f64,
+    distinct: Option<usize>,
 }
 
 impl Options {
-    pub(super) const NAMES: &'static [&'static str] = &["bins", "min_points", "discount"];
+    pub(super) const NAMES: &'static [&'static str] =
+        &["bins", "min_points", "discount", "distinct"];
 
     pub(super) fn new(cells: usize, min_points: Option<f64>, discount: f64) -> Result<Self> {
         check_bins("bins", cells, MOST_CELLS)?;
         min_points.map(check_min_points).transpose()?;
         if (0.0..=1.0).contains(&discount) {
-            return Ok(Self { cells, min_points, discount });
+            return Ok(Self { cells, min_points, discount, distinct: None });
         }
         Err(Error::BadOption {
             option: "discount",
@@ -36,7 +39,8 @@ impl Options {
     /// RHALE's defaults: 20 cells, N/20 instances, α = 0.2.
     pub(super) fn from_settings(settings: &Settings) -> Result<Self> {
         let cells = settings.bins.unwrap_or(20);
-        Self::new(cells, settings.min_points, settings.discount.unwrap_or(0.2))
+        let new = Self::new(cells, settings.min_points, settings.discount.unwrap_or(0.2))?;
+        Ok(Self { distinct: settings.distinct, ..new })
     }
 
     pub(super) fn cells(&self) -> usize {
@@ -56,11 +60,13 @@ impl Options {
                  chosen and `mplot` never; use it with `rhale`"
             )));
         };
-        let cells = Partition::new(request.axis.divide(self.cells), request.closed)?;
+        let EqualBins { partition: cells, distinct } =
+            EqualBins::of(request, self.cells, self.distinct)?;
         let moments = local_effects(&cells)?;
         let total: f64 = moments.iter().map(|cell| cell.weight).sum();
         Ok(Objective {
             cells,
+            distinct,
             moments,
             terms: Terms {
                 min_points: self.min_points.unwrap_or_else(|| (total / 20.0).ceil()).max(2.0),
@@ -74,6 +80,8 @@ impl Options {
 /// What bins made of neighbouring cells cost.
 pub(super) struct Objective {
     pub(super) cells: Partition,
+    /// How many values the feature has, where cells are between these.
+    distinct: Option<usize>,
     pub(super) moments: Vec<Moments>,
     terms: Terms,
 }
@@ -149,7 +157,8 @@ impl Objective {
     }
 
     /// The bins that end at some of the limits of the cells, given in increasing order.
-    pub(super) fn bins_ending_at(&self, ends: &[usize]) -> Partition {
-        self.cells.keeping_at(ends)
+    pub(super) fn bins_ending_at(&self, ends: &[usize], feasible: bool) -> Choice {
+        let partition = self.cells.keeping_at(ends);
+        Choice { distinct: self.distinct, ..Choice::new(partition, feasible) }
     }
 }

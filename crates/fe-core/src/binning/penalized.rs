@@ -132,7 +132,7 @@ impl Binning for Penalized {
                 (Partition::new(whole, request.closed)?, None)
             }
         };
-        Ok(Choice { partition, feasible: sample.total() >= LEAST, spreads })
+        Ok(Choice { spreads, ..Choice::new(partition, sample.total() >= LEAST) })
     }
 }
 

@@ -21,6 +21,10 @@ use crate::partition::Partition;
 use crate::settings::EmptyBins;
 use crate::statistics::Moments;
 
+/// Bins times places up to which the curve of a resample is a product with the matrix that its variances
+/// need; of thousands of bins, as noise-free local effects make them, that takes most of a minute.
+const MOST_MULTIPLIED: usize = 1 << 16;
+
 /// An accumulated effect with the local effects that it came from.
 pub(crate) struct AccumulatedSample<'a> {
     estimator: &'a Accumulated,
@@ -62,16 +66,16 @@ impl<'a> AccumulatedSample<'a> {
             local: None,
         };
         if purpose.resampled || effect.record.centring == Centring::Data {
-            let effects = sample.local_effects(data);
+            let effects = sample.local_effects(data)?;
             let mut all = effects.of_instances(&bins.partition)?;
             sample.local = Some(all.swap_remove(effect.output));
         }
         Ok(sample)
     }
 
-    fn local_effects<'b>(&'b self, data: &'b Dataset) -> LocalEffects<'b> {
-        let source = self.estimator.source(self.model.model(), self.effect.record.axis);
-        LocalEffects::new(data, self.model, self.effect.feature, source)
+    fn local_effects<'b>(&'b self, data: &'b Dataset) -> Result<LocalEffects<'b>> {
+        let source = self.estimator.source(self.model.model(), self.effect.record.axis)?;
+        Ok(LocalEffects::new(data, self.model, self.effect.feature, source))
     }
 
     /// Bins and local effects of a resample for which bins are chosen anew: differences belong to
@@ -79,7 +83,7 @@ impl<'a> AccumulatedSample<'a> {
     fn chosen_anew(&self, weights: &[f64]) -> Result<(Partition, Vec<f64>)> {
         let data = self.data.clone().with_weights(weights.to_vec())?;
         let (record, output) = (&self.effect.record, self.effect.output);
-        let effects = self.local_effects(&data);
+        let effects = self.local_effects(&data)?;
         let local = self.local.clone().unwrap_or_default();
         let effects = match effects.source {
             Source::Differences => effects,
@@ -112,17 +116,12 @@ impl<'a> AccumulatedSample<'a> {
         contents
     }
 
-    fn curve(&self, partition: &Partition, contents: &[Content]) -> Result<Accumulation> {
-        let binning = self.effect.record.binning.as_ref();
-        let policy = binning.map(|binning| binning.empty_policy).unwrap_or_default();
+    fn means<'b>(&self, partition: &'b Partition, contents: &[Content]) -> Result<Means<'b>> {
         let record = &self.effect.record;
-        Accumulation::new(
-            Cow::Borrowed(partition),
-            contents,
-            policy,
-            (record.centring, record.axis_mean),
-            &self.x,
-        )
+        let policy =
+            record.binning.as_ref().map(|binning| binning.empty_policy).unwrap_or_default();
+        let centring = (record.centring, record.axis_mean);
+        Means::new(Cow::Borrowed(partition), contents, policy, centring)
     }
 }
 
@@ -137,7 +136,11 @@ impl Resampling for AccumulatedSample<'_> {
             (Cow::Borrowed(&self.bins.partition), Cow::Borrowed(held))
         };
         let contents = self.contents(&partition, &local, weights);
-        let accumulation = self.curve(&partition, &contents)?;
+        let means = self.means(&partition, &contents)?;
+        if !variances && partition.bins().saturating_mul(self.x.len()) > MOST_MULTIPLIED {
+            return Ok(Replicate { curve: means.curve(&self.x), variances: None });
+        }
+        let accumulation = Accumulation::new(means, &contents, &self.x);
         let variances =
             variances.then(|| Ok::<_, Error>(accumulation.uncertainty(&contents)?.variances()));
         Ok(Replicate { curve: accumulation.curve(), variances: variances.transpose()? })
@@ -153,7 +156,8 @@ impl Resampling for AccumulatedSample<'_> {
             }
             None => Content::of_bins(self.bins, self.effect.record.ddof),
         };
-        self.curve(partition, &contents)?.uncertainty(&contents)
+        let means = self.means(partition, &contents)?;
+        Accumulation::new(means, &contents, &self.x).uncertainty(&contents)
     }
 }
 
@@ -220,26 +224,29 @@ impl Place {
     }
 }
 
-/// The centred curve at some places as a weighted sum of the means of the bins that have instances.
-struct Accumulation {
-    /// c, places × bins; 0 for bins without instances.
-    weights: DMatrix<f64>,
+/// The means of the bins, from which the curve at any place is made.
+struct Means<'a> {
+    partition: Cow<'a, Partition>,
+    policy: EmptyBins,
+    centring: Centring,
+    widths: Vec<f64>,
+    known: Vec<bool>,
+    /// For each bin those that it is interpolated from, and by which shares.
+    sources: Vec<[(usize, f64); 2]>,
+    /// What the centring takes away, as weights of the bins.
+    centre: Vec<f64>,
     /// The means of the bins, 0 for those without instances.
     means: DVector<f64>,
     /// For each bin: what stands in where its variance is undefined.
     variances: Vec<f64>,
-    /// For centrings over the instances: the curve there less its mean, as value at the mean place of
-    /// each bin, and rise over the bin.
-    positions: Option<Vec<(f64, f64)>>,
 }
 
-impl Accumulation {
+impl<'a> Means<'a> {
     fn new(
-        partition: Cow<'_, Partition>,
+        partition: Cow<'a, Partition>,
         contents: &[Content],
         policy: EmptyBins,
         centring: (Centring, AxisMean),
-        x: &[f64],
     ) -> Result<Self> {
         let widths = partition.widths();
         let known: Vec<bool> = contents.iter().map(|bin| !bin.effects.is_empty()).collect();
@@ -251,25 +258,6 @@ impl Accumulation {
             return Err(Error::Incompatible("no instance is in any bin".to_owned()));
         };
         let centre = centre(&partition, contents, centring, &widths);
-        let row = |x: f64| {
-            let Place { bin, part } = Place::find(&partition, x);
-            let mut row: Vec<f64> = centre.iter().map(|centre| -centre).collect();
-            (0..bin).for_each(|k| row[k] += widths[k]);
-            row[bin] += widths[bin] * part;
-            row
-        };
-        let mut weights = DMatrix::zeros(x.len(), widths.len());
-        for (i, &x) in x.iter().enumerate() {
-            for (k, c) in row(x).into_iter().enumerate() {
-                if known[k] {
-                    weights[(i, k)] += c;
-                } else if policy != EmptyBins::Zero {
-                    for (source, share) in sources[k] {
-                        weights[(i, source)] += share * c;
-                    }
-                }
-            }
-        }
         let means = contents.iter().map(|bin| bin.effects.mean);
         let means = DVector::from_iterator(contents.len(), means);
         let variances: Vec<Option<f64>> =
@@ -281,24 +269,93 @@ impl Accumulation {
                     .to_owned(),
             ));
         };
-        let of_instances = matches!(centring.0, Centring::Data | Centring::Bins);
-        let positions = of_instances.then(|| {
-            let filled = |k: usize| match (known[k], policy) {
-                (true, _) => means[k],
-                (false, EmptyBins::Zero) => 0.0,
-                (false, _) => sources[k].iter().map(|&(s, share)| share * means[s]).sum(),
-            };
-            let mut reached = -(0..widths.len()).map(|k| centre[k] * filled(k)).sum::<f64>();
-            let position = |k: usize| {
-                let rise = widths[k] * filled(k);
-                let part = if centring.0 == Centring::Bins { 0.5 } else { contents[k].part };
-                let at = reached + part * rise;
-                reached += rise;
-                (at, rise)
-            };
-            (0..widths.len()).map(position).collect()
-        });
-        Ok(Self { weights, means, variances, positions })
+        let centring = centring.0;
+        Ok(Self { partition, policy, centring, widths, known, sources, centre, means, variances })
+    }
+
+    /// The mean of a bin, or what it has in place of one.
+    fn filled(&self, k: usize) -> f64 {
+        match (self.known[k], self.policy) {
+            (true, _) => self.means[k],
+            (false, EmptyBins::Zero) => 0.0,
+            (false, _) => self.sources[k].iter().map(|&(s, share)| share * self.means[s]).sum(),
+        }
+    }
+
+    /// The centred curve at some places, added up from bin to bin: the work of bins and places, not of
+    /// their product as that of [`Means::weights`], which give the same but for rounding.
+    fn curve(&self, x: &[f64]) -> Vec<f64> {
+        let filled: Vec<f64> = (0..self.widths.len()).map(|k| self.filled(k)).collect();
+        let constant: f64 = self.centre.iter().zip(&filled).map(|(c, mean)| c * mean).sum();
+        let mut reached = Vec::with_capacity(filled.len());
+        let mut sum = 0.0;
+        for (width, mean) in self.widths.iter().zip(&filled) {
+            reached.push(sum);
+            sum += width * mean;
+        }
+        let at = |&x: &f64| {
+            let Place { bin, part } = Place::find(&self.partition, x);
+            reached[bin] + self.widths[bin] * part * filled[bin] - constant
+        };
+        x.iter().map(at).collect()
+    }
+
+    /// c, places × bins; 0 for bins without instances.
+    fn weights(&self, x: &[f64]) -> DMatrix<f64> {
+        let row = |x: f64| {
+            let Place { bin, part } = Place::find(&self.partition, x);
+            let mut row: Vec<f64> = self.centre.iter().map(|centre| -centre).collect();
+            (0..bin).for_each(|k| row[k] += self.widths[k]);
+            row[bin] += self.widths[bin] * part;
+            row
+        };
+        let mut weights = DMatrix::zeros(x.len(), self.widths.len());
+        for (i, &x) in x.iter().enumerate() {
+            for (k, c) in row(x).into_iter().enumerate() {
+                if self.known[k] {
+                    weights[(i, k)] += c;
+                } else if self.policy != EmptyBins::Zero {
+                    for (source, share) in self.sources[k] {
+                        weights[(i, source)] += share * c;
+                    }
+                }
+            }
+        }
+        weights
+    }
+
+    /// For centrings over the instances: the curve there less its mean, as value at the mean place of
+    /// each bin, and rise over the bin.
+    fn positions(&self, contents: &[Content]) -> Option<Vec<(f64, f64)>> {
+        if !matches!(self.centring, Centring::Data | Centring::Bins) {
+            return None;
+        }
+        let bins = 0..self.widths.len();
+        let mut reached = -bins.clone().map(|k| self.centre[k] * self.filled(k)).sum::<f64>();
+        let position = |k: usize| {
+            let rise = self.widths[k] * self.filled(k);
+            let part = if self.centring == Centring::Bins { 0.5 } else { contents[k].part };
+            let at = reached + part * rise;
+            reached += rise;
+            (at, rise)
+        };
+        Some(bins.map(position).collect())
+    }
+}
+
+/// The centred curve at some places as a weighted sum of the means of the bins that have instances.
+struct Accumulation {
+    /// c, places × bins; 0 for bins without instances.
+    weights: DMatrix<f64>,
+    means: DVector<f64>,
+    variances: Vec<f64>,
+    positions: Option<Vec<(f64, f64)>>,
+}
+
+impl Accumulation {
+    fn new(means: Means<'_>, contents: &[Content], x: &[f64]) -> Self {
+        let (weights, positions) = (means.weights(x), means.positions(contents));
+        Self { weights, positions, means: means.means, variances: means.variances }
     }
 
     fn curve(&self) -> Vec<f64> {
@@ -382,4 +439,37 @@ fn centre(
         right += shares[k];
     }
     centre
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::partition::Closed;
+
+    /// Bins of all sorts: many instances, a single one, none, at the ends and between.
+    #[test]
+    fn the_curve_added_up_bin_by_bin_is_that_of_the_matrix() {
+        let counts = [0.0, 3.0, 1.0, 0.0, 0.0, 7.0, 2.0, 0.0];
+        let limits: Vec<f64> = (0..=counts.len()).map(|k| (k * k) as f64 / 10.0 - 1.0).collect();
+        let partition = Partition::new(limits, Closed::Left).unwrap();
+        let content = |(k, &weight): (usize, &f64)| {
+            let mean = if weight > 0.0 { (k as f64).sin() } else { 0.0 };
+            let effects = Moments { weight, mean, squares: weight };
+            Content { effects, part: 0.3, ..Content::default() }
+        };
+        let contents: Vec<Content> = counts.iter().enumerate().map(content).collect();
+        let x: Vec<f64> = (0..=80).map(|i| f64::from(i) * 0.09 - 1.2).collect();
+        for policy in [EmptyBins::Interpolate, EmptyBins::InterpolateIndex, EmptyBins::Zero] {
+            for centring in [Centring::None, Centring::Start, Centring::Integral, Centring::Data] {
+                let centring = (centring, AxisMean::default());
+                let means =
+                    || Means::new(Cow::Borrowed(&partition), &contents, policy, centring).unwrap();
+                let quick = means().curve(&x);
+                let plain = Accumulation::new(means(), &contents, &x).curve();
+                for (quick, plain) in quick.iter().zip(&plain) {
+                    assert!((quick - plain).abs() < 1e-13, "{policy:?} {centring:?}");
+                }
+            }
+        }
+    }
 }

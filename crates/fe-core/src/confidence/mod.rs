@@ -27,7 +27,8 @@ use crate::dataset::Dataset;
 use crate::effect::Effect;
 use crate::error::{Error, Result};
 use crate::estimator::Estimator;
-use crate::model::{Model, Observed};
+use crate::gauge::{Gauge, ROUNDING};
+use crate::model::Observed;
 use crate::settings::Settings;
 use crate::stored::Name;
 
@@ -166,7 +167,7 @@ impl Request {
         effect: &mut Effect,
         estimator: &dyn Estimator,
         data: &Dataset,
-        model: &dyn Model,
+        model: &Gauge<'_>,
     ) -> Result<()> {
         if effect.curve.shape() != Shape::Linear {
             return Err(Error::Incompatible(
@@ -176,12 +177,16 @@ impl Request {
         let x = self.places(effect);
         let curve = effect.curve.at_all(&x)?;
         let observed = Observed::new(model);
+        let mut rounding = 0.0;
         let limits = if self.kind == BandKind::Bins {
             per_bin::limits(effect, &x, &curve, self.level)?
         } else {
             let purpose =
                 Purpose { x: &x, resampled: self.kind == BandKind::Bootstrap, rebin: self.rebin };
             let sample = estimator.resampling(data, &observed, effect, &purpose)?;
+            if sample.is_certain(rounding_of(model, effect)) {
+                rounding = f64::INFINITY;
+            }
             match self.kind {
                 BandKind::Bootstrap => bootstrap::limits(self, data, &*sample, &curve)?,
                 _ => analytic(self, &sample.uncertainty()?, &curve)?,
@@ -190,9 +195,10 @@ impl Request {
         effect.record.model_rows += observed.model_rows();
         effect.record.jacobian_rows += observed.partial_rows();
         let extrapolate = effect.record.extrapolated;
-        let band = limits.into_band(self, x, extrapolate);
+        let rounding = rounding_of(model, effect).max(rounding);
+        let band = limits.into_band(self, x, extrapolate).rounded(rounding, &effect.curve);
         if !band.is_finite() {
-            return Err(Error::Overflow { name: effect.name.clone() });
+            return Err(Error::Overflow { what: "limits of the band", name: effect.name.clone() });
         }
         effect.confidence = Some(band);
         Ok(())
@@ -207,6 +213,12 @@ impl Request {
         x.dedup();
         x
     }
+}
+
+/// By how much rounding may move a curve, from the largest answers of the model.
+fn rounding_of(model: &Gauge<'_>, effect: &Effect) -> f64 {
+    let slopes = model.partial(effect.output) * effect.record.axis.width();
+    ROUNDING * (model.value(effect.output) + slopes)
 }
 
 /// What a band is wanted for.
@@ -232,6 +244,14 @@ pub trait Resampling: Sync {
     /// # Errors
     /// Data that do not tell.
     fn uncertainty(&self) -> Result<Uncertainty>;
+
+    /// Whether every instance says the same of its place, up to an error of this size: what the limits of
+    /// a band are then apart by is what the estimator makes of it, such as a spline that is not quite the
+    /// curve. Only where that is known.
+    fn is_certain(&self, rounding: f64) -> bool {
+        let _ = rounding;
+        false
+    }
 }
 
 /// The curve of a resample at the places of a band.
@@ -259,11 +279,31 @@ pub struct ConfidenceBand {
     pub pointwise: Limits,
     /// Limits that are to hold it at all places at once; none for the band `bins`.
     pub simultaneous: Option<Limits>,
+    /// Limits that are no farther apart are so by rounding, in units of the output: there the curve does
+    /// not depend on which instances were drawn. Infinite where it does so nowhere.
+    pub rounding: f64,
     /// How it was computed.
     pub record: BandRecord,
 }
 
+/// Limits no farther apart than this share of the curve's largest value are so by rounding.
+const NO_WIDTH: f64 = 1e-9;
+
 impl ConfidenceBand {
+    /// The same band of a curve whose values are rounded by so much, at the least by that of its own.
+    #[must_use]
+    pub fn rounded(self, rounding: f64, curve: &Curve) -> Self {
+        let size = curve.y().iter().fold(0.0, |size: f64, y| size.max(y.abs()));
+        Self { rounding: rounding.max(NO_WIDTH * size), ..self }
+    }
+
+    /// Whether limits are apart by rounding alone, so that it means nothing what lies between them. The one
+    /// rule for all estimators; missing limits say nothing either.
+    #[must_use]
+    pub fn is_degenerate(&self, lower: f64, upper: f64) -> bool {
+        !(upper - lower > self.rounding)
+    }
+
     fn is_finite(&self) -> bool {
         let finite = |limits: &Limits| {
             let values = || limits.lower.y().iter().chain(limits.upper.y());
@@ -319,6 +359,7 @@ impl Values {
         ConfidenceBand {
             pointwise: limits(self.pointwise),
             simultaneous: self.simultaneous.map(limits),
+            rounding: 0.0,
             record: BandRecord {
                 kind: request.kind,
                 level: request.level,

@@ -198,6 +198,19 @@ impl Resampling for ShapleySample<'_> {
         Ok(Replicate { curve: self.curve(&fit), variances })
     }
 
+    /// Of a feature that f adds, g(x_e) − g(x_b) is the value of row e against row b: a part of the one less
+    /// the same of the other, whatever other features they have.
+    fn is_certain(&self, rounding: f64) -> bool {
+        let values = &self.pairs.values;
+        let (rows, columns) = (values.column_mean(), values.row_mean());
+        let mean = values.mean();
+        // Of values that are too large for a sum nothing is known.
+        values.column_iter().zip(columns.iter()).all(|(column, of_column)| {
+            let both = column.iter().zip(rows.iter());
+            both.into_iter().all(|(v, of_row)| (v - of_row - of_column + mean).abs() <= rounding)
+        })
+    }
+
     fn uncertainty(&self) -> Result<Uncertainty> {
         let weights: Vec<f64> = self.data.weighted(0).map(|(_, weight)| weight).collect();
         let uncertainty = self.uncertainty_of(&self.fit(&weights)?, &weights)?;

@@ -214,11 +214,12 @@ impl Accumulated {
         self.axis.resolve(data, feature)
     }
 
-    /// Bins of the axis, from what is known of the instances.
+    /// Bins of the axis, from what is known of some instances, and of all of which they are a part.
     pub(crate) fn divide(
         &self,
         axis: Axis,
         (data, feature): (&Dataset, usize),
+        (all, of_all): (&Dataset, usize),
         local_effects: Option<&binning::Summarise<'_>>,
     ) -> Result<Choice> {
         self.binning.choose(&binning::Request {
@@ -226,6 +227,8 @@ impl Accumulated {
             closed: self.closed,
             positions: data.feature(feature),
             weights: data.weights(),
+            whole: (all.feature(of_all), all.weights()),
+            levels: false,
             ddof: self.ddof,
             local_effects,
         })
@@ -254,13 +257,13 @@ impl Accumulated {
         heterogeneity::of_bins(partition, variances, self.method == Method::Ale)
     }
 
-    pub(crate) fn source(&self, model: &dyn Model, axis: Axis) -> Source {
-        match self.method {
+    pub(crate) fn source(&self, model: &dyn Model, axis: Axis) -> Result<Source> {
+        Ok(match self.method {
             Method::Ale => Source::Differences,
             Method::Dale | Method::Rhale => {
-                Source::Derivatives(self.differentiation.of(model, axis))
+                Source::Derivatives(self.differentiation.of(model, axis)?)
             }
-        }
+        })
     }
 
     pub(crate) fn choose_bins(
@@ -276,7 +279,7 @@ impl Accumulated {
             Source::Differences => None,
             _ => Some(&summarise),
         };
-        let choice = self.divide(axis, (data, feature), local_effects)?;
+        let choice = self.divide(axis, (data, feature), effects.whole, local_effects)?;
         Ok(match self.empty {
             EmptyBins::Merge => {
                 let partition = empty_bins::merge(choice.partition, data, feature)?;
@@ -398,6 +401,8 @@ impl Accumulated {
                     empty_policy: self.empty,
                     empty,
                     undefined_variances: undefined,
+                    distinct: choice.distinct,
+                    empty_share: empty_share(&bins),
                 }),
                 extrapolated: self.extrapolate,
                 shapley: None,
@@ -411,6 +416,19 @@ impl Accumulated {
         };
         effect.representable()
     }
+}
+
+/// What the curve does over bins without instances, as a share of all its rises and falls.
+fn empty_share(bins: &Bins) -> Option<f64> {
+    let rises = bins.effect.iter().zip(bins.partition.widths()).map(|(y, width)| (y * width).abs());
+    let largest = rises.clone().fold(0.0, f64::max);
+    let (mut all, mut empty) = (0.0, 0.0);
+    for (rise, &count) in rises.zip(&bins.counts) {
+        // In units of the largest, no sum is infinite.
+        all += rise / largest;
+        empty += if count > 0.0 { 0.0 } else { rise / largest };
+    }
+    (bins.counts.contains(&0.0) && all > 0.0).then(|| empty / all)
 }
 
 impl Estimator for Accumulated {
@@ -445,7 +463,7 @@ impl Estimator for Accumulated {
         check(data, model, feature)?;
         let axis = self.axis.resolve(data, feature)?;
         let observed = Observed::new(model);
-        let effects = LocalEffects::new(data, &observed, feature, self.source(model, axis));
+        let effects = LocalEffects::new(data, &observed, feature, self.source(model, axis)?);
         let effect = |output| {
             let choice = self.choose_bins(&effects, axis, output)?;
             self.effect_on(&effects, choice, output)
@@ -468,7 +486,7 @@ impl Estimator for Accumulated {
             )));
         };
         let observed = Observed::new(model);
-        let source = self.source(model, effect.record.axis);
+        let source = self.source(model, effect.record.axis)?;
         let effects = LocalEffects::new(data, &observed, effect.feature, source);
         let all = effects.of_instances(&bins.partition)?;
         let all = all.get(effect.output).map(Vec::as_slice).unwrap_or_default();

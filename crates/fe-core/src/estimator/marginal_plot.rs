@@ -187,6 +187,7 @@ impl MarginalPlot {
             let name = data.names()[feature].clone();
             return Err(Error::NoRowsOnAxis { name, lo: axis.lo(), hi: axis.hi() });
         }
+        around.check(data, feature, axis)?;
         Ok(Place { data, rows, feature, axis, around })
     }
 
@@ -213,7 +214,7 @@ impl MarginalPlot {
             _ => local.centred,
         };
         let constant = centring::constant_by(self.axis_mean, self.centring, &centred, instances)?;
-        Ok(Effect {
+        let effect = Effect {
             feature,
             name: data.names()[feature].clone(),
             output,
@@ -244,7 +245,8 @@ impl MarginalPlot {
                 shapley: None,
                 neighbourhoods: Some(local.neighbourhoods),
             },
-        })
+        };
+        effect.representable()
     }
 }
 
@@ -336,6 +338,26 @@ enum Around<'a> {
     Points { least: usize, grid: Vec<f64>, further: &'a [f64] },
 }
 
+impl Around<'_> {
+    /// Refuses a mean over more than there is.
+    fn check(&self, data: &Dataset, feature: usize, axis: Axis) -> Result<()> {
+        let Self::Points { least, .. } = self else { return Ok(()) };
+        let on_axis = data.weighted(feature).filter(|&(x, _)| axis.contains(x));
+        let there: f64 = on_axis.map(|(_, weight)| weight).sum();
+        if *least as f64 <= there {
+            return Ok(());
+        }
+        Err(Error::BadOption {
+            option: "nearest",
+            given: least.to_string(),
+            allowed: format!(
+                "must be at most the weight of the instances on the axis, {there}: a mean over all of them \
+                 is the same everywhere"
+            ),
+        })
+    }
+}
+
 /// Local means before they are centred, and what is known of them.
 struct LocalMeans {
     curve: Curve,
@@ -391,6 +413,8 @@ impl InBins {
             closed: self.closed,
             positions: data.feature(feature),
             weights: data.weights(),
+            whole: (data.feature(feature), data.weights()),
+            levels: true,
             ddof,
             local_effects: None,
         })?;
@@ -435,6 +459,8 @@ impl InBins {
                 empty_policy: self.empty,
                 empty,
                 undefined_variances,
+                distinct: choice.distinct,
+                empty_share: None,
             }),
             neighbourhoods: NeighbourhoodRecord::new(
                 None,

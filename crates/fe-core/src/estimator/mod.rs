@@ -27,7 +27,7 @@ use crate::binning::Binning;
 use crate::blocks::fold_blocks;
 use crate::centring::Centring;
 use crate::confidence::{Purpose, Resampling};
-use crate::dataset::Dataset;
+use crate::dataset::{Dataset, Kind};
 use crate::effect::Effect;
 use crate::error::{Error, ModelError, Result, suggestion};
 use crate::model::{Model, Observed};
@@ -227,8 +227,21 @@ pub fn each_feature<F: Sync, T: Send, E: Send>(
     Ok(all)
 }
 
-/// What every estimator checks before it asks the model anything.
+/// What every estimator but the regional ones checks before it asks the model anything.
 pub(crate) fn check(data: &Dataset, model: &dyn Model, feature: usize) -> Result<()> {
+    check_sizes(data, model, feature)?;
+    match data.kinds().iter().position(|&kind| kind == Kind::Nominal) {
+        None => Ok(()),
+        Some(nominal) => Err(Error::Incompatible(format!(
+            "the kind `nominal` of {} is of no use here: only regional estimators, which split by levels, \
+             take kinds; to all others features are numbers",
+            data.names()[nominal]
+        ))),
+    }
+}
+
+/// The same for estimators that take kinds of features.
+pub(crate) fn check_sizes(data: &Dataset, model: &dyn Model, feature: usize) -> Result<()> {
     data.check_feature(feature)?;
     if model.dimension() != data.dimension() {
         return Err(ModelError::WrongDimension {

@@ -314,6 +314,7 @@ impl Estimator for PartialDependence {
         let model = Observed::new(model);
         let run = Run::new(self, data, &model, feature)?;
         let moments = if self.curve_only { run.means()? } else { run.moments()? };
+        run.check()?;
         moments.iter().enumerate().map(|(output, m)| self.effect(&run, m, output)).collect()
     }
 
@@ -340,6 +341,7 @@ impl Estimator for PartialDependence {
             Ok(curve)
         };
         let y = rows.iter().map(curve).collect::<Result<_>>()?;
+        run.check()?;
         Ok(InstanceEffects::Curves { x: run.places.x.clone(), y })
     }
 
@@ -472,10 +474,18 @@ impl<'a> Run<'a> {
         let (axis, grid) = estimator.axis_and_grid(data, feature)?;
         let derivatives = match estimator.kind {
             Kind::Value => None,
-            Kind::Derivative(differentiation) => Some(differentiation.of(model.model(), axis)),
+            Kind::Derivative(differentiation) => Some(differentiation.of(model.model(), axis)?),
         };
         let places = Places::new(axis, &grid, &estimator.points, estimator.axis_mean);
         Ok(Self { data, model, feature, derivatives, places })
+    }
+
+    /// Refuses derivatives that were asked for and say nothing of the model.
+    fn check(&self) -> Result<()> {
+        match self.derivatives {
+            Some(derivatives) => derivatives.check(self.model, (self.data, self.feature)),
+            None => Ok(()),
+        }
     }
 
     /// Moments at every point, for each output.
@@ -865,6 +875,7 @@ impl<'a> IceTable<'a> {
             let (curves, means) = tables.split_at_mut(outputs);
             run.block_curves(block, ice, curves, means)
         })?;
+        run.check()?;
         Ok(Self { estimator, run, values, means })
     }
 

@@ -7,6 +7,7 @@ use crate::confidence::Request;
 use crate::dataset::Dataset;
 use crate::effect::Effect;
 use crate::error::Result;
+use crate::gauge::Gauge;
 use crate::model::{Model, Observed};
 use crate::predictions;
 use crate::settings::Settings;
@@ -99,12 +100,17 @@ impl Prepared {
         model: &dyn Model,
         feature: usize,
     ) -> Result<Vec<Effect>> {
-        let mut effects = self.estimator.estimate(data, model, feature)?;
-        if let Some(band) = &self.band {
-            for effect in &mut effects {
-                band.complete(effect, &*self.estimator, data, model)?;
+        let mut effects = match &self.band {
+            None => self.estimator.estimate(data, model, feature)?,
+            Some(band) => {
+                let gauge = Gauge::new(model);
+                let mut effects = self.estimator.estimate(data, &gauge, feature)?;
+                for effect in &mut effects {
+                    band.complete(effect, &*self.estimator, data, &gauge)?;
+                }
+                effects
             }
-        }
+        };
         if self.mean_prediction && effects.iter().any(|effect| effect.mean_prediction.is_none()) {
             let model = Observed::new(model);
             let data = data.counted();

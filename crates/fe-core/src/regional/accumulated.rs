@@ -10,6 +10,7 @@ use crate::dataset::Dataset;
 use crate::effect::Effect;
 use crate::error::{Error, Result};
 use crate::estimator::Accumulated;
+use crate::gauge::Gauge;
 use crate::interrupt;
 use crate::local_effects::{LocalEffects, Source, count_rows, regroup};
 use crate::model::Observed;
@@ -17,7 +18,6 @@ use crate::partition::Partition;
 use crate::statistics::Moments;
 use crate::sums::{Sums, moments_in_bins};
 
-use super::gauge::Gauge;
 use super::local::{Local, merged, noise_of_derivative, noise_of_difference};
 use super::split::Candidates;
 
@@ -51,7 +51,7 @@ impl<'a> Held<'a> {
         feature: usize,
     ) -> Result<Self> {
         let axis = estimator.axis(data, feature)?;
-        let source = estimator.source(model.model(), axis);
+        let source = estimator.source(model.model(), axis)?;
         let (cells, rebinned) = cells(estimator, data, feature, axis, source)?;
         let on = cells.axis()?;
         if count_rows(data, feature, on).0 == 0 {
@@ -108,7 +108,7 @@ fn cells(
         Source::Differences => None,
         Source::Derivatives(_) => Some(&blank),
     };
-    let choice = estimator.divide(axis, (data, feature), local_effects)?;
+    let choice = estimator.divide(axis, (data, feature), (data, feature), local_effects)?;
     Ok(match asked.into_inner() {
         Some(cells) => (cells, true),
         None => (choice.partition, false),
@@ -171,7 +171,7 @@ impl<'a> Binned<'a> {
             })
         };
         let place = (held.data, held.feature);
-        let choice = held.estimator.divide(held.axis, place, Some(&summarise))?;
+        let choice = held.estimator.divide(held.axis, place, place, Some(&summarise))?;
         let moments = summarise(&choice.partition)?;
         Ok((choice, moments))
     }
@@ -226,6 +226,7 @@ impl Local for Binned<'_> {
         let values = held.values.iter().map(|all| rows.iter().map(|&row| all[row]).collect());
         let effects =
             LocalEffects::new(&data, held.model, 0, held.source).holding(values.collect());
+        let effects = effects.within(held.data, held.feature);
         let choice = if held.rebinned {
             held.estimator.choose_bins(&effects, held.axis, self.output)?
         } else {

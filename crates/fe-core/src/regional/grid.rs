@@ -4,10 +4,10 @@ use crate::dataset::Dataset;
 use crate::effect::Effect;
 use crate::error::Result;
 use crate::estimator::{Grouping, IceTable};
+use crate::gauge::Gauge;
 use crate::heterogeneity;
 use crate::statistics::Moments;
 
-use super::gauge::Gauge;
 use super::local::{Local, merged, noise_of_derivative, noise_of_value};
 use super::split::Candidates;
 

@@ -5,10 +5,10 @@ use rayon::prelude::*;
 use crate::derivatives::Derivatives;
 use crate::effect::Effect;
 use crate::error::Result;
+use crate::gauge::{Gauge, ROUNDING};
 use crate::interrupt;
 use crate::statistics::Moments;
 
-use super::gauge::Gauge;
 use super::split::Candidates;
 
 /// The local effects of all instances on one output, evaluated already.
@@ -54,9 +54,6 @@ pub(super) trait Local: Sync {
     fn effect(&self, rows: &[usize]) -> Result<Effect>;
 }
 
-/// Relative error that is put down to rounding: a model may lose ten bits on the way to an answer.
-const ROUNDING: f64 = 1024.0 * f64::EPSILON;
-
 /// The error of a derivative that rounding could cause.
 pub(super) fn noise_of_derivative(
     derivatives: Derivatives,
@@ -65,7 +62,7 @@ pub(super) fn noise_of_derivative(
 ) -> f64 {
     match derivatives {
         Derivatives::OfModel => ROUNDING * gauge.partial(output),
-        Derivatives::Numeric { step } => noise_of_difference(step, gauge, output),
+        Derivatives::Numeric { step, .. } => noise_of_difference(step, gauge, output),
     }
 }
 

@@ -2,7 +2,6 @@
 //! (Gkolemis et al. 2024, "Effector", Algorithm 1; Herbinger et al. 2023).
 
 mod accumulated;
-mod gauge;
 mod grid;
 mod local;
 mod shapley;
@@ -18,12 +17,11 @@ use crate::dataset::Dataset;
 use crate::effect::SubsampleRecord;
 use crate::error::{Error, Result};
 use crate::estimator::{self, Accumulated, PartialDependence, ShapDependence};
+use crate::gauge::Gauge;
 use crate::model::{Model, Observed};
 use crate::settings::{Settings, Splitting};
 use crate::stored::Name;
 use crate::subsample::Subsample;
-
-use gauge::Gauge;
 
 /// The effect of one feature on one output, region by region.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -320,7 +318,7 @@ impl Regional {
         model: &dyn Model,
         feature: usize,
     ) -> Result<Vec<RegionalEffect>> {
-        estimator::check(data, model, feature)?;
+        estimator::check_sizes(data, model, feature)?;
         let drawn = self.subsample.map(|subsample| subsample.draw(data));
         let (data, subsample) = match &drawn {
             Some((data, drawn)) => (data.as_ref(), Some(&drawn.record)),

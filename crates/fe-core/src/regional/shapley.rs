@@ -5,10 +5,10 @@ use crate::dataset::Dataset;
 use crate::effect::Effect;
 use crate::error::Result;
 use crate::estimator::{Cloud, ShapDependence};
+use crate::gauge::Gauge;
 use crate::model::Model;
 use crate::shapley::ShapleyValues;
 
-use super::gauge::Gauge;
 use super::local::{Local, noise_of_value};
 
 /// The Shapley values of all instances, computed once against one background.

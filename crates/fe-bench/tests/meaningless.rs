@@ -1,0 +1,213 @@
+//! Numbers that mean nothing are refused, or it is said beside them what they are.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn program(arguments: &[&str], folder: &Path) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fe-bench"));
+    command.args(arguments).current_dir(folder).output().unwrap()
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn refusal(arguments: &[&str], folder: &Path) -> String {
+    let output = program(arguments, folder);
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", said(&output));
+    assert!(output.stdout.is_empty(), "{arguments:?} printed a result");
+    said(&output)
+}
+
+/// A binary feature, one of a hundred values, and a target that both change.
+fn table(folder: &Path) {
+    let mut text = String::from("flag,level,target\n");
+    for i in 0..300 {
+        let (flag, level) = (f64::from(i % 7 == 0), f64::from(i * 37 % 100) / 10.0);
+        let target = 5.0 * level.sin() - 20.0 * flag + f64::from(i * 13 % 11) / 10.0;
+        text.push_str(&format!("{flag},{level},{target}\n"));
+    }
+    std::fs::write(folder.join("table.csv"), text).unwrap();
+}
+
+const OF_TREES: [&str; 7] =
+    ["effect", "--data", "table.csv", "--target", "target", "--model", "gbdt"];
+
+fn effect(arguments: &[&str], folder: &Path) -> (serde_json::Value, String) {
+    let output = program(&[&OF_TREES[..], arguments].concat(), folder);
+    assert!(output.status.success(), "{}", said(&output));
+    (serde_json::from_slice(&output.stdout).unwrap(), said(&output))
+}
+
+#[test]
+fn the_effect_of_a_binary_feature_does_not_depend_on_the_number_of_bins() {
+    let folder = tempfile::tempdir().unwrap();
+    table(folder.path());
+    let rise = |arguments: &[&str]| {
+        let given = [&["--feature", "flag", "--at", "0,1"], arguments].concat();
+        let (objects, said) = effect(&given, folder.path());
+        assert_eq!(said, "", "{arguments:?}");
+        let at = |i: usize| objects[0]["effect"][i].as_f64().unwrap();
+        at(1) - at(0)
+    };
+    let pdp = rise(&["--estimator", "pdp"]);
+    assert!((pdp + 20.0).abs() < 2.0, "{pdp}");
+    for bins in ["2", "4", "20", "40", "400"] {
+        let ale = rise(&["--estimator", "ale", "--bins", bins]);
+        assert!((ale - pdp).abs() < 1e-9, "{bins} bins: {ale} for {pdp}");
+    }
+}
+
+#[test]
+fn many_empty_bins_are_said() {
+    let folder = tempfile::tempdir().unwrap();
+    table(folder.path());
+    let arguments = ["--feature", "flag", "--estimator", "ale", "--bins", "20", "--distinct", "0"];
+    let drawn = [&arguments[..], &["--plot", "effect.svg"]].concat();
+    let (objects, said) = effect(&drawn, folder.path());
+    assert!(said.contains("flag: 18 of 20 bins are without instances, which carry"), "{said}");
+    let binning = &objects[0]["record"]["binning"];
+    assert_eq!(binning["empty"], 18);
+    assert!(binning["empty_share"].as_f64().is_some());
+    let figure = std::fs::read_to_string(folder.path().join("effect.svg")).unwrap();
+    assert!(figure.contains("18 of 20 bins are without instances"));
+}
+
+#[test]
+fn differences_of_trees_are_refused_wherever_they_are_taken() {
+    let folder = tempfile::tempdir().unwrap();
+    table(folder.path());
+    let numeric = ["--feature", "level", "--jacobian", "numeric", "--estimator"];
+    for estimator in ["dale", "rhale", "dpdp", "dice", "regional-rhale", "regional-dpdp"] {
+        let given = [&OF_TREES[..], &numeric, &[estimator]].concat();
+        let message = refusal(&given, folder.path());
+        assert!(message.contains("`ale`") && message.contains("`step`"), "{estimator}: {message}");
+    }
+    let large = [&numeric[..], &["rhale", "--step", "0.05"]].concat();
+    effect(&large, folder.path());
+}
+
+/// What was planned cannot be asked for more.
+#[test]
+fn planned_differences_of_steps_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    table(folder.path());
+    let plan = ["plan", "--data", "table.csv", "--feature", "x2", "--estimator", "dale"];
+    let planned = program(&[&plan[..], &["--out", "query.csv"]].concat(), folder.path());
+    assert!(planned.status.success(), "{}", said(&planned));
+    let mut reader = csv::Reader::from_path(folder.path().join("query.csv")).unwrap();
+    let mut answers = String::from("y\n");
+    for record in reader.records() {
+        let level: f64 = record.unwrap()[1].parse().unwrap();
+        answers.push_str(&format!("{}\n", level.floor()));
+    }
+    std::fs::write(folder.path().join("answers.csv"), answers).unwrap();
+    let finish = ["finish", "query.csv", "--predictions", "answers.csv"];
+    let message = refusal(&finish, folder.path());
+    assert!(message.contains("by steps or not at all"), "{message}");
+}
+
+#[test]
+fn kinds_that_are_of_no_use_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    table(folder.path());
+    let given = ["--estimator", "ale", "--feature", "level", "--kind", "flag=nominal"];
+    let message = refusal(&[&OF_TREES[..], &given].concat(), folder.path());
+    assert!(message.contains("nominal") && message.contains("flag"), "{message}");
+    let regional = ["--estimator", "regional-ale", "--feature", "level", "--kind", "flag=nominal"];
+    effect(&regional, folder.path());
+}
+
+#[test]
+fn options_with_negative_numbers_are_refused_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let effect = ["effect", "friedman1", "--n", "20", "--seed", "1", "--feature", "x1"];
+    let estimator = |name| [&effect[..], &["--estimator", name]].concat();
+    for (name, option) in [
+        ("rhale", "--bins"),
+        ("rhale", "--min-points"),
+        ("rhale", "--discount"),
+        ("rhale", "--step"),
+        ("rhale", "--ddof"),
+        ("rhale", "--distinct"),
+        ("ale", "--center-points"),
+        ("pdp", "--grid"),
+        ("mplot", "--nearest"),
+        ("shapdp", "--background"),
+        ("shapdp", "--permutations"),
+        ("ale", "--subsample"),
+        ("regional-ale", "--depth"),
+        ("regional-ale", "--drop"),
+        ("regional-ale", "--leaf"),
+        ("regional-ale", "--candidates"),
+    ] {
+        let message = refusal(&[&estimator(name)[..], &[option, "-1"]].concat(), folder.path());
+        let word = option.trim_start_matches("--");
+        let named = message.contains(word) || message.contains(&word.replace('-', "_"));
+        assert!(named && message.contains("-1"), "{name} {option}: {message}");
+    }
+    for command in ["check", "compare"] {
+        let message = refusal(&[command, "--alpha", "-1"], folder.path());
+        assert!(message.contains("--alpha"), "{message}");
+    }
+    let many = [&estimator("mplot")[..], &["--nearest", "1000"]].concat();
+    let message = refusal(&many, folder.path());
+    assert!(message.contains("nearest = 1000") && message.contains("20"), "{message}");
+}
+
+/// The rows of a file of a results folder, by the names of its columns.
+fn rows(folder: &Path, file: &str) -> Vec<HashMap<String, String>> {
+    let mut reader = csv::Reader::from_path(folder.join("out").join(file)).unwrap();
+    let names = reader.headers().unwrap().clone();
+    let row = |record: csv::StringRecord| {
+        names.iter().map(str::to_owned).zip(record.iter().map(str::to_owned)).collect()
+    };
+    reader.records().map(|record| row(record.unwrap())).collect()
+}
+
+const CERTAIN: &str = r#"
+about = "curves that do not depend on the instances"
+[[block]]
+scenario = ["snc", "friedman1"]
+features = ["x1", "x3"]
+N = 200
+replicates = 3
+grid = 11
+metrics = ["coverage", "width", "simultaneous_coverage", "mse"]
+compare = "Err"
+[[block.estimator]]
+name = ["ale", "pdp"]
+center = "integral"
+band = "analytic"
+[[table]]
+title = "Coverage"
+rows = ["scenario", "feature", "estimator"]
+columns = ["metric"]
+"#;
+
+#[test]
+fn bands_without_width_are_degenerate_and_no_failures() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("study.toml"), CERTAIN).unwrap();
+    let output = program(&["run", "study.toml", "--out", "out"], folder.path());
+    assert!(output.status.success() && said(&output).contains("(0 failed)"), "{}", said(&output));
+    let table = String::from_utf8(output.stdout).unwrap();
+    assert!(table.contains("– (3 degenerate)") && table.contains("Degenerate: "), "{table}");
+    for row in rows(folder.path(), "cells.csv") {
+        let is_certain = row["feature"] == "x3" && row["metric"] != "mse";
+        assert_eq!(row["status"], if is_certain { "degenerate" } else { "ok" }, "{row:?}");
+        assert_eq!(row["value"].is_empty(), is_certain);
+    }
+    for row in rows(folder.path(), "summary.csv") {
+        let is_certain = row["feature"] == "x3" && row["metric"] != "mse";
+        let expected = if is_certain { ("0", "0") } else { ("3", "0") };
+        assert_eq!((row["n_ok"].as_str(), row["n_failed"].as_str()), expected, "{row:?}");
+    }
+    for row in rows(folder.path(), "timings.csv") {
+        let number = |name: &str| row[name].parse::<f64>().unwrap();
+        assert!(number("model_seconds") <= number("seconds"), "{row:?}");
+    }
+}
