@@ -7,9 +7,8 @@ use fe_core::quantiles::SortedSample;
 use fe_core::replicates::{Paired, Summary, Test, holm};
 
 use crate::error::{Error, Result};
-use crate::record::summary::{SummaryRow, summarise};
-use crate::record::timings::{self, Timing};
-use crate::record::{KEYS, Key, METRIC, REPLICATE, entry, store};
+use crate::record::summary::SummaryRow;
+use crate::record::{KEYS, Key, METRIC, REPLICATE, entry, fingerprint, results, timings};
 use crate::score::Metric;
 
 /// A results folder.
@@ -17,7 +16,31 @@ use crate::score::Metric;
 pub struct Run {
     seed: u64,
     numbers: Vec<SummaryRow>,
-    timings: Vec<Timing>,
+    timings: Timings,
+}
+
+/// How long estimates took: a number for each, as there may be as many as values.
+#[derive(Debug, Default)]
+struct Timings {
+    /// Where times are gathered: study, estimator and rows.
+    groups: Vec<[String; 3]>,
+    /// The place of the group, what stands for the estimate, and the seconds.
+    of_estimates: Vec<(usize, u128, f64)>,
+}
+
+impl Timings {
+    fn read(folder: &Path) -> Result<Self> {
+        let (mut all, mut places) = (Self::default(), HashMap::new());
+        timings::each(folder, |timing| {
+            let place = *places.entry(group(&timing.key)).or_insert_with_key(|group| {
+                all.groups.push(group.clone());
+                all.groups.len() - 1
+            });
+            let estimate = fingerprint(timing.key.iter().map(String::as_str));
+            all.of_estimates.push((place, estimate, timing.seconds));
+        })?;
+        Ok(all)
+    }
 }
 
 impl Run {
@@ -26,9 +49,9 @@ impl Run {
     /// # Errors
     /// A folder that is not one.
     pub fn read(folder: &Path) -> Result<Self> {
-        let (manifest, rows) = store::read(folder)?;
-        let timings = timings::read(folder)?;
-        Ok(Self { seed: manifest.seed, numbers: summarise(rows.iter()), timings })
+        let results = results::read(folder)?;
+        let timings = Timings::read(folder)?;
+        Ok(Self { seed: results.manifest.seed, numbers: results.values, timings })
     }
 }
 
@@ -296,20 +319,18 @@ fn group(key: &Key) -> [String; 3] {
     ["study", "estimator", "N"].map(|name| entry(key, name).to_owned())
 }
 
-fn times(first: &[Timing], second: &[Timing], numbers: &[Number]) -> Vec<Time> {
-    let others: HashMap<&Key, f64> = second.iter().map(|t| (&t.key, t.seconds)).collect();
+fn times(first: &Timings, second: &Timings, numbers: &[Number]) -> Vec<Time> {
+    let others: HashMap<u128, f64> =
+        second.of_estimates.iter().map(|&(_, estimate, seconds)| (estimate, seconds)).collect();
     let mut order: Vec<[String; 3]> = Vec::new();
     let mut pairs: HashMap<[String; 3], Vec<(f64, f64)>> = HashMap::new();
-    for timing in first {
-        let Some(&other) = others.get(&timing.key) else { continue };
-        let group = group(&timing.key);
-        pairs
-            .entry(group)
-            .or_insert_with_key(|group| {
-                order.push(group.clone());
-                Vec::new()
-            })
-            .push((timing.seconds, other));
+    for (place, estimate, seconds) in &first.of_estimates {
+        let Some(&other) = others.get(estimate) else { continue };
+        let group = &first.groups[*place];
+        if !pairs.contains_key(group) {
+            order.push(group.clone());
+        }
+        pairs.entry(group.clone()).or_default().push((*seconds, other));
     }
     let mut worst: HashMap<[String; 3], Verdict> = HashMap::new();
     for number in numbers {

@@ -102,7 +102,7 @@ impl Row {
 /// point that is given twice.
 pub fn read(path: &Path, scenario: &Scenario) -> Result<BTreeMap<usize, GivenCurve>> {
     let wrong = |message: String| Error::content(path, message);
-    let file = std::fs::File::open(path).map_err(Error::file(path))?;
+    let file = crate::files::open(path)?;
     let mut reader = csv::Reader::from_reader(file);
     let header: Vec<String> = reader
         .headers()

@@ -1,11 +1,14 @@
 //! Data files: CSV with a header, one column per feature.
 
+use std::io::Read;
 use std::path::Path;
 
 use fe_core::Dataset;
 use ndarray::Array2;
 
 use crate::error::{Error, Result, listed, suggestion};
+use crate::files::{self, Hashed};
+use crate::say::echo;
 
 /// What the columns of a data file are.
 #[derive(Debug, Clone, Copy, Default)]
@@ -27,8 +30,21 @@ pub struct Roles<'a> {
 /// A file that cannot be read, a column count that does not fit, or a field that is not a finite
 /// number, named by row and column.
 pub fn read(path: &Path, roles: Roles<'_>) -> Result<Dataset> {
+    from_reader(files::open(path)?, path, roles)
+}
+
+/// Reads a dataset once, with the SHA-256 of its file.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_hashed(path: &Path, roles: Roles<'_>) -> Result<(Dataset, String)> {
+    let mut file = Hashed::new(files::open(path)?);
+    let data = from_reader(&mut file, path, roles)?;
+    Ok((data, file.hash()))
+}
+
+fn from_reader(file: impl Read, path: &Path, roles: Roles<'_>) -> Result<Dataset> {
     let wrong = |message: String| Error::content(path, message);
-    let file = std::fs::File::open(path).map_err(Error::file(path))?;
     let mut reader = csv::Reader::from_reader(file);
     let header: Vec<String> =
         reader.headers().map_err(|e| wrong(e.to_string()))?.iter().map(str::to_owned).collect();
@@ -75,13 +91,17 @@ pub fn read(path: &Path, roles: Roles<'_>) -> Result<Dataset> {
 pub(crate) fn column_of<S: AsRef<str>>(header: &[S], name: &str) -> Result<usize, String> {
     header.iter().position(|column| column.as_ref() == name).ok_or_else(|| {
         let names = || header.iter().map(AsRef::as_ref);
-        format!("no column `{name}`: there are {}{}", listed(names()), suggestion(name, names()))
+        let (name, nearest) = (echo(name), suggestion(name, names()));
+        format!("no column `{name}`: there are {}{nearest}", listed(names()))
     })
 }
 
 pub(crate) fn parse(field: &str, row: usize, column: &str) -> Result<f64, String> {
     match field.trim().parse::<f64>() {
         Ok(value) if value.is_finite() => Ok(value),
-        _ => Err(format!("row {}, column {column}: `{field}` is not a finite number", row + 1)),
+        _ => {
+            let (row, column, field) = (row + 1, echo(column), echo(field));
+            Err(format!("row {row}, column {column}: `{field}` is not a finite number"))
+        }
     }
 }

@@ -54,8 +54,14 @@ pub fn fresh_features(
     from_stream(scenario, rows, stream)
 }
 
+/// The most rows of a dataset of a scenario.
+#[must_use]
+pub fn most_rows(scenario: &Scenario) -> usize {
+    MOST_VALUES / scenario.dimension()
+}
+
 fn from_stream(scenario: &Scenario, rows: usize, mut stream: ChaCha8Rng) -> Result<Dataset> {
-    let most = MOST_VALUES / scenario.dimension();
+    let most = most_rows(scenario);
     if !(1..=most).contains(&rows) {
         return Err(Error::Argument(format!("{rows} rows: must be from 1 to {most}")));
     }

@@ -64,8 +64,40 @@ impl Error {
 /// The result of everything here that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
+/// The most words that a list in a message has.
+const MOST_LISTED: usize = 200;
+
 /// A list of words for a message.
 #[must_use]
 pub fn listed<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
-    words.into_iter().collect::<Vec<_>>().join(", ")
+    let mut words = words.into_iter();
+    let mut text = words.by_ref().take(MOST_LISTED).collect::<Vec<_>>().join(", ");
+    match words.count() {
+        0 => {}
+        more => text.push_str(&format!(" and {more} more")),
+    }
+    text
+}
+
+/// The most characters of a line of a message, and the most lines.
+const LONGEST_LINE: usize = 2000;
+const MOST_LINES: usize = 60;
+
+/// A message that fits on a screen, whatever it repeats of its input.
+///
+/// ```
+/// assert_eq!(fe_bench::error::cut("short\nenough"), "short\nenough");
+/// assert!(fe_bench::error::cut(&"x".repeat(1_000_000)).chars().count() < 2010);
+/// ```
+#[must_use]
+pub fn cut(message: &str) -> String {
+    let line = |line: &str| match line.char_indices().nth(LONGEST_LINE) {
+        None => line.to_owned(),
+        Some((end, _)) => format!("{} …", &line[..end]),
+    };
+    let mut lines: Vec<String> = message.split('\n').take(MOST_LINES).map(line).collect();
+    if message.split('\n').nth(MOST_LINES).is_some() {
+        lines.push("…".to_owned());
+    }
+    lines.join("\n")
 }

@@ -4,12 +4,13 @@
 //! questions have different units, so implementations are compared question by question, dataset by
 //! dataset; what is within Monte Carlo error of the best is a tie with it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use fe_core::replicates::Paired;
 
+use crate::record::summary::SummaryRow;
 use crate::record::timings::Timing;
-use crate::record::{Key, METRIC, REPLICATE, Row, entry};
+use crate::record::{Key, METRIC, entry};
 
 /// What tells implementations apart.
 const IMPLEMENTATION: [&str; 5] = ["estimator", "preset", "binning", "K", "options"];
@@ -66,34 +67,64 @@ fn place(key: &Key) -> (String, String) {
     (entry(key, "study").to_owned(), words(key, &QUESTION))
 }
 
+/// How long the implementations of each study took, and the most memory that they held.
+#[derive(Debug, Default)]
+pub struct Times(HashMap<(String, String), OfImplementation>);
+
+#[derive(Debug, Default)]
+struct OfImplementation {
+    seconds: Vec<f64>,
+    over_model: Vec<f64>,
+    peak_bytes: Option<u64>,
+}
+
+impl Times {
+    /// Takes up the time of an estimate.
+    pub fn add(&mut self, timing: &Timing) {
+        if timing.seconds <= 0.0 {
+            return;
+        }
+        let key = (entry(&timing.key, "study").to_owned(), words(&timing.key, &IMPLEMENTATION));
+        let own = self.0.entry(key).or_default();
+        own.seconds.push(timing.seconds);
+        own.over_model.extend(over_model(timing));
+        own.peak_bytes = own.peak_bytes.max(timing.peak_bytes);
+    }
+}
+
 /// How implementations stand in each study, by rank.
 ///
 /// `sd` is the standard deviation of f(X) of a scenario with its parameters.
 pub fn standings(
-    rows: &[Row],
-    timings: &[Timing],
+    rows: &[SummaryRow],
+    mut times: Times,
     sd: impl Fn(&str, &str) -> Option<f64>,
 ) -> Vec<Standing> {
     let mut metrics: BTreeMap<&str, Table<Values>> = BTreeMap::new();
     let mut scales: BTreeMap<String, f64> = BTreeMap::new();
-    let mut order: Vec<(String, String)> = Vec::new();
+    let mut deviations: HashMap<(&str, &str), f64> = HashMap::new();
+    let (mut order, mut known) = (Vec::new(), HashSet::new());
     for row in rows {
         let implementation = words(&row.key, &IMPLEMENTATION);
-        let known = (entry(&row.key, "study").to_owned(), implementation.clone());
-        if !order.contains(&known) {
-            order.push(known);
+        let own = (entry(&row.key, "study").to_owned(), implementation.clone());
+        if known.insert(own.clone()) {
+            order.push(own);
         }
         let place = place(&row.key);
         let (scenario, parameters) = (entry(&row.key, "scenario"), entry(&row.key, "parameters"));
-        scales
-            .entry(place.1.clone())
-            .or_insert_with(|| sd(scenario, parameters).unwrap_or_default());
+        let deviation = deviations.entry((scenario, parameters));
+        let deviation = deviation.or_insert_with(|| sd(scenario, parameters).unwrap_or_default());
+        scales.entry(place.1.clone()).or_insert(*deviation);
         let table = metrics.entry(row.key[METRIC].as_str()).or_default();
         let values = table.entry(place).or_default().entry(implementation).or_default();
-        values.insert(row.key[REPLICATE].clone(), row.score.value);
+        values
+            .extend(row.values.iter().map(|(replicate, value)| (replicate.clone(), Some(*value))));
+        // Which of the datasets it is does not matter.
+        values.extend((0..row.failed).map(|i| (format!("failed {i}"), None)));
     }
-    let of = |metric: &str| metrics.get(metric).cloned().unwrap_or_default();
+    let mut of = |metric: &str| metrics.remove(metric).unwrap_or_default();
     let errors = of("mse");
+    let (heterogeneity, coverage) = (of("heterogeneity_mse"), of("coverage"));
     let scale = |place: &(String, String)| scales.get(&place.1).copied().unwrap_or(0.0);
     let floor = |place: &(String, String)| ROUNDING * scale(place);
     // A band about an exact curve has no width, and only roundings decide what it holds.
@@ -104,17 +135,12 @@ pub fn standings(
     };
     let placed = Compared::of(&errors, floor);
     // Heterogeneities are variances.
-    let spreads = Compared::of(&of("heterogeneity_mse"), |place| ROUNDING * scale(place).powi(2));
-    let coverage = of("coverage");
+    let spreads = Compared::of(&heterogeneity, |place| ROUNDING * scale(place).powi(2));
     let mut standings: Vec<Standing> = order
         .into_iter()
         .map(|(study, implementation)| {
-            let own = |timing: &&Timing| {
-                entry(&timing.key, "study") == study
-                    && words(&timing.key, &IMPLEMENTATION) == implementation
-                    && timing.seconds > 0.0
-            };
-            let timed: Vec<&Timing> = timings.iter().filter(own).collect();
+            let own = (study.clone(), implementation.clone());
+            let timed = times.0.remove(&own).unwrap_or_default();
             let covered = coverage
                 .iter()
                 .filter(|(place, _)| place.0 == study && is_inexact(place, &implementation));
@@ -130,9 +156,9 @@ pub fn standings(
                 error: median(of_errors.iter().map(|place| place.ratio)),
                 heterogeneity: median(of_spreads.iter().map(|place| place.ratio)),
                 coverage: mean(&covered),
-                seconds: median(timed.iter().map(|timing| timing.seconds)),
-                over_model: median(timed.iter().filter_map(|timing| over_model(timing))),
-                peak_bytes: timed.iter().filter_map(|timing| timing.peak_bytes).max(),
+                seconds: median(timed.seconds.into_iter()),
+                over_model: median(timed.over_model.into_iter()),
+                peak_bytes: timed.peak_bytes,
                 study,
                 implementation,
             }
@@ -227,23 +253,17 @@ fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::record::KEYS;
-    use crate::score::Score;
 
     fn key(fields: &[(&str, &str)]) -> Key {
         let of = |name: &&str| fields.iter().find(|(key, _)| key == name).map_or("", |(_, v)| v);
         KEYS.iter().map(|name| of(name).to_owned()).collect()
     }
 
-    fn row(estimator: &str, feature: &str, replicate: usize, value: Option<f64>) -> Row {
-        let fields = [
-            ("study", "s"),
-            ("estimator", estimator),
-            ("feature", feature),
-            ("replicate", &*replicate.to_string()),
-            ("metric", "mse"),
-        ];
-        let score = Score { value, ..Score::default() };
-        Row { key: key(&fields), score, model_rows: None }
+    fn row(estimator: &str, feature: &str, replicate: usize, value: Option<f64>) -> SummaryRow {
+        let fields =
+            [("study", "s"), ("estimator", estimator), ("feature", feature), ("metric", "mse")];
+        let values = value.map(|value| (replicate.to_string(), value));
+        SummaryRow::new(key(&fields), values.into_iter().collect(), usize::from(value.is_none()))
     }
 
     #[test]
@@ -259,7 +279,7 @@ mod tests {
             rows.push(row("tied", "x2", i, Some(1e-25)));
             rows.push(row("worse", "x2", i, (i > 0).then_some(1.0)));
         }
-        let all = standings(&rows, &[], |_, _| Some(1.0));
+        let all = standings(&rows, Times::default(), |_, _| Some(1.0));
         let named = |name: &str| all.iter().find(|s| s.implementation == name).unwrap();
         let of =
             |name: &str| (named(name).best_or_tied, named(name).answered, named(name).questions);

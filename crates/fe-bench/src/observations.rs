@@ -64,7 +64,7 @@ impl Observations {
     /// named by row and column, or no rows that are left.
     pub fn read(path: &Path, preparation: &Preparation) -> Result<Self> {
         let wrong = |message: String| Error::content(path, message);
-        let file = std::fs::File::open(path).map_err(Error::file(path))?;
+        let file = crate::files::open(path)?;
         let mut reader = csv::Reader::from_reader(file);
         let header = reader.headers().map_err(|e| wrong(e.to_string()))?.clone();
         let header: Vec<&str> = header.iter().map(str::trim).collect();

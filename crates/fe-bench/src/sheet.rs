@@ -6,6 +6,7 @@ use clap::ValueEnum;
 use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
+use crate::spreadsheet::guarded;
 
 /// How something is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -62,11 +63,12 @@ impl From<usize> for Entry {
 }
 
 impl Entry {
-    /// As it stands in a CSV file: the shortest form that parses back to the same value.
+    /// As it stands in a CSV file: the shortest form that parses back to the same value, and words as
+    /// [`guarded`] has them.
     #[must_use]
     pub fn exact(&self) -> String {
         match self {
-            Entry::Text(text) => text.clone(),
+            Entry::Text(text) => guarded(text).into_owned(),
             Entry::Number(number) if number.is_nan() => String::new(),
             Entry::Number(number) => exact(*number),
             Entry::Count(count) => count.to_string(),
@@ -76,6 +78,7 @@ impl Entry {
 
     fn readable(&self) -> String {
         match self {
+            Entry::Text(text) => text.clone(),
             Entry::Number(number) if !number.is_nan() => readable(*number),
             other => other.exact(),
         }

@@ -45,13 +45,38 @@ pub struct Part {
     pub explain: Vec<usize>,
 }
 
+/// The most rows that are fitted to by all models of a split together.
+const MOST_ROWS: usize = 50_000_000;
+
 impl Split {
+    /// That so many rows can be split, before any is drawn.
+    ///
+    /// # Errors
+    /// [`FitError::BadSplit`] where a part would be without rows, or all of them have more than
+    /// 50 million rows.
+    pub fn check(self, rows: usize) -> Result<()> {
+        let wrong =
+            |allowed| Err(FitError::BadSplit { given: format!("{self} of {rows} rows"), allowed });
+        let fits = match self {
+            Self::Train => true,
+            Self::Validation(share) => (share * rows as f64).ceil() < rows as f64,
+            Self::CrossValidation(folds) => {
+                if folds.checked_mul(rows).is_none_or(|all| all > MOST_ROWS) && folds <= rows {
+                    return wrong("at most 50 million rows that all folds are fitted to");
+                }
+                folds <= rows
+            }
+        };
+        if fits { Ok(()) } else { wrong("rows in every part") }
+    }
+
     /// The rows of each model that so many rows are split for. They are drawn from the seed, the same
     /// for every model; the first folds are larger by one where the rows cannot be divided evenly.
     ///
     /// # Errors
     /// [`FitError::BadSplit`] where a part would be without rows.
     pub fn parts(self, rows: usize, seed: u64) -> Result<Vec<Part>> {
+        self.check(rows)?;
         let folds: Vec<std::ops::Range<usize>> = match self {
             Self::Train => {
                 let all: Vec<usize> = (0..rows).collect();

@@ -14,6 +14,7 @@ use ndarray::Array2;
 use super::arguments::{DataFeatures, key_value};
 use super::fitted::ModelArguments;
 use crate::error::{Error, Result};
+use crate::plot;
 use crate::plot::figure::{Figure, Layer, Mark, Panel, Scale};
 use crate::plot::look::{GREY, Look, VERMILION};
 use crate::sheet::{Format, Sheet};
@@ -82,6 +83,10 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
     let Some(name) = &arguments.model.model else {
         return Err(Error::Argument("--model is needed".to_owned()));
     };
+    if let Some(path) = &arguments.plot {
+        let inputs = [arguments.data.as_path()].into_iter().chain(arguments.model.file());
+        plot::check_file(path, &inputs.collect::<Vec<_>>())?;
+    }
     let fitted = arguments.model.fit(name, &arguments.data, None, &arguments.set)?;
     if !fitted.model.has_partial() {
         let message = format!("`rhale` needs derivatives, and {} has none", fitted.title);

@@ -98,7 +98,9 @@ impl DataFeatures {
             return Ok((0..data.dimension()).collect());
         }
         let wrong = |message: String| Error::Argument(format!("--feature: {message}"));
-        self.feature.iter().map(|name| named_feature(name, data).map_err(wrong)).collect()
+        let features = self.feature.iter().map(|name| named_feature(name, data));
+        let features = features.collect::<Result<_, _>>().map_err(wrong)?;
+        study::distinct(features, |feature| data.names()[feature].clone()).map_err(wrong)
     }
 }
 

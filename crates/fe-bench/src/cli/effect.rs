@@ -14,6 +14,7 @@ use super::fitted::ModelArguments;
 use crate::data::{self, Roles};
 use crate::draw;
 use crate::error::{Error, Result};
+use crate::plot;
 
 /// Estimates effects of a scenario's function, or of a model of data.
 ///
@@ -53,6 +54,10 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
+    if let Some(path) = &arguments.plot {
+        let inputs = arguments.data.as_deref().into_iter().chain(arguments.model.file());
+        plot::check_file(path, &inputs.collect::<Vec<_>>())?;
+    }
     match (&arguments.scenario, &arguments.model.model, &arguments.data) {
         (Some(name), _, _) => {
             of_scenario(arguments, &fe_truth::scenario(name, &arguments.set)?, out)

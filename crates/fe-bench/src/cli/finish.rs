@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser};
 
-use super::plan::{Held, Plan, VERSION, beside, hash};
+use super::plan::{Held, Plan, VERSION, beside};
 use crate::ask::Answers;
 use crate::error::{Error, Result};
 use crate::sheet::Format;
@@ -41,13 +41,13 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
     if let Some(format) = arguments.format {
         planned.estimation.print_as(format);
     }
-    if hash(&planned.data)? != plan.data_sha256 {
+    let (data, hash) = planned.read()?;
+    if hash != plan.data_sha256 {
         return Err(Error::content(
             &planned.data,
             "not the data that the questions were made from",
         ));
     }
-    let data = planned.read()?;
     let derivatives = planned.derivatives();
     let (questions, predictions) = (&arguments.questions, &arguments.predictions);
     let answers = Answers::open(questions, predictions, data.dimension(), derivatives)?;

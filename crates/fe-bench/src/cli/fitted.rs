@@ -112,6 +112,11 @@ impl Fitted {
 }
 
 impl ModelArguments {
+    /// The file that the model is read from, if it is read.
+    pub(super) fn file(&self) -> Option<&Path> {
+        self.model.as_deref().map(Path::new).filter(|path| path.exists())
+    }
+
     /// Fits or reads the model, and says on standard error how good it is.
     pub(super) fn fit(
         &self,

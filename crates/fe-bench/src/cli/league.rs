@@ -7,7 +7,7 @@ use clap::Args;
 
 use crate::error::Result;
 use crate::league;
-use crate::record::{store, timings};
+use crate::record::{results, timings};
 use crate::sheet::{Entry, Format, Sheet};
 
 /// Ranks the implementations of each study over all its questions: a scenario, a feature and an N.
@@ -31,8 +31,9 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
-    let (_, rows) = store::read(&arguments.folder)?;
-    let timings = timings::read(&arguments.folder)?;
+    let results = results::read(&arguments.folder)?;
+    let mut times = league::Times::default();
+    timings::each(&arguments.folder, |timing| times.add(&timing))?;
     let sd = |scenario: &str, parameters: &str| {
         let pair = |text: &str| text.split_once('=').map(|(k, v)| (k.to_owned(), v.to_owned()));
         let set: Vec<_> = parameters.split(';').filter_map(pair).collect();
@@ -52,7 +53,7 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
         "time_over_model",
         "peak_MiB",
     ]);
-    for standing in league::standings(&rows, &timings, sd) {
+    for standing in league::standings(&results.values, times, sd) {
         let row: Vec<Entry> = vec![
             standing.study.into(),
             standing.implementation.into(),

@@ -1,11 +1,12 @@
 //! `fe-bench merge`.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
 use crate::error::Result;
+use crate::files;
 use crate::record::merge;
 use crate::record::store::Counts;
 use crate::say::say;
@@ -25,8 +26,12 @@ pub(super) struct Arguments {
 
 pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
     super::arguments::can_be_recorded()?;
-    let (_, counts) = merge::merge(&arguments.shards, &arguments.out)?;
-    let Counts { values, failed } = counts;
-    say!("{values} values ({failed} failed): {}", arguments.out.display());
-    super::run::print_tables(&arguments.out, Some(counts), false, out)
+    let folder = files::without_slash(&arguments.out);
+    let inputs: Vec<&Path> = arguments.shards.iter().map(PathBuf::as_path).collect();
+    files::check_outside(&folder, &inputs)?;
+    let (_, counts) = merge::merge(&arguments.shards, &folder)?;
+    let Counts { values, failed, .. } = &counts;
+    say!("{values} values ({failed} failed): {}", folder.display());
+    super::run::print_tables(&folder, Some(&counts), false, out)?;
+    super::run::check_any(&counts)
 }

@@ -32,15 +32,16 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, cut};
 use crate::guard;
 use crate::say::{self, say};
+use crate::screen::Screen;
 
 /// Reference harness for feature effects: exact truths, estimators, and studies that compare them.
 ///
-/// Exit status: 0 done, 1 a check failed, 2 bad input or output that cannot be written, 101 a defect of
-/// the program, 128 + N ended by signal N (130 by Ctrl-C). Results go to standard output, messages and
-/// progress to standard error. Features are called x1 … xD.
+/// Exit status: 0 done, 1 a check failed or nothing could be computed, 2 bad input or output that cannot
+/// be written, 101 a defect of the program, 128 + N ended by signal N (130 by Ctrl-C). Results go to
+/// standard output, messages and progress to standard error. Features are called x1 … xD.
 #[derive(Debug, Parser)]
 #[command(name = "fe-bench", version, after_help = EXAMPLES)]
 struct Cli {
@@ -106,7 +107,7 @@ fn run(command: &Command) -> ExitCode {
         stop::heed_signals();
         progress::begin();
     }
-    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+    let mut out = Screen::new(std::io::BufWriter::new(std::io::stdout().lock()));
     let result = execute(command, &mut out).and_then(|()| out.flush().map_err(Error::Output));
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -115,20 +116,23 @@ fn run(command: &Command) -> ExitCode {
         Err(error) => {
             // What was printed before a check failed comes first.
             let _ = out.flush();
-            say!("fe-bench: {error}");
+            say!("fe-bench: {}", cut(&error.to_string()));
             ExitCode::from(if matches!(error, Error::Failed(_)) { 1 } else { 2 })
         }
     }
 }
 
+/// A refusal of arguments that is not cut, in bytes.
+const SHORT: usize = 2000;
+
 /// Prints what is wrong with the arguments, or the help that they ask for.
 fn refuse(refusal: &clap::Error) -> ExitCode {
-    let text = refusal.render().to_string();
+    let text = cut(&refusal.render().to_string());
     if refusal.use_stderr() {
         // In colours only where no argument brings any of its own.
         match say::visible(&text) {
-            std::borrow::Cow::Borrowed(_) => drop(refusal.print()),
-            std::borrow::Cow::Owned(_) => say::line(text.trim_end()),
+            std::borrow::Cow::Borrowed(_) if text.len() < SHORT => drop(refusal.print()),
+            _ => say::line(text.trim_end()),
         }
     } else if let Err(error) = refusal.print().and_then(|()| std::io::stdout().flush())
         && error.kind() != ErrorKind::BrokenPipe

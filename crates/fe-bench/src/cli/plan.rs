@@ -7,13 +7,14 @@ use clap::{Args, Parser};
 use fe_core::settings::Jacobian;
 use fe_core::{Dataset, Model};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use super::arguments::DataFeatures;
 use super::estimation::{self, EstimationArguments, Subject};
 use crate::ask::Questions;
 use crate::data::{self, Roles};
 use crate::error::{Error, Result};
+use crate::files;
+use crate::plot::write_whole;
 use crate::record::manifest;
 
 /// Writes the rows that a model must be asked, so that it may be written in any language.
@@ -73,14 +74,15 @@ pub(super) struct Plan {
 pub(super) const VERSION: u32 = 1;
 
 impl Arguments {
-    /// The data, with kinds and weights.
-    pub(super) fn read(&self) -> Result<Dataset> {
+    /// The data, with kinds and weights, and the hash of their file.
+    pub(super) fn read(&self) -> Result<(Dataset, String)> {
         let roles = Roles {
             dimension: None,
             weights: self.weights.as_deref(),
             target: self.target.as_deref(),
         };
-        self.estimation.with_kinds(data::read(&self.data, roles)?)
+        let (data, hash) = data::read_hashed(&self.data, roles)?;
+        Ok((self.estimation.with_kinds(data)?, hash))
     }
 
     /// Whether the model is asked for derivatives.
@@ -121,24 +123,13 @@ pub(super) fn beside(questions: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// The hash of a file.
-pub(super) fn hash(path: &Path) -> Result<String> {
-    let mut file = std::fs::File::open(path).map_err(Error::file(path))?;
-    let mut hasher = Sha256::new();
-    let mut buffer = vec![0; 1 << 16];
-    loop {
-        match std::io::Read::read(&mut file, &mut buffer).map_err(Error::file(path))? {
-            0 => break,
-            read => hasher.update(&buffer[..read]),
-        }
-    }
-    Ok(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
-}
-
 pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
     super::arguments::can_be_recorded()?;
-    let data = arguments.read()?;
-    let data_sha256 = hash(&arguments.data)?;
+    let path = beside(&arguments.out);
+    for written in [&arguments.out, &path] {
+        files::check_output(written, &[&arguments.data])?;
+    }
+    let (data, data_sha256) = arguments.read()?;
     let questions = Questions::create(&arguments.out, data.names(), arguments.derivatives())?;
     arguments.estimate(&data, &questions, &mut sink())?;
     let questions = questions.finish()?;
@@ -150,9 +141,8 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
         data_sha256,
         questions,
     };
-    let path = beside(&arguments.out);
     let text = serde_json::to_string_pretty(&plan).map_err(|e| Error::content(&path, e))?;
-    std::fs::write(&path, text + "\n").map_err(Error::file(&path))?;
+    write_whole(&path, (text + "\n").as_bytes())?;
     let file = arguments.out.display();
     writeln!(out, "{questions} rows to answer: {file}").map_err(Error::Output)
 }

@@ -7,9 +7,11 @@ use clap::{Args, ValueEnum};
 
 use super::table::condition;
 use crate::error::{Error, Result};
+use crate::files;
 use crate::plot::recorded;
 use crate::plot::sweep::{self, Kind};
-use crate::record::{KEYS, Row, store};
+use crate::record::summary::SummaryRow;
+use crate::record::{KEYS, results};
 
 /// Draws figures of the results of studies, and prints the files it wrote.
 ///
@@ -61,16 +63,18 @@ impl Drawn {
 }
 
 pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
-    let (_, rows) = store::read(&arguments.folder)?;
-    let is_chosen = |key: &[String]| chosen(key, &arguments.filter);
-    let rows: Vec<&Row> = rows.iter().filter(|row| is_chosen(&row.key)).collect();
-    if rows.is_empty() {
+    let folder = arguments.out.clone().unwrap_or_else(|| beside(&arguments.folder, "-figures"));
+    check_folder(&folder, &arguments.folder)?;
+    let is_chosen = |key: &[&str]| chosen(key, &arguments.filter);
+    let results = results::read_chosen(&arguments.folder, &is_chosen)?;
+    let values: Vec<&SummaryRow> = results.values.iter().collect();
+    if values.is_empty() {
         return Err(Error::content(&arguments.folder, "no value is left by --where"));
     }
     let given = &arguments.kind;
     let kinds = if given.is_empty() { Drawn::value_variants() } else { given };
     let sweeps: Vec<Kind> = kinds.iter().copied().filter_map(Drawn::sweep).collect();
-    let mut figures = sweep::figures(&rows, &sweeps);
+    let mut figures = sweep::figures(&values, &sweeps);
     if kinds.contains(&Drawn::Effect) {
         figures.extend(recorded::figures(recorded::read(&arguments.folder, &is_chosen)?));
     }
@@ -79,7 +83,6 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
                        curves or bins";
         return Err(Error::content(&arguments.folder, message));
     }
-    let folder = arguments.out.clone().unwrap_or_else(|| beside(&arguments.folder, "-figures"));
     std::fs::create_dir_all(&folder).map_err(Error::file(&folder))?;
     let ending = if arguments.png { "png" } else { "svg" };
     for named in &figures {
@@ -90,11 +93,24 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
     Ok(())
 }
 
+/// Refuses a folder that figures cannot be put into.
+fn check_folder(folder: &Path, results: &Path) -> Result<()> {
+    let wrong = |message: &str| Err(Error::content(folder, message));
+    match std::fs::metadata(folder) {
+        Ok(there) if !there.is_dir() => return wrong("is no folder"),
+        Err(_) if std::fs::symlink_metadata(folder).is_ok() => {
+            return wrong("is a link that leads nowhere");
+        }
+        _ => {}
+    }
+    files::check_outside(folder, &[results])
+}
+
 /// Values of one key are alternatives; different keys must all agree.
-fn chosen(key: &[String], filter: &[(String, String)]) -> bool {
+fn chosen(key: &[&str], filter: &[(String, String)]) -> bool {
     KEYS.iter().zip(key).all(|(key, value)| {
         let mut allowed = filter.iter().filter(|(name, _)| name == key).peekable();
-        allowed.peek().is_none() || allowed.any(|(_, wanted)| wanted == value)
+        allowed.peek().is_none() || allowed.any(|(_, wanted)| wanted == *value)
     })
 }
 

@@ -7,8 +7,9 @@ use clap::Args;
 
 use super::plot::beside;
 use crate::error::{Error, Result};
+use crate::files;
 use crate::plot::{recorded, write_whole};
-use crate::record::store;
+use crate::record::results;
 use crate::report;
 
 /// Writes a page about the results of studies, and prints its name.
@@ -26,11 +27,12 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
-    let (manifest, rows) = store::read(&arguments.folder)?;
-    let kept = recorded::read(&arguments.folder, &|_| true)?;
-    let page = report::page(&manifest, &rows, kept)
-        .map_err(|message| Error::content(&arguments.folder, message))?;
     let path = arguments.out.clone().unwrap_or_else(|| beside(&arguments.folder, ".html"));
+    files::check_output(&path, &[&arguments.folder])?;
+    let results = results::read(&arguments.folder)?;
+    let kept = recorded::read(&arguments.folder, &|_| true)?;
+    let page = report::page(&results, kept)
+        .map_err(|message| Error::content(&arguments.folder, message))?;
     write_whole(&path, page.as_bytes())?;
     writeln!(out, "{}", path.display()).map_err(Error::Output)
 }

@@ -11,9 +11,11 @@ use super::progress::{Amount, Progress};
 use super::stop;
 use crate::error::{Error, Result};
 use crate::external::{Engines, declaration};
+use crate::files;
 use crate::record::journal::{Begun, Journal};
 use crate::record::manifest::{self, Manifest};
-use crate::record::store::{self, Counts};
+use crate::record::results;
+use crate::record::store::Counts;
 use crate::report::quoted;
 use crate::run;
 use crate::run::plan::{Plan, Planned, Shard};
@@ -56,7 +58,7 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
     let studies = read(&arguments.studies)?;
     let engines = engines(&studies, &arguments.engines)?;
     let plan = Plan::new(&studies);
-    let folder = arguments.out.clone().unwrap_or_else(default_folder);
+    let folder = arguments.out.as_deref().map_or_else(default_folder, files::without_slash);
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let jobs = arguments.jobs.map_or(cores, usize::from);
     let manifest = Manifest::starting(&studies, arguments.seed, jobs, arguments.shard);
@@ -67,26 +69,39 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
         Begun::Open(mut journal) => {
             stop::advise(Some(to_resume(arguments, &folder)));
             let progress = progress(&plan, &journal);
-            run::run(&plan, &engines, arguments.seed, jobs, &mut journal, &|number, cost| {
-                progress.add(Amount { number, cost });
-            })?;
+            let done =
+                run::run(&plan, &engines, arguments.seed, jobs, &mut journal, &|number, cost| {
+                    progress.add(Amount { number, cost });
+                });
             drop(progress);
+            if let Err(error) = done {
+                journal.forget_if_empty();
+                return Err(error);
+            }
             let (manifest, counts) = journal.finish(&plan, started.elapsed().as_secs_f64())?;
             stop::advise(Some(format!("the results are in {}", folder.display())));
             (manifest, Some(counts))
         }
     };
-    let printed = print_tables(&folder, counts, manifest.shard.is_some(), out)
+    let printed = print_tables(&folder, counts.as_ref(), manifest.shard.is_some(), out)
         .and_then(|()| out.flush().map_err(Error::Output));
     // Below the tables, where it is seen.
-    match counts {
+    match &counts {
         None => say!("finished already: {}", folder.display()),
-        Some(Counts { values, failed }) => {
+        Some(Counts { values, failed, .. }) => {
             let seconds = manifest.wall_seconds;
             say!("{values} values ({failed} failed) in {seconds:.1} s: {}", folder.display());
         }
     }
-    printed
+    printed.and_then(|()| counts.map_or(Ok(()), |counts| check_any(&counts)))
+}
+
+/// Fails if nothing could be computed: the results say why, and hold no number.
+pub(super) fn check_any(counts: &Counts) -> Result<()> {
+    if counts.failed < counts.values || counts.values == 0 {
+        return Ok(());
+    }
+    Err(Error::Failed(format!("no value could be computed: {}", counts.reason)))
 }
 
 /// The most values that tables are printed of right after a run: a value takes about a kilobyte then.
@@ -95,7 +110,7 @@ const MOST_PRINTED: usize = 200_000;
 /// Prints the tables of results that are complete, unless they would fill the memory.
 pub(super) fn print_tables(
     folder: &Path,
-    counts: Option<Counts>,
+    counts: Option<&Counts>,
     is_shard: bool,
     out: &mut dyn Write,
 ) -> Result<()> {
@@ -106,9 +121,7 @@ pub(super) fn print_tables(
         say!("to print its tables: fe-bench table {}", folder.display());
         return Ok(());
     }
-    let (manifest, rows) = store::read(folder)?;
-    let parts = store::read_decomposition(folder)?;
-    super::table::print_all(&manifest, &rows, &parts, out)
+    super::table::print_all(&results::read(folder)?, out)
 }
 
 /// A study, with tables that its values will fill.

@@ -9,8 +9,9 @@ use toml::{Table, Value};
 
 use crate::error::{Error, Result, listed, suggestion};
 use crate::record::manifest::Manifest;
-use crate::record::summary::{SummaryRow, orders, summarise};
-use crate::record::{KEYS, Key, METRIC, Row, decomposition, entry, store};
+use crate::record::results::{self, Results};
+use crate::record::summary::{SummaryRow, orders};
+use crate::record::{KEYS, Key, METRIC, decomposition, entry};
 use crate::table::{self, Rendered, Style, TableFormat};
 
 /// Prints tables of means over replicates.
@@ -101,30 +102,21 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
             return Err(Error::Argument(format!("{flag} needs --format latex")));
         }
     }
-    let (manifest, rows) = store::read(&arguments.folder)?;
-    arguments.choice.check_study(&manifest)?;
-    let rows: Vec<&Row> =
-        rows.iter().filter(|row| arguments.choice.is_of_study(&row.key)).collect();
+    let mut results = results::read(&arguments.folder)?;
+    arguments.choice.check_study(&results.manifest)?;
+    results.values.retain(|value| arguments.choice.is_of_study(&value.key));
+    results.parts.retain(|part| arguments.choice.is_of_study(&part.key));
     let tables = if arguments.choice.is_made() {
-        vec![arguments.chosen(&rows)?]
+        vec![arguments.chosen(results)?]
     } else {
-        let parts = arguments.parts()?;
-        tables(&manifest, &rows, &parts).map_err(|message| arguments.wrong(message))?
+        tables(&results).map_err(|message| arguments.wrong(message))?
     };
     arguments.print(arguments.titled(tables)?, out)
 }
 
 /// Prints the tables of all studies as Markdown.
-///
-/// `parts` are bias and variance of curves, where the studies ask for them.
-pub(super) fn print_all(
-    manifest: &Manifest,
-    rows: &[Row],
-    parts: &[SummaryRow],
-    out: &mut dyn Write,
-) -> Result<()> {
-    let rows: Vec<&Row> = rows.iter().collect();
-    let tables = tables(manifest, &rows, parts).map_err(Error::Argument)?;
+pub(super) fn print_all(results: &Results, out: &mut dyn Write) -> Result<()> {
+    let tables = tables(results).map_err(Error::Argument)?;
     let text = table::write(&tables, TableFormat::Md, Style::default());
     write!(out, "{text}").map_err(Error::Output)
 }
@@ -179,9 +171,9 @@ impl Arguments {
     }
 
     /// The one table that the options choose.
-    fn chosen(&self, rows: &[&Row]) -> Result<Rendered> {
+    fn chosen(&self, results: Results) -> Result<Rendered> {
         let choice = &self.choice;
-        let values = self.values(rows)?;
+        let values = self.values(results)?;
         let keys: Vec<&Key> = values.iter().map(|value| &value.key).collect();
         let title = self.folder.display().to_string();
         let spec = table::spec_of(&title, &keys, &choice.rows, &choice.cols);
@@ -189,9 +181,9 @@ impl Arguments {
     }
 
     /// The values that the options choose.
-    fn values(&self, rows: &[&Row]) -> Result<Vec<SummaryRow>> {
+    fn values(&self, results: Results) -> Result<Vec<SummaryRow>> {
         let choice = &self.choice;
-        let parts = self.parts()?;
+        let Results { values, parts, .. } = results;
         let values = match (choice.decomposition, parts.is_empty()) {
             (true, true) => {
                 let mut values = decomposition::read(&self.folder)?;
@@ -199,7 +191,7 @@ impl Arguments {
                 values
             }
             (is_chosen, _) => {
-                let values = summarise(rows.iter().copied()).into_iter().chain(parts);
+                let values = values.into_iter().chain(parts);
                 let names = || Parts::NAMES.into_iter().chain(VarianceParts::NAMES);
                 let is_part = |value: &SummaryRow| names().any(|name| name == value.key[METRIC]);
                 values.filter(|value| !is_chosen || is_part(value)).collect()
@@ -218,13 +210,6 @@ impl Arguments {
             return Err(self.wrong(format!("no value has two sizes of `{along}`")));
         }
         Ok(orders)
-    }
-
-    /// Bias and variance that the run computed.
-    fn parts(&self) -> Result<Vec<SummaryRow>> {
-        let mut parts = store::read_decomposition(&self.folder)?;
-        parts.retain(|part| self.choice.is_of_study(&part.key));
-        Ok(parts)
     }
 
     fn titled(&self, mut tables: Vec<Rendered>) -> Result<Vec<Rendered>> {
@@ -251,30 +236,10 @@ impl Arguments {
     }
 }
 
-/// The tables that the studies name; one with everything that varies for a study that names none.
-fn tables(
-    manifest: &Manifest,
-    rows: &[&Row],
-    parts: &[SummaryRow],
-) -> Result<Vec<Rendered>, String> {
-    let mut tables = Vec::new();
-    for named in &manifest.studies {
-        let rows: Vec<&Row> = rows.iter().copied().filter(|row| row.key[0] == named.name).collect();
-        if rows.is_empty() {
-            continue;
-        }
-        if named.study.table.is_empty() {
-            tables.push(table::make(&table::default_spec(&named.name, &rows), &rows)?);
-        }
-        let parts = parts.iter().filter(|part| part.key[0] == named.name).cloned();
-        let values: Vec<SummaryRow> = if named.study.table.is_empty() {
-            Vec::new()
-        } else {
-            summarise(rows.iter().copied()).into_iter().chain(parts).collect()
-        };
-        for spec in &named.study.table {
-            tables.push(table::make_of(spec, &values)?);
-        }
-    }
-    Ok(tables)
+/// The tables of all studies.
+fn tables(results: &Results) -> Result<Vec<Rendered>, String> {
+    let studies = results.manifest.studies.iter();
+    let tables: Vec<Vec<Rendered>> =
+        studies.map(|named| table::of_study(named, results)).collect::<Result<_, String>>()?;
+    Ok(tables.concat())
 }

@@ -12,6 +12,7 @@ use super::figure::{Figure, Layer, Mark, Panel};
 use super::look::{Look, Marker};
 use super::scale::Ruler;
 use crate::error::{Error, Result};
+use crate::say::visible;
 
 /// The backend counts in whole units; so many of them make a pixel, or curves would have steps.
 const FINE: i32 = 8;
@@ -61,11 +62,32 @@ impl Ranged for Coordinate {
     }
 }
 
+/// The most cells of a figure.
+const MOST_CELLS: usize = 2000;
+
 pub(super) fn svg(figure: &Figure) -> Result<String> {
+    let cells = figure.cells.len();
+    if cells > MOST_CELLS {
+        let message =
+            format!("{cells} panels: at most {MOST_CELLS} are drawn; choose some of them");
+        return Err(Error::Drawing(message));
+    }
     let layout = Layout::of(figure);
     let mut svg = String::new();
     paint(figure, &layout, &mut svg).map_err(|e| Error::Drawing(e.to_string()))?;
-    Ok(scaled(figure, &layout, &svg))
+    Ok(characters(&scaled(figure, &layout, &svg)))
+}
+
+/// Without characters that an XML file cannot have.
+fn characters(svg: &str) -> String {
+    let is_none =
+        |c: char| u32::from(c) & 0xfffe == 0xfffe || ('\u{fdd0}'..='\u{fdef}').contains(&c);
+    let seen = visible(svg);
+    if !seen.contains(is_none) {
+        return seen.into_owned();
+    }
+    let shown = |c: char| if is_none(c) { c.escape_unicode().to_string() } else { c.to_string() };
+    seen.chars().map(shown).collect()
 }
 
 /// The image in pixels, with its title for those who cannot see it.

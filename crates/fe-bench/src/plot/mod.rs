@@ -18,7 +18,20 @@ use std::path::Path;
 pub use figure::Figure;
 
 use crate::error::{Error, Result};
+use crate::files;
 use crate::guard::Temporary;
+
+/// Refuses a file that no figure can be written to, or that is an input: better said before the work than
+/// after it.
+///
+/// # Errors
+/// As [`files::check_output`]; an ending other than `.svg` and `.png`.
+pub fn check_file(path: &Path, inputs: &[&Path]) -> Result<()> {
+    match path.extension().and_then(|ending| ending.to_str()) {
+        Some("svg" | "png") => files::check_output(path, inputs),
+        _ => Err(Error::content(path, "a figure is called NAME.svg or NAME.png")),
+    }
+}
 
 impl Figure {
     /// The figure as an SVG image.
@@ -56,15 +69,11 @@ impl Figure {
 /// # Errors
 /// Whatever the system reports.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
-    let parent = match path.parent() {
-        Some(parent) if parent != Path::new("") => parent,
-        _ => Path::new("."),
-    };
     let mut unfinished = tempfile::Builder::new();
     // Readable for everybody whom the user's own mask lets in, unlike temporary files.
     #[cfg(unix)]
     unfinished.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    let mut file = unfinished.tempfile_in(parent).map_err(Error::file(path))?;
+    let mut file = unfinished.tempfile_in(files::parent(path)).map_err(Error::file(path))?;
     let _temporary = Temporary::at(file.path());
     file.write_all(bytes).map_err(Error::file(path))?;
     file.persist(path).map_err(|e| Error::file(path)(e.error))?;

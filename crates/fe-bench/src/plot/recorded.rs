@@ -31,7 +31,7 @@ pub const NAME: &str = "effect";
 ///
 /// # Errors
 /// As [`kept::read`].
-pub fn read(folder: &Path, chosen: &dyn Fn(&[String]) -> bool) -> Result<Vec<Kept>> {
+pub fn read(folder: &Path, chosen: &dyn Fn(&[&str]) -> bool) -> Result<Vec<Kept>> {
     kept::read(folder, 1 + MOST_OTHERS, chosen)
 }
 

@@ -7,10 +7,17 @@ use plotters::coord::types::RangedCoordf64;
 
 use super::figure::Scale;
 
+/// Values beyond this are drawn in smaller units: their differences could be infinite.
+const LARGE: f64 = 1e300;
+const SMALL_UNIT: f64 = 1e-100;
+
 /// An axis with its range, in the units in which it is drawn: logarithms to base 10 where it is
 /// logarithmic.
 pub(super) struct Ruler {
     pub(super) log: bool,
+    /// What values are multiplied with before they are drawn: 1, or less where their differences would
+    /// overflow.
+    pub(super) unit: f64,
     pub(super) range: Range<f64>,
     pub(super) ticks: Vec<f64>,
 }
@@ -18,21 +25,29 @@ pub(super) struct Ruler {
 impl Ruler {
     /// An axis that holds some values, and about so many ticks.
     pub(super) fn new(scale: &Scale, values: impl Iterator<Item = f64>, ticks: usize) -> Self {
-        let place = |value| placed(scale.log, value);
         let (low, high) = values
-            .filter_map(place)
+            .filter_map(|value| placed(scale.log, value))
             .fold((f64::MAX, f64::MIN), |(low, high), v| (low.min(v), high.max(v)));
         let (low, high) = if low <= high { (low, high) } else { (0.0, 1.0) };
+        let unit = if low.abs().max(high.abs()) > LARGE { SMALL_UNIT } else { 1.0 };
+        let (low, high) = (unit * low, unit * high);
         // What is constant but for rounding is shown in the middle.
-        let room = if high - low > 1e-9 * (1.0 + high.abs()) { 0.05 * (high - low) } else { 0.5 };
+        let size = low.abs().max(high.abs());
+        let room = if high - low > 1e-9 * (1.0 + high.abs()).max(size) {
+            0.05 * (high - low)
+        } else {
+            if size < 1e6 { 0.5 } else { 0.05 * size }
+        };
         let range = low - room..high + room;
         let ticks = if scale.log { log_ticks(&range, ticks) } else { linear_ticks(&range, ticks) };
-        Self { log: scale.log, range, ticks }
+        // A value beyond the largest number has no name.
+        let ticks = ticks.into_iter().filter(|tick| (tick / unit).is_finite()).collect();
+        Self { log: scale.log, unit, range, ticks }
     }
 
     /// Where a value is drawn; none if it cannot be.
     pub(super) fn place(&self, value: f64) -> Option<f64> {
-        placed(self.log, value)
+        placed(self.log, value).map(|value| self.unit * value)
     }
 
     /// What is written at a tick.
@@ -41,7 +56,8 @@ impl Ruler {
             return power_label(tick);
         }
         let step = self.ticks.windows(2).map(|pair| pair[1] - pair[0]).fold(f64::MAX, f64::min);
-        linear_label(tick, if step < f64::MAX { step } else { tick.abs() })
+        let step = if step < f64::MAX { step } else { tick.abs() };
+        linear_label(tick / self.unit, step / self.unit)
     }
 }
 

@@ -8,8 +8,8 @@ use fe_core::replicates::Order;
 
 use super::figure::{Figure, Layer, Mark, Panel, Scale};
 use super::look::Look;
-use crate::record::summary::{SummaryRow, summarise};
-use crate::record::{KEYS, Row};
+use crate::record::KEYS;
+use crate::record::summary::SummaryRow;
 use crate::score::METRICS;
 
 /// What errors are drawn against.
@@ -71,10 +71,9 @@ const COUNTS: [&str; 3] = ["bins", "empty_bins", "infeasible"];
 
 /// The figures of the given kinds that some results are good for.
 #[must_use]
-pub fn figures(rows: &[&Row], kinds: &[Kind]) -> Vec<Named> {
-    let summaries = summarise(rows.iter().copied());
+pub fn figures(values: &[&SummaryRow], kinds: &[Kind]) -> Vec<Named> {
     let errors: Vec<&SummaryRow> =
-        summaries.iter().filter(|row| !COUNTS.contains(&at(row, "metric"))).collect();
+        values.iter().copied().filter(|row| !COUNTS.contains(&at(row, "metric"))).collect();
     let groups = grouped(&errors, |row| pick(row, &FIGURE));
     let keys: Vec<&Vec<String>> = groups.iter().map(|(key, _)| key).collect();
     let named = kinds.iter().flat_map(|&kind| {

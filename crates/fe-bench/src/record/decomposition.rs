@@ -1,15 +1,17 @@
 //! Bias and variance, from the curves that a study keeps.
 
 use std::collections::HashMap;
-use std::fs::File;
 use std::path::Path;
 
 use fe_core::metric::centred_on_grid;
 use fe_core::replicates::{Parts, decompose};
 
 use super::summary::{SummaryRow, grouped};
-use super::{KEYS, Key, METRIC, REPLICATE};
+use super::{KEYS, Key, METRIC, REPLICATE, fingerprint};
 use crate::error::{Error, Result};
+use crate::files;
+use crate::say::echo;
+use crate::spreadsheet::unguarded;
 
 /// The file that curves are kept in: the columns [`KEYS`] without the metric, among others `x`, `effect`
 /// and `truth`.
@@ -39,14 +41,13 @@ pub fn read(folder: &Path) -> Result<Vec<SummaryRow>> {
              run the study with `keep = [\"curves\"]` in its blocks",
         ));
     }
-    let groups = grouped(points(&path)?.into_iter());
-    Ok(groups.into_iter().flat_map(|(key, points)| parts(&key, points)).collect())
+    Ok(points(&path)?.into_iter().flat_map(|(key, points)| parts(&key, points)).collect())
 }
 
-fn points(path: &Path) -> Result<Vec<(Key, Point)>> {
+/// The points of each curve, of all its replicates.
+fn points(path: &Path) -> Result<Vec<(Key, Vec<Point>)>> {
     let wrong = |message: String| Error::content(path, message);
-    let file = File::open(path).map_err(Error::file(path))?;
-    let mut reader = csv::Reader::from_reader(file);
+    let mut reader = csv::Reader::from_reader(files::open(path)?);
     let header = reader.headers().map_err(|e| wrong(e.to_string()))?.clone();
     let column = |name: &str| {
         let place = header.iter().position(|column| column == name);
@@ -54,25 +55,30 @@ fn points(path: &Path) -> Result<Vec<(Key, Point)>> {
     };
     let keys = KEYS[..METRIC].iter().map(|name| column(name)).collect::<Result<Vec<_>>>()?;
     let places = POINT_COLUMNS.iter().map(|name| column(name)).collect::<Result<Vec<_>>>()?;
-    let mut points = Vec::new();
-    for (i, record) in reader.records().enumerate() {
-        let record = record.map_err(|e| wrong(e.to_string()))?;
+    let mut curves: Vec<(Key, Vec<Point>)> = Vec::new();
+    let mut known: HashMap<u128, usize> = HashMap::new();
+    let (mut record, mut i) = (csv::StringRecord::new(), 0);
+    while reader.read_record(&mut record).map_err(|e| wrong(e.to_string()))? {
+        i += 1;
         let number = |column: usize| match record[places[column]].parse::<f64>() {
             Ok(number) if number.is_finite() => Ok(number),
             _ => Err(wrong(format!(
                 "row {}, column {}: `{}` is not a finite number",
-                i + 1,
+                i,
                 POINT_COLUMNS[column],
-                &record[places[column]]
+                echo(&record[places[column]])
             ))),
         };
-        let mut key: Key = keys.iter().map(|&place| record[place].to_owned()).collect();
-        key.push(String::new());
-        let replicate = std::mem::take(&mut key[REPLICATE]);
-        let x = record[places[0]].to_owned();
-        points.push((key, Point { replicate, x, error: number(1)? - number(2)? }));
+        let field = |i: usize| unguarded(&record[keys[i]]);
+        let shared = (0..METRIC).map(|i| if i == REPLICATE { "" } else { field(i) }).chain([""]);
+        let place = *known.entry(fingerprint(shared.clone())).or_insert_with(|| {
+            curves.push((shared.map(str::to_owned).collect(), Vec::new()));
+            curves.len() - 1
+        });
+        let (replicate, x) = (field(REPLICATE).to_owned(), record[places[0]].to_owned());
+        curves[place].1.push(Point { replicate, x, error: number(1)? - number(2)? });
     }
-    Ok(points)
+    Ok(curves)
 }
 
 /// The parts of the squared error of one curve, over its replicates.

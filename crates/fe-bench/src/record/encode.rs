@@ -4,8 +4,10 @@ use fe_core::effect::Bins;
 use fe_core::replicates::FreshCurves;
 
 use super::{BIN_COLUMNS, ERROR_COLUMNS, Parts, TIMING_COLUMNS, VALUE_COLUMNS};
+use crate::say::visible;
 use crate::score::Score;
 use crate::sheet::exact;
+use crate::spreadsheet::guarded;
 
 /// What the records of an estimate have in common.
 #[derive(Debug, Clone, Copy)]
@@ -86,9 +88,17 @@ pub struct CurveErrors<'a> {
 struct Lines(Option<csv::Writer<Vec<u8>>>);
 
 impl Lines {
-    fn write<'a>(&mut self, fields: impl Iterator<Item = &'a str>) -> csv::Result<()> {
+    /// Keys are words, and values numbers or lists of them.
+    fn write<'a>(
+        &mut self,
+        keys: impl Iterator<Item = &'a str>,
+        values: &[String],
+    ) -> csv::Result<()> {
         let writer = self.0.get_or_insert_with(|| csv::Writer::from_writer(Vec::new()));
-        writer.write_record(fields)
+        for key in keys {
+            writer.write_field(guarded(key).as_bytes())?;
+        }
+        writer.write_record(values)
     }
 
     fn into_bytes(self) -> csv::Result<Vec<u8>> {
@@ -135,11 +145,10 @@ impl Encoder {
             score.compared.to_string(),
             score.left_out.to_string(),
             model_rows.map_or(String::new(), |rows| rows.to_string()),
-            score.status.clone(),
+            guarded(&visible(&score.status).replace('\n', " ")).into_owned(),
         ];
         let output = (output + 1).to_string();
-        let keys = label.keys(&output).chain([metric]);
-        self.cells.write(keys.chain(values.iter().map(String::as_str)))
+        self.cells.write(label.keys(&output).chain([metric]), &values)
     }
 
     /// How long an estimate took, and how long of that the model.
@@ -150,7 +159,7 @@ impl Encoder {
         let peak = taken.peak_bytes.map_or(String::new(), |bytes| bytes.to_string());
         let values: [String; TIMING_COLUMNS.len()] =
             [exact(taken.seconds), exact(taken.model_seconds), peak];
-        self.timings.write(label.keys("1").chain(values.iter().map(String::as_str)))
+        self.timings.write(label.keys("1"), &values)
     }
 
     /// A point of the curve of an output, counted from 0.
@@ -167,7 +176,7 @@ impl Encoder {
         let values = known.into_iter().chain(point.confidence).map(number);
         let values: Vec<String> = std::iter::once(exact(point.x)).chain(values).collect();
         let output = (output + 1).to_string();
-        self.curves.write(label.keys(&output).chain(values.iter().map(String::as_str)))
+        self.curves.write(label.keys(&output), &values)
     }
 
     /// The bins of an output, counted from 0, with the true effect and variance of each.
@@ -194,7 +203,7 @@ impl Encoder {
                 number(truth.map(|(effect, _)| effect)),
                 number(truth.map(|(_, variance)| variance)),
             ];
-            self.bins.write(label.keys(&output).chain(values.iter().map(String::as_str)))?;
+            self.bins.write(label.keys(&output), &values)?;
         }
         Ok(())
     }
@@ -219,7 +228,7 @@ impl Encoder {
         let values: [String; ERROR_COLUMNS.len()] =
             [all(errors.x), all(errors.error), count, means, variances];
         let output = (output + 1).to_string();
-        self.errors.write(label.keys(&output).chain(values.iter().map(String::as_str)))
+        self.errors.write(label.keys(&output), &values)
     }
 
     /// The lines of each of [`FILES`](super::FILES).

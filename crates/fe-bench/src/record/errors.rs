@@ -8,6 +8,7 @@ use fe_core::replicates::{
 
 use super::encode::{MISSING, number};
 use super::{ERROR_COLUMNS, KEYS, Key, METRIC, REPLICATE};
+use crate::say::echo;
 
 /// What the lines say, curve by curve.
 #[derive(Debug, Default)]
@@ -31,7 +32,7 @@ pub(super) struct Curve {
 }
 
 /// The metrics that are made of errors and stand in no cell.
-pub(super) fn is_part(metric: &str) -> bool {
+pub(crate) fn is_part(metric: &str) -> bool {
     in_summary().any(|name| name == metric)
 }
 
@@ -152,6 +153,9 @@ impl Curve {
 fn parse(word: &str) -> Result<Option<f64>, String> {
     match word {
         MISSING => Ok(None),
-        _ => word.parse().map(Some).map_err(|_| format!("`{word}` is not a number")),
+        _ => match word.parse::<f64>() {
+            Ok(number) if number.is_finite() => Ok(Some(number)),
+            _ => Err(format!("`{}` is not a finite number", echo(word))),
+        },
     }
 }

@@ -1,23 +1,32 @@
 //! The journal of a run: what was finished, so that a run that was stopped can be resumed.
 //!
 //! Beside the results folder `DIR` there is, while the run is not finished, `DIR.unfinished`. Each
-//! thread appends what it has finished to a log of its own, dataset by dataset, with a checksum: what
-//! a crash left half-written at the end of a log is not taken up. Logs of earlier starts are read,
-//! never written again.
+//! thread appends what it has finished to a log of its own, dataset by dataset, with a checksum of the
+//! run, of the log so far, and of what is appended: what a crash left half-written at the end of a log
+//! is not taken up, nor what was changed or comes from elsewhere, nor anything behind it. Logs of earlier
+//! starts are read, never written again.
 
 use std::fs::{File, TryLockError};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use serde::{Deserialize, Serialize};
+
 use super::manifest::Manifest;
-use super::store::{Counts, Writer, check_free, parent, publish, read_manifest, write_json};
+use super::store::{Counts, Writer, check_free, publish, read_manifest, write_json};
 use super::{FILES, Parts};
 use crate::error::{Error, Result};
+use crate::files::parent;
 use crate::run::plan::Plan;
 
 /// How much of a run a loss of power may cost; a process that ends loses nothing.
 const SYNC_EVERY: Duration = Duration::from_secs(1);
+
+/// What a journal holds beside its logs.
+const HEAD: &str = "journal.json";
+const LOCK: &str = "lock";
+const RESULTS: &str = "results";
 
 /// Logs that are kept open while they are read.
 const MOST_OPEN: usize = 64;
@@ -36,6 +45,29 @@ impl Entry {
     }
 }
 
+/// What the journal is of, with a checksum.
+#[derive(Debug, Serialize, Deserialize)]
+struct Head {
+    #[serde(flatten)]
+    manifest: Manifest,
+    #[serde(default)]
+    crc32: String,
+}
+
+impl Head {
+    fn new(manifest: &Manifest) -> Self {
+        Self { crc32: checksum(Self::text(manifest).as_bytes(), 0), manifest: manifest.clone() }
+    }
+
+    fn text(manifest: &Manifest) -> String {
+        serde_json::to_string(manifest).unwrap_or_default()
+    }
+
+    fn is_whole(&self) -> bool {
+        self.crc32 == checksum(Self::text(&self.manifest).as_bytes(), 0)
+    }
+}
+
 /// What there is of a run.
 #[derive(Debug)]
 pub enum Begun {
@@ -51,6 +83,8 @@ pub struct Journal {
     folder: PathBuf,
     place: PathBuf,
     manifest: Manifest,
+    /// What the checksums of all logs begin with: that of the run.
+    chain: u32,
     /// Held while the process lives; the system lets go of it whatever ends the process.
     _lock: File,
     /// For each task of the plan.
@@ -68,13 +102,14 @@ impl Journal {
     /// reports.
     pub fn begin(folder: &Path, manifest: Manifest, tasks: usize, resume: bool) -> Result<Begun> {
         let place = unfinished(folder);
-        if !resume {
+        if !(resume && folder.is_dir()) {
             check_free(folder)?;
         }
         let parent = parent(folder);
         std::fs::create_dir_all(parent).map_err(Error::file(parent))?;
-        match std::fs::create_dir(&place) {
+        let is_new = match std::fs::create_dir(&place) {
             Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {
+                check_own(&place)?;
                 if !resume {
                     lock(&place)?;
                     return Err(Error::content(
@@ -82,13 +117,24 @@ impl Journal {
                         "a run that is not finished: continue it with --resume, or remove it",
                     ));
                 }
+                false
             }
-            other => other.map_err(Error::file(&place))?,
+            other => other.map(|()| true).map_err(Error::file(&place))?,
+        };
+        let begun = Self::take(folder, &place, manifest, tasks);
+        if is_new && begun.is_err() {
+            // Nothing is left of what could not begin.
+            let _ = std::fs::remove_dir_all(&place);
         }
-        let lock = lock(&place)?;
+        begun
+    }
+
+    fn take(folder: &Path, place: &Path, manifest: Manifest, tasks: usize) -> Result<Begun> {
+        let lock = lock(place)?;
         let mut journal = Self {
             folder: folder.to_owned(),
-            place,
+            place: place.to_owned(),
+            chain: 0,
             manifest,
             _lock: lock,
             entries: vec![None; tasks],
@@ -98,6 +144,7 @@ impl Journal {
             // All that is left of the journal is what its process had no time to remove.
             let finished = read_manifest(folder)?;
             journal.check_same(&finished, folder)?;
+            journal.head()?;
             journal.remove()?;
             return Ok(Begun::Finished(finished));
         }
@@ -124,16 +171,12 @@ impl Journal {
 
     /// Reads what earlier starts finished.
     fn take_up(&mut self) -> Result<()> {
-        let path = self.place.join("journal.json");
-        if path.exists() {
-            let text = std::fs::read_to_string(&path).map_err(Error::file(&path))?;
-            let earlier: Manifest = serde_json::from_str(&text)
-                .map_err(|e| Error::content(&path, format!("not a journal: {e}")))?;
-            self.check_same(&earlier, &self.place)?;
+        if let Some(earlier) = self.head()? {
             self.manifest.started = earlier.started;
-            self.manifest.resumed = earlier.resumed + 1;
+            self.manifest.resumed = earlier.resumed.saturating_add(1);
         }
-        write_json(&path, &self.manifest)?;
+        write_json(&self.place.join(HEAD), &Head::new(&self.manifest))?;
+        self.chain = identity(&self.manifest);
         let logs = std::fs::read_dir(&self.place).map_err(Error::file(&self.place))?;
         for log in logs {
             let name = log.map_err(Error::file(&self.place))?.file_name();
@@ -146,22 +189,41 @@ impl Journal {
         Ok(())
     }
 
+    /// What an earlier start of this run wrote; none if it did not come so far.
+    fn head(&self) -> Result<Option<Manifest>> {
+        let path = self.place.join(HEAD);
+        if !path.exists() {
+            return Ok(None);
+        }
+        let text = std::fs::read_to_string(&path).map_err(Error::file(&path))?;
+        let head: Head = serde_json::from_str(&text)
+            .map_err(|e| Error::content(&path, format!("not a journal: {e}")))?;
+        self.check_same(&head.manifest, &self.place)?;
+        if head.is_whole() {
+            return Ok(Some(head.manifest));
+        }
+        Err(Error::content(&path, "is not as it was written: remove the folder, and run anew"))
+    }
+
     /// Enters what a log has, up to what is half-written.
     fn read_log(&mut self, log: u32) -> Result<()> {
         let path = self.log_path(log);
         let mut file = BufReader::new(File::open(&path).map_err(Error::file(&path))?);
         let (mut offset, mut head, mut lines) = (0, Vec::new(), Vec::new());
+        let mut chain = chained(self.chain, log);
         loop {
             head.clear();
             offset += file.read_until(b'\n', &mut head).map_err(Error::file(&path))? as u64;
             let Some((task, lengths, sum)) = parse_head(&head) else { return Ok(()) };
+            let words = head.len() - sum.len() - 1;
             let entry = Entry { log, offset, lengths };
             lines.clear();
             let wanted = entry.length() as u64;
             let got = file.by_ref().take(wanted).read_to_end(&mut lines);
             let got = got.map_err(Error::file(&path))? as u64;
             let Some(place) = self.entries.get_mut(task) else { return Ok(()) };
-            if got < wanted || checksum(&lines) != sum {
+            chain = extended(chain, &[&head[..words], &lines]);
+            if got < wanted || written(chain) != sum {
                 return Ok(());
             }
             *place = Some(entry);
@@ -205,7 +267,8 @@ impl Journal {
             self.next_log += 1;
             let path = self.log_path(number);
             let file = File::create_new(&path).map_err(Error::file(&path))?;
-            Ok(Log { path, file, number, offset: 0, synced: Instant::now() })
+            let chain = chained(self.chain, number);
+            Ok(Log { path, file, number, offset: 0, chain, synced: Instant::now() })
         });
         logs.collect()
     }
@@ -224,7 +287,7 @@ impl Journal {
     /// Whatever the system reports; a log that was changed meanwhile.
     pub fn finish(mut self, plan: &Plan<'_>, wall_seconds: f64) -> Result<(Manifest, Counts)> {
         self.manifest.wall_seconds = wall_seconds;
-        let inside = self.place.join("results");
+        let inside = self.place.join(RESULTS);
         if inside.exists() {
             std::fs::remove_dir_all(&inside).map_err(Error::file(&inside))?;
         }
@@ -242,9 +305,82 @@ impl Journal {
         Ok((self.manifest, counts))
     }
 
+    /// Removes a journal that has nothing yet, such as that of a run which cannot be.
+    pub fn forget_if_empty(self) {
+        if self.entries.iter().all(Option::is_none) {
+            // It is a trace and no more.
+            let _ = self.remove();
+        }
+    }
+
+    /// What says whose it is goes last: what is left of a journal can be told from other folders.
     fn remove(&self) -> Result<()> {
+        check_own(&self.place)?;
+        for entry in std::fs::read_dir(&self.place).map_err(Error::file(&self.place))? {
+            let path = entry.map_err(Error::file(&self.place))?.path();
+            if path.ends_with(HEAD) || path.ends_with(LOCK) {
+                continue;
+            }
+            let removed = match path.ends_with(RESULTS) {
+                true => std::fs::remove_dir_all(&path),
+                false => std::fs::remove_file(&path),
+            };
+            removed.map_err(Error::file(&path))?;
+        }
         std::fs::remove_dir_all(&self.place).map_err(Error::file(&self.place))
     }
+}
+
+/// Refuses a folder that holds anything but a journal: nothing is changed in it.
+fn check_own(place: &Path) -> Result<()> {
+    let foreign = |what: &str| {
+        Err(Error::content(
+            place,
+            format!("{what}: it is left alone; name another folder with --out"),
+        ))
+    };
+    let there = std::fs::symlink_metadata(place).map_err(Error::file(place))?;
+    if !there.is_dir() {
+        return foreign("is no folder, and so no journal of a run");
+    }
+    let mut has_more = false;
+    for entry in std::fs::read_dir(place).map_err(Error::file(place))? {
+        let entry = entry.map_err(Error::file(place))?;
+        let name = entry.file_name();
+        let name = name.to_str().unwrap_or_default();
+        let is_folder = entry.file_type().map_err(Error::file(place))?.is_dir();
+        let is_log = name.strip_suffix(".log").is_some_and(|number| number.parse::<u32>().is_ok());
+        let is_file = is_log || [HEAD, "journal.json.new", LOCK].contains(&name);
+        if if is_folder { name != RESULTS } else { !is_file } {
+            return foreign(&format!("holds `{name}`, which is no part of the journal of a run"));
+        }
+        has_more |= is_log || is_folder;
+    }
+    if has_more && !place.join(HEAD).exists() {
+        return foreign(&format!("has no {HEAD}, which says what run it is of"));
+    }
+    Ok(())
+}
+
+/// What sets a run apart from others into the same folder.
+fn identity(manifest: &Manifest) -> u32 {
+    let Manifest { seed, started, shard, studies, .. } = manifest;
+    let studies = serde_json::to_string(studies).unwrap_or_default();
+    let shard = shard.map_or_else(String::new, |shard| shard.to_string());
+    crc32fast::hash(format!("{seed} {started} {shard} {studies}").as_bytes())
+}
+
+/// What the checksums of a log begin with.
+fn chained(run: u32, log: u32) -> u32 {
+    extended(run, &[&log.to_le_bytes()])
+}
+
+/// A checksum of what one was of, and of more.
+fn extended(chain: u32, more: &[&[u8]]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&chain.to_le_bytes());
+    more.iter().for_each(|bytes| hasher.update(bytes));
+    hasher.finalize()
 }
 
 /// Where the journal of a results folder lies.
@@ -255,7 +391,7 @@ fn unfinished(folder: &Path) -> PathBuf {
 }
 
 fn lock(place: &Path) -> Result<File> {
-    let path = place.join("lock");
+    let path = place.join(LOCK);
     let file = File::create(&path).map_err(Error::file(&path))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
@@ -314,6 +450,7 @@ pub struct Log {
     file: File,
     number: u32,
     offset: u64,
+    chain: u32,
     synced: Instant,
 }
 
@@ -331,11 +468,14 @@ impl Log {
         }
         let lines = parts.concat();
         let words = lengths.map(|length| length.to_string()).join(" ");
-        let mut text = format!("{task} {words} {}\n", checksum(&lines)).into_bytes();
+        let mut text = format!("{task} {words} ").into_bytes();
+        let chain = extended(self.chain, &[&text, &lines]);
+        text.extend_from_slice(format!("{}\n", written(chain)).as_bytes());
         let entry = Entry { log: self.number, offset: self.offset + text.len() as u64, lengths };
         text.extend(lines);
         self.file.write_all(&text).map_err(Error::file(&self.path))?;
         self.offset += text.len() as u64;
+        self.chain = chain;
         if self.synced.elapsed() > SYNC_EVERY {
             self.sync()?;
         }
@@ -365,9 +505,14 @@ fn parse_head(head: &[u8]) -> Option<(usize, [u32; FILES.len()], String)> {
     words.next().is_none().then_some((task, lengths, sum))
 }
 
-/// The CRC-32 of some lines: it finds what is half-written, and is no protection against intent.
-fn checksum(lines: &[u8]) -> String {
-    format!("{:08x}", crc32fast::hash(lines))
+/// The CRC-32 of some bytes behind others: it finds what is half-written or changed by accident, and is
+/// no protection against intent.
+fn checksum(bytes: &[u8], chain: u32) -> String {
+    written(extended(chain, &[bytes]))
+}
+
+fn written(sum: u32) -> String {
+    format!("{sum:08x}")
 }
 
 #[cfg(test)]
@@ -413,11 +558,77 @@ mod tests {
                 assert_eq!(logs.read(resumed.entries[task].unwrap()).unwrap(), parts(text));
             }
         }
-        // A changed byte is found out, too.
-        let mut changed = whole.clone();
-        changed[first.offset as usize] ^= 1;
-        std::fs::write(&path, &changed).unwrap();
-        assert_eq!(journal(&folder, 3, true).unwrap().finished().count(), 0);
+        // So is every changed bit, and what stands in another order or in another log.
+        let taken_up = |bytes: &[u8], name: &str| {
+            let (path, moved) = (&path, path.with_file_name(name));
+            let _ = std::fs::remove_file(path);
+            std::fs::write(&moved, bytes).unwrap();
+            let resumed = journal(&folder, 3, true).unwrap();
+            let mut logs = Logs { journal: &resumed, open: Vec::new() };
+            let texts =
+                resumed.finished().map(|task| (task, logs.read(resumed.entries[task].unwrap())));
+            let texts: Vec<_> = texts.map(|(task, text)| (task, text.unwrap())).collect();
+            std::fs::remove_file(&moved).unwrap();
+            texts
+        };
+        let both = [(0, parts("second\n")), (2, parts("first\n"))];
+        assert_eq!(taken_up(&whole, "000000.log"), both);
+        for bit in 0..8 * whole.len() {
+            let mut changed = whole.clone();
+            changed[bit / 8] ^= 1 << (bit % 8);
+            let left: &[_] = if bit / 8 < end_of_first { &[] } else { &both[1..] };
+            assert_eq!(taken_up(&changed, "000000.log"), left, "bit {bit}");
+        }
+        let (one, other) = whole.split_at(end_of_first);
+        assert_eq!(taken_up(&[other, one].concat(), "000000.log"), []);
+        assert_eq!(taken_up(&[one, one].concat(), "000000.log"), both[1..]);
+        assert_eq!(taken_up(&whole, "000001.log"), []);
+    }
+
+    #[test]
+    fn every_bit_of_what_a_journal_is_of_is_checked() {
+        let scratch = tempfile::tempdir().unwrap();
+        let folder = scratch.path().join("out");
+        drop(journal(&folder, 1, false).unwrap());
+        let path = scratch.path().join("out.unfinished/journal.json");
+        let whole = std::fs::read(&path).unwrap();
+        let head: Head = serde_json::from_slice(&whole).unwrap();
+        for bit in 0..8 * whole.len() {
+            let mut changed = whole.clone();
+            changed[bit / 8] ^= 1 << (bit % 8);
+            std::fs::write(&path, &changed).unwrap();
+            if let Ok(resumed) = journal(&folder, 1, true) {
+                // It says the same, such as with another space.
+                let text =
+                    |manifest: &Manifest| Head::text(&Manifest { resumed: 0, ..manifest.clone() });
+                assert_eq!(resumed.manifest.started, head.manifest.started, "bit {bit}");
+                assert_eq!(resumed.manifest.resumed, 1, "bit {bit}");
+                let read: Head = serde_json::from_slice(&changed).unwrap();
+                assert_eq!(text(&read.manifest), text(&head.manifest), "bit {bit}");
+            }
+        }
+    }
+
+    #[test]
+    fn folders_of_others_are_left_alone() {
+        let scratch = tempfile::tempdir().unwrap();
+        let (folder, place) = (scratch.path().join("out"), scratch.path().join("out.unfinished"));
+        std::fs::create_dir(&place).unwrap();
+        for name in ["thesis.tex", "000000.log"] {
+            std::fs::write(place.join(name), "years of work").unwrap();
+            for resume in [false, true] {
+                let message = journal(&folder, 1, resume).unwrap_err().to_string();
+                assert!(message.contains("left alone"), "{message}");
+                assert_eq!(std::fs::read_dir(&place).unwrap().count(), 1);
+            }
+            std::fs::remove_file(place.join(name)).unwrap();
+        }
+        std::fs::create_dir(place.join("folder")).unwrap();
+        assert!(journal(&folder, 1, true).unwrap_err().to_string().contains("`folder`"));
+        std::fs::remove_dir_all(&place).unwrap();
+        std::fs::write(&place, "a file").unwrap();
+        assert!(journal(&folder, 1, true).unwrap_err().to_string().contains("no folder"));
+        assert_eq!(std::fs::read(&place).unwrap(), b"a file");
     }
 
     #[test]

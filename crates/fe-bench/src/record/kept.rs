@@ -1,12 +1,13 @@
 //! The curves and bins that a study keeps, read again.
 
 use std::collections::HashMap;
-use std::fs::File;
 use std::ops::RangeInclusive;
 use std::path::Path;
 
+use super::lines::{Lines, optional};
 use super::{BIN_COLUMNS, CURVE_COLUMNS, KEYS, Key, METRIC, REPLICATE, columns};
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::spreadsheet::unguarded;
 
 /// A point of a kept curve; what is missing is NaN.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -61,11 +62,7 @@ const WITHOUT_BANDS: usize = 5;
 ///
 /// # Errors
 /// Files that are not as `run` writes them.
-pub fn read(
-    folder: &Path,
-    datasets: usize,
-    chosen: &dyn Fn(&[String]) -> bool,
-) -> Result<Vec<Kept>> {
+pub fn read(folder: &Path, datasets: usize, chosen: &dyn Fn(&[&str]) -> bool) -> Result<Vec<Kept>> {
     let mut all = All { datasets, chosen, places: HashMap::new(), kept: Vec::new() };
     all.file(folder, 2, WITHOUT_BANDS..=CURVE_COLUMNS.len(), |kept, values| {
         if let [x, effect, heterogeneity, truth, _, lower, upper, least, most] = *values {
@@ -85,7 +82,7 @@ pub fn read(
 
 struct All<'a> {
     datasets: usize,
-    chosen: &'a dyn Fn(&[String]) -> bool,
+    chosen: &'a dyn Fn(&[&str]) -> bool,
     /// By everything but the replicate: the places of the replicates.
     places: HashMap<Key, HashMap<String, usize>>,
     kept: Vec<Kept>,
@@ -101,33 +98,27 @@ impl All<'_> {
         numbers: RangeInclusive<usize>,
         add: impl Fn(&mut Kept, &[f64]),
     ) -> Result<()> {
-        let path = folder.join(super::FILES[file]);
-        if !path.exists() {
+        if !folder.join(super::FILES[file]).exists() {
             return Ok(());
         }
-        let wrong = |message: String| Error::content(&path, message);
-        let opened = File::open(&path).map_err(Error::file(&path))?;
-        let mut reader = csv::Reader::from_reader(opened);
-        let header = reader.headers().map_err(|e| wrong(e.to_string()))?;
+        let mut lines = Lines::open(folder, super::FILES[file])?;
+        let header = lines.header()?;
         let known = columns(file);
         let given = header.len().saturating_sub(METRIC);
         if !(numbers.contains(&given) && header.iter().eq(known.into_iter().take(METRIC + given))) {
-            return Err(wrong("the columns are not those of a results file".to_owned()));
+            return Err(lines.wrong("the columns are not those of a results file"));
         }
-        let mut record = csv::StringRecord::new();
-        while reader.read_record(&mut record).map_err(|e| wrong(e.to_string()))? {
-            let key: Key = record.iter().take(METRIC).map(str::to_owned).collect();
+        while let Some(record) = lines.next()? {
+            let key: Vec<&str> = record.iter().take(METRIC).map(unguarded).collect();
             if !(self.chosen)(&key) {
                 continue;
             }
+            let key = key.into_iter().map(str::to_owned).collect();
             let Some(place) = self.place(key) else { continue };
-            let mut values: Vec<f64> = record
-                .iter()
-                .skip(METRIC)
-                .take(given)
-                .map(number)
-                .collect::<std::result::Result<_, String>>()
-                .map_err(&wrong)?;
+            let numbers_of = record.iter().skip(METRIC).take(given);
+            let values: std::result::Result<Vec<f64>, String> =
+                numbers_of.map(|text| Ok(optional(text)?.unwrap_or(f64::NAN))).collect();
+            let mut values = values.map_err(|message| lines.wrong(message))?;
             values.resize(*numbers.end(), f64::NAN);
             add(&mut self.kept[place], &values);
         }
@@ -149,13 +140,6 @@ impl All<'_> {
         self.kept.push(Kept { key, curve: Vec::new(), bins: Vec::new() });
         replicates.insert(replicate, self.kept.len() - 1);
         Some(self.kept.len() - 1)
-    }
-}
-
-fn number(text: &str) -> std::result::Result<f64, String> {
-    match text {
-        "" => Ok(f64::NAN),
-        _ => text.parse().map_err(|_| format!("`{text}` is not a number")),
     }
 }
 

@@ -1,5 +1,7 @@
 //! The manifest: where results come from.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -55,6 +57,9 @@ pub struct Manifest {
     /// Where the shards come from, where the results were merged from some.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub merged: Vec<MergedShard>,
+    /// The SHA-256 of each file beside the manifest.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub files: BTreeMap<String, String>,
 }
 
 /// What is particular to a shard.
@@ -120,6 +125,7 @@ impl Manifest {
             started: jiff::Timestamp::now().to_string(),
             wall_seconds: 0.0,
             merged: Vec::new(),
+            files: BTreeMap::new(),
         }
     }
 

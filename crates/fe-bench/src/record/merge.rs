@@ -4,12 +4,17 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
+use super::encode::MISSING;
+use super::lines::optional;
 use super::manifest::{Manifest, MergedShard};
-use super::store::{Counts, TASKS, Writer, check_free, parent, publish, read_manifest};
-use super::{FILES, Parts, columns};
+use super::results::checked;
+use super::store::{Counts, TASKS, Writer, check_free, publish, read_manifest};
+use super::{FILES, KEYS, METRIC, Parts, columns};
 use crate::error::{Error, Result};
+use crate::files::{Hashed, parent};
 use crate::guard::Temporary;
-use crate::run::plan::{Plan, Shard};
+use crate::run::plan::{Plan, Planned, Shard};
+use crate::spreadsheet::guarded;
 use crate::study::Study;
 
 /// Merges the results of all shards of a run: the files are those that one run writes.
@@ -41,8 +46,10 @@ pub fn merge(shards: &[PathBuf], folder: &Path) -> Result<(Manifest, Counts)> {
     let mut writer = Writer::create(scratch.path(), &plan, false)?;
     let of = shards.len();
     for task in 0..plan.tasks {
+        let (group, replicate) = plan.locate(task);
         let parts = shards[task % of].next(task)?;
-        writer.push(task, plan.locate(task).0, &parts)?;
+        shards[task % of].check(&parts, &plan.groups[group], replicate)?;
+        writer.push(task, group, &parts)?;
     }
     shards.iter_mut().try_for_each(ShardReader::check_end)?;
     let counts = writer.finish(&manifest)?;
@@ -115,8 +122,8 @@ struct ShardReader {
     manifest: Manifest,
     shard: Shard,
     /// For each of [`FILES`], if there is one.
-    files: Vec<Option<BufReader<File>>>,
-    tasks: csv::StringRecordsIntoIter<File>,
+    files: Vec<Option<BufReader<Hashed<File>>>>,
+    tasks: csv::Reader<Hashed<File>>,
 }
 
 impl ShardReader {
@@ -132,7 +139,7 @@ impl ShardReader {
         }
         let path = folder.join(TASKS);
         let tasks = File::open(&path).map_err(Error::file(&path))?;
-        let tasks = csv::Reader::from_reader(tasks).into_records();
+        let tasks = csv::Reader::from_reader(Hashed::new(tasks));
         Ok(Self { folder: folder.to_owned(), manifest, shard, files, tasks })
     }
 
@@ -142,7 +149,7 @@ impl ShardReader {
 
     /// The lines of its next task, which must be the given one.
     fn next(&mut self, task: usize) -> Result<Parts> {
-        let record = self.tasks.next().and_then(Result::ok);
+        let record = self.tasks.records().next().and_then(Result::ok);
         let numbers: Option<Vec<usize>> =
             record.and_then(|record| record.iter().map(|field| field.parse().ok()).collect());
         let lengths = match numbers.as_deref() {
@@ -169,15 +176,29 @@ impl ShardReader {
         Ok(parts)
     }
 
+    /// Refuses lines that a dataset cannot have, before anything is made of them.
+    fn check(&self, parts: &Parts, planned: &Planned<'_>, replicate: usize) -> Result<()> {
+        for (place, lines) in parts.iter().enumerate() {
+            check_lines(place, lines, planned, replicate).map_err(|message| {
+                let what = format!("{message}, in dataset {replicate} of N = {}", planned.rows);
+                Error::content(self.folder.join(FILES[place]), what)
+            })?;
+        }
+        Ok(())
+    }
+
     /// Refuses what is left after the last task.
     fn check_end(&mut self) -> Result<()> {
-        if self.tasks.next().is_some() {
+        let is_as_written = |name: &str, file: &Hashed<File>| {
+            self.manifest.files.get(name).is_none_or(|hash| *hash == file.hash())
+        };
+        if self.tasks.records().next().is_some() || !is_as_written(TASKS, self.tasks.get_ref()) {
             return Err(self.changed(TASKS));
         }
         for (place, name) in FILES.iter().enumerate() {
             let Some(file) = &mut self.files[place] else { continue };
             let rest = file.fill_buf().map_err(Error::file(self.folder.join(name)))?;
-            if !rest.is_empty() {
+            if !rest.is_empty() || !is_as_written(name, file.get_ref()) {
                 return Err(self.changed(name));
             }
         }
@@ -186,12 +207,59 @@ impl ShardReader {
 }
 
 /// One of [`FILES`] after its header.
-fn open(path: &Path, file: usize) -> Result<BufReader<File>> {
-    let mut reader = BufReader::new(File::open(path).map_err(Error::file(path))?);
-    let mut header = String::new();
-    reader.read_line(&mut header).map_err(Error::file(path))?;
-    if header.trim_end() != columns(file).join(",") {
+fn open(path: &Path, file: usize) -> Result<BufReader<Hashed<File>>> {
+    let opened = File::open(path).map_err(Error::file(path))?;
+    let mut reader = BufReader::new(Hashed::new(opened));
+    let (mut header, wanted) = (String::new(), columns(file).join(","));
+    // Not more than a header has, whatever stands there in its place.
+    let read = reader.by_ref().take(wanted.len() as u64 + 2).read_line(&mut header);
+    read.map_err(Error::file(path))?;
+    if header.trim_end() != wanted {
         return Err(Error::content(path, "the columns are not those of a results file"));
     }
     Ok(reader)
+}
+
+/// Refuses lines of one of [`FILES`] that are not those of a dataset, or hold what is no number.
+fn check_lines(
+    place: usize,
+    lines: &[u8],
+    planned: &Planned<'_>,
+    replicate: usize,
+) -> Result<(), String> {
+    let study = guarded(planned.study);
+    let replicate = replicate.to_string();
+    let own = [
+        ("study", study.as_ref()),
+        ("scenario", &planned.scenario),
+        ("parameters", &planned.parameters),
+        ("N", &planned.rows),
+        ("replicate", &replicate),
+    ];
+    let keys = KEYS.map(|key| own.iter().find(|(name, _)| *name == key).map(|(_, value)| *value));
+    let width = columns(place).len();
+    let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(lines);
+    let mut record = csv::StringRecord::new();
+    while reader.read_record(&mut record).map_err(|e| e.to_string())? {
+        if record.len() != width {
+            return Err(format!("{} fields in a line", record.len()));
+        }
+        let mut fields = record.iter().zip(keys);
+        if let Some((field, _)) = fields.find(|(field, key)| key.is_some_and(|key| key != *field)) {
+            return Err(format!("a line of another dataset, with `{field}`"));
+        }
+        let mut values = record.iter().skip(METRIC);
+        match place {
+            0 => checked(&record).map(|_| ())?,
+            4 => values.try_for_each(check_list)?,
+            _ => values.try_for_each(|value| optional(value).map(|_| ()))?,
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a list of numbers, of which some may be missing, that has anything else.
+fn check_list(text: &str) -> Result<(), String> {
+    let words = text.split_whitespace().filter(|word| *word != MISSING);
+    words.map(optional).try_for_each(|number| number.map(|_| ()))
 }

@@ -5,13 +5,17 @@ pub mod encode;
 mod errors;
 pub mod journal;
 pub mod kept;
+mod lines;
 pub mod manifest;
 pub mod merge;
+pub mod results;
 pub mod store;
 pub mod summary;
 pub mod timings;
 
-use crate::score::Score;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+pub(crate) use errors::is_part;
 
 /// The columns that identify a value, in order.
 pub const KEYS: [&str; 19] = [
@@ -51,15 +55,13 @@ pub fn entry<'a>(key: &'a [String], name: &str) -> &'a str {
     KEYS.iter().position(|known| *known == name).map_or("", |place| key[place].as_str())
 }
 
-/// A value of a metric for an estimate on one dataset.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Row {
-    /// What identifies the value.
-    pub key: Key,
-    /// The value, or the reason why there is none.
-    pub score: Score,
-    /// Rows whose value the model was asked for by this estimate.
-    pub model_rows: Option<u64>,
+/// What stands for some words where there are too many to be kept: 128 bits that differ where they do.
+pub(crate) fn fingerprint<'a>(words: impl Iterator<Item = &'a str>) -> u128 {
+    let mut halves = [DefaultHasher::new(), DefaultHasher::new()];
+    halves[1].write_u8(1);
+    words.for_each(|word| halves.iter_mut().for_each(|half| word.hash(half)));
+    let [high, low] = halves.map(|half| u128::from(half.finish()));
+    high << 64 | low
 }
 
 /// What comes after the keys in `cells.csv`.

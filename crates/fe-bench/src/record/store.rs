@@ -1,5 +1,6 @@
 //! Results folders: written whole or not at all, and never changed.
 
+use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -9,15 +10,19 @@ use serde::Serialize;
 
 use super::encode::number;
 use super::errors::{self, Errors};
+use super::lines::{Lines, count, optional};
 use super::manifest::{Manifest, SCHEMA};
+use super::results::MOST_MEANS;
 use super::summary::SummaryRow;
-use super::{FILES, KEYS, Key, METRIC, Parts, REPLICATE, Row, VALUE_COLUMNS, columns};
+use super::{FILES, KEYS, Key, METRIC, Parts, REPLICATE, VALUE_COLUMNS, columns, fingerprint};
 use crate::error::{Error, Result};
+use crate::files::{Hashed, parent};
 use crate::run::plan::Plan;
-use crate::score::{Outcome, Score};
+use crate::score::{DEGENERATE, Outcome};
+use crate::spreadsheet::unguarded;
 use crate::study::wire::Keep;
 
-const CELLS: &str = FILES[0];
+pub(super) const CELLS: &str = FILES[0];
 const SUMMARY: &str = "summary.csv";
 
 /// Bias and variance at each point, for studies that ask for it.
@@ -30,12 +35,14 @@ pub(super) const MANIFEST: &str = "manifest.json";
 pub(super) const TASKS: &str = "tasks.csv";
 
 /// How many values there are, and how many of them failed.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Counts {
     /// Values.
     pub values: usize,
     /// Those that are missing.
     pub failed: usize,
+    /// Why the first of them is missing.
+    pub reason: String,
 }
 
 /// Refuses a folder that exists: results are immutable.
@@ -43,21 +50,16 @@ pub struct Counts {
 /// # Errors
 /// A message that says so.
 pub fn check_free(folder: &Path) -> Result<()> {
-    if !folder.exists() {
+    if std::fs::symlink_metadata(folder).is_err() {
         return Ok(());
+    }
+    if !folder.exists() {
+        return Err(Error::content(folder, "is a link that leads nowhere"));
     }
     Err(Error::content(
         folder,
         "exists already, and results are never overwritten: name another folder with --out",
     ))
-}
-
-/// The folder that holds a folder.
-pub(super) fn parent(folder: &Path) -> &Path {
-    match folder.parent() {
-        Some(parent) if parent != Path::new("") => parent,
-        _ => Path::new("."),
-    }
 }
 
 /// Writes the files of a results folder, dataset by dataset in the order of the plan. It holds the
@@ -66,13 +68,13 @@ pub(super) fn parent(folder: &Path) -> &Path {
 pub(super) struct Writer {
     inside: PathBuf,
     /// For each of [`FILES`], if it is written.
-    files: Vec<Option<BufWriter<File>>>,
+    files: Vec<Option<BufWriter<Hashed<File>>>>,
     /// Of a shard.
-    tasks: Option<csv::Writer<File>>,
+    tasks: Option<csv::Writer<Hashed<File>>>,
     /// Of anything but a shard: a shard has only some of the datasets that means are taken over.
-    summary: Option<csv::Writer<File>>,
+    summary: Option<csv::Writer<Hashed<File>>>,
     /// Where curves are decomposed.
-    decomposition: Option<csv::Writer<File>>,
+    decomposition: Option<csv::Writer<Hashed<File>>>,
     errors: Errors,
     group: Option<usize>,
     /// Lines of the group that are not gathered yet.
@@ -134,8 +136,7 @@ impl Writer {
         }
         let lengths = || FILES.iter().map(|name| name.trim_end_matches(".csv"));
         let tasks: Vec<&str> = std::iter::once("task").chain(lengths()).collect();
-        let statistics = ["mean", "se", "ci_lo", "ci_hi", "n_ok", "n_failed"];
-        let summary: Vec<&str> = without_replicate(&KEYS).chain(statistics).collect();
+        let summary = summary_columns();
         let table = |wanted: bool, name: &str, columns: &[&str]| {
             wanted.then(|| table(&inside.join(name), columns)).transpose()
         };
@@ -188,6 +189,11 @@ impl Writer {
         let mut record = csv::StringRecord::new();
         while reader.read_record(&mut record).map_err(|e| Error::content(&path, e))? {
             self.gathered.add(&record).map_err(|e| Error::content(&path, e))?;
+            let status = &record[KEYS.len() + VALUE_COLUMNS.len() - 1];
+            let is_failed = record[KEYS.len()].is_empty() && status != DEGENERATE;
+            if is_failed && self.counts.reason.is_empty() {
+                self.counts.reason = unguarded(status).to_owned();
+            }
         }
         self.lines.clear();
         Ok(())
@@ -233,30 +239,45 @@ impl Writer {
     pub(super) fn finish(mut self, manifest: &Manifest) -> Result<Counts> {
         self.finish_group()?;
         let wrong = || Error::file(&self.inside);
-        for file in self.files.into_iter().flatten() {
-            let file = file.into_inner().map_err(|e| wrong()(e.into_error()))?;
-            file.sync_all().map_err(wrong())?;
+        let mut files = BTreeMap::new();
+        let mut close = |name: &str, file: Hashed<File>| {
+            files.insert(name.to_owned(), file.hash());
+            file.into_inner().sync_all().map_err(wrong())
+        };
+        for (file, name) in self.files.into_iter().zip(FILES) {
+            let Some(file) = file else { continue };
+            close(name, file.into_inner().map_err(|e| wrong()(e.into_error()))?)?;
         }
-        for table in [self.tasks, self.summary, self.decomposition].into_iter().flatten() {
-            let file = table.into_inner().map_err(|e| wrong()(e.into_error()))?;
-            file.sync_all().map_err(wrong())?;
+        let tables =
+            [(self.tasks, TASKS), (self.summary, SUMMARY), (self.decomposition, DECOMPOSITION)];
+        for (table, name) in tables {
+            let Some(table) = table else { continue };
+            close(name, table.into_inner().map_err(|e| wrong()(e.into_error()))?)?;
         }
-        write_json(&self.inside.join(MANIFEST), manifest)?;
+        let manifest = Manifest { files, ..manifest.clone() };
+        write_json(&self.inside.join(MANIFEST), &manifest)?;
         Ok(self.counts)
     }
 }
 
 /// A file with the header of one of [`FILES`].
-fn begin(path: &Path, file: usize) -> Result<BufWriter<File>> {
-    let mut written = BufWriter::new(File::create(path).map_err(Error::file(path))?);
+fn begin(path: &Path, file: usize) -> Result<BufWriter<Hashed<File>>> {
+    let created = File::create(path).map_err(Error::file(path))?;
+    let mut written = BufWriter::new(Hashed::new(created));
     writeln!(written, "{}", columns(file).join(",")).map_err(Error::file(path))?;
     Ok(written)
 }
 
-fn table(path: &Path, columns: &[&str]) -> Result<csv::Writer<File>> {
-    let mut writer = csv::Writer::from_writer(File::create(path).map_err(Error::file(path))?);
+fn table(path: &Path, columns: &[&str]) -> Result<csv::Writer<Hashed<File>>> {
+    let created = File::create(path).map_err(Error::file(path))?;
+    let mut writer = csv::Writer::from_writer(Hashed::new(created));
     writer.write_record(columns).map_err(|e| Error::content(path, e))?;
     Ok(writer)
+}
+
+fn summary_columns() -> Vec<&'static str> {
+    let statistics = ["mean", "se", "ci_lo", "ci_hi", "n_ok", "n_failed"];
+    without_replicate(&KEYS).chain(statistics).collect()
 }
 
 fn summary_record(key: &[String], summary: Summary, failed: usize) -> Vec<String> {
@@ -297,14 +318,6 @@ pub(super) fn publish(inside: &Path, folder: &Path) -> Result<()> {
     File::open(parent).and_then(|parent| parent.sync_all()).map_err(Error::file(parent))
 }
 
-/// Reads the manifest and the values of a results folder.
-///
-/// # Errors
-/// A folder that is not one, or was written by another version of the layout.
-pub fn read(folder: &Path) -> Result<(Manifest, Vec<Row>)> {
-    Ok((read_manifest(folder)?, read_cells(&folder.join(CELLS))?))
-}
-
 /// Reads the manifest of a results folder.
 ///
 /// # Errors
@@ -335,75 +348,37 @@ pub fn read_decomposition(folder: &Path) -> Result<Vec<SummaryRow>> {
     if !folder.join(DECOMPOSITION).exists() {
         return Ok(Vec::new());
     }
-    let path = folder.join(SUMMARY);
-    let wrong = |message: String| Error::content(&path, message);
-    let file = File::open(&path).map_err(Error::file(&path))?;
-    let mut rows = Vec::new();
-    for record in csv::Reader::from_reader(file).records() {
-        let record = record.map_err(|e| wrong(e.to_string()))?;
+    let mut lines = Lines::open(folder, SUMMARY)?;
+    if !lines.header()?.iter().eq(summary_columns()) {
+        return Err(lines.wrong("the columns are not those of a summary"));
+    }
+    let mut rows: Vec<SummaryRow> = Vec::new();
+    let mut seen = HashSet::new();
+    while let Some(record) = lines.next()? {
         // The metric is the last key, and the replicate is not there.
-        if record.len() == METRIC + 6 && errors::is_part(&record[METRIC - 1]) {
-            rows.push(parse_summary(&record).map_err(wrong)?);
+        if !errors::is_part(&record[METRIC - 1]) {
+            continue;
+        }
+        let is_new = seen.insert(fingerprint(record.iter().take(METRIC)));
+        let row = parse_summary(record);
+        match row {
+            Ok(row) if is_new && rows.len() < MOST_MEANS => rows.push(row),
+            Ok(_) if is_new => return Err(lines.wrong(format!("more than {MOST_MEANS} means"))),
+            Ok(_) => return Err(lines.wrong("a mean that stands above already")),
+            Err(message) => return Err(lines.wrong(message)),
         }
     }
     Ok(rows)
 }
 
 fn parse_summary(record: &csv::StringRecord) -> Result<SummaryRow, String> {
-    let mut key: Key = record.iter().take(METRIC).map(str::to_owned).collect();
+    let mut key: Key =
+        record.iter().take(METRIC).map(|field| unguarded(field).to_owned()).collect();
     key.insert(REPLICATE, String::new());
-    let number = |i: usize| optional::<f64>(&record[METRIC + i]);
+    let number = |i: usize| optional(&record[METRIC + i]);
     let interval = number(2)?.zip(number(3)?);
-    let count = optional(&record[METRIC + 4])?.unwrap_or_default();
+    let counted = |i: usize| Ok::<_, String>(count(&record[METRIC + i])?.unwrap_or_default());
+    let (count, failed) = (counted(4)?, counted(5)?);
     let summary = Summary { count, mean: number(0)?, standard_error: number(1)?, interval };
-    let failed = optional(&record[METRIC + 5])?.unwrap_or_default();
     Ok(SummaryRow { summary, ..SummaryRow::new(key, Vec::new(), failed) })
-}
-
-fn read_cells(path: &Path) -> Result<Vec<Row>> {
-    let wrong = |message: String| Error::content(path, message);
-    let file = File::open(path).map_err(Error::file(path))?;
-    let mut reader = csv::Reader::from_reader(file);
-    let header = reader.headers().map_err(|e| wrong(e.to_string()))?;
-    if !header.iter().eq(columns(0)) {
-        return Err(wrong("the columns are not those of a results file".to_owned()));
-    }
-    read_rows(&mut reader, path)
-}
-
-fn read_rows<R: std::io::Read>(reader: &mut csv::Reader<R>, path: &Path) -> Result<Vec<Row>> {
-    let wrong = |message: String| Error::content(path, message);
-    let mut rows = Vec::new();
-    for record in reader.records() {
-        rows.push(parse(&record.map_err(|e| wrong(e.to_string()))?).map_err(&wrong)?);
-    }
-    Ok(rows)
-}
-
-fn parse(record: &csv::StringRecord) -> Result<Row, String> {
-    if record.len() != KEYS.len() + VALUE_COLUMNS.len() {
-        return Err(format!("{} fields in a line", record.len()));
-    }
-    let key: Key = record.iter().take(KEYS.len()).map(str::to_owned).collect();
-    let value = |i: usize| &record[KEYS.len() + i];
-    Ok(Row {
-        key,
-        score: Score {
-            value: optional(value(0))?,
-            truth_method: value(1).to_owned(),
-            truth_abs_error: optional(value(2))?,
-            compared: optional(value(3))?.unwrap_or_default(),
-            left_out: optional(value(4))?.unwrap_or_default(),
-            status: value(6).to_owned(),
-        },
-        model_rows: optional(value(5))?,
-    })
-}
-
-/// A number that may be missing.
-fn optional<T: std::str::FromStr>(text: &str) -> Result<Option<T>, String> {
-    if text.is_empty() {
-        return Ok(None);
-    }
-    text.parse().map(Some).map_err(|_| format!("`{text}` is not a number"))
 }

@@ -4,8 +4,7 @@ use std::collections::HashMap;
 
 use fe_core::replicates::{Order, Paired, Summary};
 
-use super::{Key, METRIC, REPLICATE, Row};
-use crate::score::Outcome;
+use super::{Key, METRIC};
 
 /// A mean over replicates; `replicate` is empty in its key.
 #[derive(Debug, Clone)]
@@ -56,24 +55,6 @@ impl SummaryRow {
             paired: Some(paired),
         }
     }
-}
-
-/// Summarises rows over replicates, in the order in which they first appear.
-#[must_use]
-pub fn summarise<'a>(rows: impl Iterator<Item = &'a Row>) -> Vec<SummaryRow> {
-    let keyed = rows.map(|row| {
-        let mut key = row.key.clone();
-        let replicate = std::mem::take(&mut key[REPLICATE]);
-        (key, (replicate, row.score.outcome()))
-    });
-    let of_group = |(key, replicates): (Key, Vec<(String, Outcome)>)| {
-        let count = |of: Outcome| of.count(replicates.iter().map(|(_, outcome)| *outcome));
-        let (failed, degenerate) = (count(Outcome::Failed), count(Outcome::Degenerate));
-        let known = |(replicate, outcome): (String, Outcome)| Some((replicate, outcome.value()?));
-        let values = replicates.into_iter().filter_map(known);
-        SummaryRow { degenerate, ..SummaryRow::new(key, values.collect(), failed) }
-    };
-    grouped(keyed).into_iter().map(of_group).collect()
 }
 
 /// Orders of convergence along a key that is a number, such as `N` or `K`: a row for each

@@ -1,10 +1,12 @@
 //! Reading how long estimates took.
 
-use std::fs::File;
 use std::path::Path;
 
+use super::lines::{Lines, count, optional};
 use super::{KEYS, Key, METRIC};
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::say::echo;
+use crate::spreadsheet::unguarded;
 
 /// How long an estimate took.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,30 +23,32 @@ pub struct Timing {
 
 const FILE: &str = "timings.csv";
 
-/// Reads the times of a results folder; their metric is empty.
+/// Reads the times of a results folder, one after the other; their metric is empty.
 ///
 /// # Errors
 /// A file that is missing or is not one of times.
-pub fn read(folder: &Path) -> Result<Vec<Timing>> {
-    let path = folder.join(FILE);
-    let wrong = |message: String| Error::content(&path, message);
-    let file = File::open(&path).map_err(Error::file(&path))?;
-    let mut reader = csv::Reader::from_reader(file);
-    let header = reader.headers().map_err(|e| wrong(e.to_string()))?;
+pub fn each(folder: &Path, mut then: impl FnMut(Timing)) -> Result<()> {
+    let mut lines = Lines::open(folder, FILE)?;
+    let header = lines.header()?;
     if !header.iter().take(METRIC + 1).eq(KEYS[..METRIC].iter().copied().chain(["seconds"])) {
-        return Err(wrong("the columns are not those of a file of times".to_owned()));
+        return Err(lines.wrong("the columns are not those of a file of times"));
     }
-    let mut timings = Vec::new();
-    for record in reader.records() {
-        let record = record.map_err(|e| wrong(e.to_string()))?;
-        let mut key: Vec<String> = record.iter().take(METRIC).map(str::to_owned).collect();
-        key.push(String::new());
-        let number = |place: usize| {
-            let text = record.get(METRIC + place).unwrap_or_default();
-            text.parse::<f64>().map_err(|_| wrong(format!("`{text}` is not a number of seconds")))
-        };
-        let peak_bytes = record.get(METRIC + 2).and_then(|bytes| bytes.parse().ok());
-        timings.push(Timing { key, seconds: number(0)?, model_seconds: number(1)?, peak_bytes });
+    while let Some(record) = lines.next()? {
+        let timing = parse(record).map_err(|message| lines.wrong(message));
+        then(timing?);
     }
-    Ok(timings)
+    Ok(())
+}
+
+fn parse(record: &csv::StringRecord) -> Result<Timing, String> {
+    let mut key: Key =
+        record.iter().take(METRIC).map(|field| unguarded(field).to_owned()).collect();
+    key.push(String::new());
+    let number = |place: usize| {
+        let text = record.get(METRIC + place).unwrap_or_default();
+        let known = optional(text)?.filter(|seconds| seconds.is_finite() && *seconds >= 0.0);
+        known.ok_or_else(|| format!("`{}` is not a number of seconds", echo(text)))
+    };
+    let peak_bytes = count(record.get(METRIC + 2).unwrap_or_default())?.map(|bytes| bytes as u64);
+    Ok(Timing { key, seconds: number(0)?, model_seconds: number(1)?, peak_bytes })
 }

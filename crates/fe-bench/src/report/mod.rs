@@ -6,9 +6,10 @@ use crate::plot::recorded;
 use crate::plot::sweep::{self, Kind, Named};
 use crate::record::kept::Kept;
 use crate::record::manifest::{Manifest, NamedStudy};
-use crate::record::summary::{SummaryRow, summarise};
-use crate::record::{KEYS, METRIC, REPLICATE, Row};
-use crate::score::Outcome;
+use crate::record::results::{Failure, Results};
+use crate::record::summary::SummaryRow;
+use crate::record::{KEYS, Key, METRIC, REPLICATE};
+use crate::say::visible;
 use crate::sheet::{exact, readable};
 use crate::table::{self, Style};
 
@@ -27,12 +28,13 @@ const MOST_EFFECTS: usize = 12;
 /// The page about a results folder, with what was kept of its estimates.
 ///
 /// # Errors
-/// A message, for a table of a study that cannot be made, or a figure that cannot be drawn.
-pub fn page(manifest: &Manifest, rows: &[Row], kept: Vec<Kept>) -> Result<String, String> {
+/// A message, for a table of a study that cannot be made.
+pub fn page(results: &Results, kept: Vec<Kept>) -> Result<String, String> {
+    let manifest = &results.manifest;
     let effects = recorded::figures(kept);
     let names: Vec<&str> = manifest.studies.iter().map(|study| study.name.as_str()).collect();
     let title = names.join(", ");
-    let studies = manifest.studies.iter().map(|named| study(named, rows, &effects));
+    let studies = manifest.studies.iter().map(|named| study(named, results, &effects));
     let studies = studies.collect::<Result<Vec<Markup>, String>>()?;
     let page = html! {
         (DOCTYPE)
@@ -48,7 +50,10 @@ pub fn page(manifest: &Manifest, rows: &[Row], kept: Vec<Kept>) -> Result<String
             body {
                 header {
                     h1 { "Results: " (title) }
-                    p { (rows.len()) " values; master seed " (manifest.seed) "; started " (manifest.started) "." }
+                    p { (results.cells) " values; master seed " (manifest.seed) "; started " (manifest.started) "." }
+                    @if results.is_changed {
+                        p { strong { "cells.csv is not as it was written: its numbers need not be those of the run." } }
+                    }
                 }
                 nav aria-label="Contents" { ul {
                     @for name in &names { li { a href={ "#study-" (name) } { (name) } } }
@@ -58,7 +63,7 @@ pub fn page(manifest: &Manifest, rows: &[Row], kept: Vec<Kept>) -> Result<String
                 } }
                 main {
                     @for study in &studies { (study) }
-                    (failures(rows))
+                    (failures(&results.failures))
                     (provenance(manifest))
                     (rerun(manifest))
                 }
@@ -66,24 +71,29 @@ pub fn page(manifest: &Manifest, rows: &[Row], kept: Vec<Kept>) -> Result<String
             }
         }
     };
-    Ok(page.into_string())
+    Ok(visible(&page.into_string()).into_owned())
 }
 
-fn study(named: &NamedStudy, rows: &[Row], effects: &[Named]) -> Result<Markup, String> {
-    let rows: Vec<&Row> = rows.iter().filter(|row| row.key[0] == named.name).collect();
-    let tables = if rows.is_empty() { &[][..] } else { &named.study.table[..] };
-    let tables = tables.iter().map(|spec| table::make(spec, &rows));
-    let tables = tables.collect::<Result<Vec<_>, String>>()?;
-    let mut figures = sweep::figures(&rows, &Kind::ALL);
+fn study(named: &NamedStudy, results: &Results, effects: &[Named]) -> Result<Markup, String> {
+    let own = |row: &&SummaryRow| row.key[0] == named.name;
+    let values: Vec<&SummaryRow> = results.values.iter().filter(own).collect();
+    let mut figures = sweep::figures(&values, &Kind::ALL);
+    let values: Vec<&SummaryRow> =
+        values.into_iter().chain(results.parts.iter().filter(own)).collect();
+    // A study without tables has its means below.
+    let tables = match named.study.table.is_empty() {
+        true => Vec::new(),
+        false => table::of_study(named, results)?,
+    };
     let effects: Vec<&Named> = effects.iter().filter(|figure| figure.study == named.name).collect();
     let more = effects.len().saturating_sub(MOST_EFFECTS);
     figures.extend(effects.into_iter().take(MOST_EFFECTS).cloned());
-    let drawn = figures.iter().map(figure).collect::<Result<Vec<Markup>, String>>()?;
+    let drawn: Vec<Markup> = figures.iter().map(figure).collect();
     Ok(html! {
         section aria-labelledby={ "study-" (named.name) } {
             h2 id={ "study-" (named.name) } { (named.name) }
             p { (named.study.about.trim()) }
-            @if rows.iter().any(|row| OF_BANDS.contains(&row.key[METRIC].as_str())) {
+            @if values.iter().any(|row| OF_BANDS.contains(&row.key[METRIC].as_str())) {
                 p { "Confidence bands: " (fe_core::confidence::MEANING) ". Here the model is the function itself." }
             }
             @if !tables.is_empty() {
@@ -97,7 +107,7 @@ fn study(named: &NamedStudy, rows: &[Row], effects: &[Named]) -> Result<Markup, 
             }
             @if more > 0 { p { (more) " more figures of effects are drawn by fe-bench plot." } }
             h3 { "All means" }
-            (means(&named.name, &summarise(rows.iter().copied())))
+            (means(&named.name, &values))
         }
     })
 }
@@ -106,22 +116,26 @@ fn scrolled(label: &str, content: Markup) -> Markup {
     html! { div.scroll tabindex="0" role="region" aria-label=(label) { (content) } }
 }
 
-fn figure(named: &Named) -> Result<Markup, String> {
-    let svg = named.figure.svg().map_err(|e| e.to_string())?;
+/// A figure or, where it is too large, why there is none.
+fn figure(named: &Named) -> Markup {
+    let svg = match named.figure.svg() {
+        Ok(svg) => svg,
+        Err(reason) => return html! { p { (reason) } },
+    };
     // Within a page the name space goes without saying.
     let svg = svg.replacen(" xmlns=\"http://www.w3.org/2000/svg\"", "", 1);
     // As wide as it must be to be read, however narrow the screen.
     let columns = named.figure.cells.len().clamp(1, 3);
-    Ok(html! {
+    html! {
         figure class={ "columns-" (columns) } {
             (scrolled(&named.figure.title, PreEscaped(svg)))
             figcaption { (named.figure.title) }
         }
-    })
+    }
 }
 
 /// Every mean with its uncertainty, and the keys that differ.
-fn means(name: &str, rows: &[SummaryRow]) -> Markup {
+fn means(name: &str, rows: &[&SummaryRow]) -> Markup {
     let differs = |key: usize| rows.iter().any(|row| row.key[key] != rows[0].key[key]);
     let keys: Vec<usize> = (1..KEYS.len())
         .filter(|&key| key != REPLICATE && (key == METRIC || differs(key)))
@@ -158,30 +172,23 @@ fn number(value: Option<f64>) -> Markup {
 }
 
 /// Values that could not be computed, by reason.
-fn failures(rows: &[Row]) -> Markup {
-    let mut reasons: Vec<(&str, usize, &Row)> = Vec::new();
-    for row in rows.iter().filter(|row| row.score.outcome() == Outcome::Failed) {
-        match reasons.iter_mut().find(|reason| reason.0 == row.score.status) {
-            Some(reason) => reason.1 += 1,
-            None => reasons.push((&row.score.status, 1, row)),
-        }
-    }
-    let example = |row: &Row| {
-        let given = KEYS.iter().zip(&row.key).filter(|(_, value)| !value.is_empty());
+fn failures(failures: &[Failure]) -> Markup {
+    let example = |key: &Key| {
+        let given = KEYS.iter().zip(key).filter(|(_, value)| !value.is_empty());
         given.map(|(key, value)| format!("{key} {value}")).collect::<Vec<_>>().join(", ")
     };
     html! {
         section aria-labelledby="failures" {
             h2 id="failures" { "Failures" }
-            @if reasons.is_empty() { p { "Every value could be computed." } }
+            @if failures.is_empty() { p { "Every value could be computed." } }
             @else {
                 (scrolled("Failures", html! { table.sortable {
                     caption { span { "Values that could not be computed, by reason" } }
                     thead { tr {
                         @for name in ["reason", "values", "the first of them"] { th scope="col" { (name) } }
                     } }
-                    tbody { @for (reason, count, row) in &reasons { tr {
-                        td.text { (reason) } td { (count) } td.text { (example(row)) }
+                    tbody { @for Failure { reason, count, first } in failures { tr {
+                        td.text { (reason) } td { (count) } td.text { (example(first)) }
                     } } }
                 } }))
             }
@@ -215,10 +222,10 @@ fn provenance(manifest: &Manifest) -> Markup {
 /// The commands that give these results again, and the study files that they read.
 fn rerun(manifest: &Manifest) -> Markup {
     let files: Vec<String> =
-        manifest.studies.iter().map(|study| quoted(&format!("{}.toml", study.name))).collect();
+        manifest.studies.iter().map(|study| file(&format!("{}.toml", study.name))).collect();
     let commands = format!(
         "git checkout {}\ncargo run --release -p fe-bench -- run {} --seed {} --out again",
-        manifest.git_commit,
+        quoted(&manifest.git_commit),
         files.join(" "),
         manifest.seed
     );
@@ -240,12 +247,47 @@ fn rerun(manifest: &Manifest) -> Markup {
     }
 }
 
+/// A file in the working directory, as a command takes it: its name may begin like an option.
+fn file(name: &str) -> String {
+    quoted(&if name.starts_with('-') { format!("./{name}") } else { name.to_owned() })
+}
+
 /// A word as a shell takes it.
 pub(crate) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
+    let is_unseen = |c: char| visible(c.encode_utf8(&mut [0; 4])).len() != c.len_utf8();
+    if !word.is_empty() && !word.starts_with('=') && word.chars().all(plain) {
         word.to_owned()
+    } else if word.contains(is_unseen) {
+        // As bash and zsh write what cannot be seen.
+        let byte = |byte: u8| match byte {
+            b' '..=b'~' if byte != b'\'' && byte != b'\\' => char::from(byte).to_string(),
+            _ => format!("\\x{byte:02x}"),
+        };
+        format!("$'{}'", word.bytes().map(byte).collect::<String>())
     } else {
         format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{file, quoted};
+
+    #[test]
+    fn words_are_quoted_for_a_shell() {
+        let words = ["plain-1.toml", "two words", "it's", "$(rm)", "=a", "", "a\u{1b}b'c"];
+        let quoted = words.map(quoted);
+        let expected = [
+            "plain-1.toml",
+            "'two words'",
+            "'it'\\''s'",
+            "'$(rm)'",
+            "'=a'",
+            "''",
+            "$'a\\x1bb\\x27c'",
+        ];
+        assert_eq!(quoted, expected);
+        assert_eq!([file("-x.toml"), file("-x y.toml")], ["./-x.toml", "'./-x y.toml'"]);
     }
 }

@@ -86,7 +86,7 @@ impl Fitting {
         let of_models: Vec<Pair> = pairs.into_iter().filter(|pair| pair.needs_model()).collect();
         let mut models: Vec<Explained> = Vec::new();
         for table in &block.model {
-            for options in sweep::combinations(table, &["N", "pairs"])? {
+            for options in sweep::combinations(table, &super::size::OF_MODELS)? {
                 if let Some(model) = explained(options, rows, &of_models, block)? {
                     models.push(model);
                 }

@@ -3,6 +3,7 @@
 mod engines;
 pub mod fitting;
 pub mod places;
+mod size;
 mod sweep;
 mod values;
 pub mod wire;
@@ -21,7 +22,8 @@ use toml::{Table, Value};
 
 use crate::error::{Error, Result, listed, suggestion};
 use crate::external::External;
-use crate::record::{Key, entry};
+use crate::record::{Key, entry, fingerprint};
+use crate::say::echo;
 use crate::score::Metric;
 use crate::sheet::exact;
 use fitting::Fitting;
@@ -69,7 +71,7 @@ pub struct Group {
     /// What is written beside the values.
     pub keep: Vec<Keep>,
     /// Estimators with their options.
-    pub variants: Vec<Variant>,
+    pub variants: Arc<[Variant]>,
     /// Models that are fitted to the datasets, and pairs of effects that are compared; none where it is
     /// the effects of f itself that are compared with their truths.
     pub fitting: Option<Fitting>,
@@ -255,6 +257,7 @@ impl Study {
     /// # Errors
     /// One message that names the key, what was given and what is allowed.
     pub fn new(name: String, file: StudyFile) -> Result<Self, String> {
+        size::check_file(&file)?;
         let mut groups = Vec::new();
         for (i, block) in file.block.iter().enumerate() {
             groups.extend(expand(block).map_err(|e| format!("block {}: {e}", i + 1))?);
@@ -262,19 +265,16 @@ impl Study {
         if groups.is_empty() {
             return Err("there is no [[block]]".to_owned());
         }
-        let datasets = groups.iter().map(|group| group.replicates as u128).sum::<u128>();
-        if datasets > MOST_DATASETS as u128 {
-            return Err(format!("{datasets} datasets: must be at most {MOST_DATASETS}"));
-        }
+        size::check_groups(&groups)?;
         file.table.iter().try_for_each(check_table)?;
         let study = Self { name, file, groups };
-        check_distinct(&study.keys())?;
+        check_distinct(&study)?;
         Ok(study)
     }
 
     /// The external estimators that it asks for.
     pub fn externals(&self) -> impl Iterator<Item = &External> {
-        let variants = self.groups.iter().flat_map(|group| &group.variants);
+        let variants = self.groups.iter().flat_map(|group| group.variants.iter());
         variants.filter_map(|variant| variant.external.as_ref())
     }
 
@@ -291,8 +291,8 @@ fn expand(block: &Block) -> Result<Vec<Group>, String> {
     }
     let grids = grids(&block.grid)?;
     let metrics = block.metrics.iter().map(|m| m.parse()).collect::<Result<Vec<Metric>, _>>()?;
-    let variants =
-        grids.iter().map(|grid| variants(block, grid)).collect::<Result<Vec<_>, String>>()?;
+    let variants = grids.iter().map(|grid| Ok(variants(block, grid)?.into()));
+    let variants = variants.collect::<Result<Vec<Arc<[Variant]>>, String>>()?;
     let sizes = sizes(&block.n)?;
     let fitting = Fitting::read(block, &metrics)?;
     let ratios = ratios(block)?;
@@ -314,7 +314,7 @@ fn expand(block: &Block) -> Result<Vec<Group>, String> {
                             fitting.check(block, &scenario, &features, variants)?;
                             Ok::<_, String>(fitting)
                         });
-                        groups.push(Group {
+                        let group = Group {
                             scenario: Arc::clone(&scenario),
                             rows,
                             replicates: block.replicates,
@@ -323,14 +323,17 @@ fn expand(block: &Block) -> Result<Vec<Group>, String> {
                             metrics: metrics.clone(),
                             comparison: block.compare,
                             keep: block.keep.clone(),
-                            variants: variants.clone(),
+                            variants: Arc::clone(variants),
                             fitting: fitting.transpose()?,
-                        });
+                        };
+                        size::check_rows(&group)?;
+                        groups.push(group);
                     }
                 }
             }
         }
     }
+    size::check_any(&groups)?;
     Ok(groups)
 }
 
@@ -358,12 +361,13 @@ fn grids(value: &Value) -> Result<Vec<Grid>, String> {
 }
 
 /// Refuses values that would stand twice in the results.
-fn check_distinct(keys: &[Key]) -> Result<(), String> {
+fn check_distinct(study: &Study) -> Result<(), String> {
     let mut seen = HashSet::new();
-    match keys.iter().find(|key| !seen.insert(*key)) {
+    let mut is_known = |key: &Key| !seen.insert(fingerprint(key.iter().map(String::as_str)));
+    match study.values().map(|(key, _)| key).find(|key| is_known(key)) {
         None => Ok(()),
         Some(twice) => {
-            let of = |name| entry(twice, name);
+            let of = |name| entry(&twice, name);
             // A pair without an estimate has no estimator.
             let what = [of("estimator"), of("pair")].into_iter().find(|name| !name.is_empty());
             Err(format!(
@@ -395,7 +399,23 @@ pub fn features(scenario: &Scenario, names: &[String]) -> Result<Vec<usize>, Str
     if names.is_empty() {
         return Ok((0..scenario.dimension()).collect());
     }
-    names.iter().map(|name| feature(name, scenario.dimension())).collect()
+    let known = names.iter().map(|name| feature(name, scenario.dimension()));
+    distinct(known.collect::<Result<_, _>>()?, |feature| format!("x{}", feature + 1))
+}
+
+/// Refuses features that are asked for twice, by the same name or another.
+///
+/// # Errors
+/// A message with the name of the first.
+pub fn distinct(
+    features: Vec<usize>,
+    name: impl Fn(usize) -> String,
+) -> Result<Vec<usize>, String> {
+    let mut seen = HashSet::new();
+    match features.iter().find(|feature| !seen.insert(**feature)) {
+        None => Ok(features),
+        Some(&twice) => Err(format!("{} is asked for twice", name(twice))),
+    }
 }
 
 /// The feature of a name such as `x3` or `3`, counted from 0.
@@ -403,9 +423,15 @@ pub fn features(scenario: &Scenario, names: &[String]) -> Result<Vec<usize>, Str
 /// # Errors
 /// A name that is none of `x1` to `xD`.
 pub fn feature(name: &str, dimension: usize) -> Result<usize, String> {
-    match name.strip_prefix('x').unwrap_or(name).parse::<usize>() {
-        Ok(number) if (1..=dimension).contains(&number) => Ok(number - 1),
-        _ => Err(format!("feature `{name}` does not exist: there are x1 … x{dimension}")),
+    let number = name.strip_prefix('x').unwrap_or(name);
+    // A number may have a sign before it, a name may not.
+    let is_number = number.bytes().all(|byte| byte.is_ascii_digit());
+    match number.parse::<usize>() {
+        Ok(number) if is_number && (1..=dimension).contains(&number) => Ok(number - 1),
+        _ => {
+            let name = echo(name);
+            Err(format!("feature `{name}` does not exist: there are x1 … x{dimension}"))
+        }
     }
 }
 
@@ -434,7 +460,7 @@ fn variants(block: &Block, grid: &Grid) -> Result<Vec<Variant>, String> {
     }
     let mut variants = Vec::new();
     for table in &block.estimator {
-        for options in sweep::combinations(table, &["limits", "axis"])? {
+        for options in sweep::combinations(table, &size::OF_ESTIMATORS)? {
             variants.push(variant(options, block.compare, grid)?);
         }
     }
@@ -515,7 +541,8 @@ fn limits(options: &mut Table) -> Result<Option<Limits>, String> {
 
 /// Refuses numbers of places that would not fit into memory.
 fn check_sizes(options: &Table, estimator: &str) -> Result<(), String> {
-    const SIZES: [&str; 4] = ["bins", "grid", "center_points", "candidates"];
+    const SIZES: [&str; 6] =
+        ["bins", "grid", "center_points", "candidates", "resamples", "permutations"];
     let large = |value: &Value| value.as_integer().is_some_and(|n| n > MOST_PLACES as i64);
     match options.iter().find(|(key, value)| SIZES.contains(&key.as_str()) && large(value)) {
         None => Ok(()),

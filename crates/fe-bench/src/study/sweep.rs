@@ -15,40 +15,73 @@ pub(super) fn values(key: &str, value: &Value) -> Result<Vec<Value>, String> {
     }
 }
 
-fn range(key: &str, range: &Table) -> Result<Vec<Value>, String> {
-    super::wire::check_keys(
-        range,
-        &["from", "to", "step", "points"],
-        &format!("the range `{key}`"),
-    )?;
-    let whole = |name: &str| match range.get(name) {
-        None => Ok(None),
-        Some(Value::Integer(number)) if *number > 0 => Ok(Some(*number)),
-        Some(other) => Err(format!("`{key}.{name}` = {other}: must be a whole number above 0")),
-    };
-    let (Some(from), Some(to)) = (whole("from")?, whole("to")?) else {
-        return Err(format!("the range `{key}` needs `from` and `to`"));
-    };
-    if from > to {
-        return Err(format!("the range `{key}` goes down: from {from} to {to}"));
+/// How many [`values`] there are, before they are written out.
+pub(super) fn count(key: &str, value: &Value) -> Result<u128, String> {
+    match value {
+        Value::Table(range) => Ok(Range::read(key, range)?.count as u128),
+        Value::Array(list) if !list.is_empty() => Ok(list.len() as u128),
+        other => Ok(values(key, other)?.len() as u128),
     }
-    let count = match (whole("step")?, whole("points")?) {
-        (step, None) => (to - from) / step.unwrap_or(1) + 1,
-        (_, Some(points)) => points,
-    };
-    if count > super::MOST_PLACES as i64 {
-        return Err(format!(
-            "the range `{key}` has {count} values: at most {}",
-            super::MOST_PLACES
-        ));
-    }
-    let numbers: Vec<i64> = match (whole("step")?, whole("points")?) {
-        (Some(_), Some(_)) => {
+}
+
+/// How many [`combinations`] there are, before they are written out.
+pub(super) fn combined(table: &Table, as_they_are: &[&str]) -> Result<u128, String> {
+    let swept = table.iter().filter(|(key, _)| !as_they_are.contains(&key.as_str()));
+    swept
+        .map(|(key, value)| count(key, value))
+        .try_fold(1, |all, size| Ok(u128::saturating_mul(all, size?)))
+}
+
+/// A range that was checked.
+struct Range {
+    from: i64,
+    to: i64,
+    step: Option<i64>,
+    points: Option<i64>,
+    /// How many values it has, or more where rounding makes some of them equal.
+    count: i64,
+}
+
+impl Range {
+    fn read(key: &str, range: &Table) -> Result<Self, String> {
+        super::wire::check_keys(
+            range,
+            &["from", "to", "step", "points"],
+            &format!("the range `{key}`"),
+        )?;
+        let whole = |name: &str| match range.get(name) {
+            None => Ok(None),
+            Some(Value::Integer(number)) if *number > 0 => Ok(Some(*number)),
+            Some(other) => Err(format!("`{key}.{name}` = {other}: must be a whole number above 0")),
+        };
+        let (Some(from), Some(to)) = (whole("from")?, whole("to")?) else {
+            return Err(format!("the range `{key}` needs `from` and `to`"));
+        };
+        if from > to {
+            return Err(format!("the range `{key}` goes down: from {from} to {to}"));
+        }
+        let (step, points) = (whole("step")?, whole("points")?);
+        if step.is_some() && points.is_some() {
             return Err(format!("the range `{key}` has both `step` and `points`"));
         }
-        (step, None) => (from..=to).step_by(step.unwrap_or(1) as usize).collect(),
-        (None, Some(1)) => vec![from],
-        (None, Some(points)) => {
+        // No overflow: `from` is at least 1.
+        let count = points.unwrap_or((to - from) / step.unwrap_or(1) + 1);
+        if count > super::MOST_PLACES as i64 {
+            return Err(format!(
+                "the range `{key}` has {count} values: at most {}",
+                super::MOST_PLACES
+            ));
+        }
+        Ok(Self { from, to, step, points, count })
+    }
+}
+
+fn range(key: &str, range: &Table) -> Result<Vec<Value>, String> {
+    let Range { from, to, step, points, .. } = Range::read(key, range)?;
+    let numbers: Vec<i64> = match points {
+        None => (from..=to).step_by(step.unwrap_or(1) as usize).collect(),
+        Some(1) => vec![from],
+        Some(points) => {
             let place = |i: i64| i as f64 / (points - 1) as f64;
             let ratio = to as f64 / from as f64;
             let mut all: Vec<i64> =

@@ -9,10 +9,12 @@ use crate::record::encode::Label;
 use crate::sheet::exact;
 
 impl Study {
-    /// What identifies each value of its summary, which has no replicates.
-    #[must_use]
-    pub fn keys(&self) -> Vec<Key> {
-        self.groups.iter().flat_map(|group| group.keys(&self.name)).collect()
+    /// What identifies each value of its summary, which has no replicates, and how many datasets it is
+    /// made of.
+    pub fn values(&self) -> impl Iterator<Item = (Key, usize)> {
+        self.groups
+            .iter()
+            .flat_map(|group| group.keys(&self.name).into_iter().map(|key| (key, group.replicates)))
     }
 }
 
@@ -60,6 +62,13 @@ impl Group {
             }
         }
         keys
+    }
+
+    /// How many values there are.
+    pub(super) fn means(&self) -> usize {
+        let of = |of: Compared<'_>| self.metrics(of.is_fresh).len();
+        let per_output: usize = self.compared().into_iter().map(of).sum();
+        self.features.len() * self.scenario.model().outputs() * per_output
     }
 
     fn compared(&self) -> Vec<Compared<'_>> {

@@ -9,11 +9,15 @@ mod render;
 mod standing;
 mod style;
 
+use std::collections::HashSet;
+
 use fe_core::replicates::{Paired, Summary};
 use toml::{Table, Value};
 
-use crate::record::summary::{SummaryRow, summarise};
-use crate::record::{KEYS, Key, METRIC, REPLICATE, Row};
+use crate::record::manifest::NamedStudy;
+use crate::record::results::Results;
+use crate::record::summary::SummaryRow;
+use crate::record::{KEYS, Key, METRIC, REPLICATE, fingerprint, is_part};
 use crate::study::wire::TableSpec;
 use crate::study::{Study, plain};
 
@@ -71,19 +75,46 @@ impl Rendered {
     }
 }
 
-/// Makes a table from the values of one study.
+/// The tables that a study names, of its results; one with everything that varies if it names none, and
+/// none if it has no results.
+///
+/// A value that is missing on every dataset has its place in them and is said to have failed.
 ///
 /// # Errors
-/// A message, if rows and columns leave open which value is meant, or no value is left.
-pub fn make(spec: &TableSpec, rows: &[&Row]) -> Result<Rendered, String> {
-    let chosen = rows.iter().copied().filter(|row| matches(&spec.filter, &row.key));
-    lay_out(spec, &summarise(chosen))
+/// As [`make_of`].
+pub fn of_study(named: &NamedStudy, results: &Results) -> Result<Vec<Rendered>, String> {
+    let own = |row: &&SummaryRow| row.key[0] == named.name;
+    let mut values: Vec<SummaryRow> = results.values.iter().filter(own).cloned().collect();
+    if values.is_empty() {
+        return Ok(Vec::new());
+    }
+    if named.study.table.is_empty() {
+        return Ok(vec![make_of(&default_spec(&named.name, &values), &values)?]);
+    }
+    values.extend(results.parts.iter().filter(own).cloned());
+    // A shard has only some of the datasets.
+    if results.manifest.shard.is_none() {
+        let absent = absent(named, &values);
+        values.extend(absent);
+    }
+    named.study.table.iter().map(|spec| make_of(spec, &values)).collect()
+}
+
+/// What is made of the curves of estimates that failed on every dataset: they have none.
+fn absent(named: &NamedStudy, values: &[SummaryRow]) -> Vec<SummaryRow> {
+    let print = |key: &Key| fingerprint(key.iter().map(String::as_str));
+    let there: HashSet<u128> = values.iter().map(|value| print(&value.key)).collect();
+    // Of a study that this program would not run any more, nothing is known.
+    let Ok(study) = Study::new(named.name.clone(), named.study.clone()) else { return Vec::new() };
+    let absent =
+        study.values().filter(|(key, _)| is_part(&key[METRIC]) && !there.contains(&print(key)));
+    absent.map(|(key, replicates)| SummaryRow::new(key, Vec::new(), replicates)).collect()
 }
 
 /// Makes a table from means over replicates.
 ///
 /// # Errors
-/// As [`make`].
+/// A message, if rows and columns leave open which value is meant, or no value is left.
 pub fn make_of(spec: &TableSpec, rows: &[SummaryRow]) -> Result<Rendered, String> {
     let chosen = rows.iter().filter(|row| matches(&spec.filter, &row.key));
     lay_out(spec, &chosen.cloned().collect::<Vec<_>>())
@@ -93,11 +124,11 @@ pub fn make_of(spec: &TableSpec, rows: &[SummaryRow]) -> Result<Rendered, String
 /// before a run than after it.
 ///
 /// # Errors
-/// As [`make`], and a baseline that there will not be.
+/// As [`make_of`], and a baseline that there will not be.
 pub fn check(study: &Study) -> Result<(), String> {
     let values: Vec<SummaryRow> = match study.file.table.is_empty() {
         true => Vec::new(),
-        false => study.keys().into_iter().map(|key| SummaryRow::new(key, Vec::new(), 0)).collect(),
+        false => study.values().map(|(key, _)| SummaryRow::new(key, Vec::new(), 0)).collect(),
     };
     study.file.table.iter().try_for_each(|spec| make_of(spec, &values).map(|_| ()))
 }
@@ -141,7 +172,7 @@ pub fn filtered(filter: &Table, rows: Vec<SummaryRow>) -> Result<Vec<SummaryRow>
 /// The table of a study that names none: a column per metric, a row per combination of the keys that
 /// vary.
 #[must_use]
-pub fn default_spec(name: &str, rows: &[&Row]) -> TableSpec {
+pub fn default_spec(name: &str, rows: &[SummaryRow]) -> TableSpec {
     let keys: Vec<&Key> = rows.iter().map(|row| &row.key).collect();
     spec_of(name, &keys, &[], &[])
 }

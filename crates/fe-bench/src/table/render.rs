@@ -6,6 +6,7 @@ use super::number::{Signs, Written};
 use super::style::{ErrorStyle, Mark, Style};
 use super::{Rendered, Standing, TableEntry, latex};
 use crate::record::{KEYS, REPLICATE};
+use crate::say::visible;
 use crate::sheet::{Entry, Format, Sheet};
 
 /// How a table is written.
@@ -46,7 +47,7 @@ impl Rendered {
     }
 
     fn markdown(&self, style: Style) -> String {
-        let escaped = |text: &String| text.replace('|', "\\|");
+        let escaped = |text: &String| markdown_text(text);
         let mut lines: Vec<Vec<String>> = vec![self.header().iter().map(escaped).collect()];
         lines.extend(self.rows.iter().map(|row| {
             let entry = |entry: &Option<TableEntry>| {
@@ -66,13 +67,17 @@ impl Rendered {
             format!("| {} |", cells.join(" | "))
         };
         let rule: Vec<String> = widths.iter().map(|width| "-".repeat(*width)).collect();
-        let mut text =
-            vec![format!("**{}**", self.title), String::new(), line(&lines[0]), line(&rule)];
+        let mut text = vec![
+            format!("**{}**", escaped(&self.title)),
+            String::new(),
+            line(&lines[0]),
+            line(&rule),
+        ];
         text.extend(lines[1..].iter().map(line));
         for note in self.explanations(style) {
-            text.extend([String::new(), note]);
+            text.extend([String::new(), escaped(&note)]);
         }
-        text.join("\n") + "\n"
+        visible(&text.join("\n")).into_owned() + "\n"
     }
 
     pub(super) fn header(&self) -> Vec<String> {
@@ -164,6 +169,20 @@ impl TableEntry {
         }
         text
     }
+}
+
+/// Words in which Markdown sees neither cells nor lines nor HTML.
+fn markdown_text(text: &str) -> String {
+    let one = |c: char| match c {
+        '\\' => "\\\\".to_owned(),
+        '|' => "\\|".to_owned(),
+        '&' => "&amp;".to_owned(),
+        '<' => "&lt;".to_owned(),
+        '>' => "&gt;".to_owned(),
+        '\n' | '\r' | '\t' => " ".to_owned(),
+        other => other.to_string(),
+    };
+    text.chars().map(one).collect()
 }
 
 fn markdown_entry(entry: &TableEntry, style: Style) -> String {
