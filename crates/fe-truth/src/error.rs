@@ -72,7 +72,10 @@ pub enum Error {
         dimension: usize,
     },
     /// A point lies where the feature has no probability.
-    #[error("{given} is outside the support [{low}, {high}] of x{}", .feature + 1)]
+    #[error(
+        "{} is outside the support [{}, {}] of x{}",
+        number(.given), number(.low), number(.high), .feature + 1
+    )]
     OutsideSupport {
         /// The feature, counted from 0.
         feature: usize,
@@ -91,9 +94,8 @@ pub enum Error {
     },
     /// An axis that is not an interval inside the support.
     #[error(
-        "the range [{low}, {high}] of x{} must be finite, ascending and inside the support \
-         [{}, {}]",
-        .feature + 1, .support.0, .support.1
+        "the range [{}, {}] of x{} must be finite, ascending and inside the support [{}, {}]",
+        number(.low), number(.high), .feature + 1, number(&.support.0), number(&.support.1)
     )]
     BadAxis {
         /// The feature, counted from 0.
@@ -109,7 +111,10 @@ pub enum Error {
     #[error("bin limits must be at least two finite numbers in strictly ascending order: {0}")]
     BadLimits(String),
     /// A bin that no instance can ever fall into.
-    #[error("the bin [{low}, {high}] of x{} has probability 0", .feature + 1)]
+    #[error(
+        "the bin [{}, {}] of x{} has probability 0, or one that is too small to be told",
+        number(.low), number(.high), .feature + 1
+    )]
     EmptyBin {
         /// The feature, counted from 0.
         feature: usize,
@@ -118,6 +123,9 @@ pub enum Error {
         /// Upper limit.
         high: f64,
     },
+    /// A truth that is beyond the numbers there are, or made of such: what it is, and where.
+    #[error("{0} cannot be told: it, or a number that it is computed from, is larger than 1.8e308")]
+    TooLarge(String),
     /// The feature has no main effect of its own.
     #[error(
         "x{} has no main effect in `{scenario}`: it does not enter additively",
@@ -161,6 +169,11 @@ pub enum Error {
         /// The effect.
         effect: Effect,
     },
+}
+
+/// A number that parses back, without hundreds of digits.
+pub(crate) fn number(x: &f64) -> String {
+    if x.trunc() == *x && x.abs() < 1e15 { format!("{x}") } else { format!("{x:?}") }
 }
 
 fn hint(nearest: &Option<String>) -> String {

@@ -273,7 +273,14 @@ impl Nest<'_> {
             let x = law.place(u);
             row[feature] = x;
             given.push((feature, law.known(u)));
-            let inner = self.over(rest, given, row);
+            let mut inner = self.over(rest, given, row);
+            if law.rounds_places() {
+                // The place is between its two neighbours.
+                for beside in [x.next_down(), x.next_up()] {
+                    row[feature] = beside;
+                    inner.error += (self.over(rest, given, row).value - inner.value).abs();
+                }
+            }
             given.pop();
             [inner.times(law.weight(u))]
         });

@@ -10,7 +10,7 @@ use super::arguments::{
     FeatureArguments, ScenarioArguments, feature_name, finite, interval, points,
 };
 use crate::error::{Error, Result};
-use crate::sheet::{Entry, Format, Sheet};
+use crate::sheet::{Entry, Format, Sheet, write_rows};
 
 /// Prints what a scenario's effects are, exactly, with a bound on the error of each number.
 ///
@@ -108,11 +108,13 @@ fn regional(text: &str) -> Result<Regional, String> {
 
 pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
     let scenario = arguments.scenario.scenario()?;
-    let sheet = match (&arguments.effect, &arguments.bins, arguments.regional) {
-        (Some(effect), _, _) => curves(arguments, &scenario, effect)?,
-        (None, Some(limits), _) => bins(arguments, &scenario, limits)?,
-        (None, None, Some(method)) => splits(arguments, &scenario, method)?,
-        (None, None, None) => match &arguments.shap_at {
+    if let Some(effect) = &arguments.effect {
+        return curves(arguments, &scenario, effect, out);
+    }
+    let sheet = match (&arguments.bins, arguments.regional) {
+        (Some(limits), _) => bins(arguments, &scenario, limits)?,
+        (None, Some(method)) => splits(arguments, &scenario, method)?,
+        (None, None) => match &arguments.shap_at {
             Some(point) => shapley_values(&scenario, point)?,
             None => values(arguments, &scenario)?,
         },
@@ -120,29 +122,93 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
     sheet.write(arguments.format, out)
 }
 
-fn curves(arguments: &Arguments, scenario: &Scenario, asked: &Asked) -> Result<Sheet> {
-    let mut sheet =
-        Sheet::new(&["scenario", "feature", "effect", "x", "value", "abs_error", "method"]);
+/// Points that are answered at once: what a curve is read off is resolved once for all of them, and
+/// their answers are held.
+const BLOCK: usize = 1_000_000;
+
+fn curves(
+    arguments: &Arguments,
+    scenario: &Scenario,
+    asked: &Asked,
+    out: &mut dyn Write,
+) -> Result<()> {
+    let mut curves = Vec::new();
     for feature in asked_features(arguments, scenario, asked)? {
         let (lo, hi) = arguments.range.unwrap_or_else(|| scenario.axis(feature));
-        let points = if arguments.at.is_empty() {
-            Axis::new(lo, hi)?.grid(arguments.grid.unwrap_or(100))
+        curves.push(Curve { scenario, asked, feature, axis: Axis::new(lo, hi)?, arguments });
+    }
+    // What is wrong shall be said before anything is written.
+    let mut first = Vec::new();
+    for curve in &curves {
+        if curve.len() > BLOCK {
+            curve.answers(&[curve.axis.lo(), curve.axis.hi()])?;
         } else {
-            arguments.at.clone()
-        };
-        let answers = answers(scenario, asked, feature, &points, (lo, hi), arguments.center)?;
-        for (x, answer) in points.iter().zip(answers) {
-            let mut row: Vec<Entry> = vec![
-                scenario.id().into(),
-                feature_name(feature).into(),
-                asked.name().into(),
-                (*x).into(),
-            ];
-            row.extend(answer);
-            sheet.push(row);
+            first.push(curve.rows(&curve.points())?);
         }
     }
-    Ok(sheet)
+    let count = curves.iter().map(Curve::len).sum();
+    let mut first = first.into_iter();
+    let rows = curves.iter().flat_map(|curve| {
+        let held = if curve.len() > BLOCK { None } else { first.next() };
+        let points = if held.is_some() { Vec::new() } else { curve.points() };
+        let blocks = points.len().div_ceil(BLOCK);
+        let later = (0..blocks).map(move |block| {
+            let end = points.len().min((block + 1) * BLOCK);
+            curve.rows(&points[block * BLOCK..end])
+        });
+        held.map(Ok).into_iter().chain(later).flat_map(each)
+    });
+    let columns = ["scenario", "feature", "effect", "x", "value", "abs_error", "method"];
+    write_rows(&columns, (count, rows), arguments.format, out)
+}
+
+/// The rows of a block one by one, or why there are none.
+fn each(
+    rows: Result<impl Iterator<Item = Vec<Entry>>>,
+) -> impl Iterator<Item = Result<Vec<Entry>>> {
+    let (rows, failed) = match rows {
+        Ok(rows) => (Some(rows), None),
+        Err(error) => (None, Some(Err(error))),
+    };
+    failed.into_iter().chain(rows.into_iter().flatten().map(Ok))
+}
+
+/// The curve of one feature.
+struct Curve<'a> {
+    scenario: &'a Scenario,
+    asked: &'a Asked,
+    feature: usize,
+    axis: Axis,
+    arguments: &'a Arguments,
+}
+
+impl<'a> Curve<'a> {
+    fn len(&self) -> usize {
+        let at = self.arguments.at.len();
+        if at == 0 { self.arguments.grid.unwrap_or(100) } else { at }
+    }
+
+    fn points(&self) -> Vec<f64> {
+        let at = &self.arguments.at;
+        if at.is_empty() { self.axis.grid(self.len()) } else { at.clone() }
+    }
+
+    fn answers(&self, points: &[f64]) -> Result<Vec<[Entry; 3]>> {
+        let (range, center) = ((self.axis.lo(), self.axis.hi()), self.arguments.center);
+        answers(self.scenario, self.asked, self.feature, points, range, center)
+    }
+
+    /// A row for each point, made when it is wanted.
+    fn rows(&self, points: &[f64]) -> Result<impl Iterator<Item = Vec<Entry>> + use<'a>> {
+        let (id, feature) = (self.scenario.id(), feature_name(self.feature));
+        let (asked, points) = (self.asked, points.to_vec());
+        let answers = self.answers(&points)?.into_iter();
+        Ok(points.into_iter().zip(answers).map(move |(x, answer)| {
+            let place =
+                [id.as_str().into(), feature.as_str().into(), asked.name().into(), x.into()];
+            place.into_iter().chain(answer).collect()
+        }))
+    }
 }
 
 /// The features named or, for a published curve, those that have it.

@@ -33,6 +33,19 @@ pub(crate) trait Univariate: Send + Sync {
     /// The mass before the first and after the last is below 1e-20.
     fn panels(&self) -> Vec<f64>;
 
+    /// Points in the coordinate between `from` and `to` that lie beyond the panels, each twice as far
+    /// out as the one before: they resolve what changes there, as powers do, on the scale of the
+    /// distance.
+    fn outwards(&self, from: f64, to: f64) -> Vec<f64> {
+        let panels = self.panels();
+        let (first, last) = (panels[0], panels[panels.len() - 1]);
+        let (centre, half) = (0.5 * (first + last), 0.5 * (last - first));
+        let distances = || std::iter::successors(Some(half), |d| Some(2.0 * d));
+        let above = distances().map(|d| centre + d).take_while(|u| *u < to);
+        let below = distances().map(|d| centre - d).take_while(|u| from < *u);
+        if half > 0.0 { above.chain(below).collect() } else { Vec::new() }
+    }
+
     /// The law that this one is made from, if the coordinate is the one of that law.
     fn base(&self) -> Option<&dyn Univariate> {
         None
@@ -53,6 +66,11 @@ pub(crate) trait Univariate: Send + Sync {
     /// [`Block::known`].
     fn known(&self, u: f64) -> f64 {
         self.base().map_or_else(|| self.place(u), |law| law.known(u))
+    }
+
+    /// Whether the coordinate has digits that [`Univariate::place`] loses and that matter.
+    fn rounds_places(&self) -> bool {
+        self.base().is_some_and(|law| law.rounds_places())
     }
 
     /// Derivative of the variable along the coordinate.
