@@ -123,6 +123,43 @@ pub enum Error {
         /// Upper limit.
         high: f64,
     },
+    /// A region in which no row can ever lie.
+    #[error(
+        "the region has probability 0: no x{} there lies between {} and {}",
+        .feature + 1, number(.from), number(.to)
+    )]
+    ImpossibleRegion {
+        /// The feature that is never there, counted from 0, given what is asked of those before it.
+        feature: usize,
+        /// Lower end of its interval.
+        from: f64,
+        /// Upper end of its interval.
+        to: f64,
+    },
+    /// A region whose probability has lost its digits.
+    #[error(
+        "the region is too rare to be told: that x{} lies between {} and {} has a probability below \
+         1e-5, as a difference of larger ones",
+        .feature + 1, number(.from), number(.to)
+    )]
+    RareRegion {
+        /// The feature that is hardly ever there, counted from 0.
+        feature: usize,
+        /// Lower end of its interval.
+        from: f64,
+        /// Upper end of its interval.
+        to: f64,
+    },
+    /// A tree of regions that is not offered.
+    #[error("{option} = {given}: must be {allowed}")]
+    BadTreeOption {
+        /// What was asked for.
+        option: &'static str,
+        /// As what.
+        given: String,
+        /// What is allowed.
+        allowed: String,
+    },
     /// A truth that is beyond the numbers there are, or made of such: what it is, and where.
     #[error("{0} cannot be told: it, or a number that it is computed from, is larger than 1.8e308")]
     TooLarge(String),

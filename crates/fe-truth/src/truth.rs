@@ -613,7 +613,9 @@ impl OneFeature<'_> {
         let panels = law.panels();
         let points = [&self.scenario.resolution[self.feature][..], &panels].concat();
         let points = within(&points, panels[0], panels[panels.len() - 1]);
-        integrate(&points, 0.0, |u| [f(law.place(u)).times(law.weight(u))])[0]
+        let [mut mean] = integrate(&points, 0.0, |u| [f(law.place(u)).times(law.weight(u))]);
+        mean.error += self.scenario.parts.engine.doubt() * mean.magnitude;
+        mean
     }
 
     fn over_axis(&self, f: impl Fn(f64) -> Estimate) -> Truth {

@@ -7,6 +7,7 @@ mod compare;
 mod effect;
 mod estimation;
 mod estimators;
+mod event;
 mod finish;
 mod fitted;
 mod league;

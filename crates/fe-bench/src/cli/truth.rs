@@ -1,14 +1,19 @@
 //! `fe-bench truth`.
 
+mod regions;
+
 use std::io::Write;
 
 use clap::Args;
 use fe_core::Axis;
+use fe_core::settings::Splitting;
 use fe_truth::{Centring, Effect, Regional, Scenario, Truth, Weighting};
 
 use super::arguments::{
     FeatureArguments, ScenarioArguments, feature_name, finite, interval, points,
 };
+use super::estimation::word;
+use super::event;
 use crate::error::{Error, Result};
 use crate::sheet::{Entry, Format, Sheet, write_rows};
 
@@ -16,9 +21,10 @@ use crate::sheet::{Entry, Format, Sheet, write_rows};
 ///
 /// Asks for one of: the curve of an effect (--effect), the quantities of bins (--bins), the
 /// heterogeneity values with mean and standard deviation of f (--values), the Shapley values of
-/// a point (--shap-at), or the best split of a feature's effect by another feature (--regional).
+/// a point (--shap-at), or the best split of a feature's effect by another feature (--regional), which
+/// with --depth becomes the population's tree of regions.
 #[derive(Debug, Args)]
-#[command(group = clap::ArgGroup::new("what").required(true)
+#[command(group = clap::ArgGroup::new("what").required(true).multiple(true)
     .args(["effect", "bins", "values", "shap_at", "regional"]))]
 pub(super) struct Arguments {
     #[command(flatten)]
@@ -27,15 +33,15 @@ pub(super) struct Arguments {
     features: FeatureArguments,
     /// pd, dpd, mplot, ale, ale-derivative, mu, sigma, h-pdp, h-dpdp, main, shap or shap-variance;
     /// with -limit behind it, the curve that a paper prints, where it is not the truth
-    #[arg(long, value_parser = asked)]
+    #[arg(long, value_parser = asked, conflicts_with_all = ["bins", "values", "shap_at", "regional"])]
     effect: Option<Asked>,
     /// Points of the curve
     #[arg(long, value_name = "V,V,…", value_delimiter = ',', allow_hyphen_values = true,
-          value_parser = finite, conflicts_with_all = ["grid", "bins", "values", "shap_at", "regional"])]
+          value_parser = finite, conflicts_with_all = ["grid", "bins", "values", "shap_at"])]
     at: Vec<f64>,
     /// So many equidistant points over the range [default: 100]
     #[arg(long, value_name = "N", value_parser = points,
-          conflicts_with_all = ["bins", "values", "shap_at", "regional"])]
+          conflicts_with_all = ["bins", "values", "shap_at"])]
     grid: Option<usize>,
     /// Where accumulation starts, and over what `integral` centres [default: the scenario's range]
     #[arg(long, value_name = "LO,HI", value_parser = interval, allow_hyphen_values = true,
@@ -44,26 +50,49 @@ pub(super) struct Arguments {
     /// none, start (0 at the start of the range), integral (mean over the range 0) or data (mean
     /// over the law of the feature 0)
     #[arg(long, value_parser = centring, default_value = "none",
-          conflicts_with_all = ["bins", "values", "shap_at", "regional"])]
+          conflicts_with_all = ["bins", "values", "shap_at"])]
     center: Centring,
-    /// Limits of bins, increasing
+    /// Only rows for which this holds, such as `x3 > 0 and x1 <= 0.2`: all truths are those of the law
+    /// given that, which is the background of Shapley values too; ranges are cut
+    #[arg(long = "where", value_name = "EVENT")]
+    event: Option<String>,
+    /// Limits of bins, increasing; with `--regional ale`, of those whose finite differences, jumps
+    /// included, shall differ less
     #[arg(long, value_name = "Z0,Z1,…", value_delimiter = ',', allow_hyphen_values = true,
-          value_parser = finite)]
+          value_parser = finite, conflicts_with_all = ["values", "shap_at"])]
     bins: Option<Vec<f64>>,
     /// How bins are averaged: uniform, or by the data's density
-    #[arg(long, value_parser = weighting, default_value = "uniform", requires = "bins")]
+    #[arg(long, value_parser = weighting, default_value = "uniform", requires = "bins",
+          conflicts_with = "regional")]
     weighting: Weighting,
     /// Heterogeneity values of each feature, and mean and standard deviation of f
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["shap_at", "regional"])]
     values: bool,
     /// Shapley values of all features at a point, one value for each, and last of none
     #[arg(long, value_name = "V1,…,VD", value_delimiter = ',', allow_hyphen_values = true,
-          value_parser = finite, conflicts_with = "feature")]
+          value_parser = finite, conflicts_with_all = ["feature", "regional"])]
     shap_at: Option<Vec<f64>>,
     /// The split of one feature that lowers the heterogeneity most, by pdp, dpdp, ale, rhale or
-    /// shapdp
+    /// shapdp; for ale without --bins, of the derivative form, in which jumps do not count
     #[arg(long, value_name = "METHOD", value_parser = regional)]
     regional: Option<Regional>,
+    /// Most levels of the population's tree, up to 3: a row for each split, with the number of its node
+    /// (all rows are node 0) and how many splits lie above
+    #[arg(long, value_name = "L", requires = "regional")]
+    depth: Option<usize>,
+    /// So many positions per feature, equally spaced inside its range, as an estimator has them
+    /// [default: all]
+    #[arg(long, value_name = "P", requires = "depth")]
+    candidates: Option<usize>,
+    /// Least relative drop of heterogeneity for which a split is kept [default: 0.05]
+    #[arg(long, value_name = "E", value_parser = finite, requires = "depth")]
+    drop: Option<f64>,
+    /// levelwise (one rule for all regions of a level) or cart (each its own) [default: levelwise]
+    #[arg(long, value_name = "HOW", value_parser = word::<Splitting>, requires = "depth")]
+    partition: Option<Splitting>,
+    /// The curves in the leaves of the tree in place of its splits
+    #[arg(long, requires = "depth")]
+    leaves: bool,
     /// How it is printed
     #[arg(long, value_enum, default_value = "csv")]
     format: Format,
@@ -107,13 +136,16 @@ fn regional(text: &str) -> Result<Regional, String> {
 }
 
 pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
-    let scenario = arguments.scenario.scenario()?;
+    let mut scenario = arguments.scenario.scenario()?;
+    if let Some(event) = &arguments.event {
+        scenario = scenario.within(&event::region(event, &scenario)?)?;
+    }
     if let Some(effect) = &arguments.effect {
         return curves(arguments, &scenario, effect, out);
     }
     let sheet = match (&arguments.bins, arguments.regional) {
-        (Some(limits), _) => bins(arguments, &scenario, limits)?,
-        (None, Some(method)) => splits(arguments, &scenario, method)?,
+        (_, Some(method)) => return regions::execute(arguments, &scenario, method, out),
+        (Some(limits), None) => bins(arguments, &scenario, limits)?,
         (None, None) => match &arguments.shap_at {
             Some(point) => shapley_values(&scenario, point)?,
             None => values(arguments, &scenario)?,
@@ -283,33 +315,6 @@ fn shapley_values(scenario: &Scenario, point: &[f64]) -> Result<Sheet> {
         let is_feature = feature < scenario.dimension();
         let name = if is_feature { feature_name(feature) } else { "empty".to_owned() };
         sheet.push(vec![name.into(), value.value.into()]);
-    }
-    Ok(sheet)
-}
-
-fn splits(arguments: &Arguments, scenario: &Scenario, method: Regional) -> Result<Sheet> {
-    let feature = arguments.features.single(scenario, "--regional")?;
-    let mut sheet = Sheet::new(&[
-        "heterogeneity",
-        "split_feature",
-        "position",
-        "before",
-        "left",
-        "right",
-        "weighted",
-    ]);
-    for optimum in scenario.regional(method, feature)? {
-        let number = |value: Option<f64>| Entry::from(value);
-        let split = optimum.split;
-        sheet.push(vec![
-            optimum.heterogeneity.into(),
-            split.map_or(Entry::Missing, |split| feature_name(split.feature).into()),
-            number(split.map(|split| split.position)),
-            optimum.before.value.into(),
-            number(split.map(|split| split.left.value)),
-            number(split.map(|split| split.right.value)),
-            optimum.weighted().value.into(),
-        ]);
     }
     Ok(sheet)
 }

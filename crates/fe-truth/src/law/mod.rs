@@ -211,11 +211,13 @@ pub(crate) struct Law {
     blocks: Vec<(Vec<usize>, Arc<dyn Block>)>,
     /// For each feature its block and its place there.
     place: Vec<(usize, usize)>,
+    /// The intervals that features were restricted to, one after the other.
+    intervals: Vec<(usize, (f64, f64))>,
 }
 
 impl Law {
     pub(crate) fn new() -> Self {
-        Self { blocks: Vec::new(), place: Vec::new() }
+        Self { blocks: Vec::new(), place: Vec::new(), intervals: Vec::new() }
     }
 
     /// Adds a block over the given features.
@@ -235,7 +237,37 @@ impl Law {
         let (block, target) = self.place[feature];
         let base = Arc::clone(&self.blocks[block].1);
         law.blocks[block].1 = Arc::new(Restricted { base, target, from, to });
+        law.intervals.push((feature, (from, to)));
         law
+    }
+
+    pub(crate) fn is_restricted(&self) -> bool {
+        !self.intervals.is_empty()
+    }
+
+    /// Whether no feature of the block was restricted, so that all is as it was declared.
+    pub(crate) fn is_as_declared(&self, feature: usize) -> bool {
+        !self.intervals.iter().any(|&(other, _)| self.related(feature, other))
+    }
+
+    /// Whether a row lies in the region.
+    pub(crate) fn holds(&self, row: &[f64]) -> bool {
+        self.intervals
+            .iter()
+            .all(|&(feature, (from, to))| from <= row[feature] && row[feature] <= to)
+    }
+
+    /// The probability that a feature lies in an interval, none where it is too small to be told.
+    pub(crate) fn share(&self, feature: usize, from: f64, to: f64) -> Option<f64> {
+        let margin = self.marginal(feature);
+        let (low, high) = margin.support();
+        let (from, to) = (low.max(from), high.min(to));
+        if from >= to {
+            return Some(0.0);
+        }
+        let share = margin.mass(from, to).clamp(0.0, 1.0);
+        let exact = margin.resolves_small_masses() || margin.restricted(from, to).is_some();
+        (exact || share > restricted::LEAST).then_some(share)
     }
 
     /// Adds an independent feature.
