@@ -178,6 +178,75 @@ impl Sheet {
     }
 }
 
+/// The most rows of a table to read: all of them are held until the widths of its columns are known.
+const MOST_READ: usize = 100_000;
+
+/// Writes so many rows while they are made, below the names of their columns; only a table holds
+/// them all.
+///
+/// # Errors
+/// A table of more rows than anybody reads, a row that cannot be made, and [`Error::Output`].
+pub fn write_rows(
+    columns: &[&str],
+    (count, rows): (usize, impl Iterator<Item = Result<Vec<Entry>>>),
+    format: Format,
+    out: &mut dyn Write,
+) -> Result<()> {
+    // The reason why rows end early.
+    let mut failed = None;
+    let rows = rows.map_while(|row| row.map_err(|error| failed = Some(error)).ok());
+    match format {
+        Format::Csv => write_csv(columns, rows.map(Row), out)?,
+        Format::Json => write_json(columns, rows, out)?,
+        Format::Table if count > MOST_READ => {
+            return Err(Error::Argument(format!(
+                "--format table: {count} rows; must be at most {MOST_READ}, csv and json have any \
+                 number"
+            )));
+        }
+        Format::Table => {
+            let mut sheet = Sheet::new(columns);
+            rows.for_each(|row| sheet.push(row));
+            if failed.is_none() {
+                sheet.write(format, out)?;
+            }
+        }
+    }
+    failed.map_or(Ok(()), Err)
+}
+
+/// A row that is not kept.
+struct Row(Vec<Entry>);
+
+impl AsRef<Vec<Entry>> for Row {
+    fn as_ref(&self) -> &Vec<Entry> {
+        &self.0
+    }
+}
+
+/// Writes rows as an array of objects while they are made.
+fn write_json(
+    columns: &[&str],
+    rows: impl Iterator<Item = Vec<Entry>>,
+    out: &mut dyn Write,
+) -> Result<()> {
+    let mut out = std::io::BufWriter::new(out);
+    let write = || -> std::io::Result<()> {
+        let mut before = "[";
+        for row in rows {
+            let names = columns.iter().map(ToString::to_string);
+            let object: Map<String, Value> = names.zip(row.iter().map(Entry::json)).collect();
+            let text = serde_json::to_string_pretty(&object)?.replace('\n', "\n  ");
+            write!(out, "{before}\n  {text}")?;
+            before = ",";
+        }
+        let end = if before == "[" { "[]" } else { "\n]" };
+        writeln!(out, "{end}")?;
+        out.flush()
+    };
+    write().map_err(Error::Output)
+}
+
 /// Writes rows as CSV while they are made, below the names of their columns.
 ///
 /// # Errors
@@ -241,6 +310,35 @@ mod tests {
             };
             assert_eq!(kind, Some(std::io::ErrorKind::BrokenPipe), "{format:?}");
         }
+    }
+
+    #[test]
+    fn rows_that_are_not_held_are_written_alike() {
+        for count in [0, 1, 3] {
+            let row = |i: usize| vec![Entry::from("a\n\"b\""), i.into(), Entry::Missing];
+            let mut sheet = Sheet::new(&["z", "b", "c"]);
+            (0..count).for_each(|i| sheet.push(row(i)));
+            for format in [Format::Table, Format::Csv, Format::Json] {
+                let (mut held, mut streamed) = (Vec::new(), Vec::new());
+                sheet.write(format, &mut held).unwrap();
+                let rows = (count, (0..count).map(|i| Ok(row(i))));
+                write_rows(&["z", "b", "c"], rows, format, &mut streamed).unwrap();
+                assert_eq!(held, streamed, "{format:?} of {count}");
+            }
+        }
+    }
+
+    #[test]
+    fn rows_that_cannot_be_made_are_an_error() {
+        let wrong = || Error::Argument("wrong".into());
+        for format in [Format::Table, Format::Csv, Format::Json] {
+            let rows = (2, [Ok(vec![Entry::Missing]), Err(wrong())].into_iter());
+            let error = write_rows(&["x"], rows, format, &mut Vec::new()).unwrap_err();
+            assert_eq!(error.to_string(), "wrong");
+        }
+        let rows = (MOST_READ + 1, std::iter::empty());
+        let error = write_rows(&["x"], rows, Format::Table, &mut Vec::new()).unwrap_err();
+        assert!(error.to_string().contains("100001 rows"), "{error}");
     }
 
     #[test]

@@ -88,15 +88,21 @@ pub(crate) struct Part<'a> {
 /// A law with the moments of its features, once they were asked for.
 pub(crate) struct Measure {
     pub(crate) law: Law,
+    /// Share by which its densities may be off: given a region they are quotients.
+    pub(crate) doubt: f64,
     margins: Vec<Box<dyn Univariate>>,
     moments: Vec<OnceLock<(f64, f64)>>,
 }
+
+/// Share by which densities given a region may be off.
+const QUOTIENT: f64 = 1e-12;
 
 impl Measure {
     fn new(law: Law) -> Arc<Self> {
         let margins = (0..law.dimension()).map(|feature| law.marginal(feature)).collect();
         let moments = (0..law.dimension()).map(|_| OnceLock::new()).collect();
-        Arc::new(Self { law, margins, moments })
+        let doubt = if law.is_restricted() { QUOTIENT } else { 0.0 };
+        Arc::new(Self { law, doubt, margins, moments })
     }
 
     /// The law of a feature on its own.
@@ -118,6 +124,7 @@ impl Measure {
     }
 }
 
+#[derive(Clone)]
 pub(crate) struct Engine {
     /// The law of the rows.
     measure: Arc<Measure>,
@@ -133,9 +140,19 @@ pub(crate) struct Engine {
 
 impl Engine {
     pub(crate) fn new(law: Law, terms: Vec<Term>) -> Self {
-        let coalitions = Arc::new(Coalitions::of(&terms));
+        Self::under(law, terms.into())
+    }
+
+    /// The terms under a law that is the background as well.
+    fn under(law: Law, terms: Arc<[Term]>) -> Self {
+        let coalitions = Arc::new(Coalitions::of(&terms, &law));
         let measure = Measure::new(law);
-        Self::of(Arc::clone(&measure), measure, terms.into(), coalitions, Arc::default())
+        Self::of(Arc::clone(&measure), measure, terms, coalitions, Arc::default())
+    }
+
+    /// The same terms under another law of the same features, which becomes the background as well.
+    pub(crate) fn given(&self, law: Law) -> Self {
+        Self::under(law, Arc::clone(&self.terms))
     }
 
     fn of(
@@ -150,7 +167,7 @@ impl Engine {
         Self { measure, whole, terms, term_means, variance, coalitions, axis_means }
     }
 
-    /// The same terms, under the law given that a feature lies in an interval.
+    /// The same terms, under the law given that a feature lies in an interval; the background stays.
     pub(crate) fn restricted(&self, feature: usize, from: f64, to: f64) -> Self {
         let measure = Measure::new(self.law().restricted(feature, from, to));
         let (whole, terms) = (Arc::clone(&self.whole), Arc::clone(&self.terms));
@@ -235,6 +252,11 @@ impl Engine {
         self.measure.margin(feature)
     }
 
+    /// Share by which densities may be off.
+    pub(crate) fn doubt(&self) -> f64 {
+        self.measure.doubt
+    }
+
     /// The sum of the terms at a row.
     pub(crate) fn value(&self, row: &[f64]) -> f64 {
         self.terms.iter().map(|term| term.value(row)).sum()
@@ -298,7 +320,8 @@ impl Engine {
         Estimate::sum(self.readers(s).into_iter().map(|t| {
             let features = self.terms[t].features();
             let tied = |&a: &usize| features.iter().any(|&b| a != b && self.law().related(a, b));
-            if features.iter().any(tied) {
+            let elsewhere = !Arc::ptr_eq(&self.measure, &self.whole);
+            if elsewhere || features.iter().any(tied) {
                 held.mean(t, Local::Shapley(s))
             } else {
                 // Of independent features all coalitions with s have the same mean.
@@ -317,7 +340,9 @@ impl Engine {
             let place = (line.level - own * x) / weight;
             let given = [(s, self.law().known(s, x))];
             let density = self.law().conditional(other, &given).pdf(place);
-            Some(Estimate::exact(line.jump * own / weight.abs() * density))
+            let mut jumps = Estimate::exact(line.jump * own / weight.abs() * density);
+            jumps.error += self.doubt() * jumps.magnitude;
+            Some(jumps)
         }))
     }
 

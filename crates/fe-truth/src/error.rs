@@ -72,7 +72,10 @@ pub enum Error {
         dimension: usize,
     },
     /// A point lies where the feature has no probability.
-    #[error("{given} is outside the support [{low}, {high}] of x{}", .feature + 1)]
+    #[error(
+        "{} is outside the support [{}, {}] of x{}",
+        number(.given), number(.low), number(.high), .feature + 1
+    )]
     OutsideSupport {
         /// The feature, counted from 0.
         feature: usize,
@@ -91,9 +94,8 @@ pub enum Error {
     },
     /// An axis that is not an interval inside the support.
     #[error(
-        "the range [{low}, {high}] of x{} must be finite, ascending and inside the support \
-         [{}, {}]",
-        .feature + 1, .support.0, .support.1
+        "the range [{}, {}] of x{} must be finite, ascending and inside the support [{}, {}]",
+        number(.low), number(.high), .feature + 1, number(&.support.0), number(&.support.1)
     )]
     BadAxis {
         /// The feature, counted from 0.
@@ -109,7 +111,10 @@ pub enum Error {
     #[error("bin limits must be at least two finite numbers in strictly ascending order: {0}")]
     BadLimits(String),
     /// A bin that no instance can ever fall into.
-    #[error("the bin [{low}, {high}] of x{} has probability 0", .feature + 1)]
+    #[error(
+        "the bin [{}, {}] of x{} has probability 0, or one that is too small to be told",
+        number(.low), number(.high), .feature + 1
+    )]
     EmptyBin {
         /// The feature, counted from 0.
         feature: usize,
@@ -118,6 +123,46 @@ pub enum Error {
         /// Upper limit.
         high: f64,
     },
+    /// A region in which no row can ever lie.
+    #[error(
+        "the region has probability 0: no x{} there lies between {} and {}",
+        .feature + 1, number(.from), number(.to)
+    )]
+    ImpossibleRegion {
+        /// The feature that is never there, counted from 0, given what is asked of those before it.
+        feature: usize,
+        /// Lower end of its interval.
+        from: f64,
+        /// Upper end of its interval.
+        to: f64,
+    },
+    /// A region whose probability has lost its digits.
+    #[error(
+        "the region is too rare to be told: that x{} lies between {} and {} has a probability below \
+         1e-5, as a difference of larger ones",
+        .feature + 1, number(.from), number(.to)
+    )]
+    RareRegion {
+        /// The feature that is hardly ever there, counted from 0.
+        feature: usize,
+        /// Lower end of its interval.
+        from: f64,
+        /// Upper end of its interval.
+        to: f64,
+    },
+    /// A tree of regions that is not offered.
+    #[error("{option} = {given}: must be {allowed}")]
+    BadTreeOption {
+        /// What was asked for.
+        option: &'static str,
+        /// As what.
+        given: String,
+        /// What is allowed.
+        allowed: String,
+    },
+    /// A truth that is beyond the numbers there are, or made of such: what it is, and where.
+    #[error("{0} cannot be told: it, or a number that it is computed from, is larger than 1.8e308")]
+    TooLarge(String),
     /// The feature has no main effect of its own.
     #[error(
         "x{} has no main effect in `{scenario}`: it does not enter additively",
@@ -161,6 +206,11 @@ pub enum Error {
         /// The effect.
         effect: Effect,
     },
+}
+
+/// A number that parses back, without hundreds of digits.
+pub(crate) fn number(x: &f64) -> String {
+    if x.trunc() == *x && x.abs() < 1e15 { format!("{x}") } else { format!("{x:?}") }
 }
 
 fn hint(nearest: &Option<String>) -> String {

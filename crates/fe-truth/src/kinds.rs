@@ -187,6 +187,12 @@ pub struct Truth {
 impl Truth {
     pub(crate) const ZERO: Self = Self { value: 0.0, abs_error: 0.0, method: Method::Closed };
 
+    /// The truth, unless it or its bound is beyond the numbers there are.
+    pub(crate) fn told(self, what: impl FnOnce() -> String) -> Result<Self, Error> {
+        let finite = self.value.is_finite() && self.abs_error.is_finite();
+        if finite { Ok(self) } else { Err(Error::TooLarge(what())) }
+    }
+
     pub(crate) fn plus(self, other: Self) -> Self {
         Self {
             value: self.value + other.value,

@@ -1,8 +1,9 @@
 //! Curves as papers print them, where those are approximate or wrong: not truths, but claims to
 //! hold against them.
 
+use crate::error::number;
 use crate::kinds::{Centring, Effect};
-use crate::quadrature::{Estimate, integrate, within};
+use crate::quadrature::{Estimate, integrate};
 use crate::{Error, Scenario};
 
 /// A printed formula for an effect of a feature.
@@ -75,14 +76,19 @@ impl Scenario {
             return Err(Error::NotCentrable { effect: limit.effect });
         }
         let constant = self.centre_of(limit, axis, centring);
-        Ok(points.iter().map(|&x| (limit.formula)(x) - constant).collect())
+        let told = |&x: &f64| {
+            let value = (limit.formula)(x) - constant;
+            let what = || format!("{name} of x{} at {}", feature + 1, number(&x));
+            if value.is_finite() { Ok(value) } else { Err(Error::TooLarge(what())) }
+        };
+        points.iter().map(told).collect()
     }
 
     /// The constant that centring subtracts from a limit formula.
     fn centre_of(&self, limit: &Limit, (lo, hi): (f64, f64), centring: Centring) -> f64 {
         let law = self.parts.engine.law().marginal(limit.feature);
         let average = |(from, to), weight: &dyn Fn(f64) -> f64| {
-            let points = within(&self.resolution[limit.feature], from, to);
+            let points = self.resolved(limit.feature, &[], from, to);
             let weighted = |u| [Estimate::exact((limit.formula)(law.place(u)) * weight(u))];
             integrate(&points, 0.0, weighted)[0].value
         };

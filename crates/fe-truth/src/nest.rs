@@ -53,9 +53,7 @@ impl<'a> Held<'a> {
         let whole = self.whole(index);
         let free = self.free_features(whole.term);
         let untouched = |&feature: &usize| {
-            let [own, background] =
-                [self.measure, &self.engine.whole].map(|m| m.margin(feature).support());
-            own == background && local.passes_through_means_over(&[feature])
+            self.measure.law.is_as_declared(feature) && local.passes_through_means_over(&[feature])
         };
         let over: Vec<usize> = free.iter().copied().filter(untouched).collect();
         match whole.term.average_over(&over) {
@@ -94,10 +92,7 @@ impl<'a> Held<'a> {
         let reads = |term: &&&Term| term.reads(a) || term.reads(b);
         let agree = terms.iter().filter(reads).all(|term| term.angles() == Some([a, b]));
         let free = features.contains(&a) && features.contains(&b);
-        let full = |angle: usize| {
-            let background = self.engine.whole.margin(angle).support();
-            self.measure.margin(angle).support() == background
-        };
+        let full = |angle: usize| self.measure.law.is_as_declared(angle);
         let arbitrary = if full(b) { Some(a) } else { full(a).then_some(b) };
         arbitrary.filter(|_| agree && free)
     }
@@ -224,7 +219,9 @@ impl<'a> Held<'a> {
         let affine = self.affine_features(&features, terms);
         let (engine, measure) = (self.engine, self.measure);
         let nest = Nest { engine, measure, terms, affine, local, floor, integrand };
-        nest.over(&features, &mut given, &mut row)
+        let mut total = nest.over(&features, &mut given, &mut row);
+        total.error += measure.doubt * total.magnitude;
+        total
     }
 }
 
@@ -273,7 +270,14 @@ impl Nest<'_> {
             let x = law.place(u);
             row[feature] = x;
             given.push((feature, law.known(u)));
-            let inner = self.over(rest, given, row);
+            let mut inner = self.over(rest, given, row);
+            if law.rounds_places() {
+                // The place is between its two neighbours.
+                for beside in [x.next_down(), x.next_up()] {
+                    row[feature] = beside;
+                    inner.error += (self.over(rest, given, row).value - inner.value).abs();
+                }
+            }
             given.pop();
             [inner.times(law.weight(u))]
         });

@@ -72,11 +72,12 @@ impl Estimate {
     pub(crate) fn squared_from(self, centre: f64) -> Self {
         let deviation = self.value - centre;
         let error = self.error + f64::EPSILON * (self.magnitude + centre.abs());
-        Self {
-            value: deviation * deviation,
-            magnitude: deviation * deviation,
-            error: error * (2.0 * deviation.abs() + error),
-        }
+        let square = deviation * deviation;
+        let doubt = error * (2.0 * deviation.abs() + error);
+        // Squares of small numbers may vanish where the numbers do not.
+        let vanished = (deviation != 0.0 || error > 0.0) && square + doubt < f64::MIN_POSITIVE;
+        let error = if vanished { f64::MIN_POSITIVE } else { doubt };
+        Self { value: square, magnitude: square, error }
     }
 
     /// The square root of a value that is not negative but for its error.

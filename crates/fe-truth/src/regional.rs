@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::engine::{Engine, Local, Rest};
 use crate::kinds::{Method, Regional, Truth};
 use crate::quadrature::{Estimate, integrate, within};
+use crate::region::Region;
 use crate::truth::finite_coordinate;
 use crate::{Error, Scenario};
 
@@ -23,6 +24,8 @@ pub struct RegionalTruth {
     pub before: Truth,
     /// The split that lowers it most; none if no split lowers it.
     pub split: Option<Split>,
+    /// How many further splits lower it as much, such as mirror images.
+    pub ties: usize,
 }
 
 impl RegionalTruth {
@@ -60,6 +63,8 @@ const TAIL: f64 = 1e-4;
 const ROUGH: f64 = 1e-3;
 /// A split lowers the heterogeneity if it does by more than this share: less is rounding.
 const LEAST_DROP: f64 = 1e-9;
+/// Positions that differ by no more than this share are the same minimum.
+const SAME: f64 = 1e-5;
 /// Largest error of a value, relative to 1 + its size: with more it is not given.
 const TOLERANCE: f64 = 1e-7;
 
@@ -92,63 +97,96 @@ impl Scenario {
     /// # }
     /// ```
     pub fn regional(&self, method: Regional, feature: usize) -> Result<Vec<RegionalTruth>, Error> {
-        let dimension = self.dimension();
-        if feature >= dimension {
-            return Err(Error::NoSuchFeature { feature, dimension });
-        }
-        let heterogeneities: &[Heterogeneity] = match method {
-            Regional::Pdp => &[Heterogeneity::PdpMean],
-            Regional::Dpdp => &[Heterogeneity::DpdpMean],
+        self.check_feature(feature)?;
+        let heterogeneities: &[Heterogeneity<'_>] = match method {
             Regional::Ale | Regional::Rhale => {
                 &[Heterogeneity::AleIntegral, Heterogeneity::AleIntegralSd]
             }
-            Regional::Shapdp => &[Heterogeneity::ShapMean],
+            _ => &[Heterogeneity::of_method(method)],
         };
-        let optimum = |&heterogeneity: &Heterogeneity| {
-            let search = Search {
-                engine: &self.parts.engine,
-                feature,
-                axis: self.axis(feature),
-                heterogeneity,
-            };
-            search.optimum().ok_or(Error::NoRegionalOptimum {
-                scenario: self.info().name,
-                feature,
-                heterogeneity: heterogeneity.name(),
-            })
-        };
-        heterogeneities.iter().map(optimum).collect()
+        heterogeneities.iter().map(|&value| self.optimum(value, feature)).collect()
+    }
+
+    /// The true regional optimum of a feature, counted from 0, by the heterogeneity of its finite
+    /// differences over the bins between neighbouring limits, jumps of f included:
+    /// `ale.integral` = Σ Var(difference | x_s in the bin) / width.
+    ///
+    /// # Errors
+    /// As [`Scenario::regional`] and [`Scenario::differences`].
+    ///
+    /// ```
+    /// // f jumps by 6 x1 as x3 passes 0, and has no derivative along x3 that differs between rows.
+    /// let scenario = fe_truth::scenario("effector-regional", &[]).unwrap();
+    /// let optimum = scenario.regional_differences(2, &[-1.0, 0.0, 0.5, 1.0]).unwrap();
+    /// assert!((optimum.before.value - 12.0 / 0.5).abs() < 1e-9);
+    /// assert_eq!(optimum.split.unwrap().feature, 0);
+    /// ```
+    pub fn regional_differences(
+        &self,
+        feature: usize,
+        limits: &[f64],
+    ) -> Result<RegionalTruth, Error> {
+        self.differences(feature, limits)?;
+        self.optimum(Heterogeneity::Differences(limits), feature)
+    }
+
+    fn optimum(&self, heterogeneity: Heterogeneity<'_>, s: usize) -> Result<RegionalTruth, Error> {
+        let unknown = || self.no_optimum(heterogeneity, s);
+        let whole = Place::whole(self, heterogeneity, s).ok_or_else(unknown)?;
+        let search = Search::new(self, s, heterogeneity, vec![(&whole, 1.0)], None);
+        search.optimum().ok_or_else(unknown)
+    }
+
+    pub(crate) fn no_optimum(&self, heterogeneity: Heterogeneity<'_>, feature: usize) -> Error {
+        let (scenario, heterogeneity) = (self.info().name, heterogeneity.name());
+        Error::NoRegionalOptimum { scenario, feature, heterogeneity }
     }
 }
 
 /// What a split shall lower: a value of [`Scenario::values`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Heterogeneity {
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Heterogeneity<'a> {
     PdpMean,
     DpdpMean,
     AleIntegral,
     AleIntegralSd,
     ShapMean,
+    /// As [`Self::AleIntegral`], of the finite differences over bins between these limits.
+    Differences(&'a [f64]),
 }
 
-impl Heterogeneity {
-    const fn name(self) -> &'static str {
+impl Heterogeneity<'_> {
+    /// The one that regions of a method lower unless told otherwise.
+    pub(crate) const fn of_method(method: Regional) -> Self {
+        match method {
+            Regional::Pdp => Self::PdpMean,
+            Regional::Dpdp => Self::DpdpMean,
+            Regional::Ale | Regional::Rhale => Self::AleIntegral,
+            Regional::Shapdp => Self::ShapMean,
+        }
+    }
+
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::PdpMean => "pdp.mean",
             Self::DpdpMean => "dpdp.mean",
-            Self::AleIntegral => "ale.integral",
+            Self::AleIntegral | Self::Differences(_) => "ale.integral",
             Self::AleIntegralSd => "ale.integral_sd",
             Self::ShapMean => "shap.mean",
         }
     }
 
-    /// The value of a feature over an axis, under the law of an engine.
-    fn of(self, engine: &Engine, s: usize, axis: (f64, f64)) -> Estimate {
+    /// The value of a feature over its range in a whole scenario, under the law of an engine.
+    fn of(self, scenario: &Scenario, engine: &Engine, region: &Region, s: usize) -> Estimate {
+        let axis = scenario.axis(s);
         let (rest, local) = match self {
             Self::PdpMean => (Rest::Marginal, Local::Centred { feature: s, axis }),
             Self::DpdpMean => (Rest::Marginal, Local::Partial(s)),
             Self::AleIntegral | Self::AleIntegralSd => (Rest::Conditional, Local::Partial(s)),
             Self::ShapMean => (Rest::Conditional, Local::Shapley(s)),
+            Self::Differences(limits) => {
+                return of_differences(&scenario.under(engine.clone(), region), limits, s);
+            }
         };
         let law = engine.margin(s);
         let over_law = self == Self::ShapMean;
@@ -167,8 +205,75 @@ impl Heterogeneity {
         });
         match self {
             Self::PdpMean | Self::DpdpMean => integral.times(1.0 / (axis.1 - axis.0)),
-            Self::AleIntegral | Self::AleIntegralSd | Self::ShapMean => integral,
+            _ => integral,
         }
+    }
+}
+
+/// The heterogeneity of finite differences; not a number where a bin has no probability.
+fn of_differences(scenario: &Scenario, limits: &[f64], s: usize) -> Estimate {
+    let Ok(bins) = scenario.differences(s, limits) else {
+        return Estimate::exact(f64::NAN);
+    };
+    Estimate::sum(bins.into_iter().map(|bin| {
+        let value = bin.variance / (bin.hi - bin.lo);
+        let error = bin.abs_error / (bin.hi - bin.lo);
+        Estimate { value, magnitude: value, error }
+    }))
+}
+
+/// A region on the way to a tree, and the law there.
+#[derive(Clone)]
+pub(crate) struct Place {
+    pub(crate) engine: Engine,
+    pub(crate) region: Region,
+    /// Probability.
+    pub(crate) share: f64,
+    pub(crate) heterogeneity: Estimate,
+}
+
+impl Place {
+    /// The place of all rows; none if no heterogeneity of a region can be computed.
+    pub(crate) fn whole(
+        scenario: &Scenario,
+        heterogeneity: Heterogeneity<'_>,
+        s: usize,
+    ) -> Option<Self> {
+        let (engine, region) = (scenario.parts.engine.clone(), Region::default());
+        let place = |heterogeneity| Self { engine, region, share: 1.0, heterogeneity };
+        let engine = &scenario.parts.engine;
+        if engine.is_additive(s) {
+            return Some(place(Estimate::default()));
+        }
+        let readers = engine.readers(s);
+        if readers.iter().any(|&t| engine.terms[t].features().len() > MOST_FEATURES) {
+            return None;
+        }
+        let before = heterogeneity.of(scenario, engine, &Region::default(), s);
+        Some(place(before))
+    }
+
+    /// Both sides of a split of it; none where one of them is empty.
+    pub(crate) fn sides(
+        &self,
+        scenario: &Scenario,
+        heterogeneity: Heterogeneity<'_>,
+        s: usize,
+        (feature, position): (usize, f64),
+    ) -> Option<[Self; 2]> {
+        let marginal = self.engine.law().marginal(feature);
+        let (low, high) = marginal.support();
+        if !(low < position && position < high) {
+            return None;
+        }
+        let share = marginal.cdf(position);
+        let side = |from: f64, to: f64, share: f64| {
+            let engine = self.engine.restricted(feature, from, to);
+            let region = self.region.clone().and(feature, from, to);
+            let heterogeneity = heterogeneity.of(scenario, &engine, &region, s);
+            Self { engine, region, share: self.share * share, heterogeneity }
+        };
+        Some([side(low, position, share), side(position, high, 1.0 - share)])
     }
 }
 
@@ -191,32 +296,80 @@ struct Minimum {
     slopes: [f64; 2],
 }
 
-/// The search for the best split of a feature's effect.
-struct Search<'a> {
-    engine: &'a Engine,
+/// The search for the best split of a feature's effect, the same in some places at once.
+pub(crate) struct Search<'a> {
+    scenario: &'a Scenario,
     feature: usize,
-    axis: (f64, f64),
-    heterogeneity: Heterogeneity,
+    heterogeneity: Heterogeneity<'a>,
+    /// With their weights.
+    places: Vec<(&'a Place, f64)>,
+    /// So many positions of equal spacing between the ends of a range, in the place of all.
+    candidates: Option<usize>,
 }
 
-impl Search<'_> {
+/// The best split, and others that are as good: a feature and a position each.
+pub(crate) struct Best {
+    minimum: Minimum,
+    pub(crate) ties: Vec<(usize, f64)>,
+}
+
+impl Best {
+    pub(crate) fn feature(&self) -> usize {
+        self.minimum.feature
+    }
+
+    pub(crate) fn position(&self) -> f64 {
+        self.minimum.outcome.position
+    }
+
+    pub(crate) fn position_error(&self) -> f64 {
+        self.minimum.position_error
+    }
+
+    /// Weighted heterogeneity that it leaves.
+    pub(crate) fn weighted(&self) -> f64 {
+        self.minimum.outcome.weighted.value
+    }
+}
+
+impl<'a> Search<'a> {
+    pub(crate) fn new(
+        scenario: &'a Scenario,
+        feature: usize,
+        heterogeneity: Heterogeneity<'a>,
+        places: Vec<(&'a Place, f64)>,
+        candidates: Option<usize>,
+    ) -> Self {
+        Self { scenario, feature, heterogeneity, places, candidates }
+    }
+
+    /// Weighted heterogeneity of the places as they are.
+    pub(crate) fn before(&self) -> Estimate {
+        let each = self.places.iter();
+        Estimate::sum(each.map(|(place, weight)| place.heterogeneity.times(*weight)))
+    }
+
     /// None if values are not accurate enough.
     fn optimum(&self) -> Option<RegionalTruth> {
-        let unsplit = |before| RegionalTruth {
+        let before = self.before();
+        let best = self.best()?;
+        let found = RegionalTruth {
             heterogeneity: self.heterogeneity.name(),
-            before,
-            split: None,
+            before: truth(before),
+            ties: best.as_ref().map_or(0, |best| best.ties.len()),
+            split: best.map(|best| best.minimum.split()),
         };
-        if self.engine.is_additive(self.feature) {
-            return Some(unsplit(Truth::ZERO));
-        }
-        let readers = self.engine.readers(self.feature);
-        if readers.iter().any(|&t| self.engine.terms[t].features().len() > MOST_FEATURES) {
+        found.is_accurate().then_some(found)
+    }
+
+    /// The split that lowers the heterogeneity most, if one does; none at all if values are not known.
+    pub(crate) fn best(&self) -> Option<Option<Best>> {
+        let before = self.before();
+        if before.value.is_nan() {
             return None;
         }
-        let before = self.heterogeneity.of(self.engine, self.feature, self.axis);
         if before.value <= before.error {
-            return Some(unsplit(truth(before)));
+            return Some(None);
         }
         let lines: Vec<Line<'_>> = self.lines();
         if !lines.iter().flat_map(|line| &line.outcomes).all(|o| o.weighted.value.is_finite()) {
@@ -226,37 +379,86 @@ impl Search<'_> {
         let starts: Vec<(&Line<'_>, usize)> = starts.collect();
         let on_grid = starts.iter().map(|(line, i)| line.weighted(*i));
         let least_on_grid = on_grid.fold(f64::INFINITY, f64::min);
-        let may_be_best = |(line, i): &&(&Line<'_>, usize)| line.promise(*i) <= least_on_grid;
-        let followed: Vec<Minimum> =
-            starts.iter().filter(may_be_best).map(|(line, i)| line.follow(*i)).collect();
+        let exact = self.candidates.is_some();
+        let may_be_best = |(line, i): &&(&Line<'_>, usize)| {
+            let promise = if exact { line.weighted(*i) } else { line.promise(*i) };
+            promise <= least_on_grid + LEAST_DROP * before.value
+        };
+        let follow = |(line, i): &(&'_ Line<'_>, usize)| {
+            if exact { line.exactly(*i) } else { line.follow(*i) }
+        };
+        let followed: Vec<Minimum> = starts.iter().filter(may_be_best).map(follow).collect();
         let least = followed.iter().map(|m| m.outcome.weighted.value).fold(f64::INFINITY, f64::min);
         let is_best = |m: &&Minimum| m.outcome.weighted.value <= least + LEAST_DROP * before.value;
-        let best = followed.iter().find(is_best);
         let lowers = |m: &&Minimum| m.outcome.weighted.value < before.value * (1.0 - LEAST_DROP);
-        let found = RegionalTruth {
-            split: best.filter(lowers).map(Minimum::split),
-            ..unsplit(truth(before))
-        };
-        found.is_accurate().then_some(found)
+        let mut equal = followed.iter().filter(is_best).filter(lowers);
+        let Some(&minimum) = equal.next() else { return Some(None) };
+        let mut ties: Vec<(usize, f64)> = Vec::new();
+        for other in equal {
+            let place = (other.feature, other.outcome.position);
+            let near = |(feature, position): (usize, f64)| {
+                let apart = (position - place.1).abs();
+                feature == place.0 && apart <= SAME * (1.0 + position.abs())
+            };
+            let first = (minimum.feature, minimum.outcome.position);
+            if !near(first) && !ties.iter().copied().any(near) {
+                ties.push(place);
+            }
+        }
+        Some(Some(Best { minimum, ties }))
     }
 
     /// The weighted heterogeneity along each feature that may split.
     fn lines(&self) -> Vec<Line<'_>> {
-        let partners = self.engine.partners(self.feature);
+        let partners = self.scenario.parts.engine.partners(self.feature);
         partners.into_iter().map(|split| Line::new(self, split)).collect()
     }
 
     fn split(&self, feature: usize, position: f64) -> Outcome {
-        let marginal = self.engine.law().marginal(feature);
-        let (low, high) = marginal.support();
-        let side = |from: f64, to: f64| {
-            let engine = self.engine.restricted(feature, from, to);
-            self.heterogeneity.of(&engine, self.feature, self.axis)
+        let zero = Estimate::default();
+        let mut outcome = Outcome { position, left: zero, right: zero, weighted: zero };
+        for &(place, weight) in &self.places {
+            let sides =
+                place.sides(self.scenario, self.heterogeneity, self.feature, (feature, position));
+            let Some([left, right]) = sides else {
+                outcome.weighted = outcome.weighted.plus(place.heterogeneity.times(weight));
+                continue;
+            };
+            let share = left.share / place.share;
+            let [left, right] = [left, right].map(|side| side.heterogeneity);
+            let weighted = left.times(share).plus(right.times(1.0 - share));
+            outcome.left = outcome.left.plus(left.times(weight));
+            outcome.right = outcome.right.plus(right.times(weight));
+            outcome.weighted = outcome.weighted.plus(weighted.times(weight));
+        }
+        outcome
+    }
+
+    /// Positions along a feature at which the search begins, and those of them at which what is
+    /// left may have a kink.
+    fn positions(&self, feature: usize) -> (Vec<f64>, Vec<f64>) {
+        if let Some(count) = self.candidates {
+            let (lo, hi) = self.scenario.axis(feature);
+            let position = |i: usize| lo + (hi - lo) * i as f64 / (count + 1) as f64;
+            return ((1..=count).map(position).collect(), Vec::new());
+        }
+        let engine = &self.scenario.parts.engine;
+        let law = engine.law().marginal(feature);
+        let mut breaks = engine.breaks(feature);
+        let ends = |(place, _): &(&Place, f64)| {
+            let own = place.region.intervals().iter().find(|(known, _)| *known == feature);
+            own.map_or([f64::NAN; 2], |(_, (from, to))| [*from, *to])
         };
-        let (left, right) = (side(low, position), side(position, high));
-        let share = marginal.cdf(position);
-        let weighted = left.times(share).plus(right.times(1.0 - share));
-        Outcome { position, left, right, weighted }
+        let (low, high) = law.support();
+        let inside = |x: &f64| low < *x && *x < high;
+        breaks.extend(self.places.iter().flat_map(ends).filter(inside));
+        let share = |k: usize| (k as f64 + 0.5) / CANDIDATES as f64;
+        let mut positions: Vec<f64> = (0..CANDIDATES).map(|k| law.quantile(share(k))).collect();
+        positions.extend([TAIL, 1.0 - TAIL].map(|share| law.quantile(share)));
+        positions.extend(&breaks);
+        positions.sort_by(f64::total_cmp);
+        positions.dedup();
+        (positions, breaks)
     }
 }
 
@@ -272,14 +474,7 @@ struct Line<'a> {
 
 impl<'a> Line<'a> {
     fn new(search: &'a Search<'a>, feature: usize) -> Self {
-        let law = search.engine.law().marginal(feature);
-        let breaks = search.engine.breaks(feature);
-        let share = |k: usize| (k as f64 + 0.5) / CANDIDATES as f64;
-        let mut positions: Vec<f64> = (0..CANDIDATES).map(|k| law.quantile(share(k))).collect();
-        positions.extend([TAIL, 1.0 - TAIL].map(|share| law.quantile(share)));
-        positions.extend(&breaks);
-        positions.sort_by(f64::total_cmp);
-        positions.dedup();
+        let (positions, breaks) = search.positions(feature);
         let outcomes = positions.iter().map(|&p| search.split(feature, p)).collect();
         Self { search, feature, breaks, outcomes }
     }
@@ -437,6 +632,6 @@ impl RegionalTruth {
     }
 }
 
-fn truth(estimate: Estimate) -> Truth {
+pub(crate) fn truth(estimate: Estimate) -> Truth {
     Truth { value: estimate.value, abs_error: estimate.error, method: Method::Quadrature }
 }

@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 
 use crate::engine::{Engine, Local, Rest};
 use crate::function::Term;
+use crate::law::Law;
 use crate::nest::Held;
 use crate::quadrature::{Estimate, Piecewise, within};
 
@@ -33,11 +34,12 @@ struct Plan {
 }
 
 impl Coalitions {
-    pub(crate) fn of(terms: &[Term]) -> Self {
+    /// Of terms under a law as background.
+    pub(crate) fn of(terms: &[Term], law: &Law) -> Self {
         let of_term = |term: &Term| {
             let features = term.features();
             OfTerm {
-                plans: (0..1_usize << features.len()).map(|set| Plan::of(term, set)).collect(),
+                plans: (0..1_usize << features.len()).map(|set| Plan::of(term, set, law)).collect(),
                 empty: OnceLock::new(),
                 singles: features.iter().map(|_| OnceLock::new()).collect(),
             }
@@ -47,11 +49,13 @@ impl Coalitions {
 }
 
 impl Plan {
-    fn of(term: &Term, members: usize) -> Self {
+    fn of(term: &Term, members: usize, law: &Law) -> Self {
         let numbered = term.features().iter().enumerate();
         let outside: Vec<usize> =
             numbered.filter(|(place, _)| members >> place & 1 == 0).map(|(_, &f)| f).collect();
-        let average = term.average_over(&outside);
+        let declared: Vec<usize> =
+            outside.iter().copied().filter(|&feature| law.is_as_declared(feature)).collect();
+        let average = term.average_over(&declared);
         let read = average.map_or(term, |average| term.average(average)).features();
         let (over, inside) = read.iter().partition(|feature| outside.contains(feature));
         Self { average, inside, over }

@@ -65,6 +65,34 @@ pub(crate) fn shifted_normal_mass(from: f64, to: f64, u0: f64) -> f64 {
     }
 }
 
+/// `∫ exp(−d (2n + d)/2) dd` over `[from, to]` from 0 up: what a standard normal has at distances
+/// `n + d` from its mean, relative to its density at `n`. Nothing cancels however large `n` is.
+pub(crate) fn mass_beyond(n: f64, from: f64, to: f64) -> f64 {
+    let relative = |d: f64| (-0.5 * d * (2.0 * n + d)).exp();
+    if (to - from) * (1.0 + n + to) < 1.0 {
+        return fixed(from, to, relative);
+    }
+    let tail = |d: f64| (0.5 * PI).sqrt() * scaled_erfc((n + d) / SQRT_2) * relative(d);
+    tail(from) - tail(to)
+}
+
+/// Mean and variance of a distance `d` in `[0, width]` with a density in proportion to
+/// `exp(−d (2n + d)/2)`, for `n` of at least 1.
+pub(crate) fn moments_beyond(n: f64, width: f64) -> (f64, f64) {
+    // In units of 1/n the density falls off as e^−t or faster.
+    const LIMITS: [f64; 6] = [0.0, 2.0, 6.0, 14.0, 30.0, 50.0];
+    let most = width * n;
+    let average = |f: &dyn Fn(f64) -> f64| -> f64 {
+        let weighted = |t: f64| f(t) * (-t * (1.0 + 0.5 * (t / n) / n)).exp();
+        let panel = |ends: &[f64]| fixed(ends[0].min(most), ends[1].min(most), weighted);
+        LIMITS.windows(2).map(panel).sum()
+    };
+    let total = average(&|_| 1.0);
+    let mean = average(&|t| t) / total;
+    let variance = average(&|t| (t - mean).powi(2)) / total;
+    (mean / n, variance / n / n)
+}
+
 /// Whether `exp(−u²/2)` varies so little over the interval that differences of distribution
 /// functions would cancel while one fixed rule is exact.
 fn is_short(from: f64, to: f64) -> bool {
@@ -98,6 +126,27 @@ mod tests {
         let near = |x: f64| (x * x).exp() * erfc(x);
         for x in [5.0, 6.0, 10.0] {
             assert!((scaled_erfc(x) / near(x) - 1.0).abs() < 1e-13, "{x}");
+        }
+    }
+
+    /// The tail by its asymptotic series, and cut off where it has hardly begun to fall.
+    #[test]
+    fn what_is_far_out_keeps_its_digits() {
+        for n in [1e3, 1e6, 1e10, 1e100, 1e150] {
+            let (mean, variance) = moments_beyond(n, 1e3);
+            let small = (1.0 / n) / n;
+            let expected = [(1.0 - 2.0 * small) / n, (1.0 - 6.0 * small) / n / n];
+            assert!((mean / expected[0] - 1.0).abs() < 2e-11, "{n}: {mean}");
+            assert!((variance / expected[1] - 1.0).abs() < 1e-10, "{n}: {variance}");
+            assert!((mass_beyond(n, 0.0, 7.0) * n - (1.0 - small)).abs() < 4e-12, "{n}");
+            let short = 1e-6 / n;
+            let (mean, variance) = moments_beyond(n, short);
+            assert!((mean / (0.5 * short) - 1.0).abs() < 1e-6 && variance > 0.0, "{n}");
+            assert!((mass_beyond(n, 0.0, short) / short - 1.0).abs() < 1e-6, "{n}");
+        }
+        for (n, from, to) in [(3.0, 0.0, 1.0), (11.0, 0.2, f64::INFINITY)] {
+            let shifted = shifted_normal_mass(n + from, n + to, n);
+            assert!((mass_beyond(n, from, to) / shifted - 1.0).abs() < 1e-12, "{n}");
         }
     }
 

@@ -4,6 +4,7 @@ use fe_core::interrupt;
 
 use crate::closed::Quantity;
 use crate::engine::{Local, Moments, Rest};
+use crate::error::number;
 use crate::kinds::{BinTruth, Centring, DifferenceTruth, Effect, Method, Truth, Weighting};
 use crate::law::Univariate;
 use crate::quadrature::{Estimate, Piecewise, integrate, within};
@@ -56,6 +57,9 @@ fn integrated(estimate: Estimate) -> Known {
 fn truth((estimate, method): Known) -> Truth {
     Truth { value: estimate.value, abs_error: estimate.error, method }
 }
+
+/// Beyond this size differences of arguments of a closed form may be off by more than its bound.
+const FAR: f64 = 100.0;
 
 /// Largest error of a root that is taken of a resolved curve.
 const ROOT: f64 = 1e-11;
@@ -130,8 +134,13 @@ impl Scenario {
         }
         let on = OneFeature { scenario: self, feature, axis };
         let constant = on.centre(effect, centring);
-        let curve = on.raw(effect, points);
-        Ok(curve.into_iter().map(|value| value.minus(constant)).collect())
+        let curve = on.raw(effect, points).into_iter().zip(points);
+        curve
+            .map(|(value, &x)| {
+                let at = || format!("{effect} of x{} at {}", feature + 1, number(&x));
+                value.minus(constant).told(at)
+            })
+            .collect()
     }
 
     /// True bin quantities of a feature, counted from 0, between neighbouring limits.
@@ -208,14 +217,21 @@ impl Scenario {
         let on = OneFeature { scenario: self, feature, axis };
         let per_length = 1.0 / (axis.1 - axis.0);
         let integral = on.over_axis(|x| on.point(Quantity::Sigma2, x).0);
-        Ok(vec![
+        let values = vec![
             ("pdp.mean", on.over_axis(|x| on.point(Quantity::HPdp, x).0).times(per_length)),
             ("dpdp.mean", on.over_axis(|x| on.point(Quantity::HDpdp, x).0).times(per_length)),
             ("ale.integral", integral),
             ("ale.mean_range", integral.times(per_length)),
             ("ale.integral_sd", on.over_axis(|x| on.value(Effect::Sigma, x).0)),
             ("shap.mean", truth(integrated(on.over_law(|x| on.value(Effect::ShapVariance, x).0)))),
-        ])
+        ];
+        let told = |(name, value): (&'static str, Truth)| {
+            let (lo, hi) = axis;
+            let ends = || [lo, hi].map(|end| number(&end)).join(", ");
+            let what = || format!("{name} of x{} over [{}]", feature + 1, ends());
+            Ok((name, value.told(what)?))
+        };
+        values.into_iter().map(told).collect()
     }
 
     /// The Shapley value of each feature at a point of all D features, in their order, and last
@@ -251,7 +267,10 @@ impl Scenario {
         };
         let mut values: Vec<Truth> = (0..dimension).map(&mut value).collect();
         values.push(self.mean()?);
-        Ok(values)
+        let told = |(feature, value): (usize, Truth)| {
+            value.told(|| format!("the Shapley value of x{} at {point:?}", feature + 1))
+        };
+        values.into_iter().enumerate().map(told).collect()
     }
 
     /// `E f(X)`.
@@ -276,6 +295,13 @@ impl Scenario {
         Ok(truth(standard_deviation(variance)))
     }
 
+    /// Ascending points that resolve integrals along a feature between two of its coordinates.
+    pub(crate) fn resolved(&self, feature: usize, further: &[f64], from: f64, to: f64) -> Vec<f64> {
+        let outwards = self.parts.engine.margin(feature).outwards(from, to);
+        let points = [&self.resolution[feature][..], further, &outwards].concat();
+        within(&points, from, to)
+    }
+
     pub(crate) fn check_feature(&self, feature: usize) -> Result<(), Error> {
         let dimension = self.dimension();
         if feature < dimension { Ok(()) } else { Err(Error::NoSuchFeature { feature, dimension }) }
@@ -284,7 +310,7 @@ impl Scenario {
     pub(crate) fn check_axis(&self, feature: usize, (low, high): (f64, f64)) -> Result<(), Error> {
         self.check_feature(feature)?;
         let support = self.support(feature);
-        let finite = low.is_finite() && high.is_finite();
+        let finite = low.is_finite() && high.is_finite() && (high - low).is_finite();
         if finite && support.0 <= low && low < high && high <= support.1 {
             return Ok(());
         }
@@ -307,7 +333,8 @@ impl Scenario {
         }
         let bad = |ends: &&[f64]| !(ends[0] < ends[1] && (ends[1] - ends[0]).is_finite());
         if let Some(ends) = limits.windows(2).find(bad) {
-            return Err(Error::BadLimits(format!("… {}, {} …", ends[0], ends[1])));
+            let [from, to] = [ends[0], ends[1]].map(|end| number(&end));
+            return Err(Error::BadLimits(format!("… {from}, {to} …")));
         }
         self.check_points(feature, limits)?;
         let axis = (limits[0], limits[limits.len() - 1]);
@@ -326,8 +353,18 @@ impl OneFeature<'_> {
     /// The closed form of a quantity, where there is one.
     fn known(&self, quantity: Quantity, x: f64) -> Option<Estimate> {
         let forms = self.scenario.forms()?;
-        let value = forms.at(quantity, self.feature, x, self.axis)?;
-        Some(closed(value, forms.size(quantity, self.feature, x, self.axis)).0)
+        let at = |x, axis| forms.at(quantity, self.feature, x, axis);
+        let value = at(x, self.axis)?;
+        let mut known = closed(value, forms.size(quantity, self.feature, x, self.axis)).0;
+        let (lo, hi) = self.axis;
+        if [x, lo, hi].iter().any(|argument| argument.abs() > FAR) {
+            // What rounding of sums of the arguments may do, arguments that differ do as well.
+            let other = |x: f64| x * (1.0 + 4.0 * f64::EPSILON);
+            let others = [at(other(x), (lo, hi)), at(x, (other(lo), hi)), at(x, (lo, other(hi)))];
+            let change = others.into_iter().flatten().map(|other| (other - value).abs());
+            known.error = known.error.max(change.sum());
+        }
+        Some(known)
     }
 
     fn shorter(&self, effect: Effect, x: f64) -> Option<Estimate> {
@@ -404,7 +441,7 @@ impl OneFeature<'_> {
         if from >= to {
             return each();
         }
-        let resolution = within(&self.scenario.resolution[self.feature], from, to);
+        let resolution = self.scenario.resolved(self.feature, &[], from, to);
         let asked = if effect == Effect::Sigma { Some(Quantity::Sigma2) } else { quantity(effect) };
         let known = asked.is_some_and(|quantity| self.all_known(quantity, points));
         if points.len() < PAYS * resolution.len() || known {
@@ -462,7 +499,7 @@ impl OneFeature<'_> {
         if from == to {
             return vec![truth(integrated(Estimate::default())); points.len()];
         }
-        let resolution = within(&self.scenario.resolution[self.feature], from, to);
+        let resolution = self.scenario.resolved(self.feature, &[], from, to);
         let slope = Piecewise::of(&resolution, |u| {
             self.slope(with_jumps, law.place(u)).times(law.stretch(u))
         });
@@ -580,7 +617,9 @@ impl OneFeature<'_> {
         let panels = law.panels();
         let points = [&self.scenario.resolution[self.feature][..], &panels].concat();
         let points = within(&points, panels[0], panels[panels.len() - 1]);
-        integrate(&points, 0.0, |u| [f(law.place(u)).times(law.weight(u))])[0]
+        let [mut mean] = integrate(&points, 0.0, |u| [f(law.place(u)).times(law.weight(u))]);
+        mean.error += self.scenario.parts.engine.doubt() * mean.magnitude;
+        mean
     }
 
     fn over_axis(&self, f: impl Fn(f64) -> Estimate) -> Truth {
@@ -607,10 +646,8 @@ impl OneFeature<'_> {
         }
         let law = self.law();
         let ends = [from, to].map(|x| finite_coordinate(law, x));
-        let further = places.iter().map(|&x| law.coordinate(x));
-        let points: Vec<f64> =
-            self.scenario.resolution[self.feature].iter().copied().chain(further).collect();
-        integrate(&within(&points, ends[0], ends[1]), 0.0, f)
+        let further: Vec<f64> = places.iter().map(|&x| law.coordinate(x)).collect();
+        integrate(&self.scenario.resolved(self.feature, &further, ends[0], ends[1]), 0.0, f)
     }
 
     /// Averages over the bins of a local mean and variance, given the point and the bin.
@@ -669,6 +706,11 @@ fn bin_truth(
     let shift = mu - reference;
     let bin_error = (about_reference - shift * shift).max(0.0);
     let bin_doubt = square_error + 2.0 * shift.abs() * mu_error + mu_error * mu_error;
+    let abs_error = mu_error.max(sigma2_error + bin_doubt);
+    if ![mu, sigma2, bin_error, abs_error].iter().all(|number| number.is_finite()) {
+        let ends = [lo, hi].map(|end| number(&end)).join(", ");
+        return Err(Error::TooLarge(format!("the bin [{ends}] of x{}", feature + 1)));
+    }
     Ok(BinTruth {
         lo,
         hi,
@@ -676,7 +718,7 @@ fn bin_truth(
         sigma2,
         sigma2_star: sigma2 + bin_error,
         bin_error,
-        abs_error: mu_error.max(sigma2_error + bin_doubt),
+        abs_error,
         method: Method::Quadrature,
     })
 }

@@ -121,6 +121,27 @@ fn bounds_hold_far_from_the_origin() {
     }
 }
 
+#[test]
+fn bounds_hold_far_out_of_the_law() {
+    for (name, coefficients) in FUNCTIONS {
+        let scenario = at(name, &format!("mu1=1.3;mu2=-0.7;sigma1=0.5;sigma2=2;rho={RHO}"));
+        for s in 0..2 {
+            let (lo, hi) = (-1.75, 3.0);
+            for k in 1..140 {
+                for x in [lo - 10_f64.powi(k), hi + 10_f64.powi(k)] {
+                    for (effect, exact) in exact(coefficients, [1.3, -0.7], s, x, lo, hi) {
+                        let asked = scenario.curve(effect, s, &[x], (lo, hi), Centring::None);
+                        let truth = asked.unwrap()[0];
+                        let error = (Wide::from(truth.value) - exact).0.abs();
+                        let what = format!("{name} x{} {effect} at {x:e}", s + 1);
+                        assert!(error <= truth.abs_error, "{what}: {error} > {truth:?}");
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// The bound is not bought by being wide.
 #[test]
 fn bounds_stay_small_near_the_origin() {

@@ -8,6 +8,7 @@ mod defect;
 mod effect;
 mod estimation;
 mod estimators;
+mod event;
 mod finish;
 mod fitted;
 mod league;

@@ -7,7 +7,7 @@ use clap::Args;
 use super::arguments::{ScenarioArguments, feature_name};
 use crate::draw;
 use crate::error::Result;
-use crate::sheet::{Entry, Format, Sheet};
+use crate::sheet::{Entry, Format, write_rows};
 
 /// Draws a dataset: features and target. It is replicate 0 of a study with the same master seed.
 #[derive(Debug, Args)]
@@ -35,11 +35,10 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
     let mut names: Vec<String> = (0..data.dimension()).map(feature_name).collect();
     names.push("y".to_owned());
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let mut sheet = Sheet::new(&names);
-    for (row, y) in y.iter().enumerate() {
-        let mut entries: Vec<Entry> = data.row(row).iter().map(|&x| x.into()).collect();
-        entries.push((*y).into());
-        sheet.push(entries);
-    }
-    sheet.write(arguments.format, out)
+    let row = |(row, &y): (usize, &f64)| {
+        let features = data.row(row).into_iter().copied().chain([y]);
+        Ok(features.map(Entry::from).collect())
+    };
+    let rows = (y.len(), y.iter().enumerate().map(row));
+    write_rows(&names, rows, arguments.format, out)
 }

@@ -1,24 +1,30 @@
 //! `fe-bench truth`.
 
+mod regions;
+
 use std::io::Write;
 
 use clap::Args;
 use fe_core::Axis;
+use fe_core::settings::Splitting;
 use fe_truth::{Centring, Effect, Regional, Scenario, Truth, Weighting};
 
 use super::arguments::{
     FeatureArguments, ScenarioArguments, feature_name, finite, interval, points,
 };
+use super::estimation::word;
+use super::event;
 use crate::error::{Error, Result};
-use crate::sheet::{Entry, Format, Sheet};
+use crate::sheet::{Entry, Format, Sheet, write_rows};
 
 /// Prints what a scenario's effects are, exactly, with a bound on the error of each number.
 ///
 /// Asks for one of: the curve of an effect (--effect), the quantities of bins (--bins), the
 /// heterogeneity values with mean and standard deviation of f (--values), the Shapley values of
-/// a point (--shap-at), or the best split of a feature's effect by another feature (--regional).
+/// a point (--shap-at), or the best split of a feature's effect by another feature (--regional), which
+/// with --depth becomes the population's tree of regions.
 #[derive(Debug, Args)]
-#[command(group = clap::ArgGroup::new("what").required(true)
+#[command(group = clap::ArgGroup::new("what").required(true).multiple(true)
     .args(["effect", "bins", "values", "shap_at", "regional"]))]
 pub(super) struct Arguments {
     #[command(flatten)]
@@ -27,15 +33,15 @@ pub(super) struct Arguments {
     features: FeatureArguments,
     /// pd, dpd, mplot, ale, ale-derivative, mu, sigma, h-pdp, h-dpdp, main, shap or shap-variance;
     /// with -limit behind it, the curve that a paper prints, where it is not the truth
-    #[arg(long, value_parser = asked)]
+    #[arg(long, value_parser = asked, conflicts_with_all = ["bins", "values", "shap_at", "regional"])]
     effect: Option<Asked>,
     /// Points of the curve
     #[arg(long, value_name = "V,V,…", value_delimiter = ',', allow_hyphen_values = true,
-          value_parser = finite, conflicts_with_all = ["grid", "bins", "values", "shap_at", "regional"])]
+          value_parser = finite, conflicts_with_all = ["grid", "bins", "values", "shap_at"])]
     at: Vec<f64>,
     /// So many equidistant points over the range [default: 100]
     #[arg(long, value_name = "N", value_parser = points,
-          conflicts_with_all = ["bins", "values", "shap_at", "regional"])]
+          conflicts_with_all = ["bins", "values", "shap_at"])]
     grid: Option<usize>,
     /// Where accumulation starts, and over what `integral` centres [default: the scenario's range]
     #[arg(long, value_name = "LO,HI", value_parser = interval, allow_hyphen_values = true,
@@ -44,26 +50,49 @@ pub(super) struct Arguments {
     /// none, start (0 at the start of the range), integral (mean over the range 0) or data (mean
     /// over the law of the feature 0)
     #[arg(long, value_parser = centring, default_value = "none",
-          conflicts_with_all = ["bins", "values", "shap_at", "regional"])]
+          conflicts_with_all = ["bins", "values", "shap_at"])]
     center: Centring,
-    /// Limits of bins, increasing
+    /// Only rows for which this holds, such as `x3 > 0 and x1 <= 0.2`: all truths are those of the law
+    /// given that, which is the background of Shapley values too; ranges are cut
+    #[arg(long = "where", value_name = "EVENT")]
+    event: Option<String>,
+    /// Limits of bins, increasing; with `--regional ale`, of those whose finite differences, jumps
+    /// included, shall differ less
     #[arg(long, value_name = "Z0,Z1,…", value_delimiter = ',', allow_hyphen_values = true,
-          value_parser = finite)]
+          value_parser = finite, conflicts_with_all = ["values", "shap_at"])]
     bins: Option<Vec<f64>>,
     /// How bins are averaged: uniform, or by the data's density
-    #[arg(long, value_parser = weighting, default_value = "uniform", requires = "bins")]
+    #[arg(long, value_parser = weighting, default_value = "uniform", requires = "bins",
+          conflicts_with = "regional")]
     weighting: Weighting,
     /// Heterogeneity values of each feature, and mean and standard deviation of f
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["shap_at", "regional"])]
     values: bool,
     /// Shapley values of all features at a point, one value for each, and last of none
     #[arg(long, value_name = "V1,…,VD", value_delimiter = ',', allow_hyphen_values = true,
-          value_parser = finite, conflicts_with = "feature")]
+          value_parser = finite, conflicts_with_all = ["feature", "regional"])]
     shap_at: Option<Vec<f64>>,
     /// The split of one feature that lowers the heterogeneity most, by pdp, dpdp, ale, rhale or
-    /// shapdp
+    /// shapdp; for ale without --bins, of the derivative form, in which jumps do not count
     #[arg(long, value_name = "METHOD", value_parser = regional)]
     regional: Option<Regional>,
+    /// Most levels of the population's tree, up to 3: a row for each split, with the number of its node
+    /// (all rows are node 0) and how many splits lie above
+    #[arg(long, value_name = "L", requires = "regional")]
+    depth: Option<usize>,
+    /// So many positions per feature, equally spaced inside its range, as an estimator has them
+    /// [default: all]
+    #[arg(long, value_name = "P", requires = "depth")]
+    candidates: Option<usize>,
+    /// Least relative drop of heterogeneity for which a split is kept [default: 0.05]
+    #[arg(long, value_name = "E", value_parser = finite, requires = "depth")]
+    drop: Option<f64>,
+    /// levelwise (one rule for all regions of a level) or cart (each its own) [default: levelwise]
+    #[arg(long, value_name = "HOW", value_parser = word::<Splitting>, requires = "depth")]
+    partition: Option<Splitting>,
+    /// The curves in the leaves of the tree in place of its splits
+    #[arg(long, requires = "depth")]
+    leaves: bool,
     /// How it is printed
     #[arg(long, value_enum, default_value = "csv")]
     format: Format,
@@ -107,12 +136,17 @@ fn regional(text: &str) -> Result<Regional, String> {
 }
 
 pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
-    let scenario = arguments.scenario.scenario()?;
-    let sheet = match (&arguments.effect, &arguments.bins, arguments.regional) {
-        (Some(effect), _, _) => curves(arguments, &scenario, effect)?,
-        (None, Some(limits), _) => bins(arguments, &scenario, limits)?,
-        (None, None, Some(method)) => splits(arguments, &scenario, method)?,
-        (None, None, None) => match &arguments.shap_at {
+    let mut scenario = arguments.scenario.scenario()?;
+    if let Some(event) = &arguments.event {
+        scenario = scenario.within(&event::region(event, &scenario)?)?;
+    }
+    if let Some(effect) = &arguments.effect {
+        return curves(arguments, &scenario, effect, out);
+    }
+    let sheet = match (&arguments.bins, arguments.regional) {
+        (_, Some(method)) => return regions::execute(arguments, &scenario, method, out),
+        (Some(limits), None) => bins(arguments, &scenario, limits)?,
+        (None, None) => match &arguments.shap_at {
             Some(point) => shapley_values(&scenario, point)?,
             None => values(arguments, &scenario)?,
         },
@@ -120,29 +154,93 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
     sheet.write(arguments.format, out)
 }
 
-fn curves(arguments: &Arguments, scenario: &Scenario, asked: &Asked) -> Result<Sheet> {
-    let mut sheet =
-        Sheet::new(&["scenario", "feature", "effect", "x", "value", "abs_error", "method"]);
+/// Points that are answered at once: what a curve is read off is resolved once for all of them, and
+/// their answers are held.
+const BLOCK: usize = 1_000_000;
+
+fn curves(
+    arguments: &Arguments,
+    scenario: &Scenario,
+    asked: &Asked,
+    out: &mut dyn Write,
+) -> Result<()> {
+    let mut curves = Vec::new();
     for feature in asked_features(arguments, scenario, asked)? {
         let (lo, hi) = arguments.range.unwrap_or_else(|| scenario.axis(feature));
-        let points = if arguments.at.is_empty() {
-            Axis::new(lo, hi)?.grid(arguments.grid.unwrap_or(100))
+        curves.push(Curve { scenario, asked, feature, axis: Axis::new(lo, hi)?, arguments });
+    }
+    // What is wrong shall be said before anything is written.
+    let mut first = Vec::new();
+    for curve in &curves {
+        if curve.len() > BLOCK {
+            curve.answers(&[curve.axis.lo(), curve.axis.hi()])?;
         } else {
-            arguments.at.clone()
-        };
-        let answers = answers(scenario, asked, feature, &points, (lo, hi), arguments.center)?;
-        for (x, answer) in points.iter().zip(answers) {
-            let mut row: Vec<Entry> = vec![
-                scenario.id().into(),
-                feature_name(feature).into(),
-                asked.name().into(),
-                (*x).into(),
-            ];
-            row.extend(answer);
-            sheet.push(row);
+            first.push(curve.rows(&curve.points())?);
         }
     }
-    Ok(sheet)
+    let count = curves.iter().map(Curve::len).sum();
+    let mut first = first.into_iter();
+    let rows = curves.iter().flat_map(|curve| {
+        let held = if curve.len() > BLOCK { None } else { first.next() };
+        let points = if held.is_some() { Vec::new() } else { curve.points() };
+        let blocks = points.len().div_ceil(BLOCK);
+        let later = (0..blocks).map(move |block| {
+            let end = points.len().min((block + 1) * BLOCK);
+            curve.rows(&points[block * BLOCK..end])
+        });
+        held.map(Ok).into_iter().chain(later).flat_map(each)
+    });
+    let columns = ["scenario", "feature", "effect", "x", "value", "abs_error", "method"];
+    write_rows(&columns, (count, rows), arguments.format, out)
+}
+
+/// The rows of a block one by one, or why there are none.
+fn each(
+    rows: Result<impl Iterator<Item = Vec<Entry>>>,
+) -> impl Iterator<Item = Result<Vec<Entry>>> {
+    let (rows, failed) = match rows {
+        Ok(rows) => (Some(rows), None),
+        Err(error) => (None, Some(Err(error))),
+    };
+    failed.into_iter().chain(rows.into_iter().flatten().map(Ok))
+}
+
+/// The curve of one feature.
+struct Curve<'a> {
+    scenario: &'a Scenario,
+    asked: &'a Asked,
+    feature: usize,
+    axis: Axis,
+    arguments: &'a Arguments,
+}
+
+impl<'a> Curve<'a> {
+    fn len(&self) -> usize {
+        let at = self.arguments.at.len();
+        if at == 0 { self.arguments.grid.unwrap_or(100) } else { at }
+    }
+
+    fn points(&self) -> Vec<f64> {
+        let at = &self.arguments.at;
+        if at.is_empty() { self.axis.grid(self.len()) } else { at.clone() }
+    }
+
+    fn answers(&self, points: &[f64]) -> Result<Vec<[Entry; 3]>> {
+        let (range, center) = ((self.axis.lo(), self.axis.hi()), self.arguments.center);
+        answers(self.scenario, self.asked, self.feature, points, range, center)
+    }
+
+    /// A row for each point, made when it is wanted.
+    fn rows(&self, points: &[f64]) -> Result<impl Iterator<Item = Vec<Entry>> + use<'a>> {
+        let (id, feature) = (self.scenario.id(), feature_name(self.feature));
+        let (asked, points) = (self.asked, points.to_vec());
+        let answers = self.answers(&points)?.into_iter();
+        Ok(points.into_iter().zip(answers).map(move |(x, answer)| {
+            let place =
+                [id.as_str().into(), feature.as_str().into(), asked.name().into(), x.into()];
+            place.into_iter().chain(answer).collect()
+        }))
+    }
 }
 
 /// The features named or, for a published curve, those that have it.
@@ -217,33 +315,6 @@ fn shapley_values(scenario: &Scenario, point: &[f64]) -> Result<Sheet> {
         let is_feature = feature < scenario.dimension();
         let name = if is_feature { feature_name(feature) } else { "empty".to_owned() };
         sheet.push(vec![name.into(), value.value.into()]);
-    }
-    Ok(sheet)
-}
-
-fn splits(arguments: &Arguments, scenario: &Scenario, method: Regional) -> Result<Sheet> {
-    let feature = arguments.features.single(scenario, "--regional")?;
-    let mut sheet = Sheet::new(&[
-        "heterogeneity",
-        "split_feature",
-        "position",
-        "before",
-        "left",
-        "right",
-        "weighted",
-    ]);
-    for optimum in scenario.regional(method, feature)? {
-        let number = |value: Option<f64>| Entry::from(value);
-        let split = optimum.split;
-        sheet.push(vec![
-            optimum.heterogeneity.into(),
-            split.map_or(Entry::Missing, |split| feature_name(split.feature).into()),
-            number(split.map(|split| split.position)),
-            optimum.before.value.into(),
-            number(split.map(|split| split.left.value)),
-            number(split.map(|split| split.right.value)),
-            optimum.weighted().value.into(),
-        ]);
     }
     Ok(sheet)
 }

@@ -2,10 +2,10 @@
 
 use std::f64::consts::{PI, SQRT_2};
 
-use super::parent_child::Blurred;
+use super::parent_child::{Blurred, FAR, told};
 use super::{Block, Crossing, ParentChild, PiecewiseUniform, Univariate};
 use crate::quadrature::fixed;
-use crate::special::{normal_quantile, shifted_normal_mass};
+use crate::special::{mass_beyond, moments_beyond, normal_quantile, shifted_normal_mass};
 
 /// Each of two features is u + N(0, sd `noise`), with u ~ U(0, 1) hidden and shared.
 #[derive(Debug, Clone, Copy)]
@@ -22,6 +22,11 @@ impl CommonCause {
     /// Mean and variance of u given that one feature equals `x`: a normal cut off at 0 and 1.
     pub(crate) fn cause_given(&self, x: f64) -> (f64, f64) {
         let cut = CutOff::around(x, self.noise);
+        if cut.is_far() {
+            let (beyond, variance) = moments_beyond(cut.nearest, 1.0 / self.noise);
+            let mean = if x > 0.5 { 1.0 - self.noise * beyond } else { self.noise * beyond };
+            return (mean, self.noise * self.noise * variance);
+        }
         let density = |u: f64| cut.relative(u) / cut.mass;
         let shift = density(cut.from) - density(cut.to);
         let bend = cut.from * density(cut.from) - cut.to * density(cut.to);
@@ -70,8 +75,18 @@ struct CutOff {
 impl CutOff {
     fn around(centre: f64, sd: f64) -> Self {
         let (from, to) = (-centre / sd, (1.0 - centre) / sd);
-        let nearest = from.max(-to).max(0.0);
-        Self { from, to, nearest, mass: shifted_normal_mass(from, to, nearest) }
+        let nearest = told(from.max(-to).max(0.0));
+        let mass = if nearest > FAR {
+            mass_beyond(nearest, 0.0, 1.0 / sd)
+        } else {
+            shifted_normal_mass(from, to, nearest)
+        };
+        Self { from, to, nearest, mass }
+    }
+
+    /// Whether the centre is so far outside that formulas around it cancel.
+    fn is_far(&self) -> bool {
+        self.nearest > FAR
     }
 
     /// `exp(−u²/2)` relative to its largest value on the interval.
@@ -103,8 +118,13 @@ impl Univariate for Sibling {
         // Given both features u is a normal around their mean; the distance between them has the
         // density of a normal difference.
         let both = CutOff::around(0.5 * (x + self.other), self.noise / SQRT_2);
-        let apart = (x - self.other) / (SQRT_2 * self.noise);
-        let exponent = apart * apart + both.nearest * both.nearest - self.given.nearest.powi(2);
+        let exponent = if both.is_far() && self.given.is_far() {
+            // The squares of all distances from the end add up to that of this one.
+            ((x - self.other.clamp(0.0, 1.0)) / self.noise).powi(2)
+        } else {
+            let apart = (x - self.other) / (SQRT_2 * self.noise);
+            apart * apart + both.nearest * both.nearest - self.given.nearest.powi(2)
+        };
         (-0.5 * exponent).exp() * both.mass / (self.given.mass * 2.0 * PI.sqrt() * self.noise)
     }
 

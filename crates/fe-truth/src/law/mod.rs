@@ -34,6 +34,19 @@ pub(crate) trait Univariate: Send + Sync {
     /// The mass before the first and after the last is below 1e-20.
     fn panels(&self) -> Vec<f64>;
 
+    /// Points in the coordinate between `from` and `to` that lie beyond the panels, each twice as far
+    /// out as the one before: they resolve what changes there, as powers do, on the scale of the
+    /// distance.
+    fn outwards(&self, from: f64, to: f64) -> Vec<f64> {
+        let panels = self.panels();
+        let (first, last) = (panels[0], panels[panels.len() - 1]);
+        let (centre, half) = (0.5 * (first + last), 0.5 * (last - first));
+        let distances = || std::iter::successors(Some(half), |d| Some(2.0 * d));
+        let above = distances().map(|d| centre + d).take_while(|u| *u < to);
+        let below = distances().map(|d| centre - d).take_while(|u| from < *u);
+        if half > 0.0 { above.chain(below).collect() } else { Vec::new() }
+    }
+
     /// The law that this one is made from, if the coordinate is the one of that law.
     fn base(&self) -> Option<&dyn Univariate> {
         None
@@ -54,6 +67,11 @@ pub(crate) trait Univariate: Send + Sync {
     /// [`Block::known`].
     fn known(&self, u: f64) -> f64 {
         self.base().map_or_else(|| self.place(u), |law| law.known(u))
+    }
+
+    /// Whether the coordinate has digits that [`Univariate::place`] loses and that matter.
+    fn rounds_places(&self) -> bool {
+        self.base().is_some_and(|law| law.rounds_places())
     }
 
     /// Derivative of the variable along the coordinate.
@@ -194,11 +212,13 @@ pub(crate) struct Law {
     blocks: Vec<(Vec<usize>, Arc<dyn Block>)>,
     /// For each feature its block and its place there.
     place: Vec<(usize, usize)>,
+    /// The intervals that features were restricted to, one after the other.
+    intervals: Vec<(usize, (f64, f64))>,
 }
 
 impl Law {
     pub(crate) fn new() -> Self {
-        Self { blocks: Vec::new(), place: Vec::new() }
+        Self { blocks: Vec::new(), place: Vec::new(), intervals: Vec::new() }
     }
 
     /// Adds a block over the given features.
@@ -218,7 +238,37 @@ impl Law {
         let (block, target) = self.place[feature];
         let base = Arc::clone(&self.blocks[block].1);
         law.blocks[block].1 = Arc::new(Restricted { base, target, from, to });
+        law.intervals.push((feature, (from, to)));
         law
+    }
+
+    pub(crate) fn is_restricted(&self) -> bool {
+        !self.intervals.is_empty()
+    }
+
+    /// Whether no feature of the block was restricted, so that all is as it was declared.
+    pub(crate) fn is_as_declared(&self, feature: usize) -> bool {
+        !self.intervals.iter().any(|&(other, _)| self.related(feature, other))
+    }
+
+    /// Whether a row lies in the region.
+    pub(crate) fn holds(&self, row: &[f64]) -> bool {
+        self.intervals
+            .iter()
+            .all(|&(feature, (from, to))| from <= row[feature] && row[feature] <= to)
+    }
+
+    /// The probability that a feature lies in an interval, none where it is too small to be told.
+    pub(crate) fn share(&self, feature: usize, from: f64, to: f64) -> Option<f64> {
+        let margin = self.marginal(feature);
+        let (low, high) = margin.support();
+        let (from, to) = (low.max(from), high.min(to));
+        if from >= to {
+            return Some(0.0);
+        }
+        let share = margin.mass(from, to).clamp(0.0, 1.0);
+        let exact = margin.resolves_small_masses() || margin.restricted(from, to).is_some();
+        (exact || share > restricted::LEAST).then_some(share)
     }
 
     /// Adds an independent feature.

@@ -52,11 +52,14 @@ impl Block for Restricted {
     }
 }
 
+/// Least probability of an interval as a difference of distribution functions, which is wrong by some
+/// 1e-16.
+pub(super) const LEAST: f64 = 1e-5;
+
 /// The probability of an interval, to divide by; NaN where it has lost its digits.
 fn normaliser(law: &dyn Univariate, from: f64, to: f64) -> f64 {
     let mass = law.mass(from, to);
-    // A difference of distribution functions is wrong by some 1e-16.
-    if mass < 1e-5 && !law.resolves_small_masses() { f64::NAN } else { mass }
+    if mass < LEAST && !law.resolves_small_masses() { f64::NAN } else { mass }
 }
 
 /// A law of one variable cut off at the ends of an interval.

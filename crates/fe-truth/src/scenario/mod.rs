@@ -26,13 +26,14 @@ use std::sync::Arc;
 
 use fe_core::Model;
 
-use crate::closed::ClosedForms;
+use crate::closed::{ClosedForms, Quantity};
 use crate::engine::Engine;
 use crate::error::{Error, unknown_name};
 use crate::expression::Expression;
 use crate::function::{Function, Native};
 use crate::law::{Law, Univariate};
 use crate::limit::Limit;
+use crate::region::Region;
 use parameters::Parameters;
 
 /// Everything that is registered.
@@ -97,9 +98,9 @@ struct Family {
 /// What a scenario is made of.
 pub(crate) struct Parts {
     pub(crate) engine: Engine,
-    model: Box<dyn Model + Send + Sync>,
-    expression: Expression,
-    closed: Box<dyn ClosedForms>,
+    model: Arc<dyn Model + Send + Sync>,
+    expression: Arc<Expression>,
+    closed: Arc<dyn ClosedForms>,
     /// The range of each feature.
     axes: Vec<(f64, f64)>,
     /// Curves as published, where they are not the truth.
@@ -114,14 +115,30 @@ impl Parts {
         axes: Vec<(f64, f64)>,
     ) -> Self {
         let engine = Engine::new(law, function.terms());
-        let expression = function.expression();
-        let (model, closed) = (Box::new(Native(function)), Box::new(closed));
+        let expression = Arc::new(function.expression());
+        let (model, closed) = (Arc::new(Native(function)), Arc::new(closed));
         Self { engine, model, expression, closed, axes, limits: Vec::new() }
+    }
+
+    /// The same function under another law of the same features, of which no closed form and no
+    /// published curve is known.
+    fn under(&self, engine: Engine, axes: Vec<(f64, f64)>) -> Self {
+        let (model, expression) = (Arc::clone(&self.model), Arc::clone(&self.expression));
+        Self { engine, model, expression, closed: Arc::new(Unknown), axes, limits: Vec::new() }
     }
 
     /// Adds curves as published.
     fn with_limits(self, limits: Vec<Limit>) -> Self {
         Self { limits, ..self }
+    }
+}
+
+/// Of a law of which nothing is known in closed form.
+struct Unknown;
+
+impl ClosedForms for Unknown {
+    fn at(&self, _: Quantity, _: usize, _: f64, _: (f64, f64)) -> Option<f64> {
+        None
     }
 }
 
@@ -166,16 +183,20 @@ impl Family {
     fn scenario(&'static self, set: &[(String, String)]) -> Result<Scenario, Error> {
         let mut parameters = Parameters::new(&self.info, set)?;
         let parts = (self.build)(&mut parameters)?;
-        let features = 0..parts.engine.law().dimension();
-        let resolution = features.map(|feature| parts.engine.resolution(feature)).collect();
         Ok(Scenario {
             info: &self.info,
             parameters: parameters.canonical(),
+            resolution: resolution(&parts.engine),
+            whole: parts.engine.law().clone(),
             parts: Arc::new(parts),
-            resolution,
             use_closed_forms: true,
         })
     }
+}
+
+/// For each feature, coordinates that integrals along it must resolve.
+fn resolution(engine: &Engine) -> Arc<[Vec<f64>]> {
+    (0..engine.law().dimension()).map(|feature| engine.resolution(feature)).collect()
 }
 
 /// A law of the features, a function of them, and the exact truths of the pair.
@@ -186,6 +207,8 @@ pub struct Scenario {
     pub(crate) parts: Arc<Parts>,
     /// For each feature, places that integrals along it must resolve.
     pub(crate) resolution: Arc<[Vec<f64>]>,
+    /// The law before any region.
+    whole: Law,
     use_closed_forms: bool,
 }
 
@@ -264,9 +287,68 @@ impl Scenario {
     ///
     /// Rows are drawn one after the other, each from a fixed number of 64-bit words of the
     /// generator, so that the first rows of a longer sample are those of a shorter one.
+    ///
+    /// In a [region](Scenario::within) they are those of the whole law that lie in it.
     #[must_use]
     pub fn sample(&self, n: usize, rng: &mut dyn rand::Rng) -> Vec<f64> {
-        self.parts.engine.law().sample(n, rng)
+        let law = self.parts.engine.law();
+        if !law.is_restricted() {
+            return law.sample(n, rng);
+        }
+        let dimension = self.dimension();
+        let mut columns = vec![0.0; n * dimension];
+        let mut found = 0;
+        while found < n {
+            let row = self.whole.sample(1, rng);
+            if law.holds(&row) {
+                row.iter().enumerate().for_each(|(s, &x)| columns[s * n + found] = x);
+                found += 1;
+            }
+        }
+        columns
+    }
+
+    /// The same scenario in a region of its features: all truths are those of the law given that
+    /// rows lie there, which is also the background of Shapley values. The range of a feature is cut
+    /// by its interval.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchFeature`], [`Error::ImpossibleRegion`], [`Error::RareRegion`].
+    ///
+    /// ```
+    /// use fe_truth::{Centring, Effect, Region, scenario};
+    ///
+    /// # fn main() -> Result<(), fe_truth::Error> {
+    /// let region = Region::default().and(2, 0.0, f64::INFINITY);
+    /// let right = scenario("effector-regional", &[])?.within(&region)?;
+    /// // f is 3 x1 + x3 where x3 is above 0.
+    /// let pd = right.curve(Effect::Pd, 0, &[0.5], (-1.0, 1.0), Centring::None)?[0];
+    /// assert!((pd.value - 2.0).abs() < 1e-12);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn within(&self, region: &Region) -> Result<Self, Error> {
+        let mut law = self.parts.engine.law().clone();
+        for &(feature, (from, to)) in region.intervals() {
+            self.check_feature(feature)?;
+            match law.share(feature, from, to) {
+                Some(share) if share > 0.0 => law = law.restricted(feature, from, to),
+                Some(_) => return Err(Error::ImpossibleRegion { feature, from, to }),
+                None => return Err(Error::RareRegion { feature, from, to }),
+            }
+        }
+        Ok(self.under(self.parts.engine.given(law), region))
+    }
+
+    /// The same scenario under another law, whose region is known.
+    pub(crate) fn under(&self, engine: Engine, region: &Region) -> Self {
+        if region.intervals().is_empty() {
+            return self.clone();
+        }
+        let axes = self.parts.axes.iter().enumerate();
+        let axes = axes.map(|(feature, &axis)| region.cut(feature, axis)).collect();
+        let resolution = resolution(&engine);
+        Self { parts: Arc::new(self.parts.under(engine, axes)), resolution, ..self.clone() }
     }
 
     /// A value of one feature, counted from 0, given values of others, drawn from its conditional

@@ -1,0 +1,215 @@
+//! `fe-bench truth --regional`.
+
+use std::io::Write;
+
+use fe_core::Axis;
+use fe_core::settings::Splitting;
+use fe_truth::{
+    Centring, Effect, Regional, RegionalNode, RegionalTree, RegionalTruth, Scenario, TreeOptions,
+};
+
+use super::{Arguments, entries};
+use crate::cli::arguments::feature_name;
+use crate::cli::event::words;
+use crate::error::{Error, Result};
+use crate::sheet::{Entry, Sheet};
+
+pub(super) fn execute(
+    arguments: &Arguments,
+    scenario: &Scenario,
+    method: Regional,
+    out: &mut dyn Write,
+) -> Result<()> {
+    let of_curves = [
+        ("--at", !arguments.at.is_empty()),
+        ("--grid", arguments.grid.is_some()),
+        ("--center", arguments.center != Centring::None),
+    ];
+    if let Some((flag, _)) = of_curves.iter().find(|(_, given)| *given && !arguments.leaves) {
+        return Err(Error::Argument(format!("{flag}: with --regional only beside --leaves")));
+    }
+    if arguments.bins.is_some() && method != Regional::Ale {
+        let message = "--bins: with --regional only for ale, whose differences depend on bins";
+        return Err(Error::Argument(message.to_owned()));
+    }
+    if let Some(form) = form(arguments, method) {
+        let about = match form {
+            DERIVATIVE => "the derivative, in which jumps do not count (--bins: of differences)",
+            _ => "finite differences over the bins, jumps included",
+        };
+        // What is not read is no reason to fail.
+        let _ = writeln!(std::io::stderr(), "heterogeneity of {about}");
+    }
+    let sheet = match arguments.depth {
+        None => splits(arguments, scenario, method)?,
+        Some(depth) => {
+            let options = TreeOptions {
+                depth,
+                candidates: arguments.candidates,
+                drop: arguments.drop.unwrap_or(TreeOptions::default().drop),
+                cart: arguments.partition == Some(Splitting::Cart),
+                limits: arguments.bins.as_deref(),
+            };
+            trees(arguments, scenario, method, options)?
+        }
+    };
+    sheet.write(arguments.format, out)
+}
+
+const DERIVATIVE: &str = "derivative";
+
+/// What a heterogeneity of accumulated effects is of, for ale.
+fn form(arguments: &Arguments, method: Regional) -> Option<&'static str> {
+    let form = if arguments.bins.is_some() { "differences" } else { DERIVATIVE };
+    (method == Regional::Ale).then_some(form)
+}
+
+/// The best split of one feature's effect.
+fn splits(arguments: &Arguments, scenario: &Scenario, method: Regional) -> Result<Sheet> {
+    let feature = arguments.features.single(scenario, "--regional")?;
+    let columns =
+        ["heterogeneity", "split_feature", "position", "before", "left", "right", "weighted"];
+    let mut sheet = Sheet::new(&columns);
+    let optima: Vec<RegionalTruth> = match &arguments.bins {
+        Some(limits) => vec![scenario.regional_differences(feature, limits)?],
+        None => scenario.regional(method, feature)?,
+    };
+    for optimum in optima {
+        let split = optimum.split;
+        let number = |value: Option<f64>| Entry::from(value);
+        let row = vec![
+            optimum.heterogeneity.into(),
+            split.map_or(Entry::Missing, |split| feature_name(split.feature).into()),
+            number(split.map(|split| split.position)),
+            optimum.before.value.into(),
+            number(split.map(|split| split.left.value)),
+            number(split.map(|split| split.right.value)),
+            optimum.weighted().value.into(),
+        ];
+        sheet.push(row);
+        if optimum.ties > 0 {
+            let (ties, name) = (optimum.ties, optimum.heterogeneity);
+            let _ = writeln!(
+                std::io::stderr(),
+                "{name}: {ties} more splits are as good; --depth 1 names them"
+            );
+        }
+    }
+    Ok(sheet)
+}
+
+/// The population's tree of each feature: its splits, or the curves in its leaves.
+fn trees(
+    arguments: &Arguments,
+    scenario: &Scenario,
+    method: Regional,
+    options: TreeOptions<'_>,
+) -> Result<Sheet> {
+    let form = form(arguments, method);
+    let mut columns = if arguments.leaves {
+        vec!["scenario", "feature", "effect", "node", "region", "share", "heterogeneity"]
+    } else {
+        vec!["feature", "heterogeneity", "depth", "node", "region", "share", "split_feature"]
+    };
+    columns.extend(if arguments.leaves {
+        &["x", "value", "abs_error", "method"][..]
+    } else {
+        &["position", "before", "left", "right", "weighted", "ties"][..]
+    });
+    columns.extend(form.map(|_| "form"));
+    let mut sheet = Sheet::new(&columns);
+    for feature in arguments.features.of(scenario)? {
+        let tree = scenario.tree(method, feature, options)?;
+        let rows = if arguments.leaves {
+            leaves(arguments, scenario, method, &tree)?
+        } else {
+            split_rows(scenario, &tree)
+        };
+        for mut row in rows {
+            row.extend(form.map(Entry::from));
+            sheet.push(row);
+        }
+    }
+    Ok(sheet)
+}
+
+/// A row for each node that is split; where none is, one for all rows.
+fn split_rows(scenario: &Scenario, tree: &RegionalTree) -> Vec<Vec<Entry>> {
+    let whole = tree.nodes.len() == 1;
+    let nodes = tree.nodes.iter().enumerate();
+    let split = nodes.filter(|(_, node)| whole || node.split.is_some());
+    split.map(|(index, node)| split_row(scenario, tree, index, node)).collect()
+}
+
+fn split_row(
+    scenario: &Scenario,
+    tree: &RegionalTree,
+    index: usize,
+    node: &RegionalNode,
+) -> Vec<Entry> {
+    let mut row: Vec<Entry> = vec![
+        feature_name(tree.feature).into(),
+        tree.heterogeneity.into(),
+        node.depth.into(),
+        index.into(),
+        words(&node.region, scenario).into(),
+        node.share.into(),
+    ];
+    let before = node.heterogeneity.value;
+    let Some(split) = &node.split else {
+        row.extend([Entry::Missing, Entry::Missing, before.into(), Entry::Missing]);
+        row.extend([Entry::Missing, before.into(), Entry::Missing]);
+        return row;
+    };
+    let tie = |(feature, position): &(usize, f64)| {
+        format!("{} at {}", feature_name(*feature), crate::sheet::exact(*position))
+    };
+    let ties: Vec<String> = split.ties.iter().map(tie).collect();
+    row.push(feature_name(split.feature).into());
+    row.extend([split.position, before, split.left.value, split.right.value].map(Entry::from));
+    row.push(split.weighted.value.into());
+    row.push(if ties.is_empty() { Entry::Missing } else { ties.join("; ").into() });
+    row
+}
+
+/// The curves in the leaves of a tree, each in its region.
+fn leaves(
+    arguments: &Arguments,
+    scenario: &Scenario,
+    method: Regional,
+    tree: &RegionalTree,
+) -> Result<Vec<Vec<Entry>>> {
+    let effect = match method {
+        Regional::Pdp => Effect::Pd,
+        Regional::Dpdp => Effect::Dpd,
+        Regional::Ale => Effect::Ale,
+        Regional::Rhale => Effect::AleDerivative,
+        Regional::Shapdp => Effect::Shap,
+    };
+    let (lo, hi) = scenario.axis(tree.feature);
+    let points = if arguments.at.is_empty() {
+        Axis::new(lo, hi)?.grid(arguments.grid.unwrap_or(100))
+    } else {
+        arguments.at.clone()
+    };
+    let mut rows = Vec::new();
+    for (index, leaf) in tree.leaves() {
+        let there = scenario.leaf(&leaf.region)?;
+        let curve = there.curve(effect, tree.feature, &points, (lo, hi), arguments.center)?;
+        for (x, value) in points.iter().zip(curve) {
+            let mut row: Vec<Entry> = vec![
+                scenario.id().into(),
+                feature_name(tree.feature).into(),
+                effect.name().into(),
+                index.into(),
+                words(&leaf.region, scenario).into(),
+                leaf.share.into(),
+                leaf.heterogeneity.value.into(),
+                (*x).into(),
+            ];
+            row.extend(entries(value));
+            rows.push(row);
+        }
+    }
+    Ok(rows)
+}

@@ -1,0 +1,322 @@
+//! Truths in a region, held against sums over a grid of the restricted law and against rows of the
+//! whole law that lie in the region.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod common;
+
+use common::{Sample, assert_mean, assert_variance, at, label, of_few_dimensions};
+use fe_core::model::{Column, Rows};
+use fe_truth::{Centring, Effect, Error, Region, Scenario, Weighting, scenario};
+
+const INF: f64 = f64::INFINITY;
+
+/// Places and weights of a three-point Gauss rule on cells of an interval, none of which holds one
+/// of the places where f breaks inside.
+fn nodes((from, to): (f64, f64), breaks: &[f64], cells: usize) -> Vec<(f64, f64)> {
+    let mut ends: Vec<f64> = breaks.iter().copied().filter(|b| from < *b && *b < to).collect();
+    ends.extend((0..=cells).map(|i| from + (to - from) * i as f64 / cells as f64));
+    ends.sort_by(f64::total_cmp);
+    let rule = [(-0.6_f64.sqrt(), 5.0 / 18.0), (0.0, 4.0 / 9.0), (0.6_f64.sqrt(), 5.0 / 18.0)];
+    let cell = |ends: &[f64]| {
+        let (centre, width) = (0.5 * (ends[0] + ends[1]), ends[1] - ends[0]);
+        rule.map(|(t, w)| (centre + 0.5 * width * t, w * width))
+    };
+    ends.windows(2).flat_map(cell).collect()
+}
+
+/// A scenario, the joint density of its features up to a factor, and a grid that holds all of it.
+struct Gridded {
+    name: &'static str,
+    point: &'static str,
+    density: fn(&[f64]) -> f64,
+    /// Of each feature the ends, the places where something breaks, and the number of cells; two
+    /// values that have its moments in place of many where nothing depends on more.
+    axes: Vec<((f64, f64), Vec<f64>, usize)>,
+    region: Region,
+}
+
+fn normal(z: f64) -> f64 {
+    (-0.5 * z * z).exp()
+}
+
+fn gridded() -> Vec<Gridded> {
+    let box3 = |cells| vec![((-1.0, 1.0), vec![0.0], cells); 3];
+    let uniform =
+        |name, region| Gridded { name, point: "", density: |_| 1.0, axes: box3(12), region };
+    let region = || Region::default().and(2, -0.3, INF);
+    let pieces = vec![0.2, 0.4, 0.45, 0.5];
+    vec![
+        uniform("effector-regional", region().and(0, -INF, 0.2)),
+        uniform("conditional-interaction", Region::default().and(1, -0.8, 0.1).and(2, 0.0, INF)),
+        uniform("general-interaction", region().and(1, 0.1, 0.7)),
+        uniform("goldstein", region().and(0, -0.4, 0.9)),
+        uniform("poly3", region().and(0, -0.4, 0.9).and(1, -INF, -0.2)),
+        Gridded {
+            name: "liu-quadratic",
+            point: "rho=0.6;sigma2=2;mu1=0.5",
+            // ρ = 0.6: the residual of x2 has the standard deviation 1.6.
+            density: |x| normal(x[0] - 0.5) * normal((x[1] - 1.2 * (x[0] - 0.5)) / 1.6),
+            axes: vec![((-8.5, 9.5), vec![], 150), ((-18.0, 18.0), vec![], 150)],
+            region: Region::default().and(0, -0.7, INF).and(1, -INF, 1.3),
+        },
+        Gridded {
+            name: "piecewise-linear",
+            point: "sigma2=0.5",
+            density: |x| normal((x[1] - x[0]) / 0.5),
+            axes: vec![((0.0, 1.0), pieces, 60), ((-4.5, 5.5), vec![], 150)],
+            region: Region::default().and(0, 0.1, 0.47).and(1, 0.0, INF),
+        },
+        Gridded {
+            name: "nonlinear",
+            point: "sigma2=0.3",
+            density: |x| normal((x[1] - x[0]) / 0.3),
+            axes: vec![((0.0, 1.0), vec![], 100), ((-3.0, 4.0), vec![], 150)],
+            region: Region::default().and(1, 0.4, 0.8),
+        },
+        Gridded {
+            name: "sin-indicator",
+            point: "noise_sd=0.4",
+            density: |x| {
+                let parent = if x[0] < 0.0 { 5.0 } else { 1.0 };
+                parent * normal(x[1] / 2.0) * normal((x[2] - x[0]) / 0.4)
+            },
+            axes: vec![
+                ((-0.5, 0.5), vec![0.0], 20),
+                ((-19.0, 19.0), vec![], 60),
+                ((-4.5, 4.5), vec![0.0], 90),
+            ],
+            region: Region::default().and(0, -0.35, 0.2).and(2, -0.1, INF),
+        },
+    ]
+}
+
+/// Sums of the density, of a quantity and of its square.
+#[derive(Default)]
+struct Sums([f64; 3]);
+
+impl Sums {
+    fn add(&mut self, weight: f64, value: f64) {
+        let parts = [1.0, value, value * value].map(|part| weight * part);
+        self.0.iter_mut().zip(parts).for_each(|(sum, part)| *sum += part);
+    }
+
+    fn mean(&self) -> f64 {
+        self.0[1] / self.0[0]
+    }
+
+    fn variance(&self) -> f64 {
+        self.0[2] / self.0[0] - self.mean().powi(2)
+    }
+}
+
+impl Gridded {
+    fn scenario(&self) -> Scenario {
+        at(self.name, self.point)
+    }
+
+    fn nodes(&self, feature: usize) -> Vec<(f64, f64)> {
+        let (mut ends, breaks, cells) = self.axes[feature].clone();
+        let own = self.region.intervals().iter().find(|(known, _)| *known == feature);
+        if let Some((_, (from, to))) = own {
+            ends = (ends.0.max(*from), ends.1.min(*to));
+        }
+        nodes(ends, &breaks, cells)
+    }
+
+    /// Sums of f and of its slope with the feature at x, the others weighted by their density with
+    /// it, or by their own.
+    fn sums(&self, s: usize, x: f64, conditional: bool) -> [Sums; 2] {
+        let all: Vec<Vec<(f64, f64)>> = (0..self.axes.len()).map(|j| self.nodes(j)).collect();
+        let own = if conditional { vec![(x, 1.0)] } else { all[s].clone() };
+        // Rows of the others, with their weight.
+        let mut rows = vec![(vec![0.0; all.len()], 1.0)];
+        for (j, nodes) in all.iter().enumerate().filter(|(j, _)| *j != s) {
+            let longer = |(row, weight): &(Vec<f64>, f64)| {
+                let (row, weight) = (row.clone(), *weight);
+                nodes
+                    .iter()
+                    .map(move |&(place, w)| {
+                        let mut row = row.clone();
+                        row[j] = place;
+                        (row, weight * w)
+                    })
+                    .collect::<Vec<_>>()
+            };
+            rows = rows.iter().flat_map(longer).collect();
+        }
+        for (row, weight) in &mut rows {
+            let mut given = 0.0;
+            for &(place, w) in &own {
+                row[s] = place;
+                given += w * (self.density)(row);
+            }
+            *weight *= given;
+            row[s] = x;
+        }
+        let columns: Vec<Vec<f64>> =
+            (0..all.len()).map(|j| rows.iter().map(|(row, _)| row[j]).collect()).collect();
+        let columns: Vec<Column<'_>> = columns.iter().map(|c| Column::Values(c)).collect();
+        let batch = Rows::new(&columns, rows.len());
+        let (scenario, mut values) = (self.scenario(), vec![0.0; rows.len()]);
+        let mut sums = [Sums::default(), Sums::default()];
+        scenario.model().predict(&batch, &mut values).unwrap();
+        rows.iter().zip(&values).for_each(|((_, w), &value)| sums[0].add(*w, value));
+        scenario.model().partial(s, &batch, &mut values).unwrap();
+        rows.iter().zip(&values).for_each(|((_, w), &value)| sums[1].add(*w, value));
+        sums
+    }
+}
+
+#[test]
+fn sums_over_the_restricted_law() {
+    for case in gridded() {
+        let scenario = case.scenario().within(&case.region).unwrap();
+        for s in 0..scenario.dimension() {
+            let axis = scenario.axis(s);
+            for share in [0.13, 0.71] {
+                let x = axis.0 + share * (axis.1 - axis.0);
+                let [value, slope] = case.sums(s, x, false);
+                let [given, given_slope] = case.sums(s, x, true);
+                let expected = [
+                    (Effect::Pd, value.mean()),
+                    (Effect::Dpd, slope.mean()),
+                    (Effect::HDpdp, slope.variance()),
+                    (Effect::Mplot, given.mean()),
+                    (Effect::Mu, given_slope.mean()),
+                ];
+                let ask =
+                    |effect| scenario.curve(effect, s, &[x], axis, Centring::None).unwrap()[0];
+                let what = format!("{} at {x} in {:?}", label(&scenario, s), case.region);
+                for (effect, expected) in expected {
+                    let found = ask(effect);
+                    let off = (found.value - expected).abs();
+                    assert!(
+                        off < 2e-8 * (1.0 + expected.abs()),
+                        "{effect} of {what}: {found:?} {expected}"
+                    );
+                    assert!(found.abs_error < 1e-9 * (1.0 + expected.abs()), "{effect} of {what}");
+                }
+                let sigma = ask(Effect::Sigma).value;
+                assert!(
+                    (sigma * sigma - given_slope.variance()).abs() < 2e-8 * (1.0 + sigma),
+                    "{what}"
+                );
+            }
+        }
+    }
+}
+
+/// An event of two features of which most are probable.
+fn event(scenario: &Scenario) -> Region {
+    let quantile = |s: usize, p: f64| scenario.quantile(s, p).unwrap();
+    let other = if scenario.info().name == "sin-indicator" { 2 } else { 1 };
+    Region::default().and(0, quantile(0, 0.15), quantile(0, 0.9)).and(
+        other,
+        quantile(other, 0.35),
+        INF,
+    )
+}
+
+fn holds(region: &Region, row: impl Fn(usize) -> f64) -> bool {
+    region.intervals().iter().all(|&(s, (from, to))| from <= row(s) && row(s) <= to)
+}
+
+/// Those rows of a sample of the whole law that lie in the region.
+fn kept(sample: &Sample, region: &Region, within: &Scenario) -> Sample {
+    let inside = |&i: &usize| holds(region, |s| sample.columns[s][i]);
+    let rows: Vec<usize> = (0..sample.len).filter(inside).collect();
+    let column = |column: &Vec<f64>| rows.iter().map(|&i| column[i]).collect();
+    let columns = sample.columns.iter().map(column).collect();
+    Sample { scenario: within.clone(), columns, len: rows.len() }
+}
+
+#[test]
+fn rows_of_the_whole_law_in_the_region() {
+    let mut scenarios = of_few_dimensions();
+    scenarios.dedup_by_key(|scenario| scenario.id());
+    for whole in scenarios {
+        let region = event(&whole);
+        let scenario = whole.within(&region).unwrap();
+        let sample = kept(&Sample::draw(&whole, 20_000, 3), &region, &scenario);
+        assert_mean(&sample.f(), scenario.mean().unwrap().value, &label(&scenario, 0));
+        // The variance of all features of a copula at once takes minutes in a region of two.
+        if whole.info().name != "friedman1-copula" {
+            let variance = scenario.sd().unwrap().value.powi(2);
+            assert_variance(&sample.f(), variance, &label(&scenario, 0));
+        }
+        for s in 0..scenario.dimension().min(3) {
+            let axis = scenario.axis(s);
+            let x = axis.0 + 0.62 * (axis.1 - axis.0);
+            let ask =
+                |effect| scenario.curve(effect, s, &[x], axis, Centring::None).unwrap()[0].value;
+            let what = format!("{} at {x}", label(&scenario, s));
+            assert_mean(&sample.f_with(s, x), ask(Effect::Pd), &format!("pd of {what}"));
+            assert_mean(&sample.partial_with(s, x), ask(Effect::Dpd), &format!("dpd of {what}"));
+            let slopes = sample.partial_with(s, x);
+            assert_variance(&slopes, ask(Effect::HDpdp), &format!("h-dpdp of {what}"));
+            let given = kept(&Sample::draw_given(&whole, s, x, 6000, 5), &region, &scenario);
+            assert_mean(&given.f(), ask(Effect::Mplot), &format!("mplot of {what}"));
+            assert_mean(&given.partial(s), ask(Effect::Mu), &format!("mu of {what}"));
+            let sigma = ask(Effect::Sigma);
+            assert_variance(&given.partial(s), sigma * sigma, &format!("sigma of {what}"));
+            assert_mean(&given.added_by(s, 8), ask(Effect::Shap), &format!("shap of {what}"));
+            let ends = [axis.0, axis.0 + 0.4 * (axis.1 - axis.0), axis.1];
+            let Ok(bins) = scenario.bins(s, &ends, Weighting::Data) else { continue };
+            for bin in bins {
+                let inside = |&i: &usize| (bin.lo..=bin.hi).contains(&sample.columns[s][i]);
+                let rows: Vec<usize> = (0..sample.len).filter(inside).collect();
+                let all = sample.partial(s);
+                let slopes: Vec<f64> = rows.into_iter().map(|i| all[i]).collect();
+                assert_mean(&slopes, bin.mu, &format!("bin of {what}"));
+                assert_variance(&slopes, bin.sigma2_star, &format!("bin of {what}"));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_region_of_everything_changes_nothing() {
+    for name in ["liu-product", "piecewise-linear", "threshold-linear", "general-interaction"] {
+        let whole = at(name, "");
+        let everywhere = Region::default().and(0, -1e6, 1e6).and(1, -1e6, 1e6);
+        let region = whole.within(&everywhere).unwrap();
+        let axis = whole.axis(1);
+        let points = common::spread(axis, 3);
+        for effect in Effect::ALL.iter().copied().filter(|effect| *effect != Effect::Main) {
+            let ask = |s: &Scenario| s.curve(effect, 1, &points, axis, Centring::None).unwrap();
+            for (known, found) in ask(&whole).iter().zip(ask(&region)) {
+                let allowed = known.abs_error + found.abs_error;
+                assert!((known.value - found.value).abs() <= allowed, "{name} {effect}: {found:?}");
+            }
+        }
+        assert_eq!(region.axis(1), axis);
+        assert!(whole.within(&Region::default()).unwrap().parameters() == whole.parameters());
+    }
+}
+
+#[test]
+fn regions_without_rows_are_refused() {
+    let uniform = scenario("effector-regional", &[]).unwrap();
+    for (from, to) in [(0.3, 0.3), (0.5, 0.2), (1.0, INF), (2.0, 3.0), (-INF, -1.0)] {
+        let error = uniform.within(&Region::default().and(2, from, to)).unwrap_err();
+        assert!(matches!(error, Error::ImpossibleRegion { feature: 2, .. }), "{error}");
+        assert!(error.to_string().contains("probability 0"), "{error}");
+    }
+    let error = uniform.within(&Region::default().and(3, 0.0, 1.0)).unwrap_err();
+    assert!(matches!(error, Error::NoSuchFeature { .. }), "{error}");
+    // A tail of a normal law keeps its digits; that of a convolution does not.
+    let tail = Region::default().and(0, 9.0, INF);
+    let there = at("liu-product", "").within(&tail).unwrap();
+    let pd = there.curve(Effect::Pd, 1, &[1.0], (-1.0, 1.0), Centring::None).unwrap()[0];
+    // E[x1 | x1 > 9] by the asymptotic series of Mills' ratio.
+    assert!((pd.value - 9.108_5).abs() < 1e-3 && pd.abs_error < 1e-9, "{pd:?}");
+    let error = at("piecewise-linear", "").within(&Region::default().and(1, 9.0, INF)).unwrap_err();
+    assert!(matches!(error, Error::RareRegion { feature: 1, .. }), "{error}");
+    // What is outside is outside, and the range is cut.
+    let cut = uniform.within(&Region::default().and(0, -0.5, 0.25)).unwrap();
+    assert_eq!(cut.axis(0), (-0.5, 0.25));
+    let outside = cut.curve(Effect::Pd, 0, &[0.3], (-0.5, 0.25), Centring::None);
+    assert!(matches!(outside, Err(Error::OutsideSupport { .. })));
+    assert!(cut.limits().is_empty());
+}

@@ -1,0 +1,259 @@
+//! The population's trees of regions, and splits by differences that jump.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod common;
+
+use common::{Sample, assert_mean, at};
+use fe_truth::{Centring, Effect, Error, Regional, RegionalTree, Scenario, TreeOptions};
+
+fn grown(
+    scenario: &Scenario,
+    method: Regional,
+    s: usize,
+    options: TreeOptions<'_>,
+) -> RegionalTree {
+    scenario.tree(method, s, options).unwrap()
+}
+
+/// Feature and position of each split, in the order of the nodes.
+fn splits(tree: &RegionalTree) -> Vec<(usize, f64)> {
+    let of = |node: &fe_truth::RegionalNode| {
+        node.split.as_ref().map(|split| (split.feature, split.position))
+    };
+    tree.nodes.iter().filter_map(of).collect()
+}
+
+fn near(found: f64, expected: f64) -> bool {
+    (found - expected).abs() < 1e-9 * (1.0 + expected.abs())
+}
+
+fn assert_splits(tree: &RegionalTree, expected: &[(usize, f64)]) {
+    let found = splits(tree);
+    assert_eq!(found.len(), expected.len(), "{found:?}");
+    for (found, expected) in found.iter().zip(expected) {
+        assert!(found.0 == expected.0 && (found.1 - expected.1).abs() < 1e-9, "{found:?}");
+    }
+}
+
+/// Probabilities add up, and a node's split says what its children are.
+fn assert_coherent(tree: &RegionalTree) {
+    let total: f64 = tree.leaves().map(|(_, leaf)| leaf.share).sum();
+    assert!(near(total, 1.0), "{total}");
+    for (index, node) in tree.nodes.iter().enumerate() {
+        let children: Vec<_> = tree.nodes.iter().filter(|n| n.parent == Some(index)).collect();
+        let Some(split) = &node.split else {
+            assert!(children.is_empty());
+            continue;
+        };
+        assert!(near(children[0].share + children[1].share, node.share));
+        assert_eq!(
+            [children[0].heterogeneity, children[1].heterogeneity],
+            [split.left, split.right]
+        );
+        let weighted = children.iter().map(|c| c.share / node.share * c.heterogeneity.value);
+        assert!(near(weighted.sum(), split.weighted.value));
+        assert!(children.iter().all(|child| child.depth == node.depth + 1));
+    }
+}
+
+#[test]
+fn effector_regional_is_split_once() {
+    let scenario = at("effector-regional", "");
+    for method in [Regional::Pdp, Regional::Dpdp, Regional::Ale, Regional::Rhale, Regional::Shapdp]
+    {
+        for cart in [false, true] {
+            let options = TreeOptions { depth: 3, cart, ..TreeOptions::default() };
+            let tree = grown(&scenario, method, 0, options);
+            assert_coherent(&tree);
+            assert_splits(&tree, &[(2, 0.0)]);
+            let left: f64 = tree.weighted().value;
+            let before = tree.nodes[0].heterogeneity.value;
+            // Shapley values keep the background of all rows, and are linear in x1 in either leaf.
+            assert!(left.abs() < 1e-12 * before, "{method}: {left}");
+        }
+    }
+}
+
+/// The slope of x2 is 2 x1 x2, so that a region is as good as x1 varies little in it.
+#[test]
+fn levels_and_ties_of_a_product() {
+    let scenario = at("general-interaction", "");
+    let options = TreeOptions { depth: 3, ..TreeOptions::default() };
+    let tree = grown(&scenario, Regional::Dpdp, 1, options);
+    assert_coherent(&tree);
+    // ∫ 4 x2² Var(x1) over the range, halved: 4/9 times (half the width)².
+    assert!(near(tree.nodes[0].heterogeneity.value, 4.0 / 9.0));
+    assert_splits(&tree, &[(0, 0.0), (0, -0.5), (0, 0.5)]);
+    let [first, second, third] = [0, 1, 2].map(|node| tree.nodes[node].split.clone().unwrap());
+    assert!(first.ties.is_empty() && third.ties.is_empty());
+    // Either half may be split first.
+    assert_eq!(second.ties.len(), 1);
+    assert!(second.ties[0].0 == 0 && near(second.ties[0].1, 0.5), "{:?}", second.ties);
+    for split in [&first, &second, &third] {
+        assert!(near(split.left.value, split.right.value), "{split:?}");
+    }
+    assert!(near(tree.weighted().value, 4.0 / 9.0 / 16.0));
+    // With rules of their own both halves are split at once.
+    let options = TreeOptions { depth: 2, cart: true, ..TreeOptions::default() };
+    assert_splits(&grown(&scenario, Regional::Dpdp, 1, options), &[(0, 0.0), (0, -0.5), (0, 0.5)]);
+    let options = TreeOptions { depth: 2, ..TreeOptions::default() };
+    assert_eq!(splits(&grown(&scenario, Regional::Dpdp, 1, options)).len(), 2);
+}
+
+#[test]
+fn a_level_is_kept_if_it_lowers_enough() {
+    let scenario = at("general-interaction", "");
+    let with = |drop: f64| {
+        let options = TreeOptions { depth: 3, drop, ..TreeOptions::default() };
+        splits(&grown(&scenario, Regional::Dpdp, 1, options)).len()
+    };
+    // Levels lower it by 3/4, 3/8 and, of what is left, 3/5.
+    assert_eq!([with(0.0), with(0.37), with(0.38), with(0.74), with(0.76)], [3, 3, 1, 1, 0]);
+    let none = grown(&at("friedman1", ""), Regional::Pdp, 3, TreeOptions::default());
+    assert_eq!((none.nodes.len(), none.weighted().value), (1, 0.0));
+}
+
+/// The variance of x2² under a uniform law, and the best of all positions on a fine grid.
+#[test]
+fn no_position_is_better() {
+    let variance = |a: f64, b: f64| {
+        let moment = |k: i32| (b.powi(k + 1) - a.powi(k + 1)) / (f64::from(k + 1) * (b - a));
+        moment(4) - moment(2).powi(2)
+    };
+    let scenario = at("general-interaction", "");
+    let tree = grown(&scenario, Regional::Rhale, 0, TreeOptions { depth: 2, ..Default::default() });
+    assert_coherent(&tree);
+    let found = splits(&tree);
+    let left = |ends: &[f64]| -> f64 {
+        // Integrated over a range of length 2.
+        ends.windows(2).map(|e| 0.5 * (e[1] - e[0]) * 2.0 * variance(e[0], e[1])).sum()
+    };
+    let (first, second) = (found[0].1, found[1].1);
+    assert!(near(left(&[-1.0, first, 1.0]), tree.nodes[0].split.as_ref().unwrap().weighted.value));
+    assert!(near(left(&[-1.0, first, second, 1.0]), tree.weighted().value));
+    for k in 1..400 {
+        let p = -1.0 + f64::from(k) / 200.0;
+        assert!(left(&[-1.0, p, 1.0]) >= left(&[-1.0, first, 1.0]) - 1e-9, "{p}");
+        let ends = if p < first { [-1.0, p, first, 1.0] } else { [-1.0, first, p, 1.0] };
+        if p != first {
+            assert!(left(&ends) >= tree.weighted().value - 1e-9, "{p}");
+        }
+    }
+    // ±1/√2 are mirror images.
+    assert!(near(first, -0.5_f64.sqrt()));
+    let ties = &tree.nodes[0].split.as_ref().unwrap().ties;
+    assert!(ties.len() == 1 && near(ties[0].1, 0.5_f64.sqrt()), "{ties:?}");
+}
+
+#[test]
+fn positions_of_an_estimator() {
+    let scenario = at("friedman1", "noise_features=0");
+    let with = |candidates| {
+        let options = TreeOptions { depth: 1, candidates, ..TreeOptions::default() };
+        let tree = grown(&scenario, Regional::Dpdp, 0, options);
+        let split = tree.nodes[0].split.clone().unwrap();
+        (split.feature, split.position, split.weighted.value)
+    };
+    let (feature, position, least) = with(None);
+    assert_eq!(feature, 1);
+    let (feature, on_grid, more) = with(Some(19));
+    assert_eq!(feature, 1);
+    // One of k/20, beside the best position, and no better.
+    assert!((20.0 * on_grid - (20.0 * on_grid).round()).abs() < 1e-12, "{on_grid}");
+    assert!((on_grid - position).abs() < 0.05 && more >= least, "{on_grid} {position}");
+    let (_, middle, _) = with(Some(1));
+    assert_eq!(middle, 0.5);
+}
+
+#[test]
+fn dependent_features() {
+    // The slope of x1 is x2, normal: the mean, and a mirror image in either half.
+    let scenario = at("liu-product", "mu2=0.4;rho=0.5");
+    let options = TreeOptions { depth: 2, ..TreeOptions::default() };
+    let tree = grown(&scenario, Regional::Dpdp, 0, options);
+    assert_coherent(&tree);
+    let found = splits(&tree);
+    assert!(found[0].0 == 1 && (found[0].1 - 0.4).abs() < 1e-8, "{found:?}");
+    let ties = &tree.nodes.iter().find(|n| n.depth == 1 && n.split.is_some()).unwrap();
+    let ties = &ties.split.as_ref().unwrap().ties;
+    assert!(ties.len() == 1 && (ties[0].1 + found[1].1 - 0.8).abs() < 1e-6, "{found:?} {ties:?}");
+    let scenario = at("sin-indicator", "noise_sd=0.5");
+    let tree = grown(&scenario, Regional::Rhale, 0, TreeOptions { depth: 1, ..Default::default() });
+    assert_splits(&tree, &[(2, 0.0)]);
+}
+
+/// Where f jumps by an amount that differs between rows, its derivative sees nothing.
+#[test]
+fn jumps_in_differences() {
+    let limits: Vec<f64> = (0..=10).map(|k| -1.0 + 0.2 * f64::from(k)).collect();
+    // The jump, its variance, and the variance that is left when its feature is split at 0.
+    let cases = [
+        ("effector-regional", 2, 0, 36.0 / 3.0, 36.0 / 12.0),
+        ("goldstein", 2, 1, 100.0 / 3.0, 100.0 / 12.0),
+    ];
+    for (name, s, other, before, after) in cases {
+        let scenario = at(name, "");
+        let found = scenario.regional_differences(s, &limits).unwrap();
+        assert_eq!(found.heterogeneity, "ale.integral");
+        assert!(near(found.before.value, before / 0.2), "{name}: {found:?}");
+        let split = found.split.unwrap();
+        assert!(split.feature == other && split.position.abs() < 1e-9, "{name}: {split:?}");
+        assert!(near(split.weighted.value, after / 0.2), "{name}: {split:?}");
+        let options = TreeOptions { depth: 1, limits: Some(&limits), ..TreeOptions::default() };
+        let tree = grown(&scenario, Regional::Ale, s, options);
+        assert!(near(tree.weighted().value, after / 0.2));
+        let derivative = scenario.regional(Regional::Ale, s).unwrap()[0];
+        assert_eq!((derivative.before.value, derivative.split), (0.0, None), "{name}");
+    }
+    // The jump of 2 x1² has mirror images.
+    let found = at("conditional-interaction", "").regional_differences(1, &limits).unwrap();
+    assert!(near(found.before.value, 4.0 * (1.0 / 5.0 - 1.0 / 9.0) / 0.2), "{found:?}");
+    assert_eq!((found.split.unwrap().feature, found.ties), (0, 1));
+}
+
+/// Shapley values in a leaf keep the background of all rows.
+#[test]
+fn shapley_values_in_a_leaf() {
+    let scenario = at("poly3", "");
+    let tree =
+        grown(&scenario, Regional::Shapdp, 0, TreeOptions { depth: 1, ..Default::default() });
+    assert_coherent(&tree);
+    assert_splits(&tree, &[(1, 0.0)]);
+    for (_, leaf) in tree.leaves() {
+        let there = scenario.leaf(&leaf.region).unwrap();
+        let x = 0.37;
+        let known = there.curve(Effect::Shap, 0, &[x], (-1.0, 1.0), Centring::None).unwrap()[0];
+        let sample = Sample::draw(&there, 2000, 4);
+        let values: Vec<f64> = (0..sample.len)
+            .map(|i| {
+                let row = [x, sample.columns[1][i], sample.columns[2][i]];
+                scenario.shap_at(&row).unwrap()[0].value
+            })
+            .collect();
+        assert_mean(&values, known.value, "shap of poly3 x1 in a leaf");
+    }
+}
+
+#[test]
+fn trees_that_are_not_offered() {
+    let scenario = at("poly3", "");
+    let ask = |options: TreeOptions<'_>| scenario.tree(Regional::Pdp, 0, options).unwrap_err();
+    let default = TreeOptions::default();
+    let limits = [-1.0, 0.0, 1.0];
+    for (options, word) in [
+        (TreeOptions { depth: 0, ..default }, "depth = 0"),
+        (TreeOptions { depth: 4, ..default }, "1 to 3"),
+        (TreeOptions { candidates: Some(0), ..default }, "candidates = 0"),
+        (TreeOptions { drop: -0.1, ..default }, "drop = -0.1"),
+        (TreeOptions { drop: f64::NAN, ..default }, "drop"),
+        (TreeOptions { limits: Some(&limits), ..default }, "only with ale"),
+    ] {
+        let error = ask(options);
+        assert!(matches!(error, Error::BadTreeOption { .. }), "{error}");
+        assert!(error.to_string().contains(word), "{error}");
+    }
+    assert!(matches!(scenario.tree(Regional::Pdp, 3, default), Err(Error::NoSuchFeature { .. })));
+    let many = at("feynman-i29-16", "").tree(Regional::Pdp, 0, default);
+    assert!(matches!(many, Err(Error::NoRegionalOptimum { .. })));
+}
