@@ -363,7 +363,7 @@ fn a_run_that_is_stopped_leaves_nothing_but_how_to_go_on() {
         let statuses = scene.statuses("it's out");
         assert_eq!(statuses.len(), 6);
         for (estimator, status) in statuses {
-            let expected = if estimator == "pdp" { "ok" } else { "unsupported: " };
+            let expected = if estimator == "pdp" { "ok" } else { "unsupported: it does not say why" };
             assert_eq!(status, expected, "{estimator}");
         }
         assert!(!scene.path("it's out.unfinished").exists());

@@ -12,7 +12,9 @@ static TOLD: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 /// Says on standard error what happened and what to do about it.
 pub(super) fn report(panic: &PanicHookInfo<'_>) {
     let place = panic.location().map(ToString::to_string).unwrap_or_default();
-    if let Some(words) = words(place, panic.payload_as_str().unwrap_or_default()) {
+    let text = panic.payload().downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.payload().downcast_ref::<String>().map(String::as_str));
+    if let Some(words) = words(place, text.unwrap_or_default()) {
         say!("{words}");
     }
 }

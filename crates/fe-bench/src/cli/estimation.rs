@@ -300,7 +300,7 @@ impl Subject<'_> {
 pub(super) fn say_cautions<'a>(effects: impl Iterator<Item = &'a Effect>) {
     for effect in effects {
         if let Some(caution) = effect.record.binning.as_ref().and_then(BinningRecord::caution) {
-            eprintln!("{}: {caution}; take fewer bins", effect.name);
+            say!("{}: {caution}; take fewer bins", effect.name);
         }
     }
 }

@@ -88,7 +88,7 @@ const DEFECT: u8 = 101;
 /// Runs the program on the arguments of the process.
 #[must_use]
 pub fn main() -> ExitCode {
-    std::panic::set_hook(Box::new(|panic| defect::report(panic)));
+    std::panic::set_hook(Box::new(defect::report));
     std::panic::catch_unwind(|| match parse() {
         Ok(cli) => run(&cli.command),
         Err(refusal) => refuse(&refusal),

@@ -315,7 +315,7 @@ impl Reply {
             let reason = format!("the reply is to request {}, but {id} was asked", reply.id);
             return Err(Failure::new(Status::Malformed, reason));
         }
-        let said = || reply.message.trim().lines().next_back().unwrap_or_default();
+        let said = || reply.message.trim().lines().next_back().unwrap_or("it does not say why");
         match reply.status {
             Word::Ok => Ok(reply),
             Word::Unsupported => Err(Failure::new(Status::Unsupported, said())),

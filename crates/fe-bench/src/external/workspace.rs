@@ -286,11 +286,11 @@ fn is_variance(values: &[f64]) -> Result<(), Failure> {
     }
 }
 
+/// The limits of a band, lower and upper.
+type Limits = (Vec<f64>, Vec<f64>);
+
 /// Both limits of a band, or none.
-fn band(
-    lower: Option<Vec<f64>>,
-    upper: Option<Vec<f64>>,
-) -> Result<Option<(Vec<f64>, Vec<f64>)>, Failure> {
+fn band(lower: Option<Vec<f64>>, upper: Option<Vec<f64>>) -> Result<Option<Limits>, Failure> {
     let malformed = |reason: String| Err(Failure::new(Status::Malformed, reason));
     match (lower, upper) {
         (None, None) => Ok(None),
