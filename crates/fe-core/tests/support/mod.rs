@@ -106,7 +106,7 @@ pub fn variants() -> Vec<(&'static str, Settings)> {
         ("dice", Settings { grid: Some(6), center: Some(Centring::Start), ..Settings::default() }),
         ("mplot", binning("quantile", 4)),
         ("mplot", Settings { interpolation: Some(Interpolation::Linear), ..binning("fixed", 5) }),
-        ("mplot", Settings { nearest: Some(3), grid: Some(7), ..Settings::default() }),
+        ("mplot", Settings { nearest: Some(2), grid: Some(7), ..Settings::default() }),
         (
             "dale",
             Settings {
