@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use bolero::{TypeGenerator, check};
 use fe_bench::data::{self, Roles};
+use fe_bench::external::Status;
 use fe_bench::external::message::Reply;
 use fe_bench::external::serve::serve;
 use fe_bench::observations::{Observations, Preparation};
@@ -119,16 +120,17 @@ struct Changed {
     changes: Vec<Change>,
 }
 
-/// Hands changed seeds to a target, and the seeds as they are.
-fn fuzz(seeds: &[Vec<u8>], target: impl Fn(&[u8])) {
+/// Hands changed seeds to a target, which says whether it could read them; half of the seeds it can.
+fn fuzz(seeds: &[Vec<u8>], target: impl Fn(&[u8]) -> bool) {
     let target = |bytes: &[u8]| {
         let start = Instant::now();
-        target(bytes);
+        let is_read = target(bytes);
         let took = start.elapsed();
         assert!(took < LONGEST, "{took:?} for {}", String::from_utf8_lossy(bytes));
+        is_read
     };
-    assert!(!seeds.is_empty());
-    seeds.iter().for_each(|seed| target(seed));
+    let read = seeds.iter().filter(|seed| target(seed)).count();
+    assert!(2 * read >= seeds.len() && read > 0, "{read} of {} seeds can be read", seeds.len());
     let target = std::panic::AssertUnwindSafe(&target);
     check!().with_type::<Changed>().for_each(|changed| {
         let mut bytes = seeds[usize::from(changed.seed) % seeds.len()].clone();
@@ -160,7 +162,7 @@ fn studies() {
     let seeds = [files("scenarios", ".toml"), files("crates/fe-bench/tests/fuzz/study", ".toml")];
     fuzz(&seeds.concat(), |bytes| {
         std::fs::write(&path, bytes).unwrap();
-        drop(Study::read(&path));
+        Study::read(&path).is_ok()
     });
 }
 
@@ -171,15 +173,16 @@ fn data_files() {
     fuzz(&files("crates/fe-bench/tests/fuzz/data", ".csv"), |bytes| {
         std::fs::write(&path, bytes).unwrap();
         drop(data::read(&path, Roles { weights: Some("w"), ..Roles::default() }));
-        drop(data::read(&path, Roles::default()));
+        let plain = data::read(&path, Roles::default());
         drop(Observations::read(&path, &preparation).map(|observations| observations.dataset()));
+        plain.is_ok()
     });
 }
 
 #[test]
 fn expressions() {
     fuzz(&files("crates/fe-bench/tests/fuzz/expression", ".json"), |bytes| {
-        let Ok(expression) = serde_json::from_slice::<Expression>(bytes) else { return };
+        let Ok(expression) = serde_json::from_slice::<Expression>(bytes) else { return false };
         // What is written is read again as the same.
         let written = serde_json::to_string(&expression).unwrap();
         assert_eq!(serde_json::from_str::<Expression>(&written).ok(), Some(expression.clone()));
@@ -189,12 +192,13 @@ fn expressions() {
             expression.value(&row);
             expression.partial(0).value(&row);
         }
+        true
     });
 }
 
 /// Reads a model, and asks it at rows of the width that it takes.
-fn of_model(format: Format, bytes: &[u8]) {
-    let Ok(stored) = stored::read(format, bytes, 3) else { return };
+fn of_model(format: Format, bytes: &[u8]) -> bool {
+    let Ok(stored) = stored::read(format, bytes, 3) else { return false };
     let (features, outputs) = (stored.model.dimension(), stored.model.outputs());
     let _ = (stored.model.output_names(), stored.model.summary());
     if features <= 1000 {
@@ -205,6 +209,7 @@ fn of_model(format: Format, bytes: &[u8]) {
         drop(stored.model.predict(&rows, &mut values));
         drop(stored.model.partial(0, &rows, &mut values));
     }
+    true
 }
 
 const MODELS: &str = "crates/fe-models/tests/stored";
@@ -250,15 +255,12 @@ fn journals() {
         std::fs::write(&head, head_now).unwrap();
         std::fs::write(&log, log_now).unwrap();
         if let Ok(Begun::Open(journal)) = Journal::begin(&folder, manifest(), 3, true) {
-            assert!(journal.finished().count() <= 3);
+            return journal.finished().count() == 2;
         }
+        false
     };
     fuzz(&[whole_log.clone(), whole_head.clone()], |bytes| {
-        if bytes.starts_with(b"{") {
-            resume(bytes, &whole_log);
-        } else {
-            resume(&whole_head, bytes);
-        }
+        if bytes.starts_with(b"{") { resume(bytes, &whole_log) } else { resume(&whole_head, bytes) }
     });
 }
 
@@ -271,7 +273,11 @@ fn replies_of_engines() {
     });
     let refusal = json!({"protocol": 1, "id": 7, "status": "unsupported", "message": "no\nreason"});
     let seeds = [reply, refusal].map(|reply| reply.to_string().into_bytes());
-    fuzz(&seeds, |bytes| drop(Reply::parse(bytes, 7)));
+    // What an engine says of itself is no reply, and is read all the same.
+    fuzz(&seeds, |bytes| match Reply::parse(bytes, 7) {
+        Ok(_) => true,
+        Err(failure) => failure.status == Status::Unsupported,
+    });
 }
 
 #[test]
@@ -307,7 +313,7 @@ fn requests_to_engines() {
             request["seconds"].as_f64().is_some_and(|seconds| seconds > 1.0)
         };
         if bytes.split(|byte| *byte == b'\n').any(endless) {
-            return;
+            return false;
         }
         let mut answers = Vec::new();
         drop(serve(bytes, &mut answers));
@@ -316,5 +322,6 @@ fn requests_to_engines() {
         for answer in answers.lines() {
             assert!(serde_json::from_str::<serde_json::Value>(answer).is_ok(), "{answer}");
         }
+        answers.contains("\"status\":\"ok\"")
     });
 }

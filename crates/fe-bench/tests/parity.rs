@@ -21,14 +21,16 @@ use rayon::prelude::*;
 use record::{Case, Record};
 use serde_json::Value;
 
-/// The scenarios of the functions that records are about.
-const SCENARIOS: &[(&str, &str)] = &[
-    ("snc", "bvn"),
-    ("poly3", "poly3"),
-    ("effector-regional", "effreg"),
-    ("friedman1", "friedman1"),
-    ("sin-indicator", "sinind"),
+/// The functions that records are about, and the scenarios of these functions.
+const SCENARIOS: &[(&str, &[&str])] = &[
+    ("poly3", &["poly3"]),
+    ("effreg", &["effector-regional"]),
+    ("friedman1", &["friedman1", "--set=noise_features=0"]),
+    ("sinind", &["sin-indicator"]),
 ];
+
+/// A scenario as the program is told it.
+type Scenario = &'static [&'static str];
 
 /// Methods whose results are compared; what others there are, `fe-core`'s test says.
 const METHODS: &[(&str, &str)] = &[
@@ -46,12 +48,12 @@ fn folder() -> PathBuf {
     record::other_folder().unwrap_or(own)
 }
 
-/// The name of the scenario with the function of some records.
-fn scenario(record: &Record) -> Option<&'static str> {
+/// The scenario with the function of some records, if there is one.
+fn scenario(record: &Record) -> Option<Scenario> {
     let text = std::fs::read_to_string(folder().join(format!("{}.json", record.name))).unwrap();
     let content: Value = serde_json::from_str(&text).unwrap();
-    let known = SCENARIOS.iter().find(|(_, model)| content["model"] == *model);
-    known.map(|(scenario, _)| *scenario)
+    let known = SCENARIOS.iter().find(|(model, _)| content["model"] == *model);
+    known.map(|(_, scenario)| *scenario)
 }
 
 /// Flags with values, as they are written.
@@ -119,12 +121,14 @@ impl Answer {
 }
 
 /// Asks the program for an effect by a recipe and further flags.
-fn ask(case: Case<'_>, scenario: &str, further: &[(&str, String)]) -> Result<Answer, String> {
+fn ask(case: Case<'_>, scenario: Scenario, further: &[(&str, String)]) -> Result<Answer, String> {
     let (preset, estimator) = compare::preset_and_estimator(case);
     let data = folder().join(format!("{}.csv", case.record.name));
     let feature = format!("x{}", case.feature() + 1);
     let output = Command::new(env!("CARGO_BIN_EXE_fe-bench"))
-        .args(["effect", scenario, "--data"])
+        .arg("effect")
+        .args(scenario)
+        .arg("--data")
         .arg(data)
         .args(["--estimator", estimator, "--preset", preset, "--feature", &feature])
         .args(recipe(case))
@@ -142,7 +146,7 @@ fn yes() -> String {
     "true".to_owned()
 }
 
-fn effector(case: Case<'_>, scenario: &str) -> Comparison {
+fn effector(case: Case<'_>, scenario: Scenario) -> Comparison {
     let (x, outside) = (case.numbers("x"), case.numbers("x_outside"));
     let has_bins = matches!(case.text("method"), "ALE" | "RHALE");
     let scale = size(&case.numbers("effect_uncentred"));
@@ -207,7 +211,7 @@ fn effector_bins(case: Case<'_>, answer: &Answer, values: f64) -> Comparison {
     close_variance("bin_variance", &ours, &theirs, values)
 }
 
-fn alibi(case: Case<'_>, scenario: &str) -> Comparison {
+fn alibi(case: Case<'_>, scenario: Scenario) -> Comparison {
     let answer = ask(case, scenario, &[("mean-prediction", yes())])?;
     let scale = size(&case.numbers("effect_zero_start"));
     let deciles = case.numbers("deciles");
@@ -233,7 +237,7 @@ fn alibi(case: Case<'_>, scenario: &str) -> Comparison {
     )
 }
 
-fn pyale(case: Case<'_>, scenario: &str) -> Comparison {
+fn pyale(case: Case<'_>, scenario: Scenario) -> Comparison {
     let answer = ask(case, scenario, &[("band", "bins".to_owned()), ("level", "0.95".to_owned())])?;
     let limits = case.numbers("limits");
     close_curve("limits", &answer.numbers("x"), &limits, size(&limits))?;
@@ -256,7 +260,7 @@ fn pyale(case: Case<'_>, scenario: &str) -> Comparison {
     Ok(())
 }
 
-fn sklearn(case: Case<'_>, scenario: &str) -> Comparison {
+fn sklearn(case: Case<'_>, scenario: Scenario) -> Comparison {
     let answer = ask(case, scenario, &[])?;
     let x = case.numbers("x");
     close_curve("x", &answer.numbers("x"), &x, size(&x))?;
@@ -284,7 +288,16 @@ fn is_same_in_the_library(case: Case<'_>) -> bool {
     let method = (case.text("peer"), case.text("method"));
     METHODS.contains(&method)
         && case.text("status") == "ok"
+        && !is_rounding(case)
         && compare::compare(case, &compare::settings(case)).is_ok()
+}
+
+/// Whether differences of f are mostly its rounding, which is another one where it is summed in another order.
+fn is_rounding(case: Case<'_>) -> bool {
+    let recorded = ["effect_uncentred", "effect_centred"];
+    let field = recorded.into_iter().find(|field| case.result[field].is_array());
+    let largest = size(&compare::predictions(case));
+    field.is_some_and(|field| largest * f64::EPSILON > 1e-9 * size(&case.numbers(field)))
 }
 
 #[test]
@@ -338,7 +351,8 @@ fn recorded_shapley_values_come_out_of_the_program() {
         let number = |value: &Value| value.as_f64().unwrap();
         let data = self::folder().join(format!("{}.csv", case.record.name));
         let mut command = Command::new(env!("CARGO_BIN_EXE_fe-bench"));
-        command.args(["effect", scenario, "--estimator", "shapdp", "--shapley-values", "--data"]);
+        command.arg("effect").args(scenario);
+        command.args(["--estimator", "shapdp", "--shapley-values", "--data"]);
         command.arg(&data);
         if let Some(background) = case.result["background"].as_array() {
             let line = |row: &Value| {
