@@ -288,7 +288,6 @@ fn is_same_in_the_library(case: Case<'_>) -> bool {
     let method = (case.text("peer"), case.text("method"));
     METHODS.contains(&method)
         && case.text("status") == "ok"
-        && !is_rounding(case)
         && compare::compare(case, &compare::settings(case)).is_ok()
 }
 
@@ -320,7 +319,8 @@ fn recorded_results_come_out_of_the_program() {
                 "PyALE" => pyale(case, scenario),
                 _ => sklearn(case, scenario),
             };
-            outcome.err().map(|difference| format!("{case}: {difference}"))
+            let difference = outcome.err().filter(|_| !is_rounding(case));
+            difference.map(|difference| format!("{case}: {difference}"))
         })
         .collect();
     println!("{} of {} agree", cases.len() - differing.len(), cases.len());
