@@ -99,7 +99,7 @@ impl Effect {
 }
 
 /// The Shapley values of one feature on one output.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Contributions {
     /// The explained rows of the data, counted from 0: those on the axis that count.
     pub rows: Vec<usize>,
