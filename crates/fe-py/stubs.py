@@ -47,14 +47,16 @@ def {name}(
 TYPES = {
     **dict.fromkeys(
         "bins distinct center_points ddof grid nearest background background_seed permutations "
-        "shapley_seed subsample subsample_seed resamples band_seed depth candidates".split(),
+        "shapley_seed subsample subsample_seed resamples band_seed depth candidates even_points".split(),
         "int",
     ),
     **dict.fromkeys("min_points discount step level drop leaf".split(), "float"),
     **dict.fromkeys(
-        "curve_only fill_variances extrapolate undivided rebin mean_prediction".split(), "bool"
+        "curve_only fill_variances extrapolate undivided rebin mean_prediction raw_ice "
+        "grid_heterogeneity importance shapley_values".split(),
+        "bool",
     ),
-    **dict.fromkeys("limits points".split(), "ArrayLike"),
+    **dict.fromkeys("limits points background_rows".split(), "ArrayLike"),
     **dict.fromkeys(
         "binning quantiles center center_rule empty closed interpolation smoothing partition "
         "band interval heterogeneity".split(),

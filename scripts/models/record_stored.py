@@ -155,6 +155,32 @@ def xgboost_models():
     predictions["xgboost-two.json"] = [[1 - p, p] for (p,) in predictions["xgboost-two.json"]]
 
 
+def stopped_models():
+    """Fits that were stopped early: the file has more trees than the package's `predict` takes."""
+
+    def fit(name, model, target, values):
+        # A few rows only, so that it soon stops.
+        model.fit(X[:60], target[:60], eval_set=[(X[60:], target[60:])], verbose=False)
+        assert model.best_iteration + 1 < model.get_booster().num_boosted_rounds()
+        model.save_model(FOLDER / name)
+        record(name, values(model))
+
+    options = {"n_estimators": 60, "max_depth": 2, "early_stopping_rounds": 2, "random_state": 1}
+    fit("xgboost-stopped.json", xgb.XGBRegressor(**options), Y, lambda model: model.predict(ROWS))
+    forests = xgb.XGBClassifier(num_parallel_tree=2, subsample=0.7, **options)
+    fit("xgboost-stopped-three.json", forests, THREE, lambda model: model.predict_proba(ROWS))
+
+
+def torch_external():
+    """The same graph with its weights in a file of their own, as `torch.onnx.export` writes them by default."""
+    model = onnx.load(FOLDER / "torch.onnx")
+    name = "torch-external.onnx"
+    data = f"{name}.data"
+    (FOLDER / data).unlink(missing_ok=True)
+    onnx.save_model(model, FOLDER / name, save_as_external_data=True, location=data, size_threshold=0)
+    predictions[name] = predictions["torch.onnx"]
+
+
 def lightgbm_models():
     def fit(name, target, objective, data=X, **options):
         options = {"num_leaves": 6, "objective": objective, "verbose": -1, "seed": 1, **options}
@@ -182,8 +208,10 @@ def lightgbm_models():
 FOLDER.mkdir(parents=True, exist_ok=True)
 sklearn_models()
 like_torch()
+torch_external()
 unreadable()
 xgboost_models()
+stopped_models()
 lightgbm_models()
 text = json.dumps({"rows": ROWS.tolist(), "predictions": predictions})
 (FOLDER / "predictions.json").write_text(text.replace("], [", "],\n[") + "\n")

@@ -863,13 +863,16 @@ fn remember<K: Eq + Hash, V>(
 /// The true heterogeneity curve that an estimate is compared with.
 fn heterogeneity_of(estimand: Estimand, effect: &Effect) -> Result<fe_truth::Effect, String> {
     match estimand {
-        Estimand::PartialDependence if effect.record.centring != Centring::None => {
+        // The truth is about centred curves, and about derivatives as they are.
+        Estimand::PartialDependence if effect.record.raw_ice.is_none() => {
             Ok(fe_truth::Effect::HPdp)
         }
-        Estimand::DerivativePartialDependence => Ok(fe_truth::Effect::HDpdp),
+        Estimand::DerivativePartialDependence if effect.record.raw_ice.is_none() => {
+            Ok(fe_truth::Effect::HDpdp)
+        }
         Estimand::AccumulatedDerivatives => Ok(fe_truth::Effect::Sigma),
         Estimand::ShapDependence => Ok(fe_truth::Effect::ShapVariance),
-        // Curves that are not centred, and differences, whose variance depends on the bins.
+        // Other curves than those, and differences, whose variance depends on the bins.
         _ => Err(format!("the heterogeneity of this {} has no true curve", effect.estimator)),
     }
 }

@@ -43,6 +43,13 @@ pub struct Effect {
     /// E f, the weighted mean of the model over the rows; where the model was asked at the rows anyway,
     /// or the option `mean_prediction` is set.
     pub mean_prediction: Option<f64>,
+    /// How much the curve varies over the instances, in units of the output; see [`crate::importance`].
+    /// Where the option `importance` is set.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub importance: Option<f64>,
+    /// The Shapley values of the feature, for `shapdp` where the option `shapley_values` is set.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shapley: Option<Contributions>,
     /// Heterogeneity values by name, without the default singled out.
     #[serde(deserialize_with = "crate::stored::values")]
     pub heterogeneity_values: Values,
@@ -54,6 +61,25 @@ pub struct Effect {
 }
 
 impl Effect {
+    /// The variance of the local effects in each bin (of an M-plot: of the predictions), as
+    /// [`Bins::variance`] where it is defined there; elsewhere as it was filled in, if the option
+    /// `fill_variances` is set. None without bins.
+    #[must_use]
+    pub fn bin_variances(&self) -> Option<Vec<Option<f64>>> {
+        let bins = self.bins.as_ref()?;
+        let widths = bins.partition.widths();
+        // An effect that leaves differences undivided has their variances in its curve.
+        let is_undivided = self.default_heterogeneity == "mean_bins";
+        let on_bins = self.heterogeneity.x() == bins.partition.limits();
+        let filled = |k: usize| {
+            let square = if is_undivided { widths[k] * widths[k] } else { 1.0 };
+            let value = self.heterogeneity.y().get(k).filter(|_| on_bins)? / square;
+            value.is_finite().then_some(value)
+        };
+        let variances = bins.variance.iter().enumerate();
+        Some(variances.map(|(k, variance)| variance.or_else(|| filled(k))).collect())
+    }
+
     /// The effect, if its curve is one of numbers; variances too large for a number are missing.
     pub(crate) fn representable(mut self) -> Result<Self> {
         let finite = |values: &[f64]| values.iter().all(|value| value.is_finite());
@@ -70,6 +96,17 @@ impl Effect {
         self.bands = self.bands.filter(|bands| finite(bands.accumulated_sd.y()));
         Ok(self)
     }
+}
+
+/// The Shapley values of one feature on one output.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Contributions {
+    /// The explained rows of the data, counted from 0: those on the axis that count.
+    pub rows: Vec<usize>,
+    /// φ of each of them, in units of the output.
+    pub values: Vec<f64>,
+    /// The mean prediction over the background, from which all features together lead to the prediction.
+    pub base_value: f64,
 }
 
 /// The ICE or d-ICE curves of N instances at T points, linear between them.
@@ -126,6 +163,10 @@ pub struct Record {
     pub centring_constant: f64,
     /// What is subtracted from the number of instances in variances.
     pub ddof: f64,
+    /// Whether the heterogeneity is that of ICE curves as they are, where the estimator does otherwise unless
+    /// it is asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub raw_ice: Option<bool>,
     /// How derivatives were computed, where there are any.
     pub derivatives: Option<String>,
     /// How bins were chosen, where there are any.

@@ -37,6 +37,7 @@ pub mod error;
 pub mod estimator;
 mod gauge;
 pub mod heterogeneity;
+pub mod importance;
 mod instances;
 pub mod interrupt;
 mod local_effects;

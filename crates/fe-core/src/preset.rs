@@ -187,12 +187,14 @@ fn effector_pdp() -> Settings {
         center_rule: Some(CenterRule::Points),
         center_points: Some(30),
         ddof: Some(0),
+        raw_ice: Some(false),
+        grid_heterogeneity: Some(true),
         ..Settings::default()
     }
 }
 
 fn effector_dpdp() -> Settings {
-    Settings { center: Some(Centring::None), ..effector_pdp() }
+    Settings { center: Some(Centring::None), raw_ice: Some(true), ..effector_pdp() }
 }
 
 fn alibi_ale() -> Settings {
@@ -243,6 +245,7 @@ fn sklearn_pdp() -> Settings {
         distinct: Some(99),
         axis: Some(AxisChoice::Quantiles { from: 0.05, to: 0.95, rule: QuantileRule::Cunnane }),
         center: Some(Centring::None),
+        raw_ice: Some(true),
         ddof: Some(0),
         ..Settings::default()
     }

@@ -120,6 +120,11 @@ pub struct Settings {
     pub undivided: Option<bool>,
     /// Whether only the curve is wanted: the heterogeneity is left undefined, which saves time.
     pub curve_only: Option<bool>,
+    /// Whether the heterogeneity is that of ICE curves as they are, and not of curves that are each centred by
+    /// its own mean over the axis; by default for derivatives alone.
+    pub raw_ice: Option<bool>,
+    /// Whether the heterogeneity curve is that of the grid, linear between its points, also at further points.
+    pub grid_heterogeneity: Option<bool>,
     /// Where derivatives come from.
     pub jacobian: Option<Jacobian>,
     /// Half the width of a central finite difference, as a share of the axis.
@@ -128,10 +133,14 @@ pub struct Settings {
     pub grid: Option<usize>,
     /// Further points at which a grid estimator computes its effect exactly.
     pub points: Option<Vec<f64>>,
+    /// So many further points of the same kind, equidistant over the axis.
+    pub even_points: Option<usize>,
     /// Least weight of the instances that an M-plot averages over at each point of its grid.
     pub nearest: Option<usize>,
     /// Number of background rows of Shapley values; all rows of the data if it is not given.
     pub background: Option<usize>,
+    /// The background rows of Shapley values themselves, each a value per feature.
+    pub background_rows: Option<Vec<Vec<f64>>>,
     /// Which background rows are drawn.
     pub background_seed: Option<u64>,
     /// Pairs of permutations, each with its reverse, that Shapley values are averaged over.
@@ -140,12 +149,16 @@ pub struct Settings {
     pub shapley_seed: Option<u64>,
     /// How the smoothing parameter of a spline is chosen.
     pub smoothing: Option<Smoothing>,
+    /// Whether an effect holds the Shapley values that it is made of.
+    pub shapley_values: Option<bool>,
     /// Number of rows that are drawn before anything else; all rows if it is not given.
     pub subsample: Option<usize>,
     /// Which rows are drawn.
     pub subsample_seed: Option<u64>,
     /// Whether the model is asked for its mean over the rows too.
     pub mean_prediction: Option<bool>,
+    /// Whether an effect holds the importance of its feature; see [`crate::importance`].
+    pub importance: Option<bool>,
     /// How a confidence band is computed; there is none if it is not given.
     pub band: Option<BandKind>,
     /// Probability with which a confidence band is to hold the true curve.
@@ -196,19 +209,25 @@ impl Settings {
             ("extrapolate", self.extrapolate.is_some()),
             ("undivided", self.undivided.is_some()),
             ("curve_only", self.curve_only.is_some()),
+            ("raw_ice", self.raw_ice.is_some()),
+            ("grid_heterogeneity", self.grid_heterogeneity.is_some()),
             ("jacobian", self.jacobian.is_some()),
             ("step", self.step.is_some()),
             ("grid", self.grid.is_some()),
             ("points", self.points.is_some()),
+            ("even_points", self.even_points.is_some()),
             ("nearest", self.nearest.is_some()),
             ("background", self.background.is_some()),
+            ("background_rows", self.background_rows.is_some()),
             ("background_seed", self.background_seed.is_some()),
             ("permutations", self.permutations.is_some()),
             ("shapley_seed", self.shapley_seed.is_some()),
             ("smoothing", self.smoothing.is_some()),
+            ("shapley_values", self.shapley_values.is_some()),
             ("subsample", self.subsample.is_some()),
             ("subsample_seed", self.subsample_seed.is_some()),
             ("mean_prediction", self.mean_prediction.is_some()),
+            ("importance", self.importance.is_some()),
             ("band", self.band.is_some()),
             ("level", self.level.is_some()),
             ("resamples", self.resamples.is_some()),
@@ -228,7 +247,7 @@ impl Settings {
     /// These options where they are given, and those of `other` where they are not.
     ///
     /// What only describes a choice of `other` that is made differently here falls away: the options of
-    /// its binning, and the points of its `center_rule`.
+    /// its binning, its background, and the points of its `center_rule`.
     ///
     /// ```
     /// use fe_core::Settings;
@@ -260,19 +279,25 @@ impl Settings {
             extrapolate: self.extrapolate.or(other.extrapolate),
             undivided: self.undivided.or(other.undivided),
             curve_only: self.curve_only.or(other.curve_only),
+            raw_ice: self.raw_ice.or(other.raw_ice),
+            grid_heterogeneity: self.grid_heterogeneity.or(other.grid_heterogeneity),
             jacobian: self.jacobian.or(other.jacobian),
             step: self.step.or(other.step),
             grid: self.grid.or(other.grid),
             points: self.points.or(other.points),
+            even_points: self.even_points.or(other.even_points),
             nearest: self.nearest.or(other.nearest),
             background: self.background.or(other.background),
+            background_rows: self.background_rows.or(other.background_rows),
             background_seed: self.background_seed.or(other.background_seed),
             permutations: self.permutations.or(other.permutations),
             shapley_seed: self.shapley_seed.or(other.shapley_seed),
             smoothing: self.smoothing.or(other.smoothing),
+            shapley_values: self.shapley_values.or(other.shapley_values),
             subsample: self.subsample.or(other.subsample),
             subsample_seed: self.subsample_seed.or(other.subsample_seed),
             mean_prediction: self.mean_prediction.or(other.mean_prediction),
+            importance: self.importance.or(other.importance),
             band: self.band.or(other.band),
             level: self.level.or(other.level),
             resamples: self.resamples.or(other.resamples),
@@ -302,6 +327,12 @@ impl Settings {
                 distinct: None,
                 ..rest
             };
+        }
+        if chosen.background_rows.is_some() {
+            (rest.background, rest.background_seed) = (None, None);
+        }
+        if chosen.background.is_some() {
+            rest.background_rows = None;
         }
         if chosen.center_rule.is_some() && chosen.center_rule != self.center_rule {
             rest.center_points = None;

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use fe_core::model::Rows;
 use fe_core::{Dataset, Settings, estimator};
-use fe_models::stored::{Format, StoredError, StoredModel, read};
+use fe_models::stored::{Format, StoredError, StoredModel, read, read_beside};
 use ndarray::Array2;
 use serde::Deserialize;
 
@@ -36,7 +36,7 @@ fn bytes(name: &str) -> Vec<u8> {
 }
 
 fn try_read(name: &str) -> Result<StoredModel, StoredError> {
-    read(Format::of(Path::new(name)).unwrap(), &bytes(name), 3)
+    read_beside(Format::of(Path::new(name)).unwrap(), &bytes(name), 3, folder())
 }
 
 fn model(name: &str) -> StoredModel {
@@ -61,7 +61,7 @@ fn tolerance(name: &str) -> f64 {
 fn predictions_are_those_of_the_libraries() {
     let data = data();
     let recorded = recorded();
-    assert_eq!(recorded.predictions.len(), 25);
+    assert_eq!(recorded.predictions.len(), 28);
     for (name, expected) in &recorded.predictions {
         let model = model(name);
         let outputs = expected[0].len();
@@ -208,4 +208,254 @@ fn trees_must_be_shared_evenly_among_outputs() {
         let error = read(Format::LightgbmText, text.replace(from, to).as_bytes(), 3).unwrap_err();
         assert!(matches!(error, StoredError::Malformed { .. }), "{to}: {error}");
     }
+}
+
+/// A change of an entry of an XGBoost model.
+fn changed(
+    name: &str,
+    change: impl Fn(&mut serde_json::Value),
+) -> Result<StoredModel, StoredError> {
+    let mut file: serde_json::Value = serde_json::from_slice(&bytes(name)).unwrap();
+    change(&mut file["learner"]);
+    read(Format::XgboostJson, &serde_json::to_vec(&file).unwrap(), 3)
+}
+
+#[test]
+fn early_stops_are_the_same_in_files_without_limits_of_iterations() {
+    let data = data();
+    for name in ["xgboost-stopped.json", "xgboost-stopped-three.json"] {
+        let older = changed(name, |learner| {
+            let model = learner["gradient_booster"]["model"].as_object_mut().unwrap();
+            model.remove("iteration_indptr").unwrap();
+        });
+        let (older, now) = (older.unwrap(), model(name));
+        assert_eq!(predict(&older, &data), predict(&now, &data), "{name}");
+        assert_eq!(older.model.summary(), now.model.summary());
+        assert!(now.model.summary().iter().any(|fact| fact.name.contains("best iteration")));
+    }
+    // What was never stopped, or continued beyond, is refused where the file has no such iteration.
+    for best in ["17", "18446744073709551615", "-1"] {
+        let error = changed("xgboost-stopped.json", |learner| {
+            learner["attributes"]["best_iteration"] = best.into();
+        });
+        let error = error.unwrap_err().to_string();
+        assert!(error.contains(&format!("best_iteration is {best}")) || best == "-1", "{error}");
+    }
+}
+
+#[test]
+fn sizes_that_no_file_holds_are_refused_before_anything_is_allocated() {
+    let huge = "1099511627776";
+    let error = changed("xgboost-three.json", |learner| {
+        learner["learner_model_param"]["num_class"] = huge.into();
+    });
+    assert!(error.unwrap_err().to_string().contains("num_class is 1099511627776"));
+    let error = changed("xgboost-two.json", |learner| {
+        learner["learner_model_param"]["num_feature"] = huge.into();
+    });
+    assert!(error.unwrap_err().to_string().contains("a model of 1099511627776 features"));
+    let text = String::from_utf8(bytes("lightgbm.txt")).unwrap();
+    let header = &text[..text.find("Tree=0").unwrap()];
+    for (of, from, to) in [
+        (
+            &format!("{header}end of trees\n"),
+            "num_tree_per_iteration=1\n",
+            "num_tree_per_iteration={}\n",
+        ),
+        (&text, "num_leaves=6\n", "num_leaves={}\n"),
+        (&text, "max_feature_idx=2\n", "max_feature_idx={}\n"),
+    ] {
+        let damaged = of.replace(from, &to.replace("{}", huge));
+        let error = read(Format::LightgbmText, damaged.as_bytes(), 3).unwrap_err();
+        assert!(matches!(error, StoredError::Malformed { .. }), "{to}: {error}");
+    }
+}
+
+#[test]
+fn nodes_with_one_child_and_trees_of_absurd_depth_are_refused() {
+    let tree = |change: &dyn Fn(&mut serde_json::Value)| {
+        changed("xgboost.json", |learner| {
+            change(&mut learner["gradient_booster"]["model"]["trees"][0]);
+        })
+    };
+    let error = tree(&|tree| tree["left_children"][0] = (-1).into()).unwrap_err().to_string();
+    assert!(error.contains("one child"), "{error}");
+    let chain = |splits: usize| {
+        tree(&|tree| {
+            // Split i has the leaf 2i + 1 and the next split 2i + 2.
+            let child =
+                |i: usize, at: i64| if i % 2 == 0 && i < 2 * splits { i as i64 + at } else { -1 };
+            let list = |at: i64| (0..=2 * splits).map(|i| child(i, at)).collect::<Vec<i64>>();
+            let zeros = vec![0; 2 * splits + 1];
+            tree["left_children"] = list(1).into();
+            tree["right_children"] = list(2).into();
+            tree["split_indices"] = zeros.clone().into();
+            tree["split_conditions"] = zeros.clone().into();
+            tree["split_type"] = zeros.into();
+        })
+    };
+    assert!(chain(10_000).is_ok());
+    assert!(chain(10_001).unwrap_err().to_string().contains("splits on the way to a leaf"));
+}
+
+/// A message of ONNX: fields with messages, texts or lists in them, and numbers.
+mod onnx {
+    fn varint(mut value: u64) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        while value >= 0x80 {
+            bytes.push(value as u8 | 0x80);
+            value >>= 7;
+        }
+        bytes.push(value as u8);
+        bytes
+    }
+
+    pub fn field(number: u64, inner: &[u8]) -> Vec<u8> {
+        [varint(number << 3 | 2), varint(inner.len() as u64), inner.to_vec()].concat()
+    }
+
+    pub fn number(field: u64, value: u64) -> Vec<u8> {
+        [varint(field << 3), varint(value)].concat()
+    }
+
+    /// Rows × columns of single precision.
+    pub fn value(name: &str, columns: u64) -> Vec<u8> {
+        let dimensions = [field(1, &number(1, 1)), field(1, &number(1, columns))].concat();
+        let tensor = [number(1, 1), field(2, &dimensions)].concat();
+        [field(1, name.as_bytes()), field(2, &field(1, &tensor))].concat()
+    }
+
+    pub fn node(kind: &str, inputs: &[&str], output: &str, attributes: &[u8]) -> Vec<u8> {
+        let inputs: Vec<u8> = inputs.iter().flat_map(|name| field(1, name.as_bytes())).collect();
+        let rest = [field(2, output.as_bytes()), field(4, kind.as_bytes()), attributes.to_vec()];
+        field(1, &[inputs, rest.concat()].concat())
+    }
+
+    /// A graph from x to y.
+    pub fn model(columns: u64, parts: &[Vec<u8>]) -> Vec<u8> {
+        let ends = [field(11, &value("x", columns)), field(12, &value("y", 1))].concat();
+        field(7, &[parts.concat(), ends].concat())
+    }
+
+    /// A tensor of single precision with the bytes of its numbers.
+    pub fn tensor(name: &str, dimensions: &[u64], rest: &[u8]) -> Vec<u8> {
+        let dimensions: Vec<u8> = dimensions.iter().flat_map(|n| number(1, *n)).collect();
+        field(5, &[dimensions, number(2, 1), field(8, name.as_bytes()), rest.to_vec()].concat())
+    }
+}
+
+fn read_onnx(bytes: &[u8]) -> Result<StoredModel, StoredError> {
+    read(Format::Onnx, bytes, 3)
+}
+
+#[test]
+fn a_few_operators_cannot_ask_for_more_than_memory() {
+    let same = onnx::node("Identity", &["x"], "y", &[]);
+    assert!(read_onnx(&onnx::model(3, std::slice::from_ref(&same))).is_ok());
+    let error = read_onnx(&onnx::model(1 << 40, &[same])).unwrap_err().to_string();
+    assert!(error.contains("1099511627776 features"), "{error}");
+    // Twice as many columns forty times over.
+    let names: Vec<String> = (0..40).map(|i| format!("v{i}")).collect();
+    let name = |i: usize| if i == 0 { "x" } else { &names[i] };
+    let mut nodes: Vec<Vec<u8>> =
+        (0..39).map(|i| onnx::node("Concat", &[name(i), name(i)], name(i + 1), &[])).collect();
+    nodes.push(onnx::node("Concat", &[name(39), name(39)], "y", &[]));
+    let error = read_onnx(&onnx::model(3, &nodes)).unwrap_err().to_string();
+    assert!(error.contains("numbers"), "{error}");
+    // A column and a row whose sum, or product, is a square of 10¹⁰ numbers.
+    let raw = onnx::field(9, &vec![0; 400_000]);
+    let tensors = [("a", [100_000, 1]), ("b", [1, 100_000])];
+    let tensors = tensors.map(|(name, dimensions)| onnx::tensor(name, &dimensions, &raw)).concat();
+    for kind in ["Add", "Mul", "MatMul"] {
+        let nodes =
+            [onnx::node(kind, &["a", "b"], "v", &[]), onnx::node("Add", &["x", "v"], "y", &[])];
+        let file = onnx::model(3, &[tensors.clone(), nodes.concat()]);
+        let error = read_onnx(&file).unwrap_err().to_string();
+        assert!(error.contains("100000 × 100000"), "{kind}: {error}");
+    }
+    // Tensors whose dimensions are not those of their numbers.
+    for dimensions in [&[1 << 40, 1][..], &[1 << 40, 1 << 40], &[1 << 62, 0], &[u64::MAX, 1]] {
+        let tensor = onnx::tensor("a", dimensions, &[]);
+        let file = onnx::model(3, &[tensor, onnx::node("Softmax", &["a"], "y", &[])]);
+        assert!(read_onnx(&file).is_err(), "{dimensions:?}");
+    }
+}
+
+#[test]
+fn trees_in_onnx_have_no_more_outputs_than_leaves_and_no_negative_features() {
+    let attribute = |name: &str, rest: Vec<u8>| {
+        onnx::field(5, &[onnx::field(1, name.as_bytes()), rest].concat())
+    };
+    let ints = |name: &str, value: u64| attribute(name, onnx::number(8, value));
+    let float = |field: u64| [&[(field << 3 | 5) as u8][..], &1_f32.to_le_bytes()].concat();
+    let leaf = |targets: u64, feature: u64| {
+        let names = ["nodes_treeids", "nodes_nodeids", "nodes_truenodeids", "nodes_falsenodeids"];
+        let leaves = ["target_ids", "target_treeids", "target_nodeids"];
+        let mut all: Vec<Vec<u8>> = names.iter().chain(&leaves).map(|name| ints(name, 0)).collect();
+        all.push(ints("nodes_featureids", feature));
+        all.push(attribute("n_targets", onnx::number(3, targets)));
+        all.push(attribute("nodes_modes", onnx::field(9, b"LEAF")));
+        all.push(attribute("nodes_values", float(7)));
+        all.push(attribute("target_weights", float(7)));
+        all.push(onnx::field(7, b"ai.onnx.ml"));
+        let node = onnx::node("TreeEnsembleRegressor", &["x"], "y", &all.concat());
+        read_onnx(&onnx::model(3, &[node]))
+    };
+    assert!(leaf(1, 0).is_ok());
+    for (targets, feature) in [(1 << 40, 0), (u64::MAX, 0), (0, 0), (1, u64::MAX)] {
+        let error = leaf(targets, feature).unwrap_err();
+        assert!(matches!(error, StoredError::Malformed { .. }), "{targets} {feature}: {error}");
+    }
+}
+
+#[test]
+fn weights_in_other_files_are_read_from_the_folder_of_the_model_alone() {
+    let name = "torch-external.onnx";
+    let error = read(Format::Onnx, &bytes(name), 3).unwrap_err().to_string();
+    assert!(error.contains("external_data=False"), "{error}");
+    // A folder in a folder: the weights, a link to what lies outside, and a file that is too short.
+    let outer = std::env::temp_dir().join(format!("fe-models-external-{}", std::process::id()));
+    let inner = outer.join("inner");
+    std::fs::create_dir_all(&inner).unwrap();
+    std::fs::write(outer.join("w"), [0; 64]).unwrap();
+    std::fs::write(inner.join("w"), [0, 0, 128, 63].repeat(3)).unwrap();
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(outer.join("w"), inner.join("link")).unwrap();
+    let entry = |key: &str, value: &str| {
+        onnx::field(
+            13,
+            &[onnx::field(1, key.as_bytes()), onnx::field(2, value.as_bytes())].concat(),
+        )
+    };
+    let of = |names: &[&str], dimensions: &[u64], extra: Vec<u8>| {
+        let tensor = |name: &&str| onnx::tensor(name, dimensions, &extra);
+        let tensors: Vec<Vec<u8>> = names.iter().map(tensor).collect();
+        let file = onnx::model(3, &[tensors.concat(), onnx::node("Add", &["x", "a"], "y", &[])]);
+        read_beside(Format::Onnx, &file, 3, &inner)
+    };
+    let at = |location: &str| entry("location", location);
+    assert!(of(&["a"], &[3], at("w")).is_ok());
+    assert!(
+        of(&["a"], &[3], [at("w"), entry("length", "12"), entry("offset", "0")].concat()).is_ok()
+    );
+    for (location, reason) in [
+        ("../w", "without `..`"),
+        ("", "without `..`"),
+        (outer.join("w").to_str().unwrap(), "without `..`"),
+        #[cfg(unix)]
+        ("link", "leads out of the folder"),
+        (".", "without `..`"),
+        ("none", "No such file"),
+    ] {
+        let error = of(&["a"], &[3], at(location)).unwrap_err().to_string();
+        assert!(error.contains(reason), "{location}: {error}");
+    }
+    for extra in [entry("length", "13"), entry("offset", "1"), entry("offset", "-1")] {
+        assert!(of(&["a"], &[3], [at("w"), extra].concat()).is_err());
+    }
+    // More numbers than the file has, and the same bytes for tensor after tensor.
+    assert!(of(&["a"], &[1 << 40], at("w")).is_err());
+    assert!(of(&["a"], &[1 << 62, 16], at("w")).is_err());
+    assert!(of(&["a", "b"], &[3], at("w")).unwrap_err().to_string().contains("overlap"));
+    std::fs::remove_dir_all(&outer).unwrap();
 }

@@ -310,12 +310,12 @@ impl Effect {
         self.of_bins(py, |bins| bins.effect.clone())
     }
 
-    /// The variance in each bin; NaN where it is undefined.
+    /// The variance in each bin; NaN where it is undefined and was not asked to be filled in.
     #[getter]
     fn bin_variance<'py>(&self, py: Python<'py>) -> Option<Vector<'py>> {
-        self.of_bins(py, |bins| {
-            bins.variance.iter().map(|variance| variance.unwrap_or(f64::NAN)).collect()
-        })
+        let variances = self.inner.bin_variances()?.into_iter();
+        let variances: Vec<f64> = variances.map(|variance| variance.unwrap_or(f64::NAN)).collect();
+        Some(variances.into_pyarray(py))
     }
 
     /// Heterogeneity values by name; None where nothing could be computed.
@@ -415,6 +415,21 @@ impl Effect {
     #[getter]
     fn mean_prediction(&self) -> Option<f64> {
         self.inner.mean_prediction
+    }
+
+    /// How much the curve varies over the rows, where `importance=True` asked for it.
+    #[getter]
+    fn importance(&self) -> Option<f64> {
+        self.inner.importance
+    }
+
+    /// The explained rows, counted from 0, their Shapley values, and the mean prediction over the
+    /// background, where `shapley_values=True` asked for them.
+    #[getter]
+    fn shapley<'py>(&self, py: Python<'py>) -> Option<(Vec<usize>, Vector<'py>, f64)> {
+        let shapley = self.inner.shapley.as_ref()?;
+        let values = shapley.values.clone().into_pyarray(py);
+        Some((shapley.rows.clone(), values, shapley.base_value))
     }
 
     /// The curves of the instances.

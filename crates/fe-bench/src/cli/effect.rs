@@ -92,6 +92,12 @@ fn of_model(
     let fitted = arguments.model.fit(model, path, weights, &arguments.set)?;
     let numeric = arguments.estimation.jacobian() == Some(Jacobian::Numeric);
     fitted.check_derivatives(&arguments.estimation.estimator, numeric)?;
+    if arguments.estimation.background_rows.is_some() && arguments.model.standardize {
+        return Err(Error::Argument(
+            "--background-rows and --standardize: the rows of the file would not be scaled"
+                .to_owned(),
+        ));
+    }
     let data = arguments.estimation.with_kinds(fitted.data.clone())?;
     let features = arguments.features.of_data(&data)?;
     let subject = Subject {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use fe_core::bands::Bands;
@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 use super::arguments::{feature_name, finite, named_feature, points};
 use super::fitted::Fitted;
 use super::regional::{self, RegionalArguments};
+use crate::data::{self, Roles};
 use crate::error::{Error, Result};
 use crate::plot;
 use crate::say::say;
@@ -101,6 +102,12 @@ pub(super) struct EstimationArguments {
     /// Heterogeneity of `ale` from differences as they are, not divided by the width of their bin
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     undivided: Option<bool>,
+    /// Heterogeneity of ICE curves as they are, not each centred by its own mean [default: true for dpdp, dice]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    raw_ice: Option<bool>,
+    /// Heterogeneity of the grid also between its points, linearly, as effector has it
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    grid_heterogeneity: Option<bool>,
     /// Only the curve of pdp or dpdp: the heterogeneity stays undefined, which saves time
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     curve_only: Option<bool>,
@@ -113,6 +120,10 @@ pub(super) struct EstimationArguments {
     /// The mean of the model over the rows as well
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     mean_prediction: Option<bool>,
+    /// How much the curve varies over the rows as well, in JSON: its standard deviation there, for slopes the
+    /// mean of their absolute values times the standard deviation of the feature
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    importance: Option<bool>,
     /// Confidence band of the effect of this model: analytic, bootstrap, or bins (each bin alone, as PyALE)
     #[arg(long, value_name = "KIND", value_parser = band, help_heading = "Confidence bands")]
     band: Option<BandKind>,
@@ -143,6 +154,14 @@ pub(super) struct EstimationArguments {
     /// Background rows of Shapley values: a number to draw, or all [default: all]
     #[arg(long, value_name = "N|all", value_parser = background, help_heading = "Shapley values")]
     background: Option<BackgroundSize>,
+    /// The background rows themselves: a CSV file with the same features
+    #[arg(long, value_name = "FILE.csv", conflicts_with_all = ["background", "background_seed"],
+          help_heading = "Shapley values")]
+    pub(super) background_rows: Option<PathBuf>,
+    /// The Shapley values themselves as well, in JSON
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true",
+          help_heading = "Shapley values")]
+    shapley_values: Option<bool>,
     /// Which background rows are drawn [default: 0]
     #[arg(long, value_name = "SEED", help_heading = "Shapley values")]
     background_seed: Option<u64>,
@@ -155,10 +174,14 @@ pub(super) struct EstimationArguments {
     /// How the spline through Shapley values is smoothed: gcv or reml [default: gcv]
     #[arg(long, value_parser = word::<fe_core::spline::Smoothing>, help_heading = "Shapley values")]
     smoothing: Option<fe_core::spline::Smoothing>,
-    /// So many equidistant points over the axis [default: bin limits; 100 points for pdp, dpdp, ice, dice, shapdp, mplot --nearest]
-    #[arg(long, value_name = "N", value_parser = points, conflicts_with = "at")]
+    /// Number of points that pdp, dpdp, ice, dice, shapdp and mplot --nearest are computed on [default: 100];
+    /// for other estimators the same as --points
+    #[arg(long, value_name = "N", value_parser = points)]
     grid: Option<usize>,
-    /// Points at which the effect is given
+    /// The effect is given at so many equidistant points over the axis [default: the grid, or bin limits]
+    #[arg(long, value_name = "N", value_parser = points)]
+    points: Option<usize>,
+    /// Points at which the effect is given; with --points at those too
     #[arg(long, value_name = "V,V,…", value_delimiter = ',', allow_hyphen_values = true,
           value_parser = finite)]
     at: Option<Vec<f64>>,
@@ -212,6 +235,46 @@ impl EstimationArguments {
     /// How derivatives are asked to be computed.
     pub(super) fn jacobian(&self) -> Option<fe_core::settings::Jacobian> {
         self.jacobian
+    }
+
+    /// The background rows of a file, with the features of the data in the same order.
+    pub(super) fn background_of_file(&self, data: &Dataset) -> Result<Option<Vec<Vec<f64>>>> {
+        let Some(path) = &self.background_rows else { return Ok(None) };
+        let roles = Roles { dimension: Some(data.dimension()), ..Roles::default() };
+        let background = data::read(path, roles)?;
+        let names = |of: &Dataset| of.names().join(", ");
+        if background.names() != data.names() {
+            let message = format!(
+                "its columns are {}, those of the data {}",
+                names(&background),
+                names(data)
+            );
+            return Err(Error::content(path, message));
+        }
+        Ok(Some((0..background.len()).map(|row| background.row(row).to_vec()).collect()))
+    }
+
+    /// That what is asked for beside the curve is in the format.
+    fn check_format(&self) -> Result<()> {
+        let asked = [("--importance", self.importance), ("--shapley-values", self.shapley_values)];
+        match asked.iter().find(|(_, asked)| *asked == Some(true)) {
+            Some((flag, _)) if self.format != Format::Json => {
+                Err(Error::Argument(format!("{flag} needs --format json, which alone holds it")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// How many equidistant points the effect is given at; `--grid` says so where it has bins.
+    fn printed(&self, has_bins: bool) -> Result<Option<usize>> {
+        match (self.points, self.grid.filter(|_| has_bins)) {
+            (Some(_), Some(_)) => Err(Error::Argument(format!(
+                "--grid and --points: `{}` has no grid of its own, so --points alone says where it \
+                 is given",
+                self.estimator
+            ))),
+            (points, grid) => Ok(points.or(grid)),
+        }
     }
 
     /// Prints in another format.
@@ -314,8 +377,11 @@ pub(super) fn execute(
     if regional::is_regional(&arguments.estimator) {
         return regional::execute(arguments, subject, out);
     }
+    arguments.check_format()?;
+    let background_rows = arguments.background_of_file(subject.data)?;
     let estimate = |&feature: &usize| {
         let settings = settings(arguments, subject.scenario, feature)?;
+        let settings = Settings { background_rows: background_rows.clone(), ..settings };
         let estimator = estimator::from_settings(&arguments.estimator, &settings)?;
         let effects = estimator.estimate(subject.data, subject.model, feature)?;
         Ok::<_, Error>((settings, effects))
@@ -369,6 +435,7 @@ pub(super) fn settings(
         let info = estimator::info(&arguments.estimator)?;
         info.takes("grid") && (!info.takes("nearest") || arguments.nearest.is_some())
     };
+    arguments.printed(!takes_grid)?;
     let given = Settings {
         binning: arguments.binning.clone(),
         bins: arguments.bins,
@@ -393,6 +460,11 @@ pub(super) fn settings(
         step: arguments.step,
         grid: arguments.grid.filter(|_| takes_grid),
         points: arguments.at.clone(),
+        even_points: arguments.points.filter(|_| takes_grid),
+        raw_ice: arguments.raw_ice,
+        grid_heterogeneity: arguments.grid_heterogeneity,
+        importance: arguments.importance,
+        shapley_values: arguments.shapley_values,
         nearest: arguments.nearest,
         subsample: arguments.subsample,
         subsample_seed: arguments.subsample_seed,
@@ -444,10 +516,18 @@ pub(super) struct Evaluated {
 
 impl Evaluated {
     pub(super) fn new(effect: Effect, arguments: &EstimationArguments) -> Result<Self> {
-        let x = match (&arguments.at, arguments.grid) {
-            (Some(points), _) => points.clone(),
-            (None, Some(points)) => effect.record.axis.grid(points),
+        let even = arguments.printed(effect.bins.is_some())?;
+        let even = even.map(|points| effect.record.axis.grid(points));
+        let x = match (&arguments.at, even) {
+            (Some(points), None) => points.clone(),
+            (None, Some(even)) => even,
             (None, None) => effect.curve.x().to_vec(),
+            (Some(points), Some(even)) => {
+                let mut x = [points.as_slice(), &even].concat();
+                x.sort_unstable_by(f64::total_cmp);
+                x.dedup();
+                x
+            }
         };
         let y = effect.curve.at_all(&x)?;
         let heterogeneity = effect.heterogeneity.at_all(&x)?;
@@ -478,7 +558,7 @@ impl Evaluated {
             limits: bins.map(|bins| bins.partition.limits()),
             counts: bins.map(|bins| &bins.counts[..]),
             bin_effect: bins.map(|bins| &bins.effect[..]),
-            bin_variance: bins.map(|bins| &bins.variance[..]),
+            bin_variance: effect.bin_variances(),
             x: &self.x,
             effect: &self.y,
             heterogeneity: &self.heterogeneity,
@@ -489,6 +569,12 @@ impl Evaluated {
             }),
             deciles,
             mean_prediction: effect.mean_prediction,
+            importance: effect.importance,
+            shapley: effect.shapley.as_ref().map(|shapley| ShapleyObject {
+                rows: shapley.rows.iter().map(|row| row + 1).collect(),
+                values: &shapley.values,
+                base_value: shapley.base_value,
+            }),
             curves: effect.curves.as_ref().map(Curves::new),
             record: &effect.record,
             confidence,
@@ -510,7 +596,7 @@ pub(super) struct Object<'a> {
     limits: Option<&'a [f64]>,
     counts: Option<&'a [f64]>,
     bin_effect: Option<&'a [f64]>,
-    bin_variance: Option<&'a [Option<f64>]>,
+    bin_variance: Option<Vec<Option<f64>>>,
     x: &'a [f64],
     effect: &'a [f64],
     heterogeneity: &'a [f64],
@@ -519,6 +605,10 @@ pub(super) struct Object<'a> {
     bands: Option<BTreeMap<&'static str, &'a [f64]>>,
     deciles: [f64; 11],
     mean_prediction: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    importance: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shapley: Option<ShapleyObject<'a>>,
     curves: Option<Curves<'a>>,
     record: &'a Record,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -539,6 +629,14 @@ pub(super) struct Described<'a, T> {
 struct OfModel<'a> {
     output_name: Option<&'a str>,
     model: &'a Value,
+}
+
+/// The Shapley values of a feature; rows are counted from 1.
+#[derive(Serialize)]
+struct ShapleyObject<'a> {
+    rows: Vec<usize>,
+    values: &'a [f64],
+    base_value: f64,
 }
 
 /// The curves of the instances; their rows are counted from 1.

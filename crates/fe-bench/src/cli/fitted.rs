@@ -37,7 +37,7 @@ pub(super) struct ModelArguments {
     outliers: Option<f64>,
     /// Scale features to mean 0 and standard deviation 1
     #[arg(long, requires = "model")]
-    standardize: bool,
+    pub(super) standardize: bool,
     /// Share of the rows that is held out, drawn at random [default: 0]
     #[arg(long, value_name = "SHARE", value_parser = share, requires = "model")]
     test: Option<f64>,
@@ -267,7 +267,9 @@ impl Source {
         };
         let bytes = std::fs::read(path).map_err(Error::file(path))?;
         let columns = observations.names.len();
-        let read = stored::read(format, &bytes, columns).map_err(|e| Error::content(path, e))?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let read = stored::read_beside(format, &bytes, columns, folder);
+        let read = read.map_err(|e| Error::content(path, e))?;
         let observations = match &read.features {
             // A file may number features where it knows no names.
             Some(names) if names.iter().any(|name| observations.names.contains(name)) => {

@@ -66,8 +66,10 @@ pub(super) fn execute(
     subject: &Subject<'_>,
     out: &mut dyn Write,
 ) -> Result<()> {
+    let background_rows = arguments.background_of_file(subject.data)?;
     let fit = |&feature: &usize| {
         let settings = settings(arguments, subject.scenario, feature)?;
+        let settings = Settings { background_rows: background_rows.clone(), ..settings };
         let regional = regional::from_settings(&arguments.estimator, &settings)?;
         regional.fit(subject.data, subject.model, feature).map_err(Error::from)
     };

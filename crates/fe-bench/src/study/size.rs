@@ -15,7 +15,7 @@ const MOST_CELLS: u128 = 1_000_000_000;
 const MOST_SCENARIOS: u128 = 20_000;
 
 /// What an option of an estimator, or of a model, is not swept over.
-pub(super) const OF_ESTIMATORS: [&str; 2] = ["limits", "axis"];
+pub(super) const OF_ESTIMATORS: [&str; 3] = ["limits", "axis", "background_rows"];
 pub(super) const OF_MODELS: [&str; 2] = ["N", "pairs"];
 
 /// Refuses a study that would fill the memory once its lists and ranges are written out.

@@ -57,6 +57,7 @@ impl<'a> ShapleySample<'a> {
         effect: &'a Effect,
         purpose: &Purpose<'_>,
     ) -> Result<Self> {
+        estimator.check_background_of_data()?;
         let (feature, axis) = (effect.feature, effect.record.axis);
         let rows = data.weighted(feature).enumerate();
         let rows = rows.filter(|(_, (x, weight))| *weight > 0.0 && axis.contains(*x));

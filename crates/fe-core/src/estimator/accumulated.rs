@@ -12,6 +12,7 @@ use crate::derivatives::Differentiation;
 use crate::effect::{BinningRecord, Bins, Effect, Record};
 use crate::error::{Error, Result};
 use crate::heterogeneity;
+use crate::importance::importance;
 use crate::local_effects::{LocalEffects, Source, coarsening, count_rows};
 use crate::model::{Model, Observed};
 use crate::partition::{Closed, Partition};
@@ -137,6 +138,7 @@ pub struct Accumulated {
     extrapolate: bool,
     undivided: bool,
     differentiation: Differentiation,
+    importance: bool,
 }
 
 impl Accumulated {
@@ -155,6 +157,7 @@ impl Accumulated {
             extrapolate: false,
             undivided: false,
             differentiation: Differentiation::default(),
+            importance: false,
         }
     }
 
@@ -174,6 +177,7 @@ impl Accumulated {
             extrapolate: settings.extrapolate.unwrap_or_default(),
             undivided: settings.undivided.unwrap_or_default(),
             differentiation: Differentiation::from_settings(settings)?,
+            importance: settings.importance.unwrap_or_default(),
             ..new
         })
     }
@@ -367,6 +371,7 @@ impl Accumulated {
             heterogeneity::effector_score_by(&variance, instances, Some(positions))
         });
         values.insert(heterogeneity::EFFECTOR_SCORE, score);
+        let importance = self.importance.then(|| importance(&curve, instances, false)).flatten();
         let effect = Effect {
             feature,
             name,
@@ -387,6 +392,7 @@ impl Accumulated {
                 axis_mean: self.axis_mean,
                 centring_constant: constant,
                 ddof: self.ddof,
+                raw_ice: None,
                 derivatives: match effects.source {
                     Source::Differences => None,
                     Source::Derivatives(derivatives) => Some(derivatives.describe()),
@@ -413,6 +419,8 @@ impl Accumulated {
             bins: Some(bins),
             curves: None,
             mean_prediction: None,
+            importance,
+            shapley: None,
         };
         effect.representable()
     }

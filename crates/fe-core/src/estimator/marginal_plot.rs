@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use super::partial_dependence::{even_points, with_even};
 use super::{Estimand, Estimator, Info, check, empty_bins};
 use crate::axis::{Axis, AxisChoice};
 use crate::binning::{self, Binning, Choice, Quantile, Request};
@@ -11,6 +12,7 @@ use crate::dataset::Dataset;
 use crate::effect::{BinningRecord, Bins, Effect, NeighbourhoodRecord, Record};
 use crate::error::{Error, Result};
 use crate::heterogeneity::{self, Values};
+use crate::importance::importance;
 use crate::local_effects::count_rows;
 use crate::model::{Model, Observed};
 use crate::partition::Closed;
@@ -44,7 +46,7 @@ const ON_BINS: &[&str] = &[
 ];
 
 /// What goes with the nearest instances.
-const ON_GRID: &[&str] = &["nearest", "grid"];
+const ON_GRID: &[&str] = &["nearest", "grid", "even_points"];
 
 /// Points on the grid if nothing else is asked for.
 const DEFAULT_GRID: usize = 100;
@@ -69,6 +71,8 @@ enum Near {
         least: usize,
         grid: usize,
         further: Vec<f64>,
+        /// Further equidistant points.
+        even: usize,
     },
 }
 
@@ -112,6 +116,7 @@ pub struct MarginalPlot {
     axis_mean: AxisMean,
     ddof: f64,
     extrapolate: bool,
+    importance: bool,
 }
 
 impl MarginalPlot {
@@ -143,6 +148,7 @@ impl MarginalPlot {
             axis_mean: AxisMean::from_settings(settings)?,
             ddof: settings.ddof_or(0)?,
             extrapolate: settings.extrapolate.unwrap_or_default(),
+            importance: settings.importance.unwrap_or_default(),
         })
     }
 
@@ -179,7 +185,8 @@ impl MarginalPlot {
                 let choice = bins.choose(axis, (data, feature), self.ddof)?;
                 (choice.partition.axis()?, Around::Bins(bins, choice))
             }
-            Near::Nearest { least, grid, further } => {
+            Near::Nearest { least, grid, further, even } => {
+                let further = with_even(further, *even, axis);
                 (axis, Around::Points { least: *least, grid: axis.grid(*grid), further })
             }
         };
@@ -214,6 +221,7 @@ impl MarginalPlot {
             _ => local.centred,
         };
         let constant = centring::constant_by(self.axis_mean, self.centring, &centred, instances)?;
+        let importance = self.importance.then(|| importance(&centred, instances, false)).flatten();
         let effect = Effect {
             feature,
             name: data.names()[feature].clone(),
@@ -226,6 +234,8 @@ impl MarginalPlot {
             confidence: None,
             curves: None,
             mean_prediction: Some(predictions::mean(data, predictions)),
+            importance,
+            shapley: None,
             heterogeneity_values: local.values,
             default_heterogeneity: local.default_value,
             record: Record {
@@ -239,6 +249,7 @@ impl MarginalPlot {
                 axis_mean: self.axis_mean,
                 centring_constant: constant,
                 ddof: self.ddof,
+                raw_ice: None,
                 derivatives: None,
                 binning: local.binning,
                 extrapolated: self.extrapolate,
@@ -253,9 +264,11 @@ impl MarginalPlot {
 impl Near {
     fn from_settings(settings: &Settings) -> Result<Self> {
         let Some(least) = settings.nearest else {
-            if settings.grid.is_some() {
-                let message = "`mplot` takes `grid` only with `nearest`: otherwise it has bins";
-                return Err(Error::Incompatible(message.to_owned()));
+            let of_grid = [("grid", settings.grid), ("even_points", settings.even_points)];
+            if let Some((option, _)) = of_grid.iter().find(|(_, given)| given.is_some()) {
+                let message =
+                    format!("`mplot` takes `{option}` only with `nearest`: otherwise it has bins");
+                return Err(Error::Incompatible(message));
             }
             return Ok(Self::Bins(InBins::from_settings(settings)?));
         };
@@ -279,7 +292,8 @@ impl Near {
                 allowed: format!("must be from 2 to {MOST_POINTS}"),
             });
         }
-        Ok(Self::Nearest { least, grid, further: settings.points.clone().unwrap_or_default() })
+        let further = settings.points.clone().unwrap_or_default();
+        Ok(Self::Nearest { least, grid, further, even: even_points(settings)? })
     }
 }
 
@@ -335,7 +349,7 @@ enum Around<'a> {
     /// Each bin.
     Bins(&'a InBins, Choice),
     /// What is nearest to each point of a grid, and to further points.
-    Points { least: usize, grid: Vec<f64>, further: &'a [f64] },
+    Points { least: usize, grid: Vec<f64>, further: Vec<f64> },
 }
 
 impl Around<'_> {

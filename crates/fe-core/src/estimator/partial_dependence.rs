@@ -17,6 +17,7 @@ use crate::derivatives::{Derivatives, Differentiation};
 use crate::effect::{Effect, IceCurves, Record};
 use crate::error::{Error, ModelError, Result};
 use crate::heterogeneity;
+use crate::importance::importance;
 use crate::model::{Column, Model, Observed, Rows};
 use crate::quantiles::SortedSample;
 use crate::settings::Settings;
@@ -43,8 +44,18 @@ pub(crate) const DPDP: Info = Info {
 };
 
 /// What all of them take.
-pub(super) const GRID: &[&str] =
-    &["axis", "center", "ddof", "extrapolate", "grid", "distinct", "points"];
+pub(super) const GRID: &[&str] = &[
+    "axis",
+    "center",
+    "ddof",
+    "extrapolate",
+    "grid",
+    "distinct",
+    "points",
+    "even_points",
+    "raw_ice",
+    "grid_heterogeneity",
+];
 
 /// What those take that give a mean curve.
 const CURVE_ONLY: &[&str] = &["curve_only"];
@@ -58,6 +69,24 @@ const DEFAULT_GRID: usize = 100;
 /// Most points: a prediction per instance and point is needed.
 const MOST_POINTS: usize = 1_000_000;
 
+/// How many equidistant points there are to be beside the grid.
+pub(super) fn even_points(settings: &Settings) -> Result<usize> {
+    match settings.even_points {
+        Some(points) if !(2..=MOST_POINTS).contains(&points) => Err(Error::BadOption {
+            option: "even_points",
+            given: points.to_string(),
+            allowed: format!("must be from 2 to {MOST_POINTS}"),
+        }),
+        points => Ok(points.unwrap_or_default()),
+    }
+}
+
+/// Some points, and so many equidistant ones over the axis.
+pub(super) fn with_even(points: &[f64], even: usize, axis: Axis) -> Vec<f64> {
+    let even = if even > 0 { axis.grid(even) } else { Vec::new() };
+    points.iter().copied().chain(even).collect()
+}
+
 /// What is averaged over the instances.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Kind {
@@ -67,13 +96,22 @@ pub(super) enum Kind {
     Derivative(Differentiation),
 }
 
+impl Kind {
+    /// Whether the curves behind the heterogeneity are as they are, unless something else is asked for:
+    /// derivatives have no level to take away.
+    fn has_raw_ice(self) -> bool {
+        matches!(self, Self::Derivative(_))
+    }
+}
+
 /// Mean over the instances of f(x, x_c^(i)) on a grid (METHODS; Friedman 2001), with the variance of
 /// ICE curves centred by their own mean over the axis (trapezoid over the grid).
 ///
 /// The mean is over all instances, wherever their own x_s lies: the axis only says where the curve
 /// is drawn. [`PartialDependence::of_derivative`] averages ∂_s f(x, x_c^(i)) in its place (d-PDP,
-/// EFFECTOR eq. 9), and is not centred unless asked for. With centring `none` the heterogeneity is that
-/// of the ICE curves as they are; with the option `curve_only` there is none, which saves its second pass
+/// EFFECTOR eq. 9), and is not centred unless asked for; its heterogeneity is that of the curves as they
+/// are. How the curve is centred does not change the heterogeneity; the option `raw_ice` does: with it, it
+/// is that of the ICE curves as they are. With the option `curve_only` there is none, which saves its second pass
 /// over the ICE curves. The N × T table of predictions is never held.
 ///
 /// ```
@@ -91,6 +129,10 @@ pub struct PartialDependence {
     grid: usize,
     distinct: usize,
     points: Vec<f64>,
+    even_points: usize,
+    raw_ice: bool,
+    grid_heterogeneity: bool,
+    importance: bool,
     axis: AxisChoice,
     centring: Centring,
     axis_mean: AxisMean,
@@ -137,6 +179,10 @@ impl PartialDependence {
             grid,
             distinct: settings.distinct.unwrap_or_default(),
             points: settings.points.clone().unwrap_or_default(),
+            even_points: even_points(settings)?,
+            raw_ice: settings.raw_ice.unwrap_or(kind.has_raw_ice()),
+            grid_heterogeneity: settings.grid_heterogeneity.unwrap_or_default(),
+            importance: settings.importance.unwrap_or_default(),
             axis: settings.axis.unwrap_or_default(),
             centring: settings.center.unwrap_or(centring),
             axis_mean: AxisMean::from_settings(settings)?,
@@ -189,6 +235,11 @@ impl PartialDependence {
         }
     }
 
+    /// The points beside the grid that the effect is computed at.
+    fn further(&self, axis: Axis) -> Vec<f64> {
+        with_even(&self.points, self.even_points, axis)
+    }
+
     /// The constant that the centring subtracts is a weighted sum of the values of a curve: its
     /// weights, which are 0 at further points.
     fn constant_weights(
@@ -227,10 +278,7 @@ impl PartialDependence {
             moments.iter().map(variance).collect()
         };
         let raw = variances(&|point| point.raw);
-        let centred = match self.centring {
-            Centring::None => raw.clone(),
-            _ => variances(&|point| point.centred),
-        };
+        let centred = if self.raw_ice { raw.clone() } else { variances(&|point| point.centred) };
         let pick = |values: &[Option<f64>]| grid.iter().map(|&i| values[i]).collect::<Vec<_>>();
         let mut values = heterogeneity::of_grid(&pick(&centred), &pick(&raw));
         let variance =
@@ -239,18 +287,28 @@ impl PartialDependence {
         let variance_on_grid = Curve::linear(on_grid.x().to_vec(), variance(&pick(&centred)));
         let score = heterogeneity::effector_score(&variance_on_grid, instances, of_slopes);
         values.insert(heterogeneity::EFFECTOR_SCORE, score);
+        let heterogeneity = if self.grid_heterogeneity {
+            variance_on_grid
+        } else {
+            Curve::linear(x, variance(&centred))
+        };
         let effect = Effect {
             feature,
             name: data.names()[feature].clone(),
             output,
             estimator: self.name(),
             curve: curve.lowered(constant).extrapolated(self.extrapolate),
-            heterogeneity: Curve::linear(x, variance(&centred)).extrapolated(self.extrapolate),
+            heterogeneity: heterogeneity.extrapolated(self.extrapolate),
             bins: None,
             bands: None,
             confidence: None,
             curves: None,
             mean_prediction: None,
+            importance: self
+                .importance
+                .then(|| importance(&on_grid, instances, of_slopes))
+                .flatten(),
+            shapley: None,
             heterogeneity_values: values,
             default_heterogeneity: "mean_grid",
             record: Record {
@@ -264,6 +322,7 @@ impl PartialDependence {
                 axis_mean: self.axis_mean,
                 centring_constant: constant,
                 ddof: self.ddof,
+                raw_ice: (self.raw_ice != self.kind.has_raw_ice()).then_some(self.raw_ice),
                 derivatives: run.derivatives.map(Derivatives::describe),
                 binning: None,
                 extrapolated: self.extrapolate,
@@ -298,9 +357,13 @@ impl Estimator for PartialDependence {
         let points = match self.axis {
             AxisChoice::Given(lo, hi) => {
                 let axis = Axis::new(lo, hi).ok()?;
-                Places::new(axis, &axis.grid(self.grid), &self.points, self.axis_mean).x.len()
+                Places::new(axis, &axis.grid(self.grid), &self.further(axis), self.axis_mean)
+                    .x
+                    .len()
             }
-            AxisChoice::Data | AxisChoice::Quantiles { .. } => self.grid + self.points.len(),
+            AxisChoice::Data | AxisChoice::Quantiles { .. } => {
+                self.grid + self.points.len() + self.even_points
+            }
         };
         let per_point = match self.kind {
             Kind::Value => 1,
@@ -476,7 +539,7 @@ impl<'a> Run<'a> {
             Kind::Value => None,
             Kind::Derivative(differentiation) => Some(differentiation.of(model.model(), axis)?),
         };
-        let places = Places::new(axis, &grid, &estimator.points, estimator.axis_mean);
+        let places = Places::new(axis, &grid, &estimator.further(axis), estimator.axis_mean);
         Ok(Self { data, model, feature, derivatives, places })
     }
 
@@ -924,7 +987,7 @@ impl<'a> IceTable<'a> {
     }
 
     /// For each grouping the moments over the rows of every group at every grid point: of the curves
-    /// as they are, or of the centred ones (which they are if the estimator centres at all).
+    /// as they are, or of the centred ones (unless the estimator takes those as they are).
     pub(crate) fn summarise(
         &self,
         output: usize,
@@ -959,7 +1022,7 @@ impl<'a> IceTable<'a> {
         groupings: &[Grouping<'_>],
         raw: bool,
     ) -> Vec<CurveSums> {
-        let raw = raw || self.estimator.centring == Centring::None;
+        let raw = raw || self.estimator.raw_ice;
         let means = &self.means[output * self.run.data.len()..];
         let weights = self.run.data.weights();
         let points = self.run.places.x.len();

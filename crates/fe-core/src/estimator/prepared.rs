@@ -14,7 +14,7 @@ use crate::settings::Settings;
 use crate::subsample::Subsample;
 
 /// The options that all estimators take.
-pub(super) const OPTIONS: &[&[&str]] = &[Subsample::OPTIONS, &["mean_prediction"]];
+pub(super) const OPTIONS: &[&[&str]] = &[Subsample::OPTIONS, &["mean_prediction", "importance"]];
 
 /// The estimator itself, or where settings ask for it the same on a subsample, with the mean of the
 /// model.
@@ -70,7 +70,9 @@ impl Estimator for Prepared {
         let mut effects = self.on_all_rows(&subset, model, feature)?;
         for effect in &mut effects {
             effect.record.subsample = Some(drawn.record.clone());
-            for row in effect.curves.iter_mut().flat_map(|curves| &mut curves.rows) {
+            let of_curves = effect.curves.iter_mut().flat_map(|curves| &mut curves.rows);
+            let of_values = effect.shapley.iter_mut().flat_map(|shapley| &mut shapley.rows);
+            for row in of_curves.chain(of_values) {
                 *row = drawn.original(*row);
             }
         }

@@ -1,14 +1,18 @@
 //! SHAP dependence: `shapdp`.
 
+use ndarray::Array2;
+
+use super::partial_dependence::{even_points, with_even};
 use super::{Estimand, Estimator, Info, InstanceEffects, check, check_rows};
 use crate::axis::{Axis, AxisChoice};
 use crate::centring::{self, AxisMean, Centring, Instances};
 use crate::confidence::{Purpose, Request, Resampling, ShapleySample};
 use crate::curve::Curve;
 use crate::dataset::Dataset;
-use crate::effect::{Effect, Record, ShapleyRecord};
+use crate::effect::{Contributions, Effect, Record, ShapleyRecord};
 use crate::error::{Error, Result};
 use crate::heterogeneity;
+use crate::importance::importance;
 use crate::local_effects::count_rows;
 use crate::model::{Model, Observed};
 use crate::settings::Settings;
@@ -25,7 +29,10 @@ pub(crate) const SHAPDP: Info = Info {
             "extrapolate",
             "grid",
             "points",
+            "even_points",
             "background",
+            "background_rows",
+            "shapley_values",
             "background_seed",
             "permutations",
             "shapley_seed",
@@ -67,6 +74,7 @@ const MOST_POINTS: usize = 1_000_000;
 pub struct ShapDependence {
     grid: usize,
     points: Vec<f64>,
+    even_points: usize,
     axis: AxisChoice,
     centring: Centring,
     extrapolate: bool,
@@ -74,6 +82,10 @@ pub struct ShapDependence {
     pairs: Option<usize>,
     seed: u64,
     smoothing: Smoothing,
+    /// The background rows themselves, where they are given.
+    given: Option<Vec<Vec<f64>>>,
+    shapley_values: bool,
+    importance: bool,
 }
 
 impl ShapDependence {
@@ -104,11 +116,17 @@ impl ShapDependence {
                 ));
             }
         };
+        if settings.background.is_some() && settings.background_rows.is_some() {
+            return Err(Error::Incompatible(
+                "`background` draws rows and `background_rows` gives them: not both".to_owned(),
+            ));
+        }
         shapley::check_background(background)?;
         settings.permutations.map_or(Ok(()), shapley::check_pairs)?;
         Ok(Self {
             grid,
             points: settings.points.clone().unwrap_or_default(),
+            even_points: even_points(settings)?,
             axis: settings.axis.unwrap_or_default(),
             centring: settings.center.unwrap_or_default(),
             extrapolate: settings.extrapolate.unwrap_or_default(),
@@ -116,6 +134,9 @@ impl ShapDependence {
             pairs: settings.permutations,
             seed: settings.shapley_seed.unwrap_or_default(),
             smoothing: settings.smoothing.unwrap_or_default(),
+            given: settings.background_rows.clone(),
+            shapley_values: settings.shapley_values.unwrap_or_default(),
+            importance: settings.importance.unwrap_or_default(),
         })
     }
 
@@ -190,6 +211,8 @@ impl ShapDependence {
             confidence: None,
             curves: None,
             mean_prediction: None,
+            importance: self.importance.then(|| importance(&on_grid, instances, false)).flatten(),
+            shapley: self.shapley_values.then(|| cloud.contributions(values.base[output])),
             heterogeneity_values: heterogeneity::of_residuals(cloud.mean(&residuals)),
             default_heterogeneity: "mean_residual",
             record: Record {
@@ -203,6 +226,7 @@ impl ShapDependence {
                 axis_mean: AxisMean::default(),
                 centring_constant: constant,
                 ddof: 0.0,
+                raw_ice: None,
                 derivatives: None,
                 binning: None,
                 extrapolated: self.extrapolate,
@@ -229,8 +253,34 @@ impl ShapDependence {
         if rows.is_empty() {
             return Err(no_rows(data, feature, axis));
         }
-        let values = shapley::values(data, model, &rows, &self.shapley(data.dimension()))?;
-        Ok((axis, values))
+        Ok((axis, self.values(data, model, &rows)?))
+    }
+
+    /// The Shapley values of some rows against the background.
+    fn values(&self, data: &Dataset, model: &dyn Model, rows: &[usize]) -> Result<ShapleyValues> {
+        let options = self.shapley(data.dimension());
+        match &self.given {
+            None => shapley::values(data, model, rows, &options),
+            Some(background) => {
+                let all = beside_background(data, background)?;
+                shapley::values(&all, model, rows, &options)
+            }
+        }
+    }
+
+    /// That rows of the data are the background, as resampling the data needs it.
+    ///
+    /// # Errors
+    /// [`Error::Incompatible`].
+    pub(crate) fn check_background_of_data(&self) -> Result<()> {
+        match self.given {
+            None => Ok(()),
+            Some(_) => Err(Error::Incompatible(
+                "a band resamples the rows and the background with them: none with \
+                 `background_rows`"
+                    .to_owned(),
+            )),
+        }
     }
 
     /// The mean squared residual about the spline through some points; none for a single one.
@@ -242,7 +292,8 @@ impl ShapDependence {
     /// The grid and the further points within the axis, ascending.
     fn places(&self, axis: Axis) -> Vec<f64> {
         let grid = axis.grid(self.grid);
-        let further = self.points.iter().copied().filter(|&x| axis.contains(x));
+        let further = with_even(&self.points, self.even_points, axis);
+        let further = further.into_iter().filter(|&x| axis.contains(x));
         let mut x: Vec<f64> = grid.into_iter().chain(further).collect();
         x.sort_unstable_by(f64::total_cmp);
         x.dedup();
@@ -304,6 +355,9 @@ impl Estimator for ShapDependence {
         // are the background, of one coalition in each pair.
         let coalitions = (1_u64 << features.min(40)).saturating_sub(2);
         let (background, coalitions) = match background {
+            _ if self.given.is_some() => {
+                (self.given.as_ref().map_or(0, Vec::len) as u64, coalitions)
+            }
             Background::All => (rows, coalitions / 2),
             Background::Sample { size, .. } => (rows.min(size as u64), coalitions),
         };
@@ -329,7 +383,7 @@ impl Estimator for ShapDependence {
         rows: &[usize],
     ) -> Result<InstanceEffects> {
         check_rows(data, model, effect.feature, rows)?;
-        let values = shapley::values(data, model, rows, &self.shapley(data.dimension()))?;
+        let values = self.values(data, model, rows)?;
         let axis = effect.record.axis;
         let value = |(i, &row): (usize, &usize)| {
             let on_axis = axis.contains(data.feature(effect.feature)[row]);
@@ -351,8 +405,31 @@ impl Estimator for ShapDependence {
     }
 }
 
+/// The data with further rows after them, which alone have weights: they are the background.
+fn beside_background(data: &Dataset, background: &[Vec<f64>]) -> Result<Dataset> {
+    let dimension = data.dimension();
+    let wrong = background.iter().find(|row| row.len() != dimension);
+    if background.is_empty() || wrong.is_some() {
+        return Err(Error::BadOption {
+            option: "background_rows",
+            given: wrong
+                .map_or("no rows".to_owned(), |row| format!("a row of {} values", row.len())),
+            allowed: format!("at least one row, each of {dimension} values"),
+        });
+    }
+    let rows = data.len() + background.len();
+    let features = Array2::from_shape_fn((dimension, rows), |(feature, row)| {
+        let further = row.checked_sub(data.len());
+        further.map_or_else(|| data.feature(feature)[row], |row| background[row][feature])
+    });
+    let weights = (0..rows).map(|row| f64::from(u8::from(row >= data.len()))).collect();
+    let all = Dataset::from_features(features)?.with_names(data.names().to_vec())?;
+    all.with_kinds(data.kinds().to_vec())?.with_weights(weights)
+}
+
 /// The Shapley values of one feature over the feature itself, within the axis.
 pub(crate) struct Cloud {
+    rows: Vec<usize>,
     x: Vec<f64>,
     values: Vec<f64>,
     weights: Vec<f64>,
@@ -368,8 +445,13 @@ impl Cloud {
         output: usize,
     ) -> Result<Self> {
         let all = data.weights();
-        let mut cloud =
-            Self { x: vec![], values: vec![], weights: vec![], mean_standard_error: None };
+        let mut cloud = Self {
+            rows: vec![],
+            x: vec![],
+            values: vec![],
+            weights: vec![],
+            mean_standard_error: None,
+        };
         let mut errors = values.standard_errors.as_ref().map(|_| Vec::new());
         for (i, &row) in values.rows.iter().enumerate() {
             let Some(&x) = data.feature(feature).get(row) else {
@@ -378,6 +460,7 @@ impl Cloud {
             };
             let weight = all.map_or(1.0, |weights| weights[row]);
             if weight > 0.0 && axis.contains(x) {
+                cloud.rows.push(row);
                 cloud.x.push(x);
                 cloud.values.push(values.values[[i, feature, output]]);
                 cloud.weights.push(weight);
@@ -397,7 +480,12 @@ impl Cloud {
     pub(crate) fn select(&self, points: &[usize]) -> Self {
         let select = |all: &[f64]| points.iter().map(|&point| all[point]).collect();
         let (x, values) = (select(&self.x), select(&self.values));
-        Self { x, values, weights: select(&self.weights), mean_standard_error: None }
+        let rows = points.iter().map(|&point| self.rows[point]).collect();
+        Self { rows, x, values, weights: select(&self.weights), mean_standard_error: None }
+    }
+
+    fn contributions(&self, base_value: f64) -> Contributions {
+        Contributions { rows: self.rows.clone(), values: self.values.clone(), base_value }
     }
 
     fn spline(&self, smoothing: Smoothing) -> Result<Spline> {

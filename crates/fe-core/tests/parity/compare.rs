@@ -416,6 +416,7 @@ fn sklearn(case: Case<'_>, settings: &Settings) -> Comparison {
         center: Some(Centring::Integral),
         center_rule: Some(CenterRule::Points),
         center_points: settings.grid,
+        raw_ice: Some(false),
         ..settings.clone()
     };
     let theirs = case.numbers("ice_variance_centred_ddof0");

@@ -31,7 +31,7 @@ pub fn other_folder() -> Option<PathBuf> {
 
 /// All records, in the order of their names.
 pub fn all() -> Vec<Record> {
-    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fe-core/tests/fixtures");
     let files = std::fs::read_dir(other_folder().unwrap_or(own)).unwrap();
     let files = files.map(|entry| entry.unwrap().path());
     let mut files: Vec<_> =

@@ -51,8 +51,15 @@ pub(super) fn read(bytes: &[u8]) -> Result<StoredModel, StoredError> {
     let (header, trees) = sections(text)?;
     let scores: usize = header.number("num_tree_per_iteration")?;
     let last: usize = header.number("max_feature_idx")?;
-    let features = last.checked_add(1).ok_or_else(|| malformed("max_feature_idx is too large"))?;
-    if scores == 0 || !trees.len().is_multiple_of(scores) {
+    let names: Vec<String> =
+        header.get("feature_names")?.split_whitespace().map(str::to_owned).collect();
+    // LightGBM names every feature, so that it is the names which say how many there may be.
+    let features = last.checked_add(1).filter(|features| *features == names.len());
+    let features = features.ok_or_else(|| {
+        malformed(format!("max_feature_idx is {last} and there are {} feature_names", names.len()))
+    })?;
+    // A model without trees has a single score.
+    if !(1..=trees.len().max(1)).contains(&scores) || !trees.len().is_multiple_of(scores) {
         let trees = trees.len();
         return Err(malformed(format!("num_tree_per_iteration is {scores}, of {trees} trees")));
     }
@@ -64,11 +71,9 @@ pub(super) fn read(bytes: &[u8]) -> Result<StoredModel, StoredError> {
     let average = header.entries.contains_key("average_output");
     let divisor = if average { (trees.len() / scores).max(1) as f64 } else { 1.0 };
     let forest = Forest { members, base: vec![0.0; scores], single: false, features, divisor };
-    let names: Vec<String> =
-        header.get("feature_names")?.split_whitespace().map(str::to_owned).collect();
     Ok(StoredModel {
         model: Box::new(TreeModel::new(forest, link, features)),
-        features: (names.len() == features).then_some(names),
+        features: Some(names),
     })
 }
 

@@ -2,6 +2,7 @@
 //!
 //! A format is one file here and a line in [`Format::of`].
 
+mod external;
 mod lightgbm;
 mod onnx;
 mod operators;
@@ -63,13 +64,13 @@ pub enum StoredError {
         /// What is supported instead.
         supported: String,
     },
-    /// A model of another number of features.
-    #[error("the model takes {model} features and the data have {data}")]
-    WrongDimension {
-        /// Features the model takes.
-        model: usize,
-        /// Features the data have.
-        data: usize,
+    /// Weights in a file beside the model that cannot be had.
+    #[error("weights in `{file}`: {reason}")]
+    Weights {
+        /// The file, as the model calls it.
+        file: String,
+        /// Why not.
+        reason: String,
     },
 }
 
@@ -88,7 +89,11 @@ pub struct StoredModel {
     pub features: Option<Vec<String>>,
 }
 
-/// Reads a model. Where the file does not say how many features it has, it takes `columns` of them.
+/// Most features of a model: a row of them takes 128 MiB.
+const MOST_FEATURES: usize = 1 << 24;
+
+/// Reads a model that is whole in itself; see [`read_beside`] for one with weights in other files.
+/// Where the file does not say how many features it has, it takes `columns` of them.
 ///
 /// ```
 /// use fe_models::stored::{Format, read};
@@ -99,11 +104,45 @@ pub struct StoredModel {
 /// # Errors
 /// [`StoredError`].
 pub fn read(format: Format, bytes: &[u8], columns: usize) -> Result<StoredModel, StoredError> {
-    match format {
-        Format::Onnx => onnx::read(bytes, columns),
+    read_with(format, bytes, columns, None)
+}
+
+/// The same of a file in some folder, where an ONNX file may have its weights in files of their own.
+///
+/// ```
+/// use fe_models::stored::{Format, read_beside};
+/// let error = read_beside(Format::Onnx, b"", 2, std::path::Path::new(".")).unwrap_err();
+/// assert!(error.to_string().contains("there is no graph"));
+/// ```
+///
+/// # Errors
+/// [`StoredError`]; weights must be in a regular file within the folder, and of the size that the model says.
+pub fn read_beside(
+    format: Format,
+    bytes: &[u8],
+    columns: usize,
+    folder: &Path,
+) -> Result<StoredModel, StoredError> {
+    read_with(format, bytes, columns, Some(folder))
+}
+
+fn read_with(
+    format: Format,
+    bytes: &[u8],
+    columns: usize,
+    folder: Option<&Path>,
+) -> Result<StoredModel, StoredError> {
+    let read = match format {
+        Format::Onnx => onnx::read(bytes, columns, folder),
         Format::XgboostJson => xgboost::read(bytes),
         Format::LightgbmText => lightgbm::read(bytes),
+    }?;
+    let features = read.model.dimension();
+    if features > MOST_FEATURES {
+        let what = format!("a model of {features} features");
+        return Err(StoredError::unsupported(what, format!("up to {MOST_FEATURES} are")));
     }
+    Ok(read)
 }
 
 /// Scores of trees and what becomes of them.
@@ -113,12 +152,14 @@ struct TreeModel {
     link: Link,
     dimension: usize,
     names: Vec<String>,
+    /// Trees of the file after its best iteration, which do not count.
+    left_out: usize,
 }
 
 impl TreeModel {
     fn new(forest: Forest, link: Link, dimension: usize) -> Self {
         let outputs = link.outputs(forest.base.len());
-        Self { forest, link, dimension, names: classes(outputs) }
+        Self { forest, link, dimension, names: classes(outputs), left_out: 0 }
     }
 }
 
@@ -160,6 +201,10 @@ impl FittedModel for TreeModel {
     fn summary(&self) -> Vec<Fact> {
         let leaves: usize = self.forest.members.iter().map(|member| member.leaves.len()).sum();
         let trees = self.forest.members.len();
-        vec![Fact::new("trees", trees as f64), Fact::new("leaves", leaves as f64)]
+        let mut facts = vec![Fact::new("trees", trees as f64), Fact::new("leaves", leaves as f64)];
+        if self.left_out > 0 {
+            facts.push(Fact::new("trees after the best iteration", self.left_out as f64));
+        }
+        facts
     }
 }

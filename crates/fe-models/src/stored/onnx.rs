@@ -4,6 +4,7 @@
 //! are exact; predictions differ from those of a program of single precision by its rounding.
 
 use std::collections::{HashMap, HashSet};
+use std::path::Path;
 
 use fe_core::Model;
 use fe_core::error::ModelError;
@@ -13,7 +14,8 @@ use rten_onnx::onnx::{
     AttributeProto, DataType, GraphProto, NodeProto, TensorProto, ValueInfoProto,
 };
 
-use super::operators::{Binary, Dual, Norm, Operator, Unary};
+use super::external::External;
+use super::operators::{Binary, Dual, MOST_NUMBERS, Norm, Operator, Unary};
 use super::protobuf;
 use super::trees::{Forest, Link, Member, Node, Split, Test, Tree};
 use super::{StoredError, StoredModel, classes};
@@ -22,8 +24,11 @@ use crate::fitted::{Fact, FittedModel};
 
 const FORMAT: &str = "a model in ONNX";
 
-/// Rows that are computed at once; bounds memory.
+/// Most rows that are computed at once; bounds memory.
 const BATCH: usize = 1024;
+
+/// Rows that a graph is tried on.
+const PROBED: usize = 2;
 
 /// The domain of linear models and trees.
 const ML: &str = "ai.onnx.ml";
@@ -35,10 +40,14 @@ const KNOWN: &str = "operators of ai.onnx: Abs, Add, BatchNormalization, Cast, C
      ai.onnx.ml: ArrayFeatureExtractor, LinearClassifier, LinearRegressor, Normalizer, Scaler, \
      TreeEnsembleClassifier, TreeEnsembleRegressor, ZipMap";
 
-pub(super) fn read(bytes: &[u8], columns: usize) -> Result<StoredModel, StoredError> {
+pub(super) fn read(
+    bytes: &[u8],
+    columns: usize,
+    folder: Option<&Path>,
+) -> Result<StoredModel, StoredError> {
     let file = protobuf::parse(bytes).map_err(malformed)?;
     let graph = file.graph.ok_or_else(|| malformed("there is no graph in it"))?;
-    let model = Compiler::new(&graph)?.compile(columns)?;
+    let model = Compiler::new(&graph, &mut External::new(folder))?.compile(columns)?;
     Ok(StoredModel { model: Box::new(model), features: None })
 }
 
@@ -67,12 +76,19 @@ struct Graph {
     steps: Vec<Step>,
     dimension: usize,
     names: Vec<String>,
+    /// Rows that are computed at once.
+    batch: usize,
 }
 
 impl Graph {
     /// The outputs at some rows, rows × Q, with their derivatives if the input has any.
     fn run(&self, x: Dual) -> Result<Dual, String> {
-        let rows = x.value.nrows();
+        self.run_counting(x).map(|(output, _)| output)
+    }
+
+    /// The same, and how many numbers are held on the way.
+    fn run_counting(&self, x: Dual) -> Result<(Dual, usize), String> {
+        let (rows, mut numbers) = (x.value.nrows(), x.value.len());
         let mut values: HashMap<&str, Dual> = HashMap::from([(self.input.as_str(), x)]);
         for step in &self.steps {
             let value = |name: &String| {
@@ -83,10 +99,15 @@ impl Graph {
                 constant.ok_or_else(|| format!("there is no value `{name}`"))
             };
             let inputs = step.inputs.iter().map(value).collect::<Result<Vec<_>, _>>()?;
-            values.insert(&step.output, step.operator.apply(&inputs)?);
+            let output = step.operator.apply(&inputs)?;
+            numbers += output.value.len();
+            if numbers > MOST_NUMBERS {
+                return Err(format!("more than {MOST_NUMBERS} numbers for {rows} rows"));
+            }
+            values.insert(&step.output, output);
         }
         match values.remove(self.output.as_str()) {
-            Some(output) if output.value.nrows() == rows => Ok(output),
+            Some(output) if output.value.nrows() == rows => Ok((output, numbers)),
             Some(output) => Err(format!("{} rows of {rows}", output.value.nrows())),
             None => Err(format!("there is no value `{}`", self.output)),
         }
@@ -100,8 +121,8 @@ impl Graph {
         values: &mut [f64],
     ) -> Result<(), ModelError> {
         let columns = rows.columns();
-        for from in (0..rows.len()).step_by(BATCH) {
-            let len = BATCH.min(rows.len() - from);
+        for from in (0..rows.len()).step_by(self.batch) {
+            let len = self.batch.min(rows.len() - from);
             let shape = (len, self.dimension);
             let value = Array2::from_shape_fn(shape, |(i, s)| columns[s].get(from + i));
             let unit =
@@ -176,11 +197,11 @@ struct Compiler<'a> {
 }
 
 impl<'a> Compiler<'a> {
-    fn new(graph: &'a GraphProto) -> Result<Self, StoredError> {
+    fn new(graph: &'a GraphProto, external: &mut External<'_>) -> Result<Self, StoredError> {
         let mut makers = HashMap::new();
         let (mut constants, mut integers) = (HashMap::new(), HashMap::new());
         let mut keep = |name: &str, tensor: &TensorProto| -> Result<(), StoredError> {
-            match constant(tensor)? {
+            match constant(tensor, external)? {
                 Constant::Reals(tensor) => drop(constants.insert(name.to_owned(), tensor)),
                 Constant::Integers(values) => drop(integers.insert(name.to_owned(), values)),
             }
@@ -261,11 +282,17 @@ impl<'a> Compiler<'a> {
             steps,
             dimension,
             names: Vec::new(),
+            batch: BATCH,
         };
-        // Rows of ones show whether all shapes fit, and how many outputs there are.
-        let ones = Dual::constant(Array2::ones((2, dimension)));
-        let answer = graph.run(ones);
-        let answer = answer.map_err(|e| malformed(format!("of {dimension} features: {e}")))?;
+        if dimension > MOST_NUMBERS / PROBED {
+            return Err(malformed(format!("{dimension} features are more than can be held")));
+        }
+        // Rows of ones show whether all shapes fit, how many outputs there are, and what a row takes.
+        let ones = Dual::constant(Array2::ones((PROBED, dimension)));
+        let answer = graph.run_counting(ones);
+        let (answer, numbers) =
+            answer.map_err(|e| malformed(format!("of {dimension} features: {e}")))?;
+        graph.batch = (MOST_NUMBERS / numbers.div_ceil(PROBED).max(1)).clamp(1, BATCH);
         let outputs = answer.value.ncols();
         let fits = |labels: &Vec<String>| labels.len() == outputs;
         graph.names = labels.filter(fits).unwrap_or_else(|| classes(outputs));
@@ -517,7 +544,15 @@ fn trees(given: &Attributes<'_>, what: &str, single: bool) -> Result<Operator, S
     }
     let mut values: HashMap<(i64, i64), Vec<(usize, f64)>> = HashMap::new();
     let labels = given.labels().map_or(1, |labels| labels.len());
-    let mut scores = if what == "target" { given.integer("n_targets", 1) as usize } else { labels };
+    let targets = given.integer("n_targets", 1);
+    // Something is said of every target, be it where it begins.
+    let said = weights.len().max(given.reals("base_values").len()).max(1);
+    let targets = usize::try_from(targets).ok().filter(|targets| (1..=said).contains(targets));
+    let mut scores = match (what, targets) {
+        ("target", Some(targets)) => targets,
+        ("target", None) => return Err(malformed("n_targets is none that the trees can have")),
+        _ => labels,
+    };
     // A classifier of two classes may hold the scores of one of them only.
     let one_sided = what == "class" && labels == 2 && outputs.iter().all(|q| *q == outputs[0]);
     scores = if one_sided { 1 } else { scores };
@@ -529,7 +564,8 @@ fn trees(given: &Attributes<'_>, what: &str, single: bool) -> Result<Operator, S
         values.entry((leaf_tree[i], leaf_node[i])).or_default().push((output, *weight));
     }
     let mut all = Vec::with_capacity(members.len());
-    let known = features.iter().max().map_or(0, |most| *most as usize + 1);
+    let known = features.iter().max().map_or(Ok(0), |most| usize::try_from(*most).map(|s| s + 1));
+    let known = known.map_err(|_| malformed("features are counted from 0"))?;
     for indices in &members {
         let at: HashMap<i64, usize> =
             indices.iter().enumerate().map(|(place, &index)| (node_of[index], place)).collect();
@@ -621,7 +657,9 @@ impl<'a> Attributes<'a> {
 
     /// Real numbers, of double precision where there are such.
     fn reals(&self, name: &str) -> Vec<f64> {
-        let doubles = self.tensor(&format!("{name}_as_tensor")).map(constant);
+        let doubles = self
+            .tensor(&format!("{name}_as_tensor"))
+            .map(|tensor| constant(tensor, &mut External::new(None)));
         if let Some(Ok(Constant::Reals(values))) = doubles {
             return values.into_iter().collect();
         }
@@ -657,16 +695,18 @@ enum Constant {
     Integers(Vec<i64>),
 }
 
-fn constant(tensor: &TensorProto) -> Result<Constant, StoredError> {
-    if !tensor.external_data.is_empty() {
-        return Err(StoredError::unsupported(
-            "a model with weights in other files",
-            "all weights must be in the file",
-        ));
-    }
-    let raw = tensor.raw_data.as_ref().map(|raw| raw.borrow());
-    let raw: &[u8] = raw.as_deref().map_or(&[][..], Vec::as_slice);
+fn constant(tensor: &TensorProto, external: &mut External<'_>) -> Result<Constant, StoredError> {
     let kind = tensor.data_type.unwrap_or(DataType::FLOAT);
+    let dims: Result<Vec<usize>, _> = tensor.dims.iter().map(|&n| usize::try_from(n)).collect();
+    let dims = dims.map_err(|_| malformed("a constant with a negative dimension"))?;
+    let len = dims.iter().try_fold(1_usize, |len, n| len.checked_mul(*n));
+    let len = len.ok_or_else(|| malformed("a constant with too many numbers"))?;
+    let within = tensor.raw_data.as_ref().map(|raw| raw.borrow());
+    let beside = match (tensor.external_data.is_empty(), size_of_number(kind)) {
+        (false, Some(size)) => external.bytes(tensor, (len as u64).saturating_mul(size))?,
+        _ => Vec::new(),
+    };
+    let raw: &[u8] = within.as_deref().map_or(&beside[..], Vec::as_slice);
     if kind == DataType::INT64 || kind == DataType::INT32 {
         let mut values = tensor.int64_data.clone();
         values.extend(tensor.int32_data.iter().map(|&x| i64::from(x)));
@@ -685,14 +725,24 @@ fn constant(tensor: &TensorProto) -> Result<Constant, StoredError> {
     values.extend(tensor.float_data.iter().map(|&x| f64::from(x)));
     values.extend(&tensor.double_data);
     // A list is a row; what has more than two dimensions belongs to images and sequences.
-    let dims: Vec<usize> = tensor.dims.iter().map(|&n| usize::try_from(n).unwrap_or(0)).collect();
     let shape = match dims[..] {
+        // Nothing, of whatever length and width.
+        _ if len == 0 => (1, 0),
         [] => (1, 1),
         [columns] => (1, columns),
         [rows, columns] => (rows, columns),
         _ => return Err(unsupported("a constant of more than two dimensions")),
     };
     Array2::from_shape_vec(shape, values).map(Constant::Reals).map_err(malformed)
+}
+
+/// Bytes of a number, for kinds that are read.
+fn size_of_number(kind: DataType) -> Option<u64> {
+    match kind {
+        DataType::FLOAT | DataType::INT32 => Some(4),
+        DataType::DOUBLE | DataType::INT64 => Some(8),
+        _ => None,
+    }
 }
 
 /// Bytes in groups of a number's size.

@@ -7,6 +7,17 @@ use ndarray::{Array2, Axis, Zip, concatenate};
 use super::trees::{Forest, Link};
 use crate::activation::{Activation, sigmoid};
 
+/// Most numbers that are held at once: 128 MiB. A few operators can ask for far more than their file holds.
+pub(super) const MOST_NUMBERS: usize = 1 << 24;
+
+/// That so many rows and columns can be held.
+fn check_size(rows: usize, columns: usize) -> Result<(), String> {
+    if rows.checked_mul(columns).is_some_and(|numbers| numbers <= MOST_NUMBERS) {
+        return Ok(());
+    }
+    Err(format!("{rows} × {columns} are more than {MOST_NUMBERS} numbers"))
+}
+
 /// Values, rows × columns, and their derivatives along a feature where they are asked for and depend
 /// on it. Constants have one row, or are matrices of weights.
 #[derive(Debug, Clone)]
@@ -48,7 +59,7 @@ impl Dual {
         let ((n, k), (m, l)) = (self.value.dim(), other.value.dim());
         let fits = |a: usize, b: usize| a == b || a == 1 || b == 1;
         if fits(n, m) && fits(k, l) {
-            return Ok(());
+            return check_size(n.max(m), k.max(l));
         }
         Err(format!("{n} × {k} and {m} × {l} do not fit together"))
     }
@@ -87,6 +98,7 @@ impl Dual {
         if k != m {
             return Err(format!("{n} × {k} and {m} × {l} cannot be multiplied"));
         }
+        check_size(n, l)?;
         let left = self.slope.as_ref().map(|slope| slope.dot(&other.value));
         let right = other.slope.as_ref().map(|slope| self.value.dot(slope));
         let slope = match (left, right) {
@@ -282,6 +294,8 @@ impl Operator {
 }
 
 fn concat(inputs: &[Dual]) -> Result<Dual, String> {
+    let rows = inputs.iter().map(|x| x.value.nrows()).max().unwrap_or_default();
+    check_size(rows, inputs.iter().map(|x| x.value.ncols()).sum())?;
     let join = |parts: &[Array2<f64>]| {
         let views: Vec<_> = parts.iter().map(|part| part.view()).collect();
         concatenate(Axis(1), &views).map_err(|e| e.to_string())

@@ -6,11 +6,19 @@ use std::io::{self, BufRead, Cursor, Read, Seek, SeekFrom};
 use rten_onnx::onnx::ModelProto;
 use rten_onnx::protobuf::{DecodeMessage, ReadPos, ValueReader};
 
+/// Most messages within each other: graphs are made of nodes whose attributes may be graphs again, and the
+/// library calls itself for each.
+const DEEPEST: usize = 32;
+
+/// Most messages in a file; each takes hundreds of bytes in memory where it may have two in the file.
+const MOST_MESSAGES: usize = 1_000_000;
+
 /// How often the bytes at a place may be asked for before it is said that there are none.
 const LOOKS: usize = 16;
 
 /// The model in a file, or what is wrong with it.
 pub(super) fn parse(bytes: &[u8]) -> Result<ModelProto, String> {
+    check(bytes, Message::Model, 0, &mut 0)?;
     let is_stuck = Cell::new(false);
     let reader = Ending { inner: Cursor::new(bytes), place: 0, looks: 0, is_stuck: &is_stuck };
     let answer = ModelProto::decode(ValueReader::new(ReadPos::new(reader)));
@@ -18,6 +26,91 @@ pub(super) fn parse(bytes: &[u8]) -> Result<ModelProto, String> {
         return Err("a number in it has more than 64 bits".to_owned());
     }
     answer.map_err(|error| error.to_string())
+}
+
+/// The messages that the library reads.
+#[derive(Clone, Copy)]
+enum Message {
+    Model,
+    Graph,
+    Node,
+    Attribute,
+    Tensor,
+    Value,
+    Type,
+    Sequence,
+    TensorType,
+    Shape,
+    /// One that holds no others.
+    Plain,
+}
+
+impl Message {
+    /// The message in a field, if it is one.
+    fn within(self, field: u64) -> Option<Self> {
+        Some(match (self, field) {
+            (Self::Model, 7) | (Self::Attribute, 6) => Self::Graph,
+            (Self::Graph, 1) => Self::Node,
+            (Self::Graph, 5) | (Self::Attribute, 5) => Self::Tensor,
+            (Self::Graph, 11..=13) => Self::Value,
+            (Self::Node, 5) => Self::Attribute,
+            (Self::Value, 2) | (Self::Sequence, 1) => Self::Type,
+            (Self::Type, 1) => Self::TensorType,
+            (Self::Type, 4) => Self::Sequence,
+            (Self::TensorType, 2) => Self::Shape,
+            (Self::Model, 14) | (Self::Tensor, 13) | (Self::Shape, 1) => Self::Plain,
+            _ => return None,
+        })
+    }
+}
+
+/// That every length fits what it is within, which the library takes for granted, and that messages are
+/// neither too many nor too deep in each other.
+fn check(
+    mut bytes: &[u8],
+    message: Message,
+    depth: usize,
+    messages: &mut usize,
+) -> Result<(), String> {
+    *messages += 1;
+    if depth > DEEPEST || *messages > MOST_MESSAGES {
+        return Err(format!("over {DEEPEST} messages in each other, or over {MOST_MESSAGES}"));
+    }
+    while !bytes.is_empty() {
+        let key = number(&mut bytes)?;
+        let len = match key & 7 {
+            0 => {
+                number(&mut bytes)?;
+                0
+            }
+            1 => 8,
+            2 => number(&mut bytes)?,
+            5 => 4,
+            kind => return Err(format!("a field of the unknown kind {kind}")),
+        };
+        let len = usize::try_from(len).ok().filter(|len| *len <= bytes.len());
+        let (field, rest) =
+            len.map(|len| bytes.split_at(len)).ok_or("a field is longer than what it is in")?;
+        if let (2, Some(inner)) = (key & 7, message.within(key >> 3)) {
+            check(field, inner, depth + 1, messages)?;
+        }
+        bytes = rest;
+    }
+    Ok(())
+}
+
+/// A number of up to 64 bits, seven in a byte.
+fn number(bytes: &mut &[u8]) -> Result<u64, String> {
+    let mut value = 0;
+    for shift in (0..64).step_by(7) {
+        let (&byte, rest) = bytes.split_first().ok_or("it ends within a number")?;
+        *bytes = rest;
+        value |= u64::from(byte & 0x7f) << shift;
+        if byte & 0x80 == 0 {
+            return Ok(value);
+        }
+    }
+    Err("a number in it has more than 64 bits".to_owned())
 }
 
 /// Bytes that end where they are looked at again and again: the library asks for a number of more than
@@ -76,5 +169,43 @@ mod tests {
             assert!(parse(damaged).is_err(), "{damaged:?}");
         }
         assert!(parse(&[]).is_ok());
+    }
+
+    fn within(field: u8, bytes: &[u8]) -> Vec<u8> {
+        let mut all = vec![field << 3 | 2];
+        let mut len = bytes.len();
+        while len >= 0x80 {
+            all.push(len as u8 | 0x80);
+            len >>= 7;
+        }
+        all.push(len as u8);
+        all.extend_from_slice(bytes);
+        all
+    }
+
+    /// Graphs in attributes of nodes of graphs, and sequences of sequences: either would end the program.
+    #[test]
+    fn messages_too_deep_in_each_other_are_refused() {
+        let (mut graph, mut sequence) = (Vec::new(), Vec::new());
+        for _ in 0..30_000 {
+            graph = within(1, &within(5, &within(6, &graph)));
+            sequence = within(4, &within(1, &sequence));
+        }
+        let value = within(11, &within(2, &sequence));
+        for inner in [graph, value] {
+            let error = parse(&within(7, &inner)).err().unwrap_or_default();
+            assert!(error.contains("in each other"), "{error}");
+        }
+    }
+
+    #[test]
+    fn lengths_that_no_file_has_are_refused() {
+        let huge = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1];
+        for field in [2_u8, 7, 8, 14] {
+            let file = [&[field << 3 | 2], huge.as_slice()].concat();
+            let error = parse(&file).err().unwrap_or_default();
+            assert!(error.contains("longer than"), "{error}");
+            assert!(parse(&within(7, &file)).is_err());
+        }
     }
 }

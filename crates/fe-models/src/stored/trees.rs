@@ -47,6 +47,9 @@ pub(crate) struct Split {
 /// Up to this size values count as 0 where LightGBM takes zeros as missing.
 const NEARLY_ZERO: f64 = 1e-35_f32 as f64;
 
+/// Most splits on the way to a leaf; as many are made for every row.
+pub(crate) const DEEPEST: usize = 10_000;
+
 /// A tree; its root is node 0.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Tree {
@@ -54,18 +57,23 @@ pub(crate) struct Tree {
 }
 
 impl Tree {
-    /// A tree whose nodes are all below their parents, of so many leaves and features.
+    /// A tree of so many leaves and features: one way leads to each node, of no more than [`DEEPEST`] steps.
     pub(crate) fn new(nodes: Vec<Node>, leaves: usize, features: usize) -> Result<Self, String> {
         let mut seen = vec![false; nodes.len()];
-        let mut open = vec![0];
-        while let Some(at) = open.pop() {
+        let mut open = vec![(0, 0)];
+        while let Some((at, depth)) = open.pop() {
+            if depth > DEEPEST {
+                return Err(format!("more than {DEEPEST} splits on the way to a leaf"));
+            }
             match (nodes.get(at), seen.get_mut(at)) {
                 (Some(node), Some(seen)) if !*seen => {
                     *seen = true;
                     match node {
                         Node::Leaf(leaf) if *leaf < leaves => {}
                         Node::Split(split) if split.feature < features => {
-                            open.extend([split.children.0, split.children.1]);
+                            open.extend(
+                                [split.children.0, split.children.1].map(|at| (at, depth + 1)),
+                            );
                         }
                         Node::Leaf(leaf) => return Err(format!("there is no leaf {leaf}")),
                         Node::Split(split) => {

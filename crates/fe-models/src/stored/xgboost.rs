@@ -1,7 +1,12 @@
 //! Models as XGBoost's `save_model` writes them to JSON.
 //!
+//! Where a fit was stopped early, only the trees up to its best iteration count, as in `predict` of XGBoost's
+//! `XGBRegressor` and `XGBClassifier`, which write `best_iteration` among the attributes.
+//!
 //! XGBoost computes in single precision: features and limits are rounded to it before they are
 //! compared, as there. Sums are not rounded.
+
+use std::collections::HashMap;
 
 use serde::Deserialize;
 
@@ -17,6 +22,8 @@ struct File {
 
 #[derive(Deserialize)]
 struct Learner {
+    #[serde(default)]
+    attributes: HashMap<String, String>,
     #[serde(default)]
     feature_names: Vec<String>,
     gradient_booster: Booster,
@@ -56,8 +63,19 @@ struct Inner {
 
 #[derive(Deserialize)]
 struct Trees {
+    #[serde(default)]
+    gbtree_model_param: TreesParameters,
+    /// Where the trees of each iteration begin, and the last ones end; older files have none.
+    #[serde(default)]
+    iteration_indptr: Vec<usize>,
     tree_info: Vec<usize>,
     trees: Vec<Written>,
+}
+
+#[derive(Deserialize, Default)]
+struct TreesParameters {
+    #[serde(default)]
+    num_parallel_tree: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -89,13 +107,22 @@ pub(super) fn read(bytes: &[u8]) -> Result<StoredModel, StoredError> {
     }
     let (link, to_score) = link(&learner.objective.name)?;
     let scores = classes.max(1);
-    let base = base_scores(&parameters.base_score, scores, to_score)?;
     let (trees, weights) = trees(learner.gradient_booster)?;
     if trees.tree_info.len() != trees.trees.len() {
         return Err(malformed("tree_info and trees are of different lengths"));
     }
-    let mut members = Vec::with_capacity(trees.trees.len());
-    for (index, (written, &score)) in trees.trees.iter().zip(&trees.tree_info).enumerate() {
+    // Each class has trees of its own; a model without trees has a single score.
+    if scores > trees.trees.len().max(1) {
+        return Err(malformed(format!("num_class is {scores}, of {} trees", trees.trees.len())));
+    }
+    let base = base_scores(&parameters.base_score, scores, to_score)?;
+    let counted = match learner.attributes.get("best_iteration") {
+        Some(best) => up_to(count(best, "best_iteration")?, &trees, scores)?,
+        None => trees.trees.len(),
+    };
+    let mut members = Vec::with_capacity(counted);
+    let written = trees.trees.iter().zip(&trees.tree_info).take(counted);
+    for (index, (written, &score)) in written.enumerate() {
         if score >= scores {
             return Err(malformed(format!("tree {index} is of class {score} of {scores}")));
         }
@@ -110,9 +137,24 @@ pub(super) fn read(bytes: &[u8]) -> Result<StoredModel, StoredError> {
     let forest = Forest { members, base, single: true, features, divisor: 1.0 };
     let names = learner.feature_names;
     let features_named = (names.len() == features).then_some(names);
-    Ok(StoredModel {
-        model: Box::new(TreeModel::new(forest, link, features)),
-        features: features_named,
+    let mut model = TreeModel::new(forest, link, features);
+    model.left_out = trees.trees.len() - counted;
+    Ok(StoredModel { model: Box::new(model), features: features_named })
+}
+
+/// The number of trees up to an iteration, counted from 0, with those of that iteration.
+fn up_to(iteration: usize, trees: &Trees, scores: usize) -> Result<usize, StoredError> {
+    let limits = &trees.iteration_indptr;
+    let end = if limits.is_empty() {
+        let parallel = trees.gbtree_model_param.num_parallel_tree.as_deref().unwrap_or("1");
+        let parallel = count(parallel, "num_parallel_tree")?;
+        iteration.checked_add(1).and_then(|n| n.checked_mul(scores)?.checked_mul(parallel))
+    } else {
+        iteration.checked_add(1).and_then(|n| limits.get(n).copied())
+    };
+    end.filter(|end| (1..=trees.trees.len()).contains(end)).ok_or_else(|| {
+        let trees = trees.trees.len();
+        malformed(format!("best_iteration is {iteration}, which its {trees} trees do not reach"))
     })
 }
 
@@ -207,10 +249,11 @@ fn member(
                 children: (left, right),
                 zero: None,
             }),
-            _ => {
+            [Err(_), Err(_)] => {
                 leaves.push(vec![(score, weight * limit)]);
                 Node::Leaf(leaves.len() - 1)
             }
+            _ => return Err(malformed(format!("node {node} has one child"))),
         });
     }
     let tree = Tree::new(all, leaves.len(), features).map_err(malformed)?;
