@@ -86,7 +86,7 @@ impl Scene {
             "[[engine]]\nname = \"bad\"\nabout = \"\"\nversion = [\"sh\", \"-c\", \"echo 1.0\"]\n\
              run = [\"sh\", '{SCRIPT}']\ntime_limit = {time_limit}\n"
         );
-        for effect in effects.chain(["good", "left-over", "twice", "spoiling"]) {
+        for effect in effects.chain(["good", "left-over", "twice", "spoiling", "coloured-record"]) {
             text +=
                 &format!("[engine.effects.{effect}]\ntruth = \"pd\"\nheterogeneity = \"h-pdp\"\n");
         }
@@ -246,6 +246,15 @@ fn an_answer_counts_once() {
 }
 
 #[test]
+fn what_an_engine_tells_beside_its_answer_commands_no_terminal() {
+    let scene = Scene::misbehaving(PATIENCE);
+    let ask = ["estimators", "--engines", "engines.toml", "--try", "bad:coloured-record"];
+    let output = scene.run(&[&ask[..], &["--scenario", "null-feature", "--n", "50"]].concat());
+    let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(answer["record"], "\u{1b}[2J\u{9b}\u{7f}\u{202e}\u{9b}");
+}
+
+#[test]
 fn what_an_engine_does_to_its_data_concerns_no_other() {
     let declaration = "[[engine]]\nname = \"own\"\nabout = \"\"\nversion = [\"{fe-bench}\", \"--version\"]\n\
                        run = [\"{fe-bench}\", \"serve\"]\neffects.mplot.truth = \"mplot\"\n";
@@ -363,7 +372,8 @@ fn a_run_that_is_stopped_leaves_nothing_but_how_to_go_on() {
         let statuses = scene.statuses("it's out");
         assert_eq!(statuses.len(), 6);
         for (estimator, status) in statuses {
-            let expected = if estimator == "pdp" { "ok" } else { "unsupported: it does not say why" };
+            let expected =
+                if estimator == "pdp" { "ok" } else { "unsupported: it does not say why" };
             assert_eq!(status, expected, "{estimator}");
         }
         assert!(!scene.path("it's out.unfinished").exists());

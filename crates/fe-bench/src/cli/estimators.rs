@@ -1,5 +1,6 @@
 //! `fe-bench estimators`.
 
+use std::borrow::Cow;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -12,6 +13,7 @@ use crate::draw;
 use crate::error::{Error, Result};
 use crate::external::declaration::{self, Capability, Engine};
 use crate::external::{Engines, External, Place, Repetitions, Workspace};
+use crate::say::visible;
 use crate::score::{Comparing, Metric, Truths};
 use crate::sheet::{Format, Sheet};
 use crate::study;
@@ -149,5 +151,14 @@ fn try_out(
         "record": answer.record,
     });
     let text = serde_json::to_string_pretty(&shown).map_err(|e| wrong(e.to_string()))?;
-    writeln!(out, "{text}").map_err(Error::Output)
+    writeln!(out, "{}", escaped(&text)).map_err(Error::Output)
+}
+
+/// JSON in which nothing commands a terminal: the standard leaves some control characters as they are.
+fn escaped(json: &str) -> String {
+    let shown = |c: char| match visible(c.encode_utf8(&mut [0; 4])) {
+        Cow::Borrowed(_) => c.to_string(),
+        Cow::Owned(_) => format!("\\u{:04x}", u32::from(c)),
+    };
+    json.chars().map(shown).collect()
 }

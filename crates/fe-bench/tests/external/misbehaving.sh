@@ -98,6 +98,7 @@ while IFS= read -r line; do
         changed | replaced | gone) printf '%s,"status":"ok","probe":[%s],%s,%s}\n' "$head" "$probe" "$times" "$curve" ;;
         *) printf '%s,"status":"ok","probe":[%s],%s,"x":[-1,1],"effect":"effect.f64"}\n' "$head" "$probe" "$times" ;;
       esac ;;
+    coloured-record) printf '%s,"status":"ok","probe":[%s],%s,%s,"record":"\\u001b[2J\\u009b\\u007f\\u202e\302\233"}\n' "$head" "$probe" "$times" "$curve" ;;
     # Answers that count for something once.
     left-over)
       test -n "$written" || printf '\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0' > "$(between '"folder":"' '"')/effect.f64"
