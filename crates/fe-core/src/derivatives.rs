@@ -81,6 +81,11 @@ pub(crate) enum Derivatives {
     Numeric { step: f64, axis: Axis },
 }
 
+/// Differences that would add up to so many times the range of the values are looked into, as waves may have
+/// such slopes; where nothing can be asked, as many as those of the second are steps.
+const STEEP: f64 = 20.0;
+const SURELY_STEEP: f64 = 1000.0;
+
 /// Rows along whose lines a function is followed, and stretches that the axis is divided into.
 const LINES: usize = 32;
 const CELLS: usize = 32;
@@ -137,15 +142,16 @@ impl Derivatives {
         let Derivatives::Numeric { step, axis } = self else { return Ok(()) };
         let outputs = 0..model.model().outputs();
         let share = step / axis.width();
-        let mut suspects =
-            outputs.filter(|&output| model.differences(output).look_like_steps(share));
-        let Some(first) = suspects.next() else { return Ok(()) };
+        let times = if model.model().reach() == Reach::Planned { SURELY_STEEP } else { STEEP };
+        // What is asked further on counts as well.
+        let seen: Vec<_> = outputs.map(|output| model.differences(output)).collect();
+        let suspects = || (0..seen.len()).filter(|&i| seen[i].look_like_steps(share, times));
+        let Some(first) = suspects().next() else { return Ok(()) };
         let refused = |output: usize, is_known_to_change| {
-            let differences = model.differences(output);
             Err(Error::StepFunction {
                 name: data.names()[feature].clone(),
-                zero: differences.zero,
-                differences: differences.all,
+                zero: seen[output].zero,
+                differences: seen[output].all,
                 step,
                 share,
                 is_known_to_change,
@@ -157,7 +163,7 @@ impl Derivatives {
             Reach::Anything => {}
         }
         let steps = self.steps_along(model, (data, feature), axis)?;
-        match [first].into_iter().chain(suspects).find(|&output| steps[output]) {
+        match suspects().find(|&output| steps[output]) {
             Some(output) => refused(output, true),
             None => Ok(()),
         }

@@ -461,10 +461,9 @@ pub(crate) struct Differences {
 
 impl Differences {
     /// Whether they look like those of steps: most are 0, or they are so large over such a share of the axis
-    /// that the values could not stay in their range along the rest.
-    pub(crate) fn look_like_steps(self, share: f64) -> bool {
-        const STEEP: f64 = 200.0;
-        let too_large = self.typical > STEEP * 2.0 * share * self.range;
+    /// that along all of it they would add up to so many times the range of the values.
+    pub(crate) fn look_like_steps(self, share: f64, times: f64) -> bool {
+        let too_large = self.typical > times * 2.0 * share * self.range;
         self.zero > self.all / 2 || (too_large && self.range > 0.0)
     }
 }
