@@ -49,7 +49,7 @@ fn the_effect_of_a_binary_feature_does_not_depend_on_the_number_of_bins() {
     let rise = |arguments: &[&str]| {
         let given = [&["--feature", "flag", "--at", "0,1"], arguments].concat();
         let (objects, said) = effect(&given, folder.path());
-        assert_eq!(said, "", "{arguments:?}");
+        assert!(!said.contains("instances"), "{arguments:?}: {said}");
         let at = |i: usize| objects[0]["effect"][i].as_f64().unwrap();
         at(1) - at(0)
     };
@@ -107,7 +107,7 @@ fn planned_differences_of_steps_are_refused() {
     std::fs::write(folder.path().join("answers.csv"), answers).unwrap();
     let finish = ["finish", "query.csv", "--predictions", "answers.csv"];
     let message = refusal(&finish, folder.path());
-    assert!(message.contains("by steps or not at all"), "{message}");
+    assert!(message.contains("steps or not at all"), "{message}");
 }
 
 #[test]

@@ -81,6 +81,11 @@ pub(crate) enum Derivatives {
     Numeric { step: f64, axis: Axis },
 }
 
+/// Differences that would add up to so many times the range of the values are looked into, as waves may have
+/// such slopes; where nothing can be asked, as many as those of the second are steps.
+const STEEP: f64 = 20.0;
+const SURELY_STEEP: f64 = 1000.0;
+
 /// Rows along whose lines a function is followed, and stretches that the axis is divided into.
 const LINES: usize = 32;
 const CELLS: usize = 32;
@@ -112,7 +117,7 @@ impl Derivatives {
         ask_at(model, feature, columns, &above, len, values)?;
         subtract(values, &lower);
         for (output, values) in values.chunks_mut(len.max(1)).enumerate() {
-            model.saw_differences(output, values);
+            model.saw_differences(output, values, &lower[output * len..][..values.len()]);
             for (row, value) in values.iter_mut().enumerate() {
                 *value /= above.column().get(row) - below.column().get(row);
             }
@@ -120,11 +125,12 @@ impl Derivatives {
         Ok(())
     }
 
-    /// Refuses differences that were asked for if they say nothing of the model: most are exactly 0, and
-    /// yet it changes along the feature. So it is with trees, and with models of few digits.
+    /// Refuses differences that were asked for if they say nothing of the model: most are exactly 0, or jumps
+    /// where the rows are, and yet it changes between. So it is with trees, and with models of few digits.
     ///
-    /// Flat parts of a function that has slopes elsewhere are no reason: where most differences are 0, the
-    /// function is followed along the axis at some rows, and what counts is whether it changes where they are.
+    /// Flat parts of a function that has slopes elsewhere are no reason, nor are steep ones: where differences
+    /// look like those of steps, the function is followed along the axis at some rows, and what counts is
+    /// whether it changes where they are 0.
     ///
     /// # Errors
     /// [`Error::StepFunction`], and what the model reports.
@@ -135,16 +141,19 @@ impl Derivatives {
     ) -> Result<()> {
         let Derivatives::Numeric { step, axis } = self else { return Ok(()) };
         let outputs = 0..model.model().outputs();
-        let mut mostly_zero = outputs.filter(|&output| model.differences(output).are_mostly_zero());
-        let Some(first) = mostly_zero.next() else { return Ok(()) };
+        let share = step / axis.width();
+        let times = if model.model().reach() == Reach::Planned { SURELY_STEEP } else { STEEP };
+        // What is asked further on counts as well.
+        let seen: Vec<_> = outputs.map(|output| model.differences(output)).collect();
+        let suspects = || (0..seen.len()).filter(|&i| seen[i].look_like_steps(share, times));
+        let Some(first) = suspects().next() else { return Ok(()) };
         let refused = |output: usize, is_known_to_change| {
-            let differences = model.differences(output);
             Err(Error::StepFunction {
                 name: data.names()[feature].clone(),
-                zero: differences.zero,
-                differences: differences.all,
+                zero: seen[output].zero,
+                differences: seen[output].all,
                 step,
-                share: step / axis.width(),
+                share,
                 is_known_to_change,
             })
         };
@@ -154,7 +163,7 @@ impl Derivatives {
             Reach::Anything => {}
         }
         let steps = self.steps_along(model, (data, feature), axis)?;
-        match [first].into_iter().chain(mostly_zero).find(|&output| steps[output]) {
+        match suspects().find(|&output| steps[output]) {
             Some(output) => refused(output, true),
             None => Ok(()),
         }

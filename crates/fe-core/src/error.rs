@@ -176,14 +176,10 @@ pub enum Error {
     },
     /// Central differences of a function that changes by steps.
     #[error(
-        "{zero} of {differences} central differences along {name} are exactly 0, {}: they say nothing of \
-         it; take `ale`, which needs no derivatives, or a larger `step` than {share} of the axis (a half-width \
-         of {step})",
-        if *.is_known_to_change {
-            "though the model changes there, by steps"
-        } else {
-            "so the model changes by steps or not at all"
-        }
+        "central differences along {name} say nothing of the model, which changes by steps{}: {zero} of \
+         {differences} are exactly 0, and others are jumps; take `ale`, which needs no derivatives, or a larger \
+         `step` than {share} of the axis (a half-width of {step})",
+        if *.is_known_to_change { "" } else { " or not at all" }
     )]
     StepFunction {
         /// Name of the feature.

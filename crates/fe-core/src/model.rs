@@ -1,7 +1,7 @@
 //! The model under explanation: a batched function, with or without derivatives.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use crossbeam_utils::CachePadded;
 
@@ -422,9 +422,29 @@ pub struct Observed<'a> {
     model: &'a dyn Model,
     rows: Counter,
     partial_rows: Counter,
-    /// Differences that were taken for derivatives and, for each output, those that are exactly 0.
-    differences: Counter,
-    zero_differences: Vec<Counter>,
+    /// For each output the differences that were taken for derivatives.
+    differences: Vec<Tally>,
+}
+
+/// Differences that were taken for derivatives. What is kept of them does not depend on their order.
+#[derive(Default)]
+struct Tally {
+    all: Counter,
+    zero: Counter,
+    /// Sum of the exponents of those that are not 0.
+    exponents: AtomicI64,
+    /// The greatest value, and the least one with the other sign, by [`in_order`].
+    extremes: [AtomicU64; 2],
+}
+
+/// Whole numbers in the order of the numbers they stand for.
+fn in_order(value: f64) -> u64 {
+    let bits = value.to_bits();
+    if bits >> 63 == 1 { !bits } else { bits | 1 << 63 }
+}
+
+fn from_order(order: u64) -> f64 {
+    f64::from_bits(if order >> 63 == 1 { order & !(1 << 63) } else { !order })
 }
 
 /// Differences that were taken for derivatives.
@@ -433,11 +453,18 @@ pub(crate) struct Differences {
     pub(crate) all: u64,
     /// Those that are exactly 0.
     pub(crate) zero: u64,
+    /// The geometric mean of the others.
+    typical: f64,
+    /// From the least to the greatest value that they were taken of.
+    range: f64,
 }
 
 impl Differences {
-    pub(crate) fn are_mostly_zero(self) -> bool {
-        self.zero > self.all / 2
+    /// Whether they look like those of steps: most are 0, or they are so large over such a share of the axis
+    /// that along all of it they would add up to so many times the range of the values.
+    pub(crate) fn look_like_steps(self, share: f64, times: f64) -> bool {
+        let too_large = self.typical > times * 2.0 * share * self.range;
+        self.zero > self.all / 2 || (too_large && self.range > 0.0)
     }
 }
 
@@ -465,8 +492,7 @@ impl<'a> Observed<'a> {
             model,
             rows: Counter::default(),
             partial_rows: Counter::default(),
-            differences: Counter::default(),
-            zero_differences: (0..model.outputs()).map(|_| Counter::default()).collect(),
+            differences: (0..model.outputs()).map(|_| Tally::default()).collect(),
         }
     }
 
@@ -488,19 +514,31 @@ impl<'a> Observed<'a> {
         self.partial_rows.total()
     }
 
-    /// Counts differences on an output that were taken for derivatives.
-    pub(crate) fn saw_differences(&self, output: usize, differences: &[f64]) {
+    /// Counts differences on an output that were taken for derivatives, from some values on.
+    pub(crate) fn saw_differences(&self, output: usize, differences: &[f64], from: &[f64]) {
+        let Some(tally) = self.differences.get(output) else { return };
         let zero = differences.iter().filter(|&&difference| difference == 0.0).count();
-        self.zero_differences[output].add(zero);
-        if output == 0 {
-            self.differences.add(differences.len());
+        let exponent = |value: &f64| ((value.to_bits() >> 52) & 0x7ff) as i64 - 1023;
+        let others = differences.iter().filter(|&&difference| difference != 0.0);
+        let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
+        for &value in from {
+            (least, most) = (least.min(value), most.max(value));
         }
+        tally.all.add(differences.len());
+        tally.zero.add(zero);
+        tally.exponents.fetch_add(others.map(exponent).sum(), Ordering::Relaxed);
+        tally.extremes[0].fetch_max(in_order(most), Ordering::Relaxed);
+        tally.extremes[1].fetch_max(in_order(-least), Ordering::Relaxed);
     }
 
     /// The differences on an output so far.
     pub(crate) fn differences(&self, output: usize) -> Differences {
-        let zero = self.zero_differences[output].total();
-        Differences { all: self.differences.total(), zero }
+        let tally = &self.differences[output];
+        let (all, zero) = (tally.all.total(), tally.zero.total());
+        let exponents = tally.exponents.load(Ordering::Relaxed) as f64;
+        let typical = if zero < all { (exponents / (all - zero) as f64).exp2() } else { 0.0 };
+        let [most, least] = [0, 1].map(|i| from_order(tally.extremes[i].load(Ordering::Relaxed)));
+        Differences { all, zero, typical, range: most + least }
     }
 
     /// [`Model::predict`], observed.

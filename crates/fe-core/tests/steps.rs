@@ -71,6 +71,18 @@ fn derivatives_of_step_functions_are_refused() {
     }
 }
 
+/// Some trees split at the values of the rows: both sides of a row are then on both sides of a step.
+#[test]
+fn steps_where_the_rows_are_are_refused() {
+    let at_rows = FunctionModel::new(2, |x| (x[0] * 200.0 + 1e-9).floor() / 9.0 * (1.0 + x[1]));
+    for (name, settings) in variants() {
+        // Of these, points of a grid are seldom where rows are.
+        assert!(is_refused(fit(name, &settings, &at_rows)), "{name}");
+    }
+    let steep = FunctionModel::new(2, |x| (300.0 * x[0]).sin() + x[1]);
+    fit("dale", &numeric(), &steep).unwrap();
+}
+
 /// Local effects are asked for apart from the effect they belong to.
 #[test]
 fn local_effects_of_step_functions_are_refused() {

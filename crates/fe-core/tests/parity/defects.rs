@@ -219,8 +219,13 @@ fn given_by_steps(case: Case<'_>) -> bool {
     let Ok(axis) = Axis::new(lo, hi) else { return false };
     let (limits, ours) = (by_steps(case, bins), axis.divide(bins));
     let between = any_between(case, &limits, &ours);
-    let given =
-        Settings { binning: Some("grid".to_owned()), bins: None, distinct: None, limits: Some(limits), ..settings };
+    let given = Settings {
+        binning: Some("grid".to_owned()),
+        bins: None,
+        distinct: None,
+        limits: Some(limits),
+        ..settings
+    };
     between && compare(case, &given).is_ok()
 }
 
