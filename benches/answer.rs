@@ -89,7 +89,7 @@ impl Request {
         };
         let (mut runs, mut spent, mut before) = (1, 0.0, None);
         loop {
-            let arrays = (0..runs).map(|_| array()).collect::<Result<Vec<_>, _>>()?;
+            let arrays = (0..runs).map(|_| Ok(array()?)).collect::<Result<Vec<_>>>()?;
             // What the first estimate leaves is at hand for the others.
             before = before.or_else(resident);
             // The arrays are given back after the clocks have stopped, as that of the caller in Python is.
