@@ -20,6 +20,9 @@ the condition holds and 0 elsewhere, and *sd* is a standard deviation.
 
 In the pictures curves are centred to mean 0 over the axis, and parameters have their defaults.
 
+Formulas are those of the whole law. `fe-bench truth --where EVENT` has all truths given an event, and
+`--regional M --depth L` the population's tree of regions; both are integrated ([methodology](methodology.md)).
+
 This page is made by `scripts/scenario-pictures.sh`; the formulas are in `scenarios/`.
 ";
 

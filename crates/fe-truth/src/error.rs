@@ -139,7 +139,7 @@ pub enum Error {
     /// A region whose probability has lost its digits.
     #[error(
         "the region is too rare to be told: that x{} lies between {} and {} has a probability below \
-         1e-5, as a difference of larger ones",
+         1e-10",
         .feature + 1, number(.from), number(.to)
     )]
     RareRegion {

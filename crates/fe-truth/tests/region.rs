@@ -313,6 +313,11 @@ fn regions_without_rows_are_refused() {
     assert!((pd.value - 9.108_5).abs() < 1e-3 && pd.abs_error < 1e-9, "{pd:?}");
     let error = at("piecewise-linear", "").within(&Region::default().and(1, 9.0, INF)).unwrap_err();
     assert!(matches!(error, Error::RareRegion { feature: 1, .. }), "{error}");
+    // P(x2 > 3.5) is 9.6e-8; x1 is near 1 there.
+    let rare = at("piecewise-linear", "").within(&Region::default().and(1, 3.5, INF)).unwrap();
+    let pd = rare.curve(Effect::Dpd, 1, &[3.6], (3.5, 3.7), Centring::None).unwrap()[0];
+    let tail = |x1: f64| (-0.5 * (2.0 * (3.5 - x1)).powi(2)).exp() / (3.5 - x1);
+    assert!(pd.value > 0.85 && pd.value < 1.0 && tail(1.0) > tail(0.8), "{pd:?}");
     // What is outside is outside, and the range is cut.
     let cut = uniform.within(&Region::default().and(0, -0.5, 0.25)).unwrap();
     assert_eq!(cut.axis(0), (-0.5, 0.25));

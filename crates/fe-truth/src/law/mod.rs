@@ -266,9 +266,11 @@ impl Law {
         if from >= to {
             return Some(0.0);
         }
-        let share = margin.mass(from, to).clamp(0.0, 1.0);
-        let exact = margin.resolves_small_masses() || margin.restricted(from, to).is_some();
-        (exact || share > restricted::LEAST).then_some(share)
+        if margin.restricted(from, to).is_some() {
+            return Some(margin.mass(from, to).clamp(0.0, 1.0));
+        }
+        let share = restricted::normaliser(&*margin, from, to);
+        share.is_finite().then_some(share.min(1.0))
     }
 
     /// Adds an independent feature.

@@ -52,14 +52,29 @@ impl Block for Restricted {
     }
 }
 
-/// Least probability of an interval as a difference of distribution functions, which is wrong by some
-/// 1e-16.
-pub(super) const LEAST: f64 = 1e-5;
+/// Least probability of an interval that is integrated from a density: what lies beyond its panels is
+/// then of no account.
+pub(super) const LEAST: f64 = 1e-10;
 
 /// The probability of an interval, to divide by; NaN where it has lost its digits.
-fn normaliser(law: &dyn Univariate, from: f64, to: f64) -> f64 {
-    let mass = law.mass(from, to);
-    if mass < LEAST && !law.resolves_small_masses() { f64::NAN } else { mass }
+pub(super) fn normaliser(law: &dyn Univariate, from: f64, to: f64) -> f64 {
+    if law.resolves_small_masses() {
+        return law.mass(from, to);
+    }
+    // A difference of distribution functions would be wrong by some 1e-16.
+    let mass = integrated(law, from, to);
+    if mass < LEAST { f64::NAN } else { mass }
+}
+
+/// The probability of an interval, from the density between the panels.
+fn integrated(law: &dyn Univariate, from: f64, to: f64) -> f64 {
+    let panels = law.panels();
+    let (first, last) = (panels[0], panels[panels.len() - 1]);
+    let (low, high) = law.support();
+    let from = if from > low { law.coordinate(from).clamp(first, last) } else { first };
+    let to = if to < high { law.coordinate(to).clamp(first, last) } else { last };
+    let points = within(&panels, from, to);
+    integrate(&points, 0.0, |u| [Estimate::exact(law.weight(u))])[0].value
 }
 
 /// A law of one variable cut off at the ends of an interval.
@@ -83,7 +98,16 @@ impl Univariate for CutOff {
     }
 
     fn cdf(&self, x: f64) -> f64 {
-        self.law.mass(self.from, x.clamp(self.from, self.to)) / self.total
+        self.mass(self.from, x)
+    }
+
+    fn mass(&self, from: f64, to: f64) -> f64 {
+        let [from, to] = [from, to].map(|x| x.clamp(self.from, self.to));
+        self.law.mass(from, to) / self.total
+    }
+
+    fn resolves_small_masses(&self) -> bool {
+        self.law.resolves_small_masses()
     }
 
     fn support(&self) -> (f64, f64) {
@@ -141,9 +165,15 @@ impl Univariate for Weighted {
     }
 
     fn cdf(&self, x: f64) -> f64 {
-        let to = self.coordinate(x).clamp(self.panels[0], self.panels[self.panels.len() - 1]);
-        let points = within(&self.panels, self.panels[0], to);
-        integrate(&points, 0.0, |u| [Estimate::exact(self.weight(u))])[0].value
+        self.mass(f64::NEG_INFINITY, x)
+    }
+
+    fn mass(&self, from: f64, to: f64) -> f64 {
+        integrated(self, from, to)
+    }
+
+    fn resolves_small_masses(&self) -> bool {
+        self.law.resolves_small_masses()
     }
 
     fn base(&self) -> Option<&dyn Univariate> {
