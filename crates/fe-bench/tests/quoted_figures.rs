@@ -140,7 +140,7 @@ fn means_of_the_results_page_have_a_source() {
         .filter(|three| three[1] == "±" && three[0].ends_with(|c: char| c.is_ascii_digit()))
         .map(|three| three.join(" ").trim_end_matches([',', '.', ';', ':']).to_owned())
         .filter(|figure| {
-            let bare = figure.trim_end_matches(|c: char| c == ')');
+            let bare = figure.trim_end_matches(')');
             !sources.iter().any(|source| *source == figure || *source == bare)
         })
         .collect();
