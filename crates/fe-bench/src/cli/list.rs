@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::error::{Error, Result, listed, suggestion};
 use crate::record::KEYS;
 use crate::run::plan::Prepared;
-use crate::say::say;
+use crate::say::{echo, say};
 use crate::score::METRICS;
 use crate::sheet::{Entry, Format, Sheet};
 use crate::study::{AxisSource, Study};
@@ -47,7 +47,8 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
         _ if path.extension().is_some_and(|e| e == "toml") => study(path, arguments.format)?,
         other => {
             return Err(Error::Argument(format!(
-                "`{other}` cannot be listed{}; allowed are {} or a study file *.toml",
+                "`{}` cannot be listed{}; allowed are {} or a study file *.toml",
+                echo(other),
                 suggestion(other, KINDS),
                 listed(KINDS),
             )));
