@@ -301,7 +301,8 @@ impl ConfidenceBand {
     /// rule for all estimators; missing limits say nothing either.
     #[must_use]
     pub fn is_degenerate(&self, lower: f64, upper: f64) -> bool {
-        !(upper - lower > self.rounding)
+        let width = upper - lower;
+        width.is_nan() || width <= self.rounding
     }
 
     fn is_finite(&self) -> bool {
