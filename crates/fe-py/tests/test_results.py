@@ -40,6 +40,7 @@ def same(effect: Any, again: Any) -> None:
         np.testing.assert_equal(getattr(again, name), getattr(effect, name))
 
 
+@pytest.mark.filterwarnings("ignore::feature_effects_bench.FeatureEffectsWarning")
 @pytest.mark.parametrize(("name", "options"), OPTIONS)
 def test_effects_come_back_as_they_were(name: str, options: dict[str, Any]) -> None:
     names = ["a", "α", "c,d", *(f"x{i}" for i in range(4, 8))]
@@ -105,6 +106,21 @@ def test_joblib_sends_and_caches_them(tmp_path: Path) -> None:
     memory = joblib.Memory(tmp_path, verbose=0)
     assert memory.cache(_estimate)(1) == memory.cache(_estimate)(1) == expected[0]
     assert joblib.hash(expected[0]) == joblib.hash(_estimate(1))
+
+
+def test_bins_without_instances_are_said() -> None:
+    for ask in (
+        lambda: fe.ale(X[:20], S, 4, bins=100),
+        lambda: fe.effects("ale", X[:20], S, [1, 4], bins=100)[1],
+        lambda: fe.estimate("ale", X[:20], S, 4, bins=100),
+    ):
+        with pytest.warns(fe.FeatureEffectsWarning, match=r"ale of x4: \d+ of 100 bins are without") as told:
+            effect = ask()
+        assert {warning.filename for warning in told} == {__file__}
+        assert effect.caution is not None and effect.caution in str(told[-1].message)
+    assert fe.ale(X, S, 4, bins=5).caution is None
+    with pytest.warns(fe.FeatureEffectsWarning, match="in a region: .* are without instances"):
+        fe.regional_ale(X, S, 1, bins=100, depth=1)
 
 
 def test_names_that_were_taken_for_another_thing_say_where_it_is() -> None:
