@@ -40,7 +40,6 @@ def same(effect: Any, again: Any) -> None:
         np.testing.assert_equal(getattr(again, name), getattr(effect, name))
 
 
-@pytest.mark.filterwarnings("ignore::feature_effects_bench.FeatureEffectsWarning")
 @pytest.mark.parametrize(("name", "options"), OPTIONS)
 def test_effects_come_back_as_they_were(name: str, options: dict[str, Any]) -> None:
     names = ["a", "α", "c,d", *(f"x{i}" for i in range(4, 8))]
