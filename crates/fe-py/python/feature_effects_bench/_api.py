@@ -386,7 +386,8 @@ def _at(request: dict[str, Any], features: list[Any], levels: list[Any] | None) 
         raise FeatureEffectsError(f"feature `{feature}` is constant: all rows have the level {levels[0]}")
     own = _AT_LEVELS[name](len(levels))
     given = json.loads(request["options"])
-    both = sorted((own.keys() | {"bins", "binning", "axis", "limits", "grid", "points"}) & given.keys())
+    others = {"axis", "binning", "bins", "distinct", "even_points", "grid", "limits", "points"}
+    both = sorted((own.keys() | others) & given.keys())
     if both or request["axis_of"] is not None or request["preset"] is not None:
         what = ", ".join(both) or ("axis" if request["preset"] is None else "preset")
         raise FeatureEffectsError(f"{what}: `{feature}` has levels, and its effect is estimated at these")
