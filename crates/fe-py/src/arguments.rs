@@ -25,16 +25,15 @@ impl<'py> FromPyObject<'_, 'py> for Feature {
     }
 }
 
-impl std::fmt::Display for Feature {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl Feature {
+    /// The text that the harness reads.
+    fn text(&self) -> String {
         match self {
-            Self::Number(number) => number.fmt(f),
-            Self::Text(text) => text.fmt(f),
+            Self::Number(number) => number.to_string(),
+            Self::Text(text) => text.clone(),
         }
     }
-}
 
-impl Feature {
     /// That of a position, counted from 0.
     pub(crate) fn from_index(feature: usize) -> Self {
         Self::Number(feature as i64 + 1)
@@ -42,7 +41,7 @@ impl Feature {
 
     /// The same counted from 0, among so many.
     pub(crate) fn of(&self, dimension: usize) -> PyResult<usize> {
-        fe_bench::study::feature(&self.to_string(), dimension).map_err(Raise::raise)
+        fe_bench::study::feature(&self.text(), dimension).map_err(Raise::raise)
     }
 
     /// The same counted from 0, among features that have names.

@@ -438,6 +438,12 @@ impl Effect {
         self.curves.as_ref().map(|curves| curves.clone_ref(py))
     }
 
+    /// What must be known before the curve is read, such as that many of its bins hold no instances.
+    #[getter]
+    fn caution(&self) -> Option<String> {
+        self.inner.record.binning.as_ref()?.caution()
+    }
+
     /// What was done.
     #[getter]
     fn record<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {

@@ -43,7 +43,6 @@ pub(crate) struct Request<'py> {
 #[pyfunction]
 pub(crate) fn estimate(py: Python<'_>, request: Request<'_>) -> PyResult<Vec<Effect>> {
     let info = estimator::info(&request.estimator).map_err(Raise::raise)?;
-    refuse_kinds(&request)?;
     let mut prepared = Prepared::new(&request, &info.options().collect::<Vec<_>>())?;
     let estimators = prepared.each(|settings| {
         let settings = match &request.preset {
@@ -88,20 +87,6 @@ pub(crate) fn regional(py: Python<'_>, request: Request<'_>) -> PyResult<Vec<Reg
     })?;
     let effects = effects.map_err(Raise::raise)?.into_iter().flatten();
     Ok(effects.map(RegionalEffect::new).collect())
-}
-
-/// Only regions know what to do with levels.
-fn refuse_kinds(request: &Request<'_>) -> PyResult<()> {
-    let kinds = request.kinds.iter().flatten();
-    match kinds.into_iter().find(|(_, kind)| kind != "continuous") {
-        None => Ok(()),
-        Some((feature, kind)) => Err(format!(
-            "kinds: {} makes no use of kinds, and takes feature {feature} for continuous, not {kind}; regional \
-             estimators do, where a region is split",
-            request.estimator
-        )
-        .raise()),
-    }
 }
 
 /// Data, model and options that were checked.

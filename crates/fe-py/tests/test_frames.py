@@ -141,6 +141,7 @@ def test_what_cannot_be_said_of_words_is_refused(make: Callable[[], Any]) -> Non
         (lambda: fe.mplot(frame, price, "city"), "mplot: `city` has levels"),
         (lambda: fe.ale(frame, price, "city", bins=3), "bins: `city` has levels"),
         (lambda: fe.pdp(frame, price, "city", points=[0.5]), "points: `city` has levels"),
+        (lambda: fe.pdp(frame, price, "city", distinct=9), "distinct: `city` has levels"),
         (lambda: fe.regional_pdp(frame, price, "city"), "city: regions are of the effects of numbers"),
         (lambda: fe.ale(frame, price, "size", names=list("abcde")), "names: a frame has its own"),
         (lambda: fe.ale(frame[:0], price, "size"), "0 rows|holds nothing"),

@@ -107,6 +107,21 @@ def test_joblib_sends_and_caches_them(tmp_path: Path) -> None:
     assert joblib.hash(expected[0]) == joblib.hash(_estimate(1))
 
 
+def test_bins_without_instances_are_said() -> None:
+    for ask in (
+        lambda: fe.ale(X[:20], S, 4, bins=100),
+        lambda: fe.effects("ale", X[:20], S, [1, 4], bins=100)[1],
+        lambda: fe.estimate("ale", X[:20], S, 4, bins=100),
+    ):
+        with pytest.warns(fe.FeatureEffectsWarning, match=r"ale of x4: \d+ of 100 bins are without") as told:
+            effect = ask()
+        assert {warning.filename for warning in told} == {__file__}
+        assert effect.caution is not None and effect.caution in str(told[-1].message)
+    assert fe.ale(X, S, 4, bins=5).caution is None
+    with pytest.warns(fe.FeatureEffectsWarning, match="in a region: .* are without instances"):
+        fe.regional_ale(X, S, 1, bins=100, depth=1)
+
+
 def test_names_that_were_taken_for_another_thing_say_where_it_is() -> None:
     effect = fe.ale(X, S, 4, band="analytic")
     assert effect.band is not None and effect.spread is not None

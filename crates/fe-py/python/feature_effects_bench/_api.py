@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
@@ -54,6 +55,14 @@ class FeatureEffectsWarning(UserWarning):
     """Something that a result leaves out, such as points where there is nothing to compare."""
 
 
+def _warn(message: str) -> None:
+    """Warns of something where the package was called."""
+    frame, level = sys._getframe(), 1
+    while frame.f_back is not None and frame.f_globals.get("__package__") == __package__:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, FeatureEffectsWarning, stacklevel=level)
+
+
 def estimate(
     estimator: str,
     X: ArrayLike,
@@ -100,7 +109,7 @@ def estimate(
         Names of the features; a frame has its own.
     kinds
         Kinds of features that are not continuous, such as ``{3: "nominal"}``; or ordinal. Regional estimators
-        split by them; the others make no use of kinds, and refuse them.
+        split by them; the others take features for numbers, and refuse nominal ones.
     preset
         Name of a library whose options are taken where none are given here; see ``presets()``.
     output
@@ -112,6 +121,11 @@ def estimate(
         Options of the estimator: numbers, words and arrays, and for ``axis`` "data", "scenario" (for
         a model that is one), a scenario (for a model of its data), (lo, hi) or quantiles such as
         "type-7:0.01,0.99".
+
+    Warns
+    -----
+    FeatureEffectsWarning
+        Where more than a tenth of the bins hold no instances; ``effect.caution`` says it too.
 
     Raises
     ------
@@ -171,8 +185,20 @@ def effects(
     request, table = _request(
         estimator, X, model, features, jacobian, weights, names, kinds, preset, batch_size, options
     )
-    if table is None or not any(column.levels for column in table.columns):
-        return _native.estimate(request)
+    found = _native.estimate(request) if table is None else _of_table(table, request)
+    _say_cautions(found)
+    return found
+
+
+def _say_cautions(effects: Iterable[Effect], where: str = "") -> None:
+    """What must be known before curves are read."""
+    for effect in effects:
+        if effect.caution is not None:
+            _warn(f"{effect.estimator} of {effect.name}{where}: {effect.caution}; take fewer bins")
+
+
+def _of_table(table: _frames.Table, request: dict[str, Any]) -> list[Effect]:
+    """The effects of columns of a frame."""
     asked = range(1, len(table.names) + 1) if request["features"] is None else request["features"]
     parts = _by_levels(table, asked)
     return [effect for part, levels in parts for effect in _native.estimate(request | _at(request, part, levels))]
@@ -213,7 +239,10 @@ def regional(
         given = {_place(table.names, feature) for feature, _ in request["kinds"] or []}
         own = [(number, kind) for number, kind in table.kinds() if number - 1 not in given]
         request["kinds"] = own + (request["kinds"] or [])
-    return _output(_native.regional(request), output)
+    found = _output(_native.regional(request), output)
+    leaves = (node["effect"] for node in found.nodes)
+    _say_cautions((effect for effect in leaves if effect is not None), " in a region")
+    return found
 
 
 def _refuse_features(estimator: str, options: Mapping[str, Any]) -> None:
@@ -357,7 +386,8 @@ def _at(request: dict[str, Any], features: list[Any], levels: list[Any] | None) 
         raise FeatureEffectsError(f"feature `{feature}` is constant: all rows have the level {levels[0]}")
     own = _AT_LEVELS[name](len(levels))
     given = json.loads(request["options"])
-    both = sorted((own.keys() | {"bins", "binning", "axis", "limits", "grid", "points"}) & given.keys())
+    others = {"axis", "binning", "bins", "distinct", "even_points", "grid", "limits", "points"}
+    both = sorted((own.keys() | others) & given.keys())
     if both or request["axis_of"] is not None or request["preset"] is not None:
         what = ", ".join(both) or ("axis" if request["preset"] is None else "preset")
         raise FeatureEffectsError(f"{what}: `{feature}` has levels, and its effect is estimated at these")
@@ -500,7 +530,7 @@ def score(
     if scores.left_out:
         why = "outside the limits of the estimate" if isinstance(curve, Effect) else f"outside the range of {scenario.id}"
         message = f"{scores.left_out} of {scores.left_out + scores.compared} points are left out: they lie {why}"
-        warnings.warn(message, FeatureEffectsWarning, stacklevel=2)
+        _warn(message)
     return scores
 
 
