@@ -131,6 +131,8 @@ impl Scenario {
     }
 
     fn optimum(&self, heterogeneity: Heterogeneity<'_>, s: usize) -> Result<RegionalTruth, Error> {
+        // A region may leave nothing of the range.
+        self.check_axis(s, self.axis(s))?;
         let unknown = || self.no_optimum(heterogeneity, s);
         let whole = Place::whole(self, heterogeneity, s).ok_or_else(unknown)?;
         let search = Search::new(self, s, heterogeneity, vec![(&whole, 1.0)], None);

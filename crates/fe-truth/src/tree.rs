@@ -153,6 +153,7 @@ impl Scenario {
         options: TreeOptions<'_>,
     ) -> Result<RegionalTree, Error> {
         self.check_feature(feature)?;
+        self.check_axis(feature, self.axis(feature))?;
         options.check(method)?;
         let heterogeneity = match options.limits {
             None => Heterogeneity::of_method(method),

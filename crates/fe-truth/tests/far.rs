@@ -392,3 +392,23 @@ fn centred_curves_over_axes_far_out() {
         }
     }
 }
+
+/// Of x1 x2 either feature has half of what it adds first and half of what it adds last.
+#[test]
+fn shapley_values_far_out() {
+    for family in families().iter().filter(|f| f.scenario.info().name == "piecewise-linear") {
+        let (scenario, axis) = (&family.scenario, family.scenario.axis(1));
+        let phi = |x1: f64, x2: f64| 0.5 * (0.5 * x2 - 1.0 / 3.0 + x1 * (x2 - 0.5));
+        for x in far(axis).filter(|x| x.abs() < 1e150) {
+            let what = format!("{} at {x:e}", label(scenario, 1));
+            let rounding = 1e-15 * (1.0 + x.abs());
+            let known = scenario.shap_at(&[0.3, x]).unwrap()[1];
+            assert_right((known.value, known.abs_error), (phi(0.3, x), rounding), &what);
+            let (distance, doubt) = family.distance(x, 1, 1.0);
+            let parent = if x > 0.5 { 1.0 - distance } else { distance };
+            let known = scenario.curve(Effect::Shap, 1, &[x], axis, Centring::None).unwrap()[0];
+            let doubt = rounding + (doubt + 4e-14 * distance) * x.abs();
+            assert_right((known.value, known.abs_error), (phi(parent, x), doubt), &what);
+        }
+    }
+}

@@ -7,7 +7,9 @@ mod common;
 
 use common::{Sample, assert_mean, assert_variance, at, label, of_few_dimensions};
 use fe_core::model::{Column, Rows};
-use fe_truth::{Centring, Effect, Error, Region, Scenario, Weighting, scenario};
+use fe_truth::{
+    Centring, Effect, Error, Region, Regional, Scenario, TreeOptions, Weighting, scenario,
+};
 
 const INF: f64 = f64::INFINITY;
 
@@ -324,4 +326,13 @@ fn regions_without_rows_are_refused() {
     let outside = cut.curve(Effect::Pd, 0, &[0.3], (-0.5, 0.25), Centring::None);
     assert!(matches!(outside, Err(Error::OutsideSupport { .. })));
     assert!(cut.limits().is_empty());
+    // Nothing is left of the range: there is no heterogeneity over it.
+    let beyond = at("liu-product", "").within(&Region::default().and(0, 9.0, INF)).unwrap();
+    for error in [
+        beyond.values(0, beyond.axis(0)).map(|_| ()),
+        beyond.regional(Regional::Pdp, 0).map(|_| ()),
+        beyond.tree(Regional::Pdp, 0, TreeOptions::default()).map(|_| ()),
+    ] {
+        assert!(matches!(error, Err(Error::BadAxis { .. })), "{error:?}");
+    }
 }

@@ -154,6 +154,17 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
     sheet.write(arguments.format, out)
 }
 
+/// The range that is asked for, or that of the scenario where the event leaves something of it.
+fn range(arguments: &Arguments, scenario: &Scenario, feature: usize) -> Result<(f64, f64)> {
+    let (lo, hi) = arguments.range.unwrap_or_else(|| scenario.axis(feature));
+    if lo < hi {
+        return Ok((lo, hi));
+    }
+    let name = feature_name(feature);
+    let message = format!("--where leaves nothing of the range of {name}: give a --range");
+    Err(Error::Argument(message))
+}
+
 /// Points that are answered at once: what a curve is read off is resolved once for all of them, and
 /// their answers are held.
 const BLOCK: usize = 1_000_000;
@@ -166,7 +177,7 @@ fn curves(
 ) -> Result<()> {
     let mut curves = Vec::new();
     for feature in asked_features(arguments, scenario, asked)? {
-        let (lo, hi) = arguments.range.unwrap_or_else(|| scenario.axis(feature));
+        let (lo, hi) = range(arguments, scenario, feature)?;
         curves.push(Curve { scenario, asked, feature, axis: Axis::new(lo, hi)?, arguments });
     }
     // What is wrong shall be said before anything is written.
@@ -299,7 +310,7 @@ fn values(arguments: &Arguments, scenario: &Scenario) -> Result<Sheet> {
         sheet.push(row);
     };
     for feature in arguments.features.of(scenario)? {
-        let axis = arguments.range.unwrap_or_else(|| scenario.axis(feature));
+        let axis = range(arguments, scenario, feature)?;
         for (name, truth) in scenario.values(feature, axis)? {
             push(feature_name(feature).into(), name, truth);
         }
