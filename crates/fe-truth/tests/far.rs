@@ -77,7 +77,7 @@ fn bounded_features_have_nothing_there() {
 fn every_effect_is_told_or_refused() {
     for (scenario, s) in unbounded() {
         let axis = scenario.axis(s);
-        for x in [0, 2, 8, 16, 155, 300]
+        for x in [0, 8, 155, 300]
             .map(|k| 10_f64.powi(k))
             .into_iter()
             .flat_map(|d| [axis.0 - d, axis.1 + d])
