@@ -189,8 +189,8 @@ fn expressions() {
         let features = expression.last_feature().map_or(0, |last| last + 1);
         if features <= 1000 {
             let row = vec![0.5; features];
-            expression.value(&row);
-            expression.partial(0).value(&row);
+            let _ = expression.value(&row);
+            let _ = expression.partial(0).value(&row);
         }
         true
     });
