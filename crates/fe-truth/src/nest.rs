@@ -2,6 +2,7 @@
 
 use crate::engine::{Engine, Local, Measure, Moments, Part, Rest, fixed_break};
 use crate::function::Term;
+use crate::law::Univariate;
 use crate::quadrature::{Estimate, integrate, within};
 
 /// Terms that share randomness, and the features to integrate over for them.
@@ -33,14 +34,27 @@ impl<'a> Held<'a> {
         self.held.iter().any(|(held, _)| *held == feature)
     }
 
-    fn related(&self, a: usize, b: usize) -> bool {
+    pub(crate) fn related(&self, a: usize, b: usize) -> bool {
         self.measure.law.related(a, b)
     }
 
     pub(crate) fn mean(&self, index: usize, local: Local) -> Estimate {
+        if let Some(factors) = self.factors(index, local) {
+            let means = factors.iter().map(|&factor| self.mean_of_product(&[factor]));
+            return means.fold(Estimate::exact(1.0), Estimate::product);
+        }
         let (part, features) = self.averaged(index, local);
         let integrand = |row: &mut [f64]| self.engine.local(local, part, row);
         self.expectation(&features, &[part.term], local, 0.0, &integrand)
+    }
+
+    pub(crate) fn term(&self, index: usize) -> &'a Term {
+        &self.engine.terms[index]
+    }
+
+    /// See [`Engine::local`].
+    pub(crate) fn local(&self, local: Local, part: Part<'_>, row: &mut [f64]) -> Estimate {
+        self.engine.local(local, part, row)
     }
 
     fn whole(&self, index: usize) -> Part<'a> {
@@ -97,7 +111,7 @@ impl<'a> Held<'a> {
         arbitrary.filter(|_| agree && free)
     }
 
-    fn free_features(&self, term: &Term) -> Vec<usize> {
+    pub(crate) fn free_features(&self, term: &Term) -> Vec<usize> {
         let features = term.features().iter().copied();
         features.filter(|&feature| !self.is_held(feature)).collect()
     }
@@ -118,7 +132,8 @@ impl<'a> Held<'a> {
 
     fn variance(&self, group: &Group, local: Local, means: &[Estimate]) -> Estimate {
         // All at once is more accurate; pair by pair is what can be paid for in many dimensions.
-        if group.features.len() <= 3 || group.terms.len() == 1 {
+        let single = group.terms.len() == 1 && self.factors(group.terms[0], local).is_none();
+        if group.features.len() <= 3 || single {
             return self.joint_variance(group, local, Estimate::sum(means.iter().copied()));
         }
         let mut sum = Estimate::default();
@@ -151,6 +166,9 @@ impl<'a> Held<'a> {
     }
 
     fn covariance(&self, terms: [(usize, Estimate); 2], local: Local) -> Estimate {
+        if let Some(both) = self.mean_of_both(terms.map(|(term, _)| term), local) {
+            return both.minus(terms[0].1.product(terms[1].1));
+        }
         let mut features = terms.map(|(t, _)| self.free_features(&self.engine.terms[t])).concat();
         features.sort_unstable();
         features.dedup();
@@ -217,12 +235,28 @@ impl<'a> Held<'a> {
         let features: Vec<usize> =
             features.iter().copied().filter(|&feature| Some(feature) != arbitrary).collect();
         let affine = self.affine_features(&features, terms);
+        if let Some(watch) = &self.engine.watch {
+            let integrated = features.iter().copied().filter(|feature| !affine.contains(feature));
+            let integrated: Vec<usize> = integrated.collect();
+            if integrated.len() > watch.most {
+                return watch.too_many(&integrated);
+            }
+        }
         let (engine, measure) = (self.engine, self.measure);
         let nest = Nest { engine, measure, terms, affine, local, floor, integrand };
         let mut total = nest.over(&features, &mut given, &mut row);
         total.error += measure.doubt * total.magnitude;
         total
     }
+}
+
+/// What lies beyond the panels of a law that goes on there: no more than the integrand at their ends,
+/// if it falls off from there at least as fast as on half the way.
+fn tails(law: &dyn Univariate, (from, to): (f64, f64), mut at: impl FnMut(f64) -> Estimate) -> f64 {
+    let (low, high) = law.support();
+    let ends = [(from, low, to), (to, high, from)];
+    let beyond = ends.into_iter().filter(|(end, support, _)| law.place(*end) != *support);
+    beyond.map(|(end, _, other)| 0.5 * (other - end).abs() * at(end).value.abs()).sum()
 }
 
 /// A nested integral over features, one after the other.
@@ -259,14 +293,14 @@ impl Nest<'_> {
         }
         // Averages over a partner change where it passes the lines; Shapley values are made of such.
         if !rest.is_empty() || matches!(self.local, Local::Shapley(_)) {
-            for term in self.terms.iter().filter(|term| !term.lines().is_empty()) {
+            for term in self.terms.iter().filter(|term| term.has_passages()) {
                 places.extend(self.engine.passages(term, feature));
             }
         }
         let mut points = law.panels();
         let (from, to) = (points[0], points[points.len() - 1]);
         points.extend(places.iter().map(|&x| law.coordinate(x)));
-        let [total] = integrate(&within(&points, from, to), self.floor, |u| {
+        let mut at = |u: f64| {
             let x = law.place(u);
             row[feature] = x;
             given.push((feature, law.known(u)));
@@ -279,8 +313,12 @@ impl Nest<'_> {
                 }
             }
             given.pop();
-            [inner.times(law.weight(u))]
-        });
+            inner.times(law.weight(u))
+        };
+        let [mut total] = integrate(&within(&points, from, to), self.floor, |u| [at(u)]);
+        if self.engine.watch.is_some() {
+            total.error += tails(&*law, (from, to), at);
+        }
         row[feature] = f64::NAN;
         total
     }

@@ -135,10 +135,13 @@ impl Scenario {
         let on = OneFeature { scenario: self, feature, axis };
         let constant = on.centre(effect, centring);
         let curve = on.raw(effect, points).into_iter().zip(points);
+        let curve: Vec<(Truth, f64)> =
+            curve.map(|(value, &x)| (value.minus(constant), x)).collect();
+        self.judge(curve.iter().map(|(value, _)| (value.value, value.abs_error)))?;
         curve
-            .map(|(value, &x)| {
-                let at = || format!("{effect} of x{} at {}", feature + 1, number(&x));
-                value.minus(constant).told(at)
+            .into_iter()
+            .map(|(value, x)| {
+                value.told(|| format!("{effect} of x{} at {}", feature + 1, number(&x)))
             })
             .collect()
     }
@@ -155,14 +158,16 @@ impl Scenario {
         weighting: Weighting,
     ) -> Result<Vec<BinTruth>, Error> {
         let on = self.binned(feature, limits)?;
-        on.each_bin(limits, weighting, |z, _, _| {
+        let bins = on.each_bin(limits, weighting, |z, _, _| {
             let easy =
                 |quantity| on.known(quantity, z).or_else(|| on.shorter(effect_of(quantity), z));
             match (easy(Quantity::Mu), easy(Quantity::Sigma2)) {
                 (Some(mean), Some(variance)) => Moments { mean, variance },
                 _ => on.moments(z, Rest::Conditional, Local::Partial(feature)),
             }
-        })
+        })?;
+        self.judge_bins(&bins)?;
+        Ok(bins)
     }
 
     /// True finite differences of a feature, counted from 0, over the bins between neighbouring
@@ -189,6 +194,7 @@ impl Scenario {
                 on.moments(z, Rest::Conditional, Local::Difference { feature, from, to })
             })
         })?;
+        self.judge_bins(&bins)?;
         let difference = |bin: BinTruth| DifferenceTruth {
             lo: bin.lo,
             hi: bin.hi,
@@ -225,6 +231,7 @@ impl Scenario {
             ("ale.integral_sd", on.over_axis(|x| on.value(Effect::Sigma, x).0)),
             ("shap.mean", truth(integrated(on.over_law(|x| on.value(Effect::ShapVariance, x).0)))),
         ];
+        values.iter().try_for_each(|(_, value)| self.judge([(value.value, value.abs_error)]))?;
         let told = |(name, value): (&'static str, Truth)| {
             let (lo, hi) = axis;
             let ends = || [lo, hi].map(|end| number(&end)).join(", ");
@@ -267,6 +274,7 @@ impl Scenario {
         };
         let mut values: Vec<Truth> = (0..dimension).map(&mut value).collect();
         values.push(self.mean()?);
+        self.judge(values.iter().map(|value| (value.value, value.abs_error)))?;
         let told = |(feature, value): (usize, Truth)| {
             value.told(|| format!("the Shapley value of x{} at {point:?}", feature + 1))
         };
@@ -276,23 +284,27 @@ impl Scenario {
     /// `E f(X)`.
     ///
     /// # Errors
-    /// None at present; scenarios without a mean may come.
+    /// [`Error::NoTruth`] for a scenario in a file that has none.
     pub fn mean(&self) -> Result<Truth, Error> {
         let known =
             self.forms().and_then(|forms| Some(closed(forms.mean()?, forms.size_of_mean())));
-        Ok(truth(known.unwrap_or_else(|| integrated(self.parts.engine.mean_f()))))
+        let mean = truth(known.unwrap_or_else(|| integrated(self.parts.engine.mean_f())));
+        self.judge([(mean.value, mean.abs_error)])?;
+        Ok(mean)
     }
 
     /// Standard deviation of `f(X)`.
     ///
     /// # Errors
-    /// None at present; scenarios without a variance may come.
+    /// [`Error::NoTruth`] for a scenario in a file that has none.
     pub fn sd(&self) -> Result<Truth, Error> {
         let known = self
             .forms()
             .and_then(|forms| Some(closed(forms.variance()?, forms.size_of_variance())));
         let variance = known.unwrap_or_else(|| integrated(self.parts.engine.variance_f()));
-        Ok(truth(standard_deviation(variance)))
+        let sd = truth(standard_deviation(variance));
+        self.judge([(sd.value, sd.abs_error)])?;
+        Ok(sd)
     }
 
     /// Ascending points that resolve integrals along a feature between two of its coordinates.

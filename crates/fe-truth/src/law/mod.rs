@@ -141,7 +141,7 @@ pub(crate) struct Crossing {
 impl Crossing {
     /// Where the line meets another, `x_of = intercept + steepness · x_along`, about which `of` has
     /// the standard deviation `sd`: points along `along` that resolve the passage.
-    fn passage(self, intercept: f64, steepness: f64, sd: f64) -> Vec<f64> {
+    pub(crate) fn passage(self, intercept: f64, steepness: f64, sd: f64) -> Vec<f64> {
         let closing = steepness + self.slope;
         if closing == 0.0 {
             return Vec::new();
@@ -155,7 +155,8 @@ impl Crossing {
 pub(crate) trait Block: Send + Sync {
     /// How a value of a feature is told to [`Block::conditional`]: as it is, unless a block knows
     /// a form that keeps more of its digits.
-    fn known(&self, x: f64) -> f64 {
+    fn known(&self, feature: usize, x: f64) -> f64 {
+        let _ = feature;
         x
     }
 
@@ -293,7 +294,8 @@ impl Law {
 
     /// See [`Block::known`].
     pub(crate) fn known(&self, feature: usize, x: f64) -> f64 {
-        self.blocks[self.place[feature].0].1.known(x)
+        let (block, local) = self.place[feature];
+        self.blocks[block].1.known(local, x)
     }
 
     /// The law of a feature given others, told as [`Law::known`]; those of other blocks do not
@@ -361,6 +363,37 @@ impl Law {
             }
         }
         columns
+    }
+}
+
+impl Law {
+    /// Rows that are spread evenly over the law, always the same ones.
+    pub(crate) fn spread(&self, n: usize) -> Vec<Vec<f64>> {
+        let words: usize = self.blocks.iter().map(|(_, block)| block.draws()).sum();
+        // Multiples of powers of the inverse of the generalised golden ratio, modulo 1.
+        let mut ratio: f64 = 1.5;
+        for _ in 0..64 {
+            ratio = (1.0 + ratio).powf(1.0 / (words as f64 + 1.0));
+        }
+        let place = |word: usize, row: usize| {
+            let step = ratio.powi(-(word as i32) - 1);
+            (0.5 + step * (row as f64 + 1.0)).fract().clamp(1e-9, 1.0 - 1e-9)
+        };
+        let drawn: Vec<f64> =
+            (0..words).flat_map(|word| (0..n).map(move |row| place(word, row))).collect();
+        let mut rows = vec![vec![0.0; self.dimension()]; n];
+        let mut rest = drawn.as_slice();
+        let mut values = vec![0.0; n * self.dimension()];
+        for (features, block) in &self.blocks {
+            let (own, others) = rest.split_at(block.draws() * n);
+            rest = others;
+            let values = &mut values[..features.len() * n];
+            block.sample(own, values);
+            for (&feature, values) in features.iter().zip(values.chunks_exact(n)) {
+                rows.iter_mut().zip(values).for_each(|(row, x)| row[feature] = *x);
+            }
+        }
+        rows
     }
 }
 

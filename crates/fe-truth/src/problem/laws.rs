@@ -1,0 +1,723 @@
+//! The laws of one feature that a problem file may name.
+//!
+//! Each is integrated over in a coordinate in which its density is smooth: a value itself, its
+//! logarithm, its logit or its inverse hyperbolic sine. Tails are told from both sides, so that
+//! nothing cancels in either.
+
+use statrs::function::beta::{beta_reg, ln_beta};
+use statrs::function::gamma::{gamma_lr, gamma_ur, ln_gamma};
+
+use super::peaks::resolve;
+use crate::law::{NORMAL_PANELS, Univariate};
+use crate::special::{normal_between, normal_cdf, normal_quantile};
+
+/// Names of all laws of the language.
+pub(super) const NAMES: [&str; 17] = [
+    "uniform",
+    "normal",
+    "lognormal",
+    "loguniform",
+    "exponential",
+    "gamma",
+    "beta",
+    "triangular",
+    "weibull",
+    "gumbel",
+    "student",
+    "truncated",
+    "mixture",
+    "bernoulli",
+    "binomial",
+    "poisson",
+    "categorical",
+];
+
+/// Those of features with levels.
+pub(super) const DISCRETE: [&str; 4] = ["bernoulli", "binomial", "poisson", "categorical"];
+
+/// A law that is named with numbers alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Uniform,
+    Normal,
+    LogNormal,
+    LogUniform,
+    Exponential,
+    Gamma,
+    Beta,
+    Triangular,
+    Weibull,
+    Gumbel,
+    Student,
+}
+
+impl Kind {
+    pub(super) fn named(name: &str) -> Option<Self> {
+        const ALL: [Kind; 11] = [
+            Kind::Uniform,
+            Kind::Normal,
+            Kind::LogNormal,
+            Kind::LogUniform,
+            Kind::Exponential,
+            Kind::Gamma,
+            Kind::Beta,
+            Kind::Triangular,
+            Kind::Weibull,
+            Kind::Gumbel,
+            Kind::Student,
+        ];
+        NAMES.iter().position(|known| *known == name).and_then(|place| ALL.get(place).copied())
+    }
+
+    /// What its arguments are called.
+    pub(super) fn arguments(self) -> &'static [&'static str] {
+        match self {
+            Self::Uniform | Self::LogUniform => &["lo", "hi"],
+            Self::Normal | Self::LogNormal => &["mean", "sd"],
+            Self::Exponential => &["rate"],
+            Self::Gamma | Self::Weibull => &["shape", "scale"],
+            Self::Beta => &["a", "b"],
+            Self::Triangular => &["lo", "mode", "hi"],
+            Self::Gumbel => &["location", "scale"],
+            Self::Student => &["df"],
+        }
+    }
+
+    pub(super) fn name(self) -> &'static str {
+        NAMES[self as usize]
+    }
+
+    fn scale(self) -> Scale {
+        match self {
+            Self::LogNormal | Self::LogUniform | Self::Gamma | Self::Weibull => Scale::Log,
+            Self::Beta => Scale::Logit,
+            Self::Student => Scale::Asinh,
+            _ => Scale::Linear,
+        }
+    }
+}
+
+/// A coordinate of a variable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Scale {
+    Linear,
+    Log,
+    Logit,
+    Asinh,
+}
+
+/// `ln(1 + e^u)`.
+fn softplus(u: f64) -> f64 {
+    u.max(0.0) + (-u.abs()).exp().ln_1p()
+}
+
+impl Scale {
+    pub(super) fn coordinate(self, x: f64) -> f64 {
+        match self {
+            Self::Linear => x,
+            Self::Log => x.ln(),
+            Self::Logit => x.ln() - (-x).ln_1p(),
+            Self::Asinh => x.asinh(),
+        }
+    }
+
+    pub(super) fn place(self, u: f64) -> f64 {
+        match self {
+            Self::Linear => u,
+            Self::Log => u.exp(),
+            Self::Logit => (-softplus(-u)).exp(),
+            Self::Asinh => u.sinh(),
+        }
+    }
+
+    /// Logarithm of the derivative of the variable along the coordinate.
+    pub(super) fn ln_stretch(self, u: f64) -> f64 {
+        match self {
+            Self::Linear => 0.0,
+            Self::Log => u,
+            Self::Logit => -softplus(u) - softplus(-u),
+            Self::Asinh => u.abs() + (-2.0 * u.abs()).exp().ln_1p() - std::f64::consts::LN_2,
+        }
+    }
+}
+
+/// A law with numbers for its arguments.
+#[derive(Debug, Clone)]
+pub(super) enum Plain {
+    /// Of a kind, with its arguments and the logarithm of the constant of its density.
+    Of(Kind, [f64; 3], f64),
+    /// Between two ends, which have a probability.
+    Truncated(Box<Plain>, f64, f64, f64),
+    Mixture(Vec<(f64, Plain)>),
+    /// Moved by a number.
+    Shifted(f64, Box<Plain>),
+}
+
+/// Smallest probability of what a law is truncated to.
+const LEAST: f64 = 1e-9;
+
+impl Plain {
+    /// A law of a kind, or what is wrong with its arguments.
+    pub(super) fn of(kind: Kind, arguments: &[f64]) -> Result<Self, String> {
+        let names = kind.arguments();
+        let mut a = [0.0; 3];
+        a[..names.len()].copy_from_slice(arguments);
+        if let Some(i) = (0..names.len()).find(|&i| !a[i].is_finite()) {
+            return Err(format!("`{}` of `{}` is {}", names[i], kind.name(), a[i]));
+        }
+        let positive = |i: usize| {
+            if a[i] > 0.0 {
+                return Ok(());
+            }
+            Err(format!("`{}` of `{}` is {}, and must be above 0", names[i], kind.name(), a[i]))
+        };
+        let ascending = |i: usize, j: usize, strict: bool| {
+            if a[i] < a[j] || (!strict && a[i] == a[j]) {
+                return Ok(());
+            }
+            let (low, high) = (names[i], names[j]);
+            let what = kind.name();
+            Err(format!("`{low}` of `{what}` is {}, and `{high}` {}, not above it", a[i], a[j]))
+        };
+        let constant = match kind {
+            Kind::Uniform => {
+                ascending(0, 1, true)?;
+                -(a[1] - a[0]).ln()
+            }
+            Kind::Normal | Kind::LogNormal => {
+                positive(1)?;
+                -a[1].ln() - 0.5 * std::f64::consts::TAU.ln()
+            }
+            Kind::LogUniform => {
+                positive(0)?;
+                ascending(0, 1, true)?;
+                -(a[1] / a[0]).ln().ln()
+            }
+            Kind::Exponential => {
+                positive(0)?;
+                a[0].ln()
+            }
+            Kind::Gamma => {
+                positive(0)?;
+                positive(1)?;
+                -ln_gamma(a[0])
+            }
+            Kind::Beta => {
+                positive(0)?;
+                positive(1)?;
+                -ln_beta(a[0], a[1])
+            }
+            Kind::Triangular => {
+                ascending(0, 1, false)?;
+                ascending(1, 2, false)?;
+                ascending(0, 2, true)?;
+                (2.0 / (a[2] - a[0])).ln()
+            }
+            Kind::Weibull => {
+                positive(0)?;
+                positive(1)?;
+                a[0].ln()
+            }
+            Kind::Gumbel => {
+                positive(1)?;
+                -a[1].ln()
+            }
+            Kind::Student => {
+                if a[0] <= 1.0 {
+                    let df = a[0];
+                    return Err(format!(
+                        "`df` of `student` is {df}: it has a mean for df above 1 only"
+                    ));
+                }
+                -ln_beta(0.5, 0.5 * a[0]) - 0.5 * a[0].ln()
+            }
+        };
+        Ok(Self::Of(kind, a, constant))
+    }
+
+    pub(super) fn truncated(law: Self, low: f64, high: f64) -> Result<Self, String> {
+        let support = law.support();
+        if !(low < high) {
+            return Err(format!("`truncated` to [{low}, {high}], which is no interval"));
+        }
+        let (low, high) = (low.max(support.0), high.min(support.1));
+        let mass = if low < high { law.mass(low, high) } else { 0.0 };
+        if !(mass > LEAST) {
+            return Err(format!(
+                "`truncated` to [{low}, {high}], which has probability {mass:e}; \
+                 it must be above {LEAST:e}"
+            ));
+        }
+        Ok(Self::Truncated(Box::new(law), low, high, mass))
+    }
+
+    /// A mixture of laws with their probabilities.
+    pub(super) fn mixture(parts: Vec<(f64, Self)>) -> Result<Self, String> {
+        if let Some((weight, _)) = parts.iter().find(|(weight, _)| !(*weight >= 0.0)) {
+            return Err(format!(
+                "a probability of `mixture` is {weight}, and must not be negative"
+            ));
+        }
+        let total: f64 = parts.iter().map(|(weight, _)| weight).sum();
+        if !((total - 1.0).abs() <= 1e-9) {
+            return Err(format!("probabilities of `mixture` sum to {total}, not to 1"));
+        }
+        let parts = parts.into_iter().filter(|(weight, _)| *weight > 0.0);
+        Ok(Self::Mixture(parts.map(|(weight, law)| (weight / total, law)).collect()))
+    }
+
+    /// Moved by a number.
+    pub(super) fn shifted(self, by: f64) -> Self {
+        match self {
+            Self::Of(kind, mut a, constant) => match kind {
+                Kind::Normal | Kind::Gumbel => {
+                    a[0] += by;
+                    Self::Of(kind, a, constant)
+                }
+                Kind::Uniform | Kind::Triangular => Self::Of(kind, a.map(|end| end + by), constant),
+                _ => Self::Shifted(by, Box::new(Self::Of(kind, a, constant))),
+            },
+            law => Self::Shifted(by, Box::new(law)),
+        }
+    }
+
+    pub(super) fn scale(&self) -> Scale {
+        match self {
+            Self::Of(kind, ..) => kind.scale(),
+            Self::Truncated(law, ..) => law.scale(),
+            Self::Mixture(parts) => {
+                let mut scales = parts.iter().map(|(_, law)| law.scale());
+                let first = scales.next().unwrap_or(Scale::Linear);
+                if scales.all(|scale| scale == first) { first } else { Scale::Linear }
+            }
+            Self::Shifted(..) => Scale::Linear,
+        }
+    }
+
+    /// Logarithm of the density of the coordinate of a scale; that of the own one keeps all digits.
+    pub(super) fn ln_weight(&self, scale: Scale, u: f64) -> f64 {
+        match self {
+            Self::Of(kind, a, constant) if kind.scale() == scale => {
+                let x = scale.place(u);
+                constant + ln_kernel(*kind, a, u, x)
+            }
+            Self::Of(kind, a, constant) => {
+                let x = scale.place(u);
+                let own = kind.scale();
+                let v = own.coordinate(x);
+                if v.is_nan() {
+                    return f64::NEG_INFINITY;
+                }
+                constant + ln_kernel(*kind, a, v, x) - own.ln_stretch(v) + scale.ln_stretch(u)
+            }
+            Self::Truncated(law, low, high, mass) => {
+                let x = scale.place(u);
+                let [from, to] = [*low, *high].map(|end| scale.coordinate(end));
+                if (from <= u && u <= to) || (*low <= x && x <= *high) {
+                    law.ln_weight(scale, u) - mass.ln()
+                } else {
+                    f64::NEG_INFINITY
+                }
+            }
+            Self::Mixture(parts) => {
+                let each =
+                    || parts.iter().map(|(weight, law)| weight.ln() + law.ln_weight(scale, u));
+                let largest = each().fold(f64::NEG_INFINITY, f64::max);
+                if largest == f64::NEG_INFINITY {
+                    return largest;
+                }
+                largest + each().map(|part| (part - largest).exp()).sum::<f64>().ln()
+            }
+            Self::Shifted(by, law) => {
+                let own = law.scale();
+                let v = own.coordinate(scale.place(u) - by);
+                if v.is_nan() {
+                    return f64::NEG_INFINITY;
+                }
+                law.ln_weight(own, v) - own.ln_stretch(v) + scale.ln_stretch(u)
+            }
+        }
+    }
+
+    /// Logarithm of the density.
+    pub(super) fn ln_pdf(&self, x: f64) -> f64 {
+        let scale = self.scale();
+        let u = scale.coordinate(x);
+        if u.is_finite() {
+            self.ln_weight(scale, u) - scale.ln_stretch(u)
+        } else {
+            f64::NEG_INFINITY
+        }
+    }
+
+    /// Places where the density is not smooth, in an order that is the same for all arguments.
+    pub(super) fn corners(&self) -> Vec<f64> {
+        match self {
+            Self::Of(Kind::Triangular, a, _) => a.to_vec(),
+            Self::Of(..) => {
+                let (low, high) = self.support();
+                [low, high].into_iter().filter(|end| end.is_finite()).collect()
+            }
+            Self::Truncated(law, low, high, _) => {
+                let mut all = law.corners();
+                all.extend([*low, *high]);
+                all
+            }
+            Self::Mixture(parts) => parts.iter().flat_map(|(_, law)| law.corners()).collect(),
+            Self::Shifted(by, law) => law.corners().into_iter().map(|x| x + by).collect(),
+        }
+    }
+
+    /// Probabilities below and above a value, both with their digits.
+    pub(super) fn tails(&self, x: f64) -> [f64; 2] {
+        let (low, high) = self.support();
+        if x <= low {
+            return [0.0, 1.0];
+        }
+        if x >= high {
+            return [1.0, 0.0];
+        }
+        match self {
+            Self::Of(kind, a, _) => tails(*kind, a, x),
+            Self::Truncated(law, low, high, mass) => {
+                [law.mass(*low, x) / mass, law.mass(x, *high) / mass]
+            }
+            Self::Mixture(parts) => parts.iter().fold([0.0; 2], |sum, (weight, law)| {
+                let own = law.tails(x);
+                [sum[0] + weight * own[0], sum[1] + weight * own[1]]
+            }),
+            Self::Shifted(by, law) => law.tails(x - by),
+        }
+    }
+
+    /// The value that has given probabilities below and above it.
+    pub(super) fn inverse(&self, below: f64, above: f64) -> f64 {
+        match self {
+            Self::Of(kind, a, _) => {
+                inverse(*kind, a, below, above).unwrap_or_else(|| self.bisected(below, above))
+            }
+            Self::Shifted(by, law) => by + law.inverse(below, above),
+            Self::Truncated(law, low, high, mass) => {
+                let ([under, _], [_, over]) = (law.tails(*low), law.tails(*high));
+                let x = law.inverse(under + below * mass, over + above * mass);
+                x.clamp(*low, *high)
+            }
+            Self::Mixture(_) => self.bisected(below, above),
+        }
+    }
+
+    /// As [`Self::inverse`], from the tails.
+    fn bisected(&self, below: f64, above: f64) -> f64 {
+        let scale = self.scale();
+        let panels = self.panels();
+        let (mut from, mut to) = (panels[0], panels[panels.len() - 1]);
+        let is_low = |u: f64| {
+            let [under, over] = self.tails(scale.place(u));
+            if below < above { under < below } else { over > above }
+        };
+        let mut middle = 0.5 * (from + to);
+        for _ in 0..200 {
+            if is_low(middle) {
+                from = middle
+            } else {
+                to = middle
+            }
+            // Newton's step where the density is, else halving.
+            let [under, over] = self.tails(scale.place(middle));
+            let missing = if below < above { below - under } else { over - above };
+            let step = middle + missing / self.ln_weight(scale, middle).exp();
+            let next = if from < step && step < to { step } else { 0.5 * (from + to) };
+            if next == middle || (next - middle).abs() <= 2.0 * f64::EPSILON * middle.abs() {
+                return scale.place(next);
+            }
+            middle = next;
+        }
+        scale.place(middle)
+    }
+
+    /// Points of the coordinate at the ends of all that counts, with none beyond.
+    fn range(&self) -> (f64, f64) {
+        match self {
+            Self::Of(kind, a, _) => match kind {
+                Kind::Gamma => {
+                    let top = a[0].ln() + a[1].ln();
+                    let spread = 12.0 / a[0].sqrt();
+                    (
+                        top - spread - 60.0 / a[0],
+                        a[1].ln() + (a[0] + 12.0 * a[0].sqrt() + 60.0).ln(),
+                    )
+                }
+                Kind::Beta => {
+                    let top = (a[0] / a[1]).ln();
+                    let spread = 12.0 * (1.0 / a[0] + 1.0 / a[1]).sqrt();
+                    (top - spread - 60.0 / a[0], top + spread + 60.0 / a[1])
+                }
+                Kind::Weibull => (a[1].ln() - 60.0 / a[0], a[1].ln() + 60_f64.ln() / a[0]),
+                Kind::Gumbel => (a[0] - 4.3 * a[1], a[0] + 55.0 * a[1]),
+                // Heavy tails may be multiplied by powers.
+                Kind::Student => {
+                    let reach = (650.0 / a[0]).min(300.0);
+                    (-reach, reach)
+                }
+                _ => (f64::NAN, f64::NAN),
+            },
+            _ => (f64::NAN, f64::NAN),
+        }
+    }
+}
+
+/// Logarithm of the density of the own coordinate u of x, but for a constant.
+fn ln_kernel(kind: Kind, a: &[f64; 3], u: f64, x: f64) -> f64 {
+    let inside = |is: bool, value: f64| if is { value } else { f64::NEG_INFINITY };
+    match kind {
+        Kind::Uniform => inside(a[0] <= x && x <= a[1], 0.0),
+        Kind::Normal => -0.5 * ((x - a[0]) / a[1]).powi(2),
+        Kind::LogNormal => -0.5 * ((u - a[0]) / a[1]).powi(2),
+        Kind::LogUniform => inside(a[0].ln() <= u && u <= a[1].ln(), 0.0),
+        Kind::Exponential => inside(x >= 0.0, -a[0] * x),
+        Kind::Gamma => {
+            let v = u - a[1].ln();
+            a[0] * v - v.exp()
+        }
+        Kind::Beta => -a[0] * softplus(-u) - a[1] * softplus(u),
+        Kind::Triangular => {
+            let rising = (x - a[0]) / (a[1] - a[0]);
+            let falling = (a[2] - x) / (a[2] - a[1]);
+            let height = if x < a[1] {
+                rising
+            } else if x > a[1] {
+                falling
+            } else {
+                1.0
+            };
+            inside(height > 0.0, height.max(0.0).ln())
+        }
+        Kind::Weibull => {
+            let t = a[0] * (u - a[1].ln());
+            t - t.exp()
+        }
+        Kind::Gumbel => {
+            let z = (x - a[0]) / a[1];
+            -z - (-z).exp()
+        }
+        Kind::Student => {
+            // cosh²(asinh(x/√ν)) = 1 + x²/ν.
+            let relative = x.abs() / a[0].sqrt();
+            let ln_power =
+                if relative > 1e8 { 2.0 * relative.ln() } else { (relative * relative).ln_1p() };
+            -0.5 * (a[0] + 1.0) * ln_power + Scale::Asinh.ln_stretch(u)
+        }
+    }
+}
+
+/// Probabilities below and above a value inside the support.
+fn tails(kind: Kind, a: &[f64; 3], x: f64) -> [f64; 2] {
+    let share = |below: f64| [below, 1.0 - below];
+    match kind {
+        Kind::Uniform => [(x - a[0]) / (a[1] - a[0]), (a[1] - x) / (a[1] - a[0])],
+        Kind::Normal => [normal_cdf((x - a[0]) / a[1]), normal_cdf((a[0] - x) / a[1])],
+        Kind::LogNormal => {
+            let z = (x.ln() - a[0]) / a[1];
+            [normal_cdf(z), normal_cdf(-z)]
+        }
+        Kind::LogUniform => {
+            let span = (a[1] / a[0]).ln();
+            [(x / a[0]).ln() / span, (a[1] / x).ln() / span]
+        }
+        Kind::Exponential => [-(-a[0] * x).exp_m1(), (-a[0] * x).exp()],
+        Kind::Gamma => [gamma_lr(a[0], x / a[1]), gamma_ur(a[0], x / a[1])],
+        Kind::Beta => [beta_reg(a[0], a[1], x), beta_reg(a[1], a[0], 1.0 - x)],
+        Kind::Triangular => {
+            let span = a[2] - a[0];
+            if x < a[1] {
+                share((x - a[0]).powi(2) / (span * (a[1] - a[0])))
+            } else {
+                let above = (a[2] - x).powi(2) / (span * (a[2] - a[1]));
+                [1.0 - above, above]
+            }
+        }
+        Kind::Weibull => {
+            let t = (x / a[1]).powf(a[0]);
+            [-(-t).exp_m1(), (-t).exp()]
+        }
+        Kind::Gumbel => {
+            let t = (-(x - a[0]) / a[1]).exp();
+            [(-t).exp(), -(-t).exp_m1()]
+        }
+        Kind::Student => {
+            let square = (x / a[0].sqrt()).powi(2);
+            let far = if square > 1.0 {
+                0.5 * beta_reg(0.5 * a[0], 0.5, 1.0 / (1.0 + square))
+            } else {
+                0.5 - 0.5 * beta_reg(0.5, 0.5 * a[0], square / (1.0 + square))
+            };
+            if x < 0.0 { [far, 1.0 - far] } else { [1.0 - far, far] }
+        }
+    }
+}
+
+/// The value with given probabilities below and above it, where there is a formula.
+fn inverse(kind: Kind, a: &[f64; 3], below: f64, above: f64) -> Option<f64> {
+    let score = || if below < above { normal_quantile(below) } else { -normal_quantile(above) };
+    // −ln of the probability above.
+    let age = || if below < above { -(-below).ln_1p() } else { -above.ln() };
+    Some(match kind {
+        Kind::Uniform => {
+            let width = a[1] - a[0];
+            if below < above { a[0] + width * below } else { a[1] - width * above }
+        }
+        Kind::Normal => a[0] + a[1] * score(),
+        Kind::LogNormal => (a[0] + a[1] * score()).exp(),
+        Kind::LogUniform => (a[0] * (below * (a[1] / a[0]).ln()).exp()).clamp(a[0], a[1]),
+        Kind::Exponential => age() / a[0],
+        Kind::Triangular => {
+            let span = a[2] - a[0];
+            if below * span < a[1] - a[0] {
+                a[0] + (below * span * (a[1] - a[0])).sqrt()
+            } else {
+                a[2] - (above * span * (a[2] - a[1])).sqrt()
+            }
+        }
+        Kind::Weibull => a[1] * age().powf(1.0 / a[0]),
+        Kind::Gumbel => {
+            let t = if below < above { -below.ln() } else { -(-above).ln_1p() };
+            a[0] - a[1] * t.ln()
+        }
+        Kind::Gamma | Kind::Beta | Kind::Student => return None,
+    })
+}
+
+impl Univariate for Plain {
+    fn pdf(&self, x: f64) -> f64 {
+        self.ln_pdf(x).exp()
+    }
+
+    fn cdf(&self, x: f64) -> f64 {
+        self.tails(x)[0]
+    }
+
+    fn support(&self) -> (f64, f64) {
+        match self {
+            Self::Of(kind, a, _) => match kind {
+                Kind::Uniform | Kind::LogUniform => (a[0], a[1]),
+                Kind::Triangular => (a[0], a[2]),
+                Kind::LogNormal | Kind::Exponential | Kind::Gamma | Kind::Weibull => {
+                    (0.0, f64::INFINITY)
+                }
+                Kind::Beta => (0.0, 1.0),
+                Kind::Normal | Kind::Gumbel | Kind::Student => (f64::NEG_INFINITY, f64::INFINITY),
+            },
+            Self::Truncated(_, low, high, _) => (*low, *high),
+            Self::Mixture(parts) => {
+                let ends = parts.iter().map(|(_, law)| law.support());
+                ends.fold((f64::INFINITY, f64::NEG_INFINITY), |all, own| {
+                    (all.0.min(own.0), all.1.max(own.1))
+                })
+            }
+            Self::Shifted(by, law) => {
+                let (low, high) = law.support();
+                (low + by, high + by)
+            }
+        }
+    }
+
+    fn panels(&self) -> Vec<f64> {
+        match self {
+            Self::Of(kind, a, _) => match kind {
+                Kind::Uniform => vec![a[0], a[1]],
+                Kind::LogUniform => vec![a[0].ln(), a[1].ln()],
+                Kind::Normal | Kind::LogNormal => {
+                    NORMAL_PANELS.iter().map(|z| a[0] + z * a[1]).collect()
+                }
+                Kind::Exponential => {
+                    [0.0, 1.0, 3.0, 7.0, 15.0, 30.0, 50.0].map(|t| t / a[0]).to_vec()
+                }
+                Kind::Triangular => {
+                    let mut points = a.to_vec();
+                    points.dedup();
+                    points
+                }
+                Kind::Student => {
+                    let reach = self.range().1;
+                    let unit = (3.0 / a[0].sqrt()).asinh();
+                    let outer = (0..).map(|k| unit * f64::from(1 << k)).take_while(|u| *u < reach);
+                    let outer: Vec<f64> = outer.chain([reach]).collect();
+                    let inner = outer.iter().rev().map(|u| -u).chain([0.0]);
+                    inner.chain(outer.iter().copied()).collect()
+                }
+                _ => {
+                    let (from, to) = self.range();
+                    let scale = self.scale();
+                    resolve(&[from, to], |u| self.ln_weight(scale, u))
+                }
+            },
+            Self::Truncated(law, low, high, _) => {
+                let scale = self.scale();
+                let panels = law.panels();
+                let (first, last) = (panels[0], panels[panels.len() - 1]);
+                let [from, to] = [*low, *high].map(|end| scale.coordinate(end));
+                if from >= first && to <= last && panels.iter().any(|u| from < *u && *u < to) {
+                    return crate::quadrature::within(&panels, from, to);
+                }
+                // In a tail the density falls on a scale of its own.
+                let ends = [from.max(first.min(to)), to.min(last.max(from))];
+                let ends = if ends[0] < ends[1] { ends } else { [from, to] };
+                resolve(&crate::quadrature::within(&panels, ends[0], ends[1]), |u| {
+                    self.ln_weight(scale, u)
+                })
+            }
+            Self::Mixture(parts) => {
+                let scale = self.scale();
+                let mut points: Vec<f64> = Vec::new();
+                for (_, law) in parts {
+                    let own = law.scale();
+                    points.extend(
+                        law.panels()
+                            .into_iter()
+                            .map(|u| if own == scale { u } else { scale.coordinate(own.place(u)) }),
+                    );
+                }
+                points.sort_by(f64::total_cmp);
+                points.dedup();
+                points
+            }
+            Self::Shifted(by, law) => {
+                let own = law.scale();
+                law.panels().into_iter().map(|u| own.place(u) + by).collect()
+            }
+        }
+    }
+
+    fn coordinate(&self, x: f64) -> f64 {
+        self.scale().coordinate(x)
+    }
+
+    fn place(&self, u: f64) -> f64 {
+        let (low, high) = self.support();
+        self.scale().place(u).clamp(low, high)
+    }
+
+    fn stretch(&self, u: f64) -> f64 {
+        self.scale().ln_stretch(u).exp()
+    }
+
+    fn weight(&self, u: f64) -> f64 {
+        self.ln_weight(self.scale(), u).exp()
+    }
+
+    fn mass(&self, from: f64, to: f64) -> f64 {
+        if let Self::Of(Kind::Normal, a, _) = self {
+            return normal_between((from - a[0]) / a[1], (to - a[0]) / a[1]);
+        }
+        let (start, end) = (self.tails(from), self.tails(to));
+        if start[1] < 0.5 { start[1] - end[1] } else { end[0] - start[0] }
+    }
+
+    fn restricted(&self, from: f64, to: f64) -> Option<Box<dyn Univariate>> {
+        Some(Box::new(Self::truncated(self.clone(), from, to).ok()?))
+    }
+
+    fn quantile(&self, p: f64) -> f64 {
+        self.inverse(p, 1.0 - p)
+    }
+}

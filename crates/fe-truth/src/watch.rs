@@ -1,0 +1,45 @@
+//! Why an integral was not taken: a value that is not a number, in place of one that is wrong.
+
+use std::sync::{Mutex, PoisonError};
+
+use crate::quadrature::Estimate;
+
+/// Limits of what is integrated, and the first reason why something was not.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    /// So many features may be integrated over at once.
+    pub(crate) most: usize,
+    names: Vec<String>,
+    reason: Mutex<Option<String>>,
+}
+
+impl Watch {
+    pub(crate) fn new(most: usize, names: &[String]) -> Self {
+        Self { most, names: names.to_vec(), reason: Mutex::default() }
+    }
+
+    /// Remembers a reason, unless there was one before; no number is the answer.
+    pub(crate) fn refuse(&self, reason: impl FnOnce() -> String) -> Estimate {
+        let mut known = self.reason.lock().unwrap_or_else(PoisonError::into_inner);
+        known.get_or_insert_with(reason);
+        Estimate { value: f64::NAN, magnitude: f64::NAN, error: f64::NAN }
+    }
+
+    /// Refuses to integrate over so many features at once.
+    pub(crate) fn too_many(&self, features: &[usize]) -> Estimate {
+        self.refuse(|| {
+            let names: Vec<&str> =
+                features.iter().map(|&feature| self.names[feature].as_str()).collect();
+            let (count, most) = (features.len(), self.most);
+            format!(
+                "{count} features would have to be integrated over at once ({}); at most {most} are",
+                names.join(", ")
+            )
+        })
+    }
+
+    /// The reason for what is not a number.
+    pub(crate) fn reason(&self) -> Option<String> {
+        self.reason.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
