@@ -155,7 +155,8 @@ impl Engine {
 
     /// The same terms under another law of the same features, which becomes the background as well.
     pub(crate) fn given(&self, law: Law) -> Self {
-        Self::under(law, Arc::clone(&self.terms))
+        let watch = self.watch.clone();
+        Self { watch, ..Self::under(law, Arc::clone(&self.terms)) }
     }
 
     fn of(
@@ -169,6 +170,11 @@ impl Engine {
         let variance = OnceLock::new();
         let watch = None;
         Self { measure, whole, terms, term_means, variance, coalitions, axis_means, watch }
+    }
+
+    /// Whether it integrates as a witness of another engine.
+    pub(crate) fn is_witness(&self) -> bool {
+        self.watch.as_ref().is_some_and(|watch| watch.is_witness)
     }
 
     /// The same within limits of what is integrated.

@@ -42,6 +42,9 @@ impl<'a> Held<'a> {
 
     /// Whether a term has factors that share no randomness.
     fn independent(&self, term: &Term) -> Option<()> {
+        if self.is_witness() {
+            return None;
+        }
         let factors = term.factors();
         let apart = |i: usize| factors[..i].iter().all(|other| !self.share(&factors[i], other));
         (factors.len() > 1 && (1..factors.len()).all(apart)).then_some(())

@@ -5,6 +5,8 @@ use crate::function::{Moving, Term};
 use crate::problem::scan;
 use crate::quadrature::Estimate;
 
+/// What a density at a root may be wrong by in relation to itself.
+const ROOT: f64 = 1e-14;
 /// Parts of a panel between which a passage is looked for.
 const PARTS: usize = 12;
 
@@ -41,7 +43,8 @@ impl Engine {
                 let density = law.pdf(place);
                 if density > 0.0 {
                     let moved = (surface.slope)(s, row) / (surface.slope)(other, row).abs();
-                    sum = sum.plus(Estimate::exact((surface.jump)(row) * moved * density));
+                    let rate = Estimate::exact((surface.jump)(row) * moved * density);
+                    sum = sum.plus(rate.doubted(law.doubt() + ROOT));
                 }
             }
             row[other] = f64::NAN;

@@ -52,6 +52,10 @@ impl<'a> Held<'a> {
         &self.engine.terms[index]
     }
 
+    pub(crate) fn is_witness(&self) -> bool {
+        self.engine.is_witness()
+    }
+
     /// See [`Engine::local`].
     pub(crate) fn local(&self, local: Local, part: Part<'_>, row: &mut [f64]) -> Estimate {
         self.engine.local(local, part, row)
@@ -232,9 +236,14 @@ impl<'a> Held<'a> {
         if let Some(angle) = arbitrary {
             row[angle] = 0.0;
         }
-        let features: Vec<usize> =
+        let mut features: Vec<usize> =
             features.iter().copied().filter(|&feature| Some(feature) != arbitrary).collect();
-        let affine = self.affine_features(&features, terms);
+        let is_witness = self.engine.is_witness();
+        let mut affine = self.affine_features(&features, terms);
+        if is_witness {
+            features.reverse();
+            affine.clear();
+        }
         if let Some(watch) = &self.engine.watch {
             let integrated = features.iter().copied().filter(|feature| !affine.contains(feature));
             let integrated: Vec<usize> = integrated.collect();
@@ -258,6 +267,9 @@ fn tails(law: &dyn Univariate, (from, to): (f64, f64), mut at: impl FnMut(f64) -
     let beyond = ends.into_iter().filter(|(end, support, _)| law.place(*end) != *support);
     beyond.map(|(end, _, other)| 0.5 * (other - end).abs() * at(end).value.abs()).sum()
 }
+
+/// Where a witness divides panels.
+const ELSEWHERE: f64 = 0.381_966;
 
 /// A nested integral over features, one after the other.
 struct Nest<'a> {
@@ -315,8 +327,13 @@ impl Nest<'_> {
             given.pop();
             inner.times(law.weight(u))
         };
+        if self.engine.is_witness() {
+            let inner: Vec<f64> = points.clone();
+            points.extend(inner.windows(2).map(|ends| ends[0] + ELSEWHERE * (ends[1] - ends[0])));
+        }
         let [mut total] = integrate(&within(&points, from, to), self.floor, |u| [at(u)]);
         if self.engine.watch.is_some() {
+            total = total.doubted(law.doubt());
             total.error += tails(&*law, (from, to), at);
         }
         row[feature] = f64::NAN;
@@ -338,7 +355,7 @@ impl Nest<'_> {
             self.over(rest, given, row).times(0.5)
         });
         row[feature] = f64::NAN;
-        Estimate::sum(sides)
+        Estimate::sum(sides).doubted(2.0 * self.measure.margin(feature).doubt())
     }
 
     fn breaks(&self, along: usize, row: &mut [f64]) -> Vec<f64> {

@@ -68,6 +68,11 @@ impl Estimate {
         }
     }
 
+    /// The same with a further error in relation to its size.
+    pub(crate) fn doubted(self, relative: f64) -> Self {
+        Self { error: self.error + relative * self.magnitude, ..self }
+    }
+
     /// The product of two numbers.
     pub(crate) fn product(self, other: Self) -> Self {
         let error = self.value.abs() * other.error

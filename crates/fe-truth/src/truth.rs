@@ -631,7 +631,7 @@ impl OneFeature<'_> {
         let points = within(&points, panels[0], panels[panels.len() - 1]);
         let [mut mean] = integrate(&points, 0.0, |u| [f(law.place(u)).times(law.weight(u))]);
         mean.error += self.scenario.parts.engine.doubt() * mean.magnitude;
-        mean
+        mean.doubted(law.doubt())
     }
 
     fn over_axis(&self, f: impl Fn(f64) -> Estimate) -> Truth {

@@ -9,13 +9,15 @@ use crate::quadrature::Estimate;
 pub(crate) struct Watch {
     /// So many features may be integrated over at once.
     pub(crate) most: usize,
+    /// Whether integrals are taken in another order and on other nodes, with nothing taken apart.
+    pub(crate) is_witness: bool,
     names: Vec<String>,
     reason: Mutex<Option<String>>,
 }
 
 impl Watch {
-    pub(crate) fn new(most: usize, names: &[String]) -> Self {
-        Self { most, names: names.to_vec(), reason: Mutex::default() }
+    pub(crate) fn new(most: usize, is_witness: bool, names: &[String]) -> Self {
+        Self { most, is_witness, names: names.to_vec(), reason: Mutex::default() }
     }
 
     /// Remembers a reason, unless there was one before; no number is the answer.

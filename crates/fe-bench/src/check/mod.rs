@@ -9,6 +9,7 @@
 //! truth of the bins that they chose, all others with the true curve.
 
 mod estimates;
+pub mod problem;
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;

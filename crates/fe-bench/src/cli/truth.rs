@@ -10,7 +10,7 @@ use fe_core::settings::Splitting;
 use fe_truth::{Centring, Effect, Regional, Scenario, Truth, Weighting};
 
 use super::arguments::{
-    FeatureArguments, ScenarioArguments, feature_name, finite, interval, points,
+    FeatureArguments, ScenarioArguments, finite, interval, points,
 };
 use super::estimation::word;
 use super::event;
@@ -243,7 +243,7 @@ impl<'a> Curve<'a> {
 
     /// A row for each point, made when it is wanted.
     fn rows(&self, points: &[f64]) -> Result<impl Iterator<Item = Vec<Entry>> + use<'a>> {
-        let (id, feature) = (self.scenario.id(), feature_name(self.feature));
+        let (id, feature) = (self.scenario.id(), self.scenario.feature_name(self.feature));
         let (asked, points) = (self.asked, points.to_vec());
         let answers = self.answers(&points)?.into_iter();
         Ok(points.into_iter().zip(answers).map(move |(x, answer)| {
@@ -312,7 +312,7 @@ fn values(arguments: &Arguments, scenario: &Scenario) -> Result<Sheet> {
     for feature in arguments.features.of(scenario)? {
         let axis = range(arguments, scenario, feature)?;
         for (name, truth) in scenario.values(feature, axis)? {
-            push(feature_name(feature).into(), name, truth);
+            push(scenario.feature_name(feature).into(), name, truth);
         }
     }
     push(Entry::Missing, "mean_f", scenario.mean()?);
@@ -324,7 +324,7 @@ fn shapley_values(scenario: &Scenario, point: &[f64]) -> Result<Sheet> {
     let mut sheet = Sheet::new(&["feature", "phi"]);
     for (feature, value) in scenario.shap_at(point)?.into_iter().enumerate() {
         let is_feature = feature < scenario.dimension();
-        let name = if is_feature { feature_name(feature) } else { "empty".to_owned() };
+        let name = if is_feature { scenario.feature_name(feature) } else { "empty".to_owned() };
         sheet.push(vec![name.into(), value.value.into()]);
     }
     Ok(sheet)

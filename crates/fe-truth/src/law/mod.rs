@@ -84,6 +84,16 @@ pub(crate) trait Univariate: Send + Sync {
         self.pdf(u)
     }
 
+    /// What a density may be wrong by in relation to itself, beyond a few roundings.
+    fn doubt(&self) -> f64 {
+        self.base().map_or(0.0, |law| law.doubt())
+    }
+
+    /// Whether there are powers of the variable that have no mean.
+    fn is_heavy(&self) -> bool {
+        self.base().is_some_and(|law| law.is_heavy())
+    }
+
     /// Probability of an interval, whose ends may be infinite.
     fn mass(&self, from: f64, to: f64) -> f64 {
         let above = if from > f64::NEG_INFINITY { self.cdf(from) } else { 0.0 };

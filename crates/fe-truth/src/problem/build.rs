@@ -32,8 +32,9 @@ struct Feature<'a> {
     column: Option<usize>,
 }
 
-/// What a scenario is made of, at values of the parameters.
-pub(super) fn parts(file: &File, values: &[f64]) -> Result<Parts, Fault> {
+/// What a scenario is made of, at values of the parameters. A witness integrates in another order
+/// and on other nodes.
+pub(super) fn parts(file: &File, values: &[f64], is_witness: bool) -> Result<Parts, Fault> {
     let parameters = parameter_names(&file.parameters, values);
     let features = features(file, &parameters)?;
     let law = joint_law(file, &features, &parameters)?;
@@ -46,10 +47,11 @@ pub(super) fn parts(file: &File, values: &[f64]) -> Result<Parts, Fault> {
         let message = format!("f is {} at {}", tree.value(row), point(&names, row));
         return Err(file.f.wrong(message));
     }
-    let terms = terms(&tree, &spans, &rows).map_err(|message| file.f.wrong(message))?;
+    let heavy: Vec<bool> = (0..law.dimension()).map(|s| law.marginal(s).is_heavy()).collect();
+    let terms = terms(&tree, &spans, &heavy, &rows).map_err(|message| file.f.wrong(message))?;
     let axes = axes(file, &names, &law, &parameters)?;
     let model = Compiled::new(&tree, law.dimension());
-    let watch = Watch::new(MOST_AT_ONCE, &names);
+    let watch = Watch::new(MOST_AT_ONCE, is_witness, &names);
     let engine = Engine::new(law, terms).watched(Arc::new(watch));
     let size = rows.iter().map(|row| tree.value(row).abs()).sum::<f64>() / rows.len() as f64;
     Ok(Parts::of_problem(engine, Arc::new(model), tree, axes, names, size))

@@ -153,6 +153,8 @@ pub(super) enum Plain {
     Shifted(f64, Box<Plain>),
 }
 
+/// What the probability of an interval may be wrong by in relation to itself.
+const TAILS: f64 = 1e-13;
 /// Smallest probability of what a law is truncated to.
 const LEAST: f64 = 1e-9;
 
@@ -703,6 +705,31 @@ impl Univariate for Plain {
 
     fn weight(&self, u: f64) -> f64 {
         self.ln_weight(self.scale(), u).exp()
+    }
+
+    fn doubt(&self) -> f64 {
+        match self {
+            Self::Of(Kind::Uniform | Kind::LogUniform | Kind::Triangular, ..) => 1e-15,
+            // An exponential of a sum: rounding of its argument.
+            Self::Of(Kind::Normal | Kind::LogNormal | Kind::Exponential, ..) => 5e-15,
+            Self::Of(..) => 5e-14,
+            Self::Truncated(law, ..) => law.doubt() + TAILS,
+            Self::Mixture(parts) => {
+                parts.iter().map(|(_, law)| law.doubt()).fold(0.0, f64::max) + 5e-15
+            }
+            Self::Shifted(_, law) => law.doubt() + 5e-15,
+        }
+    }
+
+    fn is_heavy(&self) -> bool {
+        match self {
+            Self::Of(kind, ..) => *kind == Kind::Student,
+            Self::Truncated(law, low, high, _) => {
+                law.is_heavy() && !(low.is_finite() && high.is_finite())
+            }
+            Self::Mixture(parts) => parts.iter().any(|(_, law)| law.is_heavy()),
+            Self::Shifted(_, law) => law.is_heavy(),
+        }
     }
 
     fn mass(&self, from: f64, to: f64) -> f64 {

@@ -57,12 +57,40 @@ use lexer::Fault;
 /// assert!(error.to_string().starts_with("mine:2:9: unknown function `sine` (nearest: `sin`"));
 /// ```
 pub fn problem(name: &str, text: &str, set: &[(String, String)]) -> Result<Scenario, Error> {
+    made(name, text, set, false)
+}
+
+impl Scenario {
+    /// The same scenario, whose truths are integrated in another order of the features, on other
+    /// nodes, and with nothing taken apart: the witness of those of a scenario in a file. None for
+    /// built-in scenarios, whose witness is [`Scenario::without_closed_forms`].
+    ///
+    /// ```
+    /// let text = "f = \"x1*x2\"\n[law]\nx1 = \"normal(2, 1)\"\nx2 = \"x1 + normal(0, 1)\"\n";
+    /// let scenario = fe_truth::problem("mine", text, &[]).unwrap();
+    /// let (mean, other) = (scenario.mean().unwrap(), scenario.witness().unwrap().mean().unwrap());
+    /// assert!((mean.value - other.value).abs() <= mean.abs_error + other.abs_error);
+    /// ```
+    #[must_use]
+    pub fn witness(&self) -> Option<Self> {
+        let pair = |text: &str| text.split_once('=').map(|(k, v)| (k.to_owned(), v.to_owned()));
+        let set: Vec<_> = self.parameters().split(';').filter_map(pair).collect();
+        made(self.info().name, self.text()?, &set, true).ok()
+    }
+}
+
+fn made(
+    name: &str,
+    text: &str,
+    set: &[(String, String)],
+    is_witness: bool,
+) -> Result<Scenario, Error> {
     check_name(name)?;
     let placed = |fault: Fault| bad(name, text, &fault);
     let file = file::read(text).map_err(placed)?;
     let info = info(name, text, &file);
     let values = values(info, &file, set)?;
-    let parts = build::parts(&file, &values).map_err(placed)?;
+    let parts = build::parts(&file, &values, is_witness).map_err(placed)?;
     let declared = file.parameters.iter().zip(&values);
     let pairs: Vec<String> =
         declared.map(|(parameter, value)| format!("{}={value}", parameter.name.value)).collect();

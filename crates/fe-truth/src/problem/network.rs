@@ -355,7 +355,14 @@ impl Posterior {
     }
 }
 
+/// What the density of a law may be wrong by that is an integral itself, or needs one.
+const INTEGRATED: f64 = 1e-12;
+
 impl Univariate for Posterior {
+    fn doubt(&self) -> f64 {
+        INTEGRATED
+    }
+
     fn pdf(&self, x: f64) -> f64 {
         let u = self.scale.coordinate(x);
         if u.is_finite() { (self.ln_weight(u) - self.scale.ln_stretch(u)).exp() } else { 0.0 }
@@ -403,6 +410,7 @@ struct Margin {
     total: f64,
     panels: Vec<f64>,
     support: (f64, f64),
+    heavy: bool,
 }
 
 impl Margin {
@@ -410,6 +418,7 @@ impl Margin {
         let unknown: Vec<usize> =
             inner.relevant(node, &[]).into_iter().filter(|&other| other != node).collect();
         let laws = inner.laws_of(node, &unknown);
+        let heavy = laws.iter().any(Univariate::is_heavy);
         let mut scales = laws.iter().map(Plain::scale);
         let first = scales.next().unwrap_or(Scale::Linear);
         let scale = if scales.all(|scale| scale == first) { first } else { Scale::Linear };
@@ -434,9 +443,9 @@ impl Margin {
         });
         let total = density.integral_to(points[points.len() - 1]).value;
         let (from, to) = (points[0], points[points.len() - 1]);
-        let heavy = |u: &f64| *u == from || *u == to || density.at(*u).value > 0.0;
-        let panels = points.iter().copied().filter(heavy).collect();
-        Self { scale, density, total, panels, support }
+        let counts = |u: &f64| *u == from || *u == to || density.at(*u).value > 0.0;
+        let panels = points.iter().copied().filter(counts).collect();
+        Self { scale, density, total, panels, support, heavy }
     }
 }
 
@@ -464,6 +473,14 @@ impl Inner {
 }
 
 impl Univariate for Margin {
+    fn doubt(&self) -> f64 {
+        INTEGRATED
+    }
+
+    fn is_heavy(&self) -> bool {
+        self.heavy
+    }
+
     fn pdf(&self, x: f64) -> f64 {
         let u = self.scale.coordinate(x);
         if u.is_finite() { self.weight(u) * (-self.scale.ln_stretch(u)).exp() } else { 0.0 }

@@ -14,10 +14,11 @@ use crate::function::{Moving, Term};
 pub(super) fn terms(
     tree: &Expression,
     spans: &Arc<[Span]>,
+    heavy: &[bool],
     rows: &[Vec<f64>],
 ) -> Result<Vec<Term>, String> {
     let fixed = breaks::all_fixed_places(&breaks::surfaces(tree, spans)?, spans);
-    let maker = Maker { spans, fixed: &fixed, rows };
+    let maker = Maker { spans, fixed: &fixed, heavy, rows };
     pieces(tree).iter().map(|piece| maker.term(piece, true)).collect()
 }
 
@@ -25,6 +26,8 @@ struct Maker<'a> {
     spans: &'a Arc<[Span]>,
     /// Fixed places of the whole expression along each feature.
     fixed: &'a [Vec<f64>],
+    /// Whether the law of each feature has powers without a mean.
+    heavy: &'a [bool],
     /// Rows of the law, on which sizes are taken.
     rows: &'a [Vec<f64>],
 }
@@ -43,7 +46,8 @@ impl Maker<'_> {
                 term = self.breaking(term, piece, &surface);
             }
         }
-        let affine = features.iter().copied().filter(|&s| is_affine_in(piece, s));
+        let affine = |s: usize| !self.heavy[s] && is_affine_in(piece, s);
+        let affine = features.iter().copied().filter(|&s| affine(s));
         let affine: Vec<usize> = affine.collect();
         term = term.affine_in(&affine).of_size(self.size(piece));
         if apart && features.len() > 1 {
