@@ -1,9 +1,12 @@
 //! Means and variances over the features that are not held, as nested integrals.
 
+use std::cell::Cell;
+
 use crate::engine::{Engine, Local, Measure, Moments, Part, Rest, fixed_break};
 use crate::function::Term;
-use crate::law::Univariate;
+use crate::law::{Mixing, Univariate};
 use crate::quadrature::{Estimate, integrate, within};
+use crate::watch::MOST_EVALUATIONS;
 
 /// Terms that share randomness, and the features to integrate over for them.
 #[derive(Debug, Default)]
@@ -252,10 +255,14 @@ impl<'a> Held<'a> {
             }
         }
         let (engine, measure) = (self.engine, self.measure);
-        let nest = Nest { engine, measure, terms, affine, local, floor, integrand };
+        let spent = Cell::new(0.0);
+        let nest = Nest { engine, measure, terms, affine, local, floor, integrand, spent };
         let mut total = nest.over(&features, &mut given, &mut row);
         total.error += measure.doubt * total.magnitude;
-        total
+        match &self.engine.watch {
+            Some(watch) if nest.spent.get() > MOST_EVALUATIONS => watch.too_long(&features),
+            _ => total,
+        }
     }
 }
 
@@ -264,7 +271,12 @@ impl<'a> Held<'a> {
 fn tails(law: &dyn Univariate, (from, to): (f64, f64), mut at: impl FnMut(f64) -> Estimate) -> f64 {
     let (low, high) = law.support();
     let ends = [(from, low, to), (to, high, from)];
-    let beyond = ends.into_iter().filter(|(end, support, _)| law.place(*end) != *support);
+    let goes_on = |&(end, support, _): &(f64, f64, f64)| {
+        let place = law.place(end);
+        let rounding = 8.0 * f64::EPSILON * place.abs().max(support.abs());
+        !support.is_finite() || (place - support).abs() > rounding
+    };
+    let beyond = ends.into_iter().filter(goes_on);
     beyond.map(|(end, _, other)| 0.5 * (other - end).abs() * at(end).value.abs()).sum()
 }
 
@@ -280,11 +292,17 @@ struct Nest<'a> {
     local: Local,
     floor: f64,
     integrand: &'a dyn Fn(&mut [f64]) -> Estimate,
+    /// Evaluations of the integrand so far.
+    spent: Cell<f64>,
 }
 
 impl Nest<'_> {
     fn over(&self, features: &[usize], given: &mut Vec<(usize, f64)>, row: &mut [f64]) -> Estimate {
         let Some((&feature, rest)) = features.split_first() else {
+            self.spent.set(self.spent.get() + 1.0);
+            if self.engine.watch.is_some() && self.spent.get() > MOST_EVALUATIONS {
+                return Estimate::exact(f64::NAN);
+            }
             return (self.integrand)(row);
         };
         if self.affine.contains(&feature) {
@@ -309,6 +327,50 @@ impl Nest<'_> {
                 places.extend(self.engine.passages(term, feature));
             }
         }
+        let total = match law.mixing().filter(|_| !self.engine.is_witness()) {
+            Some(mixing) => self.over_mixture(mixing, feature, rest, &places, given, row),
+            None => self.along(&*law, feature, rest, &places, given, row),
+        };
+        row[feature] = f64::NAN;
+        total
+    }
+
+    /// The mean over a feature whose law is a mixture.
+    fn over_mixture(
+        &self,
+        mixing: &dyn Mixing,
+        feature: usize,
+        rest: &[usize],
+        places: &[f64],
+        given: &mut Vec<(usize, f64)>,
+        row: &mut [f64],
+    ) -> Estimate {
+        let hidden = mixing.hidden();
+        let panels = hidden.panels();
+        let mut at = |u: f64| match mixing.given(hidden.place(u)) {
+            Some(law) => {
+                let inner = self.along(&*law, feature, rest, places, given, row);
+                inner.times(hidden.weight(u))
+            }
+            None => Estimate::exact(f64::NAN),
+        };
+        let [total] = integrate(&panels, self.floor, |u| [at(u)]);
+        let ends = (panels[0], panels[panels.len() - 1]);
+        let beyond = tails(hidden, ends, at);
+        let total = total.doubted(hidden.doubt());
+        Estimate { error: total.error + beyond, ..total }
+    }
+
+    /// The mean over a feature that has a law, with places where the average over it breaks.
+    fn along(
+        &self,
+        law: &dyn Univariate,
+        feature: usize,
+        rest: &[usize],
+        places: &[f64],
+        given: &mut Vec<(usize, f64)>,
+        row: &mut [f64],
+    ) -> Estimate {
         let mut points = law.panels();
         let (from, to) = (points[0], points[points.len() - 1]);
         points.extend(places.iter().map(|&x| law.coordinate(x)));
@@ -334,9 +396,8 @@ impl Nest<'_> {
         let [mut total] = integrate(&within(&points, from, to), self.floor, |u| [at(u)]);
         if self.engine.watch.is_some() {
             total = total.doubted(law.doubt());
-            total.error += tails(&*law, (from, to), at);
+            total.error += tails(law, (from, to), at);
         }
-        row[feature] = f64::NAN;
         total
     }
 

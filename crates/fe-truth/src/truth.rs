@@ -219,6 +219,20 @@ impl Scenario {
         feature: usize,
         axis: (f64, f64),
     ) -> Result<Vec<(&'static str, Truth)>, Error> {
+        let each = self.each_value(feature, axis)?.into_iter();
+        each.map(|(name, value)| Ok((name, value?))).collect()
+    }
+
+    /// As [`Scenario::values`], each with the reason where it is refused, as only those of scenarios in
+    /// files are.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchFeature`], [`Error::BadAxis`].
+    pub fn each_value(
+        &self,
+        feature: usize,
+        axis: (f64, f64),
+    ) -> Result<Vec<(&'static str, Result<Truth, Error>)>, Error> {
         self.check_axis(feature, axis)?;
         let on = OneFeature { scenario: self, feature, axis };
         let per_length = 1.0 / (axis.1 - axis.0);
@@ -231,14 +245,14 @@ impl Scenario {
             ("ale.integral_sd", on.over_axis(|x| on.value(Effect::Sigma, x).0)),
             ("shap.mean", truth(integrated(on.over_law(|x| on.value(Effect::ShapVariance, x).0)))),
         ];
-        values.iter().try_for_each(|(_, value)| self.judge([(value.value, value.abs_error)]))?;
         let told = |(name, value): (&'static str, Truth)| {
             let (lo, hi) = axis;
             let ends = || [lo, hi].map(|end| number(&end)).join(", ");
             let what = || format!("{name} of x{} over [{}]", feature + 1, ends());
-            Ok((name, value.told(what)?))
+            let judged = self.judge([(value.value, value.abs_error)]);
+            (name, judged.and_then(|()| value.told(what)))
         };
-        values.into_iter().map(told).collect()
+        Ok(values.into_iter().map(told).collect())
     }
 
     /// The Shapley value of each feature at a point of all D features, in their order, and last

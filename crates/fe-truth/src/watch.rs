@@ -4,6 +4,9 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::quadrature::Estimate;
 
+/// So many evaluations may one integral take.
+pub(crate) const MOST_EVALUATIONS: f64 = 2e7;
+
 /// Limits of what is integrated, and the first reason why something was not.
 #[derive(Debug)]
 pub(crate) struct Watch {
@@ -35,6 +38,18 @@ impl Watch {
             let (count, most) = (features.len(), self.most);
             format!(
                 "{count} features would have to be integrated over at once ({}); at most {most} are",
+                names.join(", ")
+            )
+        })
+    }
+
+    /// Refuses an integral that has taken so many evaluations.
+    pub(crate) fn too_long(&self, features: &[usize]) -> Estimate {
+        self.refuse(|| {
+            let names: Vec<&str> =
+                features.iter().map(|&feature| self.names[feature].as_str()).collect();
+            format!(
+                "an integral over {} takes more than {MOST_EVALUATIONS:e} evaluations",
                 names.join(", ")
             )
         })

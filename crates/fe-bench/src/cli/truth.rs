@@ -15,6 +15,7 @@ use super::arguments::{
 use super::estimation::word;
 use super::event;
 use crate::error::{Error, Result};
+use crate::say::say;
 use crate::sheet::{Entry, Format, Sheet, write_rows};
 
 /// Prints what a scenario's effects are, exactly, with a bound on the error of each number.
@@ -93,6 +94,9 @@ pub(super) struct Arguments {
     /// The curves in the leaves of the tree in place of its splits
     #[arg(long, requires = "depth")]
     leaves: bool,
+    /// How each term of f that reads the features is integrated, on standard error
+    #[arg(long)]
+    explain: bool,
     /// How it is printed
     #[arg(long, value_enum, default_value = "csv")]
     format: Format,
@@ -139,6 +143,10 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
     let mut scenario = arguments.scenario.scenario()?;
     if let Some(event) = &arguments.event {
         scenario = scenario.within(&event::region(event, &scenario)?)?;
+    }
+    if arguments.explain {
+        let features = arguments.features.of(&scenario)?;
+        scenario.explain(&features).iter().for_each(|line| say!("{line}"));
     }
     if let Some(effect) = &arguments.effect {
         return curves(arguments, &scenario, effect, out);
@@ -304,19 +312,27 @@ fn bins(arguments: &Arguments, scenario: &Scenario, limits: &[f64]) -> Result<Sh
 
 fn values(arguments: &Arguments, scenario: &Scenario) -> Result<Sheet> {
     let mut sheet = Sheet::new(&["scenario", "feature", "name", "value", "abs_error", "method"]);
-    let mut push = |feature: Entry, name: &str, truth: Truth| {
+    let mut push = |feature: Option<String>, name: &str, truth: Result<Truth, fe_truth::Error>| {
+        let of = feature.as_ref().map_or_else(String::new, |feature| format!(" of {feature}"));
+        let feature = feature.map_or(Entry::Missing, Entry::from);
         let mut row: Vec<Entry> = vec![scenario.id().into(), feature, name.into()];
-        row.extend(entries(truth));
+        match truth {
+            Ok(truth) => row.extend(entries(truth)),
+            Err(error) => {
+                say!("{name}{of} is refused: {error}");
+                row.extend([Entry::Missing, Entry::Missing, "refused".into()]);
+            }
+        }
         sheet.push(row);
     };
     for feature in arguments.features.of(scenario)? {
         let axis = range(arguments, scenario, feature)?;
-        for (name, truth) in scenario.values(feature, axis)? {
-            push(scenario.feature_name(feature).into(), name, truth);
+        for (name, truth) in scenario.each_value(feature, axis)? {
+            push(Some(scenario.feature_name(feature)), name, truth);
         }
     }
-    push(Entry::Missing, "mean_f", scenario.mean()?);
-    push(Entry::Missing, "sd_f", scenario.sd()?);
+    push(None, "mean_f", scenario.mean());
+    push(None, "sd_f", scenario.sd());
     Ok(sheet)
 }
 

@@ -94,6 +94,11 @@ pub(crate) trait Univariate: Send + Sync {
         self.base().is_some_and(|law| law.is_heavy())
     }
 
+    /// The law as a mixture over a variable that is not known, where it is integrated over sooner so.
+    fn mixing(&self) -> Option<&dyn Mixing> {
+        None
+    }
+
     /// Probability of an interval, whose ends may be infinite.
     fn mass(&self, from: f64, to: f64) -> f64 {
         let above = if from > f64::NEG_INFINITY { self.cdf(from) } else { 0.0 };
@@ -137,6 +142,14 @@ pub(crate) trait Univariate: Send + Sync {
             }
         }
     }
+}
+
+/// A law as a mixture over a variable that is not known.
+pub(crate) trait Mixing: Send + Sync {
+    /// The law of that variable.
+    fn hidden(&self) -> &dyn Univariate;
+    /// The law given a value of the variable; none where there is none.
+    fn given(&self, hidden: f64) -> Option<Box<dyn Univariate>>;
 }
 
 /// Where a function of two features breaks: on the line `x_of + slope · x_along = at`.

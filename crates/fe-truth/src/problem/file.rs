@@ -161,7 +161,8 @@ impl<'a> Table<'a> {
         match value.get_ref() {
             DeValue::String(text) => {
                 let raw = &self.text[span.clone()];
-                let inside = raw.find(text.as_ref());
+                let quotes = raw.len() / 2;
+                let inside = if text.is_empty() { Some(quotes) } else { raw.find(text.as_ref()) };
                 let at = span.start + inside.unwrap_or(0);
                 let verbatim = inside.is_some();
                 Ok(Formula { text: text.to_string(), at, verbatim })

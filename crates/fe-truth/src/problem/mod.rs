@@ -7,6 +7,7 @@
 
 mod breaks;
 mod build;
+mod explain;
 mod file;
 mod judge;
 mod laws;

@@ -2,7 +2,7 @@
 
 use super::laws::{DISCRETE, Kind, NAMES, Plain};
 use super::lexer::{Fault, Token};
-use super::parser::{Names, Parser, hint};
+use super::parser::{Names, Parser, functions, hint, is_reserved};
 use crate::expression::Expression;
 
 /// A law whose arguments are expressions of parameters and earlier features.
@@ -42,6 +42,11 @@ pub(super) fn law(text: &str, names: &Names) -> Result<NamedLaw, Fault> {
             }
             own = Some(read(&mut parser)?);
         } else {
+            if let Some(name) = next_unknown(&parser) {
+                let known = NAMES.into_iter().chain(functions());
+                let message = format!("unknown law or function `{name}`{}", hint(name, known));
+                return Err(Fault::new(at, message));
+            }
             let part = parser.summand()?;
             let part = if negative { -part } else { part };
             location = Some(match location {
@@ -69,6 +74,14 @@ pub(super) fn law(text: &str, names: &Names) -> Result<NamedLaw, Fault> {
 fn next_law<'a>(parser: &Parser<'a>) -> Option<&'a str> {
     match (parser.peek(), parser.peek_second()) {
         (Token::Name(name), Token::Sign("(")) if NAMES.contains(&name) => Some(name),
+        _ => None,
+    }
+}
+
+/// A name with arguments that is neither a law nor a function, if one is next.
+fn next_unknown<'a>(parser: &Parser<'a>) -> Option<&'a str> {
+    match (parser.peek(), parser.peek_second()) {
+        (Token::Name(name), Token::Sign("(")) if !is_reserved(name) => Some(name),
         _ => None,
     }
 }

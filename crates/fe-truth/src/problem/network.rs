@@ -12,7 +12,7 @@ use super::named_law::{LawTree, NamedLaw};
 use super::peaks::resolve;
 use super::pieces::Affine;
 use crate::expression::Expression;
-use crate::law::{Block, Crossing, Univariate};
+use crate::law::{Block, Crossing, Mixing, Univariate};
 use crate::quadrature::{Estimate, Piecewise, integrate, within};
 
 /// So many features that are not known a law may be integrated over.
@@ -289,10 +289,38 @@ struct Posterior {
     /// Nodes whose laws depend on the target or on what is not known, without these.
     factors: Vec<usize>,
     scale: Scale,
-    panels: Vec<f64>,
+    /// Points between which there is all of the density, before it is resolved.
+    start: Vec<f64>,
     support: (f64, f64),
-    /// Logarithm of the integral of the density.
+    density: OnceLock<Density>,
+    mixture: Option<Mixture>,
+}
+
+/// Where a density has its weight, and the logarithm of its integral.
+struct Density {
+    panels: Vec<f64>,
     ln_total: f64,
+}
+
+/// A law of a target that nothing depends on which is known, given the one feature that is not.
+struct Mixture {
+    inner: Arc<Inner>,
+    target: usize,
+    unknown: usize,
+    row: Vec<f64>,
+    hidden: Box<dyn Univariate>,
+}
+
+impl Mixing for Mixture {
+    fn hidden(&self) -> &dyn Univariate {
+        &*self.hidden
+    }
+
+    fn given(&self, hidden: f64) -> Option<Box<dyn Univariate>> {
+        let mut row = self.row.clone();
+        row[self.unknown] = hidden;
+        Some(Box::new(self.inner.nodes[self.target].law.at(&row).ok()?))
+    }
 }
 
 impl Posterior {
@@ -315,7 +343,24 @@ impl Posterior {
             None => network.margin(target),
         };
         let scale = own.as_ref().map_or_else(|| network.margin(target).scale, Plain::scale);
-        let mut posterior = Self {
+        let panels = prior.panels();
+        let ends = (panels[0], panels[panels.len() - 1]);
+        let places: Vec<f64> = finer(&panels).iter().map(|&u| scale.place(u)).collect();
+        let corners = inner.corners(target, &factors, &places, &mut row.clone());
+        let corners = corners.into_iter().map(|x| scale.coordinate(x));
+        let start: Vec<f64> = panels.iter().copied().chain(corners).collect();
+        let is_last = !relevant.iter().any(|&node| inner.nodes[node].parents.contains(&target));
+        let mixture = match unknown.as_slice() {
+            &[unknown] if is_last => Some(Mixture {
+                inner: Arc::clone(inner),
+                target,
+                unknown,
+                row: row.clone(),
+                hidden: network.law(unknown, given),
+            }),
+            _ => None,
+        };
+        Self {
             inner: Arc::clone(inner),
             target,
             row,
@@ -323,25 +368,28 @@ impl Posterior {
             unknown,
             factors,
             scale,
-            panels: Vec::new(),
+            start: within(&start, ends.0, ends.1),
             support: prior.support(),
-            ln_total: 0.0,
-        };
-        let panels = prior.panels();
-        let ends = (panels[0], panels[panels.len() - 1]);
-        let places: Vec<f64> = finer(&panels).iter().map(|&u| scale.place(u)).collect();
-        let mut row = posterior.row.clone();
-        let corners = inner.corners(target, &posterior.factors, &places, &mut row);
-        let corners = corners.into_iter().map(|x| scale.coordinate(x));
-        let start =
-            within(&panels.iter().copied().chain(corners).collect::<Vec<_>>(), ends.0, ends.1);
-        posterior.panels = resolve(&start, |u| posterior.ln_weight(u));
-        posterior.ln_total = ln_total(&posterior.panels, &mut |u| posterior.ln_weight(u));
-        posterior
+            density: OnceLock::new(),
+            mixture,
+        }
+    }
+
+    fn density(&self) -> &Density {
+        self.density.get_or_init(|| {
+            let panels = resolve(&self.start, |u| self.ln_relative(u));
+            let ln_total = ln_total(&panels, &mut |u| self.ln_relative(u));
+            Density { panels, ln_total }
+        })
     }
 
     /// Logarithm of the density of the coordinate.
     fn ln_weight(&self, u: f64) -> f64 {
+        self.ln_relative(u) - self.density().ln_total
+    }
+
+    /// The same before it is normalised.
+    fn ln_relative(&self, u: f64) -> f64 {
         let mut row = self.row.clone();
         row[self.target] = self.scale.place(u);
         let own = match &self.own {
@@ -351,7 +399,7 @@ impl Posterior {
         if own == f64::NEG_INFINITY {
             return own;
         }
-        own + self.inner.ln_integral(&self.unknown, &self.factors, &mut row) - self.ln_total
+        own + self.inner.ln_integral(&self.unknown, &self.factors, &mut row)
     }
 }
 
@@ -369,12 +417,13 @@ impl Univariate for Posterior {
     }
 
     fn cdf(&self, x: f64) -> f64 {
-        let (from, to) = (self.panels[0], self.panels[self.panels.len() - 1]);
+        let panels = &self.density().panels;
+        let (from, to) = (panels[0], panels[panels.len() - 1]);
         let u = self.scale.coordinate(x);
         if u <= from {
             return 0.0;
         }
-        let points = within(&self.panels, from, u.min(to));
+        let points = within(panels, from, u.min(to));
         integrate(&points, 0.0, |u| [Estimate::exact(self.weight(u))])[0].value.min(1.0)
     }
 
@@ -383,7 +432,11 @@ impl Univariate for Posterior {
     }
 
     fn panels(&self) -> Vec<f64> {
-        self.panels.clone()
+        self.density().panels.clone()
+    }
+
+    fn mixing(&self) -> Option<&dyn Mixing> {
+        self.mixture.as_ref().map(|mixture| mixture as &dyn Mixing)
     }
 
     fn coordinate(&self, x: f64) -> f64 {
@@ -544,6 +597,10 @@ impl<U: Univariate> Univariate for Shared<U> {
 
     fn base(&self) -> Option<&dyn Univariate> {
         Some(&*self.0)
+    }
+
+    fn mixing(&self) -> Option<&dyn Mixing> {
+        self.0.mixing()
     }
 
     fn weight(&self, u: f64) -> f64 {

@@ -59,7 +59,8 @@ pub(super) fn is_reserved(name: &str) -> bool {
         || super::laws::NAMES.contains(&name)
 }
 
-fn functions() -> impl Iterator<Item = &'static str> {
+/// Names of all functions.
+pub(super) fn functions() -> impl Iterator<Item = &'static str> {
     FUNCTIONS.iter().map(|(name, _)| *name).chain(OTHERS)
 }
 
