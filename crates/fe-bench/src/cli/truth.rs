@@ -318,21 +318,24 @@ fn values(arguments: &Arguments, scenario: &Scenario) -> Result<Sheet> {
         let mut row: Vec<Entry> = vec![scenario.id().into(), feature, name.into()];
         match truth {
             Ok(truth) => row.extend(entries(truth)),
-            Err(error) => {
+            // A function of one's own may lack some of them.
+            Err(error) if scenario.text().is_some() => {
                 say!("{name}{of} is refused: {error}");
                 row.extend([Entry::Missing, Entry::Missing, "refused".into()]);
             }
+            Err(error) => return Err(error),
         }
         sheet.push(row);
+        Ok(())
     };
     for feature in arguments.features.of(scenario)? {
         let axis = range(arguments, scenario, feature)?;
         for (name, truth) in scenario.each_value(feature, axis)? {
-            push(Some(scenario.feature_name(feature)), name, truth);
+            push(Some(scenario.feature_name(feature)), name, truth)?;
         }
     }
-    push(None, "mean_f", scenario.mean());
-    push(None, "sd_f", scenario.sd());
+    push(None, "mean_f", scenario.mean())?;
+    push(None, "sd_f", scenario.sd())?;
     Ok(sheet)
 }
 
