@@ -43,9 +43,7 @@ impl Feature {
     pub(crate) fn of_scenario(&self, scenario: &fe_truth::Scenario) -> PyResult<usize> {
         match self {
             Self::Number(_) => self.of(scenario.dimension()),
-            Self::Text(text) => {
-                fe_bench::study::feature_of(scenario, text).map_err(Raise::raise)
-            }
+            Self::Text(text) => fe_bench::study::feature_of(scenario, text).map_err(Raise::raise),
         }
     }
 

@@ -10,6 +10,7 @@ use crate::quadrature::Estimate;
 
 type Value = Box<dyn Fn(&[f64]) -> f64 + Send + Sync>;
 type Partial = Box<dyn Fn(usize, &[f64]) -> f64 + Send + Sync>;
+type Places = Box<dyn Fn(usize, &[f64]) -> Vec<f64> + Send + Sync>;
 type Breaks = Box<dyn Fn(usize, &[f64], &mut Vec<f64>) + Send + Sync>;
 
 /// A line across which a term jumps or has a kink: where a weighted sum of features has a level.
@@ -40,7 +41,7 @@ impl Line {
 pub(crate) struct Moving {
     pub(crate) features: Vec<usize>,
     /// The places along a feature, given the others of a row.
-    pub(crate) places: Box<dyn Fn(usize, &[f64]) -> Vec<f64> + Send + Sync>,
+    pub(crate) places: Places,
     /// What is 0 on the surface.
     pub(crate) level: Value,
     /// How fast the level rises along a feature.

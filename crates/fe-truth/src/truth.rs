@@ -61,6 +61,9 @@ fn truth((estimate, method): Known) -> Truth {
 /// Beyond this size differences of arguments of a closed form may be off by more than its bound.
 const FAR: f64 = 100.0;
 
+/// The name of a value, and the value or why there is none.
+type NamedAnswer = (&'static str, Result<Truth, Error>);
+
 /// Largest error of a root that is taken of a resolved curve.
 const ROOT: f64 = 1e-11;
 
@@ -228,11 +231,7 @@ impl Scenario {
     ///
     /// # Errors
     /// [`Error::NoSuchFeature`], [`Error::BadAxis`].
-    pub fn each_value(
-        &self,
-        feature: usize,
-        axis: (f64, f64),
-    ) -> Result<Vec<(&'static str, Result<Truth, Error>)>, Error> {
+    pub fn each_value(&self, feature: usize, axis: (f64, f64)) -> Result<Vec<NamedAnswer>, Error> {
         self.check_axis(feature, axis)?;
         let on = OneFeature { scenario: self, feature, axis };
         let per_length = 1.0 / (axis.1 - axis.0);

@@ -6,6 +6,8 @@ use std::f64::consts::PI;
 use std::path::Path;
 
 use fe_truth::{Centring, Effect, Scenario, Truth, Weighting, problem, scenario, scenarios};
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::SeedableRng;
 
 fn shelf(name: &str) -> Option<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/problems");
@@ -223,4 +225,24 @@ fn what_has_no_truth_is_refused_with_the_reason() {
         let said = refused(f, law);
         assert!(said.contains(message), "{f}: {said}");
     }
+}
+
+#[test]
+fn every_file_of_the_shelf_is_a_scenario_that_can_be_sampled() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/problems");
+    let mut count = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let scenario = problem(&name, &text, &[]).unwrap_or_else(|error| panic!("{error}"));
+        let rows = scenario.sample(50, &mut ChaCha8Rng::seed_from_u64(1));
+        for i in 0..50 {
+            let row: Vec<f64> = rows.iter().skip(i).step_by(50).copied().collect();
+            let (value, sum) = (scenario.expression().value(&row), scenario.sum_of_terms(&row));
+            assert!((value - sum).abs() <= 1e-10 * (1.0 + value.abs()), "{name}: {value}, {sum}");
+        }
+        count += 1;
+    }
+    assert!(count >= 38, "{count}");
 }

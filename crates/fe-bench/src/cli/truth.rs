@@ -9,9 +9,7 @@ use fe_core::Axis;
 use fe_core::settings::Splitting;
 use fe_truth::{Centring, Effect, Regional, Scenario, Truth, Weighting};
 
-use super::arguments::{
-    FeatureArguments, ScenarioArguments, finite, interval, points,
-};
+use super::arguments::{FeatureArguments, ScenarioArguments, finite, interval, points};
 use super::estimation::word;
 use super::event;
 use crate::error::{Error, Result};

@@ -112,7 +112,8 @@ fn levels(of: &Expression, spans: &[Span]) -> Result<std::ops::RangeInclusive<i6
     // A turning point between the points of the grid.
     let margin = if Affine::of(of).is_some() { 0.0 } else { 1.0 + 0.05 * (high - low) };
     let (low, high) = ((low - margin).floor(), (high + margin).ceil());
-    if !(high - low <= MOST_LEVELS as f64) {
+    let count = high - low;
+    if count.is_nan() || count > MOST_LEVELS as f64 {
         return Err(format!("`floor` takes more than {MOST_LEVELS} values on the law's support"));
     }
     Ok(low as i64..=high as i64)

@@ -272,7 +272,7 @@ fn copulas(file: &File, features: &[Feature<'_>], parameters: &Names) -> Result<
         let tree = expression(&joined.correlation.text, parameters)
             .map_err(|fault| joined.correlation.fault(fault))?;
         let correlation = tree.value(&[]);
-        if !(correlation.abs() < 1.0) {
+        if correlation.is_nan() || correlation.abs() >= 1.0 {
             return Err(joined.correlation.wrong(format!(
                 "the correlation of {} and {} is {correlation}: it must lie strictly between -1 \
                  and 1",
@@ -330,9 +330,9 @@ fn scores(
         Ok(scores) => Ok((group, scores)),
         Err(nearest) => {
             let mut pairs = Vec::new();
-            for i in 0..group.len() {
-                for j in i + 1..group.len() {
-                    let names = [group[i], group[j]].map(|node| &features[node].name.value);
+            for (i, &first) in group.iter().enumerate() {
+                for (j, &second) in group.iter().enumerate().skip(i + 1) {
+                    let names = [first, second].map(|node| &features[node].name.value);
                     // Rounded towards 0, so that it is inside.
                     let value = (nearest[i][j] * 1e4).trunc() / 1e4;
                     pairs.push(format!("[\"{}\", \"{}\", {value}]", names[0], names[1]));

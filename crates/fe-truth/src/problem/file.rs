@@ -58,6 +58,9 @@ pub(super) struct Joined {
     pub(super) correlation: Formula,
 }
 
+/// The axis of a feature.
+pub(super) type NamedRange = (Placed<String>, [Formula; 2]);
+
 /// What a file says.
 #[derive(Debug, Clone)]
 pub(super) struct File {
@@ -68,7 +71,7 @@ pub(super) struct File {
     pub(super) law: Vec<(Placed<String>, Formula)>,
     pub(super) hidden: Vec<Placed<String>>,
     pub(super) copula: Vec<Joined>,
-    pub(super) axis: Vec<(Placed<String>, [Formula; 2])>,
+    pub(super) axis: Vec<NamedRange>,
 }
 
 type Value<'a> = Spanned<DeValue<'a>>;
@@ -269,7 +272,7 @@ impl<'a> Table<'a> {
         list(value, "`gaussian`", pairs)?.iter().map(pair).collect()
     }
 
-    fn axis(&self) -> Result<Vec<(Placed<String>, [Formula; 2])>, Fault> {
+    fn axis(&self) -> Result<Vec<NamedRange>, Fault> {
         let table = self.under("axis")?;
         let range = |(key, value): &(Placed<&str>, &Value<'_>)| {
             let what = format!("the axis of `{}`", key.value);

@@ -3,7 +3,7 @@
 
 use super::build::point;
 use crate::error::Error;
-use crate::kinds::{BinTruth, Truth};
+use crate::kinds::BinTruth;
 use crate::scenario::Scenario;
 
 /// Largest bound on an error that is answered, relative to the size of f or of the answers.
@@ -30,12 +30,6 @@ impl Scenario {
                  the integral may be infinite, or its integrand is too rough"
             )),
         }
-    }
-
-    /// As [`Self::judge`], of truths.
-    pub(crate) fn judged(&self, truths: Vec<Truth>) -> Result<Vec<Truth>, Error> {
-        self.judge(truths.iter().map(|truth| (truth.value, truth.abs_error)))?;
-        Ok(truths)
     }
 
     /// As [`Self::judge`], of bins.

@@ -167,11 +167,11 @@ impl Inner {
                 }
             }
             let precision = 1.0 / (sd * sd);
-            for i in 0..n {
-                for j in 0..n {
-                    system[i][j] += precision * weights[i] * weights[j];
+            for (row, own) in system.iter_mut().zip(&weights) {
+                for (entry, other) in row.iter_mut().zip(&weights) {
+                    *entry += precision * own * other;
                 }
-                system[i][n] -= precision * weights[i] * constant;
+                row[n] -= precision * own * constant;
             }
         }
         for k in 0..n {

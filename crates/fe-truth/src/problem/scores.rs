@@ -74,19 +74,15 @@ fn nearest(matrix: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let mut here = matrix.to_vec();
     let mut correction = vec![vec![0.0; n]; n];
     for _ in 0..200 {
-        let mut shifted = here.clone();
-        for i in 0..n {
-            for j in 0..n {
-                shifted[i][j] -= correction[i][j];
-            }
-        }
-        let projected = positive_part(&shifted);
-        for i in 0..n {
-            for j in 0..n {
-                correction[i][j] = projected[i][j] - shifted[i][j];
-                here[i][j] = if i == j { 1.0 } else { projected[i][j] };
-            }
-        }
+        let less = |a: &[Vec<f64>], b: &[Vec<f64>]| -> Vec<Vec<f64>> {
+            let row =
+                |(a, b): (&Vec<f64>, &Vec<f64>)| a.iter().zip(b).map(|(a, b)| a - b).collect();
+            a.iter().zip(b).map(row).collect()
+        };
+        let shifted = less(&here, &correction);
+        here = positive_part(&shifted);
+        correction = less(&here, &shifted);
+        here.iter_mut().enumerate().for_each(|(i, row)| row[i] = 1.0);
     }
     here
 }
@@ -113,11 +109,11 @@ fn positive_part(matrix: &[Vec<f64>]) -> Vec<Vec<f64>> {
                         k[q] = sin * x + cos * y;
                     }
                 }
-                for k in 0..n {
-                    let (x, y) = (a[p][k], a[q][k]);
-                    a[p][k] = cos * x - sin * y;
-                    a[q][k] = sin * x + cos * y;
+                let mut first = std::mem::take(&mut a[p]);
+                for (x, y) in first.iter_mut().zip(&mut a[q]) {
+                    (*x, *y) = (cos * *x - sin * *y, sin * *x + cos * *y);
                 }
+                a[p] = first;
             }
         }
     }
