@@ -166,7 +166,7 @@ fn range(arguments: &Arguments, scenario: &Scenario, feature: usize) -> Result<(
     if lo < hi {
         return Ok((lo, hi));
     }
-    let name = feature_name(feature);
+    let name = scenario.feature_name(feature);
     let message = format!("--where leaves nothing of the range of {name}: give a --range");
     Err(Error::Argument(message))
 }
