@@ -80,6 +80,11 @@ def compiled(tree) -> Callable:
 
 _BINARY = {"subtract": "({} - {})", "divide": "({} / {})"}
 _BINARY |= {"less": "(({}) < ({})).astype(float)", "less_equal": "(({}) <= ({})).astype(float)"}
+_BINARY |= {"equal": "(({}) == ({})).astype(float)", "atan2": "np.arctan2({}, {})"}
+_BINARY |= {"min": "np.minimum({}, {})", "max": "np.maximum({}, {})"}
+_UNARY = {name: name for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "sqrt", "log10")}
+_UNARY |= {name: name for name in ("abs", "sign", "floor")}
+_UNARY |= {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "ln": "log"}
 
 
 def _source(tree) -> str:
@@ -91,10 +96,14 @@ def _source(tree) -> str:
     parts = [_source(part) for part in parts]
     if name in ("add", "multiply"):
         return "(" + (" + " if name == "add" else " * ").join(parts) + ")"
-    if name in ("sin", "cos", "exp", "sqrt"):
-        return f"np.{name}({parts[0]})"
+    if name in _UNARY:
+        return f"np.{_UNARY[name]}({parts[0]})"
     if name == "power":
-        return f"({parts[0]} ** {float(tree[2])!r})"
+        power = repr(float(tree[2])) if isinstance(tree[2], (int, float)) else parts[1]
+        return f"({parts[0]} ** {power})"
+    if name == "if":
+        # Either side may be undefined where it is not asked.
+        return f"np.where({parts[0]} != 0, {parts[1]}, {parts[2]})"
     if name in _BINARY:
         return _BINARY[name].format(*parts)
     raise Unsupported(f"the model has an operation `{name}`")

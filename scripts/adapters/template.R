@@ -19,7 +19,10 @@ evaluate <- function(tree, X) {
   switch(tree[[1]], add = Reduce(`+`, parts), multiply = Reduce(`*`, parts),
     subtract = parts[[1]] - parts[[2]], divide = parts[[1]] / parts[[2]],
     power = parts[[1]]^parts[[2]], less = 1 * (parts[[1]] < parts[[2]]),
-    less_equal = 1 * (parts[[1]] <= parts[[2]]), do.call(tree[[1]], parts))
+    less_equal = 1 * (parts[[1]] <= parts[[2]]), equal = 1 * (parts[[1]] == parts[[2]]),
+    min = do.call(pmin, parts), max = do.call(pmax, parts), ln = log(parts[[1]]),
+    "if" = ifelse(rep_len(parts[[1]] != 0, nrow(X)), rep_len(parts[[2]], nrow(X)),
+      rep_len(parts[[3]], nrow(X))), do.call(tree[[1]], parts))
 }
 
 # Your estimator: increasing points, and the curve at them.

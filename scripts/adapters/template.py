@@ -17,10 +17,14 @@ def evaluate(tree, X):
     if name in ("add", "multiply"):
         return sum(parts) if name == "add" else np.prod(np.broadcast_arrays(*parts), axis=0)
     binary = {"subtract": np.subtract, "divide": np.divide, "power": np.power}
-    binary |= {"less": np.less, "less_equal": np.less_equal}
+    binary |= {"less": np.less, "less_equal": np.less_equal, "equal": np.equal}
+    binary |= {"min": np.minimum, "max": np.maximum, "atan2": np.arctan2}
     if name in binary:
         return 1.0 * binary[name](*parts)
-    return {"sin": np.sin, "cos": np.cos, "exp": np.exp, "sqrt": np.sqrt}[name](*parts)
+    if name == "if":
+        return np.where(parts[0] != 0, parts[1], parts[2])
+    other = {"asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "ln": np.log}
+    return other.get(name, getattr(np, name, None))(*parts)
 
 
 def pdp(X, model, feature, grid):

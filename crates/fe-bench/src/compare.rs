@@ -1,6 +1,6 @@
 //! Two runs of the same studies: which numbers moved, and which only took another time.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 
 use fe_core::quantiles::SortedSample;
@@ -9,6 +9,7 @@ use fe_core::replicates::{Paired, Summary, Test, holm};
 use crate::error::{Error, Result};
 use crate::record::summary::SummaryRow;
 use crate::record::{KEYS, Key, METRIC, REPLICATE, entry, fingerprint, results, timings};
+use crate::scenarios;
 use crate::score::Metric;
 
 /// A results folder.
@@ -17,6 +18,8 @@ pub struct Run {
     seed: u64,
     numbers: Vec<SummaryRow>,
     timings: Timings,
+    /// Texts of scenarios in files, by their names and versions.
+    problems: BTreeMap<String, String>,
 }
 
 /// How long estimates took: a number for each, as there may be as many as values.
@@ -51,7 +54,23 @@ impl Run {
     pub fn read(folder: &Path) -> Result<Self> {
         let results = results::read(folder)?;
         let timings = Timings::read(folder)?;
-        Ok(Self { seed: results.manifest.seed, numbers: results.values, timings })
+        let files = results.manifest.studies.iter().map(|named| &named.study.problems);
+        let problems = scenarios::recorded(files);
+        Ok(Self { seed: results.manifest.seed, numbers: results.values, timings, problems })
+    }
+
+    /// Refuses runs in which scenarios of one name and version say different things.
+    fn check_problems(&self, other: &Self) -> Result<()> {
+        let differs = |(id, text): &(&String, &String)| {
+            other.problems.get(*id).is_some_and(|theirs| theirs != *text)
+        };
+        match self.problems.iter().find(differs) {
+            None => Ok(()),
+            Some((id, _)) => Err(Error::Argument(format!(
+                "the scenario `{id}` says different things in the two runs; a changed file needs \
+                 another `version`"
+            ))),
+        }
     }
 }
 
@@ -190,6 +209,7 @@ impl Comparison {
 /// # Errors
 /// Runs that share no number.
 pub fn compare(first: &Run, second: &Run, tolerance: Tolerance) -> Result<Comparison> {
+    first.check_problems(second)?;
     let paired = first.seed == second.seed;
     let others: HashMap<&Key, &SummaryRow> =
         second.numbers.iter().map(|number| (&number.key, number)).collect();

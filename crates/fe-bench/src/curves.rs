@@ -156,7 +156,7 @@ fn read_row(
     };
     let number = |name: &str| data::parse(field(name), index, name);
     let in_row = |message: String| format!("row {}: {message}", index + 1);
-    let feature = study::feature(field("feature").trim(), scenario.dimension()).map_err(in_row)?;
+    let feature = study::feature_of(scenario, field("feature").trim()).map_err(in_row)?;
     let band = if header.iter().any(|column| column == BAND[0]) {
         Some((number(BAND[0])?, number(BAND[1])?))
     } else {

@@ -72,7 +72,11 @@ fn from_stream(scenario: &Scenario, rows: usize, mut stream: ChaCha8Rng) -> Resu
     let values = scenario.sample(rows, &mut stream);
     let array = Array2::from_shape_vec((scenario.dimension(), rows), values)
         .map_err(|e| Error::Argument(e.to_string()))?;
-    Ok(Dataset::from_features(array)?)
+    let data = Dataset::from_features(array)?;
+    if scenario.text().is_none() {
+        return Ok(data);
+    }
+    Ok(data.with_names((0..scenario.dimension()).map(|s| scenario.feature_name(s)).collect())?)
 }
 
 /// The target: f(x), with normal noise whose standard deviation is sd f(X) / `snr`; none for 0.

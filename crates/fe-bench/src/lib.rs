@@ -28,6 +28,7 @@ pub mod record;
 pub mod report;
 pub mod run;
 pub mod say;
+pub mod scenarios;
 pub mod score;
 pub mod screen;
 pub mod sheet;

@@ -39,6 +39,14 @@ impl Feature {
         Self::Number(feature as i64 + 1)
     }
 
+    /// The same of a scenario, counted from 0.
+    pub(crate) fn of_scenario(&self, scenario: &fe_truth::Scenario) -> PyResult<usize> {
+        match self {
+            Self::Number(_) => self.of(scenario.dimension()),
+            Self::Text(text) => fe_bench::study::feature_of(scenario, text).map_err(Raise::raise),
+        }
+    }
+
     /// The same counted from 0, among so many.
     pub(crate) fn of(&self, dimension: usize) -> PyResult<usize> {
         fe_bench::study::feature(&self.text(), dimension).map_err(Raise::raise)

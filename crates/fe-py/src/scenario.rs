@@ -27,6 +27,9 @@ type Answers<'py> = (Doubles<'py>, Doubles<'py>, Vec<&'static str>);
 /// A vector of doubles.
 type Vector<'py> = Bound<'py, PyArray1<f64>>;
 
+/// The argument that holds the text of a problem file.
+const TEXT: &str = "_text";
+
 /// A law of the features, a function of them, and the exact truths of the pair.
 #[pyclass(frozen, subclass, module = "feature_effects_bench._native")]
 pub(crate) struct Scenario {
@@ -39,16 +42,28 @@ impl Scenario {
     #[pyo3(signature = (name, /, **parameters))]
     fn new(name: &str, parameters: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
         let mut set = Vec::new();
+        let mut text = None;
         for (key, value) in parameters.into_iter().flatten() {
-            set.push((key.extract::<String>()?, value.str()?.to_string()));
+            match key.extract::<String>()? {
+                // No parameter of a file can be called so.
+                key if key == TEXT => text = Some(value.extract::<String>()?),
+                key => set.push((key, value.str()?.to_string())),
+            }
         }
-        let inner = fe_truth::scenario(name, &set).map_err(Raise::raise)?;
-        Ok(Self { inner })
+        if let Some(text) = text {
+            return Ok(Self { inner: fe_truth::problem(name, &text, &set).map_err(Raise::raise)? });
+        }
+        Ok(Self { inner: fe_bench::scenarios::find(name, &set).map_err(Raise::raise)? })
     }
 
     /// What makes the same scenario again.
     fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> PyResult<((String,), Bound<'py, PyDict>)> {
-        Ok(((self.inner.id(),), self.parameters(py)?))
+        let parameters = self.parameters(py)?;
+        let Some(text) = self.inner.text() else {
+            return Ok(((self.inner.id(),), parameters));
+        };
+        parameters.set_item(TEXT, text)?;
+        Ok(((self.inner.info().name.to_owned(),), parameters))
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
@@ -112,6 +127,12 @@ impl Scenario {
     #[getter]
     fn dimension(&self) -> usize {
         self.inner.dimension()
+    }
+
+    /// Names of the features, in their order.
+    #[getter]
+    fn feature_names(&self) -> Vec<String> {
+        (0..self.inner.dimension()).map(|feature| self.inner.feature_name(feature)).collect()
     }
 
     /// All parameters and their values, as texts.
@@ -414,12 +435,12 @@ impl Scenario {
 }
 
 impl Scenario {
-    fn key(&self) -> (String, String) {
-        (self.inner.id(), self.inner.parameters())
+    fn key(&self) -> (String, String, Option<&str>) {
+        (self.inner.id(), self.inner.parameters(), self.inner.text())
     }
 
     fn feature(&self, feature: &Feature) -> PyResult<usize> {
-        feature.of(self.inner.dimension())
+        feature.of_scenario(&self.inner)
     }
 
     /// Asks block by block, between which it can be interrupted.

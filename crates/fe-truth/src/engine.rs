@@ -12,6 +12,7 @@ use crate::law::{Crossing, Law, Univariate};
 use crate::nest::Held;
 use crate::quadrature::{Estimate, Piecewise, integrate, within};
 use crate::shapley::Coalitions;
+use crate::watch::Watch;
 
 /// What is averaged at a row in which the feature of interest has its value.
 #[derive(Debug, Clone, Copy)]
@@ -136,6 +137,8 @@ pub(crate) struct Engine {
     variance: OnceLock<Estimate>,
     pub(crate) coalitions: Arc<Coalitions>,
     axis_means: Arc<AxisMeans>,
+    /// Limits of what is integrated; none for laws and functions that keep within any.
+    pub(crate) watch: Option<Arc<Watch>>,
 }
 
 impl Engine {
@@ -152,7 +155,8 @@ impl Engine {
 
     /// The same terms under another law of the same features, which becomes the background as well.
     pub(crate) fn given(&self, law: Law) -> Self {
-        Self::under(law, Arc::clone(&self.terms))
+        let watch = self.watch.clone();
+        Self { watch, ..Self::under(law, Arc::clone(&self.terms)) }
     }
 
     fn of(
@@ -164,7 +168,18 @@ impl Engine {
     ) -> Self {
         let term_means = terms.iter().map(|_| OnceLock::new()).collect();
         let variance = OnceLock::new();
-        Self { measure, whole, terms, term_means, variance, coalitions, axis_means }
+        let watch = None;
+        Self { measure, whole, terms, term_means, variance, coalitions, axis_means, watch }
+    }
+
+    /// Whether it integrates as a witness of another engine.
+    pub(crate) fn is_witness(&self) -> bool {
+        self.watch.as_ref().is_some_and(|watch| watch.is_witness)
+    }
+
+    /// The same within limits of what is integrated.
+    pub(crate) fn watched(self, watch: Arc<Watch>) -> Self {
+        Self { watch: Some(watch), ..self }
     }
 
     /// The same terms, under the law given that a feature lies in an interval; the background stays.
@@ -172,7 +187,8 @@ impl Engine {
         let measure = Measure::new(self.law().restricted(feature, from, to));
         let (whole, terms) = (Arc::clone(&self.whole), Arc::clone(&self.terms));
         let (coalitions, means) = (Arc::clone(&self.coalitions), Arc::clone(&self.axis_means));
-        Self::of(measure, whole, terms, coalitions, means)
+        let watch = self.watch.clone();
+        Self { watch, ..Self::of(measure, whole, terms, coalitions, means) }
     }
 
     /// A local quantity of a term at a row. It is one of [`Self::terms`] wherever a place is given.
@@ -334,7 +350,7 @@ impl Engine {
     /// depends on another feature that has a density there.
     pub(crate) fn moving_jumps(&self, s: usize, x: f64) -> Estimate {
         let lines = self.terms.iter().flat_map(Term::lines).filter(|line| line.jump != 0.0);
-        Estimate::sum(lines.filter_map(|line| {
+        let fixed = Estimate::sum(lines.filter_map(|line| {
             let own = line.weight(s)?;
             let &(other, weight) = line.weights.iter().find(|(feature, _)| *feature != s)?;
             let place = (line.level - own * x) / weight;
@@ -343,12 +359,14 @@ impl Engine {
             let mut jumps = Estimate::exact(line.jump * own / weight.abs() * density);
             jumps.error += self.doubt() * jumps.magnitude;
             Some(jumps)
-        }))
+        }));
+        fixed.plus(self.jumps_across_surfaces(s, x))
     }
 
     pub(crate) fn has_moving_jumps(&self, s: usize) -> bool {
         let jumps = |term: &Term| {
             term.lines().iter().any(|line| line.jump != 0.0 && line.weight(s).is_some())
+                || term.moving().iter().any(|surface| surface.features.contains(&s))
         };
         self.terms.iter().any(jumps)
     }
@@ -372,7 +390,7 @@ impl Engine {
         Held::new(self, &self.measure, None, Rest::Marginal)
     }
 
-    fn at(&self, feature: usize, value: f64, rest: Rest) -> Held<'_> {
+    pub(crate) fn at(&self, feature: usize, value: f64, rest: Rest) -> Held<'_> {
         Held::new(self, &self.measure, Some((feature, value)), rest)
     }
 
@@ -402,13 +420,14 @@ impl Engine {
         for term in self.terms.iter() {
             places.extend(self.passages(term, feature));
         }
+        places.extend(self.passages_of_surfaces(feature));
         places.into_iter().map(|x| law.coordinate(x)).chain(law.panels()).collect()
     }
 
     /// Places along a feature where averages of a term over others change as they pass the lines
     /// across which it breaks.
     pub(crate) fn passages(&self, term: &Term, feature: usize) -> Vec<f64> {
-        let mut places = Vec::new();
+        let mut places: Vec<f64> = term.entrances(feature).collect();
         for line in term.lines() {
             let Some(own) = line.weight(feature) else { continue };
             for &(of, weight) in line.weights.iter().filter(|(other, _)| *other != feature) {

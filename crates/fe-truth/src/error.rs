@@ -200,6 +200,35 @@ pub enum Error {
         /// Name of the heterogeneity value.
         heterogeneity: &'static str,
     },
+    /// A problem file says something wrong.
+    #[error("{name}:{line}:{column}: {message}")]
+    BadProblem {
+        /// The name of the scenario or file.
+        name: String,
+        /// Line, counted from 1.
+        line: usize,
+        /// Column of the line, counted from 1, in characters.
+        column: usize,
+        /// What is wrong, and what is allowed.
+        message: String,
+    },
+    /// A file whose name cannot be that of a scenario.
+    #[error(
+        "`{given}` cannot be the name of a scenario: letters, digits, spaces and - _ . ( ) + are \
+         allowed"
+    )]
+    BadProblemName {
+        /// The name.
+        given: String,
+    },
+    /// A truth that could not be computed to the accuracy that truths have.
+    #[error("`{scenario}`: {reason}")]
+    NoTruth {
+        /// Name of the scenario.
+        scenario: &'static str,
+        /// Why not.
+        reason: String,
+    },
     /// Centring was asked of something that is not an effect curve.
     #[error("`{effect}` cannot be centred; only none is allowed")]
     NotCentrable {

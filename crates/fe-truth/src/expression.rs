@@ -2,8 +2,11 @@
 //!
 //! In JSON a tree is a number, a feature (`"x1"` … `"xD"`), or a list that begins with the name of an
 //! operation: `["multiply", 10, ["sin", ["multiply", "x1", "x2"]]]`. `add` and `multiply` take any
-//! number of trees, `subtract`, `divide`, `less` and `less_equal` two, `power` a tree and a number,
-//! `sin`, `cos`, `exp` and `sqrt` one. The comparisons are 1 where they hold and else 0.
+//! number of trees; `subtract`, `divide`, `power`, `min`, `max`, `atan2` (of y and x), `less`,
+//! `less_equal` and `equal` two; `if` three: a condition, the value where it is not 0, and the value
+//! elsewhere, which alone is asked. The functions of one tree are `sin`, `cos`, `tan`, `asin`, `acos`,
+//! `atan`, `sinh`, `cosh`, `tanh`, `exp`, `ln`, `log10`, `sqrt`, `abs`, `sign` (0 at 0) and `floor`.
+//! The comparisons are 1 where they hold and else 0.
 
 use std::fmt;
 use std::ops::{Add, Div, Mul, Neg, Sub};
@@ -41,12 +44,16 @@ pub enum Expression {
     Power(Box<Expression>, f64),
     /// A function of one number.
     Function(Unary, Box<Expression>),
+    /// A function of two numbers.
+    Joint(Binary, Box<[Expression; 2]>),
     /// 1 where the comparison of the first with the second holds, else 0.
     Indicator(Comparison, Box<[Expression; 2]>),
+    /// The second where the first is not 0, else the third.
+    If(Box<[Expression; 3]>),
 }
 
 /// A function of one number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Unary {
     /// The sine of an angle in radians.
     Sin,
@@ -56,22 +63,163 @@ pub enum Unary {
     Exp,
     /// The square root.
     Sqrt,
+    /// The tangent of an angle in radians.
+    Tan,
+    /// The angle between −π/2 and π/2 of a sine.
+    Asin,
+    /// The angle between 0 and π of a cosine.
+    Acos,
+    /// The angle between −π/2 and π/2 of a tangent.
+    Atan,
+    /// The hyperbolic sine.
+    Sinh,
+    /// The hyperbolic cosine.
+    Cosh,
+    /// The hyperbolic tangent.
+    Tanh,
+    /// The natural logarithm.
+    Ln,
+    /// The logarithm to base 10.
+    Log10,
+    /// The absolute value.
+    Abs,
+    /// −1 below 0, 1 above, and 0 at 0.
+    Sign,
+    /// The largest whole number that is not larger.
+    Floor,
+}
+
+/// A function of two numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Binary {
+    /// The first raised to the second.
+    Power,
+    /// The smaller one.
+    Min,
+    /// The larger one.
+    Max,
+    /// The angle between −π and π of the point whose ordinate is the first and abscissa the second.
+    Atan2,
 }
 
 /// A comparison of two numbers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Comparison {
     /// The first lies below the second.
     Less,
     /// The first lies below the second or is equal to it.
     LessEqual,
+    /// The first is equal to the second.
+    Equal,
 }
 
-const FUNCTIONS: [(&str, Unary); 4] =
-    [("sin", Unary::Sin), ("cos", Unary::Cos), ("exp", Unary::Exp), ("sqrt", Unary::Sqrt)];
+pub(crate) const FUNCTIONS: [(&str, Unary); 16] = [
+    ("sin", Unary::Sin),
+    ("cos", Unary::Cos),
+    ("exp", Unary::Exp),
+    ("sqrt", Unary::Sqrt),
+    ("tan", Unary::Tan),
+    ("asin", Unary::Asin),
+    ("acos", Unary::Acos),
+    ("atan", Unary::Atan),
+    ("sinh", Unary::Sinh),
+    ("cosh", Unary::Cosh),
+    ("tanh", Unary::Tanh),
+    ("ln", Unary::Ln),
+    ("log10", Unary::Log10),
+    ("abs", Unary::Abs),
+    ("sign", Unary::Sign),
+    ("floor", Unary::Floor),
+];
 
-const COMPARISONS: [(&str, Comparison); 2] =
-    [("less", Comparison::Less), ("less_equal", Comparison::LessEqual)];
+const JOINT: [(&str, Binary); 4] = [
+    ("power", Binary::Power),
+    ("min", Binary::Min),
+    ("max", Binary::Max),
+    ("atan2", Binary::Atan2),
+];
+
+const COMPARISONS: [(&str, Comparison); 3] = [
+    ("less", Comparison::Less),
+    ("less_equal", Comparison::LessEqual),
+    ("equal", Comparison::Equal),
+];
+
+impl Unary {
+    /// The function of a number.
+    pub(crate) fn of(self, x: f64) -> f64 {
+        match self {
+            Self::Sin => x.sin(),
+            Self::Cos => x.cos(),
+            Self::Exp => x.exp(),
+            Self::Sqrt => x.sqrt(),
+            Self::Tan => x.tan(),
+            Self::Asin => x.asin(),
+            Self::Acos => x.acos(),
+            Self::Atan => x.atan(),
+            Self::Sinh => x.sinh(),
+            Self::Cosh => x.cosh(),
+            Self::Tanh => x.tanh(),
+            Self::Ln => x.ln(),
+            Self::Log10 => x.log10(),
+            Self::Abs => x.abs(),
+            Self::Sign => sign(x),
+            Self::Floor => x.floor(),
+        }
+    }
+
+    /// The derivative at a tree.
+    fn slope(self, at: Expression) -> Expression {
+        let square = |of: Expression| of.power(2.0);
+        match self {
+            Self::Sin => at.cos(),
+            Self::Cos => -at.sin(),
+            Self::Exp => at.exp(),
+            Self::Sqrt => 0.5 / at.sqrt(),
+            Self::Tan => 1.0 / square(at.cos()),
+            Self::Asin => 1.0 / (1.0 - square(at)).sqrt(),
+            Self::Acos => -1.0 / (1.0 - square(at)).sqrt(),
+            Self::Atan => 1.0 / (1.0 + square(at)),
+            Self::Sinh => at.of(Self::Cosh),
+            Self::Cosh => at.of(Self::Sinh),
+            Self::Tanh => 1.0 / square(at.of(Self::Cosh)),
+            Self::Ln => 1.0 / at,
+            Self::Log10 => std::f64::consts::LOG10_E / at,
+            Self::Abs => at.of(Self::Sign),
+            Self::Sign | Self::Floor => Expression::Number(0.0),
+        }
+    }
+}
+
+impl Binary {
+    /// The function of two numbers.
+    pub(crate) fn of(self, first: f64, second: f64) -> f64 {
+        match self {
+            Self::Power => first.powf(second),
+            // What is not a number stays that, unlike in the functions of the language.
+            Self::Min if first.is_nan() || second.is_nan() => f64::NAN,
+            Self::Max if first.is_nan() || second.is_nan() => f64::NAN,
+            Self::Min => first.min(second),
+            Self::Max => first.max(second),
+            Self::Atan2 => first.atan2(second),
+        }
+    }
+}
+
+impl Comparison {
+    /// Whether it holds.
+    pub(crate) fn holds(self, first: f64, second: f64) -> bool {
+        match self {
+            Self::Less => first < second,
+            Self::LessEqual => first <= second,
+            Self::Equal => first == second,
+        }
+    }
+}
+
+fn sign(x: f64) -> f64 {
+    if x == 0.0 { 0.0 } else { x.signum() }
+}
 
 /// A feature, counted from 0.
 #[must_use]
@@ -113,27 +261,24 @@ impl Expression {
                 first / second
             }
             Self::Power(base, power) => raised(base.value(row), *power),
-            Self::Function(function, of) => {
-                let of = of.value(row);
-                match function {
-                    Unary::Sin => of.sin(),
-                    Unary::Cos => of.cos(),
-                    Unary::Exp => of.exp(),
-                    Unary::Sqrt => of.sqrt(),
-                }
+            Self::Function(function, of) => function.of(of.value(row)),
+            Self::Joint(function, pair) => {
+                let (first, second) = of(pair);
+                function.of(first, second)
             }
             Self::Indicator(comparison, pair) => {
                 let (first, second) = of(pair);
-                f64::from(match comparison {
-                    Comparison::Less => first < second,
-                    Comparison::LessEqual => first <= second,
-                })
+                f64::from(comparison.holds(first, second))
+            }
+            Self::If(parts) => {
+                let [condition, there, elsewhere] = &**parts;
+                if condition.value(row) == 0.0 { elsewhere.value(row) } else { there.value(row) }
             }
         }
     }
 
     /// The partial derivative along a feature, counted from 0: that between the places where an
-    /// indicator changes.
+    /// indicator changes. At a kink of `abs`, `min`, `max` and `if` it is the mean of both sides.
     #[must_use]
     pub fn partial(&self, s: usize) -> Self {
         match self {
@@ -154,13 +299,29 @@ impl Expression {
             }
             Self::Function(function, of) => {
                 let inner = of.partial(s);
+                if inner == Self::Number(0.0) {
+                    return inner;
+                }
                 let of = (**of).clone();
                 match function {
                     Unary::Sin => of.cos() * inner,
                     Unary::Cos => -(of.sin() * inner),
                     Unary::Exp => of.exp() * inner,
                     Unary::Sqrt => 0.5 * inner / of.sqrt(),
+                    Unary::Ln => inner / of,
+                    _ => function.slope(of) * inner,
                 }
+            }
+            Self::Joint(function, pair) => function.partial(pair, s),
+            Self::If(parts) => {
+                let [condition, there, elsewhere] = &**parts;
+                let sides = [there.partial(s), elsewhere.partial(s)];
+                if !condition.reads(s) {
+                    return chosen(condition.clone(), sides);
+                }
+                // Between the two, comparisons differ only where they are ties.
+                let [open, closed] = [false, true].map(|closed| condition.untied(s, closed));
+                mean_of(chosen(open, sides.clone()), chosen(closed, sides))
             }
         }
     }
@@ -174,11 +335,89 @@ impl Expression {
             Self::Sum(parts) | Self::Product(parts) => {
                 parts.iter().filter_map(Self::last_feature).max()
             }
-            Self::Difference(pair) | Self::Quotient(pair) | Self::Indicator(_, pair) => {
-                pair.iter().filter_map(Self::last_feature).max()
-            }
+            Self::Difference(pair)
+            | Self::Quotient(pair)
+            | Self::Joint(_, pair)
+            | Self::Indicator(_, pair) => pair.iter().filter_map(Self::last_feature).max(),
+            Self::If(parts) => parts.iter().filter_map(Self::last_feature).max(),
             Self::Power(of, _) | Self::Function(_, of) => of.last_feature(),
         }
+    }
+
+    /// The parts that it is made of.
+    pub(crate) fn parts(&self) -> &[Self] {
+        match self {
+            Self::Number(_) | Self::Feature(_) => &[],
+            Self::Sum(parts) | Self::Product(parts) => parts,
+            Self::Difference(pair)
+            | Self::Quotient(pair)
+            | Self::Joint(_, pair)
+            | Self::Indicator(_, pair) => &**pair,
+            Self::If(parts) => &**parts,
+            Self::Power(of, _) | Self::Function(_, of) => std::slice::from_ref(of),
+        }
+    }
+
+    /// The same of other parts, as many as there are.
+    pub(crate) fn with_parts(&self, part: &mut dyn FnMut(&Self) -> Self) -> Self {
+        let mut pair = |pair: &[Self; 2]| Box::new([part(&pair[0]), part(&pair[1])]);
+        match self {
+            Self::Number(_) | Self::Feature(_) => self.clone(),
+            Self::Difference(of) => Self::Difference(pair(of)),
+            Self::Quotient(of) => Self::Quotient(pair(of)),
+            Self::Joint(function, of) => Self::Joint(*function, pair(of)),
+            Self::Indicator(comparison, of) => Self::Indicator(*comparison, pair(of)),
+            Self::Sum(parts) => Self::Sum(parts.iter().map(part).collect()),
+            Self::Product(parts) => Self::Product(parts.iter().map(part).collect()),
+            Self::If(of) => Self::If(Box::new([part(&of[0]), part(&of[1]), part(&of[2])])),
+            Self::Power(of, power) => Self::Power(Box::new(part(of)), *power),
+            Self::Function(function, of) => Self::Function(*function, Box::new(part(of))),
+        }
+    }
+
+    /// Whether a feature, counted from 0, is read.
+    pub(crate) fn reads(&self, feature: usize) -> bool {
+        match self {
+            Self::Feature(index) => *index == feature,
+            _ => self.parts().iter().any(|part| part.reads(feature)),
+        }
+    }
+
+    /// The features that are read, in ascending order.
+    pub(crate) fn features(&self) -> Vec<usize> {
+        fn collect(of: &Expression, found: &mut Vec<usize>) {
+            if let Expression::Feature(index) = of {
+                found.push(*index);
+            }
+            of.parts().iter().for_each(|part| collect(part, found));
+        }
+        let mut found = Vec::new();
+        collect(self, &mut found);
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    /// A condition in which comparisons that read a feature hold at all ties, or at none.
+    fn untied(&self, s: usize, closed: bool) -> Self {
+        match self {
+            Self::Indicator(_, pair) if !pair.iter().any(|side| side.reads(s)) => self.clone(),
+            Self::Indicator(Comparison::Equal, _) => Self::Number(0.0),
+            Self::Indicator(_, pair) => {
+                let kind = if closed { Comparison::LessEqual } else { Comparison::Less };
+                Self::Indicator(kind, pair.clone())
+            }
+            // What is not the case at no tie is the case at all of them.
+            Self::Difference(pair) => {
+                Self::Difference(Box::new([pair[0].untied(s, closed), pair[1].untied(s, !closed)]))
+            }
+            _ => self.with_parts(&mut |part| part.untied(s, closed)),
+        }
+    }
+
+    /// A function of it.
+    pub(crate) fn of(self, function: Unary) -> Self {
+        Self::Function(function, Box::new(self))
     }
 
     /// Raised to a power.
@@ -213,6 +452,60 @@ impl Expression {
     #[must_use]
     pub fn sqrt(self) -> Self {
         Self::Function(Unary::Sqrt, Box::new(self))
+    }
+}
+
+/// One of two trees by a condition.
+fn chosen(condition: Expression, [there, elsewhere]: [Expression; 2]) -> Expression {
+    match condition {
+        _ if there == elsewhere => there,
+        Expression::Number(0.0) => elsewhere,
+        Expression::Number(_) => there,
+        condition => Expression::If(Box::new([condition, there, elsewhere])),
+    }
+}
+
+fn mean_of(first: Expression, second: Expression) -> Expression {
+    if first == second { first } else { 0.5 * (first + second) }
+}
+
+impl Binary {
+    /// The derivative along a feature of the function of two trees.
+    fn partial(self, pair: &[Expression; 2], s: usize) -> Expression {
+        let [first, second] = pair;
+        let sides = [first.partial(s), second.partial(s)];
+        let zero = Expression::Number(0.0);
+        if sides.iter().all(|side| *side == zero) {
+            return zero;
+        }
+        let smaller = |sides: [Expression; 2]| {
+            let ties = [Comparison::Less, Comparison::LessEqual];
+            let [open, closed] = ties
+                .map(|tie| chosen(Expression::Indicator(tie, pair.clone().into()), sides.clone()));
+            mean_of(open, closed)
+        };
+        let whole = || Expression::Joint(self, pair.clone().into());
+        match (self, sides) {
+            (Self::Min, sides) => smaller(sides),
+            (Self::Max, [first, second]) => smaller([second, first]),
+            (Self::Atan2, [rising, widening]) => {
+                let turned = second.clone() * rising - first.clone() * widening;
+                turned / (first.clone().power(2.0) + second.clone().power(2.0))
+            }
+            (Self::Power, [base, power]) if power == zero => {
+                let lower = Box::new([first.clone(), second.clone() - 1.0]);
+                second.clone() * Expression::Joint(Self::Power, lower) * base
+            }
+            (Self::Power, [base, power]) => {
+                let by_power = power * first.clone().of(Unary::Ln);
+                let relative = if base == zero {
+                    by_power
+                } else {
+                    by_power + second.clone() * base / first.clone()
+                };
+                whole() * relative
+            }
+        }
     }
 }
 
@@ -318,6 +611,14 @@ impl Sub<Expression> for f64 {
     }
 }
 
+impl Div<Expression> for f64 {
+    type Output = Expression;
+
+    fn div(self, other: Expression) -> Expression {
+        Expression::from(self) / other
+    }
+}
+
 impl Mul<Expression> for f64 {
     type Output = Expression;
 
@@ -339,9 +640,11 @@ impl Serialize for Expression {
             Self::Function(function, of) => {
                 list(serializer, name_of(&FUNCTIONS, function), [&**of])
             }
+            Self::Joint(function, pair) => list(serializer, name_of(&JOINT, function), &**pair),
             Self::Indicator(comparison, pair) => {
                 list(serializer, name_of(&COMPARISONS, comparison), &**pair)
             }
+            Self::If(parts) => list(serializer, "if", &**parts),
         }
     }
 }
@@ -426,16 +729,20 @@ fn applied(operation: &str, mut parts: Vec<Expression>) -> Option<Expression> {
             match (operation, comparison) {
                 ("subtract", _) => Some(Expression::Difference(Box::new([first, second]))),
                 ("divide", _) => Some(Expression::Quotient(Box::new([first, second]))),
-                ("power", _) => match second {
-                    Expression::Number(power) => Some(Expression::Power(Box::new(first), power)),
-                    _ => None,
-                },
+                ("power", _) => Some(match second {
+                    Expression::Number(power) => Expression::Power(Box::new(first), power),
+                    power => Expression::Joint(Binary::Power, Box::new([first, power])),
+                }),
                 (_, Some((_, comparison))) => {
                     Some(Expression::Indicator(*comparison, Box::new([first, second])))
                 }
-                _ => None,
+                _ => {
+                    let (_, function) = JOINT.iter().find(|(name, _)| *name == operation)?;
+                    Some(Expression::Joint(*function, Box::new([first, second])))
+                }
             }
         }
+        ("if", 3) => Some(Expression::If(parts.try_into().ok()?)),
         _ => None,
     }
 }
@@ -453,6 +760,21 @@ mod tests {
             (0.3 * x.clone() - y.clone()).exp() + (x.clone() + 3.0).sqrt().power(3.0),
             less(x.clone(), y.clone()) * x.clone() + less_equal(y.clone(), 0.0) * y.clone(),
             2.0 - -x.clone(),
+            (0.3 * x.clone()).of(Unary::Tan) + (0.3 * y.clone()).of(Unary::Asin),
+            (0.3 * x.clone()).of(Unary::Acos) * x.clone().of(Unary::Atan),
+            x.clone().of(Unary::Sinh) - y.clone().of(Unary::Cosh) * x.clone().of(Unary::Tanh),
+            (x.clone() + 3.0).of(Unary::Ln) * (y.clone() + 3.0).of(Unary::Log10),
+            x.clone().of(Unary::Abs) + y.clone().of(Unary::Sign) * x.clone().of(Unary::Floor),
+            joint(Binary::Power, x.clone() + 1.5, y.clone() + 0.5),
+            joint(Binary::Power, 2.0.into(), y.clone() * x.clone()),
+            joint(Binary::Min, x.clone(), 2.0 * y.clone())
+                * joint(Binary::Max, x.clone(), 0.3.into()),
+            joint(Binary::Atan2, x.clone(), y.clone() + 0.2),
+            Expression::If(Box::new([
+                less(x.clone(), y.clone()),
+                x.clone().sin(),
+                y.clone() * x.clone(),
+            ])),
         ];
         for f in all {
             for (s, at) in [(0, [0.7, -0.4]), (1, [-0.6, 1.3]), (0, [1.9, 2.2])] {
@@ -467,6 +789,55 @@ mod tests {
                 assert!((partial - difference).abs() < 1e-8, "{f:?} along {s} at {at:?}");
             }
         }
+    }
+
+    fn joint(function: Binary, first: Expression, second: Expression) -> Expression {
+        Expression::Joint(function, Box::new([first, second]))
+    }
+
+    #[test]
+    fn at_a_kink_the_derivative_is_the_mean_of_both_sides() {
+        let (x, y) = (feature(0), feature(1));
+        let choice =
+            |condition| Expression::If(Box::new([condition, 2.0 * x.clone(), 6.0 * x.clone()]));
+        let both = |a: Expression, b: Expression| a * b;
+        let not = |a: Expression| 1.0 - a;
+        let below = || less(x.clone(), 0.0);
+        let cases = [
+            (x.clone().of(Unary::Abs), 0.0),
+            (joint(Binary::Min, x.clone(), 3.0 * x.clone()), 2.0),
+            (joint(Binary::Max, y.clone(), x.clone()), 0.5),
+            (choice(below()), 4.0),
+            (choice(less_equal(x.clone(), 0.0)), 4.0),
+            // The other feature decides: there is no kink along this one.
+            (choice(less(y.clone(), 0.0)), 6.0),
+            (choice(less_equal(y.clone(), 0.0)), 2.0),
+            (choice(both(below(), less(y.clone(), 0.0))), 6.0),
+            (choice(both(below(), less_equal(y.clone(), 0.0))), 4.0),
+            (choice(not(below())), 4.0),
+            (
+                choice(Expression::Indicator(Comparison::Equal, Box::new([x.clone(), 0.0.into()]))),
+                6.0,
+            ),
+        ];
+        for (f, slope) in cases {
+            assert_eq!(f.partial(0).value(&[0.0, 0.0]), slope, "{f:?}");
+        }
+    }
+
+    #[test]
+    fn every_operation_goes_through_json() {
+        for name in FUNCTIONS.iter().map(|(name, _)| format!("[\"{name}\",\"x1\"]")).chain(
+            ["min", "max", "atan2", "power", "equal"]
+                .map(|name| format!("[\"{name}\",\"x1\",\"x2\"]")),
+        ) {
+            let tree: Expression = serde_json::from_str(&name).unwrap();
+            assert_eq!(serde_json::to_string(&tree).unwrap(), name);
+        }
+        let choice = "[\"if\",[\"less\",\"x1\",0.0],1.0,\"x2\"]";
+        let tree: Expression = serde_json::from_str(choice).unwrap();
+        assert_eq!(serde_json::to_string(&tree).unwrap(), choice);
+        assert_eq!((tree.value(&[-1.0, 5.0]), tree.value(&[0.0, 5.0])), (1.0, 5.0));
     }
 
     #[test]
@@ -486,7 +857,8 @@ mod tests {
         assert!(read("[]").contains("an empty list"));
         assert!(read("[\"sine\", 1]").contains("no operation `sine` takes 1"));
         assert!(read("[\"sin\", 1, 2]").contains("no operation `sin` takes 2"));
-        assert!(read("[\"power\", \"x1\", \"x2\"]").contains("no operation `power`"));
+        assert!(read("[\"power\", \"x1\"]").contains("no operation `power` takes 1"));
+        assert!(read("[\"if\", \"x1\", 1]").contains("no operation `if` takes 2"));
         assert!(read("{}").contains("a number, a feature"));
         assert!(read(&"[\"sin\",".repeat(10_000)).contains("recursion limit"));
     }

@@ -10,6 +10,7 @@ use crate::quadrature::Estimate;
 
 type Value = Box<dyn Fn(&[f64]) -> f64 + Send + Sync>;
 type Partial = Box<dyn Fn(usize, &[f64]) -> f64 + Send + Sync>;
+type Places = Box<dyn Fn(usize, &[f64]) -> Vec<f64> + Send + Sync>;
 type Breaks = Box<dyn Fn(usize, &[f64], &mut Vec<f64>) + Send + Sync>;
 
 /// A line across which a term jumps or has a kink: where a weighted sum of features has a level.
@@ -36,6 +37,19 @@ impl Line {
     }
 }
 
+/// A surface across which a term jumps, at places that move with several features.
+pub(crate) struct Moving {
+    pub(crate) features: Vec<usize>,
+    /// The places along a feature, given the others of a row.
+    pub(crate) places: Places,
+    /// What is 0 on the surface.
+    pub(crate) level: Value,
+    /// How fast the level rises along a feature.
+    pub(crate) slope: Partial,
+    /// By how much the term jumps as the level rises through 0.
+    pub(crate) jump: Value,
+}
+
 /// One term of a sum: what it reads, its value and derivatives, and where it is not smooth.
 ///
 /// Closures get whole rows, indexed by feature; only the features of the term have values.
@@ -53,6 +67,11 @@ pub(crate) struct Term {
     averages: Vec<(Vec<usize>, Term)>,
     /// Two angles on whose difference alone the term depends.
     angles: Option<[usize; 2]>,
+    /// Factors that share no feature and whose product the term is; none if it is not taken apart.
+    factors: Vec<Term>,
+    moving: Vec<Moving>,
+    /// Features with places along them where averages over other features change their course.
+    entrances: Vec<(usize, f64)>,
 }
 
 impl Term {
@@ -72,6 +91,9 @@ impl Term {
             lines: Vec::new(),
             averages: Vec::new(),
             angles: None,
+            factors: Vec::new(),
+            moving: Vec::new(),
+            entrances: Vec::new(),
         }
     }
 
@@ -156,6 +178,42 @@ impl Term {
     /// independent of each other and of all the rest, and uniform on [0, 2π].
     pub(crate) fn turning(self, angles: [usize; 2]) -> Self {
         Self { angles: Some(angles), ..self }
+    }
+
+    /// Declares factors that share no feature and whose product the term is.
+    pub(crate) fn with_factors(self, factors: Vec<Self>) -> Self {
+        Self { factors, ..self }
+    }
+
+    pub(crate) fn factors(&self) -> &[Self] {
+        &self.factors
+    }
+
+    /// Declares that the term jumps where a surface is passed.
+    pub(crate) fn jumping_across(mut self, surface: Moving) -> Self {
+        self.moving.push(surface);
+        self
+    }
+
+    pub(crate) fn moving(&self) -> &[Moving] {
+        &self.moving
+    }
+
+    /// Declares places along a feature where averages over other features change their course.
+    pub(crate) fn entering_at(mut self, feature: usize, places: &[f64]) -> Self {
+        self.entrances.extend(places.iter().map(|&place| (feature, place)));
+        self
+    }
+
+    /// Places along a feature where averages over other features change their course.
+    pub(crate) fn entrances(&self, feature: usize) -> impl Iterator<Item = f64> + '_ {
+        let along = self.entrances.iter().filter(move |(other, _)| *other == feature);
+        along.map(|(_, place)| *place)
+    }
+
+    /// Whether averages over other features may change their course along one.
+    pub(crate) fn has_passages(&self) -> bool {
+        !self.lines.is_empty() || !self.entrances.is_empty()
     }
 
     /// The lines across which it breaks.

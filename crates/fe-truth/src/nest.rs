@@ -1,8 +1,12 @@
 //! Means and variances over the features that are not held, as nested integrals.
 
+use std::cell::Cell;
+
 use crate::engine::{Engine, Local, Measure, Moments, Part, Rest, fixed_break};
 use crate::function::Term;
+use crate::law::{Mixing, Univariate};
 use crate::quadrature::{Estimate, integrate, within};
+use crate::watch::MOST_EVALUATIONS;
 
 /// Terms that share randomness, and the features to integrate over for them.
 #[derive(Debug, Default)]
@@ -33,14 +37,31 @@ impl<'a> Held<'a> {
         self.held.iter().any(|(held, _)| *held == feature)
     }
 
-    fn related(&self, a: usize, b: usize) -> bool {
+    pub(crate) fn related(&self, a: usize, b: usize) -> bool {
         self.measure.law.related(a, b)
     }
 
     pub(crate) fn mean(&self, index: usize, local: Local) -> Estimate {
+        if let Some(factors) = self.factors(index, local) {
+            let means = factors.iter().map(|&factor| self.mean_of_product(&[factor]));
+            return means.fold(Estimate::exact(1.0), Estimate::product);
+        }
         let (part, features) = self.averaged(index, local);
         let integrand = |row: &mut [f64]| self.engine.local(local, part, row);
         self.expectation(&features, &[part.term], local, 0.0, &integrand)
+    }
+
+    pub(crate) fn term(&self, index: usize) -> &'a Term {
+        &self.engine.terms[index]
+    }
+
+    pub(crate) fn is_witness(&self) -> bool {
+        self.engine.is_witness()
+    }
+
+    /// See [`Engine::local`].
+    pub(crate) fn local(&self, local: Local, part: Part<'_>, row: &mut [f64]) -> Estimate {
+        self.engine.local(local, part, row)
     }
 
     fn whole(&self, index: usize) -> Part<'a> {
@@ -97,7 +118,7 @@ impl<'a> Held<'a> {
         arbitrary.filter(|_| agree && free)
     }
 
-    fn free_features(&self, term: &Term) -> Vec<usize> {
+    pub(crate) fn free_features(&self, term: &Term) -> Vec<usize> {
         let features = term.features().iter().copied();
         features.filter(|&feature| !self.is_held(feature)).collect()
     }
@@ -118,7 +139,8 @@ impl<'a> Held<'a> {
 
     fn variance(&self, group: &Group, local: Local, means: &[Estimate]) -> Estimate {
         // All at once is more accurate; pair by pair is what can be paid for in many dimensions.
-        if group.features.len() <= 3 || group.terms.len() == 1 {
+        let single = group.terms.len() == 1 && self.factors(group.terms[0], local).is_none();
+        if group.features.len() <= 3 || single {
             return self.joint_variance(group, local, Estimate::sum(means.iter().copied()));
         }
         let mut sum = Estimate::default();
@@ -151,6 +173,9 @@ impl<'a> Held<'a> {
     }
 
     fn covariance(&self, terms: [(usize, Estimate); 2], local: Local) -> Estimate {
+        if let Some(both) = self.mean_of_both(terms.map(|(term, _)| term), local) {
+            return both.minus(terms[0].1.product(terms[1].1));
+        }
         let mut features = terms.map(|(t, _)| self.free_features(&self.engine.terms[t])).concat();
         features.sort_unstable();
         features.dedup();
@@ -214,16 +239,49 @@ impl<'a> Held<'a> {
         if let Some(angle) = arbitrary {
             row[angle] = 0.0;
         }
-        let features: Vec<usize> =
+        let mut features: Vec<usize> =
             features.iter().copied().filter(|&feature| Some(feature) != arbitrary).collect();
-        let affine = self.affine_features(&features, terms);
+        let is_witness = self.engine.is_witness();
+        let mut affine = self.affine_features(&features, terms);
+        if is_witness {
+            features.reverse();
+            affine.clear();
+        }
+        if let Some(watch) = &self.engine.watch {
+            let integrated = features.iter().copied().filter(|feature| !affine.contains(feature));
+            let integrated: Vec<usize> = integrated.collect();
+            if integrated.len() > watch.most {
+                return watch.too_many(&integrated);
+            }
+        }
         let (engine, measure) = (self.engine, self.measure);
-        let nest = Nest { engine, measure, terms, affine, local, floor, integrand };
+        let spent = Cell::new(0.0);
+        let nest = Nest { engine, measure, terms, affine, local, floor, integrand, spent };
         let mut total = nest.over(&features, &mut given, &mut row);
         total.error += measure.doubt * total.magnitude;
-        total
+        match &self.engine.watch {
+            Some(watch) if nest.spent.get() > MOST_EVALUATIONS => watch.too_long(&features),
+            _ => total,
+        }
     }
 }
+
+/// What lies beyond the panels of a law that goes on there: no more than the integrand at their ends,
+/// if it falls off from there at least as fast as on half the way.
+fn tails(law: &dyn Univariate, (from, to): (f64, f64), mut at: impl FnMut(f64) -> Estimate) -> f64 {
+    let (low, high) = law.support();
+    let ends = [(from, low, to), (to, high, from)];
+    let goes_on = |&(end, support, _): &(f64, f64, f64)| {
+        let place = law.place(end);
+        let rounding = 8.0 * f64::EPSILON * place.abs().max(support.abs());
+        !support.is_finite() || (place - support).abs() > rounding
+    };
+    let beyond = ends.into_iter().filter(goes_on);
+    beyond.map(|(end, _, other)| 0.5 * (other - end).abs() * at(end).value.abs()).sum()
+}
+
+/// Where a witness divides panels.
+const ELSEWHERE: f64 = 0.381_966;
 
 /// A nested integral over features, one after the other.
 struct Nest<'a> {
@@ -234,11 +292,17 @@ struct Nest<'a> {
     local: Local,
     floor: f64,
     integrand: &'a dyn Fn(&mut [f64]) -> Estimate,
+    /// Evaluations of the integrand so far.
+    spent: Cell<f64>,
 }
 
 impl Nest<'_> {
     fn over(&self, features: &[usize], given: &mut Vec<(usize, f64)>, row: &mut [f64]) -> Estimate {
         let Some((&feature, rest)) = features.split_first() else {
+            self.spent.set(self.spent.get() + 1.0);
+            if self.engine.watch.is_some() && self.spent.get() > MOST_EVALUATIONS {
+                return Estimate::exact(f64::NAN);
+            }
             return (self.integrand)(row);
         };
         if self.affine.contains(&feature) {
@@ -259,14 +323,58 @@ impl Nest<'_> {
         }
         // Averages over a partner change where it passes the lines; Shapley values are made of such.
         if !rest.is_empty() || matches!(self.local, Local::Shapley(_)) {
-            for term in self.terms.iter().filter(|term| !term.lines().is_empty()) {
+            for term in self.terms.iter().filter(|term| term.has_passages()) {
                 places.extend(self.engine.passages(term, feature));
             }
         }
+        let total = match law.mixing().filter(|_| !self.engine.is_witness()) {
+            Some(mixing) => self.over_mixture(mixing, feature, rest, &places, given, row),
+            None => self.along(&*law, feature, rest, &places, given, row),
+        };
+        row[feature] = f64::NAN;
+        total
+    }
+
+    /// The mean over a feature whose law is a mixture.
+    fn over_mixture(
+        &self,
+        mixing: &dyn Mixing,
+        feature: usize,
+        rest: &[usize],
+        places: &[f64],
+        given: &mut Vec<(usize, f64)>,
+        row: &mut [f64],
+    ) -> Estimate {
+        let hidden = mixing.hidden();
+        let panels = hidden.panels();
+        let mut at = |u: f64| match mixing.given(hidden.place(u)) {
+            Some(law) => {
+                let inner = self.along(&*law, feature, rest, places, given, row);
+                inner.times(hidden.weight(u))
+            }
+            None => Estimate::exact(f64::NAN),
+        };
+        let [total] = integrate(&panels, self.floor, |u| [at(u)]);
+        let ends = (panels[0], panels[panels.len() - 1]);
+        let beyond = tails(hidden, ends, at);
+        let total = total.doubted(hidden.doubt());
+        Estimate { error: total.error + beyond, ..total }
+    }
+
+    /// The mean over a feature that has a law, with places where the average over it breaks.
+    fn along(
+        &self,
+        law: &dyn Univariate,
+        feature: usize,
+        rest: &[usize],
+        places: &[f64],
+        given: &mut Vec<(usize, f64)>,
+        row: &mut [f64],
+    ) -> Estimate {
         let mut points = law.panels();
         let (from, to) = (points[0], points[points.len() - 1]);
         points.extend(places.iter().map(|&x| law.coordinate(x)));
-        let [total] = integrate(&within(&points, from, to), self.floor, |u| {
+        let mut at = |u: f64| {
             let x = law.place(u);
             row[feature] = x;
             given.push((feature, law.known(u)));
@@ -279,9 +387,17 @@ impl Nest<'_> {
                 }
             }
             given.pop();
-            [inner.times(law.weight(u))]
-        });
-        row[feature] = f64::NAN;
+            inner.times(law.weight(u))
+        };
+        if self.engine.is_witness() {
+            let inner: Vec<f64> = points.clone();
+            points.extend(inner.windows(2).map(|ends| ends[0] + ELSEWHERE * (ends[1] - ends[0])));
+        }
+        let [mut total] = integrate(&within(&points, from, to), self.floor, |u| [at(u)]);
+        if self.engine.watch.is_some() {
+            total = total.doubted(law.doubt());
+            total.error += tails(law, (from, to), at);
+        }
         total
     }
 
@@ -300,7 +416,7 @@ impl Nest<'_> {
             self.over(rest, given, row).times(0.5)
         });
         row[feature] = f64::NAN;
-        Estimate::sum(sides)
+        Estimate::sum(sides).doubted(2.0 * self.measure.margin(feature).doubt())
     }
 
     fn breaks(&self, along: usize, row: &mut [f64]) -> Vec<f64> {

@@ -68,6 +68,21 @@ impl Estimate {
         }
     }
 
+    /// The same with a further error in relation to its size.
+    pub(crate) fn doubted(self, relative: f64) -> Self {
+        Self { error: self.error + relative * self.magnitude, ..self }
+    }
+
+    /// The product of two numbers.
+    pub(crate) fn product(self, other: Self) -> Self {
+        let error = self.value.abs() * other.error
+            + other.value.abs() * self.error
+            + self.error * other.error;
+        let value = self.value * other.value;
+        let magnitude = self.magnitude * other.magnitude;
+        Self { value, magnitude, error: error + f64::EPSILON * value.abs() }
+    }
+
     /// The square of `self − centre`, its magnitude not less than rounding of the two can be seen.
     pub(crate) fn squared_from(self, centre: f64) -> Self {
         let deviation = self.value - centre;

@@ -12,6 +12,9 @@ use crate::law::Law;
 use crate::nest::Held;
 use crate::quadrature::{Estimate, Piecewise, within};
 
+/// So many features a term may read for its coalitions to be asked.
+const MOST_MEMBERS: usize = 12;
+
 /// What is known of coalitions of the features of each term.
 pub(crate) struct Coalitions {
     terms: Vec<OfTerm>,
@@ -39,13 +42,18 @@ impl Coalitions {
         let of_term = |term: &Term| {
             let features = term.features();
             OfTerm {
-                plans: (0..1_usize << features.len()).map(|set| Plan::of(term, set, law)).collect(),
+                plans: (0..coalitions(features)).map(|set| Plan::of(term, set, law)).collect(),
                 empty: OnceLock::new(),
                 singles: features.iter().map(|_| OnceLock::new()).collect(),
             }
         };
         Self { terms: terms.iter().map(of_term).collect() }
     }
+}
+
+/// Number of the coalitions of features; 0 if there are too many to ask them all.
+fn coalitions(features: &[usize]) -> usize {
+    if features.len() <= MOST_MEMBERS { 1 << features.len() } else { 0 }
 }
 
 impl Plan {
@@ -69,6 +77,12 @@ impl Engine {
         let Some(place) = features.iter().position(|&other| other == feature) else {
             return Estimate::default();
         };
+        if let (Some(watch), true) = (&self.watch, features.len() > MOST_MEMBERS) {
+            let count = features.len();
+            return watch.refuse(|| {
+                format!("Shapley values of a term of {count} features; at most {MOST_MEMBERS}")
+            });
+        }
         let (count, own) = (features.len(), 1_usize << place);
         let without = (0..1_usize << count).filter(|coalition| coalition & own == 0);
         Estimate::sum(without.map(|coalition| {
@@ -123,6 +137,9 @@ impl Engine {
 
     fn mean_over_background(&self, term: &Term, over: &[usize], held: &[(usize, f64)]) -> Estimate {
         let held = Held::new(self, &self.whole, held.iter().copied(), Rest::Marginal);
+        if let Some(mean) = held.mean_of_value(term) {
+            return mean;
+        }
         let integrand = |row: &mut [f64]| term.estimate(row);
         held.expectation(over, &[term], Local::Value, 0.0, &integrand)
     }

@@ -61,6 +61,9 @@ fn truth((estimate, method): Known) -> Truth {
 /// Beyond this size differences of arguments of a closed form may be off by more than its bound.
 const FAR: f64 = 100.0;
 
+/// The name of a value, and the value or why there is none.
+type NamedAnswer = (&'static str, Result<Truth, Error>);
+
 /// Largest error of a root that is taken of a resolved curve.
 const ROOT: f64 = 1e-11;
 
@@ -135,10 +138,13 @@ impl Scenario {
         let on = OneFeature { scenario: self, feature, axis };
         let constant = on.centre(effect, centring);
         let curve = on.raw(effect, points).into_iter().zip(points);
+        let curve: Vec<(Truth, f64)> =
+            curve.map(|(value, &x)| (value.minus(constant), x)).collect();
+        self.judge(curve.iter().map(|(value, _)| (value.value, value.abs_error)))?;
         curve
-            .map(|(value, &x)| {
-                let at = || format!("{effect} of x{} at {}", feature + 1, number(&x));
-                value.minus(constant).told(at)
+            .into_iter()
+            .map(|(value, x)| {
+                value.told(|| format!("{effect} of x{} at {}", feature + 1, number(&x)))
             })
             .collect()
     }
@@ -155,14 +161,16 @@ impl Scenario {
         weighting: Weighting,
     ) -> Result<Vec<BinTruth>, Error> {
         let on = self.binned(feature, limits)?;
-        on.each_bin(limits, weighting, |z, _, _| {
+        let bins = on.each_bin(limits, weighting, |z, _, _| {
             let easy =
                 |quantity| on.known(quantity, z).or_else(|| on.shorter(effect_of(quantity), z));
             match (easy(Quantity::Mu), easy(Quantity::Sigma2)) {
                 (Some(mean), Some(variance)) => Moments { mean, variance },
                 _ => on.moments(z, Rest::Conditional, Local::Partial(feature)),
             }
-        })
+        })?;
+        self.judge_bins(&bins)?;
+        Ok(bins)
     }
 
     /// True finite differences of a feature, counted from 0, over the bins between neighbouring
@@ -189,6 +197,7 @@ impl Scenario {
                 on.moments(z, Rest::Conditional, Local::Difference { feature, from, to })
             })
         })?;
+        self.judge_bins(&bins)?;
         let difference = |bin: BinTruth| DifferenceTruth {
             lo: bin.lo,
             hi: bin.hi,
@@ -213,6 +222,16 @@ impl Scenario {
         feature: usize,
         axis: (f64, f64),
     ) -> Result<Vec<(&'static str, Truth)>, Error> {
+        let each = self.each_value(feature, axis)?.into_iter();
+        each.map(|(name, value)| Ok((name, value?))).collect()
+    }
+
+    /// As [`Scenario::values`], each with the reason where it is refused, as only those of scenarios in
+    /// files are.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchFeature`], [`Error::BadAxis`].
+    pub fn each_value(&self, feature: usize, axis: (f64, f64)) -> Result<Vec<NamedAnswer>, Error> {
         self.check_axis(feature, axis)?;
         let on = OneFeature { scenario: self, feature, axis };
         let per_length = 1.0 / (axis.1 - axis.0);
@@ -229,9 +248,10 @@ impl Scenario {
             let (lo, hi) = axis;
             let ends = || [lo, hi].map(|end| number(&end)).join(", ");
             let what = || format!("{name} of x{} over [{}]", feature + 1, ends());
-            Ok((name, value.told(what)?))
+            let judged = self.judge([(value.value, value.abs_error)]);
+            (name, judged.and_then(|()| value.told(what)))
         };
-        values.into_iter().map(told).collect()
+        Ok(values.into_iter().map(told).collect())
     }
 
     /// The Shapley value of each feature at a point of all D features, in their order, and last
@@ -267,6 +287,7 @@ impl Scenario {
         };
         let mut values: Vec<Truth> = (0..dimension).map(&mut value).collect();
         values.push(self.mean()?);
+        self.judge(values.iter().map(|value| (value.value, value.abs_error)))?;
         let told = |(feature, value): (usize, Truth)| {
             value.told(|| format!("the Shapley value of x{} at {point:?}", feature + 1))
         };
@@ -276,23 +297,27 @@ impl Scenario {
     /// `E f(X)`.
     ///
     /// # Errors
-    /// None at present; scenarios without a mean may come.
+    /// [`Error::NoTruth`] for a scenario in a file that has none.
     pub fn mean(&self) -> Result<Truth, Error> {
         let known =
             self.forms().and_then(|forms| Some(closed(forms.mean()?, forms.size_of_mean())));
-        Ok(truth(known.unwrap_or_else(|| integrated(self.parts.engine.mean_f()))))
+        let mean = truth(known.unwrap_or_else(|| integrated(self.parts.engine.mean_f())));
+        self.judge([(mean.value, mean.abs_error)])?;
+        Ok(mean)
     }
 
     /// Standard deviation of `f(X)`.
     ///
     /// # Errors
-    /// None at present; scenarios without a variance may come.
+    /// [`Error::NoTruth`] for a scenario in a file that has none.
     pub fn sd(&self) -> Result<Truth, Error> {
         let known = self
             .forms()
             .and_then(|forms| Some(closed(forms.variance()?, forms.size_of_variance())));
         let variance = known.unwrap_or_else(|| integrated(self.parts.engine.variance_f()));
-        Ok(truth(standard_deviation(variance)))
+        let sd = truth(standard_deviation(variance));
+        self.judge([(sd.value, sd.abs_error)])?;
+        Ok(sd)
     }
 
     /// Ascending points that resolve integrals along a feature between two of its coordinates.
@@ -619,7 +644,7 @@ impl OneFeature<'_> {
         let points = within(&points, panels[0], panels[panels.len() - 1]);
         let [mut mean] = integrate(&points, 0.0, |u| [f(law.place(u)).times(law.weight(u))]);
         mean.error += self.scenario.parts.engine.doubt() * mean.magnitude;
-        mean
+        mean.doubted(law.doubt())
     }
 
     fn over_axis(&self, f: impl Fn(f64) -> Estimate) -> Truth {

@@ -5,7 +5,7 @@ use fe_core::Dataset;
 use fe_truth::Scenario;
 
 use crate::error::{Error, Result};
-use crate::study;
+use crate::{scenarios, study};
 
 /// Refuses arguments that a record of the command cannot hold.
 ///
@@ -24,7 +24,7 @@ pub(super) fn can_be_recorded() -> Result<()> {
 /// A scenario and its parameters.
 #[derive(Debug, Args)]
 pub(super) struct ScenarioArguments {
-    /// Name of the scenario; `fe-bench list scenarios` shows them
+    /// Name of the scenario, as `fe-bench list scenarios` shows them, or a file FILE.toml
     scenario: String,
     /// A parameter of the scenario; may be given several times
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
@@ -33,7 +33,7 @@ pub(super) struct ScenarioArguments {
 
 impl ScenarioArguments {
     pub(super) fn scenario(&self) -> Result<Scenario> {
-        Ok(fe_truth::scenario(&self.scenario, &self.set)?)
+        scenarios::find(&self.scenario, &self.set)
     }
 }
 

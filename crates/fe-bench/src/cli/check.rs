@@ -4,22 +4,34 @@ use std::io::Write;
 
 use clap::Args;
 use fe_core::estimator;
+use fe_truth::Scenario;
 
-use super::arguments::feature_name;
+use super::arguments::{feature_name, key_value};
 use super::compare::probability;
 use super::progress::{Amount, Progress};
+use crate::check::problem::{Held, held};
 use crate::check::{self, Finding, Plan, SHARE};
 use crate::error::{Error, Result};
+use crate::scenarios;
 use crate::sheet::{Entry, Format, Sheet};
 
-/// Holds every estimator to the exact truth of every scenario.
+/// Holds every estimator to the exact truth of every scenario, or the truths of one in a file to a
+/// second quadrature and every estimator to them.
 ///
+/// `quadrature`, for a file: other nodes, another order of integration, nothing taken apart; the largest
+/// difference must be no more than the sum of both bounds. Truths that are refused are said.
 /// `agreement`: what is unbiased at any number of rows has its truth as mean over datasets.
 /// `convergence`: the squared error falls as rows are added. Exit status 1 if any estimator fails.
 /// The seed is fixed, so that a job that passes once passes always; p-values are adjusted for the
 /// number of tests (Holm), so that another seed gives a false alarm with probability alpha at most.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
+    /// A scenario in a file [default: all built-in ones]
+    #[arg(value_name = "FILE.toml")]
+    problem: Option<String>,
+    /// A parameter of the scenario in the file; may be given several times
+    #[arg(long, value_name = "KEY=VALUE", value_parser = key_value, requires = "problem")]
+    set: Vec<(String, String)>,
     /// Fewer features, datasets and rows: done in seconds
     #[arg(long)]
     quick: bool,
@@ -42,7 +54,10 @@ const CLOSEST: usize = 10;
 
 pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
     let plan = if arguments.quick { Plan::QUICK } else { Plan::FULL };
-    let scenarios = check::scenarios()?;
+    let scenarios = match &arguments.problem {
+        Some(path) => vec![in_file(path, &arguments.set)?],
+        None => check::scenarios()?,
+    };
     let features = scenarios.iter().map(|s| s.dimension().min(plan.features)).sum::<usize>();
     let one = Amount { number: 1, cost: 1 };
     let all = Amount { number: features, cost: features as u64 };
@@ -50,8 +65,10 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
     let done = || progress.add(one);
     let findings =
         check::run(estimator::ALL, &scenarios, plan, arguments.seed, arguments.alpha, &done)?;
+    let witnessed = witnessed(arguments, &scenarios);
     drop(progress);
-    let failed = findings.iter().filter(|finding| !finding.passed).count();
+    let broken = witnessed.iter().filter(|held| !held.passed()).count();
+    let failed = findings.iter().filter(|finding| !finding.passed).count() + broken;
     let shown: Vec<&Finding> = if arguments.all || arguments.format != Format::Table {
         findings.iter().collect()
     } else if failed > 0 {
@@ -59,14 +76,83 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
     } else {
         closest(&findings)
     };
-    sheet(&shown).write(arguments.format, out)?;
+    let mut sheet = sheet(&scenarios, &shown);
+    for held in witnessed.iter().filter(|held| arguments.all || is_told(held, arguments.format)) {
+        sheet.push(witnessed_row(&scenarios[0], held));
+    }
+    sheet.write(arguments.format, out)?;
     if arguments.format == Format::Table {
+        if arguments.problem.is_some() {
+            writeln!(out, "\n{}", said_of_witness(&witnessed)).map_err(Error::Output)?;
+        }
         write!(out, "\n{}", said(&findings, plan, arguments.alpha)).map_err(Error::Output)?;
     }
     match failed {
         0 => Ok(()),
-        failed => Err(Error::Failed(format!("{failed} of {} findings failed", findings.len()))),
+        failed => {
+            let all = findings.len() + witnessed.len();
+            Err(Error::Failed(format!("{failed} of {all} findings failed")))
+        }
     }
+}
+
+/// A scenario in a file; built-in ones are all checked at once.
+fn in_file(path: &str, set: &[(String, String)]) -> Result<Scenario> {
+    if !scenarios::is_file(path) {
+        let message = format!("`{path}`: a file that ends in .toml, or nothing for all scenarios");
+        return Err(Error::Argument(message));
+    }
+    scenarios::find(path, set)
+}
+
+fn witnessed(arguments: &Arguments, scenarios: &[Scenario]) -> Vec<Held> {
+    match (&arguments.problem, scenarios) {
+        (Some(_), [scenario]) => match scenario.witness() {
+            Some(witness) => held(scenario, &witness, &|| ()),
+            None => Vec::new(),
+        },
+        _ => Vec::new(),
+    }
+}
+
+/// Tables hold what failed or was refused, and the worst.
+fn is_told(held: &Held, format: Format) -> bool {
+    format != Format::Table || !held.passed() || held.refused.is_some()
+}
+
+fn witnessed_row(scenario: &Scenario, held: &Held) -> Vec<Entry> {
+    let feature = held.feature.map(|feature| scenario.feature_name(feature));
+    let refused = || held.refused.clone().unwrap_or_default();
+    let worst = held.worst.map_or_else(refused, |worst| format!("{} {worst:.2}", held.what));
+    let result = match (&held.refused, held.passed()) {
+        (Some(_), _) => "refused",
+        (None, true) => "ok",
+        (None, false) => "failed",
+    };
+    vec![
+        scenario.id().into(),
+        feature.map_or(Entry::Missing, Entry::from),
+        held.what.clone().into(),
+        "quadrature".into(),
+        held.points.into(),
+        worst.into(),
+        Entry::Missing,
+        Entry::Missing,
+        Entry::Missing,
+        result.into(),
+    ]
+}
+
+fn said_of_witness(held: &[Held]) -> String {
+    let points: usize = held.iter().map(|held| held.points).sum();
+    let worst = held.iter().filter_map(|held| held.worst).fold(0.0, f64::max);
+    let refused = held.iter().filter(|held| held.refused.is_some()).count();
+    format!(
+        "{points} truths by a second quadrature (other nodes, another order, nothing taken apart): the \
+         largest difference is {worst:.2} of the sum of both bounds; {refused} of {} kinds of truths \
+         are refused.",
+        held.len()
+    )
 }
 
 /// The findings with the smallest p-values.
@@ -77,7 +163,7 @@ fn closest(findings: &[Finding]) -> Vec<&Finding> {
     order
 }
 
-fn sheet(findings: &[&Finding]) -> Sheet {
+fn sheet(scenarios: &[Scenario], findings: &[&Finding]) -> Sheet {
     let mut sheet = Sheet::new(&[
         "scenario",
         "feature",
@@ -93,7 +179,7 @@ fn sheet(findings: &[&Finding]) -> Sheet {
     for finding in findings {
         sheet.push(vec![
             finding.scenario.clone().into(),
-            feature_name(finding.feature).into(),
+            scenario_name(scenarios, finding).into(),
             finding.estimator.into(),
             finding.kind.to_string().into(),
             finding.compared.into(),
@@ -105,6 +191,15 @@ fn sheet(findings: &[&Finding]) -> Sheet {
         ]);
     }
     sheet
+}
+
+/// The name of the feature of a finding.
+fn scenario_name(scenarios: &[Scenario], finding: &Finding) -> String {
+    let scenario = scenarios.iter().find(|scenario| scenario.id() == finding.scenario);
+    scenario.map_or_else(
+        || feature_name(finding.feature),
+        |scenario| scenario.feature_name(finding.feature),
+    )
 }
 
 fn said(findings: &[Finding], plan: Plan, alpha: f64) -> String {

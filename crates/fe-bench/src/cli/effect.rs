@@ -15,6 +15,7 @@ use crate::data::{self, Roles};
 use crate::draw;
 use crate::error::{Error, Result};
 use crate::plot;
+use crate::scenarios;
 
 /// Estimates effects of a scenario's function, or of a model of data.
 ///
@@ -24,7 +25,7 @@ use crate::plot;
 #[derive(Debug, Args)]
 #[command(group = clap::ArgGroup::new("rows").required(true).args(["n", "data"]))]
 pub(super) struct Arguments {
-    /// Name of the scenario; `fe-bench list scenarios` shows them
+    /// Name of the scenario, as `fe-bench list scenarios` shows them, or a file FILE.toml
     #[arg(conflicts_with = "model")]
     scenario: Option<String>,
     /// A parameter of the scenario, or an option of the model; may be given several times
@@ -59,9 +60,7 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
         plot::check_file(path, &inputs.collect::<Vec<_>>())?;
     }
     match (&arguments.scenario, &arguments.model.model, &arguments.data) {
-        (Some(name), _, _) => {
-            of_scenario(arguments, &fe_truth::scenario(name, &arguments.set)?, out)
-        }
+        (Some(name), _, _) => of_scenario(arguments, &scenarios::find(name, &arguments.set)?, out),
         (None, Some(model), Some(path)) => of_model(arguments, model, path, out),
         _ => Err(Error::Argument("SCENARIO, or --data with --model, is needed".to_owned())),
     }

@@ -341,11 +341,17 @@ impl Subject<'_> {
         Described { object, of_model }
     }
 
+    /// The name of a feature: the scenario's, else its number.
+    pub(super) fn feature_name(&self, feature: usize) -> String {
+        self.scenario
+            .map_or_else(|| feature_name(feature), |scenario| scenario.feature_name(feature))
+    }
+
     /// A feature as it is printed: by its column where a model of data is explained.
     pub(super) fn feature(&self, effect: &Effect) -> Entry {
         match self.fitted {
             Some(_) => effect.name.as_str().into(),
-            None => feature_name(effect.feature).into(),
+            None => self.feature_name(effect.feature).into(),
         }
     }
 
@@ -550,7 +556,7 @@ impl Evaluated {
         Object {
             scenario,
             parameters,
-            feature: feature_name(effect.feature),
+            feature: subject.feature_name(effect.feature),
             name: &effect.name,
             output: effect.output + 1,
             estimator: effect.estimator,

@@ -8,7 +8,6 @@ use clap::Args;
 use fe_core::AxisChoice;
 use serde_json::json;
 
-use super::arguments::feature_name;
 use crate::draw;
 use crate::error::{Error, Result};
 use crate::external::declaration::{self, Capability, Engine};
@@ -110,8 +109,8 @@ fn try_out(
         effect: effect.to_owned(),
         options: arguments.option.iter().map(option).collect(),
     };
-    let scenario = fe_truth::scenario(&arguments.scenario, &[])?;
-    let feature = study::feature(&arguments.feature, scenario.dimension()).map_err(wrong)?;
+    let scenario = crate::scenarios::find(&arguments.scenario, &[])?;
+    let feature = study::feature_of(&scenario, &arguments.feature).map_err(wrong)?;
     let data = draw::features(&scenario, 0, arguments.n, 0)?;
     let grid = study::places::Grid::default().all(&scenario, feature).map_err(wrong)?;
     let failed = |e: crate::external::Failure| Error::Failed(format!("{name}: {e}"));
@@ -135,7 +134,7 @@ fn try_out(
         "engine": engine,
         "effect": effect,
         "scenario": scenario.id(),
-        "feature": feature_name(feature),
+        "feature": scenario.feature_name(feature),
         "status": "ok",
         "seconds": answer.taken.seconds,
         "model_seconds": answer.taken.model_seconds,

@@ -2,7 +2,6 @@
 
 use fe_truth::{Region, Scenario};
 
-use super::arguments::feature_name;
 use crate::error::{Error, Result};
 use crate::study;
 
@@ -54,7 +53,7 @@ fn constrained(region: Region, tokens: &[String], scenario: &Scenario) -> Result
             (Some(limit), None) => (right, limit, sign.starts_with('>')),
             _ => return Err(format!("`{left} {sign} {right}`: a feature and a number; {FORM}")),
         };
-        let feature = study::feature(name, scenario.dimension())?;
+        let feature = study::feature_of(scenario, name)?;
         if !limit.is_finite() {
             return Err(format!("`{limit}` must be a finite number"));
         }
@@ -77,7 +76,7 @@ pub(super) fn words(region: &Region, scenario: &Scenario) -> String {
     let mut conditions = Vec::new();
     for &(feature, (from, to)) in region.intervals() {
         let (low, high) = scenario.support(feature);
-        let name = feature_name(feature);
+        let name = scenario.feature_name(feature);
         if from > low {
             conditions.push(format!("{name} > {}", crate::sheet::exact(from)));
         }

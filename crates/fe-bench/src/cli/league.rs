@@ -8,6 +8,7 @@ use clap::Args;
 use crate::error::Result;
 use crate::league;
 use crate::record::{results, timings};
+use crate::scenarios;
 use crate::sheet::{Entry, Format, Sheet};
 
 /// Ranks the implementations of each study over all its questions: a scenario, a feature and an N.
@@ -34,10 +35,19 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
     let results = results::read(&arguments.folder)?;
     let mut times = league::Times::default();
     timings::each(&arguments.folder, |timing| times.add(&timing))?;
+    let files = results.manifest.studies.iter().map(|named| &named.study.problems);
+    let problems = scenarios::recorded(files);
     let sd = |scenario: &str, parameters: &str| {
         let pair = |text: &str| text.split_once('=').map(|(k, v)| (k.to_owned(), v.to_owned()));
         let set: Vec<_> = parameters.split(';').filter_map(pair).collect();
-        Some(fe_truth::scenario(scenario, &set).ok()?.sd().ok()?.value)
+        let found = match problems.get(scenario) {
+            Some(text) => {
+                let name = scenario.split('@').next().unwrap_or_default();
+                fe_truth::problem(name, text, &set)
+            }
+            None => fe_truth::scenario(scenario, &set),
+        };
+        Some(found.ok()?.sd().ok()?.value)
     };
     let mut sheet = Sheet::new(&[
         "study",

@@ -14,6 +14,7 @@ mod fitted;
 mod league;
 mod list;
 mod merge;
+mod new;
 mod plan;
 mod plot;
 mod progress;
@@ -42,7 +43,8 @@ use crate::screen::Screen;
 ///
 /// Exit status: 0 done, 1 a check failed or nothing could be computed, 2 bad input or output that cannot
 /// be written, 101 a defect of the program, 128 + N ended by signal N (130 by Ctrl-C). Results go to
-/// standard output, messages and progress to standard error. Features are called x1 … xD.
+/// standard output, messages and progress to standard error. Features are called x1 … xD, or as
+/// a scenario in a file names them.
 #[derive(Debug, Parser)]
 #[command(name = "fe-bench", version, after_help = EXAMPLES)]
 struct Cli {
@@ -62,6 +64,7 @@ const EXAMPLES: &str = "Examples:
 #[derive(Debug, Subcommand)]
 enum Command {
     List(list::Arguments),
+    New(new::Arguments),
     Truth(truth::Arguments),
     Sample(sample::Arguments),
     Effect(Box<effect::Arguments>),
@@ -159,6 +162,7 @@ fn taking_negative_numbers(command: clap::Command) -> clap::Command {
 fn execute(command: &Command, out: &mut dyn Write) -> Result<()> {
     match command {
         Command::List(arguments) => list::execute(arguments, out),
+        Command::New(arguments) => new::execute(arguments),
         Command::Truth(arguments) => truth::execute(arguments, out),
         Command::Sample(arguments) => sample::execute(arguments, out),
         Command::Effect(arguments) => effect::execute(arguments, out),

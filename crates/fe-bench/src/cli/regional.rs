@@ -9,7 +9,7 @@ use fe_core::regional::{self, Node, RegionalEffect};
 use fe_core::settings::Splitting;
 use serde_json::{Value, json};
 
-use super::arguments::{feature_name, finite};
+use super::arguments::finite;
 use super::estimation::{
     EstimationArguments, Evaluated, Subject, say_cautions, settings, word, write_objects,
 };
@@ -113,7 +113,7 @@ fn to_json(
     Ok(json!({
         "scenario": scenario,
         "parameters": parameters,
-        "feature": feature_name(effect.feature),
+        "feature": subject.feature_name(effect.feature),
         "name": effect.name,
         "output": effect.output + 1,
         "estimator": effect.estimator,
@@ -131,7 +131,7 @@ fn node_json(node: &Node, arguments: &EstimationArguments, subject: &Subject<'_>
         Ok::<_, Error>(json!(evaluated.object(subject, deciles)))
     };
     let rule = node.rule.as_ref().map(|rule| {
-        json!({ "feature": feature_name(rule.feature), "name": rule.name, "kind": rule.kind })
+        json!({ "feature": subject.feature_name(rule.feature), "name": rule.name, "kind": rule.kind })
     });
     Ok(json!({
         "rule": rule,

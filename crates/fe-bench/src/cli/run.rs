@@ -20,6 +20,7 @@ use crate::report::quoted;
 use crate::run;
 use crate::run::plan::{Plan, Planned, Shard};
 use crate::say::say;
+use crate::scenarios;
 use crate::study::Study;
 use crate::table;
 
@@ -138,6 +139,7 @@ fn read(paths: &[PathBuf]) -> Result<Vec<Study>> {
             return Err(Error::Argument(format!("two studies are called `{}`", study.name)));
         }
     }
+    scenarios::check_names(&studies)?;
     Ok(studies)
 }
 

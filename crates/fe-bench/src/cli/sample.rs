@@ -4,7 +4,7 @@ use std::io::Write;
 
 use clap::Args;
 
-use super::arguments::{ScenarioArguments, feature_name};
+use super::arguments::ScenarioArguments;
 use crate::draw;
 use crate::error::Result;
 use crate::sheet::{Entry, Format, write_rows};
@@ -32,7 +32,8 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
     let scenario = arguments.scenario.scenario()?;
     let data = draw::features(&scenario, arguments.seed, arguments.n, 0)?;
     let y = draw::target(&scenario, &data, arguments.seed, arguments.snr, 0)?;
-    let mut names: Vec<String> = (0..data.dimension()).map(feature_name).collect();
+    let mut names: Vec<String> =
+        (0..data.dimension()).map(|feature| scenario.feature_name(feature)).collect();
     names.push("y".to_owned());
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let row = |(row, &y): (usize, &f64)| {

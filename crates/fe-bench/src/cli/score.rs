@@ -6,14 +6,14 @@ use std::path::PathBuf;
 use clap::Args;
 use fe_truth::{Centring, Effect, Scenario};
 
-use super::arguments::{feature_name, key_value};
+use super::arguments::key_value;
 use super::estimation::word;
 use super::truth::centring;
 use crate::curves::{self, GivenCurve};
 use crate::error::{Error, Result};
-use crate::score;
 use crate::sheet::{Entry, Format, Sheet};
 use crate::study::wire::Comparison;
+use crate::{scenarios, score};
 
 /// Scores curves that were computed elsewhere against a scenario's exact truth.
 ///
@@ -25,7 +25,7 @@ pub(super) struct Arguments {
     /// CSV file with the curves
     #[arg(value_name = "CURVES.csv")]
     curves: PathBuf,
-    /// Name of the scenario; `fe-bench list scenarios` shows them
+    /// Name of the scenario, as `fe-bench list scenarios` shows them, or a file FILE.toml
     #[arg(long)]
     scenario: String,
     /// A parameter of the scenario; may be given several times
@@ -51,7 +51,7 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
         let message = "--center: only with --compare Err; Err_c centres both curves on the points";
         return Err(Error::Argument(message.to_owned()));
     }
-    let scenario = fe_truth::scenario(&arguments.scenario, &arguments.set)?;
+    let scenario = scenarios::find(&arguments.scenario, &arguments.set)?;
     let mut sheet = Sheet::new(&[
         "scenario",
         "feature",
@@ -68,7 +68,7 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
         for (metric, score) in scores(arguments, &scenario, feature, &curve)? {
             let row: Vec<Entry> = vec![
                 scenario.id().into(),
-                feature_name(feature).into(),
+                scenario.feature_name(feature).into(),
                 arguments.effect.name().into(),
                 metric.into(),
                 score.value.into(),

@@ -9,12 +9,11 @@ use fe_core::Axis;
 use fe_core::settings::Splitting;
 use fe_truth::{Centring, Effect, Regional, Scenario, Truth, Weighting};
 
-use super::arguments::{
-    FeatureArguments, ScenarioArguments, feature_name, finite, interval, points,
-};
+use super::arguments::{FeatureArguments, ScenarioArguments, finite, interval, points};
 use super::estimation::word;
 use super::event;
 use crate::error::{Error, Result};
+use crate::say::say;
 use crate::sheet::{Entry, Format, Sheet, write_rows};
 
 /// Prints what a scenario's effects are, exactly, with a bound on the error of each number.
@@ -93,6 +92,9 @@ pub(super) struct Arguments {
     /// The curves in the leaves of the tree in place of its splits
     #[arg(long, requires = "depth")]
     leaves: bool,
+    /// How each term of f that reads the features is integrated, on standard error
+    #[arg(long)]
+    explain: bool,
     /// How it is printed
     #[arg(long, value_enum, default_value = "csv")]
     format: Format,
@@ -140,6 +142,10 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
     if let Some(event) = &arguments.event {
         scenario = scenario.within(&event::region(event, &scenario)?)?;
     }
+    if arguments.explain {
+        let features = arguments.features.of(&scenario)?;
+        scenario.explain(&features).iter().for_each(|line| say!("{line}"));
+    }
     if let Some(effect) = &arguments.effect {
         return curves(arguments, &scenario, effect, out);
     }
@@ -160,7 +166,7 @@ fn range(arguments: &Arguments, scenario: &Scenario, feature: usize) -> Result<(
     if lo < hi {
         return Ok((lo, hi));
     }
-    let name = feature_name(feature);
+    let name = scenario.feature_name(feature);
     let message = format!("--where leaves nothing of the range of {name}: give a --range");
     Err(Error::Argument(message))
 }
@@ -243,7 +249,7 @@ impl<'a> Curve<'a> {
 
     /// A row for each point, made when it is wanted.
     fn rows(&self, points: &[f64]) -> Result<impl Iterator<Item = Vec<Entry>> + use<'a>> {
-        let (id, feature) = (self.scenario.id(), feature_name(self.feature));
+        let (id, feature) = (self.scenario.id(), self.scenario.feature_name(self.feature));
         let (asked, points) = (self.asked, points.to_vec());
         let answers = self.answers(&points)?.into_iter();
         Ok(points.into_iter().zip(answers).map(move |(x, answer)| {
@@ -304,19 +310,30 @@ fn bins(arguments: &Arguments, scenario: &Scenario, limits: &[f64]) -> Result<Sh
 
 fn values(arguments: &Arguments, scenario: &Scenario) -> Result<Sheet> {
     let mut sheet = Sheet::new(&["scenario", "feature", "name", "value", "abs_error", "method"]);
-    let mut push = |feature: Entry, name: &str, truth: Truth| {
+    let mut push = |feature: Option<String>, name: &str, truth: Result<Truth, fe_truth::Error>| {
+        let of = feature.as_ref().map_or_else(String::new, |feature| format!(" of {feature}"));
+        let feature = feature.map_or(Entry::Missing, Entry::from);
         let mut row: Vec<Entry> = vec![scenario.id().into(), feature, name.into()];
-        row.extend(entries(truth));
+        match truth {
+            Ok(truth) => row.extend(entries(truth)),
+            // A function of one's own may lack some of them.
+            Err(error) if scenario.text().is_some() => {
+                say!("{name}{of} is refused: {error}");
+                row.extend([Entry::Missing, Entry::Missing, "refused".into()]);
+            }
+            Err(error) => return Err(error),
+        }
         sheet.push(row);
+        Ok(())
     };
     for feature in arguments.features.of(scenario)? {
         let axis = range(arguments, scenario, feature)?;
-        for (name, truth) in scenario.values(feature, axis)? {
-            push(feature_name(feature).into(), name, truth);
+        for (name, truth) in scenario.each_value(feature, axis)? {
+            push(Some(scenario.feature_name(feature)), name, truth)?;
         }
     }
-    push(Entry::Missing, "mean_f", scenario.mean()?);
-    push(Entry::Missing, "sd_f", scenario.sd()?);
+    push(None, "mean_f", scenario.mean())?;
+    push(None, "sd_f", scenario.sd())?;
     Ok(sheet)
 }
 
@@ -324,7 +341,7 @@ fn shapley_values(scenario: &Scenario, point: &[f64]) -> Result<Sheet> {
     let mut sheet = Sheet::new(&["feature", "phi"]);
     for (feature, value) in scenario.shap_at(point)?.into_iter().enumerate() {
         let is_feature = feature < scenario.dimension();
-        let name = if is_feature { feature_name(feature) } else { "empty".to_owned() };
+        let name = if is_feature { scenario.feature_name(feature) } else { "empty".to_owned() };
         sheet.push(vec![name.into(), value.value.into()]);
     }
     Ok(sheet)

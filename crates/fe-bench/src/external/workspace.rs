@@ -118,6 +118,12 @@ impl<'a> Workspace<'a> {
         })
     }
 
+    /// The name of the scenario. One in a file is not that of the same name that a program may have.
+    fn origin(&self) -> String {
+        let id = self.scenario.id();
+        if self.scenario.text().is_some() { format!("file:{id}") } else { id }
+    }
+
     fn request(&self, external: &External, desk: &Desk, place: Place<'_>, axis: Axis) -> Request {
         Request {
             protocol: PROTOCOL,
@@ -125,7 +131,7 @@ impl<'a> Workspace<'a> {
             effect: external.effect.clone(),
             feature: format!("x{}", place.feature + 1),
             options: external.options.clone(),
-            scenario: Origin { name: self.scenario.id(), parameters: self.scenario.parameters() },
+            scenario: Origin { name: self.origin(), parameters: self.scenario.parameters() },
             rows: self.data.len(),
             features: self.data.dimension(),
             data: desk.path(desk::DATA),

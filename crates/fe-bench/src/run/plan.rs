@@ -174,7 +174,7 @@ impl PreparedFeature {
         };
         Self {
             feature,
-            name: format!("x{}", feature + 1),
+            name: group.scenario.feature_name(feature),
             estimators: group.variants.iter().map(build).collect(),
             points: points.unwrap_or_default(),
         }

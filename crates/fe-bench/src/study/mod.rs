@@ -24,6 +24,7 @@ use crate::error::{Error, Result, listed, suggestion};
 use crate::external::External;
 use crate::record::{Key, entry, fingerprint};
 use crate::say::echo;
+use crate::scenarios::{self, Problems};
 use crate::score::Metric;
 use crate::sheet::exact;
 use fitting::Fitting;
@@ -248,8 +249,13 @@ impl Study {
     /// One message that names the file, the key, what was given and what is allowed.
     pub fn read(path: &Path) -> Result<Self> {
         let name = PathBuf::from(path.file_stem().unwrap_or_default());
-        Self::new(name.to_string_lossy().into_owned(), wire::read(path)?)
-            .map_err(|message| Error::content(path, message))
+        let wrong = |message: String| Error::content(path, message);
+        let mut file = wire::read(path)?;
+        for problem in problem_paths(&file).map_err(wrong)? {
+            let text = scenarios::read(&path.with_file_name("").join(&problem))?;
+            file.problems.insert(problem, text);
+        }
+        Self::new(name.to_string_lossy().into_owned(), file).map_err(wrong)
     }
 
     /// Checks and expands what a file said.
@@ -260,7 +266,9 @@ impl Study {
         size::check_file(&file)?;
         let mut groups = Vec::new();
         for (i, block) in file.block.iter().enumerate() {
-            groups.extend(expand(block).map_err(|e| format!("block {}: {e}", i + 1))?);
+            groups.extend(
+                expand(block, &file.problems).map_err(|e| format!("block {}: {e}", i + 1))?,
+            );
         }
         if groups.is_empty() {
             return Err("there is no [[block]]".to_owned());
@@ -285,7 +293,30 @@ impl Study {
     }
 }
 
-fn expand(block: &Block) -> Result<Vec<Group>, String> {
+/// The problem files that a study names, as it names them.
+fn problem_paths(file: &StudyFile) -> Result<Vec<String>, String> {
+    let mut paths = Vec::new();
+    for block in &file.block {
+        let names = sweep::values("scenario", &block.scenario)?;
+        paths.extend(names.iter().map(plain).filter(|name| scenarios::is_file(name)));
+    }
+    Ok(paths)
+}
+
+/// The scenario that a study names, with the texts of its problem files.
+fn named_scenario(
+    name: &str,
+    set: &[(String, String)],
+    problems: &Problems,
+) -> Result<Scenario, String> {
+    if !scenarios::is_file(name) {
+        return fe_truth::scenario(name, set).map_err(|e| e.to_string());
+    }
+    let text = problems.get(name).ok_or_else(|| format!("the text of {name} is not recorded"))?;
+    scenarios::of_text(name, text, set)
+}
+
+fn expand(block: &Block, problems: &Problems) -> Result<Vec<Group>, String> {
     if block.replicates == 0 {
         return Err("`replicates` = 0: must be at least 1".to_owned());
     }
@@ -301,8 +332,7 @@ fn expand(block: &Block) -> Result<Vec<Group>, String> {
         for set in sweep::combinations(&block.set, &[])? {
             let set: Vec<(String, String)> =
                 set.iter().map(|(key, value)| (key.clone(), plain(value))).collect();
-            let scenario =
-                Arc::new(fe_truth::scenario(&plain(&name), &set).map_err(|e| e.to_string())?);
+            let scenario = Arc::new(named_scenario(&plain(&name), &set, problems)?);
             let features = features(&scenario, &block.features)?;
             for &rows in &sizes {
                 for &snr in &ratios {
@@ -399,8 +429,27 @@ pub fn features(scenario: &Scenario, names: &[String]) -> Result<Vec<usize>, Str
     if names.is_empty() {
         return Ok((0..scenario.dimension()).collect());
     }
-    let known = names.iter().map(|name| feature(name, scenario.dimension()));
-    distinct(known.collect::<Result<_, _>>()?, |feature| format!("x{}", feature + 1))
+    let known = names.iter().map(|name| feature_of(scenario, name));
+    distinct(known.collect::<Result<_, _>>()?, |feature| scenario.feature_name(feature))
+}
+
+/// The feature of a scenario by its name, or by its number, counted from 0.
+///
+/// # Errors
+/// A name that is none of its features.
+pub fn feature_of(scenario: &Scenario, name: &str) -> Result<usize, String> {
+    if let Some(feature) = scenario.feature_named(name) {
+        return Ok(feature);
+    }
+    feature(name, scenario.dimension()).map_err(|message| {
+        if scenario.text().is_none() {
+            return message;
+        }
+        let names: Vec<String> =
+            (0..scenario.dimension()).map(|feature| scenario.feature_name(feature)).collect();
+        let names = || names.iter().map(String::as_str);
+        format!("{message}, or {}{}", listed(names()), suggestion(name, names()))
+    })
 }
 
 /// Refuses features that are asked for twice, by the same name or another.

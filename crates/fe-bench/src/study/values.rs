@@ -39,7 +39,7 @@ impl Group {
         let compared = self.compared();
         let mut keys = Vec::new();
         for feature in &self.features {
-            let feature = format!("x{}", feature + 1);
+            let feature = self.scenario.feature_name(*feature);
             for of in &compared {
                 let label = Label {
                     study,

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
 use crate::error::{Error, Result, listed, suggestion};
+use crate::scenarios::Problems;
 
 /// A study file.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -17,6 +18,10 @@ pub struct StudyFile {
     /// What is printed of the results.
     #[serde(default)]
     pub table: Vec<TableSpec>,
+    /// The texts of the problem files that its blocks name, by their paths as written. A study does
+    /// not say them: they are read with it, and kept with its results.
+    #[serde(default, skip_serializing_if = "Problems::is_empty")]
+    pub problems: Problems,
 }
 
 /// A sweep: every combination of its scenarios, parameters, sizes, features and estimators.

@@ -65,7 +65,8 @@ class DifferenceTruth(NamedTuple):
 def scenario(name: str, /, **parameters: float | str) -> Scenario:
     """The scenario of a name, optionally with its version (``"sin-indicator@1"``).
 
-    Parameters that are not given have their defaults; ``scenarios()`` lists them all.
+    Parameters that are not given have their defaults; ``scenarios()`` lists them all. A name that ends
+    in ``.toml`` is the path of a file with a scenario of your own (docs/own-problem.md).
 
     >>> import feature_effects_bench as fe
     >>> fe.scenario("sin-indicator", noise_sd=0.1).dimension

@@ -38,7 +38,7 @@ impl Block for GaussianCopula {
     }
 
     /// As the latent variable.
-    fn known(&self, x: f64) -> f64 {
+    fn known(&self, _: usize, x: f64) -> f64 {
         latent(x)
     }
 

@@ -84,6 +84,21 @@ pub(crate) trait Univariate: Send + Sync {
         self.pdf(u)
     }
 
+    /// What a density may be wrong by in relation to itself, beyond a few roundings.
+    fn doubt(&self) -> f64 {
+        self.base().map_or(0.0, |law| law.doubt())
+    }
+
+    /// Whether there are powers of the variable that have no mean.
+    fn is_heavy(&self) -> bool {
+        self.base().is_some_and(|law| law.is_heavy())
+    }
+
+    /// The law as a mixture over a variable that is not known, where it is integrated over sooner so.
+    fn mixing(&self) -> Option<&dyn Mixing> {
+        None
+    }
+
     /// Probability of an interval, whose ends may be infinite.
     fn mass(&self, from: f64, to: f64) -> f64 {
         let above = if from > f64::NEG_INFINITY { self.cdf(from) } else { 0.0 };
@@ -129,6 +144,14 @@ pub(crate) trait Univariate: Send + Sync {
     }
 }
 
+/// A law as a mixture over a variable that is not known.
+pub(crate) trait Mixing: Send + Sync {
+    /// The law of that variable.
+    fn hidden(&self) -> &dyn Univariate;
+    /// The law given a value of the variable; none where there is none.
+    fn given(&self, hidden: f64) -> Option<Box<dyn Univariate>>;
+}
+
 /// Where a function of two features breaks: on the line `x_of + slope · x_along = at`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Crossing {
@@ -141,7 +164,7 @@ pub(crate) struct Crossing {
 impl Crossing {
     /// Where the line meets another, `x_of = intercept + steepness · x_along`, about which `of` has
     /// the standard deviation `sd`: points along `along` that resolve the passage.
-    fn passage(self, intercept: f64, steepness: f64, sd: f64) -> Vec<f64> {
+    pub(crate) fn passage(self, intercept: f64, steepness: f64, sd: f64) -> Vec<f64> {
         let closing = steepness + self.slope;
         if closing == 0.0 {
             return Vec::new();
@@ -155,7 +178,8 @@ impl Crossing {
 pub(crate) trait Block: Send + Sync {
     /// How a value of a feature is told to [`Block::conditional`]: as it is, unless a block knows
     /// a form that keeps more of its digits.
-    fn known(&self, x: f64) -> f64 {
+    fn known(&self, feature: usize, x: f64) -> f64 {
+        let _ = feature;
         x
     }
 
@@ -293,7 +317,8 @@ impl Law {
 
     /// See [`Block::known`].
     pub(crate) fn known(&self, feature: usize, x: f64) -> f64 {
-        self.blocks[self.place[feature].0].1.known(x)
+        let (block, local) = self.place[feature];
+        self.blocks[block].1.known(local, x)
     }
 
     /// The law of a feature given others, told as [`Law::known`]; those of other blocks do not
@@ -361,6 +386,37 @@ impl Law {
             }
         }
         columns
+    }
+}
+
+impl Law {
+    /// Rows that are spread evenly over the law, always the same ones.
+    pub(crate) fn spread(&self, n: usize) -> Vec<Vec<f64>> {
+        let words: usize = self.blocks.iter().map(|(_, block)| block.draws()).sum();
+        // Multiples of powers of the inverse of the generalised golden ratio, modulo 1.
+        let mut ratio: f64 = 1.5;
+        for _ in 0..64 {
+            ratio = (1.0 + ratio).powf(1.0 / (words as f64 + 1.0));
+        }
+        let place = |word: usize, row: usize| {
+            let step = ratio.powi(-(word as i32) - 1);
+            (0.5 + step * (row as f64 + 1.0)).fract().clamp(1e-9, 1.0 - 1e-9)
+        };
+        let drawn: Vec<f64> =
+            (0..words).flat_map(|word| (0..n).map(move |row| place(word, row))).collect();
+        let mut rows = vec![vec![0.0; self.dimension()]; n];
+        let mut rest = drawn.as_slice();
+        let mut values = vec![0.0; n * self.dimension()];
+        for (features, block) in &self.blocks {
+            let (own, others) = rest.split_at(block.draws() * n);
+            rest = others;
+            let values = &mut values[..features.len() * n];
+            block.sample(own, values);
+            for (&feature, values) in features.iter().zip(values.chunks_exact(n)) {
+                rows.iter_mut().zip(values).for_each(|(row, x)| row[feature] = *x);
+            }
+        }
+        rows
     }
 }
 

@@ -43,8 +43,8 @@ impl Block for Restricted {
         })
     }
 
-    fn known(&self, x: f64) -> f64 {
-        self.base.known(x)
+    fn known(&self, feature: usize, x: f64) -> f64 {
+        self.base.known(feature, x)
     }
 
     fn shadow(&self, broken: Crossing) -> Vec<f64> {
@@ -161,7 +161,7 @@ impl Weighted {
 
 impl Univariate for Weighted {
     fn pdf(&self, x: f64) -> f64 {
-        self.law.pdf(x) * self.factor(self.base.known(x))
+        self.law.pdf(x) * self.factor(self.base.known(self.variables.0, x))
     }
 
     fn cdf(&self, x: f64) -> f64 {

@@ -105,6 +105,10 @@ pub(crate) struct Parts {
     axes: Vec<(f64, f64)>,
     /// Curves as published, where they are not the truth.
     pub(crate) limits: Vec<Limit>,
+    /// Names of the features; none where they are x1 … xD.
+    pub(crate) names: Vec<String>,
+    /// A typical size of f, for scenarios whose answers are judged by their bounds.
+    pub(crate) size: f64,
 }
 
 impl Parts {
@@ -117,14 +121,29 @@ impl Parts {
         let engine = Engine::new(law, function.terms());
         let expression = Arc::new(function.expression());
         let (model, closed) = (Arc::new(Native(function)), Arc::new(closed));
-        Self { engine, model, expression, closed, axes, limits: Vec::new() }
+        let (limits, names) = (Vec::new(), Vec::new());
+        Self { engine, model, expression, closed, axes, limits, names, size: 0.0 }
+    }
+
+    /// Of a function that is known as a tree.
+    pub(crate) fn of_problem(
+        engine: Engine,
+        model: Arc<dyn Model + Send + Sync>,
+        expression: Expression,
+        axes: Vec<(f64, f64)>,
+        names: Vec<String>,
+        size: f64,
+    ) -> Self {
+        let (closed, expression) = (Arc::new(Unknown), Arc::new(expression));
+        Self { engine, model, expression, closed, axes, limits: Vec::new(), names, size }
     }
 
     /// The same function under another law of the same features, of which no closed form and no
     /// published curve is known.
     fn under(&self, engine: Engine, axes: Vec<(f64, f64)>) -> Self {
         let (model, expression) = (Arc::clone(&self.model), Arc::clone(&self.expression));
-        Self { engine, model, expression, closed: Arc::new(Unknown), axes, limits: Vec::new() }
+        let (closed, limits, names) = (Arc::new(Unknown), Vec::new(), self.names.clone());
+        Self { engine, model, expression, closed, axes, limits, names, size: self.size }
     }
 
     /// Adds curves as published.
@@ -143,7 +162,7 @@ impl ClosedForms for Unknown {
 }
 
 /// The range of an unbounded feature: between its 0.0001 and 0.9999 quantiles.
-fn quantile_axis(law: &dyn Univariate) -> (f64, f64) {
+pub(crate) fn quantile_axis(law: &dyn Univariate) -> (f64, f64) {
     (law.quantile(0.0001), law.quantile(0.9999))
 }
 
@@ -183,14 +202,7 @@ impl Family {
     fn scenario(&'static self, set: &[(String, String)]) -> Result<Scenario, Error> {
         let mut parameters = Parameters::new(&self.info, set)?;
         let parts = (self.build)(&mut parameters)?;
-        Ok(Scenario {
-            info: &self.info,
-            parameters: parameters.canonical(),
-            resolution: resolution(&parts.engine),
-            whole: parts.engine.law().clone(),
-            parts: Arc::new(parts),
-            use_closed_forms: true,
-        })
+        Ok(Scenario::of_parts(&self.info, parameters.canonical(), parts, None))
     }
 }
 
@@ -210,6 +222,8 @@ pub struct Scenario {
     /// The law before any region.
     whole: Law,
     use_closed_forms: bool,
+    /// The file that it was read from.
+    text: Option<Arc<str>>,
 }
 
 impl std::fmt::Debug for Scenario {
@@ -219,6 +233,46 @@ impl std::fmt::Debug for Scenario {
 }
 
 impl Scenario {
+    pub(crate) fn of_parts(
+        info: &'static ScenarioInfo,
+        parameters: String,
+        parts: Parts,
+        text: Option<&str>,
+    ) -> Self {
+        let (resolution, whole) = (resolution(&parts.engine), parts.engine.law().clone());
+        let (parts, text) = (Arc::new(parts), text.map(Arc::from));
+        Self { info, parameters, parts, resolution, whole, use_closed_forms: true, text }
+    }
+
+    /// The whole text of the file that it was read from; none for a built-in one.
+    #[must_use]
+    pub fn text(&self) -> Option<&str> {
+        self.text.as_deref()
+    }
+
+    /// The name of a feature, counted from 0: as the file has it, and x1 … xD in built-in scenarios.
+    ///
+    /// ```
+    /// let text = "f = \"temp^2\"\n[law]\ntemp = \"normal(0, 1)\"\n";
+    /// let scenario = fe_truth::problem("mine", text, &[]).unwrap();
+    /// assert_eq!(scenario.feature_name(0), "temp");
+    /// assert_eq!((scenario.feature_named("temp"), scenario.feature_named("x1")), (Some(0), Some(0)));
+    /// assert_eq!(fe_truth::scenario("poly3", &[]).unwrap().feature_name(2), "x3");
+    /// ```
+    #[must_use]
+    pub fn feature_name(&self, feature: usize) -> String {
+        let given = self.parts.names.get(feature).cloned();
+        given.unwrap_or_else(|| format!("x{}", feature + 1))
+    }
+
+    /// The feature of a name, counted from 0: that which the file gives it, or one of x1 … xD.
+    #[must_use]
+    pub fn feature_named(&self, name: &str) -> Option<usize> {
+        let given = self.parts.names.iter().position(|known| known == name);
+        let number = || name.strip_prefix('x')?.parse::<usize>().ok()?.checked_sub(1);
+        given.or_else(|| number().filter(|feature| *feature < self.dimension()))
+    }
+
     /// What it is, in words.
     #[must_use]
     pub fn info(&self) -> &ScenarioInfo {

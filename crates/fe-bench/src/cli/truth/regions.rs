@@ -9,7 +9,6 @@ use fe_truth::{
 };
 
 use super::{Arguments, entries};
-use crate::cli::arguments::feature_name;
 use crate::cli::event::words;
 use crate::error::{Error, Result};
 use crate::sheet::{Entry, Sheet};
@@ -79,7 +78,7 @@ fn splits(arguments: &Arguments, scenario: &Scenario, method: Regional) -> Resul
         let number = |value: Option<f64>| Entry::from(value);
         let row = vec![
             optimum.heterogeneity.into(),
-            split.map_or(Entry::Missing, |split| feature_name(split.feature).into()),
+            split.map_or(Entry::Missing, |split| scenario.feature_name(split.feature).into()),
             number(split.map(|split| split.position)),
             optimum.before.value.into(),
             number(split.map(|split| split.left.value)),
@@ -148,7 +147,7 @@ fn split_row(
     node: &RegionalNode,
 ) -> Vec<Entry> {
     let mut row: Vec<Entry> = vec![
-        feature_name(tree.feature).into(),
+        scenario.feature_name(tree.feature).into(),
         tree.heterogeneity.into(),
         node.depth.into(),
         index.into(),
@@ -162,10 +161,10 @@ fn split_row(
         return row;
     };
     let tie = |(feature, position): &(usize, f64)| {
-        format!("{} at {}", feature_name(*feature), crate::sheet::exact(*position))
+        format!("{} at {}", scenario.feature_name(*feature), crate::sheet::exact(*position))
     };
     let ties: Vec<String> = split.ties.iter().map(tie).collect();
-    row.push(feature_name(split.feature).into());
+    row.push(scenario.feature_name(split.feature).into());
     row.extend([split.position, before, split.left.value, split.right.value].map(Entry::from));
     row.push(split.weighted.value.into());
     row.push(if ties.is_empty() { Entry::Missing } else { ties.join("; ").into() });
@@ -199,7 +198,7 @@ fn leaves(
         for (x, value) in points.iter().zip(curve) {
             let mut row: Vec<Entry> = vec![
                 scenario.id().into(),
-                feature_name(tree.feature).into(),
+                scenario.feature_name(tree.feature).into(),
                 effect.name().into(),
                 index.into(),
                 words(&leaf.region, scenario).into(),

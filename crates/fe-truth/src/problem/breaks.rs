@@ -1,0 +1,321 @@
+//! Where an expression is not smooth, found from its `if`, `abs`, `min`, `max`, `sign` and `floor`.
+//!
+//! Each of them changes where an expression passes through 0. In one feature that is at fixed
+//! places, in several affinely at a line, else on a surface whose places along one feature are roots.
+
+use std::sync::Arc;
+
+use super::pieces::Affine;
+use crate::expression::{Binary, Expression, Unary};
+
+/// So many values of `floor` may there be.
+const MOST_LEVELS: usize = 1000;
+
+/// Where along a feature roots are looked for.
+#[derive(Debug, Clone)]
+pub(super) struct Span {
+    /// Ascending places between which a root is looked for.
+    pub(super) points: Vec<f64>,
+    /// Places that the density of the feature is resolved by, and the ends of its support.
+    pub(super) marks: Vec<f64>,
+}
+
+impl Span {
+    fn ends(&self) -> (f64, f64) {
+        (self.points[0], self.points[self.points.len() - 1])
+    }
+}
+
+/// A set on which an expression changes its course: where `level` is 0.
+#[derive(Debug, Clone)]
+pub(super) struct Surface {
+    pub(super) level: Expression,
+    /// The level as a weighted sum, where it is one.
+    pub(super) affine: Option<Affine>,
+    /// The nodes of the tree that may jump there; none if it only has a kink.
+    pub(super) nodes: Vec<Expression>,
+}
+
+/// A passage of a node of the tree through a surface.
+struct Passage {
+    surface: Surface,
+    /// Whether the node's own argument falls where the level rises.
+    reversed: bool,
+}
+
+impl Passage {
+    fn of(level: Expression, node: Option<&Expression>) -> Self {
+        let nodes: Vec<Expression> = node.into_iter().cloned().collect();
+        if let Some(affine) = Affine::of(&level) {
+            let first = affine.weights.first().map_or(1.0, |(_, weight)| *weight);
+            let affine = affine.times(1.0 / first);
+            let surface = Surface { level: affine.tree(), affine: Some(affine), nodes };
+            return Self { surface, reversed: first < 0.0 };
+        }
+        // One of two opposite forms.
+        let opposite = opposite(&level);
+        let reversed = format!("{opposite:?}") < format!("{level:?}");
+        let level = if reversed { opposite } else { level };
+        Self { surface: Surface { level, affine: None, nodes }, reversed }
+    }
+}
+
+fn opposite(level: &Expression) -> Expression {
+    match level {
+        Expression::Difference(pair) => pair[1].clone() - pair[0].clone(),
+        Expression::Product(parts) if parts[0] == Expression::Number(-1.0) => {
+            let rest = parts[1..].iter().cloned().reduce(|a, b| a * b);
+            rest.unwrap_or(Expression::Number(1.0))
+        }
+        level => -level.clone(),
+    }
+}
+
+/// The passages of one node, without those of its parts.
+fn passages(node: &Expression, spans: &[Span]) -> Result<Vec<Passage>, String> {
+    let difference = |pair: &[Expression; 2]| pair[0].clone() - pair[1].clone();
+    let one = |level: Expression, node| Ok(vec![Passage::of(level, node)]);
+    match node {
+        Expression::Indicator(_, pair) => one(difference(pair), Some(node)),
+        Expression::Joint(Binary::Min | Binary::Max, pair) => one(difference(pair), None),
+        Expression::Function(Unary::Abs, of) => one((**of).clone(), None),
+        Expression::Function(Unary::Sign, of) => one((**of).clone(), Some(node)),
+        Expression::Function(Unary::Floor, of) => {
+            let levels = levels(of, spans)?;
+            Ok(levels.map(|k| Passage::of((**of).clone() - k as f64, Some(node))).collect())
+        }
+        _ => Ok(Vec::new()),
+    }
+}
+
+/// The whole numbers that an expression may pass through.
+fn levels(of: &Expression, spans: &[Span]) -> Result<std::ops::RangeInclusive<i64>, String> {
+    let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
+    let features = of.features();
+    let mut row = vec![0.0; spans.len()];
+    // Of a monotone expression the range is that at the corners; of others it is found on a grid.
+    let per_feature = (4096_f64.powf(1.0 / features.len().max(1) as f64) as usize).clamp(2, 257);
+    let count = per_feature.pow(features.len() as u32);
+    for number in 0..count {
+        let mut rest = number;
+        for &feature in &features {
+            let points = &spans[feature].points;
+            let place = (rest % per_feature) * (points.len() - 1) / (per_feature - 1);
+            row[feature] = points[place];
+            rest /= per_feature;
+        }
+        let value = of.value(&row);
+        if value.is_finite() {
+            (low, high) = (low.min(value), high.max(value));
+        }
+    }
+    // A turning point between the points of the grid.
+    let margin = if Affine::of(of).is_some() { 0.0 } else { 1.0 + 0.05 * (high - low) };
+    let (low, high) = ((low - margin).floor(), (high + margin).ceil());
+    let count = high - low;
+    if count.is_nan() || count > MOST_LEVELS as f64 {
+        return Err(format!("`floor` takes more than {MOST_LEVELS} values on the law's support"));
+    }
+    Ok(low as i64..=high as i64)
+}
+
+/// All surfaces of an expression, each once.
+pub(super) fn surfaces(tree: &Expression, spans: &[Span]) -> Result<Vec<Surface>, String> {
+    fn collect(tree: &Expression, spans: &[Span], found: &mut Vec<Surface>) -> Result<(), String> {
+        for Passage { surface, .. } in passages(tree, spans)? {
+            match found.iter_mut().find(|known| known.level == surface.level) {
+                Some(known) => known.nodes.extend(surface.nodes),
+                None => found.push(surface),
+            }
+        }
+        tree.parts().iter().try_for_each(|part| collect(part, spans, found))
+    }
+    let mut found = Vec::new();
+    collect(tree, spans, &mut found)?;
+    found.retain(|surface| !surface.level.features().is_empty());
+    Ok(found)
+}
+
+/// An expression as it is on one side of a surface, continued across it.
+pub(super) fn on_side(
+    tree: &Expression,
+    surface: &Surface,
+    above: bool,
+    spans: &[Span],
+) -> Expression {
+    let passing = passages(tree, spans).unwrap_or_default();
+    let passing = passing.into_iter().find(|passage| passage.surface.level == surface.level);
+    if let Some(Passage { reversed, .. }) = passing {
+        let rising = above != reversed;
+        match tree {
+            Expression::Indicator(crate::expression::Comparison::Equal, _) => {
+                return Expression::Number(0.0);
+            }
+            Expression::Indicator(..) => return Expression::Number(f64::from(!rising)),
+            Expression::Function(Unary::Sign, _) => {
+                return Expression::Number(if rising { 1.0 } else { -1.0 });
+            }
+            Expression::Function(Unary::Floor, of) => return floor_beside(of, rising),
+            _ => (),
+        }
+    }
+    tree.with_parts(&mut |part| on_side(part, surface, above, spans))
+}
+
+/// The value of `floor` beside a place where its argument is whole.
+fn floor_beside(of: &Expression, rising: bool) -> Expression {
+    let rounded = (of.clone() + 0.5).of(Unary::Floor);
+    if rising { rounded } else { rounded - 1.0 }
+}
+
+/// The places along a feature where an expression of it alone passes through 0.
+pub(super) fn fixed_places(surface: &Surface, feature: usize, spans: &[Span]) -> Vec<f64> {
+    if let Some(affine) = &surface.affine {
+        let &[(_, weight)] = affine.weights.as_slice() else { return Vec::new() };
+        return vec![-affine.constant / weight];
+    }
+    let mut row = vec![f64::NAN; spans.len()];
+    roots(&surface.level, feature, &spans[feature], &mut row)
+}
+
+/// Ascending roots of an expression along a feature, the others as in the row.
+pub(super) fn roots(level: &Expression, along: usize, span: &Span, row: &mut [f64]) -> Vec<f64> {
+    let held = row[along];
+    let found = scan(&span.points, &mut |x| {
+        row[along] = x;
+        level.value(row)
+    });
+    row[along] = held;
+    found
+}
+
+/// Ascending roots of a function between ascending points: one wherever it changes its sign from one
+/// to the next.
+pub(crate) fn scan(points: &[f64], at: &mut dyn FnMut(f64) -> f64) -> Vec<f64> {
+    let mut found = Vec::new();
+    let mut before = (points[0], at(points[0]));
+    for &x in &points[1..] {
+        let here = (x, at(x));
+        if before.1 == 0.0 {
+            found.push(before.0);
+        } else if before.1 * here.1 < 0.0 {
+            found.push(between(before, here, at));
+        }
+        before = here;
+    }
+    if before.1 == 0.0 {
+        found.push(before.0);
+    }
+    // Where it is 0 all along, there is no root to stop at.
+    if found.len() * 2 > points.len() { Vec::new() } else { found }
+}
+
+/// The root between two places of opposite signs, to rounding: by regula falsi with halving.
+fn between(mut a: (f64, f64), mut b: (f64, f64), at: &mut dyn FnMut(f64) -> f64) -> f64 {
+    for step in 0..200 {
+        let middle = 0.5 * (a.0 + b.0);
+        if middle <= a.0 || middle >= b.0 {
+            break;
+        }
+        let secant = b.0 - b.1 * (b.0 - a.0) / (b.1 - a.1);
+        let inside = a.0 < secant && secant < b.0;
+        let x = if step % 3 != 2 && inside { secant } else { middle };
+        let value = at(x);
+        if value == 0.0 {
+            return x;
+        }
+        if value * a.1 < 0.0 { b = (x, value) } else { a = (x, value) }
+    }
+    if a.1.abs() <= b.1.abs() { a.0 } else { b.0 }
+}
+
+/// Places along each feature at which an expression jumps or has a kink whatever the others are:
+/// of numbers that are neighbours one at most, and each jump between a place and a neighbour of it.
+pub(super) fn all_fixed_places(surfaces: &[Surface], spans: &[Span]) -> Vec<Vec<f64>> {
+    let mut found: Vec<Vec<f64>> = vec![Vec::new(); spans.len()];
+    for surface in surfaces {
+        let &[feature] = surface.level.features().as_slice() else { continue };
+        for place in fixed_places(surface, feature, spans) {
+            let mut exact = vec![place];
+            exact.extend(surface.nodes.iter().map(|node| exact_place(node, feature, place, spans)));
+            exact.sort_by(f64::total_cmp);
+            for place in exact {
+                let beside = [place.next_down(), place, place.next_up()];
+                if !found[feature].iter().any(|known| beside.contains(known)) {
+                    found[feature].push(place);
+                }
+            }
+        }
+    }
+    found
+}
+
+/// The number nearest to a computed place at which a node of the tree really changes.
+fn exact_place(node: &Expression, feature: usize, place: f64, spans: &[Span]) -> f64 {
+    let mut row = vec![f64::NAN; spans.len()];
+    let mut at = |x: f64| {
+        row[feature] = x;
+        node.value(&row)
+    };
+    let (below, above) = (at(place.next_down()), at(place.next_up()));
+    let reach = 64.0 * f64::EPSILON * place.abs().max(f64::MIN_POSITIVE);
+    let (mut a, mut b) = (place - reach, place + reach);
+    let before = at(a);
+    if below != above || before == at(b) {
+        return place;
+    }
+    loop {
+        let middle = 0.5 * (a + b);
+        if middle <= a || middle >= b {
+            return b;
+        }
+        if at(middle) == before { a = middle } else { b = middle }
+    }
+}
+
+/// Where along a feature a surface of it and one other meets marks of the other's law: averages over
+/// the other change their course there.
+pub(super) fn entrances(surface: &Surface, along: usize, spans: &[Span]) -> Vec<f64> {
+    let features = surface.level.features();
+    let &[other] = features.iter().filter(|f| **f != along).copied().collect::<Vec<_>>().as_slice()
+    else {
+        return Vec::new();
+    };
+    let mut row = vec![f64::NAN; spans.len()];
+    let mut found = Vec::new();
+    for &mark in &spans[other].marks {
+        row[other] = mark;
+        found.extend(roots(&surface.level, along, &spans[along], &mut row));
+    }
+    found
+}
+
+/// The places of a surface along a feature, given the others of the row; none if one is not known.
+pub(super) fn places(
+    surface: &Surface,
+    along: usize,
+    row: &[f64],
+    spans: &Arc<[Span]>,
+) -> Vec<f64> {
+    let mut features = surface.level.features().into_iter();
+    if !surface.level.reads(along) || features.any(|f| f != along && row[f].is_nan()) {
+        return Vec::new();
+    }
+    let mut row = row.to_vec();
+    roots(&surface.level, along, &spans[along], &mut row)
+}
+
+impl Surface {
+    /// Whether places can be left out of all integrals: it lies outside of the law's reach.
+    pub(super) fn is_outside(&self, spans: &[Span]) -> bool {
+        let Some(affine) = &self.affine else { return false };
+        let (mut low, mut high) = (affine.constant, affine.constant);
+        for &(feature, weight) in &affine.weights {
+            let (from, to) = spans[feature].ends();
+            let ends = [weight * from, weight * to];
+            low += ends[0].min(ends[1]);
+            high += ends[0].max(ends[1]);
+        }
+        low > 0.0 || high < 0.0
+    }
+}

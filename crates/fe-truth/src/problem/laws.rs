@@ -1,0 +1,1163 @@
+//! The laws of one feature that a problem file may name.
+//!
+//! Each is integrated over in a coordinate in which its density is smooth: a value itself, its
+//! logarithm, its logit or its inverse hyperbolic sine. Tails are told from both sides, so that
+//! nothing cancels in either.
+
+use statrs::function::beta::{beta_reg, ln_beta};
+use statrs::function::gamma::{gamma_lr, gamma_ur, ln_gamma};
+
+use super::peaks::resolve;
+use crate::law::{NORMAL_PANELS, Univariate};
+use crate::special::{normal_between, normal_cdf, normal_quantile};
+
+/// Names of all laws of the language.
+pub(super) const NAMES: [&str; 17] = [
+    "uniform",
+    "normal",
+    "lognormal",
+    "loguniform",
+    "exponential",
+    "gamma",
+    "beta",
+    "triangular",
+    "weibull",
+    "gumbel",
+    "student",
+    "truncated",
+    "mixture",
+    "bernoulli",
+    "binomial",
+    "poisson",
+    "categorical",
+];
+
+/// Those of features with levels.
+pub(super) const DISCRETE: [&str; 4] = ["bernoulli", "binomial", "poisson", "categorical"];
+
+/// A law that is named with numbers alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Uniform,
+    Normal,
+    LogNormal,
+    LogUniform,
+    Exponential,
+    Gamma,
+    Beta,
+    Triangular,
+    Weibull,
+    Gumbel,
+    Student,
+}
+
+impl Kind {
+    pub(super) fn named(name: &str) -> Option<Self> {
+        const ALL: [Kind; 11] = [
+            Kind::Uniform,
+            Kind::Normal,
+            Kind::LogNormal,
+            Kind::LogUniform,
+            Kind::Exponential,
+            Kind::Gamma,
+            Kind::Beta,
+            Kind::Triangular,
+            Kind::Weibull,
+            Kind::Gumbel,
+            Kind::Student,
+        ];
+        NAMES.iter().position(|known| *known == name).and_then(|place| ALL.get(place).copied())
+    }
+
+    /// What its arguments are called.
+    pub(super) fn arguments(self) -> &'static [&'static str] {
+        match self {
+            Self::Uniform | Self::LogUniform => &["lo", "hi"],
+            Self::Normal | Self::LogNormal => &["mean", "sd"],
+            Self::Exponential => &["rate"],
+            Self::Gamma | Self::Weibull => &["shape", "scale"],
+            Self::Beta => &["a", "b"],
+            Self::Triangular => &["lo", "mode", "hi"],
+            Self::Gumbel => &["location", "scale"],
+            Self::Student => &["df"],
+        }
+    }
+
+    pub(super) fn name(self) -> &'static str {
+        NAMES[self as usize]
+    }
+
+    fn scale(self) -> Scale {
+        match self {
+            Self::LogNormal | Self::LogUniform | Self::Gamma | Self::Weibull => Scale::Log,
+            Self::Beta => Scale::Logit,
+            Self::Student => Scale::Asinh,
+            _ => Scale::Linear,
+        }
+    }
+}
+
+/// A coordinate of a variable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Scale {
+    Linear,
+    Log,
+    Logit,
+    Asinh,
+}
+
+/// `ln(1 + e^u)`.
+fn softplus(u: f64) -> f64 {
+    u.max(0.0) + (-u.abs()).exp().ln_1p()
+}
+
+impl Scale {
+    pub(super) fn coordinate(self, x: f64) -> f64 {
+        match self {
+            Self::Linear => x,
+            Self::Log => x.ln(),
+            Self::Logit => x.ln() - (-x).ln_1p(),
+            Self::Asinh => x.asinh(),
+        }
+    }
+
+    pub(super) fn place(self, u: f64) -> f64 {
+        match self {
+            Self::Linear => u,
+            Self::Log => u.exp(),
+            Self::Logit => (-softplus(-u)).exp(),
+            Self::Asinh => u.sinh(),
+        }
+    }
+
+    /// Logarithm of the derivative of the variable along the coordinate.
+    pub(super) fn ln_stretch(self, u: f64) -> f64 {
+        match self {
+            Self::Linear => 0.0,
+            Self::Log => u,
+            Self::Logit => -softplus(u) - softplus(-u),
+            Self::Asinh => u.abs() + (-2.0 * u.abs()).exp().ln_1p() - std::f64::consts::LN_2,
+        }
+    }
+}
+
+/// A law with numbers for its arguments.
+#[derive(Debug, Clone)]
+pub(super) enum Plain {
+    /// Of a kind, with its arguments and the logarithm of the constant of its density.
+    Of(Kind, [f64; 3], f64),
+    /// Between two ends, which have a probability.
+    Truncated(Box<Plain>, f64, f64, f64),
+    Mixture(Vec<(f64, Plain)>),
+    /// Moved by a number.
+    Shifted(f64, Box<Plain>),
+}
+
+/// What the probability of an interval may be wrong by in relation to itself.
+const TAILS: f64 = 1e-13;
+/// Smallest probability of what a law is truncated to.
+const LEAST: f64 = 1e-9;
+
+impl Plain {
+    /// A law of a kind, or what is wrong with its arguments.
+    pub(super) fn of(kind: Kind, arguments: &[f64]) -> Result<Self, String> {
+        let names = kind.arguments();
+        let mut a = [0.0; 3];
+        a[..names.len()].copy_from_slice(arguments);
+        if let Some(i) = (0..names.len()).find(|&i| !a[i].is_finite()) {
+            return Err(format!("`{}` of `{}` is {}", names[i], kind.name(), a[i]));
+        }
+        let positive = |i: usize| {
+            if a[i] > 0.0 {
+                return Ok(());
+            }
+            Err(format!("`{}` of `{}` is {}, and must be above 0", names[i], kind.name(), a[i]))
+        };
+        let ascending = |i: usize, j: usize, strict: bool| {
+            if a[i] < a[j] || (!strict && a[i] == a[j]) {
+                return Ok(());
+            }
+            let (low, high) = (names[i], names[j]);
+            let what = kind.name();
+            Err(format!("`{low}` of `{what}` is {}, and `{high}` {}, not above it", a[i], a[j]))
+        };
+        let constant = match kind {
+            Kind::Uniform => {
+                ascending(0, 1, true)?;
+                -(a[1] - a[0]).ln()
+            }
+            Kind::Normal | Kind::LogNormal => {
+                positive(1)?;
+                -a[1].ln() - 0.5 * std::f64::consts::TAU.ln()
+            }
+            Kind::LogUniform => {
+                positive(0)?;
+                ascending(0, 1, true)?;
+                -(a[1] / a[0]).ln().ln()
+            }
+            Kind::Exponential => {
+                positive(0)?;
+                a[0].ln()
+            }
+            Kind::Gamma => {
+                positive(0)?;
+                positive(1)?;
+                -ln_gamma(a[0])
+            }
+            Kind::Beta => {
+                positive(0)?;
+                positive(1)?;
+                -ln_beta(a[0], a[1])
+            }
+            Kind::Triangular => {
+                ascending(0, 1, false)?;
+                ascending(1, 2, false)?;
+                ascending(0, 2, true)?;
+                (2.0 / (a[2] - a[0])).ln()
+            }
+            Kind::Weibull => {
+                positive(0)?;
+                positive(1)?;
+                a[0].ln()
+            }
+            Kind::Gumbel => {
+                positive(1)?;
+                -a[1].ln()
+            }
+            Kind::Student => {
+                if a[0] <= 1.0 {
+                    let df = a[0];
+                    return Err(format!(
+                        "`df` of `student` is {df}: it has a mean for df above 1 only"
+                    ));
+                }
+                -ln_beta(0.5, 0.5 * a[0]) - 0.5 * a[0].ln()
+            }
+        };
+        Ok(Self::Of(kind, a, constant))
+    }
+
+    pub(super) fn truncated(law: Self, low: f64, high: f64) -> Result<Self, String> {
+        let support = law.support();
+        if low.is_nan() || high.is_nan() || low >= high {
+            return Err(format!("`truncated` to [{low}, {high}], which is no interval"));
+        }
+        let (low, high) = (low.max(support.0), high.min(support.1));
+        let mass = if low < high { law.mass(low, high) } else { 0.0 };
+        if mass.is_nan() || mass <= LEAST {
+            return Err(format!(
+                "`truncated` to [{low}, {high}], which has probability {mass:e}; \
+                 it must be above {LEAST:e}"
+            ));
+        }
+        Ok(Self::Truncated(Box::new(law), low, high, mass))
+    }
+
+    /// A mixture of laws with their probabilities.
+    pub(super) fn mixture(parts: Vec<(f64, Self)>) -> Result<Self, String> {
+        if let Some((weight, _)) = parts.iter().find(|(weight, _)| weight.is_nan() || *weight < 0.0)
+        {
+            return Err(format!(
+                "a probability of `mixture` is {weight}, and must not be negative"
+            ));
+        }
+        let total: f64 = parts.iter().map(|(weight, _)| weight).sum();
+        if (total - 1.0).abs() > 1e-9 {
+            return Err(format!("probabilities of `mixture` sum to {total}, not to 1"));
+        }
+        let parts = parts.into_iter().filter(|(weight, _)| *weight > 0.0);
+        Ok(Self::Mixture(parts.map(|(weight, law)| (weight / total, law)).collect()))
+    }
+
+    /// Moved by a number.
+    pub(super) fn shifted(self, by: f64) -> Self {
+        match self {
+            Self::Of(kind, mut a, constant) => match kind {
+                Kind::Normal | Kind::Gumbel => {
+                    a[0] += by;
+                    Self::Of(kind, a, constant)
+                }
+                Kind::Uniform | Kind::Triangular => Self::Of(kind, a.map(|end| end + by), constant),
+                _ => Self::Shifted(by, Box::new(Self::Of(kind, a, constant))),
+            },
+            law => Self::Shifted(by, Box::new(law)),
+        }
+    }
+
+    pub(super) fn scale(&self) -> Scale {
+        match self {
+            Self::Of(kind, ..) => kind.scale(),
+            Self::Truncated(law, ..) => law.scale(),
+            Self::Mixture(parts) => {
+                let mut scales = parts.iter().map(|(_, law)| law.scale());
+                let first = scales.next().unwrap_or(Scale::Linear);
+                if scales.all(|scale| scale == first) { first } else { Scale::Linear }
+            }
+            Self::Shifted(..) => Scale::Linear,
+        }
+    }
+
+    /// Logarithm of the density of the coordinate of a scale; that of the own one keeps all digits.
+    pub(super) fn ln_weight(&self, scale: Scale, u: f64) -> f64 {
+        match self {
+            Self::Of(kind, a, constant) if kind.scale() == scale => {
+                let x = scale.place(u);
+                constant + ln_kernel(*kind, a, u, x)
+            }
+            Self::Of(kind, a, constant) => {
+                let x = scale.place(u);
+                let own = kind.scale();
+                let v = own.coordinate(x);
+                if v.is_nan() {
+                    return f64::NEG_INFINITY;
+                }
+                constant + ln_kernel(*kind, a, v, x) - own.ln_stretch(v) + scale.ln_stretch(u)
+            }
+            Self::Truncated(law, low, high, mass) => {
+                let x = scale.place(u);
+                let [from, to] = [*low, *high].map(|end| scale.coordinate(end));
+                if (from <= u && u <= to) || (*low <= x && x <= *high) {
+                    law.ln_weight(scale, u) - mass.ln()
+                } else {
+                    f64::NEG_INFINITY
+                }
+            }
+            Self::Mixture(parts) => {
+                let each =
+                    || parts.iter().map(|(weight, law)| weight.ln() + law.ln_weight(scale, u));
+                let largest = each().fold(f64::NEG_INFINITY, f64::max);
+                if largest == f64::NEG_INFINITY {
+                    return largest;
+                }
+                largest + each().map(|part| (part - largest).exp()).sum::<f64>().ln()
+            }
+            Self::Shifted(by, law) => {
+                let own = law.scale();
+                let v = own.coordinate(scale.place(u) - by);
+                if v.is_nan() {
+                    return f64::NEG_INFINITY;
+                }
+                law.ln_weight(own, v) - own.ln_stretch(v) + scale.ln_stretch(u)
+            }
+        }
+    }
+
+    /// Logarithm of the density.
+    pub(super) fn ln_pdf(&self, x: f64) -> f64 {
+        let scale = self.scale();
+        let u = scale.coordinate(x);
+        if u.is_finite() {
+            self.ln_weight(scale, u) - scale.ln_stretch(u)
+        } else {
+            f64::NEG_INFINITY
+        }
+    }
+
+    /// Places where the density is not smooth, in an order that is the same for all arguments.
+    pub(super) fn corners(&self) -> Vec<f64> {
+        match self {
+            Self::Of(Kind::Triangular, a, _) => a.to_vec(),
+            Self::Of(..) => {
+                let (low, high) = self.support();
+                [low, high].into_iter().filter(|end| end.is_finite()).collect()
+            }
+            Self::Truncated(law, low, high, _) => {
+                let mut all = law.corners();
+                all.extend([*low, *high]);
+                all
+            }
+            Self::Mixture(parts) => parts.iter().flat_map(|(_, law)| law.corners()).collect(),
+            Self::Shifted(by, law) => law.corners().into_iter().map(|x| x + by).collect(),
+        }
+    }
+
+    /// Probabilities below and above a value, both with their digits.
+    pub(super) fn tails(&self, x: f64) -> [f64; 2] {
+        let (low, high) = self.support();
+        if x <= low {
+            return [0.0, 1.0];
+        }
+        if x >= high {
+            return [1.0, 0.0];
+        }
+        match self {
+            Self::Of(kind, a, _) => tails(*kind, a, x),
+            Self::Truncated(law, low, high, mass) => {
+                [law.mass(*low, x) / mass, law.mass(x, *high) / mass]
+            }
+            Self::Mixture(parts) => parts.iter().fold([0.0; 2], |sum, (weight, law)| {
+                let own = law.tails(x);
+                [sum[0] + weight * own[0], sum[1] + weight * own[1]]
+            }),
+            Self::Shifted(by, law) => law.tails(x - by),
+        }
+    }
+
+    /// The value that has given probabilities below and above it.
+    pub(super) fn inverse(&self, below: f64, above: f64) -> f64 {
+        match self {
+            Self::Of(kind, a, _) => {
+                inverse(*kind, a, below, above).unwrap_or_else(|| self.bisected(below, above))
+            }
+            Self::Shifted(by, law) => by + law.inverse(below, above),
+            Self::Truncated(law, low, high, mass) => {
+                let ([under, _], [_, over]) = (law.tails(*low), law.tails(*high));
+                let x = law.inverse(under + below * mass, over + above * mass);
+                x.clamp(*low, *high)
+            }
+            Self::Mixture(_) => self.bisected(below, above),
+        }
+    }
+
+    /// As [`Self::inverse`], from the tails.
+    fn bisected(&self, below: f64, above: f64) -> f64 {
+        let scale = self.scale();
+        let panels = self.panels();
+        let (mut from, mut to) = (panels[0], panels[panels.len() - 1]);
+        let is_low = |u: f64| {
+            let [under, over] = self.tails(scale.place(u));
+            if below < above { under < below } else { over > above }
+        };
+        let mut middle = 0.5 * (from + to);
+        for _ in 0..200 {
+            if is_low(middle) {
+                from = middle;
+            } else {
+                to = middle;
+            }
+            // Newton's step where the density is, else halving.
+            let [under, over] = self.tails(scale.place(middle));
+            let missing = if below < above { below - under } else { over - above };
+            let step = middle + missing / self.ln_weight(scale, middle).exp();
+            let next = if from < step && step < to { step } else { 0.5 * (from + to) };
+            if next == middle || (next - middle).abs() <= 2.0 * f64::EPSILON * middle.abs() {
+                return scale.place(next);
+            }
+            middle = next;
+        }
+        scale.place(middle)
+    }
+
+    /// Points of the coordinate at the ends of all that counts, with none beyond.
+    fn range(&self) -> (f64, f64) {
+        match self {
+            Self::Of(kind, a, _) => match kind {
+                Kind::Gamma => {
+                    let top = a[0].ln() + a[1].ln();
+                    let spread = 12.0 / a[0].sqrt();
+                    (
+                        top - spread - 60.0 / a[0],
+                        a[1].ln() + (a[0] + 12.0 * a[0].sqrt() + 60.0).ln(),
+                    )
+                }
+                Kind::Beta => {
+                    let top = (a[0] / a[1]).ln();
+                    let spread = 12.0 * (1.0 / a[0] + 1.0 / a[1]).sqrt();
+                    (top - spread - 60.0 / a[0], top + spread + 60.0 / a[1])
+                }
+                Kind::Weibull => (a[1].ln() - 60.0 / a[0], a[1].ln() + 60_f64.ln() / a[0]),
+                Kind::Gumbel => (a[0] - 4.3 * a[1], a[0] + 55.0 * a[1]),
+                // Heavy tails may be multiplied by powers.
+                Kind::Student => {
+                    let reach = (650.0 / a[0]).min(300.0);
+                    (-reach, reach)
+                }
+                _ => (f64::NAN, f64::NAN),
+            },
+            _ => (f64::NAN, f64::NAN),
+        }
+    }
+}
+
+/// Logarithm of the density of the own coordinate u of x, but for a constant.
+fn ln_kernel(kind: Kind, a: &[f64; 3], u: f64, x: f64) -> f64 {
+    let inside = |is: bool, value: f64| if is { value } else { f64::NEG_INFINITY };
+    match kind {
+        Kind::Uniform => inside(a[0] <= x && x <= a[1], 0.0),
+        Kind::Normal => -0.5 * ((x - a[0]) / a[1]).powi(2),
+        Kind::LogNormal => -0.5 * ((u - a[0]) / a[1]).powi(2),
+        Kind::LogUniform => inside(a[0].ln() <= u && u <= a[1].ln(), 0.0),
+        Kind::Exponential => inside(x >= 0.0, -a[0] * x),
+        Kind::Gamma => {
+            let v = u - a[1].ln();
+            a[0] * v - v.exp()
+        }
+        Kind::Beta => -a[0] * softplus(-u) - a[1] * softplus(u),
+        Kind::Triangular => {
+            let rising = (x - a[0]) / (a[1] - a[0]);
+            let falling = (a[2] - x) / (a[2] - a[1]);
+            let height = if x < a[1] {
+                rising
+            } else if x > a[1] {
+                falling
+            } else {
+                1.0
+            };
+            inside(height > 0.0, height.max(0.0).ln())
+        }
+        Kind::Weibull => {
+            let t = a[0] * (u - a[1].ln());
+            t - t.exp()
+        }
+        Kind::Gumbel => {
+            let z = (x - a[0]) / a[1];
+            -z - (-z).exp()
+        }
+        Kind::Student => {
+            // cosh²(asinh(x/√ν)) = 1 + x²/ν.
+            let relative = x.abs() / a[0].sqrt();
+            let ln_power =
+                if relative > 1e8 { 2.0 * relative.ln() } else { (relative * relative).ln_1p() };
+            -0.5 * (a[0] + 1.0) * ln_power + Scale::Asinh.ln_stretch(u)
+        }
+    }
+}
+
+/// Probabilities below and above a value inside the support.
+fn tails(kind: Kind, a: &[f64; 3], x: f64) -> [f64; 2] {
+    let share = |below: f64| [below, 1.0 - below];
+    match kind {
+        Kind::Uniform => [(x - a[0]) / (a[1] - a[0]), (a[1] - x) / (a[1] - a[0])],
+        Kind::Normal => [normal_cdf((x - a[0]) / a[1]), normal_cdf((a[0] - x) / a[1])],
+        Kind::LogNormal => {
+            let z = (x.ln() - a[0]) / a[1];
+            [normal_cdf(z), normal_cdf(-z)]
+        }
+        Kind::LogUniform => {
+            let span = (a[1] / a[0]).ln();
+            [(x / a[0]).ln() / span, (a[1] / x).ln() / span]
+        }
+        Kind::Exponential => [-(-a[0] * x).exp_m1(), (-a[0] * x).exp()],
+        Kind::Gamma => [gamma_lr(a[0], x / a[1]), gamma_ur(a[0], x / a[1])],
+        Kind::Beta => [beta_reg(a[0], a[1], x), beta_reg(a[1], a[0], 1.0 - x)],
+        Kind::Triangular => {
+            let span = a[2] - a[0];
+            if x < a[1] {
+                share((x - a[0]).powi(2) / (span * (a[1] - a[0])))
+            } else {
+                let above = (a[2] - x).powi(2) / (span * (a[2] - a[1]));
+                [1.0 - above, above]
+            }
+        }
+        Kind::Weibull => {
+            let t = (x / a[1]).powf(a[0]);
+            [-(-t).exp_m1(), (-t).exp()]
+        }
+        Kind::Gumbel => {
+            let t = (-(x - a[0]) / a[1]).exp();
+            [(-t).exp(), -(-t).exp_m1()]
+        }
+        Kind::Student => {
+            let square = (x / a[0].sqrt()).powi(2);
+            let far = if square > 1.0 {
+                0.5 * beta_reg(0.5 * a[0], 0.5, 1.0 / (1.0 + square))
+            } else {
+                0.5 - 0.5 * beta_reg(0.5, 0.5 * a[0], square / (1.0 + square))
+            };
+            if x < 0.0 { [far, 1.0 - far] } else { [1.0 - far, far] }
+        }
+    }
+}
+
+/// The value with given probabilities below and above it, where there is a formula.
+fn inverse(kind: Kind, a: &[f64; 3], below: f64, above: f64) -> Option<f64> {
+    let score = || if below < above { normal_quantile(below) } else { -normal_quantile(above) };
+    // −ln of the probability above.
+    let age = || if below < above { -(-below).ln_1p() } else { -above.ln() };
+    Some(match kind {
+        Kind::Uniform => {
+            let width = a[1] - a[0];
+            if below < above { a[0] + width * below } else { a[1] - width * above }
+        }
+        Kind::Normal => a[0] + a[1] * score(),
+        Kind::LogNormal => (a[0] + a[1] * score()).exp(),
+        Kind::LogUniform => (a[0] * (below * (a[1] / a[0]).ln()).exp()).clamp(a[0], a[1]),
+        Kind::Exponential => age() / a[0],
+        Kind::Triangular => {
+            let span = a[2] - a[0];
+            if below * span < a[1] - a[0] {
+                a[0] + (below * span * (a[1] - a[0])).sqrt()
+            } else {
+                a[2] - (above * span * (a[2] - a[1])).sqrt()
+            }
+        }
+        Kind::Weibull => a[1] * age().powf(1.0 / a[0]),
+        Kind::Gumbel => {
+            let t = if below < above { -below.ln() } else { -(-above).ln_1p() };
+            a[0] - a[1] * t.ln()
+        }
+        Kind::Gamma | Kind::Beta | Kind::Student => return None,
+    })
+}
+
+impl Univariate for Plain {
+    fn pdf(&self, x: f64) -> f64 {
+        self.ln_pdf(x).exp()
+    }
+
+    fn cdf(&self, x: f64) -> f64 {
+        self.tails(x)[0]
+    }
+
+    fn support(&self) -> (f64, f64) {
+        match self {
+            Self::Of(kind, a, _) => match kind {
+                Kind::Uniform | Kind::LogUniform => (a[0], a[1]),
+                Kind::Triangular => (a[0], a[2]),
+                Kind::LogNormal | Kind::Exponential | Kind::Gamma | Kind::Weibull => {
+                    (0.0, f64::INFINITY)
+                }
+                Kind::Beta => (0.0, 1.0),
+                Kind::Normal | Kind::Gumbel | Kind::Student => (f64::NEG_INFINITY, f64::INFINITY),
+            },
+            Self::Truncated(_, low, high, _) => (*low, *high),
+            Self::Mixture(parts) => {
+                let ends = parts.iter().map(|(_, law)| law.support());
+                ends.fold((f64::INFINITY, f64::NEG_INFINITY), |all, own| {
+                    (all.0.min(own.0), all.1.max(own.1))
+                })
+            }
+            Self::Shifted(by, law) => {
+                let (low, high) = law.support();
+                (low + by, high + by)
+            }
+        }
+    }
+
+    fn panels(&self) -> Vec<f64> {
+        match self {
+            Self::Of(kind, a, _) => match kind {
+                Kind::Uniform => vec![a[0], a[1]],
+                Kind::LogUniform => vec![a[0].ln(), a[1].ln()],
+                Kind::Normal | Kind::LogNormal => {
+                    NORMAL_PANELS.iter().map(|z| a[0] + z * a[1]).collect()
+                }
+                Kind::Exponential => {
+                    [0.0, 1.0, 3.0, 7.0, 15.0, 30.0, 50.0].map(|t| t / a[0]).to_vec()
+                }
+                Kind::Triangular => {
+                    let mut points = a.to_vec();
+                    points.dedup();
+                    points
+                }
+                Kind::Student => {
+                    let reach = self.range().1;
+                    let unit = (3.0 / a[0].sqrt()).asinh();
+                    let outer = (0..).map(|k| unit * f64::from(1 << k)).take_while(|u| *u < reach);
+                    let outer: Vec<f64> = outer.chain([reach]).collect();
+                    let inner = outer.iter().rev().map(|u| -u).chain([0.0]);
+                    inner.chain(outer.iter().copied()).collect()
+                }
+                _ => {
+                    let (from, to) = self.range();
+                    let scale = self.scale();
+                    resolve(&[from, to], |u| self.ln_weight(scale, u))
+                }
+            },
+            Self::Truncated(law, low, high, _) => {
+                let scale = self.scale();
+                let panels = law.panels();
+                let (first, last) = (panels[0], panels[panels.len() - 1]);
+                let [from, to] = [*low, *high].map(|end| scale.coordinate(end));
+                if from >= first && to <= last && panels.iter().any(|u| from < *u && *u < to) {
+                    return crate::quadrature::within(&panels, from, to);
+                }
+                // In a tail the density falls on a scale of its own.
+                let ends = [from.max(first.min(to)), to.min(last.max(from))];
+                let ends = if ends[0] < ends[1] { ends } else { [from, to] };
+                resolve(&crate::quadrature::within(&panels, ends[0], ends[1]), |u| {
+                    self.ln_weight(scale, u)
+                })
+            }
+            Self::Mixture(parts) => {
+                let scale = self.scale();
+                let mut points: Vec<f64> = Vec::new();
+                for (_, law) in parts {
+                    let own = law.scale();
+                    points.extend(
+                        law.panels()
+                            .into_iter()
+                            .map(|u| if own == scale { u } else { scale.coordinate(own.place(u)) }),
+                    );
+                }
+                points.sort_by(f64::total_cmp);
+                points.dedup();
+                points
+            }
+            Self::Shifted(by, law) => {
+                let own = law.scale();
+                law.panels().into_iter().map(|u| own.place(u) + by).collect()
+            }
+        }
+    }
+
+    fn coordinate(&self, x: f64) -> f64 {
+        self.scale().coordinate(x)
+    }
+
+    fn place(&self, u: f64) -> f64 {
+        let (low, high) = self.support();
+        self.scale().place(u).clamp(low, high)
+    }
+
+    fn stretch(&self, u: f64) -> f64 {
+        self.scale().ln_stretch(u).exp()
+    }
+
+    fn weight(&self, u: f64) -> f64 {
+        self.ln_weight(self.scale(), u).exp()
+    }
+
+    fn doubt(&self) -> f64 {
+        match self {
+            Self::Of(Kind::Uniform | Kind::LogUniform | Kind::Triangular, ..) => 1e-15,
+            // An exponential of a sum: rounding of its argument.
+            Self::Of(Kind::Normal | Kind::LogNormal | Kind::Exponential, ..) => 5e-15,
+            Self::Of(..) => 5e-14,
+            Self::Truncated(law, ..) => law.doubt() + TAILS,
+            Self::Mixture(parts) => {
+                parts.iter().map(|(_, law)| law.doubt()).fold(0.0, f64::max) + 5e-15
+            }
+            Self::Shifted(_, law) => law.doubt() + 5e-15,
+        }
+    }
+
+    fn is_heavy(&self) -> bool {
+        match self {
+            Self::Of(kind, ..) => *kind == Kind::Student,
+            Self::Truncated(law, low, high, _) => {
+                law.is_heavy() && !(low.is_finite() && high.is_finite())
+            }
+            Self::Mixture(parts) => parts.iter().any(|(_, law)| law.is_heavy()),
+            Self::Shifted(_, law) => law.is_heavy(),
+        }
+    }
+
+    fn mass(&self, from: f64, to: f64) -> f64 {
+        if let Self::Of(Kind::Normal, a, _) = self {
+            return normal_between((from - a[0]) / a[1], (to - a[0]) / a[1]);
+        }
+        let (start, end) = (self.tails(from), self.tails(to));
+        if start[1] < 0.5 { start[1] - end[1] } else { end[0] - start[0] }
+    }
+
+    fn restricted(&self, from: f64, to: f64) -> Option<Box<dyn Univariate>> {
+        Some(Box::new(Self::truncated(self.clone(), from, to).ok()?))
+    }
+
+    fn quantile(&self, p: f64) -> f64 {
+        self.inverse(p, 1.0 - p)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Logarithm of the density and the probabilities below and above a value, by mpmath with 40 digits.
+    #[allow(clippy::excessive_precision, clippy::type_complexity)]
+    const KNOWN: &[(Kind, &[f64], f64, f64, f64, f64)] = &[
+        (
+            Kind::Gamma,
+            &[0.4, 2.0],
+            1e-12,
+            15.504675979630867,
+            0.000013537399027061041,
+            0.999986462600972939,
+        ),
+        (
+            Kind::Gamma,
+            &[0.4, 2.0],
+            0.003,
+            2.41004910426265453,
+            0.0835983387956296816,
+            0.916401661204370318,
+        ),
+        (
+            Kind::Gamma,
+            &[0.4, 2.0],
+            0.5,
+            -0.908048381589794705,
+            0.60427104847144383,
+            0.39572895152855617,
+        ),
+        (
+            Kind::Gamma,
+            &[0.4, 2.0],
+            7.0,
+            -5.74148277935894987,
+            0.994373926213689748,
+            0.00562607378631025154,
+        ),
+        (
+            Kind::Gamma,
+            &[0.4, 2.0],
+            60.0,
+            -33.5305434272590223,
+            0.999999999999994623,
+            5.37727044094309022e-15,
+        ),
+        (
+            Kind::Gamma,
+            &[2.5, 0.4],
+            1e-5,
+            -15.2633692382428741,
+            9.40299181386188792e-13,
+            0.999999999999059701,
+        ),
+        (
+            Kind::Gamma,
+            &[2.5, 0.4],
+            0.3,
+            -0.549915247276435486,
+            0.0869301854556045393,
+            0.913069814544395461,
+        ),
+        (
+            Kind::Gamma,
+            &[2.5, 0.4],
+            1.0,
+            -0.493956040787531497,
+            0.58411981300449208,
+            0.41588018699550792,
+        ),
+        (
+            Kind::Gamma,
+            &[2.5, 0.4],
+            4.0,
+            -5.91451449910769557,
+            0.998750269436968625,
+            0.00124973056303137541,
+        ),
+        (
+            Kind::Gamma,
+            &[2.5, 0.4],
+            15.0,
+            -31.4318807391342164,
+            0.999999999999990697,
+            9.30295180940261291e-15,
+        ),
+        (
+            Kind::Gamma,
+            &[80.0, 0.1],
+            3.0,
+            -28.2939194067155022,
+            3.05694105496777837e-14,
+            0.999999999999969431,
+        ),
+        (
+            Kind::Gamma,
+            &[80.0, 0.1],
+            7.5,
+            -0.906951588657252045,
+            0.296798600367857155,
+            0.703201399632142845,
+        ),
+        (
+            Kind::Gamma,
+            &[80.0, 0.1],
+            8.0,
+            -0.808408418789129483,
+            0.514868704583526607,
+            0.485131295416473393,
+        ),
+        (
+            Kind::Gamma,
+            &[80.0, 0.1],
+            9.0,
+            -1.50354860193483657,
+            0.866819502766469539,
+            0.133180497233530461,
+        ),
+        (
+            Kind::Gamma,
+            &[80.0, 0.1],
+            14.0,
+            -16.5987611718907373,
+            0.999999986083917332,
+            1.39160826682986909e-8,
+        ),
+        (
+            Kind::Beta,
+            &[0.5, 0.7],
+            1e-14,
+            15.1994893714986403,
+            7.98149704981396817e-8,
+            0.999999920185029502,
+        ),
+        (
+            Kind::Beta,
+            &[0.5, 0.7],
+            0.01,
+            1.38699391429041367,
+            0.0798950984626579312,
+            0.920104901537342069,
+        ),
+        (
+            Kind::Beta,
+            &[0.5, 0.7],
+            0.5,
+            -0.364088535011726204,
+            0.600364232133001518,
+            0.399635767866998482,
+        ),
+        (
+            Kind::Beta,
+            &[0.5, 0.7],
+            0.97,
+            0.148590693478666325,
+            0.950721914517655368,
+            0.0492780854823446323,
+        ),
+        (
+            Kind::Beta,
+            &[0.5, 0.7],
+            0.9999999,
+            3.91682246582781599,
+            0.999992822778809254,
+            7.17722119074558725e-6,
+        ),
+        (
+            Kind::Beta,
+            &[30.0, 2.0],
+            0.4,
+            -20.248072261969186,
+            2.19055085875300925e-11,
+            0.999999999978094491,
+        ),
+        (
+            Kind::Beta,
+            &[30.0, 2.0],
+            0.8,
+            -1.24541631439888167,
+            0.00866558027499766192,
+            0.991334419725002338,
+        ),
+        (
+            Kind::Beta,
+            &[30.0, 2.0],
+            0.95,
+            2.35194677535434516,
+            0.536596909857343917,
+            0.463403090142656083,
+        ),
+        (
+            Kind::Beta,
+            &[30.0, 2.0],
+            0.999,
+            -0.101585202508757902,
+            0.999543896280978317,
+            0.00045610371902168261,
+        ),
+        (
+            Kind::Weibull,
+            &[1.7, 3.0],
+            1e-6,
+            -11.0078700302583555,
+            9.7475139854696629e-12,
+            0.999999999990252486,
+        ),
+        (
+            Kind::Weibull,
+            &[1.7, 3.0],
+            0.5,
+            -1.86976482882695849,
+            0.0464364078391059793,
+            0.953563592160894021,
+        ),
+        (
+            Kind::Weibull,
+            &[1.7, 3.0],
+            3.0,
+            -1.5679840376059393,
+            0.632120558828557678,
+            0.367879441171442322,
+        ),
+        (
+            Kind::Weibull,
+            &[1.7, 3.0],
+            9.0,
+            -6.27196327546204181,
+            0.998455427089103479,
+            0.00154457291089652107,
+        ),
+        (
+            Kind::Gumbel,
+            &[1.0, 2.0],
+            -5.0,
+            -17.7786841037476131,
+            1.89217869483829263e-9,
+            0.999999998107821305,
+        ),
+        (
+            Kind::Gumbel,
+            &[1.0, 2.0],
+            0.3,
+            -1.76221472915320256,
+            0.241939508585804622,
+            0.758060491414195378,
+        ),
+        (
+            Kind::Gumbel,
+            &[1.0, 2.0],
+            2.0,
+            -1.79967784027257873,
+            0.545239211892605055,
+            0.454760788107394945,
+        ),
+        (
+            Kind::Gumbel,
+            &[1.0, 2.0],
+            30.0,
+            -15.1931476849076079,
+            0.999999495652464615,
+            5.04347535384627089e-7,
+        ),
+        (
+            Kind::Gumbel,
+            &[1.0, 2.0],
+            60.0,
+            -30.1931471805600996,
+            0.999999999999845719,
+            1.54281120319176882e-13,
+        ),
+        (
+            Kind::Student,
+            &[2.5],
+            -1e6,
+            -47.767417765560013,
+            7.19339719081423846e-16,
+            0.999999999999999281,
+        ),
+        (
+            Kind::Student,
+            &[2.5],
+            -2.0,
+            -2.68878462225846365,
+            0.0786957478789829933,
+            0.921304252121017007,
+        ),
+        (
+            Kind::Student,
+            &[2.5],
+            -0.1,
+            -1.02362563068214056,
+            0.46390327203124479,
+            0.53609672796875521,
+        ),
+        (
+            Kind::Student,
+            &[2.5],
+            0.4,
+            -1.12520152756949214,
+            0.639590365534638502,
+            0.360409634465361498,
+        ),
+        (
+            Kind::Student,
+            &[2.5],
+            50.0,
+            -13.106960457262086,
+            0.999959347524575206,
+            0.0000406524754247936039,
+        ),
+        (
+            Kind::Student,
+            &[30.0],
+            -12.0,
+            -28.1740680474406373,
+            2.79009270759962803e-13,
+            0.999999999999720991,
+        ),
+        (
+            Kind::Student,
+            &[30.0],
+            -0.7,
+            -1.17839170511797024,
+            0.244660221749835753,
+            0.755339778250164247,
+        ),
+        (
+            Kind::Student,
+            &[30.0],
+            3.0,
+            -4.99391642462495696,
+            0.997305017967174027,
+            0.00269498203282597331,
+        ),
+        (
+            Kind::Student,
+            &[30.0],
+            8.0,
+            -18.6297800348004977,
+            0.999999996867088762,
+            3.13291123785037947e-9,
+        ),
+        (Kind::LogNormal, &[0.3, 0.5], 1e-3, -97.221508397052319, 2.06685508537581295e-47, 1.0),
+        (
+            Kind::LogNormal,
+            &[0.3, 0.5],
+            0.7,
+            -0.731560372699869679,
+            0.0945325376212164467,
+            0.905467462378783553,
+        ),
+        (
+            Kind::LogNormal,
+            &[0.3, 0.5],
+            2.0,
+            -1.22806794436914122,
+            0.784152472371356315,
+            0.215847527628643685,
+        ),
+        (
+            Kind::LogNormal,
+            &[0.3, 0.5],
+            40.0,
+            -26.8836787157898056,
+            0.999999999993897285,
+            6.10271492766582191e-12,
+        ),
+    ];
+
+    #[test]
+    fn densities_and_tails_have_their_digits() {
+        for &(kind, arguments, x, ln_pdf, below, above) in KNOWN {
+            let law = Plain::of(kind, arguments).unwrap();
+            let what = format!("{kind:?} {arguments:?} at {x}");
+            assert!((law.ln_pdf(x) - ln_pdf).abs() < 5e-14 * (1.0 + ln_pdf.abs()), "{what}");
+            let found = law.tails(x);
+            for (found, known) in found.iter().zip([below, above]) {
+                assert!((found - known).abs() < 1e-11 * known, "{what}: {found:e}, {known:e}");
+                assert!((found - known).abs() < 1e-13, "{what}: {found:e}, {known:e}");
+            }
+            // Where the value is in one tail, the other one rounds it away.
+            let back = law.inverse(found[0], found[1]);
+            assert!((law.tails(back)[0] / found[0] - 1.0).abs() < 1e-12, "{what}: back to {back}");
+        }
+    }
+
+    #[test]
+    fn densities_have_unit_mass_on_their_panels() {
+        let of = |kind, arguments: &[f64]| Plain::of(kind, arguments).unwrap();
+        let mut laws: Vec<Plain> = KNOWN.iter().map(|row| of(row.0, row.1)).collect();
+        laws.extend([
+            Plain::truncated(of(Kind::Normal, &[0.0, 1.0]), 5.0, 1e3).unwrap(),
+            Plain::truncated(of(Kind::Student, &[2.5]), -1.0, 1e9).unwrap(),
+            Plain::truncated(of(Kind::Gamma, &[2.5, 0.4]), 6.0, f64::INFINITY).unwrap(),
+            of(Kind::LogNormal, &[0.0, 2.0]).shifted(-3.0),
+            of(Kind::Triangular, &[0.0, 0.0, 1.0]),
+            Plain::mixture(vec![
+                (0.5, of(Kind::Gamma, &[3.0, 1.0])),
+                (0.5, of(Kind::Normal, &[9.0, 1e-4])),
+            ])
+            .unwrap(),
+        ]);
+        for law in laws {
+            let at = |u: f64| [crate::quadrature::Estimate::exact(law.weight(u))];
+            let [total] = crate::quadrature::integrate(&law.panels(), 0.0, at);
+            let doubt = law.doubt() + total.error;
+            assert!((total.value - 1.0).abs() <= doubt && doubt < 1e-11, "{law:?} {total:?}");
+        }
+    }
+}

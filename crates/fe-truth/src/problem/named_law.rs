@@ -1,0 +1,246 @@
+//! Laws of problem files, read into trees of their arguments.
+
+use super::laws::{DISCRETE, Kind, NAMES, Plain};
+use super::lexer::{Fault, Token};
+use super::parser::{Names, Parser, functions, hint, is_reserved};
+use crate::expression::Expression;
+
+/// A law whose arguments are expressions of parameters and earlier features.
+#[derive(Debug, Clone)]
+pub(super) struct NamedLaw {
+    /// What is added to a draw.
+    pub(super) location: Option<Expression>,
+    pub(super) law: LawTree,
+}
+
+#[derive(Debug, Clone)]
+pub(super) enum LawTree {
+    Of(Kind, Vec<Expression>),
+    Truncated(Box<LawTree>, [Expression; 2]),
+    Mixture(Vec<(Expression, LawTree)>),
+}
+
+/// The law that a text names: one term of its own law, and perhaps others that are added to it.
+pub(super) fn law(text: &str, names: &Names) -> Result<NamedLaw, Fault> {
+    let mut parser = Parser::new(text, names)?;
+    let mut own: Option<LawTree> = None;
+    let mut location: Option<Expression> = None;
+    let mut negative = parser.take(&["-"]).is_some();
+    loop {
+        let at = parser.at();
+        if let Some(name) = next_law(&parser) {
+            if own.is_some() {
+                return Err(Fault::new(
+                    at,
+                    "a feature has one law of its own, and this is the second",
+                ));
+            }
+            if negative {
+                let message =
+                    format!("`{name}(…)` cannot be subtracted: give the law of the opposite");
+                return Err(Fault::new(at, message));
+            }
+            own = Some(read(&mut parser)?);
+        } else {
+            if let Some(name) = next_unknown(&parser) {
+                let known = NAMES.into_iter().chain(functions());
+                let message = format!("unknown law or function `{name}`{}", hint(name, known));
+                return Err(Fault::new(at, message));
+            }
+            let part = parser.summand()?;
+            let part = if negative { -part } else { part };
+            location = Some(match location {
+                Some(sum) => sum + part,
+                None => part,
+            });
+        }
+        match parser.take(&["+", "-"]) {
+            Some(sign) => negative = sign == "-",
+            None => break,
+        }
+    }
+    if own.is_some() && matches!(parser.peek(), Token::Sign("*" | "/" | "^")) {
+        let message = "a law is not multiplied or raised: write its arguments so";
+        return Err(Fault::new(parser.at(), message));
+    }
+    parser.end("`+`, `-` or the end")?;
+    match own {
+        Some(law) => Ok(NamedLaw { location, law }),
+        None => Err(Fault::new(0, "expected a law such as `uniform(0, 1)` or `normal(0, 1)`")),
+    }
+}
+
+/// The name of a law, if one is next.
+fn next_law<'a>(parser: &Parser<'a>) -> Option<&'a str> {
+    match (parser.peek(), parser.peek_second()) {
+        (Token::Name(name), Token::Sign("(")) if NAMES.contains(&name) => Some(name),
+        _ => None,
+    }
+}
+
+/// A name with arguments that is neither a law nor a function, if one is next.
+fn next_unknown<'a>(parser: &Parser<'a>) -> Option<&'a str> {
+    match (parser.peek(), parser.peek_second()) {
+        (Token::Name(name), Token::Sign("(")) if !is_reserved(name) => Some(name),
+        _ => None,
+    }
+}
+
+fn read(parser: &mut Parser<'_>) -> Result<LawTree, Fault> {
+    let at = parser.at();
+    let Token::Name(name) = parser.peek() else {
+        return parser.unexpected("a law such as `normal(0, 1)`");
+    };
+    if !NAMES.contains(&name) {
+        let hint = hint(name, NAMES.into_iter());
+        return Err(Fault::new(at, format!("unknown law `{name}`{hint}")));
+    }
+    if DISCRETE.contains(&name) {
+        let message = format!(
+            "`{name}` is a law of features with levels, which a file cannot have yet; features must \
+             be continuous"
+        );
+        return Err(Fault::new(at, message));
+    }
+    parser.advance();
+    parser.expect("(", "`(`")?;
+    let tree = match name {
+        "truncated" => {
+            let inner = nested(parser)?;
+            parser.expect(",", "`,` and the ends")?;
+            let low = parser.number()?;
+            parser.expect(",", "an operator, or `,` and the upper end")?;
+            LawTree::Truncated(Box::new(inner), [low, parser.number()?])
+        }
+        "mixture" => {
+            let mut parts = Vec::new();
+            loop {
+                let weight = parser.number()?;
+                parser.expect(":", "an operator, or `:` and a law")?;
+                parts.push((weight, nested(parser)?));
+                if parser.take(&[","]).is_none() {
+                    break;
+                }
+            }
+            LawTree::Mixture(parts)
+        }
+        _ => arguments(parser, name, at)?,
+    };
+    parser.expect(")", "an operator, `,` or `)`")?;
+    Ok(tree)
+}
+
+/// A law inside of another one.
+fn nested(parser: &mut Parser<'_>) -> Result<LawTree, Fault> {
+    parser.nested(read)
+}
+
+fn arguments(parser: &mut Parser<'_>, name: &str, at: usize) -> Result<LawTree, Fault> {
+    let Some(kind) = Kind::named(name) else {
+        return Err(Fault::new(at, format!("unknown law `{name}`")));
+    };
+    let expected = kind.arguments();
+    let mut given = Vec::new();
+    if parser.peek() != Token::Sign(")") {
+        given.push(parser.number()?);
+        while parser.take(&[","]).is_some() {
+            given.push(parser.number()?);
+        }
+    }
+    if parser.peek() == Token::Sign(")") && given.len() != expected.len() {
+        let (takes, count) = (expected.join(", "), given.len());
+        return Err(Fault::new(at, format!("`{name}` takes ({takes}), and has {count} arguments")));
+    }
+    Ok(LawTree::Of(kind, given))
+}
+
+/// An expression of features with other numbers.
+fn moved(tree: &Expression, number: &dyn Fn(usize) -> usize) -> Expression {
+    match tree {
+        Expression::Feature(index) => Expression::Feature(number(*index)),
+        tree => tree.with_parts(&mut |part| moved(part, number)),
+    }
+}
+
+impl LawTree {
+    /// The law at a row of the features that its arguments read, or what is wrong with it there.
+    fn at(&self, row: &[f64]) -> Result<Plain, String> {
+        match self {
+            Self::Of(kind, arguments) => {
+                let mut numbers = [0.0; 3];
+                for (number, argument) in numbers.iter_mut().zip(arguments) {
+                    *number = argument.value(row);
+                }
+                Plain::of(*kind, &numbers[..arguments.len()])
+            }
+            Self::Truncated(law, [low, high]) => {
+                Plain::truncated(law.at(row)?, low.value(row), high.value(row))
+            }
+            Self::Mixture(parts) => {
+                let part =
+                    |(weight, law): &(Expression, Self)| Ok((weight.value(row), law.at(row)?));
+                Plain::mixture(parts.iter().map(part).collect::<Result<_, String>>()?)
+            }
+        }
+    }
+
+    fn renumbered(&self, number: &dyn Fn(usize) -> usize) -> Self {
+        match self {
+            Self::Of(kind, arguments) => {
+                Self::Of(*kind, arguments.iter().map(|tree| moved(tree, number)).collect())
+            }
+            Self::Truncated(law, [low, high]) => {
+                let ends = [moved(low, number), moved(high, number)];
+                Self::Truncated(Box::new(law.renumbered(number)), ends)
+            }
+            Self::Mixture(parts) => Self::Mixture(
+                parts
+                    .iter()
+                    .map(|(weight, law)| (moved(weight, number), law.renumbered(number)))
+                    .collect(),
+            ),
+        }
+    }
+
+    fn expressions(&self) -> Vec<&Expression> {
+        match self {
+            Self::Of(_, arguments) => arguments.iter().collect(),
+            Self::Truncated(law, ends) => law.expressions().into_iter().chain(ends).collect(),
+            Self::Mixture(parts) => {
+                let weights = parts.iter().map(|(weight, _)| weight);
+                weights.chain(parts.iter().flat_map(|(_, law)| law.expressions())).collect()
+            }
+        }
+    }
+}
+
+impl NamedLaw {
+    /// The law at a row of the features that its arguments read, or what is wrong with it there.
+    pub(super) fn at(&self, row: &[f64]) -> Result<Plain, String> {
+        let law = self.law.at(row)?;
+        match &self.location {
+            None => Ok(law),
+            Some(location) => match location.value(row) {
+                by if by.is_finite() => Ok(law.shifted(by)),
+                by => Err(format!("what is added to the law is {by}")),
+            },
+        }
+    }
+
+    /// The same with other numbers of the features that it reads.
+    pub(super) fn renumbered(&self, number: &dyn Fn(usize) -> usize) -> Self {
+        Self {
+            location: self.location.as_ref().map(|tree| moved(tree, number)),
+            law: self.law.renumbered(number),
+        }
+    }
+
+    /// The features that it reads.
+    pub(super) fn parents(&self) -> Vec<usize> {
+        let all = self.law.expressions().into_iter().chain(&self.location);
+        let mut parents: Vec<usize> = all.flat_map(Expression::features).collect();
+        parents.sort_unstable();
+        parents.dedup();
+        parents
+    }
+}

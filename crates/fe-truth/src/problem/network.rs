@@ -1,0 +1,715 @@
+//! Features whose laws read earlier features, some of them perhaps hidden.
+//!
+//! The law of one feature given others is the product of the laws of all that matter, integrated over
+//! those that are not known. Where all are normal around weighted sums it is a normal again.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use super::breaks::{Span, scan};
+use super::laws::{Kind, Plain, Scale};
+use super::named_law::{LawTree, NamedLaw};
+use super::peaks::resolve;
+use super::pieces::Affine;
+use crate::expression::Expression;
+use crate::law::{Block, Crossing, Mixing, Univariate};
+use crate::quadrature::{Estimate, Piecewise, integrate, within};
+
+/// So many features that are not known a law may be integrated over.
+pub(super) const MOST_UNKNOWN: usize = 2;
+
+/// A feature of a network: its law given the earlier ones that it reads.
+#[derive(Debug, Clone)]
+pub(super) struct Node {
+    pub(super) law: NamedLaw,
+    pub(super) parents: Vec<usize>,
+}
+
+/// Features that depend on each other, in an order in which each reads earlier ones only.
+pub(super) struct Network {
+    inner: Arc<Inner>,
+    /// The node of each feature that is not hidden.
+    visible: Vec<usize>,
+    margins: Vec<OnceLock<Arc<Margin>>>,
+    /// Laws that were asked for last, with what was given.
+    recent: Mutex<VecDeque<(Question, Arc<Posterior>)>>,
+    shadows: Mutex<VecDeque<([u64; 4], Vec<f64>)>>,
+}
+
+/// A target and what is given of others.
+type Question = (usize, Vec<(usize, u64)>);
+
+/// So many laws and shadows are kept.
+const RECENT: usize = 8;
+const SHADOWS: usize = 64;
+
+struct Inner {
+    nodes: Vec<Node>,
+    /// Means as weighted sums with standard deviations, where all are normal around such.
+    gaussian: Option<Vec<(Affine, f64)>>,
+}
+
+impl Network {
+    /// A network of nodes, of which those are visible whose numbers are given.
+    pub(super) fn new(nodes: Vec<Node>, visible: Vec<usize>) -> Self {
+        let gaussian = nodes.iter().map(gaussian).collect();
+        let margins = nodes.iter().map(|_| OnceLock::new()).collect();
+        let inner = Arc::new(Inner { nodes, gaussian });
+        Self { inner, visible, margins, recent: Mutex::default(), shadows: Mutex::default() }
+    }
+
+    /// So many features that are not known the law of one may have to be integrated over.
+    pub(super) fn unknowns(&self) -> usize {
+        if self.inner.gaussian.is_some() {
+            return 0;
+        }
+        let count = |&target: &usize| self.inner.relevant(target, &[]).len() - 1;
+        self.visible.iter().map(count).max().unwrap_or(0)
+    }
+
+    /// Where the law of a node, whose parents are at the row, is wrong.
+    pub(super) fn law_at(&self, node: usize, row: &[f64]) -> Result<Plain, String> {
+        self.inner.nodes[node].law.at(row)
+    }
+
+    fn margin(&self, node: usize) -> Arc<Margin> {
+        let make = || Arc::new(Margin::of(&self.inner, node));
+        Arc::clone(self.margins[node].get_or_init(make))
+    }
+
+    fn posterior(&self, target: usize, given: &[(usize, f64)]) -> Arc<Posterior> {
+        let bits = given.iter().map(|&(node, x)| (node, x.to_bits())).collect();
+        let question = (target, bits);
+        let kept = |recent: &VecDeque<(Question, Arc<Posterior>)>| {
+            let found = recent.iter().find(|(known, _)| *known == question);
+            found.map(|(_, law)| Arc::clone(law))
+        };
+        if let Some(known) = kept(&self.recent.lock().unwrap_or_else(PoisonError::into_inner)) {
+            return known;
+        }
+        let law = Arc::new(Posterior::new(&self.inner, target, given, self));
+        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        recent.push_front((question, Arc::clone(&law)));
+        recent.truncate(RECENT);
+        law
+    }
+
+    /// The law of a node given others.
+    fn law(&self, target: usize, given: &[(usize, f64)]) -> Box<dyn Univariate> {
+        if let Some(gaussian) = &self.inner.gaussian {
+            return Box::new(self.inner.gaussian_law(gaussian, target, given));
+        }
+        let mut row = vec![f64::NAN; self.inner.nodes.len()];
+        given.iter().for_each(|&(node, x)| row[node] = x);
+        let relevant = self.inner.relevant(target, given);
+        let known = |parent: &usize| !row[*parent].is_nan();
+        let is_child = |node: &usize| self.inner.nodes[*node].parents.contains(&target);
+        if self.inner.nodes[target].parents.iter().all(known) && !relevant.iter().any(is_child) {
+            return match self.inner.nodes[target].law.at(&row) {
+                Ok(law) => Box::new(law),
+                Err(_) => Box::new(Nowhere),
+            };
+        }
+        if given.is_empty() {
+            return Box::new(Shared(self.margin(target)));
+        }
+        Box::new(Shared(self.posterior(target, given)))
+    }
+}
+
+/// The mean of a node as a weighted sum, and its standard deviation, if it is so simple.
+fn gaussian(node: &Node) -> Option<(Affine, f64)> {
+    let LawTree::Of(Kind::Normal, arguments) = &node.law.law else { return None };
+    let [mean, Expression::Number(sd)] = arguments.as_slice() else { return None };
+    let location = node.law.location.clone().unwrap_or(Expression::Number(0.0));
+    Some((Affine::of(&(mean.clone() + location))?, *sd))
+}
+
+impl Inner {
+    /// The nodes whose laws matter for the law of one given others, it and those given included: they
+    /// and all that they read, in order.
+    fn relevant(&self, target: usize, given: &[(usize, f64)]) -> Vec<usize> {
+        let mut relevant = vec![false; self.nodes.len()];
+        relevant[target] = true;
+        given.iter().for_each(|&(node, _)| relevant[node] = true);
+        for node in (0..self.nodes.len()).rev() {
+            if relevant[node] {
+                self.nodes[node].parents.iter().for_each(|&parent| relevant[parent] = true);
+            }
+        }
+        (0..self.nodes.len()).filter(|&node| relevant[node]).collect()
+    }
+
+    /// The normal law of a node given others: least squares over all that are not known, the node
+    /// itself eliminated last.
+    fn gaussian_law(
+        &self,
+        gaussian: &[(Affine, f64)],
+        target: usize,
+        given: &[(usize, f64)],
+    ) -> Plain {
+        let relevant = self.relevant(target, given);
+        let value = |node: usize| given.iter().find(|(other, _)| *other == node).map(|(_, x)| *x);
+        let free = relevant.iter().copied().filter(|&node| value(node).is_none() && node != target);
+        let free: Vec<usize> = free.chain([target]).collect();
+        let n = free.len();
+        let mut system = vec![vec![0.0; n + 1]; n];
+        for &node in &relevant {
+            let (mean, sd) = &gaussian[node];
+            // The residual x − mean as weights of what is free, and a constant.
+            let mut weights = vec![0.0; n];
+            let mut constant = -mean.constant;
+            let parts = mean.weights.iter().map(|&(parent, weight)| (parent, -weight));
+            for (other, weight) in parts.chain([(node, 1.0)]) {
+                match free.iter().position(|known| *known == other) {
+                    Some(place) => weights[place] += weight,
+                    None => constant += weight * value(other).unwrap_or(f64::NAN),
+                }
+            }
+            let precision = 1.0 / (sd * sd);
+            for (row, own) in system.iter_mut().zip(&weights) {
+                for (entry, other) in row.iter_mut().zip(&weights) {
+                    *entry += precision * own * other;
+                }
+                row[n] -= precision * own * constant;
+            }
+        }
+        for k in 0..n {
+            let pivot = system[k].clone();
+            for row in system.iter_mut().skip(k + 1) {
+                let factor = row[k] / pivot[k];
+                row.iter_mut().zip(&pivot).skip(k).for_each(|(x, p)| *x -= factor * p);
+            }
+        }
+        let (precision, weighted) = (system[n - 1][n - 1], system[n - 1][n]);
+        let arguments = [weighted / precision, (1.0 / precision).sqrt()];
+        Plain::of(Kind::Normal, &arguments).unwrap_or(Plain::Mixture(Vec::new()))
+    }
+
+    /// Logarithm of the product of the laws of some nodes, all of which and whose parents are known.
+    fn ln_density(&self, nodes: &[usize], row: &[f64]) -> f64 {
+        let mut sum = 0.0;
+        for &node in nodes {
+            match self.nodes[node].law.at(row) {
+                Ok(law) => sum += law.ln_pdf(row[node]),
+                Err(_) => return f64::NEG_INFINITY,
+            }
+            if sum == f64::NEG_INFINITY {
+                break;
+            }
+        }
+        sum
+    }
+
+    /// Values of a node at which the laws of others, which are known, have corners.
+    fn corners(&self, along: usize, factors: &[usize], start: &[f64], row: &mut [f64]) -> Vec<f64> {
+        let mut found = Vec::new();
+        for &factor in factors.iter().filter(|&&f| self.nodes[f].parents.contains(&along)) {
+            let y = row[factor];
+            if y.is_nan() {
+                continue;
+            }
+            let count = start.iter().find_map(|&x| {
+                row[along] = x;
+                Some(self.nodes[factor].law.at(row).ok()?.corners().len())
+            });
+            for k in 0..count.unwrap_or(0) {
+                let mut gap = |x: f64| {
+                    row[along] = x;
+                    let law = self.nodes[factor].law.at(row).ok();
+                    law.and_then(|law| law.corners().get(k).copied()).map_or(f64::NAN, |c| c - y)
+                };
+                found.extend(scan(start, &mut gap));
+            }
+        }
+        row[along] = f64::NAN;
+        found
+    }
+
+    /// Logarithm of the integral over the nodes that are not known, in order, of the product of the
+    /// laws of these and of further nodes.
+    fn ln_integral(&self, unknown: &[usize], factors: &[usize], row: &mut [f64]) -> f64 {
+        let Some((&node, rest)) = unknown.split_first() else {
+            return self.ln_density(factors, row);
+        };
+        let Ok(own) = self.nodes[node].law.at(row) else { return f64::NEG_INFINITY };
+        let scale = own.scale();
+        let panels = own.panels();
+        let ends = (panels[0], panels[panels.len() - 1]);
+        let places: Vec<f64> = finer(&panels).iter().map(|&u| scale.place(u)).collect();
+        let corners = self.corners(node, factors, &places, row);
+        let corners = corners.into_iter().map(|x| scale.coordinate(x));
+        let start =
+            within(&panels.iter().copied().chain(corners).collect::<Vec<_>>(), ends.0, ends.1);
+        let mut at = |u: f64| {
+            row[node] = scale.place(u);
+            let prior = own.ln_weight(scale, u);
+            if prior == f64::NEG_INFINITY {
+                return prior;
+            }
+            prior + self.ln_integral(rest, factors, row)
+        };
+        let points = resolve(&start, &mut at);
+        let ln_total = ln_total(&points, &mut at);
+        row[node] = f64::NAN;
+        ln_total
+    }
+}
+
+/// Panels, each in twelve.
+fn finer(panels: &[f64]) -> Vec<f64> {
+    let mut all: Vec<f64> = panels
+        .windows(2)
+        .flat_map(|ends| (0..12).map(move |k| ends[0] + (ends[1] - ends[0]) * f64::from(k) / 12.0))
+        .collect();
+    all.extend(panels.last());
+    all
+}
+
+/// Logarithm of the integral of a function that is known by its logarithm.
+fn ln_total(points: &[f64], at: &mut dyn FnMut(f64) -> f64) -> f64 {
+    let middles = points.windows(2).map(|ends| 0.5 * (ends[0] + ends[1]));
+    let all: Vec<f64> = points.iter().copied().chain(middles).collect();
+    let top = all.into_iter().map(&mut *at).fold(f64::NEG_INFINITY, f64::max);
+    if top == f64::NEG_INFINITY {
+        return top;
+    }
+    let [total] = integrate(points, 0.0, |u| [Estimate::exact((at(u) - top).exp())]);
+    top + total.value.ln()
+}
+
+/// The law of a node given others, by its density.
+struct Posterior {
+    inner: Arc<Inner>,
+    target: usize,
+    row: Vec<f64>,
+    /// The law of the target where all that it reads is known.
+    own: Option<Plain>,
+    unknown: Vec<usize>,
+    /// Nodes whose laws depend on the target or on what is not known, without these.
+    factors: Vec<usize>,
+    scale: Scale,
+    /// Points between which there is all of the density, before it is resolved.
+    start: Vec<f64>,
+    support: (f64, f64),
+    density: OnceLock<Density>,
+    mixture: Option<Mixture>,
+}
+
+/// Where a density has its weight, and the logarithm of its integral.
+struct Density {
+    panels: Vec<f64>,
+    ln_total: f64,
+}
+
+/// A law of a target that nothing depends on which is known, given the one feature that is not.
+struct Mixture {
+    inner: Arc<Inner>,
+    target: usize,
+    unknown: usize,
+    row: Vec<f64>,
+    hidden: Box<dyn Univariate>,
+}
+
+impl Mixing for Mixture {
+    fn hidden(&self) -> &dyn Univariate {
+        &*self.hidden
+    }
+
+    fn given(&self, hidden: f64) -> Option<Box<dyn Univariate>> {
+        let mut row = self.row.clone();
+        row[self.unknown] = hidden;
+        Some(Box::new(self.inner.nodes[self.target].law.at(&row).ok()?))
+    }
+}
+
+impl Posterior {
+    fn new(inner: &Arc<Inner>, target: usize, given: &[(usize, f64)], network: &Network) -> Self {
+        let mut row = vec![f64::NAN; inner.nodes.len()];
+        given.iter().for_each(|&(node, x)| row[node] = x);
+        let relevant = inner.relevant(target, given);
+        let unknown: Vec<usize> =
+            relevant.iter().copied().filter(|&node| node != target && row[node].is_nan()).collect();
+        let moving = |node: usize| node == target || unknown.contains(&node);
+        let own = inner.nodes[target].parents.iter().all(|&parent| !row[parent].is_nan());
+        let own = if own { inner.nodes[target].law.at(&row).ok() } else { None };
+        let depends = |&node: &usize| {
+            let reads = inner.nodes[node].parents.iter().any(|&parent| moving(parent));
+            if node == target { own.is_none() } else { reads && !unknown.contains(&node) }
+        };
+        let factors: Vec<usize> = relevant.iter().copied().filter(depends).collect();
+        let prior: Arc<dyn Univariate> = match &own {
+            Some(law) => Arc::new(law.clone()),
+            None => network.margin(target),
+        };
+        let scale = own.as_ref().map_or_else(|| network.margin(target).scale, Plain::scale);
+        let panels = prior.panels();
+        let ends = (panels[0], panels[panels.len() - 1]);
+        let places: Vec<f64> = finer(&panels).iter().map(|&u| scale.place(u)).collect();
+        let corners = inner.corners(target, &factors, &places, &mut row.clone());
+        let corners = corners.into_iter().map(|x| scale.coordinate(x));
+        let start: Vec<f64> = panels.iter().copied().chain(corners).collect();
+        let is_last = !relevant.iter().any(|&node| inner.nodes[node].parents.contains(&target));
+        let mixture = match unknown.as_slice() {
+            &[unknown] if is_last => Some(Mixture {
+                inner: Arc::clone(inner),
+                target,
+                unknown,
+                row: row.clone(),
+                hidden: network.law(unknown, given),
+            }),
+            _ => None,
+        };
+        Self {
+            inner: Arc::clone(inner),
+            target,
+            row,
+            own,
+            unknown,
+            factors,
+            scale,
+            start: within(&start, ends.0, ends.1),
+            support: prior.support(),
+            density: OnceLock::new(),
+            mixture,
+        }
+    }
+
+    fn density(&self) -> &Density {
+        self.density.get_or_init(|| {
+            let panels = resolve(&self.start, |u| self.ln_relative(u));
+            let ln_total = ln_total(&panels, &mut |u| self.ln_relative(u));
+            Density { panels, ln_total }
+        })
+    }
+
+    /// Logarithm of the density of the coordinate.
+    fn ln_weight(&self, u: f64) -> f64 {
+        self.ln_relative(u) - self.density().ln_total
+    }
+
+    /// The same before it is normalised.
+    fn ln_relative(&self, u: f64) -> f64 {
+        let mut row = self.row.clone();
+        row[self.target] = self.scale.place(u);
+        let own = match &self.own {
+            Some(law) => law.ln_weight(self.scale, u),
+            None => self.scale.ln_stretch(u),
+        };
+        if own == f64::NEG_INFINITY {
+            return own;
+        }
+        own + self.inner.ln_integral(&self.unknown, &self.factors, &mut row)
+    }
+}
+
+/// What the density of a law may be wrong by that is an integral itself, or needs one.
+const INTEGRATED: f64 = 1e-12;
+
+impl Univariate for Posterior {
+    fn doubt(&self) -> f64 {
+        INTEGRATED
+    }
+
+    fn pdf(&self, x: f64) -> f64 {
+        let u = self.scale.coordinate(x);
+        if u.is_finite() { (self.ln_weight(u) - self.scale.ln_stretch(u)).exp() } else { 0.0 }
+    }
+
+    fn cdf(&self, x: f64) -> f64 {
+        let panels = &self.density().panels;
+        let (from, to) = (panels[0], panels[panels.len() - 1]);
+        let u = self.scale.coordinate(x);
+        if u <= from {
+            return 0.0;
+        }
+        let points = within(panels, from, u.min(to));
+        integrate(&points, 0.0, |u| [Estimate::exact(self.weight(u))])[0].value.min(1.0)
+    }
+
+    fn support(&self) -> (f64, f64) {
+        self.support
+    }
+
+    fn panels(&self) -> Vec<f64> {
+        self.density().panels.clone()
+    }
+
+    fn mixing(&self) -> Option<&dyn Mixing> {
+        self.mixture.as_ref().map(|mixture| mixture as &dyn Mixing)
+    }
+
+    fn coordinate(&self, x: f64) -> f64 {
+        self.scale.coordinate(x)
+    }
+
+    fn place(&self, u: f64) -> f64 {
+        self.scale.place(u).clamp(self.support.0, self.support.1)
+    }
+
+    fn stretch(&self, u: f64) -> f64 {
+        self.scale.ln_stretch(u).exp()
+    }
+
+    fn weight(&self, u: f64) -> f64 {
+        self.ln_weight(u).exp()
+    }
+}
+
+/// The law of a node on its own, resolved once.
+struct Margin {
+    scale: Scale,
+    density: Piecewise,
+    total: f64,
+    panels: Vec<f64>,
+    support: (f64, f64),
+    heavy: bool,
+}
+
+impl Margin {
+    fn of(inner: &Arc<Inner>, node: usize) -> Self {
+        let unknown: Vec<usize> =
+            inner.relevant(node, &[]).into_iter().filter(|&other| other != node).collect();
+        let laws = inner.laws_of(node, &unknown);
+        let heavy = laws.iter().any(Univariate::is_heavy);
+        let mut scales = laws.iter().map(Plain::scale);
+        let first = scales.next().unwrap_or(Scale::Linear);
+        let scale = if scales.all(|scale| scale == first) { first } else { Scale::Linear };
+        let mut points: Vec<f64> = laws
+            .iter()
+            .flat_map(|law| law.panels().into_iter().map(|u| law.scale().place(u)))
+            .map(|x| scale.coordinate(x))
+            .filter(|u| u.is_finite())
+            .collect();
+        points.sort_by(f64::total_cmp);
+        let width = points.last().copied().unwrap_or(1.0) - points.first().copied().unwrap_or(0.0);
+        points.dedup_by(|a, b| (*a - *b).abs() <= 1e-9 * width);
+        let support = laws.iter().map(Univariate::support);
+        let support = support.fold((f64::INFINITY, f64::NEG_INFINITY), |all, own| {
+            (all.0.min(own.0), all.1.max(own.1))
+        });
+        let mut row = vec![f64::NAN; inner.nodes.len()];
+        let density = Piecewise::of(&points, |u| {
+            row[node] = scale.place(u);
+            let ln = inner.ln_integral(&unknown, &[node], &mut row) + scale.ln_stretch(u);
+            Estimate::exact(ln.exp())
+        });
+        let total = density.integral_to(points[points.len() - 1]).value;
+        let (from, to) = (points[0], points[points.len() - 1]);
+        let counts = |u: &f64| *u == from || *u == to || density.at(*u).value > 0.0;
+        let panels = points.iter().copied().filter(counts).collect();
+        Self { scale, density, total, panels, support, heavy }
+    }
+}
+
+impl Inner {
+    /// The laws of a node where those that are not known have values that resolve their own laws.
+    fn laws_of(&self, node: usize, unknown: &[usize]) -> Vec<Plain> {
+        let mut rows = vec![vec![f64::NAN; self.nodes.len()]];
+        for &other in unknown {
+            let mut longer = Vec::new();
+            for row in rows {
+                let Ok(law) = self.nodes[other].law.at(&row) else { continue };
+                let panels = law.panels();
+                let middles = panels.windows(2).map(|ends| 0.5 * (ends[0] + ends[1]));
+                let inner = if panels.len() <= 3 { middles.collect() } else { Vec::new() };
+                for u in panels.iter().copied().chain(inner) {
+                    let mut with = row.clone();
+                    with[other] = law.place(u);
+                    longer.push(with);
+                }
+            }
+            rows = longer;
+        }
+        rows.iter().filter_map(|row| self.nodes[node].law.at(row).ok()).collect()
+    }
+}
+
+impl Univariate for Margin {
+    fn doubt(&self) -> f64 {
+        INTEGRATED
+    }
+
+    fn is_heavy(&self) -> bool {
+        self.heavy
+    }
+
+    fn pdf(&self, x: f64) -> f64 {
+        let u = self.scale.coordinate(x);
+        if u.is_finite() { self.weight(u) * (-self.scale.ln_stretch(u)).exp() } else { 0.0 }
+    }
+
+    fn cdf(&self, x: f64) -> f64 {
+        let u = self.scale.coordinate(x);
+        if u <= self.panels[0] {
+            return 0.0;
+        }
+        if u >= self.panels[self.panels.len() - 1] {
+            return 1.0;
+        }
+        (self.density.integral_to(u).value / self.total).clamp(0.0, 1.0)
+    }
+
+    fn support(&self) -> (f64, f64) {
+        self.support
+    }
+
+    fn panels(&self) -> Vec<f64> {
+        self.panels.clone()
+    }
+
+    fn coordinate(&self, x: f64) -> f64 {
+        self.scale.coordinate(x)
+    }
+
+    fn place(&self, u: f64) -> f64 {
+        self.scale.place(u).clamp(self.support.0, self.support.1)
+    }
+
+    fn stretch(&self, u: f64) -> f64 {
+        self.scale.ln_stretch(u).exp()
+    }
+
+    fn weight(&self, u: f64) -> f64 {
+        if self.density.covers(u) { (self.density.at(u).value / self.total).max(0.0) } else { 0.0 }
+    }
+}
+
+/// A law that is kept elsewhere too.
+struct Shared<U>(Arc<U>);
+
+impl<U: Univariate> Univariate for Shared<U> {
+    fn pdf(&self, x: f64) -> f64 {
+        self.0.pdf(x)
+    }
+
+    fn cdf(&self, x: f64) -> f64 {
+        self.0.cdf(x)
+    }
+
+    fn support(&self) -> (f64, f64) {
+        self.0.support()
+    }
+
+    fn panels(&self) -> Vec<f64> {
+        self.0.panels()
+    }
+
+    fn base(&self) -> Option<&dyn Univariate> {
+        Some(&*self.0)
+    }
+
+    fn mixing(&self) -> Option<&dyn Mixing> {
+        self.0.mixing()
+    }
+
+    fn weight(&self, u: f64) -> f64 {
+        self.0.weight(u)
+    }
+}
+
+/// No law: where its arguments make none.
+struct Nowhere;
+
+impl Univariate for Nowhere {
+    fn pdf(&self, _: f64) -> f64 {
+        f64::NAN
+    }
+
+    fn cdf(&self, _: f64) -> f64 {
+        f64::NAN
+    }
+
+    fn support(&self) -> (f64, f64) {
+        (f64::NEG_INFINITY, f64::INFINITY)
+    }
+
+    fn panels(&self) -> Vec<f64> {
+        vec![-1.0, 1.0]
+    }
+}
+
+impl Block for Network {
+    fn conditional(&self, target: usize, given: &[(usize, f64)]) -> Box<dyn Univariate> {
+        let others = given.iter().filter(|(feature, _)| *feature != target);
+        let mut given: Vec<_> = others.map(|&(feature, x)| (self.visible[feature], x)).collect();
+        given.sort_by_key(|(node, _)| *node);
+        self.law(self.visible[target], &given)
+    }
+
+    fn shadow(&self, broken: Crossing) -> Vec<f64> {
+        let Crossing { of, along, slope, at } = broken;
+        let key = [of as u64, along as u64, slope.to_bits(), at.to_bits()];
+        let kept = |shadows: &VecDeque<([u64; 4], Vec<f64>)>| {
+            shadows.iter().find(|(known, _)| *known == key).map(|(_, places)| places.clone())
+        };
+        if let Some(known) = kept(&self.shadows.lock().unwrap_or_else(PoisonError::into_inner)) {
+            return known;
+        }
+        let margin = self.conditional(along, &[]);
+        let panels = finer(&margin.panels());
+        let span: Vec<f64> = panels.iter().map(|&u| margin.place(u)).collect();
+        let mut places = Vec::new();
+        for share in [0.0, 0.5, 1.0] {
+            let mut gap = |x: f64| {
+                let law = self.conditional(of, &[(along, x)]);
+                let panels = law.panels();
+                let (first, last) = (panels[0], panels[panels.len() - 1]);
+                let u = if share == 0.5 {
+                    panels[panels.len() / 2]
+                } else if share == 0.0 {
+                    first
+                } else {
+                    last
+                };
+                law.place(u) + slope * x - at
+            };
+            places.extend(scan(&span, &mut gap));
+        }
+        places.sort_by(f64::total_cmp);
+        let between: Vec<f64> = places
+            .windows(2)
+            .flat_map(|ends| [0.2, 0.5, 0.8].map(|share| ends[0] + share * (ends[1] - ends[0])))
+            .collect();
+        places.extend(between);
+        let mut shadows = self.shadows.lock().unwrap_or_else(PoisonError::into_inner);
+        shadows.push_front((key, places.clone()));
+        shadows.truncate(SHADOWS);
+        places
+    }
+
+    fn draws(&self) -> usize {
+        self.inner.nodes.len()
+    }
+
+    fn sample(&self, drawn: &[f64], values: &mut [f64]) {
+        let count = self.inner.nodes.len();
+        let len = drawn.len() / count;
+        let mut row = vec![f64::NAN; count];
+        for i in 0..len {
+            for node in 0..count {
+                let p = drawn[node * len + i];
+                let law = self.inner.nodes[node].law.at(&row);
+                row[node] = law.map_or(f64::NAN, |law| law.inverse(p, 1.0 - p));
+            }
+            for (column, &node) in self.visible.iter().enumerate() {
+                values[column * len + i] = row[node];
+            }
+            row.fill(f64::NAN);
+        }
+    }
+}
+
+/// Where roots along a feature are looked for, from its law.
+pub(super) fn span(law: &dyn Univariate) -> Span {
+    let panels = law.panels();
+    let points: Vec<f64> = finer(&panels).into_iter().map(|u| law.place(u)).collect();
+    let mut marks: Vec<f64> = panels.iter().map(|&u| law.place(u)).collect();
+    let (low, high) = law.support();
+    marks.extend([low, high].into_iter().filter(|end| end.is_finite()));
+    marks.sort_by(f64::total_cmp);
+    marks.dedup();
+    let mut points = points;
+    points.dedup();
+    Span { points, marks }
+}

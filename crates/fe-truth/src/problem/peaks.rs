@@ -1,0 +1,185 @@
+//! Where a density has its weight, found from its logarithm, however narrow it is.
+
+/// So far below its maximum, in logarithms, a density no longer counts.
+const DEPTH: f64 = 52.0;
+/// Points looked at between neighbouring start points.
+const BETWEEN: usize = 12;
+
+/// Ascending points between which a density is smooth on its own scale, and beyond which it has no
+/// weight, from the logarithm of the density. The start points are ascending; there is no weight
+/// outside of them, and where several maxima lie closer than a twelfth of their distances, one is
+/// found.
+pub(super) fn resolve(start: &[f64], mut ln_density: impl FnMut(f64) -> f64) -> Vec<f64> {
+    let mut at = |u: f64| {
+        let value = ln_density(u);
+        if value.is_nan() { f64::NEG_INFINITY } else { value }
+    };
+    let mut grid = Vec::new();
+    for ends in start.windows(2) {
+        for k in 0..BETWEEN {
+            let u = ends[0] + (ends[1] - ends[0]) * k as f64 / BETWEEN as f64;
+            grid.push((u, at(u)));
+        }
+    }
+    let (first, last) = (start[0], start[start.len() - 1]);
+    grid.push((last, at(last)));
+    let mut peaks = Vec::new();
+    for i in 0..grid.len() {
+        let here = grid[i].1;
+        let (low, high) = (i.saturating_sub(1), (i + 1).min(grid.len() - 1));
+        if here > f64::NEG_INFINITY && here >= grid[low].1 && here >= grid[high].1 {
+            peaks.push(climb((grid[low].0, grid[high].0), grid[i], &mut at));
+        }
+    }
+    let highest = peaks.iter().map(|peak| peak.1).fold(f64::NEG_INFINITY, f64::max);
+    peaks.retain(|peak| peak.1 > highest - DEPTH);
+    if peaks.is_empty() {
+        return start.to_vec();
+    }
+    let mut points: Vec<f64> = Vec::new();
+    let (mut from, mut to) = (f64::INFINITY, f64::NEG_INFINITY);
+    for &(peak, height) in &peaks {
+        for (side, end) in [(-1.0, first), (1.0, last)] {
+            let room = (end - peak).abs();
+            // Distances by which the density falls from one scale to the next.
+            let mut before = 0.0;
+            for drop in [1.5, 6.0, 18.0, DEPTH] {
+                let distance = falls_by(drop, peak, height, side, room, before, &mut at);
+                points.push(peak + side * distance);
+                before = distance;
+            }
+            points.push(peak);
+            from = from.min(peak + side * before);
+            to = to.max(peak + side * before);
+        }
+    }
+    from = from.max(first);
+    to = to.min(last);
+    let coarse = start.iter().copied().filter(|u| from < *u && *u < to);
+    points.extend(coarse);
+    points.retain(|u| from <= *u && *u <= to);
+    points.push(from);
+    points.push(to);
+    points.sort_by(f64::total_cmp);
+    // Points much closer than the peaks are wide only cost.
+    let least = 1e-3 * narrowest(&points, &peaks);
+    let mut kept: Vec<f64> = Vec::with_capacity(points.len());
+    for u in points {
+        if kept.last().is_none_or(|before| u - before > least) {
+            kept.push(u);
+        }
+    }
+    if kept.len() < 2 { vec![first, last] } else { kept }
+}
+
+/// Distance from the peaks to the nearest points that are not peaks themselves.
+fn narrowest(points: &[f64], peaks: &[(f64, f64)]) -> f64 {
+    let distances = peaks.iter().flat_map(|peak| points.iter().map(|u| (u - peak.0).abs()));
+    let least = distances.filter(|d| *d > 0.0).fold(f64::INFINITY, f64::min);
+    if least.is_finite() { least } else { 0.0 }
+}
+
+/// The maximum between two places, by golden section.
+fn climb(
+    (mut from, mut to): (f64, f64),
+    best: (f64, f64),
+    at: &mut dyn FnMut(f64) -> f64,
+) -> (f64, f64) {
+    const RATIO: f64 = 0.618_033_988_749_894_8;
+    let mut best = best;
+    let mut inner = [to - RATIO * (to - from), from + RATIO * (to - from)].map(|u| (u, at(u)));
+    for _ in 0..90 {
+        for probe in inner {
+            if probe.1 > best.1 {
+                best = probe;
+            }
+        }
+        if inner[0].1 >= inner[1].1 {
+            to = inner[1].0;
+            inner[1] = inner[0];
+            let u = to - RATIO * (to - from);
+            inner[0] = (u, at(u));
+        } else {
+            from = inner[0].0;
+            inner[0] = inner[1];
+            let u = from + RATIO * (to - from);
+            inner[1] = (u, at(u));
+        }
+        if (inner[0].1 - inner[1].1).abs() < 1e-3 && (best.1 - inner[0].1).abs() < 1e-3 {
+            break;
+        }
+    }
+    best
+}
+
+/// The distance from a peak at which the logarithm of a density has fallen by so much, to a tenth;
+/// the room that there is, if it does not fall that far.
+fn falls_by(
+    drop: f64,
+    peak: f64,
+    height: f64,
+    side: f64,
+    room: f64,
+    least: f64,
+    at: &mut dyn FnMut(f64) -> f64,
+) -> f64 {
+    if room == 0.0 {
+        return 0.0;
+    }
+    let mut fallen = |distance: f64| height - at(peak + side * distance) > drop;
+    let mut high = if least > 0.0 { 1.5 * least } else { 1e-3 * room };
+    // Down to where it has not fallen, then up to where it has.
+    while least == 0.0 && fallen(high) && high > 1e-13 * room {
+        high *= 1e-2;
+    }
+    while high < room && !fallen(high) {
+        high *= 2.0;
+    }
+    if high >= room {
+        if !fallen(room) {
+            return room;
+        }
+        high = room;
+    }
+    let mut low = least.max(0.0);
+    for _ in 0..5 {
+        let middle = 0.5 * (low + high);
+        if fallen(middle) { high = middle } else { low = middle }
+    }
+    high
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::quadrature::{Estimate, integrate};
+
+    #[test]
+    fn a_narrow_peak_in_a_wide_range_is_found() {
+        for sd in [1.0, 1e-3, 1e-6, 1e-8] {
+            for mean in [0.0, 0.3777, 90.0] {
+                let ln = |u: f64| -0.5 * ((u - mean) / sd).powi(2);
+                let points = resolve(&[-1000.0, 0.0, 1000.0], ln);
+                let [total] = integrate(&points, 0.0, |u| [Estimate::exact(ln(u).exp())]);
+                let exact = sd * std::f64::consts::TAU.sqrt();
+                assert!((total.value / exact - 1.0).abs() < 1e-6, "{sd} {mean} {points:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn two_peaks_and_ends() {
+        let ln = |u: f64| {
+            let parts =
+                [0.5 * (-8e4 * (u - 0.2_f64).powi(2)).exp(), (-8e4 * (u - 0.7_f64).powi(2)).exp()];
+            (parts[0] + parts[1]).ln()
+        };
+        let points = resolve(&[0.0, 1.0], ln);
+        let [total] = integrate(&points, 0.0, |u| [Estimate::exact(ln(u).exp())]);
+        let exact = 1.5 * (std::f64::consts::PI / 8e4).sqrt();
+        assert!((total.value / exact - 1.0).abs() < 1e-12, "{points:?}");
+        let at_an_end = resolve(&[0.0, 1.0], |u| -1e5 * u);
+        let [total] = integrate(&at_an_end, 0.0, |u| [Estimate::exact((-1e5 * u).exp())]);
+        assert!((total.value * 1e5 - 1.0).abs() < 1e-12, "{at_an_end:?}");
+    }
+}

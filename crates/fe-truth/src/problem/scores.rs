@@ -1,0 +1,299 @@
+//! Features of any laws, their normal scores jointly normal: a Gaussian copula with any correlations.
+
+use super::laws::{Kind, Plain};
+use crate::law::{Block, Crossing, NORMAL_PANELS, Univariate};
+use crate::special::{normal_between, normal_cdf, normal_pdf, normal_quantile};
+
+/// Margins, and the correlations of their normal scores.
+pub(super) struct Scores {
+    margins: Vec<Plain>,
+    correlation: Vec<Vec<f64>>,
+    /// The lower triangle whose square the correlations are.
+    root: Vec<Vec<f64>>,
+}
+
+impl Scores {
+    /// Margins joined by correlations; the nearest that there are, where these make no law.
+    pub(super) fn new(
+        margins: Vec<Plain>,
+        correlation: Vec<Vec<f64>>,
+    ) -> Result<Self, Vec<Vec<f64>>> {
+        match cholesky(&correlation) {
+            Some(root) => Ok(Self { margins, correlation, root }),
+            None => Err(nearest(&correlation)),
+        }
+    }
+
+    fn given(&self, target: usize, given: &[(usize, f64)]) -> Score {
+        let others: Vec<(usize, f64)> =
+            given.iter().copied().filter(|(feature, _)| *feature != target).collect();
+        let n = others.len();
+        // Eliminating all others from the system leaves the variance of the target.
+        let feature = |i: usize| others.get(i).map_or(target, |(feature, _)| *feature);
+        let mut system: Vec<Vec<f64>> = (0..=n)
+            .map(|i| (0..=n).map(|j| self.correlation[feature(i)][feature(j)]).collect())
+            .collect();
+        let mut right: Vec<f64> = others.iter().map(|(_, z)| *z).chain([0.0]).collect();
+        for k in 0..n {
+            let pivot = system[k].clone();
+            let value = right[k];
+            for i in k + 1..=n {
+                let factor = system[i][k] / pivot[k];
+                system[i].iter_mut().zip(&pivot).for_each(|(x, p)| *x -= factor * p);
+                right[i] -= factor * value;
+            }
+        }
+        Score { margin: self.margins[target].clone(), mean: -right[n], sd: system[n][n].sqrt() }
+    }
+}
+
+/// The lower triangle whose square a matrix is, if it is positive definite.
+fn cholesky(matrix: &[Vec<f64>]) -> Option<Vec<Vec<f64>>> {
+    let n = matrix.len();
+    let mut root = vec![vec![0.0; n]; n];
+    for i in 0..n {
+        for j in 0..=i {
+            let sum: f64 = (0..j).map(|k| root[i][k] * root[j][k]).sum();
+            let left = matrix[i][j] - sum;
+            if i != j {
+                root[i][j] = left / root[j][j];
+            } else if left > 1e-12 {
+                root[i][i] = left.sqrt();
+            } else {
+                return None;
+            }
+        }
+    }
+    Some(root)
+}
+
+/// The correlation matrix nearest to a matrix: alternating projections (Higham 2002), with
+/// eigenvalues not below a small number.
+fn nearest(matrix: &[Vec<f64>]) -> Vec<Vec<f64>> {
+    let n = matrix.len();
+    let mut here = matrix.to_vec();
+    let mut correction = vec![vec![0.0; n]; n];
+    for _ in 0..200 {
+        let less = |a: &[Vec<f64>], b: &[Vec<f64>]| -> Vec<Vec<f64>> {
+            let row =
+                |(a, b): (&Vec<f64>, &Vec<f64>)| a.iter().zip(b).map(|(a, b)| a - b).collect();
+            a.iter().zip(b).map(row).collect()
+        };
+        let shifted = less(&here, &correction);
+        here = positive_part(&shifted);
+        correction = less(&here, &shifted);
+        here.iter_mut().enumerate().for_each(|(i, row)| row[i] = 1.0);
+    }
+    here
+}
+
+/// A symmetric matrix with its eigenvalues raised to a small number, by Jacobi rotations.
+fn positive_part(matrix: &[Vec<f64>]) -> Vec<Vec<f64>> {
+    const LEAST: f64 = 1e-6;
+    let n = matrix.len();
+    let mut a = matrix.to_vec();
+    let mut vectors: Vec<Vec<f64>> =
+        (0..n).map(|i| (0..n).map(|j| f64::from(u8::from(i == j))).collect()).collect();
+    for _ in 0..30 {
+        for p in 0..n {
+            for q in p + 1..n {
+                if a[p][q].abs() < 1e-15 {
+                    continue;
+                }
+                let angle = 0.5 * (2.0 * a[p][q]).atan2(a[q][q] - a[p][p]);
+                let (sin, cos) = angle.sin_cos();
+                for row in [&mut a, &mut vectors] {
+                    for k in row.iter_mut() {
+                        let (x, y) = (k[p], k[q]);
+                        k[p] = cos * x - sin * y;
+                        k[q] = sin * x + cos * y;
+                    }
+                }
+                let mut first = std::mem::take(&mut a[p]);
+                for (x, y) in first.iter_mut().zip(&mut a[q]) {
+                    (*x, *y) = (cos * *x - sin * *y, sin * *x + cos * *y);
+                }
+                a[p] = first;
+            }
+        }
+    }
+    let part = |i: usize, j: usize| {
+        (0..n).map(|k| vectors[i][k] * a[k][k].max(LEAST) * vectors[j][k]).sum()
+    };
+    (0..n).map(|i| (0..n).map(|j| part(i, j)).collect()).collect()
+}
+
+/// The normal score of a value. At the ends of the support it is so far out that nothing changes
+/// beyond, but finite.
+fn score(margin: &Plain, x: f64) -> f64 {
+    let z = match margin {
+        Plain::Of(Kind::Normal, a, _) => (x - a[0]) / a[1],
+        Plain::Of(Kind::LogNormal, a, _) => (x.ln() - a[0]) / a[1],
+        _ => {
+            let [below, above] = margin.tails(x);
+            if below < above { normal_quantile(below) } else { -normal_quantile(above) }
+        }
+    };
+    z.clamp(-1e9, 1e9)
+}
+
+/// The value of a normal score.
+fn place(margin: &Plain, z: f64) -> f64 {
+    match margin {
+        Plain::Of(Kind::Normal, a, _) => a[0] + a[1] * z,
+        Plain::Of(Kind::LogNormal, a, _) => (a[0] + a[1] * z).exp(),
+        _ => {
+            let (low, high) = margin.support();
+            margin.inverse(normal_cdf(z), normal_cdf(-z)).clamp(low, high)
+        }
+    }
+}
+
+impl Block for Scores {
+    fn conditional(&self, target: usize, given: &[(usize, f64)]) -> Box<dyn Univariate> {
+        Box::new(self.given(target, given))
+    }
+
+    /// As the normal score.
+    fn known(&self, feature: usize, x: f64) -> f64 {
+        score(&self.margins[feature], x)
+    }
+
+    fn alone(&self, target: usize) -> Box<dyn Univariate> {
+        Box::new(self.margins[target].clone())
+    }
+
+    /// A break across two features is no straight line between scores, and is left to adaptivity.
+    fn shadow(&self, broken: Crossing) -> Vec<f64> {
+        let Crossing { of, along, slope, at } = broken;
+        let rho = self.correlation[of][along];
+        if rho == 0.0 || slope != 0.0 {
+            return Vec::new();
+        }
+        let sd = ((1.0 - rho) * (1.0 + rho)).sqrt();
+        let scores = Crossing { at: score(&self.margins[of], at), ..broken };
+        let scores = scores.passage(0.0, rho, sd).into_iter().filter(|z| z.abs() < 10.0);
+        scores.map(|z| place(&self.margins[along], z)).collect()
+    }
+
+    fn draws(&self) -> usize {
+        self.margins.len()
+    }
+
+    fn sample(&self, drawn: &[f64], values: &mut [f64]) {
+        let len = values.len() / self.margins.len();
+        for row in 0..len {
+            let independent: Vec<f64> =
+                (0..self.margins.len()).map(|j| normal_quantile(drawn[j * len + row])).collect();
+            for (j, margin) in self.margins.iter().enumerate() {
+                let z = self.root[j].iter().zip(&independent).map(|(w, z)| w * z).sum();
+                values[j * len + row] = place(margin, z);
+            }
+        }
+    }
+}
+
+/// The law of a feature whose normal score has a mean and a standard deviation. Its coordinate is the
+/// score, standardised by these.
+struct Score {
+    margin: Plain,
+    mean: f64,
+    sd: f64,
+}
+
+impl Univariate for Score {
+    fn pdf(&self, x: f64) -> f64 {
+        let z = score(&self.margin, x);
+        let u = (z - self.mean) / self.sd;
+        self.margin.pdf(x) * (0.5 * (z - u) * (z + u)).exp() / self.sd
+    }
+
+    fn cdf(&self, x: f64) -> f64 {
+        normal_cdf(self.coordinate(x))
+    }
+
+    fn support(&self) -> (f64, f64) {
+        self.margin.support()
+    }
+
+    fn panels(&self) -> Vec<f64> {
+        // Where the margin is made of parts, its scores are smooth between these only.
+        let corners = self.margin.corners();
+        let inner: Vec<f64> = corners.into_iter().map(|x| self.coordinate(x)).collect();
+        crate::quadrature::within(
+            &[&NORMAL_PANELS[..], &inner].concat(),
+            NORMAL_PANELS[0],
+            NORMAL_PANELS[NORMAL_PANELS.len() - 1],
+        )
+    }
+
+    fn coordinate(&self, x: f64) -> f64 {
+        (score(&self.margin, x) - self.mean) / self.sd
+    }
+
+    fn place(&self, u: f64) -> f64 {
+        place(&self.margin, self.mean + self.sd * u)
+    }
+
+    fn known(&self, u: f64) -> f64 {
+        self.mean + self.sd * u
+    }
+
+    fn stretch(&self, u: f64) -> f64 {
+        let z = self.mean + self.sd * u;
+        match &self.margin {
+            Plain::Of(Kind::Normal, a, _) => self.sd * a[1],
+            Plain::Of(Kind::LogNormal, a, _) => self.sd * a[1] * (a[0] + a[1] * z).exp(),
+            margin => self.sd * normal_pdf(z) / margin.pdf(place(margin, z)),
+        }
+    }
+
+    fn weight(&self, u: f64) -> f64 {
+        normal_pdf(u)
+    }
+
+    fn mass(&self, from: f64, to: f64) -> f64 {
+        let (low, high) = self.support();
+        normal_between(self.coordinate(from.max(low)), self.coordinate(to.min(high)))
+    }
+
+    fn resolves_small_masses(&self) -> bool {
+        true
+    }
+
+    fn quantile(&self, p: f64) -> f64 {
+        self.place(normal_quantile(p))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_correlation_matrix_is_told_with_the_nearest_one() {
+        let margins = || vec![Plain::of(Kind::Uniform, &[0.0, 1.0]).unwrap(); 3];
+        let matrix = |r: f64| {
+            let mut all = vec![vec![-r; 3]; 3];
+            (0..3).for_each(|i| all[i][i] = 1.0);
+            all
+        };
+        assert!(Scores::new(margins(), matrix(0.4)).is_ok());
+        let nearest = Scores::new(margins(), matrix(0.9)).err().unwrap();
+        // By symmetry that is the one with all equal, at the edge.
+        assert!((nearest[0][1] + 0.5).abs() < 1e-4, "{nearest:?}");
+        assert!(Scores::new(margins(), nearest).is_ok());
+    }
+
+    #[test]
+    fn conditional_scores_are_those_of_regression() {
+        let margins = vec![Plain::of(Kind::Normal, &[0.0, 1.0]).unwrap(); 3];
+        let matrix = vec![vec![1.0, 0.6, 0.2], vec![0.6, 1.0, -0.3], vec![0.2, -0.3, 1.0]];
+        let law = Scores::new(margins, matrix).ok().unwrap().given(0, &[(1, 0.7), (2, -1.1)]);
+        let determinant = 1.0 - 0.09;
+        let weights = [(0.6 + 0.2 * 0.3) / determinant, (0.2 + 0.6 * 0.3) / determinant];
+        assert!((law.mean - (weights[0] * 0.7 - weights[1] * 1.1)).abs() < 1e-14);
+        let variance = 1.0 - weights[0] * 0.6 - weights[1] * 0.2;
+        assert!((law.sd * law.sd - variance).abs() < 1e-14);
+    }
+}

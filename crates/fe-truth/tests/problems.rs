@@ -1,0 +1,248 @@
+//! Scenarios in files: those of the built-in scenarios against these, laws against simulation, and
+//! answers that are known.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::f64::consts::PI;
+use std::path::Path;
+
+use fe_truth::{Centring, Effect, Scenario, Truth, Weighting, problem, scenario, scenarios};
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::SeedableRng;
+
+fn shelf(name: &str) -> Option<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/problems");
+    std::fs::read_to_string(folder.join(format!("{name}.toml"))).ok()
+}
+
+/// Answers agree within the sum of their bounds.
+fn assert_agree(found: &[Truth], known: &[Truth], what: &str) {
+    for (i, (found, known)) in found.iter().zip(known).enumerate() {
+        let off = (found.value - known.value).abs();
+        assert!(off <= found.abs_error + known.abs_error, "{what}, {i}: {found:?}, {known:?}");
+        assert!(found.abs_error <= 1e-9 * (1.0 + found.value.abs()), "{what}, {i}: {found:?}");
+    }
+}
+
+fn assert_same_truths(file: &Scenario, built_in: &Scenario) {
+    assert_eq!(file.id(), built_in.id());
+    assert_agree(&[file.mean().unwrap()], &[built_in.mean().unwrap()], "mean");
+    assert_agree(&[file.sd().unwrap()], &[built_in.sd().unwrap()], "sd");
+    for s in 0..built_in.dimension() {
+        let axis = built_in.axis(s);
+        let own = file.axis(s);
+        let width = axis.1 - axis.0;
+        assert!((own.0 - axis.0).abs() + (own.1 - axis.1).abs() < 1e-9 * width, "{own:?} {axis:?}");
+        let points = [0.03, 0.31, 0.53, 0.62, 0.97].map(|share| axis.0 + share * width);
+        for &effect in Effect::ALL {
+            if effect == Effect::Main && !built_in.is_additive(s) {
+                continue;
+            }
+            let what = format!("{} {effect} of x{}", file.id(), s + 1);
+            let ask = |scenario: &Scenario| {
+                scenario
+                    .curve(effect, s, &points, axis, Centring::None)
+                    .unwrap_or_else(|error| panic!("{what}: {error}"))
+            };
+            assert_agree(&ask(file), &ask(built_in), &what);
+        }
+    }
+}
+
+#[test]
+fn the_built_in_scenarios_as_files_have_the_same_truths() {
+    let mut compared = 0;
+    for info in scenarios() {
+        let Some(text) = shelf(info.name) else { continue };
+        let file = problem(info.name, &text, &[]).unwrap_or_else(|error| panic!("{error}"));
+        let started = std::time::Instant::now();
+        assert_same_truths(&file, &scenario(info.name, &[]).unwrap());
+        eprintln!("{} {:?}", info.name, started.elapsed());
+        compared += 1;
+    }
+    assert_eq!(compared, 18);
+}
+
+fn mine(f: &str, law: &str) -> Scenario {
+    let text = format!("f = \"{f}\"\n{law}");
+    problem("mine", &text, &[]).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn close(truth: Truth, exact: f64) {
+    let off = (truth.value - exact).abs();
+    assert!(off <= truth.abs_error.max(1e-15 * exact.abs()), "{truth:?}, exactly {exact}");
+    assert!(truth.abs_error <= 1e-9 * (1.0 + exact.abs()), "{truth:?}");
+}
+
+#[test]
+fn products_of_many_features_go_factor_by_factor() {
+    let factor = |i: usize, a: f64| format!("(abs(4*x{i} - 2) + {a})/(1 + {a})");
+    let a = [0.0, 1.0, 4.5, 9.0, 99.0, 99.0, 99.0, 99.0];
+    let f: Vec<String> = a.iter().enumerate().map(|(i, a)| factor(i + 1, *a)).collect();
+    let law: Vec<String> = (1..=8).map(|i| format!("x{i} = \"uniform(0, 1)\"")).collect();
+    let g = mine(&f.join("*"), &format!("[law]\n{}", law.join("\n")));
+    close(g.mean().unwrap(), 1.0);
+    let variance =
+        a.iter().map(|a| 1.0 + 1.0 / (3.0 * (1.0 + a) * (1.0 + a))).product::<f64>() - 1.0;
+    close(g.sd().unwrap(), variance.sqrt());
+    let axis = (0.0, 1.0);
+    let pd = g.curve(Effect::Pd, 0, &[0.1, 0.5], axis, Centring::None).unwrap();
+    close(pd[0], 1.6);
+    close(pd[1], 0.0);
+    let ale = g.curve(Effect::Ale, 1, &[0.5, 1.0], axis, Centring::None).unwrap();
+    close(ale[0], -1.0);
+    close(ale[1], 0.0);
+    // E of the square of the others is the product of their second moments.
+    let sigma = g.curve(Effect::HDpdp, 0, &[0.2], axis, Centring::None).unwrap();
+    close(sigma[0], 16.0 * (variance + 1.0) / (4.0 / 3.0) - 16.0);
+}
+
+#[test]
+fn jumps_across_moving_places() {
+    // A quarter circle: E f given x is √(1 − x²), the rate at which the jump passes.
+    let law = "[law]\nx1 = \"uniform(0, 1)\"\nx2 = \"uniform(0, 1)\"\n";
+    let circle = mine("if(x1^2 + x2^2 < 1, 1, 0)", law);
+    close(circle.mean().unwrap(), PI / 4.0);
+    let points = [0.2, 0.6];
+    let ale = circle.curve(Effect::Ale, 0, &points, (0.0, 1.0), Centring::None).unwrap();
+    let pd = circle.curve(Effect::Pd, 0, &points, (0.0, 1.0), Centring::None).unwrap();
+    for ((ale, pd), x) in ale.iter().zip(pd).zip(points) {
+        close(pd, (1.0 - x * x).sqrt());
+        close(*ale, (1.0 - x * x).sqrt() - 1.0);
+    }
+    // The size of the jump may depend on a third feature.
+    let law = format!("{law}x3 = \"normal(2, 1)\"\n");
+    let line = mine("if(x1 + x2 < 0.5, 0, x3)", &law);
+    let ale = line.curve(Effect::Ale, 0, &[0.25, 1.0], (0.0, 1.0), Centring::None).unwrap();
+    close(ale[0], 0.5);
+    close(ale[1], 1.0);
+    let floors = mine("floor(2*x1 + 3*x2)", &law);
+    close(floors.curve(Effect::Ale, 0, &[1.0], (0.0, 1.0), Centring::None).unwrap()[0], 2.0);
+}
+
+#[test]
+fn jumps_whose_place_is_rounded_are_whole() {
+    for f in ["if(3*x1 < 1, 0, 1)", "if(x1/7 <= 0.1, 0, 1)", "floor(x1*10)/10", "sign(x1 - 0.3)/2"]
+    {
+        let law = "[law]\nx1 = \"uniform(0, 1)\"\n";
+        let step = mine(f, law);
+        let ends = step.curve(Effect::Ale, 0, &[0.99], (0.0, 1.0), Centring::None).unwrap();
+        let exact = if f.starts_with("floor") { 0.9 } else { 1.0 };
+        close(ends[0], exact);
+    }
+}
+
+#[test]
+fn laws_have_their_moments() {
+    let moments: [(&str, f64, f64); 13] = [
+        ("uniform(-1, 3)", 1.0, 16.0 / 12.0),
+        ("normal(2, 3)", 2.0, 9.0),
+        ("lognormal(0.3, 0.5)", 0.425_f64.exp(), (0.25_f64.exp() - 1.0) * 0.85_f64.exp()),
+        ("loguniform(1, 3)", 2.0 / 3_f64.ln(), 4.0 / 3_f64.ln() - (2.0 / 3_f64.ln()).powi(2)),
+        ("exponential(2)", 0.5, 0.25),
+        ("gamma(2.5, 0.4)", 1.0, 0.4),
+        ("gamma(0.4, 2)", 0.8, 1.6),
+        ("beta(2, 3)", 0.4, 0.04),
+        ("beta(0.5, 0.7)", 0.5 / 1.2, 0.35 / (1.44 * 2.2)),
+        ("triangular(0, 1, 4)", 5.0 / 3.0, 13.0 / 18.0),
+        ("weibull(2, 3)", 3.0 * PI.sqrt() / 2.0, 9.0 * (1.0 - PI / 4.0)),
+        ("student(5)", 0.0, 5.0 / 3.0),
+        (
+            "mixture(0.25: normal(0, 1), 0.75: uniform(2, 4))",
+            2.25,
+            0.25 + 0.75 * (1.0 / 3.0 + 9.0) - 5.0625,
+        ),
+    ];
+    for (law, mean, variance) in moments {
+        let x = mine("x", &format!("[law]\nx = \"{law}\"\n"));
+        close(x.mean().unwrap(), mean);
+        close(x.sd().unwrap(), variance.sqrt());
+        // A quantile is the inverse of what is below it.
+        for p in [0.001, 0.2, 0.7, 0.9999] {
+            let at = x.quantile(0, p).unwrap();
+            let below = mine(&format!("if(x < {at:?}, 1, 0)"), &format!("[law]\nx = \"{law}\"\n"));
+            let below = below.mean().unwrap();
+            assert!((below.value - p).abs() < 1e-11, "{law} at {p}: {below:?}");
+        }
+    }
+    let euler = 0.577_215_664_901_532_9;
+    let gumbel = mine("x", "[law]\nx = \"gumbel(1, 2)\"\n");
+    close(gumbel.mean().unwrap(), 1.0 + 2.0 * euler);
+    close(gumbel.sd().unwrap(), 2.0 * PI / 6_f64.sqrt());
+    // Of a standard normal above 1.
+    let cut = mine("x", "[law]\nx = \"truncated(normal(0, 1), 1, 1e9)\"\n");
+    close(cut.mean().unwrap(), 1.525_135_276_160_982);
+}
+
+#[test]
+fn children_and_their_parents() {
+    // Of the product of an exponential and an independent uniform feature, told as parent and child.
+    let law = "[law]\nrate = \"uniform(1, 2)\"\nwait = \"exponential(rate)\"\n";
+    let wait = mine("wait", law);
+    close(wait.mean().unwrap(), 2_f64.ln());
+    let given = wait.curve(Effect::Mplot, 0, &[1.5], (1.0, 2.0), Centring::None).unwrap();
+    close(given[0], 1.0 / 1.5);
+    // p(rate | wait) is proportional to rate e^(−rate wait).
+    let rate = mine("rate", law);
+    let mean = |w: f64| {
+        let primitive =
+            |r: f64| -(-r * w).exp() * (r * r / w + 2.0 * r / (w * w) + 2.0 / w.powi(3));
+        let total = |r: f64| -(-r * w).exp() * (r / w + 1.0 / (w * w));
+        (primitive(2.0) - primitive(1.0)) / (total(2.0) - total(1.0))
+    };
+    let given = rate.curve(Effect::Mplot, 1, &[0.3, 4.0], (0.1, 5.0), Centring::None).unwrap();
+    close(given[0], mean(0.3));
+    close(given[1], mean(4.0));
+    // The ends of a law may be moved by its parent: x2 given x1 is uniform on [x1, x1 + 1].
+    let law = "[law]\nx1 = \"uniform(0, 1)\"\nx2 = \"x1 + uniform(0, 1)\"\n";
+    let sum = mine("x1", law);
+    let given = sum.curve(Effect::Mplot, 1, &[0.4, 1.6], (0.1, 1.9), Centring::None).unwrap();
+    close(given[0], 0.2);
+    close(given[1], 0.8);
+    let bins = mine("x2^2", law).bins(0, &[0.0, 0.5, 1.0], Weighting::Data).unwrap();
+    assert_eq!(bins[0].mu, 0.0);
+}
+
+#[test]
+fn what_has_no_truth_is_refused_with_the_reason() {
+    let refused = |f: &str, law: &str| {
+        let text = format!("f = \"{f}\"\n[law]\n{law}");
+        match problem("mine", &text, &[]) {
+            Err(error) => error.to_string(),
+            Ok(scenario) => scenario.sd().unwrap_err().to_string(),
+        }
+    };
+    let five: String = (1..=5).map(|i| format!("x{i} = \"uniform(0, 1)\"\n")).collect();
+    for (f, law, message) in [
+        ("ln(x)", "x = \"normal(0, 1)\"\n", "f is NaN at x = "),
+        ("sqrt(x)", "x = \"normal(8, 1)\"\n", "tails"),
+        ("1/x", "x = \"uniform(0, 1)\"\n", "may be infinite"),
+        ("exp(x^2)", "x = \"normal(0, 1)\"\n", "may be infinite"),
+        ("exp(x)", "x = \"exponential(1.5)\"\n", "may be infinite"),
+        ("x^2", "x = \"student(3)\"\n", "infinite"),
+        ("x", "x = \"student(1.5)\"\n", "may be infinite"),
+        ("sqrt(x1 + x2 + x3 + x4 + x5)", &five, "5 features would have to be integrated over"),
+    ] {
+        let said = refused(f, law);
+        assert!(said.contains(message), "{f}: {said}");
+    }
+}
+
+#[test]
+fn every_file_of_the_shelf_is_a_scenario_that_can_be_sampled() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/problems");
+    let mut count = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let scenario = problem(&name, &text, &[]).unwrap_or_else(|error| panic!("{error}"));
+        let rows = scenario.sample(50, &mut ChaCha8Rng::seed_from_u64(1));
+        for i in 0..50 {
+            let row: Vec<f64> = rows.iter().skip(i).step_by(50).copied().collect();
+            let (value, sum) = (scenario.expression().value(&row), scenario.sum_of_terms(&row));
+            assert!((value - sum).abs() <= 1e-10 * (1.0 + value.abs()), "{name}: {value}, {sum}");
+        }
+        count += 1;
+    }
+    assert!(count >= 38, "{count}");
+}
