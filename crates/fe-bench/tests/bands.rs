@@ -191,7 +191,10 @@ fn studies_count_how_often_bands_cover() {
 #[test]
 fn studies_say_why_there_is_no_coverage() {
     let folder = tempfile::tempdir().unwrap();
-    answer(study("", folder.path()));
+    let output = study("", folder.path());
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    assert!(message.contains("no value could be computed"), "{message}");
     let cells = cells(folder.path(), "coverage");
     assert!(cells.iter().all(|(status, value)| status.contains("`band`") && value.is_none()));
     let output = study("band = \"bootstrp\"", folder.path());

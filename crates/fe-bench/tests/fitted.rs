@@ -310,22 +310,16 @@ fn data_are_those_of_studies_without_models() {
 
 /// Too few rows for a fold are a reason in every cell, not the end of the run.
 #[test]
-fn fits_that_fail_are_rows_with_their_reason() {
-    let folder = run(r#"
-scenario = "liu-product"
-N = [4, 40]
-replicates = 1
-split = ["cv"]
-[[block.model]]
-name = "linear"
-[[block.estimator]]
-name = "pdp"
-"#);
-    for cell in rows(folder.path(), "cells.csv") {
-        let is_small = cell["N"] == "4";
-        assert_eq!(cell["status"].contains("cv of 4 rows"), is_small, "{cell:?}");
-        assert_eq!(cell["value"].is_empty(), is_small);
-    }
+fn numbers_of_rows_that_cannot_be_split_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let block = "scenario = \"liu-product\"\nN = [4, 40]\nreplicates = 1\nsplit = [\"cv\"]\n\
+                 [[block.model]]\nname = \"linear\"\n[[block.estimator]]\nname = \"pdp\"\n";
+    write(folder.path(), block);
+    let output = program(&["run", "study.toml", "--out", "out"], folder.path());
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    assert!(message.contains("`N` = 4") && message.contains("cv of 4 rows"), "{message}");
+    assert!(!folder.path().join("out").exists());
 }
 
 #[test]

@@ -130,8 +130,8 @@ fn the_nearest_instances_around_the_points_of_a_grid() {
     // Two are not enough for the tie to be broken.
     let tied = mplot(nearest(2, 3)).record.neighbourhoods.unwrap();
     assert_eq!(tied.counts, [2.0, 3.0, 2.0]);
-    // More than there are: all of them.
-    let all = mplot(nearest(99, 3));
+    // As many as there are: all of them. More are refused.
+    let all = mplot(nearest(6, 3));
     assert_close(all.curve.y(), &[56.0 / 6.0; 3], 1e-12);
     assert_eq!(all.record.model_rows, 6);
     assert_eq!(all.heterogeneity_values["mean_grid"], all.heterogeneity.at(1.0).ok());
@@ -154,7 +154,7 @@ fn further_points_do_not_move_the_curve() {
 
 #[test]
 fn instances_off_the_axis_are_near_nothing() {
-    for settings in [fixed(1), nearest(9, 2)] {
+    for settings in [fixed(1), nearest(3, 2)] {
         let axis = Some(AxisChoice::Given(0.5, 3.5));
         let effect = mplot(Settings { axis, ..settings });
         assert_eq!(effect.curve.at(1.0).unwrap(), 5.0);

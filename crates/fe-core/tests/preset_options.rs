@@ -259,6 +259,10 @@ fn options_out_of_their_range() {
     ] {
         assert!(matches!(refused("pdp", settings), Err(Error::Incompatible(_))));
     }
-    let dp = Settings { distinct: Some(3), ..none() };
-    assert!(matches!(refused("rhale", dp), Err(Error::Incompatible(_))));
+    // Cells may be distinct values; given limits have no use for that.
+    let cells = Settings { distinct: Some(3), ..none() };
+    assert!(refused("rhale", cells.clone()).is_ok());
+    let limits = Some(vec![0.0, 1.0]);
+    let given = Settings { binning: Some("grid".to_owned()), limits, ..cells };
+    assert!(matches!(refused("ale", given), Err(Error::Incompatible(_))));
 }
