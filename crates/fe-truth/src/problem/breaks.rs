@@ -172,7 +172,8 @@ fn floor_beside(of: &Expression, rising: bool) -> Expression {
 pub(super) fn fixed_places(surface: &Surface, feature: usize, spans: &[Span]) -> Vec<f64> {
     if let Some(affine) = &surface.affine {
         let &[(_, weight)] = affine.weights.as_slice() else { return Vec::new() };
-        return vec![-affine.constant / weight];
+        // Adding 0 turns -0 into 0.
+        return vec![0.0 - affine.constant / weight];
     }
     let mut row = vec![f64::NAN; spans.len()];
     roots(&surface.level, feature, &spans[feature], &mut row)
