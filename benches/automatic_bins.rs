@@ -27,6 +27,8 @@ fn automatic_bins(c: &mut Criterion) {
                     closed: Closed::Left,
                     positions: &[],
                     weights: None,
+                    whole: (&[], None),
+                    levels: false,
                     ddof: 1.0,
                     local_effects: Some(&cells),
                 }))

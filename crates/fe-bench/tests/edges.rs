@@ -33,6 +33,7 @@ const COMMANDS: &[&str] = &[
     "estimators --engines engines.toml",
     "estimators --engines engines.toml --try own:pdp --scenario poly3 --n 20",
     "league done",
+    "new OUT.toml",
 ];
 
 fn program() -> Command {
@@ -117,7 +118,7 @@ fn results_that_cannot_be_written_are_status_2() {
     let prints_nothing = |command: &str| {
         let name = command.split(' ').next().unwrap();
         // What they make is in files.
-        ["plot", "report", "merge"].contains(&name) || command.contains("--plot")
+        ["plot", "report", "merge", "new"].contains(&name) || command.contains("--plot")
     };
     for command in
         commands().chain(["--help".to_owned(), "--version".to_owned(), "run --help".to_owned()])

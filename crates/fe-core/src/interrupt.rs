@@ -95,7 +95,7 @@ mod tests {
             rayon::join(
                 || STOP.ask(),
                 || loop {
-                    check()
+                    check();
                 },
             );
         };

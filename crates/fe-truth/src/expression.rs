@@ -694,9 +694,9 @@ impl<'de> Visitor<'de> for Tree {
     }
 
     fn visit_str<E: serde::de::Error>(self, name: &str) -> Result<Expression, E> {
-        match name.strip_prefix('x').and_then(|number| number.parse::<usize>().ok()) {
-            Some(number) if number > 0 => Ok(Expression::Feature(number - 1)),
-            _ => Err(E::custom(format!("`{name}` is not a feature: they are x1 … xD"))),
+        match crate::scenario::numbered(name) {
+            Some(feature) => Ok(Expression::Feature(feature)),
+            None => Err(E::custom(format!("`{name}` is not a feature: they are x1 … xD"))),
         }
     }
 

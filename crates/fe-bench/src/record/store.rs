@@ -321,7 +321,7 @@ pub(super) fn publish(inside: &Path, folder: &Path) -> Result<()> {
 /// Reads the manifest of a results folder.
 ///
 /// # Errors
-/// As [`read`].
+/// What the system reports; a file that is no manifest, or one of another version of this layout.
 pub fn read_manifest(folder: &Path) -> Result<Manifest> {
     let path = folder.join(MANIFEST);
     let text = std::fs::read_to_string(&path).map_err(Error::file(&path))?;

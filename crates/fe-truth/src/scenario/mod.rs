@@ -172,6 +172,13 @@ pub fn scenarios() -> Vec<ScenarioInfo> {
     REGISTRY.iter().map(|family| family.info).collect()
 }
 
+/// The feature that is called by its number, `x1` for 0; none for another name, or a number with a sign.
+pub(crate) fn numbered(name: &str) -> Option<usize> {
+    let number = name.strip_prefix('x')?;
+    let is_number = number.bytes().all(|byte| byte.is_ascii_digit());
+    number.parse::<usize>().ok().filter(|_| is_number)?.checked_sub(1)
+}
+
 /// A scenario by name, optionally with its version (`liu-product@1`), with parameters set by key
 /// and value; those not set have their defaults.
 ///
@@ -269,8 +276,7 @@ impl Scenario {
     #[must_use]
     pub fn feature_named(&self, name: &str) -> Option<usize> {
         let given = self.parts.names.iter().position(|known| known == name);
-        let number = || name.strip_prefix('x')?.parse::<usize>().ok()?.checked_sub(1);
-        given.or_else(|| number().filter(|feature| *feature < self.dimension()))
+        given.or_else(|| numbered(name).filter(|feature| *feature < self.dimension()))
     }
 
     /// What it is, in words.
