@@ -283,8 +283,9 @@ fn nodes_with_one_child_and_trees_of_absurd_depth_are_refused() {
     let chain = |splits: usize| {
         tree(&|tree| {
             // Split i has the leaf 2i + 1 and the next split 2i + 2.
-            let child =
-                |i: usize, at: i64| if i.is_multiple_of(2) && i < 2 * splits { i as i64 + at } else { -1 };
+            let child = |i: usize, at: i64| {
+                if i.is_multiple_of(2) && i < 2 * splits { i as i64 + at } else { -1 }
+            };
             let list = |at: i64| (0..=2 * splits).map(|i| child(i, at)).collect::<Vec<i64>>();
             let zeros = vec![0; 2 * splits + 1];
             tree["left_children"] = list(1).into();
