@@ -50,6 +50,19 @@ fn what_differs_is_told() {
     assert!(!said.contains("same"), "{said}");
 }
 
+/// A study with its tables and figures, beside what is committed.
+#[test]
+fn studies_come_out_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let committed = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../results/papers");
+    let out = folder.path().join("new");
+    let output = script(&committed, &["--only", "effector-fig-7", out.to_str().unwrap()]);
+    let said = String::from_utf8(output.stdout).unwrap();
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(said, "same     effector-fig-7\n", "{message}");
+    assert_eq!(output.status.code(), Some(0));
+}
+
 #[test]
 fn bad_input_is_refused() {
     let folder = tempfile::tempdir().unwrap();
