@@ -4,11 +4,12 @@
 default:
     @just --list
 
-# Seconds to a minute: formatting, lints and the libraries' own tests.
+# Formatting, lints, the libraries' own tests and the order of imports: seconds once all is compiled; no adapters, no
+# valgrind.
 quick:
     cargo fmt --all --check
     cargo clippy --workspace --locked -- -D warnings
-    FE_BENCH_ADAPTERS=skip cargo test --locked -p fe-core -p fe-truth --lib
+    FE_BENCH_ADAPTERS=skip cargo test --workspace --locked --lib --test layers
 
 # All that must pass before a change lands.
 ci:
@@ -16,7 +17,7 @@ ci:
 
 # The command line's golden files, written anew from what the program prints; look at the difference.
 snapshots:
-    TRYCMD=overwrite cargo test --locked -p fe-bench --test golden
+    TRYCMD=overwrite cargo test --workspace --locked --test golden
     git diff --stat crates/fe-bench/tests/cmd
 
 # The README's first command: the short studies, results in results/runs/.
@@ -30,3 +31,7 @@ reproduce:
 # The libraries' documentation.
 docs:
     cargo doc --workspace --no-deps --open
+
+# Whether everything could be released as it is; publishes nothing.
+release-check *options:
+    scripts/release-check.sh {{options}}

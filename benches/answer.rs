@@ -8,14 +8,14 @@ use fe_bench::data::{Roles, read};
 use fe_benches::clock::{processor, wall};
 use fe_benches::process::memory;
 use fe_benches::{Piece, Result, on_threads};
+use fe_core::estimator::shapley::{Background, Shapley, ShapleyMethod, values};
 use fe_core::regional::{RegionalEffect, RuleKind};
-use fe_core::shapley::{Background, Method, Shapley, values};
 use fe_core::{Dataset, Settings};
 use fe_truth::Scenario;
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
-/// What is to be computed.
+/// A piece of work.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Request {
@@ -150,7 +150,7 @@ fn first_split(effect: &RegionalEffect) -> Option<(usize, f64)> {
 }
 
 fn shapley(scenario: &Scenario, data: &Dataset) -> Result<Found> {
-    let options = Shapley { method: Method::Exact, background: Background::All };
+    let options = Shapley { method: ShapleyMethod::Exact, background: Background::All };
     let rows: Vec<usize> = (0..data.len()).collect();
     let shapley = values(data, scenario.model(), &rows, &options)?;
     let of = |feature: usize| rows.iter().map(|&row| shapley.values[[row, feature, 0]]).collect();

@@ -3,9 +3,9 @@
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
-use fe_core::binning::{Binning, Dynamic, Request};
-use fe_core::partition::{Closed, Partition};
-use fe_core::statistics::Moments;
+use fe_core::binning::{Binning, BinningRequest, Dynamic};
+use fe_core::numeric::moments::Moments;
+use fe_core::numeric::partition::{Closed, Partition};
 use fe_core::{Axis, Result};
 
 /// Ten local effects in each cell, on a sine: no model is asked, only bins are chosen.
@@ -22,7 +22,7 @@ fn automatic_bins(c: &mut Criterion) {
         let axis = Axis::new(0.0, 1.0).expect("a valid axis");
         group.bench_with_input(BenchmarkId::from_parameter(count), &dynamic, |b, dynamic| {
             b.iter(|| {
-                dynamic.choose(black_box(&Request {
+                dynamic.choose(black_box(&BinningRequest {
                     axis,
                     closed: Closed::Left,
                     positions: &[],

@@ -14,7 +14,7 @@ use fe_core::Settings;
 const FEATURES: usize = 7;
 const TURNS: usize = 9;
 
-/// What is varied.
+/// The size that is varied.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Over {
     Rows,
@@ -27,7 +27,7 @@ struct Series {
     estimator: &'static str,
     options: &'static str,
     over: Over,
-    /// What is not varied.
+    /// The sizes that are not varied.
     fixed: usize,
     counted: [usize; 3],
     timed: [usize; 4],

@@ -1,4 +1,4 @@
-//! How many instructions the kernels take, beside the recorded numbers: fails where one takes over 3 %
+//! Instruction counts of the kernels, beside the recorded numbers: fails where one takes over 3 %
 //! more. `cargo bench --bench instructions -- --save` records them.
 //!
 //! Counts depend on the compiler, its profile and the instruction set, so that these are recorded; with

@@ -1,4 +1,4 @@
-//! What estimators cost beyond the model that they ask: one thread, `friedman1`, the model and the
+//! Overhead of estimators beyond the model that they ask: one thread, `friedman1`, the model and the
 //! estimator in turns, the least time of each. Prints nanoseconds per row of the data (`pdp`: per
 //! evaluation). With `--test` a few rows only, to see that it runs; with words only what has one of them in
 //! its name.

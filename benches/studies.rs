@@ -1,16 +1,16 @@
-//! What `run` costs: a study of many small cells, where the runner is most of it, and one of a few large
+//! Cost of `run`: a study of many small cells, where the runner is most of it, and one of a few large
 //! ones, where it should be nothing beside the estimators. One thread; records go to a temporary folder.
 
 use std::hint::black_box;
 use std::path::Path;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use fe_bench::external::Engines;
+use fe_bench::engines::Engines;
 use fe_bench::record::journal::{Begun, Journal};
 use fe_bench::record::manifest::Manifest;
 use fe_bench::run;
-use fe_bench::run::plan::Plan;
 use fe_bench::study::Study;
+use fe_bench::study::tasks::Plan;
 use fe_benches::{Result, is_test};
 
 fn study(folder: &Path, rows: usize, replicates: usize) -> Result<Vec<Study>> {

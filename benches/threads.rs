@@ -1,4 +1,4 @@
-//! How much faster estimates are on two threads than on one, and that both give the same bytes: the
+//! Speed-up of estimates by a second thread, and that both give the same bytes: the
 //! least time on the wall of several turns of each, in turns. Needs a machine that does nothing else. A turn
 //! is one estimate that does not count, which wakes the threads, and as many more as take 20 ms. An
 //! estimate is that of one feature, or of all features, as `effect` makes them.

@@ -3,10 +3,12 @@
 # which of them no test notices. Weekly, and before a large change lands.
 #
 #     scripts/mutants.sh [--since REVISION] [--random N] [--seed S]
+#     scripts/mutants.sh --file crates/fe-truth/src/scenario/liu.rs
 #
 # Tries every mutant of what changed since REVISION [default: main], then N [default: 1000] of the others, drawn by
-# the seed S [default: the day, as in 20261123; it is printed and recorded]. Prints the share that was caught and
-# the survivors, and ends with status 1 where under 90 % were caught. All is kept in target/mutants/.
+# the seed S [default: the day, as in 20261123; it is printed and recorded]; with --file every mutant of a file and no
+# other. Prints the share that was caught and the survivors, and ends with status 1 where under 90 % were caught. All is
+# kept in target/mutants/. A mutant takes the time of compiling and testing its package: about a minute.
 #
 # Each mutant runs the tests of its own package alone, without examples in documentation, with few cases of
 # property tests, and in this folder, where everything else is compiled already: it must have no changes that are
@@ -14,16 +16,23 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-since=main random=1000 seed=$(date +%Y%m%d)
+since=main random=1000 seed=$(date +%Y%m%d) file=
+usage="scripts/mutants.sh [--since REVISION] [--random N] [--seed S] | --file FILE"
 while [ $# -gt 0 ]; do
+    [ $# -ge 2 ] || { echo "$usage" >&2 && exit 2; }
     case $1 in
         --since) since=$2 ;;
         --random) random=$2 ;;
         --seed) seed=$2 ;;
-        *) echo "scripts/mutants.sh [--since REVISION] [--random N] [--seed S]" >&2 && exit 2 ;;
+        --file) file=$2 ;;
+        *) echo "$usage" >&2 && exit 2 ;;
     esac
     shift 2
 done
+if [ -n "$file" ] && [ ! -f "$file" ]; then
+    echo "there is no file $file" >&2
+    exit 2
+fi
 cargo mutants --version > /dev/null 2>&1 || {
     echo "cargo-mutants is not installed: cargo install --locked cargo-mutants" >&2
     exit 2
@@ -37,7 +46,8 @@ packages=(--package fe-core --package fe-truth)
 out=target/mutants
 rm -rf "$out"
 mkdir -p "$out"
-export PROPTEST_CASES=${PROPTEST_CASES:-32} PROPTEST_RNG_SEED=20261121
+# What breaks a property is no case to keep: it was the mutant.
+export PROPTEST_CASES=${PROPTEST_CASES:-32} PROPTEST_RNG_SEED=20261121 PROPTEST_DISABLE_FAILURE_PERSISTENCE=1
 
 # try NAME OPTION…: tries mutants, which may survive.
 try() {
@@ -49,7 +59,12 @@ try() {
     case $status in 0 | 2 | 3) ;; *) exit "$status" ;; esac
 }
 
-git diff "$since" -- crates/fe-core/src crates/fe-truth/src > "$out/changes.diff"
+if [ -n "$file" ]; then
+    try file --file "$file"
+    random=0
+else
+    git diff "$since" -- crates/fe-core/src crates/fe-truth/src > "$out/changes.diff"
+fi
 if [ -s "$out/changes.diff" ]; then
     try changed --in-diff "$out/changes.diff"
 fi
@@ -82,7 +97,7 @@ from pathlib import Path
 out, seed = Path(sys.argv[1]), sys.argv[2]
 total = {"caught": 0, "timeout": 0, "missed": 0}
 survivors = []
-for part in ("changed", "drawn"):
+for part in ("file", "changed", "drawn"):
     for kind in total:
         path = out / part / "mutants.out" / f"{kind}.txt"
         found = path.read_text().splitlines() if path.exists() else []
@@ -90,7 +105,8 @@ for part in ("changed", "drawn"):
         survivors += found if kind == "missed" else []
 caught = total["caught"] + total["timeout"]
 tried = caught + total["missed"]
-print(f"seed {seed}: {caught} of {tried} mutants caught ({total['timeout']} of them by the time limit)")
+drawn = f"seed {seed}: " if (out / "seed.txt").exists() else ""
+print(f"{drawn}{caught} of {tried} mutants caught ({total['timeout']} of them by the time limit)")
 print("\n".join(["survivors:", *survivors] if survivors else []))
 share = caught / tried if tried else 1.0
 print(f"share caught: {share:.1%}")

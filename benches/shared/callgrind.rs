@@ -7,7 +7,7 @@ use pulp::Arch;
 
 use crate::{Result, process};
 
-/// What is counted: the calls of the function of this name, with all that they call.
+/// The name of the function that is counted, with all that it calls.
 const COUNTED: &str = "*counted_work*";
 
 /// Calls some work in a function that callgrind knows by its name.

@@ -1,4 +1,4 @@
-//! What the benches share: data, pieces of work, clocks, and how a bench runs itself in a process of its
+//! Data, pieces of work and clocks that the benches share, and how a bench runs itself in a process of its
 //! own, alone or under valgrind.
 
 pub mod callgrind;
@@ -44,7 +44,7 @@ pub fn fresh(data: &Dataset) -> Result<Dataset> {
     Ok(Dataset::from_features(Array2::from_shape_vec((data.dimension(), data.len()), values)?)?)
 }
 
-/// Whether a bench is only to show that it runs: `cargo bench -- --test`.
+/// True if a bench is only to show that it runs: `cargo bench -- --test`.
 #[must_use]
 pub fn is_test() -> bool {
     std::env::args().any(|argument| argument == "--test")

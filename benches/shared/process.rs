@@ -27,14 +27,14 @@ pub fn finish(holds: Result<bool>) -> ExitCode {
     }
 }
 
-/// What follows a flag on the command line.
+/// The word behind a flag on the command line.
 #[must_use]
 pub fn after(flag: &str) -> Option<Vec<String>> {
     let mut arguments = std::env::args().skip_while(|argument| argument != flag);
     arguments.next().map(|_| arguments.collect())
 }
 
-/// What a command prints.
+/// The output of a command.
 ///
 /// # Errors
 /// A command that cannot be run or fails, with what it says.

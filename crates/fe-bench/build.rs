@@ -1,8 +1,9 @@
 //! Notes down which compiler and which commit the program is built from, for the manifest.
 
+use std::path::PathBuf;
 use std::process::Command;
 
-/// What the program is made of.
+/// Facts about the build of the program.
 const SOURCES: [&str; 5] =
     ["../../Cargo.lock", "../../Cargo.toml", "../fe-core/src", "../fe-truth/src", "src"];
 
@@ -22,8 +23,16 @@ fn main() {
         _ => "true",
     };
     println!("cargo:rustc-env=FE_BENCH_DIRTY={dirty}");
+    println!("cargo:rustc-env=FE_BENCH_LOCK={}", lock_file().display());
     let profile = std::env::var("PROFILE").unwrap_or_default();
     println!("cargo:rustc-env=FE_BENCH_PROFILE={profile}");
+}
+
+/// The lock file: that of the workspace, or the one that a published package brings along.
+fn lock_file() -> PathBuf {
+    let folder = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
+    let of_workspace = folder.join("../../Cargo.lock");
+    if of_workspace.exists() { of_workspace } else { folder.join("Cargo.lock") }
 }
 
 fn answer(program: &str, arguments: &[&str]) -> String {

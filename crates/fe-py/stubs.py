@@ -43,33 +43,14 @@ def {name}(
 ) -> {result}: ...
 '''
 
-# What an option is, where it is not a word.
-TYPES = {
-    **dict.fromkeys(
-        "bins distinct center_points ddof grid nearest background background_seed permutations "
-        "shapley_seed subsample subsample_seed resamples band_seed depth candidates even_points".split(),
-        "int",
-    ),
-    **dict.fromkeys("min_points discount step level drop leaf".split(), "float"),
-    **dict.fromkeys(
-        "curve_only fill_variances extrapolate undivided rebin mean_prediction raw_ice "
-        "grid_heterogeneity importance shapley_values".split(),
-        "bool",
-    ),
-    **dict.fromkeys("limits points background_rows".split(), "ArrayLike"),
-    **dict.fromkeys(
-        "binning quantiles center center_rule empty closed interpolation smoothing partition "
-        "band interval heterogeneity".split(),
-        "str",
-    ),
-    "axis": "str | tuple[float, float] | Scenario",
-}
+# What an option is.
+TYPES = {info["name"]: info["type"] for info in fe.options()}
 
 
 def function(info: dict, result: str) -> str:
     """The signature of the function of one estimator."""
     names = [name for name in info["options"] if name != "jacobian"]
-    options = [f"    {name}: {TYPES.get(name, 'Any')} | None = None," for name in sorted(set(names))]
+    options = [f"    {name}: {TYPES[name]} | None = None," for name in sorted(set(names))]
     return FUNCTION.format(
         name=info["name"].replace("-", "_"),
         preset="    preset: str | None = None,\n" if result == "Effect" else "",

@@ -7,23 +7,23 @@ use std::error::Error;
 use std::fs;
 use std::path::Path;
 
-use fe_bench::documentation;
 use fe_bench::plot::Figure;
 use fe_bench::plot::figure::{Layer, Mark, Panel, Scale};
-use fe_bench::plot::look::{BLACK, BLUE, Look, PALETTE, VERMILION};
+use fe_bench::plot::style::{BLACK, BLUE, Look, PALETTE, VERMILION};
+use fe_bench::report::scenario_page;
 use fe_core::Axis;
-use fe_truth::{Centring, Effect, Scenario};
+use fe_truth::{Centring, Quantity, Scenario};
 
 /// Points of a curve.
 const POINTS: usize = 401;
 
 /// The effects that are drawn, with their names and looks.
-const CURVES: [(Effect, &str, Look); 3] = [
-    (Effect::Pd, "PD", Look::line(PALETTE[5], 5.0)),
-    (Effect::Ale, "ALE", Look::line(VERMILION, 2.0).dashed(10, 5)),
-    (Effect::Mplot, "M-plot", Look::line(BLACK, 2.0).dashed(2, 4)),
+const CURVES: [(Quantity, &str, Look); 3] = [
+    (Quantity::Pd, "PD", Look::line(PALETTE[5], 5.0)),
+    (Quantity::Ale, "ALE", Look::line(VERMILION, 2.0).dashed(10, 5)),
+    (Quantity::Mplot, "M-plot", Look::line(BLACK, 2.0).dashed(2, 4)),
 ];
-const SIGMA: [(Effect, &str, Look); 1] = [(Effect::Sigma, "sigma", Look::line(BLUE, 2.0))];
+const SIGMA: [(Quantity, &str, Look); 1] = [(Quantity::Sigma, "sigma", Look::line(BLUE, 2.0))];
 
 fn main() -> Result<(), Box<dyn Error>> {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let picture = picture(&fe_truth::scenario(info.name, &[])?)?;
         fs::write(docs.join(format!("pictures/{}.svg", info.name)), picture)?;
     }
-    fs::write(docs.join("scenarios.md"), documentation::scenarios(&docs)?)?;
+    fs::write(docs.join("scenarios.md"), scenario_page::scenarios(&docs)?)?;
     Ok(())
 }
 
@@ -49,12 +49,12 @@ fn picture(scenario: &Scenario) -> Result<String, Box<dyn Error>> {
 fn panel(
     scenario: &Scenario,
     title: &str,
-    curves: &[(Effect, &str, Look)],
+    curves: &[(Quantity, &str, Look)],
 ) -> Result<Panel, Box<dyn Error>> {
-    let s = documentation::main_feature(scenario)?;
+    let s = scenario_page::main_feature(scenario)?;
     let axis = scenario.axis(s);
     let x = Axis::new(axis.0, axis.1)?.grid(POINTS);
-    let layer = |&(effect, name, look): &(Effect, &str, Look)| -> Result<Layer, fe_truth::Error> {
+    let layer = |&(effect, name, look): &(Quantity, &str, Look)| -> Result<Layer, fe_truth::Error> {
         let centring = if effect.is_curve() { Centring::Integral } else { Centring::None };
         let truths = scenario.curve(effect, s, &x, axis, centring)?;
         let points = x.iter().copied().zip(truths.into_iter().map(|truth| truth.value));

@@ -1,5 +1,6 @@
-//! What can go wrong, in one message each that names what was given and what is allowed.
+//! Errors of the program: one message each, which names what was given and what is allowed.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 
 pub use fe_core::error::suggestion;
@@ -14,7 +15,7 @@ pub enum Error {
     File {
         /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The answer of the system.
         source: std::io::Error,
     },
     /// A file that says something wrong.
@@ -22,7 +23,7 @@ pub enum Error {
     Content {
         /// The file.
         path: PathBuf,
-        /// What is wrong, and what is allowed.
+        /// The mistake, and what is allowed.
         message: String,
     },
     /// A flag or argument that cannot be used.
@@ -100,4 +101,24 @@ pub fn cut(message: &str) -> String {
         lines.push("…".to_owned());
     }
     lines.join("\n")
+}
+
+/// The result of some work; a panic is a reason like others.
+pub fn caught<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+        let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+        Err(format!("a defect of the program: {}", text.unwrap_or_default()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_a_reason() {
+        let reason = caught::<()>(|| panic!("place {}", 3)).unwrap_err();
+        assert_eq!(reason, "a defect of the program: place 3");
+    }
 }

@@ -2,10 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use fe_bench::draw;
+use fe_bench::data::sample;
 use fe_core::metric::{Distance, centred_on_grid};
 use fe_core::{Axis, AxisChoice, Settings, estimator};
-use fe_truth::{Centring, Effect, Scenario};
+use fe_truth::{Centring, Quantity, Scenario};
 
 const REPLICATES: usize = 20;
 
@@ -22,7 +22,7 @@ fn error_by(
     replicates: usize,
     settings: impl Fn(&[f64]) -> Settings,
 ) -> f64 {
-    error_of(Effect::AleDerivative, scenario, rows, replicates, settings, |effect, points| {
+    error_of(Quantity::AleDerivative, scenario, rows, replicates, settings, |effect, points| {
         effect.curve.at_all(points).unwrap()
     })
 }
@@ -35,7 +35,7 @@ fn error_of_spread(
     settings: &Settings,
 ) -> f64 {
     error_of(
-        Effect::Sigma,
+        Quantity::Sigma,
         scenario,
         rows,
         replicates,
@@ -49,7 +49,7 @@ fn error_of_spread(
 
 /// The mean squared distance between a truth for x1 and what `rhale` makes of it; of curves when centred.
 fn error_of(
-    truth: Effect,
+    truth: Quantity,
     scenario: &Scenario,
     rows: usize,
     replicates: usize,
@@ -59,14 +59,14 @@ fn error_of(
     let (lo, hi) = scenario.axis(0);
     let points = Axis::new(lo, hi).unwrap().grid(100);
     let comparable = |values: Vec<f64>| match truth {
-        Effect::Sigma => values,
+        Quantity::Sigma => values,
         _ => centred_on_grid(&values),
     };
     let exact = scenario.curve(truth, 0, &points, (lo, hi), Centring::None).unwrap();
     let exact = comparable(exact.iter().map(|exact| exact.value).collect());
     let axis = Some(AxisChoice::Given(lo, hi));
     let error = |replicate| {
-        let data = draw::features(scenario, 8, rows, replicate).unwrap();
+        let data = sample::features(scenario, 8, rows, replicate).unwrap();
         let settings = Settings { axis, ..settings(data.feature(0)) };
         let rhale = estimator::from_settings("rhale", &settings).unwrap();
         let effect = rhale.estimate(&data, scenario.model(), 0).unwrap().remove(0);

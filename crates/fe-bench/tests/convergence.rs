@@ -5,7 +5,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use fe_bench::draw;
+use fe_bench::data::sample;
 use fe_bench::score::truth_of;
 use fe_core::metric::{Distance, centred_on_grid};
 use fe_core::replicates::Summary;
@@ -68,7 +68,7 @@ fn assert_unbiased(estimates: &[f64], truth: f64, what: &str) {
 fn bin_statistics_are_unbiased() {
     for scenario in scenarios() {
         let datasets: Vec<Dataset> =
-            (0..REPLICATES).map(|r| draw::features(&scenario, 11, 4000, r).unwrap()).collect();
+            (0..REPLICATES).map(|r| sample::features(&scenario, 11, 4000, r).unwrap()).collect();
         for feature in 0..scenario.dimension() {
             let limits = middle_bins(&scenario, feature);
             let bins = |name: &str, ddof| -> Vec<_> {
@@ -147,7 +147,7 @@ fn partial_dependence_converges_as_one_over_n() {
             for name in ["pdp", "dpdp"] {
                 let estimand = estimator::from_settings(name, &settings).unwrap().estimand();
                 let errors = errors(&sizes, |rows, replicate| {
-                    let data = draw::features(&scenario, 5, rows, replicate).unwrap();
+                    let data = sample::features(&scenario, 5, rows, replicate).unwrap();
                     let effect = estimate(&scenario, &data, feature, name, &settings);
                     curve_error(&scenario, &effect, estimand, &points)
                 });
@@ -178,7 +178,7 @@ fn accumulated_effects_converge_with_more_bins() {
                 let points = axis.grid(41);
                 let errors = errors(&sizes, |rows, replicate| {
                     let bins = (2.0 * (rows as f64).cbrt()) as usize;
-                    let data = draw::features(&scenario, 6, rows, replicate).unwrap();
+                    let data = sample::features(&scenario, 6, rows, replicate).unwrap();
                     let effect =
                         estimate(&scenario, &data, feature, name, &on_bins(&axis.divide(bins)));
                     curve_error(&scenario, &effect, estimand, &points)
@@ -194,13 +194,14 @@ fn accumulated_effects_converge_with_more_bins() {
     }
 }
 
-/// Whether the two definitions of the accumulated effect differ somewhere.
+/// True if the two definitions of the accumulated effect differ somewhere.
 fn has_jumps(scenario: &Scenario, feature: usize, axis: Axis) -> bool {
     let curve = |effect| {
         let ends = (axis.lo(), axis.hi());
         scenario.curve(effect, feature, &axis.grid(41), ends, Centring::None).unwrap()
     };
-    let (with, without) = (curve(fe_truth::Effect::Ale), curve(fe_truth::Effect::AleDerivative));
+    let (with, without) =
+        (curve(fe_truth::Quantity::Ale), curve(fe_truth::Quantity::AleDerivative));
     with.iter().zip(&without).any(|(a, b)| (a.value - b.value).abs() > 1e-8)
 }
 
@@ -214,7 +215,7 @@ fn automatic_bins_converge_to_the_truth_of_the_bins_they_are() {
             let settings =
                 Settings { axis: Some(AxisChoice::Given(lo, hi)), ..Settings::default() };
             let errors = errors(&sizes, |rows, replicate| {
-                let data = draw::features(&scenario, 7, rows, replicate).unwrap();
+                let data = sample::features(&scenario, 7, rows, replicate).unwrap();
                 let bins = estimate(&scenario, &data, feature, "rhale", &settings).bins.unwrap();
                 let truths =
                     scenario.bins(feature, bins.partition.limits(), Weighting::Data).unwrap();
@@ -251,7 +252,7 @@ fn m_plots_converge() {
                     } else {
                         on_bins(&axis.divide((2.0 * root) as usize))
                     };
-                    let data = draw::features(&scenario, 12, rows, replicate).unwrap();
+                    let data = sample::features(&scenario, 12, rows, replicate).unwrap();
                     let effect = estimate(&scenario, &data, feature, "mplot", &settings);
                     curve_error(&scenario, &effect, estimator::Estimand::MarginalPlot, &points)
                 });
@@ -269,7 +270,7 @@ fn m_plots_converge() {
 #[test]
 fn the_m_plot_of_a_null_feature_has_an_effect() {
     let scenario = fe_truth::scenario("null-feature", &[]).unwrap();
-    let data = draw::features(&scenario, 3, 20_000, 0).unwrap();
+    let data = sample::features(&scenario, 3, 20_000, 0).unwrap();
     let axis = Some(AxisChoice::Given(-1.5, 1.5));
     let rise = |name: &str, settings: &Settings| {
         let settings = Settings { axis, ..settings.clone() };
@@ -316,7 +317,7 @@ fn shap_dependence_converges() {
                 ..Settings::default()
             };
             let errors = errors(&sizes, |rows, replicate| {
-                let data = draw::features(scenario, 13, rows, replicate).unwrap();
+                let data = sample::features(scenario, 13, rows, replicate).unwrap();
                 let effect = estimate(scenario, &data, feature, "shapdp", &settings);
                 curve_error(scenario, &effect, estimator::Estimand::ShapDependence, &points)
             });

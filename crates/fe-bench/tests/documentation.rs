@@ -4,19 +4,62 @@
 
 use std::path::Path;
 
+use fe_bench::data::shelf;
+use fe_bench::report::problem_page;
+
 /// A scenario without formulas, section or picture fails here, and so does a page that was not
 /// made again after a change: `scripts/scenario-pictures.sh` makes it.
 #[test]
 fn scenarios_are_documented_as_registered() {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
     let page = std::fs::read_to_string(docs.join("scenarios.md")).unwrap();
-    let made = fe_bench::documentation::scenarios(&docs).unwrap();
+    let made = fe_bench::report::scenario_page::scenarios(&docs).unwrap();
     assert!(page == made, "docs/scenarios.md is stale: run scripts/scenario-pictures.sh");
     for info in fe_truth::scenarios() {
         let picture = docs.join(format!("pictures/{}.svg", info.name));
         let svg = std::fs::read_to_string(&picture)
             .unwrap_or_else(|error| panic!("{}: {error}", picture.display()));
         assert!(svg.starts_with("<svg") && svg.contains(info.name), "{}", picture.display());
+    }
+}
+
+/// The table of options in the guide to studies is that of the library. `UPDATE_DOCS=1` writes it.
+#[test]
+fn options_are_documented_as_they_are() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/README.md");
+    let text = std::fs::read_to_string(&page).unwrap();
+    let (before, rest) = text.split_once("<!-- options -->\n").unwrap();
+    let (_, after) = rest.split_once("<!-- end of options -->").unwrap();
+    let table = fe_bench::report::option_table::markdown();
+    let made = format!("{before}<!-- options -->\n{table}<!-- end of options -->{after}");
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(&page, &made).unwrap();
+        return;
+    }
+    assert!(
+        text == made,
+        "scenarios/README.md is stale: UPDATE_DOCS=1 cargo test --test documentation"
+    );
+}
+
+/// A problem file without picture fails here, and so does a page that was not made again after a
+/// change: `scripts/problem-pictures.sh` makes both.
+#[test]
+fn problems_are_documented_as_their_files_say() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let problems = shelf::read(&root.join(shelf::FOLDER)).unwrap();
+    let page = std::fs::read_to_string(root.join("docs/problems.md")).unwrap();
+    let made = problem_page::problems(&problems);
+    assert!(page == made, "docs/problems.md is stale: run scripts/problem-pictures.sh");
+    for problem in &problems {
+        let name = problem.scenario.info().name;
+        if problem_page::UNDRAWN.contains(&name) {
+            continue;
+        }
+        let picture = root.join(format!("docs/pictures/problems/{name}.svg"));
+        let svg = std::fs::read_to_string(&picture)
+            .unwrap_or_else(|error| panic!("{}: {error}", picture.display()));
+        assert!(svg.starts_with("<svg") && svg.contains(name), "{}", picture.display());
     }
 }
 

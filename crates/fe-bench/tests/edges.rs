@@ -30,10 +30,13 @@ const COMMANDS: &[&str] = &[
     "compare done done",
     "plot done --out OUT",
     "report done --out OUT.html",
-    "estimators --engines engines.toml",
-    "estimators --engines engines.toml --try own:pdp --scenario poly3 --n 20",
+    "engines --engines engines.toml",
+    "engines --engines engines.toml --try own:pdp --scenario poly3 --n 20",
     "league done",
     "new OUT.toml",
+    "problem --seed 1 --index 3",
+    "population problems",
+    "manual OUT",
 ];
 
 fn program() -> Command {
@@ -53,6 +56,10 @@ fn scene() -> TempDir {
     let study = "about = \"\"\n[[block]]\nscenario = \"poly3\"\nN = [50, 60, 70]\nreplicates = 2\n\
                  metrics = [\"mse\"]\nfeatures = [\"x1\"]\nestimator = [{name = \"pdp\"}, {name = \"ale\"}]\n";
     write("study.toml", study);
+    let problems = "about = \"\"\n[[block]]\npopulation = { seed = 1, count = 3, features = [2, 2], dependence = [\"none\"] }\n\
+                    features = [\"x1\"]\nN = [50]\nreplicates = 2\nmetrics = [\"mse\"]\n\
+                    estimator = [{name = \"pdp\"}, {name = \"ale\"}]\n";
+    write("problems.toml", problems);
     write("curves.csv", "feature,x,effect\nx1,-0.5,0\nx1,0,0.1\nx1,0.5,0.2\n");
     write("data.csv", "a,b\n1,2\n2,1\n3,5\n4,4\n");
     let row = |i: i32| format!("{},{}\n", f64::from(i) / 100.0, i * i % 17);
@@ -64,6 +71,7 @@ fn scene() -> TempDir {
     );
     for command in [
         "run study.toml --out done",
+        "run problems.toml --out problems",
         "run study.toml --shard 1/2 --out shard1",
         "run study.toml --shard 2/2 --out shard2",
         "plan --data data.csv --estimator pdp --out query.csv",

@@ -7,13 +7,13 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use fe_bench::draw;
+use fe_bench::data::sample;
 use fe_core::regional::{self, RegionalEffect, RuleKind};
 use fe_core::{AxisChoice, Dataset, Settings};
 
 const REPLICATES: usize = 20;
 
-/// What all listings ask for: 11 candidates. They print a single level of splits.
+/// Options of all listings: 11 candidates. They print a single level of splits.
 fn listing(drop: f64) -> Settings {
     Settings { candidates: Some(11), drop: Some(drop), depth: Some(1), ..Settings::default() }
 }
@@ -29,7 +29,7 @@ fn trees(
     let regional = regional::from_settings(name, settings).unwrap();
     (0..REPLICATES)
         .map(|replicate| {
-            let data = draw::features(&scenario, 21, rows, replicate).unwrap();
+            let data = sample::features(&scenario, 21, rows, replicate).unwrap();
             let tree = regional.fit(&data, scenario.model(), feature).unwrap().remove(0);
             (data, tree)
         })

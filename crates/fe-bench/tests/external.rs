@@ -7,19 +7,19 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
-use fe_bench::draw;
-use fe_bench::external::{
+use fe_bench::data::sample;
+use fe_bench::engines::{
     Answer, Engines, External, Failure, Place, Repetitions, Status, Workspace,
 };
+use fe_bench::score::comparison::Comparison;
 use fe_bench::score::{Comparing, Metric, Truths};
-use fe_bench::study::wire::Comparison;
 use fe_core::AxisChoice;
 use tempfile::TempDir;
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/external/misbehaving.sh");
 const ADAPTERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/adapters");
 
-/// What the adapter is asked to do wrong, and what is to come of it.
+/// Faults that the adapter is asked for, and what is to come of each.
 const MISBEHAVIOURS: &[(&str, Status, &str)] = &[
     ("crash", Status::Crash, "exit status: 3: it is broken"),
     ("silent", Status::Crash, "without an answer"),
@@ -74,7 +74,7 @@ fn external(engine: &str, effect: &str, options: serde_json::Value) -> External 
 /// Asks about x1 of 50 rows.
 fn ask(engines: &Engines, scenario: &str, external: &External) -> Result<Answer, Failure> {
     let scenario = fe_truth::scenario(scenario, &[]).unwrap();
-    let data = draw::features(&scenario, 3, 50, 0).unwrap();
+    let data = sample::features(&scenario, 3, 50, 0).unwrap();
     let once = Repetitions { most: 1, seconds: 0.0 };
     let workspace = Workspace::new(engines, &scenario, &data, once);
     let grid = [-0.9, 0.0, 0.5, 0.9];
@@ -346,7 +346,7 @@ fn installed_engines_answer_and_are_near_their_truth() {
     let engines = Engines::read(Path::new(&format!("{ADAPTERS}/engines.toml"))).unwrap();
     // Additive with independent features: all effects are the same curves, 3 x1 and 2 x2².
     let scenario = fe_truth::scenario("alibi-additive", &[]).unwrap();
-    let data = draw::features(&scenario, 5, 400, 0).unwrap();
+    let data = sample::features(&scenario, 5, 400, 0).unwrap();
     let once = Repetitions { most: 1, seconds: 0.0 };
     let workspace = Workspace::new(&engines, &scenario, &data, once);
     let truths = Truths::default();
@@ -387,11 +387,12 @@ fn the_examples_of_the_documentation_are_messages() {
     let text = include_str!("../../../docs/protocol.md");
     let blocks: Vec<&str> =
         text.split("```json\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
-    let request: fe_bench::external::message::Request = serde_json::from_str(blocks[0]).unwrap();
+    let request: fe_bench::engines::message::EngineRequest =
+        serde_json::from_str(blocks[0]).unwrap();
     let line = blocks[1].replace('\n', " ");
-    let reply = fe_bench::external::message::Reply::parse(line.as_bytes(), request.id).unwrap();
+    let reply = fe_bench::engines::message::Reply::parse(line.as_bytes(), request.id).unwrap();
     assert_eq!(request.probe.len(), 2);
     assert!(
-        matches!(reply.probe, fe_bench::external::message::Numbers::Inline(values) if values.len() == 2)
+        matches!(reply.probe, fe_bench::engines::message::Numbers::Inline(values) if values.len() == 2)
     );
 }

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/external/misbehaving.sh");
 
-/// What the adapter does, and what is to come of it.
+/// Deeds of the adapter, and what is to come of each.
 const HOSTILITIES: &[(&str, &str, &str)] = &[
     ("deaf", "timeout", "no answer within"),
     ("blank-flood", "timeout", "no answer within"),
@@ -349,7 +349,7 @@ fn begun(scene: &Scene) -> Child {
     child
 }
 
-/// Whether this process ignores a signal, as do those that it starts.
+/// True if this process ignores a signal, as do those that it starts.
 fn is_ignored(signal: i32) -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use fe_bench::draw;
+use fe_bench::data::sample;
 use fe_models::{Learner, Split};
 use rand::Rng;
 
@@ -161,10 +161,10 @@ name = "pdp"
 "#);
     let curves = rows(folder.path(), "curves.csv");
     let scenario = fe_truth::scenario("liu-product", &[("mu1".into(), "1".into())]).unwrap();
-    let data = draw::features(&scenario, 0, 53, 1).unwrap();
-    let target = draw::target(&scenario, &data, 0, 1.0, 1).unwrap();
+    let data = sample::features(&scenario, 0, 53, 1).unwrap();
+    let target = sample::target(&scenario, &data, 0, 1.0, 1).unwrap();
     let (id, parameters) = (scenario.id(), scenario.parameters());
-    let seed = draw::address(0, (&id, &parameters), 53, 1).split().next_u64();
+    let seed = sample::address(0, (&id, &parameters), 53, 1).split().next_u64();
     for name in ["cv:4", "validation"] {
         let parts = name.parse::<Split>().unwrap().parts(53, seed).unwrap();
         let slope = |part: &fe_models::Part| {

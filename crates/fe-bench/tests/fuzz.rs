@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use bolero::{TypeGenerator, check};
+use fe_bench::data::observations::{Observations, Preparation};
 use fe_bench::data::{self, Roles};
-use fe_bench::external::Status;
-use fe_bench::external::message::Reply;
-use fe_bench::external::serve::serve;
-use fe_bench::observations::{Observations, Preparation};
+use fe_bench::engines::Status;
+use fe_bench::engines::message::Reply;
+use fe_bench::engines::serve::serve;
 use fe_bench::record::journal::{Begun, Journal};
 use fe_bench::record::manifest::Manifest;
 use fe_bench::study::Study;

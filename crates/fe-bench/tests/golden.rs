@@ -1,4 +1,4 @@
-//! What the program prints, word for word: help, lists and messages.
+//! Prints of the program, word for word: help, lists and messages.
 //!
 //! `TRYCMD=overwrite cargo test -p fe-bench --test golden` writes the files anew after a change that
 //! is meant.

@@ -90,7 +90,7 @@ fn differences_of_trees_are_refused_wherever_they_are_taken() {
     effect(&large, folder.path());
 }
 
-/// What was planned cannot be asked for more.
+/// A plan cannot be asked for more than was planned.
 #[test]
 fn planned_differences_of_steps_are_refused() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! What other libraries recorded comes out of the program, by the recipes of docs/presets.md: of each
+//! Records of other libraries come out of the program, by the recipes of docs/presets.md: of each
 //! recorded result that the estimators give (`fe-core`'s test `parity` says which) everything that is
 //! recorded, from the command line. With `PARITY_FIXTURES=FOLDER` the records are those of another folder.
 
@@ -65,7 +65,7 @@ fn list(values: &[f64]) -> String {
     values.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// What the recorded call gave, as flags beside the preset.
+/// Options of the recorded call, as flags beside the preset.
 fn recipe(case: Case<'_>) -> Vec<String> {
     let mut given = Vec::new();
     let option = |key: &str| case.option_number(key).map(|number| number.to_string());
@@ -283,7 +283,7 @@ fn sklearn(case: Case<'_>, scenario: Scenario) -> Comparison {
     close_variance("ice_variance_centred_ddof0", &answer.numbers("heterogeneity"), &theirs, scale)
 }
 
-/// Whether the estimators themselves give what is recorded.
+/// True if the estimators themselves give what is recorded.
 fn is_same_in_the_library(case: Case<'_>) -> bool {
     let method = (case.text("peer"), case.text("method"));
     METHODS.contains(&method)
@@ -291,7 +291,7 @@ fn is_same_in_the_library(case: Case<'_>) -> bool {
         && compare::compare(case, &compare::settings(case)).is_ok()
 }
 
-/// Whether differences of f are mostly its rounding, which is another one where it is summed in another order.
+/// True if differences of f are mostly its rounding, which is another one where it is summed in another order.
 fn is_rounding(case: Case<'_>) -> bool {
     let recorded = ["effect_uncentred", "effect_centred"];
     let field = recorded.into_iter().find(|field| case.result[field].is_array());

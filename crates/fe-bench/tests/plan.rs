@@ -122,7 +122,7 @@ fn numbers(value: &Value) -> Vec<f64> {
     }
 }
 
-/// What the same options give if the scenario's own function is asked, for data with weights.
+/// The same options with the scenario's own function, for data with weights.
 fn direct(folder: &Folder, options: &[&str]) -> Value {
     // `effect` takes its features from a scenario: the same data under its names.
     let renamed = folder.read("data.csv").lines().map(without_target).collect::<Vec<_>>();

@@ -149,6 +149,42 @@ fn studies_read_files_beside_them_and_results_keep_their_text() {
 }
 
 #[test]
+fn a_file_and_a_built_in_scenario_of_one_name_and_version_are_not_compared() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let own = "f = \"x1 + x2^2\"\n[law]\nx1 = \"uniform(0, 1)\"\nx2 = \"uniform(0, 1)\"\n";
+    std::fs::write(at.join("liu-additive.toml"), own).unwrap();
+    let study = STUDY.replace("set = { c = [0.5, 1] }\n", "").replace("flow", "x2");
+    for (name, scenario) in [("own", "liu-additive.toml"), ("built-in", "liu-additive")] {
+        let study = study.replace("problems/mine.toml", scenario);
+        std::fs::write(at.join("study.toml"), study).unwrap();
+        answer(at, &["run", "study.toml", "--seed", "3", "--out", name]);
+    }
+    for (first, second) in [("own", "built-in"), ("built-in", "own")] {
+        let message = refusal(at, &["compare", first, second]);
+        assert!(
+            message.contains("`liu-additive@1` is that of a file in one of the runs"),
+            "{message}"
+        );
+    }
+}
+
+#[test]
+fn what_was_published_is_held_against_the_truths() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let own = "f = \"x1^2\"\n[law]\nx1 = \"uniform(0, 1)\"\n[[published]]\nby = \"a book\"\nmean = 0.33\n";
+    std::fs::write(at.join("own.toml"), own).unwrap();
+    let said = answer(at, &["check", "own.toml", "--quick", "--all"]);
+    assert!(said.contains("published mean 0.33"), "{said}");
+    std::fs::write(at.join("own.toml"), own.replace("0.33", "0.34")).unwrap();
+    let output = run(at, &["check", "own.toml", "--quick"]);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("published mean 0.34") && said.contains("failed"), "{said}");
+}
+
+#[test]
 fn a_changed_file_under_the_same_name_and_version_is_refused() {
     let folder = study_folder();
     let at = folder.path();
@@ -204,4 +240,90 @@ fn a_file_is_checked_by_a_second_quadrature_and_by_simulation() {
     );
     let told = String::from_utf8(told.stderr).unwrap();
     assert!(told.contains("term 1 reads temp, flow: breaks along temp at 0.2"), "{told}");
+}
+
+#[test]
+fn random_problems_are_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let text = answer(at, &["problem", "--seed", "1", "--index", "17"]);
+    assert_eq!(text, answer(at, &["problem", "--seed", "1", "--index", "17"]));
+    assert_ne!(text, answer(at, &["problem", "--seed", "1", "--index", "18"]));
+    std::fs::write(at.join("drawn.toml"), text).unwrap();
+    let values = answer(at, &["truth", "drawn.toml", "--effect", "pd", "--grid", "2"]);
+    assert!(values.contains("drawn@1"), "{values}");
+    let few = ["problem", "--seed", "1", "--index", "0", "--set", "features=[2,2]"];
+    let law = answer(at, &[&few[..], &["--set", "dependence=[\"none\"]"]].concat());
+    assert!(law.contains("x2 = ") && !law.contains("x3 = "), "{law}");
+    for (set, message) in [
+        ("features=[0,2]", "features"),
+        ("jumps=2", "jumps"),
+        ("jump=0.1", "jump"),
+        ("seed=3", "the seed is given by --seed"),
+        ("margins=[\"cauchy\"]", "cauchy"),
+    ] {
+        let said = refusal(at, &["problem", "--seed", "1", "--index", "0", "--set", set]);
+        assert!(said.contains(message), "{said}");
+    }
+}
+
+const POPULATION: &str = r#"
+about = "a population"
+[[block]]
+population = { seed = 1, count = 12, features = [2, 3], dependence = ["none"], margins = ["uniform"] }
+N = 100
+replicates = 2
+grid = 10
+[[block.estimator]]
+name = "ale"
+bins = [5, 10]
+"#;
+
+#[test]
+fn studies_have_populations_of_problems() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    std::fs::write(at.join("study.toml"), POPULATION).unwrap();
+    answer(at, &["run", "study.toml", "--seed", "3", "--out", "all"]);
+    let cells = std::fs::read_to_string(at.join("all/cells.csv")).unwrap();
+    assert!(cells.contains("random-1-0@1") && cells.contains("random-1-11@1"), "{cells}");
+    // The folder has all that it takes to run it again, in parts.
+    for part in ["1/2", "2/2"] {
+        let out = format!("part{}", &part[..1]);
+        answer(at, &["run", "study.toml", "--seed", "3", "--out", &out, "--shard", part]);
+    }
+    answer(at, &["merge", "part1", "part2", "--out", "merged"]);
+    assert_eq!(cells, std::fs::read_to_string(at.join("merged/cells.csv")).unwrap());
+    let wins = answer(at, &["population", "all", "--format", "csv"]);
+    assert!(wins.starts_with("N,first,second,problems,first_lower"), "{wins}");
+    assert!(wins.contains("\n100,") && wins.contains(",12,"), "{wins}");
+    let why = answer(at, &["population", "all", "--what", "regression", "--format", "csv"]);
+    assert!(why.contains("interaction_share") && why.contains("mean problem"), "{why}");
+    let ratios = answer(at, &["population", "all", "--what", "ratios", "--format", "csv"]);
+    assert!(ratios.contains(" / "), "{ratios}");
+    let properties = answer(at, &["population", "all", "--what", "properties", "--format", "csv"]);
+    assert_eq!(properties.lines().count(), 13, "{properties}");
+}
+
+#[test]
+fn populations_that_there_are_not_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    for (from, to, message) in [
+        ("count = 12", "count = 0", "`count` must be a whole number from 1"),
+        ("count = 12, ", "", "there is no `count`"),
+        ("seed = 1", "sed = 1", "sed"),
+        ("features = [2, 3]", "features = [3, 2]", "features"),
+        ("N = 100", "scenario = \"friedman1\"\nN = 100", "in place of `scenario`"),
+        ("population", "set.a = 1 #", "there is no `scenario`"),
+    ] {
+        std::fs::write(at.join("study.toml"), POPULATION.replacen(from, to, 1)).unwrap();
+        if from == "population" {
+            let text = POPULATION.replace("population = {", "set = {} # {");
+            std::fs::write(at.join("study.toml"), text).unwrap();
+        }
+        let said = refusal(at, &["run", "study.toml", "--seed", "3", "--out", "none"]);
+        assert!(said.contains(message), "{from}: {said}");
+        assert!(!at.join("none").exists());
+    }
 }

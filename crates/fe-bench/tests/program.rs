@@ -212,7 +212,7 @@ fn noise_has_its_own_stream() {
     let noise: Vec<f64> =
         column(&without, "y").iter().zip(column(&with, "y")).map(|(a, b)| b - a).collect();
     let sd = fe_truth::scenario("friedman1", &[]).unwrap().sd().unwrap().value / 5.0;
-    let found = fe_core::statistics::Moments::of(&noise).variance(1.0).unwrap().sqrt();
+    let found = fe_core::numeric::moments::Moments::of(&noise).variance(1.0).unwrap().sqrt();
     // Standard error of a standard deviation: sd/√(2n) = 1.6 %.
     assert!((found / sd - 1.0).abs() < 0.07, "{found} against {sd}");
 }

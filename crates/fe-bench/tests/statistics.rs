@@ -6,10 +6,10 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use fe_bench::check::{self, Kind, Plan};
-use fe_core::curve::Shape;
-use fe_core::estimator::{self, Estimand, Estimator, Info};
+use fe_bench::check::{self, Plan, Standard};
+use fe_core::estimator::{self, Estimand, Estimator, EstimatorInfo};
 use fe_core::model::Model;
+use fe_core::numeric::curve::Shape;
 use fe_core::{Centring, Curve, Dataset, Effect, Settings};
 
 const STUDY: &str = r#"
@@ -263,7 +263,7 @@ fn bias_and_variance_come_from_kept_curves() {
     let message = refusal(&["table", &folder, "--decomposition"]);
     assert!(message.contains("keep = [\"curves\"]"), "{message}");
     let write = |centring: &str, third: &str| {
-        let keys = fe_bench::record::KEYS;
+        let keys = fe_bench::record::Column::NAMES;
         let columns = [&keys[..keys.len() - 1], &["x", "effect", "truth"]].concat();
         let mut lines = vec![columns.join(",")];
         for (replicate, estimates) in [["3", "0"], ["5", "0"], [third, "0"]].iter().enumerate() {
@@ -394,7 +394,7 @@ fn equal_runs_are_the_same_and_other_seeds_are_within_the_error() {
 fn numbers_that_moved_are_found() {
     let results = Results::new();
     let a = results.path("a");
-    let keys = fe_bench::record::KEYS;
+    let keys = fe_bench::record::Column::NAMES;
     let place = |key: &str| keys.iter().position(|k| *k == key).unwrap();
     let value = keys.len();
     let verdicts = |status: i32, other: &str| {
@@ -492,13 +492,13 @@ impl Estimator for Tilted {
     }
 }
 
-/// How many estimators are made wrong: all.
+/// Number of estimators that are made wrong: all.
 const WRONG: usize = estimator::ALL.len();
 
 type Build = fn(&Settings) -> fe_core::Result<Box<dyn Estimator>>;
 
 /// Registered estimators, wrong.
-fn wrong() -> Vec<Info> {
+fn wrong() -> Vec<EstimatorInfo> {
     fn build<const I: usize>(settings: &Settings) -> fe_core::Result<Box<dyn Estimator>> {
         Ok(Box::new(Tilted((estimator::ALL[I].build)(settings)?)))
     }
@@ -506,7 +506,7 @@ fn wrong() -> Vec<Info> {
         build::<0>, build::<1>, build::<2>, build::<3>, build::<4>, build::<5>, build::<6>,
         build::<7>, build::<8>,
     ];
-    let wrong = |(info, build): (&Info, Build)| Info {
+    let wrong = |(info, build): (&EstimatorInfo, Build)| EstimatorInfo {
         name: info.name,
         about: info.about,
         options: info.options,
@@ -528,8 +528,9 @@ const SMALL: Plan = Plan {
 fn the_check_passes_what_is_right_and_fails_what_is_wrong() {
     let scenarios =
         ["friedman1", "liu-quadratic"].map(|name| fe_truth::scenario(name, &[]).unwrap());
-    let check =
-        |estimators: &[Info]| check::run(estimators, &scenarios, SMALL, 0, 1e-6, &|| ()).unwrap();
+    let check = |estimators: &[EstimatorInfo]| {
+        check::run(estimators, &scenarios, SMALL, 0, 1e-6, &|| ()).unwrap()
+    };
     let right = check(estimator::ALL);
     for info in estimator::ALL {
         assert!(right.iter().any(|finding| finding.estimator == info.name), "{}", info.name);
@@ -539,13 +540,13 @@ fn the_check_passes_what_is_right_and_fails_what_is_wrong() {
     }
     let wrong = check(&wrong());
     for info in estimator::ALL {
-        let found = |kind: Kind| {
+        let found = |kind: Standard| {
             let of = |finding: &&check::Finding| finding.estimator == info.name;
             wrong.iter().filter(of).any(|finding| finding.kind == kind && !finding.passed)
         };
-        assert!(found(Kind::Convergence), "{}", info.name);
-        let held = right.iter().any(|f| f.estimator == info.name && f.kind == Kind::Agreement);
-        assert!(found(Kind::Agreement) || !held, "{}", info.name);
+        assert!(found(Standard::Convergence), "{}", info.name);
+        let held = right.iter().any(|f| f.estimator == info.name && f.kind == Standard::Agreement);
+        assert!(found(Standard::Agreement) || !held, "{}", info.name);
     }
 }
 

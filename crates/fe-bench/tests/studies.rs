@@ -1,4 +1,4 @@
-//! What study files can say: grids, limits, and what they expand to.
+//! Study files: grids, limits, and what they expand to.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -1,8 +1,10 @@
-//! What can go wrong, with the offending value in every message.
+//! Errors, with the offending value in every message.
+//!
+//! Imports nothing of the crate.
 
 use thiserror::Error;
 
-/// Why a model could not be asked, or what was wrong with its answer.
+/// An error of a model: it could not be asked, or its answer was wrong.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum ModelError {
@@ -44,7 +46,7 @@ pub enum ModelError {
     Failed(String),
 }
 
-/// Why an effect could not be estimated.
+/// An error of an estimate.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -59,11 +61,11 @@ pub enum Error {
     /// Columns, names or weights that do not fit together.
     #[error("{what}: {got} given, {expected} needed")]
     WrongCount {
-        /// What was counted.
+        /// The things counted.
         what: &'static str,
-        /// How many there must be.
+        /// The number that there must be.
         expected: usize,
-        /// How many there are.
+        /// The number that there are.
         got: usize,
     },
     /// A NaN or infinite value in the data.
@@ -136,9 +138,9 @@ pub enum Error {
     BadOption {
         /// Name of the option.
         option: &'static str,
-        /// What was given.
+        /// The value given.
         given: String,
-        /// What is allowed.
+        /// The values allowed.
         allowed: String,
     },
     /// A bin without instances where the policy forbids it.
@@ -169,7 +171,7 @@ pub enum Error {
          output or the weights in other units"
     )]
     Overflow {
-        /// What is too large.
+        /// The things too large.
         what: &'static str,
         /// Name of the feature.
         name: String,
@@ -184,15 +186,15 @@ pub enum Error {
     StepFunction {
         /// Name of the feature.
         name: String,
-        /// How many differences are exactly 0.
+        /// Number of differences that are exactly 0.
         zero: u64,
-        /// How many there are.
+        /// The number that there are.
         differences: u64,
         /// Half of what they are taken over, in units of the feature.
         step: f64,
         /// The same as a share of the axis.
         share: f64,
-        /// Whether the model was seen to change; false where it could not be asked.
+        /// True if the model was seen to change; false where it could not be asked.
         is_known_to_change: bool,
     },
     /// Options that have no meaning together.

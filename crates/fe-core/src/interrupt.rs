@@ -1,5 +1,7 @@
 //! Work that can be stopped from outside, such as by Ctrl-C in a notebook.
 //!
+//! Imports nothing of the crate.
+//!
 //! A thread that works under a [`Stop`] looks at it wherever long work comes by (a block of rows, a question to a
 //! model, a resample, a panel of a quadrature) by [`check`]: once it is asked for, the stack is unwound up to
 //! [`under`], without a message. All that was begun is dropped, and no thread works on for nobody. Where no one
@@ -16,7 +18,7 @@ thread_local! {
     static OF_THREAD: Cell<Option<&'static Stop>> = const { Cell::new(None) };
 }
 
-/// Whether the work of some threads shall stop.
+/// A flag that stops the work of some threads.
 #[derive(Debug, Default)]
 pub struct Stop(AtomicBool);
 

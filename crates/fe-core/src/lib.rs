@@ -7,6 +7,10 @@
 //!
 //! Features are counted from 0 here and called `x1 … xD` wherever people read them.
 //!
+//! Modules import one way: numbers ([`numeric`]) and models ([`model`]), data ([`data`]), options
+//! ([`settings`]), effects ([`effect`]) and bins ([`binning`]), bands ([`confidence`]) and errors ([`metric`]),
+//! [`estimator`], and on top [`regional`] effects, [`preset`]s, [`reconstruction`] and [`replicates`].
+//!
 //! ```
 //! use fe_core::{Dataset, estimator::{Estimator, Rhale}, model::FunctionModel};
 //!
@@ -20,53 +24,71 @@
 //! println!("{:?}", effect.curve.at_all(&[0.25, 0.75])?);
 //! # Ok::<(), fe_core::Error>(())
 //! ```
+//!
+//! <!-- lists -->
+//!
+//! | estimator | what it is |
+//! |---|---|
+//! | `pdp` | partial dependence on a grid; heterogeneity from centred ICE curves (Friedman 2001) |
+//! | `dpdp` | mean derivative on a grid; heterogeneity from d-ICE curves (EFFECTOR eq. 9-10) |
+//! | `ice` | individual conditional expectation: the curves that pdp is the mean of (EFFECTOR A.2) |
+//! | `dice` | derivatives of ICE curves, that dpdp is the mean of (EFFECTOR eq. 9-10) |
+//! | `mplot` | mean prediction of the instances near a point, in bins or nearest (Apley and Zhu 2020) |
+//! | `ale` | accumulated local effects by finite differences over the bins (Apley and Zhu 2020) |
+//! | `dale` | accumulated local effects by derivatives, on bins of equal width (RHALE eq. 4) |
+//! | `rhale` | accumulated local effects by derivatives, on automatically chosen bins (RHALE eq. 9-15) |
+//! | `shapdp` | spline through Shapley values; heterogeneity from its residuals (EFFECTOR A.3) |
+//! | `regional-pdp` | partial dependence in regions of the other features (EFFECTOR Algorithm 1) |
+//! | `regional-dpdp` | mean derivative on a grid in regions of the other features |
+//! | `regional-ale` | accumulated local effects by finite differences in regions of the other features |
+//! | `regional-rhale` | accumulated local effects by derivatives in regions of the other features |
+//! | `regional-shapdp` | spline through Shapley values in regions of the other features |
+//!
+//! | binning | what it is |
+//! |---|---|
+//! | `fixed` | K bins of equal width (default K = 20); of a feature with few values those between them |
+//! | `quantile` | K bins between quantiles; equal quantiles give fewer bins (default bins = 20, quantiles = type-7); with min_points poor bins join their right neighbour |
+//! | `quantile-min` | as many quantile bins as leave more than M instances in each, found as alibi finds them (default min_points = 4) |
+//! | `grid` | limits given one by one, strictly increasing; they are the axis |
+//! | `dp` | the optimum of RHALE eq. 13 over bins made of K_max equal cells (default bins = 20, min_points = N/20, discount = 0.2) |
+//! | `greedy` | one walk over equal cells, closing a bin where a longer one would cost more (default bins = 20, min_points = N/20, discount = 0.2) |
+//! | `agglomerative` | merges the neighbouring bins that gain most, starting from equal cells (default bins = 20, min_points = N/20, discount = 0.2) |
+//! | `penalized` | bins of least estimated error of curve and spread: out of a penalised segmentation, equal and quantile ones, without anything to choose (default bins, the most there may be = 20000) |
+//!
+//! | preset | what it is |
+//! |---|---|
+//! | `effector-0.6` | the defaults of effector 0.6: its ALE, RHALE, PDP and DerPDP |
+//! | `alibi-0.9` | the defaults of alibi 0.9: its ALE |
+//! | `pyale-1.2` | the defaults of PyALE 1.2 for continuous features, with the variance of its intervals |
+//! | `sklearn-1.9` | the defaults of partial_dependence in scikit-learn 1.9, method brute |
+//! | `heiss-2026` | the estimators of Heiß et al. (2026); their grid is quantiles of the law: give it as limits |
+//!
+//! <!-- end of lists -->
 
-pub mod axis;
-pub mod bands;
 pub mod binning;
-mod blocks;
-pub mod centring;
 pub mod confidence;
-pub mod curve;
-pub mod dataset;
-pub mod dense;
-pub mod density;
-mod derivatives;
+pub mod data;
 pub mod effect;
 pub mod error;
 pub mod estimator;
-mod gauge;
-pub mod heterogeneity;
-pub mod importance;
-mod instances;
 pub mod interrupt;
-mod local_effects;
 pub mod metric;
 pub mod model;
-pub mod partition;
-mod predictions;
+pub mod numeric;
+pub mod option;
 pub mod preset;
-pub mod quantiles;
 pub mod reconstruction;
 pub mod regional;
 pub mod replicates;
-mod selection;
 pub mod settings;
-pub mod shapley;
-pub mod spline;
-pub mod statistics;
 pub mod stored;
-mod subsample;
-mod summary;
-mod sums;
-mod vector;
 
-pub use axis::{Axis, AxisChoice};
-pub use centring::Centring;
-pub use curve::Curve;
-pub use dataset::{Dataset, Kind};
+pub use data::{AxisChoice, Dataset, FeatureKind};
 pub use effect::Effect;
 pub use error::{Error, ModelError, Result};
 pub use model::Model;
-pub use partition::Partition;
-pub use settings::Settings;
+pub use numeric::axis::Axis;
+pub use numeric::curve::Curve;
+pub use numeric::partition::Partition;
+pub use option::OptionInfo;
+pub use settings::{Centring, Settings};

@@ -1,5 +1,7 @@
 //! Named presets: sets of options with which the numbers of other libraries come out.
 //!
+//! May import `estimator` and what lies below. Begin with [`ALL`].
+//!
 //! A preset is nothing but settings: whatever a library does differently is an option that can be
 //! given without it. Presets are about continuous features. A new preset is an entry of [`ALL`].
 //!
@@ -16,12 +18,12 @@
 //! # Ok::<(), fe_core::Error>(())
 //! ```
 
-use crate::axis::AxisChoice;
-use crate::centring::{CenterRule, Centring};
+use crate::data::AxisChoice;
 use crate::error::{Error, Result};
 use crate::estimator;
-use crate::partition::Closed;
-use crate::quantiles::QuantileRule;
+use crate::numeric::partition::Closed;
+use crate::numeric::quantiles::QuantileRule;
+use crate::settings::{CenterRule, Centring};
 use crate::settings::{EmptyBins, Settings};
 
 /// Name of an estimator, and its options.
@@ -31,7 +33,7 @@ type Covered = (&'static str, fn() -> Settings);
 pub struct Preset {
     /// Its name: that of the library with its version.
     pub name: &'static str,
-    /// What it reproduces, in a line.
+    /// A description in a line.
     pub about: &'static str,
     /// The options of each estimator that it covers, but those of a binning.
     estimators: &'static [Covered],
@@ -142,7 +144,7 @@ pub fn complete(name: &str, estimator: &str, given: Settings) -> Result<Settings
     preset(name)?.complete(estimator, given)
 }
 
-/// What both accumulated effects of effector share.
+/// Options that both accumulated effects of effector share.
 fn effector_accumulated() -> Settings {
     Settings {
         center: Some(Centring::Integral),

@@ -1,17 +1,21 @@
 //! A function put together again from the effects of its features.
+//!
+//! May import `estimator` and what lies below.
 
 use ndarray::ArrayView2;
 
-use crate::centring::{self, Centring, Instances};
-use crate::curve::Curve;
-use crate::dataset::Dataset;
+use crate::data::Dataset;
 use crate::effect::Effect;
+use crate::effect::Instances;
+use crate::effect::centring;
 use crate::error::{Error, Result};
-use crate::estimator::{self, Estimand, check_sizes};
+use crate::estimator::predictions;
+use crate::estimator::{self, Estimand};
 use crate::model::{Model, Observed};
-use crate::predictions;
+use crate::numeric::curve::Curve;
+use crate::numeric::moments::Moments;
+use crate::settings::Centring;
 use crate::settings::Settings;
-use crate::statistics::Moments;
 
 /// The additive approximation f(x) ≈ E f + Σ_s effect_s(x_s), and how well it does on the data.
 ///
@@ -54,7 +58,7 @@ impl AdditiveReconstruction {
     /// derivatives; [`Error::NoRowsOnAxis`] where no row is within the limits of all effects;
     /// [`Error::Model`].
     pub fn new(data: &Dataset, model: &dyn Model, effects: &[Effect]) -> Result<Self> {
-        check_sizes(data, model, 0)?;
+        data.check_model(model, 0)?;
         check_effects(data, model, effects)?;
         let data = &*data.counted();
         let model = Observed::new(model);

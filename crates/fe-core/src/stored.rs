@@ -1,12 +1,12 @@
 //! Reading effects back from what was written of them: words that the library knows, numbers that are missing.
+//!
+//! Imports nothing of the crate.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
 use ndarray::Array2;
 use serde::{Deserialize, Deserializer, de::Error};
-
-use crate::heterogeneity::Values;
 
 /// A word of the library, such as the name of an estimator. (Serde takes a `&'static str` that is written out for
 /// a part of what is read.)
@@ -33,9 +33,10 @@ fn kept(text: &str) -> Option<Name> {
 }
 
 /// Heterogeneity values by name.
-pub(crate) fn values<'de, D: Deserializer<'de>>(reader: D) -> Result<Values, D::Error> {
-    let read =
-        Vec::from_iter(std::collections::BTreeMap::<String, Option<f64>>::deserialize(reader)?);
+pub(crate) fn values<'de, D: Deserializer<'de>>(
+    reader: D,
+) -> Result<BTreeMap<Name, Option<f64>>, D::Error> {
+    let read = Vec::from_iter(BTreeMap::<String, Option<f64>>::deserialize(reader)?);
     let known = |(text, value): (String, _)| match kept(&text) {
         Some(name) => Ok((name, value)),
         None => Err(D::Error::custom(format!("`{text}` is no heterogeneity value"))),
@@ -78,7 +79,7 @@ mod tests {
         });
         for info in ALL {
             let banded = info.options().any(|option| option == "band");
-            for band in [None, banded.then_some(crate::confidence::BandKind::Bootstrap)] {
+            for band in [None, banded.then_some(crate::settings::BandKind::Bootstrap)] {
                 let settings = Settings { band, ..Settings::default() };
                 let estimator = from_settings(info.name, &settings).unwrap();
                 for effect in estimator.estimate(&data, &model, 0).unwrap() {

@@ -4,16 +4,18 @@
 
 mod support;
 
-use fe_core::binning::{Agglomerative, Binning, Choice, Dynamic, Greedy, QuantileMin, Request};
-use fe_core::partition::{Closed, Partition};
-use fe_core::statistics::Moments;
+use fe_core::binning::{
+    Agglomerative, Binning, BinningRequest, Choice, Dynamic, Greedy, QuantileMin, plain_optimum,
+};
+use fe_core::numeric::moments::Moments;
+use fe_core::numeric::partition::{Closed, Partition};
 use fe_core::{Axis, Error};
 use proptest::prelude::*;
 
 fn choose(binning: &dyn Binning, positions: &[f64], effects: &[f64], ddof: f64) -> Choice {
     let summarise = |partition: &Partition| Ok(moments(partition, positions, effects));
     let axis = Axis::new(0.0, 1.0).unwrap();
-    let request = Request {
+    let request = BinningRequest {
         axis,
         closed: Closed::Left,
         positions,
@@ -68,43 +70,6 @@ fn brute_force(
             objective(&partition, positions, effects, options)
         })
         .min_by(f64::total_cmp)
-}
-
-/// The limits that dynamic programming finds without leaving anything out, with every bin merged cell by
-/// cell from the right; none where no division is allowed.
-fn plain_optimum(
-    moments: &[Moments],
-    (min_points, discount, ddof): (f64, f64, f64),
-) -> Option<Vec<f64>> {
-    let cells = moments.len();
-    let limits = Axis::new(0.0, 1.0).unwrap().divide(cells);
-    let per_point = discount / moments.iter().map(|cell| cell.weight).sum::<f64>();
-    // Cost, number of bins and end of the first of them, of the cells from one on.
-    let mut best = vec![(f64::INFINITY, usize::MAX, 0); cells + 1];
-    best[cells] = (0.0, 0, cells);
-    let mut bins: Vec<Moments> = Vec::new();
-    for start in (0..cells).rev() {
-        bins.push(Moments::default());
-        for (place, bin) in bins.iter_mut().enumerate().rev() {
-            *bin = moments[start].merge(*bin);
-            let end = cells - place;
-            if bin.weight >= min_points.max(2.0) && best[end].1 != usize::MAX {
-                let price = bin.squares / (bin.weight - ddof) * (1.0 - per_point * bin.weight);
-                let cost = best[end].0 + price * (limits[end] - limits[start]);
-                let count = best[end].1 + 1;
-                if cost < best[start].0 || (cost == best[start].0 && count < best[start].1) {
-                    best[start] = (cost, count, end);
-                }
-            }
-        }
-    }
-    let mut found = vec![limits[0]];
-    let mut at = 0;
-    while at < cells && best[0].1 != usize::MAX {
-        at = best[at].2;
-        found.push(limits[at]);
-    }
-    (found.len() > 1).then_some(found)
 }
 
 /// Instances on many cells, some of which have none, with effects that jump, vary or are all alike.
@@ -165,7 +130,8 @@ proptest! {
         let choice = choose(&dynamic, &positions, &effects, options.2);
         let limits = Axis::new(0.0, 1.0).unwrap().divide(cells);
         let partition = Partition::new(limits, Closed::Left).unwrap();
-        let expected = plain_optimum(&moments(&partition, &positions, &effects), options);
+        let limits = partition.limits();
+        let expected = plain_optimum(limits, &moments(&partition, &positions, &effects), options);
         prop_assert_eq!(choice.feasible, expected.is_some());
         let expected = expected.unwrap_or_else(|| vec![0.0, 1.0]);
         prop_assert_eq!(choice.partition.limits(), expected);
@@ -190,7 +156,7 @@ proptest! {
         let summarise = |_: &Partition| Ok(moments.clone());
         let options = (f64::from(min_points), discount, 0.0);
         let dynamic = Dynamic::new(cells.len(), Some(options.0), discount).unwrap();
-        let choice = dynamic.choose(&Request {
+        let choice = dynamic.choose(&BinningRequest {
             axis: Axis::new(0.0, 1.0).unwrap(),
             closed: Closed::Left,
             positions: &[],
@@ -200,7 +166,8 @@ proptest! {
             ddof: 0.0,
             local_effects: Some(&summarise),
         });
-        let expected = plain_optimum(&moments, options).unwrap_or_else(|| vec![0.0, 1.0]);
+        let limits = Axis::new(0.0, 1.0).unwrap().divide(cells.len());
+        let expected = plain_optimum(&limits, &moments, options).unwrap_or_else(|| vec![0.0, 1.0]);
         let choice = choice.unwrap();
         prop_assert_eq!(choice.partition.limits(), expected);
     }

@@ -4,7 +4,7 @@
 
 mod support;
 
-use fe_core::dataset::Kind;
+use fe_core::data::FeatureKind;
 use fe_core::model::{BatchModel, FunctionModel};
 use fe_core::{AxisChoice, Centring, Dataset, Error, ModelError, Settings, estimator, regional};
 use ndarray::{Array2, array};
@@ -286,7 +286,7 @@ fn means_over_more_instances_than_there_are_are_refused() {
 fn kinds_that_an_estimator_cannot_use_are_refused_by_name() {
     let rows = ndarray::array![[0.0, 1.0], [1.0, 2.0], [2.0, 1.0], [3.0, 2.0]];
     let data = Dataset::from_rows(&rows.view()).unwrap();
-    let data = data.with_kinds(vec![Kind::Continuous, Kind::Nominal]).unwrap();
+    let data = data.with_kinds(vec![FeatureKind::Continuous, FeatureKind::Nominal]).unwrap();
     let model = FunctionModel::new(2, |x| x[0] * x[1]).with_partial(|s, x| x[1 - s]);
     for info in estimator::ALL {
         let estimator = estimator::from_settings(info.name, &Settings::default()).unwrap();

@@ -4,9 +4,10 @@
 
 mod support;
 
-use fe_core::confidence::{BandKind, ConfidenceBand, Interval};
+use fe_core::effect::ConfidenceBand;
 use fe_core::model::FunctionModel;
 use fe_core::settings::EmptyBins;
+use fe_core::settings::{BandKind, Interval};
 use fe_core::{AxisChoice, Centring, Dataset, Effect, Error, Model, Settings, estimator};
 use ndarray::Array2;
 use rand::{RngExt, SeedableRng};

@@ -3,9 +3,9 @@
 
 #![allow(clippy::unwrap_used)]
 
-use fe_core::confidence::BandKind;
 use fe_core::estimator;
 use fe_core::model::FunctionModel;
+use fe_core::settings::BandKind;
 use fe_core::{Dataset, Effect, Settings};
 use ndarray::Array2;
 

@@ -91,6 +91,9 @@ fn bins_with_levels_hold_one_value_each() {
     let effect = fit("mplot", settings, &data, &FunctionModel::new(2, |x| 3.0 * x[0]));
     assert_eq!(effect.bins.as_ref().unwrap().partition.limits(), [0.0, 0.5, 1.0]);
     assert!((rise(&effect) - 3.0).abs() < 1e-12);
+    let uneven = self::data(&[0.0, 1.0, 4.0]);
+    let effect = fit("mplot", binned("fixed", 20), &uneven, &jump());
+    assert_eq!(effect.bins.as_ref().unwrap().partition.limits(), [0.0, 0.5, 2.5, 4.0]);
 }
 
 #[test]

@@ -174,7 +174,7 @@ fn background_rows_may_be_given_one_by_one() {
         ..Settings::default()
     };
     assert!(refusal("shapdp", both).contains("not both"));
-    let band = Some(fe_core::confidence::BandKind::Bootstrap);
+    let band = Some(fe_core::settings::BandKind::Bootstrap);
     let banded = Settings { band, background_rows: Some(rows), ..Settings::default() };
     assert!(refusal("shapdp", banded).contains("background_rows"));
     assert!(with(None).importance.is_none(), "only where it is asked for");

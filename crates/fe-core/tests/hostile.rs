@@ -4,9 +4,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use fe_core::binning;
-use fe_core::confidence::{BandKind, Interval};
 use fe_core::model::{BatchModel, FunctionModel, Model};
-use fe_core::partition::Closed;
+use fe_core::numeric::partition::Closed;
+use fe_core::settings::{BandKind, Interval};
 use fe_core::settings::{EmptyBins, Interpolation, Jacobian, Splitting};
 use fe_core::{AxisChoice, Centring, Dataset, Effect, Settings, estimator, regional};
 use ndarray::Array2;

@@ -4,9 +4,9 @@
 
 mod support;
 
-use fe_core::centring::CenterRule;
 use fe_core::effect::IceCurves;
 use fe_core::model::{BatchModel, FunctionModel};
+use fe_core::settings::CenterRule;
 use fe_core::{AxisChoice, Centring, Dataset, Effect, Settings, estimator};
 use ndarray::{Array2, array};
 use proptest::prelude::*;

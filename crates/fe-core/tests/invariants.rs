@@ -254,7 +254,7 @@ proptest! {
             };
             let total = |effect: &fe_core::Effect| -> f64 { effect.bins.iter().flat_map(|b| &b.counts).sum() };
             let (left, right) =
-                (closed(fe_core::partition::Closed::Left), closed(fe_core::partition::Closed::Right));
+                (closed(fe_core::numeric::partition::Closed::Left), closed(fe_core::numeric::partition::Closed::Right));
             let all = variant.1.subsample.unwrap_or(usize::MAX).min(rows.len()) as f64;
             prop_assert_eq!(total(&left), all);
             prop_assert_eq!(total(&right), all);

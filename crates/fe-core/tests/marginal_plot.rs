@@ -5,7 +5,7 @@
 mod support;
 
 use fe_core::model::FunctionModel;
-use fe_core::partition::Closed;
+use fe_core::numeric::partition::Closed;
 use fe_core::settings::{EmptyBins, Interpolation};
 use fe_core::{AxisChoice, Centring, Dataset, Effect, Settings};
 use support::{assert_close, dataset, estimate};

@@ -2,11 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use fe_core::binning::{Binning, Choice, Penalized, Request};
+use fe_core::binning::{Binning, BinningRequest, Choice, Penalized};
 use fe_core::estimator::{self, Dale, Estimator};
 use fe_core::model::FunctionModel;
-use fe_core::partition::{Closed, Partition};
-use fe_core::statistics::Moments;
+use fe_core::numeric::moments::Moments;
+use fe_core::numeric::partition::{Closed, Partition};
 use fe_core::{Axis, Dataset, Error, Settings};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -40,7 +40,7 @@ impl Instances {
             }
             Ok(bins)
         };
-        let request = Request {
+        let request = BinningRequest {
             axis: Axis::new(lo, hi).unwrap(),
             closed: Closed::Left,
             positions: &self.positions,

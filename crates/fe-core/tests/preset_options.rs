@@ -4,10 +4,10 @@
 
 mod support;
 
-use fe_core::centring::CenterRule;
 use fe_core::model::FunctionModel;
-use fe_core::partition::Closed;
-use fe_core::quantiles::QuantileRule;
+use fe_core::numeric::partition::Closed;
+use fe_core::numeric::quantiles::QuantileRule;
+use fe_core::settings::CenterRule;
 use fe_core::settings::EmptyBins;
 use fe_core::{AxisChoice, Centring, Dataset, Effect, Error, Settings, estimator, preset};
 use support::{assert_close, curved, dataset, estimate};

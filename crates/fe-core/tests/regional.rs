@@ -6,12 +6,12 @@ mod support;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use fe_core::estimator::shapley;
 use fe_core::estimator::{self, each_feature};
 use fe_core::model::{BatchModel, FunctionModel, Model, Rows};
 use fe_core::regional::{self, RegionalEffect, RuleKind};
 use fe_core::settings::{Jacobian, Splitting};
-use fe_core::shapley;
-use fe_core::{AxisChoice, Dataset, Error, Kind, ModelError, Settings};
+use fe_core::{AxisChoice, Dataset, Error, FeatureKind, ModelError, Settings};
 use ndarray::Array2;
 use proptest::prelude::*;
 
@@ -176,7 +176,7 @@ fn nominal_features_are_split_by_level() {
     for (i, mut row) in rows.rows_mut().into_iter().enumerate() {
         row[2] = [0.0, 1.0, 2.0][i % 3];
     }
-    let kinds = vec![Kind::Continuous, Kind::Continuous, Kind::Nominal];
+    let kinds = vec![FeatureKind::Continuous, FeatureKind::Continuous, FeatureKind::Nominal];
     let nominal = data(&rows).with_kinds(kinds.clone()).unwrap();
     // The level in the middle differs: no single threshold sets it apart.
     let slope = |x: &[f64]| if x[2] == 1.0 { 2.0 } else { -1.0 };
@@ -274,7 +274,7 @@ fn shapley_effect(
     model: &dyn Model,
     kept: &[usize],
 ) -> fe_core::Effect {
-    let method = shapley::Method::suited_to(all.dimension(), settings.permutations, 0);
+    let method = shapley::ShapleyMethod::suited_to(all.dimension(), settings.permutations, 0);
     let options = shapley::Shapley { method, background: shapley::Background::All };
     let values = shapley::values(all, model, kept, &options).unwrap();
     let shapdp = estimator::ShapDependence::on_grid(settings.grid.unwrap_or(100)).unwrap();

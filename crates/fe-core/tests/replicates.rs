@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use fe_core::replicates::{
-    Decomposition, FreshCurves, Order, Paired, Parts, Summary, Test, decompose, holm,
+    Decomposition, ErrorParts, FreshCurves, Order, Paired, Summary, Test, decompose, holm,
     split_variance,
 };
 use proptest::prelude::*;
@@ -188,7 +188,7 @@ fn the_debiased_bias_is_unbiased() {
         means.iter_mut().zip(parts).for_each(|(mean, part)| *mean += part / f64::from(rounds));
     }
     let expected = [0.25 + 4.0, 0.25 + 0.8, 0.25, 4.0, 0.8];
-    for (name, (mean, expected)) in Parts::NAMES.iter().zip(means.into_iter().zip(expected)) {
+    for (name, (mean, expected)) in ErrorParts::NAMES.iter().zip(means.into_iter().zip(expected)) {
         // Standard errors of these means are at most 0.05.
         assert!((mean - expected).abs() < 0.2, "{name}: {mean}, {expected}");
     }

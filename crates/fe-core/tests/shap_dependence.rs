@@ -4,10 +4,10 @@
 
 mod support;
 
+use fe_core::estimator::shapley;
 use fe_core::estimator::{Estimator, ShapDependence};
 use fe_core::model::FunctionModel;
-use fe_core::shapley;
-use fe_core::spline::Smoothing;
+use fe_core::numeric::spline::Smoothing;
 use fe_core::{AxisChoice, Centring, Dataset, Effect, Error, Settings};
 use ndarray::Array2;
 use support::{assert_close, estimate};

@@ -4,16 +4,16 @@
 
 mod support;
 
+use fe_core::estimator::shapley::{Background, Shapley, ShapleyMethod, ShapleyValues, values};
 use fe_core::model::{BatchModel, FunctionModel, Model, Rows};
-use fe_core::shapley::{Background, Method, Shapley, ShapleyValues, values};
 use fe_core::{Dataset, Error, ModelError};
 use ndarray::Array2;
 use proptest::prelude::*;
 
-const EXACT: Shapley = Shapley { method: Method::Exact, background: Background::All };
+const EXACT: Shapley = Shapley { method: ShapleyMethod::Exact, background: Background::All };
 
 fn pairs(pairs: usize, seed: u64) -> Shapley {
-    Shapley { method: Method::Permutations { pairs, seed }, ..EXACT }
+    Shapley { method: ShapleyMethod::Permutations { pairs, seed }, ..EXACT }
 }
 
 fn sampled(size: usize, seed: u64) -> Shapley {

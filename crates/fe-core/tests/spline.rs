@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use fe_core::Error;
-use fe_core::spline::{Smoothing, Spline};
+use fe_core::numeric::spline::{Smoothing, Spline};
 use proptest::prelude::*;
 
 /// Two fits to the same points: where the score of λ is nearly flat, its minimum magnifies rounding.

@@ -28,7 +28,7 @@ fn variants() -> Vec<(&'static str, Settings)> {
         ("rhale", numeric()),
         ("rhale", fixed),
         ("rhale", Settings { binning: Some("penalized".to_owned()), ..numeric() }),
-        ("rhale", Settings { band: Some(fe_core::confidence::BandKind::Analytic), ..numeric() }),
+        ("rhale", Settings { band: Some(fe_core::settings::BandKind::Analytic), ..numeric() }),
         ("dpdp", Settings { grid: Some(20), ..numeric() }),
         ("dpdp", Settings { grid: Some(20), curve_only: Some(true), ..numeric() }),
         ("dice", Settings { grid: Some(20), ..numeric() }),
@@ -160,4 +160,83 @@ fn a_step_that_rounding_swallows_is_refused() {
     let estimator = estimator::from_settings("dale", &Settings { axis, ..numeric() }).unwrap();
     let refused = estimator.estimate(&data, &model, 0).unwrap_err();
     assert!(matches!(refused, Error::BadOption { option: "step", .. }), "{refused}");
+}
+
+/// Only one end of the axis is where the step is lost.
+#[test]
+fn a_step_is_refused_that_is_swallowed_at_one_end_of_the_axis() {
+    let rows = Array2::from_shape_fn((30, 1), |(i, _)| i as f64);
+    let data = Dataset::from_rows(&rows.view()).unwrap();
+    let model = FunctionModel::new(1, |x| x[0]);
+    for axis in [(0.0, 1e9), (-1e9, 0.0)] {
+        let axis = Some(AxisChoice::Given(axis.0, axis.1));
+        let settings = Settings { axis, step: Some(1e-18), ..numeric() };
+        let refused = estimator::from_settings("dale", &settings).unwrap();
+        let refused = refused.estimate(&data, &model, 0).unwrap_err();
+        assert!(matches!(refused, Error::BadOption { option: "step", .. }), "{axis:?}: {refused}");
+    }
+}
+
+/// A feature in other units, and a second output that is a thousand million times as large.
+#[test]
+fn what_is_a_step_depends_neither_on_units_nor_on_other_outputs() {
+    let at_rows = |x: f64| (x * 200.0 + 1e-9).floor() / 9.0;
+    for unit in [1e-6, 1.0, 1e6] {
+        let features = data().into_features().map(|x| unit * x);
+        let data = Dataset::from_features(features).unwrap();
+        let dale = estimator::from_settings("dale", &numeric()).unwrap();
+        let steps = FunctionModel::new(2, move |x| at_rows(x[0] / unit));
+        assert!(
+            matches!(dale.estimate(&data, &steps, 0), Err(Error::StepFunction { .. })),
+            "{unit}"
+        );
+        let slope = FunctionModel::new(2, move |x| x[0] / unit);
+        dale.estimate(&data, &slope, 0).unwrap();
+        let both = BatchModel::new(2, 2, move |rows: &Rows<'_>| {
+            let x = |i: usize| rows.columns()[0].get(i) / unit;
+            let each = 0..rows.len();
+            each.clone().map(|i| 1e9 * x(i)).chain(each.map(|i| at_rows(x(i)))).collect()
+        });
+        assert!(
+            matches!(dale.estimate(&data, &both, 0), Err(Error::StepFunction { .. })),
+            "{unit}"
+        );
+    }
+}
+
+/// Nearly all differences are 0, and yet they see all there is: a slope between two of the places that are
+/// followed.
+#[test]
+fn a_ramp_in_one_cell_is_no_step() {
+    for from in [-0.9375, 0.0, 0.5, 0.875] {
+        let ramp = FunctionModel::new(2, move |x| ((x[0] - from) * 20.0).clamp(0.2, 1.05));
+        for name in ["dale", "dpdp"] {
+            let settings = Settings { axis: Some(AxisChoice::Given(-1.0, 1.0)), ..numeric() };
+            fit(name, &settings, &ramp).unwrap_or_else(|e| panic!("{name} {from}: {e}"));
+        }
+    }
+}
+
+/// The function is followed along rows that count, from the first to the last.
+#[test]
+fn rows_from_first_to_last_that_count_say_whether_it_is_a_step() {
+    let model =
+        FunctionModel::new(2, |x| if x[1] > 0.5 { (5.0 * x[0]).floor() } else { 9.0 * x[0] });
+    let with_slopes = |rows: usize| {
+        let rows = Array2::from_shape_fn((400, 2), |(i, j)| match j {
+            0 => (i * 37 % 400) as f64 / 200.0 - 1.0,
+            _ => f64::from(i >= rows),
+        });
+        Dataset::from_rows(&rows.view()).unwrap()
+    };
+    let dale = estimator::from_settings("dale", &numeric()).unwrap();
+    // Nine tenths of the rows are on steps; the first forty are not.
+    let few = with_slopes(40);
+    assert!(matches!(dale.estimate(&few, &model, 0), Err(Error::StepFunction { .. })));
+    // All rows that count are on steps; a row that does not count is on a slope.
+    let half = with_slopes(200);
+    dale.estimate(&half, &model, 0).unwrap();
+    let weights = (0..400).map(|i| f64::from(u8::from(i >= 200))).collect();
+    let half = half.with_weights(weights).unwrap();
+    assert!(matches!(dale.estimate(&half, &model, 0), Err(Error::StepFunction { .. })));
 }

@@ -1,4 +1,4 @@
-//! What can keep a model from being fitted, with what was given and what is allowed.
+//! Errors of fits, with what was given and what is allowed.
 
 use thiserror::Error;
 
@@ -38,9 +38,9 @@ pub enum FitError {
         model: &'static str,
         /// The key.
         name: &'static str,
-        /// What was given.
+        /// The value that was given.
         given: String,
-        /// What is allowed.
+        /// The values that are allowed.
         allowed: String,
     },
     /// The target does not have one value for each row.
@@ -69,7 +69,7 @@ pub enum FitError {
         model: &'static str,
         /// Rows with positive weight.
         rows: usize,
-        /// How many there must be.
+        /// The number that there must be.
         needed: usize,
     },
     /// Features or a target too large for the sums that the model takes.
@@ -88,12 +88,12 @@ pub enum FitError {
     /// A division of rows between fit and effects that does not exist or leaves a part empty.
     #[error("split {given}: must be {allowed}")]
     BadSplit {
-        /// What was given.
+        /// The value that was given.
         given: String,
-        /// What is allowed.
+        /// The values that are allowed.
         allowed: &'static str,
     },
-    /// What is not allowed for other reasons, in words.
+    /// The reason why it is not allowed otherwise, in words.
     #[error("model `{model}`: {reason}")]
     Refused {
         /// Name of the model.

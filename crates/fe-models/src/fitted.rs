@@ -1,4 +1,4 @@
-//! What comes out of a fit.
+//! Fitted models.
 
 use std::fmt::Debug;
 
@@ -8,9 +8,9 @@ use serde::Serialize;
 /// Something that is known of a fitted model: a coefficient, its degrees of freedom, …
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Fact {
-    /// What it is.
+    /// Its name.
     pub name: String,
-    /// How much it is.
+    /// Its value.
     pub value: f64,
 }
 
@@ -36,6 +36,6 @@ pub trait FittedModel: Model + Debug + Send + Sync {
         None
     }
 
-    /// What is known of the fit, in a fixed order.
+    /// Facts about the fit, in a fixed order.
     fn summary(&self) -> Vec<Fact>;
 }

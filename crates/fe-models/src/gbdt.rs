@@ -12,12 +12,12 @@ use forust_ml::sampler::SampleMethod;
 
 use crate::error::{FitError, Result};
 use crate::fitted::{Fact, FittedModel};
-use crate::learner::{Info, Method, Task};
+use crate::learner::{Fit, LearnerInfo, Task};
 use crate::options::{OptionInfo, Options};
 use crate::sample::Sample;
 
 /// Names and defaults are those of XGBoost.
-pub(crate) const GBDT: Info = Info {
+pub(crate) const GBDT: LearnerInfo = LearnerInfo {
     name: "gbdt",
     about: "gradient-boosted regression trees",
     task: Task::Regression,
@@ -86,7 +86,7 @@ pub(crate) const GBDT: Info = Info {
     build,
 };
 
-fn build(options: &mut Options) -> Result<Box<dyn Method>> {
+fn build(options: &mut Options) -> Result<Box<dyn Fit>> {
     let share = |x: f64| x > 0.0 && x <= 1.0;
     let size = |x: f64| (0.0..=1e9).contains(&x);
     Ok(Box::new(Boosting {
@@ -144,7 +144,7 @@ impl Boosting {
     }
 }
 
-impl Method for Boosting {
+impl Fit for Boosting {
     fn fit(&self, sample: &Sample, seed: u64) -> Result<Box<dyn FittedModel>> {
         let used: Vec<usize> = (0..sample.dimension())
             .filter(|&s| sample.columns[s].iter().any(|x| *x != sample.columns[s][0]))

@@ -12,7 +12,7 @@ use crate::options::{OptionInfo, Options};
 use crate::sample::Sample;
 use crate::{gam, gbdt, linear, logistic, mlp};
 
-/// What a model predicts.
+/// Task of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Task {
     /// The mean of the target; one output.
@@ -22,11 +22,11 @@ pub enum Task {
 }
 
 /// A way to fit a model, with its options.
-pub(crate) trait Method: Debug + Send + Sync {
+pub(crate) trait Fit: Debug + Send + Sync {
     /// Fits the model. Random numbers come from the seed alone.
     fn fit(&self, sample: &Sample, seed: u64) -> Result<Box<dyn FittedModel>>;
 
-    /// Whether its models are sums with a term of the feature (counted from 0) alone, and no other term
+    /// True if its models are sums with a term of the feature (counted from 0) alone, and no other term
     /// reads it.
     fn has_main_effect(&self, feature: usize) -> bool {
         let _ = feature;
@@ -35,27 +35,28 @@ pub(crate) trait Method: Debug + Send + Sync {
 }
 
 /// A model as it is found by name.
-pub struct Info {
+pub struct LearnerInfo {
     /// Its name in files and flags.
     pub name: &'static str,
-    /// What it is, in a line.
+    /// Its description, in a line.
     pub about: &'static str,
-    /// What it predicts.
+    /// Its task.
     pub task: Task,
     /// Its options, in canonical order.
     pub options: &'static [OptionInfo],
     /// Builds it from its options.
-    pub(crate) build: fn(&mut Options) -> Result<Box<dyn Method>>,
+    pub(crate) build: fn(&mut Options) -> Result<Box<dyn Fit>>,
 }
 
 /// All models that can be fitted.
-pub const ALL: &[Info] = &[linear::LINEAR, gam::GAM, gbdt::GBDT, logistic::LOGISTIC, mlp::MLP];
+pub const ALL: &[LearnerInfo] =
+    &[linear::LINEAR, gam::GAM, gbdt::GBDT, logistic::LOGISTIC, mlp::MLP];
 
-/// What is known of the model of a name.
+/// The description of the model of a name.
 ///
 /// # Errors
 /// [`FitError::UnknownModel`].
-pub fn info(name: &str) -> Result<&'static Info> {
+pub fn info(name: &str) -> Result<&'static LearnerInfo> {
     ALL.iter().find(|info| info.name == name).ok_or_else(|| {
         let names: Vec<&str> = ALL.iter().map(|info| info.name).collect();
         FitError::UnknownModel {
@@ -80,7 +81,7 @@ pub struct Learner {
     name: &'static str,
     task: Task,
     options: String,
-    method: Box<dyn Method>,
+    method: Box<dyn Fit>,
 }
 
 impl Learner {
@@ -102,7 +103,7 @@ impl Learner {
         self.name
     }
 
-    /// What it predicts.
+    /// Its task.
     #[must_use]
     pub fn task(&self) -> Task {
         self.task
@@ -114,7 +115,7 @@ impl Learner {
         &self.options
     }
 
-    /// Whether the models it fits have a main effect of a feature, counted from 0.
+    /// True if the models it fits have a main effect of a feature, counted from 0.
     ///
     /// ```
     /// # use fe_models::{FitError, Learner};

@@ -18,13 +18,34 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A new model is one file and a line in [`ALL`].
+//! # Learners
+//!
+//! A new one is a file and a line in [`ALL`].
+//!
+//! | learner | task | model |
+//! |---|---|---|
+//! | `linear` | regression | least squares |
+//! | `gam` | regression | penalised B-splines, and tensor products of them |
+//! | `gbdt` | regression | gradient-boosted trees |
+//! | `logistic` | classification | multinomial logistic regression |
+//! | `mlp` | regression | multilayer perceptron |
+//!
+//! # Stored formats
+//!
+//! A new one is a file in [`stored`] and a line of [`stored::Format::of`].
+//!
+//! | ending | written by |
+//! |---|---|
+//! | `.onnx` | exporters to ONNX: networks, linear models, tree ensembles |
+//! | `.json` | XGBoost's `save_model` |
+//! | `.txt` | LightGBM's `save_model` |
 
 mod activation;
 mod error;
 mod fitted;
 mod gam;
 mod gbdt;
+mod jacobi_svd;
 mod learner;
 mod linear;
 mod logistic;
@@ -32,14 +53,13 @@ mod mlp;
 mod options;
 mod quality;
 mod sample;
-mod singular;
 mod split;
 pub mod stored;
-mod triangle;
+mod streaming_qr;
 
 pub use error::{FitError, Result};
 pub use fitted::{Fact, FittedModel};
-pub use learner::{ALL, Info, Learner, Task, info};
-pub use options::OptionInfo;
+pub use learner::{ALL, Learner, LearnerInfo, Task, info};
+
 pub use quality::Quality;
 pub use split::{Part, Split};

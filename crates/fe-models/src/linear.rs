@@ -6,13 +6,13 @@ use nalgebra::{DMatrix, DVector};
 
 use crate::error::{FitError, Result};
 use crate::fitted::{Fact, FittedModel};
-use crate::learner::{Info, Method, Task};
+use crate::jacobi_svd::JacobiSvd;
+use crate::learner::{Fit, LearnerInfo, Task};
 use crate::options::Options;
 use crate::sample::Sample;
-use crate::singular::Singular;
-use crate::triangle::Triangle;
+use crate::streaming_qr::StreamingQr;
 
-pub(crate) const LINEAR: Info = Info {
+pub(crate) const LINEAR: LearnerInfo = LearnerInfo {
     name: "linear",
     about: "ordinary least squares with an intercept",
     task: Task::Regression,
@@ -23,7 +23,7 @@ pub(crate) const LINEAR: Info = Info {
 #[derive(Debug)]
 struct LeastSquares;
 
-impl Method for LeastSquares {
+impl Fit for LeastSquares {
     /// The coefficients of least norm among those with the least weighted sum of squares, by the
     /// singular values of the centred features. Singular values up to max(N, D) ε times the largest
     /// count as 0, as in scikit-learn.
@@ -52,21 +52,21 @@ impl Method for LeastSquares {
 /// The least solution of a least-squares problem, and its rank; none if numbers are not finite.
 fn least_norm(matrix: DMatrix<f64>, right: DVector<f64>) -> Option<(Vec<f64>, usize)> {
     let (n, d) = matrix.shape();
-    let limit = |singular: &Singular| {
+    let limit = |singular: &JacobiSvd| {
         n.max(d) as f64 * f64::EPSILON * singular.values().first().copied().unwrap_or(0.0)
     };
     // Columns are rotated: of the matrix, or of its transpose, whichever has fewer.
     let (singular, solution) = if n > d {
         let mut both = matrix.insert_column(d, 0.0);
         both.set_column(d, &right);
-        let mut triangle = Triangle::new(d + 1);
+        let mut triangle = StreamingQr::new(d + 1);
         triangle.absorb(both);
         let (factor, right, _) = triangle.split();
-        let singular = Singular::of(&factor)?;
+        let singular = JacobiSvd::of(&factor)?;
         let solution = singular.solve(&right, limit(&singular));
         (singular, solution)
     } else {
-        let singular = Singular::of(&matrix.transpose())?;
+        let singular = JacobiSvd::of(&matrix.transpose())?;
         let solution = singular.solve_transposed(&right, limit(&singular));
         (singular, solution)
     };

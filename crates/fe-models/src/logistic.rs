@@ -6,11 +6,11 @@ use nalgebra::{Cholesky, DMatrix, DVector};
 
 use crate::error::{FitError, Result};
 use crate::fitted::{Fact, FittedModel};
-use crate::learner::{Info, Method, Task};
+use crate::learner::{Fit, LearnerInfo, Task};
 use crate::options::{OptionInfo, Options};
 use crate::sample::Sample;
 
-pub(crate) const LOGISTIC: Info = Info {
+pub(crate) const LOGISTIC: LearnerInfo = LearnerInfo {
     name: "logistic",
     about: "multinomial logistic regression with a ridge; one output for each class",
     task: Task::Classification,
@@ -40,14 +40,14 @@ const MOST_STEPS: usize = 200;
 /// A fit is done when a step promises to lower the loss by less than this share.
 const SETTLED: f64 = 1e-13;
 
-/// What is predicted for each class.
+/// Predictions for each class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Output {
     Probability,
     Logit,
 }
 
-fn build(options: &mut Options) -> Result<Box<dyn Method>> {
+fn build(options: &mut Options) -> Result<Box<dyn Fit>> {
     let c = options.number("C", |c| (1e-6..=1e6).contains(&c))?;
     let words = [("probability", Output::Probability), ("logit", Output::Logit)];
     let output = options.choice("output", &words)?;
@@ -62,7 +62,7 @@ struct Ridge {
     output: Output,
 }
 
-impl Method for Ridge {
+impl Fit for Ridge {
     /// By Newton's method with step halving, on features of mean 0 and largest distance 1 from it.
     fn fit(&self, sample: &Sample, _seed: u64) -> Result<Box<dyn FittedModel>> {
         let classes = classes(&sample.target)?;

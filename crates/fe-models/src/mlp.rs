@@ -15,7 +15,7 @@ use rayon::prelude::*;
 use crate::activation::Activation;
 use crate::error::{FitError, Result};
 use crate::fitted::{Fact, FittedModel};
-use crate::learner::{Info, Method, Task};
+use crate::learner::{Fit, LearnerInfo, Task};
 use crate::options::{OptionInfo, Options};
 use crate::sample::Sample;
 
@@ -29,7 +29,7 @@ const CHUNK: usize = 128;
 /// Rows that are predicted at once; bounds memory.
 const BATCH: usize = 1024;
 
-pub(crate) const MLP: Info = Info {
+pub(crate) const MLP: LearnerInfo = LearnerInfo {
     name: "mlp",
     about: "a neural network of dense layers, fitted by Adam to the mean squared error",
     task: Task::Regression,
@@ -85,7 +85,7 @@ fn widths(text: &str) -> Option<Widths> {
     (widths.len() <= MOST_LAYERS).then_some(Widths(widths))
 }
 
-fn build(options: &mut Options) -> Result<Box<dyn Method>> {
+fn build(options: &mut Options) -> Result<Box<dyn Fit>> {
     let words = [
         ("relu", Activation::Relu),
         ("tanh", Activation::Tanh),
@@ -110,7 +110,7 @@ struct Perceptron {
     batch: usize,
 }
 
-impl Method for Perceptron {
+impl Fit for Perceptron {
     /// Features and target are scaled to mean 0 and variance 1; weights start uniformly as Glorot and
     /// Bengio (2010) do, biases at 0; each epoch takes the rows in an order of its own. A row of weight
     /// 2 counts twice in the loss of its step.

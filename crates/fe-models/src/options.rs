@@ -2,22 +2,10 @@
 
 use std::fmt::Display;
 
+pub(crate) use fe_core::OptionInfo;
 use fe_core::error::suggestion;
 
 use crate::error::{FitError, Result};
-
-/// What an option is, in words.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct OptionInfo {
-    /// Its key.
-    pub name: &'static str,
-    /// The value it has unless set.
-    pub default: &'static str,
-    /// The values it may have.
-    pub allowed: &'static str,
-    /// What it means, in one line.
-    pub about: &'static str,
-}
 
 /// The options of a model while it is built: raw texts in, canonical texts out.
 pub(crate) struct Options {

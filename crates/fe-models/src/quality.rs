@@ -1,4 +1,4 @@
-//! How well predictions fit what was observed.
+//! Quality of predictions of what was observed: R², RMSE, accuracy, log-loss.
 
 use serde::Serialize;
 

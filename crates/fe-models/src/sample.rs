@@ -1,4 +1,4 @@
-//! What a model is fitted to: the rows that count, with their target.
+//! Samples that models are fitted to: the rows that count, with their target.
 
 use fe_core::Dataset;
 

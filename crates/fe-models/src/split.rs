@@ -9,7 +9,7 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::error::{FitError, Result};
 
-/// How rows are divided between the fit of a model and the estimate of its effects.
+/// Division of rows between the fit of a model and the estimate of its effects.
 ///
 /// Written as `train`, `validation` or `cv`, with another share or number of folds after a colon.
 ///

@@ -1,4 +1,4 @@
-//! What every fit must obey, whatever the model.
+//! Laws that every fit must obey, whatever the model.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -43,20 +43,24 @@ impl Feature {
     pub(crate) fn of_scenario(&self, scenario: &fe_truth::Scenario) -> PyResult<usize> {
         match self {
             Self::Number(_) => self.of(scenario.dimension()),
-            Self::Text(text) => fe_bench::study::feature_of(scenario, text).map_err(Raise::raise),
+            Self::Text(text) => {
+                fe_bench::data::features::feature_of(scenario, text).map_err(Raise::raise)
+            }
         }
     }
 
     /// The same counted from 0, among so many.
     pub(crate) fn of(&self, dimension: usize) -> PyResult<usize> {
-        fe_bench::study::feature(&self.text(), dimension).map_err(Raise::raise)
+        fe_bench::data::features::feature(&self.text(), dimension).map_err(Raise::raise)
     }
 
     /// The same counted from 0, among features that have names.
     pub(crate) fn among(&self, names: &[String]) -> PyResult<usize> {
         match self {
             Self::Number(_) => self.of(names.len()),
-            Self::Text(text) => fe_bench::study::named_feature(text, names).map_err(Raise::raise),
+            Self::Text(text) => {
+                fe_bench::data::features::named_feature(text, names).map_err(Raise::raise)
+            }
         }
     }
 }
@@ -80,7 +84,7 @@ pub(crate) fn count(what: &str, given: &Bound<'_, PyAny>) -> PyResult<usize> {
     usize::try_from(number).map_err(|_| format!("{what} = {number}: is too large").raise())
 }
 
-/// What can be written as JSON, as the lists and dictionaries that Python makes of it.
+/// A value that can be written as JSON, as the lists and dictionaries that Python makes of it.
 pub(crate) fn plain<'py>(py: Python<'py>, value: &impl Serialize) -> PyResult<Bound<'py, PyAny>> {
     let text = serde_json::to_string(value).map_err(|e| e.to_string().raise())?;
     py.import("json")?.call_method1("loads", (text,))

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 
 use crate::arrays::{self, Doubles};
 use crate::errors::{ModelError as PyModelError, Raise, model_failed};
-use crate::questions::{Kind, Question};
+use crate::questions::{Question, QuestionKind};
 
 /// A Python function, and its derivatives where they are known.
 pub(crate) struct Callable {
@@ -111,14 +111,14 @@ impl Callable {
     pub(crate) fn ask(&mut self, py: Python<'_>, questions: &[Question]) -> PyResult<Vec<f64>> {
         match questions.first().map(Question::kind) {
             None => Ok(Vec::new()),
-            Some(Kind::Value) => {
+            Some(QuestionKind::Value) => {
                 let value = self.value.clone_ref(py).into_bound(py);
                 let by_row = self.by_row(&value, questions, |own, answer, rows| {
                     own.check_values(answer, rows)
                 })?;
                 Ok(output_by_output(by_row, self.outputs))
             }
-            Some(Kind::Derivative(feature)) => {
+            Some(QuestionKind::Derivative(feature)) => {
                 let by_row = self.derivatives(py, questions, feature)?;
                 Ok(output_by_output(by_row, self.outputs))
             }
@@ -229,7 +229,7 @@ impl Callable {
         Ok(())
     }
 
-    /// What a function says of the rows of some questions, in their order; what is more than a batch in several.
+    /// Answers of a function to some questions, in their order; what is more than a batch in several.
     fn by_row<'q>(
         &mut self,
         function: &Bound<'_, PyAny>,
@@ -262,7 +262,7 @@ impl Callable {
         Ok(by_row)
     }
 
-    /// What a function says of so many rows, once they are written.
+    /// Answers of a function to so many rows, once they are written.
     fn call<'py>(
         &mut self,
         function: &Bound<'py, PyAny>,

@@ -23,7 +23,7 @@ use rayon::ThreadPoolBuilder;
 
 use crate::callable::Callable;
 use crate::errors::Raise;
-use crate::questions::{Kind, Question};
+use crate::questions::{Question, QuestionKind};
 use crate::threads::{self, OwnStop, TICK};
 
 /// Batches that the rehearsal may be ahead of the calling thread.
@@ -44,9 +44,9 @@ struct Ready {
 }
 
 enum Message {
-    /// What will be asked, as one batch.
+    /// Questions that will be asked, as one batch.
     Ahead(Vec<Question>),
-    /// What is asked now.
+    /// The batch that is asked now.
     Direct(Question, Sender<Vec<f64>>),
     /// Nothing more is known ahead.
     Rehearsed,
@@ -54,12 +54,12 @@ enum Message {
     Done,
 }
 
-/// What an estimate is told whose answer nobody waits for.
+/// The message to an estimate whose answer nobody waits for.
 fn stopped() -> ModelError {
     ModelError::Failed("stopped".to_owned())
 }
 
-/// What the threads of an estimate share.
+/// State that the threads of an estimate share.
 struct Line {
     messages: SyncSender<Message>,
     stop: AtomicBool,
@@ -193,7 +193,7 @@ impl Desk<'_> {
     }
 }
 
-/// What estimators see of a model before they ask.
+/// The model as estimators see it before they ask.
 #[derive(Debug, Clone, Copy)]
 struct Shape {
     dimension: usize,
@@ -222,7 +222,7 @@ struct StandIn<F> {
 
 impl<F> Model for StandIn<F>
 where
-    F: Fn(Kind, &Rows<'_>, &mut [f64]) -> Result<(), ModelError> + Sync,
+    F: Fn(QuestionKind, &Rows<'_>, &mut [f64]) -> Result<(), ModelError> + Sync,
 {
     fn dimension(&self) -> usize {
         self.shape.dimension
@@ -233,7 +233,7 @@ where
     }
 
     fn predict(&self, rows: &Rows<'_>, values: &mut [f64]) -> Result<(), ModelError> {
-        (self.answer)(Kind::Value, rows, values)
+        (self.answer)(QuestionKind::Value, rows, values)
     }
 
     fn has_partial(&self) -> bool {
@@ -249,7 +249,7 @@ where
         if !self.shape.has_partial {
             return Err(ModelError::NoDerivative { feature });
         }
-        (self.answer)(Kind::Derivative(feature), rows, values)
+        (self.answer)(QuestionKind::Derivative(feature), rows, values)
     }
 }
 

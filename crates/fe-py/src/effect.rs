@@ -26,7 +26,7 @@ pub(crate) struct Effect {
     heterogeneity: Vec<f64>,
     curves: Option<Py<Curves>>,
     deciles: [f64; 11],
-    /// What the positions 0, 1, … of the feature stand for, where it has levels.
+    /// Levels that the positions 0, 1, … of the feature stand for, where it has some.
     levels: Option<Vec<String>>,
 }
 
@@ -47,7 +47,7 @@ pub(crate) struct Curves {
 /// An effect as it is written.
 #[derive(Serialize, Deserialize)]
 struct Written {
-    /// What is written, and in which form.
+    /// The contents of a file, and their form.
     format: String,
     effect: fe_core::Effect,
     deciles: [f64; 11],
@@ -118,7 +118,7 @@ pub(crate) fn read<T: serde::de::DeserializeOwned>(what: &str, text: &str) -> Py
     serde_json::from_str(text).map_err(|e| format!("this is not {what} as JSON: {e}").raise())
 }
 
-/// What is shown of results, which is Python's to show.
+/// Text of results, which is Python's to show.
 pub(crate) fn results(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {
     py.import("feature_effects_bench._results")
 }
@@ -178,7 +178,7 @@ impl Curves {
 
 #[pymethods]
 impl Effect {
-    /// What was written by `to_json`, or for pickle.
+    /// An effect as it was written by `to_json`, or for pickle.
     #[new]
     #[pyo3(signature = (text, curves = None))]
     fn from_text(py: Python<'_>, text: &str, curves: Option<Py<Curves>>) -> PyResult<Self> {
@@ -380,7 +380,7 @@ impl Effect {
         PyArray1::from_slice(py, &self.deciles)
     }
 
-    /// What the positions 0, 1, … of the feature stand for, where it has levels.
+    /// Levels that the positions 0, 1, … of the feature stand for, where it has some.
     #[getter]
     fn levels(&self) -> Option<Vec<String>> {
         self.levels.clone()
@@ -406,9 +406,14 @@ impl Effect {
         results(slf.py())?.call_method1("to_frame", (slf,))
     }
 
-    /// What a notebook shows.
+    /// Text for a notebook.
     fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         results(slf.py())?.call_method1("html", (slf,))
+    }
+
+    /// A picture for a notebook; none without matplotlib.
+    fn _repr_png_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        results(slf.py())?.call_method1("png", (slf.getattr("plot")?,))
     }
 
     /// Mean of the model over the rows, where it is known.

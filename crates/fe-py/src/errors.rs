@@ -60,7 +60,7 @@ impl Raise for fe_bench::Error {
     }
 }
 
-/// What a model raised, as the cause of a [`ModelError`]; what is no `Exception`, such as
+/// The exception of a model, as the cause of a [`ModelError`]; what is no `Exception`, such as
 /// `KeyboardInterrupt`, stays what it is.
 pub(crate) fn model_failed(py: Python<'_>, cause: PyErr) -> PyErr {
     if !cause.is_instance_of::<PyException>(py) || cause.is_instance_of::<ModelError>(py) {

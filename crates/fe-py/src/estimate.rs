@@ -2,7 +2,7 @@
 
 use fe_bench::error::{listed, suggestion};
 use fe_bench::study::AxisSource;
-use fe_core::{AxisChoice, Dataset, Kind, Settings, estimator, preset};
+use fe_core::{AxisChoice, Dataset, FeatureKind, Settings, estimator, preset};
 use ndarray::Array2;
 use pyo3::prelude::*;
 use serde::Deserialize;
@@ -18,10 +18,10 @@ use crate::jacobian;
 use crate::regional::RegionalEffect;
 use crate::scenario::Scenario;
 
-/// What all estimates are given beside the options of the estimator.
+/// Arguments of all estimates beside the options of the estimator.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-pub(crate) struct Request<'py> {
+pub(crate) struct EstimateRequest<'py> {
     estimator: String,
     data: Bound<'py, PyAny>,
     model: Bound<'py, PyAny>,
@@ -41,7 +41,7 @@ pub(crate) struct Request<'py> {
 
 /// The effects of some features, one for each of them and each output of the model.
 #[pyfunction]
-pub(crate) fn estimate(py: Python<'_>, request: Request<'_>) -> PyResult<Vec<Effect>> {
+pub(crate) fn estimate(py: Python<'_>, request: EstimateRequest<'_>) -> PyResult<Vec<Effect>> {
     let info = estimator::info(&request.estimator).map_err(Raise::raise)?;
     let mut prepared = Prepared::new(&request, &info.options().collect::<Vec<_>>())?;
     let estimators = prepared.each(|settings| {
@@ -70,7 +70,10 @@ pub(crate) fn estimate(py: Python<'_>, request: Request<'_>) -> PyResult<Vec<Eff
 
 /// The regional effects of some features, one for each of them and each output of the model.
 #[pyfunction]
-pub(crate) fn regional(py: Python<'_>, request: Request<'_>) -> PyResult<Vec<RegionalEffect>> {
+pub(crate) fn regional(
+    py: Python<'_>,
+    request: EstimateRequest<'_>,
+) -> PyResult<Vec<RegionalEffect>> {
     let info = fe_core::regional::info(&request.estimator).map_err(Raise::raise)?;
     if request.preset.is_some() {
         return Err("presets have nothing for regional estimators".raise());
@@ -102,7 +105,7 @@ struct Prepared {
 }
 
 impl Prepared {
-    fn new(request: &Request<'_>, known: &[&str]) -> PyResult<Self> {
+    fn new(request: &EstimateRequest<'_>, known: &[&str]) -> PyResult<Self> {
         let (axis, settings) = settings(request, known)?;
         let columns = arrays::columns("X", &request.data)?;
         let data = dataset(request, columns)?;
@@ -162,15 +165,15 @@ impl Prepared {
     }
 }
 
-fn dataset(request: &Request<'_>, columns: Array2<f64>) -> PyResult<Dataset> {
+fn dataset(request: &EstimateRequest<'_>, columns: Array2<f64>) -> PyResult<Dataset> {
     let mut data = Dataset::from_features(columns).map_err(Raise::raise)?;
     if let Some(names) = &request.names {
         data = data.with_names(names.clone()).map_err(Raise::raise)?;
     }
     if let Some(given) = &request.kinds {
-        let mut kinds = vec![Kind::default(); data.dimension()];
+        let mut kinds = vec![FeatureKind::default(); data.dimension()];
         for (feature, kind) in given {
-            let kind = Kind::deserialize(Value::from(kind.as_str()));
+            let kind = FeatureKind::deserialize(Value::from(kind.as_str()));
             let kind = kind.map_err(|e| format!("kinds: {e}").raise())?;
             kinds[feature.among(data.names())?] = kind;
         }
@@ -184,7 +187,7 @@ fn dataset(request: &Request<'_>, columns: Array2<f64>) -> PyResult<Dataset> {
     }
 }
 
-fn subject(request: &Request<'_>, data: &Dataset, features: usize) -> PyResult<Subject> {
+fn subject(request: &EstimateRequest<'_>, data: &Dataset, features: usize) -> PyResult<Subject> {
     let model = &request.model;
     if let Ok(scenario) = model.cast::<Scenario>() {
         if request.jacobian.is_some() {
@@ -216,7 +219,10 @@ fn check_callable(given: &Bound<'_, PyAny>) -> PyResult<()> {
 }
 
 /// The options of an estimator, and the axis where one is named.
-fn settings(request: &Request<'_>, known: &[&str]) -> PyResult<(Option<AxisSource>, Settings)> {
+fn settings(
+    request: &EstimateRequest<'_>,
+    known: &[&str],
+) -> PyResult<(Option<AxisSource>, Settings)> {
     let mut options: Map<String, Value> = serde_json::from_str(&request.options)
         .map_err(|e| format!("options of {}: {e}", request.estimator).raise())?;
     options.retain(|_, value| !value.is_null());
@@ -246,7 +252,7 @@ fn settings(request: &Request<'_>, known: &[&str]) -> PyResult<(Option<AxisSourc
     }
 }
 
-/// What is wrong with an option, in words that are not those of Rust.
+/// The mistake in an option, in words that are not those of Rust.
 fn plainly(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let whole = ["expected usize", "expected u64"].iter().any(|word| text.ends_with(word));

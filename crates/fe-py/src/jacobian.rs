@@ -1,4 +1,4 @@
-//! Whether a Jacobian that was given is that of the model: it is compared with differences at a few rows.
+//! True if a Jacobian that was given is that of the model: it is compared with differences at a few rows.
 //!
 //! Derivatives of the wrong sign, or of features in another order, give a smooth curve that is wrong. Differences at
 //! a few rows tell; where they disagree among themselves, because the model jumps or bends there, they say nothing.
@@ -118,7 +118,7 @@ struct Differences {
     least: f64,
     most: f64,
     middle: f64,
-    /// What rounding may add to them.
+    /// The part that rounding may add to them.
     rounding: f64,
 }
 
@@ -147,7 +147,7 @@ impl Differences {
         Some(Self { least, most, middle, rounding })
     }
 
-    /// Whether a derivative may be that of the model: not farther from the slopes than they are from each other.
+    /// True if a derivative may be that of the model: not farther from the slopes than they are from each other.
     fn allow(&self, derivative: f64) -> bool {
         let Self { least, most, rounding, .. } = *self;
         let size = least.abs().max(most.abs()).max(derivative.abs());

@@ -14,6 +14,7 @@ mod effect;
 mod errors;
 mod estimate;
 mod jacobian;
+mod program;
 mod questions;
 mod regional;
 mod registry;
@@ -36,6 +37,8 @@ mod _native {
     use super::errors::{FeatureEffectsError, ModelError};
     #[pymodule_export]
     use super::estimate::{estimate, regional};
+    #[pymodule_export]
+    use super::program::program;
     #[pymodule_export]
     use super::regional::RegionalEffect;
     #[pymodule_export]

@@ -1,11 +1,11 @@
-//! What a model is asked: rows that are mostly those of the data, with a feature or two elsewhere.
+//! Questions to a model: rows that are mostly those of the data, with a feature or two elsewhere.
 
 use fe_core::Dataset;
 use fe_core::model::{Column, Rows};
 
-/// What is asked of a model.
+/// A question to a model.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Kind {
+pub(crate) enum QuestionKind {
     Value,
     /// The derivative along a feature, counted from 0.
     Derivative(usize),
@@ -13,7 +13,7 @@ pub(crate) enum Kind {
 
 /// Some rows, and what is asked of a model there.
 pub(crate) struct Question {
-    kind: Kind,
+    kind: QuestionKind,
     len: usize,
     /// The first of the neighbouring rows of the data that these are, but for some features.
     start: usize,
@@ -58,7 +58,7 @@ impl PartialEq for Question {
 
 impl Question {
     /// Nothing is copied of what lies in the data themselves.
-    pub(crate) fn new(kind: Kind, rows: &Rows<'_>, data: &Dataset) -> Self {
+    pub(crate) fn new(kind: QuestionKind, rows: &Rows<'_>, data: &Dataset) -> Self {
         let place = |(feature, column): (usize, &Column<'_>)| place(column, data, feature);
         let columns = || rows.columns().iter().enumerate();
         let start = columns().find_map(place);
@@ -67,7 +67,7 @@ impl Question {
         Self { kind, len: rows.len(), start: start.unwrap_or(0), others: others.collect() }
     }
 
-    pub(crate) fn kind(&self) -> Kind {
+    pub(crate) fn kind(&self) -> QuestionKind {
         self.kind
     }
 

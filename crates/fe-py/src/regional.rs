@@ -19,7 +19,7 @@ pub(crate) struct RegionalEffect {
 /// A regional effect as it is written.
 #[derive(Serialize, Deserialize)]
 struct Written {
-    /// What is written, and in which form.
+    /// The contents of a file, and their form.
     format: String,
     regional: fe_core::regional::RegionalEffect,
 }
@@ -35,7 +35,7 @@ impl RegionalEffect {
 
 #[pymethods]
 impl RegionalEffect {
-    /// What was written by `to_json`, or for pickle.
+    /// An effect as it was written by `to_json`, or for pickle.
     #[new]
     fn from_text(text: &str) -> PyResult<Self> {
         let Written { format, regional } = read("a regional effect", text)?;
@@ -75,9 +75,14 @@ impl RegionalEffect {
         results(slf.py())?.call_method1("regional_to_frame", (slf,))
     }
 
-    /// What a notebook shows.
+    /// Text for a notebook.
     fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         results(slf.py())?.call_method1("regional_html", (slf,))
+    }
+
+    /// A picture for a notebook; none without matplotlib.
+    fn _repr_png_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        results(slf.py())?.call_method1("png", (slf.getattr("plot")?,))
     }
 
     /// Whether both are the same to the bit.

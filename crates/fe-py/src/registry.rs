@@ -1,8 +1,9 @@
-//! What there is: scenarios, estimators, binnings, presets.
+//! Registries: scenarios, estimators, binnings, presets.
 
 use fe_bench::score::METRICS;
+use fe_core::settings::{self, SettingInfo, SettingKind};
 use fe_core::{binning, estimator, preset, regional};
-use fe_truth::{Centring, Effect};
+use fe_truth::{Centring, Quantity};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 
@@ -15,12 +16,13 @@ pub(crate) fn registry(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
         py,
         &json!({
             "scenarios": fe_truth::scenarios().iter().map(scenario).collect::<Vec<_>>(),
-            "effects": Effect::ALL.iter().map(|effect| effect.name()).collect::<Vec<_>>(),
+            "effects": Quantity::ALL.iter().map(|effect| effect.name()).collect::<Vec<_>>(),
             "centrings": Centring::ALL.iter().map(|centring| centring.name()).collect::<Vec<_>>(),
             "estimators": estimator::ALL
                 .iter()
                 .map(|info| entry(info.name, info.about, info.options().collect()))
                 .collect::<Vec<_>>(),
+            "options": settings::ALL.iter().map(option).collect::<Vec<_>>(),
             "regional": regional::ALL
                 .iter()
                 .map(|info| entry(info.name, info.about, info.options().collect()))
@@ -38,7 +40,7 @@ pub(crate) fn registry(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
                 .collect::<Vec<_>>(),
             "metrics": METRICS
                 .iter()
-                .map(|(name, _, about)| json!({ "name": name, "about": about }))
+                .map(|metric| json!({ "name": metric.name(), "about": metric.about() }))
                 .collect::<Vec<_>>(),
         }),
     )
@@ -46,6 +48,24 @@ pub(crate) fn registry(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
 
 fn entry(name: &str, about: &str, options: Vec<&str>) -> Value {
     json!({ "name": name, "about": about, "options": options })
+}
+
+fn option(setting: &SettingInfo) -> Value {
+    let option = setting.option;
+    json!({ "name": option.name, "default": option.default, "allowed": option.allowed,
+            "about": option.about, "type": python_type(setting.kind) })
+}
+
+/// The type of an option as signatures in Python have it.
+fn python_type(kind: SettingKind) -> &'static str {
+    match kind {
+        SettingKind::Count | SettingKind::Seed | SettingKind::Digit => "int",
+        SettingKind::Number => "float",
+        SettingKind::Flag => "bool",
+        SettingKind::Word | SettingKind::Name => "str",
+        SettingKind::Numbers | SettingKind::Rows => "ArrayLike",
+        SettingKind::Axis => "str | tuple[float, float] | Scenario",
+    }
 }
 
 fn scenario(info: &fe_truth::ScenarioInfo) -> Value {

@@ -2,11 +2,12 @@
 
 use std::ops::Range;
 
-use fe_bench::{draw, score};
+use fe_bench::data::sample;
+use fe_bench::score;
 use fe_core::interrupt;
 use fe_core::model::Rows;
 use fe_core::{Axis, Dataset};
-use fe_truth::{Centring, Effect, Regional, Truth, Weighting};
+use fe_truth::{Centring, Quantity, Regional, Truth, Weighting};
 use ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
@@ -53,7 +54,7 @@ impl Scenario {
         if let Some(text) = text {
             return Ok(Self { inner: fe_truth::problem(name, &text, &set).map_err(Raise::raise)? });
         }
-        Ok(Self { inner: fe_bench::scenarios::find(name, &set).map_err(Raise::raise)? })
+        Ok(Self { inner: fe_bench::data::scenarios::find(name, &set).map_err(Raise::raise)? })
     }
 
     /// What makes the same scenario again.
@@ -204,7 +205,7 @@ impl Scenario {
         center: &str,
         range: Option<(f64, f64)>,
     ) -> PyResult<Answers<'py>> {
-        let (effect, center) = (word::<Effect>(effect)?, word::<Centring>(center)?);
+        let (effect, center) = (word::<Quantity>(effect)?, word::<Centring>(center)?);
         let feature = self.feature(&feature)?;
         let (points, shape) = arrays::points("x", x)?;
         let range = range.unwrap_or_else(|| self.inner.axis(feature));
@@ -387,8 +388,8 @@ impl Scenario {
         let (n, seed) = (count("n", n)?, whole("seed", seed)?);
         let replicate = replicate.map_or(Ok(0), |given| count("replicate", given))?;
         let drawn = threads::run(py, || -> fe_bench::Result<_> {
-            let data = draw::features(&self.inner, seed, n, replicate)?;
-            let y = draw::target(&self.inner, &data, seed, snr.unwrap_or_default(), replicate)?;
+            let data = sample::features(&self.inner, seed, n, replicate)?;
+            let y = sample::target(&self.inner, &data, seed, snr.unwrap_or_default(), replicate)?;
             Ok((data.into_features(), y))
         })?;
         let (features, y) = drawn.map_err(Raise::raise)?;

@@ -1,9 +1,9 @@
 //! Scores of curves that were computed elsewhere.
 
-use fe_bench::curves::GivenCurve;
+use fe_bench::score::comparison::Comparison;
+use fe_bench::score::given_curve::GivenCurve;
 use fe_bench::score::{self as scoring, Metric, Score};
-use fe_bench::study::places::Grid;
-use fe_bench::study::wire::Comparison;
+use fe_bench::study::grid::Grid;
 use fe_truth::Centring;
 use pyo3::prelude::*;
 use serde::Deserialize;

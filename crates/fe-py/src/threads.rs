@@ -10,7 +10,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::errors::Raise;
 
-/// How often signals are looked for while Rust computes.
+/// Time between looks for signals while Rust computes.
 pub(crate) const TICK: Duration = Duration::from_millis(50);
 
 /// Threads that work together, and what stops them. Each call from Python has its own, which the next one takes
@@ -42,7 +42,7 @@ fn idle() -> MutexGuard<'static, (u32, Vec<Crew>)> {
     idle
 }
 
-/// What stops the threads of one call, until it is dropped.
+/// The switch that stops the threads of one call, until it is dropped.
 pub(crate) struct OwnStop(&'static Stop);
 
 /// Those that no call has: so few are ever made that they may live for good.

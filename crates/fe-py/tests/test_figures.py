@@ -114,3 +114,17 @@ def test_notebooks_show_a_table_that_is_safe() -> None:
     assert f"{effect.effect[0]:.6g}" in shown and f"{effect.effect[-1]:.6g}" in shown
     assert "8 of 41 points" in shown
     assert fe.pdp(X, S, 1, grid=2)._repr_html_().count("<tr>") == 3
+
+
+def test_a_notebook_shows_a_picture() -> None:
+    pytest.importorskip("matplotlib")
+    scenario = fe.scenario("effector-regional")
+    rows, _ = scenario.sample(200, seed=3)
+    for thing in (fe.ale(X, S, 4, bins=8), fe.regional_pdp(rows, scenario, 1)):
+        picture = thing._repr_png_()
+        assert picture is not None and picture.startswith(b"\x89PNG")
+
+
+def test_without_matplotlib_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    assert fe.ale(X, S, 4, bins=8)._repr_png_() is None

@@ -58,7 +58,7 @@ def test_functions_of_estimators_say_their_options() -> None:
     assert fe.regional_ale.__name__ == "regional_ale"
 
 
-@pytest.mark.parametrize("module", ["_api", "_scenario"])
+@pytest.mark.parametrize("module", ["_api", "_benchmark", "_program", "_scenario"])
 def test_examples_of_the_documentation(module: str) -> None:
     found = getattr(fe, module)
     assert doctest.testmod(found, optionflags=doctest.ELLIPSIS).failed == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -188,3 +189,68 @@ def test_what_there_is() -> None:
     assert {"mse", "coverage"} <= {entry["name"] for entry in fe.metrics()}
     assert "dp" in {entry["name"] for entry in fe.binnings()}
     assert "effector-0.6" in {entry["name"] for entry in fe.presets()}
+
+
+OWN = """f = "c*x1*temp"
+[parameters]
+c = 3
+[law]
+x1 = "uniform(0, 1)"
+temp = "x1 + normal(0, 1)"
+"""
+
+
+def test_scenarios_of_files(tmp_path: Path) -> None:
+    path = tmp_path / "own.toml"
+    path.write_text(OWN)
+    own = fe.scenario(str(path), c=2)
+    assert own.feature_names == ["x1", "temp"]
+    assert own.parameters == {"c": "2"}
+    assert abs(own.mean().value - 2 / 3) < 1e-9
+    X, y = own.sample(n=50, seed=1)
+    assert np.allclose(y, 2 * X[:, 0] * X[:, 1])
+    effect = fe.ale(X, own, feature="temp", bins=5)
+    assert np.isfinite(own.truth_of(effect).value).all()
+    again = pickle.loads(pickle.dumps(own))
+    path.unlink()
+    assert again == own
+    assert again.mean() == own.mean()
+
+
+def test_scenarios_without_a_file(tmp_path: Path) -> None:
+    law = {"x1": "uniform(0, 1)", "temp": "x1 + normal(0, 1)"}
+    own = fe.scenario(f="c*x1*temp", law=law, c=3)
+    path = tmp_path / "own.toml"
+    path.write_text(OWN)
+    file = fe.scenario(str(path))
+    x = [0.1, 0.5]
+    assert own.truth("ale", "x1", x).value.tolist() == file.truth("ale", "x1", x).value.tolist()
+    assert own.parameters == {"c": "3"}
+    assert pickle.loads(pickle.dumps(own)) == own
+    scores = fe.scenario(
+        "named", f="a + b", law={"u": "normal(0, 1)", "a": "u + normal(0, 1)", "b": "uniform(0, 1)"}, hidden=["u"]
+    )
+    assert scores.name == "named"
+    assert scores.feature_names == ["a", "b"]
+    joined = fe.scenario(
+        f="a*b",
+        law={"a": "normal(0, 1)", "b": "normal(0, 1)"},
+        copula=[("a", "b", 0.5)],
+        axis={"a": (-1, 1)},
+    )
+    assert abs(joined.mean().value - 0.5) < 1e-9
+    assert joined.axis("a") == (-1.0, 1.0)
+
+
+def test_scenarios_without_a_file_are_refused_where_they_are_wrong() -> None:
+    law = {"x1": "uniform(0, 1)"}
+    with pytest.raises(ValueError, match="unknown name `x2`"):
+        fe.scenario(f="x1 + x2", law=law)
+    with pytest.raises(TypeError, match="a function of its features"):
+        fe.scenario(law=law)
+    with pytest.raises(TypeError, match="needs a law"):
+        fe.scenario("own", f="x1", law=["uniform(0, 1)"])
+    with pytest.raises(TypeError, match="must be a text or a number"):
+        fe.scenario(f="x1", law={"x1": None})
+    with pytest.raises(TypeError, match="f and law"):
+        fe.scenario(f="x1")

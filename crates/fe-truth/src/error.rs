@@ -1,6 +1,6 @@
-//! What can be wrong with a question.
-
-use crate::Effect;
+//! Errors: questions that have no answer.
+//!
+//! Imports nothing of this crate. Begin with [`Error`].
 
 /// A question that has no answer, with what was given and what is allowed.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -52,7 +52,7 @@ pub enum Error {
         name: &'static str,
         /// The value given.
         given: String,
-        /// What is allowed.
+        /// The allowed values.
         allowed: &'static str,
     },
     /// The scenario has no such feature.
@@ -73,12 +73,12 @@ pub enum Error {
     },
     /// A point lies where the feature has no probability.
     #[error(
-        "{} is outside the support [{}, {}] of x{}",
-        number(.given), number(.low), number(.high), .feature + 1
+        "{} is outside the support [{}, {}] of {}",
+        number(.given), number(.low), number(.high), .feature
     )]
     OutsideSupport {
-        /// The feature, counted from 0.
-        feature: usize,
+        /// Name of the feature.
+        feature: String,
         /// The point.
         given: f64,
         /// Lower end of the support.
@@ -89,17 +89,17 @@ pub enum Error {
     /// A probability of which there is no quantile.
     #[error("probability {given}: must lie strictly between 0 and 1")]
     BadProbability {
-        /// What was given.
+        /// The value given.
         given: f64,
     },
     /// An axis that is not an interval inside the support.
     #[error(
-        "the range [{}, {}] of x{} must be finite, ascending and inside the support [{}, {}]",
-        number(.low), number(.high), .feature + 1, number(&.support.0), number(&.support.1)
+        "the range [{}, {}] of {} must be finite, ascending and inside the support [{}, {}]",
+        number(.low), number(.high), .feature, number(&.support.0), number(&.support.1)
     )]
     BadAxis {
-        /// The feature, counted from 0.
-        feature: usize,
+        /// Name of the feature.
+        feature: String,
         /// Lower end given.
         low: f64,
         /// Upper end given.
@@ -112,12 +112,12 @@ pub enum Error {
     BadLimits(String),
     /// A bin that no instance can ever fall into.
     #[error(
-        "the bin [{}, {}] of x{} has probability 0, or one that is too small to be told",
-        number(.low), number(.high), .feature + 1
+        "the bin [{}, {}] of {} has probability 0, or one that is too small to be told",
+        number(.low), number(.high), .feature
     )]
     EmptyBin {
-        /// The feature, counted from 0.
-        feature: usize,
+        /// Name of the feature.
+        feature: String,
         /// Lower limit.
         low: f64,
         /// Upper limit.
@@ -125,12 +125,12 @@ pub enum Error {
     },
     /// A region in which no row can ever lie.
     #[error(
-        "the region has probability 0: no x{} there lies between {} and {}",
-        .feature + 1, number(.from), number(.to)
+        "the region has probability 0: no {} there lies between {} and {}",
+        .feature, number(.from), number(.to)
     )]
     ImpossibleRegion {
-        /// The feature that is never there, counted from 0, given what is asked of those before it.
-        feature: usize,
+        /// Name of the feature that is never there, given what is asked of those before it.
+        feature: String,
         /// Lower end of its interval.
         from: f64,
         /// Upper end of its interval.
@@ -138,13 +138,13 @@ pub enum Error {
     },
     /// A region whose probability has lost its digits.
     #[error(
-        "the region is too rare to be told: that x{} lies between {} and {} has a probability below \
+        "the region is too rare to be told: that {} lies between {} and {} has a probability below \
          1e-10",
-        .feature + 1, number(.from), number(.to)
+        .feature, number(.from), number(.to)
     )]
     RareRegion {
-        /// The feature that is hardly ever there, counted from 0.
-        feature: usize,
+        /// Name of the feature that is hardly ever there.
+        feature: String,
         /// Lower end of its interval.
         from: f64,
         /// Upper end of its interval.
@@ -153,50 +153,80 @@ pub enum Error {
     /// A tree of regions that is not offered.
     #[error("{option} = {given}: must be {allowed}")]
     BadTreeOption {
-        /// What was asked for.
+        /// The option.
         option: &'static str,
         /// As what.
         given: String,
-        /// What is allowed.
+        /// The allowed values.
         allowed: String,
     },
     /// A truth that is beyond the numbers there are, or made of such: what it is, and where.
     #[error("{0} cannot be told: it, or a number that it is computed from, is larger than 1.8e308")]
     TooLarge(String),
+    /// A feature with levels does not have what was asked.
+    #[error("`{feature}` has levels: {what} is of features that have a density")]
+    HasLevels {
+        /// Name of the feature.
+        feature: String,
+        /// The quantity asked for.
+        what: String,
+    },
+    /// An order of levels that does not name each of them once.
+    #[error(
+        "the order {given} of the levels of `{feature}` must name each of 0 to {count} - 1 once"
+    )]
+    BadOrder {
+        /// Name of the feature.
+        feature: String,
+        /// The order given.
+        given: String,
+        /// Number of its levels.
+        count: usize,
+    },
+    /// A value that is no level of a feature.
+    #[error("`{feature}` has no level {given}; it has {known}")]
+    NoLevel {
+        /// Name of the feature.
+        feature: String,
+        /// The value given.
+        given: f64,
+        /// The levels, separated by commas.
+        known: String,
+    },
     /// The feature has no main effect of its own.
     #[error(
-        "x{} has no main effect in `{scenario}`: it does not enter additively",
-        .feature + 1
+        "{} has no main effect in `{scenario}`: it does not enter additively",
+        .feature
     )]
     NotAdditive {
         /// Name of the scenario.
         scenario: &'static str,
-        /// The feature, counted from 0.
-        feature: usize,
+        /// Name of the feature.
+        feature: String,
     },
     /// The literature has no limit formula of this name for the feature.
-    #[error("`{scenario}` has no `{given}` of x{}; it has {known}", .feature + 1)]
+    #[error("`{scenario}` has no `{given}` of {}; it has {known}", .feature)]
     NoSuchLimit {
         /// Name of the scenario.
         scenario: &'static str,
         /// The name asked for.
         given: String,
-        /// The feature, counted from 0.
-        feature: usize,
+        /// Name of the feature.
+        feature: String,
         /// All there are, separated by commas.
         known: String,
     },
     /// The best split of a feature could not be computed to the accuracy that truths have.
     #[error(
-        "no regional optimum of `{heterogeneity}` is known for x{} in `{scenario}`: under its law \
+        "no regional optimum of `{heterogeneity}` is known for {} in `{scenario}`: under its law \
          a region cannot be integrated accurately in reasonable time",
-        .feature + 1
+        .feature
     )]
     NoRegionalOptimum {
         /// Name of the scenario.
         scenario: &'static str,
-        /// The feature, counted from 0.
-        feature: usize,
+        /// Name of the feature.
+        feature: String,
         /// Name of the heterogeneity value.
         heterogeneity: &'static str,
     },
@@ -209,7 +239,7 @@ pub enum Error {
         line: usize,
         /// Column of the line, counted from 1, in characters.
         column: usize,
-        /// What is wrong, and what is allowed.
+        /// The fault, and what is allowed.
         message: String,
     },
     /// A file whose name cannot be that of a scenario.
@@ -221,19 +251,39 @@ pub enum Error {
         /// The name.
         given: String,
     },
+    /// An accuracy or a cost that simulation cannot have.
+    #[error("{option} of simulation is {given}: must be {allowed}")]
+    BadSimulation {
+        /// The option.
+        option: &'static str,
+        /// The value given.
+        given: f64,
+        /// The allowed values.
+        allowed: &'static str,
+    },
+    /// A population of random problems that there is not.
+    #[error("`{key}` of a population is {given}: must be {allowed}")]
+    BadPopulation {
+        /// The key.
+        key: &'static str,
+        /// The value given.
+        given: String,
+        /// The allowed values.
+        allowed: &'static str,
+    },
     /// A truth that could not be computed to the accuracy that truths have.
     #[error("`{scenario}`: {reason}")]
     NoTruth {
         /// Name of the scenario.
         scenario: &'static str,
-        /// Why not.
+        /// The reason.
         reason: String,
     },
     /// Centring was asked of something that is not an effect curve.
     #[error("`{effect}` cannot be centred; only none is allowed")]
     NotCentrable {
         /// The effect.
-        effect: Effect,
+        effect: &'static str,
     },
 }
 
@@ -263,5 +313,26 @@ pub(crate) fn unknown_name(what: &'static str, given: &str, known: &[&str]) -> E
         given: given.to_owned(),
         nearest: nearest(given, known.iter().copied()),
         known: known.join(", "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short_and_read_back() {
+        for (x, text) in [
+            (3.0, "3"),
+            (-2.0, "-2"),
+            (0.0, "0"),
+            (0.5, "0.5"),
+            (1e-7, "1e-7"),
+            (123_456_789_012_345.0, "123456789012345"),
+            (1e300, "1e300"),
+        ] {
+            assert_eq!(number(&x), text);
+            assert_eq!(text.parse::<f64>(), Ok(x));
+        }
     }
 }

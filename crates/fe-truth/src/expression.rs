@@ -7,6 +7,8 @@
 //! elsewhere, which alone is asked. The functions of one tree are `sin`, `cos`, `tan`, `asin`, `acos`,
 //! `atan`, `sinh`, `cosh`, `tanh`, `exp`, `ln`, `log10`, `sqrt`, `abs`, `sign` (0 at 0) and `floor`.
 //! The comparisons are 1 where they hold and else 0.
+//!
+//! Imports nothing of this crate. Begin with [`Expression`].
 
 use std::fmt;
 use std::ops::{Add, Div, Mul, Neg, Sub};
@@ -207,7 +209,7 @@ impl Binary {
 }
 
 impl Comparison {
-    /// Whether it holds.
+    /// Truth value for two numbers.
     pub(crate) fn holds(self, first: f64, second: f64) -> bool {
         match self {
             Self::Less => first < second,
@@ -375,7 +377,7 @@ impl Expression {
         }
     }
 
-    /// Whether a feature, counted from 0, is read.
+    /// True if a feature, counted from 0, is read.
     pub(crate) fn reads(&self, feature: usize) -> bool {
         match self {
             Self::Feature(index) => *index == feature,
@@ -672,6 +674,13 @@ impl<'de> Deserialize<'de> for Expression {
     }
 }
 
+/// The feature that is called by its number, `x1` for 0; none for another name, or a number with a sign.
+pub(crate) fn numbered(name: &str) -> Option<usize> {
+    let number = name.strip_prefix('x')?;
+    let is_number = number.bytes().all(|byte| byte.is_ascii_digit());
+    number.parse::<usize>().ok().filter(|_| is_number)?.checked_sub(1)
+}
+
 struct Tree;
 
 impl<'de> Visitor<'de> for Tree {
@@ -694,7 +703,7 @@ impl<'de> Visitor<'de> for Tree {
     }
 
     fn visit_str<E: serde::de::Error>(self, name: &str) -> Result<Expression, E> {
-        match crate::scenario::numbered(name) {
+        match numbered(name) {
             Some(feature) => Ok(Expression::Feature(feature)),
             None => Err(E::custom(format!("`{name}` is not a feature: they are x1 … xD"))),
         }

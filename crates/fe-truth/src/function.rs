@@ -1,4 +1,6 @@
 //! Functions as sums of terms, and as fast models of whole rows.
+//!
+//! Imports expressions and numerical methods. Begin with [`Function`] and [`Term`].
 
 use fe_core::Model;
 use fe_core::error::ModelError;
@@ -6,7 +8,7 @@ use fe_core::model::{Column, Rows};
 use pulp::{Arch, NullaryFnOnce};
 
 use crate::expression::Expression;
-use crate::quadrature::Estimate;
+use crate::numeric::quadrature::Estimate;
 
 type Value = Box<dyn Fn(&[f64]) -> f64 + Send + Sync>;
 type Partial = Box<dyn Fn(usize, &[f64]) -> f64 + Send + Sync>;
@@ -24,7 +26,7 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    /// Where along a feature the line is, given the other features of the row.
+    /// Place of the line along a feature, given the other features of the row.
     pub(crate) fn place(&self, along: usize, row: &[f64]) -> Option<f64> {
         let weight = self.weight(along)?;
         let others = self.weights.iter().filter(|(feature, _)| *feature != along);
@@ -42,9 +44,9 @@ pub(crate) struct Moving {
     pub(crate) features: Vec<usize>,
     /// The places along a feature, given the others of a row.
     pub(crate) places: Places,
-    /// What is 0 on the surface.
+    /// Level function: 0 on the surface.
     pub(crate) level: Value,
-    /// How fast the level rises along a feature.
+    /// Derivative of the level along a feature.
     pub(crate) slope: Partial,
     /// By how much the term jumps as the level rises through 0.
     pub(crate) jump: Value,
@@ -211,7 +213,7 @@ impl Term {
         along.map(|(_, place)| *place)
     }
 
-    /// Whether averages over other features may change their course along one.
+    /// True if averages over other features may change their course along one.
     pub(crate) fn has_passages(&self) -> bool {
         !self.lines.is_empty() || !self.entrances.is_empty()
     }
@@ -278,10 +280,10 @@ impl Term {
 pub(crate) trait Function: Send + Sync + 'static {
     /// Number of features.
     fn dimension(&self) -> usize;
-    /// How many leading features the native form reads, where that is from 1 to 6 and `value` and
+    /// Number of leading features that the native form reads, where that is from 1 to 6 and `value` and
     /// `partial` are marked `#[inline(always)]`: several rows are then evaluated at once.
     const WIDTH: usize = 0;
-    /// How many leading features the native form reads.
+    /// Number of leading features that the native form reads.
     fn active(&self) -> usize {
         if Self::WIDTH == 0 { self.dimension() } else { Self::WIDTH }
     }
@@ -481,7 +483,7 @@ mod tests {
         pub(super) static FORCED: Cell<Option<Arch>> = const { Cell::new(None) };
     }
 
-    /// What there is on this processor.
+    /// Vector instructions of this processor.
     fn available() -> Vec<Arch> {
         #[cfg(target_arch = "x86_64")]
         {

@@ -5,7 +5,7 @@
 mod common;
 
 use common::at;
-use fe_truth::{Centring, Effect, Error, Scenario, Weighting, scenario};
+use fe_truth::{Centring, Error, Quantity, Scenario, Weighting, scenario};
 
 fn set(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
     pairs.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect()
@@ -24,9 +24,9 @@ fn names() {
     refused("", &[], &["known:"]);
     refused("friedman1@2", &[], &["version 1", "`2`"]);
     assert_eq!(scenario("friedman1@1", &[]).unwrap().id(), "friedman1@1");
-    let effect: Result<Effect, Error> = "ale-derivativ".parse();
+    let effect: Result<Quantity, Error> = "ale-derivativ".parse();
     assert!(effect.unwrap_err().to_string().contains("nearest: `ale-derivative`"));
-    assert_eq!("h-pdp".parse(), Ok(Effect::HPdp));
+    assert_eq!("h-pdp".parse(), Ok(Quantity::HPdp));
     assert!("integrals".parse::<Centring>().is_err());
     assert!("".parse::<Weighting>().is_err());
 }
@@ -64,18 +64,18 @@ fn canonical_parameters() {
 fn axes_points_and_features() {
     let scenario = at("sin-indicator", "");
     let ask = |feature, points: &[f64], axis| {
-        scenario.curve(Effect::Pd, feature, points, axis, Centring::None)
+        scenario.curve(Quantity::Pd, feature, points, axis, Centring::None)
     };
     let whole = (-0.5, 0.5);
     for axis in [(0.5, -0.5), (0.1, 0.1), (-0.6, 0.5), (f64::NAN, 0.5), (-0.5, f64::INFINITY)] {
         let error = ask(0, &[0.0], axis).unwrap_err();
-        assert!(matches!(error, Error::BadAxis { feature: 0, .. }), "{error}");
+        assert!(matches!(error, Error::BadAxis { .. }), "{error}");
         assert!(error.to_string().contains("x1") && error.to_string().contains("[-0.5, 0.5]"));
         assert!(scenario.values(0, axis).is_err());
     }
     for point in [0.51, -1.0, f64::NAN, f64::INFINITY] {
         let error = ask(0, &[0.0, point], whole).unwrap_err();
-        assert!(matches!(error, Error::OutsideSupport { feature: 0, .. }), "{error}");
+        assert!(matches!(error, Error::OutsideSupport { .. }), "{error}");
     }
     assert!(ask(2, &[f64::INFINITY], whole).is_err());
     assert!(ask(2, &[30.0], whole).is_ok());
@@ -101,7 +101,7 @@ fn bins() {
     let normal = at("liu-product", "");
     assert!(ask(&normal, &[60.0, 61.0], Weighting::Uniform).is_ok());
     let error = ask(&normal, &[60.0, 61.0], Weighting::Data).unwrap_err();
-    assert!(matches!(error, Error::EmptyBin { feature: 0, .. }), "{error}");
+    assert!(matches!(error, Error::EmptyBin { .. }), "{error}");
 }
 
 #[test]
@@ -110,13 +110,13 @@ fn effects_that_do_not_exist() {
         s.curve(effect, feature, &[0.2], s.axis(feature), centring)
     };
     let friedman = at("friedman1", "");
-    let error = ask(&friedman, 0, Effect::Main, Centring::None).unwrap_err();
-    assert!(matches!(error, Error::NotAdditive { feature: 0, .. }));
+    let error = ask(&friedman, 0, Quantity::Main, Centring::None).unwrap_err();
+    assert!(matches!(error, Error::NotAdditive { .. }));
     assert!(error.to_string().contains("x1") && error.to_string().contains("friedman1"));
-    let main = |feature| ask(&friedman, feature, Effect::Main, Centring::None).unwrap()[0].value;
+    let main = |feature| ask(&friedman, feature, Quantity::Main, Centring::None).unwrap()[0].value;
     assert!((main(2) - 1.8).abs() < 1e-12);
     assert_eq!(main(6), 0.0);
-    for effect in Effect::ALL.iter().copied().filter(|effect| !effect.is_curve()) {
+    for effect in Quantity::ALL.iter().copied().filter(|effect| !effect.is_curve()) {
         let error = ask(&friedman, 3, effect, Centring::Integral).unwrap_err();
         assert!(matches!(error, Error::NotCentrable { .. }), "{error}");
     }
@@ -151,7 +151,7 @@ fn points_of_shapley_values() {
     assert!(matches!(short, Error::WrongDimension { given: 2, dimension: 3 }), "{short}");
     for outside in [1.5, f64::NAN, f64::INFINITY] {
         let error = scenario.shap_at(&[0.1, outside, 0.0]).unwrap_err();
-        assert!(matches!(error, Error::OutsideSupport { feature: 1, .. }), "{error}");
+        assert!(matches!(error, Error::OutsideSupport { .. }), "{error}");
     }
 }
 

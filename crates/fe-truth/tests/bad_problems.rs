@@ -113,7 +113,10 @@ fn expressions() {
     f("x1 + ¦asin(2)", "not a real number");
     f("x1*¦exp(1e9)", "not a real number");
     f("x1 + ¦normal(0, 1)", "is a law");
-    f("¦level(x1, a: 1)", "a feature with levels");
+    f("level(¦x1, a: 1)", "`x1` has no levels with names");
+    f("level(¦c, a: 1)", "`c` is a parameter");
+    f("level(¦tmep, a: 1)", "nearest: `temp`");
+    f("level(¦2, a: 1)", "expected a feature with levels");
     f("¦ln(temp)", "f is NaN at x1 = ");
     f("¦floor(1e9*x1)", "more than 1000 values");
     all_refused();
@@ -184,13 +187,60 @@ fn laws() {
     law("¦mixture(1.5: normal(0, 1), -0.5: normal(1, 1))", "must not be negative");
     law("¦mixture(x1: normal(0, 1), 0.5: normal(1, 1))", "not to 1 at x1 = ");
     law("mixture(0.5: ¦normel(0, 1))", "nearest: `normal`");
-    law("¦bernoulli(0.5)", "features with levels");
-    law("¦categorical(a: 0.3, b: 0.8)", "features with levels");
+    law("¦bernoulli(1.5)", "`p` of `bernoulli` is 1.5: must be a number from 0 to 1");
+    law("¦bernoulli()", "`bernoulli` takes (p), and has 0");
+    law("¦bernoulli(2*x1)", "must be a number from 0 to 1 at x1 = ");
+    law("¦binomial(2.5, 0.5)", "`n` of `binomial` is 2.5: must be a whole number");
+    law("¦binomial(3, -1)", "`p` of `binomial` is -1");
+    law("¦poisson(0)", "`mean` of `poisson` is 0: must be above 0");
+    law("¦poisson(temp)", "`mean` of `poisson`");
+    law("¦poisson(1e9)", "at most 10000");
+    law("¦categorical(a: 0.3, b: 0.8)", "sum to 1.1, not to 1");
+    law("¦categorical(a: -0.5, b: 1.5)", "must not be negative");
+    law("¦categorical(a: x1, b: 0.5)", "not to 1 at x1 = ");
+    law("categorical(a: 0.5, ¦a: 0.5)", "the level `a` is given twice");
+    law("categorical(a ¦0.5)", "`:` and a probability");
+    law("categorical(¦)", "expected the name of a level");
+    law("¦categorical(1: 0.5, a: 0.5)", "all words or all numbers");
+    law("¦categorical(2: 0.5, 1: 0.5)", "in ascending order");
+    law("truncated(¦poisson(3), 0, 2)", "cannot be truncated or mixed");
+    law("mixture(0.5: ¦bernoulli(0.5), 0.5: normal(0, 1))", "cannot be truncated or mixed");
+    law("¦temp + poisson(3)", "nothing is added to a law of levels");
     law("normal(¦ln(0), 1)", "not a real number");
     law("normal(1/¦0, 1)", "division by 0");
     let mixtures = "mixture(1: ".repeat(10_000);
     let at = 101 * "mixture(1: ".len();
     law(&format!("{}¦{}", &mixtures[..at], &mixtures[at..]), "nested too deep");
+    all_refused();
+}
+
+/// A function of a feature whose levels are words, and one with counts.
+fn of_levels(marked: &str, words: &str) {
+    refused(
+        &format!(
+            "f = \"{marked}\"\n[law]\nseason = \"categorical(winter: 0.3, summer: 0.7)\"\n\
+             calls = \"poisson(3)\"\n"
+        ),
+        words,
+    );
+}
+
+#[test]
+fn levels() {
+    of_levels("¦season + 1", "the levels of `season` are words");
+    of_levels("if(¦season == 1, 0, 1)", "`level(season, …)` gives each a value");
+    of_levels("¦level(season, winter: 1)", "no value for `summer` of `season`");
+    of_levels("level(season, winter: 1, ¦sumer: 2)", "no level `sumer` (nearest: `summer`)");
+    of_levels("level(season, winter: 1, ¦winter: 2)", "given twice");
+    of_levels("level(season, winter ¦1)", "`:` and the value");
+    of_levels("level(season, winter: ¦calls > 1, summer: 1)", "found a condition");
+    of_levels("level(¦calls, 0: 1)", "`calls` has no levels with names");
+    of_levels("level(season, ¦", "expected the name of a level");
+    keys(
+        "f = \"calls\"\n[law]\ncalls = \"poisson(3)\"\nx2 = \"normal(0, 1)\"\n[copula]\n\
+         gaussian = [[¦\"calls\", \"x2\", 0.5]]\n",
+        "`calls` has levels",
+    );
     all_refused();
 }
 
@@ -208,6 +258,16 @@ fn files() {
     );
     keys(&format!("f = ¦[1]{LAW}"), "must be a text or a number");
     keys(&format!("f = \"x1\"\nabout = ¦3{LAW}"), "`about` must be a text");
+    keys(&format!("f = \"x1\"\nsource = ¦3{LAW}"), "`source` must be a text");
+    let published = |text: &str| format!("f = \"x1\"{LAW}[[published]]\n{text}\n");
+    keys(&published("¦mean = 1"), "has no `by`");
+    keys(&published("by = \"me\"\n¦median = 1"), "unknown key `median`");
+    keys(&published("by = \"me\"\nmean = ¦[1, 2, 3]"), "the printed one and the right one");
+    keys(&published("by = \"me\"\nmean = \"¦c\""), "unknown name `c`");
+    keys(&published("by = \"me\"\nmean = \"1/¦0\""), "division by 0");
+    keys(&published("by = \"me\"\nsobol = { ¦x4 = 0.1 }"), "`x4` is no feature");
+    keys(&published("by = \"me\"\nf = [{ at = [1], value = ¦2 }]"), "there are 2 features");
+    keys(&published("by = \"me\"\nf = [{ ¦at = [1] }]"), "a list such as");
     keys(&format!("f = \"x1\"\nversion = ¦0{LAW}"), "`version` must be a whole number");
     keys(&format!("f = \"x1\"\nversion = ¦\"two\"{LAW}"), "`version` must be a number");
     keys(&format!("f = \"x1\"\n¦f = \"x2\"{LAW}"), "duplicate key");

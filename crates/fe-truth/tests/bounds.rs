@@ -8,7 +8,7 @@ mod common;
 use std::ops::{Add, Mul, Sub};
 
 use common::at;
-use fe_truth::{Centring, Effect, Scenario};
+use fe_truth::{Centring, Quantity, Scenario};
 
 /// A number as the unevaluated sum of two doubles: good to about 30 digits.
 #[derive(Clone, Copy)]
@@ -63,7 +63,7 @@ const SD: [f64; 2] = [0.5, 2.0];
 const RHO: f64 = -0.7;
 
 /// Truths of feature s at x, in wide arithmetic.
-fn exact(c: [f64; 5], mean: [f64; 2], s: usize, x: f64, lo: f64, hi: f64) -> Vec<(Effect, Wide)> {
+fn exact(c: [f64; 5], mean: [f64; 2], s: usize, x: f64, lo: f64, hi: f64) -> Vec<(Quantity, Wide)> {
     let wide = Wide::from;
     let p = 1 - s;
     let steepness = wide(RHO) * wide(SD[p] / SD[s]);
@@ -83,13 +83,13 @@ fn exact(c: [f64; 5], mean: [f64; 2], s: usize, x: f64, lo: f64, hi: f64) -> Vec
     let deviation = wide(x) - wide(0.5) * (wide(lo) + wide(hi));
     let middle = wide(0.5) * (wide(lo) + wide(x));
     vec![
-        (Effect::Pd, value(wide(mean[p]), variance)),
-        (Effect::Mplot, value(given(wide(x)), given_variance)),
-        (Effect::Dpd, slope(wide(x), wide(mean[p]))),
-        (Effect::Mu, slope(wide(x), given(wide(x)))),
-        (Effect::HPdp, wide(c[4] * c[4]) * variance * deviation * deviation),
-        (Effect::HDpdp, wide(c[4] * c[4]) * variance),
-        (Effect::AleDerivative, (wide(x) - wide(lo)) * slope(middle, given(middle))),
+        (Quantity::Pd, value(wide(mean[p]), variance)),
+        (Quantity::Mplot, value(given(wide(x)), given_variance)),
+        (Quantity::Dpd, slope(wide(x), wide(mean[p]))),
+        (Quantity::Mu, slope(wide(x), given(wide(x)))),
+        (Quantity::HPdp, wide(c[4] * c[4]) * variance * deviation * deviation),
+        (Quantity::HDpdp, wide(c[4] * c[4]) * variance),
+        (Quantity::AleDerivative, (wide(x) - wide(lo)) * slope(middle, given(middle))),
     ]
 }
 
@@ -157,7 +157,8 @@ fn bounds_stay_small_near_the_origin() {
 fn a_relative_bound_would_not_do() {
     let scenario = at("liu-additive", "mu1=1000000;mu2=-1000000;sigma1=0.5;sigma2=2;rho=-0.7");
     let ask = |x: f64| {
-        scenario.curve(Effect::Mplot, 0, &[x], (999_998.0, 1_000_002.0), Centring::None).unwrap()[0]
+        scenario.curve(Quantity::Mplot, 0, &[x], (999_998.0, 1_000_002.0), Centring::None).unwrap()
+            [0]
     };
     let x = 1_000_000.3;
     let exact = exact(FUNCTIONS[0].1, [1e6, -1e6], 0, x, 0.0, 1.0)[1].1;

@@ -7,9 +7,9 @@ mod common;
 use std::f64::consts::{PI, TAU};
 
 use common::{Sample, assert_mean, assert_variance, at, spread};
-use fe_truth::{Centring, Effect, Scenario, Weighting};
+use fe_truth::{Centring, Quantity, Scenario, Weighting};
 
-fn value(scenario: &Scenario, effect: Effect, s: usize, x: f64) -> f64 {
+fn value(scenario: &Scenario, effect: Quantity, s: usize, x: f64) -> f64 {
     scenario.curve(effect, s, &[x], scenario.axis(s), Centring::None).unwrap()[0].value
 }
 
@@ -27,7 +27,7 @@ fn assert_figure(found: f64, figure: f64, digits: f64) {
 #[test]
 fn derivative_of_the_sine_has_no_factor_z() {
     let scenario = at("sin-indicator", "noise_sd=0.01");
-    let mu = value(&scenario, Effect::Mu, 0, -0.3);
+    let mu = value(&scenario, Quantity::Mu, 0, -0.3);
     assert_figure(mu, 1.941_611, 1e-6);
     assert_figure(-0.3 * mu, -0.582_483, 1e-6);
 }
@@ -41,7 +41,7 @@ fn the_ale_has_a_bump_at_zero() {
         let mut points = spread((-0.5, 0.5), 2000);
         points.extend([0.0, -0.5, 0.5]);
         let largest = |centring, constant: f64| {
-            let truth = scenario.curve(Effect::Ale, 0, &points, (-0.5, 0.5), centring).unwrap();
+            let truth = scenario.curve(Quantity::Ale, 0, &points, (-0.5, 0.5), centring).unwrap();
             let error = |(x, t): (&f64, &fe_truth::Truth)| (t.value - limit(*x) + constant).abs();
             points.iter().zip(&truth).map(error).fold(0.0, f64::max)
         };
@@ -55,7 +55,7 @@ fn the_ale_has_a_bump_at_zero() {
 fn heterogeneity_is_not_constant() {
     for (noise, integral, of_sd) in [("0.01", 4.888, 2.122), ("0.1", 10.778, 2.920)] {
         let scenario = at("sin-indicator", &format!("noise_sd={noise}"));
-        assert_figure(value(&scenario, Effect::Sigma, 0, 0.0), 6.594, 5e-4);
+        assert_figure(value(&scenario, Quantity::Sigma, 0, 0.0), 6.594, 5e-4);
         assert_figure(named(&scenario, 0, "ale.integral"), integral, 5e-4);
         assert_figure(named(&scenario, 0, "ale.integral_sd"), of_sd, 5e-4);
     }
@@ -67,7 +67,7 @@ fn probability_of_the_indicator() {
     for (noise, share) in [("0.01", 0.828_014), ("0.1", 0.780_141)] {
         let scenario = at("sin-indicator", &format!("noise_sd={noise}"));
         // At x1 = ¼ the PD is −2 P(x3 < 0).
-        assert_figure(-0.5 * value(&scenario, Effect::Pd, 0, 0.25), share, 1e-6);
+        assert_figure(-0.5 * value(&scenario, Quantity::Pd, 0, 0.25), share, 1e-6);
     }
 }
 
@@ -102,7 +102,7 @@ fn piecewise_linear_has_a_parabola() {
     let scenario = at("piecewise-linear", "sigma2=0.5");
     let pieces = [(0.2, 0.4), (0.4, 0.0), (0.45, 0.25), (0.5, -0.25), (1.0, 0.0)];
     for ((knot, a), excess) in pieces.into_iter().zip([0.02, 0.08, 0.10125, 0.125, 0.5]) {
-        assert_figure(value(&scenario, Effect::Ale, 0, knot) - a, excess, 1e-11);
+        assert_figure(value(&scenario, Quantity::Ale, 0, knot) - a, excess, 1e-11);
     }
 }
 
@@ -118,7 +118,8 @@ fn piecewise_linear_jumps() {
         let scenario = at("piecewise-linear", &format!("intercepts={intercepts}"));
         for (knot, jump) in [0.2, 0.4, 0.45, 0.5].into_iter().zip(jumps) {
             let with_jumps = |x: f64| {
-                value(&scenario, Effect::Ale, 0, x) - value(&scenario, Effect::AleDerivative, 0, x)
+                value(&scenario, Quantity::Ale, 0, x)
+                    - value(&scenario, Quantity::AleDerivative, 0, x)
             };
             let found = with_jumps(f64::next_up(knot)) - with_jumps(f64::next_down(knot));
             assert_figure(found, jump, 1e-11);
@@ -134,7 +135,7 @@ fn spreads(scenario: &Scenario, s: usize, lo: f64, hi: f64) -> (f64, f64) {
     (bin.sigma2_star, scenario.differences(s, &[lo, hi]).unwrap()[0].variance)
 }
 
-fn centred(scenario: &Scenario, effect: Effect, s: usize, x: f64, centring: Centring) -> f64 {
+fn centred(scenario: &Scenario, effect: Quantity, s: usize, x: f64, centring: Centring) -> f64 {
     scenario.curve(effect, s, &[x], scenario.axis(s), centring).unwrap()[0].value
 }
 
@@ -146,16 +147,16 @@ fn equidistant((lo, hi): (f64, f64), count: usize) -> Vec<f64> {
 #[test]
 fn limit_formulas_are_off() {
     let cases = [
-        ("sin-indicator", "noise_sd=0.01", Effect::Ale, 0.0501),
-        ("sin-indicator", "noise_sd=0.1", Effect::Ale, 0.440),
-        ("sin-indicator", "noise_sd=0.01", Effect::Pd, 0.0106),
-        ("sin-indicator", "noise_sd=0.1", Effect::Pd, 0.106),
-        ("sin-indicator", "noise_sd=0.01", Effect::Sigma, 4.594),
-        ("sin-indicator", "noise_sd=0.1", Effect::Sigma, 4.594),
-        ("threshold-linear", "noise_sd=0.01", Effect::Ale, 0.252),
-        ("threshold-linear", "a1=2;a2=0.5;noise_sd=0.01", Effect::Ale, 0.401),
-        ("piecewise-linear", "sigma2=0.5", Effect::Ale, 0.5),
-        ("nonlinear", "sigma2=0.4", Effect::Ale, 0.5),
+        ("sin-indicator", "noise_sd=0.01", Quantity::Ale, 0.0501),
+        ("sin-indicator", "noise_sd=0.1", Quantity::Ale, 0.440),
+        ("sin-indicator", "noise_sd=0.01", Quantity::Pd, 0.0106),
+        ("sin-indicator", "noise_sd=0.1", Quantity::Pd, 0.106),
+        ("sin-indicator", "noise_sd=0.01", Quantity::Sigma, 4.594),
+        ("sin-indicator", "noise_sd=0.1", Quantity::Sigma, 4.594),
+        ("threshold-linear", "noise_sd=0.01", Quantity::Ale, 0.252),
+        ("threshold-linear", "a1=2;a2=0.5;noise_sd=0.01", Quantity::Ale, 0.401),
+        ("piecewise-linear", "sigma2=0.5", Quantity::Ale, 0.5),
+        ("nonlinear", "sigma2=0.4", Quantity::Ale, 0.5),
     ];
     for (name, point, effect, worst) in cases {
         let scenario = at(name, point);
@@ -174,7 +175,7 @@ fn limit_formulas_are_off() {
     let below = -1e-9;
     let printed = scenario.limit("mu-limit", 0, &[below], (-0.5, 0.5), Centring::None).unwrap()[0];
     assert_figure(printed, -TAU, 1e-6);
-    assert_figure(value(&scenario, Effect::Mu, 0, below), 0.0, 1e-5);
+    assert_figure(value(&scenario, Quantity::Mu, 0, below), 0.0, 1e-5);
 }
 
 /// RHALE sec. 1: a zero heterogeneity of derivatives does not show that x3 is unrelated.
@@ -184,7 +185,7 @@ fn derivatives_do_not_see_the_jump_of_goldstein() {
     assert_figure(named(&scenario, 2, "ale.integral"), 0.0, 1e-12);
     assert_figure(named(&scenario, 2, "pdp.mean"), 25.0 / 3.0, 1e-11);
     assert_figure(spreads(&scenario, 2, -0.01, 0.01).1, 100.0 / 3.0, 1e-9);
-    for effect in [Effect::Ale, Effect::AleDerivative] {
+    for effect in [Quantity::Ale, Quantity::AleDerivative] {
         assert_figure(value(&scenario, effect, 2, 1.0), 0.0, 1e-12);
     }
 }
@@ -193,8 +194,8 @@ fn derivatives_do_not_see_the_jump_of_goldstein() {
 #[test]
 fn nonlinear_has_half_a_square_more() {
     let scenario = at("nonlinear", "sigma2=0.4");
-    assert_figure(value(&scenario, Effect::Ale, 0, 1.0), 4.5, 1e-12);
-    assert_figure(value(&scenario, Effect::Mu, 0, 0.3), 2.7, 1e-12);
+    assert_figure(value(&scenario, Quantity::Ale, 0, 1.0), 4.5, 1e-12);
+    assert_figure(value(&scenario, Quantity::Mu, 0, 0.3), 2.7, 1e-12);
 }
 
 /// RHALE sec. 4.2: the heterogeneity of x1 is the standard deviation of x2 given x1, whichever is
@@ -204,7 +205,7 @@ fn heterogeneity_is_the_noise() {
     for name in ["piecewise-linear", "nonlinear"] {
         for sd in [0.4, 0.5, 0.5_f64.sqrt()] {
             let scenario = at(name, &format!("sigma2={sd}"));
-            assert_figure(value(&scenario, Effect::Sigma, 0, 0.3), sd, 1e-12);
+            assert_figure(value(&scenario, Quantity::Sigma, 0, 0.3), sd, 1e-12);
         }
     }
 }
@@ -306,8 +307,8 @@ fn the_regional_example_jumps_along_x3() {
 fn a_mean_over_points_is_not_the_integral() {
     let constants = ["conditional-interaction", "general-interaction"].map(|name| {
         let scenario = at(name, "");
-        let raw = value(&scenario, Effect::Ale, 2, 0.0) + (-1.0_f64).exp();
-        raw - centred(&scenario, Effect::Ale, 2, 0.0, Centring::Integral)
+        let raw = value(&scenario, Quantity::Ale, 2, 0.0) + (-1.0_f64).exp();
+        raw - centred(&scenario, Quantity::Ale, 2, 0.0, Centring::Integral)
     });
     for constant in constants {
         assert_figure(constant, 1.0_f64.sinh(), 1e-11);
@@ -339,7 +340,7 @@ fn normal_features_off_the_standard() {
     let (beta, mu1, mu2) = (0.9, 1.0, -0.5);
     let exact = |x: f64| (0.5 + 0.5 * beta) * x * x + (mu1 - beta * mu2) * x;
     let printed = |x: f64| (0.5 + mu1 + 0.5 * beta) * x * x - beta * mu2 * x;
-    let ale = |x: f64| centred(&scenario, Effect::Ale, 1, x, Centring::Data);
+    let ale = |x: f64| centred(&scenario, Quantity::Ale, 1, x, Centring::Data);
     assert_figure(ale(-2.0) - ale(0.7), exact(-2.0) - exact(0.7), 1e-11);
     // E x2 = −½, E x2² = 1.25: the means of the curves over the law.
     let mean = |curve: &dyn Fn(f64) -> f64| {
@@ -349,12 +350,12 @@ fn normal_features_off_the_standard() {
     assert_figure(printed(-2.0) - mean(&printed) - ale(-2.0), 4.25, 1e-11);
 
     let scenario = at("snc", "mu1=1;mu2=-0.5;sigma2=0.7");
-    assert_figure(value(&scenario, Effect::Pd, 0, 0.0), 0.370, 1e-12);
+    assert_figure(value(&scenario, Quantity::Pd, 0, 0.0), 0.370, 1e-12);
     assert_figure(0.5 * (0.7 + 0.25), 0.475, 1e-12);
 
     let scenario = at("snc", "");
-    assert_figure(value(&scenario, Effect::Pd, 2, 0.3), 1.4, 1e-12);
-    assert_figure(centred(&scenario, Effect::Pd, 2, 0.3, Centring::Data), 0.0, 1e-9);
+    assert_figure(value(&scenario, Quantity::Pd, 2, 0.3), 1.4, 1e-12);
+    assert_figure(centred(&scenario, Quantity::Pd, 2, 0.3, Centring::Data), 0.0, 1e-9);
 }
 
 /// ERRORS: the table of Liu et al. is right, from any finite reference.
@@ -362,14 +363,14 @@ fn normal_features_off_the_standard() {
 fn the_table_of_liu_holds() {
     let scenario = at("liu-product", "mu1=0;mu2=0;sigma1=1;sigma2=1;rho=0.5");
     let ale = |lo: f64| {
-        let curve = scenario.curve(Effect::Ale, 0, &[1.2], (lo, 4.0), Centring::None);
+        let curve = scenario.curve(Quantity::Ale, 0, &[1.2], (lo, 4.0), Centring::None);
         curve.unwrap()[0].value
     };
     for lo in [-1.0, -3.0, -30.0] {
         assert_figure(ale(lo), 0.25 * (1.44 - lo * lo), 1e-10);
     }
     let infinite = (f64::NEG_INFINITY, 4.0);
-    assert!(scenario.curve(Effect::Ale, 0, &[1.2], infinite, Centring::None).is_err());
+    assert!(scenario.curve(Quantity::Ale, 0, &[1.2], infinite, Centring::None).is_err());
 }
 
 /// ERRORS: under independence PD and ALE agree, but a jump along the feature only with the ALE that
@@ -378,16 +379,16 @@ fn the_table_of_liu_holds() {
 fn independence_is_not_enough_for_the_derivative_form() {
     let scenario = at("conditional-interaction", "");
     let at_half = |effect| centred(&scenario, effect, 1, 0.5, Centring::Integral);
-    assert_figure(at_half(Effect::Pd), 1.0 / 3.0, 1e-11);
-    assert_figure(at_half(Effect::Ale), 1.0 / 3.0, 1e-11);
-    assert_figure(at_half(Effect::AleDerivative), 0.0, 1e-12);
+    assert_figure(at_half(Quantity::Pd), 1.0 / 3.0, 1e-11);
+    assert_figure(at_half(Quantity::Ale), 1.0 / 3.0, 1e-11);
+    assert_figure(at_half(Quantity::AleDerivative), 0.0, 1e-12);
 }
 
 /// ALIBI: the quoted values are those of a sample with mean 0.45.
 #[test]
 fn the_additive_example_is_centred_over_its_sample() {
     let scenario = at("alibi-additive", "");
-    let ale = |x| centred(&scenario, Effect::Ale, 0, x, Centring::Data);
+    let ale = |x| centred(&scenario, Quantity::Ale, 0, x, Centring::Data);
     assert_figure(ale(0.7), 0.60, 1e-11);
     assert_figure(ale(0.5), 0.0, 1e-11);
     assert_figure(ale(0.7) - ale(0.45), 0.75, 1e-11);
@@ -406,11 +407,11 @@ fn two_definitions_of_ale() {
     for (name, point, s, step) in cases {
         let scenario = at(name, point);
         let hi = scenario.axis(s).1;
-        let excess =
-            value(&scenario, Effect::Ale, s, hi) - value(&scenario, Effect::AleDerivative, s, hi);
+        let excess = value(&scenario, Quantity::Ale, s, hi)
+            - value(&scenario, Quantity::AleDerivative, s, hi);
         assert_figure(excess, step, 5e-4);
         assert!(spreads(&scenario, s, -0.01, 0.01).1 > 0.01);
-        assert_figure(value(&scenario, Effect::Sigma, s, 0.0), 0.0, 1e-12);
+        assert_figure(value(&scenario, Quantity::Sigma, s, 0.0), 0.0, 1e-12);
     }
 }
 
@@ -435,7 +436,7 @@ fn the_empty_coalition() {
 #[test]
 fn the_third_feature_alone_matters() {
     let scenario = at("sin-indicator", "noise_sd=0.01");
-    let worth = |x3: f64| value(&scenario, Effect::Pd, 2, x3);
+    let worth = |x3: f64| value(&scenario, Quantity::Pd, 2, x3);
     assert_figure(worth(-0.2), 1.0 / PI, 1e-6);
     assert_figure(worth(0.2), -0.530_516, 1e-6);
     assert_figure(worth(-0.2) - worth(0.2), 8.0 / (3.0 * PI), 1e-12);
@@ -456,7 +457,8 @@ fn the_coefficient_of_the_second_feature() {
 fn the_step_of_the_shap_dependence() {
     let scenario = at("sin-indicator", "noise_sd=0.01");
     let points = spread((-0.5, 0.5), 1000);
-    let truth = scenario.curve(Effect::Shap, 0, &points, (-0.5, 0.5), Centring::Integral).unwrap();
+    let truth =
+        scenario.curve(Quantity::Shap, 0, &points, (-0.5, 0.5), Centring::Integral).unwrap();
     let wave = |x: f64| -5.0 / 6.0 * (TAU * x).sin();
     let step = |x: f64| if x < 0.0 { -4.0 / (3.0 * PI) } else { 0.0 };
     let errors = |limit: &dyn Fn(f64) -> f64, mean: f64| -> Vec<f64> {
@@ -467,7 +469,7 @@ fn the_step_of_the_shap_dependence() {
     for (noise, worst) in [("0.01", 0.218), ("0.1", 0.290)] {
         let scenario = at("sin-indicator", &format!("noise_sd={noise}"));
         let (axis, centring) = ((-0.5, 0.5), Centring::Integral);
-        let truth = scenario.curve(Effect::Shap, 0, &points, axis, centring).unwrap();
+        let truth = scenario.curve(Quantity::Shap, 0, &points, axis, centring).unwrap();
         let printed = scenario.limit("shap-limit", 0, &points, axis, centring).unwrap();
         let off = printed.iter().zip(&truth).map(|(a, b)| (a - b.value).abs());
         assert_figure(off.fold(0.0, f64::max), worst, 1e-3);
@@ -480,7 +482,7 @@ fn the_step_of_the_shap_dependence() {
 #[test]
 fn ice_curves_contain_the_second_feature() {
     let scenario = at("sin-indicator", "noise_sd=0.01");
-    let exact = value(&scenario, Effect::HDpdp, 0, 0.2);
+    let exact = value(&scenario, Quantity::HDpdp, 0, 0.2);
     assert_figure(exact, 6.1475, 1e-3);
     let p = 0.828_014;
     assert_figure(exact - 4.0, (4.0 * PI * (TAU * 0.2).cos()).powi(2) * p * (1.0 - p), 1e-5);
@@ -493,7 +495,7 @@ fn threshold(point: &str) -> Scenario {
 /// Largest distance of a formula from the ALE over [0, 1], as it is and centred alike.
 fn off(scenario: &Scenario, s: usize, formula: impl Fn(f64) -> f64) -> [f64; 2] {
     let points = spread((0.0, 1.0), 4000);
-    let ale = scenario.curve(Effect::Ale, s, &points, (0.0, 1.0), Centring::None).unwrap();
+    let ale = scenario.curve(Quantity::Ale, s, &points, (0.0, 1.0), Centring::None).unwrap();
     let errors: Vec<f64> = points.iter().zip(&ale).map(|(x, t)| formula(*x) - t.value).collect();
     let mean = common::mean(&errors);
     let largest = |shift: f64| errors.iter().map(|e| (e - shift).abs()).fold(0.0, f64::max);
@@ -550,7 +552,7 @@ fn the_printed_tent_is_that_of_the_code() {
     let code = threshold("noise_sd=0.01;variant=rhale-code");
     let inner = [0.1, 0.35, 0.45];
     let ask = |effect| code.curve(effect, 0, &inner, (0.0, 1.0), Centring::None).unwrap();
-    let (with_jumps, derivative) = (ask(Effect::Ale), ask(Effect::AleDerivative));
+    let (with_jumps, derivative) = (ask(Quantity::Ale), ask(Quantity::AleDerivative));
     for ((x, a), d) in inner.iter().zip(&with_jumps).zip(&derivative) {
         let printed = if *x < 0.25 { *x } else { 0.25 - x };
         assert_figure(a.value, printed, 5e-3);
@@ -558,7 +560,7 @@ fn the_printed_tent_is_that_of_the_code() {
     }
     // The jump is −½ · a1/(a1 + a2).
     let paper = threshold("noise_sd=0.01");
-    let paper = paper.curve(Effect::Ale, 0, &[0.35], (0.0, 1.0), Centring::None).unwrap();
+    let paper = paper.curve(Quantity::Ale, 0, &[0.35], (0.0, 1.0), Centring::None).unwrap();
     assert_figure(with_jumps[1].value - paper[0].value, -0.25, 1e-9);
 }
 
@@ -567,7 +569,7 @@ fn the_printed_tent_is_that_of_the_code() {
 fn the_tent_is_heterogeneous() {
     for (noise, integral, of_sd) in [("0.01", 0.0141, 0.0242), ("0.1", 0.141, 0.237)] {
         let scenario = threshold(&format!("noise_sd={noise}"));
-        assert_figure(value(&scenario, Effect::Sigma, 0, 0.25), 1.0, 1e-6);
+        assert_figure(value(&scenario, Quantity::Sigma, 0, 0.25), 1.0, 1e-6);
         assert_figure(named(&scenario, 0, "ale.integral"), integral, 5e-4);
         assert_figure(named(&scenario, 0, "ale.integral_sd"), of_sd, 5e-4);
     }
@@ -577,10 +579,10 @@ fn the_tent_is_heterogeneous() {
 #[test]
 fn case_c_of_the_tent() {
     let scenario = threshold("alpha=1;noise_sd=0.01");
-    assert_figure(value(&scenario, Effect::Sigma, 2, 0.3), 1.0 / 12.0_f64.sqrt(), 1e-12);
-    let ends = scenario.curve(Effect::Ale, 2, &[-1.0, 1.0], (-2.0, 2.0), Centring::None).unwrap();
+    assert_figure(value(&scenario, Quantity::Sigma, 2, 0.3), 1.0 / 12.0_f64.sqrt(), 1e-12);
+    let ends = scenario.curve(Quantity::Ale, 2, &[-1.0, 1.0], (-2.0, 2.0), Centring::None).unwrap();
     assert_figure(ends[1].value - ends[0].value, 1.0, 1e-12);
-    assert_figure(value(&scenario, Effect::Sigma, 0, 0.8), 0.5, 1e-9);
+    assert_figure(value(&scenario, Quantity::Sigma, 0, 0.8), 0.5, 1e-9);
 }
 
 /// RHALE sec. 3: which centred ICE curves of x1 are waves on [0, ½] is told the wrong way round.
@@ -608,7 +610,7 @@ fn sums_of_whole_bins_are_steps() {
     let x = 0.41;
     assert_figure(before + rise(2), 1.62, 1e-9);
     assert_figure(before + bins[2].mu * (x - limits[2]), 0.765, 1e-9);
-    assert_figure(value(&scenario, Effect::Ale, 0, x), 0.756_45, 1e-9);
+    assert_figure(value(&scenario, Quantity::Ale, 0, x), 0.756_45, 1e-9);
 }
 
 /// RHALE eq. 16: with the same heterogeneity everywhere the band shrinks with the number of bins.
@@ -627,7 +629,7 @@ fn the_band_of_eq_16_depends_on_the_number_of_bins() {
 #[test]
 fn x3_follows_x1() {
     let scenario = at("sin-indicator", "noise_sd=0.01");
-    let p = -0.5 * value(&scenario, Effect::Pd, 0, 0.25);
+    let p = -0.5 * value(&scenario, Quantity::Pd, 0, 0.25);
     assert!((p - 0.5).abs() > 0.3, "x3 would not depend on x1");
 }
 
@@ -689,9 +691,9 @@ fn a_square_beside_a_product_is_no_main_effect() {
     assert!(!scenario.is_additive(0));
     let rise = |effect| value(&scenario, effect, 0, 2.0) - value(&scenario, effect, 0, 0.0);
     // The square alone rises by 4 from 0 to 2; the ALE by 4 + ½ρ·4, the PD by 4 + 2 E x2.
-    assert_figure(rise(Effect::Ale), 5.0, 1e-9);
-    assert_figure(rise(Effect::Pd), 4.0, 1e-9);
+    assert_figure(rise(Quantity::Ale), 5.0, 1e-9);
+    assert_figure(rise(Quantity::Pd), 4.0, 1e-9);
     let shifted = at("liu-quadratic", "mu1=0;mu2=1;sigma1=1;sigma2=1;rho=0.5");
-    let pd = value(&shifted, Effect::Pd, 0, 2.0) - value(&shifted, Effect::Pd, 0, 0.0);
+    let pd = value(&shifted, Quantity::Pd, 0, 2.0) - value(&shifted, Quantity::Pd, 0, 0.0);
     assert_figure(pd, 6.0, 1e-9);
 }

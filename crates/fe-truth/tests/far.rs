@@ -6,7 +6,7 @@ mod common;
 
 use common::{all, at, label};
 use fe_core::model::{Column, Rows};
-use fe_truth::{Centring, Effect, Error, Scenario, Weighting};
+use fe_truth::{Centring, Error, Quantity, Scenario, Weighting};
 
 /// How far out: powers of ten.
 const POWERS: [i32; 30] = [
@@ -58,7 +58,7 @@ fn bounded_features_have_nothing_there() {
             }
             for x in far((lo, hi)).filter(|x| !(lo..=hi).contains(x)) {
                 let what = format!("{} at {x}", label(&scenario, s));
-                for &effect in Effect::ALL {
+                for &effect in Quantity::ALL {
                     let asked = scenario.curve(effect, s, &[x], (lo, hi), Centring::None);
                     assert!(matches!(asked, Err(Error::OutsideSupport { .. })), "{what}");
                 }
@@ -84,7 +84,7 @@ fn every_effect_is_told_or_refused() {
         {
             let what = format!("{} at {x:e}", label(&scenario, s));
             let name = format!("x{}", s + 1);
-            for &effect in Effect::ALL {
+            for &effect in Quantity::ALL {
                 let asked = scenario.curve(effect, s, &[x], axis, Centring::None);
                 let asked = asked.map(|truths| (truths[0].value, truths[0].abs_error));
                 assert_told(asked, &name, &format!("{effect} of {what}"));
@@ -121,7 +121,7 @@ fn ranges_may_end_far_out() {
                 Err(error) => assert_told(Err(error), &name, &what),
             }
             for centring in [Centring::Start, Centring::Integral, Centring::Data] {
-                let asked = scenario.curve(Effect::Ale, s, &[axis.1], axis, centring);
+                let asked = scenario.curve(Quantity::Ale, s, &[axis.1], axis, centring);
                 assert_told(asked.map(|t| (t[0].value, t[0].abs_error)), &name, &what);
             }
         }
@@ -209,12 +209,12 @@ impl Family {
     }
 
     /// Conditional effects at a place, by the native function.
-    fn conditional(&self, x: f64) -> [(Effect, Rough); 3] {
+    fn conditional(&self, x: f64) -> [(Quantity, Rough); 3] {
         let mplot = self.given(x, &|parent| self.ask(false, parent, x));
         let mu = self.given(x, &|parent| self.ask(true, parent, x));
         // Deviations from the end keep digits that those from the mean lose.
         let sigma = (self.sigma2(x).0.max(0.0).sqrt(), self.sigma2(x).1.sqrt());
-        [(Effect::Mplot, mplot), (Effect::Mu, mu), (Effect::Sigma, sigma)]
+        [(Quantity::Mplot, mplot), (Quantity::Mu, mu), (Quantity::Sigma, sigma)]
     }
 
     /// The slope along the child is affine in the parent, or the parent decides its sign.
@@ -324,7 +324,7 @@ fn bins_and_accumulated_effects_far_out() {
                 assert_right((found.mu, found.abs_error), witness, &what);
                 assert!(found.abs_error < 1e-11, "{what}: {found:?}");
                 let points = [bin.0, bin.1];
-                let ale = scenario.curve(Effect::Ale, 1, &points, (lo, hi), Centring::None);
+                let ale = scenario.curve(Quantity::Ale, 1, &points, (lo, hi), Centring::None);
                 let ale = ale.unwrap();
                 let width = bin.1 - bin.0;
                 let bound = ale[0].abs_error + ale[1].abs_error;
@@ -351,7 +351,7 @@ fn the_hidden_cause_of_a_feature_far_out() {
             let doubt = 2.0 * first.1 + second.1 + 1e-15 * (1.0 + x.abs());
             for (s, witness) in [(0, x + noise * noise + square), (1, x * x + mean)] {
                 let asked =
-                    scenario.curve(Effect::Mplot, s, &[x], scenario.axis(s), Centring::None);
+                    scenario.curve(Quantity::Mplot, s, &[x], scenario.axis(s), Centring::None);
                 let truth = asked.unwrap()[0];
                 let doubt = doubt + 1e-15 * if s == 1 { x * x } else { 0.0 };
                 let what = format!("{} at {x:e}", label(&scenario, s));
@@ -383,7 +383,7 @@ fn centred_curves_over_axes_far_out() {
                 if lo >= hi {
                     continue;
                 }
-                let asked = scenario.curve(Effect::HPdp, s, &[x], (lo, hi), Centring::None);
+                let asked = scenario.curve(Quantity::HPdp, s, &[x], (lo, hi), Centring::None);
                 let truth = asked.unwrap()[0];
                 let what = format!("{} at {x} of [{lo}, {hi}]", label(&scenario, s));
                 let doubt = 4.0 * f64::EPSILON * expected;
@@ -406,7 +406,7 @@ fn shapley_values_far_out() {
             assert_right((known.value, known.abs_error), (phi(0.3, x), rounding), &what);
             let (distance, doubt) = family.distance(x, 1, 1.0);
             let parent = if x > 0.5 { 1.0 - distance } else { distance };
-            let known = scenario.curve(Effect::Shap, 1, &[x], axis, Centring::None).unwrap()[0];
+            let known = scenario.curve(Quantity::Shap, 1, &[x], axis, Centring::None).unwrap()[0];
             let doubt = rounding + (doubt + 4e-14 * distance) * x.abs();
             assert_right((known.value, known.abs_error), (phi(parent, x), doubt), &what);
         }

@@ -6,12 +6,12 @@
 mod common;
 
 use common::at;
-use fe_truth::{Centring, Effect, Weighting};
+use fe_truth::{Centring, Quantity, Weighting};
 
 /// Largest difference allowed, relative to 1 + size.
 const TOLERANCE: f64 = 1e-8;
 
-fn assert_same(effect: Effect, s: usize, points: &[f64]) {
+fn assert_same(effect: Quantity, s: usize, points: &[f64]) {
     let scenario = at("feynman-i29-16", "");
     let general = scenario.clone().without_closed_forms();
     let ask = |of: &fe_truth::Scenario| {
@@ -27,18 +27,22 @@ fn assert_same(effect: Effect, s: usize, points: &[f64]) {
 
 #[test]
 fn effects_of_a_length() {
-    for effect in [Effect::Pd, Effect::Mplot, Effect::Mu, Effect::Dpd, Effect::Ale, Effect::Shap] {
+    for effect in
+        [Quantity::Pd, Quantity::Mplot, Quantity::Mu, Quantity::Dpd, Quantity::Ale, Quantity::Shap]
+    {
         assert_same(effect, 0, &[0.1, 0.37, 2.3, 10.0]);
         assert_same(effect, 1, &[0.7]);
     }
-    for effect in [Effect::Sigma, Effect::HDpdp] {
+    for effect in [Quantity::Sigma, Quantity::HDpdp] {
         assert_same(effect, 0, &[0.37, 6.1]);
     }
 }
 
 #[test]
 fn effects_of_an_angle() {
-    for effect in [Effect::Pd, Effect::Mplot, Effect::Mu, Effect::Dpd, Effect::Ale, Effect::Shap] {
+    for effect in
+        [Quantity::Pd, Quantity::Mplot, Quantity::Mu, Quantity::Dpd, Quantity::Ale, Quantity::Shap]
+    {
         assert_same(effect, 2, &[0.0, 1.3, 5.1]);
         assert_same(effect, 3, &[2.2]);
     }
@@ -46,20 +50,20 @@ fn effects_of_an_angle() {
 
 #[test]
 fn shapley_variance_of_a_length() {
-    assert_same(Effect::ShapVariance, 0, &[1.7]);
+    assert_same(Quantity::ShapVariance, 0, &[1.7]);
 }
 
 #[test]
 fn an_angle_over_part_of_the_circle() {
     let scenario = at("feynman-i29-16", "");
     let ask = |axis: (f64, f64), x: f64| {
-        scenario.curve(Effect::HPdp, 2, &[x], axis, Centring::None).unwrap()[0].value
+        scenario.curve(Quantity::HPdp, 2, &[x], axis, Centring::None).unwrap()[0].value
     };
     let whole = ask((0.0, std::f64::consts::TAU), 1.0);
     let almost = ask((0.0, std::f64::consts::TAU - 1e-9), 1.0);
     assert!((whole - almost).abs() < 1e-7, "{whole} but {almost}");
     // Over a short axis curves differ from their mean by their slope: (x − middle)² E(∂f)².
-    let slope = scenario.curve(Effect::HDpdp, 2, &[1.0], (0.0, 6.0), Centring::None).unwrap()[0];
+    let slope = scenario.curve(Quantity::HDpdp, 2, &[1.0], (0.0, 6.0), Centring::None).unwrap()[0];
     let short = ask((1.0, 1.02), 1.0);
     assert!((short / (0.01_f64.powi(2) * slope.value) - 1.0).abs() < 0.02, "{short}");
 }
@@ -69,7 +73,7 @@ fn bins_agree_with_curves() {
     let scenario = at("feynman-i29-16", "");
     let bins = scenario.bins(0, &[0.1, 1.0, 10.0], Weighting::Uniform).unwrap();
     let ale =
-        scenario.curve(Effect::Ale, 0, &[0.1, 1.0, 10.0], (0.1, 10.0), Centring::None).unwrap();
+        scenario.curve(Quantity::Ale, 0, &[0.1, 1.0, 10.0], (0.1, 10.0), Centring::None).unwrap();
     for (k, bin) in bins.iter().enumerate() {
         let step = ale[k + 1].value - ale[k].value;
         assert!((bin.mu * (bin.hi - bin.lo) - step).abs() < 1e-9, "{bin:?}");

@@ -6,14 +6,14 @@ mod common;
 
 use common::{Sample, all, features, label, limits, spread};
 use fe_core::model::{Column, Rows};
-use fe_truth::{Centring, Effect, Scenario, Weighting};
+use fe_truth::{Centring, Quantity, Scenario, Weighting};
 use proptest::prelude::*;
 
 fn assert_near(a: f64, b: f64, tolerance: f64, what: &str) {
     assert!((a - b).abs() <= tolerance * (1.0 + b.abs()), "{what}: {a} but {b}");
 }
 
-fn curve(scenario: &Scenario, effect: Effect, s: usize, x: &[f64], c: Centring) -> Vec<f64> {
+fn curve(scenario: &Scenario, effect: Quantity, s: usize, x: &[f64], c: Centring) -> Vec<f64> {
     let curve = scenario.curve(effect, s, x, scenario.axis(s), c).unwrap();
     curve.into_iter().map(|truth| truth.value).collect()
 }
@@ -110,13 +110,13 @@ fn shapley_values_are_efficient() {
             for s in 0..scenario.dimension() {
                 let main = |x: f64| {
                     let axis = scenario.axis(s);
-                    let main = scenario.curve(Effect::Main, s, &[x], axis, Centring::Data);
+                    let main = scenario.curve(Quantity::Main, s, &[x], axis, Centring::Data);
                     main.map(|curve| curve[0].value)
                 };
                 if let Ok(main) = main(row[s]) {
                     assert_near(values[s].value, main, 1e-10, &label(&scenario, s));
                     let flat =
-                        curve(&scenario, Effect::ShapVariance, s, &row[s..=s], Centring::None);
+                        curve(&scenario, Quantity::ShapVariance, s, &row[s..=s], Centring::None);
                     assert!(flat[0].abs() < 1e-20 && (main != 0.0 || gradient[s] == 0.0));
                 }
             }
@@ -134,8 +134,8 @@ fn theorem_1_against_the_variance_itself() {
             let bin = (lo + 0.31 * (hi - lo), lo + 0.38 * (hi - lo));
             let x = |i: usize| bin.0 + (bin.1 - bin.0) * (i as f64 + 0.5) / CELLS as f64;
             let points: Vec<f64> = (0..CELLS).map(x).collect();
-            let mu = curve(&scenario, Effect::Mu, s, &points, Centring::None);
-            let sigma = curve(&scenario, Effect::Sigma, s, &points, Centring::None);
+            let mu = curve(&scenario, Quantity::Mu, s, &points, Centring::None);
+            let sigma = curve(&scenario, Quantity::Sigma, s, &points, Centring::None);
             let first = common::mean(&mu);
             let second: f64 = mu.iter().zip(&sigma).map(|(m, v)| m * m + v * v).sum();
             let variance = second / CELLS as f64 - first * first;
@@ -155,7 +155,7 @@ fn pd_is_ale_up_to_a_constant_under_independence() {
     for scenario in independent {
         for s in features(&scenario) {
             let points = spread(scenario.axis(s), 9);
-            let [pd, ale] = [Effect::Pd, Effect::Ale]
+            let [pd, ale] = [Quantity::Pd, Quantity::Ale]
                 .map(|effect| curve(&scenario, effect, s, &points, Centring::Integral));
             for (pd, ale) in pd.iter().zip(&ale) {
                 assert_near(*pd, *ale, 1e-11, &label(&scenario, s));
@@ -171,8 +171,8 @@ fn mean_of_the_mplot_is_the_mean_of_f() {
         let mean = scenario.mean().unwrap().value;
         for s in features(&scenario) {
             let point = spread(scenario.axis(s), 1);
-            let raw = curve(&scenario, Effect::Mplot, s, &point, Centring::None)[0];
-            let centred = curve(&scenario, Effect::Mplot, s, &point, Centring::Data)[0];
+            let raw = curve(&scenario, Quantity::Mplot, s, &point, Centring::None)[0];
+            let centred = curve(&scenario, Quantity::Mplot, s, &point, Centring::Data)[0];
             assert_near(raw - centred, mean, 1e-10, &label(&scenario, s));
         }
     }
@@ -190,11 +190,11 @@ fn ale_accumulates() {
                 let curve = scenario.curve(effect, s, &points, (from, hi), Centring::None).unwrap();
                 curve.into_iter().map(|truth| truth.value).collect::<Vec<_>>()
             };
-            let (early, late) = (ale(Effect::Ale, lo), ale(Effect::Ale, lo + 0.6 * (hi - lo)));
+            let (early, late) = (ale(Quantity::Ale, lo), ale(Quantity::Ale, lo + 0.6 * (hi - lo)));
             for (a, b) in early.iter().zip(&late) {
                 assert_near(a - early[4], b - late[4], 1e-10, &label(&scenario, s));
             }
-            let smooth = ale(Effect::AleDerivative, lo);
+            let smooth = ale(Quantity::AleDerivative, lo);
             let bins = scenario.bins(s, &points, Weighting::Uniform).unwrap();
             for (k, bin) in bins.iter().enumerate() {
                 let step = bin.mu * (bin.hi - bin.lo);
@@ -213,7 +213,7 @@ fn centring_does_what_it_says() {
             let (lo, hi) = scenario.axis(s);
             let x = |i: usize| lo + (hi - lo) * (i as f64 + 0.5) / CELLS as f64;
             let grid: Vec<f64> = (0..CELLS).rev().map(x).collect();
-            for effect in [Effect::Pd, Effect::Ale] {
+            for effect in [Quantity::Pd, Quantity::Ale] {
                 let start = curve(&scenario, effect, s, &[lo], Centring::Start);
                 assert_near(start[0], 0.0, 1e-12, "start");
                 let values = curve(&scenario, effect, s, &grid, Centring::Integral);
@@ -235,7 +235,7 @@ fn data_centring_forgets_the_start() {
             let points = spread((lo, hi), 5);
             let mut starts = vec![lo + 0.37 * (hi - lo), lo + 0.8 * (hi - lo)];
             starts.extend(scenario.breaks(s));
-            for effect in [Effect::Ale, Effect::AleDerivative] {
+            for effect in [Quantity::Ale, Quantity::AleDerivative] {
                 let whole = curve(&scenario, effect, s, &points, Centring::Data);
                 for &start in &starts {
                     let axis = (start, hi);
@@ -256,7 +256,7 @@ fn data_centring_of_accumulated_effects() {
     for scenario in all() {
         for s in features(&scenario).take(3) {
             let sample = Sample::draw(&scenario, 20_000, 21);
-            for effect in [Effect::Ale, Effect::AleDerivative] {
+            for effect in [Quantity::Ale, Quantity::AleDerivative] {
                 let values = curve(&scenario, effect, s, &sample.columns[s], Centring::Data);
                 common::assert_mean(&values, 0.0, &format!("{} {effect}", label(&scenario, s)));
             }
@@ -269,7 +269,7 @@ fn data_centring_of_accumulated_effects() {
 fn limit_formulas_are_centred_like_truths() {
     for scenario in all() {
         for (name, s) in scenario.limits() {
-            let Ok(effect) = name.trim_end_matches("-limit").parse::<Effect>() else {
+            let Ok(effect) = name.trim_end_matches("-limit").parse::<Quantity>() else {
                 panic!("{name} names no effect");
             };
             if !effect.is_curve() {

@@ -5,7 +5,7 @@
 mod common;
 
 use common::{features, label, limits, of_few_dimensions, spread};
-use fe_truth::{BinTruth, Centring, Effect, Method, Truth, Weighting};
+use fe_truth::{BinTruth, Centring, Evaluation, Quantity, Truth, Weighting};
 
 /// Largest difference allowed, relative to 1 + size.
 const TOLERANCE: f64 = 1e-10;
@@ -33,18 +33,20 @@ fn curves() {
             let mut points = spread(axis, 7);
             points.extend([axis.0, axis.1]);
             points.extend(scenario.breaks(feature));
-            for &effect in Effect::ALL {
+            for &effect in Quantity::ALL {
                 let ask = |s: &fe_truth::Scenario| {
                     s.curve(effect, feature, &points, axis, Centring::None)
                 };
                 let (Ok(known), Ok(integrated)) = (ask(&scenario), ask(&general)) else {
-                    assert_eq!(effect, Effect::Main);
+                    assert_eq!(effect, Quantity::Main);
                     continue;
                 };
                 for ((x, known), integrated) in points.iter().zip(&known).zip(&integrated) {
                     let what = format!("{} {effect} at {x}", label(&scenario, feature));
                     assert_same(known, integrated, &what);
-                    assert!(effect == Effect::Main || integrated.method == Method::Quadrature);
+                    assert!(
+                        effect == Quantity::Main || integrated.method == Evaluation::Quadrature
+                    );
                 }
             }
         }
@@ -60,7 +62,7 @@ fn curves_over_other_axes_and_centred() {
             let axis = (lo + 0.3 * (hi - lo), hi - 0.1 * (hi - lo));
             let points = spread((lo, hi), 3);
             for &centring in Centring::ALL {
-                for effect in [Effect::Pd, Effect::Mplot, Effect::Ale, Effect::HPdp] {
+                for effect in [Quantity::Pd, Quantity::Mplot, Quantity::Ale, Quantity::HPdp] {
                     if centring != Centring::None && !effect.is_curve() {
                         continue;
                     }
@@ -146,7 +148,9 @@ fn extreme_noise() {
                 points.extend([-3.0, -0.5, 0.0, 1.0].map(|t| {
                     (t * fine).clamp(scenario.support(feature).0, scenario.support(feature).1)
                 }));
-                for effect in [Effect::Pd, Effect::Mplot, Effect::Mu, Effect::Sigma, Effect::Ale] {
+                for effect in
+                    [Quantity::Pd, Quantity::Mplot, Quantity::Mu, Quantity::Sigma, Quantity::Ale]
+                {
                     let ask = |s: &fe_truth::Scenario| {
                         s.curve(effect, feature, &points, axis, Centring::Integral.min_for(effect))
                     };
@@ -163,11 +167,11 @@ fn extreme_noise() {
 
 /// Centring as far as an effect allows it.
 trait MinFor {
-    fn min_for(self, effect: Effect) -> Centring;
+    fn min_for(self, effect: Quantity) -> Centring;
 }
 
 impl MinFor for Centring {
-    fn min_for(self, effect: Effect) -> Centring {
+    fn min_for(self, effect: Quantity) -> Centring {
         if effect.is_curve() { self } else { Centring::None }
     }
 }

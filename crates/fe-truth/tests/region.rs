@@ -8,7 +8,7 @@ mod common;
 use common::{Sample, assert_mean, assert_variance, at, label, of_few_dimensions};
 use fe_core::model::{Column, Rows};
 use fe_truth::{
-    Centring, Effect, Error, Region, Regional, Scenario, TreeOptions, Weighting, scenario,
+    Centring, Error, Quantity, Region, Regional, Scenario, TreeOptions, Weighting, scenario,
 };
 
 const INF: f64 = f64::INFINITY;
@@ -181,11 +181,11 @@ fn sums_over_the_restricted_law() {
                 let [value, slope] = case.sums(s, x, false);
                 let [given, given_slope] = case.sums(s, x, true);
                 let expected = [
-                    (Effect::Pd, value.mean()),
-                    (Effect::Dpd, slope.mean()),
-                    (Effect::HDpdp, slope.variance()),
-                    (Effect::Mplot, given.mean()),
-                    (Effect::Mu, given_slope.mean()),
+                    (Quantity::Pd, value.mean()),
+                    (Quantity::Dpd, slope.mean()),
+                    (Quantity::HDpdp, slope.variance()),
+                    (Quantity::Mplot, given.mean()),
+                    (Quantity::Mu, given_slope.mean()),
                 ];
                 let ask =
                     |effect| scenario.curve(effect, s, &[x], axis, Centring::None).unwrap()[0];
@@ -199,7 +199,7 @@ fn sums_over_the_restricted_law() {
                     );
                     assert!(found.abs_error < 1e-9 * (1.0 + expected.abs()), "{effect} of {what}");
                 }
-                let sigma = ask(Effect::Sigma).value;
+                let sigma = ask(Quantity::Sigma).value;
                 assert!(
                     (sigma * sigma - given_slope.variance()).abs() < 2e-8 * (1.0 + sigma),
                     "{what}"
@@ -253,16 +253,16 @@ fn rows_of_the_whole_law_in_the_region() {
             let ask =
                 |effect| scenario.curve(effect, s, &[x], axis, Centring::None).unwrap()[0].value;
             let what = format!("{} at {x}", label(&scenario, s));
-            assert_mean(&sample.f_with(s, x), ask(Effect::Pd), &format!("pd of {what}"));
-            assert_mean(&sample.partial_with(s, x), ask(Effect::Dpd), &format!("dpd of {what}"));
+            assert_mean(&sample.f_with(s, x), ask(Quantity::Pd), &format!("pd of {what}"));
+            assert_mean(&sample.partial_with(s, x), ask(Quantity::Dpd), &format!("dpd of {what}"));
             let slopes = sample.partial_with(s, x);
-            assert_variance(&slopes, ask(Effect::HDpdp), &format!("h-dpdp of {what}"));
+            assert_variance(&slopes, ask(Quantity::HDpdp), &format!("h-dpdp of {what}"));
             let given = kept(&Sample::draw_given(&whole, s, x, 6000, 5), &region, &scenario);
-            assert_mean(&given.f(), ask(Effect::Mplot), &format!("mplot of {what}"));
-            assert_mean(&given.partial(s), ask(Effect::Mu), &format!("mu of {what}"));
-            let sigma = ask(Effect::Sigma);
+            assert_mean(&given.f(), ask(Quantity::Mplot), &format!("mplot of {what}"));
+            assert_mean(&given.partial(s), ask(Quantity::Mu), &format!("mu of {what}"));
+            let sigma = ask(Quantity::Sigma);
             assert_variance(&given.partial(s), sigma * sigma, &format!("sigma of {what}"));
-            assert_mean(&given.added_by(s, 8), ask(Effect::Shap), &format!("shap of {what}"));
+            assert_mean(&given.added_by(s, 8), ask(Quantity::Shap), &format!("shap of {what}"));
             let ends = [axis.0, axis.0 + 0.4 * (axis.1 - axis.0), axis.1];
             let Ok(bins) = scenario.bins(s, &ends, Weighting::Data) else { continue };
             for bin in bins {
@@ -285,7 +285,7 @@ fn a_region_of_everything_changes_nothing() {
         let region = whole.within(&everywhere).unwrap();
         let axis = whole.axis(1);
         let points = common::spread(axis, 3);
-        for effect in Effect::ALL.iter().copied().filter(|effect| *effect != Effect::Main) {
+        for effect in Quantity::ALL.iter().copied().filter(|effect| *effect != Quantity::Main) {
             let ask = |s: &Scenario| s.curve(effect, 1, &points, axis, Centring::None).unwrap();
             for (known, found) in ask(&whole).iter().zip(ask(&region)) {
                 let allowed = known.abs_error + found.abs_error;
@@ -302,7 +302,7 @@ fn regions_without_rows_are_refused() {
     let uniform = scenario("effector-regional", &[]).unwrap();
     for (from, to) in [(0.3, 0.3), (0.5, 0.2), (1.0, INF), (2.0, 3.0), (-INF, -1.0)] {
         let error = uniform.within(&Region::default().and(2, from, to)).unwrap_err();
-        assert!(matches!(error, Error::ImpossibleRegion { feature: 2, .. }), "{error}");
+        assert!(matches!(error, Error::ImpossibleRegion { .. }), "{error}");
         assert!(error.to_string().contains("probability 0"), "{error}");
     }
     let error = uniform.within(&Region::default().and(3, 0.0, 1.0)).unwrap_err();
@@ -310,20 +310,20 @@ fn regions_without_rows_are_refused() {
     // A tail of a normal law keeps its digits; that of a convolution does not.
     let tail = Region::default().and(0, 9.0, INF);
     let there = at("liu-product", "").within(&tail).unwrap();
-    let pd = there.curve(Effect::Pd, 1, &[1.0], (-1.0, 1.0), Centring::None).unwrap()[0];
+    let pd = there.curve(Quantity::Pd, 1, &[1.0], (-1.0, 1.0), Centring::None).unwrap()[0];
     // E[x1 | x1 > 9] by the asymptotic series of Mills' ratio.
     assert!((pd.value - 9.108_5).abs() < 1e-3 && pd.abs_error < 1e-9, "{pd:?}");
     let error = at("piecewise-linear", "").within(&Region::default().and(1, 9.0, INF)).unwrap_err();
-    assert!(matches!(error, Error::RareRegion { feature: 1, .. }), "{error}");
+    assert!(matches!(error, Error::RareRegion { .. }), "{error}");
     // P(x2 > 3.5) is 9.6e-8; x1 is near 1 there.
     let rare = at("piecewise-linear", "").within(&Region::default().and(1, 3.5, INF)).unwrap();
-    let pd = rare.curve(Effect::Dpd, 1, &[3.6], (3.5, 3.7), Centring::None).unwrap()[0];
+    let pd = rare.curve(Quantity::Dpd, 1, &[3.6], (3.5, 3.7), Centring::None).unwrap()[0];
     let tail = |x1: f64| (-0.5 * (2.0 * (3.5 - x1)).powi(2)).exp() / (3.5 - x1);
     assert!(pd.value > 0.85 && pd.value < 1.0 && tail(1.0) > tail(0.8), "{pd:?}");
     // What is outside is outside, and the range is cut.
     let cut = uniform.within(&Region::default().and(0, -0.5, 0.25)).unwrap();
     assert_eq!(cut.axis(0), (-0.5, 0.25));
-    let outside = cut.curve(Effect::Pd, 0, &[0.3], (-0.5, 0.25), Centring::None);
+    let outside = cut.curve(Quantity::Pd, 0, &[0.3], (-0.5, 0.25), Centring::None);
     assert!(matches!(outside, Err(Error::OutsideSupport { .. })));
     assert!(cut.limits().is_empty());
     // Nothing is left of the range: there is no heterogeneity over it.

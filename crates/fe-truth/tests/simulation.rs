@@ -5,13 +5,13 @@
 mod common;
 
 use common::{Sample, all, assert_mean, assert_variance, features, label, limits, spread};
-use fe_truth::{Centring, Effect, Scenario, Weighting};
+use fe_truth::{Centring, Quantity, Scenario, Weighting};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 
 const ROWS: usize = 20_000;
 
-fn truth(scenario: &Scenario, effect: Effect, s: usize, points: &[f64]) -> Vec<f64> {
+fn truth(scenario: &Scenario, effect: Quantity, s: usize, points: &[f64]) -> Vec<f64> {
     let curve = scenario.curve(effect, s, points, scenario.axis(s), Centring::None).unwrap();
     curve.into_iter().map(|truth| truth.value).collect()
 }
@@ -26,9 +26,9 @@ fn marginal_effects() {
                 let what = |effect| format!("{} {effect} at {x}", label(&scenario, s));
                 let exact = |effect| truth(&scenario, effect, s, &[x])[0];
                 let slopes = sample.partial_with(s, x);
-                assert_mean(&sample.f_with(s, x), exact(Effect::Pd), &what(Effect::Pd));
-                assert_mean(&slopes, exact(Effect::Dpd), &what(Effect::Dpd));
-                assert_variance(&slopes, exact(Effect::HDpdp), &what(Effect::HDpdp));
+                assert_mean(&sample.f_with(s, x), exact(Quantity::Pd), &what(Quantity::Pd));
+                assert_mean(&slopes, exact(Quantity::Dpd), &what(Quantity::Dpd));
+                assert_variance(&slopes, exact(Quantity::HDpdp), &what(Quantity::HDpdp));
             }
         }
     }
@@ -51,7 +51,7 @@ fn centred_ice() {
             for x in spread((lo, hi), 3) {
                 let ice = sample.f_with(s, x);
                 let centred: Vec<f64> = ice.iter().zip(&means).map(|(v, m)| v - m).collect();
-                let exact = truth(&scenario, Effect::HPdp, s, &[x])[0];
+                let exact = truth(&scenario, Quantity::HPdp, s, &[x])[0];
                 let what = format!("{} h-pdp at {x}", label(&scenario, s));
                 assert_variance(&centred, exact, &what);
             }
@@ -67,7 +67,7 @@ fn conditional_effects_in_the_joint_sample() {
         for s in features(&scenario) {
             let x = &sample.columns[s];
             let [mplot, mu, sigma] =
-                [Effect::Mplot, Effect::Mu, Effect::Sigma].map(|e| truth(&scenario, e, s, x));
+                [Quantity::Mplot, Quantity::Mu, Quantity::Sigma].map(|e| truth(&scenario, e, s, x));
             let (f, slopes) = (sample.f(), sample.partial(s));
             let axis = limits(scenario.axis(s));
             for ends in axis.windows(2) {
@@ -127,15 +127,15 @@ fn conditional_effects_at_points() {
                 let what = |effect| format!("{} {effect} at {x}", label(&scenario, s));
                 let exact = |effect| truth(&scenario, effect, s, &[x])[0];
                 let slopes = sample.partial(s);
-                assert_mean(&sample.f(), exact(Effect::Mplot), &what(Effect::Mplot));
-                assert_mean(&slopes, exact(Effect::Mu), &what(Effect::Mu));
-                let variance = exact(Effect::Sigma).powi(2);
-                assert_variance(&slopes, variance, &what(Effect::Sigma));
+                assert_mean(&sample.f(), exact(Quantity::Mplot), &what(Quantity::Mplot));
+                assert_mean(&slopes, exact(Quantity::Mu), &what(Quantity::Mu));
+                let variance = exact(Quantity::Sigma).powi(2);
+                assert_variance(&slopes, variance, &what(Quantity::Sigma));
                 let ends = [x.next_down(), x.next_up()];
                 let [below, above] = ends.map(|x| sample.f_with(s, x));
                 let jumps: Vec<f64> = above.iter().zip(&below).map(|(a, b)| a - b).collect();
-                let ale = truth(&scenario, Effect::Ale, s, &ends);
-                assert_mean(&jumps, ale[1] - ale[0], &what(Effect::Ale));
+                let ale = truth(&scenario, Quantity::Ale, s, &ends);
+                assert_mean(&jumps, ale[1] - ale[0], &what(Quantity::Ale));
             }
         }
     }
@@ -152,14 +152,14 @@ fn shapley_values() {
                 let rows = Sample::draw_given(&scenario, s, x, ROWS / 2, 40 + i as u64);
                 let [first, second] = [50, 60].map(|seed| rows.added_by(s, seed + i as u64));
                 let what = |effect| format!("{} {effect} at {x}", label(&scenario, s));
-                let [mean, variance] = [Effect::Shap, Effect::ShapVariance]
+                let [mean, variance] = [Quantity::Shap, Quantity::ShapVariance]
                     .map(|effect| truth(&scenario, effect, s, &[x])[0]);
                 let middle: Vec<f64> =
                     first.iter().zip(&second).map(|(a, b)| 0.5 * (a + b)).collect();
-                assert_mean(&middle, mean, &what(Effect::Shap));
+                assert_mean(&middle, mean, &what(Quantity::Shap));
                 let product = |(a, b): (&f64, &f64)| (a - mean) * (b - mean);
                 let products: Vec<f64> = first.iter().zip(&second).map(product).collect();
-                assert_mean(&products, variance, &what(Effect::ShapVariance));
+                assert_mean(&products, variance, &what(Quantity::ShapVariance));
             }
         }
     }
@@ -182,7 +182,7 @@ fn shapley_values_of_points() {
         }
         let sample = Sample::draw(&scenario, 2000, 72);
         for s in features(&scenario) {
-            let variances = truth(&scenario, Effect::ShapVariance, s, &sample.columns[s]);
+            let variances = truth(&scenario, Quantity::ShapVariance, s, &sample.columns[s]);
             let values = scenario.values(s, scenario.axis(s)).unwrap();
             let mean = values.iter().find(|(name, _)| *name == "shap.mean").unwrap().1.value;
             assert_mean(&variances, mean, &format!("{} shap.mean", label(&scenario, s)));

@@ -5,7 +5,7 @@
 mod common;
 
 use common::{Sample, assert_mean, at};
-use fe_truth::{Centring, Effect, Error, Regional, RegionalTree, Scenario, TreeOptions};
+use fe_truth::{Centring, Error, Quantity, Regional, RegionalTree, Scenario, TreeOptions};
 
 fn grown(
     scenario: &Scenario,
@@ -223,7 +223,7 @@ fn shapley_values_in_a_leaf() {
     for (_, leaf) in tree.leaves() {
         let there = scenario.leaf(&leaf.region).unwrap();
         let x = 0.37;
-        let known = there.curve(Effect::Shap, 0, &[x], (-1.0, 1.0), Centring::None).unwrap()[0];
+        let known = there.curve(Quantity::Shap, 0, &[x], (-1.0, 1.0), Centring::None).unwrap()[0];
         let sample = Sample::draw(&there, 2000, 4);
         let values: Vec<f64> = (0..sample.len)
             .map(|i| {

@@ -1,13 +1,13 @@
-//! What is estimated of a feature, and its truth.
+//! Estimates of a feature without bias, and their truths.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use fe_core::estimator::{Estimand, Estimator, Info};
+use fe_core::estimator::{Estimand, Estimator, EstimatorInfo};
 use fe_core::metric::{Distance, centred_on_grid};
 use fe_core::{Axis, AxisChoice, Centring, Dataset, Effect, Settings};
-use fe_truth::{Effect as Kind, Scenario, Weighting};
+use fe_truth::{Quantity, Scenario, Weighting};
 
 use super::middle_bins;
 use crate::score::truth_of;
@@ -30,7 +30,7 @@ pub(super) struct Target<'a> {
 #[derive(Default)]
 pub(super) struct KnownBins(RefCell<BinsByLimits>);
 
-/// Whether jumps count, and the bits of the limits.
+/// True if jumps count, and the bits of the limits.
 type BinsByLimits = HashMap<(bool, Vec<u64>), Rc<[Bin]>>;
 
 /// Estimates of some numbers on one dataset; missing where they are undefined.
@@ -43,7 +43,7 @@ pub(super) struct Known {
     pub(super) abs_error: f64,
 }
 
-/// What an estimator estimates without bias, and how it is read off an effect.
+/// A number that an estimator estimates without bias, and how it is read off an effect.
 pub(super) struct Unbiased<'a> {
     target: Target<'a>,
     estimator: Box<dyn Estimator>,
@@ -71,16 +71,16 @@ impl Unbiased<'_> {
 }
 
 impl<'a> Target<'a> {
-    /// What an estimator estimates without bias at any number of rows; none if there is nothing.
-    pub(super) fn unbiased(self, info: &Info) -> Option<Result<Unbiased<'a>, String>> {
+    /// The numbers that an estimator estimates without bias at any number of rows; none if there are none.
+    pub(super) fn unbiased(self, info: &EstimatorInfo) -> Option<Result<Unbiased<'a>, String>> {
         let estimand = match self.build(info, Settings::default()) {
             Ok(estimator) => estimator.estimand(),
             Err(reason) => return Some(Err(reason)),
         };
         match estimand {
-            Estimand::PartialDependence => Some(self.at_points(info, &[Kind::Pd])),
+            Estimand::PartialDependence => Some(self.at_points(info, &[Quantity::Pd])),
             Estimand::DerivativePartialDependence => {
-                Some(self.at_points(info, &[Kind::Dpd, Kind::HDpdp]))
+                Some(self.at_points(info, &[Quantity::Dpd, Quantity::HDpdp]))
             }
             Estimand::AccumulatedLocalEffects | Estimand::AccumulatedDerivatives
                 if info.takes("limits") =>
@@ -92,7 +92,11 @@ impl<'a> Target<'a> {
     }
 
     /// Curve and heterogeneity at points of the axis, not centred, variances with ddof 1.
-    fn at_points(self, info: &Info, kinds: &[Kind]) -> Result<Unbiased<'a>, String> {
+    fn at_points(
+        self,
+        info: &EstimatorInfo,
+        quantities: &[Quantity],
+    ) -> Result<Unbiased<'a>, String> {
         let axis = self.scenario.axis(self.feature);
         let points = self.points()?;
         let settings = Settings {
@@ -101,7 +105,7 @@ impl<'a> Target<'a> {
             ..Settings::default()
         };
         let mut truths = Vec::new();
-        for &kind in kinds {
+        for &kind in quantities {
             let none = fe_truth::Centring::None;
             let curve = self.scenario.curve(kind, self.feature, &points, axis, none);
             let curve = curve.map_err(|e| e.to_string())?;
@@ -115,7 +119,7 @@ impl<'a> Target<'a> {
     }
 
     /// Means and variances of local effects in given bins, averaged over the data's density.
-    fn in_bins(self, info: &Info, estimand: Estimand) -> Result<Unbiased<'a>, String> {
+    fn in_bins(self, info: &EstimatorInfo, estimand: Estimand) -> Result<Unbiased<'a>, String> {
         let limits =
             middle_bins(self.scenario.axis(self.feature), BINS).map_err(|e| e.to_string())?;
         let settings = Settings {
@@ -143,7 +147,7 @@ impl<'a> Target<'a> {
     ///
     /// Of accumulated effects it is that of the bin effects, each weighted by its share of the
     /// instances, against the truth of these bins; else it is that of the curve, both centred.
-    pub(super) fn error(self, info: &Info, data: &Dataset) -> Result<f64, String> {
+    pub(super) fn error(self, info: &EstimatorInfo, data: &Dataset) -> Result<f64, String> {
         let estimand = self.build(info, Settings::default())?.estimand();
         let accumulated = matches!(
             estimand,
@@ -226,7 +230,7 @@ impl<'a> Target<'a> {
     }
 
     /// The estimator with some settings, on the scenario's axis.
-    fn build(self, info: &Info, settings: Settings) -> Result<Box<dyn Estimator>, String> {
+    fn build(self, info: &EstimatorInfo, settings: Settings) -> Result<Box<dyn Estimator>, String> {
         let (lo, hi) = self.scenario.axis(self.feature);
         let given = settings.limits.is_some();
         let settings = Settings {
@@ -246,7 +250,7 @@ impl<'a> Target<'a> {
     }
 }
 
-/// What is true of the local effects in a bin.
+/// Truths of the local effects in a bin.
 pub(super) struct Bin {
     lo: f64,
     hi: f64,

@@ -1,6 +1,7 @@
 //! Convergence and agreement of every estimator with every truth, at a stated rate of false alarms.
 //!
-//! Names no estimator and no scenario: what an estimator is held to follows from its estimand.
+//! It imports `score`, `data` and what these import. It names no estimator and no scenario: what an estimator is held
+//! to follows from its estimand. Begin with [`run`].
 //!
 //! **Agreement**: what is unbiased at any number of rows must have its truth as mean over
 //! replicates: partial dependence and its derivative at points of the axis, the variance of the
@@ -14,13 +15,13 @@ pub mod problem;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use fe_core::estimator::Info;
+use fe_core::estimator::EstimatorInfo;
 use fe_core::replicates::{Summary, Test, holm};
 use fe_core::{Axis, Dataset};
 use fe_truth::Scenario;
 use rayon::prelude::*;
 
-use crate::draw;
+use crate::data::sample;
 use crate::error::Result;
 use estimates::{KnownBins, Quantities, Target};
 
@@ -31,7 +32,7 @@ const EXACT: f64 = 1e-18;
 /// built-in scenarios have no events that rare.
 const RARE: f64 = 1e-2;
 
-/// How much is computed.
+/// Amount of computation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Plan {
     /// Independent datasets of each kind.
@@ -69,42 +70,42 @@ impl Plan {
         costly_features: 1,
     };
 
-    fn sizes(&self, estimator: &Info) -> (usize, usize) {
+    fn sizes(&self, estimator: &EstimatorInfo) -> (usize, usize) {
         if costly(estimator) { self.costly_sizes } else { self.sizes }
     }
 
-    fn features(&self, estimator: &Info) -> usize {
+    fn features(&self, estimator: &EstimatorInfo) -> usize {
         if costly(estimator) { self.costly_features } else { self.features }
     }
 }
 
-/// Whether an estimator pairs rows with rows.
-fn costly(estimator: &Info) -> bool {
+/// True if an estimator pairs rows with rows.
+fn costly(estimator: &EstimatorInfo) -> bool {
     estimator.takes("background")
 }
 
 /// The mean error at the large size must be below this share of that at the small size.
 pub const SHARE: f64 = 0.75;
 
-/// What an estimator is held to.
+/// The standard that an estimator is held to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum Standard {
     /// Its mean over replicates is the truth.
     Agreement,
     /// Its squared error falls as rows are added.
     Convergence,
 }
 
-impl std::fmt::Display for Kind {
+impl std::fmt::Display for Standard {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.pad(match self {
-            Kind::Agreement => "agreement",
-            Kind::Convergence => "convergence",
+            Standard::Agreement => "agreement",
+            Standard::Convergence => "convergence",
         })
     }
 }
 
-/// What came of holding an estimator to a truth.
+/// Result of holding an estimator to a truth.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finding {
     /// Name and version of the scenario.
@@ -113,9 +114,9 @@ pub struct Finding {
     pub feature: usize,
     /// Name of the estimator.
     pub estimator: &'static str,
-    /// What it was held to.
-    pub kind: Kind,
-    /// How many numbers were tested.
+    /// The standard that it was held to.
+    pub kind: Standard,
+    /// Number of numbers that were tested.
     pub compared: usize,
     /// The number that is furthest from what it should be, in words.
     pub worst: String,
@@ -125,7 +126,7 @@ pub struct Finding {
     pub p: Option<f64>,
     /// The p-value adjusted for all tests of the run by Holm's method.
     pub adjusted: Option<f64>,
-    /// Whether it passed; a failed estimate never does.
+    /// True if it passed; a failed estimate never does.
     pub passed: bool,
 }
 
@@ -138,7 +139,7 @@ struct Tested {
 
 /// Everything tested of one estimator on one feature, or the reason why it could not be.
 struct Tests {
-    kind: Kind,
+    kind: Standard,
     estimator: &'static str,
     outcome: Result<Vec<Tested>, String>,
 }
@@ -151,7 +152,7 @@ struct Tests {
 /// # Errors
 /// A scenario from which no data can be drawn.
 pub fn run(
-    estimators: &[Info],
+    estimators: &[EstimatorInfo],
     scenarios: &[Scenario],
     plan: Plan,
     seed: u64,
@@ -229,7 +230,7 @@ struct Unit<'a> {
 }
 
 impl Unit<'_> {
-    fn tests(&self, estimators: &[Info]) -> Result<Vec<Tests>> {
+    fn tests(&self, estimators: &[EstimatorInfo]) -> Result<Vec<Tests>> {
         let mut data: HashMap<usize, Vec<Dataset>> = HashMap::new();
         let (mut tests, known) = (Vec::new(), KnownBins::default());
         for info in estimators {
@@ -244,17 +245,17 @@ impl Unit<'_> {
             }
             let target = Target { scenario: self.scenario, feature: self.feature, known: &known };
             if let Some(outcome) = agreement(target, info, &data[&self.plan.rows]) {
-                tests.push(Tests { kind: Kind::Agreement, estimator: info.name, outcome });
+                tests.push(Tests { kind: Standard::Agreement, estimator: info.name, outcome });
             }
             let outcome = convergence(target, info, [&data[&small], &data[&large]]);
-            tests.push(Tests { kind: Kind::Convergence, estimator: info.name, outcome });
+            tests.push(Tests { kind: Standard::Convergence, estimator: info.name, outcome });
         }
         Ok(tests)
     }
 
     fn draw(&self, rows: usize) -> Result<Vec<Dataset>> {
         (0..self.plan.replicates)
-            .map(|replicate| draw::features(self.scenario, self.seed, rows, replicate))
+            .map(|replicate| sample::features(self.scenario, self.seed, rows, replicate))
             .collect()
     }
 }
@@ -262,7 +263,7 @@ impl Unit<'_> {
 /// Tests that means over datasets are the truth; none for an estimator of which nothing is unbiased.
 fn agreement(
     target: Target<'_>,
-    info: &Info,
+    info: &EstimatorInfo,
     data: &[Dataset],
 ) -> Option<Result<Vec<Tested>, String>> {
     let unbiased = target.unbiased(info)?;
@@ -295,7 +296,7 @@ fn agreement(
 /// Tests that squared errors fall from the small to the large datasets.
 fn convergence(
     target: Target<'_>,
-    info: &Info,
+    info: &EstimatorInfo,
     [small, large]: [&[Dataset]; 2],
 ) -> Result<Vec<Tested>, String> {
     let errors = |data: &[Dataset]| {

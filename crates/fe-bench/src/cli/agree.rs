@@ -4,20 +4,20 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use fe_core::dense::Dense;
 use fe_core::effect::Bins;
+use fe_core::metric::Dense;
 use fe_core::model::{FunctionModel, Rows};
 use fe_core::replicates::Summary;
 use fe_core::{Dataset, Effect, Error as CoreError, Model, Settings, estimator};
 use ndarray::Array2;
 
 use super::arguments::{DataFeatures, key_value};
-use super::fitted::ModelArguments;
+use super::effect::model::ModelArguments;
 use crate::error::{Error, Result};
+use crate::output::{Format, Sheet};
 use crate::plot;
 use crate::plot::figure::{Figure, Layer, Mark, Panel, Scale};
-use crate::plot::look::{GREY, Look, VERMILION};
-use crate::sheet::{Format, Sheet};
+use crate::plot::style::{GREY, Look, VERMILION};
 
 /// How well bins of few rows agree with dense bins of all rows, for a model of data.
 ///

@@ -4,15 +4,16 @@ use clap::Args;
 use fe_core::Dataset;
 use fe_truth::Scenario;
 
+use crate::data::{features, scenarios};
 use crate::error::{Error, Result};
-use crate::{scenarios, study};
+use crate::system::program;
 
 /// Refuses arguments that a record of the command cannot hold.
 ///
 /// # Errors
 /// The first that is not UTF-8.
 pub(super) fn can_be_recorded() -> Result<()> {
-    match std::env::args_os().enumerate().find(|(_, word)| word.to_str().is_none()) {
+    match program::arguments().into_iter().enumerate().find(|(_, word)| word.to_str().is_none()) {
         None => Ok(()),
         Some((place, word)) => Err(Error::Argument(format!(
             "argument {place}, `{}`: it is not UTF-8, and the command is to be recorded",
@@ -56,7 +57,7 @@ pub(super) struct FeatureArguments {
 
 impl FeatureArguments {
     pub(super) fn of(&self, scenario: &Scenario) -> Result<Vec<usize>> {
-        study::features(scenario, &self.feature)
+        features::features(scenario, &self.feature)
             .map_err(|message| Error::Argument(format!("--feature: {message}")))
     }
 
@@ -89,7 +90,7 @@ impl DataFeatures {
 
     pub(super) fn of(&self, scenario: &Scenario) -> Result<Vec<usize>> {
         let names = if self.is_all() { &[][..] } else { &self.feature };
-        study::features(scenario, names)
+        features::features(scenario, names)
             .map_err(|message| Error::Argument(format!("--feature: {message}")))
     }
 
@@ -100,13 +101,13 @@ impl DataFeatures {
         let wrong = |message: String| Error::Argument(format!("--feature: {message}"));
         let features = self.feature.iter().map(|name| named_feature(name, data));
         let features = features.collect::<Result<_, _>>().map_err(wrong)?;
-        study::distinct(features, |feature| data.names()[feature].clone()).map_err(wrong)
+        features::distinct(features, |feature| data.names()[feature].clone()).map_err(wrong)
     }
 }
 
 /// A feature by its column, or by its number.
 pub(super) fn named_feature(name: &str, data: &Dataset) -> Result<usize, String> {
-    study::named_feature(name, data.names())
+    features::named_feature(name, data.names())
 }
 
 /// A finite number.
@@ -140,4 +141,9 @@ pub(super) fn points(text: &str) -> Result<usize, String> {
         Ok(number) if (1..=MOST_POINTS).contains(&number) => Ok(number),
         _ => Err(format!("must be a whole number from 1 to {MOST_POINTS}")),
     }
+}
+
+/// A word that the core knows.
+pub(super) fn word<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, String> {
+    serde_json::from_value(serde_json::Value::from(text)).map_err(|e| e.to_string())
 }

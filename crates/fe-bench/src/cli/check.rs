@@ -9,17 +9,19 @@ use fe_truth::Scenario;
 use super::arguments::{feature_name, key_value};
 use super::compare::probability;
 use super::progress::{Amount, Progress};
-use crate::check::problem::{Held, held};
+use crate::check::problem::{Against, Witnessed, published, witnessed as of_witness};
 use crate::check::{self, Finding, Plan, SHARE};
+use crate::data::scenarios;
 use crate::error::{Error, Result};
-use crate::scenarios;
-use crate::sheet::{Entry, Format, Sheet};
+use crate::output::{Entry, Format, Sheet};
 
 /// Holds every estimator to the exact truth of every scenario, or the truths of one in a file to a
 /// second quadrature and every estimator to them.
 ///
 /// `quadrature`, for a file: other nodes, another order of integration, nothing taken apart; the largest
 /// difference must be no more than the sum of both bounds. Truths that are refused are said.
+/// `published`, for a file that says what was published about it: the truth must be that, as far as its
+/// digits say.
 /// `agreement`: what is unbiased at any number of rows has its truth as mean over datasets.
 /// `convergence`: the squared error falls as rows are added. Exit status 1 if any estimator fails.
 /// The seed is fixed, so that a job that passes once passes always; p-values are adjusted for the
@@ -49,7 +51,7 @@ pub(super) struct Arguments {
     format: Format,
 }
 
-/// How many findings are shown if nothing fails.
+/// Number of findings that are shown if nothing fails.
 const CLOSEST: usize = 10;
 
 pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
@@ -105,22 +107,24 @@ fn in_file(path: &str, set: &[(String, String)]) -> Result<Scenario> {
     scenarios::find(path, set)
 }
 
-fn witnessed(arguments: &Arguments, scenarios: &[Scenario]) -> Vec<Held> {
+fn witnessed(arguments: &Arguments, scenarios: &[Scenario]) -> Vec<Witnessed> {
     match (&arguments.problem, scenarios) {
-        (Some(_), [scenario]) => match scenario.witness() {
-            Some(witness) => held(scenario, &witness, &|| ()),
-            None => Vec::new(),
-        },
+        (Some(_), [scenario]) => {
+            let witness = scenario.witness();
+            let witnessed = witness.map(|witness| of_witness(scenario, &witness, &|| ()));
+            let published = published(scenario);
+            witnessed.into_iter().flatten().chain(published).collect()
+        }
         _ => Vec::new(),
     }
 }
 
 /// Tables hold what failed or was refused, and the worst.
-fn is_told(held: &Held, format: Format) -> bool {
+fn is_told(held: &Witnessed, format: Format) -> bool {
     format != Format::Table || !held.passed() || held.refused.is_some()
 }
 
-fn witnessed_row(scenario: &Scenario, held: &Held) -> Vec<Entry> {
+fn witnessed_row(scenario: &Scenario, held: &Witnessed) -> Vec<Entry> {
     let feature = held.feature.map(|feature| scenario.feature_name(feature));
     let refused = || held.refused.clone().unwrap_or_default();
     let worst = held.worst.map_or_else(refused, |worst| format!("{} {worst:.2}", held.what));
@@ -133,7 +137,11 @@ fn witnessed_row(scenario: &Scenario, held: &Held) -> Vec<Entry> {
         scenario.id().into(),
         feature.map_or(Entry::Missing, Entry::from),
         held.what.clone().into(),
-        "quadrature".into(),
+        match held.against {
+            Against::Quadrature => "quadrature",
+            Against::Published => "published",
+        }
+        .into(),
         held.points.into(),
         worst.into(),
         Entry::Missing,
@@ -143,14 +151,21 @@ fn witnessed_row(scenario: &Scenario, held: &Held) -> Vec<Entry> {
     ]
 }
 
-fn said_of_witness(held: &[Held]) -> String {
+fn said_of_witness(held: &[Witnessed]) -> String {
+    let (held, published): (Vec<&Witnessed>, Vec<&Witnessed>) =
+        held.iter().partition(|held| held.against == Against::Quadrature);
     let points: usize = held.iter().map(|held| held.points).sum();
     let worst = held.iter().filter_map(|held| held.worst).fold(0.0, f64::max);
     let refused = held.iter().filter(|held| held.refused.is_some()).count();
+    let found = published.iter().filter(|held| held.refused.is_none()).count();
+    let published = match published.len() {
+        0 => String::new(),
+        all => format!(" {found} of {all} published numbers have a truth to be held against."),
+    };
     format!(
         "{points} truths by a second quadrature (other nodes, another order, nothing taken apart): the \
          largest difference is {worst:.2} of the sum of both bounds; {refused} of {} kinds of truths \
-         are refused.",
+         are refused.{published}",
         held.len()
     )
 }

@@ -5,10 +5,12 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::compare::{Comparison, Number, Run, Time, Tolerance, Verdict, compare, varying};
 use crate::error::{Error, Result};
-use crate::record::{KEYS, REPLICATE};
-use crate::sheet::{Entry, Format, Sheet};
+use crate::output::{Entry, Format, Sheet};
+use crate::record::Column;
+use crate::record::compare::{
+    Number, Run, RunComparison, Time, Tolerance, Verdict, compare, varying,
+};
 
 /// Compares two runs: which numbers moved by more than their Monte Carlo error, which only in time.
 ///
@@ -76,8 +78,8 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
         }
         format if arguments.times => time_sheet(&comparison.times).write(format, out)?,
         format => {
-            let places: Vec<usize> = (0..KEYS.len()).filter(|place| *place != REPLICATE).collect();
-            number_sheet(&numbers, &places).write(format, out)?;
+            let keys: Vec<Column> = Column::of_means().collect();
+            number_sheet(&numbers, &keys).write(format, out)?;
         }
     }
     match comparison.count(Verdict::Moved) {
@@ -87,14 +89,14 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
     }
 }
 
-fn number_sheet(numbers: &[&Number], places: &[usize]) -> Sheet {
+fn number_sheet(numbers: &[&Number], keys: &[Column]) -> Sheet {
     const COLUMNS: [&str; 9] =
         ["a", "se_a", "b", "se_b", "difference", "p", "failed_a", "failed_b", "verdict"];
-    let columns: Vec<&str> = places.iter().map(|&place| KEYS[place]).chain(COLUMNS).collect();
+    let columns: Vec<&str> = keys.iter().map(|key| key.name()).chain(COLUMNS).collect();
     let mut sheet = Sheet::new(&columns);
     for number in numbers {
         let mut row: Vec<Entry> =
-            places.iter().map(|&place| number.key[place].clone().into()).collect();
+            number.key.fields(keys.iter().copied()).map(Entry::from).collect();
         row.extend([
             number.first.and_then(|s| s.mean).into(),
             number.first.and_then(|s| s.standard_error).into(),
@@ -143,7 +145,7 @@ fn time_sheet(times: &[Time]) -> Sheet {
 }
 
 /// The lines below the tables.
-fn said(comparison: &Comparison, tolerance: Tolerance) -> String {
+fn said(comparison: &RunComparison, tolerance: Tolerance) -> String {
     let how = if comparison.paired {
         "The same datasets, compared replicate by replicate"
     } else {

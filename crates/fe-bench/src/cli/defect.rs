@@ -1,10 +1,10 @@
-//! What a panic says: it is a defect of the program, whoever catches it.
+//! The message of a panic: a defect of the program, whoever catches it.
 
 use std::collections::BTreeSet;
 use std::panic::PanicHookInfo;
 use std::sync::{Mutex, PoisonError};
 
-use crate::say::{echo, say};
+use crate::system::say::{echo, say};
 
 /// Where it was panicked already: a defect that a thousand cells run into is told once.
 static TOLD: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
@@ -19,7 +19,7 @@ pub(super) fn report(panic: &PanicHookInfo<'_>) {
     }
 }
 
-/// What is said of a panic at a place; nothing the second time.
+/// The words on a panic at a place; nothing the second time.
 fn words(place: String, text: &str) -> Option<String> {
     let words = format!(
         "fe-bench: a defect of the program, at {place}: {}; please report this line, with the command and \

@@ -2,8 +2,8 @@
 
 use fe_truth::{Region, Scenario};
 
+use crate::data::features::feature_of;
 use crate::error::{Error, Result};
-use crate::study;
 
 /// The region that a text asks for.
 pub(super) fn region(text: &str, scenario: &Scenario) -> Result<Region> {
@@ -53,7 +53,7 @@ fn constrained(region: Region, tokens: &[String], scenario: &Scenario) -> Result
             (Some(limit), None) => (right, limit, sign.starts_with('>')),
             _ => return Err(format!("`{left} {sign} {right}`: a feature and a number; {FORM}")),
         };
-        let feature = study::feature_of(scenario, name)?;
+        let feature = feature_of(scenario, name)?;
         if !limit.is_finite() {
             return Err(format!("`{limit}` must be a finite number"));
         }
@@ -78,10 +78,10 @@ pub(super) fn words(region: &Region, scenario: &Scenario) -> String {
         let (low, high) = scenario.support(feature);
         let name = scenario.feature_name(feature);
         if from > low {
-            conditions.push(format!("{name} > {}", crate::sheet::exact(from)));
+            conditions.push(format!("{name} > {}", crate::output::exact(from)));
         }
         if to < high {
-            conditions.push(format!("{name} <= {}", crate::sheet::exact(to)));
+            conditions.push(format!("{name} <= {}", crate::output::exact(to)));
         }
     }
     if conditions.is_empty() { "all".to_owned() } else { conditions.join(" and ") }

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser};
 
-use super::plan::{Held, Plan, VERSION, beside};
-use crate::ask::Answers;
+use super::plan::{Plan, PlanRecord, VERSION, beside};
+use crate::data::query::Answers;
 use crate::error::{Error, Result};
-use crate::sheet::Format;
+use crate::output::Format;
 
 /// Computes effects from a model's answers to the questions of `plan`.
 ///
@@ -32,7 +32,7 @@ pub(super) struct Arguments {
 
 pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
     let (plan, path) = read(&arguments.questions)?;
-    let held = Held::try_parse_from(&plan.arguments)
+    let held = PlanRecord::try_parse_from(&plan.arguments)
         .map_err(|e| Error::content(&path, format!("its arguments cannot be used: {e}")))?;
     let mut planned = held.arguments;
     if let Some(data) = &arguments.data {

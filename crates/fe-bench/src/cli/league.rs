@@ -5,11 +5,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::data::scenarios;
 use crate::error::Result;
-use crate::league;
+use crate::output::{Entry, Format, Sheet};
 use crate::record::{results, timings};
-use crate::scenarios;
-use crate::sheet::{Entry, Format, Sheet};
+use crate::table::league;
 
 /// Ranks the implementations of each study over all its questions: a scenario, a feature and an N.
 ///

@@ -4,22 +4,25 @@ use std::io::Write;
 use std::path::Path;
 
 use clap::Args;
-use fe_core::{Settings, binning, estimator, preset, regional};
+use fe_core::{OptionInfo, Settings, binning, estimator, preset, regional};
 
 use serde_json::Value;
 
+use crate::data::shelf;
 use crate::error::{Error, Result, listed, suggestion};
-use crate::record::KEYS;
-use crate::run::plan::Prepared;
-use crate::say::{echo, say};
+use crate::output::{Entry, Format, Sheet};
+use crate::record::Column;
+use crate::report::option_table;
+use crate::run::prepared::Prepared;
 use crate::score::METRICS;
-use crate::sheet::{Entry, Format, Sheet};
 use crate::study::{AxisSource, Study};
+use crate::system::say::{echo, say};
 
 /// Lists what there is, or the cells of a study without running anything.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// scenarios, estimators, binnings, metrics, presets, models, or a study file
+    /// scenarios, problems (the files in scenarios/problems), estimators, options, binnings, metrics, presets,
+    /// models, a study file, or a folder of problem files
     #[arg(default_value = "scenarios", value_name = "WHAT")]
     what: String,
     /// How it is printed
@@ -27,12 +30,14 @@ pub(super) struct Arguments {
     format: Format,
 }
 
-const KINDS: [&str; 6] = ["scenarios", "estimators", "binnings", "metrics", "presets", "models"];
+const KINDS: [&str; 8] =
+    ["scenarios", "problems", "estimators", "options", "binnings", "metrics", "presets", "models"];
 
 pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
     let path = Path::new(&arguments.what);
     let sheet = match arguments.what.as_str() {
         "scenarios" => scenarios(),
+        "problems" => problems(Path::new(shelf::FOLDER))?,
         "estimators" => {
             let plain = estimator::ALL.iter().map(|i| (i.name, i.about, i.options().collect()));
             let regional = regional::ALL.iter().map(|i| (i.name, i.about, i.options().collect()));
@@ -41,13 +46,15 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
         "binnings" => {
             with_options(binning::ALL.iter().map(|i| (i.name, i.about, i.options.to_vec())))
         }
-        "metrics" => named(METRICS.iter().map(|(name, _, about)| (*name, *about))),
+        "options" => options(),
+        "metrics" => named(METRICS.iter().map(|metric| (metric.name(), metric.about()))),
         "presets" => presets(),
         "models" => models(),
         _ if path.extension().is_some_and(|e| e == "toml") => study(path, arguments.format)?,
+        _ if path.is_dir() => problems(path)?,
         other => {
             return Err(Error::Argument(format!(
-                "`{}` cannot be listed{}; allowed are {} or a study file *.toml",
+                "`{}` cannot be listed{}; allowed are {} a study file *.toml, or a folder of problem files",
                 echo(other),
                 suggestion(other, KINDS),
                 listed(KINDS),
@@ -55,6 +62,20 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
         }
     };
     sheet.write(arguments.format, out)
+}
+
+/// A line for each problem file of a folder.
+fn problems(folder: &Path) -> Result<Sheet> {
+    let mut sheet = Sheet::new(&["problem", "about", "features", "source"]);
+    for shelf::Problem { path, scenario } in shelf::read(folder)? {
+        sheet.push(vec![
+            path.display().to_string().into(),
+            scenario.info().about.into(),
+            scenario.dimension().into(),
+            scenario.source().into(),
+        ]);
+    }
+    Ok(sheet)
 }
 
 /// A line for each option of each model, and one for a model without any.
@@ -72,6 +93,17 @@ fn models() -> Sheet {
             let entries = [info.name, option.name, option.default, option.allowed, option.about];
             sheet.push(entries.map(Entry::from).to_vec());
         }
+    }
+    sheet
+}
+
+/// A line for each option of estimators.
+fn options() -> Sheet {
+    let mut sheet = Sheet::new(&["option", "default", "allowed", "about", "estimators"]);
+    for setting in fe_core::settings::ALL {
+        let OptionInfo { name, default, allowed, about } = setting.option;
+        let takers = option_table::takers(setting);
+        sheet.push([name, default, allowed, about, &takers].map(Entry::from).to_vec());
     }
     sheet
 }
@@ -145,7 +177,7 @@ fn scenarios() -> Sheet {
 /// own: what the estimate of a study's time is based on.
 const ROWS_PER_SECOND: f64 = 2e8;
 
-/// What a study expands to: for people what is estimated from the same datasets, otherwise one line
+/// The expansion of a study: for people what is estimated from the same datasets, otherwise one line
 /// for every combination but of replicates.
 fn study(path: &Path, format: Format) -> Result<Sheet> {
     let study = super::run::study(path)?;
@@ -202,9 +234,10 @@ fn grouped(study: &Study) -> Sheet {
 
 fn expanded(study: &Study) -> Sheet {
     let own = ["scenario", "parameters", "feature"];
-    let variant = &KEYS[6..13];
+    let of_variant = || Column::ALL.into_iter().filter(|column| column.is_of_variant());
     let last = ["N", "replicates", "model_rows"];
-    let columns: Vec<&str> = own.iter().chain(variant).chain(&last).copied().collect();
+    let columns: Vec<&str> =
+        own.into_iter().chain(of_variant().map(Column::name)).chain(last).collect();
     let mut sheet = Sheet::new(&columns);
     let (mut all, mut all_open) = (0_u64, false);
     for group in &study.groups {
@@ -218,7 +251,7 @@ fn expanded(study: &Study) -> Sheet {
                     group.scenario.parameters().into(),
                     of.name.as_str().into(),
                 ];
-                row.extend(variant.columns.iter().map(|text| Entry::from(text.as_str())));
+                row.extend(variant.key.fields(of_variant()).map(Entry::from));
                 row.extend([group.rows.into(), group.replicates.into()]);
                 row.push(rows.map_or(Entry::Missing, Entry::Count));
                 sheet.push(row);

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::error::Result;
-use crate::files;
 use crate::record::merge;
 use crate::record::store::Counts;
-use crate::say::say;
+use crate::system::files;
+use crate::system::say::say;
 
 /// Puts the results of all shards of a run together, and prints the tables.
 ///

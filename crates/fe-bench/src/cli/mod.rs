@@ -1,4 +1,7 @@
 //! The command line: one file per command.
+//!
+//! It imports everything, and nothing imports it. Begin with `Command`; `arguments` has what several commands take, and
+//! `effect` the one way from flags to an effect.
 
 mod agree;
 mod arguments;
@@ -6,19 +9,19 @@ mod check;
 mod compare;
 mod defect;
 mod effect;
-mod estimation;
-mod estimators;
+mod engines;
 mod event;
 mod finish;
-mod fitted;
 mod league;
 mod list;
+mod manual;
 mod merge;
 mod new;
 mod plan;
 mod plot;
+mod population;
+mod problem;
 mod progress;
-mod regional;
 mod report;
 mod run;
 mod sample;
@@ -35,9 +38,10 @@ use std::process::ExitCode;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::error::{Error, Result, cut};
-use crate::guard;
-use crate::say::{self, say};
-use crate::screen::Screen;
+use crate::system::guard;
+use crate::system::program::{self, Hosted};
+use crate::system::say::{self, say};
+use crate::system::screen::Screen;
 
 /// Reference harness for feature effects: exact truths, estimators, and studies that compare them.
 ///
@@ -65,6 +69,7 @@ const EXAMPLES: &str = "Examples:
 enum Command {
     List(list::Arguments),
     New(new::Arguments),
+    Problem(problem::Arguments),
     Truth(truth::Arguments),
     Sample(sample::Arguments),
     Effect(Box<effect::Arguments>),
@@ -79,8 +84,11 @@ enum Command {
     Check(check::Arguments),
     Plot(plot::Arguments),
     Report(report::Arguments),
-    Estimators(estimators::Arguments),
+    Population(population::Arguments),
+    #[command(visible_alias = "estimators")]
+    Engines(engines::Arguments),
     League(league::Arguments),
+    Manual(manual::Arguments),
     Serve(serve::Arguments),
     Watch(watch::Arguments),
 }
@@ -91,20 +99,33 @@ const DEFECT: u8 = 101;
 /// Runs the program on the arguments of the process.
 #[must_use]
 pub fn main() -> ExitCode {
+    ExitCode::from(status())
+}
+
+/// Runs the program within another process, and returns its exit status. Signals end that process, and a panic is
+/// reported as the program reports it, so that this is for hosts that do nothing else.
+#[must_use]
+pub fn main_hosted(hosted: Hosted) -> u8 {
+    program::host(hosted);
+    status()
+}
+
+fn status() -> u8 {
     std::panic::set_hook(Box::new(defect::report));
     std::panic::catch_unwind(|| match parse() {
         Ok(cli) => run(&cli.command),
         Err(refusal) => refuse(&refusal),
     })
-    .unwrap_or(ExitCode::from(DEFECT))
+    .unwrap_or(DEFECT)
 }
 
 fn parse() -> Result<Cli, clap::Error> {
-    let matches = taking_negative_numbers(Cli::command()).try_get_matches()?;
+    let matches =
+        taking_negative_numbers(Cli::command()).try_get_matches_from(program::arguments())?;
     Cli::from_arg_matches(&matches)
 }
 
-fn run(command: &Command) -> ExitCode {
+fn run(command: &Command) -> u8 {
     // These two end with the process that started them, and say nothing of their own.
     if !matches!(command, Command::Serve(_) | Command::Watch(_)) {
         guard::be_watched();
@@ -114,14 +135,14 @@ fn run(command: &Command) -> ExitCode {
     let mut out = Screen::new(std::io::BufWriter::new(std::io::stdout().lock()));
     let result = execute(command, &mut out).and_then(|()| out.flush().map_err(Error::Output));
     match result {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => 0,
         // Whoever reads standard output has seen enough.
-        Err(Error::Output(error)) if error.kind() == ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(Error::Output(error)) if error.kind() == ErrorKind::BrokenPipe => 0,
         Err(error) => {
             // What was printed before a check failed comes first.
             let _ = out.flush();
             say!("fe-bench: {}", cut(&error.to_string()));
-            ExitCode::from(if matches!(error, Error::Failed(_)) { 1 } else { 2 })
+            if matches!(error, Error::Failed(_)) { 1 } else { 2 }
         }
     }
 }
@@ -130,7 +151,7 @@ fn run(command: &Command) -> ExitCode {
 const SHORT: usize = 2000;
 
 /// Prints what is wrong with the arguments, or the help that they ask for.
-fn refuse(refusal: &clap::Error) -> ExitCode {
+fn refuse(refusal: &clap::Error) -> u8 {
     let text = cut(&refusal.render().to_string());
     if refusal.use_stderr() {
         // In colours only where no argument brings any of its own.
@@ -142,9 +163,9 @@ fn refuse(refusal: &clap::Error) -> ExitCode {
         && error.kind() != ErrorKind::BrokenPipe
     {
         say!("fe-bench: {}", Error::Output(error));
-        return ExitCode::from(2);
+        return 2;
     }
-    ExitCode::from(u8::try_from(refusal.exit_code()).unwrap_or(2))
+    u8::try_from(refusal.exit_code()).unwrap_or(2)
 }
 
 /// The same command, in which a negative number after an option is its value: where that is wrong, the
@@ -163,6 +184,7 @@ fn execute(command: &Command, out: &mut dyn Write) -> Result<()> {
     match command {
         Command::List(arguments) => list::execute(arguments, out),
         Command::New(arguments) => new::execute(arguments),
+        Command::Problem(arguments) => problem::execute(arguments, out),
         Command::Truth(arguments) => truth::execute(arguments, out),
         Command::Sample(arguments) => sample::execute(arguments, out),
         Command::Effect(arguments) => effect::execute(arguments, out),
@@ -177,8 +199,10 @@ fn execute(command: &Command, out: &mut dyn Write) -> Result<()> {
         Command::Check(arguments) => check::execute(arguments, out),
         Command::Plot(arguments) => plot::execute(arguments, out),
         Command::Report(arguments) => report::execute(arguments, out),
-        Command::Estimators(arguments) => estimators::execute(arguments, out),
+        Command::Population(arguments) => population::execute(arguments, out),
+        Command::Engines(arguments) => engines::execute(arguments, out),
         Command::League(arguments) => league::execute(arguments, out),
+        Command::Manual(arguments) => manual::execute(arguments, Cli::command(), out),
         Command::Serve(arguments) => serve::execute(arguments, out),
         Command::Watch(arguments) => watch::execute(arguments),
     }

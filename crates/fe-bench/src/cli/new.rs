@@ -6,11 +6,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::data::scenarios;
 use crate::error::{Error, Result};
-use crate::say::say;
-use crate::scenarios;
+use crate::system::say::say;
 
-/// What a new file says: a scenario that runs, with all that may stand in one told in comments.
+/// The text of a new file: a scenario that runs, with all that may stand in one told in comments.
 const TEMPLATE: &str = include_str!("../templates/problem.toml");
 
 /// Writes a file with a scenario of your own to start from.

@@ -9,13 +9,15 @@ use fe_core::{Dataset, Model};
 use serde::{Deserialize, Serialize};
 
 use super::arguments::DataFeatures;
-use super::estimation::{self, EstimationArguments, Subject};
-use crate::ask::Questions;
+use super::effect::estimation;
+use super::effect::options::EstimationArguments;
+use super::effect::subject::Subject;
+use crate::data::query::Questions;
 use crate::data::{self, Roles};
 use crate::error::{Error, Result};
-use crate::files;
 use crate::plot::write_whole;
 use crate::record::manifest;
+use crate::system::files;
 
 /// Writes the rows that a model must be asked, so that it may be written in any language.
 ///
@@ -50,12 +52,12 @@ pub(super) struct Arguments {
 /// The arguments by themselves, as a plan holds them.
 #[derive(Debug, Parser)]
 #[command(name = "plan", no_binary_name = true)]
-pub(super) struct Held {
+pub(super) struct PlanRecord {
     #[command(flatten)]
     pub(super) arguments: Box<Arguments>,
 }
 
-/// What `finish` must know beside the questions.
+/// The record that `finish` needs beside the questions.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Plan {
     /// Version of this layout.
@@ -66,7 +68,7 @@ pub(super) struct Plan {
     pub(super) arguments: Vec<String>,
     /// Hash of the data file.
     pub(super) data_sha256: String,
-    /// How many rows are asked.
+    /// Number of rows that are asked.
     pub(super) questions: u64,
 }
 
@@ -85,7 +87,7 @@ impl Arguments {
         Ok((self.estimation.with_kinds(data)?, hash))
     }
 
-    /// Whether the model is asked for derivatives.
+    /// True if the model is asked for derivatives.
     pub(super) fn derivatives(&self) -> bool {
         self.estimation.jacobian() == Some(Jacobian::Model)
     }

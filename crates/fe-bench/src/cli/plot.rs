@@ -7,11 +7,12 @@ use clap::{Args, ValueEnum};
 
 use super::table::condition;
 use crate::error::{Error, Result};
-use crate::files;
 use crate::plot::recorded;
-use crate::plot::sweep::{self, Kind};
+use crate::plot::sweep::{self, Sweep};
 use crate::record::summary::SummaryRow;
-use crate::record::{KEYS, results};
+use crate::record::{Column, Key, empty_bins, results};
+use crate::system::files;
+use crate::system::say::say;
 
 /// Draws figures of the results of studies, and prints the files it wrote.
 ///
@@ -38,7 +39,7 @@ pub(super) struct Arguments {
     png: bool,
 }
 
-/// What is drawn.
+/// The figures to be drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Drawn {
     /// Errors against the number of bins; automatic bins are a horizontal line (RHALE Figures 7, 8 and 10)
@@ -53,10 +54,10 @@ enum Drawn {
 }
 
 impl Drawn {
-    fn sweep(self) -> Option<Kind> {
+    fn sweep(self) -> Option<Sweep> {
         match self {
-            Self::ErrorByK => Some(Kind::ErrorByK),
-            Self::ErrorByN => Some(Kind::ErrorByN),
+            Self::ErrorByK => Some(Sweep::ErrorByK),
+            Self::ErrorByN => Some(Sweep::ErrorByN),
             Self::Effect => None,
         }
     }
@@ -65,15 +66,18 @@ impl Drawn {
 pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
     let folder = arguments.out.clone().unwrap_or_else(|| beside(&arguments.folder, "-figures"));
     check_folder(&folder, &arguments.folder)?;
-    let is_chosen = |key: &[&str]| chosen(key, &arguments.filter);
+    let is_chosen = |key: &Key<&str>| chosen(key, &arguments.filter);
     let results = results::read_chosen(&arguments.folder, &is_chosen)?;
     let values: Vec<&SummaryRow> = results.values.iter().collect();
     if values.is_empty() {
         return Err(Error::content(&arguments.folder, "no value is left by --where"));
     }
+    if let Some(caution) = empty_bins::caution(&results.empty_bins, |key| is_chosen(key)) {
+        say!("{caution}");
+    }
     let given = &arguments.kind;
     let kinds = if given.is_empty() { Drawn::value_variants() } else { given };
-    let sweeps: Vec<Kind> = kinds.iter().copied().filter_map(Drawn::sweep).collect();
+    let sweeps: Vec<Sweep> = kinds.iter().copied().filter_map(Drawn::sweep).collect();
     let mut figures = sweep::figures(&values, &sweeps);
     if kinds.contains(&Drawn::Effect) {
         figures.extend(recorded::figures(recorded::read(&arguments.folder, &is_chosen)?));
@@ -106,11 +110,13 @@ fn check_folder(folder: &Path, results: &Path) -> Result<()> {
     files::check_outside(folder, &[results])
 }
 
-/// Values of one key are alternatives; different keys must all agree.
-fn chosen(key: &[&str], filter: &[(String, String)]) -> bool {
-    KEYS.iter().zip(key).all(|(key, value)| {
-        let mut allowed = filter.iter().filter(|(name, _)| name == key).peekable();
-        allowed.peek().is_none() || allowed.any(|(_, wanted)| wanted == *value)
+/// Values of one key are alternatives; different keys must all agree. What is kept of an estimate has no
+/// metric, and is chosen whichever that is.
+fn chosen(key: &Key<&str>, filter: &[(String, String)]) -> bool {
+    let is_asked = |column: &Column| *column != Column::Metric || !key.metric.is_empty();
+    Column::ALL.into_iter().filter(is_asked).all(|column| {
+        let mut allowed = filter.iter().filter(|(name, _)| name == column.name()).peekable();
+        allowed.peek().is_none() || allowed.any(|(_, wanted)| *wanted == key[column])
     })
 }
 

@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 
 use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
 
-use crate::say;
+use crate::system::say;
 
-/// How often a line is written where there is no bar.
+/// Time between lines where there is no bar.
 const EVERY: Duration = Duration::from_secs(30);
 
-/// How often a bar is drawn again.
+/// Time between drawings of a bar.
 const TICK: Duration = Duration::from_millis(250);
 
 /// The bar before anything is finished, when nothing is known about the rest, and afterwards.
@@ -40,11 +40,11 @@ pub(super) fn begin() {
 #[derive(Debug)]
 struct Work {
     bar: ProgressBar,
-    /// What is counted: `cells`.
+    /// The unit of counts: `cells`.
     what: &'static str,
-    /// How many there are, and what they cost in any unit.
+    /// Their number, and their cost in any unit.
     all: Amount,
-    /// What was done before it was begun.
+    /// The part that was done before it was begun.
     before: Amount,
     done: Amount,
     started: Instant,
@@ -115,7 +115,7 @@ impl Drop for Progress {
 }
 
 impl Work {
-    /// How many are done, and how many in a second.
+    /// The number done, and that in a second.
     fn counted(&self, seconds: f64) -> String {
         let (done, all, what) = (self.done.number, self.all.number, self.what);
         if self.done == self.before {
@@ -126,7 +126,7 @@ impl Work {
         format!("{done}/{all} {what}, {rate:.digits$}/s")
     }
 
-    /// How far it is after some time, in a line.
+    /// Progress after some time, in a line.
     fn described(&self, after: Duration) -> String {
         let counted = self.counted(after.as_secs_f64());
         let spent = self.done.cost.saturating_sub(self.before.cost);

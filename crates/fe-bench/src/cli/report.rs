@@ -7,10 +7,10 @@ use clap::Args;
 
 use super::plot::beside;
 use crate::error::{Error, Result};
-use crate::files;
 use crate::plot::{recorded, write_whole};
 use crate::record::results;
 use crate::report;
+use crate::system::files;
 
 /// Writes a page about the results of studies, and prints its name.
 ///

@@ -9,19 +9,18 @@ use clap::Args;
 
 use super::progress::{Amount, Progress};
 use super::stop;
+use crate::engines::{Engines, declaration};
 use crate::error::{Error, Result};
-use crate::external::{Engines, declaration};
-use crate::files;
 use crate::record::journal::{Begun, Journal};
 use crate::record::manifest::{self, Manifest};
-use crate::record::results;
 use crate::record::store::Counts;
+use crate::record::{empty_bins, results};
 use crate::report::quoted;
 use crate::run;
-use crate::run::plan::{Plan, Planned, Shard};
-use crate::say::say;
-use crate::scenarios;
-use crate::study::Study;
+use crate::study::tasks::{Plan, Planned, Shard};
+use crate::study::{self, Study};
+use crate::system::files;
+use crate::system::say::say;
 use crate::table;
 
 /// Runs studies and prints the tables they ask for.
@@ -122,7 +121,11 @@ pub(super) fn print_tables(
         say!("to print its tables: fe-bench table {}", folder.display());
         return Ok(());
     }
-    super::table::print_all(&results::read(folder)?, out)
+    let results = results::read(folder)?;
+    if let Some(caution) = empty_bins::caution(&results.empty_bins, |_| true) {
+        say!("{caution} See {}", folder.join("empty_bins.csv").display());
+    }
+    super::table::print_all(&results, out)
 }
 
 /// A study, with tables that its values will fill.
@@ -139,7 +142,7 @@ fn read(paths: &[PathBuf]) -> Result<Vec<Study>> {
             return Err(Error::Argument(format!("two studies are called `{}`", study.name)));
         }
     }
-    scenarios::check_names(&studies)?;
+    study::check_names(&studies)?;
     Ok(studies)
 }
 
@@ -185,7 +188,7 @@ fn progress(plan: &Plan<'_>, journal: &Journal) -> Progress {
     Progress::new("cells", before, before + left)
 }
 
-/// How a run is gone on with that is stopped now.
+/// The command by which a run that is stopped now is gone on with.
 fn to_resume(arguments: &Arguments, folder: &Path) -> String {
     let mut words = manifest::command();
     let mut added = Vec::new();

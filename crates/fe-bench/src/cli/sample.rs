@@ -5,9 +5,9 @@ use std::io::Write;
 use clap::Args;
 
 use super::arguments::ScenarioArguments;
-use crate::draw;
+use crate::data::sample;
 use crate::error::Result;
-use crate::sheet::{Entry, Format, write_rows};
+use crate::output::{Entry, Format, write_rows};
 
 /// Draws a dataset: features and target. It is replicate 0 of a study with the same master seed.
 #[derive(Debug, Args)]
@@ -30,8 +30,8 @@ pub(super) struct Arguments {
 
 pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
     let scenario = arguments.scenario.scenario()?;
-    let data = draw::features(&scenario, arguments.seed, arguments.n, 0)?;
-    let y = draw::target(&scenario, &data, arguments.seed, arguments.snr, 0)?;
+    let data = sample::features(&scenario, arguments.seed, arguments.n, 0)?;
+    let y = sample::target(&scenario, &data, arguments.seed, arguments.snr, 0)?;
     let mut names: Vec<String> =
         (0..data.dimension()).map(|feature| scenario.feature_name(feature)).collect();
     names.push("y".to_owned());

@@ -4,16 +4,16 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use fe_truth::{Centring, Effect, Scenario};
+use fe_truth::{Centring, Quantity, Scenario};
 
-use super::arguments::key_value;
-use super::estimation::word;
+use super::arguments::{key_value, word};
 use super::truth::centring;
-use crate::curves::{self, GivenCurve};
+use crate::data::scenarios;
 use crate::error::{Error, Result};
-use crate::sheet::{Entry, Format, Sheet};
-use crate::study::wire::Comparison;
-use crate::{scenarios, score};
+use crate::output::{Entry, Format, Sheet};
+use crate::score;
+use crate::score::comparison::Comparison;
+use crate::score::given_curve::{self, GivenCurve};
 
 /// Scores curves that were computed elsewhere against a scenario's exact truth.
 ///
@@ -34,7 +34,7 @@ pub(super) struct Arguments {
     /// What the curves estimate: pd, dpd, mplot, ale, ale-derivative, mu, sigma, h-pdp, h-dpdp, main,
     /// shap or shap-variance
     #[arg(long, value_parser = score::truth)]
-    effect: Effect,
+    effect: Quantity,
     /// Err_c (both curves centred on the points) or Err (as they are)
     #[arg(long, value_name = "HOW", value_parser = word::<Comparison>, default_value = "Err_c")]
     compare: Comparison,
@@ -64,7 +64,7 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
         "left_out",
         "status",
     ]);
-    for (feature, curve) in curves::read(&arguments.curves, &scenario)? {
+    for (feature, curve) in given_curve::read(&arguments.curves, &scenario)? {
         for (metric, score) in scores(arguments, &scenario, feature, &curve)? {
             let row: Vec<Entry> = vec![
                 scenario.id().into(),

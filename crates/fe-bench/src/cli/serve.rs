@@ -4,8 +4,8 @@ use std::io::Write;
 
 use clap::Args;
 
+use crate::engines::serve;
 use crate::error::Result;
-use crate::external::serve;
 
 /// Answers requests of the protocol for engines (docs/protocol.md) with the estimators of this program.
 ///

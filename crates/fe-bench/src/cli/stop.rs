@@ -1,8 +1,8 @@
-//! What a signal does: nothing is left behind, and whoever sent it learns how to go on.
+//! Signals: nothing is left behind, and whoever sent one learns how to go on.
 
 use std::sync::{Mutex, PoisonError};
 
-/// What is to be said when the program is stopped.
+/// The words for when the program is stopped.
 static ADVICE: Mutex<Option<String>> = Mutex::new(None);
 
 /// Sets what is said when the program is stopped from now on; none if nothing is.
@@ -32,9 +32,9 @@ pub(super) fn heed_signals() {}
 
 #[cfg(unix)]
 fn stop(signal: i32) -> ! {
-    use crate::say::say;
+    use crate::system::say::say;
     use std::io::IsTerminal;
-    crate::guard::end_all();
+    crate::system::guard::end_all();
     let name = signal_hook::low_level::signal_name(signal).unwrap_or("a signal");
     let advice = ADVICE.lock().unwrap_or_else(PoisonError::into_inner).take();
     let advice = advice.map(|advice| format!("; {advice}")).unwrap_or_default();

@@ -4,14 +4,14 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use fe_core::replicates::{Parts, VarianceParts};
+use fe_core::replicates::{ErrorParts, VarianceParts};
 use toml::{Table, Value};
 
 use crate::error::{Error, Result, listed, suggestion};
 use crate::record::manifest::Manifest;
 use crate::record::results::{self, Results};
 use crate::record::summary::{SummaryRow, orders};
-use crate::record::{KEYS, Key, METRIC, decomposition, entry};
+use crate::record::{Column, Key, decomposition};
 use crate::table::{self, Rendered, Style, TableFormat};
 
 /// Prints tables of means over replicates.
@@ -75,10 +75,14 @@ struct Choice {
 }
 
 fn key(text: &str) -> Result<String, String> {
-    if KEYS.contains(&text) {
+    if Column::named(text).is_some() {
         return Ok(text.to_owned());
     }
-    Err(format!("unknown key{}; allowed are {}", suggestion(text, KEYS), listed(KEYS)))
+    Err(format!(
+        "unknown key{}; allowed are {}",
+        suggestion(text, Column::NAMES),
+        listed(Column::NAMES)
+    ))
 }
 
 pub(super) fn condition(text: &str) -> Result<(String, String), String> {
@@ -107,7 +111,8 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
     results.values.retain(|value| arguments.choice.is_of_study(&value.key));
     results.parts.retain(|part| arguments.choice.is_of_study(&part.key));
     let tables = if arguments.choice.is_made() {
-        vec![arguments.chosen(results)?]
+        let empty_bins = std::mem::take(&mut results.empty_bins);
+        vec![arguments.chosen(results)?.cautioned(&empty_bins)]
     } else {
         tables(&results).map_err(|message| arguments.wrong(message))?
     };
@@ -122,7 +127,7 @@ pub(super) fn print_all(results: &Results, out: &mut dyn Write) -> Result<()> {
 }
 
 impl Choice {
-    /// Whether anything but a study is chosen.
+    /// True if anything but a study is chosen.
     fn is_made(&self) -> bool {
         let lists = [self.rows.is_empty(), self.cols.is_empty(), self.metric.is_empty()];
         let conditions = [self.filter.is_empty(), self.against.is_empty()];
@@ -131,7 +136,7 @@ impl Choice {
     }
 
     fn is_of_study(&self, key: &Key) -> bool {
-        self.study.as_ref().is_none_or(|name| entry(key, "study") == name)
+        self.study.as_ref().is_none_or(|name| key.study == *name)
     }
 
     fn check_study(&self, manifest: &Manifest) -> Result<()> {
@@ -192,8 +197,8 @@ impl Arguments {
             }
             (is_chosen, _) => {
                 let values = values.into_iter().chain(parts);
-                let names = || Parts::NAMES.into_iter().chain(VarianceParts::NAMES);
-                let is_part = |value: &SummaryRow| names().any(|name| name == value.key[METRIC]);
+                let names = || ErrorParts::NAMES.into_iter().chain(VarianceParts::NAMES);
+                let is_part = |value: &SummaryRow| names().any(|name| name == value.key.metric);
                 values.filter(|value| !is_chosen || is_part(value)).collect()
             }
         };
@@ -204,8 +209,8 @@ impl Arguments {
             return table::differences(&baseline, &values).map_err(wrong);
         }
         let Some(along) = &choice.order else { return Ok(values) };
-        let place = KEYS.iter().position(|key| key == along).unwrap_or_default();
-        let orders = orders(&values, place);
+        let column = Column::named(along).unwrap_or(Column::Rows);
+        let orders = orders(&values, column);
         if orders.is_empty() {
             return Err(self.wrong(format!("no value has two sizes of `{along}`")));
         }

@@ -3,18 +3,19 @@
 mod regions;
 
 use std::io::Write;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use fe_core::Axis;
 use fe_core::settings::Splitting;
-use fe_truth::{Centring, Effect, Regional, Scenario, Truth, Weighting};
+use fe_truth::{Centring, Quantity, Regional, Scenario, Truth, Weighting};
 
-use super::arguments::{FeatureArguments, ScenarioArguments, finite, interval, points};
-use super::estimation::word;
+use super::arguments::{FeatureArguments, ScenarioArguments, finite, interval, points, word};
 use super::event;
 use crate::error::{Error, Result};
-use crate::say::say;
-use crate::sheet::{Entry, Format, Sheet, write_rows};
+use crate::output::{Entry, Format, Sheet, write_rows};
+use crate::plot;
+use crate::system::say::say;
 
 /// Prints what a scenario's effects are, exactly, with a bound on the error of each number.
 ///
@@ -24,7 +25,7 @@ use crate::sheet::{Entry, Format, Sheet, write_rows};
 /// with --depth becomes the population's tree of regions.
 #[derive(Debug, Args)]
 #[command(group = clap::ArgGroup::new("what").required(true).multiple(true)
-    .args(["effect", "bins", "values", "shap_at", "regional"]))]
+    .args(["effect", "bins", "values", "shap_at", "regional", "plot"]))]
 pub(super) struct Arguments {
     #[command(flatten)]
     scenario: ScenarioArguments,
@@ -92,19 +93,30 @@ pub(super) struct Arguments {
     /// The curves in the leaves of the tree in place of its splits
     #[arg(long, requires = "depth")]
     leaves: bool,
+    /// Draws effects, local effects and heterogeneity of the features, to an .svg or .png file
+    #[arg(long, value_name = "FILE",
+          conflicts_with_all = ["effect", "bins", "values", "shap_at", "regional"])]
+    plot: Option<PathBuf>,
     /// How each term of f that reads the features is integrated, on standard error
     #[arg(long)]
     explain: bool,
+    /// Where more than three features of a problem file are averaged at once: half width of the interval
+    /// of a simulated answer, relative to its size [default: 0.001]
+    #[arg(long, value_name = "T", value_parser = finite)]
+    tolerance: Option<f64>,
+    /// So many evaluations of f for one simulated mean at most [default: 4e6]
+    #[arg(long, value_name = "N", value_parser = finite)]
+    most: Option<f64>,
     /// How it is printed
     #[arg(long, value_enum, default_value = "csv")]
     format: Format,
 }
 
-/// What curve is asked for.
+/// The curve that is asked for.
 #[derive(Debug, Clone)]
 enum Asked {
     /// A truth.
-    Effect(Effect),
+    Quantity(Quantity),
     /// A curve as published, by name.
     Limit(String),
 }
@@ -112,7 +124,7 @@ enum Asked {
 impl Asked {
     fn name(&self) -> &str {
         match self {
-            Self::Effect(effect) => effect.name(),
+            Self::Quantity(effect) => effect.name(),
             Self::Limit(name) => name,
         }
     }
@@ -122,7 +134,7 @@ fn asked(text: &str) -> Result<Asked, String> {
     if text.ends_with("-limit") {
         return Ok(Asked::Limit(text.to_owned()));
     }
-    text.parse().map(Asked::Effect).map_err(|e: fe_truth::Error| e.to_string())
+    text.parse().map(Asked::Quantity).map_err(|e: fe_truth::Error| e.to_string())
 }
 
 pub(super) fn centring(text: &str) -> Result<Centring, String> {
@@ -139,12 +151,18 @@ fn regional(text: &str) -> Result<Regional, String> {
 
 pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
     let mut scenario = arguments.scenario.scenario()?;
+    if arguments.tolerance.is_some() || arguments.most.is_some() {
+        scenario = scenario.simulating(arguments.tolerance, arguments.most)?;
+    }
     if let Some(event) = &arguments.event {
         scenario = scenario.within(&event::region(event, &scenario)?)?;
     }
     if arguments.explain {
         let features = arguments.features.of(&scenario)?;
         scenario.explain(&features).iter().for_each(|line| say!("{line}"));
+    }
+    if let Some(path) = &arguments.plot {
+        return picture(arguments, &scenario, path);
     }
     if let Some(effect) = &arguments.effect {
         return curves(arguments, &scenario, effect, out);
@@ -158,6 +176,18 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
         },
     };
     sheet.write(arguments.format, out)
+}
+
+/// Points of a curve that is drawn.
+const DRAWN: usize = 201;
+
+fn picture(arguments: &Arguments, scenario: &Scenario, path: &Path) -> Result<()> {
+    plot::check_file(path, &[])?;
+    let drawn = plot::truths::figure(scenario, &arguments.features.of(scenario)?, DRAWN)?;
+    drawn.notes.iter().for_each(|note| say!("{note}"));
+    drawn.figure.write(path)?;
+    say!("{}", path.display());
+    Ok(())
 }
 
 /// The range that is asked for, or that of the scenario where the event leaves something of it.
@@ -281,7 +311,7 @@ fn answers(
     centring: Centring,
 ) -> Result<Vec<[Entry; 3]>> {
     Ok(match asked {
-        Asked::Effect(effect) => {
+        Asked::Quantity(effect) => {
             let truths = scenario.curve(*effect, feature, points, axis, centring)?;
             truths.into_iter().map(entries).collect()
         }

@@ -3,7 +3,7 @@
 use clap::Args;
 
 use crate::error::Result;
-use crate::guard;
+use crate::system::guard;
 
 /// Ends processes and removes folders of another process of this program once that is gone.
 ///

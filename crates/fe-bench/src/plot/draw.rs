@@ -9,10 +9,10 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::figure::{Figure, Layer, Mark, Panel};
-use super::look::{Look, Marker};
 use super::scale::Ruler;
+use super::style::{Look, Marker};
 use crate::error::{Error, Result};
-use crate::say::visible;
+use crate::system::say::visible;
 
 /// The backend counts in whole units; so many of them make a pixel, or curves would have steps.
 const FINE: i32 = 8;

@@ -1,20 +1,21 @@
 //! Figures of effects beside their truth, with what single instances say.
 
-use fe_core::confidence::{BandKind, ConfidenceBand, Limits};
-use fe_core::curve::Shape;
-use fe_core::density::density;
 use fe_core::effect::BinningRecord;
+use fe_core::effect::{ConfidenceBand, Limits};
 use fe_core::estimator::{Estimand, Estimator, InstanceEffects};
-use fe_core::partition::Partition;
+use fe_core::numeric::curve::Shape;
+use fe_core::numeric::kde::density;
+use fe_core::numeric::partition::Partition;
 use fe_core::regional::{RegionalEffect, Rule, RuleKind};
+use fe_core::settings::BandKind;
 use fe_core::{Curve, Dataset, Effect, Model};
 use fe_truth::Scenario;
 
 use super::figure::{Figure, Layer, Mark, Panel, Scale};
-use super::look::{BLACK, BLUE, GREEN, GREY, Look, VERMILION};
+use super::style::{BLACK, BLUE, GREEN, GREY, Look, VERMILION};
 use crate::error::Result;
+use crate::output::readable;
 use crate::score::{truth_centring, truth_of};
-use crate::sheet::readable;
 
 /// Points of a curve that is not drawn through its own.
 const POINTS: usize = 301;
@@ -27,7 +28,7 @@ const FEWEST_COUNTED: usize = 5;
 const CORNERS: usize = 41;
 const MOST_CURVES: usize = 60;
 
-/// How far a node of a tree is to the right of its parent, as a share of the width; and how many rows
+/// Distance of a node of a tree from its parent, as a share of the width; and how many rows
 /// a tree has at least.
 const INDENT: f64 = 0.08;
 const LEAST_ROWS: f64 = 6.0;
@@ -54,13 +55,13 @@ pub(super) const OF_MODEL: &str = "bands: effect of this model, not of the true 
 pub struct Pictured {
     /// The figure.
     pub figure: Figure,
-    /// What could not be drawn, and why.
+    /// Notes on what could not be drawn, and why.
     pub notes: Vec<String>,
 }
 
-/// What effects are drawn of.
+/// The subject of figures of effects.
 pub struct Subject<'a> {
-    /// What stands above the figure, before the estimator and the number of rows.
+    /// The heading before the estimator and the number of rows.
     pub title: String,
     /// The scenario, if there is one: its truths are drawn beside the effects.
     pub scenario: Option<&'a Scenario>,
@@ -234,7 +235,7 @@ pub fn title_of(scenario: &Scenario) -> String {
     format!("{}{parameters}", scenario.id())
 }
 
-/// What some instances say, where they are, and how much they weigh.
+/// Values of some instances, where they are, and how much they weigh.
 struct Instances {
     x: Vec<f64>,
     weights: Vec<f64>,
@@ -366,7 +367,7 @@ fn confidence(band: &ConfidenceBand) -> Vec<Layer> {
     simultaneous.into_iter().chain([pointwise]).collect()
 }
 
-/// How far instances lie from the curve: eq. 16 of RHALE for accumulated effects, and the root of the
+/// Distance of instances from the curve: eq. 16 of RHALE for accumulated effects, and the root of the
 /// heterogeneity curve for others.
 fn spread(effect: &Effect) -> Layer {
     let x = places(&effect.curve);
@@ -467,7 +468,7 @@ fn true_slopes(
     };
     if estimand == Estimand::AccumulatedDerivatives {
         let x = places(&effect.curve);
-        let truth = curve(fe_truth::Effect::Mu, &x)?;
+        let truth = curve(fe_truth::Quantity::Mu, &x)?;
         let points = x.into_iter().zip(truth.iter().map(|truth| truth.value)).collect();
         return Some(Layer::named("true mean local effect", TRUTH, Mark::Line(points)));
     }

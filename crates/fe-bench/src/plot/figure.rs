@@ -1,33 +1,33 @@
-//! What a figure shows, without a word on how it is drawn.
+//! Figures: their contents, without a word on how they are drawn.
 
-use super::look::Look;
+use super::style::Look;
 
 /// Cells side by side under a title, each with panels one above the other.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Figure {
-    /// What is shown.
+    /// The heading.
     pub title: String,
     /// Stacks of panels, in rows of at most three.
     pub cells: Vec<Vec<Panel>>,
-    /// Whether each cell has its own legend; otherwise there is one for the figure.
+    /// True if each cell has its own legend; otherwise there is one for the figure.
     pub legend_per_cell: bool,
 }
 
 /// Axes and what is drawn on them.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Panel {
-    /// What sets it apart from its neighbours; may be empty.
+    /// The words that set it apart from its neighbours; may be empty.
     pub title: String,
     /// The horizontal axis.
     pub x: Scale,
     /// The vertical axis.
     pub y: Scale,
-    /// What is drawn, from back to front.
+    /// Layers, from back to front.
     pub layers: Vec<Layer>,
     /// Points that the axes hold as well, so that neighbours can be compared; NaN where only one axis
     /// is concerned.
     pub hold: Vec<(f64, f64)>,
-    /// Whether it is a drawing without axes.
+    /// True if it is a drawing without axes.
     pub bare: bool,
 }
 
@@ -42,9 +42,9 @@ impl Panel {
 /// An axis.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Scale {
-    /// What it measures, with its unit.
+    /// Its quantity, with its unit.
     pub label: String,
-    /// Whether it is logarithmic; values that are not positive are then left out.
+    /// True if it is logarithmic; values that are not positive are then left out.
     pub log: bool,
 }
 
@@ -62,7 +62,7 @@ pub struct Layer {
     pub name: Option<String>,
     /// Colour, dashes and marker.
     pub look: Look,
-    /// What is drawn.
+    /// Its marks.
     pub mark: Mark,
 }
 
@@ -73,7 +73,7 @@ impl Layer {
     }
 }
 
-/// What is drawn. Values that are not finite are left out.
+/// The marks. Values that are not finite are left out.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Mark {
     /// A line through points; it breaks where a value is missing.

@@ -1,16 +1,18 @@
 //! Figures: described as plain data, drawn as SVG, and from there as PNG.
 //!
-//! What is shown is decided by [`sweep`] (errors of studies), [`recorded`] (the curves that they keep) and
-//! [`effects`] (effects beside their truth, with what single instances say); how it looks by `look`, `scale` and `draw`. The same figure gives the same bytes.
+//! It imports `record`, `score` and what these import. Begin with [`figure`], what a figure is. Its contents are decided by
+//! [`sweep`] (errors of studies), [`recorded`] (the curves that they keep) [`effects`] (effects beside their truth, with
+//! what single instances say) and [`truths`]; its looks by `style`, `scale` and `draw`. The same figure gives the same bytes.
 
 mod draw;
 pub mod effects;
 pub mod figure;
-pub mod look;
 mod png;
 pub mod recorded;
 mod scale;
+pub mod style;
 pub mod sweep;
+pub mod truths;
 
 use std::io::Write;
 use std::path::Path;
@@ -18,8 +20,8 @@ use std::path::Path;
 pub use figure::Figure;
 
 use crate::error::{Error, Result};
-use crate::files;
-use crate::guard::Temporary;
+use crate::system::files;
+use crate::system::guard::Temporary;
 
 /// Refuses a file that no figure can be written to, or that is an input: better said before the work than
 /// after it.

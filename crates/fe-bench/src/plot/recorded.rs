@@ -3,18 +3,18 @@
 
 use std::path::Path;
 
-use fe_core::bands::Bands;
+use fe_core::effect::Bands;
 use fe_core::estimator::Estimand;
-use fe_core::partition::{Closed, Partition};
+use fe_core::numeric::partition::{Closed, Partition};
 
 use super::effects::{ESTIMATE, OF_MODEL, POINTWISE, SIMULTANEOUS, SPREAD, TRUTH, limits_of_bins};
 use super::figure::{Figure, Layer, Mark, Panel, Scale};
-use super::look::{BLACK, GREY, Look};
-use super::sweep::{FIGURE, Named, PANEL, SERIES, file_name, names, pieces};
+use super::style::{BLACK, GREY, Look};
+use super::sweep::{FIGURE, Named, PANEL, file_name, names, pieces, series};
 use crate::error::Result;
-use crate::record::kept::{self, Kept, KeptBin, KeptPoint};
+use crate::record::kept_curves::{self, KeptBin, KeptEstimate, KeptPoint};
 use crate::record::summary::grouped;
-use crate::record::{Key, entry};
+use crate::record::{Column, Key};
 use crate::score::estimand_of;
 
 /// Up to so many other datasets are drawn, and so many estimates.
@@ -30,38 +30,39 @@ pub const NAME: &str = "effect";
 /// Reads what these figures show of the estimates that `chosen` lets through.
 ///
 /// # Errors
-/// As [`kept::read`].
-pub fn read(folder: &Path, chosen: &dyn Fn(&[&str]) -> bool) -> Result<Vec<Kept>> {
-    kept::read(folder, 1 + MOST_OTHERS, chosen)
+/// As [`kept_curves::read`].
+pub fn read(folder: &Path, chosen: &dyn Fn(&Key<&str>) -> bool) -> Result<Vec<KeptEstimate>> {
+    kept_curves::read(folder, 1 + MOST_OTHERS, chosen)
 }
 
 /// A figure for each study, scenario, parameters, size and feature, with a cell for each estimate.
 ///
 /// What is drawn is the first dataset that is there; others are thin lines.
 #[must_use]
-pub fn figures(kept: Vec<Kept>) -> Vec<Named> {
-    let keys: Vec<&str> =
-        FIGURE.iter().copied().filter(|key| *key != "metric").chain(PANEL).collect();
-    let pick = |key: &[String], names: &[&str]| -> Vec<String> {
-        names.iter().map(|name| entry(key, name).to_owned()).collect()
+pub fn figures(kept: Vec<KeptEstimate>) -> Vec<Named> {
+    let of_values = |column: &Column| *column != Column::Metric;
+    let columns: Vec<Column> = FIGURE.into_iter().filter(of_values).chain(PANEL).collect();
+    let pick = |key: &Key, columns: &[Column]| -> Vec<String> {
+        key.fields(columns.iter().copied()).map(str::to_owned).collect()
     };
-    let groups = grouped(kept.into_iter().map(|kept| (pick(&kept.key, &keys), kept)));
-    let all: Vec<&Key> = groups.iter().map(|(key, _)| key).collect();
+    let groups = grouped(kept.into_iter().map(|kept| (pick(&kept.key, &columns), kept)));
+    let all: Vec<&Vec<String>> = groups.iter().map(|(key, _)| key).collect();
     let figures = groups.iter().map(|(key, kept)| {
-        let name = file_name(NAME, &keys, key, &all);
-        let estimates = grouped(kept.iter().map(|kept| (pick(&kept.key, &SERIES), kept)));
-        Named { name, study: key[0].clone(), figure: figure(&keys, key, &estimates) }
+        let name = file_name(NAME, &columns, key, &all);
+        let estimates = grouped(kept.iter().map(|kept| (pick(&kept.key, &series()), kept)));
+        Named { name, study: kept[0].key.study.clone(), figure: figure(&kept[0].key, &estimates) }
     });
     super::sweep::distinct(figures.collect())
 }
 
-fn figure(keys: &[&str], key: &Key, estimates: &[(Key, Vec<&Kept>)]) -> Figure {
-    let labels = names(&estimates.iter().map(|(key, _)| key.clone()).collect::<Vec<_>>(), &SERIES);
+/// A figure of estimates by what tells them apart; `key` is that of one of them.
+fn figure(key: &Key, estimates: &[(Vec<String>, Vec<&KeptEstimate>)]) -> Figure {
+    let labels =
+        names(&estimates.iter().map(|(key, _)| key.clone()).collect::<Vec<_>>(), &series());
     let cells = estimates.iter().take(MOST_CELLS);
     let cells = cells.map(|(key, kept)| cell(labels[key].clone(), kept)).collect();
-    let of = |name: &str| keys.iter().position(|key| *key == name).map_or("", |i| key[i].as_str());
-    let mut title = format!("{}, {}", of("scenario"), of("feature"));
-    let details = pieces(&PANEL, &PANEL.map(|name| of(name).to_owned()));
+    let mut title = format!("{}, {}", key.scenario, key.feature);
+    let details = pieces(&PANEL, &PANEL.map(|column| key[column].clone()));
     let first = estimates.first().map_or("", |(_, kept)| kept[0].replicate());
     for detail in [details, format!("dataset {first}")] {
         if !detail.is_empty() {
@@ -74,9 +75,9 @@ fn figure(keys: &[&str], key: &Key, estimates: &[(Key, Vec<&Kept>)]) -> Figure {
     Figure { title, cells, legend_per_cell: false }
 }
 
-fn cell(title: String, kept: &[&Kept]) -> Vec<Panel> {
+fn cell(title: String, kept: &[&KeptEstimate]) -> Vec<Panel> {
     let one = kept[0];
-    let estimand = estimand_of(entry(&one.key, "estimator"));
+    let estimand = estimand_of(&one.key.estimator);
     let mut panels = Vec::new();
     if !one.curve.is_empty() {
         panels.push(curve_panel(kept, estimand));
@@ -92,7 +93,7 @@ fn cell(title: String, kept: &[&Kept]) -> Vec<Panel> {
     panels
 }
 
-fn curve_panel(kept: &[&Kept], estimand: Option<Estimand>) -> Panel {
+fn curve_panel(kept: &[&KeptEstimate], estimand: Option<Estimand>) -> Panel {
     let one = kept[0];
     let line = |curve: &[KeptPoint], of: fn(&KeptPoint) -> f64| {
         Mark::Line(curve.iter().map(|point| (point.x, of(point))).collect())
@@ -113,13 +114,13 @@ fn curve_panel(kept: &[&Kept], estimand: Option<Estimand>) -> Panel {
     }
     layers.push(Layer::named("estimate", ESTIMATE, line(&one.curve, |p| p.effect)));
     layers.push(Layer::named("truth", TRUTH, line(&one.curve, |p| p.truth)));
-    let label = match (estimand, entry(&one.key, "centring")) {
+    let label = match (estimand, one.key.centring.as_str()) {
         (Some(Estimand::DerivativePartialDependence), _) => "mean derivative of f".to_owned(),
         (_, "none") => "effect on f".to_owned(),
         (_, centring) => format!("effect on f, centred ({centring})"),
     };
     Panel {
-        x: Scale::linear(entry(&one.key, "feature")),
+        x: Scale::linear(one.key.feature.as_str()),
         y: Scale::linear(label),
         layers,
         ..Panel::default()
@@ -138,8 +139,8 @@ fn confidence(curve: &[KeptPoint]) -> Vec<Layer> {
     simultaneous.into_iter().chain(pointwise).collect()
 }
 
-/// How far instances lie from the curve, as in figures of single effects.
-fn spread(one: &Kept, estimand: Option<Estimand>) -> Layer {
+/// Distance of instances from the curve, as in figures of single effects.
+fn spread(one: &KeptEstimate, estimand: Option<Estimand>) -> Layer {
     let accumulated = match estimand {
         Some(Estimand::AccumulatedDerivatives | Estimand::AccumulatedLocalEffects) => bands(one),
         _ => None,
@@ -169,7 +170,7 @@ fn spread(one: &Kept, estimand: Option<Estimand>) -> Layer {
 }
 
 /// The accumulated spread of the bins; none where a variance is undefined.
-fn bands(one: &Kept) -> Option<Bands> {
+fn bands(one: &KeptEstimate) -> Option<Bands> {
     let variances: Vec<f64> = one.bins.iter().map(|bin| bin.variance).collect();
     let known = !variances.is_empty() && variances.iter().all(|variance| variance.is_finite());
     let partition = Partition::new(limits(&one.bins), Closed::Left).ok()?;
@@ -180,7 +181,7 @@ fn limits(bins: &[KeptBin]) -> Vec<f64> {
     bins.iter().map(|bin| bin.ends.0).chain(bins.last().map(|bin| bin.ends.1)).collect()
 }
 
-fn bins_panel(one: &Kept) -> Panel {
+fn bins_panel(one: &KeptEstimate) -> Panel {
     let steps = |of: &dyn Fn(&KeptBin) -> f64| {
         let step = |bin: &KeptBin| {
             let y = of(bin);
@@ -202,7 +203,7 @@ fn bins_panel(one: &Kept) -> Panel {
         Layer::named(spread, TRUTH, steps(&|bin| bin.true_effect)),
     ];
     Panel {
-        x: Scale::linear(entry(&one.key, "feature")),
+        x: Scale::linear(one.key.feature.as_str()),
         y: Scale::linear("bin effect (slope)"),
         layers,
         ..Panel::default()

@@ -15,7 +15,7 @@ const SMALL_UNIT: f64 = 1e-100;
 /// logarithmic.
 pub(super) struct Ruler {
     pub(super) log: bool,
-    /// What values are multiplied with before they are drawn: 1, or less where their differences would
+    /// The factor of values before they are drawn: 1, or less where their differences would
     /// overflow.
     pub(super) unit: f64,
     pub(super) range: Range<f64>,
@@ -50,7 +50,7 @@ impl Ruler {
         placed(self.log, value).map(|value| self.unit * value)
     }
 
-    /// What is written at a tick.
+    /// The words at a tick.
     pub(super) fn label(&self, tick: f64) -> String {
         if self.log {
             return power_label(tick);

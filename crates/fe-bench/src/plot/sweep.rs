@@ -7,29 +7,29 @@ use fe_core::binning;
 use fe_core::replicates::Order;
 
 use super::figure::{Figure, Layer, Mark, Panel, Scale};
-use super::look::Look;
-use crate::record::KEYS;
-use crate::record::summary::SummaryRow;
-use crate::score::METRICS;
+use super::style::Look;
+use crate::record::Column;
+use crate::record::summary::{SummaryRow, grouped};
+use crate::score::Metric;
 
-/// What errors are drawn against.
+/// The size that errors are drawn against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum Sweep {
     /// The number of bins; automatic bins are a horizontal line (RHALE Figures 7, 8 and 10).
     ErrorByK,
     /// The number of rows, both axes logarithmic, with the fitted order of convergence.
     ErrorByN,
 }
 
-impl Kind {
+impl Sweep {
     /// All kinds.
     pub const ALL: [Self; 2] = [Self::ErrorByK, Self::ErrorByN];
 
     /// The key that is swept over.
-    fn key(self) -> &'static str {
+    fn column(self) -> Column {
         match self {
-            Self::ErrorByK => "K",
-            Self::ErrorByN => "N",
+            Self::ErrorByK => Column::Bins,
+            Self::ErrorByN => Column::Rows,
         }
     }
 
@@ -59,22 +59,32 @@ const LEAST: usize = 3;
 const MOST_MARKERS: usize = 24;
 
 /// One figure for each of these,
-pub(super) const FIGURE: [&str; 8] =
-    ["study", "scenario", "feature", "feature2", "output", "pair", "split", "metric"];
+pub(super) const FIGURE: [Column; 8] = [
+    Column::Study,
+    Column::Scenario,
+    Column::Feature,
+    Column::Feature2,
+    Column::Output,
+    Column::Pair,
+    Column::Split,
+    Column::Metric,
+];
 /// a panel in it for each of these (but the one that is swept over),
-pub(super) const PANEL: [&str; 3] = ["parameters", "N", "snr"];
+pub(super) const PANEL: [Column; 3] = [Column::Parameters, Column::Rows, Column::Snr];
 /// and a line in that for each of these (likewise).
-pub(super) const SERIES: [&str; 7] =
-    ["estimator", "preset", "binning", "K", "centring", "empty_bins", "options"];
-/// What is counted is no error.
-const COUNTS: [&str; 3] = ["bins", "empty_bins", "infeasible"];
+pub(super) fn series() -> Vec<Column> {
+    Column::ALL.into_iter().filter(|column| column.is_of_variant()).collect()
+}
 
 /// The figures of the given kinds that some results are good for.
 #[must_use]
-pub fn figures(values: &[&SummaryRow], kinds: &[Kind]) -> Vec<Named> {
-    let errors: Vec<&SummaryRow> =
-        values.iter().copied().filter(|row| !COUNTS.contains(&at(row, "metric"))).collect();
-    let groups = grouped(&errors, |row| pick(row, &FIGURE));
+pub fn figures(values: &[&SummaryRow], kinds: &[Sweep]) -> Vec<Named> {
+    let errors: Vec<&SummaryRow> = values
+        .iter()
+        .copied()
+        .filter(|row| !row.key.metric.parse().is_ok_and(Metric::is_count))
+        .collect();
+    let groups = by(&errors, |row| pick(row, &FIGURE));
     let keys: Vec<&Vec<String>> = groups.iter().map(|(key, _)| key).collect();
     let named = kinds.iter().flat_map(|&kind| {
         let keys = &keys;
@@ -102,17 +112,17 @@ pub(super) fn distinct(mut named: Vec<Named>) -> Vec<Named> {
 /// Study, kind, and the values that differ among the figures; scenario, feature and metric always.
 pub(super) fn file_name(
     kind: &str,
-    names: &[&str],
+    columns: &[Column],
     key: &[String],
     all: &[&Vec<String>],
 ) -> String {
     let differs = |i: usize| {
         let mut of_study = all.iter().filter(|other| other[0] == key[0]);
-        ["scenario", "feature", "metric"].contains(&names[i])
+        [Column::Scenario, Column::Feature, Column::Metric].contains(&columns[i])
             || of_study.any(|other| other[i] != key[i])
     };
     let without_version = |text: &str| text.split('@').next().unwrap_or_default().to_owned();
-    let scenario = names.iter().position(|name| *name == "scenario");
+    let scenario = columns.iter().position(|column| *column == Column::Scenario);
     let is_alike = |other: &Vec<String>| {
         other[0] == key[0] && scenario.is_none_or(|place| other[place] == key[place])
     };
@@ -120,13 +130,13 @@ pub(super) fn file_name(
     let varies = |i: usize, part: &&str| {
         all.iter().any(|other| is_alike(other) && !other[i].split(';').any(|own| own == *part))
     };
-    let text = |i: usize| match names[i] {
-        "parameters" => {
+    let text = |i: usize| match columns[i] {
+        Column::Parameters => {
             key[i].split(';').filter(|part| varies(i, part)).collect::<Vec<_>>().join("-")
         }
         _ => without_version(&key[i]),
     };
-    let parts: Vec<String> = (1..names.len())
+    let parts: Vec<String> = (1..columns.len())
         .filter(|&i| differs(i))
         .map(text)
         .filter(|part| !part.is_empty())
@@ -136,20 +146,18 @@ pub(super) fn file_name(
     name.chars().map(|c| if plain(c) { c } else { '-' }).collect()
 }
 
-fn figure(kind: Kind, rows: &[&SummaryRow]) -> Option<Figure> {
-    let keys = |names: &[&'static str]| -> Vec<&'static str> {
-        names.iter().copied().filter(|name| *name != kind.key()).collect()
+fn figure(kind: Sweep, rows: &[&SummaryRow]) -> Option<Figure> {
+    let others = |columns: &[Column]| -> Vec<Column> {
+        columns.iter().copied().filter(|column| *column != kind.column()).collect()
     };
-    let (panel_keys, series_keys) = (keys(&PANEL), keys(&SERIES));
-    let keys_of = |keys: &[&str]| -> Vec<Vec<String>> {
-        grouped(rows, |row| pick(row, keys)).into_iter().map(|(key, _)| key).collect()
+    let (panel_keys, series_keys) = (others(&PANEL), others(&series()));
+    let keys_of = |keys: &[Column]| -> Vec<Vec<String>> {
+        by(rows, |row| pick(row, keys)).into_iter().map(|(key, _)| key).collect()
     };
     let series_names = names(&keys_of(&series_keys), &series_keys);
-    let panels = grouped(rows, |row| pick(row, &panel_keys));
+    let panels = by(rows, |row| pick(row, &panel_keys));
     let swept = |rows: &[&SummaryRow]| {
-        grouped(rows, |row| pick(row, &series_keys))
-            .iter()
-            .any(|(_, rows)| sizes(kind, rows) >= LEAST)
+        by(rows, |row| pick(row, &series_keys)).iter().any(|(_, rows)| sizes(kind, rows) >= LEAST)
     };
     let shown: Vec<_> = panels.iter().filter(|(_, rows)| swept(rows)).collect();
     let first = shown.first()?.1[0];
@@ -162,9 +170,9 @@ fn figure(kind: Kind, rows: &[&SummaryRow]) -> Option<Figure> {
         })
         .collect();
     let fixed = if panels.len() > 1 { String::new() } else { pieces(&panel_keys, &shown[0].0) };
-    let metric = at(first, "metric");
-    let meaning = METRICS.iter().find(|(name, _, _)| *name == metric).map_or("", |m| m.2);
-    let mut title = format!("{}, {}: {metric}", at(first, "scenario"), at(first, "feature"));
+    let metric = first.key.metric.as_str();
+    let meaning = metric.parse::<Metric>().map_or("", Metric::about);
+    let mut title = format!("{}, {}: {metric}", first.key.scenario, first.key.feature);
     if !meaning.is_empty() {
         title.push_str(&format!(" ({meaning})"));
     }
@@ -172,28 +180,28 @@ fn figure(kind: Kind, rows: &[&SummaryRow]) -> Option<Figure> {
         title.push_str(&format!("; {fixed}"));
     }
     // The orders of a line differ from panel to panel.
-    let legend_per_cell = kind == Kind::ErrorByN;
+    let legend_per_cell = kind == Sweep::ErrorByN;
     Some(Figure { title, cells, legend_per_cell })
 }
 
-fn sizes(kind: Kind, rows: &[&SummaryRow]) -> usize {
-    grouped(rows, |row| at(row, kind.key()).to_owned()).len()
+fn sizes(kind: Sweep, rows: &[&SummaryRow]) -> usize {
+    by(rows, |row| row.key[kind.column()].clone()).len()
 }
 
 fn panel(
-    kind: Kind,
+    kind: Sweep,
     title: String,
     rows: &[&SummaryRow],
-    series_keys: &[&str],
+    series_keys: &[Column],
     names: &HashMap<Vec<String>, String>,
 ) -> Panel {
     let means: Vec<f64> = rows.iter().filter_map(|row| row.summary.mean).collect();
     let (least, most) = extremes(&means);
-    let log_y = least > 0.0 && (kind == Kind::ErrorByN || most > 20.0 * least);
+    let log_y = least > 0.0 && (kind == Sweep::ErrorByN || most > 20.0 * least);
     // A line keeps its look in all panels: it is that of its place among all lines of the figure.
     let mut order: Vec<&Vec<String>> = names.keys().collect();
     order.sort();
-    let all: Vec<Series> = grouped(rows, |row| pick(row, series_keys))
+    let all: Vec<Series> = by(rows, |row| pick(row, series_keys))
         .iter()
         .map(|(key, rows)| {
             let place = order.iter().position(|other| *other == key).unwrap_or_default();
@@ -206,16 +214,13 @@ fn panel(
     // Bands first: they must not hide lines.
     layers.sort_by_key(|layer| !matches!(layer.mark, Mark::Band(_)));
     let label = match kind {
-        Kind::ErrorByK => "number of bins K",
-        Kind::ErrorByN => "number of instances N",
+        Sweep::ErrorByK => "number of bins K",
+        Sweep::ErrorByN => "number of instances N",
     };
     Panel {
         title,
         x: Scale { label: label.to_owned(), log: low > 0.0 && high >= 20.0 * low },
-        y: Scale {
-            label: format!("{} (mean ± standard error)", at(rows[0], "metric")),
-            log: log_y,
-        },
+        y: Scale { label: format!("{} (mean ± standard error)", rows[0].key.metric), log: log_y },
         layers,
         ..Panel::default()
     }
@@ -227,21 +232,21 @@ struct Series {
     look: Look,
     /// Where, mean, and standard error.
     points: Vec<(f64, f64, f64)>,
-    /// Whether its only value is meant for all places.
+    /// True if its only value is meant for all places.
     level: bool,
     log_y: bool,
 }
 
 impl Series {
-    fn new(kind: Kind, name: &str, rows: &[&SummaryRow], look: Look, log_y: bool) -> Self {
+    fn new(kind: Sweep, name: &str, rows: &[&SummaryRow], look: Look, log_y: bool) -> Self {
         let value = |row: &&SummaryRow| {
-            let place = at(row, kind.key()).parse().unwrap_or(f64::NAN);
+            let place = row.key[kind.column()].parse().unwrap_or(f64::NAN);
             Some((place, row.summary.mean?, row.summary.standard_error.unwrap_or_default()))
         };
         let mut points: Vec<(f64, f64, f64)> = rows.iter().filter_map(value).collect();
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let level = kind == Kind::ErrorByK && points.len() == 1 && has_no_fixed_bins(rows[0]);
-        let order = (kind == Kind::ErrorByN && points.len() >= LEAST)
+        let level = kind == Sweep::ErrorByK && points.len() == 1 && has_no_fixed_bins(rows[0]);
+        let order = (kind == Sweep::ErrorByN && points.len() >= LEAST)
             .then(|| Order::of(&points.iter().map(|p| (p.0, p.1)).collect::<Vec<_>>()))
             .flatten();
         let name = match order {
@@ -264,7 +269,7 @@ impl Series {
         let line = |points: &[(f64, f64, f64)]| {
             Mark::Line(points.iter().map(|&(x, mean, _)| (x, mean)).collect())
         };
-        let plain = Look { marker: super::look::Marker::None, ..self.look };
+        let plain = Look { marker: super::style::Marker::None, ..self.look };
         match &self.points[..] {
             [(_, mean, error)] if self.level => {
                 let ends = [(low, *mean, *error), (high, *mean, *error)];
@@ -288,10 +293,10 @@ fn places(all: &[Series]) -> Vec<f64> {
     if swept.is_empty() { of(true) } else { swept }
 }
 
-/// Whether the number of bins was not asked for: there are none, or the data decide.
+/// True if the number of bins was not asked for: there are none, or the data decide.
 fn has_no_fixed_bins(row: &SummaryRow) -> bool {
-    let kind = at(row, "binning").split('(').next().unwrap_or_default();
-    at(row, "K").is_empty() || binning::ALL.iter().any(|info| info.name == kind && info.automatic)
+    let kind = row.key.binning.split('(').next().unwrap_or_default();
+    row.key.bins.is_empty() || binning::ALL.iter().any(|info| info.name == kind && info.automatic)
 }
 
 fn with_error(order: Order) -> String {
@@ -308,57 +313,45 @@ fn extremes(values: &[f64]) -> (f64, f64) {
 
 /// For people: those of the values of some keys that differ, the first one always; options only if they
 /// differ where the first one does not.
-pub(super) fn names(all: &[Vec<String>], keys: &[&str]) -> HashMap<Vec<String>, String> {
+pub(super) fn names(all: &[Vec<String>], columns: &[Column]) -> HashMap<Vec<String>, String> {
     // An estimator without bins does not make the bins of the others worth naming.
     let differs = |own: &Vec<String>, i: usize| {
-        let rivals = all.iter().filter(|key| keys[i] != "options" || key[0] == own[0]);
+        let rivals = all.iter().filter(|key| columns[i] != Column::Options || key[0] == own[0]);
         let mut given = rivals.map(|key| &key[i]).filter(|value| !value.is_empty());
         given.next().is_some_and(|first| given.any(|value| value != first))
     };
     let named = |key: &Vec<String>| {
-        let shown: Vec<usize> = (0..keys.len()).filter(|&i| i == 0 || differs(key, i)).collect();
-        let names: Vec<&str> = shown.iter().map(|&i| keys[i]).collect();
+        let shown: Vec<usize> = (0..columns.len()).filter(|&i| i == 0 || differs(key, i)).collect();
+        let columns: Vec<Column> = shown.iter().map(|&i| columns[i]).collect();
         let values: Vec<String> = shown.iter().map(|&i| key[i].clone()).collect();
-        (key.clone(), pieces(&names, &values))
+        (key.clone(), pieces(&columns, &values))
     };
     all.iter().map(named).collect()
 }
 
 /// Values in a row; numbers and the like with the name of their key.
-pub(super) fn pieces(keys: &[&str], values: &[String]) -> String {
-    let piece = |(key, value): (&&str, &String)| match *key {
+pub(super) fn pieces(columns: &[Column], values: &[String]) -> String {
+    let piece = |(column, value): (&Column, &String)| match column {
         _ if value.is_empty() => None,
-        "K" | "N" | "snr" => Some(format!("{key}\u{a0}=\u{a0}{value}")),
-        "parameters" | "options" => Some(value.replace(';', ", ")),
-        "centring" => Some(format!("centred by {value}")),
-        "empty_bins" => Some(format!("empty bins: {value}")),
+        Column::Bins | Column::Rows | Column::Snr => {
+            Some(format!("{}\u{a0}=\u{a0}{value}", column.name()))
+        }
+        Column::Parameters | Column::Options => Some(value.replace(';', ", ")),
+        Column::Centring => Some(format!("centred by {value}")),
+        Column::EmptyBins => Some(format!("empty bins: {value}")),
         _ => Some(value.clone()),
     };
-    keys.iter().zip(values).filter_map(piece).collect::<Vec<_>>().join(", ")
+    columns.iter().zip(values).filter_map(piece).collect::<Vec<_>>().join(", ")
 }
 
-fn at<'a>(row: &'a SummaryRow, key: &str) -> &'a str {
-    KEYS.iter().position(|known| *known == key).map_or("", |place| &row.key[place])
+fn pick(row: &SummaryRow, columns: &[Column]) -> Vec<String> {
+    row.key.fields(columns.iter().copied()).map(str::to_owned).collect()
 }
 
-fn pick(row: &SummaryRow, keys: &[&str]) -> Vec<String> {
-    keys.iter().map(|key| at(row, key).to_owned()).collect()
-}
-
-/// Rows by a key, in the order in which keys first appear.
-fn grouped<'a, K: Hash + Eq + Clone>(
+/// Rows by what they share, in the order in which that first appears.
+fn by<'a, K: Hash + Eq + Clone>(
     rows: &[&'a SummaryRow],
-    key: impl Fn(&SummaryRow) -> K,
+    shared: impl Fn(&SummaryRow) -> K,
 ) -> Vec<(K, Vec<&'a SummaryRow>)> {
-    let mut places: HashMap<K, usize> = HashMap::new();
-    let mut groups: Vec<(K, Vec<&SummaryRow>)> = Vec::new();
-    for &row in rows {
-        let key = key(row);
-        let place = *places.entry(key.clone()).or_insert(groups.len());
-        if place == groups.len() {
-            groups.push((key, Vec::new()));
-        }
-        groups[place].1.push(row);
-    }
-    groups
+    grouped(rows.iter().map(|row| (shared(row), *row)))
 }

@@ -4,18 +4,18 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use fe_core::metric::centred_on_grid;
-use fe_core::replicates::{Parts, decompose};
+use fe_core::replicates::{ErrorParts, decompose};
 
+use super::columns::ResultFile;
+use super::manifest::MANIFEST;
 use super::summary::{SummaryRow, grouped};
-use super::{KEYS, Key, METRIC, REPLICATE, fingerprint};
+use super::{Column, Key};
 use crate::error::{Error, Result};
-use crate::files;
-use crate::say::echo;
-use crate::spreadsheet::unguarded;
+use crate::output::formulas::unguarded;
+use crate::system::files;
+use crate::system::say::echo;
 
-/// The file that curves are kept in: the columns [`KEYS`] without the metric, among others `x`, `effect`
-/// and `truth`.
-const CURVES: &str = "curves.csv";
+/// The columns of kept curves that are read behind their keys.
 const POINT_COLUMNS: [&str; 3] = ["x", "effect", "truth"];
 
 /// A point of a curve: its place as written, and estimate minus truth.
@@ -26,15 +26,15 @@ struct Point {
 }
 
 /// Reads the curves of a results folder and splits their squared errors: for every curve a row for
-/// each of [`Parts::NAMES`] as metric.
+/// each of [`ErrorParts::NAMES`] as metric.
 ///
 /// Curves that are compared centred on the grid are centred here, whether or not they were before.
 ///
 /// # Errors
 /// A folder without curves, or a file that does not hold them.
 pub fn read(folder: &Path) -> Result<Vec<SummaryRow>> {
-    let path = folder.join(CURVES);
-    if folder.join("manifest.json").exists() && !path.exists() {
+    let path = folder.join(ResultFile::Curves.name());
+    if folder.join(MANIFEST).exists() && !path.exists() {
         return Err(Error::content(
             folder,
             "keeps no curves, from which bias and variance are computed: \
@@ -53,7 +53,8 @@ fn points(path: &Path) -> Result<Vec<(Key, Vec<Point>)>> {
         let place = header.iter().position(|column| column == name);
         place.ok_or_else(|| wrong(format!("there is no column `{name}`")))
     };
-    let keys = KEYS[..METRIC].iter().map(|name| column(name)).collect::<Result<Vec<_>>>()?;
+    let keys = Column::of_estimates();
+    let keys = keys.map(|key| Ok((key, column(key.name())?))).collect::<Result<Vec<_>>>()?;
     let places = POINT_COLUMNS.iter().map(|name| column(name)).collect::<Result<Vec<_>>>()?;
     let mut curves: Vec<(Key, Vec<Point>)> = Vec::new();
     let mut known: HashMap<u128, usize> = HashMap::new();
@@ -69,13 +70,14 @@ fn points(path: &Path) -> Result<Vec<(Key, Vec<Point>)>> {
                 echo(&record[places[column]])
             ))),
         };
-        let field = |i: usize| unguarded(&record[keys[i]]);
-        let shared = (0..METRIC).map(|i| if i == REPLICATE { "" } else { field(i) }).chain([""]);
-        let place = *known.entry(fingerprint(shared.clone())).or_insert_with(|| {
-            curves.push((shared.map(str::to_owned).collect(), Vec::new()));
+        let fields = keys.iter().map(|(_, place)| unguarded(&record[*place]));
+        let own = Key::read(keys.iter().map(|(key, _)| *key), fields);
+        let shared = Key { replicate: "", ..own };
+        let place = *known.entry(shared.fingerprint()).or_insert_with(|| {
+            curves.push((shared.owned(), Vec::new()));
             curves.len() - 1
         });
-        let (replicate, x) = (field(REPLICATE).to_owned(), record[places[0]].to_owned());
+        let (replicate, x) = (own.replicate.to_owned(), record[places[0]].to_owned());
         curves[place].1.push(Point { replicate, x, error: number(1)? - number(2)? });
     }
     Ok(curves)
@@ -83,29 +85,27 @@ fn points(path: &Path) -> Result<Vec<(Key, Vec<Point>)>> {
 
 /// The parts of the squared error of one curve, over its replicates.
 fn parts(key: &Key, points: Vec<Point>) -> Vec<SummaryRow> {
-    let centred = super::entry(key, "centring") == "grid";
+    let centred = key.centring == "grid";
     let mut places: HashMap<String, usize> = HashMap::new();
-    let keyed: Vec<(Key, (usize, f64))> = points
+    let keyed: Vec<(String, (usize, f64))> = points
         .into_iter()
         .map(|Point { replicate, x, error }| {
             let next = places.len();
-            (vec![replicate], (*places.entry(x).or_insert(next), error))
+            (replicate, (*places.entry(x).or_insert(next), error))
         })
         .collect();
-    let replicate = |(_, points): (Key, Vec<(usize, f64)>)| {
+    let replicate = |(_, points): (String, Vec<(usize, f64)>)| {
         let errors: Vec<f64> = points.iter().map(|(_, error)| *error).collect();
         let errors = if centred { centred_on_grid(&errors) } else { errors };
         let mut row = vec![None; places.len()];
         points.iter().zip(errors).for_each(|((place, _), error)| row[*place] = Some(error));
         row
     };
-    let replicates: Vec<Vec<Option<f64>>> =
-        grouped(keyed.into_iter()).into_iter().map(replicate).collect();
+    let replicates: Vec<Vec<Option<f64>>> = grouped(keyed).into_iter().map(replicate).collect();
     let row = |(name, summary): (&str, _)| {
-        let mut key = key.clone();
-        name.clone_into(&mut key[METRIC]);
+        let key = Key { metric: name.to_owned(), ..key.clone() };
         SummaryRow { summary, ..SummaryRow::new(key, Vec::new(), 0) }
     };
     let parts = decompose(&replicates);
-    parts.into_iter().flat_map(|parts| Parts::NAMES.into_iter().zip(parts)).map(row).collect()
+    parts.into_iter().flat_map(|parts| ErrorParts::NAMES.into_iter().zip(parts)).map(row).collect()
 }

@@ -3,14 +3,14 @@
 use std::collections::HashMap;
 
 use fe_core::replicates::{
-    Decomposition, FreshCurves, Parts, Summary, VarianceParts, decompose, split_variance,
+    Decomposition, ErrorParts, FreshCurves, Summary, VarianceParts, decompose, split_variance,
 };
 
-use super::encode::{MISSING, number};
-use super::{ERROR_COLUMNS, KEYS, Key, METRIC, REPLICATE};
-use crate::say::echo;
+use super::columns::{ERRORS, MISSING, ResultFile, number};
+use super::{Column, Key};
+use crate::system::say::echo;
 
-/// What the lines say, curve by curve.
+/// Errors of curves, as the lines have them.
 #[derive(Debug, Default)]
 pub(super) struct Errors {
     curves: Vec<Curve>,
@@ -38,13 +38,18 @@ pub(crate) fn is_part(metric: &str) -> bool {
 
 /// The mean squared error and the estimation part are means of cells already.
 fn in_summary() -> impl Iterator<Item = &'static str> {
-    Parts::NAMES.into_iter().skip(1).chain([VarianceParts::NAMES[1]])
+    ErrorParts::NAMES.into_iter().skip(1).chain([VarianceParts::NAMES[1]])
+}
+
+/// The columns of what all datasets share: neither replicate nor metric.
+fn of_curves() -> impl Iterator<Item = Column> {
+    Column::of_means().filter(|column| *column != Column::Metric)
 }
 
 /// The columns of the parts at each point.
 pub(super) fn point_columns() -> Vec<&'static str> {
-    let keys = KEYS[..METRIC].iter().copied().filter(|key| *key != KEYS[REPLICATE]);
-    let parts = Parts::NAMES.into_iter().chain(VarianceParts::NAMES);
+    let keys = of_curves().map(Column::name);
+    let parts = ErrorParts::NAMES.into_iter().chain(VarianceParts::NAMES);
     keys.chain(["x", "replicates"]).chain(parts).collect()
 }
 
@@ -54,12 +59,12 @@ impl Errors {
         let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(lines);
         let mut record = csv::StringRecord::new();
         while reader.read_record(&mut record).map_err(|e| e.to_string())? {
-            if record.len() != METRIC + ERROR_COLUMNS.len() {
+            let keys = ResultFile::Errors.keys();
+            if record.len() != keys.clone().count() + ERRORS.len() {
                 return Err(format!("{} fields in a line", record.len()));
             }
-            let own = record.iter().take(METRIC).enumerate().filter(|(i, _)| *i != REPLICATE);
-            let key: Key = own.map(|(_, entry)| entry.to_owned()).collect();
-            let place = *self.places.entry(key).or_insert_with_key(|key| {
+            let key = Key { replicate: "", ..Key::read(keys, &record) };
+            let place = *self.places.entry(key.owned()).or_insert_with_key(|key| {
                 self.curves.push(Curve::new(key.clone()));
                 self.curves.len() - 1
             });
@@ -82,9 +87,13 @@ impl Curve {
 
     fn add(&mut self, record: &csv::StringRecord) -> Result<(), String> {
         self.replicates += 1;
-        let entry = |i: usize| &record[METRIC + i];
+        let keys = ResultFile::Errors.keys().count();
+        let entry = |name: &str| {
+            let place = ERRORS.iter().position(|column| column.name == name);
+            place.and_then(|place| record.get(keys + place)).unwrap_or_default()
+        };
         let mut places = Vec::new();
-        for x in entry(0).split_whitespace() {
+        for x in entry("x").split_whitespace() {
             let next = self.x.len();
             let place = *self.places.entry(x.to_owned()).or_insert(next);
             if place == next {
@@ -104,10 +113,15 @@ impl Curve {
             }
             Ok(values)
         };
-        self.errors.push(spread(entry(1))?);
-        if !entry(2).is_empty() {
-            let count = entry(2).parse().map_err(|_| format!("`{}` curves", entry(2)))?;
-            self.fresh.push(FreshCurves::of(&spread(entry(3))?, &spread(entry(4))?, count));
+        self.errors.push(spread(entry("error"))?);
+        if !entry("fresh").is_empty() {
+            let count = entry("fresh");
+            let count = count.parse().map_err(|_| format!("`{count}` curves"))?;
+            self.fresh.push(FreshCurves::of(
+                &spread(entry("fresh_mean"))?,
+                &spread(entry("fresh_variance"))?,
+                count,
+            ));
         }
         Ok(())
     }
@@ -117,12 +131,7 @@ impl Curve {
         let parts = decompose(&self.errors).map(Vec::from).unwrap_or_default();
         let [_, model] = split_variance(&self.fresh).map_or([None; 2], |split| split.map(Some));
         let known = parts.into_iter().skip(1).chain(model);
-        let key = |metric: &str| {
-            let mut key = self.key.clone();
-            key.insert(REPLICATE, String::new());
-            key.push(metric.to_owned());
-            key
-        };
+        let key = |metric: &str| Key { metric: metric.to_owned(), ..self.key.clone() };
         in_summary().zip(known).map(|(metric, summary)| (key(metric), summary)).collect()
     }
 
@@ -137,11 +146,12 @@ impl Curve {
         let split = VarianceParts::pointwise(&self.fresh);
         let parts = decomposition.pointwise();
         (0..self.x.len()).map(move |i| {
-            let mut record = self.key.clone();
+            let mut record: Vec<String> = self.key.fields(of_curves()).map(str::to_owned).collect();
             record.extend([self.x[i].clone(), counts[i].to_string()]);
             let of_error = parts[i].map(|parts| parts.values());
             let of_fresh = split.get(i).copied().flatten().map(|parts| parts.values());
-            let values = (0..Parts::NAMES.len()).map(|part| of_error.map(|values| values[part]));
+            let values =
+                (0..ErrorParts::NAMES.len()).map(|part| of_error.map(|values| values[part]));
             let fresh =
                 (0..VarianceParts::NAMES.len()).map(|part| of_fresh.map(|values| values[part]));
             record.extend(values.chain(fresh).map(number));

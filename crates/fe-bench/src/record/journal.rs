@@ -13,17 +13,17 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use super::manifest::Manifest;
-use super::store::{Counts, Writer, check_free, publish, read_manifest, write_json};
-use super::{FILES, Parts};
+use super::columns::{ResultFile, TaskLines};
+use super::manifest::{Manifest, read_manifest};
+use super::store::{Counts, Writer, check_free, publish, write_json};
 use crate::error::{Error, Result};
-use crate::files::parent;
-use crate::run::plan::Plan;
+use crate::study::tasks::Plan;
+use crate::system::files::parent;
 
-/// How much of a run a loss of power may cost; a process that ends loses nothing.
+/// Time of a run that a loss of power may cost; a process that ends loses nothing.
 const SYNC_EVERY: Duration = Duration::from_secs(1);
 
-/// What a journal holds beside its logs.
+/// The file of a journal beside its logs.
 const HEAD: &str = "journal.json";
 const LOCK: &str = "lock";
 const RESULTS: &str = "results";
@@ -36,7 +36,7 @@ const MOST_OPEN: usize = 64;
 pub struct Entry {
     log: u32,
     offset: u64,
-    lengths: [u32; FILES.len()],
+    lengths: [u32; ResultFile::ALL.len()],
 }
 
 impl Entry {
@@ -45,7 +45,7 @@ impl Entry {
     }
 }
 
-/// What the journal is of, with a checksum.
+/// The run of the journal, with a checksum.
 #[derive(Debug, Serialize, Deserialize)]
 struct Head {
     #[serde(flatten)]
@@ -68,7 +68,7 @@ impl Head {
     }
 }
 
-/// What there is of a run.
+/// A run as it was found.
 #[derive(Debug)]
 pub enum Begun {
     /// The results are there.
@@ -83,7 +83,7 @@ pub struct Journal {
     folder: PathBuf,
     place: PathBuf,
     manifest: Manifest,
-    /// What the checksums of all logs begin with: that of the run.
+    /// The start of the checksums of all logs: that of the run.
     chain: u32,
     /// Held while the process lives; the system lets go of it whatever ends the process.
     _lock: File,
@@ -189,7 +189,7 @@ impl Journal {
         Ok(())
     }
 
-    /// What an earlier start of this run wrote; none if it did not come so far.
+    /// The head that an earlier start of this run wrote; none if it did not come so far.
     fn head(&self) -> Result<Option<Manifest>> {
         let path = self.place.join(HEAD);
         if !path.exists() {
@@ -235,7 +235,7 @@ impl Journal {
         self.place.join(format!("{log:06}.log"))
     }
 
-    /// What is known of the run.
+    /// The manifest of the run.
     #[must_use]
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
@@ -313,7 +313,7 @@ impl Journal {
         }
     }
 
-    /// What says whose it is goes last: what is left of a journal can be told from other folders.
+    /// The head goes last: what is left of a journal can be told from other folders.
     fn remove(&self) -> Result<()> {
         check_own(&self.place)?;
         for entry in std::fs::read_dir(&self.place).map_err(Error::file(&self.place))? {
@@ -362,7 +362,7 @@ fn check_own(place: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What sets a run apart from others into the same folder.
+/// The mark that sets a run apart from others into the same folder.
 fn identity(manifest: &Manifest) -> u32 {
     let Manifest { seed, started, shard, studies, .. } = manifest;
     let studies = serde_json::to_string(studies).unwrap_or_default();
@@ -370,7 +370,7 @@ fn identity(manifest: &Manifest) -> u32 {
     crc32fast::hash(format!("{seed} {started} {shard} {studies}").as_bytes())
 }
 
-/// What the checksums of a log begin with.
+/// The start of the checksums of a log.
 fn chained(run: u32, log: u32) -> u32 {
     extended(run, &[&log.to_le_bytes()])
 }
@@ -416,7 +416,7 @@ struct OpenLog {
 }
 
 impl Logs<'_> {
-    fn read(&mut self, entry: Entry) -> Result<Parts> {
+    fn read(&mut self, entry: Entry) -> Result<TaskLines> {
         let path = self.journal.log_path(entry.log);
         let place = match self.open.iter().position(|log| log.number == entry.log) {
             Some(place) => place,
@@ -430,7 +430,7 @@ impl Logs<'_> {
             }
         };
         let OpenLog { file, offset, .. } = &mut self.open[place];
-        let mut parts = Parts::default();
+        let mut parts = TaskLines::default();
         // What is in the buffer already is not read again.
         let distance = entry.offset.cast_signed().wrapping_sub(offset.cast_signed());
         file.seek_relative(distance).map_err(Error::file(&path))?;
@@ -443,7 +443,7 @@ impl Logs<'_> {
     }
 }
 
-/// What a thread appends what it has finished to.
+/// A log of a thread, to which it appends what it has finished.
 #[derive(Debug)]
 pub struct Log {
     path: PathBuf,
@@ -459,8 +459,8 @@ impl Log {
     ///
     /// # Errors
     /// Whatever the system reports; more than 4 GiB of lines.
-    pub fn append(&mut self, task: usize, parts: &Parts) -> Result<Entry> {
-        let mut lengths = [0; FILES.len()];
+    pub fn append(&mut self, task: usize, parts: &TaskLines) -> Result<Entry> {
+        let mut lengths = [0; ResultFile::ALL.len()];
         for (length, part) in lengths.iter_mut().zip(parts) {
             *length = u32::try_from(part.len()).map_err(|_| {
                 Error::content(&self.path, "a dataset with more than 4 GiB of lines")
@@ -493,11 +493,11 @@ impl Log {
 }
 
 /// The line before the lines of a task: its number, their lengths, and their checksum.
-fn parse_head(head: &[u8]) -> Option<(usize, [u32; FILES.len()], String)> {
+fn parse_head(head: &[u8]) -> Option<(usize, [u32; ResultFile::ALL.len()], String)> {
     let text = std::str::from_utf8(head).ok()?.strip_suffix('\n')?;
     let mut words = text.split(' ');
     let task = words.next()?.parse().ok()?;
-    let mut lengths = [0; FILES.len()];
+    let mut lengths = [0; ResultFile::ALL.len()];
     for length in &mut lengths {
         *length = words.next()?.parse().ok()?;
     }
@@ -527,7 +527,7 @@ mod tests {
         }
     }
 
-    fn parts(text: &str) -> Parts {
+    fn parts(text: &str) -> TaskLines {
         [text.into(), b"t\n".to_vec(), Vec::new(), b"bins\n".to_vec(), Vec::new()]
     }
 

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use csv::StringRecord;
 use serde::Deserialize;
 
-use super::store::MANIFEST;
+use super::manifest::MANIFEST;
 use crate::error::{Error, Result};
-use crate::files::{self, Hashed};
-use crate::say::{echo, say};
+use crate::system::files::{self, Hashed};
+use crate::system::say::{echo, say};
 
 /// Bytes that are read at once.
 const BUFFER: usize = 1 << 16;
@@ -25,7 +25,7 @@ pub(crate) struct Lines {
     hash: Option<String>,
 }
 
-/// What a manifest says of the files beside it.
+/// Checksums of the files beside a manifest.
 #[derive(Deserialize)]
 struct Files {
     #[serde(default)]
@@ -61,7 +61,7 @@ impl Lines {
         Ok(None)
     }
 
-    /// Whether what was read so far is not all that was written.
+    /// True if what was read so far is not all that was written.
     pub(crate) fn is_changed(&self) -> bool {
         self.hash.as_ref().is_some_and(|hash| *hash != self.reader.get_ref().hash())
     }

@@ -1,19 +1,25 @@
 //! The manifest: where results come from.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::run::plan::Shard;
+use crate::error::{Error, Result};
 use crate::study::Study;
-use crate::study::wire::StudyFile;
+use crate::study::file::StudyFile;
+use crate::study::tasks::Shard;
+use crate::system::program;
+
+/// The name of the manifest.
+pub(super) const MANIFEST: &str = "manifest.json";
 
 /// Version of the layout of a results folder.
 pub const SCHEMA: u32 = 2;
 
 /// The versions of everything that the program is built from.
-const LOCK_FILE: &[u8] = include_bytes!("../../../../Cargo.lock");
+const LOCK_FILE: &[u8] = include_bytes!(env!("FE_BENCH_LOCK"));
 
 /// Everything needed to know where results come from and to get them again.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -30,7 +36,7 @@ pub struct Manifest {
     pub program: String,
     /// Commit that the program was built from.
     pub git_commit: String,
-    /// Whether the files differed from those of the commit; none if nothing is known.
+    /// True if the files differed from those of the commit; none if nothing is known.
     pub git_dirty: Option<bool>,
     /// SHA-256 of the lock file, which names the version of every library.
     pub lock_sha256: String,
@@ -48,11 +54,11 @@ pub struct Manifest {
     pub jobs: usize,
     /// Which shard of the studies was run, where it was one.
     pub shard: Option<Shard>,
-    /// How often the run was stopped and resumed.
+    /// Number of times that the run was stopped and resumed.
     pub resumed: u32,
     /// When the run started (UTC).
     pub started: String,
-    /// How long it took since it was started or last resumed, in seconds.
+    /// Seconds since it was started or last resumed.
     pub wall_seconds: f64,
     /// Where the shards come from, where the results were merged from some.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -62,7 +68,7 @@ pub struct Manifest {
     pub files: BTreeMap<String, String>,
 }
 
-/// What is particular to a shard.
+/// Provenance of a shard.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct MergedShard {
     /// Which one.
@@ -73,11 +79,11 @@ pub struct MergedShard {
     pub cores: usize,
     /// Threads that ran cells.
     pub jobs: usize,
-    /// How often the run was stopped and resumed.
+    /// Number of times that the run was stopped and resumed.
     pub resumed: u32,
     /// When the run started (UTC).
     pub started: String,
-    /// How long it took since it was started or last resumed, in seconds.
+    /// Seconds since it was started or last resumed.
     pub wall_seconds: f64,
 }
 
@@ -86,13 +92,13 @@ pub struct MergedShard {
 pub struct NamedStudy {
     /// Name of the file, without its ending.
     pub name: String,
-    /// What the file said.
+    /// The contents of the file.
     pub study: StudyFile,
 }
 
 /// The words of the command of this process; what is not UTF-8 in them is replaced.
 pub(crate) fn command() -> Vec<String> {
-    std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
+    program::arguments().iter().map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
 impl Manifest {
@@ -129,7 +135,7 @@ impl Manifest {
         }
     }
 
-    /// What makes the numbers of two runs incomparable, in words; none if both are parts of one.
+    /// The reason why numbers of two runs cannot be compared, in words; none if both are parts of one.
     #[must_use]
     pub fn difference(&self, other: &Self) -> Option<String> {
         let studies = |manifest: &Self| serde_json::to_value(&manifest.studies).ok();
@@ -157,6 +163,27 @@ impl Manifest {
             .or_else(|| differ("the seed there is", self.seed.to_string(), other.seed.to_string()))
             .or_else(|| differ("the program there is", build(self), build(other)))
     }
+}
+
+/// Reads the manifest of a results folder.
+///
+/// # Errors
+/// What the system reports; a file that is no manifest, or one of another version of this layout.
+pub fn read_manifest(folder: &Path) -> Result<Manifest> {
+    let path = folder.join(MANIFEST);
+    let text = std::fs::read_to_string(&path).map_err(Error::file(&path))?;
+    let manifest: Manifest = serde_json::from_str(&text)
+        .map_err(|e| Error::content(&path, format!("not a manifest: {e}")))?;
+    if manifest.schema != SCHEMA {
+        return Err(Error::content(
+            &path,
+            format!(
+                "layout {} of results, but this program reads layout {SCHEMA}",
+                manifest.schema
+            ),
+        ));
+    }
+    Ok(manifest)
 }
 
 /// Bytes in hexadecimal digits.

@@ -4,18 +4,17 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use super::encode::MISSING;
-use super::lines::optional;
-use super::manifest::{Manifest, MergedShard};
+use super::columns::{ResultFile, TaskLines};
+use super::manifest::{Manifest, MergedShard, read_manifest};
 use super::results::checked;
-use super::store::{Counts, TASKS, Writer, check_free, publish, read_manifest};
-use super::{FILES, KEYS, METRIC, Parts, columns};
+use super::store::{Counts, TASKS, Writer, check_free, publish};
+use super::{Column, Key};
 use crate::error::{Error, Result};
-use crate::files::{Hashed, parent};
-use crate::guard::Temporary;
-use crate::run::plan::{Plan, Planned, Shard};
-use crate::spreadsheet::guarded;
+use crate::output::formulas::guarded;
 use crate::study::Study;
+use crate::study::tasks::{Plan, Planned, Shard};
+use crate::system::files::{Hashed, parent};
+use crate::system::guard::Temporary;
 
 /// Merges the results of all shards of a run: the files are those that one run writes.
 ///
@@ -121,7 +120,7 @@ struct ShardReader {
     folder: PathBuf,
     manifest: Manifest,
     shard: Shard,
-    /// For each of [`FILES`], if there is one.
+    /// For each of the files, if there is one.
     files: Vec<Option<BufReader<Hashed<File>>>>,
     tasks: csv::Reader<Hashed<File>>,
 }
@@ -133,8 +132,8 @@ impl ShardReader {
             return Err(Error::content(folder, "not a shard: its run had no --shard"));
         };
         let mut files = Vec::new();
-        for (file, name) in FILES.iter().enumerate() {
-            let path = folder.join(name);
+        for file in ResultFile::ALL {
+            let path = folder.join(file.name());
             files.push(if path.exists() { Some(open(&path, file)?) } else { None });
         }
         let path = folder.join(TASKS);
@@ -148,40 +147,41 @@ impl ShardReader {
     }
 
     /// The lines of its next task, which must be the given one.
-    fn next(&mut self, task: usize) -> Result<Parts> {
+    fn next(&mut self, task: usize) -> Result<TaskLines> {
         let record = self.tasks.records().next().and_then(Result::ok);
         let numbers: Option<Vec<usize>> =
             record.and_then(|record| record.iter().map(|field| field.parse().ok()).collect());
         let lengths = match numbers.as_deref() {
-            Some([own, lengths @ ..]) if *own == task && lengths.len() == FILES.len() => {
+            Some([own, lengths @ ..]) if *own == task && lengths.len() == ResultFile::ALL.len() => {
                 lengths.to_vec()
             }
             _ => return Err(self.changed(TASKS)),
         };
-        let mut parts = Parts::default();
+        let mut parts = TaskLines::default();
         for (place, length) in lengths.into_iter().enumerate() {
-            let path = self.folder.join(FILES[place]);
+            let name = ResultFile::ALL[place].name();
+            let path = self.folder.join(name);
             let Some(file) = &mut self.files[place] else {
                 if length == 0 {
                     continue;
                 }
-                return Err(self.changed(FILES[place]));
+                return Err(self.changed(name));
             };
             // Not more is reserved than there is, whatever the length says.
             let read = file.by_ref().take(length as u64).read_to_end(&mut parts[place]);
             if read.map_err(Error::file(&path))? != length {
-                return Err(self.changed(FILES[place]));
+                return Err(self.changed(name));
             }
         }
         Ok(parts)
     }
 
     /// Refuses lines that a dataset cannot have, before anything is made of them.
-    fn check(&self, parts: &Parts, planned: &Planned<'_>, replicate: usize) -> Result<()> {
-        for (place, lines) in parts.iter().enumerate() {
-            check_lines(place, lines, planned, replicate).map_err(|message| {
+    fn check(&self, parts: &TaskLines, planned: &Planned<'_>, replicate: usize) -> Result<()> {
+        for (file, lines) in ResultFile::ALL.into_iter().zip(parts) {
+            check_lines(file, lines, planned, replicate).map_err(|message| {
                 let what = format!("{message}, in dataset {replicate} of N = {}", planned.rows);
-                Error::content(self.folder.join(FILES[place]), what)
+                Error::content(self.folder.join(file.name()), what)
             })?;
         }
         Ok(())
@@ -195,8 +195,8 @@ impl ShardReader {
         if self.tasks.records().next().is_some() || !is_as_written(TASKS, self.tasks.get_ref()) {
             return Err(self.changed(TASKS));
         }
-        for (place, name) in FILES.iter().enumerate() {
-            let Some(file) = &mut self.files[place] else { continue };
+        for (file, name) in self.files.iter_mut().zip(ResultFile::ALL.map(ResultFile::name)) {
+            let Some(file) = file else { continue };
             let rest = file.fill_buf().map_err(Error::file(self.folder.join(name)))?;
             if !rest.is_empty() || !is_as_written(name, file.get_ref()) {
                 return Err(self.changed(name));
@@ -206,11 +206,11 @@ impl ShardReader {
     }
 }
 
-/// One of [`FILES`] after its header.
-fn open(path: &Path, file: usize) -> Result<BufReader<Hashed<File>>> {
+/// A file after its header.
+fn open(path: &Path, file: ResultFile) -> Result<BufReader<Hashed<File>>> {
     let opened = File::open(path).map_err(Error::file(path))?;
     let mut reader = BufReader::new(Hashed::new(opened));
-    let (mut header, wanted) = (String::new(), columns(file).join(","));
+    let (mut header, wanted) = (String::new(), file.columns().join(","));
     // Not more than a header has, whatever stands there in its place.
     let read = reader.by_ref().take(wanted.len() as u64 + 2).read_line(&mut header);
     read.map_err(Error::file(path))?;
@@ -220,9 +220,9 @@ fn open(path: &Path, file: usize) -> Result<BufReader<Hashed<File>>> {
     Ok(reader)
 }
 
-/// Refuses lines of one of [`FILES`] that are not those of a dataset, or hold what is no number.
+/// Refuses lines of a file that are not those of a dataset, or hold what is no number.
 fn check_lines(
-    place: usize,
+    file: ResultFile,
     lines: &[u8],
     planned: &Planned<'_>,
     replicate: usize,
@@ -230,36 +230,29 @@ fn check_lines(
     let study = guarded(planned.study);
     let replicate = replicate.to_string();
     let own = [
-        ("study", study.as_ref()),
-        ("scenario", &planned.scenario),
-        ("parameters", &planned.parameters),
-        ("N", &planned.rows),
-        ("replicate", &replicate),
+        (Column::Study, study.as_ref()),
+        (Column::Scenario, &planned.scenario),
+        (Column::Parameters, &planned.parameters),
+        (Column::Rows, &planned.rows),
+        (Column::Replicate, &replicate),
     ];
-    let keys = KEYS.map(|key| own.iter().find(|(name, _)| *name == key).map(|(_, value)| *value));
-    let width = columns(place).len();
+    let (keys, values) = (file.keys(), file.values());
+    let width = keys.clone().count() + values.len();
     let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(lines);
     let mut record = csv::StringRecord::new();
     while reader.read_record(&mut record).map_err(|e| e.to_string())? {
         if record.len() != width {
             return Err(format!("{} fields in a line", record.len()));
         }
-        let mut fields = record.iter().zip(keys);
-        if let Some((field, _)) = fields.find(|(field, key)| key.is_some_and(|key| key != *field)) {
-            return Err(format!("a line of another dataset, with `{field}`"));
+        let key = Key::read(keys.clone(), &record);
+        if let Some((column, _)) = own.iter().find(|(column, word)| key[*column] != *word) {
+            return Err(format!("a line of another dataset, with `{}`", key[*column]));
         }
-        let mut values = record.iter().skip(METRIC);
-        match place {
-            0 => checked(&record).map(|_| ())?,
-            4 => values.try_for_each(check_list)?,
-            _ => values.try_for_each(|value| optional(value).map(|_| ()))?,
+        if file == ResultFile::Cells {
+            checked(&record)?;
         }
+        let fields = record.iter().skip(width - values.len());
+        fields.zip(&values).try_for_each(|(field, (_, holds))| holds.check(field))?;
     }
     Ok(())
-}
-
-/// Refuses a list of numbers, of which some may be missing, that has anything else.
-fn check_list(text: &str) -> Result<(), String> {
-    let words = text.split_whitespace().filter(|word| *word != MISSING);
-    words.map(optional).try_for_each(|number| number.map(|_| ()))
 }

@@ -1,22 +1,22 @@
-//! What a results folder says: means over replicates. Values are gathered while they are read; a record
+//! Means over replicates, read from a results folder. Values are gathered while they are read; a record
 //! of each would fill the memory.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use csv::StringRecord;
+use fe_core::replicates::Summary;
 
+use super::columns::{DECOMPOSITION, ResultFile, SUMMARY, value_and_status};
+use super::empty_bins::{self, EmptyBins};
 use super::lines::{Lines, count, optional};
-use super::manifest::Manifest;
-use super::store::{self, CELLS};
-use super::summary::SummaryRow;
-use super::{KEYS, Key, REPLICATE, VALUE_COLUMNS, columns, fingerprint};
+use super::manifest::{Manifest, read_manifest};
+use super::summary::{SummaryRow, statistics};
+use super::{Column, Key, errors};
 use crate::error::{Error, Result};
+use crate::output::formulas::unguarded;
 use crate::score::Outcome;
-use crate::spreadsheet::unguarded;
-
-/// The most means that results have; as many as a study may ask for.
-pub const MOST_MEANS: usize = 250_000;
+pub use crate::study::MOST_MEANS;
 
 /// The most reasons of failures that are told apart.
 const MOST_REASONS: usize = 200;
@@ -30,11 +30,13 @@ pub struct Results {
     pub values: Vec<SummaryRow>,
     /// Bias and variance averaged over points, where studies ask for them.
     pub parts: Vec<SummaryRow>,
-    /// How many single values were read.
+    /// Estimates of which many bins are without instances.
+    pub empty_bins: Vec<EmptyBins>,
+    /// Number of single values that were read.
     pub cells: usize,
     /// Why values are missing.
     pub failures: Vec<Failure>,
-    /// Whether the values are not as they were written.
+    /// True if the values are not as they were written.
     pub is_changed: bool,
 }
 
@@ -43,14 +45,14 @@ pub struct Results {
 pub struct Failure {
     /// The reason.
     pub reason: String,
-    /// How many values.
+    /// Number of values.
     pub count: usize,
     /// The first of them, with its replicate.
     pub first: Key,
 }
 
 impl Results {
-    /// Whether there is no value.
+    /// True if there is no value.
     #[must_use]
     pub fn is_failed(&self) -> bool {
         self.cells > 0 && self.values.iter().all(|value| value.summary.count == 0)
@@ -70,10 +72,10 @@ pub fn read(folder: &Path) -> Result<Results> {
 ///
 /// # Errors
 /// As [`read`].
-pub fn read_chosen(folder: &Path, chosen: &dyn Fn(&[&str]) -> bool) -> Result<Results> {
-    let manifest = store::read_manifest(folder)?;
-    let mut lines = Lines::open(folder, CELLS)?;
-    if !lines.header()?.iter().eq(columns(0)) {
+pub fn read_chosen(folder: &Path, chosen: &dyn Fn(&Key<&str>) -> bool) -> Result<Results> {
+    let manifest = read_manifest(folder)?;
+    let mut lines = Lines::open(folder, ResultFile::Cells.name())?;
+    if !lines.header()?.iter().eq(ResultFile::Cells.columns()) {
         return Err(lines.wrong("the columns are not those of a results file"));
     }
     let mut gathering = Gathering::default();
@@ -85,20 +87,24 @@ pub fn read_chosen(folder: &Path, chosen: &dyn Fn(&[&str]) -> bool) -> Result<Re
     let is_changed = lines.is_changed();
     let Gathering { rows, cells, failures, .. } = gathering;
     if cells == 0 {
-        return Err(Error::content(folder.join(CELLS), "there is no value in it"));
+        return Err(Error::content(
+            folder.join(ResultFile::Cells.name()),
+            "there is no value in it",
+        ));
     }
-    let value = |row: Gathered| SummaryRow {
+    let value = |row: GatheredMean| SummaryRow {
         degenerate: row.degenerate,
         ..SummaryRow::new(row.key, row.values, row.failed)
     };
     let values = rows.into_iter().map(value).collect();
-    let parts = store::read_decomposition(folder)?;
-    Ok(Results { manifest, values, parts, cells, failures, is_changed })
+    let parts = read_decomposition(folder)?;
+    let empty_bins = empty_bins::read(folder)?;
+    Ok(Results { manifest, values, parts, empty_bins, cells, failures, is_changed })
 }
 
 /// The values of one mean so far.
 #[derive(Debug)]
-struct Gathered {
+struct GatheredMean {
     key: Key,
     values: Vec<(String, f64)>,
     failed: usize,
@@ -108,7 +114,7 @@ struct Gathered {
 
 #[derive(Debug, Default)]
 struct Gathering {
-    rows: Vec<Gathered>,
+    rows: Vec<GatheredMean>,
     places: HashMap<u128, usize>,
     /// Where the next value belongs if its dataset has the same as the one before.
     next: usize,
@@ -120,24 +126,21 @@ impl Gathering {
     fn add(
         &mut self,
         record: &StringRecord,
-        chosen: &dyn Fn(&[&str]) -> bool,
+        chosen: &dyn Fn(&Key<&str>) -> bool,
     ) -> Result<(), String> {
-        if record.len() != KEYS.len() + VALUE_COLUMNS.len() {
-            return Err(format!("{} fields", record.len()));
-        }
+        let (value, status) = checked(record)?;
         self.cells += 1;
-        let key: Vec<&str> = record.iter().take(KEYS.len()).map(unguarded).collect();
-        let value = checked(record)?;
+        let key = Key::read(Column::ALL, record.iter().map(unguarded));
         if !chosen(&key) {
             return Ok(());
         }
-        let number = |text: &str| text.parse::<u64>().map_err(|_| "no number of a dataset");
-        let replicate = number(key[REPLICATE])?;
+        let replicate =
+            key.replicate.parse::<u64>().map_err(|_| "no number of a dataset".to_owned())?;
         let place = self.place(&key, replicate)?;
         let row = &mut self.rows[place];
-        let status = unguarded(&record[KEYS.len() + 6]);
+        let status = unguarded(status);
         match Outcome::of(value, status) {
-            Outcome::Known(value) => row.values.push((key[REPLICATE].to_owned(), value)),
+            Outcome::Known(value) => row.values.push((key.replicate.to_owned(), value)),
             Outcome::Degenerate => row.degenerate += 1,
             Outcome::Failed => {
                 row.failed += 1;
@@ -148,18 +151,12 @@ impl Gathering {
     }
 
     /// The mean that a value belongs to; its datasets come in their order.
-    fn place(&mut self, key: &[&str], replicate: u64) -> Result<usize, String> {
-        let is_of = |row: &Gathered| {
-            let mut both = row.key.iter().zip(key).enumerate();
-            both.all(|(i, (one, other))| i == REPLICATE || one == other)
-        };
+    fn place(&mut self, key: &Key<&str>, replicate: u64) -> Result<usize, String> {
+        let key = Key { replicate: "", ..*key };
+        let is_of = |row: &GatheredMean| row.key.borrowed() == key;
         let place = match self.rows.get(self.next).filter(|row| is_of(row)) {
             Some(_) => self.next,
-            None => {
-                let fields = key.iter().enumerate().filter(|(i, _)| *i != REPLICATE);
-                let print = fingerprint(fields.map(|(_, field)| *field));
-                *self.places.entry(print).or_insert(self.rows.len())
-            }
+            None => *self.places.entry(key.fingerprint()).or_insert(self.rows.len()),
         };
         self.next = place + 1;
         match self.rows.get_mut(place) {
@@ -172,10 +169,9 @@ impl Gathering {
                 return Err(format!("more than {MOST_MEANS} means: run fewer studies in one call"));
             }
             None => {
-                let mut key: Key = key.iter().map(|field| (*field).to_owned()).collect();
-                key[REPLICATE].clear();
+                let key = key.owned();
                 let (values, last) = (Vec::new(), replicate);
-                self.rows.push(Gathered { key, values, failed: 0, degenerate: 0, last });
+                self.rows.push(GatheredMean { key, values, failed: 0, degenerate: 0, last });
             }
         }
         // After the last value of a dataset comes the first of the next one.
@@ -185,7 +181,7 @@ impl Gathering {
         Ok(place)
     }
 
-    fn fail(&mut self, reason: &str, key: &[&str]) {
+    fn fail(&mut self, reason: &str, key: &Key<&str>) {
         let full = self.failures.len() >= MOST_REASONS;
         let known = self.failures.iter_mut().find(|failure| failure.reason == reason);
         match known {
@@ -199,23 +195,68 @@ impl Gathering {
             None => self.failures.push(Failure {
                 reason: reason.to_owned(),
                 count: 1,
-                first: key.iter().map(|field| (*field).to_owned()).collect(),
+                first: key.owned(),
             }),
         }
     }
 }
 
-/// The value of a line, all of whose numbers are numbers.
-pub(super) fn checked(record: &StringRecord) -> Result<Option<f64>, String> {
-    let at = |i: usize| &record[KEYS.len() + i];
-    let value = optional(at(0))?;
-    optional(at(2))?;
-    for i in [3, 4, 5] {
-        count(at(i))?;
-    }
+/// The value and the status of a line, all of whose numbers are numbers.
+pub(super) fn checked(record: &StringRecord) -> Result<(Option<f64>, &str), String> {
+    let (value, status) = value_and_status(record)?;
+    let fields = record.iter().skip(Column::ALL.len());
+    fields
+        .zip(ResultFile::Cells.values())
+        .try_for_each(|(field, (_, holds))| holds.check(field))?;
     match value {
         Some(value) if !value.is_finite() => Err(format!("`{value}` is not a finite number")),
-        None if at(6) == "ok" => Err("the value is missing, and its status is `ok`".to_owned()),
-        known => Ok(known),
+        None if status == "ok" => Err("the value is missing, and its status is `ok`".to_owned()),
+        known => Ok((known, status)),
     }
+}
+
+/// Bias and variance, averaged over points, of the curves of a results folder; nothing where none of its
+/// studies asks for it.
+///
+/// # Errors
+/// A summary that is not as `run` writes it.
+pub fn read_decomposition(folder: &Path) -> Result<Vec<SummaryRow>> {
+    if !folder.join(DECOMPOSITION).exists() {
+        return Ok(Vec::new());
+    }
+    let mut lines = Lines::open(folder, SUMMARY)?;
+    if !lines.header()?.iter().eq(Column::of_means().map(Column::name).chain(statistics())) {
+        return Err(lines.wrong("the columns are not those of a summary"));
+    }
+    let mut rows: Vec<SummaryRow> = Vec::new();
+    let mut seen = HashSet::new();
+    while let Some(record) = lines.next()? {
+        let key = Key::read(Column::of_means(), record.iter().map(unguarded));
+        if !errors::is_part(key.metric) {
+            continue;
+        }
+        let is_new = seen.insert(key.fingerprint());
+        let row = parse_summary(key.owned(), record);
+        match row {
+            Ok(row) if is_new && rows.len() < MOST_MEANS => rows.push(row),
+            Ok(_) if is_new => return Err(lines.wrong(format!("more than {MOST_MEANS} means"))),
+            Ok(_) => return Err(lines.wrong("a mean that stands above already")),
+            Err(message) => return Err(lines.wrong(message)),
+        }
+    }
+    Ok(rows)
+}
+
+fn parse_summary(key: Key, record: &StringRecord) -> Result<SummaryRow, String> {
+    let field = |name: &str| {
+        let place = statistics().position(|known| known == name);
+        place.and_then(|place| record.get(Column::of_means().count() + place)).unwrap_or_default()
+    };
+    let number = |name: &str| optional(field(name));
+    let counted = |name: &str| Ok::<_, String>(count(field(name))?.unwrap_or_default());
+    let interval = number("ci_lo")?.zip(number("ci_hi")?);
+    let (count, failed) = (counted("n_ok")?, counted("n_failed")?);
+    let (mean, standard_error) = (number("mean")?, number("se")?);
+    let summary = Summary { count, mean, standard_error, interval };
+    Ok(SummaryRow { summary, ..SummaryRow::new(key, Vec::new(), failed) })
 }

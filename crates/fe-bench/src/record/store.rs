@@ -1,6 +1,6 @@
 //! Results folders: written whole or not at all, and never changed.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -8,33 +8,23 @@ use std::path::{Path, PathBuf};
 use fe_core::replicates::Summary;
 use serde::Serialize;
 
-use super::encode::number;
+use super::columns::{DECOMPOSITION, ResultFile, SUMMARY, TaskLines, value_and_status};
+use super::empty_bins::{self, EMPTY_BINS, Tally};
 use super::errors::{self, Errors};
-use super::lines::{Lines, count, optional};
-use super::manifest::{Manifest, SCHEMA};
-use super::results::MOST_MEANS;
-use super::summary::SummaryRow;
-use super::{FILES, KEYS, Key, METRIC, Parts, REPLICATE, VALUE_COLUMNS, columns, fingerprint};
+use super::manifest::{MANIFEST, Manifest};
+use super::summary::{STATISTICS, statistics};
+use super::{Column, Key};
 use crate::error::{Error, Result};
-use crate::files::{Hashed, parent};
-use crate::run::plan::Plan;
-use crate::score::{DEGENERATE, Outcome};
-use crate::spreadsheet::unguarded;
-use crate::study::wire::Keep;
-
-pub(super) const CELLS: &str = FILES[0];
-const SUMMARY: &str = "summary.csv";
-
-/// Bias and variance at each point, for studies that ask for it.
-const DECOMPOSITION: &str = "decomposition.csv";
-
-/// The name of the manifest.
-pub(super) const MANIFEST: &str = "manifest.json";
+use crate::output::formulas::unguarded;
+use crate::score::Outcome;
+use crate::study::file::Keep;
+use crate::study::tasks::Plan;
+use crate::system::files::{Hashed, parent};
 
 /// The file that says which lines of a shard belong to which dataset.
 pub(super) const TASKS: &str = "tasks.csv";
 
-/// How many values there are, and how many of them failed.
+/// Number of values, and of those that failed.
 #[derive(Debug, Clone, Default)]
 pub struct Counts {
     /// Values.
@@ -67,7 +57,7 @@ pub fn check_free(folder: &Path) -> Result<()> {
 #[derive(Debug)]
 pub(super) struct Writer {
     inside: PathBuf,
-    /// For each of [`FILES`], if it is written.
+    /// For each of the files, if it is written.
     files: Vec<Option<BufWriter<Hashed<File>>>>,
     /// Of a shard.
     tasks: Option<csv::Writer<Hashed<File>>>,
@@ -75,11 +65,14 @@ pub(super) struct Writer {
     summary: Option<csv::Writer<Hashed<File>>>,
     /// Where curves are decomposed.
     decomposition: Option<csv::Writer<Hashed<File>>>,
+    /// Where bins are empty, of anything but a shard; there is a file once there is a line.
+    empty_bins: Option<csv::Writer<Hashed<File>>>,
+    tally: Tally,
     errors: Errors,
     group: Option<usize>,
     /// Lines of the group that are not gathered yet.
     lines: Vec<u8>,
-    gathered: Gathered,
+    gathered: GroupValues,
     counts: Counts,
 }
 
@@ -88,23 +81,18 @@ const GATHERED: usize = 1 << 20;
 
 /// The values of a group so far, one entry for each that its datasets have.
 #[derive(Debug, Default)]
-struct Gathered {
+struct GroupValues {
     found: Vec<(Key, Vec<Outcome>)>,
     /// The entry of the next value, if its dataset has the same as the one before.
     next: usize,
 }
 
-impl Gathered {
+impl GroupValues {
     fn add(&mut self, record: &csv::StringRecord) -> Result<(), String> {
-        if record.len() != KEYS.len() + VALUE_COLUMNS.len() {
-            return Err(format!("{} fields in a line", record.len()));
-        }
-        let status = &record[KEYS.len() + VALUE_COLUMNS.len() - 1];
-        let value = Outcome::of(optional(&record[KEYS.len()])?, status);
-        let is_of = |(key, _): &(Key, _)| {
-            let mut fields = key.iter().zip(record).enumerate();
-            fields.all(|(i, (one, other))| i == REPLICATE || one == other)
-        };
+        let (value, status) = value_and_status(record)?;
+        let value = Outcome::of(value, status);
+        let key = Key { replicate: "", ..Key::read(Column::ALL, record) };
+        let is_of = |(known, _): &(Key, _)| known.borrowed() == key;
         let expected = self.found.get(self.next).is_some_and(is_of).then_some(self.next);
         let place = match expected.or_else(|| self.found.iter().position(is_of)) {
             Some(place) => {
@@ -112,9 +100,7 @@ impl Gathered {
                 place
             }
             None => {
-                let mut key: Key = record.iter().take(KEYS.len()).map(str::to_owned).collect();
-                key[REPLICATE].clear();
-                self.found.push((key, vec![value]));
+                self.found.push((key.owned(), vec![value]));
                 self.found.len() - 1
             }
         };
@@ -131,12 +117,12 @@ impl Writer {
         let wanted =
             [true, true, plan.keeps(Keep::Curves), plan.keeps(Keep::Bins), decomposes && is_shard];
         let mut files = Vec::new();
-        for (file, name) in FILES.iter().enumerate() {
-            files.push(if wanted[file] { Some(begin(&inside.join(name), file)?) } else { None });
+        for (file, wanted) in ResultFile::ALL.into_iter().zip(wanted) {
+            files.push(if wanted { Some(begin(&inside.join(file.name()), file)?) } else { None });
         }
-        let lengths = || FILES.iter().map(|name| name.trim_end_matches(".csv"));
+        let lengths = || ResultFile::ALL.map(|file| file.name().trim_end_matches(".csv"));
         let tasks: Vec<&str> = std::iter::once("task").chain(lengths()).collect();
-        let summary = summary_columns();
+        let summary: Vec<&str> = Column::of_means().map(Column::name).chain(statistics()).collect();
         let table = |wanted: bool, name: &str, columns: &[&str]| {
             wanted.then(|| table(&inside.join(name), columns)).transpose()
         };
@@ -146,31 +132,38 @@ impl Writer {
             tasks: table(is_shard, TASKS, &tasks)?,
             summary: table(!is_shard, SUMMARY, &summary)?,
             decomposition: table(!is_shard && decomposes, DECOMPOSITION, &errors::point_columns())?,
+            empty_bins: None,
+            tally: Tally::default(),
             errors: Errors::default(),
             group: None,
             lines: Vec::new(),
-            gathered: Gathered::default(),
+            gathered: GroupValues::default(),
             counts: Counts::default(),
         })
     }
 
     /// Adds the lines of a task of a group.
-    pub(super) fn push(&mut self, task: usize, group: usize, parts: &Parts) -> Result<()> {
+    pub(super) fn push(&mut self, task: usize, group: usize, parts: &TaskLines) -> Result<()> {
         if self.group != Some(group) {
             self.finish_group()?;
             self.group = Some(group);
         }
         if self.decomposition.is_some() {
-            let read = self.errors.add(&parts[4]);
-            read.map_err(|e| Error::content(self.inside.join(FILES[4]), e))?;
+            let read = self.errors.add(&parts[ResultFile::Errors as usize]);
+            let name = ResultFile::Errors.name();
+            read.map_err(|e| Error::content(self.inside.join(name), e))?;
         }
-        self.lines.extend_from_slice(&parts[0]);
+        if self.summary.is_some() {
+            let counted = self.tally.add(&parts[ResultFile::Timings as usize]);
+            counted.map_err(|e| Error::content(self.inside.join(ResultFile::Timings.name()), e))?;
+        }
+        self.lines.extend_from_slice(&parts[ResultFile::Cells as usize]);
         if self.lines.len() > GATHERED {
             self.gather()?;
         }
-        for ((file, lines), name) in self.files.iter_mut().zip(parts).zip(FILES) {
+        for ((file, lines), name) in self.files.iter_mut().zip(parts).zip(ResultFile::ALL) {
             if let Some(file) = file {
-                file.write_all(lines).map_err(Error::file(self.inside.join(name)))?;
+                file.write_all(lines).map_err(Error::file(self.inside.join(name.name())))?;
             }
         }
         if let Some(tasks) = &mut self.tasks {
@@ -183,15 +176,15 @@ impl Writer {
 
     /// Takes up the values of the lines.
     fn gather(&mut self) -> Result<()> {
-        let path = self.inside.join(CELLS);
+        let path = self.inside.join(ResultFile::Cells.name());
         let mut reader =
             csv::ReaderBuilder::new().has_headers(false).from_reader(self.lines.as_slice());
         let mut record = csv::StringRecord::new();
         while reader.read_record(&mut record).map_err(|e| Error::content(&path, e))? {
             self.gathered.add(&record).map_err(|e| Error::content(&path, e))?;
-            let status = &record[KEYS.len() + VALUE_COLUMNS.len() - 1];
-            let is_failed = record[KEYS.len()].is_empty() && status != DEGENERATE;
-            if is_failed && self.counts.reason.is_empty() {
+            let (value, status) =
+                value_and_status(&record).map_err(|e| Error::content(&path, e))?;
+            if Outcome::of(value, status) == Outcome::Failed && self.counts.reason.is_empty() {
                 self.counts.reason = unguarded(status).to_owned();
             }
         }
@@ -213,7 +206,22 @@ impl Writer {
                 written.map_err(|e| Error::content(self.inside.join(SUMMARY), e))?;
             }
         }
+        self.tell_empty_bins()?;
         self.decompose()
+    }
+
+    /// Estimates of the group of which many bins are empty.
+    fn tell_empty_bins(&mut self) -> Result<()> {
+        let path = self.inside.join(EMPTY_BINS);
+        for record in self.tally.records() {
+            if self.empty_bins.is_none() {
+                self.empty_bins = Some(table(&path, &empty_bins::header())?);
+            }
+            if let Some(file) = &mut self.empty_bins {
+                file.write_record(record).map_err(|e| Error::content(&path, e))?;
+            }
+        }
+        Ok(())
     }
 
     /// Bias and variance of the curves of a group.
@@ -244,12 +252,16 @@ impl Writer {
             files.insert(name.to_owned(), file.hash());
             file.into_inner().sync_all().map_err(wrong())
         };
-        for (file, name) in self.files.into_iter().zip(FILES) {
+        for (file, of) in self.files.into_iter().zip(ResultFile::ALL) {
             let Some(file) = file else { continue };
-            close(name, file.into_inner().map_err(|e| wrong()(e.into_error()))?)?;
+            close(of.name(), file.into_inner().map_err(|e| wrong()(e.into_error()))?)?;
         }
-        let tables =
-            [(self.tasks, TASKS), (self.summary, SUMMARY), (self.decomposition, DECOMPOSITION)];
+        let tables = [
+            (self.tasks, TASKS),
+            (self.summary, SUMMARY),
+            (self.decomposition, DECOMPOSITION),
+            (self.empty_bins, EMPTY_BINS),
+        ];
         for (table, name) in tables {
             let Some(table) = table else { continue };
             close(name, table.into_inner().map_err(|e| wrong()(e.into_error()))?)?;
@@ -260,11 +272,11 @@ impl Writer {
     }
 }
 
-/// A file with the header of one of [`FILES`].
-fn begin(path: &Path, file: usize) -> Result<BufWriter<Hashed<File>>> {
+/// A file with its header.
+fn begin(path: &Path, file: ResultFile) -> Result<BufWriter<Hashed<File>>> {
     let created = File::create(path).map_err(Error::file(path))?;
     let mut written = BufWriter::new(Hashed::new(created));
-    writeln!(written, "{}", columns(file).join(",")).map_err(Error::file(path))?;
+    writeln!(written, "{}", file.columns().join(",")).map_err(Error::file(path))?;
     Ok(written)
 }
 
@@ -275,27 +287,10 @@ fn table(path: &Path, columns: &[&str]) -> Result<csv::Writer<Hashed<File>>> {
     Ok(writer)
 }
 
-fn summary_columns() -> Vec<&'static str> {
-    let statistics = ["mean", "se", "ci_lo", "ci_hi", "n_ok", "n_failed"];
-    without_replicate(&KEYS).chain(statistics).collect()
-}
-
-fn summary_record(key: &[String], summary: Summary, failed: usize) -> Vec<String> {
-    let mut record: Vec<String> = without_replicate(key).collect();
-    record.extend([
-        number(summary.mean),
-        number(summary.standard_error),
-        number(summary.interval.map(|(lo, _)| lo)),
-        number(summary.interval.map(|(_, hi)| hi)),
-        summary.count.to_string(),
-        failed.to_string(),
-    ]);
-    record
-}
-
-fn without_replicate<T: Clone>(key: &[T]) -> impl Iterator<Item = T> {
-    let keep = |(i, _): &(usize, &T)| *i != REPLICATE;
-    key.iter().enumerate().filter(keep).map(|(_, entry)| entry.clone())
+fn summary_record(key: &Key, summary: Summary, failed: usize) -> Vec<String> {
+    let keys = key.fields(Column::of_means()).map(str::to_owned);
+    let values = STATISTICS.iter().map(|statistic| (statistic.of)(&summary, failed).exact());
+    keys.chain(values).collect()
 }
 
 /// Writes a file of JSON that is there whole or not at all, even after a crash.
@@ -316,69 +311,4 @@ pub(super) fn publish(inside: &Path, folder: &Path) -> Result<()> {
     std::fs::rename(inside, folder).map_err(Error::file(folder))?;
     let parent = parent(folder);
     File::open(parent).and_then(|parent| parent.sync_all()).map_err(Error::file(parent))
-}
-
-/// Reads the manifest of a results folder.
-///
-/// # Errors
-/// What the system reports; a file that is no manifest, or one of another version of this layout.
-pub fn read_manifest(folder: &Path) -> Result<Manifest> {
-    let path = folder.join(MANIFEST);
-    let text = std::fs::read_to_string(&path).map_err(Error::file(&path))?;
-    let manifest: Manifest = serde_json::from_str(&text)
-        .map_err(|e| Error::content(&path, format!("not a manifest: {e}")))?;
-    if manifest.schema != SCHEMA {
-        return Err(Error::content(
-            &path,
-            format!(
-                "layout {} of results, but this program reads layout {SCHEMA}",
-                manifest.schema
-            ),
-        ));
-    }
-    Ok(manifest)
-}
-
-/// Bias and variance, averaged over points, of the curves of a results folder; nothing where none of its
-/// studies asks for it.
-///
-/// # Errors
-/// A summary that is not as `run` writes it.
-pub fn read_decomposition(folder: &Path) -> Result<Vec<SummaryRow>> {
-    if !folder.join(DECOMPOSITION).exists() {
-        return Ok(Vec::new());
-    }
-    let mut lines = Lines::open(folder, SUMMARY)?;
-    if !lines.header()?.iter().eq(summary_columns()) {
-        return Err(lines.wrong("the columns are not those of a summary"));
-    }
-    let mut rows: Vec<SummaryRow> = Vec::new();
-    let mut seen = HashSet::new();
-    while let Some(record) = lines.next()? {
-        // The metric is the last key, and the replicate is not there.
-        if !errors::is_part(&record[METRIC - 1]) {
-            continue;
-        }
-        let is_new = seen.insert(fingerprint(record.iter().take(METRIC)));
-        let row = parse_summary(record);
-        match row {
-            Ok(row) if is_new && rows.len() < MOST_MEANS => rows.push(row),
-            Ok(_) if is_new => return Err(lines.wrong(format!("more than {MOST_MEANS} means"))),
-            Ok(_) => return Err(lines.wrong("a mean that stands above already")),
-            Err(message) => return Err(lines.wrong(message)),
-        }
-    }
-    Ok(rows)
-}
-
-fn parse_summary(record: &csv::StringRecord) -> Result<SummaryRow, String> {
-    let mut key: Key =
-        record.iter().take(METRIC).map(|field| unguarded(field).to_owned()).collect();
-    key.insert(REPLICATE, String::new());
-    let number = |i: usize| optional(&record[METRIC + i]);
-    let interval = number(2)?.zip(number(3)?);
-    let counted = |i: usize| Ok::<_, String>(count(&record[METRIC + i])?.unwrap_or_default());
-    let (count, failed) = (counted(4)?, counted(5)?);
-    let summary = Summary { count, mean: number(0)?, standard_error: number(1)?, interval };
-    Ok(SummaryRow { summary, ..SummaryRow::new(key, Vec::new(), failed) })
 }

@@ -1,21 +1,23 @@
 //! Means over replicates, and what is made of them: paired differences and orders of convergence.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 
 use fe_core::replicates::{Order, Paired, Summary};
 
-use super::{Key, METRIC};
+use super::{Column, Key};
+use crate::output::Entry;
 
 /// A mean over replicates; `replicate` is empty in its key.
 #[derive(Debug, Clone)]
 pub struct SummaryRow {
-    /// What identifies the value.
+    /// The key of the value.
     pub key: Key,
     /// Mean, standard error and interval over the replicates that succeeded.
     pub summary: Summary,
-    /// How many replicates failed.
+    /// Number of replicates that failed.
     pub failed: usize,
-    /// How many replicates have nothing that is uncertain, and so no value.
+    /// Number of replicates that have nothing uncertain, and so no value.
     pub degenerate: usize,
     /// The values of the replicates that succeeded, by replicate.
     pub values: Vec<(String, f64)>,
@@ -57,17 +59,39 @@ impl SummaryRow {
     }
 }
 
+/// A statistic of a mean, as files and pages have it.
+#[derive(Debug)]
+pub struct Statistic {
+    /// Its name.
+    pub name: &'static str,
+    /// Its value, of the summary and the number of replicates that failed.
+    pub of: fn(&Summary, usize) -> Entry,
+}
+
+/// The statistics of a mean that stand behind its key.
+pub const STATISTICS: &[Statistic] = &[
+    Statistic { name: "mean", of: |of, _| of.mean.into() },
+    Statistic { name: "se", of: |of, _| of.standard_error.into() },
+    Statistic { name: "ci_lo", of: |of, _| of.interval.map(|(lo, _)| lo).into() },
+    Statistic { name: "ci_hi", of: |of, _| of.interval.map(|(_, hi)| hi).into() },
+    Statistic { name: "n_ok", of: |of, _| of.count.into() },
+    Statistic { name: "n_failed", of: |_, failed| failed.into() },
+];
+
+/// The names of [`STATISTICS`].
+pub fn statistics() -> impl Iterator<Item = &'static str> {
+    STATISTICS.iter().map(|statistic| statistic.name)
+}
+
 /// Orders of convergence along a key that is a number, such as `N` or `K`: a row for each
 /// combination of the other keys that has two values of it.
-///
-/// `place` is where the key stands among [`super::KEYS`].
 #[must_use]
-pub fn orders(rows: &[SummaryRow], place: usize) -> Vec<SummaryRow> {
+pub fn orders(rows: &[SummaryRow], along: Column) -> Vec<SummaryRow> {
     let keyed = rows.iter().filter_map(|row| {
-        let size: f64 = row.key[place].parse().ok()?;
+        let size: f64 = row.key[along].parse().ok()?;
         let mut key = row.key.clone();
-        key[place].clear();
-        key[METRIC] = format!("order of {} in {}", key[METRIC], super::KEYS[place]);
+        key[along].clear();
+        key.metric = format!("order of {} in {}", key.metric, along.name());
         Some((key, (size, row.summary.mean, row.failed)))
     });
     let order = |(key, sizes): (Key, Vec<(f64, Option<f64>, usize)>)| {
@@ -83,9 +107,11 @@ pub fn orders(rows: &[SummaryRow], place: usize) -> Vec<SummaryRow> {
 }
 
 /// Items by key, in the order in which keys first appear.
-pub(crate) fn grouped<T>(items: impl Iterator<Item = (Key, T)>) -> Vec<(Key, Vec<T>)> {
-    let mut places: HashMap<Key, usize> = HashMap::new();
-    let mut groups: Vec<(Key, Vec<T>)> = Vec::new();
+pub(crate) fn grouped<K: Hash + Eq + Clone, T>(
+    items: impl IntoIterator<Item = (K, T)>,
+) -> Vec<(K, Vec<T>)> {
+    let mut places: HashMap<K, usize> = HashMap::new();
+    let mut groups: Vec<(K, Vec<T>)> = Vec::new();
     for (key, item) in items {
         let place = *places.entry(key).or_insert_with_key(|key| {
             groups.push((key.clone(), Vec::new()));

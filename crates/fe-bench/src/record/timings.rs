@@ -2,16 +2,17 @@
 
 use std::path::Path;
 
+use super::Key;
+use super::columns::{ResultFile, TIMINGS};
 use super::lines::{Lines, count, optional};
-use super::{KEYS, Key, METRIC};
 use crate::error::Result;
-use crate::say::echo;
-use crate::spreadsheet::unguarded;
+use crate::output::formulas::unguarded;
+use crate::system::say::echo;
 
-/// How long an estimate took.
+/// Time of an estimate.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Timing {
-    /// What identifies the estimate; its metric is empty.
+    /// The key of the estimate, without a metric.
     pub key: Key,
     /// Wall time of the estimator, its model included.
     pub seconds: f64,
@@ -21,16 +22,17 @@ pub struct Timing {
     pub peak_bytes: Option<u64>,
 }
 
-const FILE: &str = "timings.csv";
-
 /// Reads the times of a results folder, one after the other; their metric is empty.
 ///
 /// # Errors
 /// A file that is missing or is not one of times.
 pub fn each(folder: &Path, mut then: impl FnMut(Timing)) -> Result<()> {
-    let mut lines = Lines::open(folder, FILE)?;
+    let mut lines = Lines::open(folder, ResultFile::Timings.name())?;
     let header = lines.header()?;
-    if !header.iter().take(METRIC + 1).eq(KEYS[..METRIC].iter().copied().chain(["seconds"])) {
+    // Builds of long ago had fewer columns of values.
+    let known = ResultFile::Timings.columns();
+    let keys = ResultFile::Timings.keys().count();
+    if header.len() <= keys || !header.iter().take(keys + 1).eq(known.into_iter().take(keys + 1)) {
         return Err(lines.wrong("the columns are not those of a file of times"));
     }
     while let Some(record) = lines.next()? {
@@ -41,14 +43,22 @@ pub fn each(folder: &Path, mut then: impl FnMut(Timing)) -> Result<()> {
 }
 
 fn parse(record: &csv::StringRecord) -> Result<Timing, String> {
-    let mut key: Key =
-        record.iter().take(METRIC).map(|field| unguarded(field).to_owned()).collect();
-    key.push(String::new());
-    let number = |place: usize| {
-        let text = record.get(METRIC + place).unwrap_or_default();
+    let keys = ResultFile::Timings.keys();
+    let field = |name: &str| {
+        let place = TIMINGS.iter().position(|column| column.name == name);
+        place.and_then(|place| record.get(keys.clone().count() + place)).unwrap_or_default()
+    };
+    let number = |name: &str| {
+        let text = field(name);
         let known = optional(text)?.filter(|seconds| seconds.is_finite() && *seconds >= 0.0);
         known.ok_or_else(|| format!("`{}` is not a number of seconds", echo(text)))
     };
-    let peak_bytes = count(record.get(METRIC + 2).unwrap_or_default())?.map(|bytes| bytes as u64);
-    Ok(Timing { key, seconds: number(0)?, model_seconds: number(1)?, peak_bytes })
+    let key = Key::read(keys.clone(), record.iter().map(unguarded)).owned();
+    let peak_bytes = count(field("peak_bytes"))?.map(|bytes| bytes as u64);
+    Ok(Timing {
+        key,
+        seconds: number("seconds")?,
+        model_seconds: number("model_seconds")?,
+        peak_bytes,
+    })
 }

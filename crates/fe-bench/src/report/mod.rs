@@ -1,16 +1,25 @@
-//! Results as a page: one HTML file that needs nothing else.
+//! Results as a page: one HTML file that needs nothing else; and the page on scenarios.
+//!
+//! It imports `table`, `plot`, `record` and what these import. Begin with [`page`].
+
+pub mod option_table;
+pub mod population;
+pub mod problem_page;
+pub mod scenario_page;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
+use crate::output::{Entry, exact, readable};
 use crate::plot::recorded;
-use crate::plot::sweep::{self, Kind, Named};
-use crate::record::kept::Kept;
+use crate::plot::sweep::{self, Named, Sweep};
+use crate::record::kept_curves::KeptEstimate;
 use crate::record::manifest::{Manifest, NamedStudy};
 use crate::record::results::{Failure, Results};
+use crate::record::summary::STATISTICS;
 use crate::record::summary::SummaryRow;
-use crate::record::{KEYS, Key, METRIC, REPLICATE};
-use crate::say::visible;
-use crate::sheet::{exact, readable};
+use crate::record::{Column, Key};
+use crate::score::Metric;
+use crate::system::say::visible;
 use crate::table::{self, Style};
 
 const STYLE: &str = include_str!("page.css");
@@ -19,9 +28,6 @@ const SCRIPT: &str = include_str!("page.js");
 /// The most means that are listed; more of them make a page slow.
 const MOST_MEANS: usize = 4000;
 
-/// The metrics that speak of confidence bands.
-const OF_BANDS: [&str; 4] = ["coverage", "width", "simultaneous_coverage", "simultaneous_width"];
-
 /// The most effects that are drawn.
 const MOST_EFFECTS: usize = 12;
 
@@ -29,7 +35,7 @@ const MOST_EFFECTS: usize = 12;
 ///
 /// # Errors
 /// A message, for a table of a study that cannot be made.
-pub fn page(results: &Results, kept: Vec<Kept>) -> Result<String, String> {
+pub fn page(results: &Results, kept: Vec<KeptEstimate>) -> Result<String, String> {
     let manifest = &results.manifest;
     let effects = recorded::figures(kept);
     let names: Vec<&str> = manifest.studies.iter().map(|study| study.name.as_str()).collect();
@@ -75,9 +81,9 @@ pub fn page(results: &Results, kept: Vec<Kept>) -> Result<String, String> {
 }
 
 fn study(named: &NamedStudy, results: &Results, effects: &[Named]) -> Result<Markup, String> {
-    let own = |row: &&SummaryRow| row.key[0] == named.name;
+    let own = |row: &&SummaryRow| row.key.study == named.name;
     let values: Vec<&SummaryRow> = results.values.iter().filter(own).collect();
-    let mut figures = sweep::figures(&values, &Kind::ALL);
+    let mut figures = sweep::figures(&values, &Sweep::ALL);
     let values: Vec<&SummaryRow> =
         values.into_iter().chain(results.parts.iter().filter(own)).collect();
     // A study without tables has its means below.
@@ -93,8 +99,8 @@ fn study(named: &NamedStudy, results: &Results, effects: &[Named]) -> Result<Mar
         section aria-labelledby={ "study-" (named.name) } {
             h2 id={ "study-" (named.name) } { (named.name) }
             p { (named.study.about.trim()) }
-            @if values.iter().any(|row| OF_BANDS.contains(&row.key[METRIC].as_str())) {
-                p { "Confidence bands: " (fe_core::confidence::MEANING) ". Here the model is the function itself." }
+            @if values.iter().any(|row| row.key.metric.parse().is_ok_and(Metric::is_of_bands)) {
+                p { "Confidence bands: " (fe_core::effect::MEANING) ". Here the model is the function itself." }
             }
             @if !tables.is_empty() {
                 h3 { "Tables" }
@@ -136,26 +142,21 @@ fn figure(named: &Named) -> Markup {
 
 /// Every mean with its uncertainty, and the keys that differ.
 fn means(name: &str, rows: &[&SummaryRow]) -> Markup {
-    let differs = |key: usize| rows.iter().any(|row| row.key[key] != rows[0].key[key]);
-    let keys: Vec<usize> = (1..KEYS.len())
-        .filter(|&key| key != REPLICATE && (key == METRIC || differs(key)))
-        .collect();
-    let statistics = ["mean", "se", "ci_lo", "ci_hi", "n_ok", "n_failed"];
+    let differs = |column: Column| rows.iter().any(|row| row.key[column] != rows[0].key[column]);
+    let is_shown = |column: &Column| {
+        *column != Column::Study && (*column == Column::Metric || differs(*column))
+    };
+    let columns: Vec<Column> = Column::of_means().filter(is_shown).collect();
     let table = html! {
         table.sortable {
             caption { span { "Means over replicates, with standard errors and 95 % intervals" } }
             thead { tr {
-                @for &key in &keys { th scope="col" { (KEYS[key]) } }
-                @for name in statistics { th scope="col" { (name) } }
+                @for column in &columns { th scope="col" { (column.name()) } }
+                @for of in STATISTICS { th scope="col" { (of.name) } }
             } }
             tbody { @for row in rows.iter().take(MOST_MEANS) { tr {
-                @for &key in &keys { td { (row.key[key]) } }
-                (number(row.summary.mean))
-                (number(row.summary.standard_error))
-                (number(row.summary.interval.map(|ends| ends.0)))
-                (number(row.summary.interval.map(|ends| ends.1)))
-                td { (row.summary.count) }
-                td { (row.failed) }
+                @for column in &columns { td { (row.key[*column]) } }
+                @for of in STATISTICS { (statistic((of.of)(&row.summary, row.failed))) }
             } } }
         }
     };
@@ -167,6 +168,14 @@ fn means(name: &str, rows: &[&SummaryRow]) -> Markup {
     }
 }
 
+fn statistic(value: Entry) -> Markup {
+    match value {
+        Entry::Count(count) => html! { td { (count) } },
+        Entry::Number(value) => number(Some(value)),
+        _ => number(None),
+    }
+}
+
 fn number(value: Option<f64>) -> Markup {
     html! { td.number data-value=[value.map(exact)] { (value.map(readable).unwrap_or_default()) } }
 }
@@ -174,8 +183,11 @@ fn number(value: Option<f64>) -> Markup {
 /// Values that could not be computed, by reason.
 fn failures(failures: &[Failure]) -> Markup {
     let example = |key: &Key| {
-        let given = KEYS.iter().zip(key).filter(|(_, value)| !value.is_empty());
-        given.map(|(key, value)| format!("{key} {value}")).collect::<Vec<_>>().join(", ")
+        let given = Column::ALL.into_iter().filter(|column| !key[*column].is_empty());
+        given
+            .map(|column| format!("{} {}", column.name(), key[column]))
+            .collect::<Vec<_>>()
+            .join(", ")
     };
     html! {
         section aria-labelledby="failures" {

@@ -1,19 +1,25 @@
-//! Running the cells of studies. Names no estimator and no scenario.
+//! The runner: cells of studies on threads. It names no estimator and no scenario.
+//!
+//! It imports `record`, `study`, `engines`, `score`, `data` and what these import. Begin with [`run`]; `task` is one
+//! dataset from its rows to its records.
 
-mod fitted;
-pub mod plan;
+mod context;
+mod estimate;
+mod pairs;
+pub mod prepared;
 mod task;
-pub(crate) mod timed;
+mod truth;
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::engines::Engines;
 use crate::error::{Error, Result};
-use crate::external::Engines;
 use crate::record::journal::{Entry, Journal, Log};
-use plan::{Plan, Planned, Prepared};
-use task::Task;
-pub(crate) use task::guarded;
+use crate::study::models::Fitting;
+use crate::study::tasks::{Plan, Planned};
+use context::Task;
+use prepared::Prepared;
 
 /// Runs the datasets that a journal does not have yet on `jobs` threads, and enters them there.
 ///
@@ -47,7 +53,10 @@ pub fn run(
             let (group, replicate) = plan.locate(task);
             let planned = &plan.groups[group];
             let prepared = states[group].prepared(planned);
-            let parts = Task { planned, prepared: &prepared, engines, seed, replicate }.run();
+            let of_f = Fitting::of_f();
+            let fitting = planned.group.fitting.as_ref().unwrap_or(&of_f);
+            let prepared = &prepared;
+            let parts = Task { planned, prepared, engines, seed, replicate, fitting }.run();
             let parts = parts.map_err(|e| Error::Argument(e.to_string()))?;
             entries.push((task, log.append(task, &parts)?));
             states[group].one_less();
@@ -99,7 +108,7 @@ pub fn cost(planned: &Planned<'_>) -> u64 {
     Prepared::new(group).cost(group).0.saturating_add(group.rows as u64)
 }
 
-/// What the datasets of a group share while the group is run.
+/// State that the datasets of a group share while the group is run.
 #[derive(Default)]
 struct State {
     prepared: Mutex<Option<Arc<Prepared>>>,

@@ -1,300 +1,309 @@
-//! One dataset, and everything that is estimated from it.
+//! One dataset, and everything that is estimated from it: the effects of f, and those of models that are
+//! fitted to it.
+//!
+//! [`run`](Task::run) draws the rows and divides them, has f and each model explained by every estimator
+//! ([`estimate`](super::estimate)), and scores the answers: against their truths ([`truth`](super::truth)), or
+//! pair by pair where a study names pairs or fits models ([`pairs`](super::pairs)).
 
-use std::cell::OnceCell;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::borrow::Cow;
 use std::time::Instant;
 
-use fe_core::confidence::Limits;
-use fe_core::estimator::{Estimand, Estimator};
-use fe_core::{Curve, Dataset, Effect};
+use fe_core::Dataset;
+use fe_core::replicates::FreshCurves;
+use fe_models::{FittedModel, Part, Split};
+use rand::Rng;
 
-use super::fitted::Fits;
-use super::plan::{Implementation, Planned, Prepared, PreparedFeature};
-use super::timed::Timed;
-use crate::draw;
-use crate::external::{Answer, Engines, External, Place, Repetitions, Workspace};
-use crate::record::Parts;
-use crate::record::encode::{CurveErrors, CurvePoint, Encoder, Label, Taken};
-use crate::score::{Comparing, Score};
-use crate::study::wire::Keep;
-use crate::study::{OF_F, Variant};
+use super::context::{Seen, Task};
+use super::estimate::{self, Estimate, Explaining, Found, Subject};
+use super::pairs::{self, Compare};
+use super::prepared::{Implementation, PreparedFeature};
+use super::truth;
+use crate::data::sample;
+use crate::engines::{Repetitions, Workspace};
+use crate::error::caught;
+use crate::output::exact;
+use crate::record::TaskLines;
+use crate::record::encode::Encoder;
+use crate::score::Comparing;
+use crate::score::comparison::{Pair, Side};
+use crate::study::key::Key;
+use crate::study::models::Explained;
+use crate::system::clock::Taken;
 
-/// What an estimator gave, and what it took.
-struct Outcome {
-    estimate: Result<Estimate, String>,
-    taken: Taken,
+/// The rows of a dataset, and of further ones.
+struct Drawn {
+    data: Dataset,
+    /// Target that models are fitted to; nothing where there are none.
+    target: Vec<f64>,
+    /// Further datasets of the same size.
+    fresh: Vec<Dataset>,
+    /// Seeds: of the split of rows, and of the fits.
+    seeds: (u64, u64),
 }
 
-/// What an estimator gave.
-enum Estimate {
-    /// One effect for each output.
-    Own(Vec<Effect>, Estimand),
-    External(Box<Answer>),
+/// The rows of a split: for each part those of the fit and the data of its explanation.
+struct Divided<'d> {
+    parts: Vec<Part>,
+    data: Vec<Cow<'d, Dataset>>,
+    /// The same parts of each further dataset.
+    fresh: Vec<Vec<Cow<'d, Dataset>>>,
 }
 
-impl Estimate {
-    /// Whether it says something about a point.
-    fn covers(&self, x: f64) -> bool {
-        match self {
-            Self::Own(effects, _) => effects.iter().all(|e| e.record.axis.contains(x)),
-            Self::External(answer) => {
-                let (lo, hi) = answer.curve.range();
-                (lo..=hi).contains(&x)
-            }
-        }
-    }
-}
-
-/// A dataset of a group.
-pub(super) struct Task<'a> {
-    pub planned: &'a Planned<'a>,
-    pub prepared: &'a Prepared,
-    pub engines: &'a Engines,
-    pub seed: u64,
-    pub replicate: usize,
-}
-
-impl Task<'_> {
-    /// Draws the dataset, estimates and scores; what fails is a record with its reason.
-    pub(super) fn run(&self) -> csv::Result<Parts> {
-        let group = self.planned.group;
-        if let Some(fitting) = &group.fitting {
-            return Fits { task: self, fitting }.run();
-        }
-        let draw = || draw::features(&group.scenario, self.seed, group.rows, self.replicate);
-        let data = guarded(|| draw().map_err(|e| e.to_string()));
+impl<'a> Task<'a> {
+    /// Draws the dataset, fits, estimates and scores; what fails is a record with its reason.
+    pub(super) fn run(&self) -> csv::Result<TaskLines> {
         let mut records = Encoder::new();
-        let drawn = Drawn { workspace: OnceCell::new(), data: &data };
+        let drawn = caught(|| self.draw());
+        let divided = drawn.as_ref().map_err(Clone::clone).and_then(|drawn| self.divide(drawn));
+        let rows = drawn.as_ref().map_err(Clone::clone);
+        let rows = rows.and_then(|drawn| Ok((drawn, divided.as_ref().map_err(Clone::clone)?)));
+        let scenario = &self.planned.group.scenario;
+        let has_engines =
+            self.planned.group.variants.iter().any(|variant| variant.external.is_some());
+        let workspace = drawn.as_ref().ok().filter(|_| has_engines).map(|drawn| {
+            Workspace::new(self.engines, scenario, &drawn.data, Repetitions::default())
+        });
+        let mut splits = Vec::new();
+        for (i, (name, _)) in self.fitting.splits.iter().enumerate() {
+            let rows = rows.as_ref().map(|(drawn, divided)| (*drawn, &divided[i]));
+            let rows = rows.map_err(Clone::clone);
+            splits.push((name.as_str(), rows.clone(), self.subjects(name, rows, &mut records)?));
+        }
         for of in &self.prepared.features {
-            self.run_feature(&drawn, of, &mut records)?;
+            let mut seen = Vec::new();
+            for (split, rows, subjects) in &splits {
+                let (data, fresh) = match rows {
+                    Ok((_, divided)) => (Ok(&divided.data[..]), &divided.fresh[..]),
+                    Err(reason) => (Err(reason), &[][..]),
+                };
+                for subject in subjects {
+                    let explaining = Explaining { subject, data, workspace: workspace.as_ref() };
+                    let estimates = self.estimates(of, explaining);
+                    seen.push(Seen { split, fresh, subject, estimates });
+                }
+            }
+            self.record(of, &seen, &mut records)?;
         }
         records.into_parts()
     }
 
-    fn run_feature<'a>(
-        &'a self,
-        drawn: &Drawn<'a>,
+    fn draw(&self) -> Result<Drawn, String> {
+        let group = self.planned.group;
+        let (scenario, rows) = (&group.scenario, group.rows);
+        let (seed, replicate) = (self.seed, self.replicate);
+        let draw = || -> crate::Result<Drawn> {
+            let data = sample::features(scenario, seed, rows, replicate)?;
+            let target = match group.fitting {
+                Some(_) => sample::target(scenario, &data, seed, self.fitting.snr, replicate)?,
+                None => Vec::new(),
+            };
+            let fresh = (0..self.fitting.fresh)
+                .map(|number| sample::fresh_features(scenario, seed, rows, replicate, number))
+                .collect::<crate::Result<_>>()?;
+            let (id, parameters) = (scenario.id(), scenario.parameters());
+            let address = sample::address(seed, (&id, &parameters), rows, replicate);
+            let seeds = (address.split().next_u64(), address.fit().next_u64());
+            Ok(Drawn { data, target, fresh, seeds })
+        };
+        draw().map_err(|e| e.to_string())
+    }
+
+    /// The parts of each split; f without pairs is explained on the rows as they are.
+    fn divide<'d>(&self, drawn: &'d Drawn) -> Result<Vec<Divided<'d>>, String> {
+        let Drawn { data, fresh, seeds: (seed, _), .. } = drawn;
+        if self.planned.group.fitting.is_none() {
+            let data = vec![Cow::Borrowed(data)];
+            return Ok(vec![Divided { parts: Vec::new(), data, fresh: Vec::new() }]);
+        }
+        let of_split = |(_, split): &(String, Split)| {
+            let parts = split.parts(data.len(), *seed).map_err(|e| e.to_string())?;
+            let select = |data: &Dataset| -> Vec<Cow<'d, Dataset>> {
+                parts.iter().map(|part| Cow::Owned(data.select(&part.explain))).collect()
+            };
+            let (own, fresh) = (select(data), fresh.iter().map(select).collect());
+            Ok(Divided { parts, data: own, fresh })
+        };
+        self.fitting.splits.iter().map(of_split).collect()
+    }
+
+    /// f, and the models fitted to the rows of a split.
+    fn subjects(
+        &self,
+        split: &str,
+        rows: Result<(&Drawn, &Divided<'_>), String>,
+        records: &mut Encoder,
+    ) -> csv::Result<Vec<Subject<'a>>> {
+        let mut subjects = vec![Subject::F(self.planned.group.scenario.model())];
+        for model in &self.fitting.models {
+            let started = Instant::now();
+            let fitted = match &rows {
+                Err(reason) => Err(reason.clone()),
+                Ok((drawn, divided)) => caught(|| fit(model, drawn, &divided.parts)),
+            };
+            let seconds = started.elapsed().as_secs_f64();
+            let taken = Taken { seconds, model_seconds: seconds, peak_bytes: None };
+            self.keyed("", &Key::default(), split, &model.label, |key| {
+                records.timing(key, taken, None)
+            })?;
+            subjects.push(Subject::Fitted(model, fitted));
+        }
+        Ok(subjects)
+    }
+
+    /// The estimates of a subject, where any pair compares one.
+    fn estimates(&self, of: &PreparedFeature, explaining: Explaining<'_>) -> Vec<Option<Estimate>> {
+        let is_estimated = self.is_estimated(explaining.subject);
+        let estimate =
+            |built: &Result<Implementation, String>| is_estimated.then(|| explaining.by(built, of));
+        of.estimators.iter().map(estimate).collect()
+    }
+
+    fn is_estimated(&self, subject: &Subject<'_>) -> bool {
+        let has =
+            |pairs: &[Pair], side: Side| pairs.iter().any(|pair| pair.sides().contains(&side));
+        let mut models = self.fitting.models.iter();
+        match subject {
+            Subject::Fitted(model, _) => has(&model.pairs, Side::Model),
+            Subject::F(_) => {
+                has(&self.fitting.pairs, Side::Empirical)
+                    || models.any(|model| has(&model.pairs, Side::Empirical))
+            }
+        }
+    }
+
+    /// All records of a feature, on the points that every estimate has.
+    fn record(
+        &self,
         of: &PreparedFeature,
+        seen: &[Seen<'_>],
         records: &mut Encoder,
     ) -> csv::Result<()> {
-        let group = self.planned.group;
-        let outcomes: Vec<Outcome> =
-            of.estimators.iter().map(|built| self.estimate(drawn, of, built)).collect();
-        let points = common_points(&of.points, &outcomes);
+        let estimates = || seen.iter().flat_map(|seen| &seen.estimates).flatten();
+        let covered = |x: &f64| {
+            estimates().filter_map(|of| of.found.as_ref().ok()).all(|found| found.covers(*x))
+        };
+        let points: Vec<f64> = of.points.iter().copied().filter(covered).collect();
         let comparing = Comparing {
             points: &points,
             left_out: of.points.len() - points.len(),
-            comparison: group.comparison,
+            comparison: self.planned.group.comparison,
         };
-        for (variant, outcome) in group.variants.iter().zip(outcomes) {
-            self.record(variant, of, &outcome, comparing, records)?;
+        for subjects in seen.chunks(self.fitting.models.len() + 1) {
+            let Some(f) = subjects.first() else { continue };
+            for subject in subjects {
+                self.compare(of, subject, f, comparing, records)?;
+            }
         }
         Ok(())
     }
 
-    fn estimate<'a>(
-        &'a self,
-        drawn: &Drawn<'a>,
-        of: &PreparedFeature,
-        built: &Result<Implementation, String>,
-    ) -> Outcome {
-        match (drawn.data, built) {
-            (Err(e), _) | (_, Err(e)) => {
-                Outcome { estimate: Err(e.clone()), taken: Taken::default() }
-            }
-            (Ok(data), Ok(Implementation::Own(estimator))) => {
-                self.estimate_here(data, of.feature, estimator.as_ref())
-            }
-            (Ok(data), Ok(Implementation::External(external, axis))) => {
-                let place = Place { feature: of.feature, axis: *axis, grid: &of.points };
-                self.ask(drawn, data, external, place)
-            }
-        }
-    }
-
-    fn estimate_here(&self, data: &Dataset, feature: usize, estimator: &dyn Estimator) -> Outcome {
-        let model = Timed::new(self.planned.group.scenario.model());
-        let started = Instant::now();
-        let effects =
-            guarded(|| estimator.estimate(data, &model, feature).map_err(|e| e.to_string()));
-        let seconds = started.elapsed().as_secs_f64();
-        let taken = Taken { seconds, model_seconds: model.seconds_of(seconds), peak_bytes: None };
-        Outcome { estimate: effects.map(|e| Estimate::Own(e, estimator.estimand())), taken }
-    }
-
-    fn ask<'a>(
-        &'a self,
-        drawn: &Drawn<'a>,
-        data: &'a Dataset,
-        external: &External,
-        place: Place<'_>,
-    ) -> Outcome {
-        let lay_out = || {
-            let scenario = &self.planned.group.scenario;
-            Workspace::new(self.engines, scenario, data, Repetitions::default())
-        };
-        let answer = drawn.workspace.get_or_init(lay_out).ask(external, place);
-        let taken = answer.as_ref().map_or_else(|_| Taken::default(), |answer| answer.taken);
-        let estimate = answer.map(|a| Estimate::External(Box::new(a))).map_err(|e| e.to_string());
-        Outcome { estimate, taken }
-    }
-
-    fn record(
+    /// All records of a subject.
+    fn compare(
         &self,
-        variant: &Variant,
         of: &PreparedFeature,
-        outcome: &Outcome,
+        seen: &Seen<'_>,
+        f: &Seen<'_>,
         comparing: Comparing<'_>,
         records: &mut Encoder,
     ) -> csv::Result<()> {
-        let replicate = self.replicate.to_string();
-        let label = Label {
-            study: self.planned.study,
-            scenario: &self.planned.scenario,
-            parameters: &self.planned.parameters,
-            feature: &of.name,
-            variant: &variant.columns,
-            rows: &self.planned.rows,
-            snr: "",
-            replicate: &replicate,
-            pair: OF_F,
-            split: "",
+        let (name, pairs) = match seen.subject {
+            Subject::F(_) => ("", &self.fitting.pairs),
+            Subject::Fitted(model, _) => (model.label.as_str(), &model.pairs),
         };
-        records.timing(&label, outcome.taken)?;
-        match &outcome.estimate {
-            Ok(Estimate::Own(effects, estimand)) => {
-                for effect in effects {
-                    self.score(&label, *estimand, effect, comparing, records)?;
+        for (v, variant) in self.planned.group.variants.iter().enumerate() {
+            let fresh = self.fresh(of, v, seen, comparing);
+            for (p, pair) in pairs.iter().enumerate() {
+                let has_estimate = pair.needs_estimator();
+                if !has_estimate && v > 0 {
+                    continue;
                 }
-                Ok(())
+                let own = if has_estimate { &variant.key } else { &self.fitting.key };
+                self.keyed(&of.name, own, seen.split, &pair.named(name), |key| {
+                    if let (true, Some(estimate)) = (p == 0, &seen.estimates[v]) {
+                        let bins = estimate.found.as_ref().ok().and_then(Found::bins);
+                        records.timing(key, estimate.taken, bins)?;
+                    }
+                    match (&self.planned.group.fitting, &seen.estimates[v]) {
+                        (None, Some(estimate)) => {
+                            truth::record(self, of.feature, estimate, key, comparing, records)
+                        }
+                        _ => {
+                            let fresh = fresh.as_ref().filter(|_| pair.is_of_model());
+                            Compare { task: self, of, seen, f, v, comparing }
+                                .record(*pair, key, fresh, records)
+                        }
+                    }
+                })?;
             }
-            Ok(Estimate::External(answer)) => {
-                self.score_external(&label, of.feature, answer, comparing, records)
-            }
-            Err(reason) => {
-                let score = Score::failed(reason);
-                let metrics = self.planned.group.metrics.iter();
-                metrics
-                    .copied()
-                    .try_for_each(|metric| records.cell(&label, 0, metric.name(), &score, None))
-            }
-        }
-    }
-
-    fn score(
-        &self,
-        label: &Label<'_>,
-        estimand: Estimand,
-        effect: &Effect,
-        comparing: Comparing<'_>,
-        records: &mut Encoder,
-    ) -> csv::Result<()> {
-        let group = self.planned.group;
-        let (scenario, truths) = (&group.scenario, &self.prepared.truths);
-        let model_rows = Some(effect.record.model_rows + effect.record.jacobian_rows);
-        for &metric in &group.metrics {
-            let score = guarded(|| Ok(truths.score(scenario, metric, estimand, effect, comparing)))
-                .unwrap_or_else(Score::failed);
-            records.cell(label, effect.output, metric.name(), &score, model_rows)?;
-        }
-        let decomposes = group.keep.contains(&Keep::Decomposition);
-        let keeps_curves = group.keep.contains(&Keep::Curves);
-        let curves = || guarded(|| truths.curves(scenario, estimand, effect, comparing)).ok();
-        // A curve that has no truth is its own, and a cell says why.
-        let curves = if keeps_curves || decomposes { curves() } else { None };
-        if let (true, Some(curves)) = (decomposes, &curves) {
-            let error: Vec<f64> =
-                curves.iter().map(|(estimate, truth, _)| estimate - truth).collect();
-            let errors = CurveErrors { x: comparing.points, error: &error, fresh: None };
-            records.errors(label, effect.output, &errors)?;
-        }
-        if keeps_curves {
-            for (i, &x) in comparing.points.iter().enumerate() {
-                let both = curves.as_ref().map(|curves| curves[i]);
-                let (own, compared) = (effect.curve.at(x).ok(), both.map(|(e, _, _)| e));
-                let moved = compared.zip(own).map_or(0.0, |(compared, own)| compared - own);
-                let point = CurvePoint {
-                    x,
-                    effect: compared.or(own),
-                    heterogeneity: effect.heterogeneity.at(x).ok(),
-                    truth: both.map(|(_, truth, _)| truth),
-                    truth_abs_error: both.map(|(_, _, error)| error),
-                    confidence: confidence_at(effect, x).map(|limit| Some(limit? + moved)),
-                };
-                records.curve(label, effect.output, &point)?;
-            }
-        }
-        if let (true, Some(bins)) = (group.keep.contains(&Keep::Bins), &effect.bins) {
-            let truths = guarded(|| truths.of_bins(scenario, estimand, effect, bins)).ok();
-            records.bins(label, effect.output, bins, truths.as_deref())?;
         }
         Ok(())
     }
 
-    /// Scores what an engine answered, with the truths of this program and nothing else.
-    fn score_external(
+    /// The curves of a fitted model on further datasets.
+    fn fresh(
         &self,
-        label: &Label<'_>,
-        feature: usize,
-        answer: &Answer,
+        of: &PreparedFeature,
+        v: usize,
+        seen: &Seen<'_>,
         comparing: Comparing<'_>,
-        records: &mut Encoder,
-    ) -> csv::Result<()> {
-        let group = self.planned.group;
-        let scored = External::scored(answer, &self.prepared.truths, &group.scenario, feature);
-        for &metric in &group.metrics {
-            let score = guarded(|| scored.score(metric, comparing)).unwrap_or_else(Score::failed);
-            records.cell(label, 0, metric.name(), &score, Some(answer.model_rows))?;
-        }
-        if group.keep.contains(&Keep::Curves) {
-            let points = guarded(|| scored.curve(comparing)).unwrap_or_default();
-            points.iter().try_for_each(|point| records.curve(label, 0, point))?;
-        }
-        Ok(())
+    ) -> Option<Result<FreshCurves, String>> {
+        let is_wanted = seen.estimates[v].as_ref().is_some_and(|of| of.found.is_ok())
+            && matches!(seen.subject, Subject::Fitted(..))
+            && self.fitting.fresh > 0;
+        let Ok(Implementation::Own(estimator)) = &of.estimators[v] else { return None };
+        let points = comparing.points;
+        let all = || {
+            let mut curves = FreshCurves::new(points.len());
+            for data in seen.fresh {
+                let estimate = estimate::here(estimator.as_ref(), seen.subject, data, of.feature);
+                let values = pairs::averaged(estimate.found?.effects()?, points)?;
+                let values = pairs::centred(values, comparing.comparison);
+                curves.add(&values.into_iter().map(Some).collect::<Vec<_>>());
+            }
+            Ok(curves)
+        };
+        is_wanted.then(|| caught(all))
+    }
+
+    /// Does something under the key of a feature, split and pair; `own` says how the effect is estimated.
+    fn keyed<T>(
+        &self,
+        feature: &str,
+        own: &Key,
+        split: &str,
+        pair: &str,
+        then: impl FnOnce(&Key<&str>) -> T,
+    ) -> T {
+        let planned = self.planned;
+        let replicate = self.replicate.to_string();
+        let has_target = !self.fitting.models.is_empty();
+        let snr = if has_target { exact(self.fitting.snr) } else { String::new() };
+        then(&Key {
+            study: planned.study,
+            scenario: &planned.scenario,
+            parameters: &planned.parameters,
+            feature,
+            rows: &planned.rows,
+            snr: &snr,
+            replicate: &replicate,
+            pair,
+            split,
+            ..own.borrowed()
+        })
     }
 }
 
-/// A dataset, and where external estimators find it once one is asked.
-struct Drawn<'a> {
-    data: &'a Result<Dataset, String>,
-    workspace: OnceCell<Workspace<'a>>,
-}
-
-/// What came of some work; a panic is a reason like others.
-pub(crate) fn guarded<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
-        let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-        let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
-        Err(format!("a defect of the program: {}", text.unwrap_or_default()))
-    })
-}
-
-/// The limits of the confidence band of an effect at a place: pointwise, then simultaneous.
-fn confidence_at(effect: &Effect, x: f64) -> [Option<f64>; 4] {
-    let band = effect.confidence.as_ref();
-    let pointwise = band.map(|band| &band.pointwise);
-    let simultaneous = band.and_then(|band| band.simultaneous.as_ref());
-    let at = |curve: &Curve| curve.at(x).ok().filter(|limit| limit.is_finite());
-    let ends = |limits: Option<&Limits>| {
-        [limits.and_then(|limits| at(&limits.lower)), limits.and_then(|limits| at(&limits.upper))]
+/// A model for each part of a split.
+fn fit(
+    model: &Explained,
+    drawn: &Drawn,
+    parts: &[Part],
+) -> Result<Vec<Box<dyn FittedModel>>, String> {
+    let Drawn { data, target, seeds: (_, seed), .. } = drawn;
+    let fit = |part: &Part| {
+        let target: Vec<f64> = part.fit.iter().map(|&row| target[row]).collect();
+        let fitted = model.learner.fit(&data.select(&part.fit), &target, *seed);
+        fitted.map_err(|e| e.to_string())
     };
-    let ([lower, upper], [least, most]) = (ends(pointwise), ends(simultaneous));
-    [lower, upper, least, most]
-}
-
-/// The grid points within the limits of every estimate.
-fn common_points(grid: &[f64], outcomes: &[Outcome]) -> Vec<f64> {
-    let estimates = || outcomes.iter().filter_map(|o| o.estimate.as_ref().ok());
-    grid.iter().copied().filter(|&x| estimates().all(|estimate| estimate.covers(x))).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_panic_is_a_reason() {
-        let reason = guarded::<()>(|| panic!("place {}", 3)).unwrap_err();
-        assert_eq!(reason, "a defect of the program: place 3");
-    }
+    parts.iter().map(fit).collect()
 }

@@ -1,11 +1,11 @@
 //! External estimators in studies: `engine = "…"` beside the name, or `name = "engine:effect"`.
 
-use fe_core::Settings;
 use toml::{Table, Value};
 
-use super::wire::Comparison;
-use super::{AxisSource, Variant};
-use crate::external::External;
+use super::axis::AxisSource;
+use super::key::Key;
+use crate::engines::External;
+use crate::score::comparison::Comparison;
 
 /// The engine among the options of an estimator, taken out of them, with the name of the effect.
 pub(super) fn engine_of(
@@ -23,14 +23,15 @@ pub(super) fn engine_of(
     }
 }
 
-/// An estimator that an engine has. Its options are the engine's own: it says which it does not know.
-pub(super) fn variant(
+/// An estimator that an engine has, and what the keys of its records say. Its options are the engine's own:
+/// it says which it does not know.
+pub(super) fn external(
     (engine, effect): (String, String),
-    preset: Option<String>,
-    axis: Option<AxisSource>,
+    preset: Option<&str>,
+    axis: AxisSource,
     options: Table,
     comparison: Comparison,
-) -> Result<Variant, String> {
+) -> Result<(External, Key), String> {
     if comparison == Comparison::AsTheyAre {
         return Err(format!(
             "`compare` = \"Err\" compares curves as they are, but engines centre theirs in any way: \
@@ -42,20 +43,11 @@ pub(super) fn variant(
         let value = json(&value).ok_or_else(|| format!("`{key}` of {engine}:{effect} = {value}"));
         given.insert(key, value?);
     }
-    if let Some(preset) = &preset {
-        given.insert("preset".to_owned(), preset.clone().into());
+    if let Some(preset) = preset {
+        given.insert("preset".to_owned(), preset.into());
     }
-    let axis = axis.unwrap_or_default();
-    let columns = columns(&engine, &effect, preset.as_deref(), axis, &given);
-    Ok(Variant {
-        estimator: format!("{engine}:{effect}"),
-        preset,
-        external: Some(External { engine, effect, options: given }),
-        settings: Settings::default(),
-        axis,
-        limits: None,
-        columns,
-    })
+    let key = key(&engine, &effect, preset, axis, &given);
+    Ok((External { engine, effect, options: given }, key))
 }
 
 fn json(value: &Value) -> Option<serde_json::Value> {
@@ -66,14 +58,14 @@ fn json(value: &Value) -> Option<serde_json::Value> {
     }
 }
 
-/// What the columns `estimator` to `options` of the records say.
-fn columns(
+/// The part of the records' keys that says how an effect is estimated.
+fn key(
     engine: &str,
     effect: &str,
     preset: Option<&str>,
     axis: AxisSource,
     given: &serde_json::Map<String, serde_json::Value>,
-) -> Vec<String> {
+) -> Key {
     const TOLD_ELSEWHERE: [&str; 3] = ["binning", "bins", "preset"];
     let text = |value: &serde_json::Value| {
         value.as_str().map_or_else(|| value.to_string().replace(',', " "), str::to_owned)
@@ -85,13 +77,13 @@ fn columns(
         rest.push(format!("axis={}", axis.to_string().replace(',', " ")));
     }
     rest.sort();
-    vec![
-        format!("{engine}:{effect}"),
-        preset.unwrap_or_default().to_owned(),
-        option("binning"),
-        option("bins"),
-        "grid".to_owned(),
-        String::new(),
-        rest.join(";"),
-    ]
+    Key {
+        estimator: format!("{engine}:{effect}"),
+        preset: preset.unwrap_or_default().to_owned(),
+        binning: option("binning"),
+        bins: option("bins"),
+        centring: "grid".to_owned(),
+        options: rest.join(";"),
+        ..Key::default()
+    }
 }

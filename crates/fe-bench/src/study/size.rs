@@ -1,12 +1,11 @@
-//! How large a study is, known before anything of it is written out.
+//! Size of a study, known before anything of it is written out.
 
 use toml::{Table, Value};
 
+use super::file::{Block, StudyFile};
 use super::sweep::{combined, count};
-use super::wire::{Block, StudyFile};
-use super::{Group, MOST_DATASETS};
-use crate::draw;
-use crate::record::results::MOST_MEANS;
+use super::{Group, MOST_DATASETS, MOST_MEANS};
+use crate::data::sample;
 
 /// The most single values of a study: of all means on all datasets.
 const MOST_CELLS: u128 = 1_000_000_000;
@@ -14,7 +13,7 @@ const MOST_CELLS: u128 = 1_000_000_000;
 /// The most scenarios with their parameters.
 const MOST_SCENARIOS: u128 = 20_000;
 
-/// What an option of an estimator, or of a model, is not swept over.
+/// Options of an estimator, or of a model, that are not swept over.
 pub(super) const OF_ESTIMATORS: [&str; 3] = ["limits", "axis", "background_rows"];
 pub(super) const OF_MODELS: [&str; 2] = ["N", "pairs"];
 
@@ -42,7 +41,7 @@ pub(super) fn check_groups(groups: &[Group]) -> Result<(), String> {
 
 /// Refuses a block of which no dataset could be drawn; where some can, the others are failed values.
 pub(super) fn check_any(groups: &[Group]) -> Result<(), String> {
-    let most = |group: &Group| draw::most_rows(&group.scenario);
+    let most = |group: &Group| sample::most_rows(&group.scenario);
     match groups.first().filter(|_| groups.iter().all(|group| group.rows > most(group))) {
         None => Ok(()),
         Some(group) => Err(format!("`N` = {}: must be from 1 to {}", group.rows, most(group))),
@@ -55,7 +54,7 @@ pub(super) fn check_rows(group: &Group) -> Result<(), String> {
         return Ok(());
     };
     check_any(std::slice::from_ref(group))?;
-    let (rows, most) = (group.rows, draw::most_rows(&group.scenario));
+    let (rows, most) = (group.rows, sample::most_rows(&group.scenario));
     let fresh = fitting.fresh;
     if (fresh as u128 + 1).saturating_mul(rows as u128) > most as u128 {
         return Err(format!("`fresh` = {fresh} with `N` = {rows}: more than {most} rows in all"));
@@ -71,7 +70,7 @@ fn check(what: &str, size: u128, most: u128) -> Result<(), String> {
     }
 }
 
-/// What a block expands to.
+/// Expansion of a block.
 struct Size {
     scenarios: u128,
     datasets: u128,

@@ -2,7 +2,7 @@
 
 use toml::{Table, Value};
 
-use crate::sheet::exact;
+use crate::output::exact;
 
 /// The values that a key is swept over: those of a list, or of a range `{ from, to, step }` or
 /// `{ from, to, points }` (equidistant in the logarithm, rounded to whole numbers), or itself.
@@ -15,7 +15,7 @@ pub(super) fn values(key: &str, value: &Value) -> Result<Vec<Value>, String> {
     }
 }
 
-/// How many [`values`] there are, before they are written out.
+/// Number of [`values`], before they are written out.
 pub(super) fn count(key: &str, value: &Value) -> Result<u128, String> {
     match value {
         Value::Table(range) => Ok(Range::read(key, range)?.count as u128),
@@ -24,7 +24,7 @@ pub(super) fn count(key: &str, value: &Value) -> Result<u128, String> {
     }
 }
 
-/// How many [`combinations`] there are, before they are written out.
+/// Number of [`combinations`], before they are written out.
 pub(super) fn combined(table: &Table, as_they_are: &[&str]) -> Result<u128, String> {
     let swept = table.iter().filter(|(key, _)| !as_they_are.contains(&key.as_str()));
     swept
@@ -38,13 +38,13 @@ struct Range {
     to: i64,
     step: Option<i64>,
     points: Option<i64>,
-    /// How many values it has, or more where rounding makes some of them equal.
+    /// Number of its values, or more where rounding makes some of them equal.
     count: i64,
 }
 
 impl Range {
     fn read(key: &str, range: &Table) -> Result<Self, String> {
-        super::wire::check_keys(
+        super::file::check_keys(
             range,
             &["from", "to", "step", "points"],
             &format!("the range `{key}`"),

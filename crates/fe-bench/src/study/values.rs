@@ -1,15 +1,14 @@
 //! The values that a study will have, known before it is run.
 
-use fe_core::replicates::{Parts, VarianceParts};
+use fe_core::replicates::{ErrorParts, VarianceParts};
 
-use super::wire::Keep;
+use super::file::Keep;
+use super::key::Key;
 use super::{Group, OF_F, Study};
-use crate::record::Key;
-use crate::record::encode::Label;
-use crate::sheet::exact;
+use crate::output::exact;
 
 impl Study {
-    /// What identifies each value of its summary, which has no replicates, and how many datasets it is
+    /// The key of each value of its summary, which has no replicates, and how many datasets it is
     /// made of.
     pub fn values(&self) -> impl Iterator<Item = (Key, usize)> {
         self.groups
@@ -19,12 +18,12 @@ impl Study {
 }
 
 /// An estimate that is compared.
-struct Compared<'a> {
-    /// The columns `estimator` to `options`.
-    columns: &'a [String],
+struct Expected<'a> {
+    /// The part of its key that says how it is estimated.
+    key: &'a Key,
     pair: String,
     split: &'a str,
-    /// Whether its variance over further datasets is one of its values.
+    /// True if its variance over further datasets is one of its values.
     is_fresh: bool,
 }
 
@@ -41,40 +40,37 @@ impl Group {
         for feature in &self.features {
             let feature = self.scenario.feature_name(*feature);
             for of in &compared {
-                let label = Label {
+                let key = Key {
                     study,
                     scenario: &scenario,
                     parameters: &parameters,
                     feature: &feature,
-                    variant: of.columns,
                     rows: &rows,
                     snr: &snr,
-                    replicate: "",
                     pair: &of.pair,
                     split: of.split,
+                    ..of.key.borrowed()
                 };
-                for output in &outputs {
-                    for metric in self.metrics(of.is_fresh) {
-                        let key = label.keys(output).chain([metric]);
-                        keys.push(key.map(str::to_owned).collect());
-                    }
+                for output in outputs.iter().map(String::as_str) {
+                    let metrics = self.metrics(of.is_fresh).into_iter();
+                    keys.extend(metrics.map(|metric| Key { output, metric, ..key }.owned()));
                 }
             }
         }
         keys
     }
 
-    /// How many values there are.
+    /// Number of values.
     pub(super) fn means(&self) -> usize {
-        let of = |of: Compared<'_>| self.metrics(of.is_fresh).len();
+        let of = |of: Expected<'_>| self.metrics(of.is_fresh).len();
         let per_output: usize = self.compared().into_iter().map(of).sum();
         self.features.len() * self.scenario.model().outputs() * per_output
     }
 
-    fn compared(&self) -> Vec<Compared<'_>> {
+    fn compared(&self) -> Vec<Expected<'_>> {
         let Some(fitting) = &self.fitting else {
-            let of_f = self.variants.iter().map(|variant| Compared {
-                columns: &variant.columns,
+            let of_f = self.variants.iter().map(|variant| Expected {
+                key: &variant.key,
                 pair: OF_F.to_owned(),
                 split: "",
                 is_fresh: false,
@@ -88,13 +84,13 @@ impl Group {
             .flat_map(|model| model.pairs.iter().map(|pair| (pair, model.label.as_str())));
         let mut compared = Vec::new();
         for (pair, model) in of_f.chain(of_models) {
-            let columns: Vec<&[String]> = match pair.needs_estimator() {
-                true => self.variants.iter().map(|variant| &variant.columns[..]).collect(),
-                false => vec![&fitting.columns],
+            let keys: Vec<&Key> = match pair.needs_estimator() {
+                true => self.variants.iter().map(|variant| &variant.key).collect(),
+                false => vec![&fitting.key],
             };
             for (split, _) in &fitting.splits {
-                compared.extend(columns.iter().map(|columns| Compared {
-                    columns,
+                compared.extend(keys.iter().map(|key| Expected {
+                    key,
                     pair: pair.named(model),
                     split,
                     is_fresh: fitting.fresh > 0 && pair.is_of_model(),
@@ -104,7 +100,7 @@ impl Group {
         compared
     }
 
-    /// What is computed of an estimate, with what is made of its errors on all datasets.
+    /// Metrics of an estimate, with those that are made of its errors on all datasets.
     fn metrics(&self, is_fresh: bool) -> Vec<&'static str> {
         let mut metrics: Vec<&str> = self.metrics.iter().map(|metric| metric.name()).collect();
         let [of_estimate, of_model] = VarianceParts::NAMES;
@@ -113,7 +109,7 @@ impl Group {
         }
         if self.keep.contains(&Keep::Decomposition) {
             // The mean squared error is asked for as a metric.
-            metrics.extend(Parts::NAMES.into_iter().skip(1));
+            metrics.extend(ErrorParts::NAMES.into_iter().skip(1));
             if is_fresh {
                 metrics.push(of_model);
             }

@@ -7,8 +7,8 @@ use toml::Table;
 
 use super::{contest, matches};
 use crate::record::summary::SummaryRow;
+use crate::study::file::TableSpec;
 use crate::study::plain;
-use crate::study::wire::TableSpec;
 
 /// The rows that others are compared with, found by what they share.
 pub(super) struct Baselines<'a> {
@@ -63,8 +63,8 @@ pub fn differences(baseline: &Table, rows: &[SummaryRow]) -> Result<Vec<SummaryR
     rows.iter().filter_map(|row| difference(row).transpose()).collect()
 }
 
-/// How the rows of a table do against its baseline, column by column.
-pub(super) struct Comparison<'a> {
+/// Comparison of the rows of a table with its baseline, column by column.
+pub(super) struct BaselineComparison<'a> {
     baselines: Baselines<'a>,
     columns: Vec<Column>,
 }
@@ -76,7 +76,7 @@ struct Column {
     significantly_lower: Vec<String>,
 }
 
-impl<'a> Comparison<'a> {
+impl<'a> BaselineComparison<'a> {
     pub(super) fn new(spec: &'a TableSpec, values: &'a [SummaryRow]) -> Self {
         Self { baselines: Baselines::new(&spec.baseline, values), columns: Vec::new() }
     }

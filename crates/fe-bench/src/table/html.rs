@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use super::style::{Mark, Style};
 use super::{Rendered, TableEntry};
-use crate::sheet::exact;
+use crate::output::exact;
 
 impl Rendered {
     /// Its title.

@@ -4,7 +4,7 @@ use super::number::{Signs, Written};
 use super::style::{Mark, Style};
 use super::{Rendered, TableEntry, TableRow};
 
-/// What a document needs before its tables.
+/// The part of a document before its tables.
 const PREAMBLE: &str = "\\documentclass{article}
 \\usepackage[T1]{fontenc}
 \\usepackage[utf8]{inputenc}

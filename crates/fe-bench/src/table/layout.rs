@@ -2,33 +2,35 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::baseline::Comparison;
-use super::{Rendered, TableEntry, TableRow, pick, place, standing};
+use super::baseline::BaselineComparison;
+use super::{Rendered, TableEntry, TableRow, best, pick};
+use crate::record::Column;
 use crate::record::summary::SummaryRow;
-use crate::record::{KEYS, REPLICATE};
-use crate::study::wire::TableSpec;
+use crate::study::file::TableSpec;
 
 /// The values of a table by the labels of their rows and columns.
 type Places<'a> = HashMap<(Vec<String>, Vec<String>), &'a SummaryRow>;
 
 pub(super) fn lay_out(spec: &TableSpec, values: &[SummaryRow]) -> Result<Rendered, String> {
-    let row_places: Vec<usize> = spec.rows.iter().filter_map(|key| place(key)).collect();
-    let column_places: Vec<usize> = spec.columns.iter().filter_map(|key| place(key)).collect();
-    let rows = distinct(values, &row_places);
-    let columns = distinct(values, &column_places);
+    let named = |names: &[String]| -> Vec<Column> {
+        names.iter().filter_map(|name| Column::named(name)).collect()
+    };
+    let (of_rows, of_columns) = (named(&spec.rows), named(&spec.columns));
+    let rows = distinct(values, &of_rows);
+    let columns = distinct(values, &of_columns);
     let mut places = Places::new();
     for value in values {
-        let place = (pick(&value.key, &row_places), pick(&value.key, &column_places));
+        let place = (pick(&value.key, &of_rows), pick(&value.key, &of_columns));
         if let Some(other) = places.insert(place, value) {
             return Err(left_open(spec, other, value));
         }
     }
-    let mut comparison = Comparison::new(spec, values);
+    let mut comparison = BaselineComparison::new(spec, values);
     let mut entries: Vec<Vec<Option<TableEntry>>> = vec![Vec::new(); rows.len()];
     for column in &columns {
         let at = |labels: &Vec<String>| places.get(&(labels.clone(), column.clone())).copied();
         let here: Vec<Option<&SummaryRow>> = rows.iter().map(at).collect();
-        let standings = standing::of_column(&here);
+        let standings = best::of_column(&here);
         for (i, (value, standing)) in here.into_iter().zip(standings).enumerate() {
             entries[i].push(match value {
                 None => None,
@@ -58,17 +60,16 @@ pub(super) fn lay_out(spec: &TableSpec, values: &[SummaryRow]) -> Result<Rendere
     })
 }
 
-fn distinct(values: &[SummaryRow], places: &[usize]) -> Vec<Vec<String>> {
+fn distinct(values: &[SummaryRow], columns: &[Column]) -> Vec<Vec<String>> {
     let mut seen = HashSet::new();
-    let labels = values.iter().map(|value| pick(&value.key, places));
+    let labels = values.iter().map(|value| pick(&value.key, columns));
     labels.filter(|label| seen.insert(label.clone())).collect()
 }
 
 fn left_open(spec: &TableSpec, first: &SummaryRow, second: &SummaryRow) -> String {
-    let differ = |i: &usize| first.key[*i] != second.key[*i] && *i != REPLICATE;
-    let open = (0..KEYS.len())
-        .filter(differ)
-        .map(|i| format!("`{}` ({}, {}, …)", KEYS[i], first.key[i], second.key[i]));
+    let open = Column::of_means()
+        .filter(|column| first.key[*column] != second.key[*column])
+        .map(|of| format!("`{}` ({}, {}, …)", of.name(), first.key[of], second.key[of]));
     format!(
         "the table \"{}\" leaves open {}: name it among its rows or columns, or fix it by a filter",
         spec.title,

@@ -1,12 +1,16 @@
 //! Tables of means over replicates, made from records and nothing else.
+//!
+//! It imports `record`, `study`, `score` and what these import. Begin with [`of_study`]; `layout` says which value goes
+//! where, and `render`, `latex` and `html` write it.
 
 mod baseline;
+mod best;
 mod html;
 mod latex;
 mod layout;
+pub mod league;
 mod number;
 mod render;
-mod standing;
 mod style;
 
 use std::collections::HashSet;
@@ -14,11 +18,12 @@ use std::collections::HashSet;
 use fe_core::replicates::{Paired, Summary};
 use toml::{Table, Value};
 
+use crate::record::empty_bins::{self, EmptyBins};
 use crate::record::manifest::NamedStudy;
 use crate::record::results::Results;
 use crate::record::summary::SummaryRow;
-use crate::record::{KEYS, Key, METRIC, REPLICATE, fingerprint, is_part};
-use crate::study::wire::TableSpec;
+use crate::record::{Column, Key, is_part};
+use crate::study::file::TableSpec;
 use crate::study::{Study, plain};
 
 pub use baseline::differences;
@@ -50,12 +55,17 @@ struct TableEntry {
     failed: usize,
     degenerate: usize,
     paired: Option<Paired>,
-    /// Whether it is smaller than the baseline beyond the paired 95 % interval.
+    /// True if it is smaller than the baseline beyond the paired 95 % interval.
     better: bool,
     standing: Standing,
 }
 
-/// How an error does among the others from the same truth on the same data in its column.
+/// The fingerprint of the estimate that a value is of, whatever it is compared with.
+fn estimate(key: &Key<&str>) -> u128 {
+    Key { metric: "", pair: "", output: "", ..*key }.fingerprint()
+}
+
+/// Standing of an error among the others from the same truth on the same data in its column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Standing {
     /// It has no competitors, is beaten, or is no error.
@@ -73,6 +83,15 @@ impl Rendered {
     pub fn titled(self, title: &str) -> Self {
         Self { title: title.to_owned(), ..self }
     }
+
+    /// The same table, which says if many bins are empty in the estimates that its numbers are of.
+    #[must_use]
+    pub fn cautioned(mut self, all: &[EmptyBins]) -> Self {
+        let entries = self.rows.iter().flat_map(|row| row.entries.iter().flatten());
+        let meant: HashSet<u128> = entries.map(|entry| estimate(&entry.key.borrowed())).collect();
+        self.notes.extend(empty_bins::caution(all, |key| meant.contains(&estimate(key))));
+        self
+    }
 }
 
 /// The tables that a study names, of its results; one with everything that varies if it names none, and
@@ -83,13 +102,14 @@ impl Rendered {
 /// # Errors
 /// As [`make_of`].
 pub fn of_study(named: &NamedStudy, results: &Results) -> Result<Vec<Rendered>, String> {
-    let own = |row: &&SummaryRow| row.key[0] == named.name;
+    let own = |row: &&SummaryRow| row.key.study == named.name;
     let mut values: Vec<SummaryRow> = results.values.iter().filter(own).cloned().collect();
     if values.is_empty() {
         return Ok(Vec::new());
     }
     if named.study.table.is_empty() {
-        return Ok(vec![make_of(&default_spec(&named.name, &values), &values)?]);
+        let table = make_of(&default_spec(&named.name, &values), &values)?;
+        return Ok(vec![table.cautioned(&results.empty_bins)]);
     }
     values.extend(results.parts.iter().filter(own).cloned());
     // A shard has only some of the datasets.
@@ -97,17 +117,18 @@ pub fn of_study(named: &NamedStudy, results: &Results) -> Result<Vec<Rendered>, 
         let absent = absent(named, &values);
         values.extend(absent);
     }
-    named.study.table.iter().map(|spec| make_of(spec, &values)).collect()
+    let table = |spec| Ok(make_of(spec, &values)?.cautioned(&results.empty_bins));
+    named.study.table.iter().map(table).collect()
 }
 
-/// What is made of the curves of estimates that failed on every dataset: they have none.
+/// Rows for what is made of the curves of estimates that failed on every dataset: they have none.
 fn absent(named: &NamedStudy, values: &[SummaryRow]) -> Vec<SummaryRow> {
-    let print = |key: &Key| fingerprint(key.iter().map(String::as_str));
-    let there: HashSet<u128> = values.iter().map(|value| print(&value.key)).collect();
+    let there: HashSet<u128> = values.iter().map(|value| value.key.fingerprint()).collect();
     // Of a study that this program would not run any more, nothing is known.
     let Ok(study) = Study::new(named.name.clone(), named.study.clone()) else { return Vec::new() };
-    let absent =
-        study.values().filter(|(key, _)| is_part(&key[METRIC]) && !there.contains(&print(key)));
+    let absent = study
+        .values()
+        .filter(|(key, _)| is_part(&key.metric) && !there.contains(&key.fingerprint()));
     absent.map(|(key, replicates)| SummaryRow::new(key, Vec::new(), replicates)).collect()
 }
 
@@ -147,15 +168,15 @@ fn lay_out(spec: &TableSpec, rows: &[SummaryRow]) -> Result<Rendered, String> {
 pub fn filtered(filter: &Table, rows: Vec<SummaryRow>) -> Result<Vec<SummaryRow>, String> {
     let mut left = rows;
     for (name, allowed) in filter {
-        let Some(place) = place(name) else { continue };
+        let Some(column) = Column::named(name) else { continue };
         let condition = Table::from_iter([(name.clone(), allowed.clone())]);
         let (met, rest): (Vec<_>, Vec<_>) =
             left.into_iter().partition(|row| matches(&condition, &row.key));
         if met.is_empty() {
             let mut there: Vec<String> = Vec::new();
             for row in rest {
-                if !there.contains(&row.key[place]) {
-                    there.push(row.key[place].clone());
+                if !there.contains(&row.key[column]) {
+                    there.push(row.key[column].clone());
                 }
             }
             let there: Vec<String> = there.iter().map(|value| format!("`{value}`")).collect();
@@ -181,7 +202,7 @@ pub fn default_spec(name: &str, rows: &[SummaryRow]) -> TableSpec {
 /// one per combination of the other keys that vary.
 #[must_use]
 pub fn spec_of(title: &str, keys: &[&Key], rows: &[String], columns: &[String]) -> TableSpec {
-    let metric = [KEYS[METRIC].to_owned()];
+    let metric = [Column::Metric.name().to_owned()];
     let columns = if !columns.is_empty() {
         columns
     } else if rows.contains(&metric[0]) {
@@ -189,12 +210,12 @@ pub fn spec_of(title: &str, keys: &[&Key], rows: &[String], columns: &[String]) 
     } else {
         &metric
     };
-    let varies = |key: usize| keys.iter().any(|other| other[key] != keys[0][key]);
-    let varying = (0..KEYS.len())
-        .filter(|&key| key != REPLICATE && !columns.iter().any(|c| c == KEYS[key]) && varies(key));
+    let varies = |column: Column| keys.iter().any(|other| other[column] != keys[0][column]);
+    let varying = Column::of_means().filter(|column| varies(*column)).map(Column::name);
+    let varying = varying.filter(|name| !columns.iter().any(|column| column == name));
     let mut rows = rows.to_vec();
     if rows.is_empty() {
-        rows.extend(varying.map(|key| KEYS[key].to_owned()));
+        rows.extend(varying.map(str::to_owned));
     }
     if rows.is_empty() {
         rows.push("estimator".to_owned());
@@ -202,39 +223,23 @@ pub fn spec_of(title: &str, keys: &[&Key], rows: &[String], columns: &[String]) 
     TableSpec { title: title.to_owned(), rows, columns: columns.to_vec(), ..TableSpec::default() }
 }
 
-/// Whether a key has the values that a filter asks for.
-fn matches(filter: &Table, key: &[String]) -> bool {
+/// True if a key has the values that a filter asks for.
+fn matches(filter: &Table, key: &Key) -> bool {
     filter.iter().all(|(name, allowed)| {
-        let Some(place) = place(name) else { return false };
+        let Some(column) = Column::named(name) else { return false };
         match allowed {
-            Value::Array(list) => list.iter().any(|value| plain(value) == key[place]),
-            value => plain(value) == key[place],
+            Value::Array(list) => list.iter().any(|value| plain(value) == key[column]),
+            value => plain(value) == key[column],
         }
     })
 }
 
-fn place(name: &str) -> Option<usize> {
-    KEYS.iter().position(|key| *key == name)
+fn pick(key: &Key, columns: &[Column]) -> Vec<String> {
+    key.fields(columns.iter().copied()).map(str::to_owned).collect()
 }
 
-fn pick(key: &[String], places: &[usize]) -> Vec<String> {
-    places.iter().map(|&place| key[place].clone()).collect()
-}
-
-/// What estimates have in common that may be compared with each other: data, feature and metric.
-fn contest(key: &[String]) -> Vec<String> {
-    const SHARED: [&str; 11] = [
-        "study",
-        "scenario",
-        "parameters",
-        "feature",
-        "feature2",
-        "output",
-        "N",
-        "snr",
-        "pair",
-        "split",
-        "metric",
-    ];
-    SHARED.iter().filter_map(|name| place(name)).map(|place| key[place].clone()).collect()
+/// The fields that estimates share which may be compared with each other: data, feature and metric.
+fn contest(key: &Key) -> Vec<String> {
+    let shared = Column::of_means().filter(|column| !column.is_of_variant());
+    key.fields(shared).map(str::to_owned).collect()
 }

@@ -20,7 +20,7 @@ enum Uncertainty {
     Interval(String, String),
 }
 
-/// What the parts are put together with.
+/// The signs between the parts.
 pub(super) struct Signs {
     /// Between mean and standard error.
     pub(super) pm: &'static str,

@@ -5,11 +5,12 @@ use clap::ValueEnum;
 use super::number::{Signs, Written};
 use super::style::{ErrorStyle, Mark, Style};
 use super::{Rendered, Standing, TableEntry, latex};
-use crate::record::{KEYS, REPLICATE};
-use crate::say::visible;
-use crate::sheet::{Entry, Format, Sheet};
+use crate::output::{Entry, Format, Sheet};
+use crate::record::Column;
+use crate::record::summary::{STATISTICS, statistics};
+use crate::system::say::visible;
 
-/// How a table is written.
+/// Format of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum TableFormat {
     /// Markdown, aligned.
@@ -88,12 +89,12 @@ impl Rendered {
         self.rows.iter().flat_map(|row| row.entries.iter().flatten())
     }
 
-    /// What is said below a table: what the numbers and marks are.
+    /// Notes below a table: what the numbers and marks are.
     pub(super) fn explanations(&self, style: Style) -> Vec<String> {
         let differences = self.entries().any(|entry| entry.paired.is_some());
         let what = if differences {
             "Mean paired difference over replicates"
-        } else if self.entries().any(|entry| !entry.key[super::METRIC].starts_with("order of ")) {
+        } else if self.entries().any(|entry| !entry.key.metric.starts_with("order of ")) {
             "Mean over replicates"
         } else {
             "Slope of the log of the mean error"
@@ -154,7 +155,7 @@ impl TableEntry {
         }
     }
 
-    /// What stands behind the number: how often it is lower than another, and how often it failed
+    /// Remarks behind the number: how often it is lower than another, and how often it failed
     /// or was degenerate.
     pub(super) fn remarks(&self) -> String {
         let mut text = String::new();
@@ -199,17 +200,17 @@ fn markdown_entry(entry: &TableEntry, style: Style) -> String {
 
 /// One row per value, of all tables.
 fn csv(tables: &[Rendered]) -> String {
-    const STATISTICS: [&str; 10] =
-        ["mean", "se", "ci_lo", "ci_hi", "n_ok", "n_failed", "wins", "ties", "losses", "standing"];
-    let keys = || (0..KEYS.len()).filter(|&key| key != REPLICATE);
+    const COMPARED: [&str; 4] = ["wins", "ties", "losses", "standing"];
+    let keys = Column::of_means().map(Column::name);
     let columns: Vec<&str> =
-        ["table"].into_iter().chain(keys().map(|key| KEYS[key])).chain(STATISTICS).collect();
+        ["table"].into_iter().chain(keys).chain(statistics()).chain(COMPARED).collect();
     let mut sheet = Sheet::new(&columns);
     for table in tables {
         for entry in table.entries() {
             let mut row: Vec<Entry> = vec![table.title.clone().into()];
-            row.extend(keys().map(|key| entry.key[key].clone().into()));
-            row.extend(statistics(entry));
+            row.extend(entry.key.fields(Column::of_means()).map(Entry::from));
+            row.extend(STATISTICS.iter().map(|of| (of.of)(&entry.summary, entry.failed)));
+            row.extend(compared(entry));
             sheet.push(row);
         }
     }
@@ -219,8 +220,9 @@ fn csv(tables: &[Rendered]) -> String {
     String::from_utf8(text).unwrap_or_default()
 }
 
-fn statistics(entry: &TableEntry) -> [Entry; 10] {
-    let TableEntry { summary, paired, .. } = entry;
+/// Statistics of a value beside others.
+fn compared(entry: &TableEntry) -> [Entry; 4] {
+    let paired = &entry.paired;
     let count = |of: fn(&fe_core::replicates::Paired) -> usize| {
         paired.as_ref().map_or(Entry::Missing, |paired| of(paired).into())
     };
@@ -230,12 +232,6 @@ fn statistics(entry: &TableEntry) -> [Entry; 10] {
         Standing::Other => "",
     };
     [
-        summary.mean.into(),
-        summary.standard_error.into(),
-        summary.interval.map(|(lo, _)| lo).into(),
-        summary.interval.map(|(_, hi)| hi).into(),
-        summary.count.into(),
-        entry.failed.into(),
         count(|paired| paired.wins),
         count(|paired| paired.ties),
         count(|paired| paired.losses),

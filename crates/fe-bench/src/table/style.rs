@@ -1,8 +1,8 @@
-//! How tables look.
+//! Style of tables.
 
 use clap::{Args, ValueEnum};
 
-/// How the uncertainty of a mean is written.
+/// Form of the uncertainty of a mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub enum ErrorStyle {
     /// Standard error behind ±: 0.1072 ± 0.0096.
@@ -16,7 +16,7 @@ pub enum ErrorStyle {
     None,
 }
 
-/// How a value is marked.
+/// Mark of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Mark {
     /// Bold.
@@ -29,7 +29,7 @@ pub enum Mark {
     None,
 }
 
-/// How the numbers of a table look.
+/// Style of the numbers of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Args)]
 pub struct Style {
     /// How the uncertainty of a mean is written

@@ -1,10 +1,10 @@
 //! Bins of equal width.
 
-use super::equal::EqualBins;
-use super::{Binning, Choice, Info, MOST_BINS, Request, check_bins};
+use super::grid::EqualBins;
+use super::{Binning, BinningInfo, BinningRequest, Choice, MOST_BINS, check_bins};
 use crate::error::Result;
 
-pub(super) const INFO: Info = Info {
+pub(super) const INFO: BinningInfo = BinningInfo {
     name: "fixed",
     about: "K bins of equal width (default K = 20); of a feature with few values those between them",
     options: &["bins", "distinct"],
@@ -52,7 +52,7 @@ impl Binning for Fixed {
         Some(self.bins)
     }
 
-    fn choose(&self, request: &Request<'_>) -> Result<Choice> {
+    fn choose(&self, request: &BinningRequest<'_>) -> Result<Choice> {
         let EqualBins { partition, distinct } = EqualBins::of(request, self.bins, self.distinct)?;
         Ok(Choice { distinct, ..Choice::new(partition, true) })
     }

@@ -1,42 +1,39 @@
 //! Strategies that divide the axis into bins. A new strategy is a new file and a line in [`ALL`].
+//!
+//! May import what lies below `settings`, and that. Begin with [`Binning`] and [`BinningRequest`]; the list of all is [`ALL`].
 
-mod agglomerative;
-mod custom;
-mod dynamic;
-mod equal;
-mod first_bins;
+mod dp;
 mod fixed;
-mod greedy;
+mod given;
+mod grid;
 mod objective;
 mod penalized;
 mod quantile;
 mod quantile_min;
-mod risk;
-mod segmentation;
+mod search;
 
-pub use agglomerative::Agglomerative;
-pub use custom::Custom;
-pub use dynamic::Dynamic;
+pub use dp::{Dynamic, plain_optimum};
 pub use fixed::Fixed;
-pub use greedy::Greedy;
+pub use given::GivenLimits;
 pub use penalized::Penalized;
 pub use quantile::Quantile;
 pub use quantile_min::QuantileMin;
+pub use search::{Agglomerative, CellBinning, Greedy};
 
-pub use crate::quantiles::SortedSample;
+pub use crate::numeric::quantiles::SortedSample;
 
-use crate::axis::Axis;
 use crate::error::{Error, Result};
-use crate::partition::{Closed, Partition};
-use crate::selection::range;
+use crate::numeric::axis::Axis;
+use crate::numeric::moments::Moments;
+use crate::numeric::order_statistics::range;
+use crate::numeric::partition::{Closed, Partition};
 use crate::settings::{BINNING_OPTIONS, Settings};
-use crate::statistics::Moments;
 
 /// Gives the moments of the local effects in each bin of a partition.
 pub type Summarise<'a> = dyn Fn(&Partition) -> Result<Vec<Moments>> + 'a;
 
-/// What a strategy may look at.
-pub struct Request<'a> {
+/// A request for bins: all that a strategy may look at.
+pub struct BinningRequest<'a> {
     /// The axis to divide.
     pub axis: Axis,
     /// At which end bins are closed.
@@ -48,17 +45,17 @@ pub struct Request<'a> {
     /// Positions and weights of all instances, of which those of a region are a part: whether a feature has
     /// few values does not depend on the region.
     pub whole: (&'a [f64], Option<&'a [f64]>),
-    /// Whether bins are to have levels, so that each of few values needs a bin of its own, and not slopes,
+    /// True if bins are to have levels, so that each of few values needs a bin of its own, and not slopes,
     /// which are from one value to the next.
     pub levels: bool,
-    /// What is subtracted from the weight in the denominator of a variance.
+    /// Degrees of freedom (ddof) subtracted from the weight in the denominator of a variance.
     pub ddof: f64,
     /// Moments of the local effects in each bin of any partition of the axis. None where local
     /// effects do not exist before bins do (`ale`).
     pub local_effects: Option<&'a Summarise<'a>>,
 }
 
-impl Request<'_> {
+impl BinningRequest<'_> {
     /// The instances on the axis.
     fn sample(&self) -> SortedSample {
         if let Some(values) = self.equal_instances() {
@@ -91,8 +88,8 @@ pub struct Choice {
     /// the bins is known from all of these together; none where each bin stands for itself. Stretches
     /// that end within bins count as none.
     pub spreads: Option<Partition>,
-    /// How many distinct values the feature has, where the bins, or the cells they are made of, are
-    /// between these in place of equally wide.
+    /// Number of distinct values of the feature, where the bins, or the cells they are made of, are between
+    /// these in place of equally wide.
     pub distinct: Option<usize>,
 }
 
@@ -116,32 +113,32 @@ pub trait Binning: std::fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// A reason why there can be no bins.
-    fn choose(&self, request: &Request<'_>) -> Result<Choice>;
+    fn choose(&self, request: &BinningRequest<'_>) -> Result<Choice>;
 }
 
 /// A strategy as it is found by name.
-pub struct Info {
+pub struct BinningInfo {
     /// Its name.
     pub name: &'static str,
-    /// What it does, in a line.
+    /// A description in a line.
     pub about: &'static str,
     /// The settings it takes.
     pub options: &'static [&'static str],
-    /// Whether the number of bins depends on the data; what is asked for is then the most there may be.
+    /// True if the number of bins depends on the data; the number asked for is then the most there may be.
     pub automatic: bool,
     /// Builds it from settings.
     pub build: fn(&Settings) -> Result<Box<dyn Binning>>,
 }
 
 /// All strategies.
-pub const ALL: &[Info] = &[
+pub const ALL: &[BinningInfo] = &[
     fixed::INFO,
     quantile::INFO,
     quantile_min::INFO,
-    custom::INFO,
-    dynamic::INFO,
-    greedy::INFO,
-    agglomerative::INFO,
+    given::INFO,
+    Dynamic::INFO,
+    Greedy::INFO,
+    Agglomerative::INFO,
     penalized::INFO,
 ];
 

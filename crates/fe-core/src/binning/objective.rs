@@ -1,18 +1,18 @@
-//! What automatic bins cost: RHALE's objective (Gkolemis et al. 2023, eq. 13).
+//! The objective of automatic bins (RHALE: Gkolemis et al. 2023, eq. 13).
 
-use super::equal::EqualBins;
-use super::{Choice, Request, check_bins, check_min_points};
+use super::grid::EqualBins;
+use super::{BinningRequest, Choice, check_bins, check_min_points};
 use crate::error::{Error, Result};
-use crate::partition::Partition;
+use crate::numeric::moments::Moments;
+use crate::numeric::partition::Partition;
 use crate::settings::Settings;
-use crate::statistics::Moments;
 
 /// Most cells: the time grows as their square.
 const MOST_CELLS: usize = 100_000;
 
 /// The options that the strategies which minimise the objective share.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Options {
+pub struct Options {
     cells: usize,
     min_points: Option<f64>,
     discount: f64,
@@ -53,7 +53,7 @@ impl Options {
     }
 
     /// The equal cells, the moments of the local effects in them, and what bins made of them cost.
-    pub(super) fn prepare(&self, name: &str, request: &Request<'_>) -> Result<Objective> {
+    pub(super) fn prepare(&self, name: &str, request: &BinningRequest<'_>) -> Result<Objective> {
         let Some(local_effects) = request.local_effects else {
             return Err(Error::Incompatible(format!(
                 "the binning `{name}` looks at local effects, which `ale` has only once bins are \
@@ -77,18 +77,18 @@ impl Options {
     }
 }
 
-/// What bins made of neighbouring cells cost.
-pub(super) struct Objective {
+/// The objective over some cells: the cost of bins made of neighbouring ones.
+pub struct Objective {
     pub(super) cells: Partition,
-    /// How many values the feature has, where cells are between these.
+    /// Number of values of the feature, where cells are between these.
     distinct: Option<usize>,
     pub(super) moments: Vec<Moments>,
     terms: Terms,
 }
 
-/// What the cost of a bin depends on beside the bin.
+/// Terms of the cost of a bin that do not depend on the bin.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Terms {
+pub struct Terms {
     min_points: f64,
     discount_per_point: f64,
     ddof: f64,
@@ -108,7 +108,7 @@ impl Terms {
         if self.allows(weight) { variance * self.discount(weight) } else { f64::INFINITY }
     }
 
-    /// What squares are divided by for a variance.
+    /// The denominator of a variance, n − ddof.
     #[inline(always)]
     pub(super) fn divisor(&self, weight: f64) -> f64 {
         weight - self.ddof
@@ -126,7 +126,7 @@ impl Terms {
         1.0 - self.discount_per_point * weight
     }
 
-    /// Whether a bin may have this weight: `min_points` is at least 2, so that there is a variance.
+    /// True if a bin may have this weight: `min_points` is at least 2, so that there is a variance.
     #[inline(always)]
     fn allows(&self, weight: f64) -> bool {
         weight >= self.min_points
@@ -134,7 +134,7 @@ impl Terms {
 }
 
 impl Objective {
-    /// What the cost of its bins depends on.
+    /// The terms of the cost of its bins.
     pub(super) fn terms(&self) -> &Terms {
         &self.terms
     }
@@ -151,7 +151,7 @@ impl Objective {
         self.cells.limits()
     }
 
-    /// Whether a bin has too few instances.
+    /// True if a bin has too few instances.
     pub(super) fn is_poor(&self, bin: &Moments) -> bool {
         !self.terms.allows(bin.weight)
     }

@@ -1,12 +1,14 @@
 //! Bins of equal counts.
 
-use super::{Binning, Choice, Info, MOST_BINS, Request, check_bins, check_min_points};
+use super::{
+    Binning, BinningInfo, BinningRequest, Choice, MOST_BINS, check_bins, check_min_points,
+};
 use crate::error::Result;
-use crate::partition::Partition;
-use crate::quantiles::{QuantileRule, SortedSample, selected_limits};
+use crate::numeric::partition::Partition;
+use crate::numeric::quantiles::{QuantileRule, SortedSample, selected_limits};
 use crate::settings::Settings;
 
-pub(super) const INFO: Info = Info {
+pub(super) const INFO: BinningInfo = BinningInfo {
     name: "quantile",
     about: "K bins between quantiles; equal quantiles give fewer bins (default bins = 20, quantiles \
             = type-7); with min_points poor bins join their right neighbour",
@@ -89,7 +91,7 @@ impl Binning for Quantile {
         Some(self.bins)
     }
 
-    fn choose(&self, request: &Request<'_>) -> Result<Choice> {
+    fn choose(&self, request: &BinningRequest<'_>) -> Result<Choice> {
         // Multiples of the rounded 1/K, as numpy's `linspace` has them: where an instance is on a
         // quantile, rounding decides which bin it is in.
         let step = 1.0 / self.bins as f64;

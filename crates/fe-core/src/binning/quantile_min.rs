@@ -1,11 +1,11 @@
 //! As many quantile bins as leave enough instances in each.
 
-use super::{Binning, Choice, Info, Request, check_min_points};
+use super::{Binning, BinningInfo, BinningRequest, Choice, check_min_points};
 use crate::error::Result;
-use crate::partition::Partition;
-use crate::quantiles::{QuantileRule, SortedSample};
+use crate::numeric::partition::Partition;
+use crate::numeric::quantiles::{QuantileRule, SortedSample};
 
-pub(super) const INFO: Info = Info {
+pub(super) const INFO: BinningInfo = BinningInfo {
     name: "quantile-min",
     about: "as many quantile bins as leave more than M instances in each, found as alibi finds them \
             (default min_points = 4)",
@@ -42,7 +42,7 @@ impl QuantileMin {
         Self { distinct, ..self }
     }
 
-    fn is_met(&self, bins: usize, sample: &SortedSample, request: &Request<'_>) -> bool {
+    fn is_met(&self, bins: usize, sample: &SortedSample, request: &BinningRequest<'_>) -> bool {
         let probability = percentile(bins);
         let inner = sample.inner_limits(QuantileRule::Type7, request.axis, bins, probability);
         // One poor bin is enough; the rest is then neither divided nor counted.
@@ -69,7 +69,7 @@ impl Binning for QuantileMin {
         None
     }
 
-    fn choose(&self, request: &Request<'_>) -> Result<Choice> {
+    fn choose(&self, request: &BinningRequest<'_>) -> Result<Choice> {
         let sample = request.sample();
         if let Some(limits) = sample.distinct_limits(request.axis, self.distinct) {
             return Ok(Choice::new(Partition::new(limits, request.closed)?, true));

@@ -6,12 +6,14 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::uncertainty::order_statistic;
-use super::{Interval, Replicate, Request, Resampling, Values, around};
-use crate::blocks::fold_blocks;
-use crate::dataset::Dataset;
+use super::values::{Values, around};
+use super::{BandRequest, Replicate, Resampling};
+use crate::data::Dataset;
+use crate::data::subsample::equal_rows;
 use crate::error::{Error, Result};
 use crate::interrupt;
-use crate::subsample::equal_rows;
+use crate::numeric::blocks::fold_blocks;
+use crate::settings::Interval;
 
 /// Resamples that one thread takes at a time.
 const BLOCK: usize = 8;
@@ -40,7 +42,7 @@ impl Rows {
         Self { rows: different, reached, count: (total.round() as usize).max(1) }
     }
 
-    /// How often each row of the data is drawn.
+    /// Number of times that each row of the data is drawn.
     fn draw(&self, rows: usize, random: &mut ChaCha8Rng) -> Vec<f64> {
         let mut times = vec![0.0; rows];
         let last = self.rows.len() - 1;
@@ -58,7 +60,7 @@ impl Rows {
 const MOST_DRAWN: usize = 10_000_000;
 
 pub(super) fn limits(
-    request: &Request,
+    request: &BandRequest,
     data: &Dataset,
     sample: &dyn Resampling,
     curve: &[f64],
@@ -168,7 +170,7 @@ fn studentise(level: f64, replicates: &[Replicate], curve: &[f64], errors: &[f64
     values(limits, around(curve, |i| critical * errors[i]), critical)
 }
 
-/// How many standard errors a distance is; none where both are 0.
+/// A distance in standard errors; 0 where both are 0.
 fn ratio(distance: f64, error: f64) -> f64 {
     if error > 0.0 { distance / error } else { 0.0 }
 }

@@ -1,10 +1,10 @@
 //! The band of PyALE 1.2, which shows the error of each bin and never accumulates it.
 
-use super::Values;
 use super::uncertainty::student;
-use crate::curve::Curve;
+use super::values::{Values, around};
 use crate::effect::Effect;
 use crate::error::{Error, Result};
+use crate::numeric::curve::Curve;
 
 /// Curve ± t · s_k Δz_k / √n_k at the right limit of each bin, t being the quantile of Student's t with
 /// n_k − 1 degrees of freedom, linear between. Missing at the start and where n_k < 2.
@@ -27,7 +27,7 @@ pub(super) fn limits(effect: &Effect, x: &[f64], curve: &[f64], level: f64) -> R
     }
     let half = Curve::linear(bins.partition.limits().to_vec(), half).at_all(x)?;
     Ok(Values {
-        pointwise: super::around(curve, |i| half[i]),
+        pointwise: around(curve, |i| half[i]),
         simultaneous: None,
         failed: 0,
         least_degrees: None,

@@ -1,4 +1,4 @@
-//! How uncertain a curve is, and what follows from it.
+//! The covariance of a curve, and the quantiles of bands that follow from it.
 
 use std::convert::Infallible;
 
@@ -9,8 +9,8 @@ use rand_distr::{Distribution, StandardNormal};
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 use statrs::function::erf::erfc;
 
-use crate::blocks::fold_blocks;
 use crate::error::{Error, Result};
+use crate::numeric::blocks::fold_blocks;
 
 /// Simulated curves for a simultaneous band: the level 95 % is then met to ± 0.5 %.
 const DRAWS: usize = 2000;
@@ -24,7 +24,7 @@ const MOST_DEGREES: f64 = 1e5;
 /// Variances count as equal from this ratio on.
 const EQUAL: f64 = 1.0 - 1e-6;
 
-/// What is left of a variance when rounding is all that is left.
+/// Share of a variance that rounding leaves where nothing else is left.
 const ROUNDING: f64 = 1e-13;
 
 /// The covariance of a curve at G places as F Fᵀ, and at each place the degrees of freedom with which
@@ -97,7 +97,7 @@ impl Uncertainty {
         Self { factor, degrees }
     }
 
-    pub(super) fn into_factor(self) -> DMatrix<f64> {
+    pub(crate) fn into_factor(self) -> DMatrix<f64> {
         self.factor
     }
 
@@ -127,9 +127,9 @@ impl Uncertainty {
         self.degrees.iter().map(|&degrees| student(tail, degrees)).collect()
     }
 
-    /// How many standard errors are exceeded somewhere along the curve with probability 1 − `level`
-    /// if it is normal: the quantile of the largest of |F z| / ‖F‖ over the places, z standard normal,
-    /// from 2000 draws. 0 where nothing is uncertain.
+    /// The critical value of a simultaneous band: standard errors that are exceeded somewhere along the curve
+    /// with probability 1 − `level` if it is normal, the quantile of the largest of |F z| / ‖F‖ over the
+    /// places, z standard normal, from 2000 draws. 0 where nothing is uncertain.
     ///
     /// # Errors
     /// None; numbers are drawn from the seed, and the number of threads does not matter.

@@ -1,14 +1,14 @@
-//! What becomes of bins without instances.
+//! Policies for bins without instances.
 
-use crate::dataset::Dataset;
+use crate::data::Dataset;
 use crate::effect::Bins;
 use crate::error::{Error, Result};
-use crate::heterogeneity::interpolate_missing;
-use crate::partition::Partition;
+use crate::numeric::interpolation::interpolate_missing;
+use crate::numeric::moments::Moments;
+use crate::numeric::partition::Partition;
 use crate::settings::EmptyBins;
-use crate::statistics::Moments;
 
-/// What stands for each bin where values are interpolated between bins.
+/// Abscissas of the bins in the interpolation between them.
 pub(super) fn places(policy: EmptyBins, partition: &Partition) -> Vec<f64> {
     match policy {
         EmptyBins::InterpolateIndex => (0..partition.bins()).map(|k| k as f64).collect(),
@@ -72,7 +72,7 @@ mod tests {
     use ndarray::Array2;
 
     use super::*;
-    use crate::partition::Closed;
+    use crate::numeric::partition::Closed;
 
     /// Of more rows than are looked at together, the last has a bin alone, or only a weight of 0.
     #[test]

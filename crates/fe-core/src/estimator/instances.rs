@@ -1,8 +1,8 @@
-//! What single instances say, beside the effect that summarises them.
+//! Effects of single instances, beside the effect that summarises them.
 
 use serde::Serialize;
 
-/// What some instances say about the effect of a feature.
+/// Effects of some instances on the output.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum InstanceEffects {

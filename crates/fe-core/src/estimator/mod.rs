@@ -1,39 +1,43 @@
 //! Estimators: a dataset and a model in, one [`Effect`] per output out.
 //!
+//! May import all but what is made of estimators: `regional`, `preset`, `reconstruction`. Begin with [`Estimator`], then
+//! `pdp` for effects on a grid or `ale` for those in bins; `common.rs` and `grid.rs` hold what they share.
+//!
 //! A new estimator is a new file and a line in [`ALL`].
 
-mod accumulated;
+pub(crate) mod ale;
+mod common;
+pub(crate) mod derivatives;
 mod empty_bins;
-mod individual_curves;
+mod grid;
+mod ice;
 mod instances;
-mod marginal_plot;
-mod partial_dependence;
+mod mplot;
+pub(crate) mod pdp;
+pub(crate) mod predictions;
 mod prepared;
-mod shap_dependence;
+pub(crate) mod shap;
 
-pub(crate) use accumulated::{ALE, RHALE};
-pub use accumulated::{Accumulated, Ale, Dale, Rhale};
-pub use individual_curves::IndividualCurves;
+pub use ale::{Accumulated, Ale, Dale, Rhale};
+pub use ice::IndividualCurves;
 pub use instances::InstanceEffects;
-pub use marginal_plot::MarginalPlot;
-pub use partial_dependence::PartialDependence;
-pub(crate) use partial_dependence::{DPDP, Grouping, IceBlocks, IceTable, PDP, grid_weights};
-pub use shap_dependence::ShapDependence;
-pub(crate) use shap_dependence::{Cloud, SHAPDP};
+pub use mplot::MarginalPlot;
+pub use pdp::PartialDependence;
+pub use shap::{ShapDependence, shapley};
 
 use serde::Serialize;
 
 use crate::binning::Binning;
-use crate::blocks::fold_blocks;
-use crate::centring::Centring;
 use crate::confidence::{Purpose, Resampling};
-use crate::dataset::{Dataset, Kind};
+use crate::data::Dataset;
 use crate::effect::Effect;
-use crate::error::{Error, ModelError, Result, suggestion};
+use crate::error::{Error, Result, suggestion};
 use crate::model::{Model, Observed};
+use crate::numeric::blocks::fold_blocks;
+use crate::settings::Centring;
 use crate::settings::Settings;
 
-/// What an estimator estimates: the truth that it is to be compared with.
+/// The estimand of an estimator: the truth that it is to be compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Estimand {
@@ -68,15 +72,15 @@ pub trait Estimator: std::fmt::Debug + Send + Sync {
     /// Its name in files and flags.
     fn name(&self) -> &'static str;
 
-    /// What it estimates.
+    /// The estimand.
     fn estimand(&self) -> Estimand;
 
-    /// How it chooses bins, if it has any.
+    /// The choice of bins, if it has any.
     fn binning(&self) -> Option<&dyn Binning> {
         None
     }
 
-    /// How its curves are centred.
+    /// The centring of its curves.
     fn centring(&self) -> Centring;
 
     /// About how many rows the model will be asked for, values and derivatives together, by an
@@ -92,9 +96,9 @@ pub trait Estimator: std::fmt::Debug + Send + Sync {
     /// A typed reason; nothing here panics, even if the model does.
     fn estimate(&self, data: &Dataset, model: &dyn Model, feature: usize) -> Result<Vec<Effect>>;
 
-    /// What some rows (counted from 0) say, of all that the effect summarises. The effect is one that
-    /// this estimator made of these data and this model. [`InstanceEffects::Unknown`] unless the
-    /// estimator says otherwise.
+    /// The effects of some rows (counted from 0), of all that the effect summarises. The effect is one that
+    /// this estimator made of these data and this model. [`InstanceEffects::Unknown`] unless the estimator
+    /// says otherwise.
     ///
     /// # Errors
     /// As [`Estimator::estimate`], and [`Error::WrongCount`] for a row that the data do not have.
@@ -105,7 +109,7 @@ pub trait Estimator: std::fmt::Debug + Send + Sync {
         effect: &Effect,
         rows: &[usize],
     ) -> Result<InstanceEffects> {
-        check_rows(data, model, effect.feature, rows)?;
+        data.check_rows(model, effect.feature, rows)?;
         Ok(InstanceEffects::Unknown)
     }
 
@@ -127,10 +131,10 @@ pub trait Estimator: std::fmt::Debug + Send + Sync {
 }
 
 /// An estimator as it is found by name.
-pub struct Info {
+pub struct EstimatorInfo {
     /// Its name.
     pub name: &'static str,
-    /// What it does, in a line.
+    /// A description in a line.
     pub about: &'static str,
     /// The settings it takes, in groups; what all take comes on top.
     pub options: &'static [&'static [&'static str]],
@@ -138,13 +142,13 @@ pub struct Info {
     pub build: fn(&Settings) -> Result<Box<dyn Estimator>>,
 }
 
-impl Info {
+impl EstimatorInfo {
     /// Names of the settings it takes.
     pub fn options(&self) -> impl Iterator<Item = &'static str> {
         self.options.iter().chain(prepared::OPTIONS).copied().flatten().copied()
     }
 
-    /// Whether it takes a setting.
+    /// True if it takes a setting.
     #[must_use]
     pub fn takes(&self, option: &str) -> bool {
         self.options().any(|taken| taken == option)
@@ -152,27 +156,27 @@ impl Info {
 }
 
 /// All estimators.
-pub const ALL: &[Info] = &[
-    partial_dependence::PDP,
-    partial_dependence::DPDP,
-    individual_curves::ICE,
-    individual_curves::DICE,
-    marginal_plot::MPLOT,
-    accumulated::ALE,
-    accumulated::DALE,
-    accumulated::RHALE,
-    shap_dependence::SHAPDP,
+pub const ALL: &[EstimatorInfo] = &[
+    pdp::PDP,
+    pdp::DPDP,
+    ice::ICE,
+    ice::DICE,
+    mplot::MPLOT,
+    ale::ALE,
+    ale::DALE,
+    ale::RHALE,
+    shap::SHAPDP,
 ];
 
-/// What is known of the estimator of a name.
+/// The entry of the estimator of a name.
 ///
 /// # Errors
 /// [`Error::BadOption`] for an unknown name.
-pub fn info(name: &str) -> Result<&'static Info> {
+pub fn info(name: &str) -> Result<&'static EstimatorInfo> {
     named("estimator", name, ALL, |info| info.name)
 }
 
-/// What has a name, among all that have one.
+/// The entry of a name, among all that have one.
 pub(crate) fn named<'a, T>(
     option: &'static str,
     name: &str,
@@ -200,9 +204,9 @@ pub fn from_settings(name: &str, settings: &Settings) -> Result<Box<dyn Estimato
     prepared::prepare((info.build)(settings)?, settings)
 }
 
-/// What `work` finds for each of some features, or of pairs of a feature and its estimator, in their
-/// order. Several are worked on at once where there are threads for them; the results are those of one
-/// after the other. Any work will do: effects, regional effects, figures.
+/// Results of `work` for each of some features, or of pairs of a feature and its estimator, in their order.
+/// Several are worked on at once where there are threads for them; the results are those of one after the
+/// other. Any work will do: effects, regional effects, figures.
 ///
 /// # Errors
 /// That of the first feature for which `work` has one; features behind it may be left out.
@@ -225,41 +229,4 @@ pub fn each_feature<F: Sync, T: Send, E: Send>(
     let mut all = Vec::with_capacity(features.len());
     fold_blocks(features.len(), 1, |place| work(&features[place.start]), |found| all.push(found))?;
     Ok(all)
-}
-
-/// What every estimator but the regional ones checks before it asks the model anything.
-pub(crate) fn check(data: &Dataset, model: &dyn Model, feature: usize) -> Result<()> {
-    check_sizes(data, model, feature)?;
-    match data.kinds().iter().position(|&kind| kind == Kind::Nominal) {
-        None => Ok(()),
-        Some(nominal) => Err(Error::Incompatible(format!(
-            "the kind `nominal` of {} is of no use here: only regional estimators, which split by levels, \
-             take kinds; to all others features are numbers",
-            data.names()[nominal]
-        ))),
-    }
-}
-
-/// The same for estimators that take kinds of features.
-pub(crate) fn check_sizes(data: &Dataset, model: &dyn Model, feature: usize) -> Result<()> {
-    data.check_feature(feature)?;
-    if model.dimension() != data.dimension() {
-        return Err(ModelError::WrongDimension {
-            model: model.dimension(),
-            data: data.dimension(),
-        }
-        .into());
-    }
-    Ok(())
-}
-
-/// What [`Estimator::instances`] checks before it asks the model anything.
-fn check_rows(data: &Dataset, model: &dyn Model, feature: usize, rows: &[usize]) -> Result<()> {
-    check(data, model, feature)?;
-    match rows.iter().max() {
-        Some(&last) if last >= data.len() => {
-            Err(Error::WrongCount { what: "rows", expected: data.len(), got: last + 1 })
-        }
-        _ => Ok(()),
-    }
 }

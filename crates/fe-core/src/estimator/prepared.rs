@@ -1,17 +1,17 @@
-//! What every estimator can be asked on top of its own options.
+//! Subsample, mean prediction and band: options that every estimator takes on top of its own.
 
-use super::{Estimand, Estimator, InstanceEffects, check_rows};
+use super::{Estimand, Estimator, InstanceEffects};
 use crate::binning::Binning;
-use crate::centring::Centring;
-use crate::confidence::Request;
-use crate::dataset::Dataset;
+use crate::confidence::BandRequest;
+use crate::data::Dataset;
+use crate::data::subsample::Subsample;
 use crate::effect::Effect;
 use crate::error::Result;
-use crate::gauge::Gauge;
+use crate::estimator::predictions;
+use crate::model::magnitude::MagnitudeProbe;
 use crate::model::{Model, Observed};
-use crate::predictions;
+use crate::settings::Centring;
 use crate::settings::Settings;
-use crate::subsample::Subsample;
 
 /// The options that all estimators take.
 pub(super) const OPTIONS: &[&[&str]] = &[Subsample::OPTIONS, &["mean_prediction", "importance"]];
@@ -22,9 +22,9 @@ pub(super) fn prepare(
     estimator: Box<dyn Estimator>,
     settings: &Settings,
 ) -> Result<Box<dyn Estimator>> {
-    let subsample = Subsample::from_settings(settings)?;
+    let subsample = Subsample::new(settings.subsample, settings.subsample_seed)?;
     let mean_prediction = settings.mean_prediction.unwrap_or_default();
-    let band = Request::from_settings(settings, estimator.binning().is_some())?;
+    let band = BandRequest::from_settings(settings, estimator.binning().is_some())?;
     if subsample.is_none() && !mean_prediction && band.is_none() {
         return Ok(estimator);
     }
@@ -36,7 +36,7 @@ struct Prepared {
     estimator: Box<dyn Estimator>,
     subsample: Option<Subsample>,
     mean_prediction: bool,
-    band: Option<Request>,
+    band: Option<BandRequest>,
 }
 
 impl Estimator for Prepared {
@@ -90,7 +90,7 @@ impl Estimator for Prepared {
             return self.estimator.instances(data, model, effect, rows);
         }
         // The rows of the data are not those that the effect was estimated from.
-        check_rows(data, model, effect.feature, rows)?;
+        data.check_rows(model, effect.feature, rows)?;
         Ok(InstanceEffects::Unknown)
     }
 }
@@ -105,10 +105,10 @@ impl Prepared {
         let mut effects = match &self.band {
             None => self.estimator.estimate(data, model, feature)?,
             Some(band) => {
-                let gauge = Gauge::new(model);
-                let mut effects = self.estimator.estimate(data, &gauge, feature)?;
+                let probe = MagnitudeProbe::new(model);
+                let mut effects = self.estimator.estimate(data, &probe, feature)?;
                 for effect in &mut effects {
-                    band.complete(effect, &*self.estimator, data, &gauge)?;
+                    self.add_band(band, effect, data, &probe)?;
                 }
                 effects
             }
@@ -123,5 +123,27 @@ impl Prepared {
             }
         }
         Ok(effects)
+    }
+
+    fn add_band(
+        &self,
+        band: &BandRequest,
+        effect: &mut Effect,
+        data: &Dataset,
+        probe: &MagnitudeProbe<'_>,
+    ) -> Result<()> {
+        let x = band.places(effect)?;
+        let observed = Observed::new(probe);
+        let confidence = {
+            let sample = band
+                .purpose(&x)
+                .map(|purpose| self.estimator.resampling(data, &observed, effect, &purpose));
+            let sample = sample.transpose()?;
+            band.band(effect, x, (data, sample.as_deref()), probe)?
+        };
+        effect.record.model_rows += observed.model_rows();
+        effect.record.jacobian_rows += observed.partial_rows();
+        effect.confidence = Some(confidence);
+        Ok(())
     }
 }

@@ -1,27 +1,32 @@
 //! Regional effects: a tree over the other features whose leaves have effects that agree better
 //! (Gkolemis et al. 2024, "Effector", Algorithm 1; Herbinger et al. 2023).
+//!
+//! May import `estimator` and what lies below. Begin with [`Regional`], then `tree.rs` and `criterion.rs`.
 
-mod accumulated;
-mod grid;
-mod local;
-mod shapley;
+mod ale;
+mod candidates;
+mod criterion;
+mod pdp;
+mod rule;
+mod shap;
 mod split;
 mod text;
 mod tree;
 
-pub use tree::{Level, Node, Rule, RuleKind, Tree};
+pub use rule::{Rule, RuleKind};
+pub use tree::{Level, Node, Tree};
 
 use serde::{Deserialize, Serialize};
 
-use crate::dataset::Dataset;
-use crate::effect::SubsampleRecord;
+use crate::data::Dataset;
+use crate::data::SubsampleRecord;
+use crate::data::subsample::Subsample;
 use crate::error::{Error, Result};
 use crate::estimator::{self, Accumulated, PartialDependence, ShapDependence};
-use crate::gauge::Gauge;
+use crate::model::magnitude::MagnitudeProbe;
 use crate::model::{Model, Observed};
 use crate::settings::{Settings, Splitting};
 use crate::stored::Name;
-use crate::subsample::Subsample;
 
 /// The effect of one feature on one output, region by region.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -40,11 +45,11 @@ pub struct RegionalEffect {
     pub heterogeneity: Name,
     /// The regions, with an effect for each leaf.
     pub tree: Tree,
-    /// What was done.
+    /// Record of the computation.
     pub record: Record,
 }
 
-/// What was done to get a regional effect.
+/// Record of the computation of a regional effect.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Record {
     /// Rows of the data, or of the subsample of them.
@@ -56,13 +61,13 @@ pub struct Record {
     pub model_rows: u64,
     /// Rows whose derivative the model was asked for, for all outputs together.
     pub jacobian_rows: u64,
-    /// How regions are split, and when no more.
+    /// Options of the tree: how regions are split, and when no more.
     pub options: Options,
     /// Heterogeneity up to which differences may be rounding, and nothing is split.
     pub floor: f64,
 }
 
-/// How regions are split, and when no more.
+/// Options of the tree: how regions are split, and when no more.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Options {
     /// Most levels, L.
@@ -73,7 +78,7 @@ pub struct Options {
     pub drop: f64,
     /// Least weight of the instances in a region.
     pub leaf: f64,
-    /// How regions are split.
+    /// Way of splitting regions.
     pub partition: Splitting,
 }
 
@@ -125,7 +130,7 @@ impl Options {
 
 /// The estimator whose effects are made regional.
 #[derive(Debug)]
-enum Method {
+enum Within {
     Accumulated(Accumulated),
     Grid(PartialDependence),
     Shapley(ShapDependence),
@@ -165,26 +170,26 @@ enum Method {
 #[derive(Debug)]
 pub struct Regional {
     name: &'static str,
-    method: Method,
+    method: Within,
     options: Options,
     heterogeneity: &'static str,
     subsample: Option<Subsample>,
 }
 
 /// A regional estimator as it is found by name.
-pub struct Info {
+pub struct RegionalInfo {
     /// Its name.
     pub name: &'static str,
-    /// What it does, in a line.
+    /// A description in a line.
     pub about: &'static str,
     /// The estimator within a region.
-    pub within: &'static estimator::Info,
+    pub within: &'static estimator::EstimatorInfo,
     /// Names of the heterogeneity values that regions can lower, the default first.
     pub heterogeneity: &'static [&'static str],
-    method: fn(&Settings) -> Result<Method>,
+    method: fn(&Settings) -> Result<Within>,
 }
 
-impl Info {
+impl RegionalInfo {
     /// Names of the settings it takes: of those of the estimator the ones that make sense in regions,
     /// and how regions are found.
     pub fn options(&self) -> impl Iterator<Item = &'static str> {
@@ -192,7 +197,7 @@ impl Info {
         within.chain(Options::NAMES.iter().copied())
     }
 
-    /// Whether it takes a setting.
+    /// True if it takes a setting.
     #[must_use]
     pub fn takes(&self, option: &str) -> bool {
         self.options().any(|taken| taken == option)
@@ -204,7 +209,7 @@ const OF_BINS: &[&str] =
 const OF_GRID: &[&str] = &["mean_grid", "mean_grid_sd"];
 const OF_RESIDUALS: &[&str] = &["mean_residual"];
 
-/// What estimators take alone and not in regions. Empty bins are always interpolated: bins joined, or
+/// Options that estimators take alone and not in regions. Empty bins are always interpolated: bins joined, or
 /// refused, by the instances of one region would make regions incomparable.
 const NOT_IN_REGIONS: &[&str] = &[
     "quantiles",
@@ -228,49 +233,49 @@ const NOT_IN_REGIONS: &[&str] = &[
 ];
 
 /// All regional estimators.
-pub const ALL: &[Info] = &[
-    Info {
+pub const ALL: &[RegionalInfo] = &[
+    RegionalInfo {
         name: "regional-pdp",
         about: "partial dependence in regions of the other features (EFFECTOR Algorithm 1)",
-        within: &estimator::PDP,
+        within: &estimator::pdp::PDP,
         heterogeneity: OF_GRID,
-        method: |settings| Ok(Method::Grid(PartialDependence::pdp(settings)?)),
+        method: |settings| Ok(Within::Grid(PartialDependence::pdp(settings)?)),
     },
-    Info {
+    RegionalInfo {
         name: "regional-dpdp",
         about: "mean derivative on a grid in regions of the other features",
-        within: &estimator::DPDP,
+        within: &estimator::pdp::DPDP,
         heterogeneity: OF_GRID,
-        method: |settings| Ok(Method::Grid(PartialDependence::dpdp(settings)?)),
+        method: |settings| Ok(Within::Grid(PartialDependence::dpdp(settings)?)),
     },
-    Info {
+    RegionalInfo {
         name: "regional-ale",
         about: "accumulated local effects by finite differences in regions of the other features",
-        within: &estimator::ALE,
+        within: &estimator::ale::ALE,
         heterogeneity: OF_BINS,
-        method: |settings| Ok(Method::Accumulated(Accumulated::ale(settings)?)),
+        method: |settings| Ok(Within::Accumulated(Accumulated::ale(settings)?)),
     },
-    Info {
+    RegionalInfo {
         name: "regional-rhale",
         about: "accumulated local effects by derivatives in regions of the other features",
-        within: &estimator::RHALE,
+        within: &estimator::ale::RHALE,
         heterogeneity: OF_BINS,
-        method: |settings| Ok(Method::Accumulated(Accumulated::rhale(settings)?)),
+        method: |settings| Ok(Within::Accumulated(Accumulated::rhale(settings)?)),
     },
-    Info {
+    RegionalInfo {
         name: "regional-shapdp",
         about: "spline through Shapley values in regions of the other features",
-        within: &estimator::SHAPDP,
+        within: &estimator::shap::SHAPDP,
         heterogeneity: OF_RESIDUALS,
-        method: |settings| Ok(Method::Shapley(ShapDependence::from_settings(settings)?)),
+        method: |settings| Ok(Within::Shapley(ShapDependence::from_settings(settings)?)),
     },
 ];
 
-/// What is known of the regional estimator of a name.
+/// The entry of the regional estimator of a name.
 ///
 /// # Errors
 /// [`Error::BadOption`] for an unknown name.
-pub fn info(name: &str) -> Result<&'static Info> {
+pub fn info(name: &str) -> Result<&'static RegionalInfo> {
     estimator::named("estimator", name, ALL, |info| info.name)
 }
 
@@ -292,7 +297,7 @@ pub fn from_settings(name: &str, settings: &Settings) -> Result<Regional> {
             allowed: format!("must be one of {}", info.heterogeneity.join(", ")),
         })?,
         method: (info.method)(settings)?,
-        subsample: Subsample::from_settings(settings)?,
+        subsample: Subsample::new(settings.subsample, settings.subsample_seed)?,
     })
 }
 
@@ -303,7 +308,7 @@ impl Regional {
         self.name
     }
 
-    /// How regions are split, and when no more.
+    /// Options of the tree: how regions are split, and when no more.
     #[must_use]
     pub fn options(&self) -> Options {
         self.options
@@ -321,34 +326,34 @@ impl Regional {
         model: &dyn Model,
         feature: usize,
     ) -> Result<Vec<RegionalEffect>> {
-        estimator::check_sizes(data, model, feature)?;
+        data.check_model(model, feature)?;
         let drawn = self.subsample.map(|subsample| subsample.draw(data));
         let (data, subsample) = match &drawn {
             Some((data, drawn)) => (data.as_ref(), Some(&drawn.record)),
             None => (data, None),
         };
-        let gauge = Gauge::new(model);
-        let observed = Observed::new(&gauge);
+        let probe = MagnitudeProbe::new(model);
+        let observed = Observed::new(&probe);
         let mut explained_rows = 0;
         let grown: Vec<(Tree, f64)> = match &self.method {
-            Method::Accumulated(estimator) => {
-                let held = accumulated::Held::new(estimator, data, &observed, feature)?;
+            Within::Accumulated(estimator) => {
+                let held = ale::InstanceSlopes::new(estimator, data, &observed, feature)?;
                 self.grow_all(data, feature, model.outputs(), |output| {
-                    Ok(accumulated::Binned::new(&held, output, self.heterogeneity, &gauge))
+                    Ok(ale::Binned::new(&held, output, self.heterogeneity, &probe))
                 })?
             }
-            Method::Grid(estimator) => {
+            Within::Grid(estimator) => {
                 let table =
-                    estimator::IceTable::new(estimator, data, &observed, feature, MOST_HELD)?;
+                    estimator::pdp::IceTable::new(estimator, data, &observed, feature, MOST_HELD)?;
                 self.grow_all(data, feature, model.outputs(), |output| {
-                    Ok(grid::Gridded::new(&table, data, output, self.heterogeneity, &gauge))
+                    Ok(pdp::Gridded::new(&table, data, output, self.heterogeneity, &probe))
                 })?
             }
-            Method::Shapley(estimator) => {
-                let explained = shapley::Explained::new(estimator, data, &gauge, feature)?;
+            Within::Shapley(estimator) => {
+                let explained = shap::Explained::new(estimator, data, &probe, feature)?;
                 explained_rows = explained.model_rows();
                 self.grow_all(data, feature, model.outputs(), |output| {
-                    shapley::Dependence::new(&explained, output, &gauge)
+                    shap::Dependence::new(&explained, output, &probe)
                 })?
             }
         };
@@ -372,14 +377,14 @@ impl Regional {
     }
 
     /// A tree and its floor for each output.
-    fn grow_all<L: local::Local>(
+    fn grow_all<L: criterion::Criterion>(
         &self,
         data: &Dataset,
         feature: usize,
         outputs: usize,
         local: impl Fn(usize) -> Result<L>,
     ) -> Result<Vec<(Tree, f64)>> {
-        let candidates = split::candidates(data, feature, self.options.candidates)?;
+        let candidates = candidates::candidates(data, feature, self.options.candidates)?;
         (0..outputs)
             .map(|output| {
                 let local = local(output)?;

@@ -1,148 +1,11 @@
-//! Candidate splits, and the best of them.
+//! The best of the candidate splits of some regions.
 
 use rayon::prelude::*;
 
-use crate::axis::AxisChoice;
-use crate::dataset::{Dataset, Kind};
-use crate::error::{Error, Result};
-use crate::estimator::Grouping;
-use crate::partition::{Closed, Partition};
-
-use super::local::Local;
-use super::tree::RuleKind;
-
-/// The candidate splits of one feature.
-#[derive(Debug)]
-pub(super) struct Candidates {
-    pub(super) feature: usize,
-    /// Positions p of a numeric feature, or levels v of a nominal one, increasing.
-    positions: Vec<f64>,
-    nominal: bool,
-    /// The group of each row: how many positions lie below it, or which level it has.
-    groups: Vec<u32>,
-}
-
-impl Candidates {
-    /// How many there are. Two levels make one split, not two.
-    fn count(&self) -> usize {
-        match (self.nominal, self.positions.len()) {
-            (true, 0..=1) => 0,
-            (true, 2) => 1,
-            (_, count) => count,
-        }
-    }
-
-    /// Number of groups.
-    pub(super) fn groups(&self) -> usize {
-        if self.nominal { self.positions.len() } else { self.positions.len() + 1 }
-    }
-
-    /// The group of a row.
-    pub(super) fn group_of(&self, row: usize) -> usize {
-        self.groups[row] as usize
-    }
-
-    /// The weight of those of some rows that are in each group.
-    fn weights(&self, data: &Dataset, rows: &[usize]) -> Vec<f64> {
-        if data.weights().is_none() {
-            let mut counts = vec![0_usize; self.groups()];
-            rows.iter().for_each(|&row| counts[self.group_of(row)] += 1);
-            return counts.into_iter().map(|count| count as f64).collect();
-        }
-        let mut weights = vec![0.0; self.groups()];
-        rows.iter().for_each(|&row| weights[self.group_of(row)] += weight(data, row));
-        weights
-    }
-
-    /// The groups of all rows.
-    pub(super) fn grouping(&self) -> Grouping<'_> {
-        Grouping { of: Some(&self.groups), groups: self.groups() }
-    }
-
-    /// The rules of both sides of a candidate.
-    pub(super) fn rules(&self, candidate: usize) -> [RuleKind; 2] {
-        let position = self.positions[candidate];
-        if self.nominal {
-            [RuleKind::Is(position), RuleKind::IsNot(position)]
-        } else {
-            [RuleKind::AtMost(position), RuleKind::Above(position)]
-        }
-    }
-
-    /// Some rows, divided by a candidate.
-    pub(super) fn divide(&self, candidate: usize, rows: &[usize]) -> [Vec<usize>; 2] {
-        let first = |row: usize| match self.nominal {
-            true => self.group_of(row) == candidate,
-            false => self.group_of(row) <= candidate,
-        };
-        let on_the_left = rows.iter().filter(|&&row| first(row)).count();
-        // Each row is written to both sides and kept on one: no branch depends on where it belongs. The
-        // last place of a side is for the rows of the other one.
-        let mut sides = [on_the_left, rows.len() - on_the_left].map(|count| vec![0; count + 1]);
-        let [mut left, mut right] = [0, 0];
-        for &row in rows {
-            (sides[0][left], sides[1][right]) = (row, row);
-            let is_first = usize::from(first(row));
-            left += is_first;
-            right += 1 - is_first;
-        }
-        sides.iter_mut().for_each(|side| side.truncate(side.len() - 1));
-        sides
-    }
-}
-
-/// The candidates of every feature but the one of interest, from the whole data.
-pub(super) fn candidates(
-    data: &Dataset,
-    feature: usize,
-    positions: usize,
-) -> Result<Vec<Candidates>> {
-    let others = (0..data.dimension()).into_par_iter().filter(|&other| other != feature);
-    others.map(|other| of_feature(data, other, positions)).collect()
-}
-
-fn of_feature(data: &Dataset, feature: usize, positions: usize) -> Result<Candidates> {
-    let values = data.feature(feature);
-    let nominal = data.kinds()[feature] == Kind::Nominal;
-    if nominal {
-        let positions = levels(data, feature);
-        let groups = values.iter().map(|&x| below(&positions, x)).collect();
-        return Ok(Candidates { feature, positions, nominal, groups });
-    }
-    let mut groups = vec![0; values.len()];
-    let positions = match AxisChoice::Data.resolve(data, feature) {
-        Ok(axis) => {
-            let intervals = Partition::new(axis.divide(positions + 1), Closed::Right)?;
-            let positions = intervals.limits()[1..intervals.bins()].to_vec();
-            // Rows of weight 0 may lie outside.
-            if !intervals.locate_all(values, &mut groups) {
-                for (group, &x) in groups.iter_mut().zip(values) {
-                    *group = below(&positions, x);
-                }
-            }
-            positions
-        }
-        Err(Error::ConstantFeature { .. }) => Vec::new(),
-        Err(error) => return Err(error),
-    };
-    Ok(Candidates { feature, positions, nominal, groups })
-}
-
-/// How many positions lie below.
-fn below(positions: &[f64], x: f64) -> u32 {
-    positions.partition_point(|&p| p < x) as u32
-}
-
-/// Distinct values among the rows with positive weight.
-fn levels(data: &Dataset, feature: usize) -> Vec<f64> {
-    let counted = data.feature(feature).iter().enumerate();
-    let counted = counted.filter(|(row, _)| data.weights().is_none_or(|w| w[*row] > 0.0));
-    // A sum with 0 makes −0 and 0 the same level.
-    let mut levels: Vec<f64> = counted.map(|(_, &x)| x + 0.0).collect();
-    levels.sort_unstable_by(f64::total_cmp);
-    levels.dedup();
-    levels
-}
+use super::candidates::Candidates;
+use super::criterion::Criterion;
+use crate::data::Dataset;
+use crate::error::Result;
 
 /// A region on the way to a tree.
 #[derive(Debug, Clone)]
@@ -162,13 +25,13 @@ pub(super) struct Splitter<'a, L> {
 /// A split and the weighted mean of the heterogeneity that it leaves.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Split {
-    /// Which of the [`Candidates`].
+    /// Index of the [`Candidates`].
     pub(super) candidates: usize,
     pub(super) candidate: usize,
     pub(super) heterogeneity: f64,
 }
 
-/// What a candidate does to one region.
+/// The trial of a candidate on one region.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Trial {
     /// All instances are on one side: the region stays as it is.
@@ -187,7 +50,7 @@ struct Part<S> {
 /// Differences of scores below this share of what there was before are ties.
 const TIE: f64 = 1e-10;
 
-impl<L: Local> Splitter<'_, L> {
+impl<L: Criterion> Splitter<'_, L> {
     /// A region of some rows.
     pub(super) fn region(&self, data: &Dataset, rows: Vec<usize>) -> Result<Region> {
         let weight = match data.weights() {
@@ -320,8 +183,4 @@ pub(super) fn mean_heterogeneity(regions: &[&Region]) -> Option<f64> {
     let sum: Option<f64> =
         regions.iter().map(|region| region.heterogeneity.map(|h| region.weight / total * h)).sum();
     sum
-}
-
-fn weight(data: &Dataset, row: usize) -> f64 {
-    data.weights().map_or(1.0, |weights| weights[row])
 }

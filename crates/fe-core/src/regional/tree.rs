@@ -1,74 +1,23 @@
 //! Trees of regions.
 
-use std::fmt;
-
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::dataset::Dataset;
+use crate::data::Dataset;
 use crate::effect::Effect;
 use crate::error::{Error, Result};
-use crate::quantiles::deciles;
+use crate::numeric::quantiles::deciles;
 use crate::settings::Splitting;
 
 use super::Options;
-use super::local::Local;
+use super::criterion::Criterion;
+use super::rule::Rule;
 use super::split::{Region, Split, Splitter, mean_heterogeneity};
-
-/// What a rule asks of a feature.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum RuleKind {
-    /// x ≤ p.
-    AtMost(f64),
-    /// x > p.
-    Above(f64),
-    /// x = v.
-    Is(f64),
-    /// x ≠ v.
-    IsNot(f64),
-}
-
-impl RuleKind {
-    /// Whether a value obeys.
-    #[must_use]
-    pub fn holds(self, x: f64) -> bool {
-        match self {
-            RuleKind::AtMost(p) => x <= p,
-            RuleKind::Above(p) => x > p,
-            RuleKind::Is(v) => x == v,
-            RuleKind::IsNot(v) => x != v,
-        }
-    }
-}
-
-/// A rule that the instances of a node obey, beside those of its ancestors.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Rule {
-    /// The feature that is split, counted from 0.
-    pub feature: usize,
-    /// Its name.
-    pub name: String,
-    /// What is asked of it.
-    pub kind: RuleKind,
-}
-
-impl fmt::Display for Rule {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (sign, value) = match self.kind {
-            RuleKind::AtMost(p) => ("<=", p),
-            RuleKind::Above(p) => (">", p),
-            RuleKind::Is(v) => ("=", v),
-            RuleKind::IsNot(v) => ("!=", v),
-        };
-        write!(f, "{} {sign} {value}", self.name)
-    }
-}
 
 /// A region: the instances that obey its rule and those of its ancestors.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Node {
-    /// What sets it apart within its parent; none for the whole data.
+    /// The rule that sets it apart within its parent; none for the whole data.
     pub rule: Option<Rule>,
     /// The parent's position in [`Tree::nodes`]; none for the whole data.
     pub parent: Option<usize>,
@@ -160,7 +109,7 @@ impl Tree {
 }
 
 /// Splits level by level until nothing is gained.
-pub(super) fn grow<L: Local>(
+pub(super) fn grow<L: Criterion>(
     splitter: &Splitter<'_, L>,
     data: &Dataset,
     options: Options,
@@ -199,7 +148,7 @@ struct Growing<'a, L> {
     levels: Vec<Level>,
 }
 
-impl<L: Local> Growing<'_, L> {
+impl<L: Criterion> Growing<'_, L> {
     fn regions<'b>(&'b self, nodes: &[usize]) -> Vec<&'b Region> {
         nodes.iter().map(|&node| &self.nodes[node].2).collect()
     }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::Summary;
-use crate::statistics::Moments;
+use crate::numeric::moments::Moments;
 
 /// Moments of the errors of curves at each point, over replicates; merges like [`Moments`].
 ///
@@ -26,7 +26,7 @@ pub struct Decomposition {
 
 /// The parts of the mean squared error, each averaged over the points.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Parts {
+pub struct ErrorParts {
     /// Mean squared error: `debiased_bias2` + `variance`.
     pub mse: f64,
     /// Square of the mean error. Its expectation exceeds the squared bias by variance / R.
@@ -39,11 +39,11 @@ pub struct Parts {
     pub noise_floor: f64,
 }
 
-impl Parts {
-    /// Names of the parts in files, in the order of [`Parts::values`].
+impl ErrorParts {
+    /// Names of the parts in files, in the order of [`ErrorParts::values`].
     pub const NAMES: [&str; 5] = ["mse", "bias2", "debiased_bias2", "variance", "noise_floor"];
 
-    /// The parts in the order of [`Parts::NAMES`].
+    /// The parts in the order of [`ErrorParts::NAMES`].
     #[must_use]
     pub fn values(&self) -> [f64; 5] {
         [self.mse, self.bias2, self.debiased_bias2, self.variance, self.noise_floor]
@@ -77,18 +77,18 @@ impl Decomposition {
 
     /// The parts, averaged over the points that at least two replicates have; none without one.
     #[must_use]
-    pub fn parts(&self) -> Option<Parts> {
+    pub fn parts(&self) -> Option<ErrorParts> {
         parts(self.points.iter().copied())
     }
 
     /// The parts at each point; none where fewer than two replicates have it.
     #[must_use]
-    pub fn pointwise(&self) -> Vec<Option<Parts>> {
+    pub fn pointwise(&self) -> Vec<Option<ErrorParts>> {
         self.points.iter().map(|point| parts(std::iter::once(*point))).collect()
     }
 
     /// The parts without one of the replicates that were added.
-    fn parts_without(&self, errors: &[Option<f64>]) -> Option<Parts> {
+    fn parts_without(&self, errors: &[Option<f64>]) -> Option<ErrorParts> {
         let rest = |(point, error): (&Moments, &Option<f64>)| match error {
             Some(error) => without(*point, *error),
             None => *point,
@@ -97,7 +97,7 @@ impl Decomposition {
     }
 }
 
-fn parts(points: impl Iterator<Item = Moments>) -> Option<Parts> {
+fn parts(points: impl Iterator<Item = Moments>) -> Option<ErrorParts> {
     let (mut count, mut bias2, mut variance, mut lost) = (0.0, 0.0, 0.0, 0.0);
     for point in points {
         let Some(own) = point.variance(1.0) else { continue };
@@ -106,7 +106,7 @@ fn parts(points: impl Iterator<Item = Moments>) -> Option<Parts> {
         variance += own;
         lost += own / point.weight;
     }
-    (count > 0.0).then(|| Parts {
+    (count > 0.0).then(|| ErrorParts {
         mse: (bias2 - lost + variance) / count,
         bias2: bias2 / count,
         debiased_bias2: (bias2 - lost) / count,
@@ -127,7 +127,7 @@ fn without(all: Moments, value: f64) -> Moments {
 }
 
 /// The parts of the mean squared error of some replicates, each with its standard error, in the
-/// order of [`Parts::NAMES`]; none where fewer than two replicates share a point.
+/// order of [`ErrorParts::NAMES`]; none where fewer than two replicates share a point.
 ///
 /// `replicates` holds the errors of each replicate at the same points. Standard errors are those of
 /// the jackknife (Efron 1979): the parts are recomputed without each replicate in turn. They need

@@ -1,5 +1,7 @@
 //! Statistics over replicates: no mean without its standard error and interval, no difference
 //! without its test.
+//!
+//! May import `numeric` alone. Begin with [`Summary`].
 
 mod decomposition;
 mod order;
@@ -9,9 +11,9 @@ mod variance;
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-use crate::statistics::Moments;
+use crate::numeric::moments::Moments;
 
-pub use decomposition::{Decomposition, Parts, decompose};
+pub use decomposition::{Decomposition, ErrorParts, decompose};
 pub use order::Order;
 pub use test::{Test, holm};
 pub use variance::{FreshCurves, VarianceParts, split_variance};

@@ -1,9 +1,9 @@
-//! How fast an error falls.
+//! The order at which an error falls.
 
 use serde::Serialize;
 
 use super::Summary;
-use crate::statistics::Moments;
+use crate::numeric::moments::Moments;
 
 /// Errors below this are rounding, and their order says nothing.
 const ROUNDING: f64 = 1e-24;

@@ -17,7 +17,7 @@ pub struct Test {
 }
 
 impl Test {
-    /// Whether `difference` is 0, given its standard error with so many degrees of freedom.
+    /// Test that `difference` is 0, given its standard error with so many degrees of freedom.
     ///
     /// None without a degree of freedom.
     #[must_use]
@@ -27,7 +27,7 @@ impl Test {
         Some(Self { statistic, degrees, p })
     }
 
-    /// Whether the mean of some replicates is `value`.
+    /// Test that the mean of some replicates is `value`.
     ///
     /// None for fewer than two replicates.
     ///
@@ -44,7 +44,7 @@ impl Test {
         Self::of(summary.mean? - value, summary.standard_error?, degrees)
     }
 
-    /// Whether two independent sets of replicates have the same mean (Welch 1947).
+    /// Test that two independent sets of replicates have the same mean (Welch 1947).
     ///
     /// None if one of them has fewer than two replicates.
     #[must_use]
@@ -57,7 +57,7 @@ impl Test {
         Self::of(first.mean? - second.mean?, sum.sqrt(), degrees)
     }
 
-    /// Whether a number moved between two runs on the same datasets, given its value in the first
+    /// Test that a number did not move between two runs on the same datasets, given its value in the first
     /// and in the second on each of them.
     ///
     /// The mean difference is measured by the smallest of the Monte Carlo errors: that of the paired

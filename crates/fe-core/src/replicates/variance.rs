@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::Summary;
 use super::decomposition::jackknifed;
-use crate::statistics::Moments;
+use crate::numeric::moments::Moments;
 
 /// The curves of the effect of one fitted model on fresh datasets: their moments at each point.
 ///

@@ -1,11 +1,14 @@
 //! What is computed here, and how far it is from a recorded result.
 
-use fe_core::centring::{AxisMean, CenterRule, Instances};
+use fe_core::effect::Instances;
+use fe_core::effect::centring::AxisMean;
+use fe_core::effect::heterogeneity::effector_score;
 use fe_core::estimator;
-use fe_core::heterogeneity::{effector_score, interpolate_missing};
 use fe_core::model::{Column, Model, Rows};
-use fe_core::partition::{Closed, Partition};
-use fe_core::statistics::Moments;
+use fe_core::numeric::interpolation::interpolate_missing;
+use fe_core::numeric::moments::Moments;
+use fe_core::numeric::partition::{Closed, Partition};
+use fe_core::settings::CenterRule;
 use fe_core::{AxisChoice, Centring, Curve, Effect, Settings, preset};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 

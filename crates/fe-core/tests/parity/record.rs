@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use fe_core::Dataset;
 use fe_core::model::FunctionModel;
-use fe_core::{Dataset, quantiles::SortedSample};
+use fe_core::numeric::quantiles::SortedSample;
 use ndarray::Array2;
 use serde_json::Value;
 

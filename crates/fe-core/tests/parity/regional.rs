@@ -5,10 +5,11 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
-use fe_core::centring::Instances;
-use fe_core::heterogeneity::{effector_score, interpolate_missing};
-use fe_core::partition::Closed;
-use fe_core::statistics::Moments;
+use fe_core::effect::Instances;
+use fe_core::effect::heterogeneity::effector_score;
+use fe_core::numeric::interpolation::interpolate_missing;
+use fe_core::numeric::moments::Moments;
+use fe_core::numeric::partition::Closed;
 use fe_core::{AxisChoice, Curve, Dataset, Effect, Settings, estimator, preset};
 use ndarray::Array2;
 use serde_json::Value;

@@ -2,9 +2,10 @@
 
 use fe_core::AxisChoice;
 use fe_core::Dataset;
-use fe_core::centring::{AxisMean, CenterRule};
-use fe_core::shapley::{self, Background, Method, Shapley, ShapleyValues};
-use fe_core::statistics::Moments;
+use fe_core::effect::centring::AxisMean;
+use fe_core::estimator::shapley::{self, Background, Shapley, ShapleyMethod, ShapleyValues};
+use fe_core::numeric::moments::Moments;
+use fe_core::settings::CenterRule;
 use ndarray::Array2;
 use serde_json::Value;
 
@@ -30,7 +31,7 @@ fn recompute(case: Case<'_>, background: &Value) -> Result<ShapleyValues, String
     let in_background = |i: usize| f64::from(i < count || background.is_null());
     let weights = (0..both.nrows()).map(in_background).collect();
     let both = Dataset::from_rows(&both.view()).and_then(|data| data.with_weights(weights));
-    let options = Shapley { method: Method::Exact, background: Background::All };
+    let options = Shapley { method: ShapleyMethod::Exact, background: Background::All };
     both.and_then(|both| shapley::values(&both, &case.record.model, &explained, &options))
         .map_err(|e| e.to_string())
 }

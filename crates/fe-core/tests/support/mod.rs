@@ -2,12 +2,12 @@
 
 #![allow(dead_code)]
 
-use fe_core::centring::CenterRule;
 use fe_core::estimator::{self, Estimator};
 use fe_core::model::{FunctionModel, Model};
-use fe_core::quantiles::QuantileRule;
+use fe_core::numeric::quantiles::QuantileRule;
+use fe_core::numeric::spline::Smoothing;
+use fe_core::settings::CenterRule;
 use fe_core::settings::{EmptyBins, Interpolation};
-use fe_core::spline::Smoothing;
 use fe_core::{Axis, AxisChoice, Centring, Dataset, Effect, Settings};
 use ndarray::Array2;
 use proptest::prelude::*;

@@ -6,18 +6,18 @@ mod terms;
 
 use fe_core::error::ModelError;
 use fe_core::model::{Model, Rows};
-use fe_core::spline::Smoothing;
+use fe_core::numeric::spline::Smoothing;
 use std::fmt;
 
 use crate::error::{FitError, Result};
 use crate::fitted::{Fact, FittedModel};
-use crate::learner::{Info, Method, Task};
+use crate::learner::{Fit, LearnerInfo, Task};
 use crate::options::{OptionInfo, Options, number};
 use crate::sample::Sample;
 use problem::{Problem, Solution};
 use terms::Terms;
 
-pub(crate) const GAM: Info = Info {
+pub(crate) const GAM: LearnerInfo = LearnerInfo {
     name: "gam",
     about: "additive model of penalised cubic B-splines, with products for pairs of features",
     task: Task::Regression,
@@ -50,7 +50,7 @@ pub(crate) const GAM: Info = Info {
     build,
 };
 
-fn build(options: &mut Options) -> Result<Box<dyn Method>> {
+fn build(options: &mut Options) -> Result<Box<dyn Fit>> {
     let splines = options.count("splines", |n| (4..=200).contains(&n))?;
     let lambda = options.read("lambda", Lambda::parse)?;
     let interactions = options.read("interactions", Interactions::parse)?;
@@ -60,7 +60,7 @@ fn build(options: &mut Options) -> Result<Box<dyn Method>> {
     Ok(Box::new(AdditiveSplines { splines, lambda, interactions, tensor_splines }))
 }
 
-/// How much roughness is penalised.
+/// Smoothing parameters: how much roughness is penalised.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Lambda {
     Fixed(f64),
@@ -183,7 +183,7 @@ struct AdditiveSplines {
     tensor_splines: usize,
 }
 
-impl Method for AdditiveSplines {
+impl Fit for AdditiveSplines {
     fn fit(&self, sample: &Sample, _seed: u64) -> Result<Box<dyn FittedModel>> {
         let pairs = self.interactions.pairs(sample.dimension())?;
         let terms = Terms::new(&sample.columns, self.splines, &pairs, self.tensor_splines);

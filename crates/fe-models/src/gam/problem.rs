@@ -2,13 +2,13 @@
 
 use std::cmp::Ordering;
 
-use fe_core::spline::Smoothing;
+use fe_core::numeric::spline::Smoothing;
 use nalgebra::{DMatrix, DVector};
 
 use super::terms::Terms;
+use crate::jacobi_svd::JacobiSvd;
 use crate::sample::Sample;
-use crate::singular::Singular;
-use crate::triangle::Triangle;
+use crate::streaming_qr::StreamingQr;
 
 /// Rows of the design that are in memory together.
 const BLOCK: usize = 512;
@@ -47,7 +47,7 @@ impl Problem {
     /// None if numbers are not finite.
     pub(super) fn new(sample: &Sample, terms: &Terms, target: &[f64]) -> Option<Self> {
         let last = terms.coefficients();
-        let mut triangle = Triangle::new(last + 1);
+        let mut triangle = StreamingQr::new(last + 1);
         for start in (0..sample.len()).step_by(BLOCK) {
             let rows = start..sample.len().min(start + BLOCK);
             let mut block = DMatrix::zeros(rows.len(), last + 1);
@@ -79,13 +79,13 @@ impl Problem {
 
     /// The triangular factor of the rows of all three sums. The largest rows come first, without which
     /// a large penalty would drown the others in rounding errors.
-    fn penalised(&self, lambda: f64) -> Triangle {
+    fn penalised(&self, lambda: f64) -> StreamingQr {
         let p = self.coefficients();
         let beside = |rows: &DMatrix<f64>| rows.clone().insert_column(p, 0.0);
         let mut data = beside(&self.factor);
         data.column_mut(p).copy_from(&self.target);
         let penalty = beside(&self.differences) * lambda.sqrt();
-        let mut triangle = Triangle::new(p + 1);
+        let mut triangle = StreamingQr::new(p + 1);
         let [first, second] = if lambda > 1.0 { [penalty, data] } else { [data, penalty] };
         triangle.absorb(first);
         triangle.absorb(second);
@@ -132,14 +132,14 @@ impl Problem {
     /// None if numbers are not finite, or singular values cannot be found.
     fn spectrum(&self) -> Option<Spectrum> {
         let p = self.coefficients();
-        let mut triangle = Triangle::new(p);
+        let mut triangle = StreamingQr::new(p);
         triangle.absorb(self.factor.clone());
         triangle.absorb(self.ridge());
         let whole = triangle.r();
         let rough = whole.tr_solve_upper_triangular(&self.differences.transpose())?.transpose();
-        let mut penalty = Triangle::new(p);
+        let mut penalty = StreamingQr::new(p);
         penalty.absorb(rough);
-        let singular = Singular::of(penalty.r())?;
+        let singular = JacobiSvd::of(penalty.r())?;
         // Q = R F⁻¹ and its columns along the directions.
         let map = whole.tr_solve_upper_triangular(&self.factor.transpose())?.transpose();
         let map = map * singular.directions();
@@ -163,7 +163,7 @@ impl Problem {
 struct Spectrum {
     /// The multiples, from the largest down.
     roughness: Vec<f64>,
-    /// How much of each direction the data have: 1, but for what only the ridge determines.
+    /// Share of each direction that the data determine: 1, but for what only the ridge does.
     shares: Vec<f64>,
     /// The target along the directions.
     projected: DVector<f64>,

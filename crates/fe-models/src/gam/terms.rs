@@ -17,22 +17,22 @@ pub(super) struct Terms {
 struct Term {
     /// Number of its first coefficient.
     start: usize,
-    kind: Kind,
+    kind: TermKind,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum Kind {
+enum TermKind {
     /// Splines of a feature.
     Spline(usize, Basis),
     /// Products of the splines of two features; those of the second run faster.
     Tensor([usize; 2], [Basis; 2]),
 }
 
-impl Kind {
+impl TermKind {
     fn coefficients(&self) -> usize {
         match self {
-            Kind::Spline(_, basis) => basis.len(),
-            Kind::Tensor(_, [first, second]) => first.len() * second.len(),
+            TermKind::Spline(_, basis) => basis.len(),
+            TermKind::Tensor(_, [first, second]) => first.len() * second.len(),
         }
     }
 }
@@ -45,12 +45,12 @@ impl Terms {
         pairs: &[[usize; 2]],
         tensor_splines: usize,
     ) -> Self {
-        let single = |s: usize| Kind::Spline(s, Basis::over(&columns[s], splines));
+        let single = |s: usize| TermKind::Spline(s, Basis::over(&columns[s], splines));
         let margin = |s: usize| Basis::over(&columns[s], tensor_splines);
-        let tensor = |pair: &[usize; 2]| Kind::Tensor(*pair, pair.map(margin));
+        let tensor = |pair: &[usize; 2]| TermKind::Tensor(*pair, pair.map(margin));
         let kinds = (0..columns.len()).map(single).chain(pairs.iter().map(tensor));
         let mut coefficients = 1;
-        let place = |kind: Kind| {
+        let place = |kind: TermKind| {
             let start = coefficients;
             coefficients += kind.coefficients();
             Term { start, kind }
@@ -69,11 +69,11 @@ impl Terms {
         visit(0, 1.0);
         for term in &self.terms {
             match &term.kind {
-                Kind::Spline(s, basis) => {
+                TermKind::Spline(s, basis) => {
                     let (first, four) = basis.at(row(*s));
                     four.iter().enumerate().for_each(|(i, b)| visit(term.start + first + i, *b));
                 }
-                Kind::Tensor([s, t], [a, b]) => {
+                TermKind::Tensor([s, t], [a, b]) => {
                     term.product(a.at(row(*s)), b.at(row(*t)), b.len(), &mut visit);
                 }
             }
@@ -89,14 +89,14 @@ impl Terms {
     ) {
         for term in &self.terms {
             match &term.kind {
-                Kind::Spline(s, basis) if *s == feature => {
+                TermKind::Spline(s, basis) if *s == feature => {
                     let (first, four) = basis.slope_at(row(*s));
                     four.iter().enumerate().for_each(|(i, b)| visit(term.start + first + i, *b));
                 }
-                Kind::Tensor([s, t], [a, b]) if *s == feature => {
+                TermKind::Tensor([s, t], [a, b]) if *s == feature => {
                     term.product(a.slope_at(row(*s)), b.at(row(*t)), b.len(), &mut visit);
                 }
-                Kind::Tensor([s, t], [a, b]) if *t == feature => {
+                TermKind::Tensor([s, t], [a, b]) if *t == feature => {
                     term.product(a.at(row(*s)), b.slope_at(row(*t)), b.len(), &mut visit);
                 }
                 _ => {}
@@ -114,8 +114,8 @@ impl Terms {
         let mut own = None;
         for term in &self.terms {
             match &term.kind {
-                Kind::Spline(s, basis) if *s == feature => own = Some((term.start, basis)),
-                Kind::Tensor(pair, _) if pair.contains(&feature) => return None,
+                TermKind::Spline(s, basis) if *s == feature => own = Some((term.start, basis)),
+                TermKind::Tensor(pair, _) if pair.contains(&feature) => return None,
                 _ => {}
             }
         }
@@ -133,11 +133,11 @@ impl Terms {
         let mut rank = 0;
         for Term { start, kind } in &self.terms {
             match kind {
-                Kind::Spline(_, basis) => {
+                TermKind::Spline(_, basis) => {
                     rank += basis.len() - 2;
                     triples.extend((*start..start + basis.len() - 2).map(|i| [i, i + 1, i + 2]));
                 }
-                Kind::Tensor(_, [a, b]) => {
+                TermKind::Tensor(_, [a, b]) => {
                     rank += a.len() * b.len() - 4;
                     let at = |i: usize, j: usize| start + i * b.len() + j;
                     for i in 0..a.len() {

@@ -77,7 +77,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<StoredModel, StoredError> {
     })
 }
 
-/// What stands before the trees, and each tree.
+/// Sections of a file: what stands before the trees, and each tree.
 fn sections(text: &str) -> Result<(Section<'_>, Vec<Section<'_>>), StoredError> {
     let mut lines = text.lines().map(str::trim);
     if lines.next() != Some("tree") {
@@ -117,7 +117,7 @@ fn unsupported(what: &str) -> StoredError {
     )
 }
 
-/// What becomes of scores, from an objective with its parameters, such as `binary sigmoid:1`.
+/// Link of an objective with its parameters, such as `binary sigmoid:1`.
 fn link(objective: &str) -> Result<Link, StoredError> {
     let mut words = objective.split_whitespace();
     let name = words.next().unwrap_or_default();

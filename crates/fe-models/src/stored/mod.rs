@@ -20,7 +20,7 @@ use thiserror::Error;
 use crate::fitted::{Fact, FittedModel};
 use trees::{Forest, Link};
 
-/// What a file of a model is written in.
+/// Format of a file of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// ONNX: networks and, of `ai.onnx.ml`, linear models and tree ensembles.
@@ -51,17 +51,17 @@ pub enum StoredError {
     /// Bytes that are not what they should be.
     #[error("not {format}: {reason}")]
     Malformed {
-        /// What they should be.
+        /// The format that they should have.
         format: &'static str,
-        /// What was found instead.
+        /// The reason why they have not.
         reason: String,
     },
     /// A model that makes use of something that is not read here.
     #[error("{what} is not supported; {supported}")]
     Unsupported {
-        /// What it makes use of.
+        /// The feature of the format that it uses.
         what: String,
-        /// What is supported instead.
+        /// The features that are supported instead.
         supported: String,
     },
     /// Weights in a file beside the model that cannot be had.

@@ -50,7 +50,7 @@ impl Dual {
         self.map(|x| (factor * x, factor))
     }
 
-    /// What is linear in the value, and so in the slope.
+    /// Operators that are linear in the value, and so in the slope.
     fn linear(&self, f: impl Fn(&Array2<f64>) -> Array2<f64>) -> Self {
         Self { value: f(&self.value), slope: self.slope.as_ref().map(f) }
     }
@@ -143,7 +143,7 @@ impl Dual {
     }
 }
 
-/// What a node of a graph computes from its inputs.
+/// Operator of a node of a graph.
 #[derive(Debug, Clone)]
 pub(super) enum Operator {
     /// The input as it is.
@@ -224,7 +224,7 @@ pub(super) enum Norm {
 }
 
 impl Operator {
-    /// Whether derivatives pass through it.
+    /// True if derivatives pass through it.
     pub(super) fn has_derivative(&self) -> bool {
         !matches!(self, Self::Trees { .. })
     }

@@ -13,7 +13,7 @@ const DEEPEST: usize = 32;
 /// Most messages in a file; each takes hundreds of bytes in memory where it may have two in the file.
 const MOST_MESSAGES: usize = 1_000_000;
 
-/// How often the bytes at a place may be asked for before it is said that there are none.
+/// The most times that the bytes at a place may be asked for before it is said that there are none.
 const LOOKS: usize = 16;
 
 /// The model in a file, or what is wrong with it.

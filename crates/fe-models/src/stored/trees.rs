@@ -112,7 +112,7 @@ impl Tree {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Member {
     pub(crate) tree: Tree,
-    /// What each leaf adds to which score.
+    /// Contributions of each leaf: what it adds to which score.
     pub(crate) leaves: Vec<Vec<(usize, f64)>>,
 }
 
@@ -122,11 +122,11 @@ pub(crate) struct Forest {
     pub(crate) members: Vec<Member>,
     /// The scores before any tree.
     pub(crate) base: Vec<f64>,
-    /// Whether features are rounded to single precision before they are compared.
+    /// True if features are rounded to single precision before they are compared.
     pub(crate) single: bool,
     /// Features that the trees ask for.
     pub(crate) features: usize,
-    /// What sums of trees are divided by.
+    /// The divisor of sums of trees.
     pub(crate) divisor: f64,
 }
 
@@ -148,7 +148,7 @@ impl Forest {
     }
 }
 
-/// What becomes of scores.
+/// Link from scores to outputs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Link {
     Identity,
@@ -157,7 +157,7 @@ pub(crate) enum Link {
     Sigmoid(f64),
     /// The probabilities of two classes from the score of the second.
     TwoClasses(f64),
-    /// What the only score leaves of 1, and the score.
+    /// The rest of 1 beside the only score, and the score.
     Complement,
     Softmax,
     /// The square, with the sign of the score.
@@ -167,7 +167,7 @@ pub(crate) enum Link {
 }
 
 impl Link {
-    /// How many outputs so many scores give.
+    /// Number of outputs of so many scores.
     pub(crate) fn outputs(self, scores: usize) -> usize {
         if matches!(self, Self::TwoClasses(_) | Self::Complement) { 2 } else { scores }
     }

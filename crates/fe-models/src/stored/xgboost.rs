@@ -177,7 +177,7 @@ fn count(text: &str, what: &str) -> Result<usize, StoredError> {
 /// The score of an output.
 type ToScore = fn(f64) -> f64;
 
-/// What becomes of scores, and the score of a base score, which is given on the scale of outputs.
+/// Link from scores to outputs, and the score of a base score, which is given on the scale of outputs.
 fn link(objective: &str) -> Result<(Link, ToScore), StoredError> {
     let logit: ToScore = |p| (p / (1.0 - p)).ln();
     Ok(match objective {

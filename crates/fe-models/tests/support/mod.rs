@@ -1,4 +1,4 @@
-//! What the tests share.
+//! Data that the tests share.
 
 #![allow(dead_code)]
 

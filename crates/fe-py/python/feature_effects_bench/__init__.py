@@ -12,7 +12,7 @@
 Features are counted from 1, or named: "x1", "x2", …, or as `names` says; rows from 0. Arrays of other numbers than
 float64 are converted. Rust computes without the interpreter's lock.
 
-`scenarios()`, `estimators()`, `regional_estimators()`, `binnings()` and `presets()` say what there is.
+`scenarios()`, `estimators()`, `regional_estimators()`, `options()`, `binnings()` and `presets()` say what there is.
 """
 
 from . import _estimators, _native
@@ -29,13 +29,16 @@ from ._api import (
     estimate,
     estimators,
     metrics,
+    options,
     presets,
     regional,
     regional_estimators,
     scenarios,
     score,
 )
+from ._benchmark import benchmark
 from ._estimators import *  # noqa: F403
+from ._program import Results, check, report, run_study, table
 from ._results import plot
 from ._scenario import BinTruth, DifferenceTruth, Scenario, Truth, Value, scenario
 
@@ -50,21 +53,28 @@ __all__ = [
     "FeatureEffectsWarning",
     "ModelError",
     "RegionalEffect",
+    "Results",
     "Scenario",
     "Scores",
     "Truth",
     "Value",
+    "benchmark",
     "binnings",
+    "check",
     "effects",
     "estimate",
     "estimators",
     "metrics",
+    "options",
     "plot",
     "presets",
     "regional",
     "regional_estimators",
+    "report",
+    "run_study",
     "scenario",
     "scenarios",
     "score",
+    "table",
 ]
 __all__ += _estimators.__all__

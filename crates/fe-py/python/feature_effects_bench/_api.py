@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import _frames, _native
+from . import _frames, _native, _torch
 from ._native import Curves, Effect, FeatureEffectsError, ModelError, RegionalEffect
 from ._scenario import Scenario
 
@@ -94,7 +94,9 @@ def estimate(
         (m,) or, for Q outputs, (m, Q). It is called once more with the first two rows of ``X``, for
         the number of its outputs. Where ``X`` is a frame, rows are one of the same kind, with its names and
         types. Or a fitted estimator as scikit-learn has them: a classifier has an output for each class, by its
-        ``predict_proba``. Or a scenario, whose function Rust evaluates.
+        ``predict_proba``. Or a booster of XGBoost or LightGBM. Or a ``torch.nn.Module`` of rows, evaluated in double
+        precision, whose derivatives come by automatic differentiation unless ``jacobian`` says otherwise. Or a
+        scenario, whose function Rust evaluates.
     feature
         Counted from 1; or its name, where ``names`` are given; or "x1", "x2", …, where none is called so.
     jacobian
@@ -304,12 +306,22 @@ def _request(
         jacobian = None
     table = _frames.Table(X) if _frames.is_frame(X) else None
     model = _function(model)
+    if isinstance(model, _torch.Network) and jacobian is None and "jacobian" not in options:
+        jacobian = model.jacobian if _takes_jacobian(estimator) else None
     if table is not None:
         if names is not None:
             raise FeatureEffectsError("names: a frame has its own")
         X, names = table.values, table.names
-        model = model if isinstance(model, Scenario) or not callable(model) else table.asking(model)
-        jacobian = table.asking(jacobian) if callable(jacobian) else jacobian
+        if isinstance(model, _torch.Network):
+            if worded := [name for place, name in enumerate(names) if table.levels(place) is not None]:
+                raise FeatureEffectsError(f"model: a module takes numbers, and `{worded[0]}` has levels; give a function")
+        elif not isinstance(model, Scenario) and callable(model):
+            model = table.asking(model)
+        if callable(jacobian) and not isinstance(model, _torch.Network):
+            jacobian = table.asking(jacobian)
+    elif names is None and isinstance(model, Scenario) and np.shape(X)[1:] == (len(model.feature_names),):
+        # Data of another width are the model's to refuse.
+        names = model.feature_names
     axis_of = options.pop("axis") if isinstance(options.get("axis"), Scenario) else None
     request = {
         "estimator": estimator,
@@ -329,8 +341,19 @@ def _request(
     return request, table
 
 
+def _takes_jacobian(estimator: str) -> bool:
+    """Whether an estimator asks for derivatives."""
+    known = _registered("estimators") + _registered("regional")
+    return any(of["name"] == estimator and "jacobian" in of["options"] for of in known)
+
+
 def _function(model: Any) -> Any:
-    """A model as a function, where it is an estimator as scikit-learn has them."""
+    """A model as a function, where it is an estimator as scikit-learn has them, or a module of PyTorch."""
+    if _torch.is_module(model):
+        return _torch.Network(model)
+    # A booster of XGBoost has a `predict` that takes none but its own matrices.
+    if hasattr(model, "inplace_predict"):
+        return model.inplace_predict
     if isinstance(model, Scenario) or callable(model) or not hasattr(model, "predict"):
         return model
     if hasattr(model, "predict_proba"):
@@ -599,6 +622,11 @@ def scenarios() -> list[dict[str, Any]]:
 def estimators() -> list[dict[str, Any]]:
     """All estimators: name, about and options."""
     return _registered("estimators")
+
+
+def options() -> list[dict[str, Any]]:
+    """All options of estimators: name, default, allowed, about and type."""
+    return _registered("options")
 
 
 def regional_estimators() -> list[dict[str, Any]]:

@@ -10,6 +10,9 @@ from . import _api
 
 __all__: list[str] = []
 
+# What is known of each option, by its name.
+_OPTIONS = {option["name"]: option for option in _api.options()}
+
 
 def _function(info: dict[str, Any], of: Callable[..., Any]) -> Callable[..., Any]:
     """The general function with the name of an estimator filled in."""
@@ -23,9 +26,18 @@ def _function(info: dict[str, Any], of: Callable[..., Any]) -> Callable[..., Any
     function.__module__ = "feature_effects_bench"
     function.__doc__ = (
         f"{info['about'][0].upper()}{info['about'][1:]}.\n\n"
-        f"Options: {', '.join(info['options'])}.\n\nAll else is as in :func:`{of.__name__}`.\n"
+        f"Options:\n\n{_described(info['options'])}\n\nAll else is as in :func:`{of.__name__}`.\n"
     )
     return function
+
+
+def _described(names: list[str]) -> str:
+    """A line for each of some options."""
+    lines = []
+    for name in names:
+        default = f" (default {_OPTIONS[name]['default']})" if _OPTIONS[name]["default"] else ""
+        lines.append(f"{name}: {_OPTIONS[name]['about']}{default}.")
+    return "\n".join(lines)
 
 
 def _signature(info: dict[str, Any], of: Callable[..., Any]) -> inspect.Signature:

@@ -26,7 +26,7 @@ def columns(effect: Effect) -> dict[str, Any]:
 
 def to_frame(effect: Effect) -> Any:
     """A frame of pandas or, where there is none, of polars."""
-    return _frame(columns(effect))
+    return frame(columns(effect))
 
 
 def regional_to_frame(regional: RegionalEffect) -> Any:
@@ -35,10 +35,11 @@ def regional_to_frame(regional: RegionalEffect) -> Any:
     for name, effect in _leaves(regional):
         of_leaf = columns(effect)
         parts.append({"region": [name] * len(effect.x)} | of_leaf)
-    return _frame({key: np.concatenate([part[key] for part in parts]) for key in parts[0]})
+    return frame({key: np.concatenate([part[key] for part in parts]) for key in parts[0]})
 
 
-def _frame(table: dict[str, Any]) -> Any:
+def frame(table: dict[str, Any]) -> Any:
+    """Columns as a frame of pandas or, where there is none, of polars."""
     for library in ("pandas", "polars"):
         try:
             module = __import__(library)
@@ -154,6 +155,23 @@ def _draw(ax: Any, effect: Effect, label: str, colour: str) -> None:
             ax.fill_between(effect.x, *limits, color=colour, alpha=alpha, linewidth=0)
     mark = "o-" if effect.levels is not None else "-"
     ax.plot(effect.x, effect.effect, mark, color=colour, label=label)
+
+
+def png(draw: Any) -> bytes | None:
+    """A picture for a notebook, by something that draws into axes; none without matplotlib."""
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError:
+        return None
+    from io import BytesIO
+
+    figure = Figure(figsize=(5, 3.5), layout="constrained")
+    FigureCanvasAgg(figure)
+    draw(ax=figure.subplots())
+    written = BytesIO()
+    figure.savefig(written, format="png", dpi=100)
+    return written.getvalue()
 
 
 def html(effect: Effect) -> str:

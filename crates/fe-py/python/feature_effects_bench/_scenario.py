@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +21,7 @@ class Value(NamedTuple):
     abs_error: float
     """A bound on its absolute error."""
     method: str
-    """How it was obtained: closed, quadrature or monte-carlo."""
+    """How it was obtained: closed, quadrature or simulation."""
 
 
 class Truth(NamedTuple):
@@ -30,7 +32,7 @@ class Truth(NamedTuple):
     abs_error: Array
     """A bound on the absolute error of each value."""
     method: list[str]
-    """How each value was obtained (the points row by row): closed, quadrature or monte-carlo."""
+    """How each value was obtained (the points row by row): closed, quadrature or simulation."""
 
 
 class BinTruth(NamedTuple):
@@ -62,7 +64,17 @@ class DifferenceTruth(NamedTuple):
     """A bound on the absolute error of both."""
 
 
-def scenario(name: str, /, **parameters: float | str) -> Scenario:
+def scenario(
+    name: str | None = None,
+    /,
+    *,
+    f: str | float | None = None,
+    law: Mapping[str, str | float] | str | float | None = None,
+    hidden: Sequence[str] | str | float = (),
+    copula: Sequence[tuple[str, str, float]] | str | float = (),
+    axis: Mapping[str, tuple[float, float]] | str | float | None = None,
+    **parameters: float | str,
+) -> Scenario:
     """The scenario of a name, optionally with its version (``"sin-indicator@1"``).
 
     Parameters that are not given have their defaults; ``scenarios()`` lists them all. A name that ends
@@ -71,8 +83,62 @@ def scenario(name: str, /, **parameters: float | str) -> Scenario:
     >>> import feature_effects_bench as fe
     >>> fe.scenario("sin-indicator", noise_sd=0.1).dimension
     3
+
+    With ``f`` and ``law``, a function and the law of each feature in the language of such files, it is one
+    of your own without a file; ``hidden`` features, the correlations of a Gaussian ``copula`` and the
+    ``axis`` of a feature are as there, and whatever else is given is a parameter.
+
+    >>> own = fe.scenario(f="c*x1*x2", law={"x1": "uniform(0, 1)", "x2": "x1 + normal(0, 1)"}, c=3)
+    >>> round(own.mean().value, 9)
+    1.0
     """
-    return Scenario(name, **parameters)
+    if isinstance(law, Mapping):
+        text = _problem(f, law, hidden, copula, axis, parameters)
+        return Scenario(name or "own", _text=text)
+    if name is None:
+        raise TypeError("a scenario has a name, or f and law, a mapping of features to their laws")
+    words = {"f": f, "law": law, "hidden": hidden, "copula": copula, "axis": axis}
+    # Parameters of a file may be called so.
+    given: dict[str, Any] = {key: value for key, value in words.items() if value is not None and value != ()}
+    for key, value in given.items():
+        if not isinstance(value, (str, int, float, np.number)):
+            raise TypeError(f"{key} belongs to a scenario without a file, which needs a law: {{'x1': ...}}")
+    return Scenario(name, **given, **parameters)
+
+
+def _problem(
+    f: object,
+    law: Mapping[str, object],
+    hidden: object,
+    copula: object,
+    axis: object,
+    parameters: Mapping[str, object],
+) -> str:
+    """The text of a problem file."""
+    if f is None:
+        raise TypeError("a law needs a function of its features: f='x1 + x2'")
+    lines = [f"f = {_toml(f)}"]
+    if hidden:
+        lines.append(f"hidden = {_toml(hidden)}")
+    tables = {"parameters": parameters, "law": law, "axis": axis or {}}
+    if copula:
+        tables["copula"] = {"gaussian": copula}
+    for table, entries in tables.items():
+        if not isinstance(entries, Mapping):
+            raise TypeError(f"{table} must be a mapping, as {{'x1': ...}}, not {entries!r}")
+        lines.append(f"[{table}]")
+        lines += [f"{_toml(key)} = {_toml(value)}" for key, value in entries.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, str):
+        return json.dumps(value)
+    if isinstance(value, (int, float, np.number)) and not isinstance(value, bool):
+        return repr(float(value))
+    if isinstance(value, (Sequence, np.ndarray)):
+        return f"[{', '.join(_toml(part) for part in value)}]"
+    raise TypeError(f"{value!r} must be a text or a number, or a list of such")
 
 
 class Scenario(_native.Scenario):

@@ -4,8 +4,8 @@ use std::f64::consts::{PI, SQRT_2};
 
 use super::parent_child::{Blurred, FAR, told};
 use super::{Block, Crossing, ParentChild, PiecewiseUniform, Univariate};
-use crate::quadrature::fixed;
-use crate::special::{mass_beyond, moments_beyond, normal_quantile, shifted_normal_mass};
+use crate::numeric::quadrature::fixed;
+use crate::numeric::special::{mass_beyond, moments_beyond, normal_quantile, shifted_normal_mass};
 
 /// Each of two features is u + N(0, sd `noise`), with u ~ U(0, 1) hidden and shared.
 #[derive(Debug, Clone, Copy)]
@@ -84,7 +84,7 @@ impl CutOff {
         Self { from, to, nearest, mass }
     }
 
-    /// Whether the centre is so far outside that formulas around it cancel.
+    /// True if the centre is so far outside that formulas around it cancel.
     fn is_far(&self) -> bool {
         self.nearest > FAR
     }
@@ -144,7 +144,7 @@ impl Univariate for Sibling {
         let low = (self.other - reach).max(0.0).min(peak) - 10.0 * self.noise;
         let high = (self.other + reach).min(1.0).max(peak) + 10.0 * self.noise;
         let inner = [-8.0, -5.0, -2.5, 0.0, 2.5, 5.0, 8.0].map(|z| peak + z * self.noise);
-        crate::quadrature::within(&inner, low, high)
+        crate::numeric::quadrature::within(&inner, low, high)
     }
 
     /// Newton's method inside the panel that holds the quantile, kept between bounds.
@@ -182,7 +182,7 @@ impl Univariate for Sibling {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::quadrature::{Estimate, integrate};
+    use crate::numeric::quadrature::{Estimate, integrate};
 
     /// The joint density is symmetric, and conditional laws have mass 1 and the mean of the cause.
     #[test]

@@ -1,7 +1,7 @@
 //! Uniform features tied together by a Gaussian copula with one correlation for all pairs.
 
 use super::{Block, Crossing, NORMAL_PANELS, PiecewiseUniform, Univariate};
-use crate::special::{normal_between, normal_cdf, normal_pdf, normal_quantile};
+use crate::numeric::special::{normal_between, normal_cdf, normal_pdf, normal_quantile};
 
 /// Each of `dimension` features is Φ(z_j), the z_j standard normal with correlation `rho` between
 /// any two, which must lie strictly between −1/(dimension − 1) and 1.
@@ -139,7 +139,7 @@ impl Univariate for Latent {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::quadrature::{Estimate, integrate};
+    use crate::numeric::quadrature::{Estimate, integrate};
 
     /// The density of one latent variable given others is the ratio of joint densities: checked by
     /// its moments against the inverse of the correlation matrix of three.

@@ -1,10 +1,15 @@
 //! Laws of the features: independent blocks, each able to condition and to sample.
+//!
+//! Imports numerical methods alone. Begin with [`Univariate`], a law of one feature, and [`Law`], that of
+//! all; a block to read first is `parent_child`.
 
 mod common_cause;
 mod copula;
+pub(crate) mod levels;
 mod log_uniform;
 mod normal;
 mod parent_child;
+pub(crate) mod region;
 mod restricted;
 mod uniform;
 
@@ -20,6 +25,7 @@ pub(crate) use normal::{BivariateNormal, Normal};
 pub(crate) use parent_child::ParentChild;
 pub(crate) use uniform::PiecewiseUniform;
 
+use levels::Levels;
 use restricted::Restricted;
 
 /// A law of one real variable that has a density.
@@ -47,6 +53,11 @@ pub(crate) trait Univariate: Send + Sync {
         if half > 0.0 { above.chain(below).collect() } else { Vec::new() }
     }
 
+    /// The levels of a feature that has such: then it has no density, and is summed over.
+    fn levels(&self) -> Option<&Levels> {
+        self.base().and_then(|law| law.levels())
+    }
+
     /// The law that this one is made from, if the coordinate is the one of that law.
     fn base(&self) -> Option<&dyn Univariate> {
         None
@@ -63,13 +74,13 @@ pub(crate) trait Univariate: Send + Sync {
         self.base().map_or(u, |law| law.place(u))
     }
 
-    /// How the variable at a coordinate is told to laws that are conditional on it; see
+    /// Form in which the variable at a coordinate is told to laws that are conditional on it; see
     /// [`Block::known`].
     fn known(&self, u: f64) -> f64 {
         self.base().map_or_else(|| self.place(u), |law| law.known(u))
     }
 
-    /// Whether the coordinate has digits that [`Univariate::place`] loses and that matter.
+    /// True if the coordinate has digits that [`Univariate::place`] loses and that matter.
     fn rounds_places(&self) -> bool {
         self.base().is_some_and(|law| law.rounds_places())
     }
@@ -84,12 +95,12 @@ pub(crate) trait Univariate: Send + Sync {
         self.pdf(u)
     }
 
-    /// What a density may be wrong by in relation to itself, beyond a few roundings.
+    /// Relative error of the density, beyond a few roundings.
     fn doubt(&self) -> f64 {
         self.base().map_or(0.0, |law| law.doubt())
     }
 
-    /// Whether there are powers of the variable that have no mean.
+    /// True if there are powers of the variable that have no mean.
     fn is_heavy(&self) -> bool {
         self.base().is_some_and(|law| law.is_heavy())
     }
@@ -106,7 +117,7 @@ pub(crate) trait Univariate: Send + Sync {
         below - above
     }
 
-    /// Whether [`Univariate::mass`] keeps its digits however small it is.
+    /// True if [`Univariate::mass`] keeps its digits however small it is.
     fn resolves_small_masses(&self) -> bool {
         false
     }
@@ -152,7 +163,7 @@ pub(crate) trait Mixing: Send + Sync {
     fn given(&self, hidden: f64) -> Option<Box<dyn Univariate>>;
 }
 
-/// Where a function of two features breaks: on the line `x_of + slope · x_along = at`.
+/// Break of a function of two features, on the line `x_of + slope · x_along = at`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Crossing {
     pub(crate) of: usize,
@@ -162,7 +173,7 @@ pub(crate) struct Crossing {
 }
 
 impl Crossing {
-    /// Where the line meets another, `x_of = intercept + steepness · x_along`, about which `of` has
+    /// Crossing with another line, `x_of = intercept + steepness · x_along`, about which `of` has
     /// the standard deviation `sd`: points along `along` that resolve the passage.
     pub(crate) fn passage(self, intercept: f64, steepness: f64, sd: f64) -> Vec<f64> {
         let closing = steepness + self.slope;
@@ -176,7 +187,7 @@ impl Crossing {
 
 /// A group of dependent features, counted from 0 within the block.
 pub(crate) trait Block: Send + Sync {
-    /// How a value of a feature is told to [`Block::conditional`]: as it is, unless a block knows
+    /// Form of a value of a feature for [`Block::conditional`]: as it is, unless a block knows
     /// a form that keeps more of its digits.
     fn known(&self, feature: usize, x: f64) -> f64 {
         let _ = feature;
@@ -192,11 +203,11 @@ pub(crate) trait Block: Send + Sync {
         self.conditional(target, &[])
     }
 
-    /// Where, and on what scale, averages over one feature given another change along that one when
+    /// Places, and their scale, at which averages over one feature given another change along that one when
     /// the averaged function breaks.
     fn shadow(&self, broken: Crossing) -> Vec<f64>;
 
-    /// How many uniform numbers the features of a row are made from; 0 if the block is only ever
+    /// Number of uniform numbers that the features of a row are made from; 0 if the block is only ever
     /// integrated over.
     fn draws(&self) -> usize {
         0
@@ -270,12 +281,12 @@ impl Law {
         !self.intervals.is_empty()
     }
 
-    /// Whether no feature of the block was restricted, so that all is as it was declared.
+    /// True if no feature of the block was restricted, so that all is as it was declared.
     pub(crate) fn is_as_declared(&self, feature: usize) -> bool {
         !self.intervals.iter().any(|&(other, _)| self.related(feature, other))
     }
 
-    /// Whether a row lies in the region.
+    /// True if a row lies in the region.
     pub(crate) fn holds(&self, row: &[f64]) -> bool {
         self.intervals
             .iter()
@@ -306,13 +317,29 @@ impl Law {
         self.with(&[feature], Single(law))
     }
 
+    /// The same with one more feature behind all others, which has the law of one that is independent
+    /// of all others, and is itself independent of all.
+    pub(crate) fn with_twin(&self, feature: usize) -> Self {
+        let mut law = self.clone();
+        let block = Arc::clone(&law.blocks[law.place[feature].0].1);
+        law.place.push((law.blocks.len(), law.place[feature].1));
+        law.blocks.push((vec![law.place.len() - 1], block));
+        law
+    }
+
     pub(crate) fn dimension(&self) -> usize {
         self.place.len()
     }
 
-    /// Whether two features may depend on each other.
+    /// True if two features may depend on each other.
     pub(crate) fn related(&self, a: usize, b: usize) -> bool {
         self.place[a].0 == self.place[b].0
+    }
+
+    /// The features of the block of one, and the block.
+    pub(crate) fn block_of(&self, feature: usize) -> (&[usize], &dyn Block) {
+        let (features, block) = &self.blocks[self.place[feature].0];
+        (features, &**block)
     }
 
     /// See [`Block::known`].
@@ -436,3 +463,44 @@ pub(crate) fn uniform_open(rng: &mut dyn Rng) -> f64 {
 
 /// Multiples of a standard deviation that resolve a normal density out to a mass of 1e-23.
 pub(crate) const NORMAL_PANELS: [f64; 7] = [-10.0, -5.0, -2.0, 0.0, 2.0, 5.0, 10.0];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each point is twice as far out as the one before, on both sides, as far as the interval reaches.
+    #[test]
+    fn points_beyond_the_panels_double_their_distance() {
+        let law = Normal { mean: 3.0, sd: 2.0 };
+        let panels = law.panels();
+        let (first, last) = (panels[0], panels[panels.len() - 1]);
+        let half = 0.5 * (last - first);
+        let centre = 0.5 * (first + last);
+        assert_eq!(centre, law.coordinate(3.0));
+        let ends = (centre - 9.0 * half, centre + 5.0 * half);
+        let found = law.outwards(ends.0, ends.1);
+        let shares: Vec<f64> = found.iter().map(|u| (u - centre) / half).collect();
+        assert_eq!(shares, [1.0, 2.0, 4.0, -1.0, -2.0, -4.0, -8.0]);
+        assert!(law.outwards(first + 0.1, last - 0.1).is_empty());
+        // An end itself is none of them.
+        assert!(law.outwards(first, last).is_empty());
+    }
+
+    /// Evenly means: shares of boxes are their sizes, better than by chance.
+    #[test]
+    fn rows_are_spread_evenly_and_the_same_each_time() {
+        let uniform = || PiecewiseUniform::on(0.0, 1.0);
+        let law = Law::new().with_independent(0, uniform()).with_independent(1, uniform());
+        let law = law.with_independent(2, uniform());
+        let rows = law.spread(2000);
+        assert_eq!(rows, law.spread(2000));
+        for corner in [[0.5, 0.5, 0.5], [0.25, 0.8, 1.0], [1.0, 0.3, 0.6], [0.1, 1.0, 1.0]] {
+            let inside = rows.iter().filter(|row| row.iter().zip(corner).all(|(x, end)| *x < end));
+            let share = inside.count() as f64 / 2000.0;
+            let size: f64 = corner.iter().product();
+            let by_chance = (size * (1.0 - size) / 2000.0).sqrt();
+            assert!((share - size).abs() < by_chance, "{corner:?}: {share}");
+        }
+        assert!(rows.iter().flatten().all(|x| (1e-9..=1.0 - 1e-9).contains(x)));
+    }
+}

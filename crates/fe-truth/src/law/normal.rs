@@ -2,7 +2,7 @@
 
 use super::parent_child::Posterior;
 use super::{Block, Crossing, NORMAL_PANELS, Univariate};
-use crate::special::{normal_between, normal_cdf, normal_pdf, normal_quantile};
+use crate::numeric::special::{normal_between, normal_cdf, normal_pdf, normal_quantile};
 
 /// Normal with a mean and a standard deviation.
 #[derive(Debug, Clone, Copy)]

@@ -2,7 +2,7 @@
 
 use super::Normal;
 use super::{Block, Crossing, NORMAL_PANELS, PiecewiseUniform, Univariate};
-use crate::special::{
+use crate::numeric::special::{
     mass_beyond, mean_normal_cdf, normal_between, normal_quantile, shifted_normal_mass,
 };
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Block, Crossing, Univariate};
-use crate::quadrature::{Estimate, integrate, within};
+use crate::numeric::quadrature::{Estimate, integrate, within};
 
 /// A block given that `from ≤ target ≤ to`, which must have a probability.
 pub(crate) struct Restricted {
@@ -150,7 +150,7 @@ struct Weighted {
 }
 
 impl Weighted {
-    /// How much more probable the interval is where this feature is known.
+    /// Likelihood ratio of the interval where this feature is known.
     fn factor(&self, known: f64) -> f64 {
         let mut given = self.given.clone();
         given.push((self.variables.0, known));

@@ -1,4 +1,4 @@
-//! Where an expression is not smooth, found from its `if`, `abs`, `min`, `max`, `sign` and `floor`.
+//! Breaks of an expression, found from its `if`, `abs`, `min`, `max`, `sign` and `floor`.
 //!
 //! Each of them changes where an expression passes through 0. In one feature that is at fixed
 //! places, in several affinely at a line, else on a surface whose places along one feature are roots.
@@ -7,11 +7,12 @@ use std::sync::Arc;
 
 use super::pieces::Affine;
 use crate::expression::{Binary, Expression, Unary};
+use crate::numeric::roots::scan;
 
-/// So many values of `floor` may there be.
+/// Largest number of values of `floor`.
 const MOST_LEVELS: usize = 1000;
 
-/// Where along a feature roots are looked for.
+/// Points along a feature between which roots are looked for.
 #[derive(Debug, Clone)]
 pub(super) struct Span {
     /// Ascending places between which a root is looked for.
@@ -39,7 +40,7 @@ pub(super) struct Surface {
 /// A passage of a node of the tree through a surface.
 struct Passage {
     surface: Surface,
-    /// Whether the node's own argument falls where the level rises.
+    /// True if the node's own argument falls where the level rises.
     reversed: bool,
 }
 
@@ -190,46 +191,6 @@ pub(super) fn roots(level: &Expression, along: usize, span: &Span, row: &mut [f6
     found
 }
 
-/// Ascending roots of a function between ascending points: one wherever it changes its sign from one
-/// to the next.
-pub(crate) fn scan(points: &[f64], at: &mut dyn FnMut(f64) -> f64) -> Vec<f64> {
-    let mut found = Vec::new();
-    let mut before = (points[0], at(points[0]));
-    for &x in &points[1..] {
-        let here = (x, at(x));
-        if before.1 == 0.0 {
-            found.push(before.0);
-        } else if before.1 * here.1 < 0.0 {
-            found.push(between(before, here, at));
-        }
-        before = here;
-    }
-    if before.1 == 0.0 {
-        found.push(before.0);
-    }
-    // Where it is 0 all along, there is no root to stop at.
-    if found.len() * 2 > points.len() { Vec::new() } else { found }
-}
-
-/// The root between two places of opposite signs, to rounding: by regula falsi with halving.
-fn between(mut a: (f64, f64), mut b: (f64, f64), at: &mut dyn FnMut(f64) -> f64) -> f64 {
-    for step in 0..200 {
-        let middle = 0.5 * (a.0 + b.0);
-        if middle <= a.0 || middle >= b.0 {
-            break;
-        }
-        let secant = b.0 - b.1 * (b.0 - a.0) / (b.1 - a.1);
-        let inside = a.0 < secant && secant < b.0;
-        let x = if step % 3 != 2 && inside { secant } else { middle };
-        let value = at(x);
-        if value == 0.0 {
-            return x;
-        }
-        if value * a.1 < 0.0 { b = (x, value) } else { a = (x, value) }
-    }
-    if a.1.abs() <= b.1.abs() { a.0 } else { b.0 }
-}
-
 /// Places along each feature at which an expression jumps or has a kink whatever the others are:
 /// of numbers that are neighbours one at most, and each jump between a place and a neighbour of it.
 pub(super) fn all_fixed_places(surfaces: &[Surface], spans: &[Span]) -> Vec<Vec<f64>> {
@@ -238,7 +199,8 @@ pub(super) fn all_fixed_places(surfaces: &[Surface], spans: &[Span]) -> Vec<Vec<
         let &[feature] = surface.level.features().as_slice() else { continue };
         for place in fixed_places(surface, feature, spans) {
             let mut exact = vec![place];
-            exact.extend(surface.nodes.iter().map(|node| exact_place(node, feature, place, spans)));
+            let row = vec![f64::NAN; spans.len()];
+            exact.extend(surface.nodes.iter().map(|node| exact_place(node, feature, place, &row)));
             exact.sort_by(f64::total_cmp);
             for place in exact {
                 let beside = [place.next_down(), place, place.next_up()];
@@ -252,8 +214,8 @@ pub(super) fn all_fixed_places(surfaces: &[Surface], spans: &[Span]) -> Vec<Vec<
 }
 
 /// The number nearest to a computed place at which a node of the tree really changes.
-fn exact_place(node: &Expression, feature: usize, place: f64, spans: &[Span]) -> f64 {
-    let mut row = vec![f64::NAN; spans.len()];
+pub(super) fn exact_place(node: &Expression, feature: usize, place: f64, row: &[f64]) -> f64 {
+    let mut row = row.to_vec();
     let mut at = |x: f64| {
         row[feature] = x;
         node.value(&row)
@@ -274,7 +236,7 @@ fn exact_place(node: &Expression, feature: usize, place: f64, spans: &[Span]) ->
     }
 }
 
-/// Where along a feature a surface of it and one other meets marks of the other's law: averages over
+/// Places along a feature at which a surface of it and one other meets marks of the other's law: averages over
 /// the other change their course there.
 pub(super) fn entrances(surface: &Surface, along: usize, spans: &[Span]) -> Vec<f64> {
     let features = surface.level.features();
@@ -307,7 +269,7 @@ pub(super) fn places(
 }
 
 impl Surface {
-    /// Whether places can be left out of all integrals: it lies outside of the law's reach.
+    /// True if places can be left out of all integrals: it lies outside of the law's reach.
     pub(super) fn is_outside(&self, spans: &[Span]) -> bool {
         let Some(affine) = &self.affine else { return false };
         let (mut low, mut high) = (affine.constant, affine.constant);

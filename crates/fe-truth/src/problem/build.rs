@@ -13,11 +13,13 @@ use super::program::Compiled;
 use super::scores::Scores;
 use super::terms::terms;
 use crate::engine::Engine;
+use crate::engine::watch::Watch;
+use crate::expression::Expression;
 use crate::law::{Law, Univariate};
 use crate::scenario::{Parts, quantile_axis};
-use crate::watch::Watch;
+use crate::truth::point;
 
-/// So many features are integrated over at once.
+/// Largest number of features that quadrature integrates over at once.
 const MOST_AT_ONCE: usize = 3;
 /// Rows of the law on which f must be real, and by which rounding is sized.
 const ROWS: usize = 512;
@@ -32,35 +34,46 @@ struct Feature<'a> {
     column: Option<usize>,
 }
 
-/// What a scenario is made of, at values of the parameters. A witness integrates in another order
+/// Parts of a scenario at values of the parameters. A witness integrates in another order
 /// and on other nodes.
 pub(super) fn parts(file: &File, values: &[f64], is_witness: bool) -> Result<Parts, Fault> {
     let parameters = parameter_names(&file.parameters, values);
     let features = features(file, &parameters)?;
     let law = joint_law(file, &features, &parameters)?;
     let names: Vec<String> = visible(&features).map(|f| f.name.value.clone()).collect();
-    let spans: Vec<Span> = (0..law.dimension()).map(|s| span(&*law.marginal(s))).collect();
-    let spans: Arc<[Span]> = spans.into();
     let tree = function(file, &features, parameters.clone())?;
     let rows = law.spread(ROWS);
     if let Some(row) = rows.iter().find(|row| !tree.value(row).is_finite()) {
         let message = format!("f is {} at {}", tree.value(row), point(&names, row));
         return Err(file.f.wrong(message));
     }
-    let heavy: Vec<bool> = (0..law.dimension()).map(|s| law.marginal(s).is_heavy()).collect();
-    let terms = terms(&tree, &spans, &heavy, &rows).map_err(|message| file.f.wrong(message))?;
     let axes = axes(file, &names, &law, &parameters)?;
     let model = Compiled::new(&tree, law.dimension());
-    let watch = Watch::new(MOST_AT_ONCE, is_witness, &names);
-    let engine = Engine::new(law, terms).watched(Arc::new(watch));
+    let engine = engine(&tree, law, &names, is_witness);
+    let engine = engine.map_err(|message| file.f.wrong(message))?;
     let size = rows.iter().map(|row| tree.value(row).abs()).sum::<f64>() / rows.len() as f64;
-    Ok(Parts::of_problem(engine, Arc::new(model), tree, axes, names, size))
+    let words = |feature: &Feature<'_>| {
+        feature.law.levels().map_or_else(Vec::new, |levels| levels.words().to_vec())
+    };
+    let words = visible(&features).map(words).collect();
+    Ok(Parts::of_problem(engine, Arc::new(model), tree, axes, names, words, size))
 }
 
-/// A point in words.
-pub(crate) fn point(names: &[String], row: &[f64]) -> String {
-    let each = names.iter().zip(row).map(|(name, x)| format!("{name} = {x}"));
-    each.collect::<Vec<_>>().join(", ")
+/// The engine of a function over a law of named features.
+pub(super) fn engine(
+    tree: &Expression,
+    law: Law,
+    names: &[String],
+    is_witness: bool,
+) -> Result<Engine, String> {
+    let spans: Vec<Span> = (0..law.dimension()).map(|s| span(&*law.marginal(s))).collect();
+    let heavy: Vec<bool> = (0..law.dimension()).map(|s| law.marginal(s).is_heavy()).collect();
+    let levels: Vec<Option<Vec<f64>>> = (0..law.dimension())
+        .map(|s| law.marginal(s).levels().map(|levels| levels.values().to_vec()))
+        .collect();
+    let terms = terms(tree, &spans.into(), &levels, &heavy, &law.spread(ROWS))?;
+    let watch = Watch::new(MOST_AT_ONCE, is_witness, names);
+    Ok(Engine::new(law, terms).watched(Arc::new(watch)))
 }
 
 fn parameter_names(declared: &[Declared], values: &[f64]) -> Names {
@@ -103,6 +116,9 @@ fn features<'a>(file: &'a File, parameters: &Names) -> Result<Vec<Feature<'a>>, 
         check_place(name, column)?;
         let law = named_law::law(&formula.text, &names).map_err(|fault| formula.fault(fault))?;
         let parents = law.parents();
+        if let Some(levels) = law.levels() {
+            names.add_levels(&name.value, levels.clone());
+        }
         features.push(Feature { name, formula, law, parents, column });
         names.add(&name.value, Meaning::Feature(node));
     }
@@ -128,14 +144,13 @@ fn check_place(name: &Placed<String>, column: Option<usize>) -> Result<(), Fault
     }
 }
 
-fn function(
-    file: &File,
-    features: &[Feature<'_>],
-    mut names: Names,
-) -> Result<crate::Expression, Fault> {
+fn function(file: &File, features: &[Feature<'_>], mut names: Names) -> Result<Expression, Fault> {
     for feature in features {
         let meaning = feature.column.map_or(Meaning::Hidden, Meaning::Feature);
         names.add(&feature.name.value, meaning);
+        if let Some(levels) = feature.law.levels() {
+            names.add_levels(&feature.name.value, levels.clone());
+        }
     }
     expression(&file.f.text, &names).map_err(|fault| file.f.fault(fault))
 }
@@ -214,37 +229,61 @@ fn check_arguments(
     group: &[usize],
     network: &Network,
 ) -> Result<(), Fault> {
-    let mut rows = vec![vec![f64::NAN; group.len()]];
+    let place_of = |node: usize| group.iter().position(|&other| other == node).unwrap_or_default();
     for (place, &node) in group.iter().enumerate() {
         let feature = &features[node];
-        let mut longer = Vec::new();
-        for row in &rows {
-            let law = network.law_at(place, row).map_err(|message| {
-                let read = feature.parents.iter().map(|&parent| {
-                    let at = group.iter().position(|&other| other == parent).unwrap_or_default();
-                    format!("{} = {}", features[parent].name.value, row[at])
-                });
-                let read: Vec<String> = read.collect();
-                let at = if read.is_empty() {
-                    String::new()
-                } else {
-                    format!(" at {}", read.join(", "))
-                };
-                feature.formula.wrong(format!("{message}{at}"))
-            })?;
-            for share in spread_of(&law, rows.len()) {
-                let mut with = row.clone();
-                with[place] = share;
-                longer.push(with);
+        // Only what it descends from matters.
+        let mut rows = vec![vec![f64::NAN; group.len()]];
+        for ancestor in ancestors(features, node).into_iter().map(place_of) {
+            let mut longer = Vec::new();
+            for row in &rows {
+                // One without a law was refused in its own turn.
+                let Ok(law) = network.law_at(ancestor, row) else { continue };
+                for x in spread_of(&law, rows.len()) {
+                    let mut with = row.clone();
+                    with[ancestor] = x;
+                    longer.push(with);
+                }
             }
+            rows = longer;
         }
-        rows = longer;
+        for row in &rows {
+            network.law_at(place, row).map_err(|message| {
+                let value = |&parent: &usize| {
+                    format!("{} = {}", features[parent].name.value, row[place_of(parent)])
+                };
+                let read: Vec<String> = feature.parents.iter().map(value).collect();
+                let at = if read.is_empty() { String::new() } else { " at ".to_owned() };
+                feature.formula.wrong(format!("{message}{at}{}", read.join(", ")))
+            })?;
+        }
     }
     Ok(())
 }
 
+/// All features that the law of a feature reads, and those that theirs read, in ascending order.
+fn ancestors(features: &[Feature<'_>], node: usize) -> Vec<usize> {
+    let mut found = features[node].parents.clone();
+    let mut next = 0;
+    while let Some(&parent) = found.get(next) {
+        for &further in &features[parent].parents {
+            if !found.contains(&further) {
+                found.push(further);
+            }
+        }
+        next += 1;
+    }
+    found.sort_unstable();
+    found
+}
+
 /// Values of a law from one end to the other, fewer if there are many rows already.
 fn spread_of(law: &Plain, rows: usize) -> Vec<f64> {
+    if let Some(levels) = law.levels()
+        && levels.values().len() <= 33
+    {
+        return levels.values().to_vec();
+    }
     let panels = law.panels();
     let (from, to) = (panels[0], panels[panels.len() - 1]);
     let count = if rows < 100 { 33 } else { 3 };
@@ -307,6 +346,9 @@ fn joined_feature(name: &Placed<String>, features: &[Feature<'_>]) -> Result<usi
     }
     if !features[node].parents.is_empty() {
         return refused("reads other features: a margin under a copula has parameters only");
+    }
+    if features[node].law.levels().is_some() {
+        return refused("has levels: a margin under a copula has a density");
     }
     if features.iter().any(|feature| feature.parents.contains(&node)) {
         return refused("is joined by a copula, and cannot be read by the law of another feature");

@@ -1,4 +1,4 @@
-//! How each term of a function is integrated, in words.
+//! The integration of each term of a function, in words.
 
 use crate::function::Term;
 use crate::scenario::Scenario;

@@ -7,8 +7,9 @@ use toml::de::{DeTable, DeValue};
 
 use super::lexer::Fault;
 use super::parser::{hint, is_reserved};
+use super::published;
 
-/// So many features may a file have.
+/// Largest number of features of a file.
 const MOST_FEATURES: usize = 1000;
 
 /// A text with the place where it begins, in bytes of the file.
@@ -23,11 +24,18 @@ pub(super) struct Placed<T> {
 pub(super) struct Formula {
     pub(super) text: String,
     at: usize,
-    /// Whether it stands in the file as it is, so that places inside of it can be told.
+    /// True if it stands in the file as it is, so that places inside of it can be told.
     verbatim: bool,
+    /// True for a bare number.
+    literal: bool,
 }
 
 impl Formula {
+    /// True for a number that is no text.
+    pub(super) fn is_literal(&self) -> bool {
+        self.literal
+    }
+
     /// A fault in the formula as one of the file.
     pub(super) fn fault(&self, fault: Fault) -> Fault {
         let at = if self.verbatim { self.at + fault.at } else { self.at };
@@ -61,7 +69,7 @@ pub(super) struct Joined {
 /// The axis of a feature.
 pub(super) type NamedRange = (Placed<String>, [Formula; 2]);
 
-/// What a file says.
+/// Content of a problem file.
 #[derive(Debug, Clone)]
 pub(super) struct File {
     pub(super) about: String,
@@ -72,11 +80,24 @@ pub(super) struct File {
     pub(super) hidden: Vec<Placed<String>>,
     pub(super) copula: Vec<Joined>,
     pub(super) axis: Vec<NamedRange>,
+    pub(super) source: String,
+    pub(super) published: Vec<published::Entry>,
 }
 
-type Value<'a> = Spanned<DeValue<'a>>;
+pub(super) type Value<'a> = Spanned<DeValue<'a>>;
 
-const KEYS: [&str; 8] = ["about", "version", "f", "hidden", "parameters", "law", "copula", "axis"];
+const KEYS: [&str; 10] = [
+    "about",
+    "source",
+    "version",
+    "f",
+    "hidden",
+    "parameters",
+    "law",
+    "copula",
+    "axis",
+    "published",
+];
 
 /// Reads a file.
 pub(super) fn read(text: &str) -> Result<File, Fault> {
@@ -94,6 +115,10 @@ pub(super) fn read(text: &str) -> Result<File, Fault> {
         Some((_, value)) => root.string(value, "`about`")?,
         None => String::new(),
     };
+    let source = match root.get("source") {
+        Some((_, value)) => root.string(value, "`source`")?,
+        None => String::new(),
+    };
     let version = match root.get("version") {
         Some((_, value)) => root.version(value)?,
         None => 1,
@@ -108,12 +133,14 @@ pub(super) fn read(text: &str) -> Result<File, Fault> {
         hidden: root.hidden()?,
         copula: root.copula()?,
         axis: root.axis()?,
+        source,
+        published: published::read(&root)?,
     })
 }
 
 /// Entries of a table, in the order of the file.
-struct Table<'a> {
-    entries: Vec<(Placed<&'a str>, &'a Value<'a>)>,
+pub(super) struct Table<'a> {
+    pub(super) entries: Vec<(Placed<&'a str>, &'a Value<'a>)>,
     text: &'a str,
 }
 
@@ -127,12 +154,12 @@ fn in_order<'a>(table: &'a DeTable<'a>) -> Vec<(Placed<&'a str>, &'a Value<'a>)>
 }
 
 impl<'a> Table<'a> {
-    fn get(&self, name: &str) -> Option<(&Placed<&'a str>, &'a Value<'a>)> {
+    pub(super) fn get(&self, name: &str) -> Option<(&Placed<&'a str>, &'a Value<'a>)> {
         self.entries.iter().find(|(key, _)| key.value == name).map(|(key, value)| (key, *value))
     }
 
     /// Refuses keys that are not known.
-    fn known(&self, known: &[&str], what: &str) -> Result<(), Fault> {
+    pub(super) fn known(&self, known: &[&str], what: &str) -> Result<(), Fault> {
         let unknown = self.entries.iter().find(|(key, _)| !known.contains(&key.value));
         let Some((key, _)) = unknown else { return Ok(()) };
         let hint = hint(key.value, known.iter().copied());
@@ -140,7 +167,7 @@ impl<'a> Table<'a> {
     }
 
     /// A table under a key; empty if there is none.
-    fn under(&self, name: &str) -> Result<Table<'a>, Fault> {
+    pub(super) fn under(&self, name: &str) -> Result<Table<'a>, Fault> {
         let entries = match self.get(name) {
             None => Vec::new(),
             Some((_, value)) => match value.get_ref() {
@@ -151,7 +178,7 @@ impl<'a> Table<'a> {
         Ok(Table { entries, text: self.text })
     }
 
-    fn string(&self, value: &Value<'_>, what: &str) -> Result<String, Fault> {
+    pub(super) fn string(&self, value: &Value<'_>, what: &str) -> Result<String, Fault> {
         match value.get_ref() {
             DeValue::String(text) => Ok(text.to_string()),
             other => Err(wrong(value, what, "a text", other)),
@@ -168,14 +195,55 @@ impl<'a> Table<'a> {
                 let inside = if text.is_empty() { Some(quotes) } else { raw.find(text.as_ref()) };
                 let at = span.start + inside.unwrap_or(0);
                 let verbatim = inside.is_some();
-                Ok(Formula { text: text.to_string(), at, verbatim })
+                Ok(Formula { text: text.to_string(), at, verbatim, literal: false })
             }
             DeValue::Integer(_) | DeValue::Float(_) => {
                 let number = number(value, what)?;
-                Ok(Formula { text: format!("{number:?}"), at: span.start, verbatim: false })
+                Ok(Formula {
+                    text: format!("{number:?}"),
+                    at: span.start,
+                    verbatim: false,
+                    literal: true,
+                })
             }
             other => Err(wrong(value, what, "a text or a number", other)),
         }
+    }
+
+    /// A published number or formula, and behind it in a list of two, what is right in its place.
+    pub(super) fn printed(&self, value: &Value<'_>) -> Result<(Formula, Option<Formula>), Fault> {
+        let as_printed = |value: &Value<'_>| {
+            let formula = self.formula(value, "a published number")?;
+            // A number keeps the digits that it is printed with.
+            let text = self.text[value.span()].replace('_', "");
+            Ok(if formula.literal { Formula { text, ..formula } } else { formula })
+        };
+        match value.get_ref() {
+            DeValue::Array(pair) => match &pair[..] {
+                [printed, right] => Ok((as_printed(printed)?, Some(as_printed(right)?))),
+                _ => {
+                    let message = "a published number, or two: the printed one and the right one";
+                    Err(Fault::new(value.span().start, message))
+                }
+            },
+            _ => Ok((as_printed(value)?, None)),
+        }
+    }
+
+    /// The tables of a list under a key; none if there is no such key.
+    pub(super) fn tables(&self, name: &str) -> Result<Vec<Table<'a>>, Fault> {
+        let Some((_, value)) = self.get(name) else { return Ok(Vec::new()) };
+        let each = list(value, name, "a list of tables")?.iter();
+        let table = |value: &'a Value<'a>| match value.get_ref() {
+            DeValue::Table(table) => Ok(Table { entries: in_order(table), text: self.text }),
+            other => Err(wrong(value, name, "a list of tables", other)),
+        };
+        each.map(table).collect()
+    }
+
+    /// Place of its first entry.
+    pub(super) fn at(&self) -> usize {
+        self.entries.first().map_or(0, |(key, _)| key.at)
     }
 
     fn version(&self, value: &Value<'_>) -> Result<u32, Fault> {
@@ -285,11 +353,15 @@ impl<'a> Table<'a> {
     }
 }
 
-fn owned(key: &Placed<&str>) -> Placed<String> {
+pub(super) fn owned(key: &Placed<&str>) -> Placed<String> {
     Placed { at: key.at, value: key.value.to_owned() }
 }
 
-fn list<'a>(value: &'a Value<'a>, what: &str, expected: &str) -> Result<&'a [Value<'a>], Fault> {
+pub(super) fn list<'a>(
+    value: &'a Value<'a>,
+    what: &str,
+    expected: &str,
+) -> Result<&'a [Value<'a>], Fault> {
     match value.get_ref() {
         DeValue::Array(parts) => Ok(parts),
         other => Err(wrong(value, what, expected, other)),
@@ -304,7 +376,7 @@ fn wrong(value: &Value<'_>, what: &str, expected: &str, found: &DeValue<'_>) -> 
     )
 }
 
-fn number(value: &Value<'_>, what: &str) -> Result<f64, Fault> {
+pub(super) fn number(value: &Value<'_>, what: &str) -> Result<f64, Fault> {
     let text = match value.get_ref() {
         DeValue::Integer(whole) if whole.radix() == 10 => whole.as_str(),
         DeValue::Float(float) => float.as_str(),

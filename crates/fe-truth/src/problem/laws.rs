@@ -8,8 +8,9 @@ use statrs::function::beta::{beta_reg, ln_beta};
 use statrs::function::gamma::{gamma_lr, gamma_ur, ln_gamma};
 
 use super::peaks::resolve;
+use crate::law::levels::Levels;
 use crate::law::{NORMAL_PANELS, Univariate};
-use crate::special::{normal_between, normal_cdf, normal_quantile};
+use crate::numeric::special::{normal_between, normal_cdf, normal_quantile};
 
 /// Names of all laws of the language.
 pub(super) const NAMES: [&str; 17] = [
@@ -32,12 +33,97 @@ pub(super) const NAMES: [&str; 17] = [
     "categorical",
 ];
 
-/// Those of features with levels.
-pub(super) const DISCRETE: [&str; 4] = ["bernoulli", "binomial", "poisson", "categorical"];
+/// A law of a feature with levels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LevelFamily {
+    Bernoulli,
+    Binomial,
+    Poisson,
+    Categorical,
+}
+
+/// Most values of a law of counts.
+const MOST_COUNTS: f64 = 10_000.0;
+
+impl LevelFamily {
+    pub(super) fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "bernoulli" => Self::Bernoulli,
+            "binomial" => Self::Binomial,
+            "poisson" => Self::Poisson,
+            "categorical" => Self::Categorical,
+            _ => return None,
+        })
+    }
+
+    /// Names of its arguments; none of a categorical law, which has any number.
+    pub(super) fn arguments(self) -> &'static [&'static str] {
+        match self {
+            Self::Bernoulli => &["p"],
+            Self::Binomial => &["n", "p"],
+            Self::Poisson => &["mean"],
+            Self::Categorical => &[],
+        }
+    }
+
+    /// The law with numbers for its arguments, or what is wrong with them. The values are those of a
+    /// categorical law.
+    pub(super) fn law(self, arguments: &[f64], values: &[f64]) -> Result<Plain, String> {
+        let share = |p: f64, of: &str| {
+            if (0.0..=1.0).contains(&p) {
+                return Ok(p);
+            }
+            Err(format!("`p` of `{of}` is {p}: must be a number from 0 to 1"))
+        };
+        Ok(Plain::Levels(match self {
+            Self::Bernoulli => {
+                let p = share(arguments[0], "bernoulli")?;
+                Levels::new([(0.0, 1.0 - p), (1.0, p)])
+            }
+            Self::Binomial => {
+                let (n, p) = (arguments[0], share(arguments[1], "binomial")?);
+                if !(n.fract() == 0.0 && (1.0..=MOST_COUNTS).contains(&n)) {
+                    return Err(format!(
+                        "`n` of `binomial` is {n}: must be a whole number from 1 to {MOST_COUNTS}"
+                    ));
+                }
+                if p == 0.0 || p == 1.0 {
+                    return Ok(Plain::Levels(Levels::new([(p * n, 1.0)])));
+                }
+                let mode = (((n + 1.0) * p).floor()).min(n);
+                let odds = p / (1.0 - p);
+                Levels::counts(mode as u64, Some(n as u64), |k| {
+                    (n - k as f64 + 1.0) / k as f64 * odds
+                })
+            }
+            Self::Poisson => {
+                let mean = arguments[0];
+                if !(mean > 0.0 && mean <= MOST_COUNTS) {
+                    return Err(format!(
+                        "`mean` of `poisson` is {mean}: must be above 0, and at most {MOST_COUNTS}"
+                    ));
+                }
+                Levels::counts(mean.floor() as u64, None, |k| mean / k as f64)
+            }
+            Self::Categorical => {
+                if let Some(p) = arguments.iter().find(|p| p.is_nan() || **p < 0.0) {
+                    return Err(format!(
+                        "a probability of `categorical` is {p}, and must not be negative"
+                    ));
+                }
+                let total: f64 = arguments.iter().sum();
+                if (total - 1.0).abs() > 1e-9 {
+                    return Err(format!("probabilities of `categorical` sum to {total}, not to 1"));
+                }
+                Levels::new(values.iter().copied().zip(arguments.iter().copied()))
+            }
+        }))
+    }
+}
 
 /// A law that is named with numbers alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum LawFamily {
     Uniform,
     Normal,
     LogNormal,
@@ -51,25 +137,25 @@ pub(super) enum Kind {
     Student,
 }
 
-impl Kind {
+impl LawFamily {
     pub(super) fn named(name: &str) -> Option<Self> {
-        const ALL: [Kind; 11] = [
-            Kind::Uniform,
-            Kind::Normal,
-            Kind::LogNormal,
-            Kind::LogUniform,
-            Kind::Exponential,
-            Kind::Gamma,
-            Kind::Beta,
-            Kind::Triangular,
-            Kind::Weibull,
-            Kind::Gumbel,
-            Kind::Student,
+        const ALL: [LawFamily; 11] = [
+            LawFamily::Uniform,
+            LawFamily::Normal,
+            LawFamily::LogNormal,
+            LawFamily::LogUniform,
+            LawFamily::Exponential,
+            LawFamily::Gamma,
+            LawFamily::Beta,
+            LawFamily::Triangular,
+            LawFamily::Weibull,
+            LawFamily::Gumbel,
+            LawFamily::Student,
         ];
         NAMES.iter().position(|known| *known == name).and_then(|place| ALL.get(place).copied())
     }
 
-    /// What its arguments are called.
+    /// Names of its arguments.
     pub(super) fn arguments(self) -> &'static [&'static str] {
         match self {
             Self::Uniform | Self::LogUniform => &["lo", "hi"],
@@ -145,22 +231,24 @@ impl Scale {
 #[derive(Debug, Clone)]
 pub(super) enum Plain {
     /// Of a kind, with its arguments and the logarithm of the constant of its density.
-    Of(Kind, [f64; 3], f64),
+    Of(LawFamily, [f64; 3], f64),
     /// Between two ends, which have a probability.
     Truncated(Box<Plain>, f64, f64, f64),
     Mixture(Vec<(f64, Plain)>),
     /// Moved by a number.
     Shifted(f64, Box<Plain>),
+    /// Of finitely many values.
+    Levels(Levels),
 }
 
-/// What the probability of an interval may be wrong by in relation to itself.
+/// Relative error of the probability of an interval.
 const TAILS: f64 = 1e-13;
 /// Smallest probability of what a law is truncated to.
 const LEAST: f64 = 1e-9;
 
 impl Plain {
     /// A law of a kind, or what is wrong with its arguments.
-    pub(super) fn of(kind: Kind, arguments: &[f64]) -> Result<Self, String> {
+    pub(super) fn of(kind: LawFamily, arguments: &[f64]) -> Result<Self, String> {
         let names = kind.arguments();
         let mut a = [0.0; 3];
         a[..names.len()].copy_from_slice(arguments);
@@ -182,49 +270,49 @@ impl Plain {
             Err(format!("`{low}` of `{what}` is {}, and `{high}` {}, not above it", a[i], a[j]))
         };
         let constant = match kind {
-            Kind::Uniform => {
+            LawFamily::Uniform => {
                 ascending(0, 1, true)?;
                 -(a[1] - a[0]).ln()
             }
-            Kind::Normal | Kind::LogNormal => {
+            LawFamily::Normal | LawFamily::LogNormal => {
                 positive(1)?;
                 -a[1].ln() - 0.5 * std::f64::consts::TAU.ln()
             }
-            Kind::LogUniform => {
+            LawFamily::LogUniform => {
                 positive(0)?;
                 ascending(0, 1, true)?;
                 -(a[1] / a[0]).ln().ln()
             }
-            Kind::Exponential => {
+            LawFamily::Exponential => {
                 positive(0)?;
                 a[0].ln()
             }
-            Kind::Gamma => {
+            LawFamily::Gamma => {
                 positive(0)?;
                 positive(1)?;
                 -ln_gamma(a[0])
             }
-            Kind::Beta => {
+            LawFamily::Beta => {
                 positive(0)?;
                 positive(1)?;
                 -ln_beta(a[0], a[1])
             }
-            Kind::Triangular => {
+            LawFamily::Triangular => {
                 ascending(0, 1, false)?;
                 ascending(1, 2, false)?;
                 ascending(0, 2, true)?;
                 (2.0 / (a[2] - a[0])).ln()
             }
-            Kind::Weibull => {
+            LawFamily::Weibull => {
                 positive(0)?;
                 positive(1)?;
                 a[0].ln()
             }
-            Kind::Gumbel => {
+            LawFamily::Gumbel => {
                 positive(1)?;
                 -a[1].ln()
             }
-            Kind::Student => {
+            LawFamily::Student => {
                 if a[0] <= 1.0 {
                     let df = a[0];
                     return Err(format!(
@@ -273,11 +361,13 @@ impl Plain {
     pub(super) fn shifted(self, by: f64) -> Self {
         match self {
             Self::Of(kind, mut a, constant) => match kind {
-                Kind::Normal | Kind::Gumbel => {
+                LawFamily::Normal | LawFamily::Gumbel => {
                     a[0] += by;
                     Self::Of(kind, a, constant)
                 }
-                Kind::Uniform | Kind::Triangular => Self::Of(kind, a.map(|end| end + by), constant),
+                LawFamily::Uniform | LawFamily::Triangular => {
+                    Self::Of(kind, a.map(|end| end + by), constant)
+                }
                 _ => Self::Shifted(by, Box::new(Self::Of(kind, a, constant))),
             },
             law => Self::Shifted(by, Box::new(law)),
@@ -293,7 +383,7 @@ impl Plain {
                 let first = scales.next().unwrap_or(Scale::Linear);
                 if scales.all(|scale| scale == first) { first } else { Scale::Linear }
             }
-            Self::Shifted(..) => Scale::Linear,
+            Self::Shifted(..) | Self::Levels(_) => Scale::Linear,
         }
     }
 
@@ -331,6 +421,7 @@ impl Plain {
                 }
                 largest + each().map(|part| (part - largest).exp()).sum::<f64>().ln()
             }
+            Self::Levels(levels) => levels.probability(scale.place(u)).ln(),
             Self::Shifted(by, law) => {
                 let own = law.scale();
                 let v = own.coordinate(scale.place(u) - by);
@@ -356,7 +447,7 @@ impl Plain {
     /// Places where the density is not smooth, in an order that is the same for all arguments.
     pub(super) fn corners(&self) -> Vec<f64> {
         match self {
-            Self::Of(Kind::Triangular, a, _) => a.to_vec(),
+            Self::Of(LawFamily::Triangular, a, _) => a.to_vec(),
             Self::Of(..) => {
                 let (low, high) = self.support();
                 [low, high].into_iter().filter(|end| end.is_finite()).collect()
@@ -368,12 +459,19 @@ impl Plain {
             }
             Self::Mixture(parts) => parts.iter().flat_map(|(_, law)| law.corners()).collect(),
             Self::Shifted(by, law) => law.corners().into_iter().map(|x| x + by).collect(),
+            Self::Levels(_) => Vec::new(),
         }
     }
 
     /// Probabilities below and above a value, both with their digits.
     pub(super) fn tails(&self, x: f64) -> [f64; 2] {
+        if let Self::Levels(levels) = self {
+            return levels.tails(x);
+        }
         let (low, high) = self.support();
+        if x.is_nan() {
+            return [f64::NAN; 2];
+        }
         if x <= low {
             return [0.0, 1.0];
         }
@@ -390,6 +488,7 @@ impl Plain {
                 [sum[0] + weight * own[0], sum[1] + weight * own[1]]
             }),
             Self::Shifted(by, law) => law.tails(x - by),
+            Self::Levels(levels) => levels.tails(x),
         }
     }
 
@@ -400,6 +499,7 @@ impl Plain {
                 inverse(*kind, a, below, above).unwrap_or_else(|| self.bisected(below, above))
             }
             Self::Shifted(by, law) => by + law.inverse(below, above),
+            Self::Levels(levels) => levels.inverse(below),
             Self::Truncated(law, low, high, mass) => {
                 let ([under, _], [_, over]) = (law.tails(*low), law.tails(*high));
                 let x = law.inverse(under + below * mass, over + above * mass);
@@ -442,7 +542,7 @@ impl Plain {
     fn range(&self) -> (f64, f64) {
         match self {
             Self::Of(kind, a, _) => match kind {
-                Kind::Gamma => {
+                LawFamily::Gamma => {
                     let top = a[0].ln() + a[1].ln();
                     let spread = 12.0 / a[0].sqrt();
                     (
@@ -450,15 +550,15 @@ impl Plain {
                         a[1].ln() + (a[0] + 12.0 * a[0].sqrt() + 60.0).ln(),
                     )
                 }
-                Kind::Beta => {
+                LawFamily::Beta => {
                     let top = (a[0] / a[1]).ln();
                     let spread = 12.0 * (1.0 / a[0] + 1.0 / a[1]).sqrt();
                     (top - spread - 60.0 / a[0], top + spread + 60.0 / a[1])
                 }
-                Kind::Weibull => (a[1].ln() - 60.0 / a[0], a[1].ln() + 60_f64.ln() / a[0]),
-                Kind::Gumbel => (a[0] - 4.3 * a[1], a[0] + 55.0 * a[1]),
+                LawFamily::Weibull => (a[1].ln() - 60.0 / a[0], a[1].ln() + 60_f64.ln() / a[0]),
+                LawFamily::Gumbel => (a[0] - 4.3 * a[1], a[0] + 55.0 * a[1]),
                 // Heavy tails may be multiplied by powers.
-                Kind::Student => {
+                LawFamily::Student => {
                     let reach = (650.0 / a[0]).min(300.0);
                     (-reach, reach)
                 }
@@ -470,20 +570,20 @@ impl Plain {
 }
 
 /// Logarithm of the density of the own coordinate u of x, but for a constant.
-fn ln_kernel(kind: Kind, a: &[f64; 3], u: f64, x: f64) -> f64 {
+fn ln_kernel(kind: LawFamily, a: &[f64; 3], u: f64, x: f64) -> f64 {
     let inside = |is: bool, value: f64| if is { value } else { f64::NEG_INFINITY };
     match kind {
-        Kind::Uniform => inside(a[0] <= x && x <= a[1], 0.0),
-        Kind::Normal => -0.5 * ((x - a[0]) / a[1]).powi(2),
-        Kind::LogNormal => -0.5 * ((u - a[0]) / a[1]).powi(2),
-        Kind::LogUniform => inside(a[0].ln() <= u && u <= a[1].ln(), 0.0),
-        Kind::Exponential => inside(x >= 0.0, -a[0] * x),
-        Kind::Gamma => {
+        LawFamily::Uniform => inside(a[0] <= x && x <= a[1], 0.0),
+        LawFamily::Normal => -0.5 * ((x - a[0]) / a[1]).powi(2),
+        LawFamily::LogNormal => -0.5 * ((u - a[0]) / a[1]).powi(2),
+        LawFamily::LogUniform => inside(a[0].ln() <= u && u <= a[1].ln(), 0.0),
+        LawFamily::Exponential => inside(x >= 0.0, -a[0] * x),
+        LawFamily::Gamma => {
             let v = u - a[1].ln();
             a[0] * v - v.exp()
         }
-        Kind::Beta => -a[0] * softplus(-u) - a[1] * softplus(u),
-        Kind::Triangular => {
+        LawFamily::Beta => -a[0] * softplus(-u) - a[1] * softplus(u),
+        LawFamily::Triangular => {
             let rising = (x - a[0]) / (a[1] - a[0]);
             let falling = (a[2] - x) / (a[2] - a[1]);
             let height = if x < a[1] {
@@ -495,15 +595,15 @@ fn ln_kernel(kind: Kind, a: &[f64; 3], u: f64, x: f64) -> f64 {
             };
             inside(height > 0.0, height.max(0.0).ln())
         }
-        Kind::Weibull => {
+        LawFamily::Weibull => {
             let t = a[0] * (u - a[1].ln());
             t - t.exp()
         }
-        Kind::Gumbel => {
+        LawFamily::Gumbel => {
             let z = (x - a[0]) / a[1];
             -z - (-z).exp()
         }
-        Kind::Student => {
+        LawFamily::Student => {
             // cosh²(asinh(x/√ν)) = 1 + x²/ν.
             let relative = x.abs() / a[0].sqrt();
             let ln_power =
@@ -514,22 +614,22 @@ fn ln_kernel(kind: Kind, a: &[f64; 3], u: f64, x: f64) -> f64 {
 }
 
 /// Probabilities below and above a value inside the support.
-fn tails(kind: Kind, a: &[f64; 3], x: f64) -> [f64; 2] {
+fn tails(kind: LawFamily, a: &[f64; 3], x: f64) -> [f64; 2] {
     let share = |below: f64| [below, 1.0 - below];
     match kind {
-        Kind::Uniform => [(x - a[0]) / (a[1] - a[0]), (a[1] - x) / (a[1] - a[0])],
-        Kind::Normal => [normal_cdf((x - a[0]) / a[1]), normal_cdf((a[0] - x) / a[1])],
-        Kind::LogNormal => {
+        LawFamily::Uniform => [(x - a[0]) / (a[1] - a[0]), (a[1] - x) / (a[1] - a[0])],
+        LawFamily::Normal => [normal_cdf((x - a[0]) / a[1]), normal_cdf((a[0] - x) / a[1])],
+        LawFamily::LogNormal => {
             let z = (x.ln() - a[0]) / a[1];
             [normal_cdf(z), normal_cdf(-z)]
         }
-        Kind::LogUniform => {
+        LawFamily::LogUniform => {
             let span = (a[1] / a[0]).ln();
             [(x / a[0]).ln() / span, (a[1] / x).ln() / span]
         }
-        Kind::Exponential => [-(-a[0] * x).exp_m1(), (-a[0] * x).exp()],
-        Kind::Gamma => [gamma_lr(a[0], x / a[1]), gamma_ur(a[0], x / a[1])],
-        Kind::Beta => {
+        LawFamily::Exponential => [-(-a[0] * x).exp_m1(), (-a[0] * x).exp()],
+        LawFamily::Gamma => [gamma_lr(a[0], x / a[1]), gamma_ur(a[0], x / a[1])],
+        LawFamily::Beta => {
             let below = beta_reg(a[0], a[1], x);
             if below < 0.5 {
                 return [below, 1.0 - below];
@@ -537,7 +637,7 @@ fn tails(kind: Kind, a: &[f64; 3], x: f64) -> [f64; 2] {
             let above = beta_reg(a[1], a[0], 1.0 - x);
             [1.0 - above, above]
         }
-        Kind::Triangular => {
+        LawFamily::Triangular => {
             let span = a[2] - a[0];
             if x < a[1] {
                 share((x - a[0]).powi(2) / (span * (a[1] - a[0])))
@@ -546,15 +646,15 @@ fn tails(kind: Kind, a: &[f64; 3], x: f64) -> [f64; 2] {
                 [1.0 - above, above]
             }
         }
-        Kind::Weibull => {
+        LawFamily::Weibull => {
             let t = (x / a[1]).powf(a[0]);
             [-(-t).exp_m1(), (-t).exp()]
         }
-        Kind::Gumbel => {
+        LawFamily::Gumbel => {
             let t = (-(x - a[0]) / a[1]).exp();
             [(-t).exp(), -(-t).exp_m1()]
         }
-        Kind::Student => {
+        LawFamily::Student => {
             let square = (x / a[0].sqrt()).powi(2);
             let far = if square > 1.0 {
                 0.5 * beta_reg(0.5 * a[0], 0.5, 1.0 / (1.0 + square))
@@ -567,20 +667,20 @@ fn tails(kind: Kind, a: &[f64; 3], x: f64) -> [f64; 2] {
 }
 
 /// The value with given probabilities below and above it, where there is a formula.
-fn inverse(kind: Kind, a: &[f64; 3], below: f64, above: f64) -> Option<f64> {
+fn inverse(kind: LawFamily, a: &[f64; 3], below: f64, above: f64) -> Option<f64> {
     let score = || if below < above { normal_quantile(below) } else { -normal_quantile(above) };
     // −ln of the probability above.
     let age = || if below < above { -(-below).ln_1p() } else { -above.ln() };
     Some(match kind {
-        Kind::Uniform => {
+        LawFamily::Uniform => {
             let width = a[1] - a[0];
             if below < above { a[0] + width * below } else { a[1] - width * above }
         }
-        Kind::Normal => a[0] + a[1] * score(),
-        Kind::LogNormal => (a[0] + a[1] * score()).exp(),
-        Kind::LogUniform => (a[0] * (below * (a[1] / a[0]).ln()).exp()).clamp(a[0], a[1]),
-        Kind::Exponential => age() / a[0],
-        Kind::Triangular => {
+        LawFamily::Normal => a[0] + a[1] * score(),
+        LawFamily::LogNormal => (a[0] + a[1] * score()).exp(),
+        LawFamily::LogUniform => (a[0] * (below * (a[1] / a[0]).ln()).exp()).clamp(a[0], a[1]),
+        LawFamily::Exponential => age() / a[0],
+        LawFamily::Triangular => {
             let span = a[2] - a[0];
             if below * span < a[1] - a[0] {
                 a[0] + (below * span * (a[1] - a[0])).sqrt()
@@ -588,12 +688,12 @@ fn inverse(kind: Kind, a: &[f64; 3], below: f64, above: f64) -> Option<f64> {
                 a[2] - (above * span * (a[2] - a[1])).sqrt()
             }
         }
-        Kind::Weibull => a[1] * age().powf(1.0 / a[0]),
-        Kind::Gumbel => {
+        LawFamily::Weibull => a[1] * age().powf(1.0 / a[0]),
+        LawFamily::Gumbel => {
             let t = if below < above { -below.ln() } else { -(-above).ln_1p() };
             a[0] - a[1] * t.ln()
         }
-        Kind::Gamma | Kind::Beta | Kind::Student => return None,
+        LawFamily::Gamma | LawFamily::Beta | LawFamily::Student => return None,
     })
 }
 
@@ -609,13 +709,16 @@ impl Univariate for Plain {
     fn support(&self) -> (f64, f64) {
         match self {
             Self::Of(kind, a, _) => match kind {
-                Kind::Uniform | Kind::LogUniform => (a[0], a[1]),
-                Kind::Triangular => (a[0], a[2]),
-                Kind::LogNormal | Kind::Exponential | Kind::Gamma | Kind::Weibull => {
-                    (0.0, f64::INFINITY)
+                LawFamily::Uniform | LawFamily::LogUniform => (a[0], a[1]),
+                LawFamily::Triangular => (a[0], a[2]),
+                LawFamily::LogNormal
+                | LawFamily::Exponential
+                | LawFamily::Gamma
+                | LawFamily::Weibull => (0.0, f64::INFINITY),
+                LawFamily::Beta => (0.0, 1.0),
+                LawFamily::Normal | LawFamily::Gumbel | LawFamily::Student => {
+                    (f64::NEG_INFINITY, f64::INFINITY)
                 }
-                Kind::Beta => (0.0, 1.0),
-                Kind::Normal | Kind::Gumbel | Kind::Student => (f64::NEG_INFINITY, f64::INFINITY),
             },
             Self::Truncated(_, low, high, _) => (*low, *high),
             Self::Mixture(parts) => {
@@ -628,26 +731,27 @@ impl Univariate for Plain {
                 let (low, high) = law.support();
                 (low + by, high + by)
             }
+            Self::Levels(levels) => levels.support(),
         }
     }
 
     fn panels(&self) -> Vec<f64> {
         match self {
             Self::Of(kind, a, _) => match kind {
-                Kind::Uniform => vec![a[0], a[1]],
-                Kind::LogUniform => vec![a[0].ln(), a[1].ln()],
-                Kind::Normal | Kind::LogNormal => {
+                LawFamily::Uniform => vec![a[0], a[1]],
+                LawFamily::LogUniform => vec![a[0].ln(), a[1].ln()],
+                LawFamily::Normal | LawFamily::LogNormal => {
                     NORMAL_PANELS.iter().map(|z| a[0] + z * a[1]).collect()
                 }
-                Kind::Exponential => {
+                LawFamily::Exponential => {
                     [0.0, 1.0, 3.0, 7.0, 15.0, 30.0, 50.0].map(|t| t / a[0]).to_vec()
                 }
-                Kind::Triangular => {
+                LawFamily::Triangular => {
                     let mut points = a.to_vec();
                     points.dedup();
                     points
                 }
-                Kind::Student => {
+                LawFamily::Student => {
                     let reach = self.range().1;
                     let unit = (3.0 / a[0].sqrt()).asinh();
                     let outer = (0..).map(|k| unit * f64::from(1 << k)).take_while(|u| *u < reach);
@@ -667,12 +771,12 @@ impl Univariate for Plain {
                 let (first, last) = (panels[0], panels[panels.len() - 1]);
                 let [from, to] = [*low, *high].map(|end| scale.coordinate(end));
                 if from >= first && to <= last && panels.iter().any(|u| from < *u && *u < to) {
-                    return crate::quadrature::within(&panels, from, to);
+                    return crate::numeric::quadrature::within(&panels, from, to);
                 }
                 // In a tail the density falls on a scale of its own.
                 let ends = [from.max(first.min(to)), to.min(last.max(from))];
                 let ends = if ends[0] < ends[1] { ends } else { [from, to] };
-                resolve(&crate::quadrature::within(&panels, ends[0], ends[1]), |u| {
+                resolve(&crate::numeric::quadrature::within(&panels, ends[0], ends[1]), |u| {
                     self.ln_weight(scale, u)
                 })
             }
@@ -695,14 +799,25 @@ impl Univariate for Plain {
                 let own = law.scale();
                 law.panels().into_iter().map(|u| own.place(u) + by).collect()
             }
+            Self::Levels(levels) => levels.panels(),
         }
     }
 
+    fn levels(&self) -> Option<&Levels> {
+        if let Self::Levels(levels) = self { Some(levels) } else { None }
+    }
+
     fn coordinate(&self, x: f64) -> f64 {
-        self.scale().coordinate(x)
+        match self {
+            Self::Levels(levels) => levels.coordinate(x),
+            _ => self.scale().coordinate(x),
+        }
     }
 
     fn place(&self, u: f64) -> f64 {
+        if let Self::Levels(levels) = self {
+            return levels.place(u);
+        }
         let (low, high) = self.support();
         self.scale().place(u).clamp(low, high)
     }
@@ -712,24 +827,31 @@ impl Univariate for Plain {
     }
 
     fn weight(&self, u: f64) -> f64 {
-        self.ln_weight(self.scale(), u).exp()
+        match self {
+            Self::Levels(levels) => levels.weight(u),
+            _ => self.ln_weight(self.scale(), u).exp(),
+        }
     }
 
     fn doubt(&self) -> f64 {
         match self {
-            Self::Of(Kind::Uniform | Kind::LogUniform | Kind::Triangular, ..) => 1e-15,
+            Self::Of(LawFamily::Uniform | LawFamily::LogUniform | LawFamily::Triangular, ..) => {
+                1e-15
+            }
             // An exponential of a sum: rounding of its argument.
-            Self::Of(Kind::Normal | Kind::LogNormal, a, _) => {
+            Self::Of(LawFamily::Normal | LawFamily::LogNormal, a, _) => {
                 // And of the distance from the mean.
                 5e-15 + 4.0 * f64::EPSILON * (a[0] / a[1]).abs()
             }
-            Self::Of(Kind::Exponential, ..) => 5e-15,
+            Self::Of(LawFamily::Exponential, ..) => 5e-15,
             Self::Of(kind, a, _) => {
                 // Rounding of the logarithms that the constant of the density is made of.
                 let size = match kind {
-                    Kind::Gamma => ln_gamma(a[0]).abs(),
-                    Kind::Beta => [a[0], a[1], a[0] + a[1]].map(|x| ln_gamma(x).abs()).iter().sum(),
-                    Kind::Student => {
+                    LawFamily::Gamma => ln_gamma(a[0]).abs(),
+                    LawFamily::Beta => {
+                        [a[0], a[1], a[0] + a[1]].map(|x| ln_gamma(x).abs()).iter().sum()
+                    }
+                    LawFamily::Student => {
                         [0.5 * a[0], 0.5 * a[0] + 0.5].map(|x| ln_gamma(x).abs()).iter().sum()
                     }
                     _ => 0.0,
@@ -741,22 +863,24 @@ impl Univariate for Plain {
                 parts.iter().map(|(_, law)| law.doubt()).fold(0.0, f64::max) + 5e-15
             }
             Self::Shifted(_, law) => law.doubt() + 5e-15,
+            Self::Levels(levels) => levels.doubt(),
         }
     }
 
     fn is_heavy(&self) -> bool {
         match self {
-            Self::Of(kind, ..) => *kind == Kind::Student,
+            Self::Of(kind, ..) => *kind == LawFamily::Student,
             Self::Truncated(law, low, high, _) => {
                 law.is_heavy() && !(low.is_finite() && high.is_finite())
             }
             Self::Mixture(parts) => parts.iter().any(|(_, law)| law.is_heavy()),
             Self::Shifted(_, law) => law.is_heavy(),
+            Self::Levels(_) => false,
         }
     }
 
     fn mass(&self, from: f64, to: f64) -> f64 {
-        if let Self::Of(Kind::Normal, a, _) = self {
+        if let Self::Of(LawFamily::Normal, a, _) = self {
             return normal_between((from - a[0]) / a[1], (to - a[0]) / a[1]);
         }
         let (start, end) = (self.tails(from), self.tails(to));
@@ -778,9 +902,9 @@ mod tests {
 
     /// Logarithm of the density and the probabilities below and above a value, by mpmath with 40 digits.
     #[allow(clippy::excessive_precision, clippy::type_complexity)]
-    const KNOWN: &[(Kind, &[f64], f64, f64, f64, f64)] = &[
+    const KNOWN: &[(LawFamily, &[f64], f64, f64, f64, f64)] = &[
         (
-            Kind::Gamma,
+            LawFamily::Gamma,
             &[0.4, 2.0],
             1e-12,
             15.504675979630867,
@@ -788,7 +912,7 @@ mod tests {
             0.999986462600972939,
         ),
         (
-            Kind::Gamma,
+            LawFamily::Gamma,
             &[0.4, 2.0],
             0.003,
             2.41004910426265453,
@@ -796,7 +920,7 @@ mod tests {
             0.916401661204370318,
         ),
         (
-            Kind::Gamma,
+            LawFamily::Gamma,
             &[0.4, 2.0],
             0.5,
             -0.908048381589794705,
@@ -804,7 +928,7 @@ mod tests {
             0.39572895152855617,
         ),
         (
-            Kind::Gamma,
+            LawFamily::Gamma,
             &[0.4, 2.0],
             7.0,
             -5.74148277935894987,
@@ -812,7 +936,7 @@ mod tests {
             0.00562607378631025154,
         ),
         (
-            Kind::Gamma,
+            LawFamily::Gamma,
             &[0.4, 2.0],
             60.0,
             -33.5305434272590223,
@@ -820,7 +944,7 @@ mod tests {
             5.37727044094309022e-15,
         ),
         (
-            Kind::Gamma,
+            LawFamily::Gamma,
             &[2.5, 0.4],
             1e-5,
             -15.2633692382428741,
@@ -828,7 +952,7 @@ mod tests {
             0.999999999999059701,
         ),
         (
-            Kind::Gamma,
+            LawFamily::Gamma,
             &[2.5, 0.4],
             0.3,
             -0.549915247276435486,
@@ -836,7 +960,7 @@ mod tests {
             0.913069814544395461,
         ),
         (
-            Kind::Gamma,
+            LawFamily::Gamma,
             &[2.5, 0.4],
             1.0,
             -0.493956040787531497,
@@ -844,7 +968,7 @@ mod tests {
             0.41588018699550792,
         ),
         (
-            Kind::Gamma,
+            LawFamily::Gamma,
             &[2.5, 0.4],
             4.0,
             -5.91451449910769557,
@@ -852,7 +976,7 @@ mod tests {
             0.00124973056303137541,
         ),
         (
-            Kind::Gamma,
+            LawFamily::Gamma,
             &[2.5, 0.4],
             15.0,
             -31.4318807391342164,
@@ -860,7 +984,7 @@ mod tests {
             9.30295180940261291e-15,
         ),
         (
-            Kind::Gamma,
+            LawFamily::Gamma,
             &[80.0, 0.1],
             3.0,
             -28.2939194067155022,
@@ -868,7 +992,7 @@ mod tests {
             0.999999999999969431,
         ),
         (
-            Kind::Gamma,
+            LawFamily::Gamma,
             &[80.0, 0.1],
             7.5,
             -0.906951588657252045,
@@ -876,7 +1000,7 @@ mod tests {
             0.703201399632142845,
         ),
         (
-            Kind::Gamma,
+            LawFamily::Gamma,
             &[80.0, 0.1],
             8.0,
             -0.808408418789129483,
@@ -884,7 +1008,7 @@ mod tests {
             0.485131295416473393,
         ),
         (
-            Kind::Gamma,
+            LawFamily::Gamma,
             &[80.0, 0.1],
             9.0,
             -1.50354860193483657,
@@ -892,7 +1016,7 @@ mod tests {
             0.133180497233530461,
         ),
         (
-            Kind::Gamma,
+            LawFamily::Gamma,
             &[80.0, 0.1],
             14.0,
             -16.5987611718907373,
@@ -900,7 +1024,7 @@ mod tests {
             1.39160826682986909e-8,
         ),
         (
-            Kind::Beta,
+            LawFamily::Beta,
             &[0.5, 0.7],
             1e-14,
             15.1994893714986403,
@@ -908,7 +1032,7 @@ mod tests {
             0.999999920185029502,
         ),
         (
-            Kind::Beta,
+            LawFamily::Beta,
             &[0.5, 0.7],
             0.01,
             1.38699391429041367,
@@ -916,7 +1040,7 @@ mod tests {
             0.920104901537342069,
         ),
         (
-            Kind::Beta,
+            LawFamily::Beta,
             &[0.5, 0.7],
             0.5,
             -0.364088535011726204,
@@ -924,7 +1048,7 @@ mod tests {
             0.399635767866998482,
         ),
         (
-            Kind::Beta,
+            LawFamily::Beta,
             &[0.5, 0.7],
             0.97,
             0.148590693478666325,
@@ -932,7 +1056,7 @@ mod tests {
             0.0492780854823446323,
         ),
         (
-            Kind::Beta,
+            LawFamily::Beta,
             &[30.0, 2.0],
             0.4,
             -20.248072261969186,
@@ -940,7 +1064,7 @@ mod tests {
             0.999999999978094491,
         ),
         (
-            Kind::Beta,
+            LawFamily::Beta,
             &[30.0, 2.0],
             0.8,
             -1.24541631439888167,
@@ -948,7 +1072,7 @@ mod tests {
             0.991334419725002338,
         ),
         (
-            Kind::Beta,
+            LawFamily::Beta,
             &[30.0, 2.0],
             0.95,
             2.35194677535434516,
@@ -956,7 +1080,7 @@ mod tests {
             0.463403090142656083,
         ),
         (
-            Kind::Beta,
+            LawFamily::Beta,
             &[30.0, 2.0],
             0.999,
             -0.101585202508757902,
@@ -964,7 +1088,7 @@ mod tests {
             0.00045610371902168261,
         ),
         (
-            Kind::Weibull,
+            LawFamily::Weibull,
             &[1.7, 3.0],
             1e-6,
             -11.0078700302583555,
@@ -972,7 +1096,7 @@ mod tests {
             0.999999999990252486,
         ),
         (
-            Kind::Weibull,
+            LawFamily::Weibull,
             &[1.7, 3.0],
             0.5,
             -1.86976482882695849,
@@ -980,7 +1104,7 @@ mod tests {
             0.953563592160894021,
         ),
         (
-            Kind::Weibull,
+            LawFamily::Weibull,
             &[1.7, 3.0],
             3.0,
             -1.5679840376059393,
@@ -988,7 +1112,7 @@ mod tests {
             0.367879441171442322,
         ),
         (
-            Kind::Weibull,
+            LawFamily::Weibull,
             &[1.7, 3.0],
             9.0,
             -6.27196327546204181,
@@ -996,7 +1120,7 @@ mod tests {
             0.00154457291089652107,
         ),
         (
-            Kind::Gumbel,
+            LawFamily::Gumbel,
             &[1.0, 2.0],
             -5.0,
             -17.7786841037476131,
@@ -1004,7 +1128,7 @@ mod tests {
             0.999999998107821305,
         ),
         (
-            Kind::Gumbel,
+            LawFamily::Gumbel,
             &[1.0, 2.0],
             0.3,
             -1.76221472915320256,
@@ -1012,7 +1136,7 @@ mod tests {
             0.758060491414195378,
         ),
         (
-            Kind::Gumbel,
+            LawFamily::Gumbel,
             &[1.0, 2.0],
             2.0,
             -1.79967784027257873,
@@ -1020,7 +1144,7 @@ mod tests {
             0.454760788107394945,
         ),
         (
-            Kind::Gumbel,
+            LawFamily::Gumbel,
             &[1.0, 2.0],
             30.0,
             -15.1931476849076079,
@@ -1028,7 +1152,7 @@ mod tests {
             5.04347535384627089e-7,
         ),
         (
-            Kind::Gumbel,
+            LawFamily::Gumbel,
             &[1.0, 2.0],
             60.0,
             -30.1931471805600996,
@@ -1036,7 +1160,7 @@ mod tests {
             1.54281120319176882e-13,
         ),
         (
-            Kind::Student,
+            LawFamily::Student,
             &[2.5],
             -1e6,
             -47.767417765560013,
@@ -1044,7 +1168,7 @@ mod tests {
             0.999999999999999281,
         ),
         (
-            Kind::Student,
+            LawFamily::Student,
             &[2.5],
             -2.0,
             -2.68878462225846365,
@@ -1052,7 +1176,7 @@ mod tests {
             0.921304252121017007,
         ),
         (
-            Kind::Student,
+            LawFamily::Student,
             &[2.5],
             -0.1,
             -1.02362563068214056,
@@ -1060,7 +1184,7 @@ mod tests {
             0.53609672796875521,
         ),
         (
-            Kind::Student,
+            LawFamily::Student,
             &[2.5],
             0.4,
             -1.12520152756949214,
@@ -1068,7 +1192,7 @@ mod tests {
             0.360409634465361498,
         ),
         (
-            Kind::Student,
+            LawFamily::Student,
             &[2.5],
             50.0,
             -13.106960457262086,
@@ -1076,7 +1200,7 @@ mod tests {
             0.0000406524754247936039,
         ),
         (
-            Kind::Student,
+            LawFamily::Student,
             &[30.0],
             -12.0,
             -28.1740680474406373,
@@ -1084,7 +1208,7 @@ mod tests {
             0.999999999999720991,
         ),
         (
-            Kind::Student,
+            LawFamily::Student,
             &[30.0],
             -0.7,
             -1.17839170511797024,
@@ -1092,7 +1216,7 @@ mod tests {
             0.755339778250164247,
         ),
         (
-            Kind::Student,
+            LawFamily::Student,
             &[30.0],
             3.0,
             -4.99391642462495696,
@@ -1100,16 +1224,23 @@ mod tests {
             0.00269498203282597331,
         ),
         (
-            Kind::Student,
+            LawFamily::Student,
             &[30.0],
             8.0,
             -18.6297800348004977,
             0.999999996867088762,
             3.13291123785037947e-9,
         ),
-        (Kind::LogNormal, &[0.3, 0.5], 1e-3, -97.221508397052319, 2.06685508537581295e-47, 1.0),
         (
-            Kind::LogNormal,
+            LawFamily::LogNormal,
+            &[0.3, 0.5],
+            1e-3,
+            -97.221508397052319,
+            2.06685508537581295e-47,
+            1.0,
+        ),
+        (
+            LawFamily::LogNormal,
             &[0.3, 0.5],
             0.7,
             -0.731560372699869679,
@@ -1117,7 +1248,7 @@ mod tests {
             0.905467462378783553,
         ),
         (
-            Kind::LogNormal,
+            LawFamily::LogNormal,
             &[0.3, 0.5],
             2.0,
             -1.22806794436914122,
@@ -1125,7 +1256,7 @@ mod tests {
             0.215847527628643685,
         ),
         (
-            Kind::LogNormal,
+            LawFamily::LogNormal,
             &[0.3, 0.5],
             40.0,
             -26.8836787157898056,
@@ -1157,22 +1288,186 @@ mod tests {
         let of = |kind, arguments: &[f64]| Plain::of(kind, arguments).unwrap();
         let mut laws: Vec<Plain> = KNOWN.iter().map(|row| of(row.0, row.1)).collect();
         laws.extend([
-            Plain::truncated(of(Kind::Normal, &[0.0, 1.0]), 5.0, 1e3).unwrap(),
-            Plain::truncated(of(Kind::Student, &[2.5]), -1.0, 1e9).unwrap(),
-            Plain::truncated(of(Kind::Gamma, &[2.5, 0.4]), 6.0, f64::INFINITY).unwrap(),
-            of(Kind::LogNormal, &[0.0, 2.0]).shifted(-3.0),
-            of(Kind::Triangular, &[0.0, 0.0, 1.0]),
+            Plain::truncated(of(LawFamily::Normal, &[0.0, 1.0]), 5.0, 1e3).unwrap(),
+            Plain::truncated(of(LawFamily::Student, &[2.5]), -1.0, 1e9).unwrap(),
+            Plain::truncated(of(LawFamily::Gamma, &[2.5, 0.4]), 6.0, f64::INFINITY).unwrap(),
+            of(LawFamily::LogNormal, &[0.0, 2.0]).shifted(-3.0),
+            of(LawFamily::Triangular, &[0.0, 0.0, 1.0]),
             Plain::mixture(vec![
-                (0.5, of(Kind::Gamma, &[3.0, 1.0])),
-                (0.5, of(Kind::Normal, &[9.0, 1e-4])),
+                (0.5, of(LawFamily::Gamma, &[3.0, 1.0])),
+                (0.5, of(LawFamily::Normal, &[9.0, 1e-4])),
             ])
             .unwrap(),
         ]);
         for law in laws {
-            let at = |u: f64| [crate::quadrature::Estimate::exact(law.weight(u))];
-            let [total] = crate::quadrature::integrate(&law.panels(), 0.0, at);
+            let at = |u: f64| [crate::numeric::quadrature::Estimate::exact(law.weight(u))];
+            let [total] = crate::numeric::quadrature::integrate(&law.panels(), 0.0, at);
             let doubt = law.doubt() + total.error;
             assert!((total.value - 1.0).abs() <= doubt && doubt < 1e-10, "{law:?} {total:?}");
         }
+    }
+
+    fn assert_near(found: f64, known: f64, what: &str) {
+        assert!((found - known).abs() <= 4e-15 * known.abs(), "{what}: {found:e}, {known:e}");
+    }
+
+    /// Density, probabilities below and above, and back: of one law at one value.
+    fn assert_law(law: &Plain, x: f64, [pdf, below, above]: [f64; 3]) {
+        let what = format!("{law:?} at {x}");
+        assert_near(law.pdf(x), pdf, &what);
+        assert_near(law.cdf(x), below, &what);
+        for (found, known) in law.tails(x).iter().zip([below, above]) {
+            assert_near(*found, known, &what);
+        }
+        // From the smaller one of the two, which has all digits.
+        let back = law.inverse(below, above);
+        let near = 1e-13 * x.abs().max(below.min(above) / pdf);
+        assert!((back - x).abs() <= near, "{what}: back to {back}");
+    }
+
+    #[test]
+    fn laws_with_closed_forms_have_their_digits() {
+        let of = |kind, arguments: &[f64]| Plain::of(kind, arguments).unwrap();
+        let ln3 = 3_f64.ln();
+        for x in [-0.9, 0.5, 2.75] {
+            let (below, above) = ((x + 1.0) / 4.0, (3.0 - x) / 4.0);
+            assert_law(&of(LawFamily::Uniform, &[-1.0, 3.0]), x, [0.25, below, above]);
+        }
+        for x in [1.01, 1.7, 2.9_f64] {
+            let known = [1.0 / (x * ln3), x.ln() / ln3, (3.0 / x).ln() / ln3];
+            assert_law(&of(LawFamily::LogUniform, &[1.0, 3.0]), x, known);
+        }
+        for x in [1e-9, 0.3, 20.0_f64] {
+            let known = [2.0 * (-2.0 * x).exp(), -(-2.0 * x).exp_m1(), (-2.0 * x).exp()];
+            assert_law(&of(LawFamily::Exponential, &[2.0]), x, known);
+        }
+        // (x − lo)² / (span (mode − lo)) below the mode, and the like above.
+        for (x, known) in [
+            (0.5, [0.25, 0.0625, 0.9375]),
+            (1.0, [0.5, 0.25, 0.75]),
+            (2.5, [0.25, 0.8125, 0.1875]),
+            (3.75, [0.25 / 6.0, 1.0 - 1.0 / 192.0, 1.0 / 192.0]),
+        ] {
+            assert_law(&of(LawFamily::Triangular, &[0.0, 1.0, 4.0]), x, known);
+        }
+        let phi = 0.241_970_724_519_143_37;
+        let below = 0.158_655_253_931_457_05;
+        assert_law(&of(LawFamily::Normal, &[2.0, 3.0]), -1.0, [phi / 3.0, below, 1.0 - below]);
+        assert_law(&of(LawFamily::Normal, &[2.0, 3.0]), 5.0, [phi / 3.0, 1.0 - below, below]);
+    }
+
+    #[test]
+    fn nothing_is_beyond_the_ends_of_a_law() {
+        let of = |kind, arguments: &[f64]| Plain::of(kind, arguments).unwrap();
+        let laws = [
+            (of(LawFamily::Uniform, &[-1.0, 3.0]), -1.0, 3.0),
+            (of(LawFamily::LogUniform, &[1.0, 3.0]), 1.0, 3.0),
+            (of(LawFamily::Triangular, &[0.0, 1.0, 4.0]), 0.0, 4.0),
+            (of(LawFamily::Beta, &[2.0, 3.0]), 0.0, 1.0),
+            (Plain::truncated(of(LawFamily::Normal, &[0.0, 1.0]), -0.5, 2.0).unwrap(), -0.5, 2.0),
+            (of(LawFamily::Beta, &[2.0, 3.0]).shifted(-7.0), -7.0, -6.0),
+            (of(LawFamily::Triangular, &[0.0, 1.0, 4.0]).shifted(2.0), 2.0, 6.0),
+        ];
+        for (law, low, high) in laws {
+            assert_eq!(law.support(), (low, high), "{law:?}");
+            assert_eq!((law.pdf(low - 0.1), law.pdf(high + 0.1)), (0.0, 0.0), "{law:?}");
+            assert_eq!((law.tails(low - 0.1), law.tails(high + 0.1)), ([0.0, 1.0], [1.0, 0.0]));
+            assert_eq!((law.tails(low), law.tails(high)), ([0.0, 1.0], [1.0, 0.0]), "{law:?}");
+            assert!(law.corners().contains(&low) && law.corners().contains(&high), "{law:?}");
+            assert!(law.pdf(0.5 * (low + high)) > 0.0, "{law:?}");
+        }
+    }
+
+    #[test]
+    fn laws_made_of_laws_have_their_digits() {
+        let of = |kind, arguments: &[f64]| Plain::of(kind, arguments).unwrap();
+        // An exponential law within [0.5, 1.5].
+        let cut = Plain::truncated(of(LawFamily::Exponential, &[2.0]), 0.5, 1.5).unwrap();
+        let mass = (-1.0_f64).exp() - (-3.0_f64).exp();
+        for x in [0.6, 1.1, 1.45_f64] {
+            let tail = (-2.0 * x).exp();
+            let below = ((-1.0_f64).exp() - tail) / mass;
+            let known = [2.0 * tail / mass, below, (tail - (-3.0_f64).exp()) / mass];
+            let found = [cut.pdf(x), cut.tails(x)[0], cut.tails(x)[1]];
+            for (found, known) in found.iter().zip(known) {
+                assert!((found - known).abs() < 1e-14 * known, "{x}: {found:e}, {known:e}");
+            }
+            assert!((cut.inverse(known[1], known[2]) - x).abs() < 1e-13, "{x}");
+        }
+        // Of two parts that overlap, and beside one of them.
+        let parts = vec![
+            (0.25, of(LawFamily::Uniform, &[0.0, 3.0])),
+            (0.75, of(LawFamily::Uniform, &[2.0, 4.0])),
+        ];
+        let both = Plain::mixture(parts).unwrap();
+        assert_law(&both, 1.0, [1.0 / 12.0, 1.0 / 12.0, 11.0 / 12.0]);
+        assert_law(&both, 2.5, [0.25 / 3.0 + 0.375, 0.625 / 3.0 + 0.1875, 0.125 / 3.0 + 0.5625]);
+        assert_law(&both, 3.5, [0.375, 0.8125, 0.1875]);
+        assert_eq!(both.support(), (0.0, 4.0));
+        // Moved: the density, and what is below, are those of where it came from.
+        for law in [
+            of(LawFamily::LogNormal, &[0.3, 0.5]),
+            of(LawFamily::Exponential, &[2.0]),
+            of(LawFamily::Weibull, &[1.7, 3.0]),
+            of(LawFamily::Normal, &[0.3, 2.0]),
+            of(LawFamily::Gumbel, &[1.0, 2.0]),
+            of(LawFamily::Uniform, &[0.0, 3.0]),
+            of(LawFamily::Triangular, &[0.0, 1.0, 3.0]),
+            of(LawFamily::Student, &[2.5]),
+        ] {
+            let moved = law.clone().shifted(-4.0);
+            for x in [0.25, 0.75, 2.5] {
+                let what = format!("{law:?} at {x}");
+                assert!((moved.pdf(x - 4.0) / law.pdf(x) - 1.0).abs() < 1e-14, "{what}");
+                for (moved, own) in moved.tails(x - 4.0).iter().zip(law.tails(x)) {
+                    assert!((moved / own - 1.0).abs() < 1e-14, "{what}");
+                }
+                let [below, above] = law.tails(x);
+                assert!((moved.inverse(below, above) - (x - 4.0)).abs() < 1e-12, "{what}");
+                assert!((moved.mass(-3.8, x - 4.0) - law.mass(0.2, x)).abs() < 1e-14, "{what}");
+            }
+        }
+    }
+
+    /// By mpmath with 40 digits: where the constant of the density is a difference of large numbers.
+    #[test]
+    fn what_rounding_takes_of_a_density_is_doubted() {
+        let known: [(LawFamily, &[f64], f64, f64); 3] = [
+            (LawFamily::Gamma, &[1e6, 1.0], 1e6, -7.826_693_895_520_143),
+            (LawFamily::Beta, &[1e5, 3e5], 0.25, 6.367_658_693_848_445),
+            (LawFamily::Student, &[1e6], 1.0, -1.418_939_033_204_589_4),
+        ];
+        for (kind, arguments, x, ln_pdf) in known {
+            let law = Plain::of(kind, arguments).unwrap();
+            let off = (law.ln_pdf(x) - ln_pdf).abs();
+            // The sums have terms of 1e6 and more.
+            assert!(off <= law.doubt(), "{kind:?}: off by {off:e}, doubt {:e}", law.doubt());
+            assert!((1e-9..1e-6).contains(&law.doubt()), "{kind:?}: doubt {:e}", law.doubt());
+        }
+        let of = |kind, arguments: &[f64]| Plain::of(kind, arguments).unwrap();
+        assert!(of(LawFamily::Normal, &[1e6, 1.0]).doubt() > 1e6 * f64::EPSILON);
+        assert!(of(LawFamily::Normal, &[1e6, 1e6]).doubt() < 1e-14);
+        // What is made of a law is doubted no less.
+        let gamma = || of(LawFamily::Gamma, &[1e6, 1.0]);
+        let least = gamma().doubt();
+        assert!(Plain::truncated(gamma(), 9e5, 1.1e6).unwrap().doubt() >= least);
+        assert!(gamma().shifted(1.0).doubt() >= least);
+        let parts = vec![(0.9, of(LawFamily::Normal, &[0.0, 1.0])), (0.1, gamma())];
+        assert!(Plain::mixture(parts).unwrap().doubt() >= least);
+    }
+
+    #[test]
+    fn tails_are_heavy_that_reach_to_infinity() {
+        let student = || Plain::of(LawFamily::Student, &[2.5]).unwrap();
+        let normal = || Plain::of(LawFamily::Normal, &[0.0, 1.0]).unwrap();
+        let cut = |law: Plain, low, high| Plain::truncated(law, low, high).unwrap();
+        let infinity = f64::INFINITY;
+        assert!(student().is_heavy() && student().shifted(2.0).is_heavy());
+        assert!(cut(student(), -infinity, 1.0).is_heavy());
+        assert!(cut(student(), -1.0, infinity).is_heavy());
+        assert!(!cut(student(), -1.0, 1.0).is_heavy());
+        assert!(!normal().is_heavy() && !cut(normal(), -1.0, infinity).is_heavy());
+        let half = |law| Plain::mixture(vec![(0.5, normal()), (0.5, law)]).unwrap();
+        assert!(half(student()).is_heavy() && !half(normal()).is_heavy());
     }
 }

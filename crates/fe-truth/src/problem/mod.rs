@@ -4,12 +4,14 @@
 //! `parser` reads expressions, `named_law` laws, `file` the file around them. `pieces` takes an
 //! expression apart, `breaks` finds where it is not smooth, and `terms` makes of both what the engine
 //! integrates; `laws`, `network` and `scores` are the laws, and `build` joins all into a scenario.
+//! `population` writes such texts at random.
+//!
+//! Imports all other folders; none imports it. Begin with [`problem`], then `build`.
 
 mod breaks;
 mod build;
 mod explain;
 mod file;
-mod judge;
 mod laws;
 mod lexer;
 mod named_law;
@@ -17,17 +19,21 @@ mod network;
 mod parser;
 mod peaks;
 mod pieces;
+mod population;
 mod program;
+mod published;
 mod scores;
 mod terms;
 
 use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-pub(crate) use breaks::scan;
+pub use population::{Dependence, Margin, Population, RandomProblem};
+pub use published::{Correction, Published, Subject};
 
 use crate::error::{Error, nearest};
-use crate::scenario::{ParameterInfo, Scenario, ScenarioInfo};
+use crate::scenario::{Scenario, ScenarioInfo};
+use fe_core::OptionInfo;
 use file::{Declared, File};
 use lexer::Fault;
 
@@ -92,6 +98,7 @@ fn made(
     let info = info(name, text, &file);
     let values = values(info, &file, set)?;
     let parts = build::parts(&file, &values, is_witness).map_err(placed)?;
+    published::numbers(&file.published, &parts.names, &file.parameters, &values).map_err(placed)?;
     let declared = file.parameters.iter().zip(&values);
     let pairs: Vec<String> =
         declared.map(|(parameter, value)| format!("{}={value}", parameter.name.value)).collect();
@@ -154,7 +161,7 @@ fn values(
     Ok(values)
 }
 
-/// What a file is, in words. Descriptions of scenarios live as long as the program, those of the
+/// Description of a file, in words. Descriptions of scenarios live as long as the program, those of the
 /// built-in ones because they are part of it; so each file that is read has one, once.
 fn info(name: &str, text: &str, file: &File) -> &'static ScenarioInfo {
     type Known = HashMap<(String, String), &'static ScenarioInfo>;
@@ -164,7 +171,7 @@ fn info(name: &str, text: &str, file: &File) -> &'static ScenarioInfo {
         let law =
             file.law.iter().map(|(name, formula)| format!("{} ~ {}", name.value, formula.text));
         let law = law.collect::<Vec<_>>().join(", ");
-        let parameters: Vec<ParameterInfo> = file.parameters.iter().map(parameter).collect();
+        let parameters: Vec<OptionInfo> = file.parameters.iter().map(parameter).collect();
         let info = ScenarioInfo {
             name: forever(name.to_owned()),
             version: file.version,
@@ -178,14 +185,14 @@ fn info(name: &str, text: &str, file: &File) -> &'static ScenarioInfo {
     known.entry((name.to_owned(), text.to_owned())).or_insert_with(make)
 }
 
-fn parameter(declared: &Declared) -> ParameterInfo {
+fn parameter(declared: &Declared) -> OptionInfo {
     let allowed = match (declared.from, declared.to) {
         (Some(from), Some(to)) => format!("a number from {from} to {to}"),
         (Some(from), None) => format!("a number from {from} on"),
         (None, Some(to)) => format!("a number up to {to}"),
         (None, None) => "a number".to_owned(),
     };
-    ParameterInfo {
+    OptionInfo {
         name: forever(declared.name.value.clone()),
         default: forever((declared.default + 0.0).to_string()),
         allowed: forever(allowed),

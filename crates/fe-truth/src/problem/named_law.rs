@@ -1,23 +1,25 @@
 //! Laws of problem files, read into trees of their arguments.
 
-use super::laws::{DISCRETE, Kind, NAMES, Plain};
+use super::laws::{LawFamily, LevelFamily, NAMES, Plain};
 use super::lexer::{Fault, Token};
-use super::parser::{Names, Parser, functions, hint, is_reserved};
+use super::parser::{LevelNames, Names, Parser, functions, hint, is_reserved};
 use crate::expression::Expression;
 
 /// A law whose arguments are expressions of parameters and earlier features.
 #[derive(Debug, Clone)]
 pub(super) struct NamedLaw {
-    /// What is added to a draw.
+    /// Location that is added to a draw.
     pub(super) location: Option<Expression>,
     pub(super) law: LawTree,
 }
 
 #[derive(Debug, Clone)]
 pub(super) enum LawTree {
-    Of(Kind, Vec<Expression>),
+    Of(LawFamily, Vec<Expression>),
     Truncated(Box<LawTree>, [Expression; 2]),
     Mixture(Vec<(Expression, LawTree)>),
+    /// Of finitely many values, with their names.
+    Levels(LevelFamily, Vec<Expression>, LevelNames),
 }
 
 /// The law that a text names: one term of its own law, and perhaps others that are added to it.
@@ -64,6 +66,10 @@ pub(super) fn law(text: &str, names: &Names) -> Result<NamedLaw, Fault> {
         return Err(Fault::new(parser.at(), message));
     }
     parser.end("`+`, `-` or the end")?;
+    if let (Some(LawTree::Levels(..)), Some(_)) = (&own, &location) {
+        let message = "nothing is added to a law of levels or counts: write its arguments so";
+        return Err(Fault::new(0, message));
+    }
     match own {
         Some(law) => Ok(NamedLaw { location, law }),
         None => Err(Fault::new(0, "expected a law such as `uniform(0, 1)` or `normal(0, 1)`")),
@@ -95,15 +101,13 @@ fn read(parser: &mut Parser<'_>) -> Result<LawTree, Fault> {
         let hint = hint(name, NAMES.into_iter());
         return Err(Fault::new(at, format!("unknown law `{name}`{hint}")));
     }
-    if DISCRETE.contains(&name) {
-        let message = format!(
-            "`{name}` is a law of features with levels, which a file cannot have yet; features must \
-             be continuous"
-        );
-        return Err(Fault::new(at, message));
-    }
     parser.advance();
     parser.expect("(", "`(`")?;
+    if let Some(family) = LevelFamily::named(name) {
+        let tree = levels(parser, family, name, at)?;
+        parser.expect(")", "an operator, `,` or `)`")?;
+        return Ok(tree);
+    }
     let tree = match name {
         "truncated" => {
             let inner = nested(parser)?;
@@ -132,14 +136,63 @@ fn read(parser: &mut Parser<'_>) -> Result<LawTree, Fault> {
 
 /// A law inside of another one.
 fn nested(parser: &mut Parser<'_>) -> Result<LawTree, Fault> {
-    parser.nested(read)
+    let at = parser.at();
+    match parser.nested(read)? {
+        LawTree::Levels(..) => {
+            let message = "a law of levels or counts cannot be truncated or mixed: give the \
+                           probabilities as `categorical(…)`";
+            Err(Fault::new(at, message))
+        }
+        tree => Ok(tree),
+    }
+}
+
+/// The arguments of a law of levels.
+fn levels(
+    parser: &mut Parser<'_>,
+    family: LevelFamily,
+    name: &str,
+    at: usize,
+) -> Result<LawTree, Fault> {
+    if family != LevelFamily::Categorical {
+        let given = numbers(parser, family.arguments(), name, at)?;
+        let names = match family {
+            LevelFamily::Bernoulli => LevelNames::numbers(vec![0.0, 1.0]),
+            _ => LevelNames::counts(),
+        };
+        return Ok(LawTree::Levels(family, given, names));
+    }
+    let (mut names, mut probabilities) = (Vec::new(), Vec::new());
+    loop {
+        let (at, name) = (parser.at(), parser.level_name()?);
+        if names.contains(&name) {
+            return Err(Fault::new(at, format!("the level `{name}` is given twice")));
+        }
+        names.push(name);
+        parser.expect(":", "`:` and a probability")?;
+        probabilities.push(parser.number()?);
+        if parser.take(&[","]).is_none() {
+            break;
+        }
+    }
+    let names = LevelNames::given(names).map_err(|message| Fault::new(at, message))?;
+    Ok(LawTree::Levels(family, probabilities, names))
 }
 
 fn arguments(parser: &mut Parser<'_>, name: &str, at: usize) -> Result<LawTree, Fault> {
-    let Some(kind) = Kind::named(name) else {
+    let Some(kind) = LawFamily::named(name) else {
         return Err(Fault::new(at, format!("unknown law `{name}`")));
     };
-    let expected = kind.arguments();
+    Ok(LawTree::Of(kind, numbers(parser, kind.arguments(), name, at)?))
+}
+
+/// Arguments that are numbers, as many as are expected.
+fn numbers(
+    parser: &mut Parser<'_>,
+    expected: &[&str],
+    name: &str,
+    at: usize,
+) -> Result<Vec<Expression>, Fault> {
     let mut given = Vec::new();
     if parser.peek() != Token::Sign(")") {
         given.push(parser.number()?);
@@ -151,7 +204,7 @@ fn arguments(parser: &mut Parser<'_>, name: &str, at: usize) -> Result<LawTree, 
         let (takes, count) = (expected.join(", "), given.len());
         return Err(Fault::new(at, format!("`{name}` takes ({takes}), and has {count} arguments")));
     }
-    Ok(LawTree::Of(kind, given))
+    Ok(given)
 }
 
 /// An expression of features with other numbers.
@@ -173,6 +226,10 @@ impl LawTree {
                 }
                 Plain::of(*kind, &numbers[..arguments.len()])
             }
+            Self::Levels(family, arguments, names) => {
+                let numbers: Vec<f64> = arguments.iter().map(|tree| tree.value(row)).collect();
+                family.law(&numbers, names.values())
+            }
             Self::Truncated(law, [low, high]) => {
                 Plain::truncated(law.at(row)?, low.value(row), high.value(row))
             }
@@ -189,6 +246,10 @@ impl LawTree {
             Self::Of(kind, arguments) => {
                 Self::Of(*kind, arguments.iter().map(|tree| moved(tree, number)).collect())
             }
+            Self::Levels(family, arguments, names) => {
+                let arguments = arguments.iter().map(|tree| moved(tree, number)).collect();
+                Self::Levels(*family, arguments, names.clone())
+            }
             Self::Truncated(law, [low, high]) => {
                 let ends = [moved(low, number), moved(high, number)];
                 Self::Truncated(Box::new(law.renumbered(number)), ends)
@@ -204,7 +265,7 @@ impl LawTree {
 
     fn expressions(&self) -> Vec<&Expression> {
         match self {
-            Self::Of(_, arguments) => arguments.iter().collect(),
+            Self::Of(_, arguments) | Self::Levels(_, arguments, _) => arguments.iter().collect(),
             Self::Truncated(law, ends) => law.expressions().into_iter().chain(ends).collect(),
             Self::Mixture(parts) => {
                 let weights = parts.iter().map(|(weight, _)| weight);
@@ -233,6 +294,11 @@ impl NamedLaw {
             location: self.location.as_ref().map(|tree| moved(tree, number)),
             law: self.law.renumbered(number),
         }
+    }
+
+    /// Names of its levels; none of a law that has a density.
+    pub(super) fn levels(&self) -> Option<&LevelNames> {
+        if let LawTree::Levels(_, _, names) = &self.law { Some(names) } else { None }
     }
 
     /// The features that it reads.

@@ -6,16 +6,18 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use super::breaks::{Span, scan};
-use super::laws::{Kind, Plain, Scale};
+use super::breaks::Span;
+use super::laws::{LawFamily, Plain, Scale};
 use super::named_law::{LawTree, NamedLaw};
 use super::peaks::resolve;
 use super::pieces::Affine;
 use crate::expression::Expression;
+use crate::law::levels::Levels;
 use crate::law::{Block, Crossing, Mixing, Univariate};
-use crate::quadrature::{Estimate, Piecewise, integrate, within};
+use crate::numeric::quadrature::{Estimate, Piecewise, integrate, within};
+use crate::numeric::roots::scan;
 
-/// So many features that are not known a law may be integrated over.
+/// Largest number of unknown features that a law is integrated over.
 pub(super) const MOST_UNKNOWN: usize = 2;
 
 /// A feature of a network: its law given the earlier ones that it reads.
@@ -39,7 +41,7 @@ pub(super) struct Network {
 /// A target and what is given of others.
 type Question = (usize, Vec<(usize, u64)>);
 
-/// So many laws and shadows are kept.
+/// Numbers of laws and shadows that are kept.
 const RECENT: usize = 8;
 const SHADOWS: usize = 64;
 
@@ -58,16 +60,19 @@ impl Network {
         Self { inner, visible, margins, recent: Mutex::default(), shadows: Mutex::default() }
     }
 
-    /// So many features that are not known the law of one may have to be integrated over.
+    /// Largest number of unknown features that the law of one is integrated over.
     pub(super) fn unknowns(&self) -> usize {
         if self.inner.gaussian.is_some() {
             return 0;
         }
-        let count = |&target: &usize| self.inner.relevant(target, &[]).len() - 1;
+        let count = |&target: &usize| {
+            let relevant = self.inner.relevant(target, &[]).into_iter();
+            relevant.filter(|&node| node != target && !self.inner.has_levels(node)).count()
+        };
         self.visible.iter().map(count).max().unwrap_or(0)
     }
 
-    /// Where the law of a node, whose parents are at the row, is wrong.
+    /// Law of a node whose parents are at the row, or what is wrong with it.
     pub(super) fn law_at(&self, node: usize, row: &[f64]) -> Result<Plain, String> {
         self.inner.nodes[node].law.at(row)
     }
@@ -110,6 +115,12 @@ impl Network {
                 Err(_) => Box::new(Nowhere),
             };
         }
+        if self.inner.has_levels(target) {
+            return match self.inner.levels_given(target, given) {
+                Some(levels) => Box::new(levels),
+                None => Box::new(Nowhere),
+            };
+        }
         if given.is_empty() {
             return Box::new(Shared(self.margin(target)));
         }
@@ -119,13 +130,54 @@ impl Network {
 
 /// The mean of a node as a weighted sum, and its standard deviation, if it is so simple.
 fn gaussian(node: &Node) -> Option<(Affine, f64)> {
-    let LawTree::Of(Kind::Normal, arguments) = &node.law.law else { return None };
+    let LawTree::Of(LawFamily::Normal, arguments) = &node.law.law else { return None };
     let [mean, Expression::Number(sd)] = arguments.as_slice() else { return None };
     let location = node.law.location.clone().unwrap_or(Expression::Number(0.0));
     Some((Affine::of(&(mean.clone() + location))?, *sd))
 }
 
 impl Inner {
+    fn has_levels(&self, node: usize) -> bool {
+        self.nodes[node].law.levels().is_some()
+    }
+
+    /// The law of a node with levels given others: by Bayes' rule. None where it has none.
+    fn levels_given(&self, target: usize, given: &[(usize, f64)]) -> Option<Levels> {
+        let mut row = vec![f64::NAN; self.nodes.len()];
+        given.iter().for_each(|&(node, x)| row[node] = x);
+        let relevant = self.relevant(target, given);
+        let unknown: Vec<usize> =
+            relevant.iter().copied().filter(|&node| node != target && row[node].is_nan()).collect();
+        let moving = |node: usize| node == target || unknown.contains(&node);
+        let depends = |&node: &usize| {
+            let reads = self.nodes[node].parents.iter().any(|&parent| moving(parent));
+            node == target || (reads && !unknown.contains(&node))
+        };
+        let factors: Vec<usize> = relevant.iter().copied().filter(depends).collect();
+        let mut values: Vec<f64> = Vec::new();
+        let ancestors = self.relevant(target, &[]);
+        let free: Vec<usize> =
+            ancestors.into_iter().filter(|node| unknown.contains(node)).collect();
+        for law in self.laws_from(&row, target, &free) {
+            values.extend(law.levels()?.values());
+        }
+        values.sort_by(f64::total_cmp);
+        values.dedup();
+        let ln: Vec<f64> = values
+            .iter()
+            .map(|&value| {
+                row[target] = value;
+                self.ln_integral(&unknown, &factors, &mut row)
+            })
+            .collect();
+        let largest = ln.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        if largest == f64::NEG_INFINITY {
+            return None;
+        }
+        let weights = ln.into_iter().map(|ln| (ln - largest).exp()).collect::<Vec<_>>();
+        Some(Levels::new(values.into_iter().zip(weights)))
+    }
+
     /// The nodes whose laws matter for the law of one given others, it and those given included: they
     /// and all that they read, in order.
     fn relevant(&self, target: usize, given: &[(usize, f64)]) -> Vec<usize> {
@@ -183,7 +235,7 @@ impl Inner {
         }
         let (precision, weighted) = (system[n - 1][n - 1], system[n - 1][n]);
         let arguments = [weighted / precision, (1.0 / precision).sqrt()];
-        Plain::of(Kind::Normal, &arguments).unwrap_or(Plain::Mixture(Vec::new()))
+        Plain::of(LawFamily::Normal, &arguments).unwrap_or(Plain::Mixture(Vec::new()))
     }
 
     /// Logarithm of the product of the laws of some nodes, all of which and whose parents are known.
@@ -233,6 +285,21 @@ impl Inner {
             return self.ln_density(factors, row);
         };
         let Ok(own) = self.nodes[node].law.at(row) else { return f64::NEG_INFINITY };
+        if let Plain::Levels(levels) = &own {
+            let each: Vec<f64> = levels
+                .iter()
+                .map(|(value, p)| {
+                    row[node] = value;
+                    p.ln() + self.ln_integral(rest, factors, row)
+                })
+                .collect();
+            row[node] = f64::NAN;
+            let largest = each.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            if largest == f64::NEG_INFINITY {
+                return largest;
+            }
+            return largest + each.iter().map(|ln| (ln - largest).exp()).sum::<f64>().ln();
+        }
         let scale = own.scale();
         let panels = own.panels();
         let ends = (panels[0], panels[panels.len() - 1]);
@@ -296,7 +363,7 @@ struct Posterior {
     mixture: Option<Mixture>,
 }
 
-/// Where a density has its weight, and the logarithm of its integral.
+/// Panels that hold the weight of a density, and the logarithm of its integral.
 struct Density {
     panels: Vec<f64>,
     ln_total: f64,
@@ -403,7 +470,7 @@ impl Posterior {
     }
 }
 
-/// What the density of a law may be wrong by that is an integral itself, or needs one.
+/// Relative error of the density of a law that is an integral itself, or needs one.
 const INTEGRATED: f64 = 1e-12;
 
 impl Univariate for Posterior {
@@ -505,7 +572,12 @@ impl Margin {
 impl Inner {
     /// The laws of a node where those that are not known have values that resolve their own laws.
     fn laws_of(&self, node: usize, unknown: &[usize]) -> Vec<Plain> {
-        let mut rows = vec![vec![f64::NAN; self.nodes.len()]];
+        self.laws_from(&vec![f64::NAN; self.nodes.len()], node, unknown)
+    }
+
+    /// As [`Self::laws_of`], with what is known.
+    fn laws_from(&self, known: &[f64], node: usize, unknown: &[usize]) -> Vec<Plain> {
+        let mut rows = vec![known.to_vec()];
         for &other in unknown {
             let mut longer = Vec::new();
             for row in rows {
@@ -639,6 +711,9 @@ impl Block for Network {
 
     fn shadow(&self, broken: Crossing) -> Vec<f64> {
         let Crossing { of, along, slope, at } = broken;
+        if [of, along].iter().any(|&feature| self.inner.has_levels(self.visible[feature])) {
+            return Vec::new();
+        }
         let key = [of as u64, along as u64, slope.to_bits(), at.to_bits()];
         let kept = |shadows: &VecDeque<([u64; 4], Vec<f64>)>| {
             shadows.iter().find(|(known, _)| *known == key).map(|(_, places)| places.clone())
@@ -700,7 +775,7 @@ impl Block for Network {
     }
 }
 
-/// Where roots along a feature are looked for, from its law.
+/// Points along a feature between which roots are looked for, from its law.
 pub(super) fn span(law: &dyn Univariate) -> Span {
     let panels = law.panels();
     let points: Vec<f64> = finer(&panels).into_iter().map(|u| law.place(u)).collect();

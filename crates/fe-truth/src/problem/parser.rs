@@ -5,10 +5,10 @@ use super::lexer::{Fault, Token, tokens};
 use crate::error::nearest;
 use crate::expression::{Binary, Comparison, Expression, FUNCTIONS};
 
-/// So deep may an expression be nested, and so its tree.
+/// Deepest nesting of an expression, and of its tree.
 const DEEPEST: usize = 100;
 
-/// What a name means in an expression.
+/// Meaning of a name in an expression.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Meaning {
     /// A feature, by its number.
@@ -25,12 +25,67 @@ pub(super) enum Meaning {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Names {
     known: Vec<(String, Meaning)>,
+    /// Levels of the features that have such.
+    levels: Vec<(String, LevelNames)>,
+}
+
+/// Names of the levels of a feature: words, whose values are 0, 1, …, or numbers.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct LevelNames {
+    names: Vec<String>,
+    values: Vec<f64>,
+    are_words: bool,
+}
+
+impl LevelNames {
+    /// As they are given: all numbers in ascending order, or words.
+    pub(super) fn given(names: Vec<String>) -> Result<Self, String> {
+        let numbers: Vec<f64> = names.iter().filter_map(|name| name.parse().ok()).collect();
+        if numbers.is_empty() {
+            let values = (0..names.len()).map(|code| code as f64).collect();
+            return Ok(Self { names, values, are_words: true });
+        }
+        if numbers.len() < names.len() {
+            return Err("levels must be all words or all numbers".to_owned());
+        }
+        if numbers.windows(2).any(|pair| pair[0] >= pair[1]) {
+            return Err("levels that are numbers must be in ascending order".to_owned());
+        }
+        Ok(Self { names, values: numbers, are_words: false })
+    }
+
+    pub(super) fn numbers(values: Vec<f64>) -> Self {
+        Self { names: values.iter().map(f64::to_string).collect(), values, are_words: false }
+    }
+
+    /// Of a law of counts, whose levels have no list.
+    pub(super) fn counts() -> Self {
+        Self { names: Vec::new(), values: Vec::new(), are_words: false }
+    }
+
+    pub(super) fn values(&self) -> &[f64] {
+        &self.values
+    }
+
+    /// The words in the order of their values; none of numbers.
+    pub(super) fn words(&self) -> &[String] {
+        if self.are_words { &self.names } else { &[] }
+    }
 }
 
 impl Names {
     pub(super) fn add(&mut self, name: &str, meaning: Meaning) {
         self.known.retain(|(known, _)| known != name);
         self.known.push((name.to_owned(), meaning));
+    }
+
+    /// Says that a feature has levels.
+    pub(super) fn add_levels(&mut self, feature: &str, levels: LevelNames) {
+        self.levels.push((feature.to_owned(), levels));
+    }
+
+    fn levels(&self, feature: &str) -> Option<&LevelNames> {
+        self.levels.iter().find(|(known, _)| known == feature).map(|(_, levels)| levels)
     }
 
     fn meaning(&self, name: &str) -> Option<Meaning> {
@@ -51,7 +106,7 @@ const OTHERS: [&str; 5] = ["atan2", "min", "max", "if", "level"];
 const CONSTANTS: [(&str, f64); 2] = [("pi", std::f64::consts::PI), ("e", std::f64::consts::E)];
 const WORDS: [&str; 3] = ["and", "or", "not"];
 
-/// Whether a word belongs to the language, so that nothing can be named by it.
+/// True if a word belongs to the language, so that nothing can be named by it.
 pub(super) fn is_reserved(name: &str) -> bool {
     functions().any(|known| known == name)
         || CONSTANTS.iter().any(|(known, _)| *known == name)
@@ -103,7 +158,7 @@ impl<'a> Parser<'a> {
         self.tokens.get(self.next + 1).map_or(Token::End, |(_, token)| *token)
     }
 
-    /// Where the next token begins.
+    /// Place of the next token.
     pub(super) fn at(&self) -> usize {
         self.tokens[self.next].0
     }
@@ -328,6 +383,15 @@ impl<'a> Parser<'a> {
             return Ok(Expression::Number(*constant));
         }
         match self.names.meaning(name) {
+            Some(Meaning::Feature(_))
+                if self.names.levels(name).is_some_and(|levels| levels.are_words) =>
+            {
+                let message = format!(
+                    "the levels of `{name}` are words, and no numbers: `level({name}, …)` gives each \
+                     a value"
+                );
+                Err(Fault::new(at, message))
+            }
             Some(Meaning::Feature(index)) => Ok(Expression::Feature(index)),
             Some(Meaning::Parameter(value)) => Ok(Expression::Number(value)),
             Some(Meaning::Later) => Err(Fault::new(
@@ -350,9 +414,7 @@ impl<'a> Parser<'a> {
     /// A function, after its opening parenthesis.
     fn call(&mut self, name: &str, at: usize) -> Result<Node, Fault> {
         if name == "level" {
-            let message = "`level` reads a feature with levels, which a file cannot have yet; \
-                           features must be continuous";
-            return Err(Fault::new(at, message));
+            return self.level(at);
         }
         let known = functions().any(|known| known == name);
         if super::laws::NAMES.contains(&name) {
@@ -373,6 +435,85 @@ impl<'a> Parser<'a> {
         self.expect(")", "an operator, `,` or `)`")?;
         let node = applied(name, at, &given)?;
         Ok(Node { at, ..node })
+    }
+}
+
+impl Parser<'_> {
+    /// The name of a level: a word or a number.
+    pub(super) fn level_name(&mut self) -> Result<String, Fault> {
+        let negative = self.take(&["-"]).is_some();
+        let name = match self.peek() {
+            Token::Name(name) if !negative => name.to_owned(),
+            Token::Number(number) => (if negative { -number } else { number }).to_string(),
+            _ => return self.unexpected("the name of a level"),
+        };
+        self.advance();
+        Ok(name)
+    }
+
+    /// `level(feature, name: value, …)`, after its opening parenthesis.
+    fn level(&mut self, at: usize) -> Result<Node, Fault> {
+        let place = self.at();
+        let Token::Name(feature) = self.peek() else {
+            return self.unexpected("a feature with levels");
+        };
+        let index = match self.names.meaning(feature) {
+            Some(Meaning::Feature(index)) => index,
+            Some(Meaning::Parameter(_)) => {
+                return Err(Fault::new(place, format!("`{feature}` is a parameter, no feature")));
+            }
+            _ => {
+                self.named(feature, place)?;
+                return self.unexpected("a feature with levels");
+            }
+        };
+        let Some(levels) = self.names.levels(feature).filter(|levels| !levels.names.is_empty())
+        else {
+            let message = format!(
+                "`{feature}` has no levels with names: `level` reads a categorical or bernoulli \
+                 feature"
+            );
+            return Err(Fault::new(place, message));
+        };
+        let levels = levels.clone();
+        self.advance();
+        let mut given: Vec<Option<Node>> = vec![None; levels.names.len()];
+        while self.take(&[","]).is_some() {
+            let (at, name) = (self.at(), self.level_name()?);
+            let Some(level) = levels.names.iter().position(|known| *known == name) else {
+                let hint = hint(&name, levels.names.iter().map(String::as_str));
+                return Err(Fault::new(at, format!("`{feature}` has no level `{name}`{hint}")));
+            };
+            if given[level].is_some() {
+                return Err(Fault::new(at, format!("the level `{name}` is given twice")));
+            }
+            self.expect(":", "`:` and the value at the level")?;
+            given[level] = Some(of_number(self.disjunction()?)?);
+        }
+        self.expect(")", "an operator, `,` or `)`")?;
+        if let Some(missing) = given.iter().position(Option::is_none) {
+            let name = &levels.names[missing];
+            return Err(Fault::new(
+                at,
+                format!("`level` has no value for `{name}` of `{feature}`"),
+            ));
+        }
+        let given: Vec<Node> = given.into_iter().flatten().collect();
+        let mut values: Vec<Expression> = given.iter().map(|node| node.tree.clone()).collect();
+        let last = values.pop().unwrap_or(Expression::Number(0.0));
+        let cases = values.into_iter().zip(&levels.values).rev();
+        let tree = cases.fold(last, |other, (value, &code)| {
+            let of = Box::new([Expression::Feature(index), Expression::Number(code)]);
+            let condition = Expression::Indicator(Comparison::Equal, of);
+            Expression::If(Box::new([condition, value, other]))
+        });
+        let all: Vec<&Node> = given.iter().collect();
+        let node = joined(&all, tree, false)?;
+        let depth = node.depth + given.len();
+        if depth > DEEPEST {
+            return Err(Fault::new(at, too_deep()));
+        }
+        Ok(Node { at, depth, ..node })
     }
 }
 
@@ -481,7 +622,7 @@ fn too_deep() -> String {
     format!("nested too deep: at most {DEEPEST} levels")
 }
 
-/// What to say of a name that is not known.
+/// Hint for a name that is not known.
 pub(super) fn hint<'a>(given: &str, known: impl Iterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.collect();
     match nearest(given, known.iter().copied()) {
@@ -562,7 +703,7 @@ mod tests {
             ("ln(0)", 0, "not a real number"),
             ("(-8)^(1/3)", 0, "not a real number"),
             ("normal(0, 1) + x", 0, "is a law"),
-            ("level(x, a: 1)", 0, "a feature with levels"),
+            ("level(x, a: 1)", 6, "`x` has no levels with names"),
             ("min(x)", 0, "2 arguments or more"),
             ("x and x < 1", 0, "expected a condition"),
             ("not", 3, "found the end"),

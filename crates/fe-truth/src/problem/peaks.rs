@@ -1,6 +1,6 @@
-//! Where a density has its weight, found from its logarithm, however narrow it is.
+//! Panels that resolve a density, found from its logarithm, however narrow it is.
 
-/// So far below its maximum, in logarithms, a density no longer counts.
+/// Depth below its maximum, in logarithms, at which a density no longer counts.
 const DEPTH: f64 = 52.0;
 /// Points looked at between neighbouring start points.
 const BETWEEN: usize = 12;
@@ -152,7 +152,7 @@ fn falls_by(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::quadrature::{Estimate, integrate};
+    use crate::numeric::quadrature::{Estimate, integrate};
 
     #[test]
     fn a_narrow_peak_in_a_wide_range_is_found() {

@@ -150,7 +150,7 @@ fn divide(tree: &Expression, into: &mut Vec<Expression>) {
     }
 }
 
-/// Whether it is affine in a feature while the others are fixed.
+/// True if it is affine in a feature while the others are fixed.
 pub(super) fn is_affine_in(tree: &Expression, s: usize) -> bool {
     if !tree.reads(s) {
         return true;

@@ -1,8 +1,8 @@
 //! Features of any laws, their normal scores jointly normal: a Gaussian copula with any correlations.
 
-use super::laws::{Kind, Plain};
+use super::laws::{LawFamily, Plain};
 use crate::law::{Block, Crossing, NORMAL_PANELS, Univariate};
-use crate::special::{normal_between, normal_cdf, normal_pdf, normal_quantile};
+use crate::numeric::special::{normal_between, normal_cdf, normal_pdf, normal_quantile};
 
 /// Margins, and the correlations of their normal scores.
 pub(super) struct Scores {
@@ -127,8 +127,8 @@ fn positive_part(matrix: &[Vec<f64>]) -> Vec<Vec<f64>> {
 /// beyond, but finite.
 fn score(margin: &Plain, x: f64) -> f64 {
     let z = match margin {
-        Plain::Of(Kind::Normal, a, _) => (x - a[0]) / a[1],
-        Plain::Of(Kind::LogNormal, a, _) => (x.ln() - a[0]) / a[1],
+        Plain::Of(LawFamily::Normal, a, _) => (x - a[0]) / a[1],
+        Plain::Of(LawFamily::LogNormal, a, _) => (x.ln() - a[0]) / a[1],
         _ => {
             let [below, above] = margin.tails(x);
             if below < above { normal_quantile(below) } else { -normal_quantile(above) }
@@ -140,8 +140,8 @@ fn score(margin: &Plain, x: f64) -> f64 {
 /// The value of a normal score.
 fn place(margin: &Plain, z: f64) -> f64 {
     match margin {
-        Plain::Of(Kind::Normal, a, _) => a[0] + a[1] * z,
-        Plain::Of(Kind::LogNormal, a, _) => (a[0] + a[1] * z).exp(),
+        Plain::Of(LawFamily::Normal, a, _) => a[0] + a[1] * z,
+        Plain::Of(LawFamily::LogNormal, a, _) => (a[0] + a[1] * z).exp(),
         _ => {
             let (low, high) = margin.support();
             margin.inverse(normal_cdf(z), normal_cdf(-z)).clamp(low, high)
@@ -220,7 +220,7 @@ impl Univariate for Score {
         // Where the margin is made of parts, its scores are smooth between these only.
         let corners = self.margin.corners();
         let inner: Vec<f64> = corners.into_iter().map(|x| self.coordinate(x)).collect();
-        crate::quadrature::within(
+        crate::numeric::quadrature::within(
             &[&NORMAL_PANELS[..], &inner].concat(),
             NORMAL_PANELS[0],
             NORMAL_PANELS[NORMAL_PANELS.len() - 1],
@@ -242,8 +242,8 @@ impl Univariate for Score {
     fn stretch(&self, u: f64) -> f64 {
         let z = self.mean + self.sd * u;
         match &self.margin {
-            Plain::Of(Kind::Normal, a, _) => self.sd * a[1],
-            Plain::Of(Kind::LogNormal, a, _) => self.sd * a[1] * (a[0] + a[1] * z).exp(),
+            Plain::Of(LawFamily::Normal, a, _) => self.sd * a[1],
+            Plain::Of(LawFamily::LogNormal, a, _) => self.sd * a[1] * (a[0] + a[1] * z).exp(),
             margin => self.sd * normal_pdf(z) / margin.pdf(place(margin, z)),
         }
     }
@@ -272,7 +272,7 @@ mod tests {
 
     #[test]
     fn what_is_no_correlation_matrix_is_told_with_the_nearest_one() {
-        let margins = || vec![Plain::of(Kind::Uniform, &[0.0, 1.0]).unwrap(); 3];
+        let margins = || vec![Plain::of(LawFamily::Uniform, &[0.0, 1.0]).unwrap(); 3];
         let matrix = |r: f64| {
             let mut all = vec![vec![-r; 3]; 3];
             (0..3).for_each(|i| all[i][i] = 1.0);
@@ -287,7 +287,7 @@ mod tests {
 
     #[test]
     fn conditional_scores_are_those_of_regression() {
-        let margins = vec![Plain::of(Kind::Normal, &[0.0, 1.0]).unwrap(); 3];
+        let margins = vec![Plain::of(LawFamily::Normal, &[0.0, 1.0]).unwrap(); 3];
         let matrix = vec![vec![1.0, 0.6, 0.2], vec![0.6, 1.0, -0.3], vec![0.2, -0.3, 1.0]];
         let law = Scores::new(margins, matrix).ok().unwrap().given(0, &[(1, 0.7), (2, -1.1)]);
         let determinant = 1.0 - 0.09;
@@ -295,5 +295,120 @@ mod tests {
         assert!((law.mean - (weights[0] * 0.7 - weights[1] * 1.1)).abs() < 1e-14);
         let variance = 1.0 - weights[0] * 0.6 - weights[1] * 0.2;
         assert!((law.sd * law.sd - variance).abs() < 1e-14);
+    }
+
+    /// Log-normal, exponential and normal margins.
+    fn joined() -> Scores {
+        let of = |kind, arguments: &[f64]| Plain::of(kind, arguments).unwrap();
+        let margins = vec![
+            of(LawFamily::LogNormal, &[0.3, 0.5]),
+            of(LawFamily::Exponential, &[2.0]),
+            of(LawFamily::Normal, &[1.0, 2.0]),
+        ];
+        let matrix = vec![vec![1.0, 0.6, 0.2], vec![0.6, 1.0, -0.3], vec![0.2, -0.3, 1.0]];
+        Scores::new(margins, matrix).ok().unwrap()
+    }
+
+    /// Given scores z of the others, the score has a mean m and a standard deviation s: a log-normal
+    /// feature is log-normal again, with a + b m and b s, and a normal one normal.
+    #[test]
+    fn conditional_laws_of_log_normal_and_normal_features_are_known() {
+        let law = joined();
+        let (m, s) = (0.6 * 0.7, 0.8);
+        let of = |kind, arguments: &[f64]| Plain::of(kind, arguments).unwrap();
+        let (low, high) = (-0.3 * 0.7, (1.0_f64 - 0.09).sqrt());
+        for (target, known, places) in [
+            (0, of(LawFamily::LogNormal, &[0.3 + 0.5 * m, 0.5 * s]), [0.4, 1.5, 6.0]),
+            (2, of(LawFamily::Normal, &[1.0 + 2.0 * low, 2.0 * high]), [-4.0, 0.5, 3.0]),
+        ] {
+            let given = law.given(target, &[(1, 0.7)]);
+            for x in places {
+                let what = format!("feature {target} at {x}");
+                assert!((given.pdf(x) / known.pdf(x) - 1.0).abs() < 1e-13, "{what}");
+                assert!((given.cdf(x) / known.cdf(x) - 1.0).abs() < 1e-13, "{what}");
+                let mass = given.mass(0.5 * x, x);
+                assert!((mass - known.mass(0.5 * x, x)).abs() < 1e-14, "{what}");
+                let back = given.quantile(given.cdf(x));
+                assert!((back - x).abs() < 1e-11, "{what}: {back}");
+            }
+        }
+    }
+
+    /// Of any law: the density is the slope of the distribution function, and the coordinate a change
+    /// of the variable.
+    #[test]
+    fn conditional_laws_agree_with_themselves() {
+        let law = joined();
+        for (target, given) in
+            [(0, [(1, 0.7), (2, -1.1)]), (1, [(0, -0.4), (2, 1.3)]), (2, [(0, 1.0), (1, 0.2)])]
+        {
+            let given = law.given(target, &given);
+            for u in [-2.5, -0.3, 0.4, 1.9] {
+                let what = format!("feature {target} at {u}");
+                let x = given.place(u);
+                assert!((given.coordinate(x) - u).abs() < 1e-12, "{what}");
+                assert!((given.known(u) - score(&given.margin, x)).abs() < 1e-12, "{what}");
+                assert!((given.cdf(x) / normal_cdf(u) - 1.0).abs() < 1e-11, "{what}");
+                assert!((given.quantile(normal_cdf(u)) - x).abs() < 1e-11 * x.abs(), "{what}");
+                let step = 1e-5;
+                let stretch = (given.place(u + step) - given.place(u - step)) / (2.0 * step);
+                assert!((given.stretch(u) / stretch - 1.0).abs() < 1e-8, "{what}");
+                assert!(
+                    (given.pdf(x) * given.stretch(u) / given.weight(u) - 1.0).abs() < 1e-12,
+                    "{what}"
+                );
+                let slope = (given.cdf(x + step) - given.cdf(x - step)) / (2.0 * step);
+                assert!((given.pdf(x) / slope - 1.0).abs() < 1e-6, "{what}");
+            }
+        }
+        let exponential = law.given(1, &[(0, 0.5)]);
+        assert_eq!(exponential.support(), (0.0, f64::INFINITY));
+        assert!((exponential.mass(-1.0, f64::INFINITY) - 1.0).abs() < 1e-15);
+    }
+
+    /// Scores 0.5 and 1.2 that are drawn independently become 0.5 and 0.6·0.5 + 0.8·1.2.
+    #[test]
+    fn rows_are_made_of_correlated_scores() {
+        let law = joined();
+        let drawn = [0.5, 1.2, -0.7].map(normal_cdf);
+        let mut row = [0.0; 3];
+        law.sample(&drawn, &mut row);
+        let third = (-0.3 - 0.6 * 0.2) / 0.8;
+        let last: f64 = 1.0 - 0.04 - third * third;
+        let scores = [0.5, 0.3 + 0.96, 0.2 * 0.5 + third * 1.2 - 0.7 * last.sqrt()];
+        for ((x, z), margin) in row.iter().zip(scores).zip(&law.margins) {
+            assert!((score(margin, *x) - z).abs() < 1e-12, "{x}: {z}");
+        }
+        // Two rows, feature after feature.
+        let twice: Vec<f64> = drawn.iter().flat_map(|u| [*u, *u]).collect();
+        let mut rows = [0.0; 6];
+        law.sample(&twice, &mut rows);
+        assert_eq!(rows, [row[0], row[0], row[1], row[1], row[2], row[2]]);
+    }
+
+    /// Where a feature breaks at 2, scores of another see it about the place of the same score divided by
+    /// the correlation.
+    #[test]
+    fn a_break_casts_a_shadow_where_features_are_related() {
+        let law = joined();
+        let seen = |of, along, slope| law.shadow(Crossing { of, along, slope, at: 2.0 });
+        let z = (2_f64.ln() - 0.3) / 0.5;
+        let shadow = seen(0, 1, 0.0);
+        let shadow: Vec<f64> = shadow.iter().map(|x| score(&law.margins[1], *x)).collect();
+        assert!(shadow.iter().any(|found| (found - z / 0.6).abs() < 1e-9), "{shadow:?}");
+        // Passed on a scale of √(1 − ρ²)/ρ, as far as there are rows.
+        let expected = NORMAL_PANELS.iter().map(|panel| z / 0.6 + panel * 0.8 / 0.6);
+        let expected: Vec<f64> = expected.filter(|z| z.abs() < 10.0).collect();
+        assert_eq!(shadow.len(), expected.len(), "{shadow:?}");
+        // Far out an exponential feature keeps few digits of its score.
+        assert!(shadow.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-6), "{shadow:?}");
+        // A line across both is none between scores.
+        assert!(seen(0, 1, 1.0).is_empty());
+        let apart = Scores::new(
+            law.margins.clone(),
+            vec![vec![1.0, 0.0, 0.0], vec![0.0, 1.0, 0.0], vec![0.0, 0.0, 1.0]],
+        );
+        let apart = apart.ok().unwrap();
+        assert!(apart.shadow(Crossing { of: 0, along: 1, slope: 0.0, at: 2.0 }).is_empty());
     }
 }

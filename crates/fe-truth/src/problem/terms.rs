@@ -14,19 +14,22 @@ use crate::function::{Moving, Term};
 pub(super) fn terms(
     tree: &Expression,
     spans: &Arc<[Span]>,
+    levels: &[Option<Vec<f64>>],
     heavy: &[bool],
     rows: &[Vec<f64>],
 ) -> Result<Vec<Term>, String> {
     let fixed = breaks::all_fixed_places(&breaks::surfaces(tree, spans)?, spans);
-    let maker = Maker { spans, fixed: &fixed, heavy, rows };
+    let maker = Maker { spans, levels, fixed: &fixed, heavy, rows };
     pieces(tree).iter().map(|piece| maker.term(piece, true)).collect()
 }
 
 struct Maker<'a> {
     spans: &'a Arc<[Span]>,
+    /// Values of the features that have levels.
+    levels: &'a [Option<Vec<f64>>],
     /// Fixed places of the whole expression along each feature.
     fixed: &'a [Vec<f64>],
-    /// Whether the law of each feature has powers without a mean.
+    /// For each feature, true if its law has powers without a mean.
     heavy: &'a [bool],
     /// Rows of the law, on which sizes are taken.
     rows: &'a [Vec<f64>],
@@ -42,7 +45,8 @@ impl Maker<'_> {
         };
         let mut term = Term::new(&features, move |row| tree.value(row), partial);
         for surface in breaks::surfaces(piece, self.spans)? {
-            if !surface.is_outside(self.spans) {
+            let has_density = |&s: &usize| self.levels[s].is_none();
+            if surface.level.features().iter().any(has_density) && !surface.is_outside(self.spans) {
                 term = self.breaking(term, piece, &surface);
             }
         }
@@ -62,7 +66,15 @@ impl Maker<'_> {
     }
 
     fn breaking(&self, term: Term, piece: &Expression, surface: &Surface) -> Term {
-        let features = surface.level.features();
+        let (mut features, summed): (Vec<usize>, Vec<usize>) =
+            surface.level.features().into_iter().partition(|&s| self.levels[s].is_none());
+        if let ([feature], [_, ..]) = (features.as_slice(), summed.as_slice()) {
+            // At each combination of levels the surface is at fixed places.
+            let places = self.places_by_level(surface, *feature, &summed);
+            return term.breaking_at(*feature, &places);
+        }
+        // Those with a density come first: a jump moves along them.
+        features.extend(summed);
         if let [feature] = features.as_slice() {
             let places = breaks::fixed_places(surface, *feature, self.spans);
             let near = |place: &&f64| {
@@ -72,7 +84,8 @@ impl Maker<'_> {
             let exact: Vec<f64> = self.fixed[*feature].iter().filter(near).copied().collect();
             return term.breaking_at(*feature, &exact);
         }
-        let mut term = match &surface.affine {
+        let all_have_density = features.iter().all(|&s| self.levels[s].is_none());
+        let mut term = match surface.affine.as_ref().filter(|_| all_have_density) {
             Some(affine) => term.breaking_across(&affine.weights, -affine.constant, 0.0),
             None => {
                 let (surface, spans) = (surface.clone(), Arc::clone(self.spans));
@@ -89,6 +102,34 @@ impl Maker<'_> {
             return term;
         }
         term.jumping_across(self.moving(piece, surface, features))
+    }
+
+    /// Places of a surface along a feature at all combinations of the levels of the others it reads.
+    fn places_by_level(&self, surface: &Surface, along: usize, summed: &[usize]) -> Vec<f64> {
+        let mut rows = vec![vec![f64::NAN; self.spans.len()]];
+        for &feature in summed {
+            let values = self.levels[feature].as_deref().unwrap_or_default();
+            let with = |row: &Vec<f64>, value: f64| {
+                let mut row = row.clone();
+                row[feature] = value;
+                row
+            };
+            rows = rows.iter().flat_map(|row| values.iter().map(|&v| with(row, v))).collect();
+        }
+        let mut found: Vec<f64> = Vec::new();
+        for row in &mut rows {
+            for place in breaks::roots(&surface.level, along, &self.spans[along], row) {
+                let exact = surface.nodes.iter();
+                let exact = exact.map(|node| breaks::exact_place(node, along, place, row));
+                for place in exact.chain([place]) {
+                    let beside = [place.next_down(), place, place.next_up()];
+                    if !found.iter().any(|known| beside.contains(known)) {
+                        found.push(place);
+                    }
+                }
+            }
+        }
+        found
     }
 
     fn moving(&self, piece: &Expression, surface: &Surface, features: Vec<usize>) -> Moving {
@@ -110,7 +151,7 @@ impl Maker<'_> {
         }
     }
 
-    /// What rounding is relative to, where summands cancel; else 0.
+    /// Size that rounding is relative to, where summands cancel; else 0.
     fn size(&self, piece: &Expression) -> f64 {
         let (mut values, mut sizes) = (0.0_f64, 0.0_f64);
         for row in self.rows {
@@ -176,6 +217,64 @@ fn rounding(tree: &Expression, row: &[f64]) -> (f64, f64) {
         Expression::If(parts) => {
             let side = if parts[0].value(row) == 0.0 { 2 } else { 1 };
             rounding(&parts[side], row)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::expression::{feature, less};
+
+    /// Each leaf and each step on the way to a value is rounded: what the value may be wrong by, in units of
+    /// the relative error of one rounding, at x = 3 and y = ½.
+    #[test]
+    fn rounding_is_relative_to_what_a_value_is_made_of() {
+        let (x, y) = (|| feature(0), || feature(1));
+        let joint = |kind, a: Expression, b: Expression| Expression::Joint(kind, Box::new([a, b]));
+        let (root, e) = (3_f64.sqrt(), 2.5_f64.exp());
+        let six = 6_f64.sqrt();
+        for (tree, value, size) in [
+            (x(), 3.0, 3.0),
+            (x() - y(), 2.5, 3.5),
+            (x() + y(), 3.5, 3.5),
+            // |y| |x| once for either factor.
+            (x() * y(), 1.5, 3.0),
+            ((x() - y()) * y(), 1.25, 1.75 + 1.25),
+            ((x() - x()) * y(), 0.0, 0.0),
+            // Of the quotient, of the numerator over the denominator, and of the denominator.
+            (x() / y(), 6.0, 6.0 + 6.0 + 6.0),
+            ((x() - y()) / y(), 5.0, 5.0 + 7.0 + 5.0),
+            (y() / (x() - y()), 0.2, 0.2 + 0.2 + 0.2 * 3.5 / 2.5),
+            // The slope times the size of the base.
+            ((x() - y()).power(3.0), 15.625, 15.625 + 3.0 * 6.25 * 3.5),
+            ((x() - y()).exp(), e, e + e * 3.5),
+            ((x() - y()).of(Unary::Floor), 2.0, 2.0),
+            ((y() - x()).of(Unary::Sign), -1.0, 1.0),
+            (joint(Binary::Min, x(), y() - x()), -2.5, 3.5),
+            (joint(Binary::Max, x(), y() - x()), 3.0, 3.5),
+            (
+                joint(Binary::Atan2, y(), x()),
+                0.5_f64.atan2(3.0),
+                0.5_f64.atan2(3.0) + 3.5 / 9.25_f64.sqrt(),
+            ),
+            (
+                joint(Binary::Atan2, y() - x(), x()),
+                (-2.5_f64).atan2(3.0),
+                2.5_f64.atan2(3.0) + 6.5 / 15.25_f64.sqrt(),
+            ),
+            // v (1 + |b| + |b ln a|), and with a product for a base.
+            (joint(Binary::Power, x(), y()), root, root * (1.0 + 0.5 + 0.5 * 3_f64.ln())),
+            (joint(Binary::Power, 2.0 * x(), y()), six, six * (1.0 + 0.5 * 2.0 + 0.5 * 6_f64.ln())),
+            (less(x(), 1.0), 0.0, 0.0),
+            (less(1.0, x()), 1.0, 1.0),
+            (Expression::If(Box::new([less(x(), 1.0), x(), x() - y()])), 2.5, 3.5),
+            (Expression::If(Box::new([less(1.0, x()), x(), x() - y()])), 3.0, 3.0),
+        ] {
+            let found = rounding(&tree, &[3.0, 0.5]);
+            assert!((found.0 - value).abs() <= 1e-15 * value.abs(), "{tree:?}: {found:?}");
+            // Slopes are known to a few digits.
+            assert!((found.1 - size).abs() <= 1e-6 * size, "{tree:?}: {found:?}, not {size}");
         }
     }
 }

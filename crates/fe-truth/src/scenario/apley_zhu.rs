@@ -1,7 +1,7 @@
 //! Two nearly equal features, after the first example of Apley & Zhu (2020).
 
-use super::{Family, ParameterInfo, Parameters, Parts, ScenarioInfo, quantile_axis};
-use crate::closed::{ClosedForms, Quantity};
+use super::closed_forms::{ClosedForms, Pointwise};
+use super::{Family, OptionInfo, Parameters, Parts, ScenarioInfo, quantile_axis};
 use crate::error::Error;
 use crate::expression::{Expression, feature};
 use crate::function::{Function, Term};
@@ -15,7 +15,7 @@ pub(super) const FAMILY: Family = Family {
                 extrapolates, the M-plot mixes the two effects",
         formula: "x1 + x2²",
         law: "x1 and x2 are u + N(0, sd noise_sd), each with its own noise; u ~ U(0, 1)",
-        parameters: &[ParameterInfo {
+        parameters: &[OptionInfo {
             name: "noise_sd",
             default: "0.05",
             allowed: "a number from 1e-6 to 10",
@@ -88,27 +88,27 @@ impl Forms {
 
 /// f is additive: effects are the terms, and nothing is heterogeneous.
 impl ClosedForms for Forms {
-    fn at(&self, quantity: Quantity, s: usize, x: f64, (lo, _): (f64, f64)) -> Option<f64> {
+    fn at(&self, quantity: Pointwise, s: usize, x: f64, (lo, _): (f64, f64)) -> Option<f64> {
         Some(match quantity {
-            Quantity::Pd if s == 0 => x + MEAN_U2 + self.noise2(),
-            Quantity::Pd => x * x + MEAN_U,
-            Quantity::Mplot => part(s, x) + self.other_given(s, x),
-            Quantity::Dpd | Quantity::Mu if s == 0 => 1.0,
-            Quantity::Dpd | Quantity::Mu => 2.0 * x,
-            Quantity::Sigma2 | Quantity::HPdp | Quantity::HDpdp => 0.0,
-            Quantity::Accumulated => part(s, x) - part(s, lo),
+            Pointwise::Pd if s == 0 => x + MEAN_U2 + self.noise2(),
+            Pointwise::Pd => x * x + MEAN_U,
+            Pointwise::Mplot => part(s, x) + self.other_given(s, x),
+            Pointwise::Dpd | Pointwise::Mu if s == 0 => 1.0,
+            Pointwise::Dpd | Pointwise::Mu => 2.0 * x,
+            Pointwise::Sigma2 | Pointwise::HPdp | Pointwise::HDpdp => 0.0,
+            Pointwise::Accumulated => part(s, x) - part(s, lo),
         })
     }
 
-    fn size(&self, quantity: Quantity, s: usize, x: f64, (lo, _): (f64, f64)) -> f64 {
+    fn size(&self, quantity: Pointwise, s: usize, x: f64, (lo, _): (f64, f64)) -> f64 {
         match quantity {
             // The moments of u lie in [0, 1], but are right to fewer digits.
-            Quantity::Mplot => 200.0 + part(s, x).abs() + self.noise2(),
-            Quantity::Pd => 1.0 + part(s, x).abs() + self.noise2(),
-            Quantity::Dpd | Quantity::Mu => 1.0 + 2.0 * x.abs() * f64::from(s == 1),
-            Quantity::Accumulated => part(s, x).abs() + part(s, lo).abs(),
+            Pointwise::Mplot => 200.0 + part(s, x).abs() + self.noise2(),
+            Pointwise::Pd => 1.0 + part(s, x).abs() + self.noise2(),
+            Pointwise::Dpd | Pointwise::Mu => 1.0 + 2.0 * x.abs() * f64::from(s == 1),
+            Pointwise::Accumulated => part(s, x).abs() + part(s, lo).abs(),
             // These are 0 without any sum.
-            Quantity::Sigma2 | Quantity::HPdp | Quantity::HDpdp => 0.0,
+            Pointwise::Sigma2 | Pointwise::HPdp | Pointwise::HDpdp => 0.0,
         }
     }
 

@@ -3,8 +3,8 @@
 //! Every truth has a closed form: given one feature, the other is normal with a mean linear in it
 //! and a constant variance.
 
-use super::{ParameterInfo, Parameters, Parts, quantile_axis};
-use crate::closed::{ClosedForms, Quantity};
+use super::closed_forms::{ClosedForms, Pointwise};
+use super::{OptionInfo, Parameters, Parts, quantile_axis};
 use crate::error::Error;
 use crate::expression::{Expression, feature};
 use crate::function::{Function, Term};
@@ -15,13 +15,13 @@ pub(super) const LAW: &str = "(x1, x2) normal with means mu1, mu2, standard devi
                               sigma2 and correlation rho";
 
 /// The parameters of the law, with a default for the correlation.
-pub(super) const fn parameters(rho: &'static str) -> [ParameterInfo; 5] {
+pub(super) const fn parameters(rho: &'static str) -> [OptionInfo; 5] {
     [
         mean("mu1", "mean of x1"),
         mean("mu2", "mean of x2"),
         sd("sigma1", "standard deviation of x1"),
         sd("sigma2", "standard deviation of x2"),
-        ParameterInfo {
+        OptionInfo {
             name: "rho",
             default: rho,
             allowed: "a number strictly between -1 and 1",
@@ -30,12 +30,12 @@ pub(super) const fn parameters(rho: &'static str) -> [ParameterInfo; 5] {
     ]
 }
 
-const fn mean(name: &'static str, about: &'static str) -> ParameterInfo {
-    ParameterInfo { name, default: "0", allowed: "a number from -1e6 to 1e6", about }
+const fn mean(name: &'static str, about: &'static str) -> OptionInfo {
+    OptionInfo { name, default: "0", allowed: "a number from -1e6 to 1e6", about }
 }
 
-const fn sd(name: &'static str, about: &'static str) -> ParameterInfo {
-    ParameterInfo { name, default: "1", allowed: "a number from 1e-6 to 1e6", about }
+const fn sd(name: &'static str, about: &'static str) -> OptionInfo {
+    OptionInfo { name, default: "1", allowed: "a number from 1e-6 to 1e6", about }
 }
 
 /// A scenario of the function and as many independent standard normal features as it has noise.
@@ -133,7 +133,7 @@ struct Forms {
 }
 
 impl ClosedForms for Forms {
-    fn at(&self, quantity: Quantity, s: usize, x: f64, (lo, hi): (f64, f64)) -> Option<f64> {
+    fn at(&self, quantity: Pointwise, s: usize, x: f64, (lo, hi): (f64, f64)) -> Option<f64> {
         if s > 1 {
             return self.of_noise(quantity);
         }
@@ -147,14 +147,14 @@ impl ClosedForms for Forms {
         // The derivative along x_s is linear in x, and so is the conditional mean of the partner.
         let mu = |x: f64| f.slope(s, x) + f.cross * self.law.given_other(c, x).mean;
         Some(match quantity {
-            Quantity::Pd => average(partner.mean, partner.sd),
-            Quantity::Mplot => average(given.mean, given.sd),
-            Quantity::Dpd => f.slope(s, x) + f.cross * partner.mean,
-            Quantity::Mu => mu(x),
-            Quantity::Sigma2 => (f.cross * given.sd).powi(2),
-            Quantity::HDpdp => (f.cross * partner.sd).powi(2),
-            Quantity::HPdp => (f.cross * partner.sd * (x - 0.5 * (lo + hi))).powi(2),
-            Quantity::Accumulated => (x - lo) * mu(0.5 * (lo + x)),
+            Pointwise::Pd => average(partner.mean, partner.sd),
+            Pointwise::Mplot => average(given.mean, given.sd),
+            Pointwise::Dpd => f.slope(s, x) + f.cross * partner.mean,
+            Pointwise::Mu => mu(x),
+            Pointwise::Sigma2 => (f.cross * given.sd).powi(2),
+            Pointwise::HDpdp => (f.cross * partner.sd).powi(2),
+            Pointwise::HPdp => (f.cross * partner.sd * (x - 0.5 * (lo + hi))).powi(2),
+            Pointwise::Accumulated => (x - lo) * mu(0.5 * (lo + x)),
         })
     }
 
@@ -168,27 +168,27 @@ impl ClosedForms for Forms {
         Some((mean, (step * f.cross * given.sd).powi(2)))
     }
 
-    fn size(&self, quantity: Quantity, s: usize, x: f64, (lo, hi): (f64, f64)) -> f64 {
+    fn size(&self, quantity: Pointwise, s: usize, x: f64, (lo, hi): (f64, f64)) -> f64 {
         if s > 1 {
             return match quantity {
-                Quantity::Pd | Quantity::Mplot => self.size_of_mean(),
+                Pointwise::Pd | Pointwise::Mplot => self.size_of_mean(),
                 _ => 0.0,
             };
         }
         let (law, c) = (&self.law, 1 - s);
         let marginal = law.mean[c].abs();
         match quantity {
-            Quantity::Pd => self.value_size(s, x, marginal, law.sd[c]),
-            Quantity::Mplot => self.value_size(s, x, self.partner_size(s, x, 0.0), law.sd[c]),
-            Quantity::Dpd => self.slope_size(s, x, marginal),
-            Quantity::Mu => self.slope_size(s, x, self.partner_size(s, x, 0.0)),
-            Quantity::Sigma2 | Quantity::HDpdp => (self.function.cross * law.sd[c]).powi(2),
+            Pointwise::Pd => self.value_size(s, x, marginal, law.sd[c]),
+            Pointwise::Mplot => self.value_size(s, x, self.partner_size(s, x, 0.0), law.sd[c]),
+            Pointwise::Dpd => self.slope_size(s, x, marginal),
+            Pointwise::Mu => self.slope_size(s, x, self.partner_size(s, x, 0.0)),
+            Pointwise::Sigma2 | Pointwise::HDpdp => (self.function.cross * law.sd[c]).powi(2),
             // The middle of the axis is rounded before it is subtracted and squared.
-            Quantity::HPdp => {
+            Pointwise::HPdp => {
                 let (deviation, ends) = (x - 0.5 * (lo + hi), lo.abs() + hi.abs());
                 2.0 * (self.function.cross * law.sd[c]).powi(2) * deviation.abs() * ends
             }
-            Quantity::Accumulated => {
+            Pointwise::Accumulated => {
                 let (middle, ends) = (0.5 * (lo + x), lo.abs() + x.abs());
                 let partner = self.partner_size(s, middle, ends);
                 (x - lo).abs() * self.slope_size(s, ends, partner)
@@ -269,9 +269,9 @@ impl Forms {
 
 impl Forms {
     /// A feature that is not read changes nothing.
-    fn of_noise(&self, quantity: Quantity) -> Option<f64> {
+    fn of_noise(&self, quantity: Pointwise) -> Option<f64> {
         match quantity {
-            Quantity::Pd | Quantity::Mplot => self.mean(),
+            Pointwise::Pd | Pointwise::Mplot => self.mean(),
             _ => Some(0.0),
         }
     }

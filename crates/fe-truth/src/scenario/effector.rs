@@ -2,7 +2,7 @@
 
 use super::separable::{Factor, Product, Separable, Zero};
 use super::{Family, Parts, ScenarioInfo};
-use crate::exponential::exp;
+use crate::fast_math::exponential::exp;
 
 const RANGE: (f64, f64) = (-1.0, 1.0);
 
@@ -51,7 +51,7 @@ fn regional() -> Parts {
     .parts()
 }
 
-/// What multiplies x1 in the regional example.
+/// Factor of x1 in the regional example.
 #[inline(always)]
 fn steepness(x: &[f64]) -> f64 {
     if x[2] > 0.0 { 3.0 } else { -3.0 }
@@ -74,7 +74,7 @@ fn conditional() -> Parts {
     .parts()
 }
 
-/// What multiplies x1² in the conditional interaction.
+/// Factor of x1² in the conditional interaction.
 #[inline(always)]
 fn sign(x: &[f64]) -> f64 {
     if x[1] < 0.0 { -1.0 } else { 1.0 }

@@ -1,7 +1,7 @@
 //! A product of a normal and a uniform feature: the worked example of CONTRIBUTING.md.
 
-use super::{Family, ParameterInfo, Parameters, Parts, ScenarioInfo, quantile_axis};
-use crate::closed::{ClosedForms, Quantity};
+use super::closed_forms::{ClosedForms, Pointwise};
+use super::{Family, OptionInfo, Parameters, Parts, ScenarioInfo, quantile_axis};
 use crate::error::Error;
 use crate::expression::{Expression, feature, less};
 use crate::function::{Function, Term};
@@ -14,7 +14,7 @@ pub(super) const FAMILY: Family = Family {
         about: "a kink and a product",
         formula: "|x1| + x1 x2",
         law: "x1 ~ N(0, sd sigma) and x2 ~ U(0, 1), independent",
-        parameters: &[ParameterInfo {
+        parameters: &[OptionInfo {
             name: "sigma",
             default: "1",
             allowed: "a number from 0.001 to 1000",
@@ -62,11 +62,11 @@ impl Function for Example {
 struct Forms;
 
 impl ClosedForms for Forms {
-    fn at(&self, quantity: Quantity, s: usize, x: f64, _: (f64, f64)) -> Option<f64> {
+    fn at(&self, quantity: Pointwise, s: usize, x: f64, _: (f64, f64)) -> Option<f64> {
         match (quantity, s) {
             // x2 has mean ½ and variance 1/12.
-            (Quantity::Pd | Quantity::Mplot, 0) => Some(x.abs() + 0.5 * x),
-            (Quantity::Sigma2 | Quantity::HDpdp, 0) => Some(1.0 / 12.0),
+            (Pointwise::Pd | Pointwise::Mplot, 0) => Some(x.abs() + 0.5 * x),
+            (Pointwise::Sigma2 | Pointwise::HDpdp, 0) => Some(1.0 / 12.0),
             // The rest is left to quadrature.
             _ => None,
         }

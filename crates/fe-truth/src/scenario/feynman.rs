@@ -8,14 +8,14 @@
 use std::f64::consts::{PI, TAU};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+use super::closed_forms::{ClosedForms, Pointwise};
 use super::{Family, Parameters, Parts, ScenarioInfo};
-use crate::closed::{ClosedForms, Quantity};
 use crate::error::Error;
 use crate::expression::{Expression, feature};
 use crate::function::{Function, Term};
-use crate::kinds::Effect;
 use crate::law::{Law, LogUniform, PiecewiseUniform};
-use crate::quadrature::{Estimate, Piecewise, integrate, within};
+use crate::numeric::quadrature::{Estimate, Piecewise, integrate, within};
+use crate::quantity::Quantity;
 
 pub(super) const FAMILY: Family = Family {
     info: ScenarioInfo {
@@ -262,7 +262,7 @@ fn mean_over_lengths() -> &'static Piecewise {
     })
 }
 
-/// Where means over a length change with the other one when the angle is all but opposite: close
+/// Places at which means over a length change with the other one when the angle is all but opposite: close
 /// to the ends of the length.
 fn near_ends(angle: f64) -> Vec<f64> {
     let scale = PI - angle;
@@ -348,25 +348,25 @@ struct Difference {
 }
 
 impl ClosedForms for Forms {
-    fn at(&self, quantity: Quantity, s: usize, _: f64, _: (f64, f64)) -> Option<f64> {
+    fn at(&self, quantity: Pointwise, s: usize, _: f64, _: (f64, f64)) -> Option<f64> {
         match quantity {
-            Quantity::Dpd | Quantity::Mu | Quantity::Accumulated if s >= 2 => Some(0.0),
+            Pointwise::Dpd | Pointwise::Mu | Pointwise::Accumulated if s >= 2 => Some(0.0),
             // (∂f)² given the lengths has the mean (x1 x2)² / (2 max²) = min² / 2.
-            Quantity::Sigma2 | Quantity::HDpdp if s == 2 || s == 3 => {
+            Pointwise::Sigma2 | Pointwise::HDpdp if s == 2 || s == 3 => {
                 Some(0.5 * mean_square_of_shorter())
             }
             _ => None,
         }
     }
 
-    fn shorter(&self, effect: Effect, s: usize, x: f64, axis: (f64, f64)) -> Option<Estimate> {
+    fn shorter(&self, effect: Quantity, s: usize, x: f64, axis: (f64, f64)) -> Option<Estimate> {
         match (effect, s) {
-            (Effect::Dpd | Effect::Mu, 0 | 1) => Some(mean_slope(x)),
-            (Effect::Sigma | Effect::HDpdp, 0 | 1) => Some(variance_of_slope(x)),
-            (Effect::HPdp, 0 | 1) => Some(variance_of_centred(x, axis)),
-            (Effect::HPdp, 2 | 3) => Some(self.variance_of_centred_angle(x, axis)),
-            (Effect::ShapVariance, 0 | 1) => Some(shapley_variance(x)),
-            (Effect::ShapVariance, 2 | 3) => Some(self.angles()[0]),
+            (Quantity::Dpd | Quantity::Mu, 0 | 1) => Some(mean_slope(x)),
+            (Quantity::Sigma | Quantity::HDpdp, 0 | 1) => Some(variance_of_slope(x)),
+            (Quantity::HPdp, 0 | 1) => Some(variance_of_centred(x, axis)),
+            (Quantity::HPdp, 2 | 3) => Some(self.variance_of_centred_angle(x, axis)),
+            (Quantity::ShapVariance, 0 | 1) => Some(shapley_variance(x)),
+            (Quantity::ShapVariance, 2 | 3) => Some(self.angles()[0]),
             _ => None,
         }
     }
@@ -428,7 +428,12 @@ fn variance_of_slope(x: f64) -> Estimate {
     let square = (below + 0.5 * (HIGH / x).ln()) / span;
     let mean = mean_slope(x);
     let value = (square - mean.value * mean.value).max(0.0);
-    Estimate { value, magnitude: square, error: 1e-15 + 2.0 * mean.value.abs() * mean.error }
+    Estimate {
+        value,
+        magnitude: square,
+        error: 1e-15 + 2.0 * mean.value.abs() * mean.error,
+        ..mean
+    }
 }
 
 /// A nested integral, whose panels are left with errors that its bound need not see one by one.

@@ -2,13 +2,13 @@
 
 use std::f64::consts::PI;
 
-use super::{Family, ParameterInfo, Parameters, Parts, ScenarioInfo};
-use crate::closed::{ClosedForms, Quantity};
+use super::closed_forms::{ClosedForms, Pointwise};
+use super::{Family, OptionInfo, Parameters, Parts, ScenarioInfo};
 use crate::error::Error;
 use crate::expression::{Expression, feature};
+use crate::fast_math::wave::{cos_pi, sin_pi};
 use crate::function::{Function, Term};
 use crate::law::{Law, PiecewiseUniform};
-use crate::wave::{cos_pi, sin_pi};
 
 pub(super) const FAMILY: Family = Family {
     info: ScenarioInfo {
@@ -17,7 +17,7 @@ pub(super) const FAMILY: Family = Family {
         about: "independent features, an interaction, a square, two lines, and noise features",
         formula: "10 sin(π x1 x2) + 20 (x3 − ½)² + 10 x4 + 5 x5",
         law: "x1, …, x5 and the noise features independent, uniform on [0, 1]",
-        parameters: &[ParameterInfo {
+        parameters: &[OptionInfo {
             name: "noise_features",
             default: "2",
             allowed: "a whole number from 0 to 1000",
@@ -89,14 +89,14 @@ const MEANS: [f64; 3] = [20.0 / 12.0, 5.0, 2.5];
 struct Forms;
 
 impl ClosedForms for Forms {
-    fn at(&self, quantity: Quantity, s: usize, x: f64, (lo, _): (f64, f64)) -> Option<f64> {
+    fn at(&self, quantity: Pointwise, s: usize, x: f64, (lo, _): (f64, f64)) -> Option<f64> {
         match quantity {
-            Quantity::Pd | Quantity::Mplot => Some(mean_of_rest(s) + part(s, x)),
-            Quantity::Dpd | Quantity::Mu => Some(slope(s, x)),
-            Quantity::Sigma2 | Quantity::HDpdp => Some(slope_variance(s, x)),
+            Pointwise::Pd | Pointwise::Mplot => Some(mean_of_rest(s) + part(s, x)),
+            Pointwise::Dpd | Pointwise::Mu => Some(slope(s, x)),
+            Pointwise::Sigma2 | Pointwise::HDpdp => Some(slope_variance(s, x)),
             // Without the interaction ICE curves are parallel; with it, quadrature answers.
-            Quantity::HPdp => (s > 1).then_some(0.0),
-            Quantity::Accumulated => Some(part(s, x) - part(s, lo)),
+            Pointwise::HPdp => (s > 1).then_some(0.0),
+            Pointwise::Accumulated => Some(part(s, x) - part(s, lo)),
         }
     }
 

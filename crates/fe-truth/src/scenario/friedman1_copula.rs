@@ -3,14 +3,14 @@
 use std::f64::consts::PI;
 use std::sync::OnceLock;
 
+use super::closed_forms::{ClosedForms, Pointwise};
 use super::friedman1::{Friedman1, part};
-use super::{Family, ParameterInfo, Parameters, Parts, ScenarioInfo};
-use crate::closed::{ClosedForms, Quantity};
+use super::{Family, OptionInfo, Parameters, Parts, ScenarioInfo};
 use crate::error::Error;
-use crate::kinds::Effect;
 use crate::law::{GaussianCopula, Law, NORMAL_PANELS, latent};
-use crate::quadrature::{Estimate, Piecewise, integrate};
-use crate::special::{normal_cdf, normal_pdf};
+use crate::numeric::quadrature::{Estimate, Piecewise, integrate};
+use crate::numeric::special::{normal_cdf, normal_pdf};
+use crate::quantity::Quantity;
 
 pub(super) const FAMILY: Family = Family {
     info: ScenarioInfo {
@@ -21,13 +21,13 @@ pub(super) const FAMILY: Family = Family {
         law: "x1, …, x5 and the noise features uniform on [0, 1], Gaussian copula with correlation \
               rho between any two latent variables",
         parameters: &[
-            ParameterInfo {
+            OptionInfo {
                 name: "rho",
                 default: "0.5",
                 allowed: "a number above -1/(D - 1), D = 5 + noise_features, and below 1",
                 about: "correlation of the latent normal variables",
             },
-            ParameterInfo {
+            OptionInfo {
                 name: "noise_features",
                 default: "2",
                 allowed: "a whole number from 0 to 1000",
@@ -48,7 +48,7 @@ fn build(parameters: &mut Parameters) -> Result<Parts, Error> {
     Ok(Parts::new(law, Friedman1 { dimension }, forms, vec![(0.0, 1.0); dimension]))
 }
 
-/// Where the latent sum has no more effect.
+/// End of the latent sum's effect.
 const FAR: f64 = 60.0;
 
 /// Without the interaction the slope of f along a feature is a function of that feature alone.
@@ -96,11 +96,11 @@ fn normal_mean(f: impl Fn(f64) -> Estimate) -> Estimate {
 }
 
 impl ClosedForms for Forms {
-    fn shorter(&self, effect: Effect, s: usize, x: f64, _: (f64, f64)) -> Option<Estimate> {
-        (effect == Effect::Mplot && s >= 2).then(|| self.mplot(s, x))
+    fn shorter(&self, effect: Quantity, s: usize, x: f64, _: (f64, f64)) -> Option<Estimate> {
+        (effect == Quantity::Mplot && s >= 2).then(|| self.mplot(s, x))
     }
 
-    fn at(&self, quantity: Quantity, s: usize, x: f64, (lo, _): (f64, f64)) -> Option<f64> {
+    fn at(&self, quantity: Pointwise, s: usize, x: f64, (lo, _): (f64, f64)) -> Option<f64> {
         let slope = |x: f64| match s {
             2 => 40.0 * (x - 0.5),
             3 => 10.0,
@@ -111,10 +111,10 @@ impl ClosedForms for Forms {
             return None;
         }
         Some(match quantity {
-            Quantity::Pd | Quantity::Mplot => return None,
-            Quantity::Dpd | Quantity::Mu => slope(x),
-            Quantity::Sigma2 | Quantity::HDpdp | Quantity::HPdp => 0.0,
-            Quantity::Accumulated => (x - lo) * slope(0.5 * (x + lo)),
+            Pointwise::Pd | Pointwise::Mplot => return None,
+            Pointwise::Dpd | Pointwise::Mu => slope(x),
+            Pointwise::Sigma2 | Pointwise::HDpdp | Pointwise::HPdp => 0.0,
+            Pointwise::Accumulated => (x - lo) * slope(0.5 * (x + lo)),
         })
     }
 }

@@ -33,7 +33,7 @@ fn function() -> Parts {
     .parts()
 }
 
-/// What multiplies x2.
+/// Factor of x2.
 #[inline(always)]
 fn steepness(x: &[f64]) -> f64 {
     if x[2] > 0.0 { 5.0 } else { -5.0 }

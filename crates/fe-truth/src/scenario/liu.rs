@@ -1,9 +1,9 @@
 //! Three functions of two correlated normal features, from Liu et al. (2018).
 
 use super::bivariate::{LAW, Quadratic, build, parameters};
-use super::{Family, ParameterInfo, ScenarioInfo};
+use super::{Family, OptionInfo, ScenarioInfo};
 
-const PARAMETERS: &[ParameterInfo] = &parameters("0.5");
+const PARAMETERS: &[OptionInfo] = &parameters("0.5");
 
 const fn info(name: &'static str, formula: &'static str, about: &'static str) -> ScenarioInfo {
     ScenarioInfo { name, version: 1, about, formula, law: LAW, parameters: PARAMETERS }

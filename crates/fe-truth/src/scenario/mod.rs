@@ -1,8 +1,13 @@
-//! Scenarios: one file per family, one line in the registry for each member.
+//! Scenarios: a law, a function and the closed forms that are known; one file per built-in family, one
+//! line in the registry for each member.
+//!
+//! Imports the engine and what is below it; what is asked of a scenario is answered in `truth`. Begin with
+//! [`Scenario`]; a built-in one to read first is `example.rs`, which CONTRIBUTING prints.
 
 mod alibi;
 mod apley_zhu;
 mod bivariate;
+pub(crate) mod closed_forms;
 mod effector;
 #[cfg(test)]
 mod example;
@@ -16,25 +21,27 @@ mod null_feature;
 mod parameters;
 mod piecewise_linear;
 mod poly3;
+pub(crate) mod published;
 mod separable;
 mod sin_indicator;
 mod snc;
 mod threshold_linear;
 mod uniform_parent;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use fe_core::Model;
+use fe_core::{Model, OptionInfo};
 
-use crate::closed::{ClosedForms, Quantity};
 use crate::engine::Engine;
 use crate::error::{Error, unknown_name};
-use crate::expression::Expression;
+use crate::expression::{Expression, numbered};
 use crate::function::{Function, Native};
+use crate::law::region::Region;
 use crate::law::{Law, Univariate};
-use crate::limit::Limit;
-use crate::region::Region;
+use crate::numeric::quadrature::within;
+use closed_forms::{ClosedForms, Pointwise};
 use parameters::Parameters;
+use published::Limit;
 
 /// Everything that is registered.
 static REGISTRY: &[Family] = &[
@@ -59,34 +66,32 @@ static REGISTRY: &[Family] = &[
     apley_zhu::FAMILY,
 ];
 
-/// What a scenario is, in words.
+/// Description of a scenario.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ScenarioInfo {
     /// Its name.
     pub name: &'static str,
     /// Counts changes of the function, the law, a default or a range.
     pub version: u32,
-    /// What it is for, in one line.
+    /// Purpose, in one line.
     pub about: &'static str,
     /// The function.
     pub formula: &'static str,
     /// The law of the features.
     pub law: &'static str,
     /// Its parameters, in canonical order.
-    pub parameters: &'static [ParameterInfo],
+    pub parameters: &'static [OptionInfo],
 }
 
-/// What a parameter is, in words.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ParameterInfo {
-    /// Its key.
-    pub name: &'static str,
-    /// The value it has unless set.
-    pub default: &'static str,
-    /// The values it may have.
-    pub allowed: &'static str,
-    /// What it means, in one line.
-    pub about: &'static str,
+/// A level of a feature.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Level {
+    /// Its name: a word, or its value.
+    pub name: String,
+    /// Its value in rows of the law.
+    pub value: f64,
+    /// Its probability.
+    pub probability: f64,
 }
 
 /// A registered scenario: what it is, and how it is made from its parameters.
@@ -95,7 +100,7 @@ struct Family {
     build: fn(&mut Parameters) -> Result<Parts, Error>,
 }
 
-/// What a scenario is made of.
+/// Parts of a scenario.
 pub(crate) struct Parts {
     pub(crate) engine: Engine,
     model: Arc<dyn Model + Send + Sync>,
@@ -107,6 +112,8 @@ pub(crate) struct Parts {
     pub(crate) limits: Vec<Limit>,
     /// Names of the features; none where they are x1 … xD.
     pub(crate) names: Vec<String>,
+    /// Words for the levels 0, 1, … of each feature that has such.
+    pub(crate) words: Vec<Vec<String>>,
     /// A typical size of f, for scenarios whose answers are judged by their bounds.
     pub(crate) size: f64,
 }
@@ -121,8 +128,8 @@ impl Parts {
         let engine = Engine::new(law, function.terms());
         let expression = Arc::new(function.expression());
         let (model, closed) = (Arc::new(Native(function)), Arc::new(closed));
-        let (limits, names) = (Vec::new(), Vec::new());
-        Self { engine, model, expression, closed, axes, limits, names, size: 0.0 }
+        let (limits, names, words) = (Vec::new(), Vec::new(), Vec::new());
+        Self { engine, model, expression, closed, axes, limits, names, words, size: 0.0 }
     }
 
     /// Of a function that is known as a tree.
@@ -132,18 +139,20 @@ impl Parts {
         expression: Expression,
         axes: Vec<(f64, f64)>,
         names: Vec<String>,
+        words: Vec<Vec<String>>,
         size: f64,
     ) -> Self {
         let (closed, expression) = (Arc::new(Unknown), Arc::new(expression));
-        Self { engine, model, expression, closed, axes, limits: Vec::new(), names, size }
+        Self { engine, model, expression, closed, axes, limits: Vec::new(), names, words, size }
     }
 
     /// The same function under another law of the same features, of which no closed form and no
     /// published curve is known.
     fn under(&self, engine: Engine, axes: Vec<(f64, f64)>) -> Self {
         let (model, expression) = (Arc::clone(&self.model), Arc::clone(&self.expression));
-        let (closed, limits, names) = (Arc::new(Unknown), Vec::new(), self.names.clone());
-        Self { engine, model, expression, closed, axes, limits, names, size: self.size }
+        let (closed, limits) = (Arc::new(Unknown), Vec::new());
+        let (names, words) = (self.names.clone(), self.words.clone());
+        Self { engine, model, expression, closed, axes, limits, names, words, size: self.size }
     }
 
     /// Adds curves as published.
@@ -156,7 +165,7 @@ impl Parts {
 struct Unknown;
 
 impl ClosedForms for Unknown {
-    fn at(&self, _: Quantity, _: usize, _: f64, _: (f64, f64)) -> Option<f64> {
+    fn at(&self, _: Pointwise, _: usize, _: f64, _: (f64, f64)) -> Option<f64> {
         None
     }
 }
@@ -170,13 +179,6 @@ pub(crate) fn quantile_axis(law: &dyn Univariate) -> (f64, f64) {
 #[must_use]
 pub fn scenarios() -> Vec<ScenarioInfo> {
     REGISTRY.iter().map(|family| family.info).collect()
-}
-
-/// The feature that is called by its number, `x1` for 0; none for another name, or a number with a sign.
-pub(crate) fn numbered(name: &str) -> Option<usize> {
-    let number = name.strip_prefix('x')?;
-    let is_number = number.bytes().all(|byte| byte.is_ascii_digit());
-    number.parse::<usize>().ok().filter(|_| is_number)?.checked_sub(1)
 }
 
 /// A scenario by name, optionally with its version (`liu-product@1`), with parameters set by key
@@ -213,9 +215,9 @@ impl Family {
     }
 }
 
-/// For each feature, coordinates that integrals along it must resolve.
-fn resolution(engine: &Engine) -> Arc<[Vec<f64>]> {
-    (0..engine.law().dimension()).map(|feature| engine.resolution(feature)).collect()
+/// Room for the resolution of each feature.
+fn unresolved(engine: &Engine) -> Arc<[OnceLock<Vec<f64>>]> {
+    (0..engine.law().dimension()).map(|_| OnceLock::new()).collect()
 }
 
 /// A law of the features, a function of them, and the exact truths of the pair.
@@ -224,8 +226,8 @@ pub struct Scenario {
     info: &'static ScenarioInfo,
     parameters: String,
     pub(crate) parts: Arc<Parts>,
-    /// For each feature, places that integrals along it must resolve.
-    pub(crate) resolution: Arc<[Vec<f64>]>,
+    /// For each feature, coordinates that integrals along it must resolve, once asked for.
+    resolution: Arc<[OnceLock<Vec<f64>>]>,
     /// The law before any region.
     whole: Law,
     use_closed_forms: bool,
@@ -246,7 +248,7 @@ impl Scenario {
         parts: Parts,
         text: Option<&str>,
     ) -> Self {
-        let (resolution, whole) = (resolution(&parts.engine), parts.engine.law().clone());
+        let (resolution, whole) = (unresolved(&parts.engine), parts.engine.law().clone());
         let (parts, text) = (Arc::new(parts), text.map(Arc::from));
         Self { info, parameters, parts, resolution, whole, use_closed_forms: true, text }
     }
@@ -279,7 +281,32 @@ impl Scenario {
         given.or_else(|| numbered(name).filter(|feature| *feature < self.dimension()))
     }
 
-    /// What it is, in words.
+    /// The levels of a feature, counted from 0, in ascending order up to its 0.9999 quantile; none of a
+    /// feature that has a density.
+    ///
+    /// ```
+    /// let text = "f = \"level(season, winter: -1, summer: 2)\"\n\
+    ///             [law]\nseason = \"categorical(winter: 0.3, summer: 0.7)\"\n";
+    /// let scenario = fe_truth::problem("mine", text, &[]).unwrap();
+    /// let levels = scenario.levels(0).unwrap();
+    /// assert_eq!((levels[1].name.as_str(), levels[1].value), ("summer", 1.0));
+    /// assert!((scenario.mean().unwrap().value - 1.1).abs() < 1e-12);
+    /// ```
+    #[must_use]
+    pub fn levels(&self, feature: usize) -> Option<Vec<Level>> {
+        let margin = self.parts.engine.margin(feature);
+        let last = margin.levels()?.inverse(0.9999);
+        let words = self.parts.words.get(feature).filter(|words| !words.is_empty());
+        let name = |value: f64| match words.and_then(|words| words.get(value as usize)) {
+            Some(word) => word.clone(),
+            None => value.to_string(),
+        };
+        let levels = margin.levels()?.iter().take_while(|(value, _)| *value <= last);
+        let level = |(value, probability)| Level { name: name(value), value, probability };
+        Some(levels.map(level).collect())
+    }
+
+    /// Its description.
     #[must_use]
     pub fn info(&self) -> &ScenarioInfo {
         self.info
@@ -376,13 +403,13 @@ impl Scenario {
     /// [`Error::NoSuchFeature`], [`Error::ImpossibleRegion`], [`Error::RareRegion`].
     ///
     /// ```
-    /// use fe_truth::{Centring, Effect, Region, scenario};
+    /// use fe_truth::{Centring, Quantity, Region, scenario};
     ///
     /// # fn main() -> Result<(), fe_truth::Error> {
     /// let region = Region::default().and(2, 0.0, f64::INFINITY);
     /// let right = scenario("effector-regional", &[])?.within(&region)?;
     /// // f is 3 x1 + x3 where x3 is above 0.
-    /// let pd = right.curve(Effect::Pd, 0, &[0.5], (-1.0, 1.0), Centring::None)?[0];
+    /// let pd = right.curve(Quantity::Pd, 0, &[0.5], (-1.0, 1.0), Centring::None)?[0];
     /// assert!((pd.value - 2.0).abs() < 1e-12);
     /// # Ok(())
     /// # }
@@ -391,10 +418,20 @@ impl Scenario {
         let mut law = self.parts.engine.law().clone();
         for &(feature, (from, to)) in region.intervals() {
             self.check_feature(feature)?;
+            let related = (0..self.dimension()).filter(|&other| law.related(feature, other));
+            for other in related {
+                self.check_density(other, "a region of it, or of features that depend on it,")?;
+            }
             match law.share(feature, from, to) {
                 Some(share) if share > 0.0 => law = law.restricted(feature, from, to),
-                Some(_) => return Err(Error::ImpossibleRegion { feature, from, to }),
-                None => return Err(Error::RareRegion { feature, from, to }),
+                Some(_) => {
+                    let feature = self.feature_name(feature);
+                    return Err(Error::ImpossibleRegion { feature, from, to });
+                }
+                None => {
+                    let feature = self.feature_name(feature);
+                    return Err(Error::RareRegion { feature, from, to });
+                }
             }
         }
         Ok(self.under(self.parts.engine.given(law), region))
@@ -407,7 +444,7 @@ impl Scenario {
         }
         let axes = self.parts.axes.iter().enumerate();
         let axes = axes.map(|(feature, &axis)| region.cut(feature, axis)).collect();
-        let resolution = resolution(&engine);
+        let resolution = unresolved(&engine);
         Self { parts: Arc::new(self.parts.under(engine, axes)), resolution, ..self.clone() }
     }
 
@@ -466,7 +503,7 @@ impl Scenario {
         Self { use_closed_forms: false, ..self }
     }
 
-    /// Whether a feature, counted from 0, enters f only in terms that read nothing else: whether it has
+    /// True if a feature, counted from 0, enters f only in terms that read nothing else: if it has
     /// a main effect.
     ///
     /// ```
@@ -478,7 +515,7 @@ impl Scenario {
         self.parts.engine.is_additive(feature)
     }
 
-    /// Whether a feature, counted from 0, is independent of all others by the build of the law.
+    /// True if a feature, counted from 0, is independent of all others by the build of the law.
     ///
     /// ```
     /// assert!(fe_truth::scenario("poly3", &[]).unwrap().is_independent(0));
@@ -490,6 +527,99 @@ impl Scenario {
         (0..law.dimension()).all(|other| other == feature || !law.related(feature, other))
     }
 
+    /// Coordinates that integrals along a feature must resolve.
+    pub(crate) fn resolution(&self, feature: usize) -> &[f64] {
+        self.resolution[feature].get_or_init(|| self.parts.engine.resolution(feature))
+    }
+
+    /// The same scenario, whose simulated truths end at another accuracy and cost, where these are given:
+    /// an interval of `tolerance` relative to the size of the answer (else 0.001), and `most` evaluations
+    /// of one mean (else 4 million). Truths are
+    /// simulated where more than three features of a problem file are averaged at once; built-in
+    /// scenarios have none.
+    ///
+    /// # Errors
+    /// [`Error::BadSimulation`].
+    ///
+    /// ```
+    /// let law: String = (1..=4).map(|i| format!("x{i} = \"uniform(0, 1)\"\n")).collect();
+    /// let text = format!("f = \"sqrt(x1 + x2 + x3 + x4)\"\n[law]\n{law}");
+    /// let scenario = fe_truth::problem("mine", &text, &[]).unwrap();
+    /// let mean = scenario.simulating(Some(1e-4), None).unwrap().mean().unwrap();
+    /// assert_eq!(mean.method, fe_truth::Evaluation::Simulation);
+    /// assert!(mean.abs_error < 1e-4 * mean.value);
+    /// assert!(scenario.simulating(Some(0.0), None).is_err());
+    /// ```
+    pub fn simulating(&self, tolerance: Option<f64>, most: Option<f64>) -> Result<Self, Error> {
+        if let Some(given) = tolerance.filter(|tolerance| !(1e-9..=1.0).contains(tolerance)) {
+            let allowed = "a number from 1e-9 to 1";
+            return Err(Error::BadSimulation { option: "tolerance", given, allowed });
+        }
+        if let Some(given) = most.filter(|most| !(1e4..=1e12).contains(most)) {
+            let allowed = "a number from 1e4 to 1e12";
+            return Err(Error::BadSimulation { option: "most", given, allowed });
+        }
+        let engine = self.parts.engine.within(|watch| watch.simulating(tolerance, most));
+        if self.text.is_none() {
+            return Ok(self.clone());
+        }
+        let parts = Arc::new(self.parts.under(engine, self.parts.axes.clone()));
+        Ok(Self { parts, ..self.clone() })
+    }
+
+    /// Ascending points that resolve integrals along a feature between two of its coordinates.
+    pub(crate) fn resolved(&self, feature: usize, further: &[f64], from: f64, to: f64) -> Vec<f64> {
+        let outwards = self.parts.engine.margin(feature).outwards(from, to);
+        let points = [self.resolution(feature), further, &outwards].concat();
+        within(&points, from, to)
+    }
+
+    /// Refuses what a feature with levels does not have.
+    pub(crate) fn check_density(&self, feature: usize, what: &str) -> Result<(), Error> {
+        if !self.parts.engine.has_levels(feature) {
+            return Ok(());
+        }
+        Err(Error::HasLevels { feature: self.feature_name(feature), what: what.to_owned() })
+    }
+
+    pub(crate) fn check_feature(&self, feature: usize) -> Result<(), Error> {
+        let dimension = self.dimension();
+        if feature < dimension { Ok(()) } else { Err(Error::NoSuchFeature { feature, dimension }) }
+    }
+
+    pub(crate) fn check_axis(&self, feature: usize, (low, high): (f64, f64)) -> Result<(), Error> {
+        self.check_feature(feature)?;
+        let support = self.support(feature);
+        let finite = low.is_finite() && high.is_finite() && (high - low).is_finite();
+        if finite && support.0 <= low && low < high && high <= support.1 {
+            return Ok(());
+        }
+        Err(Error::BadAxis { feature: self.feature_name(feature), low, high, support })
+    }
+
+    pub(crate) fn check_points(&self, feature: usize, points: &[f64]) -> Result<(), Error> {
+        if let Some(levels) = self.parts.engine.margin(feature).levels() {
+            return match points.iter().find(|x| levels.position(**x).is_none()) {
+                None => Ok(()),
+                Some(&given) => {
+                    let known = self.levels(feature).unwrap_or_default();
+                    let known = known.iter().take(20).map(|level| level.value.to_string());
+                    let known = known.collect::<Vec<_>>().join(", ");
+                    Err(Error::NoLevel { feature: self.feature_name(feature), given, known })
+                }
+            };
+        }
+        let (low, high) = self.support(feature);
+        let outside = |x: &&f64| !(x.is_finite() && low <= **x && **x <= high);
+        match points.iter().find(outside) {
+            None => Ok(()),
+            Some(&given) => {
+                let feature = self.feature_name(feature);
+                Err(Error::OutsideSupport { feature, given, low, high })
+            }
+        }
+    }
+
     /// The closed forms, unless they are not to be used.
     pub(crate) fn forms(&self) -> Option<&dyn ClosedForms> {
         self.use_closed_forms.then_some(&*self.parts.closed)
@@ -499,7 +629,7 @@ impl Scenario {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Centring, Effect};
+    use crate::{Centring, Quantity};
 
     #[test]
     fn the_worked_example_is_the_one_that_is_printed() {
@@ -515,7 +645,7 @@ mod tests {
         for feature in 0..2 {
             let axis = scenario.axis(feature);
             let points = [0.3, 0.61].map(|share| axis.0 + share * (axis.1 - axis.0));
-            for &effect in Effect::ALL.iter().filter(|effect| **effect != Effect::Main) {
+            for &effect in Quantity::ALL.iter().filter(|effect| **effect != Quantity::Main) {
                 let ask = |s: &Scenario| s.curve(effect, feature, &points, axis, Centring::None);
                 let (known, integrated) = (ask(&scenario).unwrap(), ask(&general).unwrap());
                 for (known, integrated) in known.iter().zip(integrated) {

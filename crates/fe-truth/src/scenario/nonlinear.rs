@@ -1,12 +1,12 @@
 //! The nonlinear example of RHALE (Gkolemis et al. 2023, sec. 4.2).
 
+use super::closed_forms::{ClosedForms, Pointwise};
+use super::published::Limit;
 use super::uniform_parent::{LAW, MEAN_X1, SIGMA2, UniformParent, VAR_X1};
 use super::{Family, Parts, ScenarioInfo};
-use crate::closed::{ClosedForms, Quantity};
 use crate::expression::{Expression, feature};
 use crate::function::{Function, Term};
-use crate::kinds::Effect;
-use crate::limit::Limit;
+use crate::quantity::Quantity;
 
 pub(super) const FAMILY: Family = Family {
     info: ScenarioInfo {
@@ -20,7 +20,7 @@ pub(super) const FAMILY: Family = Family {
     build: |parameters| {
         let law = UniformParent::new(parameters)?;
         // RHALE has the main part of f for the whole effect.
-        let printed = Limit::new(Effect::Ale, 0, |x| 4.0 * x * x);
+        let printed = Limit::new(Quantity::Ale, 0, |x| 4.0 * x * x);
         let parts = Parts::new(law.law(), Nonlinear, Forms { law }, law.axes());
         Ok(parts.with_limits(vec![printed]))
     },
@@ -68,16 +68,16 @@ struct Forms {
 }
 
 impl ClosedForms for Forms {
-    fn at(&self, quantity: Quantity, s: usize, x: f64, axis: (f64, f64)) -> Option<f64> {
+    fn at(&self, quantity: Pointwise, s: usize, x: f64, axis: (f64, f64)) -> Option<f64> {
         if s == 0 { Some(self.of_x1(quantity, x, axis)) } else { self.of_x2(quantity, x, axis) }
     }
 
-    fn size(&self, quantity: Quantity, s: usize, x: f64, (lo, hi): (f64, f64)) -> f64 {
+    fn size(&self, quantity: Pointwise, s: usize, x: f64, (lo, hi): (f64, f64)) -> f64 {
         let positive = |quantity| self.at(quantity, s, x.abs(), (lo, hi)).unwrap_or(0.0);
         match quantity {
             // All summands are positive where x is.
-            Quantity::Pd | Quantity::Dpd => positive(quantity),
-            Quantity::Mplot | Quantity::Mu if s == 0 => positive(quantity),
+            Pointwise::Pd | Pointwise::Dpd => positive(quantity),
+            Pointwise::Mplot | Pointwise::Mu if s == 0 => positive(quantity),
             _ => 0.0,
         }
     }
@@ -105,33 +105,33 @@ impl ClosedForms for Forms {
 
 impl Forms {
     /// x2 is x1 plus noise: its mean is ½ or, given x1, x1.
-    fn of_x1(&self, quantity: Quantity, x: f64, (lo, hi): (f64, f64)) -> f64 {
+    fn of_x1(&self, quantity: Pointwise, x: f64, (lo, hi): (f64, f64)) -> f64 {
         let (noise, marginal) = (self.law.noise.powi(2), self.law.variance_x2());
         match quantity {
-            Quantity::Pd => 4.0 * x * x + MEAN_X1 * (x + MEAN_X1) + marginal,
-            Quantity::Dpd => 8.0 * x + MEAN_X1,
-            Quantity::Mplot => 6.0 * x * x + noise,
-            Quantity::Mu => 9.0 * x,
-            Quantity::Sigma2 => noise,
-            Quantity::HDpdp => marginal,
-            Quantity::HPdp => marginal * (x - 0.5 * (lo + hi)).powi(2),
-            Quantity::Accumulated => 4.5 * (x - lo) * (x + lo),
+            Pointwise::Pd => 4.0 * x * x + MEAN_X1 * (x + MEAN_X1) + marginal,
+            Pointwise::Dpd => 8.0 * x + MEAN_X1,
+            Pointwise::Mplot => 6.0 * x * x + noise,
+            Pointwise::Mu => 9.0 * x,
+            Pointwise::Sigma2 => noise,
+            Pointwise::HDpdp => marginal,
+            Pointwise::HPdp => marginal * (x - 0.5 * (lo + hi)).powi(2),
+            Pointwise::Accumulated => 4.5 * (x - lo) * (x + lo),
         }
     }
 
-    fn of_x2(&self, quantity: Quantity, x: f64, (lo, hi): (f64, f64)) -> Option<f64> {
+    fn of_x2(&self, quantity: Pointwise, x: f64, (lo, hi): (f64, f64)) -> Option<f64> {
         Some(match quantity {
-            Quantity::Pd => x * (x + MEAN_X1) + 4.0 * MEAN_SQUARE_X1,
-            Quantity::Dpd => 2.0 * x + MEAN_X1,
-            Quantity::HDpdp => VAR_X1,
-            Quantity::HPdp => VAR_X1 * (x - 0.5 * (lo + hi)).powi(2),
-            Quantity::Mplot => {
+            Pointwise::Pd => x * (x + MEAN_X1) + 4.0 * MEAN_SQUARE_X1,
+            Pointwise::Dpd => 2.0 * x + MEAN_X1,
+            Pointwise::HDpdp => VAR_X1,
+            Pointwise::HPdp => VAR_X1 * (x - 0.5 * (lo + hi)).powi(2),
+            Pointwise::Mplot => {
                 let x1 = self.law.x1_given_x2(x)?;
                 x * (x + x1.mean) + 4.0 * (x1.mean * x1.mean + x1.variance)
             }
-            Quantity::Mu => 2.0 * x + self.law.x1_given_x2(x)?.mean,
-            Quantity::Sigma2 => self.law.x1_given_x2(x)?.variance,
-            Quantity::Accumulated => (x - lo) * (x + lo) + self.law.accumulated_x1(lo, x)?,
+            Pointwise::Mu => 2.0 * x + self.law.x1_given_x2(x)?.mean,
+            Pointwise::Sigma2 => self.law.x1_given_x2(x)?.variance,
+            Pointwise::Accumulated => (x - lo) * (x + lo) + self.law.accumulated_x1(lo, x)?,
         })
     }
 }

@@ -1,9 +1,9 @@
 //! A feature without effect that an M-plot shows one for (Apley & Zhu 2020; used by alibi).
 
 use super::bivariate::{LAW, Quadratic, build, parameters};
-use super::{Family, ParameterInfo, ScenarioInfo};
+use super::{Family, OptionInfo, ScenarioInfo};
 
-const PARAMETERS: &[ParameterInfo] = &parameters("0.8");
+const PARAMETERS: &[OptionInfo] = &parameters("0.8");
 
 pub(super) const FAMILY: Family = Family {
     info: ScenarioInfo {

@@ -4,14 +4,14 @@
 
 use std::ops::Add;
 
+use super::closed_forms::{ClosedForms, Pointwise};
+use super::published::Limit;
 use super::uniform_parent::{LAW, MEAN_X1, SIGMA2, UniformParent, VAR_X1};
-use super::{Family, ParameterInfo, Parameters, Parts, ScenarioInfo};
-use crate::closed::{ClosedForms, Quantity};
+use super::{Family, OptionInfo, Parameters, Parts, ScenarioInfo};
 use crate::error::Error;
 use crate::expression::{Expression, feature, less};
 use crate::function::{Function, Term};
-use crate::kinds::Effect;
-use crate::limit::Limit;
+use crate::quantity::Quantity;
 
 pub(super) const FAMILY: Family = Family {
     info: ScenarioInfo {
@@ -23,7 +23,7 @@ pub(super) const FAMILY: Family = Family {
         law: LAW,
         parameters: &[
             SIGMA2,
-            ParameterInfo {
+            OptionInfo {
                 name: "intercepts",
                 default: "continuous",
                 allowed: "continuous, literal, rhale-code",
@@ -62,7 +62,7 @@ fn build(parameters: &mut Parameters) -> Result<Parts, Error> {
     let forms = Forms { main: function.main, continuous, law };
     // RHALE has the main part of f for the whole effect.
     let main = function.main;
-    let printed = Limit::new(Effect::Ale, 0, move |x| main.value(x));
+    let printed = Limit::new(Quantity::Ale, 0, move |x| main.value(x));
     Ok(Parts::new(law.law(), function, forms, law.axes()).with_limits(vec![printed]))
 }
 
@@ -158,7 +158,7 @@ struct Forms {
 }
 
 impl ClosedForms for Forms {
-    fn at(&self, quantity: Quantity, s: usize, x: f64, axis: (f64, f64)) -> Option<f64> {
+    fn at(&self, quantity: Pointwise, s: usize, x: f64, axis: (f64, f64)) -> Option<f64> {
         if s == 0 { self.of_x1(quantity, x, axis) } else { self.of_x2(quantity, x, axis) }
     }
 
@@ -180,34 +180,34 @@ impl ClosedForms for Forms {
 
 impl Forms {
     /// x2 is x1 plus noise: its mean is ½ or, given x1, x1.
-    fn of_x1(&self, quantity: Quantity, x: f64, (lo, hi): (f64, f64)) -> Option<f64> {
+    fn of_x1(&self, quantity: Pointwise, x: f64, (lo, hi): (f64, f64)) -> Option<f64> {
         let variance = self.law.noise * self.law.noise;
         let marginal = self.law.variance_x2();
         Some(match quantity {
-            Quantity::Pd => self.main.value(x) + MEAN_X1 * x,
-            Quantity::Dpd => Pieces::slope(x) + MEAN_X1,
-            Quantity::Mplot => self.main.value(x) + x * x,
-            Quantity::Mu => Pieces::slope(x) + x,
-            Quantity::Sigma2 => variance,
-            Quantity::HDpdp => marginal,
-            Quantity::HPdp => marginal * (x - 0.5 * (lo + hi)).powi(2),
-            Quantity::Accumulated => {
+            Pointwise::Pd => self.main.value(x) + MEAN_X1 * x,
+            Pointwise::Dpd => Pieces::slope(x) + MEAN_X1,
+            Pointwise::Mplot => self.main.value(x) + x * x,
+            Pointwise::Mu => Pieces::slope(x) + x,
+            Pointwise::Sigma2 => variance,
+            Pointwise::HDpdp => marginal,
+            Pointwise::HPdp => marginal * (x - 0.5 * (lo + hi)).powi(2),
+            Pointwise::Accumulated => {
                 self.continuous.value(x) - self.continuous.value(lo) + 0.5 * (x - lo) * (x + lo)
             }
         })
     }
 
     /// f is linear in x2 with slope x1; the M-plot is left to quadrature.
-    fn of_x2(&self, quantity: Quantity, x: f64, (lo, hi): (f64, f64)) -> Option<f64> {
+    fn of_x2(&self, quantity: Pointwise, x: f64, (lo, hi): (f64, f64)) -> Option<f64> {
         match quantity {
-            Quantity::Pd => Some(self.main.integral() + MEAN_X1 * x),
-            Quantity::Dpd => Some(MEAN_X1),
-            Quantity::HDpdp => Some(VAR_X1),
-            Quantity::HPdp => Some(VAR_X1 * (x - 0.5 * (lo + hi)).powi(2)),
-            Quantity::Mplot => None,
-            Quantity::Mu => Some(self.law.x1_given_x2(x)?.mean),
-            Quantity::Sigma2 => Some(self.law.x1_given_x2(x)?.variance),
-            Quantity::Accumulated => self.law.accumulated_x1(lo, x),
+            Pointwise::Pd => Some(self.main.integral() + MEAN_X1 * x),
+            Pointwise::Dpd => Some(MEAN_X1),
+            Pointwise::HDpdp => Some(VAR_X1),
+            Pointwise::HPdp => Some(VAR_X1 * (x - 0.5 * (lo + hi)).powi(2)),
+            Pointwise::Mplot => None,
+            Pointwise::Mu => Some(self.law.x1_given_x2(x)?.mean),
+            Pointwise::Sigma2 => Some(self.law.x1_given_x2(x)?.variance),
+            Pointwise::Accumulated => self.law.accumulated_x1(lo, x),
         }
     }
 }

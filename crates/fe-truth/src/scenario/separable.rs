@@ -6,7 +6,7 @@
 use std::ops::{Add, Mul};
 
 use super::Parts;
-use crate::closed::{ClosedForms, Quantity};
+use super::closed_forms::{ClosedForms, Pointwise};
 use crate::expression::{Expression, feature, less, less_equal};
 use crate::function::{Function, Term};
 use crate::law::{Law, PiecewiseUniform};
@@ -20,7 +20,7 @@ pub(super) struct Factor {
     above: Option<Zero>,
 }
 
-/// Whether 0 counts as above 0.
+/// True if 0 counts as above 0.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Zero {
     Above,
@@ -245,17 +245,17 @@ struct Forms {
 }
 
 impl ClosedForms for Forms {
-    fn at(&self, quantity: Quantity, s: usize, x: f64, axis: (f64, f64)) -> Option<f64> {
+    fn at(&self, quantity: Pointwise, s: usize, x: f64, axis: (f64, f64)) -> Option<f64> {
         Some(match quantity {
-            Quantity::Pd | Quantity::Mplot => self.mean_of(Some(s), |factor| factor.value(x)),
-            Quantity::Dpd | Quantity::Mu => self.mean_of(Some(s), |factor| factor.slope(x)),
-            Quantity::Sigma2 | Quantity::HDpdp => {
+            Pointwise::Pd | Pointwise::Mplot => self.mean_of(Some(s), |factor| factor.value(x)),
+            Pointwise::Dpd | Pointwise::Mu => self.mean_of(Some(s), |factor| factor.slope(x)),
+            Pointwise::Sigma2 | Pointwise::HDpdp => {
                 self.variance_of(Some(s), |factor| factor.slope(x))
             }
-            Quantity::HPdp => {
+            Pointwise::HPdp => {
                 self.variance_of(Some(s), |factor| factor.value(x) - factor.mean(axis))
             }
-            Quantity::Accumulated => {
+            Pointwise::Accumulated => {
                 self.mean_of(Some(s), |factor| factor.continuous(x) - factor.continuous(axis.0))
             }
         })
@@ -320,7 +320,7 @@ fn joined(a: &Product, b: &Product) -> Vec<(usize, Factor)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::quadrature::fixed;
+    use crate::numeric::quadrature::fixed;
 
     #[test]
     fn means_and_slopes_of_factors() {

@@ -4,16 +4,16 @@
 
 use std::f64::consts::{PI, TAU};
 
-use super::{Family, ParameterInfo, Parameters, Parts, ScenarioInfo};
-use crate::closed::{ClosedForms, Quantity};
+use super::closed_forms::{ClosedForms, Pointwise};
+use super::published::Limit;
+use super::{Family, OptionInfo, Parameters, Parts, ScenarioInfo};
 use crate::error::Error;
 use crate::expression::{Expression, feature, less};
+use crate::fast_math::wave::{cos_pi, sin_pi};
 use crate::function::{Function, Term};
-use crate::kinds::Effect;
 use crate::law::{Law, Normal, ParentChild, PiecewiseUniform, Univariate};
-use crate::limit::Limit;
-use crate::special::normal_cdf;
-use crate::wave::{cos_pi, sin_pi};
+use crate::numeric::special::normal_cdf;
+use crate::quantity::Quantity;
 
 pub(super) const FAMILY: Family = Family {
     info: ScenarioInfo {
@@ -24,7 +24,7 @@ pub(super) const FAMILY: Family = Family {
         formula: "sin(2π x1) (1{x1 < 0} − 2·1{x3 < 0}) + x1 x2 + x2",
         law: "x1 uniform on [−½, 0] with probability 5/6 and on [0, ½] with 1/6; \
               x2 ~ N(0, sd 2); x3 = x1 + N(0, sd noise_sd)",
-        parameters: &[ParameterInfo {
+        parameters: &[OptionInfo {
             name: "noise_sd",
             default: "0.01",
             allowed: "a number from 1e-6 to 1e6",
@@ -54,21 +54,21 @@ fn build(parameters: &mut Parameters) -> Result<Parts, Error> {
     Ok(Parts::new(law, SinIndicator, forms, axes).with_limits(limits()))
 }
 
-/// What the papers have for x1: x3 < 0 wherever x1 < 0, and P(x3 < 0) = 5/6.
+/// The papers' curve of x1: x3 < 0 wherever x1 < 0, and P(x3 < 0) = 5/6.
 fn limits() -> Vec<Limit> {
     let pd_sign = |x: f64| below(x) - 5.0 / 3.0;
     vec![
         // RHALE eq. 26, EFFECTOR eq. 21.
-        Limit::new(Effect::Ale, 0, |x| -(TAU * x).sin() * below(x)),
+        Limit::new(Quantity::Ale, 0, |x| -(TAU * x).sin() * below(x)),
         // RHALE eq. 25 without its factor z.
-        Limit::new(Effect::Mu, 0, |x| -TAU * (TAU * x).cos() * below(x)),
+        Limit::new(Quantity::Mu, 0, |x| -TAU * (TAU * x).cos() * below(x)),
         // RHALE eq. 33, 34, EFFECTOR eq. 24.
-        Limit::new(Effect::Sigma, 0, |_| SD_X2),
+        Limit::new(Quantity::Sigma, 0, |_| SD_X2),
         // RHALE eq. 40, EFFECTOR eq. 30 and 41.
-        Limit::new(Effect::Pd, 0, move |x| (TAU * x).sin() * pd_sign(x)),
-        Limit::new(Effect::Dpd, 0, move |x| TAU * (TAU * x).cos() * pd_sign(x)),
+        Limit::new(Quantity::Pd, 0, move |x| (TAU * x).sin() * pd_sign(x)),
+        Limit::new(Quantity::Dpd, 0, move |x| TAU * (TAU * x).cos() * pd_sign(x)),
         // EFFECTOR eq. 67, up to a constant; and the effector library.
-        Limit::new(Effect::Shap, 0, |x| -5.0 / 6.0 * (TAU * x).sin()),
+        Limit::new(Quantity::Shap, 0, |x| -5.0 / 6.0 * (TAU * x).sin()),
     ]
 }
 
@@ -79,7 +79,7 @@ fn below(x: f64) -> f64 {
     f64::from(x < 0.0)
 }
 
-/// What multiplies the sine.
+/// Factor of the sine.
 fn sign(x: &[f64]) -> f64 {
     below(x[0]) - 2.0 * below(x[2])
 }
@@ -131,7 +131,7 @@ struct Forms {
 }
 
 impl ClosedForms for Forms {
-    fn at(&self, quantity: Quantity, s: usize, x: f64, axis: (f64, f64)) -> Option<f64> {
+    fn at(&self, quantity: Pointwise, s: usize, x: f64, axis: (f64, f64)) -> Option<f64> {
         match s {
             0 => self.of_x1(quantity, x, axis),
             1 => of_x2(quantity, x, axis),
@@ -163,53 +163,53 @@ impl Forms {
     }
 
     /// Everything about x1 is a mixture of x3 < 0 and x3 ≥ 0, plus x1 x2 with x2 independent.
-    fn of_x1(&self, quantity: Quantity, x: f64, (lo, hi): (f64, f64)) -> Option<f64> {
+    fn of_x1(&self, quantity: Pointwise, x: f64, (lo, hi): (f64, f64)) -> Option<f64> {
         let (sin, cos) = (TAU * x).sin_cos();
         let slope = TAU * cos;
         let (marginal, given) = (self.below, self.below_given(x));
         let spread = |p: f64| (2.0 * slope).powi(2) * p * (1.0 - p) + SD_X2 * SD_X2;
         Some(match quantity {
-            Quantity::Pd => sin * (below(x) - 2.0 * marginal),
-            Quantity::Dpd => slope * (below(x) - 2.0 * marginal),
-            Quantity::Mplot => sin * (below(x) - 2.0 * given),
-            Quantity::Mu => slope * (below(x) - 2.0 * given),
-            Quantity::Sigma2 => spread(given),
-            Quantity::HDpdp => spread(marginal),
-            Quantity::HPdp => {
+            Pointwise::Pd => sin * (below(x) - 2.0 * marginal),
+            Pointwise::Dpd => slope * (below(x) - 2.0 * marginal),
+            Pointwise::Mplot => sin * (below(x) - 2.0 * given),
+            Pointwise::Mu => slope * (below(x) - 2.0 * given),
+            Pointwise::Sigma2 => spread(given),
+            Pointwise::HDpdp => spread(marginal),
+            Pointwise::HPdp => {
                 let mean_sin = ((TAU * lo).cos() - (TAU * hi).cos()) / (TAU * (hi - lo));
                 4.0 * marginal * (1.0 - marginal) * (sin - mean_sin).powi(2)
                     + (SD_X2 * (x - 0.5 * (lo + hi))).powi(2)
             }
-            Quantity::Accumulated => return None,
+            Pointwise::Accumulated => return None,
         })
     }
 }
 
 /// f is linear in x2, which is independent of the rest, with slope x1 + 1.
-fn of_x2(quantity: Quantity, x: f64, (lo, hi): (f64, f64)) -> Option<f64> {
+fn of_x2(quantity: Pointwise, x: f64, (lo, hi): (f64, f64)) -> Option<f64> {
     Some(match quantity {
         // The constant E[sin(2πx1)(1{x1 < 0} − 2·1{x3 < 0})] is left to quadrature.
-        Quantity::Pd | Quantity::Mplot => return None,
-        Quantity::Dpd | Quantity::Mu => 1.0 + MEAN_X1,
-        Quantity::Sigma2 | Quantity::HDpdp => VAR_X1,
-        Quantity::HPdp => VAR_X1 * (x - 0.5 * (lo + hi)).powi(2),
-        Quantity::Accumulated => (1.0 + MEAN_X1) * (x - lo),
+        Pointwise::Pd | Pointwise::Mplot => return None,
+        Pointwise::Dpd | Pointwise::Mu => 1.0 + MEAN_X1,
+        Pointwise::Sigma2 | Pointwise::HDpdp => VAR_X1,
+        Pointwise::HPdp => VAR_X1 * (x - 0.5 * (lo + hi)).powi(2),
+        Pointwise::Accumulated => (1.0 + MEAN_X1) * (x - lo),
     })
 }
 
 /// f is constant in x3 but for the jump by 2 sin(2πx1) at 0.
-fn of_x3(quantity: Quantity, x: f64, (lo, hi): (f64, f64)) -> Option<f64> {
+fn of_x3(quantity: Pointwise, x: f64, (lo, hi): (f64, f64)) -> Option<f64> {
     Some(match quantity {
-        Quantity::Pd => MEAN_SIN_BELOW - 2.0 * MEAN_SIN * below(x),
-        Quantity::Mplot => return None,
-        Quantity::HPdp => {
+        Pointwise::Pd => MEAN_SIN_BELOW - 2.0 * MEAN_SIN * below(x),
+        Pointwise::Mplot => return None,
+        Pointwise::HPdp => {
             let share_below = (-lo / (hi - lo)).clamp(0.0, 1.0);
             4.0 * (MEAN_SIN2 - MEAN_SIN * MEAN_SIN) * (below(x) - share_below).powi(2)
         }
-        Quantity::Dpd
-        | Quantity::Mu
-        | Quantity::Sigma2
-        | Quantity::HDpdp
-        | Quantity::Accumulated => 0.0,
+        Pointwise::Dpd
+        | Pointwise::Mu
+        | Pointwise::Sigma2
+        | Pointwise::HDpdp
+        | Pointwise::Accumulated => 0.0,
     })
 }

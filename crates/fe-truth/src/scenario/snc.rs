@@ -1,9 +1,9 @@
 //! The simple example with normal, correlated features of Heiß et al. (2026).
 
 use super::bivariate::{Quadratic, build, parameters};
-use super::{Family, ParameterInfo, ScenarioInfo};
+use super::{Family, OptionInfo, ScenarioInfo};
 
-const PARAMETERS: &[ParameterInfo] = &parameters("0.9");
+const PARAMETERS: &[OptionInfo] = &parameters("0.9");
 
 pub(super) const FAMILY: Family = Family {
     info: ScenarioInfo {

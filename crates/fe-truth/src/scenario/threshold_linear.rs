@@ -2,15 +2,15 @@
 //!
 //! A tent over a weighted sum of two correlated features: where it folds depends on both.
 
-use super::{Family, ParameterInfo, Parameters, Parts, ScenarioInfo};
-use crate::closed::{ClosedForms, Quantity};
+use super::closed_forms::{ClosedForms, Pointwise};
+use super::published::Limit;
+use super::{Family, OptionInfo, Parameters, Parts, ScenarioInfo};
 use crate::error::Error;
 use crate::expression::{Expression, feature, less, less_equal};
 use crate::function::{Function, Term};
-use crate::kinds::Effect;
 use crate::law::{Law, Normal, ParentChild, PiecewiseUniform, Univariate};
-use crate::limit::Limit;
-use crate::special::{normal_between, normal_cdf};
+use crate::numeric::special::{normal_between, normal_cdf};
+use crate::quantity::Quantity;
 
 const WEIGHT: &str = "a number from -1e3 to 1e3";
 
@@ -23,21 +23,21 @@ pub(super) const FAMILY: Family = Family {
         formula: "alpha x1 x3 + t(a1 x1 + a2 x2), t(u) = u up to ½, 1 − u between ½ and 1, else 0",
         law: "x1 ~ U(0, 1); x2 = x1 + N(0, sd noise_sd); x3 ~ N(0, sd ½)",
         parameters: &[
-            ParameterInfo { name: "a1", default: "1", allowed: WEIGHT, about: "weight of x1" },
-            ParameterInfo { name: "a2", default: "1", allowed: WEIGHT, about: "weight of x2" },
-            ParameterInfo {
+            OptionInfo { name: "a1", default: "1", allowed: WEIGHT, about: "weight of x1" },
+            OptionInfo { name: "a2", default: "1", allowed: WEIGHT, about: "weight of x2" },
+            OptionInfo {
                 name: "alpha",
                 default: "0",
                 allowed: WEIGHT,
                 about: "strength of the interaction of x1 and x3",
             },
-            ParameterInfo {
+            OptionInfo {
                 name: "noise_sd",
                 default: "0.01",
                 allowed: "a number from 1e-6 to 1e6",
                 about: "standard deviation of x2 given x1",
             },
-            ParameterInfo {
+            OptionInfo {
                 name: "variant",
                 default: "paper",
                 allowed: "paper, rhale-code",
@@ -53,7 +53,7 @@ const SD_X3: f64 = 0.5;
 /// E x1 and Var x1.
 const MEAN_X1: f64 = 0.5;
 const VAR_X1: f64 = 1.0 / 12.0;
-/// Where t folds and where it ends.
+/// Fold and end of t.
 const FOLD: f64 = 0.5;
 const END: f64 = 1.0;
 
@@ -70,7 +70,7 @@ fn build(parameters: &mut Parameters) -> Result<Parts, Error> {
     Ok(Parts::new(law, function, forms, axes).with_limits(limits(function)))
 }
 
-/// What the paper prints for its three cases, as if x2 were x1.
+/// The paper's curves of its three cases, as if x2 were x1.
 fn limits(function: ThresholdLinear) -> Vec<Limit> {
     let ThresholdLinear { weights, alpha, .. } = function;
     // Slope and ends of the printed pieces: eq. 45 and 46, eq. 49 and 50.
@@ -85,13 +85,13 @@ fn limits(function: ThresholdLinear) -> Vec<Limit> {
         rising + if from < x && x < to { level - slope * x } else { 0.0 }
     };
     let mut limits: Vec<Limit> =
-        [0, 1].into_iter().map(|s| Limit::new(Effect::Ale, s, printed)).collect();
+        [0, 1].into_iter().map(|s| Limit::new(Quantity::Ale, s, printed)).collect();
     if alpha == 0.0 {
-        limits.extend([0, 1].map(|s| Limit::new(Effect::Sigma, s, |_| 0.0)));
+        limits.extend([0, 1].map(|s| Limit::new(Quantity::Sigma, s, |_| 0.0)));
     }
     if alpha == 1.0 && weights == [1.0, 1.0] {
-        limits.push(Limit::new(Effect::Sigma, 0, |_| SD_X3));
-        limits.push(Limit::new(Effect::Sigma, 2, |_| 0.25));
+        limits.push(Limit::new(Quantity::Sigma, 0, |_| SD_X3));
+        limits.push(Limit::new(Quantity::Sigma, 2, |_| 0.25));
     }
     limits
 }
@@ -101,7 +101,7 @@ struct ThresholdLinear {
     /// Of x1 and x2.
     weights: [f64; 2],
     alpha: f64,
-    /// What t is a decreasing line from, between the fold and the end.
+    /// Start of the decreasing line of t, between the fold and the end.
     second: f64,
 }
 
@@ -196,7 +196,7 @@ impl Pieces {
 }
 
 impl ClosedForms for Forms {
-    fn at(&self, quantity: Quantity, s: usize, x: f64, axis: (f64, f64)) -> Option<f64> {
+    fn at(&self, quantity: Pointwise, s: usize, x: f64, axis: (f64, f64)) -> Option<f64> {
         match s {
             0 => self.of_x1(quantity, x),
             1 => None,
@@ -207,14 +207,14 @@ impl ClosedForms for Forms {
 
 impl Forms {
     /// The slope in x1 is a1 times that of the tent, plus alpha x3.
-    fn of_x1(&self, quantity: Quantity, x: f64) -> Option<f64> {
+    fn of_x1(&self, quantity: Pointwise, x: f64) -> Option<f64> {
         let a1 = self.function.weights[0];
         let of_product = (self.function.alpha * SD_X3).powi(2);
         Some(match quantity {
-            Quantity::Mu => a1 * self.given_x1(x).mean_slope(),
-            Quantity::Dpd => a1 * self.marginal(x)?.mean_slope(),
-            Quantity::Sigma2 => a1 * a1 * self.given_x1(x).variance_of_slope() + of_product,
-            Quantity::HDpdp => a1 * a1 * self.marginal(x)?.variance_of_slope() + of_product,
+            Pointwise::Mu => a1 * self.given_x1(x).mean_slope(),
+            Pointwise::Dpd => a1 * self.marginal(x)?.mean_slope(),
+            Pointwise::Sigma2 => a1 * a1 * self.given_x1(x).variance_of_slope() + of_product,
+            Pointwise::HDpdp => a1 * a1 * self.marginal(x)?.variance_of_slope() + of_product,
             _ => return None,
         })
     }
@@ -249,15 +249,15 @@ impl Forms {
     }
 
     /// f is linear in x3, which is independent of the rest, with slope alpha x1.
-    fn of_x3(&self, quantity: Quantity, x: f64, (lo, hi): (f64, f64)) -> Option<f64> {
+    fn of_x3(&self, quantity: Pointwise, x: f64, (lo, hi): (f64, f64)) -> Option<f64> {
         let alpha = self.function.alpha;
         Some(match quantity {
             // The mean of the tent is left to quadrature.
-            Quantity::Pd | Quantity::Mplot => return None,
-            Quantity::Dpd | Quantity::Mu => alpha * MEAN_X1,
-            Quantity::Sigma2 | Quantity::HDpdp => alpha * alpha * VAR_X1,
-            Quantity::HPdp => alpha * alpha * VAR_X1 * (x - 0.5 * (lo + hi)).powi(2),
-            Quantity::Accumulated => alpha * MEAN_X1 * (x - lo),
+            Pointwise::Pd | Pointwise::Mplot => return None,
+            Pointwise::Dpd | Pointwise::Mu => alpha * MEAN_X1,
+            Pointwise::Sigma2 | Pointwise::HDpdp => alpha * alpha * VAR_X1,
+            Pointwise::HPdp => alpha * alpha * VAR_X1 * (x - 0.5 * (lo + hi)).powi(2),
+            Pointwise::Accumulated => alpha * MEAN_X1 * (x - lo),
         })
     }
 }

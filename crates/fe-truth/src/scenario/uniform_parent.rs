@@ -1,15 +1,15 @@
 //! x1 uniform on [0, 1], and x2 = x1 plus normal noise: the law of the examples of RHALE sec. 4.2.
 
-use super::{ParameterInfo, Parameters};
+use super::{OptionInfo, Parameters};
 use crate::error::Error;
 use crate::law::{Law, ParentChild, PiecewiseUniform};
-use crate::special::{normal_between, normal_pdf};
+use crate::numeric::special::{normal_between, normal_pdf};
 
 /// The law in words.
 pub(super) const LAW: &str = "x1 ~ U(0, 1); x2 ~ N(x1, sd sigma2)";
 
 /// The parameter of the law.
-pub(super) const SIGMA2: ParameterInfo = ParameterInfo {
+pub(super) const SIGMA2: OptionInfo = OptionInfo {
     name: "sigma2",
     default: "0.5",
     allowed: "a number from 1e-6 to 1e6",

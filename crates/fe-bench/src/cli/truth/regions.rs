@@ -5,13 +5,13 @@ use std::io::Write;
 use fe_core::Axis;
 use fe_core::settings::Splitting;
 use fe_truth::{
-    Centring, Effect, Regional, RegionalNode, RegionalTree, RegionalTruth, Scenario, TreeOptions,
+    Centring, Quantity, Regional, RegionalNode, RegionalTree, RegionalTruth, Scenario, TreeOptions,
 };
 
 use super::{Arguments, entries};
 use crate::cli::event::words;
 use crate::error::{Error, Result};
-use crate::sheet::{Entry, Sheet};
+use crate::output::{Entry, Sheet};
 
 pub(super) fn execute(
     arguments: &Arguments,
@@ -57,7 +57,7 @@ pub(super) fn execute(
 
 const DERIVATIVE: &str = "derivative";
 
-/// What a heterogeneity of accumulated effects is of, for ale.
+/// The variance that a heterogeneity of accumulated effects is of, for ale.
 fn form(arguments: &Arguments, method: Regional) -> Option<&'static str> {
     let form = if arguments.bins.is_some() { "differences" } else { DERIVATIVE };
     (method == Regional::Ale).then_some(form)
@@ -161,7 +161,7 @@ fn split_row(
         return row;
     };
     let tie = |(feature, position): &(usize, f64)| {
-        format!("{} at {}", scenario.feature_name(*feature), crate::sheet::exact(*position))
+        format!("{} at {}", scenario.feature_name(*feature), crate::output::exact(*position))
     };
     let ties: Vec<String> = split.ties.iter().map(tie).collect();
     row.push(scenario.feature_name(split.feature).into());
@@ -179,11 +179,11 @@ fn leaves(
     tree: &RegionalTree,
 ) -> Result<Vec<Vec<Entry>>> {
     let effect = match method {
-        Regional::Pdp => Effect::Pd,
-        Regional::Dpdp => Effect::Dpd,
-        Regional::Ale => Effect::Ale,
-        Regional::Rhale => Effect::AleDerivative,
-        Regional::Shapdp => Effect::Shap,
+        Regional::Pdp => Quantity::Pd,
+        Regional::Dpdp => Quantity::Dpd,
+        Regional::Ale => Quantity::Ale,
+        Regional::Rhale => Quantity::AleDerivative,
+        Regional::Shapdp => Quantity::Shap,
     };
     let (lo, hi) = scenario.axis(tree.feature);
     let points = if arguments.at.is_empty() {

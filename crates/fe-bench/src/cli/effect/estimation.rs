@@ -1,0 +1,63 @@
+//! The one way from flags to an answer: options, estimates, a figure, what is to be known, and the print.
+
+use std::io::Write;
+
+use fe_core::effect::BinningRecord;
+use fe_core::estimator::each_feature;
+use fe_core::{Effect, Settings};
+
+use super::estimated::Estimated;
+use super::evaluated::Evaluated;
+use super::options::{EstimationArguments, is_regional, settings};
+use super::regional::Regional;
+use super::subject::Subject;
+use crate::error::{Error, Result};
+use crate::system::say::say;
+
+/// Estimates and prints.
+pub(in crate::cli) fn execute(
+    arguments: &EstimationArguments,
+    subject: &Subject<'_>,
+    out: &mut dyn Write,
+) -> Result<()> {
+    if is_regional(&arguments.estimator) {
+        answer::<Regional>(arguments, subject, out)
+    } else {
+        answer::<Evaluated>(arguments, subject, out)
+    }
+}
+
+fn answer<T: Estimated>(
+    arguments: &EstimationArguments,
+    subject: &Subject<'_>,
+    out: &mut dyn Write,
+) -> Result<()> {
+    T::check(arguments)?;
+    let background_rows = arguments.background_of_file(subject.data)?;
+    let estimate = |&feature: &usize| {
+        let settings = settings(arguments, subject.scenario, feature)?;
+        let settings = Settings { background_rows: background_rows.clone(), ..settings };
+        let answers = T::estimate(&arguments.estimator, &settings, subject, feature)?;
+        Ok::<_, Error>((settings, answers))
+    };
+    let mut all = Vec::new();
+    for (settings, answers) in each_feature(subject.features, estimate)? {
+        for answer in answers {
+            all.push(T::of(answer, &settings, arguments)?);
+        }
+    }
+    if let Some(path) = subject.picture {
+        T::draw(&all, arguments, subject, path)?;
+    }
+    say_cautions(all.iter().flat_map(T::effects));
+    T::print(&all, arguments, subject, out)
+}
+
+/// Says on standard error which effects have many bins without instances.
+fn say_cautions<'a>(effects: impl Iterator<Item = &'a Effect>) {
+    for effect in effects {
+        if let Some(caution) = effect.record.binning.as_ref().and_then(BinningRecord::caution) {
+            say!("{}: {caution}; take fewer bins", effect.name);
+        }
+    }
+}

@@ -1,0 +1,312 @@
+//! Effects on all rows: evaluated where the flags say, drawn, and printed.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::Path;
+
+use fe_core::effect::Bands;
+use fe_core::effect::ConfidenceBand;
+use fe_core::effect::heterogeneity::Values;
+use fe_core::effect::{IceCurves, Record};
+use fe_core::{Effect, Settings, estimator};
+use ndarray::ArrayView2;
+use serde::{Serialize, Serializer};
+use serde_json::{Value, json};
+
+use super::estimated::{Estimated, write_objects};
+use super::options::EstimationArguments;
+use super::subject::Subject;
+use crate::error::Result;
+use crate::output::{Entry, Format, Sheet, write_csv};
+use crate::plot;
+use crate::system::say::say;
+
+impl Estimated for Evaluated {
+    type Answer = Effect;
+
+    fn check(arguments: &EstimationArguments) -> Result<()> {
+        arguments.check_format()
+    }
+
+    fn estimate(
+        name: &str,
+        settings: &Settings,
+        of: &Subject<'_>,
+        feature: usize,
+    ) -> Result<Vec<Effect>> {
+        let estimator = estimator::from_settings(name, settings)?;
+        Ok(estimator.estimate(of.data, of.model, feature)?)
+    }
+
+    fn of(effect: Effect, settings: &Settings, arguments: &EstimationArguments) -> Result<Self> {
+        Self::new(effect, settings, arguments)
+    }
+
+    fn effects(&self) -> impl Iterator<Item = &Effect> {
+        std::iter::once(&self.effect)
+    }
+
+    fn draw(
+        all: &[Self],
+        arguments: &EstimationArguments,
+        of: &Subject<'_>,
+        path: &Path,
+    ) -> Result<()> {
+        let mut drawn = Vec::new();
+        for one in all {
+            let estimator = estimator::from_settings(&arguments.estimator, &one.settings)?;
+            drawn.push((one.effect.clone(), estimator));
+        }
+        let pictured = plot::effects::figure(&of.pictured(), &drawn)?;
+        pictured.notes.iter().for_each(|note| say!("{note}"));
+        pictured.figure.write(path)
+    }
+
+    fn print(
+        all: &[Self],
+        arguments: &EstimationArguments,
+        of: &Subject<'_>,
+        out: &mut dyn Write,
+    ) -> Result<()> {
+        if all.iter().any(|evaluated| evaluated.confidence.is_some()) {
+            say!("band: {}", fe_core::effect::MEANING);
+        }
+        match arguments.format {
+            Format::Json => {
+                let objects = all.iter().map(|evaluated| {
+                    let effect = &evaluated.effect;
+                    let deciles = of.data.deciles(effect.feature);
+                    of.described(evaluated.object(of, deciles), effect.output)
+                });
+                write_objects(objects, out)
+            }
+            // A line for every value of every instance is no table for people.
+            Format::Csv if all.iter().any(|e| e.effect.curves.is_some()) => {
+                write_csv(&COLUMNS_OF_CURVES, rows_of_curves(all, of), out)
+            }
+            format => sheet(all, of).write(format, out),
+        }
+    }
+}
+
+/// The limits of a confidence band at some points, by their names.
+type NamedLimits = [(&'static str, Option<Vec<f64>>); 4];
+
+/// An effect with its values at the points that were asked for.
+pub(super) struct Evaluated {
+    pub(super) effect: Effect,
+    /// The options that it was estimated with.
+    settings: Settings,
+    preset: Option<String>,
+    pub(super) x: Vec<f64>,
+    pub(super) y: Vec<f64>,
+    pub(super) heterogeneity: Vec<f64>,
+    /// The spread about an accumulated effect, by its two names.
+    bands: Option<[(&'static str, Vec<f64>); 2]>,
+    /// The limits of a confidence band, by their names; null where the band is not simultaneous.
+    confidence: Option<NamedLimits>,
+}
+
+impl Evaluated {
+    pub(super) fn new(
+        effect: Effect,
+        settings: &Settings,
+        arguments: &EstimationArguments,
+    ) -> Result<Self> {
+        let even = arguments.printed(effect.bins.is_some())?;
+        let even = even.map(|points| effect.record.axis.grid(points));
+        let x = match (arguments.at(), even) {
+            (Some(points), None) => points.to_vec(),
+            (None, Some(even)) => even,
+            (None, None) => effect.curve.x().to_vec(),
+            (Some(points), Some(even)) => {
+                let mut x = [points, &even].concat();
+                x.sort_unstable_by(f64::total_cmp);
+                x.dedup();
+                x
+            }
+        };
+        let y = effect.curve.at_all(&x)?;
+        let heterogeneity = effect.heterogeneity.at_all(&x)?;
+        let bands = effect.bands.as_ref().map(|bands| spread(bands, &x)).transpose()?;
+        let confidence = effect.confidence.as_ref().map(|band| limits(band, &x)).transpose()?;
+        let preset = arguments.preset.clone();
+        let settings = settings.clone();
+        Ok(Self { effect, settings, preset, x, y, heterogeneity, bands, confidence })
+    }
+
+    /// All that is known, with the deciles of the feature.
+    pub(super) fn object(&self, subject: &Subject<'_>, deciles: [f64; 11]) -> Object<'_> {
+        let effect = &self.effect;
+        let [scenario, parameters] = subject.identity();
+        let bins = effect.bins.as_ref();
+        let confidence = self.confidence.as_ref().zip(effect.confidence.as_ref());
+        let confidence = confidence.map(|(limits, band)| {
+            let limits = limits.iter().map(|(name, values)| ((*name).to_owned(), json!(values)));
+            limits.chain([("record".to_owned(), json!(band.record))]).collect()
+        });
+        Object {
+            scenario,
+            parameters,
+            feature: subject.feature_name(effect.feature),
+            name: &effect.name,
+            output: effect.output + 1,
+            estimator: effect.estimator,
+            preset: self.preset.as_deref(),
+            limits: bins.map(|bins| bins.partition.limits()),
+            counts: bins.map(|bins| &bins.counts[..]),
+            bin_effect: bins.map(|bins| &bins.effect[..]),
+            bin_variance: effect.bin_variances(),
+            x: &self.x,
+            effect: &self.y,
+            heterogeneity: &self.heterogeneity,
+            heterogeneity_values: &effect.heterogeneity_values,
+            default_heterogeneity: effect.default_heterogeneity,
+            bands: self.bands.as_ref().map(|bands| {
+                bands.iter().map(|(name, values)| (*name, &values[..])).collect::<BTreeMap<_, _>>()
+            }),
+            deciles,
+            mean_prediction: effect.mean_prediction,
+            importance: effect.importance,
+            shapley: effect.shapley.as_ref().map(|shapley| ShapleyObject {
+                rows: shapley.rows.iter().map(|row| row + 1).collect(),
+                values: &shapley.values,
+                base_value: shapley.base_value,
+            }),
+            curves: effect.curves.as_ref().map(Curves::new),
+            record: &effect.record,
+            confidence,
+        }
+    }
+}
+
+/// An effect as JSON has it, in this order. Written from where the numbers are: there may be a curve for
+/// each of many instances.
+#[derive(Serialize)]
+pub(super) struct Object<'a> {
+    scenario: Value,
+    parameters: Value,
+    feature: String,
+    name: &'a str,
+    output: usize,
+    estimator: &'static str,
+    preset: Option<&'a str>,
+    limits: Option<&'a [f64]>,
+    counts: Option<&'a [f64]>,
+    bin_effect: Option<&'a [f64]>,
+    bin_variance: Option<Vec<Option<f64>>>,
+    x: &'a [f64],
+    effect: &'a [f64],
+    heterogeneity: &'a [f64],
+    heterogeneity_values: &'a Values,
+    default_heterogeneity: &'static str,
+    bands: Option<BTreeMap<&'static str, &'a [f64]>>,
+    deciles: [f64; 11],
+    mean_prediction: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    importance: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shapley: Option<ShapleyObject<'a>>,
+    curves: Option<Curves<'a>>,
+    record: &'a Record,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    confidence: Option<serde_json::Map<String, Value>>,
+}
+
+/// The Shapley values of a feature; rows are counted from 1.
+#[derive(Serialize)]
+struct ShapleyObject<'a> {
+    rows: Vec<usize>,
+    values: &'a [f64],
+    base_value: f64,
+}
+
+/// The curves of the instances; their rows are counted from 1.
+#[derive(Serialize)]
+struct Curves<'a> {
+    x: &'a [f64],
+    rows: Vec<usize>,
+    #[serde(serialize_with = "row_by_row")]
+    values: ArrayView2<'a, f64>,
+}
+
+impl<'a> Curves<'a> {
+    fn new(curves: &'a IceCurves) -> Self {
+        let rows = curves.rows.iter().map(|row| row + 1).collect();
+        Self { x: &curves.x, rows, values: curves.values.view() }
+    }
+}
+
+fn row_by_row<S: Serializer>(
+    values: &ArrayView2<'_, f64>,
+    to: S,
+) -> std::result::Result<S::Ok, S::Error> {
+    to.collect_seq(values.rows().into_iter().map(|row| row.to_vec()))
+}
+
+/// The spread at some points; beyond the limits it is that at the limits, as the curve is.
+fn spread(bands: &Bands, x: &[f64]) -> Result<[(&'static str, Vec<f64>); 2]> {
+    let (lo, hi) = bands.std.range();
+    let at = |of: &dyn Fn(f64) -> fe_core::Result<f64>| {
+        x.iter().map(|x| of(x.clamp(lo, hi))).collect::<fe_core::Result<Vec<f64>>>()
+    };
+    let std = at(&|x| bands.std_at(x))?;
+    Ok([("std", std), ("accumulated_sd", at(&|x| bands.accumulated_sd.at(x))?)])
+}
+
+/// The limits of a confidence band at some points.
+fn limits(band: &ConfidenceBand, x: &[f64]) -> Result<NamedLimits, fe_core::Error> {
+    let simultaneous = band.simultaneous.as_ref();
+    let at = |limit: Option<&fe_core::Curve>| limit.map(|limit| limit.at_all(x)).transpose();
+    Ok([
+        ("lower", at(Some(&band.pointwise.lower))?),
+        ("upper", at(Some(&band.pointwise.upper))?),
+        ("simultaneous_lower", at(simultaneous.map(|limits| &limits.lower))?),
+        ("simultaneous_upper", at(simultaneous.map(|limits| &limits.upper))?),
+    ])
+}
+
+const COLUMNS_OF_CURVES: [&str; 6] = ["feature", "output", "row", "x", "effect", "heterogeneity"];
+
+/// The curves of the instances, a line per point; `row` is counted from 1, and empty for their mean.
+fn rows_of_curves(
+    effects: &[Evaluated],
+    subject: &Subject<'_>,
+) -> impl Iterator<Item = Vec<Entry>> {
+    effects.iter().flat_map(move |Evaluated { effect, x, y, heterogeneity, .. }| {
+        let line = move |row: Entry, x: f64, y: f64, h: Entry| -> Vec<Entry> {
+            vec![subject.feature(effect), subject.output(effect.output), row, x.into(), y.into(), h]
+        };
+        let mean = x.iter().zip(y).zip(heterogeneity);
+        let mean = mean.map(move |((&x, &y), &h)| line(Entry::Missing, x, y, h.into()));
+        let each = effect.curves.iter().flat_map(move |curves| {
+            curves.rows.iter().zip(curves.values.rows()).flat_map(move |(row, values)| {
+                let points = curves.x.iter().zip(values);
+                points.map(move |(&x, &y)| line((row + 1).into(), x, y, Entry::Missing))
+            })
+        });
+        mean.chain(each)
+    })
+}
+
+fn sheet(effects: &[Evaluated], subject: &Subject<'_>) -> Sheet {
+    let mut columns = vec!["feature", "output", "x", "effect", "heterogeneity"];
+    let banded = effects.iter().find_map(|evaluated| evaluated.confidence.as_ref());
+    columns.extend(banded.into_iter().flatten().map(|(name, _)| *name));
+    let mut sheet = Sheet::new(&columns);
+    for Evaluated { effect, x, y, heterogeneity, confidence, .. } in effects {
+        for (i, ((&x, &y), &h)) in x.iter().zip(y).zip(heterogeneity).enumerate() {
+            let mut row: Vec<Entry> = vec![
+                subject.feature(effect),
+                subject.output(effect.output),
+                x.into(),
+                y.into(),
+                h.into(),
+            ];
+            let limits = confidence.iter().flatten();
+            row.extend(limits.map(|(_, values)| values.as_ref().map(|values| values[i]).into()));
+            sheet.push(row);
+        }
+    }
+    sheet
+}

@@ -1,0 +1,131 @@
+//! Flags of the options of estimators, from the table of fe-core: a row there is a flag here.
+
+use std::path::PathBuf;
+
+use clap::builder::{TypedValueParser, ValueParser};
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
+use fe_core::Settings;
+use fe_core::settings::{self, Heading, SettingInfo, SettingKind};
+
+use crate::cli::arguments::{finite, points};
+use crate::study::{self, AxisSource};
+
+/// Options as flags give them: those about the rows, or all others, which follow in the help.
+#[derive(Debug, Default)]
+pub(super) struct OptionFlags<const ROWS: bool> {
+    /// All but those below.
+    pub(super) settings: Settings,
+    /// The source of the axis.
+    pub(super) axis: Option<AxisSource>,
+    /// The file of the background rows.
+    pub(super) background_rows: Option<PathBuf>,
+}
+
+impl<const ROWS: bool> OptionFlags<ROWS> {
+    fn all() -> impl Iterator<Item = &'static SettingInfo> {
+        settings::ALL.iter().filter(|setting| (setting.heading == Heading::Rows) == ROWS)
+    }
+}
+
+impl<const ROWS: bool> Args for OptionFlags<ROWS> {
+    fn augment_args(command: Command) -> Command {
+        command.args(Self::all().map(argument))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl<const ROWS: bool> FromArgMatches for OptionFlags<ROWS> {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let mut flags = Self::default();
+        flags.update_from_arg_matches(matches)?;
+        Ok(flags)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        for name in Self::all().map(|setting| setting.option.name) {
+            match name {
+                "axis" => self.axis = matches.get_one(name).copied(),
+                "background_rows" => self.background_rows = matches.get_one(name).cloned(),
+                _ => self.read(name, matches)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<const ROWS: bool> OptionFlags<ROWS> {
+    /// Reads a flag into the settings; its value was checked already.
+    fn read(&mut self, name: &str, matches: &ArgMatches) -> Result<(), clap::Error> {
+        let Some(given) = matches.get_raw(name) else { return Ok(()) };
+        let texts: Vec<String> = given.map(|text| text.to_string_lossy().into_owned()).collect();
+        match (name, texts.join(",").as_str()) {
+            ("background", "all") => Ok(()),
+            (_, text) => self.settings.read(name, text).map_err(|message| {
+                clap::Error::raw(clap::error::ErrorKind::ValueValidation, format!("{message}\n"))
+            }),
+        }
+    }
+}
+
+fn argument(setting: &'static SettingInfo) -> Arg {
+    let SettingInfo { option, flag, value, help, .. } = setting;
+    let help = match setting.says_default {
+        true => format!("{help} [default: {}]", option.default),
+        false => (*help).to_owned(),
+    };
+    let argument = Arg::new(option.name)
+        .long(flag.replace('_', "-"))
+        .value_name(if value.is_empty() { option.name.to_uppercase() } else { (*value).to_owned() })
+        .help(help)
+        .help_heading(setting.heading.title())
+        .value_parser(parser(setting));
+    match (setting.kind, option.name) {
+        (SettingKind::Numbers, _) => {
+            argument.action(ArgAction::Append).value_delimiter(',').allow_hyphen_values(true)
+        }
+        (SettingKind::Flag, _) => {
+            argument.num_args(0..=1).require_equals(true).default_missing_value("true")
+        }
+        (SettingKind::Axis, _) | (_, "level") => argument.allow_hyphen_values(true),
+        (SettingKind::Rows, _) => argument.conflicts_with_all(["background", "background_seed"]),
+        _ => argument,
+    }
+}
+
+/// Parser of the value of a flag. The core says which numbers make sense.
+fn parser(setting: &'static SettingInfo) -> ValueParser {
+    match (setting.option.name, setting.kind) {
+        ("band", _) => study::band.into(),
+        ("level", _) => level.into(),
+        ("background", _) => background.into(),
+        ("grid" | "even_points", _) => points.into(),
+        (_, SettingKind::Count) => value_parser!(usize).into(),
+        (_, SettingKind::Seed) => value_parser!(u64).into(),
+        (_, SettingKind::Digit) => value_parser!(u8).into(),
+        (_, SettingKind::Number | SettingKind::Numbers) => finite.into(),
+        (_, SettingKind::Flag) => value_parser!(bool),
+        (_, SettingKind::Name) => value_parser!(String),
+        (_, SettingKind::Rows) => value_parser!(PathBuf),
+        (_, SettingKind::Axis) => value_parser!(AxisSource).into(),
+        (name, SettingKind::Word) => clap::builder::StringValueParser::new()
+            .try_map(move |text: String| Settings::default().read(name, &text).map(|()| text))
+            .into(),
+    }
+}
+
+/// A number of background rows to draw, or all of them.
+fn background(text: &str) -> Result<Option<usize>, String> {
+    match (text, text.parse()) {
+        ("all", _) => Ok(None),
+        (_, Ok(rows)) if rows > 0 => Ok(Some(rows)),
+        _ => Err("must be a whole number above 0, or all".to_owned()),
+    }
+}
+
+/// A confidence level; the core says which ones make sense.
+fn level(text: &str) -> Result<f64, String> {
+    text.trim().parse().map_err(|_| "must be a number between 0 and 1".to_owned())
+}

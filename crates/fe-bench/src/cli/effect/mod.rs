@@ -1,0 +1,133 @@
+//! `fe-bench effect`.
+
+mod estimated;
+pub(super) mod estimation;
+mod evaluated;
+mod flags;
+pub(super) mod model;
+pub(super) mod options;
+mod regional;
+pub(super) mod subject;
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+use fe_core::Dataset;
+use fe_core::settings::Jacobian;
+use fe_truth::Scenario;
+
+use crate::cli::arguments::{DataFeatures, key_value};
+use crate::data::sample;
+use crate::data::scenarios;
+use crate::data::{self, Roles};
+use crate::error::{Error, Result};
+use crate::plot;
+use model::ModelArguments;
+use options::EstimationArguments;
+use subject::Subject;
+
+/// Estimates effects of a scenario's function, or of a model of data.
+///
+/// Of a scenario the data are drawn (--n and --seed; replicate 0 of a study with that master seed) or
+/// read (--data). Without one, a model is fitted to the data or read (--model), and features go by the
+/// names of their columns.
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("rows").required(true).args(["n", "data"]))]
+pub(super) struct Arguments {
+    /// Name of the scenario, as `fe-bench list scenarios` shows them, or a file FILE.toml
+    #[arg(conflicts_with = "model")]
+    scenario: Option<String>,
+    /// A parameter of the scenario, or an option of the model; may be given several times
+    #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
+    set: Vec<(String, String)>,
+    #[command(flatten)]
+    features: DataFeatures,
+    /// Number of rows to draw
+    #[arg(long, value_name = "N", requires = "seed", conflicts_with = "model")]
+    n: Option<usize>,
+    /// Master seed
+    #[arg(long, value_name = "S", requires = "n")]
+    seed: Option<u64>,
+    /// CSV file with a header and a column per feature; without --model a last column y is ignored
+    #[arg(long, value_name = "FILE.csv")]
+    data: Option<PathBuf>,
+    /// Column of the data file with the weights of the rows
+    #[arg(long, value_name = "COLUMN", requires = "data")]
+    weights: Option<String>,
+    /// Draw the effects as well, beside their truths where there are any
+    #[arg(long, value_name = "FILE.svg|FILE.png")]
+    plot: Option<PathBuf>,
+    #[command(flatten)]
+    estimation: EstimationArguments,
+    #[command(flatten)]
+    model: ModelArguments,
+}
+
+pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
+    if let Some(path) = &arguments.plot {
+        let inputs = arguments.data.as_deref().into_iter().chain(arguments.model.file());
+        plot::check_file(path, &inputs.collect::<Vec<_>>())?;
+    }
+    match (&arguments.scenario, &arguments.model.model, &arguments.data) {
+        (Some(name), _, _) => of_scenario(arguments, &scenarios::find(name, &arguments.set)?, out),
+        (None, Some(model), Some(path)) => of_model(arguments, model, path, out),
+        _ => Err(Error::Argument("SCENARIO, or --data with --model, is needed".to_owned())),
+    }
+}
+
+fn of_scenario(arguments: &Arguments, scenario: &Scenario, out: &mut dyn Write) -> Result<()> {
+    let features = arguments.features.of(scenario)?;
+    let data = read_or_draw(arguments, scenario)?;
+    let data = arguments.estimation.with_kinds(data)?;
+    let subject = Subject {
+        scenario: Some(scenario),
+        fitted: None,
+        data: &data,
+        model: scenario.model(),
+        features: &features,
+        picture: arguments.plot.as_deref(),
+    };
+    estimation::execute(&arguments.estimation, &subject, out)
+}
+
+fn of_model(
+    arguments: &Arguments,
+    model: &str,
+    path: &std::path::Path,
+    out: &mut dyn Write,
+) -> Result<()> {
+    let weights = arguments.weights.as_deref();
+    let fitted = arguments.model.fit(model, path, weights, &arguments.set)?;
+    let numeric = arguments.estimation.jacobian() == Some(Jacobian::Numeric);
+    fitted.check_derivatives(&arguments.estimation.estimator, numeric)?;
+    if arguments.estimation.has_background_file() && arguments.model.standardize {
+        return Err(Error::Argument(
+            "--background-rows and --standardize: the rows of the file would not be scaled"
+                .to_owned(),
+        ));
+    }
+    let data = arguments.estimation.with_kinds(fitted.data.clone())?;
+    let features = arguments.features.of_data(&data)?;
+    let subject = Subject {
+        scenario: None,
+        fitted: Some(&fitted),
+        data: &data,
+        model: &*fitted.model,
+        features: &features,
+        picture: arguments.plot.as_deref(),
+    };
+    estimation::execute(&arguments.estimation, &subject, out)
+}
+
+fn read_or_draw(arguments: &Arguments, scenario: &Scenario) -> Result<Dataset> {
+    match (&arguments.data, arguments.n, arguments.seed) {
+        (Some(path), _, _) => {
+            let dimension = Some(scenario.dimension());
+            let weights = arguments.weights.as_deref();
+            data::read(path, Roles { dimension, weights, target: None })
+        }
+        (None, Some(n), Some(seed)) => sample::features(scenario, seed, n, 0),
+        _ => Err(Error::Argument("either --data, or --n and --seed are needed".to_owned())),
+    }
+}

@@ -1,0 +1,350 @@
+//! A model that is fitted to a data file, or read from a file, and the rows that it is explained on.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use fe_core::Dataset;
+use fe_core::model::Rows;
+use fe_models::stored::{self, Format};
+use fe_models::{FittedModel, Learner, Quality, Task};
+use serde_json::{Map, Value, json};
+
+use super::options::is_regional;
+use crate::cli::arguments::finite;
+use crate::data::observations::{Observations, Preparation, Target};
+use crate::error::{Error, Result, listed};
+use crate::system::say::say;
+
+/// A model instead of a scenario.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Fitted and stored models")]
+pub(in crate::cli) struct ModelArguments {
+    /// Fit this model to the data (see `fe-bench list models`), or read it from a file: .onnx, XGBoost's
+    /// .json, LightGBM's .txt; --set gives options of a model that is fitted
+    #[arg(long, value_name = "NAME|FILE", requires = "data")]
+    pub(in crate::cli) model: Option<String>,
+    /// Column of the data file that the model predicts
+    #[arg(long, value_name = "COLUMN", requires = "model")]
+    target: Option<String>,
+    /// Columns of the data file that are no features
+    #[arg(long, value_name = "COLUMN,…", value_delimiter = ',', requires = "model")]
+    ignore: Vec<String>,
+    /// Rows with a missing value [default: error]
+    #[arg(long, value_enum, requires = "model")]
+    missing: Option<Missing>,
+    /// Leave out rows with a feature farther from its mean than so many standard deviations
+    #[arg(long, value_name = "SD", value_parser = positive, requires = "model")]
+    outliers: Option<f64>,
+    /// Scale features to mean 0 and standard deviation 1
+    #[arg(long, requires = "model")]
+    pub(in crate::cli) standardize: bool,
+    /// Share of the rows that is held out, drawn at random [default: 0]
+    #[arg(long, value_name = "SHARE", value_parser = share, requires = "model")]
+    test: Option<f64>,
+    /// Which rows are held out [default: 0]
+    #[arg(long, value_name = "SEED", requires = "test")]
+    split_seed: Option<u64>,
+    /// Random numbers of the fit [default: 0]
+    #[arg(long, value_name = "SEED", requires = "model")]
+    model_seed: Option<u64>,
+    /// Rows on which the model is explained [default: all]
+    #[arg(long, value_enum, requires = "model")]
+    explain: Option<Explain>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Missing {
+    /// An error that names the first of them
+    Error,
+    /// Are left out
+    Drop,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Explain {
+    /// All rows
+    All,
+    /// Those that the model was fitted to
+    Train,
+    /// Those that were held out
+    Test,
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    finite(text).and_then(|x| if x > 0.0 { Ok(x) } else { Err("must be above 0".to_owned()) })
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    let between = |x: f64| (0.0..1.0).contains(&x);
+    finite(text)
+        .and_then(|x| if between(x) { Ok(x) } else { Err("must be from 0 to below 1".to_owned()) })
+}
+
+/// A model with the rows that it is explained on.
+pub(in crate::cli) struct Fitted {
+    pub(in crate::cli) model: Box<dyn FittedModel>,
+    pub(in crate::cli) data: Dataset,
+    /// The names of the outputs.
+    pub(in crate::cli) outputs: Vec<String>,
+    /// The data file and the model, for titles.
+    pub(in crate::cli) title: String,
+    /// Facts about the model.
+    pub(in crate::cli) about: Value,
+}
+
+impl Fitted {
+    /// That an estimator which takes derivatives finds some.
+    pub(in crate::cli) fn check_derivatives(
+        &self,
+        estimator: &str,
+        asked_numeric: bool,
+    ) -> Result<()> {
+        let takes = if is_regional(estimator) {
+            fe_core::regional::info(estimator)?.takes("jacobian")
+        } else {
+            fe_core::estimator::info(estimator)?.takes("jacobian")
+        };
+        if !takes || asked_numeric || self.model.has_partial() {
+            return Ok(());
+        }
+        Err(Error::Argument(format!(
+            "`{estimator}` needs derivatives, and {} has none: `ale` and `pdp` do without; --jacobian \
+             numeric takes differences instead, which are 0 wherever the model is constant in steps",
+            self.title
+        )))
+    }
+}
+
+impl ModelArguments {
+    /// The file that the model is read from, if it is read.
+    pub(in crate::cli) fn file(&self) -> Option<&Path> {
+        self.model.as_deref().map(Path::new).filter(|path| path.exists())
+    }
+
+    /// Fits or reads the model, and says on standard error how good it is.
+    pub(in crate::cli) fn fit(
+        &self,
+        name: &str,
+        path: &Path,
+        weights: Option<&str>,
+        set: &[(String, String)],
+    ) -> Result<Fitted> {
+        let preparation = Preparation {
+            target: self.target.clone(),
+            weights: weights.map(str::to_owned),
+            ignored: self.ignore.clone(),
+            drop_missing: self.missing == Some(Missing::Drop),
+            outliers: self.outliers,
+            standardize: self.standardize,
+        };
+        let observations = Observations::read(path, &preparation)?;
+        let (missing, outliers) = observations.left_out;
+        if missing + outliers > 0 {
+            say!("left out: {missing} rows with missing values, {outliers} outliers");
+        }
+        let source = Source::of(name, set)?;
+        let task = source.task();
+        if let (Some(Target { name: column, labels: Some(labels), .. }), Some(task)) =
+            (&observations.target, task)
+        {
+            let reason = match labels.as_slice() {
+                _ if task == Task::Regression => format!("`{name}` needs a target of numbers"),
+                [only] => format!("every row is `{only}`, and there is nothing to tell apart"),
+                _ => String::new(),
+            };
+            if !reason.is_empty() {
+                return Err(Error::content(path, format!("column {column}: {reason}")));
+            }
+        }
+        let seed = self.split_seed.unwrap_or(0);
+        let (test, train) = observations.split(self.test.unwrap_or(0.0), seed);
+        if train.is_empty() {
+            let rows = observations.rows();
+            let message = format!("--test: of {rows} rows none is left to fit a model to");
+            return Err(Error::Argument(message));
+        }
+        let (model, observations) =
+            source.model(&observations, &train, self.model_seed.unwrap_or(0))?;
+        self.finish(ModelOfRows { name, path, source: &source, model, observations, train, test })
+    }
+
+    fn finish(&self, parts: ModelOfRows<'_>) -> Result<Fitted> {
+        let ModelOfRows { name, path, source, model, observations, train, test } = parts;
+        let mut about = Map::new();
+        about.insert("model".to_owned(), name.into());
+        about.insert("options".to_owned(), source.options().into());
+        about.insert("facts".to_owned(), json!(model.summary()));
+        for (what, rows) in [("train", &train), ("test", &test)] {
+            if let Some(quality) = quality(&*model, &observations.select(rows), rows.len())? {
+                say!("{name}, {what}, {} rows: {quality}", rows.len());
+                about.insert(what.to_owned(), json!({ "rows": rows.len(), "quality": quality }));
+            }
+        }
+        let explained = match self.explain {
+            None | Some(Explain::All) => observations.clone(),
+            Some(Explain::Train) => observations.select(&train),
+            Some(Explain::Test) if test.is_empty() => {
+                return Err(Error::Argument("--explain test needs --test SHARE".to_owned()));
+            }
+            Some(Explain::Test) => observations.select(&test),
+        };
+        let file =
+            |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let model_name =
+            if source.task().is_some() { name.to_owned() } else { file(name.as_ref()) };
+        Ok(Fitted {
+            outputs: output_names(&*model, &observations),
+            data: explained.dataset()?,
+            title: format!("{}, {model_name}", file(path)),
+            about: Value::Object(about),
+            model,
+        })
+    }
+}
+
+/// A model with the rows it comes from.
+struct ModelOfRows<'a> {
+    name: &'a str,
+    path: &'a Path,
+    source: &'a Source,
+    model: Box<dyn FittedModel>,
+    observations: Observations,
+    train: Vec<usize>,
+    test: Vec<usize>,
+}
+
+/// Where a model comes from.
+enum Source {
+    Learner(Learner),
+    File(PathBuf, Format),
+}
+
+impl Source {
+    fn of(name: &str, set: &[(String, String)]) -> Result<Self> {
+        match Format::of(name.as_ref()) {
+            Some(_) if !set.is_empty() => {
+                Err(Error::Argument(format!("--set: a model that is read, {name}, has no options")))
+            }
+            Some(format) => Ok(Self::File(name.into(), format)),
+            None if Path::new(name).extension().is_some() => Err(Error::Argument(format!(
+                "--model {name}: a stored model is a file *.onnx, *.json (XGBoost) or *.txt (LightGBM)"
+            ))),
+            None => Ok(Self::Learner(Learner::new(name, set)?)),
+        }
+    }
+
+    /// The task that the model is fitted for; none if it is read.
+    fn task(&self) -> Option<Task> {
+        match self {
+            Self::Learner(learner) => Some(learner.task()),
+            Self::File(..) => None,
+        }
+    }
+
+    fn options(&self) -> &str {
+        match self {
+            Self::Learner(learner) => learner.options(),
+            Self::File(..) => "",
+        }
+    }
+
+    /// The model, and the observations with the features that it takes.
+    fn model(
+        &self,
+        observations: &Observations,
+        train: &[usize],
+        seed: u64,
+    ) -> Result<(Box<dyn FittedModel>, Observations)> {
+        let (path, format) = match self {
+            Self::Learner(learner) => {
+                let rows = observations.select(train);
+                let Some(target) = &rows.target else {
+                    let names = observations.names.iter().map(String::as_str);
+                    let message = "needs --target, one of the columns";
+                    let message = format!("--model {} {message} {}", learner.name(), listed(names));
+                    return Err(Error::Argument(message));
+                };
+                let model = learner.fit(&rows.dataset()?, &target.values, seed)?;
+                return Ok((model, observations.clone()));
+            }
+            Self::File(path, format) => (path, *format),
+        };
+        let bytes = std::fs::read(path).map_err(Error::file(path))?;
+        let columns = observations.names.len();
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let read = stored::read_beside(format, &bytes, columns, folder);
+        let read = read.map_err(|e| Error::content(path, e))?;
+        let observations = match &read.features {
+            // A file may number features where it knows no names.
+            Some(names) if names.iter().any(|name| observations.names.contains(name)) => {
+                observations.clone().with_features(names)?
+            }
+            _ => observations.clone(),
+        };
+        let (model, data) = (read.model.dimension(), observations.names.len());
+        if model != data {
+            let names = observations.names.iter().map(String::as_str);
+            let message = format!(
+                "the model takes {model} features and the data have {data}: {}; --target and --ignore \
+                 leave columns out",
+                listed(names)
+            );
+            return Err(Error::content(path, message));
+        }
+        Ok((read.model, observations))
+    }
+}
+
+/// The quality of a model's predictions of some rows; none if there are no rows, no target or nothing to compare
+/// it with.
+fn quality(
+    model: &dyn FittedModel,
+    observations: &Observations,
+    rows: usize,
+) -> Result<Option<Quality>> {
+    let Some(target) = observations.target.as_ref().filter(|_| rows > 0) else {
+        return Ok(None);
+    };
+    let data = observations.dataset()?;
+    let mut outputs = vec![0.0; rows * model.outputs()];
+    model
+        .predict(&Rows::new(&data.columns(0..rows), rows), &mut outputs)
+        .map_err(fe_core::Error::from)?;
+    let names = model.output_names();
+    let (task, target) = if model.outputs() > 1 {
+        let classes = target.values.iter().map(|y| class_of(*y, target, &names));
+        let Some(classes) = classes.collect() else { return Ok(None) };
+        (Task::Classification, classes)
+    } else if target.labels.is_none() {
+        (Task::Regression, target.values.clone())
+    } else {
+        return Ok(None);
+    };
+    Ok(Quality::of(task, &outputs, &target, observations.weights.as_deref()))
+}
+
+/// The place among the outputs of the class that a target has in a row: outputs are called by the words
+/// of the target, or by its numbers, which are the places of the words where it has some.
+fn class_of(y: f64, target: &Target, names: &[String]) -> Option<f64> {
+    let word = target.labels.as_ref().and_then(|labels| labels.get(y as usize));
+    let place = names
+        .iter()
+        .position(|name| word == Some(name))
+        .or_else(|| names.iter().position(|name| name.parse() == Ok(y)));
+    place.map(|place| place as f64)
+}
+
+/// The names of the outputs; the words of the target where the model knows these by number.
+fn output_names(model: &dyn FittedModel, observations: &Observations) -> Vec<String> {
+    let target = observations.target.as_ref();
+    let labels = target.and_then(|target| target.labels.as_ref());
+    let word = |name: String| {
+        let place = name.parse::<f64>().ok().filter(|place| *place >= 0.0);
+        let label = labels.zip(place).and_then(|(labels, place)| labels.get(place as usize));
+        label.cloned().unwrap_or(name)
+    };
+    match (model.output_names(), target) {
+        (names, Some(target)) if names.len() == 1 => vec![target.name.clone()],
+        (names, _) => names.into_iter().map(word).collect(),
+    }
+}

@@ -1,0 +1,163 @@
+//! The flags of `effect` and `plan`: how effects are estimated, and where they are evaluated.
+
+use clap::Args;
+use fe_core::{AxisChoice, Dataset, FeatureKind, Settings, estimator, preset};
+use fe_truth::Scenario;
+
+use super::flags::OptionFlags;
+use crate::cli::arguments::{named_feature, word};
+use crate::data::{self, Roles};
+use crate::error::{Error, Result};
+use crate::output::Format;
+use crate::study::AxisSource;
+
+/// How effects are estimated and printed.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct EstimationArguments {
+    #[command(flatten)]
+    rows: OptionFlags<true>,
+    /// Kinds of features: continuous, ordinal or nominal; continuous unless said otherwise
+    #[arg(long, value_name = "S=KIND,…", value_delimiter = ',')]
+    kind: Vec<String>,
+    // The help names what the registry holds.
+    #[arg(long, value_name = "NAME", help = estimators())]
+    pub(in crate::cli) estimator: String,
+    /// Options of another library where none are given here; see `fe-bench list presets`
+    #[arg(long, value_name = "NAME")]
+    pub(super) preset: Option<String>,
+    #[command(flatten)]
+    options: OptionFlags<false>,
+    /// How it is printed; csv holds the curve of every row for ice and dice, json all that is known
+    #[arg(long, value_enum, default_value = "json")]
+    pub(in crate::cli) format: Format,
+}
+
+fn estimators() -> String {
+    let names: Vec<&str> = estimator::ALL.iter().map(|info| info.name).collect();
+    format!("{} or regional-…; see `fe-bench list estimators`", names.join(", "))
+}
+
+impl EstimationArguments {
+    /// The way in which derivatives are to be computed.
+    pub(in crate::cli) fn jacobian(&self) -> Option<fe_core::settings::Jacobian> {
+        self.options.settings.jacobian
+    }
+
+    /// True if the background rows are those of a file.
+    pub(in crate::cli) fn has_background_file(&self) -> bool {
+        self.options.background_rows.is_some()
+    }
+
+    /// The points at which the effect is given.
+    pub(super) fn at(&self) -> Option<&[f64]> {
+        self.options.settings.points.as_deref()
+    }
+
+    /// The background rows of a file, with the features of the data in the same order.
+    pub(in crate::cli) fn background_of_file(
+        &self,
+        data: &Dataset,
+    ) -> Result<Option<Vec<Vec<f64>>>> {
+        let Some(path) = &self.options.background_rows else { return Ok(None) };
+        let roles = Roles { dimension: Some(data.dimension()), ..Roles::default() };
+        let background = data::read(path, roles)?;
+        let names = |of: &Dataset| of.names().join(", ");
+        if background.names() != data.names() {
+            let message = format!(
+                "its columns are {}, those of the data {}",
+                names(&background),
+                names(data)
+            );
+            return Err(Error::content(path, message));
+        }
+        Ok(Some((0..background.len()).map(|row| background.row(row).to_vec()).collect()))
+    }
+
+    /// That what is asked for beside the curve is in the format.
+    pub(super) fn check_format(&self) -> Result<()> {
+        let options = &self.options.settings;
+        let asked =
+            [("--importance", options.importance), ("--shapley-values", options.shapley_values)];
+        match asked.iter().find(|(_, asked)| *asked == Some(true)) {
+            Some((flag, _)) if self.format != Format::Json => {
+                Err(Error::Argument(format!("{flag} needs --format json, which alone holds it")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Number of equidistant points that the effect is given at; `--grid` says so where it has bins.
+    pub(super) fn printed(&self, has_bins: bool) -> Result<Option<usize>> {
+        let options = &self.options.settings;
+        match (options.even_points, options.grid.filter(|_| has_bins)) {
+            (Some(_), Some(_)) => Err(Error::Argument(format!(
+                "--grid and --points: `{}` has no grid of its own, so --points alone says where it \
+                 is given",
+                self.estimator
+            ))),
+            (points, grid) => Ok(points.or(grid)),
+        }
+    }
+
+    /// Prints in another format.
+    pub(in crate::cli) fn print_as(&mut self, format: Format) {
+        self.format = format;
+    }
+
+    /// The data with the kinds of features that are given, as entries such as `x3=nominal`.
+    pub(in crate::cli) fn with_kinds(&self, data: Dataset) -> Result<Dataset> {
+        let mut kinds = vec![FeatureKind::default(); data.dimension()];
+        for entry in &self.kind {
+            let wrong = |message: String| Error::Argument(format!("--kind {entry}: {message}"));
+            let Some((feature, kind)) = entry.split_once('=') else {
+                return Err(wrong("must be S=KIND, such as x3=nominal".to_owned()));
+            };
+            let feature = named_feature(feature.trim(), &data).map_err(wrong)?;
+            kinds[feature] = word(kind.trim()).map_err(wrong)?;
+        }
+        Ok(data.with_kinds(kinds)?)
+    }
+}
+
+/// True if a name is that of a regional estimator, or was meant to be.
+pub(in crate::cli) fn is_regional(estimator: &str) -> bool {
+    estimator.starts_with("regional")
+}
+
+/// The options of an estimate of a feature.
+pub(in crate::cli) fn settings(
+    arguments: &EstimationArguments,
+    scenario: Option<&Scenario>,
+    feature: usize,
+) -> Result<Settings> {
+    // Only an effect that is computed on a grid takes one; others are evaluated on it.
+    let takes_grid = if is_regional(&arguments.estimator) {
+        fe_core::regional::info(&arguments.estimator)?.takes("grid")
+    } else {
+        let info = estimator::info(&arguments.estimator)?;
+        info.takes("grid")
+            && (!info.takes("nearest") || arguments.options.settings.nearest.is_some())
+    };
+    arguments.printed(!takes_grid)?;
+    let options = &arguments.options.settings;
+    let given = Settings {
+        axis: arguments.options.axis.map(|axis| resolve(axis, scenario, feature)).transpose()?,
+        grid: options.grid.filter(|_| takes_grid),
+        even_points: options.even_points.filter(|_| takes_grid),
+        ..arguments.rows.settings.clone().or(options)
+    };
+    match &arguments.preset {
+        None => Ok(given),
+        Some(name) => Ok(preset::complete(name, &arguments.estimator, given)?),
+    }
+}
+
+fn resolve(axis: AxisSource, scenario: Option<&Scenario>, feature: usize) -> Result<AxisChoice> {
+    match (scenario, axis.of_data()) {
+        (Some(scenario), _) => Ok(axis.resolve(scenario, feature)?),
+        (None, Some(axis)) => Ok(axis),
+        (None, None) => {
+            Err(Error::Argument(format!("--axis {axis}: there is no scenario that it could be of")))
+        }
+    }
+}

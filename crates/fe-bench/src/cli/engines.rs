@@ -1,0 +1,164 @@
+//! `fe-bench engines`.
+
+use std::borrow::Cow;
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+use fe_core::AxisChoice;
+use serde_json::json;
+
+use crate::data::features::feature_of;
+use crate::data::sample;
+use crate::engines::declaration::{self, Capability, Engine};
+use crate::engines::{Engines, External, Place, Repetitions, Workspace};
+use crate::error::{Error, Result};
+use crate::output::{Format, Sheet};
+use crate::score::comparison::Comparison;
+use crate::score::{Comparing, Metric, Truths};
+use crate::study::grid::Grid;
+use crate::system::say::visible;
+
+/// Lists the engines that are declared: which can run here, and why the others cannot.
+///
+/// With --try ENGINE:EFFECT it asks one of them for an effect, and prints what it answered, how it
+/// scores, or what was wrong: for people who write an engine. docs/protocol.md says how. What the
+/// engine's process writes on standard error is then shown.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// File that declares engines
+    #[arg(long, value_name = "FILE.toml", default_value = declaration::DEFAULT_FILE)]
+    engines: PathBuf,
+    /// Ask this engine for this effect
+    #[arg(long = "try", value_name = "ENGINE:EFFECT")]
+    tried: Option<String>,
+    /// What --try asks about: a scenario with its default parameters
+    #[arg(long, default_value = "friedman1", requires = "tried")]
+    scenario: String,
+    /// Number of rows for --try
+    #[arg(long, value_name = "N", default_value_t = 500, requires = "tried")]
+    n: usize,
+    /// Feature for --try
+    #[arg(long, value_name = "S", default_value = "x1", requires = "tried")]
+    feature: String,
+    /// An option for --try; its value is one of JSON, or text
+    #[arg(long, value_name = "KEY=VALUE", value_parser = super::arguments::key_value, requires = "tried")]
+    option: Vec<(String, String)>,
+    /// How it is printed
+    #[arg(long, value_enum, default_value = "table")]
+    format: Format,
+}
+
+pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
+    let engines = Engines::read(&arguments.engines)?;
+    match &arguments.tried {
+        Some(name) => try_out(arguments, &engines.showing_errors(), name, out),
+        None => list(&engines).write(arguments.format, out),
+    }
+}
+
+fn list(engines: &Engines) -> Sheet {
+    let mut sheet =
+        Sheet::new(&["engine", "about", "version", "usable", "effects", "install", "time_limit"]);
+    for engine in engines.all() {
+        let version = engines.version(&engine.name);
+        let effects: Vec<String> =
+            engine.effects.iter().map(|(name, can)| described(name, can)).collect();
+        sheet.push(vec![
+            engine.name.as_str().into(),
+            engine.about.as_str().into(),
+            version.as_deref().unwrap_or_default().into(),
+            version.as_ref().map_or_else(|reason| format!("no: {reason}"), |_| "yes".into()).into(),
+            effects.join("\n").into(),
+            install(engine).into(),
+            engine.time_limit.into(),
+        ]);
+    }
+    sheet
+}
+
+fn install(engine: &Engine) -> String {
+    engine.install.join(" ")
+}
+
+/// An effect, with what it comes with.
+fn described(name: &str, can: &Capability) -> String {
+    let mut with = Vec::new();
+    with.extend(can.heterogeneity.map(|_| "heterogeneity".to_owned()));
+    with.extend(can.band.then(|| "band".to_owned()));
+    with.extend((!can.binnings.is_empty()).then(|| can.binnings.join(" ")));
+    let with = if with.is_empty() { String::new() } else { format!(" ({})", with.join("; ")) };
+    format!("{name}: {}{with}", can.truth)
+}
+
+fn try_out(
+    arguments: &Arguments,
+    engines: &Engines,
+    name: &str,
+    out: &mut dyn Write,
+) -> Result<()> {
+    let wrong = |message: String| Error::Argument(message);
+    let Some((engine, effect)) = name.split_once(':') else {
+        return Err(wrong(format!("--try {name}: must be ENGINE:EFFECT")));
+    };
+    engines.find(engine, effect).map_err(wrong)?;
+    let option = |(key, value): &(String, String)| {
+        (key.clone(), serde_json::from_str(value).unwrap_or_else(|_| value.as_str().into()))
+    };
+    let external = External {
+        engine: engine.to_owned(),
+        effect: effect.to_owned(),
+        options: arguments.option.iter().map(option).collect(),
+    };
+    let scenario = crate::data::scenarios::find(&arguments.scenario, &[])?;
+    let feature = feature_of(&scenario, &arguments.feature).map_err(wrong)?;
+    let data = sample::features(&scenario, 0, arguments.n, 0)?;
+    let grid = Grid::default().all(&scenario, feature).map_err(wrong)?;
+    let failed = |e: crate::engines::Failure| Error::Failed(format!("{name}: {e}"));
+    let workspace = Workspace::new(engines, &scenario, &data, Repetitions::default());
+    let place = Place { feature, axis: AxisChoice::Data, grid: &grid };
+    let answer = workspace.ask(&external, place).map_err(failed)?;
+    let (lo, hi) = answer.curve.range();
+    let points: Vec<f64> = grid.iter().copied().filter(|x| (lo..=hi).contains(x)).collect();
+    let comparing = Comparing {
+        points: &points,
+        left_out: grid.len() - points.len(),
+        comparison: Comparison::Centred,
+    };
+    let truths = Truths::default();
+    let scored = External::scored(&answer, &truths, &scenario, feature);
+    let score = |metric: &str| -> serde_json::Value {
+        let score = metric.parse::<Metric>().and_then(|metric| scored.score(metric, comparing));
+        score.map_or_else(serde_json::Value::from, |score| json!(score.value))
+    };
+    let shown = json!({
+        "engine": engine,
+        "effect": effect,
+        "scenario": scenario.id(),
+        "feature": scenario.feature_name(feature),
+        "status": "ok",
+        "seconds": answer.taken.seconds,
+        "model_seconds": answer.taken.model_seconds,
+        "model_rows": answer.model_rows,
+        "peak_bytes": answer.taken.peak_bytes,
+        "range": [lo, hi],
+        "truth": answer.truth.name(),
+        "mse": score("mse"),
+        "heterogeneity_mse": score("heterogeneity_mse"),
+        "coverage": score("coverage"),
+        "x": answer.curve.x(),
+        "curve": answer.curve.y(),
+        "record": answer.record,
+    });
+    let text = serde_json::to_string_pretty(&shown).map_err(|e| wrong(e.to_string()))?;
+    writeln!(out, "{}", escaped(&text)).map_err(Error::Output)
+}
+
+/// JSON in which nothing commands a terminal: the standard leaves some control characters as they are.
+fn escaped(json: &str) -> String {
+    let shown = |c: char| match visible(c.encode_utf8(&mut [0; 4])) {
+        Cow::Borrowed(_) => c.to_string(),
+        Cow::Owned(_) => format!("\\u{:04x}", u32::from(c)),
+    };
+    json.chars().map(shown).collect()
+}

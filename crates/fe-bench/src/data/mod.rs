@@ -1,0 +1,15 @@
+//! Datasets: scenarios by name, rows drawn from them or read from files, and the streams they are drawn by.
+//!
+//! It imports `output`, `system` and errors. Begin with [`sample`], whose random numbers are those of [`seeds`].
+
+pub mod features;
+mod file;
+pub mod observations;
+pub mod query;
+pub mod sample;
+pub mod scenarios;
+pub mod seeds;
+pub mod shelf;
+
+pub use file::{Roles, read, read_hashed};
+pub(crate) use file::{column_of, parse};

@@ -1,0 +1,338 @@
+//! Asking a model through files, so that it may be written in any language: the rows that it must
+//! answer, and a model that reads its answers.
+//!
+//! A file of questions has a column for each feature, a row for each row that an estimator asks, in
+//! the order in which it asks, and, where derivatives are asked for, a last column `derivative` that
+//! names the feature of the derivative and is empty where the value is asked. A file of answers has a
+//! column for each output and the same rows.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use csv::{Reader, StringRecord, Writer};
+use fe_core::model::{Reach, Rows};
+use fe_core::{Model, ModelError};
+use tempfile::NamedTempFile;
+
+use crate::error::{Error, Result};
+use crate::output::exact;
+use crate::system::guard::Temporary;
+
+/// Name of the column that says which derivative is asked.
+const DERIVATIVE: &str = "derivative";
+
+/// A model that knows no answer: it writes down what it is asked, and says 0.
+#[derive(Debug)]
+pub struct Questions {
+    path: PathBuf,
+    dimension: usize,
+    derivatives: bool,
+    state: Mutex<Asked>,
+    /// Of the file before it is put in its place.
+    _temporary: Temporary,
+}
+
+#[derive(Debug)]
+struct Asked {
+    writer: Writer<BufWriter<NamedTempFile>>,
+    rows: u64,
+}
+
+impl Questions {
+    /// Questions about features of these names, of values alone or of derivatives too. The file
+    /// appears when [`Questions::finish`] is called.
+    ///
+    /// # Errors
+    /// A file that cannot be written, or a feature called `derivative` where derivatives are asked.
+    pub fn create(path: &Path, names: &[String], derivatives: bool) -> Result<Self> {
+        if derivatives && names.iter().any(|name| name == DERIVATIVE) {
+            return Err(Error::content(
+                path,
+                format!("a feature is called `{DERIVATIVE}`, as the column of derivatives is"),
+            ));
+        }
+        let folder = path.parent().filter(|p| *p != Path::new("")).unwrap_or(Path::new("."));
+        let file = NamedTempFile::new_in(folder).map_err(Error::file(path))?;
+        let temporary = Temporary::at(file.path());
+        let mut writer = Writer::from_writer(BufWriter::new(file));
+        let names = names.iter().map(String::as_str);
+        let header = names.chain(derivatives.then_some(DERIVATIVE));
+        let header: Vec<&str> = header.collect();
+        writer.write_record(&header).map_err(|e| Error::content(path, e))?;
+        Ok(Self {
+            path: path.to_owned(),
+            dimension: header.len() - usize::from(derivatives),
+            derivatives,
+            state: Mutex::new(Asked { writer, rows: 0 }),
+            _temporary: temporary,
+        })
+    }
+
+    /// Puts the file in its place; how many rows it has.
+    ///
+    /// # Errors
+    /// Whatever the system reports.
+    pub fn finish(self) -> Result<u64> {
+        let state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let wrong = |e: &dyn std::fmt::Display| Error::content(&self.path, e);
+        let mut buffer = state.writer.into_inner().map_err(|e| wrong(e.error()))?;
+        buffer.flush().map_err(Error::file(&self.path))?;
+        let file = buffer.into_inner().map_err(|e| wrong(e.error()))?;
+        file.persist(&self.path).map_err(|e| wrong(&e.error))?;
+        readable_by_all(&self.path)?;
+        Ok(state.rows)
+    }
+
+    fn write(&self, rows: &Rows<'_>, derivative: Option<usize>) -> Result<(), ModelError> {
+        let mut state = lock(&self.state);
+        for row in 0..rows.len() {
+            let values = rows.columns().iter().map(|column| exact(column.get(row)));
+            let record = values.chain(self.derivatives.then(|| name_of(derivative)));
+            state.writer.write_record(record).map_err(|e| ModelError::Failed(e.to_string()))?;
+        }
+        state.rows += rows.len() as u64;
+        Ok(())
+    }
+}
+
+/// Temporary files are for their owner alone; results are for whom the user's own mask lets in.
+fn readable_by_all(path: &Path) -> Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let permissions = std::fs::Permissions::from_mode(0o644);
+        std::fs::set_permissions(path, permissions).map_err(Error::file(path))?;
+    }
+    #[cfg(not(unix))]
+    let _ = path;
+    Ok(())
+}
+
+fn lock<T>(state: &Mutex<T>) -> MutexGuard<'_, T> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn name_of(derivative: Option<usize>) -> String {
+    derivative.map_or(String::new(), |feature| format!("x{}", feature + 1))
+}
+
+impl Model for Questions {
+    fn dimension(&self) -> usize {
+        self.dimension
+    }
+
+    fn predict(&self, rows: &Rows<'_>, values: &mut [f64]) -> Result<(), ModelError> {
+        values.fill(0.0);
+        self.write(rows, None)
+    }
+
+    fn reach(&self) -> Reach {
+        Reach::Unanswered
+    }
+
+    fn has_partial(&self) -> bool {
+        self.derivatives
+    }
+
+    fn partial(
+        &self,
+        feature: usize,
+        rows: &Rows<'_>,
+        values: &mut [f64],
+    ) -> Result<(), ModelError> {
+        if !self.derivatives {
+            return Err(ModelError::NoDerivative { feature });
+        }
+        values.fill(0.0);
+        self.write(rows, Some(feature))
+    }
+}
+
+/// A model that answers from a file, to the questions of another file in their order.
+#[derive(Debug)]
+pub struct Answers {
+    questions: PathBuf,
+    answers: PathBuf,
+    dimension: usize,
+    outputs: usize,
+    derivatives: bool,
+    state: Mutex<Answering>,
+}
+
+#[derive(Debug)]
+struct Answering {
+    questions: Reader<File>,
+    answers: Reader<File>,
+    rows: u64,
+    /// The mistake in a file, more precisely than a model can say it.
+    problem: Option<Error>,
+}
+
+impl Answers {
+    /// The answers to questions about so many features, of derivatives too or of values alone.
+    ///
+    /// # Errors
+    /// Files that cannot be read, questions with other columns, or answers without any.
+    pub fn open(
+        questions: &Path,
+        answers: &Path,
+        dimension: usize,
+        derivatives: bool,
+    ) -> Result<Self> {
+        let (asked, header) = open(questions)?;
+        if header.len() != dimension + usize::from(derivatives) {
+            let message = format!("{} columns where {dimension} features are asked", header.len());
+            return Err(Error::content(questions, message));
+        }
+        let (answered, header) = open(answers)?;
+        if header.is_empty() || header.iter().any(|name| name.parse::<f64>().is_ok()) {
+            let message = "the first line must name the outputs, one column for each";
+            return Err(Error::content(answers, message));
+        }
+        let state = Answering { questions: asked, answers: answered, rows: 0, problem: None };
+        Ok(Self {
+            questions: questions.to_owned(),
+            answers: answers.to_owned(),
+            dimension,
+            outputs: header.len(),
+            derivatives,
+            state: Mutex::new(state),
+        })
+    }
+
+    /// The result that an estimator made of the answers, if all questions were asked and answered, each once.
+    ///
+    /// # Errors
+    /// What was wrong with the files, before what the estimator makes of it.
+    pub fn check<T>(self, result: Result<T>) -> Result<T> {
+        let mut state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if let Some(problem) = state.problem {
+            return Err(problem);
+        }
+        let result = result?;
+        let rows = state.rows;
+        for (path, reader, what) in [
+            (&self.questions, &mut state.questions, "questions"),
+            (&self.answers, &mut state.answers, "predictions"),
+        ] {
+            if next(reader, path)?.is_some() {
+                let message = format!("more {what} than the {rows} that are asked");
+                return Err(Error::content(path, message));
+            }
+        }
+        Ok(result)
+    }
+
+    fn answer(
+        &self,
+        rows: &Rows<'_>,
+        derivative: Option<usize>,
+        values: &mut [f64],
+    ) -> Result<(), ModelError> {
+        let mut state = lock(&self.state);
+        for row in 0..rows.len() {
+            match self.answer_row(&mut state, rows, row, derivative) {
+                Ok(answers) => {
+                    for (output, answer) in answers.into_iter().enumerate() {
+                        values[output * rows.len() + row] = answer;
+                    }
+                }
+                Err(problem) => {
+                    let message = problem.to_string();
+                    state.problem.get_or_insert(problem);
+                    return Err(ModelError::Failed(message));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The answers to one row, one per output.
+    fn answer_row(
+        &self,
+        state: &mut Answering,
+        rows: &Rows<'_>,
+        row: usize,
+        derivative: Option<usize>,
+    ) -> Result<Vec<f64>> {
+        state.rows += 1;
+        let at = state.rows;
+        let question = next(&mut state.questions, &self.questions)?;
+        let same = question.is_some_and(|question| {
+            let numbers = rows.columns().iter().zip(&question);
+            let mut equal = numbers.map(|(column, field)| field.parse() == Ok(column.get(row)));
+            let kind = !self.derivatives || question[self.dimension] == name_of(derivative);
+            equal.all(|equal| equal) && kind
+        });
+        if !same {
+            let message = format!(
+                "row {at} is not what is asked there: the questions are those of other data, other \
+                 options or another version of the program"
+            );
+            return Err(Error::content(&self.questions, message));
+        }
+        let Some(answers) = next(&mut state.answers, &self.answers)? else {
+            let message = format!("only {} rows, but there are more questions", at - 1);
+            return Err(Error::content(&self.answers, message));
+        };
+        let number = |(column, field): (usize, &str)| match field.trim().parse::<f64>() {
+            Ok(value) if value.is_finite() => Ok(value),
+            _ => {
+                let message =
+                    format!("row {at}, column {}: `{field}` is not a finite number", column + 1);
+                Err(Error::content(&self.answers, message))
+            }
+        };
+        answers.iter().enumerate().map(number).collect()
+    }
+}
+
+/// Opens a file of comma-separated values and reads its header.
+fn open(path: &Path) -> Result<(Reader<File>, StringRecord)> {
+    let file = File::open(path).map_err(Error::file(path))?;
+    let mut reader = Reader::from_reader(file);
+    let header = reader.headers().map_err(|e| Error::content(path, e))?.clone();
+    Ok((reader, header))
+}
+
+fn next(reader: &mut Reader<File>, path: &Path) -> Result<Option<StringRecord>> {
+    let mut record = StringRecord::new();
+    let more = reader.read_record(&mut record).map_err(|e| Error::content(path, e))?;
+    Ok(more.then_some(record))
+}
+
+impl Model for Answers {
+    fn dimension(&self) -> usize {
+        self.dimension
+    }
+
+    fn outputs(&self) -> usize {
+        self.outputs
+    }
+
+    fn predict(&self, rows: &Rows<'_>, values: &mut [f64]) -> Result<(), ModelError> {
+        self.answer(rows, None, values)
+    }
+
+    fn reach(&self) -> Reach {
+        Reach::Planned
+    }
+
+    fn has_partial(&self) -> bool {
+        self.derivatives
+    }
+
+    fn partial(
+        &self,
+        feature: usize,
+        rows: &Rows<'_>,
+        values: &mut [f64],
+    ) -> Result<(), ModelError> {
+        if !self.derivatives {
+            return Err(ModelError::NoDerivative { feature });
+        }
+        self.answer(rows, Some(feature), values)
+    }
+}

@@ -1,0 +1,105 @@
+//! Figures of the truths of a scenario: effects, local effects and heterogeneity, one above the other.
+
+use fe_core::Axis;
+use fe_truth::{Centring, Quantity, Scenario};
+
+use super::figure::{Figure, Layer, Mark, Panel, Scale};
+use super::style::{BLACK, BLUE, GREEN, Look, PALETTE, VERMILION};
+use crate::error::Result;
+
+/// A figure, and notes on curves that it lacks.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Drawn {
+    /// The figure.
+    pub figure: Figure,
+    /// Curves that could not be drawn, with the reasons.
+    pub notes: Vec<String>,
+}
+
+/// A truth that is drawn, its name in the legend, and its look.
+type Curve = (Quantity, &'static str, Look);
+
+/// The panels, with what their vertical axes measure.
+const PANELS: [(&str, &str, &[Curve]); 3] = [
+    (
+        "effects",
+        "effect on f, centred (integral)",
+        &[
+            (Quantity::Pd, "PD", Look::line(PALETTE[5], 5.0)),
+            (Quantity::Ale, "ALE", Look::line(VERMILION, 2.2).dashed(10, 5)),
+            (Quantity::Mplot, "M-plot", Look::line(BLACK, 1.8).dashed(2, 4)),
+            (Quantity::Shap, "SHAP (mean)", Look::line(GREEN, 1.8).dashed(14, 3)),
+        ],
+    ),
+    (
+        "local effects",
+        "derivative of f",
+        &[
+            (Quantity::Dpd, "d-PD", Look::line(PALETTE[5], 5.0)),
+            (Quantity::Mu, "μ, given x", Look::line(VERMILION, 2.2).dashed(10, 5)),
+        ],
+    ),
+    (
+        "heterogeneity",
+        "sd of the derivative",
+        &[
+            (Quantity::HDpdp, "√h-dpdp", Look::line(PALETTE[5], 5.0)),
+            (Quantity::Sigma, "σ, given x", Look::line(BLUE, 2.2).dashed(10, 5)),
+        ],
+    ),
+];
+
+/// The truths of some features, counted from 0, each over its range, at so many equidistant points. A
+/// curve that has no truth is left out and noted.
+///
+/// # Errors
+/// A range that is none.
+pub fn figure(scenario: &Scenario, features: &[usize], points: usize) -> Result<Drawn> {
+    let mut notes = Vec::new();
+    let mut cells = Vec::new();
+    for &feature in features {
+        let (lo, hi) = scenario.axis(feature);
+        let x = Axis::new(lo, hi)?.grid(points);
+        let panels = PANELS.iter().map(|(title, label, curves)| {
+            let mut layers = Vec::new();
+            for (effect, name, look) in *curves {
+                match curve(scenario, *effect, feature, &x) {
+                    Ok(y) => {
+                        let line = x.iter().copied().zip(y).collect();
+                        layers.push(Layer::named(*name, *look, Mark::Line(line)));
+                    }
+                    Err(error) => {
+                        let of = scenario.feature_name(feature);
+                        notes.push(format!("{effect} of {of} is not drawn: {error}"));
+                    }
+                }
+            }
+            let x = Scale::linear(scenario.feature_name(feature));
+            let y = Scale::linear(*label);
+            Panel { title: (*title).to_owned(), x, y, layers, ..Panel::default() }
+        });
+        let panels: Vec<Panel> = panels.filter(|panel| !panel.layers.is_empty()).collect();
+        // One feature has its panels side by side.
+        if let [_] = features {
+            cells.extend(panels.into_iter().map(|panel| vec![panel]));
+        } else {
+            cells.push(panels);
+        }
+    }
+    let parameters = scenario.parameters().replace(';', ", ");
+    let parameters = if parameters.is_empty() { parameters } else { format!(" ({parameters})") };
+    let title = format!("Truths of {}{parameters}", scenario.id());
+    Ok(Drawn { figure: Figure { title, cells, legend_per_cell: false }, notes })
+}
+
+fn curve(
+    scenario: &Scenario,
+    effect: Quantity,
+    feature: usize,
+    x: &[f64],
+) -> std::result::Result<Vec<f64>, fe_truth::Error> {
+    let centring = if effect.is_curve() { Centring::Integral } else { Centring::None };
+    let truths = scenario.curve(effect, feature, x, scenario.axis(feature), centring)?;
+    let root = effect == Quantity::HDpdp;
+    Ok(truths.iter().map(|t| if root { t.value.max(0.0).sqrt() } else { t.value }).collect())
+}

@@ -1,0 +1,175 @@
+//! Errors of estimators on many problems, and what they are explained by.
+
+use std::collections::BTreeMap;
+
+use fe_core::numeric::quantiles::SortedSample;
+use fe_core::numeric::regression::Regression;
+use fe_truth::Scenario;
+
+use crate::data::scenarios;
+use crate::record::results::Results;
+use crate::score::Metric;
+use crate::study::key::Column;
+
+/// Properties that tell problems apart: how many features there are, how many of them f reads, what share
+/// of its variance is interaction, the largest correlation, how rough f is, and how often it breaks.
+pub const PROPERTIES: [&str; 6] =
+    ["features", "active", "interaction_share", "largest_correlation", "roughness", "breaks"];
+
+/// A problem with its properties.
+#[derive(Debug)]
+pub struct Problem {
+    /// Name and version.
+    pub id: String,
+    /// In the order of [`PROPERTIES`].
+    pub properties: [f64; PROPERTIES.len()],
+}
+
+/// Errors on problems.
+#[derive(Debug)]
+pub struct Judged {
+    /// The problems whose properties can be told.
+    pub problems: Vec<Problem>,
+    /// The estimators with their options, in words.
+    pub estimators: Vec<String>,
+    sizes: Vec<String>,
+    /// Decimal logarithms of errors, by estimator, number of rows and place of the problem.
+    errors: BTreeMap<(String, String, usize), f64>,
+}
+
+/// The errors of a study of problem files.
+///
+/// # Errors
+/// Results without such files, or without the metric.
+pub fn judged(results: &Results, metric: Metric) -> Result<Judged, String> {
+    let texts = scenarios::recorded(results.manifest.studies.iter().map(|of| &of.study.problems));
+    if texts.is_empty() {
+        return Err("there is no problem file in these results".to_owned());
+    }
+    let mut problems = Vec::new();
+    let mut sds = Vec::new();
+    for (id, text) in &texts {
+        let name = id.split('@').next().unwrap_or_default();
+        let scenario = scenarios::of_text(&format!("{name}.toml"), text, &[])?;
+        if let Some((problem, sd)) = told(&scenario) {
+            problems.push(problem);
+            sds.push(sd);
+        }
+    }
+    let place: BTreeMap<&str, usize> =
+        problems.iter().enumerate().map(|(place, problem)| (problem.id.as_str(), place)).collect();
+    let (mut estimators, mut sizes) = (Vec::new(), Vec::new());
+    // Mean squares, or means, over features.
+    let mut sums: BTreeMap<(String, String, usize), (f64, usize)> = BTreeMap::new();
+    for row in results.values.iter().filter(|row| row.key.metric == metric.name()) {
+        let (Some(&place), Some(mean)) = (place.get(row.key.scenario.as_str()), row.summary.mean)
+        else {
+            continue;
+        };
+        let words = Column::ALL.into_iter().filter(|column| column.is_of_variant());
+        // How many bins an automatic binning comes to is a result; centring and empty bins go without saying.
+        let words = words.filter(|c| !matches!(c, Column::Centring | Column::EmptyBins));
+        let words = words.flat_map(|column| row.key[column].split(';'));
+        let words: Vec<&str> =
+            words.filter(|word| !word.is_empty() && !word.starts_with("compared_on=")).collect();
+        let (estimator, rows) = (words.join(" "), row.key.rows.clone());
+        for (all, one) in [(&mut estimators, &estimator), (&mut sizes, &rows)] {
+            if !all.contains(one) {
+                all.push(one.clone());
+            }
+        }
+        let sum = sums.entry((estimator, rows, place)).or_default();
+        *sum = (sum.0 + mean, sum.1 + 1);
+    }
+    if sums.is_empty() {
+        return Err(format!("there is no value of `{}` in these results", metric.name()));
+    }
+    let log =
+        |((estimator, rows, place), (sum, count)): ((String, String, usize), (f64, usize))| {
+            let mean = sum / count as f64;
+            let root = if metric.is_squared() { mean.sqrt() } else { mean };
+            // Derivatives are in another unit than f.
+            let unit = if estimator.starts_with("dpdp") { 1.0 } else { sds[place] };
+            ((estimator, rows, place), (root / unit).log10())
+        };
+    let errors = sums.into_iter().map(log).filter(|(_, log)| log.is_finite()).collect();
+    Ok(Judged { problems, estimators, sizes, errors })
+}
+
+/// A problem with its properties and the standard deviation of f, where they can be told.
+fn told(scenario: &Scenario) -> Option<(Problem, f64)> {
+    let of = scenario.properties().ok()?;
+    let sd = scenario.sd().ok()?.value;
+    let properties = [
+        of.features as f64,
+        of.active as f64,
+        of.interaction_share,
+        of.largest_correlation,
+        of.roughness,
+        of.breaks as f64,
+    ];
+    (sd > 0.0).then(|| (Problem { id: scenario.id(), properties }, sd))
+}
+
+impl Judged {
+    /// The numbers of rows, as they stand in the results.
+    pub fn sizes(&self) -> impl Iterator<Item = &str> {
+        self.sizes.iter().map(String::as_str)
+    }
+
+    /// Each two estimators.
+    #[must_use]
+    pub fn pairs(&self) -> Vec<(&str, &str)> {
+        let all = &self.estimators;
+        let each = all.iter().enumerate();
+        each.flat_map(|(place, first)| {
+            all[place + 1..].iter().map(move |second| (first.as_str(), second.as_str()))
+        })
+        .collect()
+    }
+
+    /// The decimal logarithms of an estimator's errors, with the places of the problems.
+    #[must_use]
+    pub fn errors(&self, estimator: &str, rows: &str) -> Vec<(usize, f64)> {
+        let key = |place| (estimator.to_owned(), rows.to_owned(), place);
+        let places = 0..self.problems.len();
+        places.filter_map(|place| Some((place, *self.errors.get(&key(place))?))).collect()
+    }
+
+    /// The decimal logarithms of the ratios of two estimators' errors, with the places of the problems.
+    #[must_use]
+    pub fn ratios(&self, first: &str, second: &str, rows: &str) -> Vec<(usize, f64)> {
+        let others: BTreeMap<usize, f64> = self.errors(second, rows).into_iter().collect();
+        let own = self.errors(first, rows).into_iter();
+        own.filter_map(|(place, log)| Some((place, log - others.get(&place)?))).collect()
+    }
+
+    /// The regression of logarithms on the properties in which their problems differ, each measured from its
+    /// mean over these problems, and the names of these properties; none where there are too few problems.
+    #[must_use]
+    pub fn explained(
+        &self,
+        logs: &[(usize, f64)],
+        level: f64,
+    ) -> Option<(Vec<&'static str>, Regression)> {
+        let (mut names, mut columns) = (Vec::new(), Vec::new());
+        for (property, name) in PROPERTIES.into_iter().enumerate() {
+            let values: Vec<f64> =
+                logs.iter().map(|&(place, _)| self.problems[place].properties[property]).collect();
+            if values.windows(2).any(|pair| pair[0] != pair[1]) {
+                let mean = values.iter().sum::<f64>() / values.len() as f64;
+                names.push(name);
+                columns.push(values.into_iter().map(|value| value - mean).collect());
+            }
+        }
+        let target: Vec<f64> = logs.iter().map(|(_, log)| *log).collect();
+        Some((names, Regression::of(&columns, &target, level)?))
+    }
+}
+
+/// The median of some numbers.
+#[must_use]
+pub fn median(values: &[f64]) -> Option<f64> {
+    (!values.is_empty())
+        .then(|| SortedSample::new(values.iter().map(|value| (*value, 1.0))).quantile(0.5))
+}

@@ -1,0 +1,96 @@
+//! Estimands: for each, the truths that its estimates are compared with. A new one is an arm of `of`.
+
+use fe_core::Centring;
+use fe_core::Effect;
+use fe_core::estimator::Estimand;
+use fe_truth::Quantity;
+
+/// The truths that estimates of an estimand are compared with.
+struct Truths {
+    curve: Quantity,
+    /// The heterogeneity curve.
+    heterogeneity: Heterogeneity,
+    /// The estimand of its bins.
+    bins: BinTruths,
+}
+
+/// The true curve of a heterogeneity.
+enum Heterogeneity {
+    /// There is one.
+    Of(Quantity),
+    /// There is one of ICE curves that are centred, or of derivatives as they are: where nothing else was
+    /// asked for.
+    OfDefault(Quantity),
+    /// It depends on the bins.
+    None,
+}
+
+/// The estimand of bins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum BinTruths {
+    /// Mean and variance of the derivative in the bin.
+    Derivatives,
+    /// Mean and variance of differences of f between the ends of the bin, over its width.
+    Differences,
+    /// Levels, which are not compared bin by bin.
+    Levels,
+}
+
+fn of(estimand: Estimand) -> Truths {
+    use BinTruths::{Derivatives, Differences, Levels};
+    use Heterogeneity::{None, Of, OfDefault};
+    let (curve, heterogeneity, bins) = match estimand {
+        Estimand::PartialDependence => (Quantity::Pd, OfDefault(Quantity::HPdp), Derivatives),
+        Estimand::DerivativePartialDependence => {
+            (Quantity::Dpd, OfDefault(Quantity::HDpdp), Derivatives)
+        }
+        Estimand::MarginalPlot => (Quantity::Mplot, None, Levels),
+        Estimand::AccumulatedLocalEffects => (Quantity::Ale, None, Differences),
+        Estimand::AccumulatedDerivatives => {
+            (Quantity::AleDerivative, Of(Quantity::Sigma), Derivatives)
+        }
+        Estimand::ShapDependence => (Quantity::Shap, Of(Quantity::ShapVariance), Derivatives),
+    };
+    Truths { curve, heterogeneity, bins }
+}
+
+/// The truth that an estimator is compared with.
+#[must_use]
+pub fn truth_of(estimand: Estimand) -> Quantity {
+    of(estimand).curve
+}
+
+/// The estimand of the bins of its estimates.
+pub(super) fn bin_truths_of(estimand: Estimand) -> BinTruths {
+    of(estimand).bins
+}
+
+/// The true heterogeneity curve that an estimate is compared with.
+pub(super) fn heterogeneity_of(estimand: Estimand, effect: &Effect) -> Result<Quantity, String> {
+    match of(estimand).heterogeneity {
+        Heterogeneity::Of(quantity) => Ok(quantity),
+        Heterogeneity::OfDefault(quantity) if effect.record.raw_ice.is_none() => Ok(quantity),
+        _ => Err(format!("the heterogeneity of this {} has no true curve", effect.estimator)),
+    }
+}
+
+/// The estimand of the estimator of a name; none for a name that the core does not know.
+#[must_use]
+pub fn estimand_of(estimator: &str) -> Option<Estimand> {
+    let info = fe_core::estimator::info(estimator).ok()?;
+    Some((info.build)(&fe_core::Settings::default()).ok()?.estimand())
+}
+
+/// The centring of the truth that a curve centred in some way is compared with.
+pub(crate) fn truth_centring(centring: Centring) -> Result<fe_truth::Centring, String> {
+    match centring {
+        Centring::None => Ok(fe_truth::Centring::None),
+        Centring::Start => Ok(fe_truth::Centring::Start),
+        Centring::Integral => Ok(fe_truth::Centring::Integral),
+        Centring::Data => Ok(fe_truth::Centring::Data),
+        Centring::Bins => {
+            Err("a curve centred by `bins` has no truth centred alike: compare by Err_c instead"
+                .to_owned())
+        }
+    }
+}

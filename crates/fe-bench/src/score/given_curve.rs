@@ -1,0 +1,185 @@
+//! Curves that were computed elsewhere: CSV with the columns feature, x, effect and, for a band, lower
+//! and upper.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use fe_truth::Scenario;
+
+use crate::data;
+use crate::data::features::feature_of;
+use crate::error::{Error, Result, listed};
+
+const NEEDED: [&str; 3] = ["feature", "x", "effect"];
+const BAND: [&str; 2] = ["lower", "upper"];
+
+/// The effect of one feature at increasing points.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct GivenCurve {
+    /// Where it is given, in units of the feature.
+    pub x: Vec<f64>,
+    /// Its values there, in units of the output.
+    pub effect: Vec<f64>,
+    /// The limits of its band there, lower and upper, if it has one.
+    pub band: Option<(Vec<f64>, Vec<f64>)>,
+}
+
+impl GivenCurve {
+    /// A curve of a feature (counted from 0) from its points in any order.
+    ///
+    /// # Errors
+    /// No points or numbers of values that differ, a value that is not finite, a band whose limits are
+    /// exchanged, or a point that is given twice; rows are counted from 1.
+    pub fn from_points(
+        feature: usize,
+        x: &[f64],
+        effect: &[f64],
+        band: Option<&(Vec<f64>, Vec<f64>)>,
+    ) -> Result<Self, String> {
+        if x.is_empty() {
+            return Err("there are no rows".to_owned());
+        }
+        let mut columns = vec![("x", x), ("effect", effect)];
+        if let Some((lower, upper)) = band {
+            columns.extend([("lower", lower.as_slice()), ("upper", upper.as_slice())]);
+        }
+        for (name, values) in columns {
+            if values.len() != x.len() {
+                return Err(format!("{name} has {} values and x has {}", values.len(), x.len()));
+            }
+            if let Some(row) = values.iter().position(|value| !value.is_finite()) {
+                let value = values[row];
+                return Err(format!("row {}, {name}: {value} is not a finite number", row + 1));
+            }
+        }
+        let row = |i: usize| {
+            let band = band.map(|(lower, upper)| (lower[i], upper[i]));
+            Row::new(i, x[i], effect[i], band)
+        };
+        curve(feature, (0..x.len()).map(row).collect::<Result<Vec<Row>, String>>()?)
+    }
+
+    /// The part of it between `lo` and `hi`, both included.
+    #[must_use]
+    pub fn within(&self, lo: f64, hi: f64) -> Self {
+        let part = |values: &[f64]| -> Vec<f64> {
+            let points = self.x.iter().zip(values);
+            points.filter(|(x, _)| (lo..=hi).contains(*x)).map(|(_, value)| *value).collect()
+        };
+        Self {
+            x: part(&self.x),
+            effect: part(&self.effect),
+            band: self.band.as_ref().map(|(lower, upper)| (part(lower), part(upper))),
+        }
+    }
+}
+
+/// One row of the file.
+struct Row {
+    number: usize,
+    x: f64,
+    effect: f64,
+    band: Option<(f64, f64)>,
+}
+
+impl Row {
+    /// The row at a position, counted from 0.
+    fn new(index: usize, x: f64, effect: f64, band: Option<(f64, f64)>) -> Result<Self, String> {
+        match band.filter(|(lower, upper)| lower > upper) {
+            None => Ok(Self { number: index + 1, x, effect, band }),
+            Some((lower, upper)) => {
+                Err(format!("row {}: lower {lower} is above upper {upper}", index + 1))
+            }
+        }
+    }
+}
+
+/// Reads the curves of a file, by feature (counted from 0); the order of its rows does not matter.
+///
+/// # Errors
+/// A file that cannot be read or has no rows, a column that is missing or unknown, a field that is not
+/// a finite number, a feature that the scenario does not have, a band whose limits are exchanged, or a
+/// point that is given twice.
+pub fn read(path: &Path, scenario: &Scenario) -> Result<BTreeMap<usize, GivenCurve>> {
+    let wrong = |message: String| Error::content(path, message);
+    let file = crate::system::files::open(path)?;
+    let mut reader = csv::Reader::from_reader(file);
+    let header: Vec<String> = reader
+        .headers()
+        .map_err(|e| wrong(e.to_string()))?
+        .iter()
+        .map(|name| name.trim().to_owned())
+        .collect();
+    check_header(&header).map_err(&wrong)?;
+    let mut rows: BTreeMap<usize, Vec<Row>> = BTreeMap::new();
+    for (index, record) in reader.records().enumerate() {
+        let record = record.map_err(|e| wrong(e.to_string()))?;
+        let (feature, row) = read_row(&header, &record, index, scenario).map_err(&wrong)?;
+        rows.entry(feature).or_default().push(row);
+    }
+    if rows.is_empty() {
+        return Err(wrong("there are no rows".to_owned()));
+    }
+    let sorted = |(feature, rows)| Ok((feature, curve(feature, rows).map_err(&wrong)?));
+    rows.into_iter().map(sorted).collect()
+}
+
+fn check_header(header: &[String]) -> Result<(), String> {
+    let allowed = "the columns are feature, x, effect and, for a band, lower and upper";
+    let has = |name: &str| header.iter().any(|column| column == name);
+    let known = |name: &str| NEEDED.contains(&name) || BAND.contains(&name);
+    let unknown: Vec<&str> = header.iter().map(String::as_str).filter(|n| !known(n)).collect();
+    if !unknown.is_empty() {
+        return Err(format!("unknown columns {}: {allowed}", listed(unknown)));
+    }
+    if let Some(twice) = (1..header.len()).find(|&j| header[..j].contains(&header[j])) {
+        return Err(format!("two columns are called {}", header[twice]));
+    }
+    let banded = BAND.iter().any(|name| has(name));
+    let needed = NEEDED.iter().chain(if banded { &BAND[..] } else { &[] });
+    let missing: Vec<&str> = needed.copied().filter(|name| !has(name)).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(format!("no column {}: {allowed}", listed(missing)))
+}
+
+fn read_row(
+    header: &[String],
+    record: &csv::StringRecord,
+    index: usize,
+    scenario: &Scenario,
+) -> Result<(usize, Row), String> {
+    let field = |name: &str| {
+        let column = header.iter().position(|column| column == name);
+        column.and_then(|column| record.get(column)).unwrap_or_default()
+    };
+    let number = |name: &str| data::parse(field(name), index, name);
+    let in_row = |message: String| format!("row {}: {message}", index + 1);
+    let feature = feature_of(scenario, field("feature").trim()).map_err(in_row)?;
+    let band = if header.iter().any(|column| column == BAND[0]) {
+        Some((number(BAND[0])?, number(BAND[1])?))
+    } else {
+        None
+    };
+    Ok((feature, Row::new(index, number("x")?, number("effect")?, band)?))
+}
+
+fn curve(feature: usize, mut rows: Vec<Row>) -> Result<GivenCurve, String> {
+    rows.sort_by(|a, b| a.x.total_cmp(&b.x));
+    if let Some(pair) = rows.windows(2).find(|pair| pair[0].x == pair[1].x) {
+        let (first, second) =
+            (pair[0].number.min(pair[1].number), pair[0].number.max(pair[1].number));
+        let (x, feature) = (pair[0].x, feature + 1);
+        return Err(format!("rows {first} and {second}: x{feature} is given twice at {x}"));
+    }
+    Ok(GivenCurve {
+        x: rows.iter().map(|row| row.x).collect(),
+        effect: rows.iter().map(|row| row.effect).collect(),
+        band: rows.iter().map(|row| row.band).collect::<Option<Vec<_>>>().map(unzip),
+    })
+}
+
+fn unzip(band: Vec<(f64, f64)>) -> (Vec<f64>, Vec<f64>) {
+    band.into_iter().unzip()
+}

@@ -1,0 +1,255 @@
+//! Metrics: what a study can compute of an estimate.
+//!
+//! A new one is a `Definition`, in the file of its family or one of its own, and a line in [`METRICS`]. Its
+//! `Measure` says what it is made of; whoever scores asks for that, and knows no metric by name.
+
+mod bands;
+mod bins;
+mod count;
+mod distance;
+mod heterogeneity;
+
+use std::fmt;
+use std::str::FromStr;
+
+use fe_core::Effect;
+use fe_core::effect::Bins;
+use fe_core::estimator::Estimand;
+use fe_truth::{Scenario, Truth};
+
+use super::comparison::Comparison;
+use super::given_curve::GivenCurve;
+use super::{Compared, Comparing, Provenance, Score, Truths};
+use crate::error::{listed, suggestion};
+
+/// All metrics.
+pub const METRICS: &[Metric] = &[
+    Metric(&distance::MSE),
+    Metric(&distance::MAE),
+    Metric(&distance::RMSE),
+    Metric(&distance::MAX),
+    Metric(&bins::EFFECT),
+    Metric(&bins::DEVIATION),
+    Metric(&bins::ERROR),
+    Metric(&heterogeneity::VARIANCE),
+    Metric(&heterogeneity::DEVIATION),
+    Metric(&bands::COVERAGE),
+    Metric(&bands::WIDTH),
+    Metric(&bands::SIMULTANEOUS_COVERAGE),
+    Metric(&bands::SIMULTANEOUS_WIDTH),
+    Metric(&count::BINS),
+    Metric(&count::EMPTY_BINS),
+    Metric(&count::INFEASIBLE),
+];
+
+/// One of [`METRICS`].
+#[derive(Clone, Copy)]
+pub struct Metric(&'static Definition);
+
+/// Definition of a metric.
+struct Definition {
+    /// Its name in files.
+    name: &'static str,
+    /// Its meaning.
+    about: &'static str,
+    /// True if it is an error, so that the lowest value is the best.
+    is_error: bool,
+    /// True if its unit is the square of that of f.
+    is_squared: bool,
+    measure: Measure,
+}
+
+/// The value of two curves on the same points, the estimate and the truth.
+pub(crate) type OfCurves = fn(&[f64], &[f64]) -> f64;
+
+/// The value of a band, lower and upper, and the truth.
+type OfBand = fn((&[f64], &[f64]), &[f64]) -> f64;
+
+/// Material of a metric.
+enum Measure {
+    /// An estimated curve and the true one, on the same points.
+    Curves(OfCurves),
+    /// A confidence band, lower and upper, and the truth.
+    Band { simultaneous: bool, value: OfBand },
+    /// A heterogeneity curve and the true one: variances, or their roots.
+    Heterogeneity { roots: bool, value: OfCurves },
+    /// Bins, beside what is true in each.
+    Bins(fn(&Scoring<'_>, &Bins) -> Result<Score, String>),
+    /// Bins, without any truth.
+    Count(fn(&Effect, &Bins) -> usize),
+}
+
+/// An effect with what it is compared with.
+pub(crate) struct Scoring<'a> {
+    pub(crate) truths: &'a Truths,
+    pub(crate) scenario: &'a Scenario,
+    pub(crate) estimand: Estimand,
+    pub(crate) effect: &'a Effect,
+    pub(crate) comparing: Comparing<'a>,
+}
+
+impl Metric {
+    /// Its name in files.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.0.name
+    }
+
+    /// Its meaning.
+    #[must_use]
+    pub fn about(self) -> &'static str {
+        self.0.about
+    }
+
+    /// True if it is an error, so that the lowest value is the best.
+    #[must_use]
+    pub fn is_error(self) -> bool {
+        self.0.is_error
+    }
+
+    /// True if its unit is the square of that of f.
+    #[must_use]
+    pub fn is_squared(self) -> bool {
+        self.0.is_squared
+    }
+
+    /// True if it is made of curves alone, and not of bins or heterogeneity.
+    #[must_use]
+    pub fn is_of_curves(self) -> bool {
+        matches!(self.0.measure, Measure::Curves(_) | Measure::Band { .. })
+    }
+
+    /// True if it speaks of confidence bands.
+    #[must_use]
+    pub fn is_of_bands(self) -> bool {
+        matches!(self.0.measure, Measure::Band { .. })
+    }
+
+    /// True if it counts, and so is no error.
+    #[must_use]
+    pub fn is_count(self) -> bool {
+        matches!(self.0.measure, Measure::Count(_))
+    }
+
+    /// True if it can be computed of any two effects that are compared, fitted models among them.
+    #[must_use]
+    pub fn is_of_pairs(self) -> bool {
+        matches!(self.0.measure, Measure::Curves(_) | Measure::Count(_))
+    }
+
+    /// The score of an effect against the truth of its estimand.
+    pub(crate) fn of_effect(self, of: &Scoring<'_>) -> Score {
+        let scored = match (&self.0.measure, &of.effect.bins) {
+            (Measure::Curves(value), _) => distance::score(of, *value),
+            (Measure::Heterogeneity { roots, value }, _) => {
+                heterogeneity::score(of, *roots, *value)
+            }
+            (Measure::Band { simultaneous, value }, _) => bands::score(of, *simultaneous, *value),
+            (_, None) => Err(format!("{} has no bins", of.effect.estimator)),
+            (Measure::Count(count), Some(bins)) => {
+                let (count, all) = (count(of.effect, bins), bins.partition.bins());
+                Ok(Score::of(Some(count as f64), &Provenance::NONE, all, 0))
+            }
+            (Measure::Bins(score), Some(bins)) => score(of, bins),
+        };
+        scored.unwrap_or_else(Score::failed)
+    }
+
+    /// The value of two curves on the same points; none if it is made of something else.
+    pub(crate) fn of_curves(self, first: &[f64], second: &[f64]) -> Option<f64> {
+        match self.0.measure {
+            Measure::Curves(value) => Some(value(first, second)),
+            _ => None,
+        }
+    }
+
+    /// The count of the bins of an effect; none if it does not count.
+    pub(crate) fn of_bins(self, effect: &Effect, bins: &Bins) -> Option<usize> {
+        match self.0.measure {
+            Measure::Count(count) => Some(count(effect, bins)),
+            _ => None,
+        }
+    }
+
+    /// For a metric of heterogeneity, whether it is made of standard deviations, and its value of two curves.
+    pub(crate) fn of_heterogeneity(self) -> Option<(bool, OfCurves)> {
+        match self.0.measure {
+            Measure::Heterogeneity { roots, value } => Some((roots, value)),
+            _ => None,
+        }
+    }
+
+    /// The score of a curve that was computed elsewhere, against the truths at its points; none where the
+    /// metric is made of something that such a curve does not have.
+    pub(crate) fn of_given(
+        self,
+        curve: &GivenCurve,
+        truths: &[Truth],
+        comparison: Comparison,
+        left_out: usize,
+    ) -> Option<Score> {
+        let compared = Compared::new(&curve.effect, truths, comparison);
+        let value = match (&self.0.measure, &curve.band) {
+            (Measure::Curves(value), _) => value(&compared.estimate, &compared.truth),
+            (Measure::Band { simultaneous: false, value }, Some((lower, upper))) => {
+                // The band keeps its distance from the curve wherever that is moved to.
+                let moved = |limit: &[f64]| -> Vec<f64> {
+                    let distances = limit.iter().zip(&curve.effect).map(|(limit, y)| limit - y);
+                    compared
+                        .estimate
+                        .iter()
+                        .zip(distances)
+                        .map(|(y, distance)| y + distance)
+                        .collect()
+                };
+                value((&moved(lower), &moved(upper)), &compared.truth)
+            }
+            _ => return None,
+        };
+        let none = truths.is_empty();
+        let provenance = if none { Provenance::NONE } else { Provenance::of_curve(truths) };
+        Some(Score::of((!none).then_some(value), &provenance, truths.len(), left_out))
+    }
+}
+
+impl PartialEq for Metric {
+    fn eq(&self, other: &Self) -> bool {
+        self.name() == other.name()
+    }
+}
+
+impl Eq for Metric {}
+
+impl fmt::Debug for Metric {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Metric {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let names = || METRICS.iter().map(|metric| metric.name());
+        METRICS.iter().copied().find(|metric| metric.name() == text).ok_or_else(|| {
+            format!(
+                "unknown metric `{text}`{}; allowed are {}",
+                suggestion(text, names()),
+                listed(names())
+            )
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_metric_has_a_name_of_its_own() {
+        for metric in METRICS {
+            assert_eq!(metric.name().parse::<Metric>().unwrap(), *metric);
+            assert_eq!(METRICS.iter().filter(|other| *other == metric).count(), 1, "{metric:?}");
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! Study files: their keys, as loose as TOML, with the nearest known key in messages.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use toml::{Table, Value};
+
+use crate::data::scenarios::Problems;
+use crate::error::{Error, Result, listed, suggestion};
+use crate::score::comparison::Comparison;
+
+/// A study file.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct StudyFile {
+    /// Why the study exists.
+    pub about: String,
+    /// Sweeps.
+    pub block: Vec<Block>,
+    /// Tables of the results.
+    #[serde(default)]
+    pub table: Vec<TableSpec>,
+    /// The texts of the problem files that its blocks name, by their paths as written. A study does
+    /// not say them: they are read with it, and kept with its results.
+    #[serde(default, skip_serializing_if = "Problems::is_empty")]
+    pub problems: Problems,
+}
+
+/// A sweep: every combination of its scenarios, parameters, sizes, features and estimators.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Block {
+    /// One scenario or several.
+    #[serde(default = "no_scenario")]
+    pub scenario: Value,
+    /// In place of scenarios, random ones: how many, and what they are drawn from. They are drawn when
+    /// the file is read, and are then its scenarios.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub population: Option<Table>,
+    /// Parameters; a list is swept over.
+    #[serde(default)]
+    pub set: Table,
+    /// Features; all of them by default.
+    #[serde(default)]
+    pub features: Vec<String>,
+    /// Numbers of rows.
+    #[serde(rename = "N")]
+    pub n: Value,
+    /// Independent datasets per combination.
+    pub replicates: usize,
+    /// Points at which curves are compared; a list is swept over.
+    #[serde(default = "default_grid")]
+    pub grid: Value,
+    /// Metrics; `mse` and `mae` by default.
+    #[serde(default = "default_metrics")]
+    pub metrics: Vec<String>,
+    /// True if curves are centred on the grid before they are compared.
+    #[serde(default)]
+    pub compare: Comparison,
+    /// Files that are written beside the values.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub keep: Vec<Keep>,
+    /// Estimators with their options; an option that is a list is swept over.
+    pub estimator: Vec<Table>,
+    /// Models that are fitted to the data, with their options.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub model: Vec<Table>,
+    /// Ratios of signal to noise of the target that models are fitted to; no noise by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub snr: Option<Value>,
+    /// On which rows models are fitted and explained; all rows for both by default.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub split: Vec<String>,
+    /// Further datasets on which the effects of each fitted model are estimated.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub fresh: usize,
+    /// Which two effects are compared.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pairs: Vec<String>,
+    /// True if pairs are compared that mean nothing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub force: bool,
+}
+
+impl Block {
+    /// True of one in which no scenario stands.
+    pub(super) fn names_no_scenario(&self) -> bool {
+        self.scenario.as_array().is_some_and(Vec::is_empty)
+    }
+}
+
+/// A file that a study may ask for beside the values of its metrics.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Keep {
+    /// The curves, on the grid.
+    Curves,
+    /// The bins.
+    Bins,
+    /// Bias and variance over the replicates, at each point.
+    Decomposition,
+}
+
+/// A table of means over replicates.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct TableSpec {
+    /// Its heading.
+    #[serde(default)]
+    pub title: String,
+    /// Keys whose values become rows.
+    pub rows: Vec<String>,
+    /// Keys whose values become columns.
+    pub columns: Vec<String>,
+    /// Values that keys must have; a list of values, one of which.
+    #[serde(default, rename = "where")]
+    pub filter: Table,
+    /// The row that the others are compared with, replicate by replicate.
+    #[serde(default, skip_serializing_if = "Table::is_empty")]
+    pub baseline: Table,
+}
+
+fn no_scenario() -> Value {
+    Value::Array(Vec::new())
+}
+
+fn is_zero(number: &usize) -> bool {
+    *number == 0
+}
+
+fn default_grid() -> Value {
+    Value::Integer(100)
+}
+
+fn default_metrics() -> Vec<String> {
+    vec!["mse".to_owned(), "mae".to_owned()]
+}
+
+const STUDY_KEYS: &[&str] = &["about", "block", "table"];
+const BLOCK_KEYS: &[&str] = &[
+    "scenario",
+    "population",
+    "set",
+    "features",
+    "N",
+    "replicates",
+    "grid",
+    "metrics",
+    "compare",
+    "keep",
+    "estimator",
+    "model",
+    "snr",
+    "split",
+    "fresh",
+    "pairs",
+    "force",
+];
+/// Why a study takes no ratio of signal to noise.
+const NO_TARGET: &str = "noise is added to the target, which nothing reads without a [[block.model]]: \
+                         effects are those of the scenario's function itself; `sample` takes --snr";
+const TABLE_KEYS: &[&str] = &["title", "rows", "columns", "where", "baseline"];
+
+/// Reads a study file.
+///
+/// # Errors
+/// A file that cannot be read, is not TOML, has an unknown key (the nearest known one is named) or a
+/// value of the wrong type (its line is shown).
+pub fn read(path: &Path) -> Result<StudyFile> {
+    let text = std::fs::read_to_string(path).map_err(Error::file(path))?;
+    let wrong = |message: String| Error::content(path, message);
+    let table: Table = toml::from_str(&text).map_err(|e| wrong(e.to_string()))?;
+    check_keys(&table, STUDY_KEYS, "the study").map_err(wrong)?;
+    for (key, known) in [("block", BLOCK_KEYS), ("table", TABLE_KEYS)] {
+        let entries = table.get(key).and_then(Value::as_array);
+        for (i, entry) in entries.into_iter().flatten().enumerate() {
+            if let Some(entry) = entry.as_table() {
+                let fits = entry.contains_key("model");
+                if key == "block" && entry.contains_key("snr") && !fits {
+                    return Err(wrong(format!("`snr` in block {}: {NO_TARGET}", i + 1)));
+                }
+                check_keys(entry, known, &format!("{key} {}", i + 1)).map_err(wrong)?;
+            }
+        }
+    }
+    toml::from_str(&text).map_err(|e| wrong(e.to_string()))
+}
+
+/// Refuses keys that are not known.
+pub(super) fn check_keys(table: &Table, known: &[&str], place: &str) -> Result<(), String> {
+    match table.keys().find(|key| !known.contains(&key.as_str())) {
+        None => Ok(()),
+        Some(key) => Err(format!(
+            "unknown key `{key}` in {place}{}; allowed are {}",
+            suggestion(key, known.iter().copied()),
+            listed(known.iter().copied()),
+        )),
+    }
+}

@@ -1,0 +1,70 @@
+//! Which value of a column is the best, and which cannot be told from it.
+//!
+//! Errors from different truths are answers to different questions, and not told to be better or worse.
+
+use std::collections::HashMap;
+
+use fe_core::estimator::Estimand;
+use fe_core::replicates::Paired;
+
+use super::{Standing, contest};
+use crate::record::Key;
+use crate::record::summary::SummaryRow;
+use crate::score::{Metric, estimand_of};
+
+/// The fields that competing values share: the truth, and data, feature and metric. Estimators whose estimand
+/// is not known have no competitors but themselves with other options.
+#[derive(PartialEq, Eq, Hash)]
+struct Contest {
+    truth: Result<Estimand, String>,
+    shared: Vec<String>,
+}
+
+impl Contest {
+    fn of(key: &Key) -> Self {
+        let estimator = key.estimator.as_str();
+        let truth = estimand_of(estimator).ok_or_else(|| estimator.to_owned());
+        Self { truth, shared: contest(key) }
+    }
+}
+
+/// The standings of the values of one column, in their order.
+///
+/// Values compete with those of the same truth, data, feature and metric, if the metric is an error.
+/// Those compete on the datasets that they share.
+pub(super) fn of_column(values: &[Option<&SummaryRow>]) -> Vec<Standing> {
+    let mut standings = vec![Standing::Other; values.len()];
+    let mut contests: HashMap<Contest, Vec<(usize, f64, &SummaryRow)>> = HashMap::new();
+    for (i, value) in values.iter().enumerate() {
+        let Some(value) = value.filter(|value| value.paired.is_none() && is_error(value)) else {
+            continue;
+        };
+        if let Some(mean) = value.summary.mean {
+            contests.entry(Contest::of(&value.key)).or_default().push((i, mean, value));
+        }
+    }
+    for competitors in contests.values().filter(|competitors| competitors.len() > 1) {
+        let Some(&(best, _, winner)) = competitors.iter().min_by(|a, b| a.1.total_cmp(&b.1)) else {
+            continue;
+        };
+        for &(i, _, value) in competitors {
+            if tied(value, winner) {
+                standings[i] = Standing::Tied;
+            }
+        }
+        standings[best] = Standing::Best;
+    }
+    standings
+}
+
+fn is_error(value: &SummaryRow) -> bool {
+    value.key.metric.parse::<Metric>().is_ok_and(Metric::is_error)
+}
+
+fn tied(value: &SummaryRow, best: &SummaryRow) -> bool {
+    let paired = Paired::of(&value.pairs(best));
+    match paired.difference.interval {
+        Some((lo, hi)) => lo <= 0.0 && 0.0 <= hi,
+        None => paired.difference.mean == Some(0.0),
+    }
+}

@@ -1,0 +1,61 @@
+//! The band of an effect, by whichever method is asked for.
+
+use super::uncertainty::{self, Uncertainty};
+use super::values::{Values, around};
+use super::{BandRequest, Resampling, bootstrap, per_bin};
+use crate::data::Dataset;
+use crate::effect::{ConfidenceBand, Effect};
+use crate::error::{Error, Result};
+use crate::model::magnitude::{MagnitudeProbe, ROUNDING};
+use crate::settings::BandKind;
+
+impl BandRequest {
+    /// The band of an effect at some places, from the sample that it was estimated from.
+    pub(crate) fn band(
+        &self,
+        effect: &Effect,
+        x: Vec<f64>,
+        (data, sample): (&Dataset, Option<&dyn Resampling>),
+        model: &MagnitudeProbe<'_>,
+    ) -> Result<ConfidenceBand> {
+        let curve = effect.curve.at_all(&x)?;
+        let rounding = rounding_of(model, effect);
+        let is_certain = sample.is_some_and(|sample| sample.is_certain(rounding));
+        let limits = match sample {
+            None => per_bin::limits(effect, &x, &curve, self.level)?,
+            Some(sample) if self.kind == BandKind::Bootstrap => {
+                bootstrap::limits(self, data, sample, &curve)?
+            }
+            Some(sample) => analytic(self, &sample.uncertainty()?, &curve)?,
+        };
+        let extrapolate = effect.record.extrapolated;
+        let rounding = if is_certain { f64::INFINITY } else { rounding_of(model, effect) };
+        let band = limits.into_band(self, x, extrapolate).rounded(rounding, &effect.curve);
+        if !band.is_finite() {
+            return Err(Error::Overflow { what: "limits of the band", name: effect.name.clone() });
+        }
+        Ok(band)
+    }
+}
+
+/// By how much rounding may move a curve, from the largest answers of the model.
+fn rounding_of(model: &MagnitudeProbe<'_>, effect: &Effect) -> f64 {
+    let slopes = model.partial(effect.output) * effect.record.axis.width();
+    ROUNDING * (model.value(effect.output) + slopes)
+}
+
+fn analytic(request: &BandRequest, uncertainty: &Uncertainty, curve: &[f64]) -> Result<Values> {
+    let errors = uncertainty.standard_errors();
+    let tail = 1.0 - request.level;
+    let pointwise = uncertainty.quantiles(tail)?;
+    let critical = uncertainty.critical_value(request.level, request.seed)?;
+    let simultaneous = uncertainty.quantiles(uncertainty::two_sided_tail(critical))?;
+    let degrees = uncertainty.degrees().iter().copied().fold(f64::INFINITY, f64::min);
+    Ok(Values {
+        pointwise: around(curve, |i| pointwise[i] * errors[i]),
+        simultaneous: Some(around(curve, |i| simultaneous[i] * errors[i])),
+        failed: 0,
+        least_degrees: Some(degrees).filter(|degrees| degrees.is_finite()),
+        critical_value: Some(critical),
+    })
+}

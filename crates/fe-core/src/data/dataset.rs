@@ -1,0 +1,354 @@
+//! Data that were checked once, so that everything after may trust them.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::ops::Range;
+
+use ndarray::{Array2, ArrayView1, ArrayView2, Axis};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::summary::{Summaries, Summary};
+use crate::error::{Error, ModelError, Result};
+use crate::model::{Column, Model};
+use crate::numeric;
+use crate::numeric::simd::{all_finite, vectorised};
+
+/// Values that are checked together.
+const CHECKED: usize = 4096;
+
+/// The kind of a feature's values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FeatureKind {
+    /// Real numbers.
+    #[default]
+    Continuous,
+    /// Ordered levels.
+    Ordinal,
+    /// Levels without an order.
+    Nominal,
+}
+
+/// N rows of D finite features, with names, kinds and optional weights.
+///
+/// A weight of 2 equals a duplicated row in every estimator; rows of weight 0 count nowhere.
+///
+/// ```
+/// use fe_core::Dataset;
+/// let data = Dataset::from_rows(&ndarray::array![[0.0, 1.0], [2.0, 3.0]].view()).unwrap();
+/// assert_eq!(data.feature(1), &[1.0, 3.0]);
+/// assert!(Dataset::from_rows(&ndarray::array![[f64::NAN]].view()).is_err());
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Dataset {
+    // D × N, so that a feature is contiguous.
+    features: Array2<f64>,
+    names: Vec<String>,
+    kinds: Vec<FeatureKind>,
+    weights: Option<Vec<f64>>,
+    summaries: Summaries,
+}
+
+impl Dataset {
+    /// From an N × D array; the features are called `x1 … xD`.
+    ///
+    /// # Errors
+    /// [`Error::EmptyData`], [`Error::NotFinite`].
+    pub fn from_rows(rows: &ArrayView2<'_, f64>) -> Result<Self> {
+        Self::from_features(rows.t().as_standard_layout().into_owned())
+    }
+
+    /// From a D × N array, one feature after the other; they are called `x1 … xD`.
+    ///
+    /// # Errors
+    /// [`Error::EmptyData`], [`Error::NotFinite`].
+    pub fn from_features(features: Array2<f64>) -> Result<Self> {
+        let (columns, rows) = features.dim();
+        if rows == 0 || columns == 0 {
+            return Err(Error::EmptyData { rows, columns });
+        }
+        let features = if features.is_standard_layout() {
+            features
+        } else {
+            features.as_standard_layout().into_owned()
+        };
+        // From the end on, as what was written last is still in the cache; the first features are there then.
+        let is_finite = |values: &[f64]| values.chunks(CHECKED).rev().all(all_finite);
+        if !features.as_slice().is_some_and(is_finite) {
+            for ((column, row), &value) in features.indexed_iter() {
+                if !value.is_finite() {
+                    let column = default_name(column);
+                    return Err(Error::NotFinite { row: row + 1, column, value });
+                }
+            }
+        }
+        Ok(Self {
+            features,
+            names: (0..columns).map(default_name).collect(),
+            kinds: vec![FeatureKind::default(); columns],
+            weights: None,
+            summaries: Summaries::of(columns),
+        })
+    }
+
+    /// Names the features.
+    ///
+    /// # Errors
+    /// [`Error::WrongCount`], [`Error::DuplicateName`].
+    pub fn with_names(mut self, names: Vec<String>) -> Result<Self> {
+        self.check_count("names of features", self.dimension(), names.len())?;
+        let mut seen = HashSet::new();
+        if let Some(twice) = names.iter().find(|name| !seen.insert(name.as_str())) {
+            return Err(Error::DuplicateName(twice.clone()));
+        }
+        self.names = names;
+        Ok(self)
+    }
+
+    /// Says of what kind each feature is; they are continuous otherwise.
+    ///
+    /// # Errors
+    /// [`Error::WrongCount`].
+    pub fn with_kinds(mut self, kinds: Vec<FeatureKind>) -> Result<Self> {
+        self.check_count("kinds of features", self.dimension(), kinds.len())?;
+        self.kinds = kinds;
+        Ok(self)
+    }
+
+    /// Weights the rows.
+    ///
+    /// # Errors
+    /// [`Error::WrongCount`], [`Error::BadWeight`].
+    pub fn with_weights(mut self, weights: Vec<f64>) -> Result<Self> {
+        self.check_count("weights", self.len(), weights.len())?;
+        for (row, &value) in weights.iter().enumerate() {
+            if !(value.is_finite() && value >= 0.0) {
+                return Err(Error::BadWeight { row: row + 1, value });
+            }
+        }
+        if weights.iter().all(|&w| w == 0.0) {
+            return Err(Error::BadWeight { row: 1, value: 0.0 });
+        }
+        self.weights = Some(weights);
+        self.summaries = Summaries::of(self.dimension());
+        Ok(self)
+    }
+
+    fn check_count(&self, what: &'static str, expected: usize, got: usize) -> Result<()> {
+        if expected == got { Ok(()) } else { Err(Error::WrongCount { what, expected, got }) }
+    }
+
+    /// Number of rows, N.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.features.ncols()
+    }
+
+    /// All features, D × N, one after the other.
+    #[must_use]
+    pub fn into_features(self) -> Array2<f64> {
+        self.features
+    }
+
+    /// Never true: a dataset has rows.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        false
+    }
+
+    /// Number of features, D.
+    #[must_use]
+    pub fn dimension(&self) -> usize {
+        self.features.nrows()
+    }
+
+    /// All values of a feature, counted from 0.
+    ///
+    /// # Panics
+    /// If there is no such feature; see [`Dataset::check_feature`].
+    #[must_use]
+    pub fn feature(&self, feature: usize) -> &[f64] {
+        let n = self.len();
+        &self.features.as_slice().unwrap_or_default()[feature * n..(feature + 1) * n]
+    }
+
+    /// [`Error::NoSuchFeature`] unless the feature, counted from 0, exists.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchFeature`].
+    pub fn check_feature(&self, feature: usize) -> Result<()> {
+        let dimension = self.dimension();
+        if feature < dimension { Ok(()) } else { Err(Error::NoSuchFeature { feature, dimension }) }
+    }
+
+    /// Refuses a feature that the data do not have, and a model of other features.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchFeature`], [`ModelError::WrongDimension`].
+    pub fn check_model(&self, model: &dyn Model, feature: usize) -> Result<()> {
+        self.check_feature(feature)?;
+        let (model, data) = (model.dimension(), self.dimension());
+        if model == data { Ok(()) } else { Err(ModelError::WrongDimension { model, data }.into()) }
+    }
+
+    /// The same for an estimator to which all features are numbers: every one but the regional ones begins
+    /// with it, before it asks the model anything.
+    ///
+    /// # Errors
+    /// As [`Dataset::check_model`], and [`Error::Incompatible`] for a nominal feature.
+    pub fn check(&self, model: &dyn Model, feature: usize) -> Result<()> {
+        self.check_model(model, feature)?;
+        match self.kinds.iter().position(|&kind| kind == FeatureKind::Nominal) {
+            None => Ok(()),
+            Some(nominal) => Err(Error::Incompatible(format!(
+                "the kind `nominal` of {} is of no use here: only regional estimators, which split by levels, \
+                 take kinds; to all others features are numbers",
+                self.names[nominal]
+            ))),
+        }
+    }
+
+    /// The same where some rows, counted from 0, are asked about.
+    ///
+    /// # Errors
+    /// As [`Dataset::check`], and [`Error::WrongCount`] for a row that the data do not have.
+    pub fn check_rows(&self, model: &dyn Model, feature: usize, rows: &[usize]) -> Result<()> {
+        self.check(model, feature)?;
+        match rows.iter().max() {
+            Some(&last) => self.check_count("rows", self.len(), self.len().max(last + 1)),
+            None => Ok(()),
+        }
+    }
+
+    /// One row.
+    #[must_use]
+    pub fn row(&self, row: usize) -> ArrayView1<'_, f64> {
+        self.features.column(row)
+    }
+
+    /// Names of the features.
+    #[must_use]
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Kinds of the features.
+    #[must_use]
+    pub fn kinds(&self) -> &[FeatureKind] {
+        &self.kinds
+    }
+
+    /// Weights of the rows, if they differ.
+    #[must_use]
+    pub fn weights(&self) -> Option<&[f64]> {
+        self.weights.as_deref()
+    }
+
+    /// The values of a feature with the weights of their rows, 1 where none are weighted.
+    pub(crate) fn weighted(&self, feature: usize) -> impl Iterator<Item = (f64, f64)> {
+        let weight = |row: usize| self.weights().map_or(1.0, |weights| weights[row]);
+        self.feature(feature).iter().enumerate().map(move |(row, &x)| (x, weight(row)))
+    }
+
+    /// The weighted type-7 quantiles 0, 0.1, …, 1 of a feature; computed once.
+    ///
+    /// ```
+    /// use fe_core::Dataset;
+    /// let data = Dataset::from_rows(&ndarray::array![[0.0], [4.0], [2.0]].view())?;
+    /// assert_eq!(data.deciles(0)[5], 2.0);
+    /// # Ok::<(), fe_core::Error>(())
+    /// ```
+    #[must_use]
+    pub fn deciles(&self, feature: usize) -> [f64; 11] {
+        self.summary(feature).deciles(self.feature(feature), self.weights())
+    }
+
+    /// Range and moments of a feature among the rows with positive weight; computed once.
+    pub(crate) fn summary(&self, feature: usize) -> &Summary {
+        self.summaries.get(feature, || Summary::of(self.feature(feature), self.weights()))
+    }
+
+    /// Rows with positive weight on the axis, and off it.
+    pub(crate) fn count_rows(&self, feature: usize, axis: &numeric::axis::Axis) -> (usize, usize) {
+        let summary = self.summary(feature);
+        if axis.contains(summary.lo) && axis.contains(summary.hi) {
+            return (summary.rows, 0);
+        }
+        let (values, (lo, hi)) = (self.feature(feature), (axis.lo(), axis.hi()));
+        let is_on = |x: f64| usize::from((lo <= x) & (x <= hi));
+        let on = match self.weights() {
+            None => vectorised(
+                #[inline(always)]
+                || values.iter().fold(0, |on, &x| on + is_on(x)),
+            ),
+            Some(weights) => {
+                let counts = |weight: f64| usize::from(weight > 0.0);
+                values
+                    .iter()
+                    .zip(weights)
+                    .fold(0, |on, (&x, &weight)| on + (is_on(x) & counts(weight)))
+            }
+        };
+        (on, summary.rows - on)
+    }
+
+    /// Some of the rows, counted from 0, in the given order.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    #[must_use]
+    pub fn select(&self, rows: &[usize]) -> Self {
+        self.selected(rows, 0..self.dimension())
+    }
+
+    /// Some of the rows, with one feature alone.
+    pub(crate) fn select_feature(&self, rows: &[usize], feature: usize) -> Self {
+        self.selected(rows, feature..feature + 1)
+    }
+
+    fn selected(&self, rows: &[usize], features: Range<usize>) -> Self {
+        let mut selected = Array2::zeros((features.len(), rows.len()));
+        let mut columns: Vec<_> = selected.axis_iter_mut(Axis(0)).collect();
+        columns.par_iter_mut().zip(features.clone()).for_each(|(selected, feature)| {
+            let values = self.feature(feature);
+            selected.iter_mut().zip(rows).for_each(|(to, &row)| *to = values[row]);
+        });
+        Self {
+            features: selected,
+            names: self.names[features.clone()].to_vec(),
+            kinds: self.kinds[features.clone()].to_vec(),
+            summaries: Summaries::of(features.len()),
+            weights: self.weights.as_ref().map(|w| rows.iter().map(|&row| w[row]).collect()),
+        }
+    }
+
+    /// The same rows with other, positive weights; without any if all are 1.
+    pub(crate) fn reweighted(self, weights: Vec<f64>) -> Self {
+        let weights = Some(weights).filter(|weights| weights.iter().any(|&w| w != 1.0));
+        Self { weights, ..self }
+    }
+
+    /// The rows of positive weight.
+    pub(crate) fn counted(&self) -> Cow<'_, Self> {
+        match &self.weights {
+            Some(weights) if weights.contains(&0.0) => {
+                let counts = |row: &usize| weights[*row] > 0.0;
+                Cow::Owned(self.select(&(0..self.len()).filter(counts).collect::<Vec<_>>()))
+            }
+            _ => Cow::Borrowed(self),
+        }
+    }
+
+    /// The features of a range of rows as columns of a batch.
+    #[must_use]
+    pub fn columns(&self, rows: Range<usize>) -> Vec<Column<'_>> {
+        (0..self.dimension())
+            .map(|feature| Column::Values(&self.feature(feature)[rows.clone()]))
+            .collect()
+    }
+}
+
+fn default_name(feature: usize) -> String {
+    format!("x{}", feature + 1)
+}

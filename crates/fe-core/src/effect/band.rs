@@ -1,0 +1,89 @@
+//! Confidence bands of effects: limits, and how they were computed.
+
+use serde::{Deserialize, Serialize};
+
+use crate::numeric::curve::Curve;
+use crate::settings::{BandKind, Interval};
+use crate::stored::Name;
+
+/// The meaning of a band, in words.
+pub const MEANING: &str = "uncertainty of the effect of this model, from the sample of instances \
+                           alone; how far the model is from the true function is not in it";
+
+/// Lower and upper limits of a band, in units of the output.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Limits {
+    /// The lower limit.
+    pub lower: Curve,
+    /// The upper limit.
+    pub upper: Curve,
+}
+
+/// A confidence band for an effect's curve, centred as the curve is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ConfidenceBand {
+    /// Limits that are to hold the true curve at each place with the probability `level`.
+    pub pointwise: Limits,
+    /// Limits that are to hold it at all places at once; none for the band `bins`.
+    pub simultaneous: Option<Limits>,
+    /// Limits that are no farther apart are so by rounding, in units of the output: there the curve does
+    /// not depend on which instances were drawn. Infinite where it does so nowhere.
+    pub rounding: f64,
+    /// Record of the computation.
+    pub record: BandRecord,
+}
+
+/// Limits no farther apart than this share of the curve's largest value are so by rounding.
+const NO_WIDTH: f64 = 1e-9;
+
+impl ConfidenceBand {
+    /// The same band of a curve whose values are rounded by so much, at the least by that of its own.
+    #[must_use]
+    pub fn rounded(self, rounding: f64, curve: &Curve) -> Self {
+        let size = curve.y().iter().fold(0.0, |size: f64, y| size.max(y.abs()));
+        Self { rounding: rounding.max(NO_WIDTH * size), ..self }
+    }
+
+    /// True if limits are apart by rounding alone, so that it means nothing what lies between them. The one
+    /// rule for all estimators; missing limits say nothing either.
+    #[must_use]
+    pub fn is_degenerate(&self, lower: f64, upper: f64) -> bool {
+        let width = upper - lower;
+        width.is_nan() || width <= self.rounding
+    }
+
+    pub(crate) fn is_finite(&self) -> bool {
+        let finite = |limits: &Limits| {
+            let values = || limits.lower.y().iter().chain(limits.upper.y());
+            // The band `bins` is missing at the start, and where there are fewer than two instances.
+            values().all(|y| y.is_finite() || (y.is_nan() && self.simultaneous.is_none()))
+        };
+        finite(&self.pointwise) && self.simultaneous.as_ref().is_none_or(finite)
+    }
+}
+
+/// Record of the computation of a confidence band.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BandRecord {
+    /// The method.
+    pub kind: BandKind,
+    /// The confidence level.
+    pub level: f64,
+    /// Its meaning.
+    #[serde(deserialize_with = "crate::stored::name")]
+    pub meaning: Name,
+    /// The seed; none if nothing was drawn.
+    pub seed: Option<u64>,
+    /// Number of resamples.
+    pub resamples: Option<usize>,
+    /// Resamples that gave no effect and were left out.
+    pub failed_resamples: Option<usize>,
+    /// The rule for limits from resamples.
+    pub interval: Option<Interval>,
+    /// True if bins were chosen anew in every resample.
+    pub rebin: Option<bool>,
+    /// Least degrees of freedom of Student's t along the curve, of the band `analytic`.
+    pub least_degrees_of_freedom: Option<f64>,
+    /// By how many standard errors the simultaneous limits are away, where normal quantiles count.
+    pub critical_value: Option<f64>,
+}

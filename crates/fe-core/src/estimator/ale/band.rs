@@ -1,0 +1,476 @@
+//! Confidence bands of accumulated effects: `ale`, `dale`, `rhale`.
+//!
+//! Given its bins, the centred curve is a weighted sum of bin means, Σ_k c_k(x) m_k: of each bin the
+//! part that lies below x, less the mean of that part over what the centring averages over.
+
+use std::borrow::Cow;
+
+use nalgebra::{DMatrix, DVector};
+
+use super::Accumulated;
+use super::local_effects::{LocalEffects, Source};
+use crate::binning::Choice;
+use crate::confidence::{MOST_HELD, Purpose, Replicate, Resampling, Uncertainty};
+use crate::data::Dataset;
+use crate::effect::centring::AxisMean;
+use crate::effect::{Bins, Effect};
+use crate::error::{Error, Result};
+use crate::model::Observed;
+use crate::numeric::interpolation::{interpolate_missing, sources};
+use crate::numeric::moments::Moments;
+use crate::numeric::partition::Partition;
+use crate::settings::EmptyBins;
+use crate::settings::{CenterRule, Centring};
+
+/// Bins times places up to which the curve of a resample is a product with the matrix that its variances
+/// need; of thousands of bins, as noise-free local effects make them, that takes most of a minute.
+const MOST_MULTIPLIED: usize = 1 << 16;
+
+/// An accumulated effect with the local effects that it came from.
+pub(crate) struct AccumulatedSample<'a> {
+    estimator: &'a Accumulated,
+    data: &'a Dataset,
+    model: &'a Observed<'a>,
+    effect: &'a Effect,
+    bins: &'a Bins,
+    x: Vec<f64>,
+    rebin: bool,
+    /// The local effect of every row; NaN where it does not count. None where bin moments are enough.
+    local: Option<Vec<f64>>,
+}
+
+impl<'a> AccumulatedSample<'a> {
+    /// The model is asked for local effects again where moments of bins are not enough: for resamples,
+    /// and for the centring `data`.
+    ///
+    /// # Errors
+    /// [`Error::BadOption`] where bins times places are too many; [`Error::Model`].
+    pub(crate) fn new(
+        estimator: &'a Accumulated,
+        data: &'a Dataset,
+        model: &'a Observed<'a>,
+        effect: &'a Effect,
+        purpose: &Purpose<'_>,
+    ) -> Result<Self> {
+        let Some(bins) = &effect.bins else {
+            return Err(Error::Incompatible("an effect without bins accumulates none".to_owned()));
+        };
+        check_size(bins.partition.bins(), purpose.x.len())?;
+        let mut sample = Self {
+            estimator,
+            data,
+            model,
+            effect,
+            bins,
+            x: purpose.x.to_vec(),
+            rebin: purpose.rebin,
+            local: None,
+        };
+        if purpose.resampled || effect.record.centring == Centring::Data {
+            let effects = sample.local_effects(data)?;
+            let mut all = effects.of_instances(&bins.partition)?;
+            sample.local = Some(all.swap_remove(effect.output));
+        }
+        Ok(sample)
+    }
+
+    fn local_effects<'b>(&'b self, data: &'b Dataset) -> Result<LocalEffects<'b>> {
+        let source = self.estimator.source(self.model.model(), self.effect.record.axis)?;
+        Ok(LocalEffects::new(data, self.model, self.effect.feature, source))
+    }
+
+    /// Bins and local effects of a resample for which bins are chosen anew: differences belong to
+    /// their bins, so the model is asked for them again.
+    fn chosen_anew(&self, weights: &[f64]) -> Result<(Partition, Vec<f64>)> {
+        let data = self.data.clone().with_weights(weights.to_vec())?;
+        let (record, output) = (&self.effect.record, self.effect.output);
+        let effects = self.local_effects(&data)?;
+        let local = self.local.clone().unwrap_or_default();
+        let effects = match effects.source {
+            Source::Differences => effects,
+            Source::Derivatives(_) => {
+                let outputs = self.model.model().outputs();
+                effects.holding(vec![local.clone(); outputs])
+            }
+        };
+        let Choice { partition, .. } = self.estimator.choose_bins(&effects, record.axis, output)?;
+        let local = match effects.source {
+            Source::Differences => effects.of_instances(&partition)?.swap_remove(output),
+            Source::Derivatives(_) => local,
+        };
+        Ok((partition, local))
+    }
+
+    /// Contents of each bin at some weights of the rows.
+    fn contents(&self, partition: &Partition, local: &[f64], weights: &[f64]) -> Vec<Content> {
+        let mut contents = vec![Content::default(); partition.bins()];
+        let positions = self.data.feature(self.effect.feature);
+        for ((&x, &effect), &weight) in positions.iter().zip(local).zip(weights) {
+            if weight > 0.0
+                && !effect.is_nan()
+                && let Some(bin) = partition.locate(x)
+            {
+                let place = Place::of(partition, bin, x);
+                contents[bin].add(place.part, effect, weight);
+            }
+        }
+        contents
+    }
+
+    fn means<'b>(&self, partition: &'b Partition, contents: &[Content]) -> Result<Means<'b>> {
+        let record = &self.effect.record;
+        let policy =
+            record.binning.as_ref().map(|binning| binning.empty_policy).unwrap_or_default();
+        let centring = (record.centring, record.axis_mean);
+        Means::new(Cow::Borrowed(partition), contents, policy, centring)
+    }
+}
+
+impl Resampling for AccumulatedSample<'_> {
+    fn replicate(&self, weights: &[f64], variances: bool) -> Result<Replicate> {
+        let held = self.local.as_deref().unwrap_or_default();
+        let (partition, local) = if self.rebin {
+            let (partition, local) = self.chosen_anew(weights)?;
+            check_size(partition.bins(), self.x.len())?;
+            (Cow::Owned(partition), Cow::Owned(local))
+        } else {
+            (Cow::Borrowed(&self.bins.partition), Cow::Borrowed(held))
+        };
+        let contents = self.contents(&partition, &local, weights);
+        let means = self.means(&partition, &contents)?;
+        if !variances && partition.bins().saturating_mul(self.x.len()) > MOST_MULTIPLIED {
+            return Ok(Replicate { curve: means.curve(&self.x), variances: None });
+        }
+        let accumulation = Accumulation::new(means, &contents, &self.x);
+        let variances =
+            variances.then(|| Ok::<_, Error>(accumulation.uncertainty(&contents)?.variances()));
+        Ok(Replicate { curve: accumulation.curve(), variances: variances.transpose()? })
+    }
+
+    fn uncertainty(&self) -> Result<Uncertainty> {
+        let partition = &self.bins.partition;
+        let contents = match &self.local {
+            Some(local) => {
+                let weights: Vec<f64> =
+                    self.data.weighted(self.effect.feature).map(|(_, weight)| weight).collect();
+                self.contents(partition, local, &weights)
+            }
+            None => Content::of_bins(self.bins, self.effect.record.ddof),
+        };
+        let means = self.means(partition, &contents)?;
+        Accumulation::new(means, &contents, &self.x).uncertainty(&contents)
+    }
+}
+
+fn check_size(bins: usize, places: usize) -> Result<()> {
+    if bins.saturating_mul(places) <= MOST_HELD {
+        return Ok(());
+    }
+    Err(Error::BadOption {
+        option: "bins",
+        given: format!("{bins} bins for a band at {places} places"),
+        allowed: format!("at most {MOST_HELD} bins times places"),
+    })
+}
+
+/// The instances of a bin.
+#[derive(Debug, Clone, Copy, Default)]
+struct Content {
+    effects: Moments,
+    /// Mean of where they are, as part of the bin's width from its start.
+    part: f64,
+    /// Sums of squared deviations of that, and of its products with those of the local effects.
+    parts_squared: f64,
+    products: f64,
+}
+
+impl Content {
+    fn add(&mut self, part: f64, effect: f64, weight: f64) {
+        let total = self.effects.weight + weight;
+        let before = (effect - self.effects.mean, part - self.part);
+        self.part += before.1 * (weight / total);
+        self.parts_squared += weight * before.1 * (part - self.part);
+        self.products += weight * before.0 * (part - self.part);
+        self.effects = self.effects.merge(Moments::single(effect, weight));
+    }
+
+    /// Contents from moments alone, where positions within bins do not matter.
+    fn of_bins(bins: &Bins, ddof: f64) -> Vec<Self> {
+        let content = |k: usize| {
+            let weight = bins.counts[k];
+            let mean = if weight > 0.0 { bins.effect[k] } else { 0.0 };
+            let squares = bins.variance[k].map_or(0.0, |variance| variance * (weight - ddof));
+            Self { effects: Moments { weight, mean, squares }, part: 0.5, ..Self::default() }
+        };
+        (0..bins.counts.len()).map(content).collect()
+    }
+}
+
+/// A bin, and how much of its width lies below.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    bin: usize,
+    part: f64,
+}
+
+impl Place {
+    fn of(partition: &Partition, bin: usize, x: f64) -> Self {
+        let (lo, hi) = (partition.limits()[bin], partition.limits()[bin + 1]);
+        Self { bin, part: ((x - lo) / (hi - lo)).clamp(0.0, 1.0) }
+    }
+
+    fn find(partition: &Partition, x: f64) -> Self {
+        let bin = partition.limits().partition_point(|&z| z <= x);
+        Self::of(partition, bin.clamp(1, partition.bins()) - 1, x)
+    }
+}
+
+/// The means of the bins, from which the curve at any place is made.
+struct Means<'a> {
+    partition: Cow<'a, Partition>,
+    policy: EmptyBins,
+    centring: Centring,
+    widths: Vec<f64>,
+    known: Vec<bool>,
+    /// For each bin those that it is interpolated from, and by which shares.
+    sources: Vec<[(usize, f64); 2]>,
+    /// The constant of the centring, as weights of the bins.
+    centre: Vec<f64>,
+    /// The means of the bins, 0 for those without instances.
+    means: DVector<f64>,
+    /// For each bin: what stands in where its variance is undefined.
+    variances: Vec<f64>,
+}
+
+impl<'a> Means<'a> {
+    fn new(
+        partition: Cow<'a, Partition>,
+        contents: &[Content],
+        policy: EmptyBins,
+        centring: (Centring, AxisMean),
+    ) -> Result<Self> {
+        let widths = partition.widths();
+        let known: Vec<bool> = contents.iter().map(|bin| !bin.effects.is_empty()).collect();
+        let between = match policy {
+            EmptyBins::InterpolateIndex => (0..widths.len()).map(|k| k as f64).collect(),
+            _ => partition.centres(),
+        };
+        let Some(sources) = sources(&known, &between) else {
+            return Err(Error::Incompatible("no instance is in any bin".to_owned()));
+        };
+        let centre = centre(&partition, contents, centring, &widths);
+        let means = contents.iter().map(|bin| bin.effects.mean);
+        let means = DVector::from_iterator(contents.len(), means);
+        let variances: Vec<Option<f64>> =
+            contents.iter().map(|bin| bin.effects.variance(1.0)).collect();
+        let (Some(variances), _) = interpolate_missing(&variances, &between) else {
+            return Err(Error::Incompatible(
+                "no bin has two instances, so nothing tells how uncertain the effect is: take fewer \
+                 bins"
+                    .to_owned(),
+            ));
+        };
+        let centring = centring.0;
+        Ok(Self { partition, policy, centring, widths, known, sources, centre, means, variances })
+    }
+
+    /// The mean of a bin, or what it has in place of one.
+    fn filled(&self, k: usize) -> f64 {
+        match (self.known[k], self.policy) {
+            (true, _) => self.means[k],
+            (false, EmptyBins::Zero) => 0.0,
+            (false, _) => self.sources[k].iter().map(|&(s, share)| share * self.means[s]).sum(),
+        }
+    }
+
+    /// The centred curve at some places, added up from bin to bin: the work of bins and places, not of
+    /// their product as that of [`Means::weights`], which give the same but for rounding.
+    fn curve(&self, x: &[f64]) -> Vec<f64> {
+        let filled: Vec<f64> = (0..self.widths.len()).map(|k| self.filled(k)).collect();
+        let constant: f64 = self.centre.iter().zip(&filled).map(|(c, mean)| c * mean).sum();
+        let mut reached = Vec::with_capacity(filled.len());
+        let mut sum = 0.0;
+        for (width, mean) in self.widths.iter().zip(&filled) {
+            reached.push(sum);
+            sum += width * mean;
+        }
+        let at = |&x: &f64| {
+            let Place { bin, part } = Place::find(&self.partition, x);
+            reached[bin] + self.widths[bin] * part * filled[bin] - constant
+        };
+        x.iter().map(at).collect()
+    }
+
+    /// c, places × bins; 0 for bins without instances.
+    fn weights(&self, x: &[f64]) -> DMatrix<f64> {
+        let row = |x: f64| {
+            let Place { bin, part } = Place::find(&self.partition, x);
+            let mut row: Vec<f64> = self.centre.iter().map(|centre| -centre).collect();
+            (0..bin).for_each(|k| row[k] += self.widths[k]);
+            row[bin] += self.widths[bin] * part;
+            row
+        };
+        let mut weights = DMatrix::zeros(x.len(), self.widths.len());
+        for (i, &x) in x.iter().enumerate() {
+            for (k, c) in row(x).into_iter().enumerate() {
+                if self.known[k] {
+                    weights[(i, k)] += c;
+                } else if self.policy != EmptyBins::Zero {
+                    for (source, share) in self.sources[k] {
+                        weights[(i, source)] += share * c;
+                    }
+                }
+            }
+        }
+        weights
+    }
+
+    /// For centrings over the instances: the curve there less its mean, as value at the mean place of
+    /// each bin, and rise over the bin.
+    fn positions(&self, contents: &[Content]) -> Option<Vec<(f64, f64)>> {
+        if !matches!(self.centring, Centring::Data | Centring::Bins) {
+            return None;
+        }
+        let bins = 0..self.widths.len();
+        let mut reached = -bins.clone().map(|k| self.centre[k] * self.filled(k)).sum::<f64>();
+        let position = |k: usize| {
+            let rise = self.widths[k] * self.filled(k);
+            let part = if self.centring == Centring::Bins { 0.5 } else { contents[k].part };
+            let at = reached + part * rise;
+            reached += rise;
+            (at, rise)
+        };
+        Some(bins.map(position).collect())
+    }
+}
+
+/// The centred curve at some places as a weighted sum of the means of the bins that have instances.
+struct Accumulation {
+    /// c, places × bins; 0 for bins without instances.
+    weights: DMatrix<f64>,
+    means: DVector<f64>,
+    variances: Vec<f64>,
+    positions: Option<Vec<(f64, f64)>>,
+}
+
+impl Accumulation {
+    fn new(means: Means<'_>, contents: &[Content], x: &[f64]) -> Self {
+        let (weights, positions) = (means.weights(x), means.positions(contents));
+        Self { weights, positions, means: means.means, variances: means.variances }
+    }
+
+    fn curve(&self) -> Vec<f64> {
+        (&self.weights * &self.means).as_slice().to_vec()
+    }
+
+    /// A column for each bin, c_k(x) s_k / √n_k, known with n_k − 1 degrees of freedom.
+    ///
+    /// Where the centring averages over the instances, their positions are uncertain too: with b_i the
+    /// centred curve at instance i, the constant varies with the mean of b, which within a bin may go
+    /// along with the local effects.
+    fn uncertainty(&self, contents: &[Content]) -> Result<Uncertainty> {
+        let total: f64 = contents.iter().map(|bin| bin.effects.weight).sum();
+        let mut factor = DMatrix::zeros(self.weights.nrows(), contents.len() + 1);
+        let mut degrees = Vec::with_capacity(contents.len() + 1);
+        let mut of_positions = 0.0;
+        for (k, bin) in contents.iter().enumerate() {
+            let count = bin.effects.weight;
+            degrees.push((count - 1.0).max(1.0));
+            if count == 0.0 {
+                continue;
+            }
+            let error = (self.variances[k] / count).sqrt();
+            let mut column = self.weights.column(k) * error;
+            if let Some(positions) = &self.positions {
+                let (at, rise) = positions[k];
+                let products = rise * bin.products;
+                let squares = self.variances[k] * count;
+                let along = if squares > 0.0 { products / squares.sqrt() } else { 0.0 };
+                column.add_scalar_mut(-along / total);
+                let spread = count * at * at + rise * rise * bin.parts_squared;
+                of_positions += (spread - along * along).max(0.0);
+            }
+            factor.set_column(k, &column);
+        }
+        degrees.push((total - 1.0).max(1.0));
+        factor.column_mut(contents.len()).fill(of_positions.sqrt() / total);
+        Ok(Uncertainty::of_columns(factor, &degrees))
+    }
+}
+
+/// The mean that the centring takes away, as weights of the bins: with p_k the share of what is
+/// averaged over that lies in bin k, and u_k its mean part there, Δz_k (p_{k+1} + … + p_K + p_k u_k).
+fn centre(
+    partition: &Partition,
+    contents: &[Content],
+    (centring, mean): (Centring, AxisMean),
+    widths: &[f64],
+) -> Vec<f64> {
+    let bins = widths.len();
+    // Share of each bin, and the same times the mean part.
+    let (mut shares, mut parts) = (vec![0.0; bins], vec![0.0; bins]);
+    let mut add = |place: Place, share: f64| {
+        shares[place.bin] += share;
+        parts[place.bin] += share * place.part;
+    };
+    match centring {
+        Centring::None => return vec![0.0; bins],
+        Centring::Start => add(Place { bin: 0, part: 0.0 }, 1.0),
+        Centring::Integral if mean.rule() == CenterRule::Exact => {
+            let length: f64 = widths.iter().sum();
+            (0..bins).for_each(|bin| add(Place { bin, part: 0.5 }, widths[bin] / length));
+        }
+        Centring::Integral => {
+            let places = partition.axis().map(|axis| mean.places(axis)).unwrap_or_default();
+            let share = 1.0 / places.len() as f64;
+            places.iter().for_each(|&x| add(Place::find(partition, x), share));
+        }
+        Centring::Data | Centring::Bins => {
+            let total: f64 = contents.iter().map(|bin| bin.effects.weight).sum();
+            for (bin, content) in contents.iter().enumerate() {
+                let part = if centring == Centring::Bins { 0.5 } else { content.part };
+                add(Place { bin, part }, content.effects.weight / total);
+            }
+        }
+    }
+    let mut right = 0.0;
+    let mut centre = vec![0.0; bins];
+    for k in (0..bins).rev() {
+        centre[k] = widths[k] * (right + parts[k]);
+        right += shares[k];
+    }
+    centre
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::numeric::partition::Closed;
+
+    /// Bins of all sorts: many instances, a single one, none, at the ends and between.
+    #[test]
+    fn the_curve_added_up_bin_by_bin_is_that_of_the_matrix() {
+        let counts = [0.0, 3.0, 1.0, 0.0, 0.0, 7.0, 2.0, 0.0];
+        let limits: Vec<f64> = (0..=counts.len()).map(|k| (k * k) as f64 / 10.0 - 1.0).collect();
+        let partition = Partition::new(limits, Closed::Left).unwrap();
+        let content = |(k, &weight): (usize, &f64)| {
+            let mean = if weight > 0.0 { (k as f64).sin() } else { 0.0 };
+            let effects = Moments { weight, mean, squares: weight };
+            Content { effects, part: 0.3, ..Content::default() }
+        };
+        let contents: Vec<Content> = counts.iter().enumerate().map(content).collect();
+        let x: Vec<f64> = (0..=80).map(|i| f64::from(i) * 0.09 - 1.2).collect();
+        for policy in [EmptyBins::Interpolate, EmptyBins::InterpolateIndex, EmptyBins::Zero] {
+            for centring in [Centring::None, Centring::Start, Centring::Integral, Centring::Data] {
+                let centring = (centring, AxisMean::default());
+                let means =
+                    || Means::new(Cow::Borrowed(&partition), &contents, policy, centring).unwrap();
+                let quick = means().curve(&x);
+                let plain = Accumulation::new(means(), &contents, &x).curve();
+                for (quick, plain) in quick.iter().zip(&plain) {
+                    assert!((quick - plain).abs() < 1e-13, "{policy:?} {centring:?}");
+                }
+            }
+        }
+    }
+}

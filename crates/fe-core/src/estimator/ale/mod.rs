@@ -1,0 +1,487 @@
+//! Accumulated local effects: `ale`, `dale`, `rhale`.
+
+mod band;
+pub(crate) mod local_effects;
+
+use band::AccumulatedSample;
+use local_effects::{LocalEffects, Source, coarsening};
+
+use strum::IntoStaticStr;
+
+use super::common::{CurveOptions, with_axis_and_centring};
+use super::{Estimand, Estimator, EstimatorInfo, InstanceEffects, empty_bins};
+use crate::binning::{self, Binning, Choice, Dynamic, Fixed};
+use crate::confidence::{BandRequest, Purpose, Resampling};
+use crate::data::Dataset;
+use crate::effect::Bands;
+use crate::effect::Instances;
+use crate::effect::centring::{self, AxisMean};
+use crate::effect::heterogeneity;
+use crate::effect::importance::importance;
+use crate::effect::{BinningRecord, Bins, Effect, Record};
+use crate::error::{Error, Result};
+use crate::estimator::derivatives::Differentiation;
+use crate::model::{Model, Observed};
+use crate::numeric::axis::Axis;
+use crate::numeric::curve::Curve;
+use crate::numeric::interpolation::interpolate_missing;
+use crate::numeric::moments::Moments;
+use crate::numeric::partition::{Closed, Partition};
+use crate::settings::Centring;
+use crate::settings::{EmptyBins, Interpolation, Settings};
+
+/// Options of all accumulated effects.
+const COMMON: &[&str] = &[
+    "binning",
+    "bins",
+    "limits",
+    "min_points",
+    "discount",
+    "quantiles",
+    "distinct",
+    "axis",
+    "center",
+    "ddof",
+    "empty",
+    "fill_variances",
+    "closed",
+    "interpolation",
+    "extrapolate",
+    "points",
+];
+
+pub(crate) const ALE: EstimatorInfo = EstimatorInfo {
+    name: "ale",
+    about: "accumulated local effects by finite differences over the bins (Apley and Zhu 2020)",
+    options: &[COMMON, AxisMean::OPTIONS, BandRequest::OPTIONS, &["undivided"]],
+    build: |settings| Ok(Box::new(Accumulated::from_settings(Variant::Ale, settings)?)),
+};
+pub(crate) const DALE: EstimatorInfo = EstimatorInfo {
+    name: "dale",
+    about: "accumulated local effects by derivatives, on bins of equal width (RHALE eq. 4)",
+    options: &[COMMON, AxisMean::OPTIONS, BandRequest::OPTIONS, Differentiation::OPTIONS],
+    build: |settings| Ok(Box::new(Accumulated::from_settings(Variant::Dale, settings)?)),
+};
+pub(crate) const RHALE: EstimatorInfo = EstimatorInfo {
+    name: "rhale",
+    about: "accumulated local effects by derivatives, on automatically chosen bins (RHALE eq. 9-15)",
+    options: &[COMMON, AxisMean::OPTIONS, BandRequest::OPTIONS, Differentiation::OPTIONS],
+    build: |settings| Ok(Box::new(Accumulated::from_settings(Variant::Rhale, settings)?)),
+};
+
+/// The members of the family.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
+enum Variant {
+    Ale,
+    Dale,
+    Rhale,
+}
+
+impl Variant {
+    fn name(self) -> &'static str {
+        self.into()
+    }
+
+    /// Degrees of freedom (ddof) of a variance, unless asked otherwise.
+    fn ddof(self) -> u8 {
+        u8::from(self != Variant::Ale)
+    }
+}
+
+/// Accumulated local effects by finite differences over K bins (Apley and Zhu 2020).
+pub struct Ale;
+/// Accumulated local effects by derivatives on K bins of equal width (RHALE eq. 4).
+pub struct Dale;
+/// Accumulated local effects by derivatives on automatic bins (RHALE eq. 9 to 15).
+pub struct Rhale;
+
+impl Ale {
+    /// On K bins of equal width.
+    ///
+    /// # Errors
+    /// [`Error::BadOption`] for K = 0.
+    pub fn with_bins(bins: usize) -> Result<Accumulated> {
+        Ok(Accumulated::new(Variant::Ale, Box::new(Fixed::new(bins)?)))
+    }
+}
+
+impl Dale {
+    /// On K bins of equal width.
+    ///
+    /// # Errors
+    /// [`Error::BadOption`] for K = 0.
+    pub fn with_bins(bins: usize) -> Result<Accumulated> {
+        Ok(Accumulated::new(Variant::Dale, Box::new(Fixed::new(bins)?)))
+    }
+}
+
+impl Rhale {
+    /// With RHALE's defaults: K_max = 20, n_min = N/20, α = 0.2.
+    ///
+    /// # Errors
+    /// Never; the result is that of [`Dynamic::new`].
+    pub fn automatic() -> Result<Accumulated> {
+        Ok(Accumulated::new(Variant::Rhale, Box::new(Dynamic::new(20, None, 0.2)?)))
+    }
+}
+
+/// An estimator of accumulated local effects: how they are made, how bins are chosen, and how bins
+/// become a curve.
+///
+/// ```
+/// use fe_core::{Dataset, estimator::{Ale, Estimator}, model::FunctionModel};
+/// let data = Dataset::from_rows(&ndarray::array![[0.0, 1.0], [0.5, 0.0], [1.0, 2.0]].view())?;
+/// let model = FunctionModel::new(2, |x| 3.0 * x[0] + x[1]);
+/// let effect = &Ale::with_bins(2)?.estimate(&data, &model, 0)?[0];
+/// assert_eq!(effect.curve.at_all(&[0.0, 0.25, 1.0])?, [-1.5, -0.75, 1.5]);
+/// # Ok::<(), fe_core::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Accumulated {
+    method: Variant,
+    binning: Box<dyn Binning>,
+    common: CurveOptions,
+    empty: EmptyBins,
+    fill_variances: bool,
+    closed: Closed,
+    interpolation: Interpolation,
+    undivided: bool,
+    differentiation: Differentiation,
+}
+
+impl Accumulated {
+    fn new(method: Variant, binning: Box<dyn Binning>) -> Self {
+        let ddof = f64::from(method.ddof());
+        Self {
+            method,
+            binning,
+            common: CurveOptions { ddof, ..CurveOptions::default() },
+            empty: EmptyBins::default(),
+            fill_variances: false,
+            closed: Closed::default(),
+            interpolation: Interpolation::default(),
+            undivided: false,
+            differentiation: Differentiation::default(),
+        }
+    }
+
+    fn from_settings(method: Variant, settings: &Settings) -> Result<Self> {
+        let default = if method == Variant::Rhale { "dp" } else { "fixed" };
+        let binning = binning::from_settings(settings, default)?;
+        let new = Self::new(method, binning);
+        Ok(Self {
+            common: CurveOptions::from_settings(settings, Centring::default(), method.ddof())?,
+            empty: settings.empty.unwrap_or_default(),
+            fill_variances: settings.fill_variances.unwrap_or_default(),
+            closed: settings.closed.unwrap_or_default(),
+            interpolation: settings.interpolation.unwrap_or_default(),
+            undivided: settings.undivided.unwrap_or_default(),
+            differentiation: Differentiation::from_settings(settings)?,
+            ..new
+        })
+    }
+
+    /// The same estimator on other bins.
+    #[must_use]
+    pub fn binned(mut self, binning: impl Binning + 'static) -> Self {
+        self.binning = Box::new(binning);
+        self
+    }
+
+    /// `ale` from settings.
+    pub(crate) fn ale(settings: &Settings) -> Result<Self> {
+        Self::from_settings(Variant::Ale, settings)
+    }
+
+    /// `rhale` from settings.
+    pub(crate) fn rhale(settings: &Settings) -> Result<Self> {
+        Self::from_settings(Variant::Rhale, settings)
+    }
+
+    /// The axis for a feature of some data.
+    pub(crate) fn axis(&self, data: &Dataset, feature: usize) -> Result<Axis> {
+        self.common.axis.resolve(data, feature)
+    }
+
+    /// Bins of the axis, from what is known of some instances, and of all of which they are a part.
+    pub(crate) fn divide(
+        &self,
+        axis: Axis,
+        (data, feature): (&Dataset, usize),
+        (all, of_all): (&Dataset, usize),
+        local_effects: Option<&binning::Summarise<'_>>,
+    ) -> Result<Choice> {
+        self.binning.choose(&binning::BinningRequest {
+            axis,
+            closed: self.closed,
+            positions: data.feature(feature),
+            weights: data.weights(),
+            whole: (all.feature(of_all), all.weights()),
+            levels: false,
+            ddof: self.common.ddof,
+            local_effects,
+        })
+    }
+
+    /// Heterogeneity values by name, from the moments of the local effects in each bin.
+    pub(crate) fn heterogeneity_values(
+        &self,
+        partition: &Partition,
+        spreads: Option<&Partition>,
+        moments: &[Moments],
+    ) -> heterogeneity::Values {
+        let stretches = spreads.and_then(|spreads| coarsening(partition, spreads));
+        let variances = heterogeneity::variances(moments, stretches.as_deref(), self.common.ddof);
+        let (variances, _) = interpolate_missing(&variances, &partition.centres());
+        self.values_of_variances(partition, variances.as_deref())
+    }
+
+    /// Heterogeneity values by name, from the variance of the local effects in each bin.
+    pub(crate) fn values_of_variances(
+        &self,
+        partition: &Partition,
+        variances: Option<&[f64]>,
+    ) -> heterogeneity::Values {
+        // Only `ale` has differences to leave undivided; for it METHODS' values are about those.
+        heterogeneity::of_bins(partition, variances, self.method == Variant::Ale)
+    }
+
+    pub(crate) fn source(&self, model: &dyn Model, axis: Axis) -> Result<Source> {
+        Ok(match self.method {
+            Variant::Ale => Source::Differences,
+            Variant::Dale | Variant::Rhale => {
+                Source::Derivatives(self.differentiation.of(model, axis)?)
+            }
+        })
+    }
+
+    pub(crate) fn choose_bins(
+        &self,
+        effects: &LocalEffects<'_>,
+        axis: Axis,
+        output: usize,
+    ) -> Result<Choice> {
+        let summarise =
+            |partition: &Partition| Ok(effects.summarise(partition)?.swap_remove(output));
+        let (data, feature) = (effects.data, effects.feature);
+        let local_effects: Option<&binning::Summarise<'_>> = match effects.source {
+            Source::Differences => None,
+            _ => Some(&summarise),
+        };
+        let choice = self.divide(axis, (data, feature), effects.whole, local_effects)?;
+        Ok(match self.empty {
+            EmptyBins::Merge => {
+                let partition = empty_bins::merge(choice.partition, data, feature)?;
+                let left = |limit: &f64| partition.limits().contains(limit);
+                let spreads = choice
+                    .spreads
+                    .map(|spreads| spreads.keeping(|limit| left(&spreads.limits()[limit])));
+                Choice { partition, spreads, ..choice }
+            }
+            _ => choice,
+        })
+    }
+
+    fn curve(&self, bins: &Bins) -> Curve {
+        let limits = bins.partition.limits().to_vec();
+        let mut values = Vec::with_capacity(limits.len());
+        values.push(0.0);
+        for (slope, width) in bins.effect.iter().zip(bins.partition.widths()) {
+            values.push(values[values.len() - 1] + slope * width);
+        }
+        match self.interpolation {
+            Interpolation::Linear => Curve::linear(limits, values),
+            Interpolation::Step => Curve::step(limits, values.split_off(1), self.closed),
+        }
+        .extrapolated(self.common.extrapolate)
+    }
+
+    fn heterogeneity_curve(
+        &self,
+        partition: &Partition,
+        variances: &[Option<f64>],
+        filled: Option<&[f64]>,
+    ) -> Curve {
+        let filled = filled.filter(|_| self.fill_variances);
+        let value = |(k, width): (usize, f64)| {
+            let variance = filled.map_or(variances[k], |filled| Some(filled[k]));
+            let scale = if self.undivided { width * width } else { 1.0 };
+            variance.map_or(f64::NAN, |variance| variance * scale)
+        };
+        let values = partition.widths().into_iter().enumerate().map(value).collect();
+        self.step(partition, values).extrapolated(self.common.extrapolate)
+    }
+
+    fn step(&self, partition: &Partition, values: Vec<f64>) -> Curve {
+        Curve::step(partition.limits().to_vec(), values, self.closed)
+    }
+
+    /// The effect on bins that are chosen already.
+    pub(crate) fn effect_on(
+        &self,
+        effects: &LocalEffects<'_>,
+        choice: Choice,
+        output: usize,
+    ) -> Result<Effect> {
+        let (data, feature) = (effects.data, effects.feature);
+        let axis = choice.partition.axis()?;
+        let (rows_on, rows_outside) = data.count_rows(feature, &axis);
+        if rows_on == 0 {
+            let name = data.names()[feature].clone();
+            return Err(Error::NoRowsOnAxis { name, lo: axis.lo(), hi: axis.hi() });
+        }
+        let moments = effects.summarise(&choice.partition)?.swap_remove(output);
+        let stretches =
+            choice.spreads.as_ref().and_then(|spreads| coarsening(&choice.partition, spreads));
+        let (bins, empty) =
+            empty_bins::fill(self.empty, self.common.ddof, choice.partition, &moments)?;
+        let known = heterogeneity::variances(&moments, stretches.as_deref(), self.common.ddof);
+        let (variances, undefined) =
+            interpolate_missing(&known, &empty_bins::places(self.empty, &bins.partition));
+        let curve = self.curve(&bins);
+        let instances = Instances {
+            positions: data.feature(feature),
+            weights: data.weights(),
+            counts: Some(&bins.counts),
+        };
+        let constant =
+            centring::constant_by(self.common.axis_mean, self.common.centring, &curve, instances)?;
+        let mut values = self.values_of_variances(&bins.partition, variances.as_deref());
+        let score = variances.clone().and_then(|variances| {
+            let variance = self.step(&bins.partition, variances);
+            if rows_outside > 0 {
+                return heterogeneity::effector_score(&variance, instances, true);
+            }
+            let positions = data.summary(feature).moments;
+            heterogeneity::effector_score_by(&variance, instances, Some(positions))
+        });
+        values.insert(heterogeneity::EFFECTOR_SCORE, score);
+        let importance =
+            self.common.importance.then(|| importance(&curve, instances, false)).flatten();
+        let what = (output, self.method.name());
+        let effect = self.common.effect((data, feature), what, (axis, curve), constant);
+        let record = Record {
+            rows_outside,
+            model_rows: effects.model.model_rows(),
+            jacobian_rows: effects.model.partial_rows(),
+            derivatives: match effects.source {
+                Source::Differences => None,
+                Source::Derivatives(derivatives) => Some(derivatives.describe()),
+            },
+            binning: Some(BinningRecord {
+                strategy: self.binning.describe(),
+                asked: self.binning.bins(),
+                bins: bins.partition.bins(),
+                spreads: stretches.map(|stretches| stretches.len()),
+                feasible: choice.feasible,
+                closed: self.closed,
+                empty_policy: self.empty,
+                empty,
+                undefined_variances: undefined,
+                distinct: choice.distinct,
+                empty_share: empty_share(&bins),
+            }),
+            ..effect.record
+        };
+        let effect = Effect {
+            heterogeneity: self.heterogeneity_curve(&bins.partition, &known, variances.as_deref()),
+            heterogeneity_values: values,
+            default_heterogeneity: if self.undivided { "mean_bins" } else { "integral" },
+            bands: variances.map(|variances| Bands::of_bins(&bins.partition, &variances)),
+            bins: Some(bins),
+            importance,
+            record,
+            ..effect
+        };
+        effect.representable()
+    }
+}
+
+/// Share of the curve's rises and falls that lies over bins without instances.
+fn empty_share(bins: &Bins) -> Option<f64> {
+    let rises = bins.effect.iter().zip(bins.partition.widths()).map(|(y, width)| (y * width).abs());
+    let largest = rises.clone().fold(0.0, f64::max);
+    let (mut all, mut empty) = (0.0, 0.0);
+    for (rise, &count) in rises.zip(&bins.counts) {
+        // In units of the largest, no sum is infinite.
+        all += rise / largest;
+        empty += if count > 0.0 { 0.0 } else { rise / largest };
+    }
+    (bins.counts.contains(&0.0) && all > 0.0).then(|| empty / all)
+}
+
+with_axis_and_centring!(Accumulated, common);
+
+impl Estimator for Accumulated {
+    fn name(&self) -> &'static str {
+        self.method.name()
+    }
+
+    fn estimand(&self) -> Estimand {
+        match self.method {
+            Variant::Ale => Estimand::AccumulatedLocalEffects,
+            Variant::Dale | Variant::Rhale => Estimand::AccumulatedDerivatives,
+        }
+    }
+
+    fn binning(&self) -> Option<&dyn Binning> {
+        Some(&*self.binning)
+    }
+
+    fn centring(&self) -> Centring {
+        self.common.centring
+    }
+
+    fn cost(&self, rows: usize, model: &dyn Model) -> Option<u64> {
+        let per_row = match self.method {
+            Variant::Ale => 2,
+            Variant::Dale | Variant::Rhale => self.differentiation.rows_per_row(model),
+        };
+        Some((rows as u64).saturating_mul(per_row))
+    }
+
+    fn estimate(&self, data: &Dataset, model: &dyn Model, feature: usize) -> Result<Vec<Effect>> {
+        data.check(model, feature)?;
+        let axis = self.common.axis.resolve(data, feature)?;
+        let observed = Observed::new(model);
+        let effects = LocalEffects::new(data, &observed, feature, self.source(model, axis)?);
+        let effect = |output| {
+            let choice = self.choose_bins(&effects, axis, output)?;
+            self.effect_on(&effects, choice, output)
+        };
+        (0..model.outputs()).map(effect).collect()
+    }
+
+    fn instances(
+        &self,
+        data: &Dataset,
+        model: &dyn Model,
+        effect: &Effect,
+        rows: &[usize],
+    ) -> Result<InstanceEffects> {
+        data.check_rows(model, effect.feature, rows)?;
+        let Some(bins) = &effect.bins else {
+            return Err(Error::Incompatible(format!(
+                "an effect of `{}` has no bins, and so no local effects",
+                effect.estimator
+            )));
+        };
+        let observed = Observed::new(model);
+        let source = self.source(model, effect.record.axis)?;
+        let effects = LocalEffects::new(data, &observed, effect.feature, source);
+        let all = effects.of_instances(&bins.partition)?;
+        let all = all.get(effect.output).map(Vec::as_slice).unwrap_or_default();
+        Ok(InstanceEffects::Slopes(rows.iter().filter_map(|&row| all.get(row).copied()).collect()))
+    }
+
+    fn resampling<'a>(
+        &'a self,
+        data: &'a Dataset,
+        model: &'a Observed<'a>,
+        effect: &'a Effect,
+        purpose: &Purpose<'_>,
+    ) -> Result<Box<dyn Resampling + 'a>> {
+        Ok(Box::new(AccumulatedSample::new(self, data, model, effect, purpose)?))
+    }
+}

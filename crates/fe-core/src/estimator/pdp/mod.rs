@@ -1,0 +1,368 @@
+//! Partial dependence and its derivative: `pdp`, `dpdp`.
+
+mod band;
+mod ice_table;
+mod run;
+
+use band::GridSample;
+pub(crate) use ice_table::{Grouping, IceBlocks, IceTable};
+use run::{IceRun, PointMoments};
+
+use ndarray::Array1;
+
+use super::common::{CurveOptions, with_axis_and_centring};
+use super::grid::{Grid, GridOptions, grid_weights};
+use super::{Estimand, Estimator, EstimatorInfo, InstanceEffects};
+use crate::confidence::{BandRequest, Purpose, Resampling};
+use crate::data::AxisChoice;
+use crate::data::Dataset;
+use crate::effect::Instances;
+use crate::effect::centring::{self, AxisMean};
+use crate::effect::heterogeneity;
+use crate::effect::importance::importance;
+use crate::effect::{Effect, Record};
+use crate::error::{Error, Result};
+use crate::estimator::derivatives::{Derivatives, Differentiation};
+use crate::model::{Model, Observed};
+use crate::numeric::axis::Axis;
+use crate::numeric::curve::Curve;
+use crate::numeric::moments::Moments;
+use crate::numeric::quantiles::SortedSample;
+use crate::settings::Centring;
+use crate::settings::Settings;
+
+pub(crate) const PDP: EstimatorInfo = EstimatorInfo {
+    name: "pdp",
+    about: "partial dependence on a grid; heterogeneity from centred ICE curves (Friedman 2001)",
+    options: &[GRID, AxisMean::OPTIONS, CURVE_ONLY, BandRequest::OPTIONS],
+    build: |settings| Ok(Box::new(PartialDependence::from_settings(Averaged::Value, settings)?)),
+};
+
+pub(crate) const DPDP: EstimatorInfo = EstimatorInfo {
+    name: "dpdp",
+    about: "mean derivative on a grid; heterogeneity from d-ICE curves (EFFECTOR eq. 9-10)",
+    options: &[GRID, AxisMean::OPTIONS, Differentiation::OPTIONS, CURVE_ONLY],
+    build: |settings| {
+        let differentiation = Differentiation::from_settings(settings)?;
+        let kind = Averaged::Derivative(differentiation);
+        Ok(Box::new(PartialDependence::from_settings(kind, settings)?))
+    },
+};
+
+/// Options of all estimators on a grid of ICE curves.
+pub(crate) const GRID: &[&str] = &[
+    "axis",
+    "center",
+    "ddof",
+    "extrapolate",
+    "grid",
+    "distinct",
+    "points",
+    "even_points",
+    "raw_ice",
+    "grid_heterogeneity",
+];
+
+/// Options of those that give a mean curve.
+const CURVE_ONLY: &[&str] = &["curve_only"];
+
+/// The quantity that is averaged over the instances.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Averaged {
+    /// f(x, x_c).
+    Value,
+    /// ∂_s f(x, x_c).
+    Derivative(Differentiation),
+}
+
+impl Averaged {
+    /// True if the curves behind the heterogeneity are as they are, unless something else is asked for:
+    /// derivatives have no level to take away.
+    fn has_raw_ice(self) -> bool {
+        matches!(self, Self::Derivative(_))
+    }
+}
+
+/// Mean over the instances of f(x, x_c^(i)) on a grid (METHODS; Friedman 2001), with the variance of
+/// ICE curves centred by their own mean over the axis (trapezoid over the grid).
+///
+/// The mean is over all instances, wherever their own x_s lies: the axis only says where the curve
+/// is drawn. [`PartialDependence::of_derivative`] averages ∂_s f(x, x_c^(i)) in its place (d-PDP,
+/// EFFECTOR eq. 9), and is not centred unless asked for; its heterogeneity is that of the curves as they
+/// are. How the curve is centred does not change the heterogeneity; the option `raw_ice` does: with it, it
+/// is that of the ICE curves as they are. With the option `curve_only` there is none, which saves its second pass
+/// over the ICE curves. The N × T table of predictions is never held.
+///
+/// ```
+/// use fe_core::{Dataset, estimator::{Estimator, PartialDependence}, model::FunctionModel};
+/// let data = Dataset::from_rows(&ndarray::array![[0.0, 1.0], [1.0, 3.0]].view())?;
+/// let model = FunctionModel::new(2, |x| x[0] * x[1]);
+/// let effect = &PartialDependence::on_grid(3)?.estimate(&data, &model, 0)?[0];
+/// assert_eq!(effect.curve.y(), [-1.0, 0.0, 1.0]);
+/// assert_eq!(effect.heterogeneity.y(), [0.25, 0.0, 0.25]);
+/// # Ok::<(), fe_core::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct PartialDependence {
+    kind: Averaged,
+    grid: GridOptions,
+    distinct: usize,
+    raw_ice: bool,
+    grid_heterogeneity: bool,
+    common: CurveOptions,
+    curve_only: bool,
+}
+
+impl PartialDependence {
+    /// On so many equidistant points.
+    ///
+    /// # Errors
+    /// [`Error::BadOption`] for fewer than 2 or too many.
+    pub fn on_grid(points: usize) -> Result<Self> {
+        let settings = Settings { grid: Some(points), ..Settings::default() };
+        Self::from_settings(Averaged::Value, &settings)
+    }
+
+    /// Of the derivative, on so many equidistant points.
+    ///
+    /// # Errors
+    /// [`Error::BadOption`] for fewer than 2 or too many.
+    pub fn of_derivative(points: usize) -> Result<Self> {
+        let settings = Settings { grid: Some(points), ..Settings::default() };
+        Self::from_settings(Averaged::Derivative(Differentiation::default()), &settings)
+    }
+
+    pub(super) fn from_settings(kind: Averaged, settings: &Settings) -> Result<Self> {
+        // A derivative has no level to take away.
+        let centring = match kind {
+            Averaged::Value => Centring::default(),
+            Averaged::Derivative(_) => Centring::None,
+        };
+        Ok(Self {
+            kind,
+            grid: GridOptions::from_settings(settings)?,
+            distinct: settings.distinct.unwrap_or_default(),
+            raw_ice: settings.raw_ice.unwrap_or(kind.has_raw_ice()),
+            grid_heterogeneity: settings.grid_heterogeneity.unwrap_or_default(),
+            common: CurveOptions::from_settings(settings, centring, 0)?,
+            curve_only: settings.curve_only.unwrap_or_default(),
+        })
+    }
+
+    /// `pdp` from settings.
+    pub(crate) fn pdp(settings: &Settings) -> Result<Self> {
+        Self::from_settings(Averaged::Value, settings)
+    }
+
+    /// `dpdp` from settings.
+    pub(crate) fn dpdp(settings: &Settings) -> Result<Self> {
+        Self::from_settings(
+            Averaged::Derivative(Differentiation::from_settings(settings)?),
+            settings,
+        )
+    }
+
+    /// The distinct values of a feature that has few of them, or equidistant points over the axis.
+    fn axis_and_grid(&self, data: &Dataset, feature: usize) -> Result<(Axis, Vec<f64>)> {
+        let on_axis = |x: f64| match self.common.axis {
+            AxisChoice::Given(lo, hi) => (lo..=hi).contains(&x),
+            AxisChoice::Data | AxisChoice::Quantiles { .. } => true,
+        };
+        let sample = || SortedSample::new(data.weighted(feature).filter(|(x, _)| on_axis(*x)));
+        let distinct = if self.distinct < 2 { None } else { sample().distinct(self.distinct) };
+        match distinct.as_deref() {
+            Some([first, .., last]) => {
+                Ok((Axis::new(*first, *last)?, distinct.unwrap_or_default()))
+            }
+            _ => {
+                let axis = self.common.axis.resolve(data, feature)?;
+                Ok((axis, self.grid.equidistant(axis)))
+            }
+        }
+    }
+
+    /// The run of the model over all instances and points.
+    fn run<'a>(
+        &self,
+        data: &'a Dataset,
+        model: &'a Observed<'a>,
+        feature: usize,
+    ) -> Result<IceRun<'a>> {
+        let (axis, grid) = self.axis_and_grid(data, feature)?;
+        let derivatives = match self.kind {
+            Averaged::Value => None,
+            Averaged::Derivative(differentiation) => Some(differentiation.of(model.model(), axis)?),
+        };
+        let grid = Grid::new(axis, &grid, &self.grid.further(axis), self.common.axis_mean);
+        Ok(IceRun::new((data, feature), model, grid, derivatives))
+    }
+
+    /// The constant that the centring subtracts is a weighted sum of the values of a curve: its
+    /// weights, which are 0 at further points.
+    fn constant_weights(
+        &self,
+        run: &IceRun<'_>,
+        instances: impl Iterator<Item = (f64, f64)>,
+    ) -> Array1<f64> {
+        let places = &run.grid;
+        if self.common.centring == Centring::Integral {
+            return Array1::from_vec(places.mean_weights.clone());
+        }
+        let mut weights = Array1::zeros(places.x.len());
+        let grid: Vec<f64> = places.grid_indices.iter().map(|&i| places.x[i]).collect();
+        let of_grid = grid_weights(self.common.centring, places.axis, &grid, instances);
+        for (&point, weight) in places.grid_indices.iter().zip(of_grid) {
+            weights[point] = weight;
+        }
+        weights
+    }
+
+    fn effect(&self, run: &IceRun<'_>, moments: &[PointMoments], output: usize) -> Result<Effect> {
+        let (data, feature) = (run.data, run.feature);
+        let grid = &run.grid.grid_indices;
+        let x: Vec<f64> = run.grid.x.clone();
+        let curve = Curve::linear(x.clone(), moments.iter().map(|point| point.raw.mean).collect());
+        let on_grid = Curve::linear(
+            grid.iter().map(|&i| x[i]).collect(),
+            grid.iter().map(|&i| moments[i].raw.mean).collect(),
+        );
+        let instances =
+            Instances { positions: data.feature(feature), weights: data.weights(), counts: None };
+        // The constant is that of the grid alone, so that further points do not move the curve.
+        let constant = centring::constant_by(
+            self.common.axis_mean,
+            self.common.centring,
+            &on_grid,
+            instances,
+        )?;
+        let variances = |of: &dyn Fn(&PointMoments) -> Moments| -> Vec<Option<f64>> {
+            let variance =
+                |point| of(point).variance(self.common.ddof).filter(|_| !self.curve_only);
+            moments.iter().map(variance).collect()
+        };
+        let raw = variances(&|point| point.raw);
+        let centred = if self.raw_ice { raw.clone() } else { variances(&|point| point.centred) };
+        let pick = |values: &[Option<f64>]| grid.iter().map(|&i| values[i]).collect::<Vec<_>>();
+        let mut values = heterogeneity::of_grid(&pick(&centred), &pick(&raw));
+        let variance =
+            |values: &[Option<f64>]| values.iter().map(|v| v.unwrap_or(f64::NAN)).collect();
+        let of_slopes = matches!(self.kind, Averaged::Derivative(_));
+        let variance_on_grid = Curve::linear(on_grid.x().to_vec(), variance(&pick(&centred)));
+        let score = heterogeneity::effector_score(&variance_on_grid, instances, of_slopes);
+        values.insert(heterogeneity::EFFECTOR_SCORE, score);
+        let heterogeneity = if self.grid_heterogeneity {
+            variance_on_grid
+        } else {
+            Curve::linear(x, variance(&centred))
+        };
+        let what = (output, self.name());
+        let on_axis = (run.grid.axis, curve);
+        let effect = self.common.effect((data, feature), what, on_axis, constant);
+        let record = Record {
+            model_rows: run.model.model_rows(),
+            jacobian_rows: run.model.partial_rows(),
+            raw_ice: (self.raw_ice != self.kind.has_raw_ice()).then_some(self.raw_ice),
+            derivatives: run.derivatives.map(Derivatives::describe),
+            ..effect.record
+        };
+        let importance =
+            self.common.importance.then(|| importance(&on_grid, instances, of_slopes)).flatten();
+        let effect = Effect {
+            heterogeneity: heterogeneity.extrapolated(self.common.extrapolate),
+            importance,
+            heterogeneity_values: values,
+            default_heterogeneity: "mean_grid",
+            record,
+            ..effect
+        };
+        effect.representable()
+    }
+}
+
+with_axis_and_centring!(PartialDependence, common);
+
+impl Estimator for PartialDependence {
+    fn name(&self) -> &'static str {
+        match self.kind {
+            Averaged::Value => PDP.name,
+            Averaged::Derivative(_) => DPDP.name,
+        }
+    }
+
+    fn estimand(&self) -> Estimand {
+        match self.kind {
+            Averaged::Value => Estimand::PartialDependence,
+            Averaged::Derivative(_) => Estimand::DerivativePartialDependence,
+        }
+    }
+
+    fn centring(&self) -> Centring {
+        self.common.centring
+    }
+
+    fn cost(&self, rows: usize, model: &dyn Model) -> Option<u64> {
+        let points = match self.common.axis {
+            AxisChoice::Given(lo, hi) => {
+                let axis = Axis::new(lo, hi).ok()?;
+                self.grid.places(axis).len()
+            }
+            AxisChoice::Data | AxisChoice::Quantiles { .. } => self.grid.count(),
+        };
+        let per_point = match self.kind {
+            Averaged::Value => 1,
+            Averaged::Derivative(differentiation) => differentiation.rows_per_row(model),
+        };
+        Some((rows as u64).saturating_mul(points as u64 * per_point))
+    }
+
+    fn estimate(&self, data: &Dataset, model: &dyn Model, feature: usize) -> Result<Vec<Effect>> {
+        data.check(model, feature)?;
+        let model = Observed::new(model);
+        let run = self.run(data, &model, feature)?;
+        let moments = if self.curve_only { run.means()? } else { run.moments()? };
+        run.check()?;
+        moments.iter().enumerate().map(|(output, m)| self.effect(&run, m, output)).collect()
+    }
+
+    fn instances(
+        &self,
+        data: &Dataset,
+        model: &dyn Model,
+        effect: &Effect,
+        rows: &[usize],
+    ) -> Result<InstanceEffects> {
+        data.check_rows(model, effect.feature, rows)?;
+        let model = Observed::new(model);
+        let run = self.run(data, &model, effect.feature)?;
+        let outputs = model.model().outputs();
+        let curve = |&row: &usize| -> Result<Vec<f64>> {
+            let ice = run.block_ice(row..row + 1)?;
+            let mut curve: Vec<f64> =
+                ice.iter().skip(effect.output).step_by(outputs).copied().collect();
+            if self.common.centring != Centring::None {
+                let weights = &run.grid.mean_weights;
+                let mean: f64 = curve.iter().zip(weights).map(|(y, weight)| y * weight).sum();
+                curve.iter_mut().for_each(|y| *y -= mean);
+            }
+            Ok(curve)
+        };
+        let y = rows.iter().map(curve).collect::<Result<_>>()?;
+        run.check()?;
+        Ok(InstanceEffects::Curves { x: run.grid.x.clone(), y })
+    }
+
+    fn resampling<'a>(
+        &'a self,
+        data: &'a Dataset,
+        model: &'a Observed<'a>,
+        effect: &'a Effect,
+        purpose: &Purpose<'_>,
+    ) -> Result<Box<dyn Resampling + 'a>> {
+        match self.kind {
+            Averaged::Value => Ok(Box::new(GridSample::new(self, data, model, effect, purpose)?)),
+            Averaged::Derivative(_) => {
+                Err(Error::Incompatible(format!("`{}` has no confidence band", self.name())))
+            }
+        }
+    }
+}

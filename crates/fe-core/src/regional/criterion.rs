@@ -1,0 +1,82 @@
+//! The criterion of a tree: what it must know about local effects, whichever estimator they come from.
+
+use rayon::prelude::*;
+
+use crate::effect::Effect;
+use crate::error::Result;
+use crate::estimator::derivatives::Derivatives;
+use crate::interrupt;
+use crate::model::magnitude::{MagnitudeProbe, ROUNDING};
+use crate::numeric::moments::Moments;
+
+use super::candidates::Candidates;
+
+/// The local effects of all instances on one output, evaluated already.
+///
+/// A further method is a further implementation.
+pub(super) trait Criterion: Sync {
+    /// A summary of a set of instances; enough for their heterogeneity.
+    type Summary: Clone + Send + Sync;
+
+    /// The rows that count: those with positive weight and, for bins, on the axis.
+    fn rows(&self) -> &[usize];
+
+    /// Summary of some of those rows, possibly none.
+    fn summarise(&self, rows: &[usize]) -> Self::Summary;
+
+    /// For the candidates of each feature the summaries of those of the rows that are in each group.
+    fn summarise_groups(
+        &self,
+        rows: &[usize],
+        candidates: &[Candidates],
+    ) -> Vec<Vec<Self::Summary>> {
+        let of_feature = |candidates: &Candidates| {
+            interrupt::check();
+            let mut members = vec![Vec::new(); candidates.groups()];
+            for &row in rows {
+                members[candidates.group_of(row)].push(row);
+            }
+            members.iter().map(|rows| self.summarise(rows)).collect()
+        };
+        candidates.par_iter().map(of_feature).collect()
+    }
+
+    /// Summary of two disjoint sets together.
+    fn merge(&self, a: &Self::Summary, b: &Self::Summary) -> Self::Summary;
+
+    /// The heterogeneity that a split is to lower; none where it is undefined.
+    fn heterogeneity(&self, summary: &Self::Summary) -> Result<Option<f64>>;
+
+    /// The heterogeneity that rounding alone could cause.
+    fn floor(&self) -> f64;
+
+    /// The effect of some of the rows alone.
+    fn effect(&self, rows: &[usize]) -> Result<Effect>;
+}
+
+/// The error of a derivative that rounding could cause.
+pub(super) fn noise_of_derivative(
+    derivatives: Derivatives,
+    probe: &MagnitudeProbe<'_>,
+    output: usize,
+) -> f64 {
+    match derivatives {
+        Derivatives::OfModel => ROUNDING * probe.partial(output),
+        Derivatives::Numeric { step, .. } => noise_of_difference(step, probe, output),
+    }
+}
+
+/// The error of a difference quotient over `width` that rounding could cause.
+pub(super) fn noise_of_difference(width: f64, probe: &MagnitudeProbe<'_>, output: usize) -> f64 {
+    noise_of_value(probe, output) / width
+}
+
+/// The error of a value that rounding could cause.
+pub(super) fn noise_of_value(probe: &MagnitudeProbe<'_>, output: usize) -> f64 {
+    ROUNDING * probe.value(output)
+}
+
+/// Merges moments slot by slot.
+pub(super) fn merged(a: &[Moments], b: &[Moments]) -> Vec<Moments> {
+    a.iter().zip(b).map(|(a, b)| a.merge(*b)).collect()
+}

@@ -1,0 +1,579 @@
+//! Expectations of a sum of terms under a law, by nested quadrature: the general truth.
+//!
+//! Imports laws, functions and numerical methods; nothing here knows a scenario. Begin with [`Engine`] and
+//! its `mean`: `nested` integrates one feature after the other, `factors` products whose factors share no
+//! feature, `shapley` coalitions, `moving` jumps at places that move, `simulation` means over more
+//! features than quadrature can take. A term is integrated over the features it reads and no others,
+//! and a variance over groups of terms that share randomness, so that integrals stay of low
+//! dimension however many features there are.
+
+mod factors;
+mod moving;
+pub(crate) mod nested;
+pub(crate) mod shapley;
+mod simulation;
+pub(crate) mod watch;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use crate::function::Term;
+use crate::law::{Crossing, Law, Univariate};
+use crate::numeric::quadrature::{Estimate, Piecewise, integrate, within};
+use factors::FactorMeans;
+use nested::HeldFeatures;
+use shapley::Coalitions;
+use watch::Watch;
+
+/// Local quantity: the integrand at a row in which the feature of interest has its value.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum LocalQuantity {
+    /// The function.
+    Value,
+    /// Its derivative along a feature.
+    Partial(usize),
+    /// Its change as the feature moves from one value to another.
+    Difference { feature: usize, from: f64, to: f64 },
+    /// Its value less its mean over an axis of the feature: a centred ICE curve.
+    Centred { feature: usize, axis: (f64, f64) },
+    /// The Shapley value of a feature, with the whole law as background.
+    Shapley(usize),
+}
+
+/// Law of the other features while one is held at a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rest {
+    /// Their own.
+    Marginal,
+    /// The conditional one, given that value.
+    Conditional,
+}
+
+/// Mean and variance of a local quantity.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Moments {
+    pub(crate) mean: Estimate,
+    pub(crate) variance: Estimate,
+}
+
+/// A term, a feature of it, and the ends of an axis of that.
+type AxisKey = (usize, usize, [u64; 2]);
+
+/// Means of terms over axes, as functions of the one other feature that a term reads.
+#[derive(Default)]
+pub(crate) struct AxisMeans(Mutex<HashMap<AxisKey, Arc<Piecewise>>>);
+
+impl AxisMeans {
+    /// Most curves that are kept.
+    const MOST: usize = 64;
+
+    fn of(
+        &self,
+        term: usize,
+        feature: usize,
+        axis: (f64, f64),
+        resolve: impl FnOnce() -> Piecewise,
+    ) -> Arc<Piecewise> {
+        let key = (term, feature, [axis.0.to_bits(), axis.1.to_bits()]);
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = kept.get(&key) {
+            return Arc::clone(known);
+        }
+        if kept.len() >= Self::MOST {
+            kept.clear();
+        }
+        let curve = Arc::new(resolve());
+        kept.insert(key, Arc::clone(&curve));
+        curve
+    }
+}
+
+/// A term that is integrated: one of the function, or a mean of one.
+#[derive(Clone, Copy)]
+pub(crate) struct Part<'a> {
+    pub(crate) index: usize,
+    pub(crate) term: &'a Term,
+    /// True for the term itself.
+    pub(crate) is_whole: bool,
+}
+
+/// A law with the moments of its features, once they were asked for.
+pub(crate) struct Measure {
+    pub(crate) law: Law,
+    /// Share by which its densities may be off: given a region they are quotients.
+    pub(crate) doubt: f64,
+    margins: Vec<Box<dyn Univariate>>,
+    moments: Vec<OnceLock<(f64, f64)>>,
+}
+
+/// Share by which densities given a region may be off.
+const QUOTIENT: f64 = 1e-12;
+
+impl Measure {
+    fn new(law: Law) -> Arc<Self> {
+        let margins = (0..law.dimension()).map(|feature| law.marginal(feature)).collect();
+        let moments = (0..law.dimension()).map(|_| OnceLock::new()).collect();
+        let doubt = if law.is_restricted() { QUOTIENT } else { 0.0 };
+        Arc::new(Self { law, doubt, margins, moments })
+    }
+
+    /// The law of a feature on its own.
+    pub(crate) fn margin(&self, feature: usize) -> &dyn Univariate {
+        &*self.margins[feature]
+    }
+
+    /// Mean and standard deviation of a feature.
+    pub(crate) fn moments(&self, feature: usize) -> (f64, f64) {
+        *self.moments[feature].get_or_init(|| {
+            let law = self.margin(feature);
+            let average = |f: &dyn Fn(f64) -> f64| {
+                if let Some(levels) = law.levels() {
+                    return levels.iter().map(|(x, p)| p * f(x)).sum();
+                }
+                let at = |u: f64| [Estimate::exact(f(law.place(u)) * law.weight(u))];
+                integrate(&law.panels(), 0.0, at)[0].value
+            };
+            let mean = average(&|x| x);
+            (mean, average(&|x| (x - mean).powi(2)).sqrt())
+        })
+    }
+}
+
+#[derive(Clone)]
+pub(crate) struct Engine {
+    /// The law of the rows.
+    measure: Arc<Measure>,
+    /// The law before it was restricted: that of the background of SHAP values.
+    pub(crate) whole: Arc<Measure>,
+    pub(crate) terms: Arc<[Term]>,
+    /// Mean of each term, and Var f, once asked for.
+    term_means: Vec<OnceLock<Estimate>>,
+    variance: OnceLock<Estimate>,
+    pub(crate) coalitions: Arc<Coalitions>,
+    axis_means: Arc<AxisMeans>,
+    factor_means: Arc<FactorMeans>,
+    /// Limits of what is integrated; none for laws and functions that keep within any.
+    pub(crate) watch: Option<Arc<Watch>>,
+}
+
+impl Engine {
+    pub(crate) fn new(law: Law, terms: Vec<Term>) -> Self {
+        Self::under(law, terms.into())
+    }
+
+    /// The terms under a law that is the background as well.
+    fn under(law: Law, terms: Arc<[Term]>) -> Self {
+        let coalitions = Arc::new(Coalitions::of(&terms, &law));
+        let measure = Measure::new(law);
+        Self::of(Arc::clone(&measure), measure, terms, coalitions, Arc::default())
+    }
+
+    /// The same terms under another law of the same features, which becomes the background as well.
+    pub(crate) fn given(&self, law: Law) -> Self {
+        let watch = self.watch.clone();
+        Self { watch, ..Self::under(law, Arc::clone(&self.terms)) }
+    }
+
+    fn of(
+        measure: Arc<Measure>,
+        whole: Arc<Measure>,
+        terms: Arc<[Term]>,
+        coalitions: Arc<Coalitions>,
+        axis_means: Arc<AxisMeans>,
+    ) -> Self {
+        let term_means = terms.iter().map(|_| OnceLock::new()).collect();
+        let variance = OnceLock::new();
+        let (factor_means, watch) = (Arc::default(), None);
+        Self {
+            measure,
+            whole,
+            terms,
+            term_means,
+            variance,
+            coalitions,
+            axis_means,
+            factor_means,
+            watch,
+        }
+    }
+
+    /// True if it integrates as a witness of another engine.
+    pub(crate) fn is_witness(&self) -> bool {
+        self.watch.as_ref().is_some_and(|watch| watch.is_witness)
+    }
+
+    /// The same within limits of what is integrated.
+    pub(crate) fn watched(self, watch: Arc<Watch>) -> Self {
+        Self { watch: Some(watch), ..self }
+    }
+
+    /// The same within other limits, with nothing known yet; itself where there are none.
+    pub(crate) fn within(&self, limits: impl FnOnce(&Watch) -> Watch) -> Self {
+        let Some(watch) = &self.watch else { return self.clone() };
+        let (measure, whole) = (Arc::clone(&self.measure), Arc::clone(&self.whole));
+        let terms = Arc::clone(&self.terms);
+        let coalitions = Arc::new(Coalitions::of(&terms, &whole.law));
+        let engine = Self::of(measure, whole, terms, coalitions, Arc::default());
+        engine.watched(Arc::new(limits(watch)))
+    }
+
+    /// The same terms, under the law given that a feature lies in an interval; the background stays.
+    pub(crate) fn restricted(&self, feature: usize, from: f64, to: f64) -> Self {
+        let measure = Measure::new(self.law().restricted(feature, from, to));
+        let (whole, terms) = (Arc::clone(&self.whole), Arc::clone(&self.terms));
+        let (coalitions, means) = (Arc::clone(&self.coalitions), Arc::clone(&self.axis_means));
+        let watch = self.watch.clone();
+        Self { watch, ..Self::of(measure, whole, terms, coalitions, means) }
+    }
+
+    /// A local quantity of a term at a row. It is one of [`Self::terms`] wherever a place is given.
+    pub(crate) fn local(&self, local: LocalQuantity, term: Part<'_>, row: &mut [f64]) -> Estimate {
+        let declared = term.term;
+        match local {
+            LocalQuantity::Value => declared.estimate(row),
+            LocalQuantity::Partial(feature) if declared.reads(feature) => {
+                Estimate::exact(declared.partial(feature, row))
+            }
+            LocalQuantity::Partial(_) => Estimate::default(),
+            LocalQuantity::Difference { feature, from, to } => {
+                let end = value_with(declared, feature, to, row);
+                end.minus(value_with(declared, feature, from, row))
+            }
+            LocalQuantity::Shapley(feature) => self.shapley(term.index, feature, row),
+            LocalQuantity::Centred { feature, axis } => {
+                let mean = self.axis_mean(term, feature, axis, row);
+                declared.estimate(row).minus(mean)
+            }
+        }
+    }
+
+    /// The mean of a term over an axis of a feature, at a row of the others. If there is but one
+    /// other, it is resolved once as a function of that.
+    fn axis_mean(
+        &self,
+        part: Part<'_>,
+        feature: usize,
+        axis: (f64, f64),
+        row: &mut [f64],
+    ) -> Estimate {
+        let term = part.term;
+        let mut others = term.features().iter().copied().filter(|&other| other != feature);
+        let (Some(other), None) = (others.next(), others.next()) else {
+            return axis_mean(term, feature, axis, row);
+        };
+        if !part.is_whole || term.is_affine_in(other) {
+            return axis_mean(term, feature, axis, row);
+        }
+        let x = row[other];
+        let curve = self
+            .axis_means
+            .of(part.index, feature, axis, || self.resolved_axis_mean(term, feature, axis, other));
+        let u = self.whole.margin(other).coordinate(x);
+        if curve.covers(u) { curve.at(u) } else { axis_mean(term, feature, axis, row) }
+    }
+
+    fn resolved_axis_mean(
+        &self,
+        term: &Term,
+        feature: usize,
+        axis: (f64, f64),
+        other: usize,
+    ) -> Piecewise {
+        let law = self.whole.margin(other);
+        let mut row = vec![f64::NAN; self.whole.law.dimension()];
+        let mut places = Vec::new();
+        let local = LocalQuantity::Centred { feature, axis };
+        local.breaks(term, other, &mut row, &mut places);
+        places.retain(|place| place.is_finite());
+        let mut points: Vec<f64> = places.into_iter().map(|x| law.coordinate(x)).collect();
+        let panels = law.panels();
+        points.extend(&panels);
+        let points = within(&points, panels[0], panels[panels.len() - 1]);
+        Piecewise::of(&points, |u| {
+            row[other] = law.place(u);
+            axis_mean(term, feature, axis, &mut row)
+        })
+    }
+
+    pub(crate) fn law(&self) -> &Law {
+        &self.measure.law
+    }
+
+    /// The law of a feature on its own.
+    pub(crate) fn margin(&self, feature: usize) -> &dyn Univariate {
+        self.measure.margin(feature)
+    }
+
+    /// Share by which densities may be off.
+    pub(crate) fn doubt(&self) -> f64 {
+        self.measure.doubt
+    }
+
+    /// True if a feature has levels, and no density.
+    pub(crate) fn has_levels(&self, feature: usize) -> bool {
+        self.margin(feature).levels().is_some()
+    }
+
+    /// Mean and standard deviation of a feature.
+    pub(crate) fn moments_of(&self, feature: usize) -> (f64, f64) {
+        self.measure.moments(feature)
+    }
+
+    /// The mean of a term that is none of the function.
+    pub(crate) fn mean_of(&self, term: Term) -> Estimate {
+        let watch = self.watch.clone();
+        let other = Self { watch, ..Self::under(self.law().clone(), Arc::new([term])) };
+        other.mean_of_term(0)
+    }
+
+    /// The sum of the terms at a row.
+    pub(crate) fn value(&self, row: &[f64]) -> f64 {
+        self.terms.iter().map(|term| term.value(row)).sum()
+    }
+
+    /// The terms that read a feature.
+    pub(crate) fn readers(&self, feature: usize) -> Vec<usize> {
+        (0..self.terms.len()).filter(|&t| self.terms[t].reads(feature)).collect()
+    }
+
+    /// True if no term that reads the feature reads another one.
+    pub(crate) fn is_additive(&self, feature: usize) -> bool {
+        self.readers(feature).iter().all(|&t| self.terms[t].features() == [feature])
+    }
+
+    /// The features beside s on whose law the local effects of s depend.
+    pub(crate) fn partners(&self, s: usize) -> Vec<usize> {
+        let readers = self.readers(s);
+        let read = |other: usize| readers.iter().any(|&t| self.terms[t].reads(other));
+        let partner = |&t: &usize| {
+            let matters = |other: usize| other != s && read(other) && self.law().related(t, other);
+            t != s && (0..self.law().dimension()).any(matters)
+        };
+        (0..self.law().dimension()).filter(partner).collect()
+    }
+
+    /// `E f(x, X_c)`, over the rest's own law or that given x_s = x.
+    pub(crate) fn mean_value(&self, s: usize, x: f64, rest: Rest) -> Estimate {
+        let moved = |term: &Term| {
+            let related = |&other: &usize| self.law().related(s, other);
+            term.reads(s) || (rest == Rest::Conditional && term.features().iter().any(related))
+        };
+        Estimate::sum((0..self.terms.len()).map(|t| {
+            if moved(&self.terms[t]) {
+                self.at(s, x, rest).mean(t, LocalQuantity::Value)
+            } else {
+                self.mean_of_term(t)
+            }
+        }))
+    }
+
+    /// The sum of the terms that read the feature; they read nothing else where this is asked.
+    pub(crate) fn main(&self, s: usize, x: f64) -> Estimate {
+        self.mean(s, x, Rest::Marginal, LocalQuantity::Value)
+    }
+
+    /// Mean of a local quantity of the terms that read the feature.
+    pub(crate) fn mean(&self, s: usize, x: f64, rest: Rest, local: LocalQuantity) -> Estimate {
+        let held = self.at(s, x, rest);
+        Estimate::sum(self.readers(s).into_iter().map(|t| held.mean(t, local)))
+    }
+
+    /// Mean and variance of a local quantity of the terms that read the feature.
+    pub(crate) fn moments(&self, s: usize, x: f64, rest: Rest, local: LocalQuantity) -> Moments {
+        self.at(s, x, rest).moments(&self.readers(s), local)
+    }
+
+    /// `E[φ_s | x_s = x]`, φ the Shapley value.
+    pub(crate) fn mean_shapley(&self, s: usize, x: f64) -> Estimate {
+        let held = self.at(s, x, Rest::Conditional);
+        Estimate::sum(self.readers(s).into_iter().map(|t| {
+            let features = self.terms[t].features();
+            let tied = |&a: &usize| features.iter().any(|&b| a != b && self.law().related(a, b));
+            let elsewhere = !Arc::ptr_eq(&self.measure, &self.whole);
+            if elsewhere || features.iter().any(tied) {
+                held.mean(t, LocalQuantity::Shapley(s))
+            } else {
+                // Of independent features all coalitions with s have the same mean.
+                held.mean(t, LocalQuantity::Value).minus(self.mean_of_term(t))
+            }
+        }))
+    }
+
+    /// Mean rate at which f jumps as the feature moves on from x, where the place of the jump
+    /// depends on another feature that has a density there.
+    pub(crate) fn moving_jumps(&self, s: usize, x: f64) -> Estimate {
+        let lines = self.terms.iter().flat_map(Term::lines).filter(|line| line.jump != 0.0);
+        let fixed = Estimate::sum(lines.filter_map(|line| {
+            let own = line.weight(s)?;
+            let &(other, weight) = line.weights.iter().find(|(feature, _)| *feature != s)?;
+            let place = (line.level - own * x) / weight;
+            let given = [(s, self.law().known(s, x))];
+            let density = self.law().conditional(other, &given).pdf(place);
+            let mut jumps = Estimate::exact(line.jump * own / weight.abs() * density);
+            jumps.error += self.doubt() * jumps.magnitude;
+            Some(jumps)
+        }));
+        fixed.plus(self.jumps_across_surfaces(s, x))
+    }
+
+    pub(crate) fn has_moving_jumps(&self, s: usize) -> bool {
+        let jumps = |term: &Term| {
+            term.lines().iter().any(|line| line.jump != 0.0 && line.weight(s).is_some())
+                || term.moving().iter().any(|surface| surface.features.contains(&s))
+        };
+        self.terms.iter().any(jumps)
+    }
+
+    /// `E f(X)`.
+    pub(crate) fn mean_f(&self) -> Estimate {
+        Estimate::sum((0..self.terms.len()).map(|t| self.mean_of_term(t)))
+    }
+
+    /// `Var f(X)`.
+    pub(crate) fn variance_f(&self) -> Estimate {
+        let all: Vec<usize> = (0..self.terms.len()).collect();
+        known_number(&self.variance, || self.free().moments(&all, LocalQuantity::Value).variance)
+    }
+
+    pub(crate) fn mean_of_term(&self, term: usize) -> Estimate {
+        known_number(&self.term_means[term], || self.free().mean(term, LocalQuantity::Value))
+    }
+
+    fn free(&self) -> HeldFeatures<'_> {
+        HeldFeatures::new(self, &self.measure, None, Rest::Marginal)
+    }
+
+    pub(crate) fn at(&self, feature: usize, value: f64, rest: Rest) -> HeldFeatures<'_> {
+        HeldFeatures::new(self, &self.measure, Some((feature, value)), rest)
+    }
+
+    /// Fixed places along a feature where f jumps or has a kink, inside the support.
+    pub(crate) fn breaks(&self, feature: usize) -> Vec<f64> {
+        let unknown = vec![f64::NAN; self.law().dimension()];
+        let mut found = Vec::new();
+        for term in self.terms.iter() {
+            term.breaks(feature, &unknown, &mut found);
+        }
+        let (low, high) = self.measure.margin(feature).support();
+        found.retain(|&place| low < place && place < high);
+        found.sort_by(f64::total_cmp);
+        found.dedup();
+        found
+    }
+
+    /// Coordinates of places along a feature where its effects or its density may change fast.
+    pub(crate) fn resolution(&self, feature: usize) -> Vec<f64> {
+        let law = self.measure.margin(feature);
+        if law.levels().is_some() {
+            return law.panels();
+        }
+        let mut places = self.breaks(feature);
+        for other in (0..self.law().dimension()).filter(|&o| self.law().related(feature, o)) {
+            for at in self.breaks(other) {
+                places.extend(self.law().shadow(fixed_break(other, at, feature)));
+            }
+        }
+        for term in self.terms.iter() {
+            places.extend(self.passages(term, feature));
+        }
+        places.extend(self.passages_of_surfaces(feature));
+        places.into_iter().map(|x| law.coordinate(x)).chain(law.panels()).collect()
+    }
+
+    /// Places along a feature where averages of a term over others change as they pass the lines
+    /// across which it breaks.
+    pub(crate) fn passages(&self, term: &Term, feature: usize) -> Vec<f64> {
+        let mut places: Vec<f64> = term.entrances(feature).collect();
+        for line in term.lines() {
+            let Some(own) = line.weight(feature) else { continue };
+            for &(of, weight) in line.weights.iter().filter(|(other, _)| *other != feature) {
+                let (slope, at) = (own / weight, line.level / weight);
+                places.extend(self.law().shadow(Crossing { of, along: feature, slope, at }));
+                let margin = self.measure.margin(of);
+                let ends = margin.panels().into_iter().map(|u| margin.place(u));
+                places.extend(ends.map(|end| (at - end) / slope));
+            }
+        }
+        places
+    }
+
+    /// Places along a feature where its finite differences between two values may change fast.
+    pub(crate) fn passages_of_difference(&self, feature: usize, ends: [f64; 2]) -> Vec<f64> {
+        let mut places = Vec::new();
+        for line in self.terms.iter().flat_map(Term::lines) {
+            let Some(own) = line.weight(feature) else { continue };
+            for &(of, weight) in line.weights.iter().filter(|(other, _)| *other != feature) {
+                for end in ends {
+                    let at = (line.level - own * end) / weight;
+                    places.extend(self.law().shadow(fixed_break(of, at, feature)));
+                }
+            }
+        }
+        places
+    }
+}
+
+/// A number that is computed once; what was refused is tried again, so that the reason is told again.
+pub(crate) fn known_number(
+    known: &OnceLock<Estimate>,
+    make: impl FnOnce() -> Estimate,
+) -> Estimate {
+    if let Some(known) = known.get() {
+        return *known;
+    }
+    let made = make();
+    if made.value.is_nan() { made } else { *known.get_or_init(|| made) }
+}
+
+/// A break at a fixed place of one feature, seen along another.
+pub(crate) fn fixed_break(of: usize, at: f64, along: usize) -> Crossing {
+    Crossing { of, along, slope: 0.0, at }
+}
+
+impl LocalQuantity {
+    /// True if the quantity of a mean of a term over features is the mean of the quantity.
+    pub(crate) fn passes_through_means_over(self, features: &[usize]) -> bool {
+        match self {
+            Self::Value => true,
+            Self::Partial(s)
+            | Self::Difference { feature: s, .. }
+            | Self::Centred { feature: s, .. } => !features.contains(&s),
+            Self::Shapley(_) => false,
+        }
+    }
+
+    /// The places along a feature where the quantity of a term is not smooth.
+    pub(crate) fn breaks(self, term: &Term, along: usize, row: &mut [f64], found: &mut Vec<f64>) {
+        term.breaks(along, row, found);
+        // Differences and means over an axis see what is at its ends.
+        if let Self::Difference { feature, from, to }
+        | Self::Centred { feature, axis: (from, to) } = self
+        {
+            let held = row[feature];
+            for end in [from, to] {
+                row[feature] = end;
+                term.breaks(along, row, found);
+            }
+            row[feature] = held;
+        }
+    }
+}
+
+fn value_with(term: &Term, feature: usize, x: f64, row: &mut [f64]) -> Estimate {
+    let held = std::mem::replace(&mut row[feature], x);
+    let value = term.estimate(row);
+    row[feature] = held;
+    value
+}
+
+fn axis_mean(term: &Term, feature: usize, (lo, hi): (f64, f64), row: &mut [f64]) -> Estimate {
+    let held = row[feature];
+    let mut breaks = Vec::new();
+    term.breaks(feature, row, &mut breaks);
+    let [total] = integrate(&within(&breaks, lo, hi), 0.0, |x| {
+        row[feature] = x;
+        [term.estimate(row)]
+    });
+    row[feature] = held;
+    total.times(1.0 / (hi - lo))
+}

@@ -1,0 +1,498 @@
+//! Means and variances over the features that are not held, as nested integrals.
+
+use std::cell::Cell;
+
+use super::factors::FactorMeans;
+use super::watch::MOST_EVALUATIONS;
+use super::{Engine, LocalQuantity, Measure, Moments, Part, Rest, fixed_break};
+use crate::function::Term;
+use crate::law::levels::Levels;
+use crate::law::{Law, Mixing, Univariate};
+use crate::numeric::quadrature::{Estimate, integrate, within};
+
+/// Terms that share randomness, and the features to integrate over for them.
+#[derive(Debug, Default)]
+struct Group {
+    terms: Vec<usize>,
+    features: Vec<usize>,
+}
+
+/// The law of all features but those that are held at values.
+pub(crate) struct HeldFeatures<'a> {
+    engine: &'a Engine,
+    measure: &'a Measure,
+    held: Vec<(usize, f64)>,
+    rest: Rest,
+}
+
+impl<'a> HeldFeatures<'a> {
+    pub(crate) fn new(
+        engine: &'a Engine,
+        measure: &'a Measure,
+        held: impl IntoIterator<Item = (usize, f64)>,
+        rest: Rest,
+    ) -> Self {
+        Self { engine, measure, held: held.into_iter().collect(), rest }
+    }
+
+    fn is_held(&self, feature: usize) -> bool {
+        self.held.iter().any(|(held, _)| *held == feature)
+    }
+
+    /// True if what a term is averaged over depends on what is held.
+    pub(crate) fn depends_on_held(&self, term: &Term) -> bool {
+        self.held.iter().any(|&(held, _)| {
+            let related = |&feature: &usize| self.related(feature, held);
+            term.reads(held)
+                || (self.rest == Rest::Conditional && term.features().iter().any(related))
+        })
+    }
+
+    /// True if the law is that of the engine's rows, and not of a background.
+    pub(crate) fn is_of_rows(&self) -> bool {
+        std::ptr::eq(self.measure, &*self.engine.measure)
+    }
+
+    pub(crate) fn factor_means(&self) -> &'a FactorMeans {
+        &self.engine.factor_means
+    }
+
+    /// The law of all features.
+    pub(crate) fn law(&self) -> &Law {
+        &self.measure.law
+    }
+
+    pub(crate) fn related(&self, a: usize, b: usize) -> bool {
+        self.measure.law.related(a, b)
+    }
+
+    pub(crate) fn mean(&self, index: usize, local: LocalQuantity) -> Estimate {
+        if let Some(factors) = self.factors(index, local) {
+            let means = factors.iter().map(|&factor| self.mean_of_product(&[factor]));
+            return means.fold(Estimate::exact(1.0), Estimate::product);
+        }
+        let (part, features) = self.averaged(index, local);
+        let integrand = |row: &mut [f64]| self.engine.local(local, part, row);
+        self.expectation(&features, &[part.term], local, 0.0, &integrand)
+    }
+
+    pub(crate) fn term(&self, index: usize) -> &'a Term {
+        &self.engine.terms[index]
+    }
+
+    pub(crate) fn is_witness(&self) -> bool {
+        self.engine.is_witness()
+    }
+
+    /// See [`Engine::local`].
+    pub(crate) fn local(&self, local: LocalQuantity, part: Part<'_>, row: &mut [f64]) -> Estimate {
+        self.engine.local(local, part, row)
+    }
+
+    fn whole(&self, index: usize) -> Part<'a> {
+        Part { index, term: &self.engine.terms[index], is_whole: true }
+    }
+
+    /// A term and the features to integrate it over; its declared mean over some of them, where
+    /// there is one that serves.
+    fn averaged(&self, index: usize, local: LocalQuantity) -> (Part<'a>, Vec<usize>) {
+        let whole = self.whole(index);
+        let free = self.free_features(whole.term);
+        let untouched = |&feature: &usize| {
+            self.measure.law.is_as_declared(feature) && local.passes_through_means_over(&[feature])
+        };
+        let over: Vec<usize> = free.iter().copied().filter(untouched).collect();
+        match whole.term.average_over(&over) {
+            None => (whole, free),
+            Some(average) => {
+                let term = whole.term.average(average);
+                (Part { index, term, is_whole: false }, self.free_features(term))
+            }
+        }
+    }
+
+    /// Of the features to integrate over, those in which all terms are affine and which are
+    /// independent of all others. Changes, derivatives and averages of a term are affine where it
+    /// is, and the square of a sum of them is a quadratic: two moments determine its mean.
+    fn affine_features(&self, features: &[usize], terms: &[&Term]) -> Vec<usize> {
+        let is_affine = |feature: usize| {
+            terms.iter().all(|term| !term.reads(feature) || term.is_affine_in(feature))
+        };
+        let simple =
+            |&feature: &usize| is_affine(feature) && self.is_independent(feature, features);
+        features.iter().copied().filter(simple).collect()
+    }
+
+    /// True if a feature is independent of those held and of others.
+    fn is_independent(&self, feature: usize, others: &[usize]) -> bool {
+        let related = |other: usize| other != feature && self.related(feature, other);
+        let held = self.held.iter().filter(|_| self.rest == Rest::Conditional);
+        let mut all = others.iter().copied().chain(held.map(|&(held, _)| held));
+        !all.any(related)
+    }
+
+    /// An angle that may have any value, since all terms see only how far another one, which is
+    /// uniform on the circle, is from it.
+    fn arbitrary_angle(&self, features: &[usize], terms: &[&Term]) -> Option<usize> {
+        let [a, b] = terms.iter().find_map(|term| term.angles())?;
+        let reads = |term: &&&Term| term.reads(a) || term.reads(b);
+        let agree = terms.iter().filter(reads).all(|term| term.angles() == Some([a, b]));
+        let free = features.contains(&a) && features.contains(&b);
+        let full = |angle: usize| self.measure.law.is_as_declared(angle);
+        let arbitrary = if full(b) { Some(a) } else { full(a).then_some(b) };
+        arbitrary.filter(|_| agree && free)
+    }
+
+    pub(crate) fn free_features(&self, term: &Term) -> Vec<usize> {
+        let features = term.features().iter().copied();
+        features.filter(|&feature| !self.is_held(feature)).collect()
+    }
+
+    /// Mean and variance of the sum of terms: independent groups add up.
+    pub(crate) fn moments(&self, terms: &[usize], local: LocalQuantity) -> Moments {
+        let zero = Estimate::default();
+        let mut moments = Moments { mean: zero, variance: zero };
+        for group in self.groups(terms) {
+            let means: Vec<Estimate> = group.terms.iter().map(|&t| self.mean(t, local)).collect();
+            moments.mean = moments.mean.plus(Estimate::sum(means.iter().copied()));
+            if !group.features.is_empty() {
+                moments.variance = moments.variance.plus(self.variance(&group, local, &means));
+            }
+        }
+        moments
+    }
+
+    fn variance(&self, group: &Group, local: LocalQuantity, means: &[Estimate]) -> Estimate {
+        // All at once is more accurate; pair by pair is what can be paid for in many dimensions.
+        let single = group.terms.len() == 1 && self.factors(group.terms[0], local).is_none();
+        if group.features.len() <= 3 || single {
+            return self.joint_variance(group, local, Estimate::sum(means.iter().copied()));
+        }
+        let mut sum = Estimate::default();
+        for i in 0..group.terms.len() {
+            for j in 0..=i {
+                let covariance = self
+                    .covariance([(group.terms[i], means[i]), (group.terms[j], means[j])], local);
+                sum = sum.plus(covariance.times(if i == j { 1.0 } else { 2.0 }));
+            }
+        }
+        sum
+    }
+
+    fn joint_variance(&self, group: &Group, local: LocalQuantity, mean: Estimate) -> Estimate {
+        let parts: Vec<Part<'_>> = group.terms.iter().map(|&t| self.whole(t)).collect();
+        let terms: Vec<&Term> = parts.iter().map(|part| part.term).collect();
+        let integrand = |row: &mut [f64]| {
+            let each = parts.iter().map(|&part| self.engine.local(local, part, row));
+            let sum = Estimate::sum(each);
+            sum.squared_from(mean.value)
+        };
+        // Below this a deviation from the mean is rounding, and its square must not be resolved.
+        let floor = (1e-13 * mean.magnitude).powi(2);
+        let spread = self.expectation(&group.features, &terms, local, floor, &integrand);
+        Estimate {
+            magnitude: spread.magnitude + mean.magnitude * mean.magnitude,
+            error: spread.error + mean.error * mean.error,
+            simulated: spread.simulated | mean.simulated,
+            ..spread
+        }
+    }
+
+    fn covariance(&self, terms: [(usize, Estimate); 2], local: LocalQuantity) -> Estimate {
+        if let Some(both) = self.mean_of_both(terms.map(|(term, _)| term), local) {
+            return both.minus(terms[0].1.product(terms[1].1));
+        }
+        let each = terms.map(|(t, _)| self.free_features(&self.engine.terms[t]));
+        if !each[0].iter().any(|&a| each[1].iter().any(|&b| self.related(a, b))) {
+            return Estimate::default();
+        }
+        let mut features = each.concat();
+        features.sort_unstable();
+        features.dedup();
+        let parts = terms.map(|(t, mean)| (self.whole(t), mean));
+        let integrand = |row: &mut [f64]| {
+            let [a, b] = parts.map(|(part, mean)| {
+                let local = self.engine.local(local, part, row);
+                let error = local.error + f64::EPSILON * mean.magnitude;
+                (local.value - mean.value, error, local.simulated | mean.simulated)
+            });
+            let value = a.0 * b.0;
+            let error = a.0.abs() * b.1 + b.0.abs() * a.1 + a.1 * b.1;
+            let simulated = a.2 | b.2;
+            Estimate { value, magnitude: value.abs(), error, simulated }
+        };
+        let floor = 1e-26 * terms[0].1.magnitude * terms[1].1.magnitude;
+        let pair = parts.map(|(part, _)| part.term);
+        self.expectation(&features, &pair, local, floor, &integrand)
+    }
+
+    /// Terms are together if they read the same or dependent features beside those held.
+    fn groups(&self, terms: &[usize]) -> Vec<Group> {
+        let mut groups: Vec<Group> = Vec::new();
+        for &term in terms {
+            let features = self.free_features(&self.engine.terms[term]);
+            let touches = |group: &Group| {
+                let dependent = |&a: &usize| features.iter().any(|&b| self.related(a, b));
+                group.features.iter().any(dependent)
+            };
+            let (together, apart): (Vec<_>, Vec<_>) = groups.into_iter().partition(touches);
+            let mut merged = Group { terms: vec![term], features };
+            for group in together {
+                merged.terms.extend(group.terms);
+                merged.features.extend(group.features);
+            }
+            merged.features.sort_unstable();
+            merged.features.dedup();
+            groups = apart;
+            groups.push(merged);
+        }
+        groups
+    }
+
+    /// The mean over `features` of an integrand: a local quantity of the sum of terms, or a
+    /// product of two.
+    pub(crate) fn expectation(
+        &self,
+        features: &[usize],
+        terms: &[&Term],
+        local: LocalQuantity,
+        floor: f64,
+        integrand: &dyn Fn(&mut [f64]) -> Estimate,
+    ) -> Estimate {
+        let mut row = vec![f64::NAN; self.measure.law.dimension()];
+        let mut given = Vec::new();
+        for &(feature, value) in &self.held {
+            row[feature] = value;
+            if self.rest == Rest::Conditional {
+                given.push((feature, self.measure.law.known(feature, value)));
+            }
+        }
+        let arbitrary = self.arbitrary_angle(features, terms);
+        if let Some(angle) = arbitrary {
+            row[angle] = 0.0;
+        }
+        let mut features: Vec<usize> =
+            features.iter().copied().filter(|&feature| Some(feature) != arbitrary).collect();
+        let is_witness = self.engine.is_witness();
+        let mut affine = self.affine_features(&features, terms);
+        if is_witness {
+            features.reverse();
+            affine.clear();
+        }
+        // Where something breaks is known once the levels are.
+        let has_levels = |feature: usize| self.measure.margin(feature).levels().is_some();
+        features.sort_by_key(|&feature| !has_levels(feature));
+        if let Some(watch) = &self.engine.watch {
+            let free = |feature: &usize| !affine.contains(feature) && !has_levels(*feature);
+            let integrated = features.iter().copied().filter(free);
+            let integrated: Vec<usize> = integrated.collect();
+            if integrated.len() > watch.most {
+                return self.simulated(watch, local, &features, &given, &mut row, integrand);
+            }
+        }
+        let (engine, measure) = (self.engine, self.measure);
+        let spent = Cell::new(0.0);
+        let nest = Nest { engine, measure, terms, affine, local, floor, integrand, spent };
+        let mut total = nest.over(&features, &mut given, &mut row);
+        total.error += measure.doubt * total.magnitude;
+        match &self.engine.watch {
+            Some(watch) if nest.spent.get() > MOST_EVALUATIONS => {
+                given.truncate(self.held.len());
+                self.simulated(watch, local, &features, &given, &mut row, integrand)
+            }
+            _ => total,
+        }
+    }
+}
+
+/// Bound on the integral beyond the panels of a law that goes on there: the integrand at their ends,
+/// if it falls off from there at least as fast as on half the way.
+fn tails(law: &dyn Univariate, (from, to): (f64, f64), mut at: impl FnMut(f64) -> Estimate) -> f64 {
+    let (low, high) = law.support();
+    let ends = [(from, low, to), (to, high, from)];
+    let goes_on = |&(end, support, _): &(f64, f64, f64)| {
+        let place = law.place(end);
+        let rounding = 8.0 * f64::EPSILON * place.abs().max(support.abs());
+        !support.is_finite() || (place - support).abs() > rounding
+    };
+    let beyond = ends.into_iter().filter(goes_on);
+    beyond.map(|(end, _, other)| 0.5 * (other - end).abs() * at(end).value.abs()).sum()
+}
+
+/// Share at which a witness divides panels.
+const ELSEWHERE: f64 = 0.381_966;
+
+/// A nested integral over features, one after the other.
+struct Nest<'a> {
+    engine: &'a Engine,
+    measure: &'a Measure,
+    terms: &'a [&'a Term],
+    affine: Vec<usize>,
+    local: LocalQuantity,
+    floor: f64,
+    integrand: &'a dyn Fn(&mut [f64]) -> Estimate,
+    /// Evaluations of the integrand so far.
+    spent: Cell<f64>,
+}
+
+impl Nest<'_> {
+    fn over(&self, features: &[usize], given: &mut Vec<(usize, f64)>, row: &mut [f64]) -> Estimate {
+        let Some((&feature, rest)) = features.split_first() else {
+            self.spent.set(self.spent.get() + 1.0);
+            if self.engine.watch.is_some() && self.spent.get() > MOST_EVALUATIONS {
+                return Estimate::exact(f64::NAN);
+            }
+            return (self.integrand)(row);
+        };
+        if self.affine.contains(&feature) {
+            return self.over_two_points(feature, rest, given, row);
+        }
+        let related = |other: usize| self.measure.law.related(feature, other);
+        let alone = !rest.iter().any(|&o| related(o)) && !given.iter().any(|&(o, _)| related(o));
+        let law = if alone {
+            self.measure.law.alone(feature)
+        } else {
+            self.measure.law.conditional(feature, given)
+        };
+        let mut places = self.breaks(feature, row);
+        for &other in rest.iter().filter(|&&other| self.measure.law.related(feature, other)) {
+            for at in self.breaks(other, row) {
+                places.extend(self.measure.law.shadow(fixed_break(other, at, feature)));
+            }
+        }
+        // Averages over a partner change where it passes the lines; Shapley values are made of such.
+        if !rest.is_empty() || matches!(self.local, LocalQuantity::Shapley(_)) {
+            for term in self.terms.iter().filter(|term| term.has_passages()) {
+                places.extend(self.engine.passages(term, feature));
+            }
+        }
+        let total = match law.mixing().filter(|_| !self.engine.is_witness()) {
+            Some(mixing) => self.over_mixture(mixing, feature, rest, &places, given, row),
+            None => self.along(&*law, feature, rest, &places, given, row),
+        };
+        row[feature] = f64::NAN;
+        total
+    }
+
+    /// The mean over a feature whose law is a mixture.
+    fn over_mixture(
+        &self,
+        mixing: &dyn Mixing,
+        feature: usize,
+        rest: &[usize],
+        places: &[f64],
+        given: &mut Vec<(usize, f64)>,
+        row: &mut [f64],
+    ) -> Estimate {
+        let hidden = mixing.hidden();
+        if let Some(levels) = hidden.levels() {
+            let each = levels.iter().map(|(x, p)| match mixing.given(x) {
+                Some(law) => self.along(&*law, feature, rest, places, given, row).times(p),
+                None => Estimate::exact(f64::NAN),
+            });
+            return Estimate::sum(each.collect::<Vec<_>>()).doubted(hidden.doubt());
+        }
+        let panels = hidden.panels();
+        let mut at = |u: f64| match mixing.given(hidden.place(u)) {
+            Some(law) => {
+                let inner = self.along(&*law, feature, rest, places, given, row);
+                inner.times(hidden.weight(u))
+            }
+            None => Estimate::exact(f64::NAN),
+        };
+        let [total] = integrate(&panels, self.floor, |u| [at(u)]);
+        let ends = (panels[0], panels[panels.len() - 1]);
+        let beyond = tails(hidden, ends, at);
+        let total = total.doubted(hidden.doubt());
+        Estimate { error: total.error + beyond, ..total }
+    }
+
+    /// The mean over a feature that has a law, with places where the average over it breaks.
+    fn along(
+        &self,
+        law: &dyn Univariate,
+        feature: usize,
+        rest: &[usize],
+        places: &[f64],
+        given: &mut Vec<(usize, f64)>,
+        row: &mut [f64],
+    ) -> Estimate {
+        if let Some(levels) = law.levels() {
+            return self.over_levels(levels, feature, rest, given, row).doubted(law.doubt());
+        }
+        let mut points = law.panels();
+        let (from, to) = (points[0], points[points.len() - 1]);
+        points.extend(places.iter().map(|&x| law.coordinate(x)));
+        let mut at = |u: f64| {
+            let x = law.place(u);
+            row[feature] = x;
+            given.push((feature, law.known(u)));
+            let mut inner = self.over(rest, given, row);
+            if law.rounds_places() {
+                // The place is between its two neighbours.
+                for beside in [x.next_down(), x.next_up()] {
+                    row[feature] = beside;
+                    inner.error += (self.over(rest, given, row).value - inner.value).abs();
+                }
+            }
+            given.pop();
+            inner.times(law.weight(u))
+        };
+        if self.engine.is_witness() {
+            let inner: Vec<f64> = points.clone();
+            points.extend(inner.windows(2).map(|ends| ends[0] + ELSEWHERE * (ends[1] - ends[0])));
+        }
+        let [mut total] = integrate(&within(&points, from, to), self.floor, |u| [at(u)]);
+        if self.engine.watch.is_some() {
+            total = total.doubted(law.doubt());
+            total.error += tails(law, (from, to), at);
+        }
+        total
+    }
+
+    /// The mean over a feature with levels: a sum.
+    fn over_levels(
+        &self,
+        levels: &Levels,
+        feature: usize,
+        rest: &[usize],
+        given: &mut Vec<(usize, f64)>,
+        row: &mut [f64],
+    ) -> Estimate {
+        let mut sum = Estimate::default();
+        for (x, probability) in levels.iter() {
+            row[feature] = x;
+            given.push((feature, x));
+            sum = sum.plus(self.over(rest, given, row).times(probability));
+            given.pop();
+        }
+        sum
+    }
+
+    /// The mean of a quadratic over a feature, from its values one standard deviation either side
+    /// of the mean.
+    fn over_two_points(
+        &self,
+        feature: usize,
+        rest: &[usize],
+        given: &mut Vec<(usize, f64)>,
+        row: &mut [f64],
+    ) -> Estimate {
+        let (mean, sd) = self.measure.moments(feature);
+        let sides = [mean - sd, mean + sd].map(|x| {
+            row[feature] = x;
+            self.over(rest, given, row).times(0.5)
+        });
+        row[feature] = f64::NAN;
+        Estimate::sum(sides).doubted(2.0 * self.measure.margin(feature).doubt())
+    }
+
+    fn breaks(&self, along: usize, row: &mut [f64]) -> Vec<f64> {
+        let mut found = Vec::new();
+        for term in self.terms {
+            self.local.breaks(term, along, row, &mut found);
+        }
+        found.retain(|place| place.is_finite());
+        found
+    }
+}

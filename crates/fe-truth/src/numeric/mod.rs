@@ -1,0 +1,7 @@
+//! Numerical methods that know no law and no scenario: adaptive quadrature, roots, special functions.
+//!
+//! Imports nothing of this crate. Begin with [`quadrature::integrate`].
+
+pub(crate) mod quadrature;
+pub(crate) mod roots;
+pub(crate) mod special;

@@ -1,0 +1,617 @@
+//! Adaptive integration on Gauss–Legendre nodes, with an error bound.
+//!
+//! The caller gives the points between which the integrand is smooth on its own scale. A panel
+//! is accepted once its Legendre coefficients have died out, and halved otherwise.
+
+use std::num::NonZeroUsize;
+use std::sync::LazyLock;
+
+use fe_core::interrupt;
+use gauss_quad::legendre::GaussLegendre;
+
+/// Nodes in a panel.
+const NODES: usize = 20;
+/// Number of the highest Legendre coefficients that are looked at.
+const TAIL: usize = 3;
+/// Error of a panel that is accepted, relative to the integral of the magnitude.
+const TOLERANCE: f64 = 1e-14;
+/// Highest coefficients of this size, relative to the integrand, are taken for rounding; up to the
+/// second size where they do not fall off.
+const ROUNDING: f64 = 1e-12;
+const COARSE: f64 = 4e-10;
+/// A panel is halved no more often than this.
+const MAX_DEPTH: u32 = 45;
+/// Panels that one integral may use: adaptivity ends here, and the bound says what is left.
+const MAX_PANELS: usize = 4000;
+
+/// A number with a bound on its error, and the size of what was summed to get it.
+///
+/// The magnitude is `∫|g|` where the value is `∫g`: errors are judged against it, so that an
+/// integral that vanishes by symmetry does not ask for impossible accuracy.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(crate) struct Estimate {
+    pub(crate) value: f64,
+    pub(crate) magnitude: f64,
+    pub(crate) error: f64,
+    /// True if simulation has part in it: the bound is then the end of an interval.
+    pub(crate) simulated: bool,
+}
+
+impl Estimate {
+    /// A number that was computed to rounding, of summands of a size.
+    pub(crate) fn of_size(value: f64, size: f64) -> Self {
+        let magnitude = value.abs().max(size);
+        Self { value, magnitude, error: 4.0 * f64::EPSILON * magnitude, simulated: false }
+    }
+
+    /// A number that was computed to rounding.
+    pub(crate) fn exact(value: f64) -> Self {
+        Self::of_size(value, 0.0)
+    }
+
+    pub(crate) fn plus(self, other: Self) -> Self {
+        Self {
+            value: self.value + other.value,
+            magnitude: self.magnitude + other.magnitude,
+            error: self.error + other.error,
+            simulated: self.simulated | other.simulated,
+        }
+    }
+
+    pub(crate) fn minus(self, other: Self) -> Self {
+        self.plus(other.times(-1.0))
+    }
+
+    pub(crate) fn times(self, factor: f64) -> Self {
+        let size = factor.abs();
+        Self {
+            value: self.value * factor,
+            magnitude: self.magnitude * size,
+            error: self.error * size,
+            ..self
+        }
+    }
+
+    /// The same with a further error in relation to its size.
+    pub(crate) fn doubted(self, relative: f64) -> Self {
+        Self { error: self.error + relative * self.magnitude, ..self }
+    }
+
+    /// The product of two numbers.
+    pub(crate) fn product(self, other: Self) -> Self {
+        let error = self.value.abs() * other.error
+            + other.value.abs() * self.error
+            + self.error * other.error;
+        let value = self.value * other.value;
+        let magnitude = self.magnitude * other.magnitude;
+        let simulated = self.simulated | other.simulated;
+        Self { value, magnitude, error: error + f64::EPSILON * value.abs(), simulated }
+    }
+
+    /// The square of `self − centre`, its magnitude not less than rounding of the two can be seen.
+    pub(crate) fn squared_from(self, centre: f64) -> Self {
+        let deviation = self.value - centre;
+        let error = self.error + f64::EPSILON * (self.magnitude + centre.abs());
+        let square = deviation * deviation;
+        let doubt = error * (2.0 * deviation.abs() + error);
+        // Squares of small numbers may vanish where the numbers do not.
+        let vanished = (deviation != 0.0 || error > 0.0) && square + doubt < f64::MIN_POSITIVE;
+        let error = if vanished { f64::MIN_POSITIVE } else { doubt };
+        Self { value: square, magnitude: square, error, ..self }
+    }
+
+    /// The square root of a value that is not negative but for its error.
+    pub(crate) fn sqrt(self) -> Self {
+        let value = self.value.max(0.0).sqrt();
+        let error = if value > 0.0 {
+            (self.error / value).min(self.error.sqrt())
+        } else {
+            self.error.sqrt()
+        };
+        Self { value, magnitude: self.magnitude.sqrt(), error, ..self }
+    }
+
+    pub(crate) fn sum(estimates: impl IntoIterator<Item = Self>) -> Self {
+        estimates.into_iter().fold(Self::default(), Self::plus)
+    }
+}
+
+struct Rule {
+    nodes: [f64; NODES],
+    weights: [f64; NODES],
+    /// Row k turns values at the nodes into the k-th Legendre coefficient.
+    transform: [[f64; NODES]; NODES],
+    /// Of those the highest, from the top, and some of half the degree.
+    tail: [[f64; NODES]; TAIL],
+    middle: [[f64; NODES]; TAIL],
+}
+
+static RULE: LazyLock<Rule> = LazyLock::new(|| {
+    let mut rule = Rule {
+        nodes: [0.0; NODES],
+        weights: [0.0; NODES],
+        transform: [[0.0; NODES]; NODES],
+        tail: [[0.0; NODES]; TAIL],
+        middle: [[0.0; NODES]; TAIL],
+    };
+    let pairs = GaussLegendre::new(NonZeroUsize::MIN.saturating_add(NODES - 1));
+    for (i, &(node, weight)) in pairs.iter().enumerate() {
+        (rule.nodes[i], rule.weights[i]) = (node, weight);
+        let polynomials = legendre(node);
+        for (degree, polynomial) in polynomials.iter().enumerate() {
+            rule.transform[degree][i] = (degree as f64 + 0.5) * weight * polynomial;
+        }
+    }
+    for j in 0..TAIL {
+        rule.tail[j] = rule.transform[NODES - 1 - j];
+        rule.middle[j] = rule.transform[NODES / 2 - 1 - j];
+    }
+    rule
+});
+
+/// The Legendre polynomials of degree below [`NODES`] at x.
+fn legendre(x: f64) -> [f64; NODES] {
+    let mut p = [1.0; NODES];
+    p[1] = x;
+    for k in 1..NODES - 1 {
+        let n = k as f64;
+        p[k + 1] = ((2.0 * n + 1.0) * x * p[k] - n * p[k - 1]) / (n + 1.0);
+    }
+    p
+}
+
+/// One application of the rule: for functions known to be smooth over the whole interval.
+pub(crate) fn fixed(from: f64, to: f64, f: impl Fn(f64) -> f64) -> f64 {
+    let (centre, half) = (0.5 * (from + to), 0.5 * (to - from));
+    let terms = RULE.nodes.iter().zip(&RULE.weights).map(|(t, w)| w * f(centre + half * t));
+    half * terms.sum::<f64>()
+}
+
+struct Panel<const M: usize> {
+    from: f64,
+    to: f64,
+    depth: u32,
+    integrals: [Estimate; M],
+    /// Error of the rule, beside the errors of the integrand.
+    doubt: [f64; M],
+    /// True if the highest coefficients are no more than rounding of the integrand.
+    is_rounding: [bool; M],
+}
+
+impl<const M: usize> Panel<M> {
+    fn new(from: f64, to: f64, depth: u32, f: &mut impl FnMut(f64) -> [Estimate; M]) -> Self {
+        interrupt::check();
+        let rule = &*RULE;
+        let (centre, half) = (0.5 * (from + to), 0.5 * (to - from));
+        let mut integrals = [Estimate::default(); M];
+        let mut tails = [[0.0; TAIL]; M];
+        let mut middles = [[0.0; TAIL]; M];
+        let mut sizes = [0.0; M];
+        for i in 0..NODES {
+            let values = f(centre + half * rule.nodes[i]);
+            for (m, value) in values.into_iter().enumerate() {
+                integrals[m] = integrals[m].plus(value.times(half * rule.weights[i]));
+                sizes[m] += half * rule.weights[i] * value.value.abs();
+                for j in 0..TAIL {
+                    tails[m][j] += rule.tail[j][i] * value.value;
+                    middles[m][j] += rule.middle[j][i] * value.value;
+                }
+            }
+        }
+        let mut doubt = [0.0; M];
+        let mut is_rounding = [false; M];
+        for m in 0..M {
+            // Of the integrand itself: a magnitude may be far larger, and hide the tail.
+            let size = sizes[m];
+            let largest = |c: &[f64; TAIL]| c.iter().fold(0.0, |max: f64, c| max.max(c.abs()));
+            let (tail, middle) = (largest(&tails[m]), largest(&middles[m]));
+            // The rule is exact to twice the degree of the coefficients seen. They are taken to
+            // fall off from there to half as far as they did on the way from half their degree,
+            // which is on the safe side where they do so evenly, as for an analytic integrand, and
+            // is not taken in by a kink, where they hardly do.
+            let falling = if middle > 0.0 { (tail / middle).min(1.0) } else { 1.0 };
+            let relative = if size > 0.0 { (2.0 * half * tail / size).min(1.0) } else { 0.0 };
+            // Coefficients that are small and do not fall off at all are rounding of the integrand,
+            // which halving does not lessen and weights average out.
+            is_rounding[m] = relative <= ROUNDING || (relative <= COARSE && falling > 0.4);
+            let share = if is_rounding[m] { falling.min(relative.sqrt()) } else { falling };
+            doubt[m] = size * relative * share;
+        }
+        Self { from, to, depth, integrals, doubt, is_rounding }
+    }
+
+    fn halves(&self, f: &mut impl FnMut(f64) -> [Estimate; M]) -> [Self; 2] {
+        let middle = 0.5 * (self.from + self.to);
+        [
+            Self::new(self.from, middle, self.depth + 1, f),
+            Self::new(middle, self.to, self.depth + 1, f),
+        ]
+    }
+
+    fn can_be_halved(&self) -> bool {
+        let middle = 0.5 * (self.from + self.to);
+        self.depth < MAX_DEPTH && self.from < middle && middle < self.to
+    }
+}
+
+/// The integrals of the components of `f` from the first to the last of the ascending `points`.
+///
+/// The integrand is taken to be smooth between neighbouring points. Errors below `floor` are of
+/// no interest; 0 leaves the judgement to the magnitudes.
+pub(crate) fn integrate<const M: usize>(
+    points: &[f64],
+    floor: f64,
+    mut f: impl FnMut(f64) -> [Estimate; M],
+) -> [Estimate; M] {
+    let mut open: Vec<Panel<M>> = points
+        .windows(2)
+        .filter(|ends| ends[0] < ends[1])
+        .map(|ends| Panel::new(ends[0], ends[1], 0, &mut f))
+        .collect();
+    let mut count = open.len();
+    let mut sizes = [0.0; M];
+    for panel in &open {
+        (0..M).for_each(|m| sizes[m] += panel.integrals[m].magnitude);
+    }
+    let mut done = [Estimate::default(); M];
+    while let Some(panel) = open.pop() {
+        // Halving does not help where the integrand is not a number,
+        // nor below the errors of the integrand itself.
+        let settled = |m: usize| {
+            let enough = floor.max(TOLERANCE * sizes[m]).max(panel.integrals[m].error);
+            sizes[m].is_nan() || panel.doubt[m] <= enough || panel.is_rounding[m]
+        };
+        let good = (0..M).all(settled);
+        if good || count >= MAX_PANELS || !panel.can_be_halved() {
+            for (sum, (part, doubt)) in done.iter_mut().zip(panel.integrals.iter().zip(panel.doubt))
+            {
+                *sum = sum.plus(*part);
+                sum.error += doubt;
+            }
+            continue;
+        }
+        count += 1;
+        for half in panel.halves(&mut f) {
+            (0..M).for_each(|m| sizes[m] += half.integrals[m].magnitude);
+            open.push(half);
+        }
+        (0..M).for_each(|m| sizes[m] -= panel.integrals[m].magnitude);
+    }
+    for estimate in &mut done {
+        estimate.error += 4.0 * f64::EPSILON * estimate.magnitude;
+    }
+    done
+}
+
+/// A function of one variable as Legendre series on adjoining pieces, fine enough for its accuracy.
+///
+/// It answers in the place of a function that is expensive to ask, and integrates it exactly.
+pub(crate) struct Piecewise {
+    pieces: Vec<Piece>,
+    /// Bound on the error of a value.
+    error: f64,
+    /// Size of what was summed for the largest value.
+    magnitude: f64,
+    /// True if simulation has part in it.
+    simulated: bool,
+}
+
+struct Piece {
+    centre: f64,
+    half: f64,
+    /// Coefficients of the Legendre polynomials of the function, and of its integral from the
+    /// start of the first piece.
+    series: [f64; NODES],
+    integral: [f64; NODES + 1],
+    /// Integrals from the start of the first piece to the start of this one: of the magnitude, and
+    /// of the bound on the error.
+    magnitude: f64,
+    error: f64,
+    /// Mean magnitude and error of the function here.
+    means: [f64; 2],
+}
+
+/// Largest of the highest coefficients of a piece that is accepted, relative to the function.
+const RESOLVED: f64 = 3e-14;
+
+impl Piecewise {
+    /// Resolves a function between the first and the last of the ascending `points`, smooth between
+    /// neighbouring ones.
+    pub(crate) fn of(points: &[f64], mut f: impl FnMut(f64) -> Estimate) -> Self {
+        let mut raw: Vec<Samples> =
+            points.windows(2).map(|ends| Samples::of(ends[0], ends[1], 0, &mut f)).collect();
+        let mut scale = raw.iter().map(|samples| samples.largest()).fold(0.0, f64::max);
+        let mut done: Vec<Samples> = Vec::with_capacity(raw.len());
+        raw.reverse();
+        while let Some(samples) = raw.pop() {
+            scale = scale.max(samples.largest());
+            let enough = done.len() + raw.len() >= MAX_PANELS;
+            if samples.is_resolved(scale) || enough || !samples.can_be_halved() {
+                done.push(samples);
+                continue;
+            }
+            let middle = 0.5 * (samples.from + samples.to);
+            raw.push(Samples::of(middle, samples.to, samples.depth + 1, &mut f));
+            raw.push(Samples::of(samples.from, middle, samples.depth + 1, &mut f));
+        }
+        Self::joined(&done)
+    }
+
+    fn joined(done: &[Samples]) -> Self {
+        let mut sum = Estimate::default();
+        let (mut error, mut magnitude) = (0.0_f64, 0.0_f64);
+        let values = || done.iter().flat_map(|samples| samples.values.iter());
+        let simulated = values().any(|value| value.simulated);
+        let mut pieces = Vec::with_capacity(done.len());
+        for samples in done {
+            let series = samples.series();
+            let half = 0.5 * (samples.to - samples.from);
+            let mut integral = [0.0; NODES + 1];
+            for (k, c) in series.iter().enumerate() {
+                // The integral of P_k from −1 is (P_{k+1} − P_{k−1}) / (2k + 1).
+                let part = half * c / (2.0 * k as f64 + 1.0);
+                integral[k + 1] += part;
+                integral[k.saturating_sub(1)] += if k == 0 { part } else { -part };
+            }
+            integral[0] += sum.value;
+            let (size, doubt) = (samples.magnitude(), samples.doubt(&series));
+            pieces.push(Piece {
+                centre: 0.5 * (samples.from + samples.to),
+                half,
+                series,
+                integral,
+                magnitude: sum.magnitude,
+                error: sum.error,
+                means: [size, doubt],
+            });
+            sum = Estimate {
+                value: sum.value + 2.0 * half * series[0],
+                magnitude: sum.magnitude + 2.0 * half * size,
+                error: sum.error + 2.0 * half * (doubt + 4.0 * f64::EPSILON * size),
+                simulated,
+            };
+            error = error.max(doubt);
+            magnitude = magnitude.max(size);
+        }
+        Self { pieces, error, magnitude, simulated }
+    }
+
+    /// True if x lies where the function was resolved.
+    pub(crate) fn covers(&self, x: f64) -> bool {
+        let ends = self.pieces.first().zip(self.pieces.last());
+        ends.is_some_and(|(first, last)| {
+            first.centre - first.half <= x && x <= last.centre + last.half
+        })
+    }
+
+    fn piece(&self, x: f64) -> &Piece {
+        let after = self.pieces.partition_point(|piece| piece.centre - piece.half <= x);
+        &self.pieces[after.saturating_sub(1)]
+    }
+
+    /// The value at a point that is covered.
+    pub(crate) fn at(&self, x: f64) -> Estimate {
+        let piece = self.piece(x);
+        let value = piece.sum(&piece.series, x);
+        let simulated = self.simulated;
+        Estimate { value, magnitude: self.magnitude, error: self.error, simulated }
+    }
+
+    /// The integral from the start to a point that is covered.
+    pub(crate) fn integral_to(&self, x: f64) -> Estimate {
+        let piece = self.piece(x);
+        let width = x - (piece.centre - piece.half);
+        let [size, doubt] = piece.means;
+        let magnitude = piece.magnitude + width * size;
+        let rounding = 8.0 * f64::EPSILON * (magnitude + piece.half * size);
+        let error = piece.error + width * doubt + rounding;
+        let simulated = self.simulated;
+        Estimate { value: piece.sum(&piece.integral, x), magnitude, error, simulated }
+    }
+}
+
+impl Piece {
+    /// A Legendre series at x, by Clenshaw's recurrence.
+    fn sum(&self, series: &[f64], x: f64) -> f64 {
+        let t = ((x - self.centre) / self.half).clamp(-1.0, 1.0);
+        let (mut next, mut after) = (0.0, 0.0);
+        for (k, c) in series.iter().enumerate().skip(1).rev() {
+            let here = c + RECURRENCE[k].0 * t * next - RECURRENCE[k].1 * after;
+            (next, after) = (here, next);
+        }
+        series[0] + t * next - 0.5 * after
+    }
+}
+
+/// `(2k + 1)/(k + 1)` and `(k + 1)/(k + 2)` for each k: the recurrence of Legendre polynomials.
+const RECURRENCE: [(f64, f64); NODES + 1] = {
+    let mut pairs = [(0.0, 0.0); NODES + 1];
+    let mut k = 0;
+    while k <= NODES {
+        let n = k as f64;
+        pairs[k] = ((2.0 * n + 1.0) / (n + 1.0), (n + 1.0) / (n + 2.0));
+        k += 1;
+    }
+    pairs
+};
+
+/// Values of a function at the nodes of a piece.
+struct Samples {
+    from: f64,
+    to: f64,
+    depth: u32,
+    values: [Estimate; NODES],
+}
+
+impl Samples {
+    fn of(from: f64, to: f64, depth: u32, f: &mut impl FnMut(f64) -> Estimate) -> Self {
+        interrupt::check();
+        let (centre, half) = (0.5 * (from + to), 0.5 * (to - from));
+        let values = RULE.nodes.map(|node| f(centre + half * node));
+        Self { from, to, depth, values }
+    }
+
+    fn largest(&self) -> f64 {
+        self.values.iter().map(|value| value.value.abs()).fold(0.0, f64::max)
+    }
+
+    fn magnitude(&self) -> f64 {
+        self.values.iter().map(|value| value.magnitude).fold(0.0, f64::max)
+    }
+
+    /// Largest of the highest coefficients.
+    fn tail(&self) -> f64 {
+        let coefficient = |row: &[f64; NODES]| {
+            row.iter().zip(&self.values).map(|(w, value)| w * value.value).sum::<f64>().abs()
+        };
+        RULE.tail.iter().map(coefficient).fold(0.0, f64::max)
+    }
+
+    fn is_resolved(&self, scale: f64) -> bool {
+        let noise = self.values.iter().map(|value| value.error).fold(0.0, f64::max);
+        !scale.is_finite() || self.tail() <= (RESOLVED * scale).max(8.0 * noise)
+    }
+
+    fn can_be_halved(&self) -> bool {
+        let middle = 0.5 * (self.from + self.to);
+        self.depth < MAX_DEPTH && self.from < middle && middle < self.to
+    }
+
+    fn series(&self) -> [f64; NODES] {
+        let mut series = [0.0; NODES];
+        for (i, value) in self.values.iter().enumerate() {
+            for (k, c) in series.iter_mut().enumerate() {
+                *c += RULE.transform[k][i] * value.value;
+            }
+        }
+        series
+    }
+
+    /// Error of a value of the series.
+    fn doubt(&self, series: &[f64; NODES]) -> f64 {
+        let noise = self.values.iter().map(|value| value.error).fold(0.0, f64::max);
+        let size: f64 = series.iter().map(|c| c.abs()).sum();
+        4.0 * self.tail() + 4.0 * noise + 8.0 * f64::EPSILON * size
+    }
+}
+
+/// The ends of `[from, to]` and those of the `points` that lie between, ascending.
+pub(crate) fn within(points: &[f64], from: f64, to: f64) -> Vec<f64> {
+    let mut inner: Vec<f64> = points.iter().copied().filter(|&p| from < p && p < to).collect();
+    inner.push(from);
+    inner.push(to);
+    inner.sort_by(f64::total_cmp);
+    inner.dedup();
+    inner
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn integral(points: &[f64], f: impl Fn(f64) -> f64) -> Estimate {
+        integrate(points, 0.0, |x| [Estimate::exact(f(x))])[0]
+    }
+
+    #[test]
+    fn smooth_kinked_and_singular_integrands() {
+        let cases: [(Estimate, f64); 5] = [
+            (integral(&[0.0, 1.0], f64::exp), 1.0_f64.exp() - 1.0),
+            (integral(&[0.0, 0.3, 1.0], |x| (x - 0.3).abs()), 0.29),
+            (integral(&[0.0, 1.0], |x| (x - 0.3).abs()), 0.29),
+            (integral(&[0.0, 1.0], f64::sqrt), 2.0 / 3.0),
+            (integral(&[0.0, 100.0], |x| (40.0 * x).sin()), (1.0 - 4000.0_f64.cos()) / 40.0),
+        ];
+        for (found, exact) in cases {
+            assert!((found.value - exact).abs() < 1e-11, "{found:?} for {exact}");
+            assert!(found.error < 1e-10, "{found:?}");
+        }
+    }
+
+    #[test]
+    fn an_undeclared_jump_ends_within_its_bound() {
+        let found = integral(&[0.0, 1.0], |x| if x < 1.0 / 3.0 { 1.0 } else { 0.0 });
+        assert!((found.value - 1.0 / 3.0).abs() < 1e-11, "{found:?}");
+    }
+
+    #[test]
+    fn pieces_answer_and_integrate() {
+        let f = |x: f64| (3.0 * x).sin() + (x - 0.4).abs();
+        let pieces = Piecewise::of(&[-1.0, 0.4, 5.0], |x| Estimate::exact(f(x)));
+        for x in [-1.0, -0.3, 0.4, 0.41, 2.2, 5.0] {
+            let at = pieces.at(x);
+            assert!((at.value - f(x)).abs() < at.error && at.error < 1e-12, "{at:?}");
+            let exact = integral(&[-1.0, f64::min(0.4, x), x], f).value;
+            let found = pieces.integral_to(x);
+            assert!((found.value - exact).abs() < found.error && found.error < 1e-11, "{found:?}");
+        }
+        assert!(pieces.covers(5.0) && !pieces.covers(5.1));
+    }
+
+    #[test]
+    fn rounding_noise_is_not_chased() {
+        let mut calls = 0;
+        let [found] = integrate(&[-1.0, 1.0], 0.0, |x| {
+            calls += 1;
+            [Estimate {
+                value: 1e-17 * (1e6 * x).sin(),
+                magnitude: 1.0,
+                error: 1e-16,
+                simulated: false,
+            }]
+        });
+        assert_eq!(calls, NODES);
+        assert!(found.error > 0.0);
+    }
+
+    /// Both ends of both factors: the bound is the farthest product, and rounding.
+    #[test]
+    fn bounds_of_products_squares_and_roots_are_those_of_their_ends() {
+        let of = |value: f64, magnitude: f64, error: f64| Estimate {
+            value,
+            magnitude,
+            error,
+            ..Estimate::default()
+        };
+        let product = of(3.0, 4.0, 0.5).product(of(-2.0, 5.0, 0.25));
+        assert_eq!((product.value, product.magnitude), (-6.0, 20.0));
+        let rounding = f64::EPSILON * 6.0;
+        assert!((product.error - (3.5 * 2.25 - 6.0) - rounding).abs() < 1e-15, "{product:?}");
+        let square = of(3.0, 5.0, 0.5).squared_from(1.0);
+        assert_eq!((square.value, square.magnitude), (4.0, 4.0));
+        // 0.5 and rounding of 5 and 1, to either side of 2.
+        let error = 0.5 + 6.0 * f64::EPSILON;
+        assert!((square.error - (4.0 * error + error * error)).abs() < 1e-15, "{square:?}");
+        // Of numbers that are exact, rounding alone.
+        let large = of(1e8 + 1.0, 1e8, 0.0).squared_from(1e8);
+        let rounding = 2.0 * f64::EPSILON * 2e8;
+        assert!((large.error / rounding - 1.0).abs() < 1e-6, "{large:?}");
+        for (value, error) in [(4.0, 0.4), (1e-6, 1e-4), (0.0, 0.04), (9.0, 0.0)] {
+            let root = of(value, 25.0, error).sqrt();
+            let linear = if value > 0.0 { error / value.sqrt() } else { f64::INFINITY };
+            assert_eq!((root.value, root.magnitude), (value.sqrt(), 5.0));
+            assert_eq!(root.error, linear.min(error.sqrt()));
+            assert!(root.error >= (value + error).sqrt() - value.sqrt(), "{root:?}");
+        }
+        assert_eq!(of(-1e-9, 1.0, 1e-8).sqrt().value, 0.0);
+    }
+
+    /// Squares that are too small for numbers are not said to be exact.
+    #[test]
+    fn squares_that_vanish_have_the_least_bound() {
+        let of = |value: f64, error: f64| Estimate {
+            value,
+            magnitude: value.abs(),
+            error,
+            ..Estimate::default()
+        };
+        for (value, error) in [(1e-200, 0.0), (0.0, 1e-200), (-1e-170, 1e-190)] {
+            let square = of(value, error).squared_from(0.0);
+            assert_eq!(square.error, f64::MIN_POSITIVE, "{value} ± {error}");
+        }
+        assert_eq!(of(0.0, 0.0).squared_from(0.0).error, 0.0);
+        // Of a square that is a number, the bound is rounding.
+        let small = of(1e-150, 0.0).squared_from(0.0);
+        assert!(small.value > 0.0 && small.error > 0.0 && small.error < 1e-314, "{small:?}");
+    }
+}

@@ -1,0 +1,90 @@
+//! Closed forms of a scenario.
+
+use crate::numeric::quadrature::Estimate;
+use crate::quantity::Quantity;
+
+/// A quantity that may have a closed form, as a function of the feature x_s.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pointwise {
+    /// `E f(x, X_c)`.
+    Pd,
+    /// `E ∂_s f(x, X_c)`.
+    Dpd,
+    /// `E[f | x_s = x]`.
+    Mplot,
+    /// `E[∂_s f | x_s = x]`.
+    Mu,
+    /// `Var(∂_s f | x_s = x)`.
+    Sigma2,
+    /// Variance of the ICE curve centred over the axis.
+    HPdp,
+    /// `Var ∂_s f(x, X_c)`.
+    HDpdp,
+    /// `∫ mu` from the lower end of the axis.
+    Accumulated,
+}
+
+/// The closed forms of a scenario; what is `None` is left to quadrature.
+///
+/// Every answer given is held against quadrature and against simulation in the test suite.
+pub(crate) trait ClosedForms: Send + Sync + 'static {
+    /// A quantity of a feature at x; the axis is its range.
+    fn at(&self, quantity: Pointwise, feature: usize, x: f64, axis: (f64, f64)) -> Option<f64>;
+
+    /// The sum of the sizes of what [`ClosedForms::at`] adds up: the error bound is a few machine
+    /// epsilons of it. Where it is 0, nothing large cancels, and one part in 1e12 is the bound.
+    fn size(&self, quantity: Pointwise, feature: usize, x: f64, axis: (f64, f64)) -> f64 {
+        let _ = (quantity, feature, x, axis);
+        0.0
+    }
+
+    /// An effect of a feature at x by integrals of fewer dimensions than the general ones; the
+    /// variance for [`Quantity::Sigma`]. The axis is the range of the feature.
+    fn shorter(
+        &self,
+        effect: Quantity,
+        feature: usize,
+        x: f64,
+        axis: (f64, f64),
+    ) -> Option<Estimate> {
+        let _ = (effect, feature, x, axis);
+        None
+    }
+
+    /// Mean and variance of `f(to, X_c) − f(from, X_c)` given x_s = x.
+    fn difference(&self, feature: usize, from: f64, to: f64, x: f64) -> Option<(f64, f64)> {
+        let _ = (feature, from, to, x);
+        None
+    }
+
+    /// Error of [`ClosedForms::difference`] beyond rounding, where it is integrated.
+    fn error_of_difference(&self) -> f64 {
+        0.0
+    }
+
+    /// As [`ClosedForms::size`], for the mean of [`ClosedForms::difference`].
+    fn size_of_difference(&self, feature: usize, from: f64, to: f64, x: f64) -> f64 {
+        let _ = (feature, from, to, x);
+        0.0
+    }
+
+    /// `E f(X)`.
+    fn mean(&self) -> Option<f64> {
+        None
+    }
+
+    /// `Var f(X)`.
+    fn variance(&self) -> Option<f64> {
+        None
+    }
+
+    /// As [`ClosedForms::size`], for [`ClosedForms::mean`].
+    fn size_of_mean(&self) -> f64 {
+        0.0
+    }
+
+    /// As [`ClosedForms::size`], for [`ClosedForms::variance`].
+    fn size_of_variance(&self) -> f64 {
+        0.0
+    }
+}

@@ -1,0 +1,960 @@
+//! Truths of one feature of a scenario: closed where it knows a closed form, integrated where it does not.
+
+use fe_core::interrupt;
+
+use crate::engine::{LocalQuantity, Moments, Rest};
+use crate::error::Error;
+use crate::error::number;
+use crate::law::Univariate;
+use crate::numeric::quadrature::{Estimate, Piecewise, integrate, within};
+use crate::quantity::{
+    BinTruth, Centring, DifferenceTruth, Evaluation, Quantity, Truth, Weighting,
+};
+use crate::scenario::Scenario;
+use crate::scenario::closed_forms::Pointwise;
+
+/// An estimate and how it was obtained.
+type Known = (Estimate, Evaluation);
+
+/// A closed form evaluated in floating point, from summands of the given size in all; 0 if that is
+/// not known.
+fn closed(value: f64, size: f64) -> Known {
+    let magnitude = value.abs().max(size);
+    let error = if size > 0.0 { 1e-13 + rounding(magnitude) } else { 1e-12 * (1.0 + value.abs()) };
+    (Estimate { value, magnitude, error, simulated: false }, Evaluation::Closed)
+}
+
+/// The coordinate of a value, or of where the last weight is if that is infinite.
+pub(crate) fn finite_coordinate(law: &dyn Univariate, x: f64) -> f64 {
+    let coordinate = law.coordinate(x);
+    if coordinate.is_finite() {
+        return coordinate;
+    }
+    let panels = law.panels();
+    if coordinate < 0.0 { panels[0] } else { panels[panels.len() - 1] }
+}
+
+/// Rounding error of a sum whose summands have this size in all.
+fn rounding(size: f64) -> f64 {
+    8.0 * f64::EPSILON * size
+}
+
+/// The root of a variance. Those in closed form are sums of squares, relatively accurate also where
+/// they are small, so that their roots are as accurate as other closed forms.
+fn standard_deviation((variance, method): Known) -> Known {
+    if method != Evaluation::Closed {
+        return (variance.sqrt(), method);
+    }
+    let root = variance.value.max(0.0).sqrt();
+    let lost = rounding(variance.magnitude - variance.value.abs());
+    let doubt = if root > 0.0 { (lost / root).min(lost.sqrt()) } else { lost.sqrt() };
+    let (mut estimate, method) = closed(root, 0.0);
+    estimate.error += doubt;
+    (estimate, method)
+}
+
+pub(super) fn integrated(estimate: Estimate) -> Known {
+    let how = if estimate.simulated { Evaluation::Simulation } else { Evaluation::Quadrature };
+    (estimate, how)
+}
+
+impl From<Estimate> for Truth {
+    fn from(estimate: Estimate) -> Self {
+        truth(integrated(estimate))
+    }
+}
+
+pub(super) fn truth((estimate, method): Known) -> Truth {
+    Truth { value: estimate.value, abs_error: estimate.error, method }
+}
+
+/// Beyond this size differences of arguments of a closed form may be off by more than its bound.
+const FAR: f64 = 100.0;
+
+/// The name of a value, and the value or why there is none.
+type NamedAnswer = (&'static str, Result<Truth, Error>);
+
+/// Largest error of a root that is taken of a resolved curve.
+const ROOT: f64 = 1e-11;
+
+/// Number of points, for every one that resolves the feature, from which on a curve through all pays.
+const PAYS: usize = 25;
+
+/// The quantity that an effect is at each point, where it is one.
+fn quantity(effect: Quantity) -> Option<Pointwise> {
+    Some(match effect {
+        Quantity::Pd => Pointwise::Pd,
+        Quantity::Dpd => Pointwise::Dpd,
+        Quantity::Mplot => Pointwise::Mplot,
+        Quantity::Mu => Pointwise::Mu,
+        Quantity::HPdp => Pointwise::HPdp,
+        Quantity::HDpdp => Pointwise::HDpdp,
+        Quantity::Ale | Quantity::AleDerivative => Pointwise::Accumulated,
+        Quantity::Sigma | Quantity::Main | Quantity::Shap | Quantity::ShapVariance => return None,
+    })
+}
+
+/// The effect that a quantity is, or is the square of.
+fn effect_of(quantity: Pointwise) -> Quantity {
+    match quantity {
+        Pointwise::Pd => Quantity::Pd,
+        Pointwise::Dpd => Quantity::Dpd,
+        Pointwise::Mplot => Quantity::Mplot,
+        Pointwise::Mu => Quantity::Mu,
+        Pointwise::Sigma2 => Quantity::Sigma,
+        Pointwise::HPdp => Quantity::HPdp,
+        Pointwise::HDpdp => Quantity::HDpdp,
+        Pointwise::Accumulated => Quantity::AleDerivative,
+    }
+}
+
+/// Jumps of the mean of f at a fixed place z, given x_s = z.
+#[derive(Debug, Clone, Copy)]
+struct Jump {
+    place: f64,
+    /// From just below the place to the value at it.
+    before: Truth,
+    /// From the value at the place to just above it.
+    after: Truth,
+}
+
+impl Scenario {
+    /// The true curve of an effect at each of the points, in their order.
+    ///
+    /// `feature` counts from 0. The `axis` is where accumulation starts, what ICE curves are
+    /// centred over, and what [`Centring::Start`] and [`Centring::Integral`] refer to. Values are
+    /// in units of f; of f per unit of the feature for the derivative effects `dpd`, `mu` and
+    /// `sigma`; squared for `h-pdp` and `h-dpdp`.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchFeature`], [`Error::BadAxis`], [`Error::OutsideSupport`],
+    /// [`Error::NotAdditive`], [`Error::NotCentrable`].
+    pub fn curve(
+        &self,
+        effect: Quantity,
+        feature: usize,
+        points: &[f64],
+        axis: (f64, f64),
+        centring: Centring,
+    ) -> Result<Vec<Truth>, Error> {
+        self.check_axis(feature, axis)?;
+        self.check_points(feature, points)?;
+        if centring != Centring::None && !effect.is_curve() {
+            return Err(Error::NotCentrable { effect: effect.name() });
+        }
+        if effect == Quantity::Main && !self.parts.engine.is_additive(feature) {
+            let feature = self.feature_name(feature);
+            return Err(Error::NotAdditive { scenario: self.info().name, feature });
+        }
+        self.begin();
+        self.check_quantity(effect, feature, centring)?;
+        let on = OneFeature { scenario: self, feature, axis };
+        let constant = on.centre(effect, centring);
+        let curve = on.raw(effect, points).into_iter().zip(points);
+        let curve: Vec<(Truth, f64)> =
+            curve.map(|(value, &x)| (value.minus(constant), x)).collect();
+        self.judge(curve.iter().map(|(value, _)| *value))?;
+        curve
+            .into_iter()
+            .map(|(value, x)| {
+                value.told(|| {
+                    format!("{effect} of {} at {}", self.feature_name(feature), number(&x))
+                })
+            })
+            .collect()
+    }
+
+    /// True bin quantities of a feature, counted from 0, between neighbouring limits.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchFeature`], [`Error::BadLimits`], [`Error::OutsideSupport`], and
+    /// [`Error::EmptyBin`] if a bin has no probability under [`Weighting::Data`].
+    pub fn bins(
+        &self,
+        feature: usize,
+        limits: &[f64],
+        weighting: Weighting,
+    ) -> Result<Vec<BinTruth>, Error> {
+        self.begin();
+        let on = self.binned(feature, limits)?;
+        let bins = on.each_bin(limits, weighting, |z, _, _| {
+            let easy =
+                |quantity| on.known(quantity, z).or_else(|| on.shorter(effect_of(quantity), z));
+            match (easy(Pointwise::Mu), easy(Pointwise::Sigma2)) {
+                (Some(mean), Some(variance)) => Moments { mean, variance },
+                _ => on.moments(z, Rest::Conditional, LocalQuantity::Partial(feature)),
+            }
+        })?;
+        self.judge_bins(&bins)?;
+        Ok(bins)
+    }
+
+    /// True finite differences of a feature, counted from 0, over the bins between neighbouring
+    /// limits, averaged over the law of the feature inside each (Apley & Zhu 2020, eq. 15).
+    ///
+    /// # Errors
+    /// As [`Scenario::bins`] with [`Weighting::Data`].
+    pub fn differences(
+        &self,
+        feature: usize,
+        limits: &[f64],
+    ) -> Result<Vec<DifferenceTruth>, Error> {
+        self.begin();
+        let on = self.binned(feature, limits)?;
+        let bins = on.each_bin(limits, Weighting::Data, |z, from, to| {
+            let known = self.forms().and_then(|forms| {
+                let (mean, variance) = forms.difference(feature, from, to, z)?;
+                let mean = closed(mean, forms.size_of_difference(feature, from, to, z)).0;
+                let mut moments = Moments { mean, variance: closed(variance, 0.0).0 };
+                moments.mean.error += forms.error_of_difference();
+                moments.variance.error += forms.error_of_difference();
+                Some(moments)
+            });
+            known.unwrap_or_else(|| {
+                on.moments(z, Rest::Conditional, LocalQuantity::Difference { feature, from, to })
+            })
+        })?;
+        self.judge_bins(&bins)?;
+        let difference = |bin: BinTruth| DifferenceTruth {
+            lo: bin.lo,
+            hi: bin.hi,
+            mean: bin.mu,
+            variance: bin.sigma2_star,
+            abs_error: bin.abs_error,
+        };
+        Ok(bins.into_iter().map(difference).collect())
+    }
+
+    /// True heterogeneity values of a feature, counted from 0, over an axis.
+    ///
+    /// `pdp.mean` and `dpdp.mean` are axis means of `h-pdp` and `h-dpdp` (EFFECTOR eq. 8, 10);
+    /// `ale.integral` is `∫ sigma²` (EFFECTOR eq. 6), `ale.mean_range` that divided by the length
+    /// of the axis, and `ale.integral_sd` is `∫ sigma` (EFFECTOR eq. 2). `shap.mean` is the mean
+    /// over the law of the feature, not over the axis, of `shap-variance`.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchFeature`], [`Error::BadAxis`].
+    pub fn values(
+        &self,
+        feature: usize,
+        axis: (f64, f64),
+    ) -> Result<Vec<(&'static str, Truth)>, Error> {
+        let each = self.each_value(feature, axis)?.into_iter();
+        each.map(|(name, value)| Ok((name, value?))).collect()
+    }
+
+    /// As [`Scenario::values`], each with the reason where it is refused, as only those of scenarios in
+    /// files are.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchFeature`], [`Error::BadAxis`].
+    pub fn each_value(&self, feature: usize, axis: (f64, f64)) -> Result<Vec<NamedAnswer>, Error> {
+        self.check_axis(feature, axis)?;
+        let on = OneFeature { scenario: self, feature, axis };
+        let shap = || on.over_law(|x| on.value(Quantity::ShapVariance, x).0);
+        if self.parts.engine.has_levels(feature) {
+            let names =
+                ["pdp.mean", "dpdp.mean", "ale.integral", "ale.mean_range", "ale.integral_sd"];
+            let refused = |name| Some((name, Err(self.check_density(feature, name).err()?)));
+            let mut values: Vec<NamedAnswer> = names.into_iter().filter_map(refused).collect();
+            let shap = truth(integrated(shap()));
+            values.push(("shap.mean", self.judge([shap]).map(|()| shap)));
+            return Ok(values);
+        }
+        self.begin();
+        let per_length = 1.0 / (axis.1 - axis.0);
+        let told = |name: &'static str, value: Truth| -> NamedAnswer {
+            let (lo, hi) = axis;
+            let ends = || [lo, hi].map(|end| number(&end)).join(", ");
+            let what = || format!("{name} of {} over [{}]", self.feature_name(feature), ends());
+            let judged = self.judge([value]);
+            (name, judged.and_then(|()| value.told(what)))
+        };
+        // Each is judged before the next one is computed: a reason is that of the last question.
+        let mut values = Vec::new();
+        let pdp = on.over_axis(|x| on.point(Pointwise::HPdp, x).0).times(per_length);
+        values.push(told("pdp.mean", pdp));
+        let dpdp = on.over_axis(|x| on.point(Pointwise::HDpdp, x).0).times(per_length);
+        values.push(told("dpdp.mean", dpdp));
+        let integral = on.over_axis(|x| on.point(Pointwise::Sigma2, x).0);
+        let (name, judged) = told("ale.integral", integral);
+        let range = "ale.mean_range";
+        let mean_range = match &judged {
+            Ok(_) => told(range, integral.times(per_length)),
+            Err(error) => (range, Err(error.clone())),
+        };
+        values.extend([(name, judged), mean_range]);
+        let sd = on.over_axis(|x| on.value(Quantity::Sigma, x).0);
+        values.push(told("ale.integral_sd", sd));
+        values.push(told("shap.mean", truth(integrated(shap()))));
+        Ok(values)
+    }
+
+    /// The Shapley value of each feature at a point of all D features, in their order, and last
+    /// what the empty coalition is worth, `E f(X)`: all together they add up to f at the point
+    /// (EFFECTOR eq. 11; interventional, the background is the law of the features).
+    ///
+    /// # Errors
+    /// [`Error::WrongDimension`], [`Error::OutsideSupport`].
+    ///
+    /// ```
+    /// let scenario = fe_truth::scenario("poly3", &[]).unwrap();
+    /// // f = x1² + x1 x2 + ½ x3 of features that are uniform on [−1, 1].
+    /// let values = scenario.shap_at(&[0.5, 1.0, -0.4]).unwrap();
+    /// let expected = [0.25 - 1.0 / 3.0 + 0.25, 0.25, -0.2, 1.0 / 3.0];
+    /// for (value, expected) in values.iter().zip(expected) {
+    ///     assert!((value.value - expected).abs() < 1e-12);
+    /// }
+    /// ```
+    pub fn shap_at(&self, point: &[f64]) -> Result<Vec<Truth>, Error> {
+        self.begin();
+        let dimension = self.dimension();
+        if point.len() != dimension {
+            return Err(Error::WrongDimension { given: point.len(), dimension });
+        }
+        for (feature, x) in point.iter().enumerate() {
+            self.check_points(feature, std::slice::from_ref(x))?;
+        }
+        let engine = &self.parts.engine;
+        let mut row = point.to_vec();
+        let mut value = |feature: usize| {
+            let readers = engine.readers(feature).into_iter();
+            let each = readers.map(|term| engine.shapley(term, feature, &mut row));
+            truth(integrated(Estimate::sum(each)))
+        };
+        let empty = self.mean()?;
+        let mut values: Vec<Truth> = (0..dimension).map(&mut value).collect();
+        values.push(empty);
+        self.judge(values.iter().copied())?;
+        let told = |(feature, value): (usize, Truth)| {
+            value.told(|| {
+                format!("the Shapley value of {} at {point:?}", self.feature_name(feature))
+            })
+        };
+        values.into_iter().enumerate().map(told).collect()
+    }
+
+    /// `E f(X)`.
+    ///
+    /// # Errors
+    /// [`Error::NoTruth`] for a scenario in a file that has none.
+    pub fn mean(&self) -> Result<Truth, Error> {
+        self.begin();
+        let known =
+            self.forms().and_then(|forms| Some(closed(forms.mean()?, forms.size_of_mean())));
+        let mean = truth(known.unwrap_or_else(|| integrated(self.parts.engine.mean_f())));
+        self.judge([mean])?;
+        Ok(mean)
+    }
+
+    /// Standard deviation of `f(X)`.
+    ///
+    /// # Errors
+    /// [`Error::NoTruth`] for a scenario in a file that has none.
+    pub fn sd(&self) -> Result<Truth, Error> {
+        self.begin();
+        let known = self
+            .forms()
+            .and_then(|forms| Some(closed(forms.variance()?, forms.size_of_variance())));
+        let variance = known.unwrap_or_else(|| integrated(self.parts.engine.variance_f()));
+        let sd = truth(standard_deviation(variance));
+        self.judge([sd])?;
+        Ok(sd)
+    }
+
+    /// Refuses quantities and centrings that a feature with levels does not have.
+    fn check_quantity(
+        &self,
+        quantity: Quantity,
+        feature: usize,
+        centring: Centring,
+    ) -> Result<(), Error> {
+        let of_levels = [
+            Quantity::Pd,
+            Quantity::Mplot,
+            Quantity::Ale,
+            Quantity::Main,
+            Quantity::Shap,
+            Quantity::ShapVariance,
+        ];
+        if !of_levels.contains(&quantity) {
+            self.check_density(feature, &format!("`{quantity}`"))?;
+        }
+        if centring == Centring::Integral {
+            self.check_density(feature, "centring by the mean over an axis")?;
+        }
+        Ok(())
+    }
+
+    /// ALE of a feature with levels, counted from 0, at each of them in an order: the mean change of f
+    /// from a level to the next one, over the rows of both, is added up (Apley & Zhu 2020). The order
+    /// names each place of [`Scenario::levels`] once; at the first level it is 0, as with
+    /// [`Centring::None`].
+    ///
+    /// # Errors
+    /// [`Error::NoSuchFeature`], [`Error::BadOrder`], [`Error::NoTruth`].
+    ///
+    /// ```
+    /// let text = "f = \"level(s, a: 0, b: 5, c: 1)\"\n\
+    ///             [law]\ns = \"categorical(a: 0.2, b: 0.3, c: 0.5)\"\n";
+    /// let scenario = fe_truth::problem("mine", text, &[]).unwrap();
+    /// let ale = scenario.ale_by_levels(0, &[0, 2, 1]).unwrap();
+    /// assert!((ale[1].value - 1.0).abs() < 1e-12 && (ale[2].value - 5.0).abs() < 1e-12);
+    /// ```
+    pub fn ale_by_levels(&self, feature: usize, order: &[usize]) -> Result<Vec<Truth>, Error> {
+        self.check_feature(feature)?;
+        let levels = self.levels(feature).unwrap_or_default();
+        let mut sorted = order.to_vec();
+        sorted.sort_unstable();
+        if sorted.is_empty() || !sorted.iter().copied().eq(0..levels.len()) {
+            let (feature, given) = (self.feature_name(feature), format!("{order:?}"));
+            return Err(Error::BadOrder { feature, given, count: levels.len() });
+        }
+        self.begin();
+        let values: Vec<f64> = order.iter().map(|&place| levels[place].value).collect();
+        let on = OneFeature { scenario: self, feature, axis: self.axis(feature) };
+        let ale = on.accumulated_by_levels(&values);
+        self.judge(ale.iter().copied())?;
+        Ok(ale)
+    }
+
+    /// Variance of `E[f(X) | x_s]` under the law of the feature.
+    pub(crate) fn main_variance(&self, feature: usize) -> Result<Truth, Error> {
+        self.check_feature(feature)?;
+        let mean = self.mean()?;
+        let on = OneFeature { scenario: self, feature, axis: self.axis(feature) };
+        let square = |x: f64| {
+            let given = on.value(Quantity::Mplot, x).0;
+            // Below this a deviation is rounding, and its square must not be resolved.
+            let rounding = 1e-13 * given.magnitude + given.error + mean.abs_error;
+            if (given.value - mean.value).abs() <= rounding {
+                return Estimate { error: rounding * rounding, ..Estimate::default() };
+            }
+            given.squared_from(mean.value)
+        };
+        let mut variance = truth(integrated(on.over_law(square)));
+        variance.abs_error += mean.abs_error * mean.abs_error;
+        Ok(variance)
+    }
+
+    fn binned(&self, feature: usize, limits: &[f64]) -> Result<OneFeature<'_>, Error> {
+        self.check_feature(feature)?;
+        self.check_density(feature, "a mean over bins")?;
+        if limits.len() < 2 {
+            return Err(Error::BadLimits(format!("{limits:?}")));
+        }
+        let bad = |ends: &&[f64]| !(ends[0] < ends[1] && (ends[1] - ends[0]).is_finite());
+        if let Some(ends) = limits.windows(2).find(bad) {
+            let [from, to] = [ends[0], ends[1]].map(|end| number(&end));
+            return Err(Error::BadLimits(format!("… {from}, {to} …")));
+        }
+        self.check_points(feature, limits)?;
+        let axis = (limits[0], limits[limits.len() - 1]);
+        Ok(OneFeature { scenario: self, feature, axis })
+    }
+}
+
+/// Truths of one feature over one axis.
+struct OneFeature<'a> {
+    scenario: &'a Scenario,
+    feature: usize,
+    axis: (f64, f64),
+}
+
+impl OneFeature<'_> {
+    /// The closed form of a quantity, where there is one.
+    fn known(&self, quantity: Pointwise, x: f64) -> Option<Estimate> {
+        let forms = self.scenario.forms()?;
+        let at = |x, axis| forms.at(quantity, self.feature, x, axis);
+        let value = at(x, self.axis)?;
+        let mut known = closed(value, forms.size(quantity, self.feature, x, self.axis)).0;
+        let (lo, hi) = self.axis;
+        if [x, lo, hi].iter().any(|argument| argument.abs() > FAR) {
+            // What rounding of sums of the arguments may do, arguments that differ do as well.
+            let other = |x: f64| x * (1.0 + 4.0 * f64::EPSILON);
+            let others = [at(other(x), (lo, hi)), at(x, (other(lo), hi)), at(x, (lo, other(hi)))];
+            let change = others.into_iter().flatten().map(|other| (other - value).abs());
+            known.error = known.error.max(change.sum());
+        }
+        Some(known)
+    }
+
+    fn shorter(&self, effect: Quantity, x: f64) -> Option<Estimate> {
+        self.scenario.forms()?.shorter(effect, self.feature, x, self.axis)
+    }
+
+    /// True if all points have a closed form.
+    fn all_known(&self, quantity: Pointwise, points: &[f64]) -> bool {
+        points.iter().all(|&x| self.known(quantity, x).is_some())
+    }
+
+    fn moments(&self, x: f64, rest: Rest, local: LocalQuantity) -> Moments {
+        self.scenario.parts.engine.moments(self.feature, x, rest, local)
+    }
+
+    /// A quantity at a point. [`Pointwise::Accumulated`] is integrated in [`Self::accumulated`].
+    fn point(&self, quantity: Pointwise, x: f64) -> Known {
+        interrupt::check();
+        if let Some(estimate) = self.known(quantity, x) {
+            return (estimate, Evaluation::Closed);
+        }
+        if let Some(estimate) = self.shorter(effect_of(quantity), x) {
+            return integrated(estimate);
+        }
+        let (engine, s) = (&self.scenario.parts.engine, self.feature);
+        let partial = LocalQuantity::Partial(s);
+        let centred = LocalQuantity::Centred { feature: s, axis: self.axis };
+        integrated(match quantity {
+            Pointwise::Pd => engine.mean_value(s, x, Rest::Marginal),
+            Pointwise::Mplot => engine.mean_value(s, x, Rest::Conditional),
+            Pointwise::Dpd => engine.mean(s, x, Rest::Marginal, partial),
+            Pointwise::Mu => engine.mean(s, x, Rest::Conditional, partial),
+            Pointwise::Sigma2 => self.moments(x, Rest::Conditional, partial).variance,
+            Pointwise::HPdp => self.moments(x, Rest::Marginal, centred).variance,
+            Pointwise::HDpdp => self.moments(x, Rest::Marginal, partial).variance,
+            Pointwise::Accumulated => self.over((self.axis.0, x), |x| self.slope(false, x)),
+        })
+    }
+
+    /// The local effect that accumulates: mu, with jumps at moving places if they count.
+    fn slope(&self, with_jumps: bool, x: f64) -> Estimate {
+        let mu = self.point(Pointwise::Mu, x).0;
+        if with_jumps {
+            mu.plus(self.scenario.parts.engine.moving_jumps(self.feature, x))
+        } else {
+            mu
+        }
+    }
+
+    /// The effect at the points, before centring.
+    fn raw(&self, effect: Quantity, points: &[f64]) -> Vec<Truth> {
+        match effect {
+            Quantity::Ale | Quantity::AleDerivative if self.changes_add_up(effect) => {
+                self.changes(points)
+            }
+            Quantity::AleDerivative => self.accumulated(points, false),
+            Quantity::Ale if self.law().levels().is_some() => self.ale_at_levels(points),
+            Quantity::Ale => {
+                let jumps = self.jumps();
+                let moving = self.scenario.parts.engine.has_moving_jumps(self.feature);
+                let smooth = self.accumulated(points, moving).into_iter().zip(points);
+                smooth.map(|(value, &x)| value.plus(self.jumped(&jumps, x))).collect()
+            }
+            Quantity::Main => points.iter().map(|&x| truth(self.value(effect, x))).collect(),
+            _ => self.interpolated(effect, points),
+        }
+    }
+
+    /// True if an accumulated effect is the mean change of f since the start: where the feature is
+    /// independent of those that enter with it, what is added up is the change itself. Built-in scenarios
+    /// have their own forms, and witnesses integrate. So does the derivative's form where f jumps.
+    fn changes_add_up(&self, effect: Quantity) -> bool {
+        let (engine, s) = (&self.scenario.parts.engine, self.feature);
+        if engine.watch.is_none() || engine.is_witness() || self.law().levels().is_some() {
+            return false;
+        }
+        let apart = |&t: &usize| {
+            let others = engine.terms[t].features().iter();
+            others.into_iter().all(|&other| other == s || !engine.law().related(s, other))
+        };
+        let jumps = || engine.has_moving_jumps(s) || self.has_jumps();
+        engine.readers(s).iter().all(apart) && !(effect == Quantity::AleDerivative && jumps())
+    }
+
+    /// The mean change of f from the start of the axis.
+    fn change(&self, x: f64) -> Estimate {
+        let (feature, from) = (self.feature, self.axis.0);
+        let local = LocalQuantity::Difference { feature, from, to: x };
+        self.scenario.parts.engine.mean(feature, x, Rest::Marginal, local)
+    }
+
+    /// True if f jumps at a fixed place: its change there does not vanish as one looks closer, as that along a kink
+    /// or a cusp does. The place itself may be rounded.
+    fn has_jumps(&self) -> bool {
+        let (engine, feature) = (&self.scenario.parts.engine, self.feature);
+        let across = |z: f64, share: f64| {
+            let near = share * (self.axis.1 - self.axis.0);
+            let local = LocalQuantity::Difference { feature, from: z - near, to: z + near };
+            engine.mean(feature, z, Rest::Marginal, local).value.abs()
+        };
+        engine.breaks(feature).into_iter().any(|z| across(z, 1e-12) > 0.5 * across(z, 1e-9))
+    }
+
+    /// An accumulated effect as a mean change of f, of many points from a curve that is resolved once.
+    fn changes(&self, points: &[f64]) -> Vec<Truth> {
+        let law = self.law();
+        let ends = points.iter().map(|&x| finite_coordinate(law, x));
+        let (from, to) =
+            ends.fold((f64::INFINITY, -f64::INFINITY), |(a, b), u| (a.min(u), b.max(u)));
+        let resolution = self.scenario.resolved(self.feature, &[], from, to);
+        let pays = from < to && points.len() >= PAYS * resolution.len();
+        let curve = pays.then(|| Piecewise::of(&resolution, |u| self.change(law.place(u))));
+        let breaks = self.scenario.parts.engine.breaks(self.feature);
+        let at = |x: f64| {
+            let u = law.coordinate(x);
+            let curve = curve.as_ref().filter(|curve| curve.covers(u) && !breaks.contains(&x));
+            // A curve through a cusp is less accurate than its points.
+            let read = curve.map(|curve| curve.at(u));
+            let read = read.filter(|value| value.error <= ROOT * (1.0 + value.magnitude));
+            read.unwrap_or_else(|| self.change(x))
+        };
+        points.iter().map(|&x| truth(integrated(at(x)))).collect()
+    }
+
+    /// ALE at levels, in their own order.
+    fn ale_at_levels(&self, points: &[f64]) -> Vec<Truth> {
+        let Some(levels) = self.law().levels() else { return Vec::new() };
+        let ale = self.accumulated_by_levels(levels.values());
+        let at = |x: &f64| levels.position(*x).map_or(Truth::ZERO, |place| ale[place]);
+        points.iter().map(at).collect()
+    }
+
+    /// Sums of the mean changes of f from each level to the next, over the rows of both.
+    fn accumulated_by_levels(&self, order: &[f64]) -> Vec<Truth> {
+        let Some(levels) = self.law().levels() else { return Vec::new() };
+        let mut sum = Estimate::default();
+        let mut all = vec![truth(integrated(sum))];
+        for pair in order.windows(2) {
+            let (from, to) = (pair[0], pair[1]);
+            let change = LocalQuantity::Difference { feature: self.feature, from, to };
+            let weights = [from, to].map(|x| levels.probability(x));
+            for (x, weight) in pair.iter().zip(weights) {
+                let engine = &self.scenario.parts.engine;
+                let mean = engine.mean(self.feature, *x, Rest::Conditional, change);
+                sum = sum.plus(mean.times(weight / (weights[0] + weights[1])));
+            }
+            all.push(truth(integrated(sum)));
+        }
+        all
+    }
+
+    /// An effect at each of the points: many that need integrals are read off a curve that is
+    /// resolved once.
+    fn interpolated(&self, effect: Quantity, points: &[f64]) -> Vec<Truth> {
+        let each = || points.iter().map(|&x| truth(self.value(effect, x))).collect();
+        let law = self.law();
+        if law.levels().is_some() {
+            return each();
+        }
+        let coordinates: Vec<f64> = points.iter().map(|&x| law.coordinate(x)).collect();
+        let finite = || coordinates.iter().copied().filter(|u| u.is_finite());
+        let (from, to) =
+            (finite().fold(f64::INFINITY, f64::min), finite().fold(-f64::INFINITY, f64::max));
+        if from >= to {
+            return each();
+        }
+        let resolution = self.scenario.resolved(self.feature, &[], from, to);
+        let asked =
+            if effect == Quantity::Sigma { Some(Pointwise::Sigma2) } else { quantity(effect) };
+        let known = asked.is_some_and(|quantity| self.all_known(quantity, points));
+        if points.len() < PAYS * resolution.len() || known {
+            return each();
+        }
+        // A root is resolved before it is taken.
+        let root = effect == Quantity::Sigma;
+        let smooth = |x: f64| {
+            if root { self.point(Pointwise::Sigma2, x).0 } else { self.value(effect, x).0 }
+        };
+        let curve = Piecewise::of(&resolution, |u| smooth(law.place(u)));
+        let breaks = self.scenario.parts.engine.breaks(self.feature);
+        let read = |(&x, &u): (&f64, &f64)| {
+            // At a break the value is that of one side.
+            let known = (curve.covers(u) && !breaks.contains(&x)).then(|| curve.at(u));
+            let known = known.map(|value| if root { value.sqrt() } else { value });
+            // Near 0 a root is less accurate than its argument.
+            let accurate = known.filter(|value| !root || value.error < ROOT * (1.0 + value.value));
+            truth(accurate.map_or_else(|| self.value(effect, x), integrated))
+        };
+        points.iter().zip(&coordinates).map(read).collect()
+    }
+
+    /// An effect at a point, without the jumps that it accumulates.
+    fn value(&self, effect: Quantity, x: f64) -> Known {
+        interrupt::check();
+        if let Some(quantity) = quantity(effect) {
+            return self.point(quantity, x);
+        }
+        let (engine, s) = (&self.scenario.parts.engine, self.feature);
+        match effect {
+            Quantity::Sigma => standard_deviation(self.point(Pointwise::Sigma2, x)),
+            Quantity::Shap => integrated(engine.mean_shapley(s, x)),
+            Quantity::ShapVariance => integrated(self.shorter(effect, x).unwrap_or_else(|| {
+                self.moments(x, Rest::Conditional, LocalQuantity::Shapley(s)).variance
+            })),
+            // A sum of terms of x alone is as closed as f itself.
+            _ => (engine.main(s, x), Evaluation::Closed),
+        }
+    }
+
+    /// The integral of the local effect from the lower end of the axis to each of the points.
+    fn accumulated(&self, points: &[f64], with_jumps: bool) -> Vec<Truth> {
+        if !with_jumps && self.all_known(Pointwise::Accumulated, points) {
+            return points.iter().map(|&x| truth(self.point(Pointwise::Accumulated, x))).collect();
+        }
+        let law = self.law();
+        let coordinate = |x: f64| finite_coordinate(law, x);
+        let start = coordinate(self.axis.0);
+        let ends = points.iter().map(|&x| coordinate(x)).chain([start]);
+        let (from, to) =
+            ends.fold((f64::INFINITY, -f64::INFINITY), |(a, b), u| (a.min(u), b.max(u)));
+        if from == to {
+            return vec![truth(integrated(Estimate::default())); points.len()];
+        }
+        let resolution = self.scenario.resolved(self.feature, &[], from, to);
+        let slope = Piecewise::of(&resolution, |u| {
+            self.slope(with_jumps, law.place(u)).times(law.stretch(u))
+        });
+        let before = slope.integral_to(start);
+        let margin = |x: f64| self.margin(x, |x| self.slope(with_jumps, x));
+        let begun = margin(self.axis.0);
+        let from_start = |&x: &f64| {
+            let u = coordinate(x);
+            if u == start {
+                return truth(integrated(begun.minus(margin(x))));
+            }
+            let within = slope.integral_to(u).minus(before);
+            truth(integrated(within.plus(begun).minus(margin(x))))
+        };
+        points.iter().map(from_start).collect()
+    }
+
+    fn law(&self) -> &dyn Univariate {
+        self.scenario.parts.engine.margin(self.feature)
+    }
+
+    /// Conditional mean jumps of f at its fixed places along the feature.
+    fn jumps(&self) -> Vec<Jump> {
+        let (engine, feature) = (&self.scenario.parts.engine, self.feature);
+        let step = |z: f64, from: f64, to: f64| {
+            let local = LocalQuantity::Difference { feature, from, to };
+            truth(integrated(engine.mean(feature, z, Rest::Conditional, local)))
+        };
+        let jump = |z: f64| Jump {
+            place: z,
+            before: step(z, z.next_down(), z),
+            after: step(z, z, z.next_up()),
+        };
+        engine.breaks(feature).into_iter().map(jump).collect()
+    }
+
+    /// The sum of the jumps between the lower end of the axis and x.
+    fn jumped(&self, jumps: &[Jump], x: f64) -> Truth {
+        let lo = self.axis.0;
+        let mut sum = Truth::ZERO;
+        for jump in jumps {
+            let z = jump.place;
+            if lo < z && z <= x {
+                sum = sum.plus(jump.before);
+            } else if x < z && z <= lo {
+                sum = sum.minus(jump.before);
+            }
+            if lo <= z && z < x {
+                sum = sum.plus(jump.after);
+            } else if x <= z && z < lo {
+                sum = sum.minus(jump.after);
+            }
+        }
+        sum
+    }
+
+    /// The constant that centring subtracts from an effect.
+    fn centre(&self, effect: Quantity, centring: Centring) -> Truth {
+        let law = self.law();
+        let (lo, hi) = self.axis;
+        let per_length = 1.0 / (hi - lo);
+        let accumulates = matches!(effect, Quantity::Ale | Quantity::AleDerivative);
+        match centring {
+            Centring::None => Truth::ZERO,
+            Centring::Data if effect == Quantity::Ale && law.levels().is_some() => {
+                let levels: Vec<(f64, f64)> =
+                    law.levels().map_or_else(Vec::new, |l| l.iter().collect());
+                let values: Vec<f64> = levels.iter().map(|(x, _)| *x).collect();
+                let ale = self.accumulated_by_levels(&values).into_iter().zip(&levels);
+                ale.fold(Truth::ZERO, |sum, (value, (_, p))| sum.plus(value.times(*p)))
+            }
+            Centring::Start if accumulates && law.levels().is_some() => {
+                self.ale_at_levels(&[lo])[0]
+            }
+            Centring::Start if accumulates => Truth::ZERO,
+            Centring::Start => truth(self.value(effect, lo)),
+            Centring::Integral if effect == Quantity::Ale && self.changes_add_up(effect) => {
+                self.over_axis(|x| self.change(x)).times(per_length)
+            }
+            Centring::Data if effect == Quantity::Ale && self.changes_add_up(effect) => {
+                truth(integrated(self.over_law(|x| self.change(x))))
+            }
+            // The mean of an integral is an integral weighted with the probability beyond.
+            Centring::Integral if accumulates => {
+                self.mean_of_accumulated(effect, (lo, hi), |x| (hi - x) * per_length)
+            }
+            Centring::Integral => self.over_axis(|x| self.value(effect, x).0).times(per_length),
+            Centring::Data if accumulates => {
+                let panels = law.panels();
+                let ends = [panels[0], panels[panels.len() - 1]].map(|u| law.place(u));
+                let beyond = |x| if x < lo { -law.cdf(x) } else { 1.0 - law.cdf(x) };
+                self.mean_of_accumulated(effect, (ends[0].min(lo), ends[1].max(lo)), beyond)
+            }
+            Centring::Data => truth(integrated(self.over_law(|x| self.value(effect, x).0))),
+        }
+    }
+
+    /// The mean of an accumulated effect under a law on `ends`, from how probable it is that a
+    /// draw lies beyond x on the side away from the start (with a minus sign below the start).
+    fn mean_of_accumulated(
+        &self,
+        effect: Quantity,
+        ends: (f64, f64),
+        beyond: impl Fn(f64) -> f64,
+    ) -> Truth {
+        let lo = self.axis.0;
+        let moving =
+            effect == Quantity::Ale && self.scenario.parts.engine.has_moving_jumps(self.feature);
+        let mean_mu = |x| self.slope(moving, x).times(beyond(x));
+        // `beyond` changes sign at the start of accumulation.
+        let smooth = [(ends.0, lo.min(ends.1)), (lo.max(ends.0), ends.1)]
+            .into_iter()
+            .filter(|(from, to)| from < to)
+            .fold(Truth::ZERO, |sum, part| sum.plus(truth(integrated(self.over(part, mean_mu)))));
+        if effect == Quantity::AleDerivative {
+            return smooth;
+        }
+        let inside = |jump: &Jump| ends.0 <= jump.place && jump.place <= ends.1;
+        self.jumps().into_iter().filter(inside).fold(smooth, |sum, jump| {
+            let z = jump.place;
+            if z == lo {
+                // A draw above meets the upper half of the jump, a draw below the lower half.
+                let above = beyond(z);
+                let below = if ends.0 < lo { 1.0 - above } else { 0.0 };
+                return sum.plus(jump.after.times(above)).minus(jump.before.times(below));
+            }
+            sum.plus(jump.before.plus(jump.after).times(beyond(z)))
+        })
+    }
+
+    /// The mean of a function over the law of the feature.
+    fn over_law(&self, f: impl Fn(f64) -> Estimate) -> Estimate {
+        let law = self.law();
+        if let Some(levels) = law.levels() {
+            return Estimate::sum(levels.iter().map(|(x, p)| f(x).times(p))).doubted(law.doubt());
+        }
+        let panels = law.panels();
+        let points = [self.scenario.resolution(self.feature), &panels].concat();
+        let points = within(&points, panels[0], panels[panels.len() - 1]);
+        let [mut mean] = integrate(&points, 0.0, |u| [f(law.place(u)).times(law.weight(u))]);
+        mean.error += self.scenario.parts.engine.doubt() * mean.magnitude;
+        mean.doubted(law.doubt())
+    }
+
+    fn over_axis(&self, f: impl Fn(f64) -> Estimate) -> Truth {
+        truth(integrated(self.over(self.axis, f)))
+    }
+
+    /// The integral of a function along the feature.
+    fn over(&self, ends: (f64, f64), f: impl Fn(f64) -> Estimate) -> Estimate {
+        let law = self.law();
+        let [total] = self.integrals(ends, &[], |u| [f(law.place(u)).times(law.stretch(u))]);
+        total.plus(self.margin(ends.0, &f)).minus(self.margin(ends.1, &f))
+    }
+
+    /// The integral of a function from a place whose coordinate is infinite to the place nearest to it from which
+    /// integrals over the coordinate are taken: narrow, but wider than rounding. It is nothing elsewhere.
+    fn margin(&self, x: f64, f: impl Fn(f64) -> Estimate) -> Estimate {
+        let law = self.law();
+        if law.coordinate(x).is_finite() || !x.is_finite() {
+            return Estimate::default();
+        }
+        let near = law.place(finite_coordinate(law, x));
+        let part = f(near).times(near - x);
+        // What f does in between is not known.
+        Estimate { error: part.error + part.value.abs(), ..part }
+    }
+
+    /// Integrals over the coordinate of the feature between two of its values, with further places
+    /// to resolve.
+    fn integrals<const M: usize>(
+        &self,
+        (from, to): (f64, f64),
+        places: &[f64],
+        f: impl Fn(f64) -> [Estimate; M],
+    ) -> [Estimate; M] {
+        if from >= to {
+            return [Estimate::default(); M];
+        }
+        let law = self.law();
+        let ends = [from, to].map(|x| finite_coordinate(law, x));
+        let further: Vec<f64> = places.iter().map(|&x| law.coordinate(x)).collect();
+        integrate(&self.scenario.resolved(self.feature, &further, ends[0], ends[1]), 0.0, f)
+    }
+
+    /// Averages over the bins of a local mean and variance, given the point and the bin.
+    fn each_bin(
+        &self,
+        limits: &[f64],
+        weighting: Weighting,
+        moments: impl Fn(f64, f64, f64) -> Moments,
+    ) -> Result<Vec<BinTruth>, Error> {
+        let law = self.law();
+        let median = match weighting {
+            Weighting::Uniform => None,
+            Weighting::Data => Some(law.quantile(0.5)),
+        };
+        let bin = |ends: &[f64]| {
+            let (lo, hi) = (ends[0], ends[1]);
+            // Squares are taken about the effect where the bin has its weight, so that subtracting
+            // the square of their mean cancels nothing that matters.
+            let typical = median.map_or(0.5 * (lo + hi), |median| median.clamp(lo, hi));
+            let reference = moments(typical, lo, hi).mean.value;
+            let places = self.scenario.parts.engine.passages_of_difference(self.feature, [lo, hi]);
+            let sums = self.integrals((lo, hi), &places, |u| {
+                let Moments { mean, variance } = moments(law.place(u), lo, hi);
+                let weight = median.map_or_else(|| law.stretch(u), |_| law.weight(u));
+                let mut square = mean.squared_from(reference);
+                square.magnitude += 1e-6 * mean.magnitude * mean.magnitude;
+                let of_one = Estimate::exact(1.0);
+                [of_one, mean, square, variance].map(|estimate| estimate.times(weight))
+            });
+            bin_truth(&|| self.scenario.feature_name(self.feature), (lo, hi), sums, reference)
+        };
+        limits.windows(2).map(bin).collect()
+    }
+}
+
+/// A bin from the integrals over it of the weight, and of the weight times the mean, the squared
+/// deviation of the mean from the reference, and the variance.
+fn bin_truth(
+    feature: &dyn Fn() -> String,
+    (lo, hi): (f64, f64),
+    [mass, mean, square, variance]: [Estimate; 4],
+    reference: f64,
+) -> Result<BinTruth, Error> {
+    // Below this the density has lost its digits.
+    if mass.value < 1e-280 {
+        return Err(Error::EmptyBin { feature: feature(), low: lo, high: hi });
+    }
+    let doubt = mass.error / mass.value;
+    let average = |sum: Estimate| {
+        let value = sum.value / mass.value;
+        (value, sum.error / mass.value + value.abs() * doubt)
+    };
+    let (mu, mu_error) = average(mean);
+    let (sigma2, sigma2_error) = average(variance);
+    let (about_reference, square_error) = average(square);
+    let shift = mu - reference;
+    let bin_error = (about_reference - shift * shift).max(0.0);
+    let bin_doubt = square_error + 2.0 * shift.abs() * mu_error + mu_error * mu_error;
+    let abs_error = mu_error.max(sigma2_error + bin_doubt);
+    if ![mu, sigma2, bin_error, abs_error].iter().all(|number| number.is_finite()) {
+        let ends = [lo, hi].map(|end| number(&end)).join(", ");
+        return Err(Error::TooLarge(format!("the bin [{ends}] of {}", feature())));
+    }
+    Ok(BinTruth {
+        lo,
+        hi,
+        mu,
+        sigma2,
+        sigma2_star: sigma2 + bin_error,
+        bin_error,
+        abs_error,
+        method: integrated(mean.plus(square).plus(variance)).1,
+    })
+}

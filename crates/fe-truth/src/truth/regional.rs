@@ -1,0 +1,652 @@
+//! The best split of the other features by one of them: the regional optimum.
+//!
+//! A split puts rows with x_t ≤ p to the left and those with x_t > p to the right, and each side
+//! has the law of the features given that. It is judged by the heterogeneity of the feature of
+//! interest on both sides, over the same axis, weighted with their probabilities.
+
+use serde::Serialize;
+
+use super::curves::finite_coordinate;
+use crate::engine::{Engine, LocalQuantity, Rest};
+use crate::error::Error;
+use crate::law::region::Region;
+use crate::numeric::quadrature::{Estimate, integrate, within};
+use crate::quantity::{Evaluation, Regional, Truth};
+use crate::scenario::Scenario;
+
+/// The best split of one feature's effect by a heterogeneity value.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct RegionalTruth {
+    /// Name of the heterogeneity value, as in [`Scenario::values`]. It is in squared units of f
+    /// for `pdp.mean`, per squared unit of the feature besides for `dpdp.mean`, and integrated
+    /// over the axis for `ale.integral` and `ale.integral_sd`.
+    pub heterogeneity: &'static str,
+    /// The value under the law of all rows.
+    pub before: Truth,
+    /// The split that lowers it most; none if no split lowers it.
+    pub split: Option<Split>,
+    /// Number of further splits that lower it as much, such as mirror images.
+    pub ties: usize,
+}
+
+impl RegionalTruth {
+    /// The weighted heterogeneity after the split, or what it was if there is none.
+    #[must_use]
+    pub fn weighted(&self) -> Truth {
+        self.split.map_or(self.before, |split| split.weighted)
+    }
+}
+
+/// A split of the rows by the position of one feature, and the heterogeneity on either side.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Split {
+    /// The feature t that splits, counted from 0.
+    pub feature: usize,
+    /// The position p: rows with x_t ≤ p are left, the others right.
+    pub position: f64,
+    /// A bound on the error of the position; 0 where f breaks and the position is known exactly.
+    pub position_error: f64,
+    /// Heterogeneity of the rows on the left.
+    pub left: Truth,
+    /// Heterogeneity of the rows on the right.
+    pub right: Truth,
+    /// P(left)·left + P(right)·right, the smallest of all splits.
+    pub weighted: Truth,
+}
+
+/// Features that a term may read: integrals over regions of more take too long.
+const MOST_FEATURES: usize = 3;
+/// Positions per splitting feature, evenly spread in probability, at which the search begins.
+const CANDIDATES: usize = 32;
+/// Probability of either tail in which no split is looked for.
+const TAIL: f64 = 1e-4;
+/// Width to which the golden section encloses a minimum, relative to the cell of the grid.
+const ROUGH: f64 = 1e-3;
+/// A split lowers the heterogeneity if it does by more than this share: less is rounding.
+const LEAST_DROP: f64 = 1e-9;
+/// Positions that differ by no more than this share are the same minimum.
+const SAME: f64 = 1e-5;
+/// Largest error of a value, relative to 1 + its size: with more it is not given.
+const TOLERANCE: f64 = 1e-7;
+
+impl Scenario {
+    /// The true regional optimum of a feature, counted from 0, over its range: for each
+    /// heterogeneity value of the method the single split of another feature, at a position of
+    /// that feature, with the smallest weighted heterogeneity (EFFECTOR App. B with all positions
+    /// as candidates and depth 1).
+    ///
+    /// Where the weighted heterogeneity has several minima, they are told apart on a grid of
+    /// quantiles of the splitting feature, from 0.0001 to 0.9999, and the places where f breaks.
+    /// Of equally good splits the first is given, by feature and then by position.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchFeature`], and [`Error::NoRegionalOptimum`] where the law of the features
+    /// given a region cannot be integrated accurately.
+    ///
+    /// ```
+    /// use fe_truth::{Regional, scenario};
+    ///
+    /// # fn main() -> Result<(), fe_truth::Error> {
+    /// let set = [("mu2".into(), "1.5".into()), ("rho".into(), "0".into())];
+    /// let optimum = scenario("liu-product", &set)?.regional(Regional::Dpdp, 0)?[0];
+    /// // The derivative is x2, whose variance is least when it is split at its mean.
+    /// let split = optimum.split.unwrap();
+    /// assert_eq!(split.feature, 1);
+    /// assert!((split.position - 1.5).abs() < 1e-9);
+    /// assert!((split.weighted.value - (1.0 - std::f64::consts::FRAC_2_PI)).abs() < 1e-9);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn regional(&self, method: Regional, feature: usize) -> Result<Vec<RegionalTruth>, Error> {
+        self.check_feature(feature)?;
+        self.check_all_densities()?;
+        let heterogeneities: &[Heterogeneity<'_>] = match method {
+            Regional::Ale | Regional::Rhale => {
+                &[Heterogeneity::AleIntegral, Heterogeneity::AleIntegralSd]
+            }
+            _ => &[Heterogeneity::of_method(method)],
+        };
+        heterogeneities.iter().map(|&value| self.optimum(value, feature)).collect()
+    }
+
+    /// The true regional optimum of a feature, counted from 0, by the heterogeneity of its finite
+    /// differences over the bins between neighbouring limits, jumps of f included:
+    /// `ale.integral` = Σ Var(difference | x_s in the bin) / width.
+    ///
+    /// # Errors
+    /// As [`Scenario::regional`] and [`Scenario::differences`].
+    ///
+    /// ```
+    /// // f jumps by 6 x1 as x3 passes 0, and has no derivative along x3 that differs between rows.
+    /// let scenario = fe_truth::scenario("effector-regional", &[]).unwrap();
+    /// let optimum = scenario.regional_differences(2, &[-1.0, 0.0, 0.5, 1.0]).unwrap();
+    /// assert!((optimum.before.value - 12.0 / 0.5).abs() < 1e-9);
+    /// assert_eq!(optimum.split.unwrap().feature, 0);
+    /// ```
+    pub fn regional_differences(
+        &self,
+        feature: usize,
+        limits: &[f64],
+    ) -> Result<RegionalTruth, Error> {
+        self.check_all_densities()?;
+        self.differences(feature, limits)?;
+        self.optimum(Heterogeneity::Differences(limits), feature)
+    }
+
+    /// Refuses regions where a feature has levels.
+    pub(super) fn check_all_densities(&self) -> Result<(), Error> {
+        self.begin();
+        (0..self.dimension())
+            .try_for_each(|other| self.check_density(other, "a split into regions"))
+    }
+
+    fn optimum(&self, heterogeneity: Heterogeneity<'_>, s: usize) -> Result<RegionalTruth, Error> {
+        // A region may leave nothing of the range.
+        self.check_axis(s, self.axis(s))?;
+        let unknown = || self.no_optimum(heterogeneity, s);
+        let whole = Place::whole(self, heterogeneity, s).ok_or_else(unknown)?;
+        let search = Search::new(self, s, heterogeneity, vec![(&whole, 1.0)], None);
+        search.optimum().ok_or_else(unknown)
+    }
+
+    pub(crate) fn no_optimum(&self, heterogeneity: Heterogeneity<'_>, feature: usize) -> Error {
+        let (scenario, heterogeneity) = (self.info().name, heterogeneity.name());
+        let feature = self.feature_name(feature);
+        Error::NoRegionalOptimum { scenario, feature, heterogeneity }
+    }
+}
+
+/// Criterion that a split shall lower: a value of [`Scenario::values`].
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Heterogeneity<'a> {
+    PdpMean,
+    DpdpMean,
+    AleIntegral,
+    AleIntegralSd,
+    ShapMean,
+    /// As [`Self::AleIntegral`], of the finite differences over bins between these limits.
+    Differences(&'a [f64]),
+}
+
+impl Heterogeneity<'_> {
+    /// The one that regions of a method lower unless told otherwise.
+    pub(crate) const fn of_method(method: Regional) -> Self {
+        match method {
+            Regional::Pdp => Self::PdpMean,
+            Regional::Dpdp => Self::DpdpMean,
+            Regional::Ale | Regional::Rhale => Self::AleIntegral,
+            Regional::Shapdp => Self::ShapMean,
+        }
+    }
+
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::PdpMean => "pdp.mean",
+            Self::DpdpMean => "dpdp.mean",
+            Self::AleIntegral | Self::Differences(_) => "ale.integral",
+            Self::AleIntegralSd => "ale.integral_sd",
+            Self::ShapMean => "shap.mean",
+        }
+    }
+
+    /// The value of a feature over its range in a whole scenario, under the law of an engine.
+    fn of(self, scenario: &Scenario, engine: &Engine, region: &Region, s: usize) -> Estimate {
+        let axis = scenario.axis(s);
+        let (rest, local) = match self {
+            Self::PdpMean => (Rest::Marginal, LocalQuantity::Centred { feature: s, axis }),
+            Self::DpdpMean => (Rest::Marginal, LocalQuantity::Partial(s)),
+            Self::AleIntegral | Self::AleIntegralSd => {
+                (Rest::Conditional, LocalQuantity::Partial(s))
+            }
+            Self::ShapMean => (Rest::Conditional, LocalQuantity::Shapley(s)),
+            Self::Differences(limits) => {
+                return of_differences(&scenario.under(engine.clone(), region), limits, s);
+            }
+        };
+        let law = engine.margin(s);
+        let over_law = self == Self::ShapMean;
+        let ends = if over_law {
+            let panels = law.panels();
+            [panels[0], panels[panels.len() - 1]]
+        } else {
+            [axis.0, axis.1].map(|x| finite_coordinate(law, x))
+        };
+        let points = within(&engine.resolution(s), ends[0], ends[1]);
+        let [integral] = integrate(&points, 0.0, |u| {
+            let variance = engine.moments(s, law.place(u), rest, local).variance;
+            let weight = if over_law { law.weight(u) } else { law.stretch(u) };
+            let root = self == Self::AleIntegralSd;
+            [if root { variance.sqrt() } else { variance }.times(weight)]
+        });
+        match self {
+            Self::PdpMean | Self::DpdpMean => integral.times(1.0 / (axis.1 - axis.0)),
+            _ => integral,
+        }
+    }
+}
+
+/// The heterogeneity of finite differences; not a number where a bin has no probability.
+fn of_differences(scenario: &Scenario, limits: &[f64], s: usize) -> Estimate {
+    let Ok(bins) = scenario.differences(s, limits) else {
+        return Estimate::exact(f64::NAN);
+    };
+    Estimate::sum(bins.into_iter().map(|bin| {
+        let value = bin.variance / (bin.hi - bin.lo);
+        let error = bin.abs_error / (bin.hi - bin.lo);
+        Estimate { value, magnitude: value, error, simulated: false }
+    }))
+}
+
+/// A region on the way to a tree, and the law there.
+#[derive(Clone)]
+pub(crate) struct Place {
+    pub(crate) engine: Engine,
+    pub(crate) region: Region,
+    /// Probability.
+    pub(crate) share: f64,
+    pub(crate) heterogeneity: Estimate,
+}
+
+impl Place {
+    /// The place of all rows; none if no heterogeneity of a region can be computed.
+    pub(crate) fn whole(
+        scenario: &Scenario,
+        heterogeneity: Heterogeneity<'_>,
+        s: usize,
+    ) -> Option<Self> {
+        let (engine, region) = (scenario.parts.engine.clone(), Region::default());
+        let place = |heterogeneity| Self { engine, region, share: 1.0, heterogeneity };
+        let engine = &scenario.parts.engine;
+        if engine.is_additive(s) {
+            return Some(place(Estimate::default()));
+        }
+        let readers = engine.readers(s);
+        if readers.iter().any(|&t| engine.terms[t].features().len() > MOST_FEATURES) {
+            return None;
+        }
+        let before = heterogeneity.of(scenario, engine, &Region::default(), s);
+        Some(place(before))
+    }
+
+    /// Both sides of a split of it; none where one of them is empty.
+    pub(crate) fn sides(
+        &self,
+        scenario: &Scenario,
+        heterogeneity: Heterogeneity<'_>,
+        s: usize,
+        (feature, position): (usize, f64),
+    ) -> Option<[Self; 2]> {
+        let marginal = self.engine.law().marginal(feature);
+        let (low, high) = marginal.support();
+        if !(low < position && position < high) {
+            return None;
+        }
+        let share = marginal.cdf(position);
+        let side = |from: f64, to: f64, share: f64| {
+            let engine = self.engine.restricted(feature, from, to);
+            let region = self.region.clone().and(feature, from, to);
+            let heterogeneity = heterogeneity.of(scenario, &engine, &region, s);
+            Self { engine, region, share: self.share * share, heterogeneity }
+        };
+        Some([side(low, position, share), side(position, high, 1.0 - share)])
+    }
+}
+
+/// The heterogeneity after a split.
+#[derive(Debug, Clone, Copy)]
+struct Outcome {
+    position: f64,
+    left: Estimate,
+    right: Estimate,
+    weighted: Estimate,
+}
+
+/// A local minimum of the weighted heterogeneity: a position, and how far it may be off.
+#[derive(Debug, Clone, Copy)]
+struct Minimum {
+    feature: usize,
+    outcome: Outcome,
+    position_error: f64,
+    /// Derivatives of left and right along the position.
+    slopes: [f64; 2],
+}
+
+/// The search for the best split of a feature's effect, the same in some places at once.
+pub(crate) struct Search<'a> {
+    scenario: &'a Scenario,
+    feature: usize,
+    heterogeneity: Heterogeneity<'a>,
+    /// With their weights.
+    places: Vec<(&'a Place, f64)>,
+    /// Number of positions of equal spacing between the ends of a range, in the place of all.
+    candidates: Option<usize>,
+}
+
+/// The best split, and others that are as good: a feature and a position each.
+pub(crate) struct Best {
+    minimum: Minimum,
+    pub(crate) ties: Vec<(usize, f64)>,
+}
+
+impl Best {
+    pub(crate) fn feature(&self) -> usize {
+        self.minimum.feature
+    }
+
+    pub(crate) fn position(&self) -> f64 {
+        self.minimum.outcome.position
+    }
+
+    pub(crate) fn position_error(&self) -> f64 {
+        self.minimum.position_error
+    }
+
+    /// Weighted heterogeneity that it leaves.
+    pub(crate) fn weighted(&self) -> f64 {
+        self.minimum.outcome.weighted.value
+    }
+}
+
+impl<'a> Search<'a> {
+    pub(crate) fn new(
+        scenario: &'a Scenario,
+        feature: usize,
+        heterogeneity: Heterogeneity<'a>,
+        places: Vec<(&'a Place, f64)>,
+        candidates: Option<usize>,
+    ) -> Self {
+        Self { scenario, feature, heterogeneity, places, candidates }
+    }
+
+    /// Weighted heterogeneity of the places as they are.
+    pub(crate) fn before(&self) -> Estimate {
+        let each = self.places.iter();
+        Estimate::sum(each.map(|(place, weight)| place.heterogeneity.times(*weight)))
+    }
+
+    /// None if values are not accurate enough.
+    fn optimum(&self) -> Option<RegionalTruth> {
+        let before = self.before();
+        let best = self.best()?;
+        let found = RegionalTruth {
+            heterogeneity: self.heterogeneity.name(),
+            before: truth(before),
+            ties: best.as_ref().map_or(0, |best| best.ties.len()),
+            split: best.map(|best| best.minimum.split()),
+        };
+        found.is_accurate().then_some(found)
+    }
+
+    /// The split that lowers the heterogeneity most, if one does; none at all if values are not known.
+    pub(crate) fn best(&self) -> Option<Option<Best>> {
+        let before = self.before();
+        if before.value.is_nan() {
+            return None;
+        }
+        if before.value <= before.error {
+            return Some(None);
+        }
+        let lines: Vec<Line<'_>> = self.lines();
+        if !lines.iter().flat_map(|line| &line.outcomes).all(|o| o.weighted.value.is_finite()) {
+            return None;
+        }
+        let starts = lines.iter().flat_map(|line| line.minima().map(move |i| (line, i)));
+        let starts: Vec<(&Line<'_>, usize)> = starts.collect();
+        let on_grid = starts.iter().map(|(line, i)| line.weighted(*i));
+        let least_on_grid = on_grid.fold(f64::INFINITY, f64::min);
+        let exact = self.candidates.is_some();
+        let may_be_best = |(line, i): &&(&Line<'_>, usize)| {
+            let promise = if exact { line.weighted(*i) } else { line.promise(*i) };
+            promise <= least_on_grid + LEAST_DROP * before.value
+        };
+        let follow = |(line, i): &(&'_ Line<'_>, usize)| {
+            if exact { line.exactly(*i) } else { line.follow(*i) }
+        };
+        let followed: Vec<Minimum> = starts.iter().filter(may_be_best).map(follow).collect();
+        let least = followed.iter().map(|m| m.outcome.weighted.value).fold(f64::INFINITY, f64::min);
+        let is_best = |m: &&Minimum| m.outcome.weighted.value <= least + LEAST_DROP * before.value;
+        let lowers = |m: &&Minimum| m.outcome.weighted.value < before.value * (1.0 - LEAST_DROP);
+        let mut equal = followed.iter().filter(is_best).filter(lowers);
+        let Some(&minimum) = equal.next() else { return Some(None) };
+        let mut ties: Vec<(usize, f64)> = Vec::new();
+        for other in equal {
+            let place = (other.feature, other.outcome.position);
+            let near = |(feature, position): (usize, f64)| {
+                let apart = (position - place.1).abs();
+                feature == place.0 && apart <= SAME * (1.0 + position.abs())
+            };
+            let first = (minimum.feature, minimum.outcome.position);
+            if !near(first) && !ties.iter().copied().any(near) {
+                ties.push(place);
+            }
+        }
+        Some(Some(Best { minimum, ties }))
+    }
+
+    /// The weighted heterogeneity along each feature that may split.
+    fn lines(&self) -> Vec<Line<'_>> {
+        let partners = self.scenario.parts.engine.partners(self.feature);
+        partners.into_iter().map(|split| Line::new(self, split)).collect()
+    }
+
+    fn split(&self, feature: usize, position: f64) -> Outcome {
+        let zero = Estimate::default();
+        let mut outcome = Outcome { position, left: zero, right: zero, weighted: zero };
+        for &(place, weight) in &self.places {
+            let sides =
+                place.sides(self.scenario, self.heterogeneity, self.feature, (feature, position));
+            let Some([left, right]) = sides else {
+                outcome.weighted = outcome.weighted.plus(place.heterogeneity.times(weight));
+                continue;
+            };
+            let share = left.share / place.share;
+            let [left, right] = [left, right].map(|side| side.heterogeneity);
+            let weighted = left.times(share).plus(right.times(1.0 - share));
+            outcome.left = outcome.left.plus(left.times(weight));
+            outcome.right = outcome.right.plus(right.times(weight));
+            outcome.weighted = outcome.weighted.plus(weighted.times(weight));
+        }
+        outcome
+    }
+
+    /// Positions along a feature at which the search begins, and those of them at which what is
+    /// left may have a kink.
+    fn positions(&self, feature: usize) -> (Vec<f64>, Vec<f64>) {
+        if let Some(count) = self.candidates {
+            let (lo, hi) = self.scenario.axis(feature);
+            let position = |i: usize| lo + (hi - lo) * i as f64 / (count + 1) as f64;
+            return ((1..=count).map(position).collect(), Vec::new());
+        }
+        let engine = &self.scenario.parts.engine;
+        let law = engine.law().marginal(feature);
+        let mut breaks = engine.breaks(feature);
+        let ends = |(place, _): &(&Place, f64)| {
+            let own = place.region.intervals().iter().find(|(known, _)| *known == feature);
+            own.map_or([f64::NAN; 2], |(_, (from, to))| [*from, *to])
+        };
+        let (low, high) = law.support();
+        let inside = |x: &f64| low < *x && *x < high;
+        breaks.extend(self.places.iter().flat_map(ends).filter(inside));
+        let share = |k: usize| (k as f64 + 0.5) / CANDIDATES as f64;
+        let mut positions: Vec<f64> = (0..CANDIDATES).map(|k| law.quantile(share(k))).collect();
+        positions.extend([TAIL, 1.0 - TAIL].map(|share| law.quantile(share)));
+        positions.extend(&breaks);
+        positions.sort_by(f64::total_cmp);
+        positions.dedup();
+        (positions, breaks)
+    }
+}
+
+/// The weighted heterogeneity as a function of the position along one feature.
+struct Line<'a> {
+    search: &'a Search<'a>,
+    feature: usize,
+    /// Breaks of f along the feature.
+    breaks: Vec<f64>,
+    /// At ascending positions.
+    outcomes: Vec<Outcome>,
+}
+
+impl<'a> Line<'a> {
+    fn new(search: &'a Search<'a>, feature: usize) -> Self {
+        let (positions, breaks) = search.positions(feature);
+        let outcomes = positions.iter().map(|&p| search.split(feature, p)).collect();
+        Self { search, feature, breaks, outcomes }
+    }
+
+    fn at(&self, position: f64) -> Outcome {
+        self.search.split(self.feature, position)
+    }
+
+    fn weighted(&self, i: usize) -> f64 {
+        self.outcomes[i].weighted.value
+    }
+
+    /// Positions no worse than their neighbours.
+    fn minima(&self) -> impl Iterator<Item = usize> + '_ {
+        let last = self.outcomes.len() - 1;
+        (0..=last).filter(move |&i| {
+            let here = self.weighted(i);
+            (i == 0 || here < self.weighted(i - 1)) && (i == last || here <= self.weighted(i + 1))
+        })
+    }
+
+    /// The neighbours of a position of the grid, which at an end is its own.
+    fn neighbours(&self, i: usize) -> [usize; 2] {
+        [i.saturating_sub(1), (i + 1).min(self.outcomes.len() - 1)]
+    }
+
+    /// Lower bound of a minimum beside a position of the grid: as far below as a neighbour is above.
+    fn promise(&self, i: usize) -> f64 {
+        let [low, high] = self.neighbours(i).map(|j| self.weighted(j));
+        2.0 * self.weighted(i) - low.max(high)
+    }
+
+    /// The minimum near a position of the grid.
+    fn follow(&self, i: usize) -> Minimum {
+        let here = self.outcomes[i].position;
+        let [low, high] = self.neighbours(i).map(|j| self.outcomes[j].position);
+        if self.breaks.contains(&here) {
+            let higher = |end: f64| {
+                let beside = self.at(here + 1e-3 * (end - here));
+                beside.weighted.value >= self.weighted(i)
+            };
+            return match (higher(low), higher(high)) {
+                (true, true) => self.exactly(i),
+                (false, _) => self.descend(low, here),
+                (true, false) => self.descend(here, high),
+            };
+        }
+        self.descend(low, high)
+    }
+
+    /// A minimum at a place where f breaks.
+    fn exactly(&self, i: usize) -> Minimum {
+        let outcome = self.outcomes[i];
+        Minimum { feature: self.feature, outcome, position_error: 0.0, slopes: [0.0; 2] }
+    }
+
+    /// The minimum between two positions: a golden section, then Newton steps.
+    fn descend(&self, low: f64, high: f64) -> Minimum {
+        const RATIO: f64 = 0.618_033_988_749_894_8;
+        let (mut from, mut to) = (low, high);
+        let inner = |from: f64, to: f64, share: f64| self.at(from + share * (to - from));
+        let mut left = inner(from, to, 1.0 - RATIO);
+        let mut right = inner(from, to, RATIO);
+        // Much closer, rounding of the values would decide instead of their difference.
+        while to - from > ROUGH * (high - low) {
+            if left.weighted.value <= right.weighted.value {
+                (to, right) = (right.position, left);
+                left = inner(from, to, 1.0 - RATIO);
+            } else {
+                (from, left) = (left.position, right);
+                right = inner(from, to, RATIO);
+            }
+        }
+        let rough = if left.weighted.value <= right.weighted.value { left } else { right };
+        let better = self.polish(rough, (low, high));
+        self.polish(better.outcome, (low, high))
+    }
+
+    /// Newton's step from central differences of the width at which they are least in doubt: by
+    /// how they differ from those of other widths.
+    fn polish(&self, rough: Outcome, (low, high): (f64, f64)) -> Minimum {
+        let here = rough.position;
+        let room = (here - low).min(high - here);
+        let pair = |k: i32| {
+            let width = 0.5 * room * 0.5_f64.powi(k);
+            (width, [self.at(here - width), self.at(here + width)])
+        };
+        let pairs: Vec<_> = (0..8).map(pair).collect();
+        let step = |k: usize| {
+            let (width, [below, above]) = &pairs[k];
+            let (_, [far_below, far_above]) = &pairs[k - 1];
+            let near = above.weighted.value - below.weighted.value;
+            let far = far_above.weighted.value - far_below.weighted.value;
+            let slope = (8.0 * near - far) / (12.0 * width);
+            let bend = above.weighted.value + below.weighted.value - 2.0 * rough.weighted.value;
+            -slope * width * width / bend
+        };
+        let steps: Vec<f64> = (1..pairs.len()).map(step).collect();
+        let change = |k: usize| (steps[k] - steps[k - 1]).abs();
+        // Rounding of the values shows at small widths, and is in inverse proportion to them.
+        let doubt = |k: usize| {
+            let rounding = (k + 1..steps.len()).map(|j| change(j) * 0.5_f64.powi((j - k) as i32));
+            rounding.fold(change(k), f64::max)
+        };
+        let best = (1..steps.len() - 2).min_by(|&a, &b| doubt(a).total_cmp(&doubt(b)));
+        let best = best.filter(|&k| steps[k].abs() < 10.0 * ROUGH * (high - low));
+        let (position, position_error) = best.map_or((here, ROUGH * (high - low)), |k| {
+            // What Newton's step leaves is of the order of its square.
+            let step = steps[k];
+            let left = step * step / (high - low);
+            let (width, [below, above]) = &pairs[k];
+            let bend = above.weighted.value + below.weighted.value - 2.0 * rough.weighted.value;
+            // Errors of the integration change with the position on the scale of the cell.
+            let tilt = rough.weighted.error * width * width / (bend.abs() * (high - low));
+            let rounding = 4.0 * f64::EPSILON * here.abs();
+            (here + step, 2.0 * doubt(k) + 10.0 * left + tilt + rounding)
+        });
+        let (width, [below, above]) = &pairs[2];
+        let slope = |a: Estimate, b: Estimate| (b.value - a.value) / (2.0 * width);
+        Minimum {
+            feature: self.feature,
+            outcome: self.at(position),
+            position_error,
+            slopes: [slope(below.left, above.left), slope(below.right, above.right)],
+        }
+    }
+}
+
+impl Minimum {
+    fn split(&self) -> Split {
+        let side = |estimate: Estimate, slope: f64| {
+            let mut side = truth(estimate);
+            side.abs_error += slope.abs() * self.position_error;
+            side
+        };
+        let Outcome { position, left, right, weighted } = self.outcome;
+        Split {
+            feature: self.feature,
+            position,
+            position_error: self.position_error,
+            left: side(left, self.slopes[0]),
+            right: side(right, self.slopes[1]),
+            weighted: truth(weighted),
+        }
+    }
+}
+
+impl RegionalTruth {
+    fn is_accurate(&self) -> bool {
+        let accurate = |t: Truth| t.abs_error <= TOLERANCE * (1.0 + t.value.abs());
+        let split = self.split.is_none_or(|split| {
+            [split.left, split.right, split.weighted].into_iter().all(accurate)
+        });
+        accurate(self.before) && split
+    }
+}
+
+pub(crate) fn truth(estimate: Estimate) -> Truth {
+    Truth { value: estimate.value, abs_error: estimate.error, method: Evaluation::Quadrature }
+}
