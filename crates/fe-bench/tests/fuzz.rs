@@ -242,8 +242,13 @@ fn journals() {
     let Begun::Open(mut journal) = Journal::begin(&folder, manifest(), 3, false).unwrap() else {
         panic!("nothing is finished");
     };
-    let parts =
-        |text: &str| [text.into(), b"t\n".to_vec(), Vec::new(), b"bins\n".to_vec(), Vec::new()];
+    let parts = |text: &str| {
+        let mut parts: [Vec<u8>; 7] = Default::default();
+        parts[0] = text.into();
+        parts[1] = b"t\n".to_vec();
+        parts[3] = b"bins\n".to_vec();
+        parts
+    };
     let mut logs = journal.begin_logs(1).unwrap();
     logs[0].append(2, &parts("first\n")).unwrap();
     logs[0].append(0, &parts("second\n")).unwrap();

@@ -36,6 +36,19 @@ features = ["x1", "x4"]
 [[block.estimator]]
 name = "rhale"
 [[block]]
+scenario = "general-interaction"
+N = [60, 90]
+replicates = 3
+grid = 7
+metrics = ["leaf_mse", "region_regret", "split_feature", "split_error", "leaves"]
+keep = ["trees"]
+[[block.estimator]]
+name = "regional-pdp"
+depth = [1, 2]
+[[block.estimator]]
+name = "regional-ale"
+bins = 3
+[[block]]
 scenario = "liu-product"
 N = [20, 41]
 replicates = 4
@@ -57,8 +70,15 @@ axis = "data"
 "#;
 
 /// All but the times and what tells their lengths.
-const FILES: [&str; 5] =
-    ["cells.csv", "summary.csv", "curves.csv", "bins.csv", "decomposition.csv"];
+const FILES: [&str; 7] = [
+    "cells.csv",
+    "summary.csv",
+    "curves.csv",
+    "bins.csv",
+    "decomposition.csv",
+    "trees.csv",
+    "leaves.csv",
+];
 
 struct Scratch(tempfile::TempDir);
 

@@ -99,5 +99,6 @@ pub use quantity::{
 };
 pub use scenario::{Level, Scenario, ScenarioInfo, scenario, scenarios};
 pub use truth::{
-    NodeSplit, Properties, RegionalNode, RegionalTree, RegionalTruth, Split, TreeOptions,
+    NodeSplit, Properties, RegionTruth, RegionalNode, RegionalTree, RegionalTruth, Split,
+    TreeOptions,
 };

@@ -257,3 +257,59 @@ fn trees_that_are_not_offered() {
     let many = at("feynman-i29-16", "").tree(Regional::Pdp, 0, default);
     assert!(matches!(many, Err(Error::NoRegionalOptimum { .. })));
 }
+
+const METHODS: [Regional; 5] =
+    [Regional::Pdp, Regional::Dpdp, Regional::Ale, Regional::Rhale, Regional::Shapdp];
+
+/// What is known of the regions of a tree is known of them when they are given, however they were found.
+#[test]
+fn given_regions_are_judged_as_those_of_the_tree() {
+    for name in ["general-interaction", "nonlinear", "liu-product"] {
+        let scenario = at(name, "");
+        let methods = if name == "liu-product" { &METHODS[..4] } else { &METHODS[..] };
+        for &method in methods {
+            let tree = grown(&scenario, method, 0, TreeOptions::default());
+            assert!(tree.nodes.len() > 1, "{name} {method}");
+            for node in &tree.nodes {
+                let given = scenario.in_region(method, 0, &node.region, None).unwrap();
+                let (found, known) = (given.heterogeneity, node.heterogeneity);
+                assert!(near(given.share, node.share), "{name} {method}: {given:?} {node:?}");
+                let apart = (found.value - known.value).abs();
+                assert!(apart <= found.abs_error + known.abs_error + 1e-12, "{given:?} {node:?}");
+                assert!(near(scenario.probability(&node.region).unwrap(), node.share));
+            }
+        }
+    }
+}
+
+/// The slope of x1 is x2, of rows with x2 in an interval and correlated features besides: by rejection.
+#[test]
+fn the_heterogeneity_in_a_region_is_that_of_its_rows() {
+    let scenario = at("liu-product", "rho=0.6;sigma2=2;mu2=0.5");
+    let region = fe_truth::Region::default().and(1, -1.0, 2.0);
+    let sample = Sample::draw(&scenario, 400_000, 7);
+    let inside: Vec<f64> =
+        sample.columns[1].iter().copied().filter(|x| (-1.0..=2.0).contains(x)).collect();
+    let count = inside.len() as f64;
+    let mean = inside.iter().sum::<f64>() / count;
+    let moment = |k: i32| inside.iter().map(|x| (x - mean).powi(k)).sum::<f64>() / count;
+    let (variance, error) = (moment(2), ((moment(4) - moment(2).powi(2)) / count).sqrt());
+    let truth = scenario.in_region(Regional::Dpdp, 0, &region, None).unwrap();
+    assert!((truth.heterogeneity.value - variance).abs() < 4.0 * error, "{truth:?} {variance}");
+    let share = count / sample.len as f64;
+    let error = (share * (1.0 - share) / sample.len as f64).sqrt();
+    assert!((truth.share - share).abs() < 4.0 * error, "{truth:?} {share}");
+}
+
+#[test]
+fn regions_that_cannot_be_are_refused() {
+    let scenario = at("effector-regional", "");
+    let of = |region: &fe_truth::Region| scenario.in_region(Regional::Pdp, 0, region, None);
+    let nowhere = fe_truth::Region::default().and(2, 2.0, 3.0);
+    assert!(
+        matches!(of(&nowhere), Err(Error::ImpossibleRegion { feature, .. }) if feature == "x3")
+    );
+    assert!(matches!(scenario.probability(&nowhere), Err(Error::ImpossibleRegion { .. })));
+    let unknown = fe_truth::Region::default().and(9, 0.0, 1.0);
+    assert!(of(&unknown).is_err() && scenario.probability(&unknown).is_err());
+}

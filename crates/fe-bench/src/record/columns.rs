@@ -2,10 +2,12 @@
 //!
 //! A line says the name, what fields hold, and how they are written; files that are read back say where a
 //! number belongs, too. What fields are made of: [`Cell`], [`Estimated`], [`CurvePoint`], [`BinRow`],
-//! [`CurveErrors`].
+//! [`CurveErrors`], [`TreeNode`], [`LeafPoint`].
 
 use fe_core::Effect;
+use fe_core::regional::RuleKind;
 use fe_core::replicates::FreshCurves;
+use fe_truth::RegionTruth;
 
 use super::lines::{count, optional};
 use crate::output::exact;
@@ -253,6 +255,122 @@ pub(super) const BINS: &[Numeric<BinRow, KeptBin>] = &[
     },
 ];
 
+/// A node of a tree of regions, with its truth.
+#[derive(Debug, Clone)]
+pub struct TreeNode {
+    /// Which one, counted from 0: parents stand before children.
+    pub number: usize,
+    /// The number of its parent; none for all rows.
+    pub parent: Option<usize>,
+    /// Number of rules from all rows down to here.
+    pub depth: usize,
+    /// The rule that sets it apart within its parent: a feature and what is asked of it.
+    pub rule: Option<(String, RuleKind)>,
+    /// True if it is not split.
+    pub is_leaf: bool,
+    /// Number of its rows.
+    pub rows: usize,
+    /// Its share of the weight of all rows.
+    pub share: f64,
+    /// The heterogeneity there.
+    pub heterogeneity: Option<f64>,
+    /// The true probability and heterogeneity.
+    pub truth: Option<RegionTruth>,
+}
+
+/// A point of the curve in a leaf.
+#[derive(Debug, Clone, Copy)]
+pub struct LeafPoint {
+    /// The node.
+    pub node: usize,
+    /// The place.
+    pub x: f64,
+    /// The estimate, centred as it is compared.
+    pub effect: f64,
+    /// The estimated heterogeneity.
+    pub heterogeneity: Option<f64>,
+    /// The truth in the leaf's region, centred alike.
+    pub truth: Option<f64>,
+    /// A bound on the error of the truth.
+    pub truth_abs_error: Option<f64>,
+}
+
+/// `trees.csv`, a line per node of a tree that is kept.
+pub(super) const TREES: &[Written<TreeNode>] = &[
+    Written { name: "node", holds: Holds::Count, text: |node| node.number.to_string() },
+    Written {
+        name: "parent",
+        holds: Holds::Count,
+        text: |node| counted(node.parent.map(|parent| parent as u64)),
+    },
+    Written { name: "depth", holds: Holds::Count, text: |node| node.depth.to_string() },
+    Written {
+        name: "rule_feature",
+        holds: Holds::Text,
+        text: |node| {
+            node.rule
+                .as_ref()
+                .map_or_else(String::new, |(feature, _)| guarded(feature).into_owned())
+        },
+    },
+    Written {
+        name: "rule",
+        holds: Holds::Text,
+        text: |node| {
+            let kind = node.rule.as_ref().map(|(_, kind)| *kind);
+            match kind {
+                None => "",
+                Some(RuleKind::AtMost(_)) => "at-most",
+                Some(RuleKind::Above(_)) => "above",
+                Some(RuleKind::Is(_)) => "is",
+                Some(RuleKind::IsNot(_)) => "is-not",
+            }
+            .to_owned()
+        },
+    },
+    Written {
+        name: "position",
+        holds: Holds::Number,
+        text: |node| number(node.rule.as_ref().map(|(_, kind)| kind.value())),
+    },
+    Written { name: "leaf", holds: Holds::Count, text: |node| u8::from(node.is_leaf).to_string() },
+    Written { name: "rows", holds: Holds::Count, text: |node| node.rows.to_string() },
+    Written { name: "share", holds: Holds::Number, text: |node| number(Some(node.share)) },
+    Written {
+        name: "probability",
+        holds: Holds::Number,
+        text: |node| number(node.truth.map(|truth| truth.share)),
+    },
+    Written {
+        name: "heterogeneity",
+        holds: Holds::Number,
+        text: |node| number(node.heterogeneity),
+    },
+    Written {
+        name: "true_heterogeneity",
+        holds: Holds::Number,
+        text: |node| number(node.truth.map(|truth| truth.heterogeneity.value)),
+    },
+];
+
+/// `leaves.csv`, a line per point of a leaf's curve that is kept.
+pub(super) const LEAVES: &[Written<LeafPoint>] = &[
+    Written { name: "node", holds: Holds::Count, text: |point| point.node.to_string() },
+    Written { name: "x", holds: Holds::Number, text: |point| number(Some(point.x)) },
+    Written { name: "effect", holds: Holds::Number, text: |point| number(Some(point.effect)) },
+    Written {
+        name: "heterogeneity",
+        holds: Holds::Number,
+        text: |point| number(point.heterogeneity),
+    },
+    Written { name: "truth", holds: Holds::Number, text: |point| number(point.truth) },
+    Written {
+        name: "truth_abs_error",
+        holds: Holds::Number,
+        text: |point| number(point.truth_abs_error),
+    },
+];
+
 /// `errors.csv`, a line per curve that is decomposed; only shards have one. But for the number of fresh
 /// curves, an entry is a list: a number for each point, `-` where there is none.
 pub(super) const ERRORS: &[Written<CurveErrors>] = &[
@@ -293,6 +411,8 @@ pub(super) enum ResultFile {
     Curves,
     Bins,
     Errors,
+    Trees,
+    Leaves,
 }
 
 /// The lines of a dataset in each [`ResultFile`].
@@ -300,8 +420,15 @@ pub(crate) type TaskLines = [Vec<u8>; ResultFile::ALL.len()];
 
 impl ResultFile {
     /// All of them; [`TaskLines`] are in this order.
-    pub(super) const ALL: [Self; 5] =
-        [Self::Cells, Self::Timings, Self::Curves, Self::Bins, Self::Errors];
+    pub(super) const ALL: [Self; 7] = [
+        Self::Cells,
+        Self::Timings,
+        Self::Curves,
+        Self::Bins,
+        Self::Errors,
+        Self::Trees,
+        Self::Leaves,
+    ];
 
     pub(super) fn name(self) -> &'static str {
         match self {
@@ -310,6 +437,8 @@ impl ResultFile {
             Self::Curves => "curves.csv",
             Self::Bins => "bins.csv",
             Self::Errors => "errors.csv",
+            Self::Trees => "trees.csv",
+            Self::Leaves => "leaves.csv",
         }
     }
 
@@ -333,6 +462,8 @@ impl ResultFile {
             Self::Curves => kept(CURVES),
             Self::Bins => kept(BINS),
             Self::Errors => written(ERRORS),
+            Self::Trees => written(TREES),
+            Self::Leaves => written(LEAVES),
         }
     }
 

@@ -1,8 +1,8 @@
 //! Records as lines of CSV, without a header: what the datasets of a run hand over to be stored.
 
 use super::columns::{
-    BINS, BinCount, BinRow, CURVES, Cell, CurveErrors, ERRORS, Estimated, Numeric, ResultFile,
-    TIMINGS, TaskLines, VALUES, Written, number,
+    BINS, BinCount, BinRow, CURVES, Cell, CurveErrors, ERRORS, Estimated, LEAVES, LeafPoint,
+    Numeric, ResultFile, TIMINGS, TREES, TaskLines, TreeNode, VALUES, Written, number,
 };
 use crate::output::formulas::guarded;
 use crate::score::CurvePoint;
@@ -136,6 +136,22 @@ impl Encoder {
         errors: &CurveErrors,
     ) -> csv::Result<()> {
         self.written((ResultFile::Errors, ERRORS), key, output, errors)
+    }
+
+    /// A node of a tree of regions.
+    ///
+    /// # Errors
+    /// None that can happen in memory.
+    pub fn node(&mut self, key: &Key<&str>, output: usize, node: &TreeNode) -> csv::Result<()> {
+        self.written((ResultFile::Trees, TREES), key, output, node)
+    }
+
+    /// A point of the curve in a leaf.
+    ///
+    /// # Errors
+    /// None that can happen in memory.
+    pub fn leaf(&mut self, key: &Key<&str>, output: usize, point: &LeafPoint) -> csv::Result<()> {
+        self.written((ResultFile::Leaves, LEAVES), key, output, point)
     }
 
     /// The lines of each file.

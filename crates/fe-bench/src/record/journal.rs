@@ -528,7 +528,11 @@ mod tests {
     }
 
     fn parts(text: &str) -> TaskLines {
-        [text.into(), b"t\n".to_vec(), Vec::new(), b"bins\n".to_vec(), Vec::new()]
+        let mut parts = TaskLines::default();
+        parts[0] = text.into();
+        parts[1] = b"t\n".to_vec();
+        parts[3] = b"bins\n".to_vec();
+        parts
     }
 
     #[test]

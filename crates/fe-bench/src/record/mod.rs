@@ -22,5 +22,5 @@ pub mod timings;
 
 pub use crate::study::key::{Column, Key};
 pub(crate) use columns::TaskLines;
-pub use columns::{BinCount, BinRow, Cell, CurveErrors, Estimated};
+pub use columns::{BinCount, BinRow, Cell, CurveErrors, Estimated, LeafPoint, TreeNode};
 pub(crate) use errors::is_part;

@@ -114,11 +114,20 @@ impl Writer {
     pub(super) fn create(inside: &Path, plan: &Plan<'_>, is_shard: bool) -> Result<Self> {
         let decomposes = plan.keeps(Keep::Decomposition);
         // Of the errors of single curves, whole results have what is made of them.
-        let wanted =
-            [true, true, plan.keeps(Keep::Curves), plan.keeps(Keep::Bins), decomposes && is_shard];
+        let wanted = |file: ResultFile| match file {
+            ResultFile::Cells | ResultFile::Timings => true,
+            ResultFile::Curves => plan.keeps(Keep::Curves),
+            ResultFile::Bins => plan.keeps(Keep::Bins),
+            ResultFile::Errors => decomposes && is_shard,
+            ResultFile::Trees | ResultFile::Leaves => plan.keeps(Keep::Trees),
+        };
         let mut files = Vec::new();
-        for (file, wanted) in ResultFile::ALL.into_iter().zip(wanted) {
-            files.push(if wanted { Some(begin(&inside.join(file.name()), file)?) } else { None });
+        for file in ResultFile::ALL {
+            files.push(if wanted(file) {
+                Some(begin(&inside.join(file.name()), file)?)
+            } else {
+                None
+            });
         }
         let lengths = || ResultFile::ALL.map(|file| file.name().trim_end_matches(".csv"));
         let tasks: Vec<&str> = std::iter::once("task").chain(lengths()).collect();

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::time::Instant;
 
 use fe_core::estimator::{Estimand, Estimator};
+use fe_core::regional::{Regional, RegionalEffect};
 use fe_core::{Dataset, Effect, Model};
 use fe_models::FittedModel;
 
@@ -30,6 +31,8 @@ pub(super) struct Estimate {
 pub(super) enum Found {
     /// For each part of the rows one effect for each output.
     Own(Vec<Vec<Effect>>, Estimand),
+    /// A tree for each output.
+    Trees(Vec<RegionalEffect>),
     External(Box<Answer>),
 }
 
@@ -38,6 +41,10 @@ impl Found {
     pub(super) fn covers(&self, x: f64) -> bool {
         match self {
             Self::Own(parts, _) => parts.iter().flatten().all(|e| e.record.axis.contains(x)),
+            Self::Trees(trees) => {
+                let mut effects = trees.iter().flat_map(|of| of.tree.leaves());
+                effects.all(|leaf| leaf.effect.as_ref().is_some_and(|e| e.record.axis.contains(x)))
+            }
             Self::External(answer) => {
                 let (lo, hi) = answer.curve.range();
                 (lo..=hi).contains(&x)
@@ -49,7 +56,7 @@ impl Found {
     pub(super) fn bins(&self) -> Option<BinCount> {
         match self {
             Self::Own(parts, _) => BinCount::of(parts.iter().flatten()),
-            Self::External(_) => None,
+            Self::Trees(_) | Self::External(_) => None,
         }
     }
 
@@ -57,6 +64,7 @@ impl Found {
     pub(super) fn effects(&self) -> Result<impl Iterator<Item = &Effect> + Clone, String> {
         match self {
             Self::Own(parts, _) => Ok(parts.iter().filter_map(|outputs| outputs.first())),
+            Self::Trees(_) => Err("a tree of regions is no curve".to_owned()),
             Self::External(_) => Err("engines do not explain fitted models".to_owned()),
         }
     }
@@ -114,6 +122,9 @@ impl Explaining<'_> {
             (Ok(data), Ok(Implementation::Own(estimator)), subject) => {
                 here(estimator.as_ref(), subject, data, of.feature)
             }
+            (Ok(data), Ok(Implementation::Regional(regional)), subject) => {
+                trees(regional, subject, data, of.feature)
+            }
             (Ok(_), Ok(Implementation::External(external, axis)), Subject::F(_)) => {
                 let place = Place { feature: of.feature, axis: *axis, grid: &of.points };
                 let Some(workspace) = self.workspace else {
@@ -138,22 +149,47 @@ pub(super) fn here(
     data: &[Cow<'_, Dataset>],
     feature: usize,
 ) -> Estimate {
+    let estimate = |data: &Dataset, model: &dyn Model| estimator.estimate(data, model, feature);
+    let (parts, taken) = of_parts(subject, data, estimate);
+    Estimate { found: parts.map(|parts| Found::Own(parts, estimator.estimand())), taken }
+}
+
+/// The trees of regions of a subject on some rows.
+fn trees(
+    regional: &Regional,
+    subject: &Subject<'_>,
+    data: &[Cow<'_, Dataset>],
+    feature: usize,
+) -> Estimate {
+    let fit = |data: &Dataset, model: &dyn Model| regional.fit(data, model, feature);
+    let (parts, taken) = of_parts(subject, data, fit);
+    Estimate {
+        found: parts.map(|parts| Found::Trees(parts.into_iter().flatten().collect())),
+        taken,
+    }
+}
+
+/// The answers about a subject for each part of some rows, one for each output, and their cost.
+fn of_parts<T>(
+    subject: &Subject<'_>,
+    data: &[Cow<'_, Dataset>],
+    estimate: impl Fn(&Dataset, &dyn Model) -> fe_core::Result<Vec<T>>,
+) -> (Result<Vec<Vec<T>>, String>, Taken) {
     let (started, mut model_seconds) = (Instant::now(), 0.0);
     let mut part = |(part, data): (usize, &Cow<'_, Dataset>)| {
         let (model, begun) = (Timed::new(subject.part(part)?), Instant::now());
-        let effects =
-            caught(|| estimator.estimate(data, &model, feature).map_err(|e| e.to_string()));
+        let found = caught(|| estimate(data, &model).map_err(|e| e.to_string()));
         model_seconds += model.seconds_of(begun.elapsed().as_secs_f64());
-        match effects? {
+        match found? {
             none if none.is_empty() => Err("the model has no output".to_owned()),
             outputs => Ok(outputs),
         }
     };
-    let parts: Result<Vec<Vec<Effect>>, String> = data.iter().enumerate().map(&mut part).collect();
+    let parts: Result<Vec<Vec<T>>, String> = data.iter().enumerate().map(&mut part).collect();
     let parts = parts.and_then(|parts| match parts.is_empty() {
         true => Err("there are no rows to be explained".to_owned()),
-        false => Ok(Found::Own(parts, estimator.estimand())),
+        false => Ok(parts),
     });
     let seconds = started.elapsed().as_secs_f64();
-    Estimate { found: parts, taken: Taken { seconds, model_seconds, peak_bytes: None } }
+    (parts, Taken { seconds, model_seconds, peak_bytes: None })
 }

@@ -7,6 +7,7 @@ mod context;
 mod estimate;
 mod pairs;
 pub mod prepared;
+mod regions;
 mod task;
 mod truth;
 

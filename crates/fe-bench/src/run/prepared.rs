@@ -1,7 +1,8 @@
 //! Grids, estimators and truths that the datasets of a group share.
 
 use fe_core::AxisChoice;
-use fe_core::estimator::{self, Estimator};
+use fe_core::estimator::Estimator;
+use fe_core::regional::{AnyEstimator, Regional};
 
 use crate::engines::External;
 use crate::score::Truths;
@@ -30,8 +31,10 @@ pub struct PreparedFeature {
 
 /// An estimator of this program, or an external one.
 pub enum Implementation {
-    /// An estimator of this program.
+    /// An estimator of curves of this program.
     Own(Box<dyn Estimator>),
+    /// An estimator of trees of this program.
+    Regional(Box<Regional>),
     /// One that runs as a process of its own, on an axis.
     External(External, AxisChoice),
 }
@@ -71,8 +74,11 @@ impl PreparedFeature {
                 let axis = settings.axis.unwrap_or_default();
                 return Ok(Implementation::External(external.clone(), axis));
             }
-            let built = estimator::from_settings(&variant.estimator, &settings);
-            built.map(Implementation::Own).map_err(|e| e.to_string())
+            let built = AnyEstimator::from_settings(&variant.estimator, &settings);
+            Ok(match built.map_err(|e| e.to_string())? {
+                AnyEstimator::Global(estimator) => Implementation::Own(estimator),
+                AnyEstimator::Regional(regional) => Implementation::Regional(regional),
+            })
         };
         Self {
             feature,
@@ -90,11 +96,14 @@ impl PreparedFeature {
             None => (vec![group.rows], 1),
             Some(fitting) => (fitting.sizes(group.rows), fitting.subjects() as u64),
         };
+        let cost = move |estimator: &dyn Estimator| {
+            let costs = sizes.iter().map(|&rows| estimator.cost(rows, model));
+            costs.sum::<Option<u64>>().map(|cost| cost.saturating_mul(subjects))
+        };
         self.estimators.iter().map(move |estimator| match estimator {
-            Ok(Implementation::Own(estimator)) => {
-                let costs = sizes.iter().map(|&rows| estimator.cost(rows, model));
-                costs.sum::<Option<u64>>().map(|cost| cost.saturating_mul(subjects))
-            }
+            Ok(Implementation::Own(estimator)) => cost(estimator.as_ref()),
+            // The local effects of all rows are evaluated once.
+            Ok(Implementation::Regional(regional)) => cost(regional.within()),
             Ok(Implementation::External(..)) => None,
             Err(_) => Some(0),
         })

@@ -6,6 +6,7 @@ use fe_core::{Curve, Effect};
 
 use super::context::Task;
 use super::estimate::{Estimate, Found};
+use super::regions;
 use crate::engines::{Answer, External};
 use crate::error::caught;
 use crate::record::encode::Encoder;
@@ -28,6 +29,9 @@ pub(super) fn record(
             .iter()
             .flatten()
             .try_for_each(|effect| task.score(key, *estimand, effect, comparing, records)),
+        Ok(Found::Trees(trees)) => {
+            trees.iter().try_for_each(|tree| regions::record(task, key, tree, comparing, records))
+        }
         Ok(Found::External(answer)) => {
             task.score_external(key, feature, answer, comparing, records)
         }

@@ -3,6 +3,7 @@
 use fe_core::Centring;
 use fe_core::Effect;
 use fe_core::estimator::Estimand;
+use fe_core::regional::AnyEstimator;
 use fe_truth::Quantity;
 
 /// The truths that estimates of an estimand are compared with.
@@ -74,11 +75,11 @@ pub(super) fn heterogeneity_of(estimand: Estimand, effect: &Effect) -> Result<Qu
     }
 }
 
-/// The estimand of the estimator of a name; none for a name that the core does not know.
+/// The estimand of the estimator of a name, of a regional one that of its leaves; none for a name that the core does not know.
 #[must_use]
 pub fn estimand_of(estimator: &str) -> Option<Estimand> {
-    let info = fe_core::estimator::info(estimator).ok()?;
-    Some((info.build)(&fe_core::Settings::default()).ok()?.estimand())
+    let built = AnyEstimator::from_settings(estimator, &fe_core::Settings::default()).ok()?;
+    Some(built.of_curves().estimand())
 }
 
 /// The centring of the truth that a curve centred in some way is compared with.

@@ -1,13 +1,14 @@
 //! Scores: which truth an effect is compared with, and what is computed of the two.
 //!
 //! It imports `data` and what that imports; the measures themselves live in fe-core. Begin with [`metric`], the list of
-//! metrics; [`estimand`] has the truths of each estimand, [`truths`] remembers their values, [`comparison`] says what is
+//! metrics; [`estimand`] has the truths of each estimand, [`truths`] remembers their values, [`regions`] those of trees, [`comparison`] says what is
 //! compared with what, and [`given_curve`] reads curves of others.
 
 pub mod comparison;
 pub mod estimand;
 pub mod given_curve;
 pub mod metric;
+pub mod regions;
 pub mod truths;
 
 use fe_core::Effect;
@@ -39,8 +40,7 @@ pub struct Score {
     pub status: String,
 }
 
-/// The status of what is asked of a band whose limits are apart by rounding alone: there is no value, and
-/// nothing failed.
+/// The status of what means nothing, as [`Metric::degenerate`] says why: there is no value, and nothing failed.
 pub const DEGENERATE: &str = "degenerate";
 
 /// Outcome of a value.

@@ -14,11 +14,11 @@ use super::estimand::{BinTruths, bin_truths_of, truth_centring, truth_of};
 use super::{Compared, Comparing, Provenance};
 
 type CurveKey = (fe_truth::Quantity, usize, fe_truth::Centring, Vec<u64>);
-type Remembered<V> = Arc<OnceLock<Result<Arc<[V]>, String>>>;
-type Cache<K, V> = Mutex<HashMap<K, Remembered<V>>>;
+pub(super) type Remembered<V> = Arc<OnceLock<Result<Arc<[V]>, String>>>;
+pub(super) type Cache<K, V> = Mutex<HashMap<K, Remembered<V>>>;
 
 /// The most truths of a kind that are remembered: bins that depend on the data do not come again.
-const MOST_REMEMBERED: usize = 1000;
+pub(super) const MOST_REMEMBERED: usize = 1000;
 
 /// The truths of a scenario, remembered: studies ask for the same ones again and again.
 #[derive(Default)]
@@ -204,7 +204,7 @@ impl Truths {
         Ok(effects.into_iter().zip(deviations.into_iter().map(|sd| sd * sd)).collect())
     }
 
-    fn curve(
+    pub(super) fn curve(
         &self,
         scenario: &Scenario,
         quantity: fe_truth::Quantity,
@@ -233,12 +233,12 @@ impl Truths {
     }
 }
 
-fn bits<'a>(values: impl IntoIterator<Item = &'a f64>) -> Vec<u64> {
+pub(super) fn bits<'a>(values: impl IntoIterator<Item = &'a f64>) -> Vec<u64> {
     values.into_iter().map(|value| value.to_bits()).collect()
 }
 
 /// The value that is known already, or is computed now; threads that ask for the same wait for one of them.
-fn remember<K: Eq + Hash, V>(
+pub(super) fn remember<K: Eq + Hash, V>(
     cache: &Cache<K, V>,
     key: K,
     compute: impl FnOnce() -> Result<Vec<V>, fe_truth::Error>,

@@ -97,6 +97,21 @@ pub enum Keep {
     Bins,
     /// Bias and variance over the replicates, at each point.
     Decomposition,
+    /// Trees of regions, and the curves in their leaves.
+    Trees,
+}
+
+impl Keep {
+    /// Its name in files.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Curves => "curves",
+            Self::Bins => "bins",
+            Self::Decomposition => "decomposition",
+            Self::Trees => "trees",
+        }
+    }
 }
 
 /// A table of means over replicates.

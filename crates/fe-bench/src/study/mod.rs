@@ -10,6 +10,7 @@ pub mod grid;
 pub mod key;
 pub mod models;
 pub mod population;
+mod regions;
 mod size;
 mod sweep;
 pub mod tasks;
@@ -29,6 +30,7 @@ use crate::engines::External;
 use crate::error::{Error, Result, listed, suggestion};
 use crate::score::Metric;
 use crate::score::comparison::Comparison;
+use crate::score::regions::RegionTruths;
 pub use axis::AxisSource;
 use file::{Block, Keep, StudyFile, TableSpec};
 use grid::Grid;
@@ -66,6 +68,8 @@ pub struct Study {
 pub struct Group {
     /// The scenario with its parameters.
     pub scenario: Arc<Scenario>,
+    /// The truths of its regions, remembered for all numbers of rows.
+    pub regions: Arc<RegionTruths>,
     /// Number of rows.
     pub rows: usize,
     /// Number of datasets.
@@ -183,6 +187,9 @@ fn expand(block: &Block, problems: &Problems) -> Result<Vec<Group>, String> {
     let variants = variants.collect::<Result<Vec<Arc<[Variant]>>, String>>()?;
     let sizes = sizes(&block.n)?;
     let fitting = Fitting::read(block, &metrics)?;
+    for variants in &variants {
+        regions::check(variants, &metrics, &block.keep, fitting.is_some())?;
+    }
     let ratios = ratios(block)?;
     let mut groups = Vec::new();
     for name in sweep::values("scenario", &block.scenario)? {
@@ -190,6 +197,7 @@ fn expand(block: &Block, problems: &Problems) -> Result<Vec<Group>, String> {
             let set: Vec<(String, String)> =
                 set.iter().map(|(key, value)| (key.clone(), plain(value))).collect();
             let scenario = Arc::new(named_scenario(&plain(&name), &set, problems)?);
+            let regions = Arc::new(RegionTruths::default());
             let features = features(&scenario, &block.features)?;
             for &rows in &sizes {
                 for &snr in &ratios {
@@ -203,6 +211,7 @@ fn expand(block: &Block, problems: &Problems) -> Result<Vec<Group>, String> {
                         });
                         let group = Group {
                             scenario: Arc::clone(&scenario),
+                            regions: Arc::clone(&regions),
                             rows,
                             replicates: block.replicates,
                             features: features.clone(),

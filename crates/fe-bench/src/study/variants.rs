@@ -1,6 +1,6 @@
 //! Estimators with their options, as a block of a study sweeps over them.
 
-use fe_core::estimator::{self, Estimator};
+use fe_core::regional::{self, AnyEstimator, RegionalInfo};
 use fe_core::settings::{BandKind, SettingType};
 use fe_core::{Settings, preset};
 use fe_truth::Scenario;
@@ -38,6 +38,12 @@ pub struct Variant {
 }
 
 impl Variant {
+    /// The regional estimator that it is an instance of, if it is one.
+    #[must_use]
+    pub fn regional(&self) -> Option<&'static RegionalInfo> {
+        regional::info(&self.estimator).ok().filter(|_| self.external.is_none())
+    }
+
     /// Its options for a feature, counted from 0, of a scenario; `grid` are all places of the grid,
     /// and `points` those at which curves are compared.
     ///
@@ -121,16 +127,15 @@ fn variant(mut options: Table, comparison: Comparison, grid: &Grid) -> Result<Va
     // Any limits will do to see whether the rest can be built.
     let stand_in = limits.map(|_| vec![0.0, 1.0]);
     let settings = Settings { limits: stand_in.or(settings.limits.clone()), ..settings };
-    let built = estimator::from_settings(&estimator, &settings).map_err(|e| e.to_string())?;
+    let built = AnyEstimator::from_settings(&estimator, &settings).map_err(|e| e.to_string())?;
     if comparison == Comparison::AsTheyAre && settings.center.is_none() {
         return Err(format!(
-            "`compare` = \"Err\" compares curves as they are, so {} needs `center`: say how both curves are centred",
-            built.name()
+            "`compare` = \"Err\" compares curves as they are, so {estimator} needs `center`: say how both curves are centred"
         ));
     }
     let mut variant =
         Variant { estimator, preset, external: None, settings, axis, limits, key: Key::default() };
-    variant.key = key(&variant, built.as_ref(), comparison, grid);
+    variant.key = key(&variant, &built, comparison, grid);
     Ok(variant)
 }
 
@@ -170,7 +175,8 @@ fn check_sizes(options: &Table, estimator: &str) -> Result<(), String> {
 }
 
 /// The part of the records' keys that says how an effect is estimated.
-fn key(variant: &Variant, built: &dyn Estimator, comparison: Comparison, grid: &Grid) -> Key {
+fn key(variant: &Variant, built: &AnyEstimator, comparison: Comparison, grid: &Grid) -> Key {
+    let built = built.of_curves();
     let binning = built.binning();
     let (describe, bins) = match (binning, variant.limits) {
         (Some(_), Some(limits)) => (format!("grid(limits={limits})"), Some(limits.bins(grid))),

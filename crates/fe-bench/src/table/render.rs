@@ -8,6 +8,7 @@ use super::{Rendered, Standing, TableEntry, latex};
 use crate::output::{Entry, Format, Sheet};
 use crate::record::Column;
 use crate::record::summary::{STATISTICS, statistics};
+use crate::score::Metric;
 use crate::system::say::visible;
 
 /// Format of a table.
@@ -129,11 +130,12 @@ impl Rendered {
                 first.push_str(&format!(" {name}: {meaning}."));
             }
         }
-        if self.entries().any(|entry| entry.degenerate > 0) {
-            first.push_str(
-                " Degenerate: limits of a band that are apart by rounding alone, as nothing is uncertain.",
-            );
-        }
+        let degenerate = self.entries().filter(|entry| entry.degenerate > 0);
+        let metrics = degenerate.filter_map(|entry| entry.key.metric.parse().ok());
+        let mut reasons: Vec<&str> = metrics.map(Metric::degenerate).collect();
+        reasons.sort_unstable();
+        reasons.dedup();
+        first.extend(reasons.into_iter().map(|reason| format!(" Degenerate: {reason}.")));
         let mut notes = vec![first];
         notes.extend(self.notes.iter().cloned());
         notes

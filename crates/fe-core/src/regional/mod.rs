@@ -4,6 +4,7 @@
 //! May import `estimator` and what lies below. Begin with [`Regional`], then `tree.rs` and `criterion.rs`.
 
 mod ale;
+mod any;
 mod candidates;
 mod criterion;
 mod pdp;
@@ -13,6 +14,7 @@ mod split;
 mod text;
 mod tree;
 
+pub use any::AnyEstimator;
 pub use rule::{Rule, RuleKind};
 pub use tree::{Level, Node, Tree};
 
@@ -22,7 +24,7 @@ use crate::data::Dataset;
 use crate::data::SubsampleRecord;
 use crate::data::subsample::Subsample;
 use crate::error::{Error, Result};
-use crate::estimator::{self, Accumulated, PartialDependence, ShapDependence};
+use crate::estimator::{self, Accumulated, Estimator, PartialDependence, ShapDependence};
 use crate::model::magnitude::MagnitudeProbe;
 use crate::model::{Model, Observed};
 use crate::settings::{Settings, Splitting};
@@ -312,6 +314,30 @@ impl Regional {
     #[must_use]
     pub fn options(&self) -> Options {
         self.options
+    }
+
+    /// Name of the heterogeneity value that its regions lower.
+    #[must_use]
+    pub fn heterogeneity(&self) -> &'static str {
+        self.heterogeneity
+    }
+
+    /// The estimator whose effects are made regional: its estimand, bins, centring and cost are those of
+    /// the leaves.
+    ///
+    /// ```
+    /// use fe_core::{Settings, regional};
+    /// let regional = regional::from_settings("regional-rhale", &Settings::default())?;
+    /// assert_eq!(regional.within().name(), "rhale");
+    /// # Ok::<(), fe_core::Error>(())
+    /// ```
+    #[must_use]
+    pub fn within(&self) -> &dyn Estimator {
+        match &self.method {
+            Within::Accumulated(estimator) => estimator,
+            Within::Grid(estimator) => estimator,
+            Within::Shapley(estimator) => estimator,
+        }
     }
 
     /// The regions and their effects for a feature (counted from 0), one tree per output.

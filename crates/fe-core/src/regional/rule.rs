@@ -19,6 +19,14 @@ pub enum RuleKind {
 }
 
 impl RuleKind {
+    /// The position or level that it asks about.
+    #[must_use]
+    pub fn value(self) -> f64 {
+        match self {
+            RuleKind::AtMost(x) | RuleKind::Above(x) | RuleKind::Is(x) | RuleKind::IsNot(x) => x,
+        }
+    }
+
     /// True if a value obeys.
     #[must_use]
     pub fn holds(self, x: f64) -> bool {
@@ -44,12 +52,12 @@ pub struct Rule {
 
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (sign, value) = match self.kind {
-            RuleKind::AtMost(p) => ("<=", p),
-            RuleKind::Above(p) => (">", p),
-            RuleKind::Is(v) => ("=", v),
-            RuleKind::IsNot(v) => ("!=", v),
+        let sign = match self.kind {
+            RuleKind::AtMost(_) => "<=",
+            RuleKind::Above(_) => ">",
+            RuleKind::Is(_) => "=",
+            RuleKind::IsNot(_) => "!=",
         };
-        write!(f, "{} {sign} {value}", self.name)
+        write!(f, "{} {sign} {}", self.name, self.kind.value())
     }
 }

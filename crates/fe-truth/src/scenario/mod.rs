@@ -422,19 +422,30 @@ impl Scenario {
             for other in related {
                 self.check_density(other, "a region of it, or of features that depend on it,")?;
             }
-            match law.share(feature, from, to) {
-                Some(share) if share > 0.0 => law = law.restricted(feature, from, to),
-                Some(_) => {
-                    let feature = self.feature_name(feature);
-                    return Err(Error::ImpossibleRegion { feature, from, to });
-                }
-                None => {
-                    let feature = self.feature_name(feature);
-                    return Err(Error::RareRegion { feature, from, to });
-                }
-            }
+            self.share(&law, feature, (from, to))?;
+            law = law.restricted(feature, from, to);
         }
         Ok(self.under(self.parts.engine.given(law), region))
+    }
+
+    /// The probability of an interval of a feature under a law of this scenario's features.
+    pub(crate) fn share(
+        &self,
+        law: &Law,
+        feature: usize,
+        (from, to): (f64, f64),
+    ) -> Result<f64, Error> {
+        match law.share(feature, from, to) {
+            Some(share) if share > 0.0 => Ok(share),
+            Some(_) => {
+                let feature = self.feature_name(feature);
+                Err(Error::ImpossibleRegion { feature, from, to })
+            }
+            None => {
+                let feature = self.feature_name(feature);
+                Err(Error::RareRegion { feature, from, to })
+            }
+        }
     }
 
     /// The same scenario under another law, whose region is known.

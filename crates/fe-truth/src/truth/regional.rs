@@ -254,18 +254,35 @@ impl Place {
         heterogeneity: Heterogeneity<'_>,
         s: usize,
     ) -> Option<Self> {
-        let (engine, region) = (scenario.parts.engine.clone(), Region::default());
-        let place = |heterogeneity| Self { engine, region, share: 1.0, heterogeneity };
-        let engine = &scenario.parts.engine;
-        if engine.is_additive(s) {
-            return Some(place(Estimate::default()));
+        Self::of(scenario, heterogeneity, s, &Region::default()).ok().flatten()
+    }
+
+    /// The place of a region; none if its heterogeneity cannot be computed.
+    pub(super) fn of(
+        scenario: &Scenario,
+        heterogeneity: Heterogeneity<'_>,
+        s: usize,
+        region: &Region,
+    ) -> Result<Option<Self>, Error> {
+        let (mut engine, mut share) = (scenario.parts.engine.clone(), 1.0);
+        for &(feature, (from, to)) in region.intervals() {
+            share *= scenario.share(engine.law(), feature, (from, to))?;
+            engine = engine.restricted(feature, from, to);
         }
         let readers = engine.readers(s);
-        if readers.iter().any(|&t| engine.terms[t].features().len() > MOST_FEATURES) {
-            return None;
-        }
-        let before = heterogeneity.of(scenario, engine, &Region::default(), s);
-        Some(place(before))
+        let heterogeneity = if engine.is_additive(s) {
+            Estimate::default()
+        } else if readers.iter().any(|&t| engine.terms[t].features().len() > MOST_FEATURES) {
+            return Ok(None);
+        } else {
+            heterogeneity.of(scenario, &engine, region, s)
+        };
+        Ok(Some(Self { engine, region: region.clone(), share, heterogeneity }))
+    }
+
+    /// True if the heterogeneity is known as well as it is given.
+    pub(super) fn is_accurate(&self) -> bool {
+        is_accurate(truth(self.heterogeneity))
     }
 
     /// Both sides of a split of it; none where one of them is empty.
@@ -639,12 +656,15 @@ impl Minimum {
 
 impl RegionalTruth {
     fn is_accurate(&self) -> bool {
-        let accurate = |t: Truth| t.abs_error <= TOLERANCE * (1.0 + t.value.abs());
         let split = self.split.is_none_or(|split| {
-            [split.left, split.right, split.weighted].into_iter().all(accurate)
+            [split.left, split.right, split.weighted].into_iter().all(is_accurate)
         });
-        accurate(self.before) && split
+        is_accurate(self.before) && split
     }
+}
+
+fn is_accurate(truth: Truth) -> bool {
+    truth.abs_error <= TOLERANCE * (1.0 + truth.value.abs())
 }
 
 pub(crate) fn truth(estimate: Estimate) -> Truth {

@@ -8,6 +8,7 @@ mod bins;
 mod count;
 mod distance;
 mod heterogeneity;
+mod regions;
 
 use std::fmt;
 use std::str::FromStr;
@@ -19,6 +20,8 @@ use fe_truth::{Scenario, Truth};
 
 use super::comparison::Comparison;
 use super::given_curve::GivenCurve;
+pub(crate) use regions::ScoringTree;
+
 use super::{Compared, Comparing, Provenance, Score, Truths};
 use crate::error::{listed, suggestion};
 
@@ -40,6 +43,11 @@ pub const METRICS: &[Metric] = &[
     Metric(&count::BINS),
     Metric(&count::EMPTY_BINS),
     Metric(&count::INFEASIBLE),
+    Metric(&regions::LEAF_MSE),
+    Metric(&regions::REGION_REGRET),
+    Metric(&regions::SPLIT_FEATURE),
+    Metric(&regions::SPLIT_ERROR),
+    Metric(&regions::LEAVES),
 ];
 
 /// One of [`METRICS`].
@@ -77,6 +85,8 @@ enum Measure {
     Bins(fn(&Scoring<'_>, &Bins) -> Result<Score, String>),
     /// Bins, without any truth.
     Count(fn(&Effect, &Bins) -> usize),
+    /// A tree of regions; of the population's tree as well, or not.
+    Regions { needs_population: bool, value: fn(&ScoringTree<'_>) -> Result<Score, String> },
 }
 
 /// An effect with what it is compared with.
@@ -131,6 +141,28 @@ impl Metric {
         matches!(self.0.measure, Measure::Count(_))
     }
 
+    /// True if it is made of a tree of regions.
+    #[must_use]
+    pub fn is_of_regions(self) -> bool {
+        matches!(self.0.measure, Measure::Regions { .. })
+    }
+
+    /// True if it compares a tree with that of the population.
+    #[must_use]
+    pub fn needs_population(self) -> bool {
+        matches!(self.0.measure, Measure::Regions { needs_population: true, .. })
+    }
+
+    /// The reason why a value of it may be degenerate, for readers.
+    #[must_use]
+    pub fn degenerate(self) -> &'static str {
+        if self.is_of_regions() {
+            "no first split of a feature that the population splits first"
+        } else {
+            "limits of a band that are apart by rounding alone, as nothing is uncertain"
+        }
+    }
+
     /// True if it can be computed of any two effects that are compared, fitted models among them.
     #[must_use]
     pub fn is_of_pairs(self) -> bool {
@@ -145,12 +177,22 @@ impl Metric {
                 heterogeneity::score(of, *roots, *value)
             }
             (Measure::Band { simultaneous, value }, _) => bands::score(of, *simultaneous, *value),
+            (Measure::Regions { .. }, _) => Err(format!("{} has no regions", of.effect.estimator)),
             (_, None) => Err(format!("{} has no bins", of.effect.estimator)),
             (Measure::Count(count), Some(bins)) => {
                 let (count, all) = (count(of.effect, bins), bins.partition.bins());
                 Ok(Score::of(Some(count as f64), &Provenance::NONE, all, 0))
             }
             (Measure::Bins(score), Some(bins)) => score(of, bins),
+        };
+        scored.unwrap_or_else(Score::failed)
+    }
+
+    /// The score of a tree of regions against those of the population.
+    pub(crate) fn of_tree(self, of: &ScoringTree<'_>) -> Score {
+        let scored = match self.0.measure {
+            Measure::Regions { value, .. } => value(of),
+            _ => Err(format!("a tree of regions has no {}", self.name())),
         };
         scored.unwrap_or_else(Score::failed)
     }

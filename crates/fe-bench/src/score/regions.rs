@@ -1,0 +1,251 @@
+//! Trees of regions that were found, and the truths that they are judged by.
+//!
+//! A [`FoundTree`] is all that is judged, whoever found it. [`RegionTruths`] remembers what is asked again: the
+//! population's tree, and regions that come back.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use fe_core::estimator::Estimand;
+use fe_core::regional::{self, RegionalEffect, RuleKind};
+use fe_core::settings::Splitting;
+use fe_core::{Axis, Centring, Curve};
+use fe_truth::{
+    Quantity, Region, RegionTruth, Regional, RegionalTree, Scenario, TreeOptions, Truth,
+};
+
+use super::comparison::Comparison;
+use super::estimand::{estimand_of, truth_centring, truth_of};
+use super::truths::{Cache, MOST_REMEMBERED, Truths, bits, remember};
+
+/// A tree that was found, as far as it is judged.
+#[derive(Debug, Clone)]
+pub struct FoundTree {
+    /// The method whose heterogeneity its regions lower.
+    pub method: Regional,
+    /// The estimand of its curves.
+    pub estimand: Estimand,
+    /// The feature, counted from 0.
+    pub feature: usize,
+    /// The feature and position of its first split, if it is split.
+    pub first: Option<(usize, f64)>,
+    /// Its leaves.
+    pub leaves: Vec<FoundLeaf>,
+    /// Limits of the bins that its finite differences are taken over.
+    pub limits: Option<Vec<f64>>,
+    /// Growth of the tree.
+    pub growth: Growth,
+}
+
+/// Options that the population's tree shares with one that was found.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Growth {
+    /// Most levels.
+    pub depth: usize,
+    /// Least relative drop of heterogeneity for which a split is kept.
+    pub drop: f64,
+    /// True if each region has a split of its own.
+    pub cart: bool,
+}
+
+/// A leaf with its curve.
+#[derive(Debug, Clone)]
+pub struct FoundLeaf {
+    /// The rows that belong to it.
+    pub region: Region,
+    /// The effect of these rows.
+    pub curve: Curve,
+    /// The axis and the centring that the curve was made with.
+    pub made: (Axis, Centring),
+}
+
+/// The method of a regional estimator.
+///
+/// # Errors
+/// A name that is none of a regional estimator.
+pub fn method_of(estimator: &str) -> Result<Regional, String> {
+    let plain = estimator.strip_prefix("regional-").unwrap_or(estimator);
+    plain.parse().map_err(|e: fe_truth::Error| e.to_string())
+}
+
+impl FoundTree {
+    /// Of a regional effect.
+    ///
+    /// # Errors
+    /// Rules of levels, which no truth in a region knows.
+    pub fn of(effect: &RegionalEffect) -> Result<Self, String> {
+        let nodes = effect.tree.nodes();
+        let options = effect.record.options;
+        let leaf = |(node, effect): (usize, &fe_core::Effect)| {
+            let made = (effect.record.axis, effect.record.centring);
+            Ok(FoundLeaf { region: region_of(nodes, node)?, curve: effect.curve.clone(), made })
+        };
+        let with_effects = nodes.iter().enumerate();
+        let with_effects = with_effects.filter_map(|(i, node)| Some((i, node.effect.as_ref()?)));
+        let leaves = with_effects.map(leaf).collect::<Result<Vec<FoundLeaf>, String>>()?;
+        let first = nodes.iter().find(|node| node.parent == Some(0));
+        let first = first.and_then(|node| node.rule.as_ref());
+        let estimand = estimand_of(effect.estimator).ok_or("the estimator has no truth")?;
+        let bins = effect.tree.leaves().find_map(|leaf| leaf.effect.as_ref()?.bins.as_ref());
+        let of_differences = estimand == Estimand::AccumulatedLocalEffects;
+        Ok(Self {
+            method: method_of(effect.estimator)?,
+            estimand,
+            feature: effect.feature,
+            first: first
+                .map(|rule| Ok::<_, String>((rule.feature, position(rule.kind)?)))
+                .transpose()?,
+            leaves,
+            limits: bins.filter(|_| of_differences).map(|bins| bins.partition.limits().to_vec()),
+            growth: Growth {
+                depth: options.depth,
+                drop: options.drop,
+                cart: options.partition == Splitting::Cart,
+            },
+        })
+    }
+}
+
+/// The region of a node of a tree: its rule and those of its ancestors.
+///
+/// # Errors
+/// Rules of levels, which no truth in a region knows.
+pub fn region_of(nodes: &[regional::Node], node: usize) -> Result<Region, String> {
+    let (mut region, mut at) = (Region::default(), Some(node));
+    while let Some(node) = at.and_then(|at| nodes.get(at)) {
+        if let Some(rule) = &node.rule {
+            region = cut(region, rule.feature, rule.kind)?;
+        }
+        at = node.parent;
+    }
+    Ok(region)
+}
+
+/// The part of a region that obeys a rule.
+pub(super) fn cut(region: Region, feature: usize, kind: RuleKind) -> Result<Region, String> {
+    let position = position(kind)?;
+    Ok(match kind {
+        RuleKind::Above(_) => region.and(feature, position, f64::INFINITY),
+        _ => region.and(feature, f64::NEG_INFINITY, position),
+    })
+}
+
+fn position(kind: RuleKind) -> Result<f64, String> {
+    match kind {
+        RuleKind::AtMost(position) | RuleKind::Above(position) => Ok(position),
+        RuleKind::Is(_) | RuleKind::IsNot(_) => {
+            Err("a split by levels has no truth in its regions".to_owned())
+        }
+    }
+}
+
+/// Method, feature, limits of differences; the bits of numbers.
+type AsJudged = (Regional, usize, Vec<u64>);
+
+/// Depth, drop, and true if each region has a split of its own.
+type GrowthKey = (usize, u64, bool);
+
+type RegionKey = Vec<(usize, u64, u64)>;
+
+/// The truths of regions of a scenario, remembered.
+#[derive(Default)]
+pub struct RegionTruths {
+    trees: Cache<(AsJudged, GrowthKey), RegionalTree>,
+    regions: Cache<(AsJudged, RegionKey), RegionTruth>,
+    leaves: Mutex<HashMap<RegionKey, Arc<Leaf>>>,
+}
+
+/// A scenario in a leaf, with its truths.
+struct Leaf {
+    scenario: Scenario,
+    truths: Truths,
+}
+
+impl std::fmt::Debug for RegionTruths {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RegionTruths").finish_non_exhaustive()
+    }
+}
+
+impl RegionTruths {
+    /// The population's tree that grows as one that was found, with positions anywhere.
+    ///
+    /// # Errors
+    /// What the scenario says of it.
+    pub fn population(&self, scenario: &Scenario, of: &FoundTree) -> Result<RegionalTree, String> {
+        let Growth { depth, drop, cart } = of.growth;
+        let key = (as_judged(of), (depth, drop.to_bits(), cart));
+        let limits = of.limits.as_deref();
+        let trees = remember(&self.trees, key, || {
+            let options = TreeOptions { depth, candidates: None, drop, cart, limits };
+            Ok(vec![scenario.tree(of.method, of.feature, options)?])
+        })?;
+        trees.first().cloned().ok_or_else(|| "there is no tree".to_owned())
+    }
+
+    /// Probability and heterogeneity of a region, as the method of a tree judges it.
+    ///
+    /// # Errors
+    /// What the scenario says of it.
+    pub fn region(
+        &self,
+        scenario: &Scenario,
+        of: &FoundTree,
+        region: &Region,
+    ) -> Result<RegionTruth, String> {
+        let limits = of.limits.as_deref();
+        let known = remember(&self.regions, (as_judged(of), key_of(region)), || {
+            Ok(vec![scenario.in_region(of.method, of.feature, region, limits)?])
+        })?;
+        known.first().copied().ok_or_else(|| "there is no such region".to_owned())
+    }
+
+    /// The true curve in a leaf at some points, centred as the leaf's; up to a constant where both are centred
+    /// on the points.
+    ///
+    /// # Errors
+    /// What the scenario says of it.
+    pub fn curve(
+        &self,
+        scenario: &Scenario,
+        of: &FoundTree,
+        leaf: &FoundLeaf,
+        points: &[f64],
+        comparison: Comparison,
+    ) -> Result<Arc<[Truth]>, String> {
+        let there = self.leaf(scenario, &leaf.region)?;
+        let (quantity, s): (Quantity, usize) = (truth_of(of.estimand), of.feature);
+        match comparison {
+            Comparison::Centred => there.truths.on_points(&there.scenario, quantity, s, points),
+            Comparison::AsTheyAre => {
+                let (axis, centring) = leaf.made;
+                let centring = truth_centring(centring)?;
+                there.truths.curve(&there.scenario, quantity, s, points, axis, centring)
+            }
+        }
+    }
+
+    fn leaf(&self, scenario: &Scenario, region: &Region) -> Result<Arc<Leaf>, String> {
+        let mut leaves = self.leaves.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = key_of(region);
+        if let Some(known) = leaves.get(&key) {
+            return Ok(Arc::clone(known));
+        }
+        if leaves.len() >= MOST_REMEMBERED {
+            leaves.clear();
+        }
+        let there = scenario.leaf(region).map_err(|e| e.to_string())?;
+        let leaf = Arc::new(Leaf { scenario: there, truths: Truths::default() });
+        leaves.insert(key, Arc::clone(&leaf));
+        Ok(leaf)
+    }
+}
+
+fn as_judged(of: &FoundTree) -> AsJudged {
+    (of.method, of.feature, of.limits.as_deref().map(bits).unwrap_or_default())
+}
+
+fn key_of(region: &Region) -> RegionKey {
+    let intervals = region.intervals().iter();
+    intervals.map(|&(feature, (from, to))| (feature, from.to_bits(), to.to_bits())).collect()
+}

@@ -1,0 +1,78 @@
+//! Trees of regions in a study: which metrics and files there are of them, and of effects without regions.
+
+use fe_truth::TreeOptions;
+
+use super::file::Keep;
+use super::variants::Variant;
+use crate::error::listed;
+use crate::score::{METRICS, Metric};
+
+/// Refuses what an estimator of a block cannot have.
+pub(super) fn check(
+    variants: &[Variant],
+    metrics: &[Metric],
+    keep: &[Keep],
+    fits: bool,
+) -> Result<(), String> {
+    for variant in variants {
+        metrics.iter().try_for_each(|metric| check_metric(variant, *metric))?;
+        if fits && variant.regional().is_some() {
+            return Err(format!(
+                "{}: models and `pairs` are for estimators of curves, not of trees of regions",
+                variant.estimator
+            ));
+        }
+        if metrics.iter().any(|metric| metric.needs_population()) {
+            check_population(variant)?;
+        }
+    }
+    let has = |regional: bool| variants.iter().any(|of| of.regional().is_some() == regional);
+    for keep in keep {
+        let of_trees = *keep == Keep::Trees;
+        if !has(of_trees) {
+            let (name, what) = (keep.name(), if of_trees { "regional" } else { "other" });
+            return Err(format!(
+                "`keep` = \"{name}\": only of {what} estimators, and there is none"
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn check_metric(variant: &Variant, metric: Metric) -> Result<(), String> {
+    let is_regional = variant.regional().is_some();
+    if metric.is_of_regions() == is_regional {
+        return Ok(());
+    }
+    let what = if is_regional { "trees of regions" } else { "effects without regions" };
+    let known = METRICS.iter().filter(|metric| metric.is_of_regions() == is_regional);
+    Err(format!(
+        "`metrics`: there is no `{}` of {}; of {what} there are {}",
+        metric.name(),
+        variant.estimator,
+        listed(known.map(|metric| metric.name()))
+    ))
+}
+
+/// Refuses trees that the population has no equal of.
+fn check_population(variant: &Variant) -> Result<(), String> {
+    let Some(info) = variant.regional() else { return Ok(()) };
+    let settings = &variant.settings;
+    let (depth, most) = (settings.depth.unwrap_or(2), TreeOptions::DEEPEST);
+    if !(1..=most).contains(&depth) {
+        return Err(format!(
+            "`depth` = {depth} of {}: the population's tree, which metrics compare it with, has from 1 to \
+             {most} levels",
+            variant.estimator
+        ));
+    }
+    let default = info.heterogeneity[0];
+    match settings.heterogeneity.as_deref() {
+        Some(other) if other != default => Err(format!(
+            "`heterogeneity` = \"{other}\" of {}: the population's tree, which metrics compare it with, \
+             lowers {default}",
+            variant.estimator
+        )),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,166 @@
+//! Studies of trees of regions: their metrics by hand, and what such a study cannot ask for.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::process::{Command, Output};
+
+const METRICS: &str = r#""leaf_mse", "region_regret", "split_feature", "split_error", "leaves""#;
+
+/// A study of one block, with lines about the block and the estimators.
+fn study(block: &str, estimators: &[&str]) -> String {
+    let each = estimators.iter().map(|of| format!("[[block.estimator]]\n{of}\n"));
+    format!("about = \"regions\"\n[[block]]\n{block}\n{}", each.collect::<String>())
+}
+
+fn run(folder: &Path, text: &str) -> Output {
+    let path = folder.join("study.toml");
+    std::fs::write(&path, text).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fe-bench"));
+    command.arg("run").arg(path).arg("--out").arg(folder.join("out"));
+    command.output().unwrap()
+}
+
+/// The rows of a file of results, by column.
+fn rows(folder: &Path, name: &str) -> Vec<HashMap<String, String>> {
+    let mut reader = csv::Reader::from_path(folder.join("out").join(name)).unwrap();
+    reader.deserialize().collect::<Result<_, _>>().unwrap()
+}
+
+fn number(row: &HashMap<String, String>, column: &str) -> f64 {
+    row[column].parse().unwrap_or_else(|_| panic!("{column} in {row:?}"))
+}
+
+/// f is 3 x1 or −3 x1 as x3, uniform on −1 to 1, is above 0 or not: all that a split at p leaves is known.
+#[test]
+fn metrics_are_those_by_hand() {
+    let folder = tempfile::tempdir().unwrap();
+    let block = format!(
+        "scenario = \"effector-regional\"\nfeatures = [\"x1\"]\nN = 200\nreplicates = 5\ngrid = 11\n\
+         metrics = [{METRICS}]\nkeep = [\"trees\"]"
+    );
+    let depth = "depth = 1";
+    let names = ["pdp", "dpdp", "rhale", "shapdp"];
+    let estimators = names.map(|name| format!("name = \"regional-{name}\"\n{depth}"));
+    let estimators: Vec<&str> = estimators.iter().map(String::as_str).collect();
+    let output = run(folder.path(), &study(&block, &estimators));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let (nodes, points) = (rows(folder.path(), "trees.csv"), rows(folder.path(), "leaves.csv"));
+    let cells = rows(folder.path(), "cells.csv");
+    assert_eq!(cells.len(), 5 * 5 * names.len());
+    let mut compared = 0;
+    for cell in &cells {
+        let same = |row: &&HashMap<String, String>| {
+            ["estimator", "replicate"].iter().all(|key| row[*key] == cell[*key])
+        };
+        let right = nodes.iter().filter(same).find(|node| node["rule"] == "above").unwrap();
+        assert_eq!(right["rule_feature"], "x3");
+        let p = number(right, "position");
+        // The share of the other slope on the side that has both, and the probability of that side.
+        let (mixed, side) = (p.abs() / (1.0 + p.abs()), (1.0 + p.abs()) / 2.0);
+        let variance_of_slope = 36.0 * mixed * (1.0 - mixed);
+        // Of c-ICE: E x² is 1/3 over the axis; of the integral: 2 wide; of Shapley values: half the slope.
+        let scale = match cell["estimator"].as_str() {
+            "regional-pdp" => 1.0 / 3.0,
+            "regional-dpdp" => 1.0,
+            "regional-rhale" => 2.0,
+            "regional-shapdp" => 1.0 / 12.0,
+            other => panic!("{other}"),
+        };
+        let (value, expected) = match cell["metric"].as_str() {
+            "leaves" => (number(cell, "value"), 2.0),
+            "split_feature" => (number(cell, "value"), 1.0),
+            "split_error" => (number(cell, "value"), p.abs() / 2.0),
+            "region_regret" => (number(cell, "value"), side * variance_of_slope * scale),
+            "leaf_mse" => {
+                let of = |leaf: &str| {
+                    let of_leaf = points.iter().filter(same).filter(|point| point["node"] == leaf);
+                    let off = |point: &HashMap<String, String>| {
+                        (number(point, "effect") - number(point, "truth")).powi(2)
+                    };
+                    let all: Vec<f64> = of_leaf.map(off).collect();
+                    assert_eq!(all.len(), 11);
+                    all.iter().sum::<f64>() / 11.0
+                };
+                let expected = (1.0 + p) / 2.0 * of("1") + (1.0 - p) / 2.0 * of("2");
+                (number(cell, "value"), expected)
+            }
+            other => panic!("{other}"),
+        };
+        assert!((value - expected).abs() < 1e-9 * (1.0 + expected), "{value} {expected} {cell:?}");
+        compared += 1;
+    }
+    assert_eq!(compared, cells.len());
+    // The true curve on the mixed side has the mean slope there.
+    let pdp = |row: &&HashMap<String, String>| row["estimator"] == "regional-pdp";
+    let right = nodes.iter().filter(pdp).find(|node| node["rule"] == "above").unwrap();
+    let p = number(right, "position");
+    let slopes = if p > 0.0 {
+        [3.0 * (p - 1.0) / (1.0 + p), 3.0]
+    } else {
+        [-3.0, 3.0 * (1.0 + p) / (1.0 - p)]
+    };
+    let first = points.iter().filter(pdp).filter(|point| point["replicate"] == right["replicate"]);
+    for point in first {
+        let slope = slopes[number(point, "node") as usize - 1];
+        assert!((number(point, "truth") - slope * number(point, "x")).abs() < 1e-9, "{point:?}");
+    }
+}
+
+/// Splits of two features of a product of independent ones are mirror images for either.
+#[test]
+fn a_first_split_of_another_feature_is_no_position() {
+    let folder = tempfile::tempdir().unwrap();
+    let block = format!(
+        "scenario = \"friedman1\"\nfeatures = [\"x4\"]\nN = 100\nreplicates = 2\nmetrics = [{METRICS}]"
+    );
+    let output = run(folder.path(), &study(&block, &["name = \"regional-pdp\""]));
+    // x4 does not interact: nothing is split, there or here, and there is no position to be wrong.
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    for cell in rows(folder.path(), "cells.csv") {
+        match cell["metric"].as_str() {
+            "split_error" => assert_eq!((&*cell["value"], &*cell["status"]), ("", "degenerate")),
+            "split_feature" | "leaves" => assert_eq!(number(&cell, "value"), 1.0),
+            _ => assert!(number(&cell, "value").abs() < 1e-20, "{cell:?}"),
+        }
+    }
+}
+
+#[test]
+fn what_there_is_not_is_refused_before_the_run() {
+    let block = |more: &str| {
+        format!(
+            "scenario = \"effector-regional\"\nfeatures = [\"x1\"]\nN = 50\nreplicates = 1\n{more}"
+        )
+    };
+    let (regional, plain) = ("name = \"regional-pdp\"", "name = \"pdp\"");
+    let cases: &[(&str, &[&str], &[&str])] = &[
+        ("", &[regional], &["no `mse` of regional-pdp", "leaf_mse", "region_regret", "leaves"]),
+        ("metrics = [\"leaves\"]", &[plain], &["no `leaves` of pdp", "mse", "L_mu"]),
+        ("metrics = [\"leaves\"]\nkeep = [\"curves\"]", &[regional], &["`keep`", "curves"]),
+        ("keep = [\"trees\"]", &[plain], &["`keep`", "trees", "regional"]),
+        (
+            "metrics = [\"region_regret\"]",
+            &["name = \"regional-pdp\"\ndepth = 4"],
+            &["`depth` = 4", "1 to 3"],
+        ),
+        (
+            "metrics = [\"split_error\"]",
+            &["name = \"regional-ale\"\nheterogeneity = \"mean_bins\""],
+            &["mean_bins", "integral"],
+        ),
+        ("metrics = [\"leaves\"]\npairs = [\"empirical:pd\"]", &[regional], &["pairs"]),
+        ("metrics = [\"leaves\"]", &["name = \"regional-al\""], &["regional-ale"]),
+    ];
+    for (more, estimators, words) in cases {
+        let folder = tempfile::tempdir().unwrap();
+        let output = run(folder.path(), &study(&block(more), estimators));
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{more} {estimators:?}: {message}");
+        for word in *words {
+            assert!(message.contains(word), "{more} {estimators:?}: {message}");
+        }
+        assert!(!folder.path().join("out").exists());
+    }
+}
