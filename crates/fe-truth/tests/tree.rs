@@ -313,3 +313,26 @@ fn regions_that_cannot_be_are_refused() {
     let unknown = fe_truth::Region::default().and(9, 0.0, 1.0);
     assert!(of(&unknown).is_err() && scenario.probability(&unknown).is_err());
 }
+
+/// A region that ends closer to where f breaks than places of a copula's margin are apart relative to themselves.
+#[test]
+fn differences_of_correlated_candidates() {
+    let text = "about = \"candidates\"\nf = \"if(x3 > 0, 3*x1, -3*x1) + x3\"\n[law]\nx1 = \"uniform(-1, 1)\"\n\
+                x2 = \"uniform(-1, 1)\"\nx3 = \"uniform(-1, 1)\"\nx4 = \"uniform(-1, 1)\"\n\
+                [copula]\ngaussian = [[\"x3\", \"x4\", 0.5]]\n";
+    let scenario = fe_truth::problem("candidates.toml", text, &[]).unwrap();
+    let limits = [-1.0, -0.2, 0.5, 1.0];
+    for limits in [None, Some(&limits[..])] {
+        let options = TreeOptions { depth: 2, limits, ..TreeOptions::default() };
+        let tree = grown(&scenario, Regional::Ale, 0, options);
+        assert_splits(&tree, &[(2, 0.0)]);
+        for p in [1e-6, -1e-4, 1e-3] {
+            let above = fe_truth::Region::default().and(2, p, f64::INFINITY);
+            let there = scenario.in_region(Regional::Ale, 0, &above, limits).unwrap();
+            // The share of rows with the other slope, and the variance of 3 or −3 over a range of 2.
+            let other = (-p).max(0.0) / (1.0 - p);
+            let expected = 72.0 * other * (1.0 - other);
+            assert!(near(there.heterogeneity.value, expected), "{p}: {there:?} {expected}");
+        }
+    }
+}

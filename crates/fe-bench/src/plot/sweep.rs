@@ -197,7 +197,8 @@ fn panel(
 ) -> Panel {
     let means: Vec<f64> = rows.iter().filter_map(|row| row.summary.mean).collect();
     let (least, most) = extremes(&means);
-    let log_y = least > 0.0 && (kind == Sweep::ErrorByN || most > 20.0 * least);
+    let falls = !has_no_order(rows[0]);
+    let log_y = falls && least > 0.0 && (kind == Sweep::ErrorByN || most > 20.0 * least);
     // A line keeps its look in all panels: it is that of its place among all lines of the figure.
     let mut order: Vec<&Vec<String>> = names.keys().collect();
     order.sort();
@@ -226,6 +227,10 @@ fn panel(
     }
 }
 
+fn has_no_order(row: &SummaryRow) -> bool {
+    row.key.metric.parse().is_ok_and(Metric::has_no_order)
+}
+
 /// A line of a panel.
 struct Series {
     name: String,
@@ -246,7 +251,7 @@ impl Series {
         let mut points: Vec<(f64, f64, f64)> = rows.iter().filter_map(value).collect();
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
         let level = kind == Sweep::ErrorByK && points.len() == 1 && has_no_fixed_bins(rows[0]);
-        let order = (kind == Sweep::ErrorByN && points.len() >= LEAST)
+        let order = (kind == Sweep::ErrorByN && points.len() >= LEAST && !has_no_order(rows[0]))
             .then(|| Order::of(&points.iter().map(|p| (p.0, p.1)).collect::<Vec<_>>()))
             .flatten();
         let name = match order {

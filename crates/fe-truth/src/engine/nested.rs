@@ -310,10 +310,10 @@ impl<'a> HeldFeatures<'a> {
 fn tails(law: &dyn Univariate, (from, to): (f64, f64), mut at: impl FnMut(f64) -> Estimate) -> f64 {
     let (low, high) = law.support();
     let ends = [(from, low, to), (to, high, from)];
+    // Places are rounded on the scale of all of them: an end may be close to 0.
+    let rounding = 8.0 * f64::EPSILON * law.place(from).abs().max(law.place(to).abs());
     let goes_on = |&(end, support, _): &(f64, f64, f64)| {
-        let place = law.place(end);
-        let rounding = 8.0 * f64::EPSILON * place.abs().max(support.abs());
-        !support.is_finite() || (place - support).abs() > rounding
+        !support.is_finite() || (law.place(end) - support).abs() > rounding
     };
     let beyond = ends.into_iter().filter(goes_on);
     beyond.map(|(end, _, other)| 0.5 * (other - end).abs() * at(end).value.abs()).sum()

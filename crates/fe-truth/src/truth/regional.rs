@@ -420,6 +420,10 @@ impl<'a> Search<'a> {
             if exact { line.exactly(*i) } else { line.follow(*i) }
         };
         let followed: Vec<Minimum> = starts.iter().filter(may_be_best).map(follow).collect();
+        // A minimum that is not known may be the least.
+        if followed.iter().any(|m| m.outcome.weighted.value.is_nan()) {
+            return None;
+        }
         let least = followed.iter().map(|m| m.outcome.weighted.value).fold(f64::INFINITY, f64::min);
         let is_best = |m: &&Minimum| m.outcome.weighted.value <= least + LEAST_DROP * before.value;
         let lowers = |m: &&Minimum| m.outcome.weighted.value < before.value * (1.0 - LEAST_DROP);

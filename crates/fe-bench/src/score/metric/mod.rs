@@ -147,6 +147,12 @@ impl Metric {
         matches!(self.0.measure, Measure::Regions { .. })
     }
 
+    /// True if it is of regions and no error: a share or a number of leaves, which has no order of convergence.
+    #[must_use]
+    pub fn has_no_order(self) -> bool {
+        self.is_of_regions() && !self.is_error()
+    }
+
     /// True if it compares a tree with that of the population.
     #[must_use]
     pub fn needs_population(self) -> bool {
