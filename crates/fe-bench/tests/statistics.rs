@@ -6,10 +6,11 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use fe_bench::check::{self, Plan, Standard};
+use fe_bench::check::{self, Held, Plan, Standard};
 use fe_core::estimator::{self, Estimand, Estimator, EstimatorInfo};
 use fe_core::model::Model;
 use fe_core::numeric::curve::Shape;
+use fe_core::regional;
 use fe_core::{Centring, Curve, Dataset, Effect, Settings};
 
 const STUDY: &str = r#"
@@ -529,7 +530,8 @@ fn the_check_passes_what_is_right_and_fails_what_is_wrong() {
     let scenarios =
         ["friedman1", "liu-quadratic"].map(|name| fe_truth::scenario(name, &[]).unwrap());
     let check = |estimators: &[EstimatorInfo]| {
-        check::run(estimators, &scenarios, SMALL, 0, 1e-6, &|| ()).unwrap()
+        let held = Held { estimators, regional: &[] };
+        check::run(held, &scenarios, SMALL, 0, 1e-6, &|| ()).unwrap()
     };
     let right = check(estimator::ALL);
     for info in estimator::ALL {
@@ -555,7 +557,8 @@ fn findings_do_not_depend_on_threads() {
     let scenarios = [fe_truth::scenario("poly3", &[]).unwrap()];
     let on = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        let check = || check::run(&estimator::ALL[..3], &scenarios, SMALL, 7, 1e-6, &|| ());
+        let held = Held { estimators: &estimator::ALL[..3], regional: &regional::ALL[..2] };
+        let check = || check::run(held, &scenarios, SMALL, 7, 1e-6, &|| ());
         pool.install(check).unwrap()
     };
     assert_eq!(on(1), on(3));
@@ -567,6 +570,8 @@ fn the_quick_check_passes() {
     let findings = csv(&answer(&["check", "--quick", "--format", "csv"]));
     let named = |column: &str, name: &str| findings.iter().any(|row| row[column] == name);
     assert!(estimator::ALL.iter().all(|info| named("estimator", info.name)));
+    assert!(regional::ALL.iter().all(|info| named("estimator", info.name)));
+    assert!(named("test", "regret") && named("test", "leaf-error"));
     for info in fe_truth::scenarios() {
         assert!(named("scenario", &format!("{}@{}", info.name, info.version)), "{}", info.name);
     }

@@ -7,15 +7,19 @@
 //! replicates: partial dependence and its derivative at points of the axis, the variance of the
 //! latter, and means and variances of local effects in given bins. **Convergence**: the squared
 //! error of any estimate must fall as rows are added. Accumulated effects are compared with the
-//! truth of the bins that they chose, all others with the true curve.
+//! truth of the bins that they chose, all others with the true curve. **Regions**: of trees with one split
+//! the regret and the error of the curves in the leaves must fall likewise, where the features are
+//! independent and the population's split is known and unique.
 
 mod estimates;
 pub mod problem;
+mod regions;
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use fe_core::estimator::EstimatorInfo;
+use fe_core::regional::RegionalInfo;
 use fe_core::replicates::{Summary, Test, holm};
 use fe_core::{Axis, Dataset};
 use fe_truth::Scenario;
@@ -23,7 +27,9 @@ use rayon::prelude::*;
 
 use crate::data::sample;
 use crate::error::Result;
+use crate::score::regions::RegionTruths;
 use estimates::{KnownBins, Quantities, Target};
+use regions::Splitting;
 
 /// Squared errors below this, for curves of unit size, are rounding.
 const EXACT: f64 = 1e-18;
@@ -94,6 +100,10 @@ pub enum Standard {
     Agreement,
     /// Its squared error falls as rows are added.
     Convergence,
+    /// So does the heterogeneity that its regions leave too much.
+    Regret,
+    /// So does the squared error of the curves in its leaves.
+    LeafError,
 }
 
 impl std::fmt::Display for Standard {
@@ -101,6 +111,8 @@ impl std::fmt::Display for Standard {
         f.pad(match self {
             Standard::Agreement => "agreement",
             Standard::Convergence => "convergence",
+            Standard::Regret => "regret",
+            Standard::LeafError => "leaf-error",
         })
     }
 }
@@ -144,6 +156,15 @@ struct Tests {
     outcome: Result<Vec<Tested>, String>,
 }
 
+/// Estimators that are held to truths.
+#[derive(Clone, Copy)]
+pub struct Held<'a> {
+    /// Of effects.
+    pub estimators: &'a [EstimatorInfo],
+    /// Of trees of regions.
+    pub regional: &'a [RegionalInfo],
+}
+
 /// Holds estimators to the truths of some scenarios; `progress` is told of each feature done.
 ///
 /// If every estimator is right and means over replicates are normal, the probability that one or
@@ -152,7 +173,7 @@ struct Tests {
 /// # Errors
 /// A scenario from which no data can be drawn.
 pub fn run(
-    estimators: &[EstimatorInfo],
+    held: Held<'_>,
     scenarios: &[Scenario],
     plan: Plan,
     seed: u64,
@@ -165,7 +186,7 @@ pub fn run(
     let tests = units
         .par_iter()
         .map(|&(scenario, feature)| {
-            let tests = Unit { scenario, feature, plan, seed }.tests(estimators);
+            let tests = Unit { scenario, feature, plan, seed }.tests(held);
             progress();
             tests
         })
@@ -230,10 +251,10 @@ struct Unit<'a> {
 }
 
 impl Unit<'_> {
-    fn tests(&self, estimators: &[EstimatorInfo]) -> Result<Vec<Tests>> {
+    fn tests(&self, held: Held<'_>) -> Result<Vec<Tests>> {
         let mut data: HashMap<usize, Vec<Dataset>> = HashMap::new();
         let (mut tests, known) = (Vec::new(), KnownBins::default());
-        for info in estimators {
+        for info in held.estimators {
             if self.feature >= self.plan.features(info) {
                 continue;
             }
@@ -249,6 +270,20 @@ impl Unit<'_> {
             }
             let outcome = convergence(target, info, [&data[&small], &data[&large]]);
             tests.push(Tests { kind: Standard::Convergence, estimator: info.name, outcome });
+        }
+        let (scenario, feature) = (self.scenario, self.feature);
+        let splitting = Splitting { scenario, feature, truths: RegionTruths::default() };
+        let splits = |info: &&RegionalInfo| {
+            splitting.is_held() && self.feature < self.plan.features(info.within)
+        };
+        for info in held.regional.iter().filter(splits) {
+            let (small, large) = self.plan.sizes(info.within);
+            for rows in [small, large] {
+                if let Entry::Vacant(place) = data.entry(rows) {
+                    place.insert(self.draw(rows)?);
+                }
+            }
+            tests.extend(splitting.tests(info, [&data[&small], &data[&large]]));
         }
         Ok(tests)
     }
@@ -302,16 +337,20 @@ fn convergence(
     let errors = |data: &[Dataset]| {
         data.iter().map(|data| target.error(info, data)).collect::<Result<Vec<f64>, String>>()
     };
-    let (small, large) = (errors(small)?, errors(large)?);
+    shrinks("squared error", &errors(small)?, &errors(large)?)
+}
+
+/// Tests that the errors of the large datasets are below a share of those of the small ones.
+fn shrinks(of: &str, small: &[f64], large: &[f64]) -> Result<Vec<Tested>, String> {
     if large.iter().all(|error| *error <= EXACT) {
         return Ok(Vec::new());
     }
-    let excess: Vec<f64> = small.iter().zip(&large).map(|(s, l)| l - SHARE * s).collect();
+    let excess: Vec<f64> = small.iter().zip(large).map(|(s, l)| l - SHARE * s).collect();
     let Some(test) = Test::of_mean(&Summary::of(&excess), 0.0) else {
         return Err("convergence needs two replicates".to_owned());
     };
     let share = large.iter().sum::<f64>() / small.iter().sum::<f64>();
-    let what = format!("squared error times {share:.3}, to be below {SHARE}");
+    let what = format!("{of} times {share:.3}, to be below {SHARE}");
     Ok(vec![Tested { what, p: test.above(), test }])
 }
 
