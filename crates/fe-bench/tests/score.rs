@@ -118,3 +118,114 @@ fn bad_input_is_refused() {
     refused(good, &["--compare", "err"], "Err_c");
     refused(good, &["--set", "rho=2"], "rho");
 }
+
+/// Prints trees of a scenario, and scores them again.
+fn score_tree(scenario: &str, tree: &str, arguments: &[&str]) -> Output {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("trees.json");
+    std::fs::write(&path, tree).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fe-bench"));
+    command.arg("score").arg(&path).args(["--scenario", scenario, "--format", "csv"]);
+    command.args(arguments).output().unwrap()
+}
+
+fn tree_value(output: &Output, metric: &str) -> f64 {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let mut reader = csv::Reader::from_reader(output.stdout.as_slice());
+    let row = reader.records().map(Result::unwrap).find(|row| &row[3] == metric).unwrap();
+    row[4].parse().unwrap_or_else(|_| panic!("{row:?}"))
+}
+
+/// f is 3 x1 or −3 x1 as x3, uniform on −1 to 1, is above 0 or not.
+#[test]
+fn a_tree_of_the_least_form_is_scored() {
+    let tree = |first: &str, second: &str| {
+        format!(
+            r#"{{"feature": "x1", "estimator": "regional-dpdp", "nodes": [{{}},
+            {{"parent": 0, "rule": {{"feature": "x3", {first}}}, "x": [-1, 1], "effect": [-2, -2]}},
+            {{"parent": 0, "rule": {{"feature": "x3", {second}}}, "x": [-1, 1], "effect": [3, 3]}}]}}"#
+        )
+    };
+    let text = tree("\"at-most\": 0.2", "\"above\": 0.2");
+    let output = score_tree("effector-regional", &text, &["--compare", "Err"]);
+    // On the left a sixth has the slope 3: the mean is −2, and the variance 36 · 5/36.
+    let near = |metric: &str, expected: f64| {
+        let value = tree_value(&output, metric);
+        assert!((value - expected).abs() < 1e-9, "{metric}: {value}");
+    };
+    near("leaf_mse", 0.0);
+    near("region_regret", 0.6 * 5.0);
+    near("split_feature", 1.0);
+    near("split_error", 0.1);
+    near("leaves", 2.0);
+    let refused = |text: &str, arguments: &[&str], words: &str| {
+        let output = score_tree("effector-regional", text, arguments);
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{message}");
+        assert!(message.contains(words) && output.stdout.is_empty(), "{words}: {message}");
+    };
+    refused(&text, &["--effect", "pd"], "--effect");
+    refused(&tree("\"at-most\": 0.2", "\"above\": 0.4"), &[], "not 1");
+    refused(&tree("\"is\": 0.2", "\"is-not\": 0.2"), &[], "levels");
+    refused(&tree("\"upto\": 0.2", "\"above\": 0.2"), &[], "at-most");
+    refused(&text.replace("x3", "x1"), &[], "its own effect");
+    refused(&text.replace("x3", "x9"), &[], "x9");
+    let last = text.rfind("\"parent\": 0").unwrap();
+    let itself = format!("{}\"parent\": 2{}", &text[..last], &text[last + 11..]);
+    refused(&itself, &[], "parent");
+    refused(&text.replace("[-1, 1]", "[1, -1]"), &[], "increase");
+    refused(&text.replace("regional-dpdp", "regional-ale"), &[], "limits");
+    refused("{\"feature\": 1", &[], "trees.json");
+    refused("[]", &[], "no tree");
+}
+
+/// A tree that is printed and read again has the scores that a study gives it.
+#[test]
+fn printed_trees_have_the_scores_of_a_study() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = || Command::new(env!("CARGO_BIN_EXE_fe-bench"));
+    let metrics = ["leaf_mse", "region_regret", "split_error", "leaves"];
+    let study = format!(
+        "about = \"trees\"\n[[block]]\nscenario = \"general-interaction\"\nfeatures = [\"x1\"]\nN = 150\n\
+         replicates = 1\ngrid = 9\nmetrics = {metrics:?}\n[[block.estimator]]\n\
+         name = [\"regional-pdp\", \"regional-ale\", \"regional-rhale\"]\n"
+    );
+    std::fs::write(folder.path().join("study.toml"), study).unwrap();
+    let out = folder.path().join("out");
+    let mut run = program();
+    run.arg("run").arg(folder.path().join("study.toml")).arg("--out").arg(&out);
+    assert!(run.output().unwrap().status.success());
+    let cells = std::fs::read_to_string(out.join("cells.csv")).unwrap();
+    for estimator in ["regional-pdp", "regional-ale", "regional-rhale"] {
+        let mut effect = program();
+        effect.args([
+            "effect",
+            "general-interaction",
+            "--n",
+            "150",
+            "--seed",
+            "0",
+            "--feature",
+            "x1",
+        ]);
+        effect.args(["--estimator", estimator, "--axis", "scenario", "--points", "9"]);
+        let printed = effect.args(["--format", "json"]).output().unwrap();
+        assert!(printed.status.success(), "{}", String::from_utf8_lossy(&printed.stderr));
+        let printed = String::from_utf8(printed.stdout).unwrap();
+        let output = score_tree("general-interaction", &printed, &[]);
+        for metric in metrics {
+            let mut reader = csv::Reader::from_reader(cells.as_bytes());
+            let headers = reader.headers().unwrap().clone();
+            let column = |name: &str| headers.iter().position(|of| of == name).unwrap();
+            let (of, what, value) = (column("estimator"), column("metric"), column("value"));
+            let mut rows = reader.records().map(Result::unwrap);
+            let row = rows.find(|row| &row[of] == estimator && &row[what] == metric).unwrap();
+            let (expected, found): (f64, f64) =
+                (row[value].parse().unwrap(), tree_value(&output, metric));
+            assert!(
+                (expected - found).abs() <= 1e-9 * expected.abs(),
+                "{estimator} {metric}: {row:?} {found}"
+            );
+        }
+    }
+}

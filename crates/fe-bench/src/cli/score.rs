@@ -13,17 +13,23 @@ use crate::error::{Error, Result};
 use crate::output::{Entry, Format, Sheet};
 use crate::score;
 use crate::score::comparison::Comparison;
-use crate::score::given_curve::{self, GivenCurve};
+use crate::score::{given_curve, given_tree};
 
-/// Scores curves that were computed elsewhere against a scenario's exact truth.
+/// Scores curves, or trees of regions, that were computed elsewhere against a scenario's exact truth.
 ///
 /// The file has the columns feature, x, effect and, for a band, lower and upper; rows may stand in any
 /// order. Points outside the scenario's range are left out and counted. For a band, `coverage` is the
 /// share of points whose truth, centred as the curve is, lies within it, and `width` its mean width.
+///
+/// A file that ends in .json has trees: what `effect --estimator regional-… --format json` prints, or
+/// {"feature": "x1", "estimator": "regional-pdp", "nodes": […]} with {} for all rows first, then
+/// {"parent": 0, "rule": {"feature": "x3", "at-most": 0.5}} and so on, and in each leaf the arrays `x` and
+/// `effect`; for regional-ale `limits` of the bins; `depth`, `drop` and `partition` if the population's tree
+/// shall not have the same depth and the defaults.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// CSV file with the curves
-    #[arg(value_name = "CURVES.csv")]
+    /// CSV file with the curves, or JSON file with the trees
+    #[arg(value_name = "CURVES.csv|TREES.json")]
     curves: PathBuf,
     /// Name of the scenario, as `fe-bench list scenarios` shows them, or a file FILE.toml
     #[arg(long)]
@@ -32,9 +38,9 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
     set: Vec<(String, String)>,
     /// What the curves estimate: pd, dpd, mplot, ale, ale-derivative, mu, sigma, h-pdp, h-dpdp, main,
-    /// shap or shap-variance
+    /// shap or shap-variance; trees say it themselves
     #[arg(long, value_parser = score::truth)]
-    effect: Quantity,
+    effect: Option<Quantity>,
     /// Err_c (both curves centred on the points) or Err (as they are)
     #[arg(long, value_name = "HOW", value_parser = word::<Comparison>, default_value = "Err_c")]
     compare: Comparison,
@@ -64,12 +70,12 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
         "left_out",
         "status",
     ]);
-    for (feature, curve) in given_curve::read(&arguments.curves, &scenario)? {
-        for (metric, score) in scores(arguments, &scenario, feature, &curve)? {
+    for Scored { feature, effect, scores } in scored(arguments, &scenario)? {
+        for (metric, score) in scores {
             let row: Vec<Entry> = vec![
                 scenario.id().into(),
                 scenario.feature_name(feature).into(),
-                arguments.effect.name().into(),
+                effect.clone().into(),
                 metric.into(),
                 score.value.into(),
                 score.truth_method.into(),
@@ -84,13 +90,49 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
     sheet.write(arguments.format, out)
 }
 
-fn scores(
-    arguments: &Arguments,
-    scenario: &Scenario,
+/// The scores of a feature's effect.
+struct Scored {
     feature: usize,
-    curve: &GivenCurve,
-) -> Result<Vec<(&'static str, score::Score)>> {
-    let centring = arguments.center.unwrap_or(Centring::None);
-    let (effect, compare) = (arguments.effect, arguments.compare);
-    Ok(score::against_truth(scenario, effect, feature, curve, compare, centring)?)
+    effect: String,
+    scores: Vec<(&'static str, score::Score)>,
+}
+
+/// The scores of the curves, or of the trees, of the file.
+fn scored(arguments: &Arguments, scenario: &Scenario) -> Result<Vec<Scored>> {
+    let has_trees = arguments.curves.extension().is_some_and(|ending| ending == "json");
+    match (has_trees, arguments.effect) {
+        (true, None) => of_trees(arguments, scenario),
+        (false, Some(effect)) => of_curves(arguments, scenario, effect),
+        (true, Some(_)) => Err(Error::Argument(
+            "--effect: only of curves; a tree names its `estimator`".to_owned(),
+        )),
+        (false, None) => {
+            Err(Error::Argument("--effect: needed, to say what the curves estimate".to_owned()))
+        }
+    }
+}
+
+fn of_trees(arguments: &Arguments, scenario: &Scenario) -> Result<Vec<Scored>> {
+    let centring = match arguments.center.unwrap_or(Centring::None) {
+        Centring::None => fe_core::Centring::None,
+        Centring::Start => fe_core::Centring::Start,
+        Centring::Integral => fe_core::Centring::Integral,
+        Centring::Data => fe_core::Centring::Data,
+    };
+    let trees = given_tree::read(&arguments.curves, scenario, centring)?;
+    let scored = |given: given_tree::GivenTree| Scored {
+        feature: given.tree.feature,
+        effect: format!("regional-{}", given.tree.method),
+        scores: given.scores(scenario, arguments.compare),
+    };
+    Ok(trees.into_iter().map(scored).collect())
+}
+
+fn of_curves(arguments: &Arguments, scenario: &Scenario, effect: Quantity) -> Result<Vec<Scored>> {
+    let (centring, compare) = (arguments.center.unwrap_or(Centring::None), arguments.compare);
+    let scored = |(feature, curve): (usize, given_curve::GivenCurve)| {
+        let scores = score::against_truth(scenario, effect, feature, &curve, compare, centring)?;
+        Ok(Scored { feature, effect: effect.name().to_owned(), scores })
+    };
+    given_curve::read(&arguments.curves, scenario)?.into_iter().map(scored).collect()
 }

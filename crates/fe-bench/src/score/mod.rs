@@ -2,11 +2,13 @@
 //!
 //! It imports `data` and what that imports; the measures themselves live in fe-core. Begin with [`metric`], the list of
 //! metrics; [`estimand`] has the truths of each estimand, [`truths`] remembers their values, [`regions`] those of trees, [`comparison`] says what is
-//! compared with what, and [`given_curve`] reads curves of others.
+//! compared with what, and [`given_curve`] reads curves of others and [`given_tree`]
+//! their trees.
 
 pub mod comparison;
 pub mod estimand;
 pub mod given_curve;
+pub mod given_tree;
 pub mod metric;
 pub mod regions;
 pub mod truths;

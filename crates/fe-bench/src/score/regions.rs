@@ -130,7 +130,7 @@ pub(super) fn cut(region: Region, feature: usize, kind: RuleKind) -> Result<Regi
     })
 }
 
-fn position(kind: RuleKind) -> Result<f64, String> {
+pub(super) fn position(kind: RuleKind) -> Result<f64, String> {
     match kind {
         RuleKind::AtMost(position) | RuleKind::Above(position) => Ok(position),
         RuleKind::Is(_) | RuleKind::IsNot(_) => {
