@@ -123,6 +123,7 @@ figures() {
             draw fig-7-shapdp "${noisy[@]}" --estimator shapdp --background 200
             ;;
         rhale-fig-7 | rhale-fig-8) plots ;;
+        effector-regions) plots --where metric=region_regret ;;
         rhale-cost-of-bins) plots --where metric=mse ;;
         errors-liu)
             draw product-ale liu-product --set rho=0.9 --n 1000 --seed 0 --feature x1 \
