@@ -75,6 +75,11 @@
 //! | `bins` | number of bins |
 //! | `empty_bins` | number of bins without instances |
 //! | `infeasible` | 1 where no bins met the constraints |
+//! | `leaf_mse` | mean squared error of the curves of regions, each against the truth there, by probability |
+//! | `region_regret` | exact heterogeneity of an estimated tree beyond that of the population's tree |
+//! | `split_feature` | 1 where the first split is on the feature of the population's |
+//! | `split_error` | distance of the first split from the population's, in probability |
+//! | `leaves` | number of regions |
 //!
 //! # Engines
 //!
