@@ -38,6 +38,10 @@ VARIANTS: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
+def takes_jacobian(name: str) -> bool:
+    return any(info["name"] == name and "jacobian" in info["options"] for info in fe.estimators())
+
+
 def flags(options: dict[str, Any]) -> list[str]:
     """Options as the program takes them."""
 
@@ -96,7 +100,7 @@ def test_estimates_are_those_of_the_program(
     # The same through functions of Python.
     if options.get("axis") == "scenario":
         options = {**options, "axis": SCENARIO.axis(4)}
-    derivatives = options.get("jacobian", SCENARIO.jacobian)
+    derivatives = options.get("jacobian", SCENARIO.jacobian) if takes_jacobian(name) else None
     options = {key: value for key, value in options.items() if key != "jacobian"}
     effect = fe.estimate(name, X, SCENARIO.predict, feature=4, jacobian=derivatives, **options)
     assert_same(effect, of_program[0])
@@ -213,6 +217,17 @@ def test_options_as_numpy_has_them() -> None:
     assert fe.ale(X, SCENARIO, np.int64(1), bins=np.int64(3)).counts.shape == (3,)
 
 
+@pytest.mark.parametrize("info", [*fe.estimators(), *fe.regional_estimators()], ids=lambda info: info["name"])
+def test_a_jacobian_is_refused_where_it_has_no_effect(info: dict[str, Any]) -> None:
+    own = getattr(fe, info["name"].replace("-", "_"))
+    X, _ = SCENARIO.sample(200, seed=SEED)
+    if "jacobian" in info["options"]:
+        own(X, SCENARIO.predict, 4, jacobian=SCENARIO.jacobian)
+        return
+    with pytest.raises(fe.FeatureEffectsError, match=f"jacobian: `{info['name']}` asks for no derivatives"):
+        own(X, SCENARIO.predict, 4, jacobian=SCENARIO.jacobian)
+
+
 @pytest.mark.parametrize("info", fe.regional_estimators(), ids=lambda info: info["name"])
 def test_regional_effects(fe_bench: Program, info: dict[str, Any]) -> None:
     scenario = fe.scenario("effector-regional")
@@ -222,7 +237,8 @@ def test_regional_effects(fe_bench: Program, info: dict[str, Any]) -> None:
         "--feature", 1, "--depth", 1,
     )  # fmt: skip
     own: Callable[..., fe.RegionalEffect] = getattr(fe, info["name"].replace("-", "_"))
-    for model, jacobian in ((scenario, None), (scenario.predict, scenario.jacobian)):
+    derivatives = scenario.jacobian if "jacobian" in info["options"] else None
+    for model, jacobian in ((scenario, None), (scenario.predict, derivatives)):
         effect = own(X, model, feature=1, jacobian=jacobian, depth=1)
         assert effect.heterogeneity == of_program["heterogeneity"]
         assert effect.record == of_program["record"]

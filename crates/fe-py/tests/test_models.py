@@ -343,11 +343,12 @@ def test_batches_have_no_more_rows_than_was_said() -> None:
     assert effect == fe.ale(X[:300], product, 1, bins=5)
 
 
-def test_a_jacobian_that_is_not_asked_is_not_looked_at() -> None:
+def test_a_jacobian_that_has_no_effect_is_refused_before_it_is_asked() -> None:
     def jacobian(rows: Array) -> Array:
         raise AssertionError("asked")
 
-    assert fe.ale(X, product, 1, jacobian=jacobian).counts is not None
+    with pytest.raises(fe.FeatureEffectsError, match="jacobian: `ale` asks for no derivatives"):
+        fe.ale(X, product, 1, jacobian=jacobian)
 
 
 def test_models_that_are_none() -> None:

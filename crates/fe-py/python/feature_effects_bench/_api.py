@@ -104,7 +104,8 @@ def estimate(
         outputs, (m, Q, D); of several features it is asked once. Or an array of them at the rows of ``X``, for
         estimators that need no others. It is compared with differences of the model at a few rows, and refused where
         these contradict it. Or where derivatives are to come from: "auto" (the function or the scenario
-        where there is one, differences otherwise), "model" or "numeric".
+        where there is one, differences otherwise), "model" or "numeric". Refused where the estimator asks for
+        no derivatives.
     weights
         Weights of the rows; a weight of 2 equals a duplicated row, rows of weight 0 count nowhere.
     names
@@ -306,6 +307,8 @@ def _request(
         jacobian = None
     table = _frames.Table(X) if _frames.is_frame(X) else None
     model = _function(model)
+    if jacobian is not None and _takes_jacobian(estimator) is False:
+        raise FeatureEffectsError(f"jacobian: `{estimator}` asks for no derivatives, so that it would have no effect")
     if isinstance(model, _torch.Network) and jacobian is None and "jacobian" not in options:
         jacobian = model.jacobian if _takes_jacobian(estimator) else None
     if table is not None:
@@ -341,10 +344,10 @@ def _request(
     return request, table
 
 
-def _takes_jacobian(estimator: str) -> bool:
-    """Whether an estimator asks for derivatives."""
+def _takes_jacobian(estimator: str) -> bool | None:
+    """Whether an estimator asks for derivatives; None of one that there is not."""
     known = _registered("estimators") + _registered("regional")
-    return any(of["name"] == estimator and "jacobian" in of["options"] for of in known)
+    return next(("jacobian" in of["options"] for of in known if of["name"] == estimator), None)
 
 
 def _function(model: Any) -> Any:
