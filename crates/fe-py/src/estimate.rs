@@ -106,6 +106,11 @@ struct Prepared {
 
 impl Prepared {
     fn new(request: &EstimateRequest<'_>, known: &[&str]) -> PyResult<Self> {
+        if request.jacobian.is_some() && !known.contains(&"jacobian") {
+            let estimator = &request.estimator;
+            let message = "asks for no derivatives, so that it would have no effect";
+            return Err(format!("jacobian: `{estimator}` {message}").raise());
+        }
         let (axis, settings) = settings(request, known)?;
         let columns = arrays::columns("X", &request.data)?;
         let data = dataset(request, columns)?;
@@ -119,7 +124,6 @@ impl Prepared {
         let mut subject = subject(request, &data, features.len())?;
         if let Subject::Callable(callable) = &mut subject
             && request.jacobian.is_some()
-            && known.contains(&"jacobian")
         {
             jacobian::check(request.data.py(), callable, &data, &features)?;
         }

@@ -307,8 +307,6 @@ def _request(
         jacobian = None
     table = _frames.Table(X) if _frames.is_frame(X) else None
     model = _function(model)
-    if jacobian is not None and _takes_jacobian(estimator) is False:
-        raise FeatureEffectsError(f"jacobian: `{estimator}` asks for no derivatives, so that it would have no effect")
     if isinstance(model, _torch.Network) and jacobian is None and "jacobian" not in options:
         jacobian = model.jacobian if _takes_jacobian(estimator) else None
     if table is not None:
@@ -344,10 +342,10 @@ def _request(
     return request, table
 
 
-def _takes_jacobian(estimator: str) -> bool | None:
-    """Whether an estimator asks for derivatives; None of one that there is not."""
+def _takes_jacobian(estimator: str) -> bool:
+    """Whether an estimator asks for derivatives."""
     known = _registered("estimators") + _registered("regional")
-    return next(("jacobian" in of["options"] for of in known if of["name"] == estimator), None)
+    return any(of["name"] == estimator and "jacobian" in of["options"] for of in known)
 
 
 def _function(model: Any) -> Any:
