@@ -304,6 +304,13 @@ fn bias_and_variance_come_from_kept_curves() {
     assert!(message.contains("row 5, column effect: `many` is not a finite number"), "{message}");
 }
 
+/// The columns that a row of a table takes.
+fn cells(row: &str) -> usize {
+    let spans = row.split("\\multicolumn{").skip(1);
+    let more = spans.map(|rest| rest.split('}').next().unwrap().parse::<usize>().unwrap() - 1);
+    row.matches(" & ").count() + 1 + more.sum::<usize>()
+}
+
 /// Checks what LaTeX would: environments nest, groups and formulas close, rows have all columns.
 fn check_latex(text: &str) {
     let (mut depth, mut formula, mut escaped) = (0, false, false);
@@ -332,13 +339,22 @@ fn check_latex(text: &str) {
         }
     }
     assert!(open.is_empty());
-    let alignment = text.lines().find_map(|l| l.strip_prefix("\\begin{tabular}{")).unwrap();
-    let columns = alignment.trim_end_matches('}').len();
-    let mut rows = text.lines().filter(|line| line.ends_with("\\\\")).peekable();
-    assert!(rows.peek().is_some());
-    for row in rows {
-        assert_eq!(row.matches(" & ").count() + 1, columns, "{row}");
+    let mut columns = 0;
+    let mut rows = 0;
+    for line in text.lines() {
+        let alignment =
+            line.strip_prefix("\\begin{tabular}{").or(line.strip_prefix("\\begin{longtable}{"));
+        if let Some(alignment) = alignment {
+            let number = alignment
+                .split('[')
+                .map(|part| part.split_once(']').map_or(part, |(_, rest)| rest));
+            columns = number.collect::<String>().trim_end_matches('}').len();
+        } else if line.ends_with("\\\\") && !line.starts_with("\\caption") {
+            assert_eq!(cells(line), columns, "{line}");
+            rows += 1;
+        }
     }
+    assert!(rows > 0);
 }
 
 #[test]

@@ -6,6 +6,7 @@ use fe_truth::Scenario;
 
 use crate::data::{features, scenarios};
 use crate::error::{Error, Result};
+use crate::study::file::whole_of;
 use crate::system::program;
 
 /// Refuses arguments that a record of the command cannot hold.
@@ -130,6 +131,13 @@ pub(super) fn interval(text: &str) -> Result<(f64, f64), String> {
 /// The name of a feature, for people.
 pub(super) fn feature_name(feature: usize) -> String {
     format!("x{}", feature + 1)
+}
+
+/// A number of rows, as `1000` or `1e3`.
+pub(super) fn rows(text: &str) -> Result<usize, String> {
+    let number = text.parse::<usize>().ok();
+    let number = number.or_else(|| text.parse::<f64>().ok().and_then(whole_of));
+    number.filter(|number| *number > 0).ok_or_else(|| "must be a whole number above 0".to_owned())
 }
 
 /// The most points that are printed.

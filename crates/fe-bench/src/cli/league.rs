@@ -38,16 +38,7 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
     let files = results.manifest.studies.iter().map(|named| &named.study.problems);
     let problems = scenarios::recorded(files);
     let sd = |scenario: &str, parameters: &str| {
-        let pair = |text: &str| text.split_once('=').map(|(k, v)| (k.to_owned(), v.to_owned()));
-        let set: Vec<_> = parameters.split(';').filter_map(pair).collect();
-        let found = match problems.get(scenario) {
-            Some(text) => {
-                let name = scenario.split('@').next().unwrap_or_default();
-                fe_truth::problem(name, text, &set)
-            }
-            None => fe_truth::scenario(scenario, &set),
-        };
-        Some(found.ok()?.sd().ok()?.value)
+        Some(scenarios::of_record(scenario, parameters, &problems)?.sd().ok()?.value)
     };
     let mut sheet = Sheet::new(&[
         "study",

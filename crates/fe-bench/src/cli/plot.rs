@@ -5,19 +5,22 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
-use super::table::condition;
+use super::table::{condition, conditions};
 use crate::error::{Error, Result};
 use crate::plot::recorded;
 use crate::plot::sweep::{self, Sweep};
 use crate::record::summary::SummaryRow;
 use crate::record::{Column, Key, empty_bins, results};
+use crate::study::field::Field;
+use crate::study::labels::Labels;
 use crate::system::files;
 use crate::system::say::say;
+use crate::table;
 
 /// Draws figures of the results of studies, and prints the files it wrote.
 ///
-/// What a study swept over decides what is drawn: its errors against the number of bins, or of rows,
-/// where there are at least three of them. One file per study, scenario, feature and metric, with a
+/// What a study swept over decides what is drawn: its errors against the number of bins, of rows, or against a parameter,
+/// where there are at least three values of it. One file per study, scenario, feature and metric, with a
 /// panel for each combination of parameters and sizes. Where a study keeps curves or bins, these are
 /// drawn as well: those of one dataset beside the truth, with a panel for each estimate.
 #[derive(Debug, Args)]
@@ -48,6 +51,9 @@ enum Drawn {
     /// Errors against the number of rows, both axes logarithmic, with the fitted order of convergence
     #[value(name = "error-by-N")]
     ErrorByN,
+    /// Errors against a parameter of the scenario that a study swept over
+    #[value(name = "error-by-parameter")]
+    ErrorByParameter,
     /// Curves and bins that were kept, beside the truth: of the first dataset, the others thin
     #[value(name = "effect")]
     Effect,
@@ -58,6 +64,7 @@ impl Drawn {
         match self {
             Self::ErrorByK => Some(Sweep::ErrorByK),
             Self::ErrorByN => Some(Sweep::ErrorByN),
+            Self::ErrorByParameter => Some(Sweep::ErrorByParameter),
             Self::Effect => None,
         }
     }
@@ -70,7 +77,7 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
     let results = results::read_chosen(&arguments.folder, &is_chosen)?;
     let values: Vec<&SummaryRow> = results.values.iter().collect();
     if values.is_empty() {
-        return Err(Error::content(&arguments.folder, "no value is left by --where"));
+        return Err(nothing_left(arguments)?);
     }
     if let Some(caution) = empty_bins::caution(&results.empty_bins, |key| is_chosen(key)) {
         say!("{caution}");
@@ -78,13 +85,15 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
     let given = &arguments.kind;
     let kinds = if given.is_empty() { Drawn::value_variants() } else { given };
     let sweeps: Vec<Sweep> = kinds.iter().copied().filter_map(Drawn::sweep).collect();
-    let mut figures = sweep::figures(&values, &sweeps);
+    let studies = results.manifest.studies.iter();
+    let labels = studies.fold(Labels::default(), |all, named| all.and(&named.study.labels));
+    let mut figures = sweep::figures(&values, &sweeps, &labels);
     if kinds.contains(&Drawn::Effect) {
-        figures.extend(recorded::figures(recorded::read(&arguments.folder, &is_chosen)?));
+        figures.extend(recorded::figures(recorded::read(&arguments.folder, &is_chosen)?, &labels));
     }
     if figures.is_empty() {
-        let message = "nothing to draw: no study has three values or more of K, or of N, or keeps \
-                       curves or bins";
+        let message = "nothing to draw: no study has three values or more of K, of N or of a \
+                       parameter, or keeps curves or bins; errors that are exact are not drawn";
         return Err(Error::content(&arguments.folder, message));
     }
     std::fs::create_dir_all(&folder).map_err(Error::file(&folder))?;
@@ -113,11 +122,24 @@ fn check_folder(folder: &Path, results: &Path) -> Result<()> {
 /// Values of one key are alternatives; different keys must all agree. What is kept of an estimate has no
 /// metric, and is chosen whichever that is.
 fn chosen(key: &Key<&str>, filter: &[(String, String)]) -> bool {
-    let is_asked = |column: &Column| *column != Column::Metric || !key.metric.is_empty();
-    Column::ALL.into_iter().filter(is_asked).all(|column| {
-        let mut allowed = filter.iter().filter(|(name, _)| name == column.name()).peekable();
-        allowed.peek().is_none() || allowed.any(|(_, wanted)| *wanted == key[column])
+    let is_asked =
+        |field: &Field| *field != Field::Column(Column::Metric) || !key.metric.is_empty();
+    filter.iter().all(|(name, _)| {
+        let field = Field::named(name);
+        let mut allowed = filter.iter().filter(|(other, _)| other == name);
+        !is_asked(&field) || allowed.any(|(_, wanted)| field.is(key, wanted))
     })
+}
+
+/// The reason why no value is left: a key that there is not, or a value that none has.
+fn nothing_left(arguments: &Arguments) -> Result<Error> {
+    let all = results::read(&arguments.folder)?.values;
+    let keys: Vec<&Key> = all.iter().map(|value| &value.key).collect();
+    let names = arguments.filter.iter().map(|(name, _)| name.as_str());
+    let left = Field::check(names, &keys)
+        .and_then(|()| table::filtered(&conditions(arguments.filter.iter().cloned()), all));
+    let message = left.err().unwrap_or_else(|| "no value is left by --where".to_owned());
+    Ok(Error::content(&arguments.folder, message))
 }
 
 /// A path next to a folder: results themselves are never changed.

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use clap::Args;
 
-use super::arguments::ScenarioArguments;
+use super::arguments::{ScenarioArguments, rows};
 use crate::data::sample;
 use crate::error::Result;
 use crate::output::{Entry, Format, write_rows};
@@ -15,10 +15,10 @@ pub(super) struct Arguments {
     #[command(flatten)]
     scenario: ScenarioArguments,
     /// Number of rows
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = rows)]
     n: usize,
     /// Master seed
-    #[arg(long, value_name = "S")]
+    #[arg(long, value_name = "S", default_value_t = 0)]
     seed: u64,
     /// Signal-to-noise ratio sd f(X) / sd ε of the target; 0 for no noise
     #[arg(long, value_name = "R", default_value_t = 0.0, allow_hyphen_values = true)]

@@ -12,7 +12,8 @@ use crate::record::manifest::Manifest;
 use crate::record::results::{self, Results};
 use crate::record::summary::{SummaryRow, orders};
 use crate::record::{Column, Key, decomposition};
-use crate::table::{self, Rendered, Style, TableFormat};
+use crate::study::field::Field;
+use crate::table::{self, Context, Rendered, Style, TableFormat};
 
 /// Prints tables of means over replicates.
 ///
@@ -49,10 +50,10 @@ struct Choice {
     #[arg(long, value_name = "NAME")]
     study: Option<String>,
     /// Keys whose values become rows
-    #[arg(long, value_name = "KEY,…", value_delimiter = ',', value_parser = key)]
+    #[arg(long, value_name = "KEY,…", value_delimiter = ',')]
     rows: Vec<String>,
     /// Keys whose values become columns
-    #[arg(long, value_name = "KEY,…", value_delimiter = ',', value_parser = key)]
+    #[arg(long, value_name = "KEY,…", value_delimiter = ',')]
     cols: Vec<String>,
     /// Only values with this key; may be given several times
     #[arg(long = "where", value_name = "KEY=VALUE", value_parser = condition)]
@@ -74,20 +75,9 @@ struct Choice {
     order: Option<String>,
 }
 
-fn key(text: &str) -> Result<String, String> {
-    if Column::named(text).is_some() {
-        return Ok(text.to_owned());
-    }
-    Err(format!(
-        "unknown key{}; allowed are {}",
-        suggestion(text, Column::NAMES),
-        listed(Column::NAMES)
-    ))
-}
-
 pub(super) fn condition(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once('=').ok_or("must be KEY=VALUE")?;
-    Ok((key(name)?, value.to_owned()))
+    Ok((name.to_owned(), value.to_owned()))
 }
 
 fn label(text: &str) -> Result<String, String> {
@@ -100,8 +90,12 @@ fn label(text: &str) -> Result<String, String> {
 
 pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
     if arguments.format != TableFormat::Latex {
-        let given =
-            [("--label", arguments.label.is_some()), ("--standalone", arguments.standalone)];
+        let given = [
+            ("--label", arguments.label.is_some()),
+            ("--standalone", arguments.standalone),
+            ("--siunitx", arguments.style.siunitx),
+            ("--text-width", arguments.style.text_width != Style::default().text_width),
+        ];
         if let Some((flag, _)) = given.iter().find(|(_, given)| *given) {
             return Err(Error::Argument(format!("{flag} needs --format latex")));
         }
@@ -159,7 +153,7 @@ impl Choice {
 }
 
 /// Conditions on several keys; those on the same key are alternatives.
-fn conditions(given: impl Iterator<Item = (String, String)>) -> Table {
+pub(super) fn conditions(given: impl Iterator<Item = (String, String)>) -> Table {
     let mut conditions = Table::new();
     for (key, value) in given {
         let values = conditions.entry(key).or_insert_with(|| Value::Array(Vec::new()));
@@ -178,11 +172,12 @@ impl Arguments {
     /// The one table that the options choose.
     fn chosen(&self, results: Results) -> Result<Rendered> {
         let choice = &self.choice;
+        let context = Context::of(results.manifest.studies.iter().map(|named| &named.study));
         let values = self.values(results)?;
         let keys: Vec<&Key> = values.iter().map(|value| &value.key).collect();
         let title = self.folder.display().to_string();
         let spec = table::spec_of(&title, &keys, &choice.rows, &choice.cols);
-        table::make_of(&spec, &values).map_err(|message| self.wrong(message))
+        table::make_of(&spec, &values, &context).map_err(|message| self.wrong(message))
     }
 
     /// The values that the options choose.
@@ -203,6 +198,10 @@ impl Arguments {
             }
         };
         let wrong = |message: String| self.wrong(message);
+        let keys: Vec<&Key> = values.iter().map(|value| &value.key).collect();
+        let named = choice.filter.iter().chain(&choice.against).map(|(name, _)| name);
+        let named = named.chain(&choice.rows).chain(&choice.cols).map(String::as_str);
+        Field::check(named, &keys).map_err(wrong)?;
         let values = table::filtered(&choice.filter(), values).map_err(wrong)?;
         if !choice.against.is_empty() {
             let baseline = conditions(choice.against.iter().cloned());
@@ -236,7 +235,7 @@ impl Arguments {
             ([only], TableFormat::Latex) => only.latex(self.style, self.label.as_deref()),
             _ => table::write(&tables, self.format, self.style),
         };
-        let text = if self.standalone { table::document(&text) } else { text };
+        let text = if self.standalone { table::document(&text, self.style) } else { text };
         write!(out, "{text}").map_err(Error::Output)
     }
 }

@@ -66,3 +66,19 @@ pub fn recorded<'a>(problems: impl Iterator<Item = &'a Problems>) -> BTreeMap<St
     });
     with_id.collect()
 }
+
+/// The scenario of a record: by its name and version, its parameters as they stand there, and the texts of those that came
+/// from files.
+#[must_use]
+pub fn of_record(
+    id: &str,
+    parameters: &str,
+    problems: &BTreeMap<String, String>,
+) -> Option<Scenario> {
+    let pair = |text: &str| text.split_once('=').map(|(k, v)| (k.to_owned(), v.to_owned()));
+    let set: Vec<_> = parameters.split(';').filter_map(pair).collect();
+    match problems.get(id) {
+        Some(text) => fe_truth::problem(id.split('@').next().unwrap_or_default(), text, &set).ok(),
+        None => fe_truth::scenario(id, &set).ok(),
+    }
+}

@@ -10,12 +10,14 @@ use fe_core::numeric::partition::{Closed, Partition};
 use super::effects::{ESTIMATE, OF_MODEL, POINTWISE, SIMULTANEOUS, SPREAD, TRUTH, limits_of_bins};
 use super::figure::{Figure, Layer, Mark, Panel, Scale};
 use super::style::{BLACK, GREY, Look};
-use super::sweep::{FIGURE, Named, PANEL, file_name, names, pieces, series};
+use super::sweep::{FIGURE, Named, PANEL, fields, file_name, names, pieces, series};
 use crate::error::Result;
 use crate::record::kept_curves::{self, KeptBin, KeptEstimate, KeptPoint};
 use crate::record::summary::grouped;
 use crate::record::{Column, Key};
 use crate::score::estimand_of;
+use crate::study::field::Field;
+use crate::study::labels::Labels;
 
 /// Up to so many other datasets are drawn, and so many estimates.
 const MOST_OTHERS: usize = 20;
@@ -39,30 +41,34 @@ pub fn read(folder: &Path, chosen: &dyn Fn(&Key<&str>) -> bool) -> Result<Vec<Ke
 ///
 /// What is drawn is the first dataset that is there; others are thin lines.
 #[must_use]
-pub fn figures(kept: Vec<KeptEstimate>) -> Vec<Named> {
+pub fn figures(kept: Vec<KeptEstimate>, labels: &Labels) -> Vec<Named> {
     let of_values = |column: &Column| *column != Column::Metric;
     let columns: Vec<Column> = FIGURE.into_iter().filter(of_values).chain(PANEL).collect();
-    let pick = |key: &Key, columns: &[Column]| -> Vec<String> {
-        key.fields(columns.iter().copied()).map(str::to_owned).collect()
+    let pick = |key: &Key, fields: &[Field]| -> Vec<String> {
+        fields.iter().map(|field| field.of(key).to_owned()).collect()
     };
-    let groups = grouped(kept.into_iter().map(|kept| (pick(&kept.key, &columns), kept)));
+    let groups = grouped(kept.into_iter().map(|kept| (pick(&kept.key, &fields(&columns)), kept)));
     let all: Vec<&Vec<String>> = groups.iter().map(|(key, _)| key).collect();
     let figures = groups.iter().map(|(key, kept)| {
         let name = file_name(NAME, &columns, key, &all);
         let estimates = grouped(kept.iter().map(|kept| (pick(&kept.key, &series()), kept)));
-        Named { name, study: kept[0].key.study.clone(), figure: figure(&kept[0].key, &estimates) }
+        Named {
+            name,
+            study: kept[0].key.study.clone(),
+            figure: figure(&kept[0].key, &estimates, labels),
+        }
     });
     super::sweep::distinct(figures.collect())
 }
 
 /// A figure of estimates by what tells them apart; `key` is that of one of them.
-fn figure(key: &Key, estimates: &[(Vec<String>, Vec<&KeptEstimate>)]) -> Figure {
-    let labels =
-        names(&estimates.iter().map(|(key, _)| key.clone()).collect::<Vec<_>>(), &series());
+fn figure(key: &Key, estimates: &[(Vec<String>, Vec<&KeptEstimate>)], labels: &Labels) -> Figure {
+    let keys: Vec<Vec<String>> = estimates.iter().map(|(key, _)| key.clone()).collect();
+    let names = names(&keys, &series(), labels);
     let cells = estimates.iter().take(MOST_CELLS);
-    let cells = cells.map(|(key, kept)| cell(labels[key].clone(), kept)).collect();
-    let mut title = format!("{}, {}", key.scenario, key.feature);
-    let details = pieces(&PANEL, &PANEL.map(|column| key[column].clone()));
+    let cells = cells.map(|(key, kept)| cell(names[key].clone(), kept)).collect();
+    let mut title = format!("{}, {}", labels.of(&key.scenario), labels.of(&key.feature));
+    let details = pieces(&fields(&PANEL), &PANEL.map(|column| key[column].clone()), labels);
     let first = estimates.first().map_or("", |(_, kept)| kept[0].replicate());
     for detail in [details, format!("dataset {first}")] {
         if !detail.is_empty() {

@@ -8,36 +8,39 @@ use fe_core::replicates::Order;
 
 use super::figure::{Figure, Layer, Mark, Panel, Scale};
 use super::style::Look;
-use crate::record::Column;
 use crate::record::summary::{SummaryRow, grouped};
+use crate::record::{Column, Key};
 use crate::score::Metric;
+use crate::study::field::Field;
+use crate::study::labels::Labels;
 
-/// The size that errors are drawn against.
+/// The kind of what errors are drawn against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sweep {
     /// The number of bins; automatic bins are a horizontal line (RHALE Figures 7, 8 and 10).
     ErrorByK,
     /// The number of rows, both axes logarithmic, with the fitted order of convergence.
     ErrorByN,
+    /// A parameter of the scenario.
+    ErrorByParameter,
 }
 
 impl Sweep {
     /// All kinds.
-    pub const ALL: [Self; 2] = [Self::ErrorByK, Self::ErrorByN];
+    pub const ALL: [Self; 3] = [Self::ErrorByK, Self::ErrorByN, Self::ErrorByParameter];
 
-    /// The key that is swept over.
-    fn column(self) -> Column {
+    /// The fields of this kind that some values are swept over.
+    fn fields(self, values: &[&SummaryRow]) -> Vec<Field> {
         match self {
-            Self::ErrorByK => Column::Bins,
-            Self::ErrorByN => Column::Rows,
-        }
-    }
-
-    /// Its name in files.
-    fn name(self) -> &'static str {
-        match self {
-            Self::ErrorByK => "error-by-K",
-            Self::ErrorByN => "error-by-N",
+            Self::ErrorByK => vec![Field::Column(Column::Bins)],
+            Self::ErrorByN => vec![Field::Column(Column::Rows)],
+            Self::ErrorByParameter => {
+                let keys: Vec<&Key> = values.iter().map(|value| &value.key).collect();
+                let is_number = |field: &Field| {
+                    keys.iter().all(|key| field.of(key).parse::<f64>().is_ok_and(f64::is_finite))
+                };
+                Field::varying(Column::Parameters, &keys).into_iter().filter(is_number).collect()
+            }
         }
     }
 }
@@ -72,25 +75,34 @@ pub(super) const FIGURE: [Column; 8] = [
 /// a panel in it for each of these (but the one that is swept over),
 pub(super) const PANEL: [Column; 3] = [Column::Parameters, Column::Rows, Column::Snr];
 /// and a line in that for each of these (likewise).
-pub(super) fn series() -> Vec<Column> {
-    Column::ALL.into_iter().filter(|column| column.is_of_variant()).collect()
+pub(super) fn series() -> Vec<Field> {
+    let columns = Column::ALL.into_iter().filter(|column| column.is_of_variant());
+    columns.map(Field::Column).collect()
 }
 
-/// The figures of the given kinds that some results are good for.
+/// Fields of columns.
+pub(super) fn fields(columns: &[Column]) -> Vec<Field> {
+    columns.iter().copied().map(Field::Column).collect()
+}
+
+/// The figures of the given kinds that some results are good for, in the words of some labels.
 #[must_use]
-pub fn figures(values: &[&SummaryRow], kinds: &[Sweep]) -> Vec<Named> {
+pub fn figures(values: &[&SummaryRow], kinds: &[Sweep], labels: &Labels) -> Vec<Named> {
     let errors: Vec<&SummaryRow> = values
         .iter()
         .copied()
         .filter(|row| !row.key.metric.parse().is_ok_and(Metric::is_count))
         .collect();
-    let groups = by(&errors, |row| pick(row, &FIGURE));
+    let groups = by(&errors, |row| pick(row, &fields(&FIGURE)));
     let keys: Vec<&Vec<String>> = groups.iter().map(|(key, _)| key).collect();
     let named = kinds.iter().flat_map(|&kind| {
         let keys = &keys;
-        groups.iter().filter_map(move |(key, rows)| {
-            let name = file_name(kind.name(), &FIGURE, key, keys);
-            Some(Named { name, study: key[0].clone(), figure: figure(kind, rows)? })
+        groups.iter().flat_map(move |(key, rows)| {
+            kind.fields(rows).into_iter().filter_map(move |swept| {
+                let name = format!("error-by-{}", swept.name());
+                let name = file_name(&name, &FIGURE, key, keys);
+                Some(Named { name, study: key[0].clone(), figure: figure(&swept, rows, labels)? })
+            })
         })
     });
     distinct(named.collect())
@@ -146,59 +158,118 @@ pub(super) fn file_name(
     name.chars().map(|c| if plain(c) { c } else { '-' }).collect()
 }
 
-fn figure(kind: Sweep, rows: &[&SummaryRow]) -> Option<Figure> {
-    let others = |columns: &[Column]| -> Vec<Column> {
-        columns.iter().copied().filter(|column| *column != kind.column()).collect()
+fn figure(swept: &Field, rows: &[&SummaryRow], labels: &Labels) -> Option<Figure> {
+    let but_swept = |fields: Vec<Field>| -> Vec<Field> {
+        fields.into_iter().filter(|field| field != swept).collect()
     };
-    let (panel_keys, series_keys) = (others(&PANEL), others(&series()));
-    let keys_of = |keys: &[Column]| -> Vec<Vec<String>> {
+    let all: Vec<&Key> = rows.iter().map(|row| &row.key).collect();
+    let mut panel_keys = Field::varying(Column::Parameters, &all);
+    panel_keys.extend(fields(&PANEL[1..]));
+    let (panel_keys, series_keys) = (but_swept(panel_keys), but_swept(series()));
+    let keys_of = |keys: &[Field]| -> Vec<Vec<String>> {
         by(rows, |row| pick(row, keys)).into_iter().map(|(key, _)| key).collect()
     };
-    let series_names = names(&keys_of(&series_keys), &series_keys);
+    let series_names = names(&keys_of(&series_keys), &series_keys, labels);
+    let scale = scale_of(swept, rows);
     let panels = by(rows, |row| pick(row, &panel_keys));
-    let swept = |rows: &[&SummaryRow]| {
-        by(rows, |row| pick(row, &series_keys)).iter().any(|(_, rows)| sizes(kind, rows) >= LEAST)
+    let is_swept = |rows: &[&SummaryRow]| {
+        let lines = by(rows, |row| pick(row, &series_keys));
+        lines.iter().any(|(_, rows)| sizes(swept, rows) >= LEAST)
+            && rows.iter().any(|row| scale.shows(row))
     };
-    let shown: Vec<_> = panels.iter().filter(|(_, rows)| swept(rows)).collect();
+    let shown: Vec<_> = panels.iter().filter(|(_, rows)| is_swept(rows)).collect();
     let first = shown.first()?.1[0];
-    let titles = names(&keys_of(&panel_keys), &panel_keys);
-    let cells = shown
+    let titles = names(&keys_of(&panel_keys), &panel_keys, labels);
+    let mut cells: Vec<Vec<Panel>> = shown
         .iter()
         .map(|(key, rows)| {
             let title = if panels.len() > 1 { titles[key].clone() } else { String::new() };
-            vec![panel(kind, title, rows, &series_keys, &series_names)]
+            vec![panel(swept, &scale, title, rows, (&series_keys, &series_names), labels)]
         })
         .collect();
-    let fixed = if panels.len() > 1 { String::new() } else { pieces(&panel_keys, &shown[0].0) };
+    share_axes(&mut cells);
     let metric = first.key.metric.as_str();
     let meaning = metric.parse::<Metric>().map_or("", Metric::about);
-    let mut title = format!("{}, {}: {metric}", first.key.scenario, first.key.feature);
+    let scenario = labels.of(&first.key.scenario);
+    let mut title = format!("{scenario}, {}: {}", labels.of(&first.key.feature), labels.of(metric));
     if !meaning.is_empty() {
         title.push_str(&format!(" ({meaning})"));
     }
-    if !fixed.is_empty() {
+    for fixed in fixed(&first.key, &all, swept, panels.len() == 1, labels) {
         title.push_str(&format!("; {fixed}"));
     }
     // The orders of a line differ from panel to panel.
-    let legend_per_cell = kind == Sweep::ErrorByN;
+    let legend_per_cell = *swept == Field::Column(Column::Rows);
     Some(Figure { title, cells, legend_per_cell })
 }
 
-fn sizes(kind: Sweep, rows: &[&SummaryRow]) -> usize {
-    by(rows, |row| row.key[kind.column()].clone()).len()
+/// What holds for all of a figure: parameters that do not vary and, where there is one panel, its size.
+fn fixed(key: &Key, all: &[&Key], swept: &Field, is_alone: bool, labels: &Labels) -> Vec<String> {
+    let varies: Vec<Field> = Field::varying(Column::Parameters, all);
+    let parameters = crate::study::field::parts(&key.parameters);
+    let parameters = parameters.map(|(name, _)| Field::named(name));
+    let parameters: Vec<Field> = parameters.filter(|field| !varies.contains(field)).collect();
+    let sizes = fields(&PANEL[1..]).into_iter().filter(|field| field != swept && is_alone);
+    let said = |field: &Field| field.heading(field.of(key), labels);
+    let said: Vec<String> = parameters.iter().map(said).chain(sizes.map(|f| said(&f))).collect();
+    let said: Vec<String> = said.into_iter().filter(|words| !words.is_empty()).collect();
+    if said.is_empty() { Vec::new() } else { vec![said.join(", ")] }
+}
+
+/// The same axes for all panels, so that they can be compared.
+fn share_axes(cells: &mut [Vec<Panel>]) {
+    let panels = cells.iter().flatten();
+    let extent: Vec<(f64, f64)> = panels.flat_map(Panel::extent).collect();
+    cells.iter_mut().flatten().for_each(|panel| panel.hold.clone_from(&extent));
+}
+
+/// Number of values of what is swept over.
+fn sizes(swept: &Field, rows: &[&SummaryRow]) -> usize {
+    by(rows, |row| swept.of(&row.key).to_owned()).len()
+}
+
+/// The vertical axis of a figure: one for all of its panels.
+struct ErrorScale {
+    log: bool,
+    /// Means up to this are rounding errors of a number that is exact.
+    rounding: f64,
+}
+
+/// Errors below this share of the largest one of a figure are exact but for rounding; squared errors below its square.
+const ROUNDING: f64 = 1e-10;
+
+fn scale_of(swept: &Field, rows: &[&SummaryRow]) -> ErrorScale {
+    let metric: Option<Metric> = rows[0].key.metric.parse().ok();
+    let is_error = metric.is_some_and(Metric::is_error);
+    let is_squared = rows[0].key.metric.ends_with("mse") || rows[0].key.metric.contains("bias2");
+    let share = if is_squared { ROUNDING * ROUNDING } else { ROUNDING };
+    let means = || rows.iter().filter_map(|row| row.summary.mean);
+    let most = means().map(f64::abs).fold(0.0, f64::max);
+    // What is all rounding has no size to be compared with but that of a function of ordinary size.
+    let rounding = if is_error { share * most.max(1e-3) } else { f64::NEG_INFINITY };
+    let drawn: Vec<f64> = means().filter(|mean| *mean > rounding).collect();
+    let (least, most) = extremes(&drawn);
+    let falls = !has_no_order(rows[0]);
+    let is_of_size = *swept == Field::Column(Column::Rows);
+    let log = falls && least > 0.0 && most > 0.0 && (is_of_size || most > 20.0 * least);
+    ErrorScale { log, rounding }
+}
+
+impl ErrorScale {
+    /// True if a mean is drawn: it is there, and more than rounding.
+    fn shows(&self, row: &SummaryRow) -> bool {
+        row.summary.mean.is_some_and(|mean| mean > self.rounding)
+    }
 }
 
 fn panel(
-    kind: Sweep,
+    swept: &Field,
+    scale: &ErrorScale,
     title: String,
     rows: &[&SummaryRow],
-    series_keys: &[Column],
-    names: &HashMap<Vec<String>, String>,
+    (series_keys, names): (&[Field], &HashMap<Vec<String>, String>),
+    labels: &Labels,
 ) -> Panel {
-    let means: Vec<f64> = rows.iter().filter_map(|row| row.summary.mean).collect();
-    let (least, most) = extremes(&means);
-    let falls = !has_no_order(rows[0]);
-    let log_y = falls && least > 0.0 && (kind == Sweep::ErrorByN || most > 20.0 * least);
     // A line keeps its look in all panels: it is that of its place among all lines of the figure.
     let mut order: Vec<&Vec<String>> = names.keys().collect();
     order.sort();
@@ -206,7 +277,7 @@ fn panel(
         .iter()
         .map(|(key, rows)| {
             let place = order.iter().position(|other| *other == key).unwrap_or_default();
-            Series::new(kind, &names[key], rows, Look::of_series(place), log_y)
+            Series::new(swept, &names[key], rows, Look::of_series(place), scale)
         })
         .collect();
     let (low, high) = extremes(&places(&all));
@@ -214,14 +285,16 @@ fn panel(
         all.into_iter().flat_map(|series| series.layers((low, high))).collect();
     // Bands first: they must not hide lines.
     layers.sort_by_key(|layer| !matches!(layer.mark, Mark::Band(_)));
-    let label = match kind {
-        Sweep::ErrorByK => "number of bins K",
-        Sweep::ErrorByN => "number of instances N",
+    let x = match swept {
+        Field::Column(Column::Bins) => "number of bins K".to_owned(),
+        Field::Column(_) => "number of instances N".to_owned(),
+        Field::Part(name) => labels.of(name).into_owned(),
     };
+    let metric = labels.of(&rows[0].key.metric);
     Panel {
         title,
-        x: Scale { label: label.to_owned(), log: low > 0.0 && high >= 20.0 * low },
-        y: Scale { label: format!("{} (mean ± standard error)", rows[0].key.metric), log: log_y },
+        x: Scale { label: x, log: low > 0.0 && high >= 20.0 * low },
+        y: Scale { label: format!("{metric} (mean ± standard error)"), log: scale.log },
         layers,
         ..Panel::default()
     }
@@ -243,22 +316,36 @@ struct Series {
 }
 
 impl Series {
-    fn new(kind: Sweep, name: &str, rows: &[&SummaryRow], look: Look, log_y: bool) -> Self {
+    fn new(
+        swept: &Field,
+        name: &str,
+        rows: &[&SummaryRow],
+        look: Look,
+        scale: &ErrorScale,
+    ) -> Self {
         let value = |row: &&SummaryRow| {
-            let place = row.key[kind.column()].parse().unwrap_or(f64::NAN);
+            let place = swept.of(&row.key).parse().unwrap_or(f64::NAN);
             Some((place, row.summary.mean?, row.summary.standard_error.unwrap_or_default()))
         };
-        let mut points: Vec<(f64, f64, f64)> = rows.iter().filter_map(value).collect();
+        let shown = rows.iter().filter(|row| scale.shows(row));
+        let mut points: Vec<(f64, f64, f64)> = shown.filter_map(value).collect();
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let level = kind == Sweep::ErrorByK && points.len() == 1 && has_no_fixed_bins(rows[0]);
-        let order = (kind == Sweep::ErrorByN && points.len() >= LEAST && !has_no_order(rows[0]))
+        let known = rows.iter().filter(|row| row.summary.mean.is_some()).count();
+        let name = match (known, known - points.len()) {
+            (_, 0) => name.to_owned(),
+            (all, exact) if all == exact => format!("{name}: exact"),
+            (all, exact) => format!("{name} (exact at {exact} of {all})"),
+        };
+        let is_by = |column| *swept == Field::Column(column);
+        let level = is_by(Column::Bins) && points.len() == 1 && has_no_fixed_bins(rows[0]);
+        let order = (is_by(Column::Rows) && points.len() >= LEAST && !has_no_order(rows[0]))
             .then(|| Order::of(&points.iter().map(|p| (p.0, p.1)).collect::<Vec<_>>()))
             .flatten();
         let name = match order {
             Some(order) => format!("{name}: order {}", with_error(order)),
-            None => name.to_owned(),
+            None => name,
         };
-        Self { name, look, points, level, log_y }
+        Self { name, look, points, level, log_y: scale.log }
     }
 
     fn layers(self, (low, high): (f64, f64)) -> Vec<Layer> {
@@ -276,6 +363,8 @@ impl Series {
         };
         let plain = Look { marker: super::style::Marker::None, ..self.look };
         match &self.points[..] {
+            // Named alone: there is nothing to be drawn.
+            [] => vec![layer(self.look, Mark::Points(Vec::new()))],
             [(_, mean, error)] if self.level => {
                 let ends = [(low, *mean, *error), (high, *mean, *error)];
                 vec![layer(plain.faint(0.18), band(&ends)), layer(plain, line(&ends))]
@@ -318,39 +407,35 @@ fn extremes(values: &[f64]) -> (f64, f64) {
 
 /// For people: those of the values of some keys that differ, the first one always; options only if they
 /// differ where the first one does not.
-pub(super) fn names(all: &[Vec<String>], columns: &[Column]) -> HashMap<Vec<String>, String> {
+pub(super) fn names(
+    all: &[Vec<String>],
+    fields: &[Field],
+    labels: &Labels,
+) -> HashMap<Vec<String>, String> {
     // An estimator without bins does not make the bins of the others worth naming.
+    let is_options = |i: usize| fields[i] == Field::Column(Column::Options);
     let differs = |own: &Vec<String>, i: usize| {
-        let rivals = all.iter().filter(|key| columns[i] != Column::Options || key[0] == own[0]);
+        let rivals = all.iter().filter(|key| !is_options(i) || key[0] == own[0]);
         let mut given = rivals.map(|key| &key[i]).filter(|value| !value.is_empty());
         given.next().is_some_and(|first| given.any(|value| value != first))
     };
     let named = |key: &Vec<String>| {
-        let shown: Vec<usize> = (0..columns.len()).filter(|&i| i == 0 || differs(key, i)).collect();
-        let columns: Vec<Column> = shown.iter().map(|&i| columns[i]).collect();
+        let shown: Vec<usize> = (0..fields.len()).filter(|&i| i == 0 || differs(key, i)).collect();
+        let fields: Vec<Field> = shown.iter().map(|&i| fields[i].clone()).collect();
         let values: Vec<String> = shown.iter().map(|&i| key[i].clone()).collect();
-        (key.clone(), pieces(&columns, &values))
+        (key.clone(), pieces(&fields, &values, labels))
     };
     all.iter().map(named).collect()
 }
 
 /// Values in a row; numbers and the like with the name of their key.
-pub(super) fn pieces(columns: &[Column], values: &[String]) -> String {
-    let piece = |(column, value): (&Column, &String)| match column {
-        _ if value.is_empty() => None,
-        Column::Bins | Column::Rows | Column::Snr => {
-            Some(format!("{}\u{a0}=\u{a0}{value}", column.name()))
-        }
-        Column::Parameters | Column::Options => Some(value.replace(';', ", ")),
-        Column::Centring => Some(format!("centred by {value}")),
-        Column::EmptyBins => Some(format!("empty bins: {value}")),
-        _ => Some(value.clone()),
-    };
-    columns.iter().zip(values).filter_map(piece).collect::<Vec<_>>().join(", ")
+pub(super) fn pieces(fields: &[Field], values: &[String], labels: &Labels) -> String {
+    let pieces = fields.iter().zip(values).map(|(field, value)| field.heading(value, labels));
+    pieces.filter(|piece| !piece.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
-fn pick(row: &SummaryRow, columns: &[Column]) -> Vec<String> {
-    row.key.fields(columns.iter().copied()).map(str::to_owned).collect()
+fn pick(row: &SummaryRow, fields: &[Field]) -> Vec<String> {
+    fields.iter().map(|field| field.of(&row.key).to_owned()).collect()
 }
 
 /// Rows by what they share, in the order in which that first appears.

@@ -19,6 +19,7 @@ use crate::record::summary::STATISTICS;
 use crate::record::summary::SummaryRow;
 use crate::record::{Column, Key};
 use crate::score::Metric;
+use crate::study::labels::Labels;
 use crate::system::say::visible;
 use crate::table::{self, Style};
 
@@ -37,7 +38,9 @@ const MOST_EFFECTS: usize = 12;
 /// A message, for a table of a study that cannot be made.
 pub fn page(results: &Results, kept: Vec<KeptEstimate>) -> Result<String, String> {
     let manifest = &results.manifest;
-    let effects = recorded::figures(kept);
+    let labels =
+        manifest.studies.iter().fold(Labels::default(), |all, named| all.and(&named.study.labels));
+    let effects = recorded::figures(kept, &labels);
     let names: Vec<&str> = manifest.studies.iter().map(|study| study.name.as_str()).collect();
     let title = names.join(", ");
     let studies = manifest.studies.iter().map(|named| study(named, results, &effects));
@@ -83,7 +86,7 @@ pub fn page(results: &Results, kept: Vec<KeptEstimate>) -> Result<String, String
 fn study(named: &NamedStudy, results: &Results, effects: &[Named]) -> Result<Markup, String> {
     let own = |row: &&SummaryRow| row.key.study == named.name;
     let values: Vec<&SummaryRow> = results.values.iter().filter(own).collect();
-    let mut figures = sweep::figures(&values, &Sweep::ALL);
+    let mut figures = sweep::figures(&values, &Sweep::ALL, &named.study.labels);
     let values: Vec<&SummaryRow> =
         values.into_iter().chain(results.parts.iter().filter(own)).collect();
     // A study without tables has its means below.

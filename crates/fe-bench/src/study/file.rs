@@ -5,6 +5,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
+use super::labels::Labels;
 use crate::data::scenarios::Problems;
 use crate::error::{Error, Result, listed, suggestion};
 use crate::score::comparison::Comparison;
@@ -19,6 +20,9 @@ pub struct StudyFile {
     /// Tables of the results.
     #[serde(default)]
     pub table: Vec<TableSpec>,
+    /// What estimators, options, scenarios, metrics and keys are called in tables and figures.
+    #[serde(default, skip_serializing_if = "Labels::is_empty")]
+    pub labels: Labels,
     /// The texts of the problem files that its blocks name, by their paths as written. A study does
     /// not say them: they are read with it, and kept with its results.
     #[serde(default, skip_serializing_if = "Problems::is_empty")]
@@ -45,6 +49,7 @@ pub struct Block {
     #[serde(rename = "N")]
     pub n: Value,
     /// Independent datasets per combination.
+    #[serde(deserialize_with = "read_whole")]
     pub replicates: usize,
     /// Points at which curves are compared; a list is swept over.
     #[serde(default = "default_grid")]
@@ -70,7 +75,7 @@ pub struct Block {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub split: Vec<String>,
     /// Further datasets on which the effects of each fitted model are estimated.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_zero", deserialize_with = "read_whole")]
     pub fresh: usize,
     /// Which two effects are compared.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -132,6 +137,27 @@ pub struct TableSpec {
     pub baseline: Table,
 }
 
+/// A whole number, as `1000` or `1e3`; none if a value is no such number.
+pub(super) fn whole(value: &Value) -> Option<usize> {
+    match value {
+        Value::Integer(number) => usize::try_from(*number).ok(),
+        Value::Float(number) => whole_of(*number),
+        _ => None,
+    }
+}
+
+/// The whole number that a number is, where it is exact.
+pub(crate) fn whole_of(number: f64) -> Option<usize> {
+    const MOST: f64 = (1_u64 << 53) as f64;
+    ((0.0..=MOST).contains(&number) && number.fract() == 0.0).then_some(number as usize)
+}
+
+fn read_whole<'de, D: serde::Deserializer<'de>>(from: D) -> std::result::Result<usize, D::Error> {
+    let value = Value::deserialize(from)?;
+    whole(&value)
+        .ok_or_else(|| serde::de::Error::custom(format!("{value} is no whole number, at least 0")))
+}
+
 fn no_scenario() -> Value {
     Value::Array(Vec::new())
 }
@@ -148,7 +174,7 @@ fn default_metrics() -> Vec<String> {
     vec!["mse".to_owned(), "mae".to_owned()]
 }
 
-const STUDY_KEYS: &[&str] = &["about", "block", "table"];
+const STUDY_KEYS: &[&str] = &["about", "block", "table", "labels"];
 const BLOCK_KEYS: &[&str] = &[
     "scenario",
     "population",

@@ -5,9 +5,11 @@
 
 mod axis;
 mod engines;
+pub mod field;
 pub mod file;
 pub mod grid;
 pub mod key;
+pub mod labels;
 pub mod models;
 pub mod population;
 mod regions;
@@ -27,14 +29,14 @@ use toml::Value;
 use crate::data::features::features;
 use crate::data::scenarios::{self, Problems};
 use crate::engines::External;
-use crate::error::{Error, Result, listed, suggestion};
+use crate::error::{Error, Result};
 use crate::score::Metric;
 use crate::score::comparison::Comparison;
 use crate::score::regions::RegionTruths;
 pub use axis::AxisSource;
-use file::{Block, Keep, StudyFile, TableSpec};
+use file::{Block, Keep, StudyFile};
 use grid::Grid;
-use key::{Column, Key};
+use key::Key;
 use models::Fitting;
 pub(crate) use sweep::plain;
 pub(crate) use variants::band;
@@ -135,7 +137,6 @@ impl Study {
             return Err("there is no [[block]]".to_owned());
         }
         size::check_groups(&groups)?;
-        file.table.iter().try_for_each(check_table)?;
         let study = Self { name, file, groups };
         check_distinct(&study)?;
         Ok(study)
@@ -189,6 +190,7 @@ fn expand(block: &Block, problems: &Problems) -> Result<Vec<Group>, String> {
     let fitting = Fitting::read(block, &metrics)?;
     for variants in &variants {
         regions::check(variants, &metrics, &block.keep, fitting.is_some())?;
+        check_bands(variants, &metrics)?;
     }
     let ratios = ratios(block)?;
     let mut groups = Vec::new();
@@ -277,25 +279,24 @@ fn check_distinct(study: &Study) -> Result<(), String> {
 
 fn sizes(value: &Value) -> Result<Vec<usize>, String> {
     let values = sweep::values("N", value)?;
-    let size = |value: &Value| match value.as_integer() {
-        Some(n) if n > 0 => Ok(n as usize),
+    let size = |value: &Value| match file::whole(value) {
+        Some(n) if n > 0 => Ok(n),
         _ => Err(format!("`N` = {value}: must be a whole number above 0")),
     };
     values.iter().map(size).collect()
 }
 
-fn check_table(table: &TableSpec) -> Result<(), String> {
-    let known = || Column::NAMES.into_iter();
-    let named = table.rows.iter().chain(&table.columns);
-    let named = named.chain(table.filter.keys()).chain(table.baseline.keys());
-    match named.into_iter().find(|key| !known().any(|k| k == key.as_str())) {
-        None => Ok(()),
-        Some(key) => Err(format!(
-            "unknown key `{key}` in the table \"{}\"{}; allowed are {}",
-            table.title,
-            suggestion(key, known()),
-            listed(known()),
+/// Refuses metrics of bands of estimates none of which has a band. Engines may have bands of their own.
+fn check_bands(variants: &[Variant], metrics: &[Metric]) -> Result<(), String> {
+    let may_have_band =
+        |variant: &Variant| variant.external.is_some() || variant.settings.band.is_some();
+    match metrics.iter().find(|metric| metric.is_of_bands()) {
+        Some(metric) if !variants.iter().any(may_have_band) => Err(format!(
+            "`metrics`: there is no `{}` without a confidence band: give an estimator `band` = \"analytic\" or \
+             \"bootstrap\"",
+            metric.name()
         )),
+        _ => Ok(()),
     }
 }
 

@@ -92,7 +92,7 @@ impl<'a> BaselineComparison<'a> {
         let Paired { difference, .. } = Paired::of(&value.pairs(baseline));
         let lower = difference.mean.is_some_and(|mean| mean < 0.0);
         let significantly = difference.interval.is_some_and(|(_, hi)| hi < 0.0);
-        let column = self.column(column.join(" "));
+        let column = self.column(column.join(", "));
         column.compared += 1;
         let label = labels.iter().filter(|l| !l.is_empty()).cloned().collect::<Vec<_>>().join(" ");
         if significantly {

@@ -1,13 +1,16 @@
 //! Which value of a column is the best, and which cannot be told from it.
 //!
-//! Errors from different truths are answers to different questions, and not told to be better or worse.
+//! Errors from different truths are answers to different questions, and not told to be better or worse. Where f does not jump
+//! along a feature, the ALE of differences and that of derivatives are one truth.
 
-use std::collections::HashMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
 
 use fe_core::estimator::Estimand;
 use fe_core::replicates::Paired;
 
 use super::{Standing, contest};
+use crate::data::scenarios;
 use crate::record::Key;
 use crate::record::summary::SummaryRow;
 use crate::score::{Metric, estimand_of};
@@ -21,10 +24,45 @@ struct Contest {
 }
 
 impl Contest {
-    fn of(key: &Key) -> Self {
+    fn of(key: &Key, truths: &SharedTruths) -> Self {
         let estimator = key.estimator.as_str();
-        let truth = estimand_of(estimator).ok_or_else(|| estimator.to_owned());
+        let truth = match estimand_of(estimator) {
+            Some(Estimand::AccumulatedLocalEffects) if truths.ale_is_of_derivatives(key) => {
+                Ok(Estimand::AccumulatedDerivatives)
+            }
+            known => known.ok_or_else(|| estimator.to_owned()),
+        };
         Self { truth, shared: contest(key) }
+    }
+}
+
+/// Features along which the ALE of differences and that of derivatives are the same curve.
+#[derive(Debug, Default)]
+pub(super) struct SharedTruths {
+    /// The texts of the scenarios that come from files.
+    problems: BTreeMap<String, String>,
+    /// By scenario, parameters and feature.
+    known: RefCell<HashMap<[String; 3], bool>>,
+}
+
+impl SharedTruths {
+    pub(super) fn new(problems: BTreeMap<String, String>) -> Self {
+        Self { problems, known: RefCell::default() }
+    }
+
+    /// True where the two are the same curve; their heterogeneities may differ.
+    fn ale_is_of_derivatives(&self, key: &Key) -> bool {
+        if !key.metric.parse().is_ok_and(Metric::is_of_curves) || !key.feature2.is_empty() {
+            return false;
+        }
+        let place = [&key.scenario, &key.parameters, &key.feature].map(Clone::clone);
+        let found = || -> Option<bool> {
+            let scenario = scenarios::of_record(&key.scenario, &key.parameters, &self.problems)?;
+            let mut features = 0..scenario.dimension();
+            let feature = features.find(|s| scenario.feature_name(*s) == key.feature)?;
+            scenario.ale_is_of_derivatives(feature).ok()
+        };
+        *self.known.borrow_mut().entry(place).or_insert_with(|| found().unwrap_or(false))
     }
 }
 
@@ -32,7 +70,7 @@ impl Contest {
 ///
 /// Values compete with those of the same truth, data, feature and metric, if the metric is an error.
 /// Those compete on the datasets that they share.
-pub(super) fn of_column(values: &[Option<&SummaryRow>]) -> Vec<Standing> {
+pub(super) fn of_column(values: &[Option<&SummaryRow>], truths: &SharedTruths) -> Vec<Standing> {
     let mut standings = vec![Standing::Other; values.len()];
     let mut contests: HashMap<Contest, Vec<(usize, f64, &SummaryRow)>> = HashMap::new();
     for (i, value) in values.iter().enumerate() {
@@ -40,7 +78,7 @@ pub(super) fn of_column(values: &[Option<&SummaryRow>]) -> Vec<Standing> {
             continue;
         };
         if let Some(mean) = value.summary.mean {
-            contests.entry(Contest::of(&value.key)).or_default().push((i, mean, value));
+            contests.entry(Contest::of(&value.key, truths)).or_default().push((i, mean, value));
         }
     }
     for competitors in contests.values().filter(|competitors| competitors.len() > 1) {

@@ -20,7 +20,7 @@ impl Rendered {
             table.sortable {
                 caption { span { (self.title) } }
                 thead { tr {
-                    @for name in self.labels.iter().chain(&self.columns) { th scope="col" { (name) } }
+                    @for name in self.header() { th scope="col" { (name) } }
                 } }
                 tbody { @for row in &self.rows { tr {
                     @for label in &row.labels { td { (label) } }

@@ -1,21 +1,34 @@
-//! Tables as LaTeX.
+//! Tables as LaTeX: headings that span their columns, one power of ten a column, and parts that fit on a page.
 
-use super::number::{Signs, Written};
-use super::style::{Mark, Style};
+use std::ops::Range;
+
+use super::number::{Signs, Written, exponent};
+use super::style::{ErrorStyle, Mark, Style};
 use super::{Rendered, TableEntry, TableRow};
 
-/// The part of a document before its tables.
+/// The part of a document before its tables. What it says of siunitx does no harm without.
 const PREAMBLE: &str = "\\documentclass{article}
 \\usepackage[T1]{fontenc}
 \\usepackage[utf8]{inputenc}
-\\usepackage[landscape,margin=1.5cm]{geometry}
+\\usepackage{lmodern}
+\\usepackage[a4paper,margin=2.5cm]{geometry}
 \\usepackage{booktabs}
-\\begin{document}
+\\usepackage{longtable}
 ";
+const SIUNITX: &str =
+    "\\usepackage{siunitx}\n\\sisetup{detect-weight,detect-shape,separate-uncertainty}\n";
+
+/// Longer tables are set over several pages.
+const MOST_ROWS: usize = 40;
+/// Widths in points, rather too large than too small: of a character, and of the space between two columns.
+const CHARACTER: f64 = 5.3;
+const GAP: f64 = 12.0;
+/// Size of small print beside that of the text.
+const SMALL: f64 = 0.8;
 
 impl Rendered {
-    /// The table in LaTeX, for a document that uses the packages booktabs and, for `|`, `<` and `>`
-    /// in text, fontenc with T1; with a label to refer to if there is one.
+    /// The table in LaTeX, for a document that uses the packages booktabs, longtable (for more than 40 rows), siunitx (if
+    /// asked for) and, for `|`, `<` and `>` in text, fontenc with T1; with a label to refer to if there is one.
     #[must_use]
     pub fn latex(&self, style: Style, label: Option<&str>) -> String {
         table(self, style, label)
@@ -24,62 +37,288 @@ impl Rendered {
 
 /// A whole document with some tables.
 #[must_use]
-pub fn document(tables: &str) -> String {
-    format!("{PREAMBLE}{tables}\\end{{document}}\n")
+pub fn document(tables: &str, style: Style) -> String {
+    let siunitx = if style.siunitx { SIUNITX } else { "" };
+    format!("{PREAMBLE}{siunitx}\\begin{{document}}\n{tables}\\end{{document}}\n")
+}
+
+/// A column of values: their power of ten if they have one in common, and how wide it is in characters.
+struct ValueColumn {
+    exponent: Option<i32>,
+    width: usize,
+}
+
+impl ValueColumn {
+    fn of(table: &Rendered, column: usize, style: Style) -> Self {
+        let entries = || table.rows.iter().filter_map(|row| row.entries[column].as_ref());
+        let exponent = common_exponent(entries(), style);
+        let own = Self { exponent, width: 0 };
+        let text = |entry: &TableEntry| {
+            let text =
+                own.written(entry, style).map_or(1, |written| written.text(&PLAIN).chars().count());
+            text + entry.remarks().chars().count() + usize::from(entry.better)
+        };
+        let heading = table.columns[column].last().map_or(0, |text| text.chars().count());
+        let power = exponent.map_or(0, |_| 5);
+        let width = entries().map(text).max().unwrap_or(0).max(heading + power);
+        Self { exponent, width }
+    }
+
+    fn written(&self, entry: &TableEntry, style: Style) -> Option<Written> {
+        match self.exponent {
+            // The power stands in the heading.
+            Some(power) => {
+                let scale = 10_f64.powi(-power);
+                Written::with_exponent(&entry.summary.scaled(scale), style, None)
+            }
+            None => Written::of(&entry.summary, style),
+        }
+    }
+}
+
+const PLAIN: Signs = Signs { pm: "±", power: ("e", "") };
+
+/// The power of ten in which all numbers of a column are written, if one needs one and they differ by less than a factor of
+/// about a thousand.
+fn common_exponent<'a>(
+    entries: impl Iterator<Item = &'a TableEntry> + Clone,
+    style: Style,
+) -> Option<i32> {
+    let needed = entries.clone().any(|entry| exponent(&entry.summary, style).flatten().is_some());
+    let means = entries.filter_map(|entry| entry.summary.mean).filter(|mean| *mean != 0.0);
+    let powers: Vec<i32> = means.map(|mean| mean.abs().log10().floor() as i32).collect();
+    let (least, most) = (powers.iter().min()?, powers.iter().max()?);
+    (needed && most - least <= 2).then_some(*most)
 }
 
 pub(super) fn table(table: &Rendered, style: Style, label: Option<&str>) -> String {
-    let line = |cells: Vec<String>| format!("{} \\\\", cells.join(" & "));
-    let header = table.header().iter().map(|text| escape(text)).collect();
-    let alignment = "l".repeat(table.labels.len()) + &"r".repeat(table.columns.len());
-    let row = |row: &TableRow| {
-        let labels = row.labels.iter().map(|label| escape(label));
-        let entries = row
-            .entries
-            .iter()
-            .map(|entry| entry.as_ref().map_or(String::new(), |entry| latex_entry(entry, style)));
-        line(labels.chain(entries).collect())
+    let columns: Vec<ValueColumn> =
+        (0..table.columns.len()).map(|column| ValueColumn::of(table, column, style)).collect();
+    let (parts, is_small) = parts(table, &columns, f64::from(style.text_width));
+    let mut notes = table.explanations(style).into_iter();
+    let first = notes.next().unwrap_or_default();
+    let caption = match table.title.trim() {
+        "" => escape(&first),
+        title => escape(&format!("{}. {first}", title.trim_end_matches('.'))),
     };
-    let mut text = vec![
-        "\\begin{table}[htbp]".to_owned(),
-        "\\centering".to_owned(),
-        format!("\\caption{{{}}}", escape(&table.title)),
-    ];
-    text.extend(label.map(|label| format!("\\label{{{label}}}")));
-    text.extend([
-        format!("\\begin{{tabular}}{{{alignment}}}"),
-        "\\toprule".to_owned(),
-        line(header),
-        "\\midrule".to_owned(),
-    ]);
-    text.extend(table.rows.iter().map(row));
-    text.extend(["\\bottomrule".to_owned(), "\\end{tabular}".to_owned()]);
-    for note in table.explanations(style) {
-        text.extend([
-            "\\par\\smallskip".to_owned(),
-            format!("{{\\footnotesize {}}}", escape(&note)),
-        ]);
+    let set = Set { table, columns: &columns, style, caption, label };
+    let notes: Vec<String> =
+        notes.map(|note| format!("{{\\footnotesize {}}}", escape(&note))).collect();
+    match table.rows.len() > MOST_ROWS {
+        true => set.long(&parts, is_small, &notes),
+        false => set.float(&parts, is_small, &notes),
     }
-    text.push("\\end{table}".to_owned());
-    text.join("\n") + "\n"
 }
 
-fn latex_entry(entry: &TableEntry, style: Style) -> String {
-    const SIGNS: Signs = Signs { pm: "\\pm", power: (" \\cdot 10^{", "}") };
-    let text = match Written::of(&entry.summary, style) {
-        None => "--".to_owned(),
-        Some(written) => {
-            let digits = written.text(&SIGNS);
-            match entry.mark(style) {
-                Mark::Bold => format!("$\\mathbf{{{digits}}}$"),
-                Mark::Italic => format!("$\\mathit{{{digits}}}$"),
-                Mark::Dagger => format!("${digits}{{}}^\\dagger$"),
-                Mark::None => format!("${digits}$"),
+/// Runs of columns that fit on a page, and whether they do so in small print only.
+fn parts(table: &Rendered, columns: &[ValueColumn], page: f64) -> (Vec<Range<usize>>, bool) {
+    let label = |i: usize| {
+        let entries = table.rows.iter().map(|row| row.labels[i].chars().count());
+        entries.chain([table.labels[i].chars().count()]).max().unwrap_or(0)
+    };
+    let wide = |characters: usize| characters as f64 * CHARACTER + GAP;
+    let labels: f64 = (0..table.labels.len()).map(|i| wide(label(i))).sum();
+    let widths: Vec<f64> = columns.iter().map(|column| wide(column.width)).collect();
+    let whole = labels + widths.iter().sum::<f64>();
+    let all = vec![0..columns.len()];
+    if whole <= page || columns.is_empty() {
+        return (all, false);
+    }
+    if SMALL * whole <= page {
+        return (all, true);
+    }
+    let mut parts: Vec<Range<usize>> = Vec::new();
+    let mut used = f64::INFINITY;
+    for (i, width) in widths.iter().enumerate() {
+        match parts.last_mut() {
+            Some(part) if SMALL * (used + width) <= page => {
+                part.end = i + 1;
+                used += width;
+            }
+            _ => {
+                parts.push(i..i + 1);
+                used = labels + width;
             }
         }
-    };
-    let star = if entry.better { "$^*$" } else { "" };
-    format!("{text}{star}{}", entry.remarks())
+    }
+    (parts, true)
+}
+
+/// A table on its way into LaTeX.
+struct Set<'a> {
+    table: &'a Rendered,
+    columns: &'a [ValueColumn],
+    style: Style,
+    caption: String,
+    label: Option<&'a str>,
+}
+
+impl Set<'_> {
+    /// A table that floats, its parts below each other.
+    fn float(&self, parts: &[Range<usize>], is_small: bool, notes: &[String]) -> String {
+        let mut text = vec!["\\begin{table}[htbp]".to_owned(), "\\centering".to_owned()];
+        text.push(format!("\\caption{{{}}}", self.caption));
+        text.extend(self.label.map(|label| format!("\\label{{{label}}}")));
+        text.extend(is_small.then(|| "\\footnotesize".to_owned()));
+        for (i, part) in parts.iter().enumerate() {
+            text.extend((i > 0).then(|| "\\par\\medskip".to_owned()));
+            text.push(format!("\\begin{{tabular}}{{{}}}", self.alignment(part)));
+            text.push("\\toprule".to_owned());
+            text.extend(self.head(part));
+            text.push("\\midrule".to_owned());
+            text.extend(self.table.rows.iter().map(|row| self.row(row, part)));
+            text.extend(["\\bottomrule".to_owned(), "\\end{tabular}".to_owned()]);
+        }
+        for note in notes {
+            text.extend(["\\par\\smallskip".to_owned(), note.clone()]);
+        }
+        text.push("\\end{table}".to_owned());
+        text.join("\n") + "\n"
+    }
+
+    /// A table over several pages, its parts behind each other.
+    fn long(&self, parts: &[Range<usize>], is_small: bool, notes: &[String]) -> String {
+        let mut text = vec!["\\begingroup".to_owned()];
+        text.extend(is_small.then(|| "\\footnotesize".to_owned()));
+        for (i, part) in parts.iter().enumerate() {
+            text.push(format!("\\begin{{longtable}}{{{}}}", self.alignment(part)));
+            if i == 0 {
+                let label = self.label.map_or(String::new(), |label| format!("\\label{{{label}}}"));
+                text.push(format!("\\caption{{{}}}{label} \\\\", self.caption));
+            }
+            let head = || {
+                [vec!["\\toprule".to_owned()], self.head(part), vec!["\\midrule".to_owned()]]
+                    .concat()
+            };
+            text.extend(head());
+            text.push("\\endfirsthead".to_owned());
+            text.extend(head());
+            text.extend([
+                "\\endhead".to_owned(),
+                "\\bottomrule".to_owned(),
+                "\\endfoot".to_owned(),
+            ]);
+            text.extend(self.table.rows.iter().map(|row| self.row(row, part)));
+            text.push("\\end{longtable}".to_owned());
+        }
+        text.extend(notes.iter().map(|note| format!("\\noindent {note}\\par")));
+        text.push("\\endgroup".to_owned());
+        text.join("\n") + "\n"
+    }
+
+    fn alignment(&self, part: &Range<usize>) -> String {
+        let values = part.clone().map(|column| match self.is_of_numbers() {
+            true => self.number_column(column),
+            false => "r".to_owned(),
+        });
+        "l".repeat(self.table.labels.len()) + &values.collect::<String>()
+    }
+
+    /// True if columns are set by siunitx.
+    fn is_of_numbers(&self) -> bool {
+        self.style.siunitx && self.style.errors != ErrorStyle::Interval
+    }
+
+    /// A column that siunitx aligns: as many digits before and behind the point as its numbers have at the most.
+    fn number_column(&self, column: usize) -> String {
+        let entries = self.table.rows.iter().filter_map(|row| row.entries[column].as_ref());
+        let written = entries.filter_map(|entry| self.columns[column].written(entry, self.style));
+        let most = |a: (usize, usize), b: (usize, usize)| (a.0.max(b.0), a.1.max(b.1));
+        let (whole, decimals) = written.map(|written| written.places()).fold((1, 0), most);
+        format!("S[table-format=-{whole}.{decimals}]")
+    }
+
+    /// Lines of headings: one for each key, over the columns that share its value.
+    fn head(&self, part: &Range<usize>) -> Vec<String> {
+        let labels = self.table.labels.len();
+        let levels = self.table.columns.first().map_or(0, Vec::len);
+        let mut lines = Vec::new();
+        for level in 0..levels.saturating_sub(1) {
+            let groups = self.groups(part, level);
+            let heads = groups.iter().map(|group| {
+                let text = escape(&self.table.columns[group.start][level]);
+                match group.len() {
+                    1 => self.in_braces(text),
+                    span => format!("\\multicolumn{{{span}}}{{c}}{{{text}}}"),
+                }
+            });
+            let cells = vec![String::new(); labels].into_iter().chain(heads);
+            lines.push(line(cells));
+            let rules = groups.iter().filter(|group| group.len() > 1).map(|group| {
+                let first = labels + 1 + group.start - part.start;
+                format!("\\cmidrule(lr){{{first}-{}}}", first + group.len() - 1)
+            });
+            let rules: Vec<String> = rules.collect();
+            lines.extend((!rules.is_empty()).then(|| rules.join(" ")));
+        }
+        let names = self.table.labels.iter().map(|name| escape(name));
+        let last = part.clone().map(|column| {
+            let name = self.table.columns[column].last().map_or("", String::as_str);
+            let power =
+                self.columns[column].exponent.map(|power| format!("$\\times 10^{{{power}}}$"));
+            let words = [Some(escape(name)), power];
+            let words = words.into_iter().flatten().filter(|word| !word.is_empty());
+            self.in_braces(words.collect::<Vec<_>>().join(" "))
+        });
+        lines.push(line(names.chain(last)));
+        lines
+    }
+
+    /// Runs of columns whose headings are the same down to a level.
+    fn groups(&self, part: &Range<usize>, level: usize) -> Vec<Range<usize>> {
+        let mut groups: Vec<Range<usize>> = Vec::new();
+        let path = |column: usize| &self.table.columns[column][..=level];
+        for column in part.clone() {
+            match groups.last_mut() {
+                Some(group) if path(group.start) == path(column) => group.end = column + 1,
+                _ => groups.push(column..column + 1),
+            }
+        }
+        groups
+    }
+
+    /// Words in a column of numbers are in braces.
+    fn in_braces(&self, text: String) -> String {
+        if self.is_of_numbers() { format!("{{{text}}}") } else { text }
+    }
+
+    fn row(&self, row: &TableRow, part: &Range<usize>) -> String {
+        let labels = row.labels.iter().map(|label| escape(label));
+        let entries = part.clone().map(|column| {
+            row.entries[column].as_ref().map_or(String::new(), |entry| self.entry(entry, column))
+        });
+        line(labels.chain(entries))
+    }
+
+    fn entry(&self, entry: &TableEntry, column: usize) -> String {
+        const SIGNS: Signs = Signs { pm: "\\pm", power: (" \\cdot 10^{", "}") };
+        let star = if entry.better { "$^*$" } else { "" };
+        let remarks = entry.remarks();
+        let Some(written) = self.columns[column].written(entry, self.style) else {
+            return self.in_braces(format!("--{star}{remarks}"));
+        };
+        let mark = entry.mark(self.style);
+        let plain = self.is_of_numbers() && remarks.is_empty() && !entry.better;
+        if let (true, Some(number)) = (plain && mark != Mark::Dagger, written.siunitx()) {
+            return match mark {
+                Mark::Bold => format!("\\bfseries {number}"),
+                Mark::Italic => format!("\\itshape {number}"),
+                Mark::Dagger | Mark::None => number,
+            };
+        }
+        let digits = written.text(&SIGNS);
+        let text = match mark {
+            Mark::Bold => format!("$\\mathbf{{{digits}}}$"),
+            Mark::Italic => format!("$\\mathit{{{digits}}}$"),
+            Mark::Dagger => format!("${digits}{{}}^\\dagger$"),
+            Mark::None => format!("${digits}$"),
+        };
+        self.in_braces(format!("{text}{star}{remarks}"))
+    }
+}
+
+fn line(cells: impl Iterator<Item = String>) -> String {
+    format!("{} \\\\", cells.collect::<Vec<_>>().join(" & "))
 }
 
 /// Text in which LaTeX sees no commands. What the usual fonts lack is written as its code point.

@@ -1,20 +1,27 @@
 //! Which value goes where in a table, and what is said below it.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use super::baseline::BaselineComparison;
-use super::{Rendered, TableEntry, TableRow, best, pick};
-use crate::record::Column;
+use super::{Context, Rendered, TableEntry, TableRow, best};
 use crate::record::summary::SummaryRow;
+use crate::record::{Column, Key};
+use crate::study::field::{Field, rounded};
 use crate::study::file::TableSpec;
+use crate::study::labels::Labels;
 
 /// The values of a table by the labels of their rows and columns.
 type Places<'a> = HashMap<(Vec<String>, Vec<String>), &'a SummaryRow>;
 
-pub(super) fn lay_out(spec: &TableSpec, values: &[SummaryRow]) -> Result<Rendered, String> {
-    let named = |names: &[String]| -> Vec<Column> {
-        names.iter().filter_map(|name| Column::named(name)).collect()
-    };
+pub(super) fn lay_out(
+    spec: &TableSpec,
+    values: &[SummaryRow],
+    context: &Context,
+) -> Result<Rendered, String> {
+    let words = &context.labels;
+    let named =
+        |names: &[String]| -> Vec<Field> { names.iter().map(|name| Field::named(name)).collect() };
     let (of_rows, of_columns) = (named(&spec.rows), named(&spec.columns));
     let rows = distinct(values, &of_rows);
     let columns = distinct(values, &of_columns);
@@ -30,12 +37,13 @@ pub(super) fn lay_out(spec: &TableSpec, values: &[SummaryRow]) -> Result<Rendere
     for column in &columns {
         let at = |labels: &Vec<String>| places.get(&(labels.clone(), column.clone())).copied();
         let here: Vec<Option<&SummaryRow>> = rows.iter().map(at).collect();
-        let standings = best::of_column(&here);
+        let standings = best::of_column(&here, &context.truths);
         for (i, (value, standing)) in here.into_iter().zip(standings).enumerate() {
             entries[i].push(match value {
                 None => None,
                 Some(value) => {
-                    let better = comparison.add(value, column, &rows[i])?;
+                    let better =
+                        comparison.add(value, &headings(&of_columns, column, words), &rows[i])?;
                     Some(TableEntry {
                         key: value.key.clone(),
                         summary: value.summary,
@@ -49,27 +57,59 @@ pub(super) fn lay_out(spec: &TableSpec, values: &[SummaryRow]) -> Result<Rendere
             });
         }
     }
+    let shown = |labels: Vec<String>| labels.iter().map(|label| shown(label, words)).collect();
     let rows = rows.into_iter().zip(entries);
     Ok(Rendered {
         title: spec.title.clone(),
-        labels: spec.rows.clone(),
-        columns: columns.iter().map(|column| column.join(" ")).collect(),
-        rows: rows.map(|(labels, entries)| TableRow { labels, entries }).collect(),
+        labels: spec.rows.iter().map(|name| words.of(name).into_owned()).collect(),
+        columns: columns.iter().map(|column| headings(&of_columns, column, words)).collect(),
+        rows: rows.map(|(labels, entries)| TableRow { labels: shown(labels), entries }).collect(),
         notes: comparison.notes(),
         starred: !spec.baseline.is_empty(),
     })
 }
 
-fn distinct(values: &[SummaryRow], columns: &[Column]) -> Vec<Vec<String>> {
+/// A value as people read it: under its label, or rounded where it is a long number.
+fn shown(value: &str, words: &Labels) -> String {
+    words.given(value).map_or_else(|| rounded(value), Cow::into_owned)
+}
+
+/// The headings of a column.
+fn headings(fields: &[Field], values: &[String], words: &Labels) -> Vec<String> {
+    fields.iter().zip(values).map(|(field, value)| field.heading(value, words)).collect()
+}
+
+fn pick(key: &Key, fields: &[Field]) -> Vec<String> {
+    fields.iter().map(|field| field.of(key).to_owned()).collect()
+}
+
+/// The labels of some values, those together that share their first, then those that share their second, and so on, each in
+/// the order in which it first appears.
+fn distinct(values: &[SummaryRow], fields: &[Field]) -> Vec<Vec<String>> {
     let mut seen = HashSet::new();
-    let labels = values.iter().map(|value| pick(&value.key, columns));
-    labels.filter(|label| seen.insert(label.clone())).collect()
+    let all = values.iter().map(|value| pick(&value.key, fields));
+    let mut distinct: Vec<Vec<String>> = all.filter(|label| seen.insert(label.clone())).collect();
+    let ranks: Vec<HashMap<String, usize>> = (0..fields.len())
+        .map(|level| {
+            let mut ranks = HashMap::new();
+            for label in &distinct {
+                let next = ranks.len();
+                ranks.entry(label[level].clone()).or_insert(next);
+            }
+            ranks
+        })
+        .collect();
+    distinct.sort_by_key(|label| -> Vec<usize> {
+        label.iter().zip(&ranks).map(|(word, ranks)| ranks[word]).collect()
+    });
+    distinct
 }
 
 fn left_open(spec: &TableSpec, first: &SummaryRow, second: &SummaryRow) -> String {
-    let open = Column::of_means()
-        .filter(|column| first.key[*column] != second.key[*column])
-        .map(|of| format!("`{}` ({}, {}, …)", of.name(), first.key[of], second.key[of]));
+    let keys = [&first.key, &second.key];
+    let open = Column::of_means().flat_map(|column| Field::varying(column, &keys)).map(|field| {
+        format!("`{}` ({}, {}, …)", field.name(), field.of(keys[0]), field.of(keys[1]))
+    });
     format!(
         "the table \"{}\" leaves open {}: name it among its rows or columns, or fix it by a filter",
         spec.title,

@@ -18,12 +18,16 @@ use std::collections::HashSet;
 use fe_core::replicates::{Paired, Summary};
 use toml::{Table, Value};
 
+use crate::data::scenarios;
+use crate::error::suggestion;
 use crate::record::empty_bins::{self, EmptyBins};
 use crate::record::manifest::NamedStudy;
 use crate::record::results::Results;
 use crate::record::summary::SummaryRow;
 use crate::record::{Column, Key, is_part};
-use crate::study::file::TableSpec;
+use crate::study::field::{Field, parts};
+use crate::study::file::{StudyFile, TableSpec};
+use crate::study::labels::Labels;
 use crate::study::{Study, plain};
 
 pub use baseline::differences;
@@ -35,8 +39,10 @@ pub use style::{ErrorStyle, Mark, Style};
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rendered {
     title: String,
+    /// The names of the keys of its rows.
     labels: Vec<String>,
-    columns: Vec<String>,
+    /// The headings of each column of values, from the key that was named first to the last.
+    columns: Vec<Vec<String>>,
     rows: Vec<TableRow>,
     notes: Vec<String>,
     starred: bool,
@@ -94,6 +100,24 @@ impl Rendered {
     }
 }
 
+/// What tables need to know beside the values: the words that stand in them, and which truths are the same.
+#[derive(Debug, Default)]
+pub struct Context {
+    labels: Labels,
+    truths: best::SharedTruths,
+}
+
+impl Context {
+    /// That of some studies.
+    #[must_use]
+    pub fn of<'a>(studies: impl Iterator<Item = &'a StudyFile> + Clone) -> Self {
+        let files = studies.clone().map(|study| &study.problems);
+        let truths = best::SharedTruths::new(scenarios::recorded(files));
+        let labels = studies.fold(Labels::default(), |all, study| all.and(&study.labels));
+        Self { labels, truths }
+    }
+}
+
 /// The tables that a study names, of its results; one with everything that varies if it names none, and
 /// none if it has no results.
 ///
@@ -107,8 +131,9 @@ pub fn of_study(named: &NamedStudy, results: &Results) -> Result<Vec<Rendered>, 
     if values.is_empty() {
         return Ok(Vec::new());
     }
+    let context = Context::of([&named.study].into_iter());
     if named.study.table.is_empty() {
-        let table = make_of(&default_spec(&named.name, &values), &values)?;
+        let table = make_of(&default_spec(&named.name, &values), &values, &context)?;
         return Ok(vec![table.cautioned(&results.empty_bins)]);
     }
     values.extend(results.parts.iter().filter(own).cloned());
@@ -117,7 +142,7 @@ pub fn of_study(named: &NamedStudy, results: &Results) -> Result<Vec<Rendered>, 
         let absent = absent(named, &values);
         values.extend(absent);
     }
-    let table = |spec| Ok(make_of(spec, &values)?.cautioned(&results.empty_bins));
+    let table = |spec| Ok(make_of(spec, &values, &context)?.cautioned(&results.empty_bins));
     named.study.table.iter().map(table).collect()
 }
 
@@ -135,30 +160,54 @@ fn absent(named: &NamedStudy, values: &[SummaryRow]) -> Vec<SummaryRow> {
 /// Makes a table from means over replicates.
 ///
 /// # Errors
-/// A message, if rows and columns leave open which value is meant, or no value is left.
-pub fn make_of(spec: &TableSpec, rows: &[SummaryRow]) -> Result<Rendered, String> {
-    let chosen = rows.iter().filter(|row| matches(&spec.filter, &row.key));
-    lay_out(spec, &chosen.cloned().collect::<Vec<_>>())
+/// A message, if a key is not known, rows and columns leave open which value is meant, or no value is left.
+pub fn make_of(
+    spec: &TableSpec,
+    rows: &[SummaryRow],
+    context: &Context,
+) -> Result<Rendered, String> {
+    let of_table = |message| format!("{message}, in the table \"{}\"", spec.title);
+    let names = spec.rows.iter().chain(&spec.columns);
+    let names = names.chain(spec.filter.keys()).chain(spec.baseline.keys());
+    let keys: Vec<&Key> = rows.iter().map(|row| &row.key).collect();
+    Field::check(names.map(String::as_str), &keys).map_err(of_table)?;
+    layout::lay_out(spec, &filtered(&spec.filter, rows.to_vec()).map_err(of_table)?, context)
 }
 
-/// Refuses the tables of a study that its values will not fill, or fill in more than one way: better said
-/// before a run than after it.
+/// Refuses the tables of a study that its values will not fill, or fill in more than one way, and labels of what there
+/// will not be: better said before a run than after it.
 ///
 /// # Errors
 /// As [`make_of`], and a baseline that there will not be.
 pub fn check(study: &Study) -> Result<(), String> {
-    let values: Vec<SummaryRow> = match study.file.table.is_empty() {
-        true => Vec::new(),
-        false => study.values().map(|(key, _)| SummaryRow::new(key, Vec::new(), 0)).collect(),
-    };
-    study.file.table.iter().try_for_each(|spec| make_of(spec, &values).map(|_| ()))
+    let labels = &study.file.labels;
+    if study.file.table.is_empty() && labels.is_empty() {
+        return Ok(());
+    }
+    let values: Vec<SummaryRow> =
+        study.values().map(|(key, _)| SummaryRow::new(key, Vec::new(), 0)).collect();
+    check_labels(labels, &values)?;
+    let context = Context { labels: labels.clone(), ..Context::default() };
+    study.file.table.iter().try_for_each(|spec| make_of(spec, &values, &context).map(|_| ()))
 }
 
-fn lay_out(spec: &TableSpec, rows: &[SummaryRow]) -> Result<Rendered, String> {
-    if rows.is_empty() {
-        return Err(format!("no value is left for the table \"{}\"", spec.title));
+/// Refuses labels of words that none of some values has.
+fn check_labels(labels: &Labels, values: &[SummaryRow]) -> Result<(), String> {
+    let keys: Vec<&Key> = values.iter().map(|value| &value.key).collect();
+    let mut words: HashSet<&str> = keys.iter().flat_map(|key| key.fields(Column::ALL)).collect();
+    words.extend(Column::NAMES);
+    let names: Vec<&str> = words.iter().filter_map(|word| word.split(['@', '(']).next()).collect();
+    words.extend(names);
+    let packed = keys.iter().flat_map(|key| [&key.parameters, &key.options, &key.binning]);
+    let parts: Vec<(&str, &str)> = packed.flat_map(|field| parts(field)).collect();
+    words.extend(parts.iter().flat_map(|(name, value)| [*name, *value]));
+    match labels.unused(|word| words.contains(word)) {
+        None => Ok(()),
+        Some(word) => Err(format!(
+            "`{word}` in [labels] is no word of this study{}",
+            suggestion(word, words.iter().copied())
+        )),
     }
-    layout::lay_out(spec, rows)
 }
 
 /// The rows that a filter lets through.
@@ -168,15 +217,14 @@ fn lay_out(spec: &TableSpec, rows: &[SummaryRow]) -> Result<Rendered, String> {
 pub fn filtered(filter: &Table, rows: Vec<SummaryRow>) -> Result<Vec<SummaryRow>, String> {
     let mut left = rows;
     for (name, allowed) in filter {
-        let Some(column) = Column::named(name) else { continue };
-        let condition = Table::from_iter([(name.clone(), allowed.clone())]);
+        let field = Field::named(name);
         let (met, rest): (Vec<_>, Vec<_>) =
-            left.into_iter().partition(|row| matches(&condition, &row.key));
+            left.into_iter().partition(|row| meets(&field, allowed, &row.key));
         if met.is_empty() {
             let mut there: Vec<String> = Vec::new();
-            for row in rest {
-                if !there.contains(&row.key[column]) {
-                    there.push(row.key[column].clone());
+            for value in rest.iter().map(|row| field.of(&row.key)) {
+                if !there.iter().any(|known| known == value) {
+                    there.push(value.to_owned());
                 }
             }
             let there: Vec<String> = there.iter().map(|value| format!("`{value}`")).collect();
@@ -210,12 +258,12 @@ pub fn spec_of(title: &str, keys: &[&Key], rows: &[String], columns: &[String]) 
     } else {
         &metric
     };
-    let varies = |column: Column| keys.iter().any(|other| other[column] != keys[0][column]);
-    let varying = Column::of_means().filter(|column| varies(*column)).map(Column::name);
-    let varying = varying.filter(|name| !columns.iter().any(|column| column == name));
+    let varying = Column::of_means().flat_map(|column| Field::varying(column, keys));
+    let varying = varying.map(|field| field.name().to_owned());
+    let varying = varying.filter(|name| !columns.contains(name));
     let mut rows = rows.to_vec();
     if rows.is_empty() {
-        rows.extend(varying.map(str::to_owned));
+        rows.extend(varying);
     }
     if rows.is_empty() {
         rows.push("estimator".to_owned());
@@ -225,17 +273,15 @@ pub fn spec_of(title: &str, keys: &[&Key], rows: &[String], columns: &[String]) 
 
 /// True if a key has the values that a filter asks for.
 fn matches(filter: &Table, key: &Key) -> bool {
-    filter.iter().all(|(name, allowed)| {
-        let Some(column) = Column::named(name) else { return false };
-        match allowed {
-            Value::Array(list) => list.iter().any(|value| plain(value) == key[column]),
-            value => plain(value) == key[column],
-        }
-    })
+    filter.iter().all(|(name, allowed)| meets(&Field::named(name), allowed, key))
 }
 
-fn pick(key: &Key, columns: &[Column]) -> Vec<String> {
-    key.fields(columns.iter().copied()).map(str::to_owned).collect()
+/// True if a field of a key has a value, or one of a list of them.
+fn meets(field: &Field, allowed: &Value, key: &Key) -> bool {
+    match allowed {
+        Value::Array(list) => list.iter().any(|value| field.is(key, &plain(value))),
+        value => field.is(key, &plain(value)),
+    }
 }
 
 /// The fields that estimates share which may be compared with each other: data, feature and metric.

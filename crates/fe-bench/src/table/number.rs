@@ -29,21 +29,22 @@ pub(super) struct Signs {
 }
 
 impl Written {
-    /// None without a mean. `exact` is a number that is known to the last digit, such as a count.
+    /// None without a mean.
     pub(super) fn of(summary: &Summary, style: Style) -> Option<Self> {
+        let exponent = exponent(summary, style)?;
+        Self::with_exponent(summary, style, exponent)
+    }
+
+    /// With a given power of ten, such as the one of a column; none without a mean.
+    pub(super) fn with_exponent(
+        summary: &Summary,
+        style: Style,
+        exponent: Option<i32>,
+    ) -> Option<Self> {
         let mean = summary.mean?;
         let error = summary.standard_error;
-        let size = magnitude(mean);
-        let exponent = (!(-2..5).contains(&size)).then_some(size);
         let scale = 10_f64.powi(-exponent.unwrap_or(0));
-        // No more than six digits of the mean, however small its error.
-        let most = 5 - magnitude(mean * scale);
-        let decimals = match error {
-            Some(error) if error > 0.0 => {
-                (i32::from(style.digits) - 1 - magnitude(error * scale)).min(most)
-            }
-            _ => 3 - magnitude(mean * scale),
-        };
+        let decimals = decimals(mean * scale, error.map(|error| error * scale), style);
         // Where not even the units of an error are significant, those of the mean are none.
         let unit = 10_f64.powi((-decimals).max(0));
         let decimals = decimals.max(0);
@@ -71,6 +72,24 @@ impl Written {
         Some(Self { mean: write(mean), uncertainty, exponent })
     }
 
+    /// The mean with its error as siunitx reads it in a column of numbers; none where an interval is to be written.
+    pub(super) fn siunitx(&self) -> Option<String> {
+        let Self { mean, uncertainty, exponent } = self;
+        let digits = match uncertainty {
+            Uncertainty::None => mean.clone(),
+            Uncertainty::Pm(error) => format!("{mean} \\pm {error}"),
+            Uncertainty::Parentheses(error) => format!("{mean}({error})"),
+            Uncertainty::Interval(..) => return None,
+        };
+        Some(exponent.map_or(digits.clone(), |exponent| format!("{digits}e{exponent}")))
+    }
+
+    /// Number of digits before and behind the point.
+    pub(super) fn places(&self) -> (usize, usize) {
+        let digits = self.mean.trim_start_matches('-');
+        digits.split_once('.').map_or((digits.len(), 0), |(a, b)| (a.len(), b.len()))
+    }
+
     pub(super) fn text(&self, signs: &Signs) -> String {
         let Self { mean, uncertainty, exponent } = self;
         let digits = match uncertainty {
@@ -87,6 +106,29 @@ impl Written {
                 format!("{digits}{}{exponent}{}", signs.power.0, signs.power.1)
             }
         }
+    }
+}
+
+/// The power of ten that a mean is written with, if any; none without a mean. What is rounded up to ten has the next one.
+pub(super) fn exponent(summary: &Summary, style: Style) -> Option<Option<i32>> {
+    let mean = summary.mean?;
+    let size = magnitude(mean);
+    let scale = 10_f64.powi(-size);
+    let error = summary.standard_error.map(|error| error * scale);
+    let unit = 10_f64.powi(decimals(mean * scale, error, style));
+    let is_ten = unit.is_finite() && (mean.abs() * scale * unit).round() >= 10.0 * unit;
+    let size = if is_ten { size + 1 } else { size };
+    Some((!(-2..5).contains(&size)).then_some(size))
+}
+
+/// Number of decimals of a mean and its error: as many as the error has in the digits of the style, and no more than six digits
+/// of the mean, however small its error; may be negative.
+fn decimals(mean: f64, error: Option<f64>, style: Style) -> i32 {
+    match error {
+        Some(error) if error > 0.0 => {
+            (i32::from(style.digits) - 1 - magnitude(error)).min(5 - magnitude(mean))
+        }
+        _ => 3 - magnitude(mean),
     }
 }
 
@@ -112,6 +154,10 @@ mod tests {
         let text = |mean, error| text(mean, error, ErrorStyle::Pm, 2);
         assert_eq!(text(0.123_456, Some(0.001_234)), "0.1235 ± 0.0012");
         assert_eq!(text(0.000_123_456, Some(0.000_001_5)), "(1.235 ± 0.015)e-4");
+        assert_eq!(text(9.97e-5, Some(1.3e-5)), "(1.00 ± 0.13)e-4");
+        assert_eq!(text(-9.97e-5, Some(1.3e-5)), "(-1.00 ± 0.13)e-4");
+        assert_eq!(text(9.94e-5, Some(1.3e-5)), "(9.9 ± 1.3)e-5");
+        assert_eq!(text(99_997.0, Some(13.0)), "99997 ± 13");
         assert_eq!(text(12.0, Some(0.0)), "12.00 ± 0.00");
         assert_eq!(text(0.0, None), "0.000");
         assert_eq!(text(-0.001, Some(30.0)), "(0 ± 30000)e-3");

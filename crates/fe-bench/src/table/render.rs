@@ -83,7 +83,19 @@ impl Rendered {
     }
 
     pub(super) fn header(&self) -> Vec<String> {
-        self.labels.iter().chain(&self.columns).cloned().collect()
+        let columns = self.columns.iter().map(|headings| joined(headings));
+        self.labels.iter().cloned().chain(columns).collect()
+    }
+
+    /// The numbers of datasets that its means are of.
+    fn datasets(&self) -> String {
+        let counts = || self.entries().map(|entry| entry.summary.count).filter(|count| *count > 0);
+        match (counts().min(), counts().max()) {
+            (Some(1), Some(1)) => "1 dataset".to_owned(),
+            (Some(least), Some(most)) if least == most => format!("{least} datasets"),
+            (Some(least), Some(most)) => format!("{least} to {most} datasets"),
+            _ => "datasets".to_owned(),
+        }
     }
 
     fn entries(&self) -> impl Iterator<Item = &TableEntry> {
@@ -93,14 +105,14 @@ impl Rendered {
     /// Notes below a table: what the numbers and marks are.
     pub(super) fn explanations(&self, style: Style) -> Vec<String> {
         let differences = self.entries().any(|entry| entry.paired.is_some());
-        let what = if differences {
-            "Mean paired difference over replicates"
+        let datasets = self.datasets();
+        let mut first = if differences {
+            format!("Mean paired difference over {datasets}")
         } else if self.entries().any(|entry| !entry.key.metric.starts_with("order of ")) {
-            "Mean over replicates"
+            format!("Mean over {datasets}")
         } else {
-            "Slope of the log of the mean error"
+            "Slope of the log of the mean error".to_owned()
         };
-        let mut first = what.to_owned();
         first.push_str(match style.errors {
             ErrorStyle::Pm => " ± standard error.",
             ErrorStyle::Parentheses => " (standard error in units of the last digit).",
@@ -172,6 +184,12 @@ impl TableEntry {
         }
         text
     }
+}
+
+/// The headings of a column in one.
+fn joined(headings: &[String]) -> String {
+    let given = headings.iter().filter(|heading| !heading.is_empty());
+    given.map(String::as_str).collect::<Vec<_>>().join(", ")
 }
 
 /// Words in which Markdown sees neither cells nor lines nor HTML.

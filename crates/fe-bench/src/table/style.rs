@@ -46,10 +46,24 @@ pub struct Style {
     /// How errors are marked whose paired difference from the lowest has a 95 % interval covering 0
     #[arg(long, value_enum, default_value = "italic")]
     pub ties: Mark,
+    /// LaTeX: columns of numbers as the package siunitx sets them
+    #[arg(long)]
+    pub siunitx: bool,
+    /// LaTeX: width of the text in points; a wider table is set smaller, then in several parts
+    #[arg(long, value_name = "PT", default_value_t = 455,
+          value_parser = clap::value_parser!(u32).range(100..=10_000))]
+    pub text_width: u32,
 }
 
 impl Default for Style {
     fn default() -> Self {
-        Self { errors: ErrorStyle::Pm, digits: 2, best: Mark::Bold, ties: Mark::Italic }
+        Self {
+            errors: ErrorStyle::Pm,
+            digits: 2,
+            best: Mark::Bold,
+            ties: Mark::Italic,
+            siunitx: false,
+            text_width: 455,
+        }
     }
 }

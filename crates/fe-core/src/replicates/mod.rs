@@ -48,6 +48,17 @@ impl Summary {
         Self::with_error(values.len(), mean, standard_error)
     }
 
+    /// The same in other units: values that are `factor` times as large, which is positive.
+    #[must_use]
+    pub fn scaled(&self, factor: f64) -> Self {
+        Self {
+            count: self.count,
+            mean: self.mean.map(|mean| mean * factor),
+            standard_error: self.standard_error.map(|error| error * factor),
+            interval: self.interval.map(|(lo, hi)| (lo * factor, hi * factor)),
+        }
+    }
+
     /// Of an estimate from `count` replicates whose standard error has `count` − 1 degrees of
     /// freedom.
     #[must_use]

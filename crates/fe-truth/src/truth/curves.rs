@@ -418,6 +418,31 @@ impl Scenario {
         Ok(ale)
     }
 
+    /// True if the ALE that contains jumps (Apley and Zhu) and the one of derivatives (DALE, RHALE) are the same curve: f does not
+    /// jump along the feature, counted from 0, or its jumps have mean 0 where they are.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchFeature`], [`Error::NoTruth`].
+    ///
+    /// ```
+    /// let scenario = fe_truth::scenario("effector-regional", &[]).unwrap();
+    /// assert!(scenario.ale_is_of_derivatives(0).unwrap());
+    /// let jumps = fe_truth::scenario("conditional-interaction", &[]).unwrap();
+    /// assert!(!jumps.ale_is_of_derivatives(1).unwrap());
+    /// ```
+    pub fn ale_is_of_derivatives(&self, feature: usize) -> Result<bool, Error> {
+        self.check_feature(feature)?;
+        if self.parts.engine.has_moving_jumps(feature) || self.levels(feature).is_some() {
+            return Ok(false);
+        }
+        self.begin();
+        let on = OneFeature { scenario: self, feature, axis: self.axis(feature) };
+        let jumps: Vec<Truth> =
+            on.jumps().into_iter().flat_map(|jump| [jump.before, jump.after]).collect();
+        self.judge(jumps.iter().copied())?;
+        Ok(jumps.iter().all(|jump| jump.value.abs() <= jump.abs_error + 1e-12))
+    }
+
     /// Variance of `E[f(X) | x_s]` under the law of the feature.
     pub(crate) fn main_variance(&self, feature: usize) -> Result<Truth, Error> {
         self.check_feature(feature)?;

@@ -17,7 +17,7 @@ use fe_core::Dataset;
 use fe_core::settings::Jacobian;
 use fe_truth::Scenario;
 
-use crate::cli::arguments::{DataFeatures, key_value};
+use crate::cli::arguments::{DataFeatures, key_value, rows};
 use crate::data::sample;
 use crate::data::scenarios;
 use crate::data::{self, Roles};
@@ -44,9 +44,9 @@ pub(super) struct Arguments {
     #[command(flatten)]
     features: DataFeatures,
     /// Number of rows to draw
-    #[arg(long, value_name = "N", requires = "seed", conflicts_with = "model")]
+    #[arg(long, value_name = "N", conflicts_with = "model", value_parser = rows)]
     n: Option<usize>,
-    /// Master seed
+    /// Master seed [default: 0]
     #[arg(long, value_name = "S", requires = "n")]
     seed: Option<u64>,
     /// CSV file with a header and a column per feature; without --model a last column y is ignored
@@ -127,7 +127,7 @@ fn read_or_draw(arguments: &Arguments, scenario: &Scenario) -> Result<Dataset> {
             let weights = arguments.weights.as_deref();
             data::read(path, Roles { dimension, weights, target: None })
         }
-        (None, Some(n), Some(seed)) => sample::features(scenario, seed, n, 0),
-        _ => Err(Error::Argument("either --data, or --n and --seed are needed".to_owned())),
+        (None, Some(n), seed) => sample::features(scenario, seed.unwrap_or(0), n, 0),
+        _ => Err(Error::Argument("either --data or --n is needed".to_owned())),
     }
 }
