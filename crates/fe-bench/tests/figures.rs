@@ -166,14 +166,14 @@ fn effects_are_drawn_beside_their_truth() {
                 "x3 ≤",
                 "x3 &gt;",
                 "instances)",
-                "all data (60 instances, split further)",
+                "x1: all data (60 instances,",
                 "all data: 60 instances, H = ",
                 "(integral)",
                 "truth",
                 "true mean local effect",
             ],
         ),
-        ("regional-pdp", vec!["c-ICE curves", "truth", "σ (estimate)", "true σ", "split further"]),
+        ("regional-pdp", vec!["c-ICE curves", "truth", "σ (estimate)", "true σ"]),
         ("regional-shapdp", vec!["Shapley values", "truth", "true σ"]),
     ];
     for (estimator, labels) in expected {
