@@ -7,8 +7,8 @@ use clap::{Args, ValueEnum};
 
 use super::table::{condition, conditions};
 use crate::error::{Error, Result};
-use crate::plot::recorded;
 use crate::plot::sweep::{self, Sweep};
+use crate::plot::{kept_trees, recorded};
 use crate::record::summary::SummaryRow;
 use crate::record::{Column, Key, empty_bins, results};
 use crate::study::field::Field;
@@ -22,7 +22,8 @@ use crate::table;
 /// What a study swept over decides what is drawn: its errors against the number of bins, of rows, or against a parameter,
 /// where there are at least three values of it. One file per study, scenario, feature and metric, with a
 /// panel for each combination of parameters and sizes. Where a study keeps curves or bins, these are
-/// drawn as well: those of one dataset beside the truth, with a panel for each estimate.
+/// drawn as well: those of one dataset beside the truth, with a panel for each estimate. Trees of regions that
+/// were kept have a figure each.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     /// Results folder
@@ -57,6 +58,10 @@ enum Drawn {
     /// Curves and bins that were kept, beside the truth: of the first dataset, the others thin
     #[value(name = "effect")]
     Effect,
+    /// Trees of regions that were kept, with the curves in their leaves beside the truth there: of the
+    /// first dataset
+    #[value(name = "tree")]
+    Tree,
 }
 
 impl Drawn {
@@ -65,7 +70,7 @@ impl Drawn {
             Self::ErrorByK => Some(Sweep::ErrorByK),
             Self::ErrorByN => Some(Sweep::ErrorByN),
             Self::ErrorByParameter => Some(Sweep::ErrorByParameter),
-            Self::Effect => None,
+            Self::Effect | Self::Tree => None,
         }
     }
 }
@@ -88,12 +93,18 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
     let studies = results.manifest.studies.iter();
     let labels = studies.fold(Labels::default(), |all, named| all.and(&named.study.labels));
     let mut figures = sweep::figures(&values, &sweeps, &labels);
-    if kinds.contains(&Drawn::Effect) {
-        figures.extend(recorded::figures(recorded::read(&arguments.folder, &is_chosen)?, &labels));
+    if kinds.contains(&Drawn::Effect) || kinds.contains(&Drawn::Tree) {
+        let kept = recorded::read(&arguments.folder, &is_chosen)?;
+        if kinds.contains(&Drawn::Tree) {
+            figures.extend(kept_trees::figures(&kept, &labels));
+        }
+        if kinds.contains(&Drawn::Effect) {
+            figures.extend(recorded::figures(kept, &labels));
+        }
     }
     if figures.is_empty() {
         let message = "nothing to draw: no study has three values or more of K, of N or of a \
-                       parameter, or keeps curves or bins; errors that are exact are not drawn";
+                       parameter, or keeps curves, bins or trees; errors that are exact are not drawn";
         return Err(Error::content(&arguments.folder, message));
     }
     std::fs::create_dir_all(&folder).map_err(Error::file(&folder))?;

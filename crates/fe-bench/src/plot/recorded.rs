@@ -47,7 +47,8 @@ pub fn figures(kept: Vec<KeptEstimate>, labels: &Labels) -> Vec<Named> {
     let pick = |key: &Key, fields: &[Field]| -> Vec<String> {
         fields.iter().map(|field| field.of(key).to_owned()).collect()
     };
-    let groups = grouped(kept.into_iter().map(|kept| (pick(&kept.key, &fields(&columns)), kept)));
+    let with_curves = kept.into_iter().filter(|of| !(of.curve.is_empty() && of.bins.is_empty()));
+    let groups = grouped(with_curves.map(|kept| (pick(&kept.key, &fields(&columns)), kept)));
     let all: Vec<&Vec<String>> = groups.iter().map(|(key, _)| key).collect();
     let figures = groups.iter().map(|(key, kept)| {
         let name = file_name(NAME, &columns, key, &all);

@@ -76,8 +76,12 @@ pub(super) const FIGURE: [Column; 8] = [
 pub(super) const PANEL: [Column; 3] = [Column::Parameters, Column::Rows, Column::Snr];
 /// and a line in that for each of these (likewise).
 pub(super) fn series() -> Vec<Field> {
-    let columns = Column::ALL.into_iter().filter(|column| column.is_of_variant());
-    columns.map(Field::Column).collect()
+    fields(&variants())
+}
+
+/// The columns that say how an effect is estimated.
+pub(super) fn variants() -> Vec<Column> {
+    Column::ALL.into_iter().filter(|column| column.is_of_variant()).collect()
 }
 
 /// Fields of columns.
@@ -342,6 +346,7 @@ impl Series {
             .then(|| Order::of(&points.iter().map(|p| (p.0, p.1)).collect::<Vec<_>>()))
             .flatten();
         let name = match order {
+            Some(_) if Order::ends_in_plateau(&points) => format!("{name}: levels off"),
             Some(order) => format!("{name}: order {}", with_error(order)),
             None => name,
         };

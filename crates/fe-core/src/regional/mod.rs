@@ -45,7 +45,7 @@ pub struct RegionalEffect {
     /// Name of the heterogeneity value that was lowered.
     #[serde(deserialize_with = "crate::stored::name")]
     pub heterogeneity: Name,
-    /// The regions, with an effect for each leaf.
+    /// The regions, with an effect for each.
     pub tree: Tree,
     /// Record of the computation.
     pub record: Record,
