@@ -34,13 +34,14 @@ fn imports_point_one_way() {
 
 /// The order of the files of fe-py: each may import those of the steps before its own.
 const ORDER_OF_PYTHON: &[&[&str]] = &[
-    &["arguments", "arrays", "threads"],
     &["errors"],
-    &["callable", "questions"],
+    &["arguments", "arrays", "threads"],
+    &["questions"],
+    &["callable"],
     &["jacobian"],
     &["calls", "effect", "registry", "program"],
-    &["scenario"],
-    &["estimate", "regional", "score"],
+    &["scenario", "regional"],
+    &["estimate", "score"],
 ];
 
 /// The package for Python is a library that Python loads, which no test of its own can be linked to.

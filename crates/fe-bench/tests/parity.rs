@@ -180,7 +180,8 @@ fn run(arguments: &[String]) -> Result<Vec<u8>, String> {
 /// What `finish` makes of the function's answers to the questions of `plan`.
 fn planned(case: Case<'_>, arguments: Vec<String>) -> Result<Vec<u8>, String> {
     let folder = tempfile::tempdir().unwrap();
-    let [questions, answers] = ["questions.csv", "answers.csv"].map(|name| folder.path().join(name));
+    let [questions, answers] =
+        ["questions.csv", "answers.csv"].map(|name| folder.path().join(name));
     let text = |path: &Path| path.to_str().unwrap().to_owned();
     let mut plan = vec!["plan".to_owned(), format!("--out={}", text(&questions))];
     if matches!(case.text("method"), "RHALE" | "DerPDP") {
@@ -424,7 +425,7 @@ fn recorded_results_come_out_of_plan_and_finish() {
     let is_scenario = |record: &Record| !scenario(record)[0].ends_with(".toml");
     let cases = cases(&records, |record| (!is_scenario(record)).then_some(Route::Planned));
     assert_all_agree(&cases);
-    assert!(cases.len() > 80, "{} cases", cases.len());
+    assert!(cases.len() == 80 || record::other_folder().is_some(), "{} cases", cases.len());
 }
 
 /// Shapley values against recorded background rows, which are given as a file.
