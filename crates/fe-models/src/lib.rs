@@ -47,6 +47,7 @@ mod gam;
 mod gbdt;
 mod jacobi_svd;
 mod learner;
+mod levels;
 mod linear;
 mod logistic;
 mod mlp;

@@ -220,8 +220,16 @@ fn panel(
     };
     Panel {
         title,
-        x: Scale { label: label.to_owned(), log: low > 0.0 && high >= 20.0 * low },
-        y: Scale { label: format!("{} (mean ± standard error)", rows[0].key.metric), log: log_y },
+        x: Scale {
+            label: label.to_owned(),
+            log: low > 0.0 && high >= 20.0 * low,
+            ..Scale::default()
+        },
+        y: Scale {
+            label: format!("{} (mean ± standard error)", rows[0].key.metric),
+            log: log_y,
+            ..Scale::default()
+        },
         layers,
         ..Panel::default()
     }

@@ -9,6 +9,7 @@ pub mod comparison;
 pub mod estimand;
 pub mod given_curve;
 pub mod given_tree;
+mod levels;
 pub mod metric;
 pub mod regions;
 pub mod truths;
@@ -22,6 +23,7 @@ use comparison::Comparison;
 pub(crate) use estimand::truth_centring;
 pub use estimand::{estimand_of, truth_of};
 use given_curve::GivenCurve;
+pub use levels::{along, truth_at_levels};
 pub use metric::{METRICS, Metric};
 pub use truths::Truths;
 

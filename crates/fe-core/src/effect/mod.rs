@@ -240,6 +240,8 @@ pub struct LevelRecord {
     pub names: Vec<String>,
     /// Weight of the rows at each; their number where none are weighted.
     pub counts: Vec<f64>,
+    /// The first of them in their order, where the centring `start` has the effect 0.
+    pub start: f64,
     /// The order along which an effect is accumulated, for `ale`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub order: Option<OrderRecord>,
@@ -248,7 +250,9 @@ pub struct LevelRecord {
 impl LevelRecord {
     pub(crate) fn new(kind: FeatureKind, levels: &Levels, order: Option<OrderRecord>) -> Self {
         let Levels { values, names, counts, .. } = levels.clone();
-        Self { kind, values, names, counts, order }
+        let first = levels.values[levels.given[0]];
+        let start = order.as_ref().and_then(|order| order.values.first().copied());
+        Self { kind, values, names, counts, start: start.unwrap_or(first), order }
     }
 }
 

@@ -15,7 +15,7 @@ use crate::effect::{Effect, LevelRecord, Record, heterogeneity};
 use crate::error::{Error, ModelError, Result};
 use crate::estimator::at_levels::AtLevels;
 use crate::estimator::predictions;
-use crate::model::{Column, Model, Observed, Rows};
+use crate::model::{Column, Model, Observed, Reach, Rows};
 use crate::numeric::blocks::fold_blocks;
 use crate::numeric::moments::Moments;
 use crate::settings::{Centring, LevelOrder};
@@ -85,7 +85,7 @@ impl<'a> Walk<'a> {
         model: &Observed<'_>,
     ) -> Result<(Range<usize>, Vec<Changes>), ModelError> {
         let last = self.levels.len() - 1;
-        let own = self.ask(&rows, model, |step| Some(step))?;
+        let own = self.ask(&rows, model, Some)?;
         let before = self.ask(&rows, model, |step| step.checked_sub(1))?;
         let next = self.ask(&rows, model, |step| (step < last).then_some(step + 1))?;
         let change = |from: &[f64], to: &[f64]| from.iter().zip(to).map(|(a, b)| b - a).collect();
@@ -176,6 +176,13 @@ impl Accumulated {
         let rule = self.order.unwrap_or_default();
         let by_response =
             rule == LevelOrder::Response && data.kinds()[feature] == FeatureKind::Nominal;
+        if by_response && model.reach() != Reach::Anything {
+            return Err(Error::Incompatible(format!(
+                "the order `response` of {} comes from predictions, and these are not there when questions are \
+                 planned",
+                data.names()[feature]
+            )));
+        }
         let response = match by_response {
             true => predictions::at_rows(data, &observed)?.into_iter().map(Some).collect(),
             false => vec![None; model.outputs()],
