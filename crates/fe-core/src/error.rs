@@ -197,6 +197,30 @@ pub enum Error {
         /// True if the model was seen to change; false where it could not be asked.
         is_known_to_change: bool,
     },
+    /// Levels that cannot be those of a feature, or a value that is none of them.
+    #[error("{0}")]
+    Levels(String),
+    /// A value where an effect has none: between levels.
+    #[error("{x} is none of the levels {levels}: the effect has values there and none between")]
+    NotALevel {
+        /// The value.
+        x: f64,
+        /// The levels, separated by commas.
+        levels: String,
+    },
+    /// An estimator of derivatives of a feature with levels.
+    #[error(
+        "`{estimator}` is made of derivatives, and {name}, which is {kind}, has levels and nothing between \
+         them; take `ale`, `pdp`, `mplot` or `shapdp`"
+    )]
+    NoDerivativeByLevels {
+        /// Name of the estimator.
+        estimator: &'static str,
+        /// Name of the feature.
+        name: String,
+        /// Its kind, in a word.
+        kind: String,
+    },
     /// Options that have no meaning together.
     #[error("{0}")]
     Incompatible(String),

@@ -45,6 +45,7 @@ mod error;
 mod fitted;
 mod jacobi_svd;
 mod learner;
+mod levels;
 mod options;
 mod quality;
 mod sample;

@@ -66,7 +66,7 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     (lambda: fe.regional_ale(X, S, kinds={1: "odd"}), "kinds: unknown variant `odd`"),
     (lambda: fe.regional_ale(X, S, kinds={"y": "nominal"}), "feature `y` does not exist"),
     (lambda: fe.regional_ale(X, S, kinds=["nominal"]), "kinds: must be a dictionary"),
-    (lambda: fe.ale(X, S, kinds={2: "nominal"}), "kind `nominal` of x2 is of no use here: only regional"),
+    (lambda: fe.rhale(X, S, 2, kinds={2: "nominal"}), "`rhale` is made of derivatives, and x2, which is nominal"),
     # What is masked is missing.
     (lambda: fe.ale(MASKED, S), "X: 2 values are masked"),
     (lambda: fe.ale(X, lambda X: np.ma.masked_less(X[:, 0], 0.0), 1), "returned: .* values? (is|are) masked"),

@@ -83,7 +83,7 @@ impl<'a> Target<'a> {
                 Some(self.at_points(info, &[Quantity::Dpd, Quantity::HDpdp]))
             }
             Estimand::AccumulatedLocalEffects | Estimand::AccumulatedDerivatives
-                if info.takes("limits") =>
+                if info.takes("limits") && self.scenario.levels(self.feature).is_none() =>
             {
                 Some(self.in_bins(info, estimand))
             }
@@ -225,6 +225,9 @@ impl<'a> Target<'a> {
     }
 
     fn points(self) -> Result<Vec<f64>, String> {
+        if let Some(levels) = self.scenario.levels(self.feature) {
+            return Ok(levels.iter().map(|level| level.value).collect());
+        }
         let (lo, hi) = self.scenario.axis(self.feature);
         Ok(Axis::new(lo, hi).map_err(|e| e.to_string())?.grid(POINTS))
     }

@@ -53,7 +53,10 @@ pub fn witnessed(scenario: &Scenario, witness: &Scenario, done: &dyn Fn()) -> Ve
     hold(None, "sd_f", &|scenario| Ok(vec![scenario.sd()?]));
     for feature in 0..scenario.dimension() {
         let axis = scenario.axis(feature);
-        let points = SHARES.map(|share| axis.0 + share * (axis.1 - axis.0));
+        let points: Vec<f64> = match scenario.levels(feature) {
+            Some(levels) => levels.iter().map(|level| level.value).collect(),
+            None => SHARES.iter().map(|share| axis.0 + share * (axis.1 - axis.0)).collect(),
+        };
         for &effect in Quantity::ALL {
             if effect == Quantity::Main && !scenario.is_additive(feature) {
                 continue;

@@ -13,6 +13,7 @@ use ndarray::Array2;
 
 use super::arguments::{DataFeatures, key_value};
 use super::effect::model::ModelArguments;
+use crate::data::columns::ColumnRequests;
 use crate::error::{Error, Result};
 use crate::output::{Format, Sheet};
 use crate::plot;
@@ -87,7 +88,10 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
         let inputs = [arguments.data.as_path()].into_iter().chain(arguments.model.file());
         plot::check_file(path, &inputs.collect::<Vec<_>>())?;
     }
-    let fitted = arguments.model.fit(name, &arguments.data, None, &arguments.set)?;
+    let observations =
+        arguments.model.observations(&arguments.data, None, ColumnRequests::default())?;
+    arguments.features.of_names(&observations.names)?;
+    let fitted = arguments.model.fit(name, &arguments.data, observations, &arguments.set)?;
     if !fitted.model.has_partial() {
         let message = format!("`rhale` needs derivatives, and {} has none", fitted.title);
         return Err(Error::Argument(message));
@@ -101,7 +105,7 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
         return Err(Error::Argument(format!("--n {n}: subsets of {rows} rows have no more")));
     }
     let mut lines = Vec::new();
-    for feature in arguments.features.of_data(&fitted.data)? {
+    for feature in arguments.features.of_names(fitted.data.names())? {
         lines.extend(of_feature(arguments, &fitted.data, &*fitted.model, feature)?);
     }
     if let Some(path) = &arguments.plot {

@@ -1,7 +1,6 @@
 //! Arguments that several commands share.
 
 use clap::Args;
-use fe_core::Dataset;
 use fe_truth::Scenario;
 
 use crate::data::{features, scenarios};
@@ -95,20 +94,15 @@ impl DataFeatures {
             .map_err(|message| Error::Argument(format!("--feature: {message}")))
     }
 
-    pub(super) fn of_data(&self, data: &Dataset) -> Result<Vec<usize>> {
+    pub(super) fn of_names(&self, names: &[String]) -> Result<Vec<usize>> {
         if self.is_all() {
-            return Ok((0..data.dimension()).collect());
+            return Ok((0..names.len()).collect());
         }
         let wrong = |message: String| Error::Argument(format!("--feature: {message}"));
-        let features = self.feature.iter().map(|name| named_feature(name, data));
+        let features = self.feature.iter().map(|name| features::named_feature(name, names));
         let features = features.collect::<Result<_, _>>().map_err(wrong)?;
-        features::distinct(features, |feature| data.names()[feature].clone()).map_err(wrong)
+        features::distinct(features, |feature| names[feature].clone()).map_err(wrong)
     }
-}
-
-/// A feature by its column, or by its number.
-pub(super) fn named_feature(name: &str, data: &Dataset) -> Result<usize, String> {
-    features::named_feature(name, data.names())
 }
 
 /// A finite number.

@@ -50,7 +50,7 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
     }
     let derivatives = planned.derivatives();
     let (questions, predictions) = (&arguments.questions, &arguments.predictions);
-    let answers = Answers::open(questions, predictions, data.dimension(), derivatives)?;
+    let answers = Answers::open(questions, predictions, &data, derivatives)?;
     // Nothing is printed before it is certain that questions and answers belong together.
     let mut printed = Vec::new();
     let result = planned.estimate(&data, &answers, &mut printed);

@@ -40,6 +40,9 @@ pub(super) struct Arguments {
     /// Column of the data file that is no feature
     #[arg(long, value_name = "COLUMN")]
     target: Option<String>,
+    /// Columns of the data file that are no features
+    #[arg(long, value_name = "COLUMN,…", value_delimiter = ',')]
+    ignore: Vec<String>,
     #[command(flatten)]
     features: DataFeatures,
     /// The file of questions
@@ -78,13 +81,15 @@ pub(super) const VERSION: u32 = 1;
 impl Arguments {
     /// The data, with kinds and weights, and the hash of their file.
     pub(super) fn read(&self) -> Result<(Dataset, String)> {
+        let columns = self.estimation.columns()?;
         let roles = Roles {
             dimension: None,
             weights: self.weights.as_deref(),
             target: self.target.as_deref(),
+            ignored: &self.ignore,
+            columns: Some(&columns),
         };
-        let (data, hash) = data::read_hashed(&self.data, roles)?;
-        Ok((self.estimation.with_kinds(data)?, hash))
+        data::read_hashed(&self.data, roles)
     }
 
     /// True if the model is asked for derivatives.
@@ -114,7 +119,7 @@ impl Arguments {
     }
 
     fn features(&self, data: &Dataset) -> Result<Vec<usize>> {
-        self.features.of_data(data)
+        self.features.of_names(data.names())
     }
 }
 
@@ -132,7 +137,7 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
         files::check_output(written, &[&arguments.data])?;
     }
     let (data, data_sha256) = arguments.read()?;
-    let questions = Questions::create(&arguments.out, data.names(), arguments.derivatives())?;
+    let questions = Questions::create(&arguments.out, &data, arguments.derivatives())?;
     arguments.estimate(&data, &questions, &mut sink())?;
     let questions = questions.finish()?;
     let plan = Plan {

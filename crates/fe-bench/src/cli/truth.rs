@@ -8,13 +8,14 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use fe_core::Axis;
 use fe_core::settings::Splitting;
-use fe_truth::{Centring, Quantity, Regional, Scenario, Truth, Weighting};
+use fe_truth::{Centring, Level, Quantity, Regional, Scenario, Truth, Weighting};
 
 use super::arguments::{FeatureArguments, ScenarioArguments, finite, interval, points, word};
 use super::event;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, listed, suggestion};
 use crate::output::{Entry, Format, Sheet, write_rows};
 use crate::plot;
+use crate::score;
 use crate::system::say::say;
 
 /// Prints what a scenario's effects are, exactly, with a bound on the error of each number.
@@ -39,7 +40,11 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "V,V,…", value_delimiter = ',', allow_hyphen_values = true,
           value_parser = finite, conflicts_with_all = ["grid", "bins", "values", "shap_at"])]
     at: Vec<f64>,
-    /// So many equidistant points over the range [default: 100]
+    /// Order of the levels along which the ALE of a feature accumulates, each once, by their names
+    /// [default: as their values go]
+    #[arg(long, value_name = "A,B,…", value_delimiter = ',', requires = "effect")]
+    order: Vec<String>,
+    /// So many equidistant points over the range, of a feature that has no levels [default: 100]
     #[arg(long, value_name = "N", value_parser = points,
           conflicts_with_all = ["bins", "values", "shap_at"])]
     grid: Option<usize>,
@@ -214,7 +219,9 @@ fn curves(
     let mut curves = Vec::new();
     for feature in asked_features(arguments, scenario, asked)? {
         let (lo, hi) = range(arguments, scenario, feature)?;
-        curves.push(Curve { scenario, asked, feature, axis: Axis::new(lo, hi)?, arguments });
+        let curve = Curve { scenario, asked, feature, axis: Axis::new(lo, hi)?, arguments };
+        curve.check_order()?;
+        curves.push(curve);
     }
     // What is wrong shall be said before anything is written.
     let mut first = Vec::new();
@@ -226,6 +233,7 @@ fn curves(
         }
     }
     let count = curves.iter().map(Curve::len).sum();
+    let has_levels = curves.iter().any(|curve| curve.levels().is_some());
     let mut first = first.into_iter();
     let rows = curves.iter().flat_map(|curve| {
         let held = if curve.len() > BLOCK { None } else { first.next() };
@@ -235,9 +243,14 @@ fn curves(
             let end = points.len().min((block + 1) * BLOCK);
             curve.rows(&points[block * BLOCK..end])
         });
-        held.map(Ok).into_iter().chain(later).flat_map(each)
+        let rows = held.map(Ok).into_iter().chain(later).flat_map(each);
+        let named = move |row: Vec<Entry>| if has_levels { curve.with_level(row) } else { row };
+        rows.map(move |row: Result<Vec<Entry>>| row.map(named))
     });
-    let columns = ["scenario", "feature", "effect", "x", "value", "abs_error", "method"];
+    let mut columns = vec!["scenario", "feature", "effect", "x", "value", "abs_error", "method"];
+    if has_levels {
+        columns.insert(4, "level");
+    }
     write_rows(&columns, (count, rows), arguments.format, out)
 }
 
@@ -263,18 +276,111 @@ struct Curve<'a> {
 
 impl<'a> Curve<'a> {
     fn len(&self) -> usize {
-        let at = self.arguments.at.len();
-        if at == 0 { self.arguments.grid.unwrap_or(100) } else { at }
+        match (self.arguments.at.len(), self.levels()) {
+            (0, Some(levels)) => levels.len(),
+            (0, None) => self.arguments.grid.unwrap_or(100),
+            (at, _) => at,
+        }
     }
 
     fn points(&self) -> Vec<f64> {
         let at = &self.arguments.at;
-        if at.is_empty() { self.axis.grid(self.len()) } else { at.clone() }
+        match self.levels() {
+            _ if !at.is_empty() => at.clone(),
+            Some(levels) => levels.iter().map(|level| level.value).collect(),
+            None => self.axis.grid(self.len()),
+        }
+    }
+
+    fn levels(&self) -> Option<Vec<Level>> {
+        self.scenario.levels(self.feature)
+    }
+
+    /// A row with the name of the level that it is at, if it is at one.
+    fn with_level(&self, mut row: Vec<Entry>) -> Vec<Entry> {
+        let levels = self.levels().unwrap_or_default();
+        let is_here = |level: &Level| row.get(3) == Some(&Entry::Number(level.value));
+        let name = levels.into_iter().find(is_here).map(|level| Entry::from(level.name));
+        row.insert(4, name.unwrap_or(Entry::Missing));
+        row
+    }
+
+    /// Refuses an order where nothing accumulates along one, and a grid where there are levels.
+    fn check_order(&self) -> Result<()> {
+        let (name, has_levels) =
+            (self.scenario.feature_name(self.feature), self.levels().is_some());
+        if has_levels && self.arguments.grid.is_some() {
+            return Err(Error::Argument(format!(
+                "--grid: {name} has levels, and nothing between them"
+            )));
+        }
+        if self.arguments.order.is_empty() {
+            return Ok(());
+        }
+        let is_ale = matches!(self.asked, Asked::Quantity(Quantity::Ale));
+        match (is_ale, has_levels) {
+            (true, true) => self.order().map(drop),
+            (true, false) => {
+                let message =
+                    format!("--order: {name} has no levels; --feature names one that has");
+                Err(Error::Argument(message))
+            }
+            (false, _) => Err(Error::Argument(format!(
+                "--order: `{}` depends on no order of levels; `ale` does",
+                self.asked.name()
+            ))),
+        }
+    }
+
+    /// The values of the levels in the order that is asked for.
+    fn order(&self) -> Result<Vec<f64>> {
+        let levels = self.levels().unwrap_or_default();
+        let names = || levels.iter().map(|level| level.name.as_str());
+        let wrong = |message: String| {
+            let name = self.scenario.feature_name(self.feature);
+            Error::Argument(format!(
+                "--order: {message}; {name} has the levels {}",
+                listed(names())
+            ))
+        };
+        let mut order = Vec::new();
+        for name in self.arguments.order.iter().map(|name| name.trim()) {
+            let found = levels.iter().find(|level| level.name == name);
+            let value = found.map(|level| level.value).ok_or_else(|| {
+                wrong(format!("there is no level `{name}`{}", suggestion(name, names())))
+            })?;
+            if order.contains(&value) {
+                return Err(wrong(format!("`{name}` is named twice")));
+            }
+            order.push(value);
+        }
+        match levels.iter().find(|level| !order.contains(&level.value)) {
+            None => Ok(order),
+            Some(level) => Err(wrong(format!("`{}` is not named", level.name))),
+        }
     }
 
     fn answers(&self, points: &[f64]) -> Result<Vec<[Entry; 3]>> {
+        if !self.arguments.order.is_empty() {
+            return self.answers_along(&self.order()?, points);
+        }
         let (range, center) = ((self.axis.lo(), self.axis.hi()), self.arguments.center);
         answers(self.scenario, self.asked, self.feature, points, range, center)
+    }
+
+    /// The ALE along an order, at some levels.
+    fn answers_along(&self, order: &[f64], points: &[f64]) -> Result<Vec<[Entry; 3]>> {
+        let center = self.arguments.center;
+        let truths = score::along(self.scenario, self.feature, order, center);
+        let truths = truths.map_err(Error::Argument)?;
+        let at = |x: &f64| {
+            let place = order.iter().position(|value| value == x).ok_or_else(|| {
+                let name = self.scenario.feature_name(self.feature);
+                Error::Argument(format!("--at {x}: {name} has no such level"))
+            })?;
+            Ok(entries(truths[place]))
+        };
+        points.iter().map(at).collect()
     }
 
     /// A row for each point, made when it is wanted.

@@ -2,8 +2,10 @@
 //!
 //! It imports `output`, `system` and errors. Begin with [`sample`], whose random numbers are those of [`seeds`].
 
+pub mod columns;
 pub mod features;
 mod file;
+pub mod levels;
 pub mod observations;
 pub mod query;
 pub mod sample;

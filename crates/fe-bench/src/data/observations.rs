@@ -3,11 +3,13 @@
 use std::path::Path;
 
 use fe_core::Dataset;
+use fe_core::data::{FeatureKind, LevelNames};
 use ndarray::Array2;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
+use super::columns::{ColumnRequest, ColumnRequests, ReadColumn, read_column};
 use crate::error::{Error, Result, listed, suggestion};
 
 /// Preparation of a file.
@@ -19,6 +21,8 @@ pub struct Preparation {
     pub weights: Option<String>,
     /// Columns that are no features.
     pub ignored: Vec<String>,
+    /// Kinds and levels that are asked for.
+    pub columns: ColumnRequests,
     /// True if rows with a missing value are left out; otherwise they are an error.
     pub drop_missing: bool,
     /// Leave out rows with a feature farther from its mean than so many standard deviations.
@@ -45,6 +49,10 @@ pub struct Observations {
     pub names: Vec<String>,
     /// One for each feature, a value for each row.
     pub columns: Vec<Vec<f64>>,
+    /// Their kinds.
+    pub kinds: Vec<FeatureKind>,
+    /// The names of their levels, where they are words or given.
+    pub levels: Vec<Option<LevelNames>>,
     /// The target, if one is named.
     pub target: Option<Target>,
     /// One for each row, if they are weighted.
@@ -110,9 +118,20 @@ impl Observations {
             let fields = rows.iter().map(|(_, record)| record[column].trim());
             Target::new(header[column], fields, || numbers(column))
         });
+        let names: Vec<String> =
+            roles.features.iter().map(|&column| header[column].to_owned()).collect();
+        let requests = preparation.columns.of(&names)?;
+        let feature = |(&column, request): (&usize, &ColumnRequest)| {
+            let fields = rows.iter().map(|(row, record)| (row - 1, record[column].trim()));
+            read_column(&fields.collect::<Vec<_>>(), header[column], request).map_err(&wrong)
+        };
+        let read: Vec<ReadColumn> =
+            roles.features.iter().zip(&requests).map(feature).collect::<Result<_>>()?;
         let observations = Self {
-            names: roles.features.iter().map(|&column| header[column].to_owned()).collect(),
-            columns: roles.features.iter().map(|&column| numbers(column)).collect::<Result<_>>()?,
+            names,
+            kinds: read.iter().map(|column| column.kind).collect(),
+            levels: read.iter().map(|column| column.levels.clone()).collect(),
+            columns: read.into_iter().map(|column| column.values).collect(),
             target: target.transpose()?,
             weights: roles.weights.map(numbers).transpose()?,
             left_out: (missing, 0),
@@ -125,7 +144,8 @@ impl Observations {
             let inside: Vec<bool> = {
                 let spreads: Vec<(f64, f64)> = self.columns.iter().map(|x| spread(x)).collect();
                 let near = |row: usize| {
-                    let mut features = self.columns.iter().zip(&spreads);
+                    let numbers = (0..self.columns.len()).filter(|&s| self.is_number(s));
+                    let mut features = numbers.map(|s| (&self.columns[s], &spreads[s]));
                     features.all(|(x, (mean, sd))| (x[row] - mean).abs() <= most * sd)
                 };
                 (0..self.rows()).map(near).collect()
@@ -138,13 +158,21 @@ impl Observations {
             self = self.select(&rows);
         }
         if preparation.standardize {
-            for column in &mut self.columns {
+            let numbers: Vec<usize> =
+                (0..self.columns.len()).filter(|&s| self.is_number(s)).collect();
+            for column in numbers {
+                let column = &mut self.columns[column];
                 let (mean, sd) = spread(column);
                 let sd = if sd > 0.0 { sd } else { 1.0 };
                 column.iter_mut().for_each(|x| *x = (*x - mean) / sd);
             }
         }
         Ok(self)
+    }
+
+    /// True if a feature is a number, and has no levels.
+    fn is_number(&self, feature: usize) -> bool {
+        self.kinds[feature] == FeatureKind::Continuous
     }
 
     /// Number of rows.
@@ -161,6 +189,8 @@ impl Observations {
         Self {
             names: self.names.clone(),
             columns: self.columns.iter().map(pick).collect(),
+            kinds: self.kinds.clone(),
+            levels: self.levels.clone(),
             target: target.map(|target| Target { values: pick(&target.values), ..target.clone() }),
             weights: self.weights.as_ref().map(pick),
             left_out: self.left_out,
@@ -184,6 +214,8 @@ impl Observations {
         };
         let places = names.iter().map(place).collect::<Result<Vec<usize>>>()?;
         self.columns = places.iter().map(|&place| self.columns[place].clone()).collect();
+        self.kinds = places.iter().map(|&place| self.kinds[place]).collect();
+        self.levels = places.iter().map(|&place| self.levels[place].clone()).collect();
         self.names = names.to_vec();
         Ok(self)
     }
@@ -208,7 +240,14 @@ impl Observations {
         let shape = (self.columns.len(), self.rows());
         let array = Array2::from_shape_vec(shape, self.columns.concat())
             .map_err(|e| Error::Argument(e.to_string()))?;
-        let data = Dataset::from_features(array)?.with_names(self.names.clone())?;
+        let mut data = Dataset::from_features(array)?
+            .with_names(self.names.clone())?
+            .with_kinds(self.kinds.clone())?;
+        for (feature, levels) in self.levels.iter().enumerate() {
+            if let Some(levels) = levels {
+                data = data.with_levels(feature, levels.clone())?;
+            }
+        }
         Ok(match &self.weights {
             Some(weights) => data.with_weights(weights.clone())?,
             None => data,

@@ -12,8 +12,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use csv::{Reader, StringRecord, Writer};
+use fe_core::data::LevelNames;
 use fe_core::model::{Answered, Reach, Rows};
-use fe_core::{Model, ModelError};
+use fe_core::{Dataset, Model, ModelError};
 use tempfile::NamedTempFile;
 
 use crate::error::{Error, Result};
@@ -27,6 +28,7 @@ const DERIVATIVE: &str = "derivative";
 #[derive(Debug)]
 pub struct Questions {
     path: PathBuf,
+    words: Words,
     dimension: usize,
     derivatives: bool,
     state: Mutex<Asked>,
@@ -41,12 +43,13 @@ struct Asked {
 }
 
 impl Questions {
-    /// Questions about features of these names, of values alone or of derivatives too. The file
+    /// Questions about the features of some data, of values alone or of derivatives too. The file
     /// appears when [`Questions::finish`] is called.
     ///
     /// # Errors
     /// A file that cannot be written, or a feature called `derivative` where derivatives are asked.
-    pub fn create(path: &Path, names: &[String], derivatives: bool) -> Result<Self> {
+    pub fn create(path: &Path, data: &Dataset, derivatives: bool) -> Result<Self> {
+        let names = data.names();
         if derivatives && names.iter().any(|name| name == DERIVATIVE) {
             return Err(Error::content(
                 path,
@@ -63,6 +66,7 @@ impl Questions {
         writer.write_record(&header).map_err(|e| Error::content(path, e))?;
         Ok(Self {
             path: path.to_owned(),
+            words: words_of(data),
             dimension: header.len() - usize::from(derivatives),
             derivatives,
             state: Mutex::new(Asked { writer, rows: 0 }),
@@ -88,7 +92,8 @@ impl Questions {
     fn write(&self, rows: &Rows<'_>, derivative: Option<usize>) -> Result<(), ModelError> {
         let mut state = lock(&self.state);
         for row in 0..rows.len() {
-            let values = rows.columns().iter().map(|column| exact(column.get(row)));
+            let columns = rows.columns().iter().zip(&self.words);
+            let values = columns.map(|(column, words)| spelled(column.get(row), words.as_ref()));
             let record = values.chain(self.derivatives.then(|| name_of(derivative)));
             state.writer.write_record(record).map_err(|e| ModelError::Failed(e.to_string()))?;
         }
@@ -116,6 +121,22 @@ fn lock<T>(state: &Mutex<T>) -> MutexGuard<'_, T> {
 
 fn name_of(derivative: Option<usize>) -> String {
     derivative.map_or(String::new(), |feature| format!("x{}", feature + 1))
+}
+
+/// For each feature the words of its levels, where these are no numbers.
+type Words = Vec<Option<LevelNames>>;
+
+fn words_of(data: &Dataset) -> Words {
+    let words = |feature: usize| {
+        let names = data.level_names(feature)?;
+        names.iter().any(|(_, name)| name.parse::<f64>().is_err()).then(|| names.clone())
+    };
+    (0..data.dimension()).map(words).collect()
+}
+
+/// A value as a file has it: the word of a level, or the number.
+fn spelled(value: f64, words: Option<&LevelNames>) -> String {
+    words.and_then(|words| words.name(value)).map_or_else(|| exact(value), str::to_owned)
 }
 
 impl Model for Questions {
@@ -150,6 +171,7 @@ impl Model for Questions {
 pub struct Answers {
     questions: PathBuf,
     answers: PathBuf,
+    words: Words,
     dimension: usize,
     outputs: usize,
     derivatives: bool,
@@ -166,16 +188,17 @@ struct Answering {
 }
 
 impl Answers {
-    /// The answers to questions about so many features, of derivatives too or of values alone.
+    /// The answers to questions about the features of some data, of derivatives too or of values alone.
     ///
     /// # Errors
     /// Files that cannot be read, questions with other columns, or answers without any.
     pub fn open(
         questions: &Path,
         answers: &Path,
-        dimension: usize,
+        data: &Dataset,
         derivatives: bool,
     ) -> Result<Self> {
+        let dimension = data.dimension();
         let (asked, header) = open(questions)?;
         if header.len() != dimension + usize::from(derivatives) {
             let message = format!("{} columns where {dimension} features are asked", header.len());
@@ -190,6 +213,7 @@ impl Answers {
         Ok(Self {
             questions: questions.to_owned(),
             answers: answers.to_owned(),
+            words: words_of(data),
             dimension,
             outputs: header.len(),
             derivatives,
@@ -256,8 +280,14 @@ impl Answers {
         let at = state.rows;
         let question = next(&mut state.questions, &self.questions)?;
         let same = question.is_some_and(|question| {
-            let numbers = rows.columns().iter().zip(&question);
-            let mut equal = numbers.map(|(column, field)| field.parse() == Ok(column.get(row)));
+            let numbers = rows.columns().iter().zip(&self.words).zip(&question);
+            let mut equal = numbers.map(|((column, words), field)| {
+                let value = column.get(row);
+                match words.as_ref().and_then(|words| words.name(value)) {
+                    Some(word) => field == word,
+                    None => field.parse() == Ok(value),
+                }
+            });
             let kind = !self.derivatives || question[self.dimension] == name_of(derivative);
             equal.all(|equal| equal) && kind
         });

@@ -8,6 +8,7 @@ use ndarray::Array2;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 
+use crate::data::levels::with_levels_of;
 use crate::data::seeds::Address;
 use crate::error::{Error, Result};
 
@@ -76,7 +77,8 @@ fn from_stream(scenario: &Scenario, rows: usize, mut stream: ChaCha8Rng) -> Resu
     if scenario.text().is_none() {
         return Ok(data);
     }
-    Ok(data.with_names((0..scenario.dimension()).map(|s| scenario.feature_name(s)).collect())?)
+    let names = (0..scenario.dimension()).map(|s| scenario.feature_name(s)).collect();
+    with_levels_of(scenario, data.with_names(names)?)
 }
 
 /// The target: f(x), with normal noise whose standard deviation is sd f(X) / `snr`; none for 0.

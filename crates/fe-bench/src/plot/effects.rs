@@ -12,11 +12,13 @@ use fe_core::{Curve, Dataset, Effect, Model};
 use fe_truth::Scenario;
 
 use super::figure::{Figure, Layer, Mark, Panel, Scale};
+use super::levels;
 use super::style::{BLACK, BLUE, GREEN, GREY, Look, VERMILION};
+use super::word;
 use crate::error::Result;
 use crate::output::readable;
 use crate::score::regions::region_of;
-use crate::score::{self, truth_centring, truth_of};
+use crate::score::{self, truth_at_levels, truth_centring, truth_of};
 
 /// Points of a curve that is not drawn through its own.
 const POINTS: usize = 301;
@@ -110,6 +112,10 @@ pub fn figure(subject: &Subject<'_>, effects: &[(Effect, Box<dyn Estimator>)]) -
                 None
             }
         };
+        if effect.record.levels.is_some() {
+            cells.push(vec![levels::panel(subject.name(effect), effect, &instances.say, truth)]);
+            continue;
+        }
         let deciles = subject.data.deciles(effect.feature);
         let mut cell = vec![curve_panel(subject, effect, deciles, &instances, truth)];
         cell.extend(slopes_panel(subject, effect, estimator.estimand(), &instances));
@@ -615,8 +621,13 @@ fn truth(
     estimand: Estimand,
 ) -> std::result::Result<Vec<(f64, f64)>, String> {
     let axis = effect.record.axis;
-    let x = axis.grid(POINTS);
     let centring = truth_centring(effect.record.centring)?;
+    if effect.record.levels.is_some() {
+        let x = effect.curve.x();
+        let truths = truth_at_levels(scenario, truth_of(estimand), effect, x, centring)?;
+        return Ok(x.iter().copied().zip(truths.iter().map(|truth| truth.value)).collect());
+    }
+    let x = axis.grid(POINTS);
     let curve = scenario
         .curve(truth_of(estimand), effect.feature, &x, (axis.lo(), axis.hi()), centring)
         .map_err(|e| e.to_string())?;
@@ -642,16 +653,12 @@ pub(super) fn limits_of_bins(limits: Vec<f64>) -> Layer {
 
 fn points(curve: &Curve) -> Vec<(f64, f64)> {
     match curve.shape() {
-        Shape::Linear => curve.x().iter().copied().zip(curve.y().iter().copied()).collect(),
+        Shape::Linear | Shape::Levels => {
+            curve.x().iter().copied().zip(curve.y().iter().copied()).collect()
+        }
         Shape::Step(_) => {
             let stretch = |(x, &y): (&[f64], &f64)| [(x[0], y), (x[1], y)];
             curve.x().windows(2).zip(curve.y()).flat_map(stretch).collect()
         }
     }
-}
-
-/// A word of the core, as it stands in files.
-fn word(value: &impl serde::Serialize) -> String {
-    let value = serde_json::to_value(value).unwrap_or_default();
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

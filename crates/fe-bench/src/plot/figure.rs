@@ -46,12 +46,19 @@ pub struct Scale {
     pub label: String,
     /// True if it is logarithmic; values that are not positive are then left out.
     pub log: bool,
+    /// Names of the places 0, 1, …, where it has levels in place of numbers.
+    pub names: Vec<String>,
 }
 
 impl Scale {
+    /// An axis of levels, which are at 0, 1, ….
+    pub fn levels(label: impl Into<String>, names: Vec<String>) -> Self {
+        Self { label: label.into(), log: false, names }
+    }
+
     /// A linear axis.
     pub fn linear(label: impl Into<String>) -> Self {
-        Self { label: label.into(), log: false }
+        Self { label: label.into(), ..Self::default() }
     }
 }
 

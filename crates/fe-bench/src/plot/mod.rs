@@ -8,6 +8,7 @@ mod draw;
 pub mod effects;
 pub mod figure;
 pub mod kept_trees;
+mod levels;
 mod png;
 pub mod recorded;
 mod scale;
@@ -81,4 +82,10 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
     file.write_all(bytes).map_err(Error::file(path))?;
     file.persist(path).map_err(|e| Error::file(path)(e.error))?;
     Ok(())
+}
+
+/// A word of the core, as it stands in files.
+fn word(value: &impl serde::Serialize) -> String {
+    let value = serde_json::to_value(value).unwrap_or_default();
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

@@ -20,6 +20,8 @@ pub(super) struct Ruler {
     pub(super) unit: f64,
     pub(super) range: Range<f64>,
     pub(super) ticks: Vec<f64>,
+    /// Names of the places 0, 1, … of an axis of levels.
+    pub(super) names: Vec<String>,
 }
 
 impl Ruler {
@@ -42,7 +44,8 @@ impl Ruler {
         let ticks = if scale.log { log_ticks(&range, ticks) } else { linear_ticks(&range, ticks) };
         // A value beyond the largest number has no name.
         let ticks = ticks.into_iter().filter(|tick| (tick / unit).is_finite()).collect();
-        Self { log: scale.log, unit, range, ticks }
+        let ticks = if scale.names.is_empty() { ticks } else { level_ticks(scale.names.len()) };
+        Self { log: scale.log, unit, range, ticks, names: scale.names.clone() }
     }
 
     /// Where a value is drawn; none if it cannot be.
@@ -52,6 +55,13 @@ impl Ruler {
 
     /// The words at a tick.
     pub(super) fn label(&self, tick: f64) -> String {
+        if !self.names.is_empty() {
+            return self
+                .names
+                .get(tick.round() as usize)
+                .map(|name| shortened(name))
+                .unwrap_or_default();
+        }
         if self.log {
             return power_label(tick);
         }
@@ -59,6 +69,24 @@ impl Ruler {
         let step = if step < f64::MAX { step } else { tick.abs() };
         linear_label(tick / self.unit, step / self.unit)
     }
+}
+
+/// Most levels whose names stand below an axis, and most characters of each.
+const MOST_NAMES: usize = 12;
+const MOST_CHARACTERS: usize = 10;
+
+/// Places of some of so many levels, all of them where they are few.
+fn level_ticks(levels: usize) -> Vec<f64> {
+    let step = levels.div_ceil(MOST_NAMES).max(1);
+    (0..levels).step_by(step).map(|place| place as f64).collect()
+}
+
+/// A name that fits below an axis.
+fn shortened(name: &str) -> String {
+    if name.chars().count() <= MOST_CHARACTERS {
+        return name.to_owned();
+    }
+    name.chars().take(MOST_CHARACTERS - 1).chain(['…']).collect()
 }
 
 fn placed(log: bool, value: f64) -> Option<f64> {
@@ -140,7 +168,7 @@ mod tests {
     use super::*;
 
     fn labels(log: bool, low: f64, high: f64) -> Vec<String> {
-        let scale = Scale { label: String::new(), log };
+        let scale = Scale { log, ..Scale::default() };
         let ruler = Ruler::new(&scale, [low, high].into_iter(), 6);
         ruler.ticks.iter().map(|&tick| ruler.label(tick)).collect()
     }
@@ -163,7 +191,7 @@ mod tests {
 
     #[test]
     fn nothing_finite_still_has_a_range() {
-        let scale = Scale { label: String::new(), log: true };
+        let scale = Scale { log: true, ..Scale::default() };
         let ruler = Ruler::new(&scale, [f64::NAN, 0.0, -1.0].into_iter(), 6);
         assert!(ruler.range.start < ruler.range.end);
     }

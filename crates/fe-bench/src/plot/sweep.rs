@@ -297,8 +297,12 @@ fn panel(
     let metric = labels.of(&rows[0].key.metric);
     Panel {
         title,
-        x: Scale { label: x, log: low > 0.0 && high >= 20.0 * low },
-        y: Scale { label: format!("{metric} (mean ± standard error)"), log: scale.log },
+        x: Scale { label: x, log: low > 0.0 && high >= 20.0 * low, ..Scale::default() },
+        y: Scale {
+            label: format!("{metric} (mean ± standard error)"),
+            log: scale.log,
+            ..Scale::default()
+        },
         layers,
         ..Panel::default()
     }

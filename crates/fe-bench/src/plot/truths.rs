@@ -4,7 +4,7 @@ use fe_core::Axis;
 use fe_truth::{Centring, Quantity, Scenario};
 
 use super::figure::{Figure, Layer, Mark, Panel, Scale};
-use super::style::{BLACK, BLUE, GREEN, Look, PALETTE, VERMILION};
+use super::style::{BLACK, BLUE, GREEN, Look, Marker, PALETTE, VERMILION};
 use crate::error::Result;
 
 /// A figure, and notes on curves that it lacks.
@@ -58,12 +58,26 @@ pub fn figure(scenario: &Scenario, features: &[usize], points: usize) -> Result<
     let mut notes = Vec::new();
     let mut cells = Vec::new();
     for &feature in features {
-        let (lo, hi) = scenario.axis(feature);
-        let x = Axis::new(lo, hi)?.grid(points);
+        let levels = scenario.levels(feature);
+        let x = match &levels {
+            Some(levels) => levels.iter().map(|level| level.value).collect(),
+            None => {
+                let (lo, hi) = scenario.axis(feature);
+                Axis::new(lo, hi)?.grid(points)
+            }
+        };
         let panels = PANELS.iter().map(|(title, label, curves)| {
             let mut layers = Vec::new();
             for (effect, name, look) in *curves {
                 match curve(scenario, *effect, feature, &x) {
+                    Ok(y) if levels.is_some() => {
+                        // Side by side, as curves may agree.
+                        let shift = 0.15 * (layers.len() as f64 - 1.0);
+                        let place = |(level, y): (usize, f64)| (level as f64 + shift, y, 0.0);
+                        let points = y.into_iter().enumerate().map(place).collect();
+                        let look = Look { marker: Marker::Disc, ..*look };
+                        layers.push(Layer::named(*name, look, Mark::Points(points)));
+                    }
                     Ok(y) => {
                         let line = x.iter().copied().zip(y).collect();
                         layers.push(Layer::named(*name, *look, Mark::Line(line)));
@@ -74,7 +88,13 @@ pub fn figure(scenario: &Scenario, features: &[usize], points: usize) -> Result<
                     }
                 }
             }
-            let x = Scale::linear(scenario.feature_name(feature));
+            let name = scenario.feature_name(feature);
+            let x = match &levels {
+                Some(levels) => {
+                    Scale::levels(name, levels.iter().map(|level| level.name.clone()).collect())
+                }
+                None => Scale::linear(name),
+            };
             let y = Scale::linear(*label);
             Panel { title: (*title).to_owned(), x, y, layers, ..Panel::default() }
         });
@@ -98,7 +118,11 @@ fn curve(
     feature: usize,
     x: &[f64],
 ) -> std::result::Result<Vec<f64>, fe_truth::Error> {
-    let centring = if effect.is_curve() { Centring::Integral } else { Centring::None };
+    let centring = match (effect.is_curve(), scenario.levels(feature)) {
+        (true, Some(_)) => Centring::Data,
+        (true, None) => Centring::Integral,
+        (false, _) => Centring::None,
+    };
     let truths = scenario.curve(effect, feature, x, scenario.axis(feature), centring)?;
     let root = effect == Quantity::HDpdp;
     Ok(truths.iter().map(|t| if root { t.value.max(0.0).sqrt() } else { t.value }).collect())

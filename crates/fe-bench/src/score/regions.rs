@@ -211,7 +211,7 @@ impl RegionTruths {
         let limits = of.limits.as_deref();
         let trees = remember(&self.trees, key, || {
             let options = TreeOptions { depth, candidates: None, drop, cart, limits };
-            Ok(vec![scenario.tree(of.method, of.feature, options)?])
+            Ok::<_, fe_truth::Error>(vec![scenario.tree(of.method, of.feature, options)?])
         })?;
         trees.first().cloned().ok_or_else(|| "there is no tree".to_owned())
     }
@@ -228,7 +228,9 @@ impl RegionTruths {
     ) -> Result<RegionTruth, String> {
         let limits = of.limits.as_deref();
         let known = remember(&self.regions, (as_judged(of), key_of(region)), || {
-            Ok(vec![scenario.in_region(of.method, of.feature, region, limits)?])
+            Ok::<_, fe_truth::Error>(vec![
+                scenario.in_region(of.method, of.feature, region, limits)?,
+            ])
         })?;
         known.first().copied().ok_or_else(|| "there is no such region".to_owned())
     }

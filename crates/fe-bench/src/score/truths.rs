@@ -15,6 +15,7 @@ use super::comparison::Comparison;
 use super::estimand::{
     BinTruths, ValueTruth, bin_truths_of, truth_centring, truth_of, value_truth_of,
 };
+use super::levels::truth_at_levels;
 use super::{Compared, Comparing, Provenance};
 
 type CurveKey = (fe_truth::Quantity, usize, fe_truth::Centring, Vec<u64>);
@@ -88,6 +89,18 @@ impl Truths {
         comparison: Comparison,
     ) -> Result<Arc<[Truth]>, String> {
         let feature = effect.feature;
+        if let Some(levels) = &effect.record.levels {
+            let centring = match comparison {
+                Comparison::Centred => fe_truth::Centring::None,
+                Comparison::AsTheyAre => truth_centring(effect.record.centring)?,
+            };
+            let order = levels.order.iter().flat_map(|order| &order.values);
+            let places = levels.values.iter().chain([&levels.start, &f64::NAN]).chain(order);
+            let key = (quantity, feature, centring, bits(places.chain(points)));
+            return remember(&self.curves, key, || {
+                truth_at_levels(scenario, quantity, effect, points, centring)
+            });
+        }
         match comparison {
             Comparison::Centred => self.on_points(scenario, quantity, feature, points),
             Comparison::AsTheyAre => {
@@ -336,10 +349,10 @@ pub(super) fn bits<'a>(values: impl IntoIterator<Item = &'a f64>) -> Vec<u64> {
 }
 
 /// The value that is known already, or is computed now; threads that ask for the same wait for one of them.
-pub(super) fn remember<K: Eq + Hash, V>(
+pub(super) fn remember<K: Eq + Hash, V, E: ToString>(
     cache: &Cache<K, V>,
     key: K,
-    compute: impl FnOnce() -> Result<Vec<V>, fe_truth::Error>,
+    compute: impl FnOnce() -> Result<Vec<V>, E>,
 ) -> Result<Arc<[V]>, String> {
     let known = {
         let mut cache = cache.lock().unwrap_or_else(PoisonError::into_inner);

@@ -145,12 +145,21 @@ impl Grid {
         }
     }
 
-    /// The places of a feature, counted from 0: the ends are among them even if they are dropped
+    /// The places of a feature, counted from 0; of one with levels these, whatever the rule. The ends are among them even if they are dropped
     /// from the comparison.
     ///
     /// # Errors
     /// What the scenario says of the feature or the probabilities.
     pub fn all(&self, scenario: &Scenario, feature: usize) -> Result<Vec<f64>, String> {
+        if let Some(levels) = scenario.levels(feature) {
+            if self.drop_ends {
+                let name = scenario.feature_name(feature);
+                return Err(format!(
+                    "`grid.drop_ends`: {name} has levels, of which none is an end"
+                ));
+            }
+            return Ok(levels.iter().map(|level| level.value).collect());
+        }
         match self.rule {
             Rule::Quantiles(quantiles) => quantiles.places(scenario, feature),
             Rule::Equidistant(points) => {

@@ -28,9 +28,9 @@ impl BandRequest {
             }
             Some(sample) => analytic(self, &sample.uncertainty()?, &curve)?,
         };
-        let extrapolate = effect.record.extrapolated;
+        let drawn = (effect.curve.shape(), effect.record.extrapolated);
         let rounding = if is_certain { f64::INFINITY } else { rounding_of(model, effect) };
-        let band = limits.into_band(self, x, extrapolate).rounded(rounding, &effect.curve);
+        let band = limits.into_band(self, x, drawn).rounded(rounding, &effect.curve);
         if !band.is_finite() {
             return Err(Error::Overflow { what: "limits of the band", name: effect.name.clone() });
         }

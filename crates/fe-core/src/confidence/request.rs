@@ -103,6 +103,9 @@ impl BandRequest {
     /// # Errors
     /// [`Error::Incompatible`] for a curve of steps.
     pub(crate) fn places(&self, effect: &Effect) -> Result<Vec<f64>> {
+        if effect.curve.shape() == Shape::Levels {
+            return Ok(effect.curve.x().to_vec());
+        }
         if effect.curve.shape() != Shape::Linear {
             return Err(Error::Incompatible(
                 "a confidence band needs `interpolation` linear".to_owned(),

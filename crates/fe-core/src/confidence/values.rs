@@ -2,7 +2,7 @@
 
 use super::BandRequest;
 use crate::effect::{BandRecord, ConfidenceBand, Limits, MEANING};
-use crate::numeric::curve::Curve;
+use crate::numeric::curve::{Curve, Shape};
 use crate::settings::BandKind;
 
 /// A band by its values.
@@ -19,11 +19,14 @@ impl Values {
         self,
         request: &BandRequest,
         x: Vec<f64>,
-        extrapolate: bool,
+        (shape, extrapolate): (Shape, bool),
     ) -> ConfidenceBand {
         let resampled = request.kind == BandKind::Bootstrap;
         let limits = |(lower, upper): (Vec<f64>, Vec<f64>)| {
-            let curve = |y| Curve::linear(x.clone(), y).extrapolated(extrapolate);
+            let curve = |y| match shape {
+                Shape::Levels => Curve::levels(x.clone(), y),
+                _ => Curve::linear(x.clone(), y).extrapolated(extrapolate),
+            };
             Limits { lower: curve(lower), upper: curve(upper) }
         };
         ConfidenceBand {

@@ -8,6 +8,7 @@ use ndarray::{Array2, ArrayView1, ArrayView2, Axis};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use super::levels::{LevelNames, Levels};
 use super::summary::{Summaries, Summary};
 use crate::error::{Error, ModelError, Result};
 use crate::model::{Column, Model};
@@ -18,8 +19,9 @@ use crate::numeric::simd::{all_finite, vectorised};
 const CHECKED: usize = 4096;
 
 /// The kind of a feature's values.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, strum::Display)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum FeatureKind {
     /// Real numbers.
     #[default]
@@ -46,6 +48,7 @@ pub struct Dataset {
     features: Array2<f64>,
     names: Vec<String>,
     kinds: Vec<FeatureKind>,
+    levels: Vec<Option<LevelNames>>,
     weights: Option<Vec<f64>>,
     summaries: Summaries,
 }
@@ -87,6 +90,7 @@ impl Dataset {
             features,
             names: (0..columns).map(default_name).collect(),
             kinds: vec![FeatureKind::default(); columns],
+            levels: vec![None; columns],
             weights: None,
             summaries: Summaries::of(columns),
         })
@@ -113,6 +117,36 @@ impl Dataset {
     pub fn with_kinds(mut self, kinds: Vec<FeatureKind>) -> Result<Self> {
         self.check_count("kinds of features", self.dimension(), kinds.len())?;
         self.kinds = kinds;
+        Ok(self)
+    }
+
+    /// Names the levels of a feature, counted from 0, in the order in which they are given. Without names
+    /// levels are called by their values, in ascending order.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchFeature`], and [`Error::Levels`] for a value in the data that has no name.
+    ///
+    /// ```
+    /// use fe_core::Dataset;
+    /// use fe_core::data::{FeatureKind, LevelNames};
+    /// let data = Dataset::from_rows(&ndarray::array![[0.0], [1.0], [1.0]].view())?;
+    /// let season = LevelNames::of_words(["winter", "summer"])?;
+    /// let data = data.with_kinds(vec![FeatureKind::Nominal])?.with_levels(0, season)?;
+    /// assert!(data.has_levels(0));
+    /// assert!(data.with_levels(0, LevelNames::of_words(["winter"])?).is_err());
+    /// # Ok::<(), fe_core::Error>(())
+    /// ```
+    pub fn with_levels(mut self, feature: usize, levels: LevelNames) -> Result<Self> {
+        self.check_feature(feature)?;
+        if let Some(row) = self.feature(feature).iter().position(|&x| levels.name(x).is_none()) {
+            return Err(Error::Levels(format!(
+                "row {}, column {}: {} is none of its levels",
+                row + 1,
+                self.names[feature],
+                self.feature(feature)[row]
+            )));
+        }
+        self.levels[feature] = Some(levels);
         Ok(self)
     }
 
@@ -192,29 +226,46 @@ impl Dataset {
         if model == data { Ok(()) } else { Err(ModelError::WrongDimension { model, data }.into()) }
     }
 
-    /// The same for an estimator to which all features are numbers: every one but the regional ones begins
-    /// with it, before it asks the model anything.
+    /// The same for an estimator to which the feature is a number.
     ///
     /// # Errors
-    /// As [`Dataset::check_model`], and [`Error::Incompatible`] for a nominal feature.
+    /// As [`Dataset::check_model`], and [`Error::Incompatible`] for a feature with levels.
     pub fn check(&self, model: &dyn Model, feature: usize) -> Result<()> {
         self.check_model(model, feature)?;
-        match self.kinds.iter().position(|&kind| kind == FeatureKind::Nominal) {
-            None => Ok(()),
-            Some(nominal) => Err(Error::Incompatible(format!(
-                "the kind `nominal` of {} is of no use here: only regional estimators, which split by levels, \
-                 take kinds; to all others features are numbers",
-                self.names[nominal]
-            ))),
+        if !self.has_levels(feature) {
+            return Ok(());
         }
+        let (name, kind) = (&self.names[feature], self.kinds[feature]);
+        Err(Error::Incompatible(format!(
+            "{name} is {kind}, and has levels and nothing between them: this estimator takes features that \
+             are numbers"
+        )))
+    }
+
+    /// The same for an estimator of derivatives, which a feature with levels has not.
+    ///
+    /// # Errors
+    /// As [`Dataset::check_model`], and [`Error::NoDerivativeByLevels`].
+    pub(crate) fn check_derivable(
+        &self,
+        model: &dyn Model,
+        feature: usize,
+        estimator: &'static str,
+    ) -> Result<()> {
+        self.check_model(model, feature)?;
+        if !self.has_levels(feature) {
+            return Ok(());
+        }
+        let (name, kind) = (self.names[feature].clone(), self.kinds[feature].to_string());
+        Err(Error::NoDerivativeByLevels { estimator, name, kind })
     }
 
     /// The same where some rows, counted from 0, are asked about.
     ///
     /// # Errors
-    /// As [`Dataset::check`], and [`Error::WrongCount`] for a row that the data do not have.
+    /// As [`Dataset::check_model`], and [`Error::WrongCount`] for a row that the data do not have.
     pub fn check_rows(&self, model: &dyn Model, feature: usize, rows: &[usize]) -> Result<()> {
-        self.check(model, feature)?;
+        self.check_model(model, feature)?;
         match rows.iter().max() {
             Some(&last) => self.check_count("rows", self.len(), self.len().max(last + 1)),
             None => Ok(()),
@@ -237,6 +288,36 @@ impl Dataset {
     #[must_use]
     pub fn kinds(&self) -> &[FeatureKind] {
         &self.kinds
+    }
+
+    /// True if a feature, counted from 0, is ordinal or nominal.
+    ///
+    /// # Panics
+    /// If there is no such feature.
+    #[must_use]
+    pub fn has_levels(&self, feature: usize) -> bool {
+        self.kinds[feature] != FeatureKind::Continuous
+    }
+
+    /// Names of the levels of a feature, where they are given.
+    ///
+    /// # Panics
+    /// If there is no such feature.
+    #[must_use]
+    pub fn level_names(&self, feature: usize) -> Option<&LevelNames> {
+        self.levels[feature].as_ref()
+    }
+
+    /// The levels of a feature that occur; none of a continuous one.
+    ///
+    /// # Errors
+    /// [`Error::Levels`] for too many, [`Error::ConstantFeature`] for a single one.
+    pub(crate) fn levels(&self, feature: usize) -> Result<Option<Levels>> {
+        if !self.has_levels(feature) {
+            return Ok(None);
+        }
+        let names = self.level_names(feature);
+        Levels::of(&self.names[feature], self.weighted(feature), names).map(Some)
     }
 
     /// Weights of the rows, if they differ.
@@ -318,6 +399,7 @@ impl Dataset {
             features: selected,
             names: self.names[features.clone()].to_vec(),
             kinds: self.kinds[features.clone()].to_vec(),
+            levels: self.levels[features.clone()].to_vec(),
             summaries: Summaries::of(features.len()),
             weights: self.weights.as_ref().map(|w| rows.iter().map(|&row| w[row]).collect()),
         }

@@ -91,6 +91,39 @@ pub fn of_grid(centred_variance: &[Option<f64>], raw_variance: &[Option<f64>]) -
     ])
 }
 
+/// The value of effects at levels: `mean_levels` = Σ p_k v_k of the variances at them, weighted by the
+/// shares p_k of the instances.
+///
+/// ```
+/// use fe_core::effect::heterogeneity::of_levels;
+/// assert_eq!(of_levels(&[Some(4.0), Some(8.0)], &[0.75, 0.25])["mean_levels"], Some(5.0));
+/// assert_eq!(of_levels(&[Some(4.0), None], &[0.75, 0.25])["mean_levels"], None);
+/// ```
+#[must_use]
+pub fn of_levels(variances: &[Option<f64>], shares: &[f64]) -> Values {
+    let terms = variances.iter().zip(shares);
+    BTreeMap::from([("mean_levels", terms.map(|(v, share)| v.map(|v| v * share)).sum())])
+}
+
+/// The value of effects that accumulate along levels: `mean_steps`, the mean of the variances of the changes
+/// from each level to the next.
+///
+/// ```
+/// use fe_core::effect::heterogeneity::of_steps;
+/// assert_eq!(of_steps(&[Some(4.0), Some(8.0)])["mean_steps"], Some(6.0));
+/// ```
+#[must_use]
+pub fn of_steps(variances: &[Option<f64>]) -> Values {
+    let sum: Option<f64> = variances.iter().copied().sum();
+    BTreeMap::from([("mean_steps", sum.map(|sum| sum / variances.len() as f64))])
+}
+
+/// Values with [`effector_score`] among them.
+pub(crate) fn with_score(mut values: Values, score: Option<f64>) -> Values {
+    values.insert(EFFECTOR_SCORE, score);
+    values
+}
+
 /// Name of [`effector_score`] among the values.
 pub(crate) const EFFECTOR_SCORE: &str = "effector_score";
 

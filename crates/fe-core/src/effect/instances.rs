@@ -32,6 +32,7 @@ pub(crate) fn mean_at_instances(curve: &Curve, instances: Instances<'_>) -> Opti
             let sum: f64 = counts.iter().zip(curve.y()).map(|(n, y)| n * y).sum();
             (total > 0.0).then(|| sum / total)
         }
+        (Shape::Levels, _) => instances.mean_at_levels(curve),
         _ => {
             let (mut total, mut sum) = (0.0, 0.0);
             for (k, positions) in instances.on_stretches(curve).iter().enumerate() {
@@ -47,10 +48,25 @@ pub(crate) fn mean_at_instances(curve: &Curve, instances: Instances<'_>) -> Opti
 }
 
 impl Instances<'_> {
+    /// The mean of a curve at levels over the positions that are levels of it.
+    fn mean_at_levels(self, curve: &Curve) -> Option<f64> {
+        let weight = |row: usize| self.weights.map_or(1.0, |weights| weights[row]);
+        let mut counts = vec![0.0; curve.x().len()];
+        for (row, x) in self.positions.iter().enumerate() {
+            if let Some(level) = curve.x().iter().position(|level| level == x) {
+                counts[level] += weight(row);
+            }
+        }
+        let total: f64 = counts.iter().sum();
+        let occurring = counts.iter().zip(curve.y()).filter(|(count, _)| **count > 0.0);
+        let sum: f64 = occurring.map(|(count, y)| count * y).sum();
+        (total > 0.0).then(|| sum / total)
+    }
+
     /// The moments of the positions on each stretch between two knots of a curve.
     fn on_stretches(self, curve: &Curve) -> Vec<Moments> {
         let closed = match curve.shape() {
-            Shape::Linear => Closed::Left,
+            Shape::Linear | Shape::Levels => Closed::Left,
             Shape::Step(closed) => closed,
         };
         match Partition::new(curve.x().to_vec(), closed) {

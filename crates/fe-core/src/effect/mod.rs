@@ -17,7 +17,7 @@ pub use spread::Bands;
 use ndarray::Array2;
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::data::{Dataset, SubsampleRecord};
+use crate::data::{Dataset, FeatureKind, Levels, SubsampleRecord};
 use crate::effect::centring::AxisMean;
 use crate::effect::heterogeneity::Values;
 use crate::error::{Error, Result};
@@ -224,6 +224,48 @@ pub struct Record {
     pub shapley: Option<ShapleyRecord>,
     /// Neighbourhoods that local means are over, for `mplot`.
     pub neighbourhoods: Option<NeighbourhoodRecord>,
+    /// Levels of the feature, where it has such.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub levels: Option<LevelRecord>,
+}
+
+/// Levels of a feature, at which alone its effect has values.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LevelRecord {
+    /// The kind of the feature: ordinal or nominal.
+    pub kind: FeatureKind,
+    /// The levels that occur, ascending.
+    pub values: Vec<f64>,
+    /// Their names.
+    pub names: Vec<String>,
+    /// Weight of the rows at each; their number where none are weighted.
+    pub counts: Vec<f64>,
+    /// The first of them in their order, where the centring `start` has the effect 0.
+    pub start: f64,
+    /// The order along which an effect is accumulated, for `ale`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub order: Option<OrderRecord>,
+}
+
+impl LevelRecord {
+    pub(crate) fn new(kind: FeatureKind, levels: &Levels, order: Option<OrderRecord>) -> Self {
+        let Levels { values, names, counts, .. } = levels.clone();
+        let first = levels.values[levels.given[0]];
+        let start = order.as_ref().and_then(|order| order.values.first().copied());
+        Self { kind, values, names, counts, start: start.unwrap_or(first), order }
+    }
+}
+
+/// Order of the levels of a feature.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OrderRecord {
+    /// Its rule: an option's word, or `value` of an ordinal feature.
+    #[serde(deserialize_with = "crate::stored::name")]
+    pub rule: Name,
+    /// The values of the levels in this order.
+    pub values: Vec<f64>,
+    /// Their names in this order.
+    pub names: Vec<String>,
 }
 
 impl Record {
@@ -247,6 +289,7 @@ impl Record {
             extrapolated: false,
             shapley: None,
             neighbourhoods: None,
+            levels: None,
         }
     }
 }

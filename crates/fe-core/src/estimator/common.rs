@@ -3,7 +3,7 @@
 use crate::data::{AxisChoice, Dataset};
 use crate::effect::centring::AxisMean;
 use crate::effect::{Effect, Record};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::numeric::axis::Axis;
 use crate::numeric::curve::Curve;
 use crate::settings::{Centring, Settings};
@@ -14,6 +14,8 @@ use crate::stored::Name;
 pub(crate) struct CurveOptions {
     pub(crate) axis: AxisChoice,
     pub(crate) centring: Centring,
+    /// True if the centring was asked for, and is no default.
+    pub(crate) is_chosen: bool,
     pub(crate) axis_mean: AxisMean,
     pub(crate) ddof: f64,
     pub(crate) extrapolate: bool,
@@ -29,11 +31,40 @@ impl CurveOptions {
         Ok(Self {
             axis: settings.axis.unwrap_or_default(),
             centring: settings.center.unwrap_or(centring),
+            is_chosen: settings.center.is_some(),
             axis_mean: AxisMean::from_settings(settings)?,
             ddof: settings.ddof_or(ddof)?,
             extrapolate: settings.extrapolate.unwrap_or_default(),
             importance: settings.importance.unwrap_or_default(),
         })
+    }
+
+    /// The options for a feature with levels: its mean over the instances is 0 unless another centring is
+    /// asked for.
+    ///
+    /// # Errors
+    /// [`Error::Incompatible`] for a mean over what lies between levels.
+    pub(super) fn at_levels(self, name: &str) -> Result<Self> {
+        let wrong = |of: &str| {
+            Err(Error::Incompatible(format!(
+                "centring `{of}` is a mean over what lies between the levels of {name}, where there is nothing: \
+                 take data (the mean over the instances, and the default there), start or none"
+            )))
+        };
+        match (self.is_chosen, self.centring) {
+            (true, Centring::Integral) => wrong("integral"),
+            (true, Centring::Bins) => wrong("bins"),
+            _ => Ok(self.of_levels()),
+        }
+    }
+
+    /// The same where the centring was looked at already.
+    pub(super) fn of_levels(self) -> Self {
+        let centring = match self.centring {
+            Centring::Integral => Centring::Data,
+            other => other,
+        };
+        Self { centring, axis_mean: AxisMean::default(), extrapolate: false, ..self }
     }
 
     /// The effect with a curve that is not centred yet, lowered by the constant of its centring.
@@ -73,6 +104,7 @@ macro_rules! with_axis_and_centring {
             #[must_use]
             pub fn centred(mut self, centring: crate::Centring) -> Self {
                 self.$($options).+.centring = centring;
+                self.$($options).+.is_chosen = true;
                 self
             }
         }

@@ -1,8 +1,10 @@
 //! Grids of points at which curves are computed, with the weights of means over the axis.
 
+use crate::data::Levels;
 use crate::effect::centring::AxisMean;
 use crate::error::{Error, Result};
 use crate::numeric::axis::Axis;
+use crate::numeric::curve::Curve;
 use crate::settings::{CenterRule, Centring, Settings};
 
 /// Points on the grid if nothing else is asked for.
@@ -80,6 +82,8 @@ pub(super) struct Grid {
     /// Weights of the points in a mean over the axis: that of the curve through the grid, so they are 0
     /// at further points.
     pub(super) mean_weights: Vec<f64>,
+    /// The levels that the points are, of a feature that has such.
+    pub(super) levels: Option<Levels>,
 }
 
 impl Grid {
@@ -94,7 +98,20 @@ impl Grid {
         for (&point, weight) in grid_indices.iter().zip(of_grid) {
             mean_weights[point] = weight;
         }
-        Self { axis, x, grid_indices, mean_weights }
+        Self { axis, x, grid_indices, mean_weights, levels: None }
+    }
+
+    /// The levels of a feature; means over the axis are means over the instances there.
+    pub(super) fn of_levels(levels: Levels) -> Result<Self> {
+        let x = levels.values.clone();
+        let axis = Axis::new(x[0], x[x.len() - 1])?;
+        let (grid_indices, mean_weights) = ((0..x.len()).collect(), levels.shares());
+        Ok(Self { axis, x, grid_indices, mean_weights, levels: Some(levels) })
+    }
+
+    /// A curve through the points, or at the levels that they are.
+    pub(super) fn curve(&self, x: Vec<f64>, y: Vec<f64>) -> Curve {
+        if self.levels.is_some() { Curve::levels(x, y) } else { Curve::linear(x, y) }
     }
 }
 

@@ -6,6 +6,7 @@
 //! A new estimator is a new file and a line in [`ALL`].
 
 pub(crate) mod ale;
+mod at_levels;
 mod common;
 pub(crate) mod derivatives;
 mod empty_bins;

@@ -2,11 +2,12 @@
 
 use rayon::prelude::*;
 
+use super::at_levels::{self, LevelValues};
 use super::common::{CurveOptions, with_axis_and_centring};
 use super::grid::GridOptions;
 use super::{Estimand, Estimator, EstimatorInfo, empty_bins};
 use crate::binning::{self, Binning, BinningRequest, Choice, Quantile};
-use crate::data::Dataset;
+use crate::data::{Dataset, Levels};
 use crate::effect::Instances;
 use crate::effect::centring::{self, AxisMean};
 use crate::effect::heterogeneity::{self, Values};
@@ -278,8 +279,12 @@ impl Estimator for MarginalPlot {
     }
 
     fn estimate(&self, data: &Dataset, model: &dyn Model, feature: usize) -> Result<Vec<Effect>> {
-        data.check(model, feature)?;
+        data.check_model(model, feature)?;
         let counted = data.counted();
+        if let Some(levels) = data.levels(feature)? {
+            let common = self.common.at_levels(&data.names()[feature])?;
+            return by_level(&common, (data, feature), model, &levels);
+        }
         let place = self.place(&counted, data.len(), feature)?;
         let observed = Observed::new(model);
         let predictions = predictions::at_rows(&counted, &observed)?;
@@ -287,6 +292,31 @@ impl Estimator for MarginalPlot {
         let each = predictions.iter().enumerate();
         each.map(|(output, values)| self.effect(&place, values, (output, asked))).collect()
     }
+}
+
+/// The mean prediction at each level, for each output.
+fn by_level(
+    common: &CurveOptions,
+    (data, feature): (&Dataset, usize),
+    model: &dyn Model,
+    levels: &Levels,
+) -> Result<Vec<Effect>> {
+    let observed = Observed::new(model);
+    let counted = data.counted();
+    let predictions = predictions::at_rows(&counted, &observed)?;
+    let of_output = |(output, predictions): (usize, &Vec<f64>)| {
+        let local = LevelValues {
+            values: predictions,
+            at: counted.feature(feature),
+            weights: counted.weights(),
+        };
+        let what = (output, MPLOT.name);
+        let effect = at_levels::of_values(common, (data, feature), what, levels, &local)?;
+        let record = Record { model_rows: observed.model_rows(), ..effect.record };
+        let mean_prediction = Some(predictions::mean(&counted, predictions));
+        Effect { mean_prediction, record, ..effect }.representable()
+    };
+    predictions.iter().enumerate().map(of_output).collect()
 }
 
 /// The rows that count, and the feature that local means are over.

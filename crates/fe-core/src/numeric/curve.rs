@@ -13,6 +13,8 @@ pub enum Shape {
     Linear,
     /// A value on each stretch between knots; a knot belongs to the side the bins are closed on.
     Step(Closed),
+    /// A value at each knot, and none between them.
+    Levels,
 }
 
 /// A piecewise linear or piecewise constant function on `[x_0, x_K]`.
@@ -47,7 +49,7 @@ impl TryFrom<Knots> for Curve {
     type Error = Error;
 
     fn try_from(Knots { x, y, shape, extrapolate }: Knots) -> Result<Self> {
-        let expected = x.len().saturating_sub(usize::from(shape != Shape::Linear));
+        let expected = x.len().saturating_sub(usize::from(matches!(shape, Shape::Step(_))));
         if x.is_empty() || y.is_empty() || y.len() != expected {
             let expected = expected.max(1);
             return Err(Error::WrongCount { what: "values of a curve", expected, got: y.len() });
@@ -72,6 +74,19 @@ impl Curve {
     pub fn step(x: Vec<f64>, y: Vec<f64>, closed: Closed) -> Self {
         debug_assert_eq!(x.len(), y.len() + 1);
         Self { x, y, shape: Shape::Step(closed), extrapolate: false }
+    }
+
+    /// A curve with value `y[i]` at the increasing levels `x[i]`, and none between them.
+    ///
+    /// ```
+    /// let curve = fe_core::Curve::levels(vec![0.0, 1.0], vec![3.0, 5.0]);
+    /// assert_eq!(curve.at(1.0), Ok(5.0));
+    /// assert!(curve.at(0.5).is_err());
+    /// ```
+    #[must_use]
+    pub fn levels(x: Vec<f64>, y: Vec<f64>) -> Self {
+        debug_assert_eq!(x.len(), y.len());
+        Self { x, y, shape: Shape::Levels, extrapolate: false }
     }
 
     /// The same curve, with or without evaluation outside the range by the value at its end.
@@ -108,8 +123,12 @@ impl Curve {
     /// The value at a point.
     ///
     /// # Errors
-    /// [`Error::OutsideLimits`] outside the range, unless the curve is extrapolated.
+    /// [`Error::OutsideLimits`] outside the range, unless the curve is extrapolated; [`Error::NotALevel`]
+    /// between levels.
     pub fn at(&self, x: f64) -> Result<f64> {
+        if self.shape == Shape::Levels {
+            return self.at_level(x);
+        }
         self.at_from(x, &mut 0)
     }
 
@@ -118,11 +137,24 @@ impl Curve {
     /// # Errors
     /// As [`Curve::at`].
     pub fn at_all(&self, points: &[f64]) -> Result<Vec<f64>> {
+        if self.shape == Shape::Levels {
+            return points.iter().map(|&x| self.at_level(x)).collect();
+        }
         let (mut values, mut near) = (Vec::with_capacity(points.len()), 0);
         for &x in points {
             values.push(self.at_from(x, &mut near)?);
         }
         Ok(values)
+    }
+
+    fn at_level(&self, x: f64) -> Result<f64> {
+        match self.x.iter().position(|&level| level == x) {
+            Some(place) => Ok(self.y[place]),
+            None => {
+                let levels: Vec<String> = self.x.iter().map(f64::to_string).collect();
+                Err(Error::NotALevel { x, levels: levels.join(", ") })
+            }
+        }
     }
 
     /// The value at a point, with the stretch that is looked at first; it becomes that of the point.
@@ -151,7 +183,7 @@ impl Curve {
         let last = self.x.len().saturating_sub(2);
         let is_before = |knot: f64| match self.shape {
             Shape::Step(Closed::Left) => knot <= x,
-            Shape::Linear | Shape::Step(Closed::Right) => knot < x,
+            Shape::Linear | Shape::Levels | Shape::Step(Closed::Right) => knot < x,
         };
         let holds = |k: usize| {
             k <= last
@@ -185,12 +217,15 @@ impl Curve {
         }
     }
 
-    /// Exact mean over the range: integral divided by length.
+    /// Exact mean over the range: integral divided by length; of levels the mean of their values.
     #[must_use]
     pub fn mean_over_range(&self) -> f64 {
         let (lo, hi) = self.range();
         if lo == hi {
             return self.y[0];
+        }
+        if self.shape == Shape::Levels {
+            return self.y.iter().map(|y| y / self.y.len() as f64).sum();
         }
         let share = |k: usize| (self.x[k + 1] - self.x[k]) / (hi - lo);
         (0..self.x.len() - 1).map(|k| share(k) * self.stretch_mean(k)).sum()
@@ -200,7 +235,7 @@ impl Curve {
     pub(crate) fn stretch_mean(&self, k: usize) -> f64 {
         match self.shape {
             Shape::Linear => self.y[k] / 2.0 + self.y[k + 1] / 2.0,
-            Shape::Step(_) => self.y[k],
+            Shape::Step(_) | Shape::Levels => self.y[k],
         }
     }
 

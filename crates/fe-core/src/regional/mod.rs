@@ -352,7 +352,7 @@ impl Regional {
         model: &dyn Model,
         feature: usize,
     ) -> Result<Vec<RegionalEffect>> {
-        data.check_model(model, feature)?;
+        data.check(model, feature)?;
         let drawn = self.subsample.map(|subsample| subsample.draw(data));
         let (data, subsample) = match &drawn {
             Some((data, drawn)) => (data.as_ref(), Some(&drawn.record)),

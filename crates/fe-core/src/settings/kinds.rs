@@ -6,7 +6,8 @@ use serde::de::value::{Error as WordError, StrDeserializer};
 use strum::VariantNames;
 
 use super::words::{
-    BandKind, CenterRule, Centring, EmptyBins, Interpolation, Interval, Jacobian, Splitting,
+    BandKind, CenterRule, Centring, EmptyBins, Interpolation, Interval, Jacobian, LevelOrder,
+    Splitting,
 };
 use crate::data::AxisChoice;
 use crate::numeric::partition::Closed;
@@ -48,6 +49,8 @@ pub enum Heading {
     General,
     /// Those about bins.
     Bins,
+    /// Those about features with levels.
+    Levels,
     /// Those about confidence bands.
     Bands,
     /// Those about Shapley values.
@@ -63,6 +66,7 @@ impl Heading {
         match self {
             Self::Rows | Self::General => None,
             Self::Bins => Some("Bins"),
+            Self::Levels => Some("Levels"),
             Self::Bands => Some("Confidence bands"),
             Self::Shapley => Some("Shapley values"),
             Self::Regions => Some("Regions"),
@@ -233,6 +237,7 @@ words!(
     Interpolation,
     Interval,
     Jacobian,
+    LevelOrder,
     QuantileRule,
     Smoothing,
     Splitting

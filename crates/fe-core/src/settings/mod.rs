@@ -9,7 +9,8 @@ mod words;
 pub use kinds::{Heading, SettingInfo, SettingKind, SettingType};
 pub use table::{ALL, Settings, info};
 pub use words::{
-    BandKind, CenterRule, Centring, EmptyBins, Interpolation, Interval, Jacobian, Splitting,
+    BandKind, CenterRule, Centring, EmptyBins, Interpolation, Interval, Jacobian, LevelOrder,
+    Splitting,
 };
 
 use crate::error::{Error, Result};

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::kinds::{Heading, SettingInfo, SettingType};
 use super::words::{
-    BandKind, CenterRule, Centring, EmptyBins, Interpolation, Interval, Jacobian, Splitting,
+    BandKind, CenterRule, Centring, EmptyBins, Interpolation, Interval, Jacobian, LevelOrder,
+    Splitting,
 };
 use crate::data::AxisChoice;
 use crate::numeric::partition::Closed;
@@ -111,6 +112,9 @@ settings! {
     fill_variances: bool [heading(Heading::Bins), usually("false")],
     /// The end of a bin that belongs to it: left or right
     closed: Closed [value("END"), heading(Heading::Bins), usually("left")],
+    /// Order of the levels of nominal features along which `ale` accumulates: given, name, frequency,
+    /// response or similarity
+    order: LevelOrder [value("ORDER"), heading(Heading::Levels), default("given")],
     /// Heterogeneity of `ale` from differences as they are, not divided by the width of their bin
     undivided: bool [usually("false")],
     /// Heterogeneity of ICE curves as they are, not each centred by its own mean

@@ -62,6 +62,24 @@ pub enum Splitting {
     Cart,
 }
 
+/// Orders of the levels of a nominal feature along which `ale` accumulates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, VariantNames)]
+#[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
+pub enum LevelOrder {
+    /// As they are given, else by their values.
+    #[default]
+    Given,
+    /// By their names.
+    Name,
+    /// The most frequent first; ties as given.
+    Frequency,
+    /// By the mean prediction at each, ascending; ties as given.
+    Response,
+    /// By how alike the other features are there, scaled to one dimension (Apley and Zhu 2020).
+    Similarity,
+}
+
 /// The quantity that is zero after centring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, VariantNames)]
 #[serde(rename_all = "lowercase")]

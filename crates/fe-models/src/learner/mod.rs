@@ -16,6 +16,7 @@ use fe_core::error::suggestion;
 
 use crate::error::{FitError, Result};
 use crate::fitted::FittedModel;
+use crate::levels::{self, Indicators, OfLevels};
 use crate::options::{OptionInfo, Options};
 use crate::sample::Sample;
 
@@ -139,13 +140,26 @@ impl Learner {
     }
 
     /// Fits the model to N rows and their N target values. A row of weight 2 counts as two rows, one
-    /// of weight 0 as none. The same data, options and seed give the same model, whatever the number
+    /// of weight 0 as none. A nominal feature is a column of 0 and 1 for each of its levels. The same data, options and seed give the same model, whatever the number
     /// of threads.
     ///
     /// # Errors
     /// [`FitError::WrongTargetLength`], [`FitError::TargetNotFinite`], [`FitError::TooFewRows`],
     /// [`FitError::ConstantTarget`], and what the model finds wrong with the data.
     pub fn fit(&self, data: &Dataset, target: &[f64], seed: u64) -> Result<Box<dyn FittedModel>> {
+        if let Some(indicators) = Indicators::of(data) {
+            // A product would take the first level for the feature.
+            let is_sum = self.method.has_main_effect(data.dimension());
+            if is_sum && indicators.features().any(|feature| !self.has_main_effect(feature)) {
+                return Err(levels::refuse_products(self.name));
+            }
+            let coded = indicators.data(data).map_err(|error| FitError::Refused {
+                model: self.name,
+                reason: error.to_string(),
+            })?;
+            let model = self.fit(&coded, target, seed)?;
+            return Ok(Box::new(OfLevels::new(indicators, model)));
+        }
         let sample = Sample::new(self.name, data, target)?;
         // Some models are fitted by libraries, whose panics are not ours to prevent.
         catch_unwind(AssertUnwindSafe(|| self.method.fit(&sample, seed))).unwrap_or_else(|_| {

@@ -227,6 +227,7 @@ def ale(
     limits: ArrayLike | None = None,
     mean_prediction: bool | None = None,
     min_points: float | None = None,
+    order: str | None = None,
     points: ArrayLike | None = None,
     quantiles: str | None = None,
     rebin: bool | None = None,

@@ -37,11 +37,27 @@ fn answer<T: Estimated>(
     let estimate = |&feature: &usize| {
         let settings = settings(arguments, subject.scenario, feature)?;
         let settings = Settings { background_rows: background_rows.clone(), ..settings };
-        let answers = T::estimate(&arguments.estimator, &settings, subject, feature)?;
-        Ok::<_, Error>((settings, answers))
+        let answers = T::estimate(&arguments.estimator, &settings, subject, feature);
+        match answers {
+            // It has no effect, and others may.
+            Err(Error::Core(error @ fe_core::Error::ConstantFeature { .. })) => {
+                Ok((settings, Err(error)))
+            }
+            answers => Ok::<_, Error>((settings, Ok(answers?))),
+        }
     };
     let mut all = Vec::new();
-    for (settings, answers) in each_feature(subject.features, estimate)? {
+    let found = each_feature(subject.features, estimate)?;
+    let none = found.iter().all(|(_, answers)| answers.is_err());
+    for (settings, answers) in found {
+        let answers = match answers {
+            Err(error) if none => return Err(error.into()),
+            Err(error) => {
+                say!("left out: {error}");
+                continue;
+            }
+            Ok(answers) => answers,
+        };
         for answer in answers {
             all.push(T::of(answer, &settings, arguments)?);
         }

@@ -114,6 +114,8 @@ impl Evaluated {
         arguments: &EstimationArguments,
     ) -> Result<Self> {
         let even = arguments.printed(effect.bins.is_some())?;
+        // An effect at levels has no values at equidistant points.
+        let even = even.filter(|_| effect.record.levels.is_none());
         let even = even.map(|points| effect.record.axis.grid(points));
         let x = match (arguments.at(), even) {
             (Some(points), None) => points.to_vec(),
@@ -135,6 +137,16 @@ impl Evaluated {
         Ok(Self { effect, settings, preset, x, y, heterogeneity, bands, confidence })
     }
 
+    /// The name and the weight of the level that each value is at, where the feature has levels.
+    fn levels(&self) -> Option<Vec<(&str, f64)>> {
+        let levels = self.effect.record.levels.as_ref()?;
+        let at = |x: &f64| {
+            let place = levels.values.iter().position(|value| value == x)?;
+            Some((levels.names[place].as_str(), levels.counts[place]))
+        };
+        self.x.iter().map(at).collect()
+    }
+
     /// All that is known, with the deciles of the feature.
     pub(super) fn object(&self, subject: &Subject<'_>, deciles: [f64; 11]) -> Object<'_> {
         let effect = &self.effect;
@@ -154,7 +166,12 @@ impl Evaluated {
             estimator: effect.estimator,
             preset: self.preset.as_deref(),
             limits: bins.map(|bins| bins.partition.limits()),
-            counts: bins.map(|bins| &bins.counts[..]),
+            levels: self.levels().map(|levels| levels.iter().map(|(name, _)| *name).collect()),
+            counts: match (bins, self.levels()) {
+                (Some(bins), _) => Some(bins.counts.clone()),
+                (None, Some(levels)) => Some(levels.iter().map(|(_, count)| *count).collect()),
+                (None, None) => None,
+            },
             bin_effect: bins.map(|bins| &bins.effect[..]),
             bin_variance: effect.bin_variances(),
             x: &self.x,
@@ -192,7 +209,9 @@ pub(super) struct Object<'a> {
     estimator: &'static str,
     preset: Option<&'a str>,
     limits: Option<&'a [f64]>,
-    counts: Option<&'a [f64]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    levels: Option<Vec<&'a str>>,
+    counts: Option<Vec<f64>>,
     bin_effect: Option<&'a [f64]>,
     bin_variance: Option<Vec<Option<f64>>>,
     x: &'a [f64],
@@ -291,18 +310,25 @@ fn rows_of_curves(
 
 fn sheet(effects: &[Evaluated], subject: &Subject<'_>) -> Sheet {
     let mut columns = vec!["feature", "output", "x", "effect", "heterogeneity"];
+    let has_levels = effects.iter().any(|evaluated| evaluated.effect.record.levels.is_some());
+    if has_levels {
+        columns.splice(3..3, ["level", "count"]);
+    }
     let banded = effects.iter().find_map(|evaluated| evaluated.confidence.as_ref());
     columns.extend(banded.into_iter().flatten().map(|(name, _)| *name));
     let mut sheet = Sheet::new(&columns);
-    for Evaluated { effect, x, y, heterogeneity, confidence, .. } in effects {
+    for evaluated in effects {
+        let Evaluated { effect, x, y, heterogeneity, confidence, .. } = evaluated;
+        let levels = evaluated.levels();
         for (i, ((&x, &y), &h)) in x.iter().zip(y).zip(heterogeneity).enumerate() {
-            let mut row: Vec<Entry> = vec![
-                subject.feature(effect),
-                subject.output(effect.output),
-                x.into(),
-                y.into(),
-                h.into(),
-            ];
+            let mut row: Vec<Entry> =
+                vec![subject.feature(effect), subject.output(effect.output), x.into()];
+            if has_levels {
+                let level = levels.as_ref().map(|levels| levels[i]);
+                row.push(level.map_or(Entry::Missing, |(name, _)| name.into()));
+                row.push(level.map(|(_, count)| count).into());
+            }
+            row.extend([y.into(), h.into()]);
             let limits = confidence.iter().flatten();
             row.extend(limits.map(|(_, values)| values.as_ref().map(|values| values[i]).into()));
             sheet.push(row);

@@ -18,6 +18,7 @@ use fe_core::settings::Jacobian;
 use fe_truth::Scenario;
 
 use crate::cli::arguments::{DataFeatures, key_value, rows};
+use crate::data::levels::with_levels_of;
 use crate::data::sample;
 use crate::data::scenarios;
 use crate::data::{self, Roles};
@@ -79,7 +80,7 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
 fn of_scenario(arguments: &Arguments, scenario: &Scenario, out: &mut dyn Write) -> Result<()> {
     let features = arguments.features.of(scenario)?;
     let data = read_or_draw(arguments, scenario)?;
-    let data = arguments.estimation.with_kinds(data)?;
+    let data = arguments.estimation.columns()?.applied(with_levels_of(scenario, data)?)?;
     let subject = Subject {
         scenario: Some(scenario),
         fitted: None,
@@ -98,7 +99,11 @@ fn of_model(
     out: &mut dyn Write,
 ) -> Result<()> {
     let weights = arguments.weights.as_deref();
-    let fitted = arguments.model.fit(model, path, weights, &arguments.set)?;
+    let columns = arguments.estimation.columns()?;
+    let observations = arguments.model.observations(path, weights, columns)?;
+    // A name that is wrong is said before a model is fitted.
+    arguments.features.of_names(&observations.names)?;
+    let fitted = arguments.model.fit(model, path, observations, &arguments.set)?;
     let numeric = arguments.estimation.jacobian() == Some(Jacobian::Numeric);
     fitted.check_derivatives(&arguments.estimation.estimator, numeric)?;
     if arguments.estimation.has_background_file() && arguments.model.standardize {
@@ -107,12 +112,11 @@ fn of_model(
                 .to_owned(),
         ));
     }
-    let data = arguments.estimation.with_kinds(fitted.data.clone())?;
-    let features = arguments.features.of_data(&data)?;
+    let features = arguments.features.of_names(fitted.data.names())?;
     let subject = Subject {
         scenario: None,
         fitted: Some(&fitted),
-        data: &data,
+        data: &fitted.data,
         model: &*fitted.model,
         features: &features,
         picture: arguments.plot.as_deref(),
@@ -125,7 +129,7 @@ fn read_or_draw(arguments: &Arguments, scenario: &Scenario) -> Result<Dataset> {
         (Some(path), _, _) => {
             let dimension = Some(scenario.dimension());
             let weights = arguments.weights.as_deref();
-            data::read(path, Roles { dimension, weights, target: None })
+            data::read(path, Roles { dimension, weights, ..Roles::default() })
         }
         (None, Some(n), seed) => sample::features(scenario, seed.unwrap_or(0), n, 0),
         _ => Err(Error::Argument("either --data or --n is needed".to_owned())),

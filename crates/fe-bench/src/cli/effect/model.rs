@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::options::is_regional;
 use crate::cli::arguments::finite;
+use crate::data::columns::ColumnRequests;
 use crate::data::observations::{Observations, Preparation, Target};
 use crate::error::{Error, Result, listed};
 use crate::system::say::say;
@@ -121,18 +122,18 @@ impl ModelArguments {
         self.model.as_deref().map(Path::new).filter(|path| path.exists())
     }
 
-    /// Fits or reads the model, and says on standard error how good it is.
-    pub(in crate::cli) fn fit(
+    /// The rows of a data file, prepared as the flags say.
+    pub(in crate::cli) fn observations(
         &self,
-        name: &str,
         path: &Path,
         weights: Option<&str>,
-        set: &[(String, String)],
-    ) -> Result<Fitted> {
+        columns: ColumnRequests,
+    ) -> Result<Observations> {
         let preparation = Preparation {
             target: self.target.clone(),
             weights: weights.map(str::to_owned),
             ignored: self.ignore.clone(),
+            columns,
             drop_missing: self.missing == Some(Missing::Drop),
             outliers: self.outliers,
             standardize: self.standardize,
@@ -142,8 +143,22 @@ impl ModelArguments {
         if missing + outliers > 0 {
             say!("left out: {missing} rows with missing values, {outliers} outliers");
         }
+        Ok(observations)
+    }
+
+    /// Fits or reads the model, and says on standard error how good it is.
+    pub(in crate::cli) fn fit(
+        &self,
+        name: &str,
+        path: &Path,
+        observations: Observations,
+        set: &[(String, String)],
+    ) -> Result<Fitted> {
         let source = Source::of(name, set)?;
         let task = source.task();
+        if task.is_none() {
+            say_codes(&observations);
+        }
         if let (Some(Target { name: column, labels: Some(labels), .. }), Some(task)) =
             (&observations.target, task)
         {
@@ -199,6 +214,23 @@ impl ModelArguments {
             about: Value::Object(about),
             model,
         })
+    }
+}
+
+/// Says with which numbers a model that is read is asked about columns of words: it may know others.
+fn say_codes(observations: &Observations) {
+    for (name, levels) in observations.names.iter().zip(&observations.levels) {
+        let words = levels.iter().flat_map(|levels| levels.iter());
+        let words: Vec<String> = words
+            .filter(|(_, word)| word.parse::<f64>().is_err())
+            .map(|(code, word)| format!("{code} for {word}"))
+            .collect();
+        if !words.is_empty() {
+            say!(
+                "{name}: the model is asked with {}; --levels {name}=… gives other words these numbers",
+                listed(words.iter().map(String::as_str))
+            );
+        }
     }
 }
 

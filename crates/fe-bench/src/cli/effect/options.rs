@@ -1,11 +1,11 @@
 //! The flags of `effect` and `plan`: how effects are estimated, and where they are evaluated.
 
 use clap::Args;
-use fe_core::{AxisChoice, Dataset, FeatureKind, Settings, estimator, preset};
+use fe_core::{AxisChoice, Dataset, Settings, estimator, preset};
 use fe_truth::Scenario;
 
 use super::flags::OptionFlags;
-use crate::cli::arguments::{named_feature, word};
+use crate::data::columns::ColumnRequests;
 use crate::data::{self, Roles};
 use crate::error::{Error, Result};
 use crate::output::Format;
@@ -16,9 +16,14 @@ use crate::study::AxisSource;
 pub(in crate::cli) struct EstimationArguments {
     #[command(flatten)]
     rows: OptionFlags<true>,
-    /// Kinds of features: continuous, ordinal or nominal; continuous unless said otherwise
+    /// Kinds of features: continuous, ordinal, nominal, or date for a column of dates such as 2012-12-31, taken
+    /// as days; columns of words are nominal, and features of scenarios as their laws are, unless said otherwise
     #[arg(long, value_name = "S=KIND,…", value_delimiter = ',')]
     kind: Vec<String>,
+    /// The levels of a feature in their order, such as season=winter,summer; may be given several times
+    /// [default: as numbers go, words in alphabetical order]
+    #[arg(long, value_name = "S=A,B,…")]
+    levels: Vec<String>,
     // The help names what the registry holds.
     #[arg(long, value_name = "NAME", help = estimators())]
     pub(in crate::cli) estimator: String,
@@ -104,18 +109,9 @@ impl EstimationArguments {
         self.format = format;
     }
 
-    /// The data with the kinds of features that are given, as entries such as `x3=nominal`.
-    pub(in crate::cli) fn with_kinds(&self, data: Dataset) -> Result<Dataset> {
-        let mut kinds = vec![FeatureKind::default(); data.dimension()];
-        for entry in &self.kind {
-            let wrong = |message: String| Error::Argument(format!("--kind {entry}: {message}"));
-            let Some((feature, kind)) = entry.split_once('=') else {
-                return Err(wrong("must be S=KIND, such as x3=nominal".to_owned()));
-            };
-            let feature = named_feature(feature.trim(), &data).map_err(wrong)?;
-            kinds[feature] = word(kind.trim()).map_err(wrong)?;
-        }
-        Ok(data.with_kinds(kinds)?)
+    /// The kinds and levels that are asked for.
+    pub(in crate::cli) fn columns(&self) -> Result<ColumnRequests> {
+        ColumnRequests::new(&self.kind, &self.levels)
     }
 }
 

@@ -1,9 +1,12 @@
 //! Accumulated local effects: `ale`, `dale`, `rhale`.
 
 mod band;
+mod levels;
 pub(crate) mod local_effects;
+mod order;
 
 use band::AccumulatedSample;
+use levels::LevelSample;
 use local_effects::{LocalEffects, Source, coarsening};
 
 use strum::IntoStaticStr;
@@ -15,7 +18,7 @@ use super::{
 };
 use crate::binning::{self, Binning, Choice, Dynamic, Fixed};
 use crate::confidence::{BandRequest, Purpose};
-use crate::data::Dataset;
+use crate::data::{Dataset, FeatureKind};
 use crate::effect::Bands;
 use crate::effect::Instances;
 use crate::effect::centring::{self, AxisMean};
@@ -31,7 +34,7 @@ use crate::numeric::interpolation::interpolate_missing;
 use crate::numeric::moments::Moments;
 use crate::numeric::partition::{Closed, Partition};
 use crate::settings::Centring;
-use crate::settings::{EmptyBins, Interpolation, Settings};
+use crate::settings::{EmptyBins, Interpolation, LevelOrder, Settings};
 
 /// Options of all accumulated effects.
 const COMMON: &[&str] = &[
@@ -56,7 +59,7 @@ const COMMON: &[&str] = &[
 pub(crate) const ALE: EstimatorInfo = EstimatorInfo {
     name: "ale",
     about: "accumulated local effects by finite differences over the bins (Apley and Zhu 2020)",
-    options: &[COMMON, AxisMean::OPTIONS, BandRequest::OPTIONS, &["undivided"]],
+    options: &[COMMON, AxisMean::OPTIONS, BandRequest::OPTIONS, &["undivided", "order"]],
     build: |settings| Ok(Box::new(Accumulated::from_settings(Variant::Ale, settings)?)),
 };
 pub(crate) const DALE: EstimatorInfo = EstimatorInfo {
@@ -150,6 +153,7 @@ pub struct Accumulated {
     closed: Closed,
     interpolation: Interpolation,
     undivided: bool,
+    order: Option<LevelOrder>,
     differentiation: Differentiation,
 }
 
@@ -165,6 +169,7 @@ impl Accumulated {
             closed: Closed::default(),
             interpolation: Interpolation::default(),
             undivided: false,
+            order: None,
             differentiation: Differentiation::default(),
         }
     }
@@ -180,6 +185,7 @@ impl Accumulated {
             closed: settings.closed.unwrap_or_default(),
             interpolation: settings.interpolation.unwrap_or_default(),
             undivided: settings.undivided.unwrap_or_default(),
+            order: settings.order,
             differentiation: Differentiation::from_settings(settings)?,
             ..new
         })
@@ -200,6 +206,23 @@ impl Accumulated {
     /// `rhale` from settings.
     pub(crate) fn rhale(settings: &Settings) -> Result<Self> {
         Self::from_settings(Variant::Rhale, settings)
+    }
+
+    /// Refuses what a feature with levels has no answer to, and an order where nothing has levels.
+    fn check(&self, data: &Dataset, model: &dyn Model, feature: usize) -> Result<()> {
+        match self.method {
+            Variant::Ale => data.check_model(model, feature)?,
+            Variant::Dale | Variant::Rhale => {
+                data.check_derivable(model, feature, self.method.name())?;
+            }
+        }
+        let has_order = data.kinds().contains(&FeatureKind::Nominal);
+        if self.order.is_some() && !has_order {
+            return Err(Error::Incompatible(
+                "`order` is one of levels, and no feature of the data is nominal".to_owned(),
+            ));
+        }
+        Ok(())
     }
 
     /// The axis for a feature of some data.
@@ -445,7 +468,10 @@ impl Estimator for Accumulated {
     }
 
     fn estimate(&self, data: &Dataset, model: &dyn Model, feature: usize) -> Result<Vec<Effect>> {
-        data.check(model, feature)?;
+        self.check(data, model, feature)?;
+        if let Some(levels) = data.levels(feature)? {
+            return self.by_levels((data, feature), model, &levels);
+        }
         let axis = self.common.axis.resolve(data, feature)?;
         let observed = Observed::new(model);
         let effects = LocalEffects::new(data, &observed, feature, self.source(model, axis)?);
@@ -459,6 +485,9 @@ impl Estimator for Accumulated {
     fn instances(&self, of: Estimated<'_>, rows: &[usize]) -> Result<InstanceEffects> {
         let Estimated { data, model, effect } = of;
         data.check_rows(model, effect.feature, rows)?;
+        if effect.record.levels.is_some() {
+            return Ok(InstanceEffects::Unknown);
+        }
         let Some(bins) = &effect.bins else {
             return Err(Error::Incompatible(format!(
                 "an effect of `{}` has no bins, and so no local effects",
@@ -474,6 +503,9 @@ impl Estimator for Accumulated {
     }
 
     fn resampling<'a>(&'a self, of: Observation<'a>, purpose: &Purpose<'_>) -> Resampled<'a> {
+        if of.effect.record.levels.is_some() {
+            return Ok(Box::new(LevelSample::new(of, purpose)?));
+        }
         Ok(Box::new(AccumulatedSample::new(self, of, purpose)?))
     }
 }

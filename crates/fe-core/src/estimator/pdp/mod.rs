@@ -22,7 +22,7 @@ use crate::effect::Instances;
 use crate::effect::centring::{self, AxisMean};
 use crate::effect::heterogeneity;
 use crate::effect::importance::importance;
-use crate::effect::{Effect, Record};
+use crate::effect::{Effect, LevelRecord, Record};
 use crate::error::{Error, Result};
 use crate::estimator::derivatives::{Derivatives, Differentiation};
 use crate::model::{Model, Observed};
@@ -164,6 +164,14 @@ impl PartialDependence {
         )
     }
 
+    /// Refuses a feature that the data or the model do not have, and derivatives by levels.
+    pub(super) fn check(&self, data: &Dataset, model: &dyn Model, feature: usize) -> Result<()> {
+        match self.kind {
+            Averaged::Value => data.check_model(model, feature),
+            Averaged::Derivative(_) => data.check_derivable(model, feature, self.name()),
+        }
+    }
+
     /// The distinct values of a feature that has few of them, or equidistant points over the axis.
     fn axis_and_grid(&self, data: &Dataset, feature: usize) -> Result<(Axis, Vec<f64>)> {
         let on_axis = |x: f64| match self.common.axis {
@@ -190,6 +198,10 @@ impl PartialDependence {
         model: &'a Observed<'a>,
         feature: usize,
     ) -> Result<IceRun<'a>> {
+        if let Some(levels) = data.levels(feature)? {
+            self.common.at_levels(&data.names()[feature])?;
+            return Ok(IceRun::new((data, feature), model, Grid::of_levels(levels)?, None));
+        }
         let (axis, grid) = self.axis_and_grid(data, feature)?;
         let derivatives = match self.kind {
             Averaged::Value => None,
@@ -197,6 +209,11 @@ impl PartialDependence {
         };
         let grid = Grid::new(axis, &grid, &self.grid.further(axis), self.common.axis_mean);
         Ok(IceRun::new((data, feature), model, grid, derivatives))
+    }
+
+    /// Options of the curve on a grid, which may be one of levels.
+    fn common(&self, grid: &Grid) -> CurveOptions {
+        if grid.levels.is_some() { self.common.of_levels() } else { self.common }
     }
 
     /// The constant that the centring subtracts is a weighted sum of the values of a curve: its
@@ -207,12 +224,17 @@ impl PartialDependence {
         instances: impl Iterator<Item = (f64, f64)>,
     ) -> Array1<f64> {
         let places = &run.grid;
-        if self.common.centring == Centring::Integral {
+        let centring = self.common(places).centring;
+        if centring == Centring::Integral {
             return Array1::from_vec(places.mean_weights.clone());
         }
         let mut weights = Array1::zeros(places.x.len());
+        if let (Centring::Start, Some(levels)) = (centring, &places.levels) {
+            weights[levels.given[0]] = 1.0;
+            return weights;
+        }
         let grid: Vec<f64> = places.grid_indices.iter().map(|&i| places.x[i]).collect();
-        let of_grid = grid_weights(self.common.centring, places.axis, &grid, instances);
+        let of_grid = grid_weights(centring, places.axis, &grid, instances);
         for (&point, weight) in places.grid_indices.iter().zip(of_grid) {
             weights[point] = weight;
         }
@@ -221,22 +243,24 @@ impl PartialDependence {
 
     fn effect(&self, run: &IceRun<'_>, moments: &[PointMoments], output: usize) -> Result<Effect> {
         let (data, feature) = (run.data, run.feature);
-        let grid = &run.grid.grid_indices;
+        let (grid, common) = (&run.grid.grid_indices, self.common(&run.grid));
         let x: Vec<f64> = run.grid.x.clone();
-        let curve = Curve::linear(x.clone(), moments.iter().map(|point| point.raw.mean).collect());
+        let means: Vec<f64> = moments.iter().map(|point| point.raw.mean).collect();
         let on_grid = Curve::linear(
             grid.iter().map(|&i| x[i]).collect(),
-            grid.iter().map(|&i| moments[i].raw.mean).collect(),
+            grid.iter().map(|&i| means[i]).collect(),
         );
         let instances =
             Instances { positions: data.feature(feature), weights: data.weights(), counts: None };
         // The constant is that of the grid alone, so that further points do not move the curve.
-        let constant = centring::constant_by(
-            self.common.axis_mean,
-            self.common.centring,
-            &on_grid,
-            instances,
-        )?;
+        let constant = match run.grid.levels {
+            None => centring::constant_by(common.axis_mean, common.centring, &on_grid, instances)?,
+            Some(_) => {
+                let weights = self.constant_weights(run, data.weighted(feature));
+                weights.iter().zip(&means).map(|(weight, mean)| weight * mean).sum()
+            }
+        };
+        let curve = run.grid.curve(x.clone(), means);
         let variances = |of: &dyn Fn(&PointMoments) -> Moments| -> Vec<Option<f64>> {
             let variance =
                 |point| of(point).variance(self.common.ddof).filter(|_| !self.curve_only);
@@ -245,22 +269,27 @@ impl PartialDependence {
         let raw = variances(&|point| point.raw);
         let centred = if self.raw_ice { raw.clone() } else { variances(&|point| point.centred) };
         let pick = |values: &[Option<f64>]| grid.iter().map(|&i| values[i]).collect::<Vec<_>>();
-        let mut values = heterogeneity::of_grid(&pick(&centred), &pick(&raw));
+        let values = match run.grid.levels {
+            None => heterogeneity::of_grid(&pick(&centred), &pick(&raw)),
+            Some(_) => heterogeneity::of_levels(&centred, &run.grid.mean_weights),
+        };
         let variance =
             |values: &[Option<f64>]| values.iter().map(|v| v.unwrap_or(f64::NAN)).collect();
         let of_slopes = matches!(self.kind, Averaged::Derivative(_));
-        let variance_on_grid = Curve::linear(on_grid.x().to_vec(), variance(&pick(&centred)));
+        let variance_on_grid = run.grid.curve(on_grid.x().to_vec(), variance(&pick(&centred)));
         let score = heterogeneity::effector_score(&variance_on_grid, instances, of_slopes);
-        values.insert(heterogeneity::EFFECTOR_SCORE, score);
+        let values = heterogeneity::with_score(values, score);
         let heterogeneity = if self.grid_heterogeneity {
             variance_on_grid
         } else {
-            Curve::linear(x, variance(&centred))
+            run.grid.curve(x, variance(&centred))
         };
         let what = (output, self.name());
         let on_axis = (run.grid.axis, curve);
-        let effect = self.common.effect((data, feature), what, on_axis, constant);
+        let effect = common.effect((data, feature), what, on_axis, constant);
+        let levels = run.grid.levels.as_ref();
         let record = Record {
+            levels: levels.map(|levels| LevelRecord::new(data.kinds()[feature], levels, None)),
             model_rows: run.model.model_rows(),
             jacobian_rows: run.model.partial_rows(),
             raw_ice: (self.raw_ice != self.kind.has_raw_ice()).then_some(self.raw_ice),
@@ -270,10 +299,10 @@ impl PartialDependence {
         let importance =
             self.common.importance.then(|| importance(&on_grid, instances, of_slopes)).flatten();
         let effect = Effect {
-            heterogeneity: heterogeneity.extrapolated(self.common.extrapolate),
+            heterogeneity: heterogeneity.extrapolated(common.extrapolate),
             importance,
             heterogeneity_values: values,
-            default_heterogeneity: "mean_grid",
+            default_heterogeneity: if levels.is_some() { "mean_levels" } else { "mean_grid" },
             record,
             ..effect
         };
@@ -318,7 +347,7 @@ impl Estimator for PartialDependence {
     }
 
     fn estimate(&self, data: &Dataset, model: &dyn Model, feature: usize) -> Result<Vec<Effect>> {
-        data.check(model, feature)?;
+        self.check(data, model, feature)?;
         let model = Observed::new(model);
         let run = self.run(data, &model, feature)?;
         let moments = if self.curve_only { run.means()? } else { run.moments()? };

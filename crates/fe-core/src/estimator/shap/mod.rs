@@ -8,13 +8,14 @@ use shapley::{Background, Shapley, ShapleyMethod, ShapleyValues};
 
 use ndarray::Array2;
 
+use super::at_levels::{self, LevelValues};
 use super::common::CurveOptions;
 use super::grid::GridOptions;
 use super::{
     Estimand, Estimated, Estimator, EstimatorInfo, InstanceEffects, Observation, Resampled,
 };
 use crate::confidence::{BandRequest, Purpose};
-use crate::data::Dataset;
+use crate::data::{Dataset, Levels};
 use crate::effect::Instances;
 use crate::effect::centring;
 use crate::effect::heterogeneity;
@@ -159,8 +160,44 @@ impl ShapDependence {
             let what = "features with Shapley values";
             return Err(Error::WrongCount { what, expected, got: dimension });
         }
+        if let Some(last) = values.rows.iter().max().filter(|row| **row >= data.len()) {
+            let (what, expected) = ("rows with Shapley values", data.len());
+            return Err(Error::WrongCount { what, expected, got: last + 1 });
+        }
+        if let Some(levels) = data.levels(feature)? {
+            let at = |output| self.by_level(data, values, feature, &levels, output);
+            return (0..outputs).map(at).collect();
+        }
         let axis = self.common.axis.resolve(data, feature)?;
         (0..outputs).map(|output| self.effect(data, values, feature, axis, output)).collect()
+    }
+
+    /// The mean Shapley value at each level.
+    fn by_level(
+        &self,
+        data: &Dataset,
+        values: &ShapleyValues,
+        feature: usize,
+        levels: &Levels,
+        output: usize,
+    ) -> Result<Effect> {
+        let common = self.common.at_levels(&data.names()[feature])?;
+        let axis = Axis::new(levels.values[0], levels.values[levels.len() - 1])?;
+        let cloud = Cloud::new(data, values, feature, axis, output)?;
+        let weights = Some(&cloud.weights[..]);
+        let local = LevelValues { values: &cloud.values, at: &cloud.x, weights };
+        let what = (output, self.name());
+        let effect = at_levels::of_values(&common, (data, feature), what, levels, &local)?;
+        let degrees_of_freedom = levels.len() as f64;
+        let of_values = self.record(values, &cloud, None);
+        let record = Record {
+            rows_outside: 0,
+            model_rows: values.model_rows,
+            shapley: Some(ShapleyRecord { degrees_of_freedom, ..of_values }),
+            ..effect.record
+        };
+        let shapley = self.shapley_values.then(|| cloud.contributions(values.base[output]));
+        Effect { shapley, record, ..effect }.representable()
     }
 
     /// The effect on an axis of one output.
@@ -190,7 +227,7 @@ impl ShapDependence {
         let record = Record {
             rows_outside: data.count_rows(feature, &axis).1,
             model_rows: values.model_rows,
-            shapley: Some(self.record(values, &cloud, &spline)),
+            shapley: Some(self.record(values, &cloud, Some(&spline))),
             ..effect.record
         };
         let importance =
@@ -214,7 +251,10 @@ impl ShapDependence {
         model: &dyn Model,
         feature: usize,
     ) -> Result<(Axis, ShapleyValues)> {
-        let axis = self.common.axis.resolve(data, feature)?;
+        let axis = match data.levels(feature)? {
+            Some(levels) => Axis::new(levels.values[0], levels.values[levels.len() - 1])?,
+            None => self.common.axis.resolve(data, feature)?,
+        };
         let counts = |row: usize| {
             data.weights().is_none_or(|weights| weights[row] > 0.0)
                 && axis.contains(data.feature(feature)[row])
@@ -269,7 +309,12 @@ impl ShapDependence {
         Ok(x.iter().map(|&x| spline.at(x).max(0.0)).collect())
     }
 
-    fn record(&self, values: &ShapleyValues, cloud: &Cloud, spline: &Spline) -> ShapleyRecord {
+    fn record(
+        &self,
+        values: &ShapleyValues,
+        cloud: &Cloud,
+        spline: Option<&Spline>,
+    ) -> ShapleyRecord {
         let (method, pairs, seed) = match values.method {
             ShapleyMethod::Exact => ("exact", None, None),
             ShapleyMethod::Permutations { pairs, seed } => {
@@ -289,9 +334,9 @@ impl ShapDependence {
             background_seed,
             mean_standard_error: cloud.mean_standard_error,
             smoothing: self.smoothing,
-            smoothing_parameter: spline.smoothing_parameter(),
-            degrees_of_freedom: spline.degrees_of_freedom(),
-            knots: spline.knots(),
+            smoothing_parameter: spline.and_then(Spline::smoothing_parameter),
+            degrees_of_freedom: spline.map_or(0.0, Spline::degrees_of_freedom),
+            knots: spline.and_then(Spline::knots),
         }
     }
 }
@@ -331,7 +376,7 @@ impl Estimator for ShapDependence {
     }
 
     fn estimate(&self, data: &Dataset, model: &dyn Model, feature: usize) -> Result<Vec<Effect>> {
-        data.check(model, feature)?;
+        data.check_model(model, feature)?;
         let (_, values) = self.explain(data, model, feature)?;
         self.of_values(data, &values, feature)
     }
@@ -351,6 +396,13 @@ impl Estimator for ShapDependence {
     }
 
     fn resampling<'a>(&'a self, of: Observation<'a>, purpose: &Purpose<'_>) -> Resampled<'a> {
+        if of.effect.record.levels.is_some() {
+            return Err(Error::Incompatible(format!(
+                "`{}` has no confidence band at levels, as of {}; `pdp` and `ale` have one",
+                self.name(),
+                of.effect.name
+            )));
+        }
         Ok(Box::new(ShapleySample::new(self, of, purpose)?))
     }
 }
