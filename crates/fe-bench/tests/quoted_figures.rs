@@ -148,3 +148,43 @@ fn means_of_the_results_page_have_a_source() {
         .collect();
     assert!(missing.is_empty(), "no source is given for {missing:?}");
 }
+
+/// Results that take an hour or so to make again, and whose manifest says of an earlier day that the sources differed
+/// from the commit; the page of results names them.
+const OF_CHANGED_SOURCES: [&str; 2] = ["papers/heiss-2026-10000", "papers/heiss-2026-1250"];
+
+/// Folders with means, below a folder.
+fn result_folders(folder: &Path, found: &mut Vec<PathBuf>) {
+    if folder.join("summary.csv").exists() && folder.join("tables.md").exists() {
+        found.push(folder.to_path_buf());
+    }
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        // Results of this machine are not committed.
+        if path.is_dir() && !path.ends_with("results/runs") {
+            result_folders(&path, found);
+        }
+    }
+}
+
+#[test]
+fn committed_results_were_made_from_committed_sources() {
+    let results = root().join("results");
+    let mut folders = Vec::new();
+    result_folders(&results, &mut folders);
+    assert!(folders.len() > 15, "{folders:?}");
+    let mut wrong = Vec::new();
+    for folder in folders {
+        let name = folder.strip_prefix(&results).unwrap().display().to_string();
+        let Ok(text) = std::fs::read_to_string(folder.join("manifest.json")) else {
+            wrong.push(format!("{name}: there is no manifest"));
+            continue;
+        };
+        let manifest: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let is_clean = manifest["git_dirty"] == false;
+        if is_clean == OF_CHANGED_SOURCES.contains(&name.as_str()) {
+            wrong.push(format!("{name}: git_dirty is {}", manifest["git_dirty"]));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

@@ -8,7 +8,7 @@ use fe_core::{Effect, Settings};
 
 use super::estimated::Estimated;
 use super::evaluated::Evaluated;
-use super::options::{EstimationArguments, is_regional, settings};
+use super::options::{EstimationArguments, is_regional, limits_of_features, settings};
 use super::regional::Regional;
 use super::subject::Subject;
 use crate::error::{Error, Result};
@@ -33,15 +33,8 @@ fn answer<T: Estimated>(
     out: &mut dyn Write,
 ) -> Result<()> {
     T::check(arguments)?;
-    let background_rows = arguments.background_of_file(subject.data)?;
-    let estimate = |&feature: &usize| {
-        let settings = settings(arguments, subject.scenario, feature)?;
-        let settings = Settings { background_rows: background_rows.clone(), ..settings };
-        let answers = T::estimate(&arguments.estimator, &settings, subject, feature)?;
-        Ok::<_, Error>((settings, answers))
-    };
     let mut all = Vec::new();
-    for (settings, answers) in each_feature(subject.features, estimate)? {
+    for (settings, answers) in estimates::<T>(arguments, subject)? {
         for answer in answers {
             all.push(T::of(answer, &settings, arguments)?);
         }
@@ -51,6 +44,33 @@ fn answer<T: Estimated>(
     }
     say_cautions(all.iter().flat_map(T::effects));
     T::print(&all, arguments, subject, out)
+}
+
+/// The answers for each feature, with the options that gave them.
+fn estimates<T: Estimated>(
+    arguments: &EstimationArguments,
+    subject: &Subject<'_>,
+) -> Result<Vec<(Settings, Vec<T::Answer>)>> {
+    let background_rows = arguments.background_of_file(subject.data)?;
+    let limits = limits_of_features(arguments, subject)?;
+    let estimate = |&feature: &usize| {
+        let settings = settings(arguments, subject.scenario, feature, &limits)?;
+        let settings = Settings { background_rows: background_rows.clone(), ..settings };
+        let answers = T::estimate(&arguments.estimator, &settings, subject, feature)?;
+        Ok::<_, Error>((settings, answers))
+    };
+    each_feature(subject.features, estimate)
+}
+
+/// The effects of each feature on all rows, one for each output of the model.
+pub(in crate::cli) fn effects(
+    arguments: &EstimationArguments,
+    subject: &Subject<'_>,
+) -> Result<Vec<Vec<Effect>>> {
+    let all = estimates::<Evaluated>(arguments, subject)?;
+    let all: Vec<Vec<Effect>> = all.into_iter().map(|(_, effects)| effects).collect();
+    say_cautions(all.iter().flatten());
+    Ok(all)
 }
 
 /// Says on standard error which effects have many bins without instances.

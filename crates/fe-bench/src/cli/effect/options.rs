@@ -5,7 +5,9 @@ use fe_core::{AxisChoice, Dataset, FeatureKind, Settings, estimator, preset};
 use fe_truth::Scenario;
 
 use super::flags::OptionFlags;
+use super::subject::Subject;
 use crate::cli::arguments::{named_feature, word};
+use crate::data::features::feature_of;
 use crate::data::{self, Roles};
 use crate::error::{Error, Result};
 use crate::output::Format;
@@ -99,6 +101,12 @@ impl EstimationArguments {
         }
     }
 
+    /// The options that are given, by name.
+    pub(in crate::cli) fn given(&self) -> Vec<&'static str> {
+        let (rows, options) = (&self.rows.settings, &self.options.settings);
+        [rows.given(), options.given()].concat()
+    }
+
     /// Prints in another format.
     pub(in crate::cli) fn print_as(&mut self, format: Format) {
         self.format = format;
@@ -124,11 +132,39 @@ pub(in crate::cli) fn is_regional(estimator: &str) -> bool {
     estimator.starts_with("regional")
 }
 
-/// The options of an estimate of a feature.
+/// Features by number with the limits of their bins, where these are given for single features.
+///
+/// # Errors
+/// A name that is none of the features asked for, or is given twice.
+pub(in crate::cli) fn limits_of_features(
+    arguments: &EstimationArguments,
+    subject: &Subject<'_>,
+) -> Result<Vec<(usize, Vec<f64>)>> {
+    let mut found: Vec<(usize, Vec<f64>)> = Vec::new();
+    for (name, limits) in &arguments.options.limits {
+        let wrong = |message: String| Error::Argument(format!("--limits {name}=…: {message}"));
+        let feature = match subject.scenario {
+            Some(scenario) => feature_of(scenario, name),
+            None => named_feature(name, subject.data),
+        };
+        let feature = feature.map_err(wrong)?;
+        if !subject.features.contains(&feature) {
+            return Err(wrong("the effect of this feature is not asked for".to_owned()));
+        }
+        if found.iter().any(|(other, _)| *other == feature) {
+            return Err(wrong("its limits are given twice".to_owned()));
+        }
+        found.push((feature, limits.clone()));
+    }
+    Ok(found)
+}
+
+/// The options of an estimate of a feature, with the limits of its own bins if it has some.
 pub(in crate::cli) fn settings(
     arguments: &EstimationArguments,
     scenario: Option<&Scenario>,
     feature: usize,
+    limits: &[(usize, Vec<f64>)],
 ) -> Result<Settings> {
     // Only an effect that is computed on a grid takes one; others are evaluated on it.
     let takes_grid = if is_regional(&arguments.estimator) {
@@ -139,7 +175,21 @@ pub(in crate::cli) fn settings(
             && (!info.takes("nearest") || arguments.options.settings.nearest.is_some())
     };
     arguments.printed(!takes_grid)?;
-    let options = &arguments.options.settings;
+    let own = limits.iter().find(|(other, _)| *other == feature).map(|(_, limits)| limits);
+    let options = &match own {
+        None => arguments.options.settings.clone(),
+        // In the place of the bins that the others have.
+        Some(limits) => Settings {
+            binning: Some("grid".to_owned()),
+            limits: Some(limits.clone()),
+            bins: None,
+            min_points: None,
+            discount: None,
+            quantiles: None,
+            distinct: None,
+            ..arguments.options.settings.clone()
+        },
+    };
     let given = Settings {
         axis: arguments.options.axis.map(|axis| resolve(axis, scenario, feature)).transpose()?,
         grid: options.grid.filter(|_| takes_grid),
