@@ -2,7 +2,7 @@
 # Runs the papers' studies again, with their tables and figures, and says what differs from the committed
 # results.
 # usage: scripts/reproduce.sh [--only NAME]… [FOLDER]
-#   NAME    a study of scenarios/papers/, or effector-fig-8-13 [default: all]
+#   NAME    a study of scenarios/papers/, effector-fig-8-13 or effector-table-1 [default: all]
 #   FOLDER  where the new results go, one folder per study [default: results/runs/papers]
 # The environment: FE_BENCH, a program to be used instead of building it; COMMITTED, a folder to be compared
 # with instead of results/papers.
@@ -17,13 +17,15 @@ complain() {
 
 # The regional effects of EFFECTOR are no study: trees are printed, not scored.
 trees=effector-fig-8-13
+# What adapters declare is no study either.
+declared=effector-table-1
 names=()
 folder=
 while [ $# -gt 0 ]; do
     case $1 in
         --only)
             [ $# -gt 1 ] || complain "--only needs the name of a study"
-            [ "$2" = $trees ] || [ -e "scenarios/papers/$2.toml" ] ||
+            [ "$2" = $trees ] || [ "$2" = $declared ] || [ -e "scenarios/papers/$2.toml" ] ||
                 complain "--only $2: there is no scenarios/papers/$2.toml"
             names+=("$2")
             shift 2
@@ -44,7 +46,7 @@ if [ ${#names[@]} -eq 0 ]; then
     for study in scenarios/papers/*.toml; do
         names+=("$(basename "$study" .toml)")
     done
-    names+=($trees)
+    names+=($trees $declared)
 fi
 
 if [ -n "${FE_BENCH:-}" ]; then
@@ -238,6 +240,9 @@ for name in "${names[@]}"; do
     if [ "$name" = $trees ]; then
         mkdir "$here"
         all_trees
+    elif [ "$name" = $declared ]; then
+        mkdir "$here"
+        fe-bench engines --capabilities --format csv > "$here/capabilities.csv"
     else
         fe-bench run "scenarios/papers/$name.toml" --out "$here" > "$here.md"
         mv "$here.md" "$here/tables.md"

@@ -5,10 +5,6 @@
 
 use std::process::{Command, Output};
 
-use fe_bench::record::Key;
-use fe_bench::record::speeds::{self, Speed};
-use fe_bench::record::summary::SummaryRow;
-
 fn run(arguments: &str) -> Output {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
     let mut command = Command::new(env!("CARGO_BIN_EXE_fe-bench"));
@@ -144,7 +140,8 @@ fn distances_that_mean_nothing_are_refused() {
         &["one of them decides"],
     );
     refused("truth liu-product --distance pd,ale --plot d.svg", &["--over"]);
-    refused("truth liu-product --over rho=0,1 --effect pd", &["--distance"]);
+    refused("truth liu-product --over rho=0,1 --effect pd", &["--over"]);
+    refused("truth liu-product --over rho=0,1 --plot d.svg", &["--distance"]);
     refused("truth liu-product --distance pd,ale --center data", &["--center"]);
 }
 
@@ -159,39 +156,4 @@ fn capabilities_are_those_declared() {
     assert_eq!(&of("pyale")[9], "ale");
     assert_eq!([&of("shap")[5], &of("shap")[6]], ["shapdp", ""]);
     refused("engines --capabilities --try fe-core:pdp", &["--try"]);
-}
-
-fn speed(estimator: &str, seconds: f64) -> Speed {
-    let key = Key { study: "s", estimator, rows: "1000", ..Key::default() }.owned();
-    let interval = (0.5 * seconds, 2.0 * seconds);
-    Speed { key, seconds, standard_error: 0.1 * seconds, interval, samples: 10 }
-}
-
-#[test]
-fn times_are_read_as_they_were_written() {
-    let all = vec![speed("ale", 0.25), speed("pdp", 1.0 / 3.0)];
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("speed.csv");
-    std::fs::write(&path, speeds::csv(&all).unwrap()).unwrap();
-    assert_eq!(speeds::read(&path).unwrap(), all);
-    let twice = [all[0].clone(), all[0].clone()];
-    std::fs::write(&path, speeds::csv(&twice).unwrap()).unwrap();
-    assert!(speeds::read(&path).unwrap_err().to_string().contains("stands above already"));
-}
-
-#[test]
-fn every_mean_gets_the_time_of_its_estimate() {
-    let value = |estimator: &str, metric: &str| {
-        let output = "1";
-        let key = Key { study: "s", estimator, rows: "1000", output, metric, ..Key::default() };
-        SummaryRow::new(key.owned(), vec![("0".to_owned(), 1.0)], 0)
-    };
-    let mut values = [value("ale", "mse"), value("ale", "mae"), value("rhale", "mse")];
-    let added = speeds::join(&mut values, &[speed("ale", 0.25)]).unwrap();
-    assert_eq!(values.map(|value| value.seconds), [Some(0.25), Some(0.25), None]);
-    let metrics: Vec<&str> = added.iter().map(|row| row.key.metric.as_str()).collect();
-    assert_eq!(metrics, [speeds::SECONDS, speeds::ROWS_PER_SECOND]);
-    assert_eq!((added[1].summary.mean, &*added[1].key.output), (Some(4000.0), "1"));
-    assert_eq!(added[1].summary.interval, Some((2000.0, 8000.0)));
-    assert!(speeds::join(&mut [value("ale", "mse")], &[speed("pdp", 1.0)]).is_err());
 }

@@ -10,7 +10,8 @@
 //! ```
 //!
 //! The keys name one row of the file; the figure is its `mean`, with its `se` after ±, to the digits that are
-//! printed; another column is named by `column=`.
+//! printed; another column is named by `column=`, and has its error under the same name with `_se`. In a file with a
+//! column `column` it is named by `value=`.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -84,15 +85,19 @@ fn check(shown: &str, rows: &Rows, line: &str) -> Result<(), String> {
     }
     let keys: Vec<(&str, &str)> =
         keys.split(", ").filter_map(|key| key.trim().split_once('=')).collect();
+    let has_columns = rows.first().is_some_and(|row| row.contains_key("column"));
+    let naming = if has_columns { "value" } else { "column" };
     let matches = |row: &&HashMap<String, String>| {
         keys.iter()
-            .all(|(name, value)| *name == "column" || row.get(*name).is_some_and(|v| v == value))
+            .all(|(name, value)| *name == naming || row.get(*name).is_some_and(|v| v == value))
     };
     let found: Vec<_> = rows.iter().filter(matches).collect();
     let [row] = found[..] else { return Err(format!("fits {} rows", found.len())) };
     let column =
-        keys.iter().find(|(name, _)| *name == "column").map_or("mean", |(_, column)| *column);
-    for ((number, half), column) in figures(figure).into_iter().zip([column, "se"]) {
+        keys.iter().find(|(name, _)| *name == naming).map_or("mean", |(_, column)| *column);
+    let own_error = format!("{column}_se");
+    let error = if row.contains_key(&own_error) { &own_error } else { "se" };
+    for ((number, half), column) in figures(figure).into_iter().zip([column, error]) {
         let value: f64 = row[column].parse().map_err(|_| format!("{column} is no number"))?;
         // Half a unit, and what the product with a power of ten may be off.
         if (value - number).abs() > half * (1.0 + 1e-9) {

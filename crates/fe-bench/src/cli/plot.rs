@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::plot::recorded;
 use crate::plot::sweep::{self, Sweep};
 use crate::record::summary::SummaryRow;
-use crate::record::{Column, Key, empty_bins, results, speeds};
+use crate::record::{Column, Key, empty_bins, results};
 use crate::system::files;
 use crate::system::say::say;
 
@@ -34,9 +34,6 @@ pub(super) struct Arguments {
     /// Folder for the figures; made if need be, and figures in it are replaced [default: DIR-figures]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Times of the estimates, for errors against time: what `cargo bench --bench sweep` wrote of the study
-    #[arg(long, value_name = "FILE.csv")]
-    timings: Option<PathBuf>,
     /// PNG images instead of SVG
     #[arg(long)]
     png: bool,
@@ -51,9 +48,6 @@ enum Drawn {
     /// Errors against the number of rows, both axes logarithmic, with the fitted order of convergence
     #[value(name = "error-by-N")]
     ErrorByN,
-    /// Errors against the time of an estimate, both axes logarithmic (needs --timings)
-    #[value(name = "error-by-time")]
-    ErrorByTime,
     /// Curves and bins that were kept, beside the truth: of the first dataset, the others thin
     #[value(name = "effect")]
     Effect,
@@ -64,7 +58,6 @@ impl Drawn {
         match self {
             Self::ErrorByK => Some(Sweep::ErrorByK),
             Self::ErrorByN => Some(Sweep::ErrorByN),
-            Self::ErrorByTime => Some(Sweep::ErrorByTime),
             Self::Effect => None,
         }
     }
@@ -74,13 +67,7 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
     let folder = arguments.out.clone().unwrap_or_else(|| beside(&arguments.folder, "-figures"));
     check_folder(&folder, &arguments.folder)?;
     let is_chosen = |key: &Key<&str>| chosen(key, &arguments.filter);
-    let mut results = results::read_chosen(&arguments.folder, &is_chosen)?;
-    if let Some(path) = &arguments.timings {
-        let joined = speeds::join(&mut results.values, &speeds::read(path)?);
-        joined.map_err(|message| Error::content(path, message))?;
-    } else if arguments.kind.contains(&Drawn::ErrorByTime) {
-        return Err(Error::Argument("--kind error-by-time needs --timings FILE.csv".to_owned()));
-    }
+    let results = results::read_chosen(&arguments.folder, &is_chosen)?;
     let values: Vec<&SummaryRow> = results.values.iter().collect();
     if values.is_empty() {
         return Err(Error::content(&arguments.folder, "no value is left by --where"));

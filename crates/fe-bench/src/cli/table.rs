@@ -11,7 +11,7 @@ use crate::error::{Error, Result, listed, suggestion};
 use crate::record::manifest::Manifest;
 use crate::record::results::{self, Results};
 use crate::record::summary::{SummaryRow, orders};
-use crate::record::{Column, Key, decomposition, speeds};
+use crate::record::{Column, Key, decomposition};
 use crate::table::{self, Rendered, Style, TableFormat};
 
 /// Prints tables of means over replicates.
@@ -69,10 +69,6 @@ struct Choice {
     /// they are below 0, 0 and above; may be given several times
     #[arg(long, value_name = "KEY=VALUE", value_parser = condition, conflicts_with = "decomposition")]
     against: Vec<(String, String)>,
-    /// Times of the estimates as metrics seconds and rows_per_second under the keys of the errors: what
-    /// `cargo bench --bench sweep` wrote of the study
-    #[arg(long, value_name = "FILE.csv")]
-    timings: Option<PathBuf>,
     /// Observed orders of convergence: slopes of the log of the mean on the log of N or K
     #[arg(long, value_name = "KEY", value_parser = ["N", "K"], conflicts_with = "against")]
     order: Option<String>,
@@ -136,7 +132,7 @@ impl Choice {
         let lists = [self.rows.is_empty(), self.cols.is_empty(), self.metric.is_empty()];
         let conditions = [self.filter.is_empty(), self.against.is_empty()];
         let all_empty = lists.into_iter().chain(conditions).all(|empty| empty);
-        !all_empty || self.decomposition || self.order.is_some() || self.timings.is_some()
+        !all_empty || self.decomposition || self.order.is_some()
     }
 
     fn is_of_study(&self, key: &Key) -> bool {
@@ -192,11 +188,7 @@ impl Arguments {
     /// The values that the options choose.
     fn values(&self, results: Results) -> Result<Vec<SummaryRow>> {
         let choice = &self.choice;
-        let Results { mut values, parts, .. } = results;
-        if let Some(path) = &choice.timings {
-            let joined = speeds::join(&mut values, &speeds::read(path)?);
-            values.extend(joined.map_err(|message| Error::content(path, message))?);
-        }
+        let Results { values, parts, .. } = results;
         let values = match (choice.decomposition, parts.is_empty()) {
             (true, true) => {
                 let mut values = decomposition::read(&self.folder)?;

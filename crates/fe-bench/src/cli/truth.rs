@@ -101,7 +101,7 @@ pub(super) struct Arguments {
     distance: Vec<Quantity>,
     /// The distance at each value of a parameter; --plot draws it over them
     #[arg(long, value_name = "KEY=V,V,…", value_parser = distance::over, allow_hyphen_values = true,
-          requires = "distance")]
+          requires = "distance", conflicts_with_all = ["effect", "bins", "values", "shap_at", "regional"])]
     over: Option<distance::Over>,
     /// Draws effects, local effects and heterogeneity of the features, to an .svg or .png file
     #[arg(long, value_name = "FILE",

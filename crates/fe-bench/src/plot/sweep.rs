@@ -19,18 +19,16 @@ pub enum Sweep {
     ErrorByK,
     /// The number of rows, both axes logarithmic, with the fitted order of convergence.
     ErrorByN,
-    /// The time of an estimate, where times are joined; lines go from few bins to many.
-    ErrorByTime,
 }
 
 impl Sweep {
     /// All kinds.
-    pub const ALL: [Self; 3] = [Self::ErrorByK, Self::ErrorByN, Self::ErrorByTime];
+    pub const ALL: [Self; 2] = [Self::ErrorByK, Self::ErrorByN];
 
-    /// The key that a line runs over.
+    /// The key that is swept over.
     fn column(self) -> Column {
         match self {
-            Self::ErrorByK | Self::ErrorByTime => Column::Bins,
+            Self::ErrorByK => Column::Bins,
             Self::ErrorByN => Column::Rows,
         }
     }
@@ -40,15 +38,6 @@ impl Sweep {
         match self {
             Self::ErrorByK => "error-by-K",
             Self::ErrorByN => "error-by-N",
-            Self::ErrorByTime => "error-by-time",
-        }
-    }
-
-    /// The place of a value on the axis.
-    fn place(self, row: &SummaryRow) -> f64 {
-        match self {
-            Self::ErrorByTime => row.seconds.unwrap_or(f64::NAN),
-            Self::ErrorByK | Self::ErrorByN => row.key[self.column()].parse().unwrap_or(f64::NAN),
         }
     }
 }
@@ -167,11 +156,8 @@ fn figure(kind: Sweep, rows: &[&SummaryRow]) -> Option<Figure> {
     };
     let series_names = names(&keys_of(&series_keys), &series_keys);
     let panels = by(rows, |row| pick(row, &panel_keys));
-    let swept = |rows: &[&SummaryRow]| match kind {
-        Sweep::ErrorByTime => sizes(kind, rows) >= LEAST,
-        Sweep::ErrorByK | Sweep::ErrorByN => by(rows, |row| pick(row, &series_keys))
-            .iter()
-            .any(|(_, rows)| sizes(kind, rows) >= LEAST),
+    let swept = |rows: &[&SummaryRow]| {
+        by(rows, |row| pick(row, &series_keys)).iter().any(|(_, rows)| sizes(kind, rows) >= LEAST)
     };
     let shown: Vec<_> = panels.iter().filter(|(_, rows)| swept(rows)).collect();
     let first = shown.first()?.1[0];
@@ -198,12 +184,8 @@ fn figure(kind: Sweep, rows: &[&SummaryRow]) -> Option<Figure> {
     Some(Figure { title, cells, legend_per_cell })
 }
 
-/// Number of different places.
 fn sizes(kind: Sweep, rows: &[&SummaryRow]) -> usize {
-    match kind {
-        Sweep::ErrorByTime => rows.iter().filter(|row| row.seconds.is_some()).count(),
-        Sweep::ErrorByK | Sweep::ErrorByN => by(rows, |row| row.key[kind.column()].clone()).len(),
-    }
+    by(rows, |row| row.key[kind.column()].clone()).len()
 }
 
 fn panel(
@@ -216,7 +198,7 @@ fn panel(
     let means: Vec<f64> = rows.iter().filter_map(|row| row.summary.mean).collect();
     let (least, most) = extremes(&means);
     let falls = !has_no_order(rows[0]);
-    let log_y = falls && least > 0.0 && (kind != Sweep::ErrorByK || most > 20.0 * least);
+    let log_y = falls && least > 0.0 && (kind == Sweep::ErrorByN || most > 20.0 * least);
     // A line keeps its look in all panels: it is that of its place among all lines of the figure.
     let mut order: Vec<&Vec<String>> = names.keys().collect();
     order.sort();
@@ -235,14 +217,10 @@ fn panel(
     let label = match kind {
         Sweep::ErrorByK => "number of bins K",
         Sweep::ErrorByN => "number of instances N",
-        Sweep::ErrorByTime => "seconds for an estimate (median)",
     };
     Panel {
         title,
-        x: Scale {
-            label: label.to_owned(),
-            log: low > 0.0 && (kind == Sweep::ErrorByTime || high >= 20.0 * low),
-        },
+        x: Scale { label: label.to_owned(), log: low > 0.0 && high >= 20.0 * low },
         y: Scale { label: format!("{} (mean ± standard error)", rows[0].key.metric), log: log_y },
         layers,
         ..Panel::default()
@@ -262,25 +240,16 @@ struct Series {
     /// True if its only value is meant for all places.
     level: bool,
     log_y: bool,
-    /// True if the places are times, which need not grow along the line.
-    in_time: bool,
 }
 
 impl Series {
     fn new(kind: Sweep, name: &str, rows: &[&SummaryRow], look: Look, log_y: bool) -> Self {
-        let bins = |row: &SummaryRow| row.key.bins.parse().unwrap_or(f64::NAN);
-        let mut rows = rows.to_vec();
-        if kind == Sweep::ErrorByTime {
-            rows.sort_by(|a, b| bins(a).total_cmp(&bins(b)));
-        }
         let value = |row: &&SummaryRow| {
-            let place = kind.place(row);
+            let place = row.key[kind.column()].parse().unwrap_or(f64::NAN);
             Some((place, row.summary.mean?, row.summary.standard_error.unwrap_or_default()))
         };
         let mut points: Vec<(f64, f64, f64)> = rows.iter().filter_map(value).collect();
-        if kind != Sweep::ErrorByTime {
-            points.sort_by(|a, b| a.0.total_cmp(&b.0));
-        }
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
         let level = kind == Sweep::ErrorByK && points.len() == 1 && has_no_fixed_bins(rows[0]);
         let order = (kind == Sweep::ErrorByN && points.len() >= LEAST && !has_no_order(rows[0]))
             .then(|| Order::of(&points.iter().map(|p| (p.0, p.1)).collect::<Vec<_>>()))
@@ -289,7 +258,7 @@ impl Series {
             Some(order) => format!("{name}: order {}", with_error(order)),
             None => name.to_owned(),
         };
-        Self { name, look, points, level, log_y, in_time: kind == Sweep::ErrorByTime }
+        Self { name, look, points, level, log_y }
     }
 
     fn layers(self, (low, high): (f64, f64)) -> Vec<Layer> {
@@ -310,10 +279,6 @@ impl Series {
             [(_, mean, error)] if self.level => {
                 let ends = [(low, *mean, *error), (high, *mean, *error)];
                 vec![layer(plain.faint(0.18), band(&ends)), layer(plain, line(&ends))]
-            }
-            many if self.in_time => {
-                let marks = Mark::Points(many.to_vec());
-                vec![layer(plain.faint(0.5), line(many)), layer(self.look, marks)]
             }
             many if many.len() > MOST_MARKERS => {
                 vec![layer(plain.faint(0.18), band(many)), layer(plain, line(many))]

@@ -16,7 +16,6 @@ mod lines;
 pub mod manifest;
 pub mod merge;
 pub mod results;
-pub mod speeds;
 pub mod store;
 pub mod summary;
 pub mod timings;

@@ -23,8 +23,6 @@ pub struct SummaryRow {
     pub values: Vec<(String, f64)>,
     /// For a difference, on how many datasets it is below 0, 0 and above.
     pub paired: Option<Paired>,
-    /// Time of the estimate by criterion, where times are joined.
-    pub seconds: Option<f64>,
 }
 
 impl SummaryRow {
@@ -32,8 +30,7 @@ impl SummaryRow {
     #[must_use]
     pub fn new(key: Key, values: Vec<(String, f64)>, failed: usize) -> Self {
         let plain: Vec<f64> = values.iter().map(|(_, value)| *value).collect();
-        let summary = Summary::of(&plain);
-        Self { key, summary, failed, degenerate: 0, values, paired: None, seconds: None }
+        Self { key, summary: Summary::of(&plain), failed, degenerate: 0, values, paired: None }
     }
 
     /// The values of both on the datasets that they share.
@@ -58,7 +55,6 @@ impl SummaryRow {
             degenerate: self.degenerate,
             values: Vec::new(),
             paired: Some(paired),
-            seconds: self.seconds,
         }
     }
 }

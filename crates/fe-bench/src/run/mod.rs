@@ -5,7 +5,6 @@
 
 mod context;
 mod estimate;
-pub mod kinds;
 mod pairs;
 pub mod prepared;
 mod regions;

@@ -5,9 +5,7 @@ use fe_core::{AxisChoice, Dataset, FeatureKind, Settings, estimator, preset};
 use fe_truth::Scenario;
 
 use super::flags::OptionFlags;
-use super::subject::Subject;
 use crate::cli::arguments::{named_feature, word};
-use crate::data::features::feature_of;
 use crate::data::{self, Roles};
 use crate::error::{Error, Result};
 use crate::output::Format;
@@ -101,6 +99,11 @@ impl EstimationArguments {
         }
     }
 
+    /// Limits of the bins of single features, by their names.
+    pub(super) fn own_limits(&self) -> &[(String, Vec<f64>)] {
+        &self.options.limits
+    }
+
     /// The options that are given, by name.
     pub(in crate::cli) fn given(&self) -> Vec<&'static str> {
         let (rows, options) = (&self.rows.settings, &self.options.settings);
@@ -130,33 +133,6 @@ impl EstimationArguments {
 /// True if a name is that of a regional estimator, or was meant to be.
 pub(in crate::cli) fn is_regional(estimator: &str) -> bool {
     estimator.starts_with("regional")
-}
-
-/// Features by number with the limits of their bins, where these are given for single features.
-///
-/// # Errors
-/// A name that is none of the features asked for, or is given twice.
-pub(in crate::cli) fn limits_of_features(
-    arguments: &EstimationArguments,
-    subject: &Subject<'_>,
-) -> Result<Vec<(usize, Vec<f64>)>> {
-    let mut found: Vec<(usize, Vec<f64>)> = Vec::new();
-    for (name, limits) in &arguments.options.limits {
-        let wrong = |message: String| Error::Argument(format!("--limits {name}=…: {message}"));
-        let feature = match subject.scenario {
-            Some(scenario) => feature_of(scenario, name),
-            None => named_feature(name, subject.data),
-        };
-        let feature = feature.map_err(wrong)?;
-        if !subject.features.contains(&feature) {
-            return Err(wrong("the effect of this feature is not asked for".to_owned()));
-        }
-        if found.iter().any(|(other, _)| *other == feature) {
-            return Err(wrong("its limits are given twice".to_owned()));
-        }
-        found.push((feature, limits.clone()));
-    }
-    Ok(found)
 }
 
 /// The options of an estimate of a feature, with the limits of its own bins if it has some.
