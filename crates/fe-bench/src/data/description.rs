@@ -259,6 +259,7 @@ fn kept(columns: &[Held<'_>], rows: usize, selection: &Selection) -> (Vec<bool>,
     let judged = columns.iter().filter(|column| !column.is_target);
     let values: Vec<Vec<f64>> =
         judged.map(|column| complete.iter().map(|&row| column.numbers[row]).collect()).collect();
+    let values: Vec<&[f64]> = values.iter().map(Vec::as_slice).collect();
     let within = rows_within(&values, complete.len(), most);
     let mut outliers = 0;
     for (&row, within) in complete.iter().zip(within) {

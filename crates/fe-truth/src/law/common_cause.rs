@@ -214,4 +214,32 @@ mod tests {
             }
         }
     }
+
+    /// As they are nearby, so they are where one feature is many deviations outside.
+    #[test]
+    fn laws_given_a_feature_far_out_are_those_of_one_joint_density() {
+        let law = CommonCause { noise: 0.05 };
+        let margin = law.margin();
+        crate::law::consistency::assert_is_a_law(&*law.conditional(0, &[(1, 0.3)]), 1e-10, "near");
+        for other in [1.6, 2.0, -0.9] {
+            let sibling = Sibling::new(other, 0.05);
+            let [mass] = integrate(&sibling.panels(), 0.0, |x| [Estimate::exact(sibling.pdf(x))]);
+            assert!((mass.value - 1.0).abs() < 1e-11, "{other}: {mass:?}");
+            for x in [0.02, 0.3, 0.7, 0.9, 1.05] {
+                let (there, back) = (sibling.pdf(x), Sibling::new(x, 0.05).pdf(other));
+                let ratio = there * margin.pdf(other) / (back * margin.pdf(x));
+                assert!((ratio - 1.0).abs() < 1e-9, "{other}, {x}: {ratio}");
+            }
+        }
+    }
+
+    /// An average over one feature breaks along the other on the scale of the difference of both noises.
+    #[test]
+    fn a_break_is_seen_through_both_noises() {
+        let law = CommonCause { noise: 0.2 };
+        let seen = law.shadow(Crossing { of: 0, along: 1, slope: 0.0, at: 0.4 });
+        let known = crate::law::NORMAL_PANELS.map(|z| 0.4 + z * SQRT_2 * 0.2);
+        assert_eq!(seen.len(), known.len());
+        assert!(seen.iter().zip(known).all(|(a, b)| (a - b).abs() < 1e-14), "{seen:?}");
+    }
 }

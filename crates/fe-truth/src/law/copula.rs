@@ -169,4 +169,15 @@ mod tests {
             assert!((law.pdf(x) / slope - 1.0).abs() < 1e-7);
         }
     }
+
+    /// A break at a score z is seen about the score z/ρ, on the scale √(1 − ρ²)/ρ.
+    #[test]
+    fn a_break_casts_a_shadow_between_scores() {
+        let law = GaussianCopula { rho: 0.6, dimension: 2 };
+        let seen = law.shadow(Crossing { of: 0, along: 1, slope: 0.0, at: 0.7 });
+        let z = normal_quantile(0.7);
+        let known = NORMAL_PANELS.map(|panel| normal_cdf(z / 0.6 + panel * 0.8 / 0.6));
+        assert_eq!(seen.len(), known.len());
+        assert!(seen.iter().zip(known).all(|(a, b)| (a - b).abs() < 1e-14), "{seen:?}");
+    }
 }

@@ -4,6 +4,8 @@
 //! all; a block to read first is `parent_child`.
 
 mod common_cause;
+#[cfg(test)]
+pub(crate) mod consistency;
 mod copula;
 pub(crate) mod levels;
 mod log_uniform;
@@ -503,5 +505,47 @@ mod tests {
             assert!((share - size).abs() < by_chance, "{corner:?}: {share}");
         }
         assert!(rows.iter().flatten().all(|x| (1e-9..=1.0 - 1e-9).contains(x)));
+    }
+
+    #[test]
+    fn laws_agree_with_themselves() {
+        use consistency::assert_is_a_law;
+        assert_is_a_law(&Normal { mean: 3.0, sd: 2.0 }, 1e-13, "normal");
+        assert_is_a_law(&LogUniform { low: 0.5, high: 4.0 }, 1e-13, "log-uniform");
+        let pieces = PiecewiseUniform::new(&[-1.0, 0.5, 4.0], &[0.3, 0.7]);
+        assert_is_a_law(&pieces, 1e-13, "uniform on two pieces");
+        let copula = GaussianCopula { rho: 0.6, dimension: 3 };
+        for given in [vec![], vec![(1, latent(0.2))], vec![(1, latent(0.2)), (2, latent(0.9))]] {
+            assert_is_a_law(&*copula.conditional(0, &given), 1e-12, &format!("copula {given:?}"));
+        }
+        let law = Normal { mean: 3.0, sd: 2.0 };
+        assert!(law.resolves_small_masses() && !law.is_heavy() && !law.rounds_places());
+    }
+
+    #[test]
+    fn a_law_knows_what_of_it_was_restricted() {
+        let pair = BivariateNormal { mean: [0.0, 1.0], sd: [1.0, 2.0], rho: 0.5 };
+        let law = Law::new().with_independent(0, Normal { mean: 0.0, sd: 1.0 }).with(&[1, 2], pair);
+        let declared = |law: &Law| [0, 1, 2].map(|feature| law.is_as_declared(feature));
+        assert!(!law.is_restricted());
+        assert_eq!(declared(&law), [true, true, true]);
+        let cut = law.restricted(1, 0.0, 1.0);
+        assert!(cut.is_restricted());
+        assert_eq!(declared(&cut), [true, false, false]);
+        assert_eq!(declared(&law.restricted(0, 0.0, 1.0)), [false, true, true]);
+    }
+
+    /// Scores 0.5 and 1.2 become 0.5 and 0.6·0.5 + 0.8·1.2.
+    #[test]
+    fn rows_of_two_normal_features_are_correlated() {
+        let pair = BivariateNormal { mean: [1.0, -2.0], sd: [3.0, 0.5], rho: 0.6 };
+        let drawn = [0.5, -0.4, 1.2, 0.3].map(crate::numeric::special::normal_cdf);
+        let mut rows = [0.0; 4];
+        pair.sample(&drawn, &mut rows);
+        let scores = [0.6 * 0.5 + 0.8 * 1.2, 0.6 * -0.4 + 0.8 * 0.3];
+        let known = [2.5, 1.0 - 1.2, -2.0 + 0.5 * scores[0], -2.0 + 0.5 * scores[1]];
+        for (found, known) in rows.iter().zip(known) {
+            assert!((found - known).abs() < 1e-13, "{rows:?}");
+        }
     }
 }

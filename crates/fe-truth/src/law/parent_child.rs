@@ -78,3 +78,34 @@ impl Univariate for Blurred {
         points
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::law::consistency::assert_is_a_law;
+
+    fn block() -> ParentChild {
+        ParentChild { parent: PiecewiseUniform::new(&[0.0, 1.0, 3.0], &[0.4, 0.6]), noise: 0.5 }
+    }
+
+    /// By Bayes' rule, at the limits of the pieces as well, wherever the child is.
+    #[test]
+    fn the_parent_given_its_child() {
+        let block = block();
+        for child in [0.7, 4.0, -1.5, 9.0, -6.0] {
+            let law = block.conditional(0, &[(1, child)]);
+            assert_is_a_law(&*law, 1e-12, &format!("given {child}"));
+            let normal = Normal { mean: child, sd: 0.5 };
+            let ratio = |x: f64| law.pdf(x) / (block.parent.pdf(x) * normal.pdf(x));
+            let known = ratio(0.4);
+            for x in [0.0, 0.9, 1.0, 1.1, 3.0] {
+                assert!((ratio(x) / known - 1.0).abs() < 1e-11, "given {child}: at {x}");
+            }
+            // Far from the child places are told by their distance from the nearest end.
+            assert_eq!(law.rounds_places(), child.abs() > 5.0, "given {child}");
+            assert!(law.resolves_small_masses());
+        }
+        let child = block.conditional(1, &[]);
+        assert_is_a_law(&*child, 1e-13, "the child");
+    }
+}

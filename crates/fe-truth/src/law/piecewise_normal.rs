@@ -186,3 +186,18 @@ impl Univariate for PiecewiseNormal {
         points
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::law::Univariate;
+
+    #[test]
+    fn a_child_is_far_beyond_eleven_deviations() {
+        let given = |child: f64| PiecewiseNormal::on(vec![(0.0, 1.0, 1.0)], 1.0, child);
+        assert!(!given(12.0).rounds_places() && given(12.5).rounds_places());
+        assert!(!given(-11.0).rounds_places() && given(-11.5).rounds_places());
+        assert_eq!((given(12.5).coordinate(1.0), given(-11.5).coordinate(0.25)), (0.0, 0.25));
+        assert!(told(1e300).is_nan() && told(9e299) == 9e299);
+    }
+}

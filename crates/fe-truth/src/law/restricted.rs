@@ -192,3 +192,88 @@ impl Univariate for Weighted {
         self.panels.clone()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::law::consistency::assert_is_a_law;
+    use crate::law::{BivariateNormal, CommonCause, GaussianCopula, latent};
+    use crate::numeric::special::{normal_between, normal_quantile};
+
+    fn cut(base: impl Block + 'static, from: f64, to: f64) -> Restricted {
+        Restricted { base: Arc::new(base), target: 0, from, to }
+    }
+
+    #[track_caller]
+    fn close(found: f64, known: f64) {
+        assert!((found - known).abs() <= 1e-12 * known.abs(), "{found}, not {known}");
+    }
+
+    /// A uniform feature between 0.2 and 0.7, and what another one tells of it through its normal score.
+    #[test]
+    fn a_copula_given_that_a_feature_lies_in_an_interval() {
+        let rho: f64 = 0.6;
+        let block = cut(GaussianCopula { rho, dimension: 3 }, 0.2, 0.7);
+        let own = block.conditional(0, &[]);
+        assert_is_a_law(&*own, 1e-12, "the feature in the interval");
+        assert_eq!(own.support(), (0.2, 0.7));
+        for (x, pdf, cdf) in [(0.1, 0.0, 0.0), (0.3, 2.0, 0.2), (0.7, 2.0, 1.0), (0.9, 0.0, 1.0)] {
+            close(own.pdf(x), pdf);
+            close(own.cdf(x), cdf);
+        }
+        close(own.mass(0.0, 0.45), 0.5);
+        close(own.mass(0.45, 0.6), 0.3);
+        assert!(own.resolves_small_masses());
+        let ends = [0.2, 0.7].map(normal_quantile);
+        let sd = (1.0 - rho * rho).sqrt();
+        let other = block.conditional(1, &[]);
+        assert_is_a_law(&*other, 1e-11, "another feature");
+        assert!(other.resolves_small_masses());
+        for x in [0.05, 0.4, 0.9] {
+            let [from, to] = ends.map(|end| (end - rho * normal_quantile(x)) / sd);
+            close(other.pdf(x), normal_between(from, to) / 0.5);
+        }
+        // As the score of the feature is told.
+        close(block.known(1, 0.3), latent(0.3));
+        // Where the feature itself is known, the interval tells no more.
+        let given = [(0, latent(0.3))];
+        close(block.conditional(1, &given).pdf(0.4), block.base.conditional(1, &given).pdf(0.4));
+        let third = [(2, latent(0.9))];
+        assert_is_a_law(&*block.conditional(0, &third), 1e-12, "in the interval, given a third");
+        assert_is_a_law(&*block.conditional(1, &third), 1e-11, "another one, given a third");
+    }
+
+    /// The mean of one of two normal features moves with that of the other, cut off.
+    #[test]
+    fn a_normal_feature_given_that_another_one_is_positive() {
+        let pair = BivariateNormal { mean: [0.0, 1.0], sd: [2.0, 3.0], rho: -0.5 };
+        let block = cut(pair, 0.0, f64::INFINITY);
+        assert_is_a_law(&*block.conditional(0, &[]), 1e-12, "half of a normal law");
+        let other = block.conditional(1, &[]);
+        assert_is_a_law(&*other, 1e-11, "its partner");
+        let panels = other.panels();
+        let at = |u: f64| [Estimate::exact(u * other.weight(u))];
+        let mean = integrate(&panels, 0.0, at)[0].value;
+        close(mean, 1.0 - 0.5 * 3.0 * (2.0 / std::f64::consts::PI).sqrt());
+    }
+
+    /// A law that has masses only as differences is integrated; of what lies too far out nothing is told.
+    #[test]
+    fn a_law_without_small_masses_is_cut_off_by_its_density() {
+        let cause = CommonCause { noise: 0.3 };
+        let margin = cause.margin();
+        for (from, to) in [(-0.2, f64::INFINITY), (-0.2, 0.9), (f64::NEG_INFINITY, 0.9)] {
+            let own = cut(cause, from, to).conditional(0, &[]);
+            assert_is_a_law(&*own, 1e-12, &format!("from {from} to {to}"));
+            assert_eq!(own.support(), (from, to));
+            assert!(!own.resolves_small_masses());
+            let mass = margin.mass(from, to);
+            for x in [0.0, 0.5, 0.8] {
+                close(own.pdf(x), margin.pdf(x) / mass);
+            }
+        }
+        assert!(!cut(cause, 0.1, 0.9).conditional(1, &[]).resolves_small_masses());
+        assert!(normaliser(&margin, 5.0, 6.0).is_nan());
+        assert!((normaliser(&margin, 0.2, 0.6) - margin.mass(0.2, 0.6)).abs() < 1e-14);
+    }
+}

@@ -633,4 +633,41 @@ mod tests {
         let small = of(1e-150, 0.0).squared_from(0.0);
         assert!(small.value > 0.0 && small.error > 0.0 && small.error < 1e-314, "{small:?}");
     }
+
+    /// The square of what is too small to be squared is 0, and its error the least that there is.
+    #[test]
+    fn squares_that_vanish_are_not_exact() {
+        let least = f64::MIN_POSITIVE;
+        let number = |value, error| Estimate { value, magnitude: 0.0, error, simulated: false };
+        let root = 2_f64.powi(-511);
+        assert_eq!(root * root, least);
+        for (deviation, given, known) in [
+            (1e-200, 0.0, least),
+            (0.0, 1e-200, least),
+            (0.0, 0.0, 0.0),
+            (1.0, 0.0, 0.0),
+            // The smallest square that does not vanish.
+            (root, 0.0, 0.0),
+            // e (2 |d| + e), with a square that is smaller.
+            (0.125, 1.0, 1.25),
+        ] {
+            let found = number(deviation, given).squared_from(0.0);
+            assert_eq!((found.value, found.error), (deviation * deviation, known), "{deviation}");
+        }
+    }
+
+    /// The integral of a line on two pieces, with the errors and magnitudes that its values have.
+    #[test]
+    fn integrals_are_as_doubtful_as_what_is_integrated() {
+        let line =
+            |x: f64| Estimate { value: 1.0 + x, magnitude: 5.0, error: 0.01, simulated: false };
+        let pieces = Piecewise::of(&[0.0, 1.0, 3.0], line);
+        for (x, value) in [(1.0, 1.5), (2.0, 4.0), (3.0, 7.5)] {
+            let found = pieces.integral_to(x);
+            assert!((found.value - value).abs() < 1e-14, "{x}: {found:?}");
+            assert!((found.magnitude / (5.0 * x) - 1.0).abs() < 1e-12, "{x}: {found:?}");
+            // Interpolation makes four times the error of a value.
+            assert!((found.error / (0.04 * x) - 1.0).abs() < 1e-9, "{x}: {found:?}");
+        }
+    }
 }

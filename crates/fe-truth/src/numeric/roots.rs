@@ -39,3 +39,28 @@ fn between(mut a: (f64, f64), mut b: (f64, f64), at: &mut dyn FnMut(f64) -> f64)
     }
     if a.1.abs() <= b.1.abs() { a.0 } else { b.0 }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn roots_are_found_once_each() {
+        let line = |x: f64| x - 1.0;
+        assert_eq!(scan(&[0.0, 2.0], &mut |x| line(x)), [1.0]);
+        // At a point itself, and at the last one.
+        assert_eq!(scan(&[0.0, 1.0, 2.0, 3.0], &mut |x| line(x)), [1.0]);
+        assert_eq!(scan(&[-2.0, -1.0, 0.0, 1.0], &mut |x| line(x)), [1.0]);
+        assert!(scan(&[2.0, 3.0], &mut |x| line(x)).is_empty());
+        let found = scan(&[-3.0, -1.0, 0.5, 2.0], &mut |x| x * x - 2.0);
+        let root = std::f64::consts::SQRT_2;
+        assert_eq!(found.len(), 2);
+        assert!((found[0] + root).abs() < 1e-15 && (found[1] - root).abs() < 1e-15, "{found:?}");
+    }
+
+    #[test]
+    fn what_is_0_all_along_has_no_root_to_stop_at() {
+        assert!(scan(&[0.0, 1.0, 2.0], &mut |_| 0.0).is_empty());
+        assert!(scan(&[0.0, 1.0], &mut |_| 0.0).is_empty());
+    }
+}

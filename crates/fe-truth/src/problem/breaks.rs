@@ -282,3 +282,116 @@ impl Surface {
         low > 0.0 || high < 0.0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::problem::parser::{Meaning, Names, expression};
+
+    fn read(text: &str) -> Expression {
+        let mut names = Names::default();
+        for (index, name) in ["a", "b", "c"].iter().enumerate() {
+            names.add(name, Meaning::Feature(index));
+        }
+        expression(text, &names).unwrap()
+    }
+
+    /// Three features from −2 to 2.
+    fn spans() -> Vec<Span> {
+        let points = (-20..=20).map(|k| 0.1 * f64::from(k)).collect();
+        vec![Span { points, marks: vec![-2.0, 2.0] }; 3]
+    }
+
+    #[test]
+    fn the_opposite_of_a_level_falls_where_it_rises() {
+        let row = [0.7, -1.3, 1.9];
+        let products = ["a*b", "-(a*b*c)", "-(a*b)", "-a*b", "-a*b*c", "sin(a)*b", "2*a*b"];
+        for text in products.into_iter().chain(["a - b*c", "sin(a)", "a + b*c"]) {
+            let level = read(text);
+            assert!((opposite(&level).value(&row) + level.value(&row)).abs() < 1e-15, "{text}");
+        }
+    }
+
+    /// Both ways to write a surface are the same one, on which one of them is turned round.
+    #[test]
+    fn opposite_levels_are_one_surface() {
+        for (text, other) in [
+            ("a*b - 0.25", "0.25 - a*b"),
+            ("sin(a)*b", "-(sin(a)*b)"),
+            ("a*b*c", "-(a*b*c)"),
+            ("a*b*c", "-a*b*c"),
+            ("2*a - 3", "3 - 2*a"),
+            ("a - 2*b", "2*b - a"),
+        ] {
+            let [one, two] = [text, other].map(|text| Passage::of(read(text), None));
+            assert_eq!(one.surface.level, two.surface.level, "{text}");
+            assert_ne!(one.reversed, two.reversed, "{text}");
+        }
+        // The first feature of a weighted sum has the weight 1.
+        let surface = Passage::of(read("1 - 2*a + b"), None);
+        assert!(surface.reversed);
+        let known = Affine { weights: vec![(0, 1.0), (1, -0.5)], constant: -0.5 };
+        assert_eq!(surface.surface.affine, Some(known));
+    }
+
+    #[test]
+    fn whole_numbers_reach_as_far_as_the_argument() {
+        let found = |text: &str| levels(&read(text), &spans());
+        assert_eq!(found("a"), Ok(-2..=2));
+        assert_eq!(found("100*a + 600"), Ok(400..=800));
+        assert_eq!(found("a - 0.75*b + 0.1"), Ok(-4..=4));
+        // Of a curve it is a twentieth and one more on either side: there may be turning points.
+        assert_eq!(found("10*a*a + 5"), Ok(2..=48));
+        assert!(found("1000*a").is_err());
+    }
+
+    #[test]
+    fn floor_beside_a_whole_number_is_that_of_its_side() {
+        for near in [2.0, 2.000_001, 1.999_999] {
+            assert_eq!(floor_beside(&feature_a(), true).value(&[near]), 2.0);
+            assert_eq!(floor_beside(&feature_a(), false).value(&[near]), 1.0);
+        }
+    }
+
+    fn feature_a() -> Expression {
+        Expression::Feature(0)
+    }
+
+    /// Which comparison holds changes at one number, wherever near it the search begins.
+    #[test]
+    fn the_place_of_a_jump_is_the_number_at_which_it_happens() {
+        let condition = |first: Expression, kind, second: f64| {
+            Expression::Indicator(kind, Box::new([first, Expression::Number(second)]))
+        };
+        use crate::expression::Comparison::{Less, LessEqual};
+        let curved = condition(read("a*a"), Less, 2.0);
+        let mut start = std::f64::consts::SQRT_2;
+        (0..20).for_each(|_| start = start.next_down());
+        let place = exact_place(&curved, 0, start, &[f64::NAN]);
+        assert_eq!((curved.value(&[place.next_down()]), curved.value(&[place])), (1.0, 0.0));
+        assert!((place - std::f64::consts::SQRT_2).abs() < 1e-15);
+        // It is known already, and there is none.
+        let closed = condition(feature_a(), LessEqual, 1.0);
+        assert_eq!(exact_place(&closed, 0, 1.0, &[f64::NAN]), 1.0);
+        let elsewhere = condition(feature_a(), LessEqual, 5.0);
+        assert_eq!(exact_place(&elsewhere, 0, 1.0, &[f64::NAN]), 1.0);
+    }
+
+    #[test]
+    fn surfaces_that_no_row_meets_are_outside() {
+        for (text, is_outside) in [
+            ("a + 5", true),
+            ("a - 5", true),
+            ("a - 1", false),
+            ("a + 2", false),
+            ("a - 2", false),
+            ("a + 0.1*b - 3", true),
+            ("a + b - 3", false),
+            ("a + 4*b - 9", false),
+            ("a*b - 100", false),
+        ] {
+            let surface = Passage::of(read(text), None).surface;
+            assert_eq!(surface.is_outside(&spans()), is_outside, "{text}");
+        }
+    }
+}

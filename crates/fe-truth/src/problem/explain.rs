@@ -89,3 +89,38 @@ impl Scenario {
         if ways.is_empty() { "constant".to_owned() } else { ways.join(", ") }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    fn explained(f: &str) -> String {
+        let laws: String = (1..=2).map(|i| format!("x{i} = \"uniform(0, 1)\"\n")).collect();
+        let text = format!("f = \"{f}\"\n[law]\n{laws}");
+        crate::problem::problem("mine", &text, &[]).unwrap().explain(&[0]).join("\n")
+    }
+
+    #[test]
+    fn integrals_are_told_in_words() {
+        for (f, known) in [
+            ("abs(x1 - 0.5) + x2", "term 1 reads x1: breaks along x1 at 0.5; an integral over x1"),
+            ("3*x1 + x2", "term 1 reads x1: two moments of x1"),
+            (
+                "max(x1 + 2*x2 - 0.5, 0)",
+                "term 1 reads x1, x2: breaks across 1·x1 + 2·x2 = 0.5; an integral over x1, x2",
+            ),
+            (
+                "sin(x1)*x2",
+                "term 1 reads x1, x2: factor by factor where these are independent: (x1) (x2)",
+            ),
+        ] {
+            assert_eq!(explained(f), known);
+        }
+    }
+
+    #[test]
+    fn five_places_are_named_and_more_are_not() {
+        let four = explained("floor(4*x1)");
+        assert!(four.contains("breaks along x1 at 0, 0.25, 0.5, 0.75, 1;"), "{four}");
+        let five = explained("floor(5*x1)");
+        assert!(five.contains("0.8, …;"), "{five}");
+    }
+}

@@ -310,3 +310,38 @@ impl NamedLaw {
         parents
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::problem::parser::Meaning;
+
+    fn read(text: &str) -> NamedLaw {
+        let mut names = Names::default();
+        names.add("x", Meaning::Feature(0));
+        names.add("y", Meaning::Feature(1));
+        law(text, &names).unwrap_or_else(|fault| panic!("{text}: {fault:?}"))
+    }
+
+    #[test]
+    fn what_is_added_to_a_law_keeps_its_signs() {
+        let row = [3.0, -0.5];
+        for (text, known) in [
+            ("normal(0, 1) - 2*x", -6.0),
+            ("-x + normal(0, 1)", -3.0),
+            ("normal(0, 1) + x - 1 + 2*y", 1.0),
+            ("x - y + normal(0, 1) - 7", -3.5),
+            ("normal(0, 1) + sin(x)", 3.0_f64.sin()),
+            ("max(x, y) + exponential(1)", 3.0),
+        ] {
+            assert_eq!(read(text).location.map(|tree| tree.value(&row)), Some(known), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_added_to_a_law_must_be_a_number() {
+        let law = read("normal(0, 1) + 1/x");
+        assert!(law.at(&[2.0, 0.0]).is_ok());
+        assert_eq!(law.at(&[0.0, 0.0]).err().unwrap(), "what is added to the law is inf");
+    }
+}

@@ -788,3 +788,167 @@ pub(super) fn span(law: &dyn Univariate) -> Span {
     points.dedup();
     Span { points, marks }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::law::consistency::assert_is_a_law;
+    use crate::numeric::special::normal_quantile;
+    use crate::problem::named_law;
+    use crate::problem::parser::{Meaning, Names};
+
+    /// A network of the laws of x1, x2, … in words, of which those with these numbers are visible.
+    fn network(laws: &[&str], visible: &[usize]) -> Network {
+        let mut names = Names::default();
+        let mut nodes = Vec::new();
+        for (number, text) in laws.iter().enumerate() {
+            let law = named_law::law(text, &names).unwrap();
+            nodes.push(Node { parents: law.parents(), law });
+            names.add(&format!("x{}", number + 1), Meaning::Feature(number));
+        }
+        Network::new(nodes, visible.to_vec())
+    }
+
+    #[track_caller]
+    fn close(found: f64, known: f64, relative: f64) {
+        assert!((found / known - 1.0).abs() <= relative, "{found}, not {known}");
+    }
+
+    /// Rates with a gamma law, and times that are exponential given their rate: all laws are known.
+    fn rates() -> Network {
+        network(&["gamma(3, 0.5)", "weibull(1, 1/x1)", "weibull(1, 1/x1)"], &[0, 1, 2])
+    }
+
+    /// The law of a time where its rate is gamma with a shape and a rate: Lomax's.
+    fn lomax(shape: f64, rate: f64, x: f64) -> [f64; 2] {
+        let survival = (rate / (rate + x)).powf(shape);
+        [shape * survival / (rate + x), 1.0 - survival]
+    }
+
+    #[test]
+    fn a_time_on_its_own_has_the_law_of_lomax() {
+        let margin = rates().conditional(1, &[]);
+        assert_is_a_law(&*margin, 1e-9, "a time");
+        for x in [1e-3, 0.4, 3.0, 20.0] {
+            let [pdf, cdf] = lomax(3.0, 2.0, x);
+            close(margin.pdf(x), pdf, 1e-9);
+            close(margin.cdf(x), cdf, 1e-8);
+        }
+        // Its logarithm is what is integrated over.
+        assert_eq!(
+            (margin.coordinate(1.0), margin.place(0.0), margin.stretch(0.0)),
+            (0.0, 1.0, 1.0)
+        );
+        assert_eq!((margin.pdf(0.0), margin.cdf(0.0), margin.cdf(1e300)), (0.0, 0.0, 1.0));
+        assert_eq!(margin.support(), (0.0, f64::INFINITY));
+        assert_eq!(margin.doubt(), INTEGRATED);
+        assert!(!margin.is_heavy() && margin.mixing().is_none());
+    }
+
+    #[test]
+    fn a_rate_given_times_is_gamma_again() {
+        let network = rates();
+        for given in [vec![(1, 0.8)], vec![(1, 0.8), (2, 0.3)], vec![(2, 0.3), (1, 0.8), (0, 9.0)]]
+        {
+            let times = given.iter().filter(|(feature, _)| *feature > 0);
+            let (count, sum) = times.fold((0.0, 0.0), |(n, sum), (_, x)| (n + 1.0, sum + x));
+            let known = Plain::of(LawFamily::Gamma, &[3.0 + count, 1.0 / (2.0 + sum)]).unwrap();
+            let law = network.conditional(0, &given);
+            assert_is_a_law(&*law, 1e-10, &format!("a rate given {given:?}"));
+            for x in [0.1, 1.0, 2.5, 6.0] {
+                close(law.pdf(x), known.pdf(x), 1e-11);
+                close(law.cdf(x), known.cdf(x), 1e-10);
+            }
+            assert_eq!((law.pdf(0.0), law.cdf(0.0)), (0.0, 0.0));
+            assert_eq!(law.coordinate(1.0), 0.0);
+            assert_eq!(law.doubt(), INTEGRATED);
+        }
+    }
+
+    /// Given one time another one is a mixture over the rate that both share.
+    #[test]
+    fn a_time_given_another_one_is_a_mixture() {
+        let network = rates();
+        let law = network.conditional(2, &[(1, 0.8)]);
+        for x in [0.05, 0.4, 3.0] {
+            let [pdf, cdf] = lomax(4.0, 2.8, x);
+            close(law.pdf(x), pdf, 1e-9);
+            close(law.cdf(x), cdf, 1e-8);
+        }
+        let mixing = law.mixing().unwrap();
+        let hidden = Plain::of(LawFamily::Gamma, &[4.0, 1.0 / 2.8]).unwrap();
+        close(mixing.hidden().pdf(1.3), hidden.pdf(1.3), 1e-11);
+        close(mixing.given(1.5).unwrap().pdf(0.4), 1.5 * (-0.6_f64).exp(), 1e-13);
+        assert!(mixing.given(-1.0).is_none());
+    }
+
+    #[test]
+    fn unknown_features_are_counted() {
+        assert_eq!(rates().unknowns(), 1);
+        assert_eq!(network(&["gamma(3, 0.5)", "weibull(1, 1/x1)"], &[0]).unknowns(), 0);
+        let both = ["gamma(3, 0.5)", "gamma(2, 1)", "weibull(1, 1/(x1 + x2))"];
+        assert_eq!(network(&both, &[0, 1, 2]).unknowns(), 2);
+        assert_eq!(network(&["normal(0, 1)", "x1 + normal(0, 1)"], &[0, 1]).unknowns(), 0);
+    }
+
+    #[test]
+    fn what_is_added_to_a_heavy_law_is_heavy() {
+        let network = network(&["student(3)", "x1 + normal(0, 1)"], &[0, 1]);
+        assert!(network.conditional(1, &[]).is_heavy());
+    }
+
+    /// Means and covariances of x1 ~ N(1, 2), x2 = x1/2 + 1.25 + N(0, 0.7), x3 = x1 − x2 + N(0, 1.5).
+    #[test]
+    fn normal_laws_are_those_of_regression() {
+        let laws = ["normal(1, 2)", "0.5*x1 + 1 + normal(0.25, 0.7)", "x1 - x2 + normal(0, 1.5)"];
+        let network = network(&laws, &[0, 1, 2]);
+        let mean = [1.0, 1.75, -0.75];
+        let covariance = [[4.0, 2.0, 2.0], [2.0, 1.49, 0.51], [2.0, 0.51, 3.74]];
+        let row = [-0.3, 2.2, 1.4];
+        let check = |law: &dyn Univariate, mean: f64, variance: f64, what: &str| {
+            let found = law.quantile(0.5);
+            assert!((found - mean).abs() < 1e-13, "{what}: {found}, not {mean}");
+            let sd = 1.0 / (law.pdf(found) * std::f64::consts::TAU.sqrt());
+            assert!((sd * sd / variance - 1.0).abs() < 1e-12, "{what}: {sd}");
+        };
+        for t in 0..3 {
+            let what = format!("x{}", t + 1);
+            check(&*network.conditional(t, &[]), mean[t], covariance[t][t], &what);
+            for g in (0..3).filter(|&g| g != t) {
+                let slope = covariance[t][g] / covariance[g][g];
+                let centre = mean[t] + slope * (row[g] - mean[g]);
+                let variance = covariance[t][t] - slope * covariance[t][g];
+                let given = [(g, row[g])];
+                check(&*network.conditional(t, &given), centre, variance, &format!("{what} {g}"));
+            }
+            let [a, b] = [(t + 1) % 3, (t + 2) % 3];
+            let determinant = covariance[a][a] * covariance[b][b] - covariance[a][b].powi(2);
+            let weight = |own: usize, other: usize| {
+                let both = covariance[t][own] * covariance[other][other];
+                (both - covariance[t][other] * covariance[a][b]) / determinant
+            };
+            let (first, second) = (weight(a, b), weight(b, a));
+            let centre = mean[t] + first * (row[a] - mean[a]) + second * (row[b] - mean[b]);
+            let variance = covariance[t][t] - first * covariance[t][a] - second * covariance[t][b];
+            let law = network.conditional(t, &[(a, row[a]), (b, row[b])]);
+            check(&*law, centre, variance, &format!("{what} given both"));
+        }
+    }
+
+    /// Each feature is drawn given those before it, the hidden ones too.
+    #[test]
+    fn rows_are_drawn_feature_after_feature() {
+        let laws = ["exponential(2)", "uniform(0, x1)", "x1 + x2 + normal(0, 1)"];
+        let network = network(&laws, &[0, 2]);
+        assert_eq!(network.draws(), 3);
+        let drawn = [0.2, 0.7, 0.5, 0.25, 0.9, 0.4];
+        let mut rows = [0.0; 4];
+        network.sample(&drawn, &mut rows);
+        for i in 0..2 {
+            let first = -(1.0 - drawn[i]).ln() / 2.0;
+            let last = first + first * drawn[2 + i] + normal_quantile(drawn[4 + i]);
+            assert!((rows[i] - first).abs() < 1e-15, "{rows:?}");
+            assert!((rows[2 + i] - last).abs() < 1e-14, "{rows:?}");
+        }
+    }
+}

@@ -737,4 +737,72 @@ mod tests {
             assert!(deep("", "x", &format!("{sign}x"), 10_000).is_ok(), "{sign}");
         }
     }
+
+    /// Words, signs and functions begin where they stand, whatever they are made of.
+    #[test]
+    fn faults_of_parts_stand_where_the_part_begins() {
+        for (text, at, message) in [
+            ("sin(not x < 1)", 4, "found a condition"),
+            ("if(-x, 1, 2)", 3, "expected a condition"),
+            ("if(sin(x), 1, 2)", 3, "expected a condition"),
+            ("x + and", 4, "expected a number, a name or `(`, found `and`"),
+            ("atan2(x)", 0, "takes 2 arguments: ordinate and abscissa, not 1"),
+            ("atan2(x, x, x)", 0, "takes 2 arguments: ordinate and abscissa, not 3"),
+        ] {
+            let fault = expression(text, &names()).unwrap_err();
+            assert!(fault.message.contains(message), "{text}: {fault:?}");
+            assert_eq!(fault.at, at, "{text}: {fault:?}");
+        }
+    }
+
+    #[test]
+    fn conditions_are_those_of_logic() {
+        // x is 3 and temp −2.
+        for (text, expected) in [
+            ("if(not (x > 5 or x > 1), 1, 2)", 2.0),
+            ("if(not (x > 1 or x > 2), 1, 2)", 2.0),
+            ("if(not (x > 5 or x > 4), 1, 2)", 1.0),
+            ("if(x > 1 and x > 5, 1, 2)", 2.0),
+            ("if(x > 5 and x > 1, 1, 2)", 2.0),
+            ("if(not (x > 1 and x > 5), 1, 2)", 1.0),
+            ("if(not (x > 1 and x > 2), 1, 2)", 2.0),
+        ] {
+            assert_eq!(value(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_folded() {
+        assert_eq!(expression("max(1, min(2, 3), 0.5)", &names()), Ok(Expression::Number(2.0)));
+        assert_eq!(expression("atan2(0, 1)", &names()), Ok(Expression::Number(0.0)));
+    }
+
+    /// A hundred levels are read, and one more is not.
+    #[test]
+    fn depth_is_counted_to_the_level() {
+        let ok = |text: String| expression(&text, &names()).is_ok();
+        let many = |count: usize| format!("min({})", vec!["x"; count].join(", "));
+        let sines = |count: usize, inner: &str| {
+            format!("{}{inner}{}", "sin(".repeat(count), ")".repeat(count))
+        };
+        assert!(ok(sines(100, "x")) && !ok(sines(101, "x")));
+        assert!(ok(many(100)) && !ok(many(101)));
+        assert!(ok(sines(42, &many(60))) && !ok(sines(43, &many(60))));
+        // A product that goes on is as deep as its deepest factor and one more.
+        assert!(ok(format!("x*x*{}", sines(99, "x"))));
+        assert!(!ok(format!("sin(x*x*{})", sines(99, "x"))));
+        // Of products and quotients in turn each is a level.
+        assert!(ok(format!("x{}", "*x/x".repeat(50))) && !ok(format!("x{}", "*x/x".repeat(51))));
+        // What stands side by side is no deeper.
+        assert!(ok(format!("{}x", "(x)+".repeat(1000))));
+    }
+
+    #[test]
+    fn thirty_names_are_listed_and_more_are_not() {
+        let names: Vec<String> = (0..31).map(|k| format!("a{k}")).collect();
+        let told = |count: usize| hint("zzz", names.iter().take(count).map(String::as_str));
+        assert_eq!(told(2), "; known: a0, a1");
+        assert!(told(30).ends_with(", a29"));
+        assert_eq!(told(31), "");
+    }
 }

@@ -305,4 +305,47 @@ mod tests {
         assert!(!is_affine_in(&read("a*sin(b) + if(a < 0, a, 2)"), 0));
         assert!(!is_affine_in(&read("a*(a + b)"), 0));
     }
+
+    #[test]
+    fn weights_of_one_feature_add_up() {
+        for (text, weights, constant) in [
+            ("a - 3*a", vec![(0, -2.0)], 0.0),
+            ("2*a + 3*(a - b) - 4*b + 1", vec![(0, 5.0), (1, -7.0)], 1.0),
+            ("(a + 4*a - 3)/2", vec![(0, 2.5)], -1.5),
+        ] {
+            assert_eq!(Affine::of(&read(text)), Some(Affine { weights, constant }), "{text}");
+        }
+    }
+
+    #[test]
+    fn differences_and_quotients_are_affine_where_their_parts_are() {
+        for (text, is_affine) in [
+            ("a - b*c", true),
+            ("sin(b) - a", true),
+            ("a - a*a", false),
+            ("(a - 1)/b", true),
+            ("b/a", false),
+            ("a/(1 + a)", false),
+        ] {
+            assert_eq!(is_affine_in(&read(text), 0), is_affine, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_taken_apart_stays_whole() {
+        // A root of a product is none of roots, whose factors may be negative.
+        assert_eq!(factors(&read("(a*b)^0.5")).len(), 1);
+        // Part of it reads all that the whole does.
+        let tree = read("(a + b*c)*sin(a)");
+        assert_eq!(pieces(&tree).len(), 1);
+        let numbers = factors(&read("2*a*(3*b)*c/5"));
+        let product: f64 =
+            numbers.iter().map(|factor| factor.value(&[0.3, 1.2, 2.5, 0.7])).product();
+        assert!((product - 6.0 * 0.3 * 1.2 * 2.5 / 5.0).abs() < 1e-15);
+        let sum: f64 = pieces(&read("2*(3*(a + b) - 5*c)"))
+            .iter()
+            .map(|piece| piece.value(&[0.3, 1.2, 2.5, 0.7]))
+            .sum();
+        assert!((sum - 2.0 * (4.5 - 12.5)).abs() < 1e-14);
+    }
 }

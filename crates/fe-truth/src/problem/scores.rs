@@ -411,4 +411,17 @@ mod tests {
         let apart = apart.ok().unwrap();
         assert!(apart.shadow(Crossing { of: 0, along: 1, slope: 0.0, at: 2.0 }).is_empty());
     }
+
+    /// Fifty deviations out, and where a probability is 2e-20: no distribution function keeps that.
+    #[test]
+    fn scores_far_out_keep_their_digits() {
+        let law = joined();
+        assert_eq!((law.known(2, 101.0), place(&law.margins[2], 50.0)), (50.0, 101.0));
+        let far = (0.3_f64 + 0.5 * 50.0).exp();
+        assert!((law.known(0, far) - 50.0).abs() < 1e-12);
+        assert!((place(&law.margins[0], 50.0) / far - 1.0).abs() < 1e-13);
+        assert!((law.known(1, 1e-20) - normal_quantile(2e-20)).abs() < 1e-9);
+        assert_eq!(law.draws(), 3);
+        assert!(law.conditional(0, &[]).resolves_small_masses());
+    }
 }

@@ -279,4 +279,29 @@ mod tests {
             assert!((found.1 - size).abs() <= 1e-6 * size, "{tree:?}: {found:?}, not {size}");
         }
     }
+
+    /// The size of what cancels is told where it is more than four times what is left.
+    #[test]
+    fn a_term_in_which_nothing_cancels_has_no_size() {
+        let spans: Arc<[Span]> = Arc::new([]);
+        let size = |tree: Expression, rows: &[Vec<f64>]| {
+            let maker = Maker { spans: &spans, levels: &[], fixed: &[], heavy: &[], rows };
+            maker.size(&tree)
+        };
+        let difference = || feature(0) - feature(1);
+        for (row, known) in [
+            ([1000.0, 999.0], 1999.0),
+            ([24.0, 16.0], 40.0),
+            ([2.5, 2.0], 4.5),
+            // Exactly four times, and twice.
+            ([2.5, 1.5], 0.0),
+            ([3.0, 1.0], 0.0),
+            ([-3.0, 1.0], 0.0),
+        ] {
+            assert_eq!(size(difference(), &[row.to_vec()]), known, "{row:?}");
+        }
+        // The largest ones count, wherever they are.
+        assert_eq!(size(difference(), &[vec![1000.0, 999.0], vec![500.0, 0.0]]), 0.0);
+        assert_eq!(size(difference(), &[vec![1000.0, 999.0], vec![0.5, 0.0]]), 1999.0);
+    }
 }
