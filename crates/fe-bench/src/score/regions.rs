@@ -285,7 +285,8 @@ impl RegionTruths {
     fn leaf(&self, scenario: &Scenario, region: &Region) -> Result<Arc<Leaf>, String> {
         let known = remember(&self.leaves, key_of(region), || {
             let there = scenario.leaf(region)?;
-            Ok(vec![Arc::new(Leaf { scenario: there, truths: Truths::default() })])
+            let leaf = Leaf { scenario: there, truths: Truths::default() };
+            Ok::<_, fe_truth::Error>(vec![Arc::new(leaf)])
         })?;
         known.first().cloned().ok_or_else(|| "there is no such region".to_owned())
     }

@@ -262,7 +262,8 @@ impl Truths {
         let axis = (of.axis.lo(), of.axis.hi());
         let key = (value, of.feature, [axis.0.to_bits(), axis.1.to_bits()]);
         let truths = remember(&self.values, key, || {
-            Ok(vec![scenario.heterogeneity_value(value, of.feature, axis)?])
+            let value = scenario.heterogeneity_value(value, of.feature, axis)?;
+            Ok::<_, fe_truth::Error>(vec![value])
         })?;
         truths.first().copied().ok_or_else(|| format!("`{value}` has no truth"))
     }
