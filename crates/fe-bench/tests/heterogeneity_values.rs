@@ -55,19 +55,22 @@ fn mean(f: impl Fn(f64) -> f64) -> f64 {
         / f64::from(3 * n)
 }
 
+/// An estimator with its settings, and the true values by their names.
+type OfEstimator = (&'static str, Settings, Vec<(&'static str, f64)>);
+
 #[test]
 fn values_are_estimates_less_those_by_hand() {
     let scenario = effector();
     // With ICE curves as they are, x3 and its own effect vary as well.
     let raw = mean(|x| (9.0 * x * x + 3.0 * x + 1.0 / 3.0).sqrt());
     let width: f64 = 2.0 / 5.0;
-    let cases: &[(&str, Settings, &[(&str, f64)])] = &[
-        ("pdp", Settings::default(), &[("mean_grid", 3.0), ("mean_grid_sd", raw)]),
-        ("dpdp", Settings::default(), &[("mean_grid", 9.0), ("mean_grid_sd", 3.0)]),
+    let cases: &[OfEstimator] = &[
+        ("pdp", Settings::default(), vec![("mean_grid", 3.0), ("mean_grid_sd", raw)]),
+        ("dpdp", Settings::default(), vec![("mean_grid", 9.0), ("mean_grid_sd", 3.0)]),
         (
             "dale",
             with_bins(5),
-            &[
+            vec![
                 ("integral", 18.0),
                 ("mean_range", 9.0),
                 ("integral_sd", 6.0),
@@ -79,7 +82,7 @@ fn values_are_estimates_less_those_by_hand() {
         (
             "ale",
             with_bins(5),
-            &[
+            vec![
                 ("integral", 18.0),
                 ("mean_range", 9.0),
                 ("integral_sd", 6.0),
@@ -90,11 +93,11 @@ fn values_are_estimates_less_those_by_hand() {
             ],
         ),
         // Half of the slope is the feature's; E x² is 1/3.
-        ("shapdp", Settings::default(), &[("mean_residual", 9.0 / 4.0 / 3.0)]),
+        ("shapdp", Settings::default(), vec![("mean_residual", 9.0 / 4.0 / 3.0)]),
     ];
     for (name, settings, values) in cases {
         let effect = estimated(&scenario, name, 0, 300, settings.clone());
-        for (value, truth) in *values {
+        for (value, truth) in values {
             let estimate = effect.heterogeneity_values[value].unwrap();
             let of =
                 |metric: &str| scored(&scenario, &effect, &format!("{metric}.{value}")).unwrap();
