@@ -511,7 +511,7 @@ impl Binary {
     }
 }
 
-fn raised(base: f64, power: f64) -> f64 {
+pub(crate) fn raised(base: f64, power: f64) -> f64 {
     if power == 2.0 { base * base } else { base.powf(power) }
 }
 

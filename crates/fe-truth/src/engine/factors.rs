@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use super::nested::HeldFeatures;
-use super::{LocalQuantity, Part};
+use super::{LocalQuantity, Part, PartPlace};
 use crate::function::Term;
 use crate::numeric::quadrature::Estimate;
 
@@ -37,7 +37,7 @@ impl<'a> HeldFeatures<'a> {
         let factor = |(place, factor): (usize, &'a Term)| {
             let local =
                 if asked.is_some_and(|s| factor.reads(s)) { local } else { LocalQuantity::Value };
-            let part = Part { index, term: factor, is_whole: false };
+            let part = Part { index, term: factor, place: PartPlace::Factor(place) };
             Factor { part, local, place: Some(place) }
         };
         Some(term.factors().iter().enumerate().map(factor).collect())
@@ -46,7 +46,7 @@ impl<'a> HeldFeatures<'a> {
     /// The mean of a term as a product of means of its factors, where they are independent.
     pub(crate) fn mean_of_value(&self, term: &Term) -> Option<Estimate> {
         self.independent(term)?;
-        let of = |factor| Part { index: 0, term: factor, is_whole: false };
+        let of = |factor| Part { index: 0, term: factor, place: PartPlace::Elsewhere };
         let local = LocalQuantity::Value;
         let factors = term.factors().iter().map(|f| Factor { part: of(f), local, place: None });
         let means = factors.map(|factor| self.mean_of_product(&[factor]));
@@ -116,7 +116,7 @@ impl<'a> HeldFeatures<'a> {
     /// The mean of the product of two terms, where not all their factors share randomness.
     pub(crate) fn mean_of_both(&self, terms: [usize; 2], local: LocalQuantity) -> Option<Estimate> {
         let own = |index: usize| {
-            let whole = Part { index, term: self.term(index), is_whole: true };
+            let whole = Part { index, term: self.term(index), place: PartPlace::Whole };
             self.factors(index, local)
                 .unwrap_or_else(|| vec![Factor { part: whole, local, place: None }])
         };

@@ -1,13 +1,14 @@
 //! Expectations of a sum of terms under a law, by nested quadrature: the general truth.
 //!
 //! Imports laws, functions and numerical methods; nothing here knows a scenario. Begin with [`Engine`] and
-//! its `mean`: `nested` integrates one feature after the other, `factors` products whose factors share no
-//! feature, `shapley` coalitions, `moving` jumps at places that move, `simulation` means over more
-//! features than quadrature can take. A term is integrated over the features it reads and no others,
-//! and a variance over groups of terms that share randomness, so that integrals stay of low
-//! dimension however many features there are.
+//! its `mean`: `nested` integrates one feature after the other, `memory` keeps what is asked for again,
+//! `factors` takes products whose factors share no feature, `shapley` coalitions, `moving` jumps at places
+//! that move, `simulation` means over more features than quadrature can take. A term is integrated over the
+//! features it reads and no others, and a variance over groups of terms that share randomness, so that
+//! integrals stay of low dimension however many features there are.
 
 mod factors;
+mod memory;
 mod moving;
 pub(crate) mod nested;
 pub(crate) mod shapley;
@@ -21,6 +22,7 @@ use crate::function::Term;
 use crate::law::{Crossing, Law, Univariate};
 use crate::numeric::quadrature::{Estimate, Piecewise, integrate, within};
 use factors::FactorMeans;
+use memory::{Held, Memory};
 use nested::HeldFeatures;
 use shapley::Coalitions;
 use watch::Watch;
@@ -56,26 +58,23 @@ pub(crate) struct Moments {
     pub(crate) variance: Estimate,
 }
 
-/// A term, a feature of it, and the ends of an axis of that.
-type AxisKey = (usize, usize, [u64; 2]);
+/// A part of a term, a feature of it, and the ends of an axis of that.
+type AxisKey = (usize, PartPlace, usize, [u64; 2]);
 
-/// Means of terms over axes, as functions of the one other feature that a term reads.
+/// Means of parts of terms over axes: as functions of the one other feature that a part reads, or number by
+/// number where it reads several.
 #[derive(Default)]
-pub(crate) struct AxisMeans(Mutex<HashMap<AxisKey, Arc<Piecewise>>>);
+pub(crate) struct AxisMeans {
+    curves: Mutex<HashMap<AxisKey, Arc<Piecewise>>>,
+    numbers: Memory<AxisKey>,
+}
 
 impl AxisMeans {
     /// Most curves that are kept.
     const MOST: usize = 64;
 
-    fn of(
-        &self,
-        term: usize,
-        feature: usize,
-        axis: (f64, f64),
-        resolve: impl FnOnce() -> Piecewise,
-    ) -> Arc<Piecewise> {
-        let key = (term, feature, [axis.0.to_bits(), axis.1.to_bits()]);
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+    fn of(&self, key: AxisKey, resolve: impl FnOnce() -> Piecewise) -> Arc<Piecewise> {
+        let mut kept = self.curves.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = kept.get(&key) {
             return Arc::clone(known);
         }
@@ -93,8 +92,18 @@ impl AxisMeans {
 pub(crate) struct Part<'a> {
     pub(crate) index: usize,
     pub(crate) term: &'a Term,
-    /// True for the term itself.
-    pub(crate) is_whole: bool,
+    pub(crate) place: PartPlace,
+}
+
+/// Place of a part in its term.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum PartPlace {
+    /// The term itself.
+    Whole,
+    /// A factor of it, by its number.
+    Factor(usize),
+    /// A mean of it, or a term that is none of the function.
+    Elsewhere,
 }
 
 /// A law with the moments of its features, once they were asked for.
@@ -104,6 +113,14 @@ pub(crate) struct Measure {
     pub(crate) doubt: f64,
     margins: Vec<Box<dyn Univariate>>,
     moments: Vec<OnceLock<(f64, f64)>>,
+    /// The law of each feature where no other matters, with its panels.
+    alone: Vec<OnceLock<Alone>>,
+}
+
+/// A law, and the points of its coordinate between which its density is smooth.
+pub(crate) struct Alone {
+    pub(crate) law: Box<dyn Univariate>,
+    pub(crate) panels: Vec<f64>,
 }
 
 /// Share by which densities given a region may be off.
@@ -113,8 +130,18 @@ impl Measure {
     fn new(law: Law) -> Arc<Self> {
         let margins = (0..law.dimension()).map(|feature| law.marginal(feature)).collect();
         let moments = (0..law.dimension()).map(|_| OnceLock::new()).collect();
+        let alone = (0..law.dimension()).map(|_| OnceLock::new()).collect();
         let doubt = if law.is_restricted() { QUOTIENT } else { 0.0 };
-        Arc::new(Self { law, doubt, margins, moments })
+        Arc::new(Self { law, doubt, margins, moments, alone })
+    }
+
+    /// The law of a feature where no other matters: integrals ask for it at each point of those around them.
+    pub(crate) fn alone(&self, feature: usize) -> &Alone {
+        self.alone[feature].get_or_init(|| {
+            let law = self.law.alone(feature);
+            let panels = law.panels();
+            Alone { law, panels }
+        })
     }
 
     /// The law of a feature on its own.
@@ -257,19 +284,23 @@ impl Engine {
         row: &mut [f64],
     ) -> Estimate {
         let term = part.term;
-        let mut others = term.features().iter().copied().filter(|&other| other != feature);
-        let (Some(other), None) = (others.next(), others.next()) else {
-            return axis_mean(term, feature, axis, row);
-        };
-        if !part.is_whole || term.is_affine_in(other) {
+        if part.place == PartPlace::Elsewhere {
             return axis_mean(term, feature, axis, row);
         }
-        let x = row[other];
-        let curve = self
-            .axis_means
-            .of(part.index, feature, axis, || self.resolved_axis_mean(term, feature, axis, other));
-        let u = self.whole.margin(other).coordinate(x);
-        if curve.covers(u) { curve.at(u) } else { axis_mean(term, feature, axis, row) }
+        let others = term.features().iter().copied().filter(|&other| other != feature);
+        let others: Vec<usize> = others.collect();
+        let key = (part.index, part.place, feature, [axis.0.to_bits(), axis.1.to_bits()]);
+        if let &[other] = others.as_slice()
+            && !term.is_affine_in(other)
+        {
+            let x = row[other];
+            let resolve = || self.resolved_axis_mean(term, feature, axis, other);
+            let curve = self.axis_means.of(key, resolve);
+            let u = self.whole.margin(other).coordinate(x);
+            return if curve.covers(u) { curve.at(u) } else { axis_mean(term, feature, axis, row) };
+        }
+        let held = Held::of(&others, row);
+        self.axis_means.numbers.of((key, held), || axis_mean(term, feature, axis, row))
     }
 
     fn resolved_axis_mean(

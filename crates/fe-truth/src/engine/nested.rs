@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use super::factors::FactorMeans;
 use super::watch::MOST_EVALUATIONS;
-use super::{Engine, LocalQuantity, Measure, Moments, Part, Rest, fixed_break};
+use super::{Alone, Engine, LocalQuantity, Measure, Moments, Part, PartPlace, Rest, fixed_break};
 use crate::function::Term;
 use crate::law::levels::Levels;
 use crate::law::{Law, Mixing, Univariate};
@@ -90,7 +90,7 @@ impl<'a> HeldFeatures<'a> {
     }
 
     fn whole(&self, index: usize) -> Part<'a> {
-        Part { index, term: &self.engine.terms[index], is_whole: true }
+        Part { index, term: &self.engine.terms[index], place: PartPlace::Whole }
     }
 
     /// A term and the features to integrate it over; its declared mean over some of them, where
@@ -106,7 +106,8 @@ impl<'a> HeldFeatures<'a> {
             None => (whole, free),
             Some(average) => {
                 let term = whole.term.average(average);
-                (Part { index, term, is_whole: false }, self.free_features(term))
+                let place = PartPlace::Elsewhere;
+                (Part { index, term, place }, self.free_features(term))
             }
         }
     }
@@ -163,6 +164,9 @@ impl<'a> HeldFeatures<'a> {
     }
 
     fn variance(&self, group: &Group, local: LocalQuantity, means: &[Estimate]) -> Estimate {
+        if let Some(variance) = self.variance_of_product(group, local, means) {
+            return variance;
+        }
         // All at once is more accurate; pair by pair is what can be paid for in many dimensions.
         let single = group.terms.len() == 1 && self.factors(group.terms[0], local).is_none();
         if group.features.len() <= 3 || single {
@@ -177,6 +181,20 @@ impl<'a> HeldFeatures<'a> {
             }
         }
         sum
+    }
+
+    /// The variance of one product of independent factors, factor by factor: several integrals of few features in
+    /// the place of one of all. None where the squares that it is the difference of leave too few digits.
+    fn variance_of_product(
+        &self,
+        group: &Group,
+        local: LocalQuantity,
+        means: &[Estimate],
+    ) -> Option<Estimate> {
+        let (&[term], &[mean]) = (group.terms.as_slice(), means) else { return None };
+        let both = self.mean_of_both([term, term], local)?;
+        let variance = both.minus(mean.product(mean));
+        (variance.error <= DIGITS * variance.value).then_some(variance)
     }
 
     fn joint_variance(&self, group: &Group, local: LocalQuantity, mean: Estimate) -> Estimate {
@@ -319,6 +337,9 @@ fn tails(law: &dyn Univariate, (from, to): (f64, f64), mut at: impl FnMut(f64) -
     beyond.map(|(end, _, other)| 0.5 * (other - end).abs() * at(end).value.abs()).sum()
 }
 
+/// Largest error of a variance that is a difference of squares, relative to the variance.
+const DIGITS: f64 = 1e-11;
+
 /// Share at which a witness divides panels.
 const ELSEWHERE: f64 = 0.381_966;
 
@@ -349,11 +370,6 @@ impl Nest<'_> {
         }
         let related = |other: usize| self.measure.law.related(feature, other);
         let alone = !rest.iter().any(|&o| related(o)) && !given.iter().any(|&(o, _)| related(o));
-        let law = if alone {
-            self.measure.law.alone(feature)
-        } else {
-            self.measure.law.conditional(feature, given)
-        };
         let mut places = self.breaks(feature, row);
         for &other in rest.iter().filter(|&&other| self.measure.law.related(feature, other)) {
             for at in self.breaks(other, row) {
@@ -366,12 +382,32 @@ impl Nest<'_> {
                 places.extend(self.engine.passages(term, feature));
             }
         }
-        let total = match law.mixing().filter(|_| !self.engine.is_witness()) {
-            Some(mixing) => self.over_mixture(mixing, feature, rest, &places, given, row),
-            None => self.along(&*law, feature, rest, &places, given, row),
+        let total = if alone {
+            let Alone { law, panels } = self.measure.alone(feature);
+            self.over_law((&**law, Some(panels)), feature, rest, &places, given, row)
+        } else {
+            let law = self.measure.law.conditional(feature, given);
+            self.over_law((&*law, None), feature, rest, &places, given, row)
         };
         row[feature] = f64::NAN;
         total
+    }
+
+    /// The mean over a feature that has a law, whose panels may be known, with places where the average over it
+    /// breaks.
+    fn over_law(
+        &self,
+        (law, panels): (&dyn Univariate, Option<&[f64]>),
+        feature: usize,
+        rest: &[usize],
+        places: &[f64],
+        given: &mut Vec<(usize, f64)>,
+        row: &mut [f64],
+    ) -> Estimate {
+        match law.mixing().filter(|_| !self.engine.is_witness()) {
+            Some(mixing) => self.over_mixture(mixing, feature, rest, places, given, row),
+            None => self.along((law, panels), feature, rest, places, given, row),
+        }
     }
 
     /// The mean over a feature whose law is a mixture.
@@ -387,7 +423,7 @@ impl Nest<'_> {
         let hidden = mixing.hidden();
         if let Some(levels) = hidden.levels() {
             let each = levels.iter().map(|(x, p)| match mixing.given(x) {
-                Some(law) => self.along(&*law, feature, rest, places, given, row).times(p),
+                Some(law) => self.along((&*law, None), feature, rest, places, given, row).times(p),
                 None => Estimate::exact(f64::NAN),
             });
             return Estimate::sum(each.collect::<Vec<_>>()).doubted(hidden.doubt());
@@ -395,7 +431,7 @@ impl Nest<'_> {
         let panels = hidden.panels();
         let mut at = |u: f64| match mixing.given(hidden.place(u)) {
             Some(law) => {
-                let inner = self.along(&*law, feature, rest, places, given, row);
+                let inner = self.along((&*law, None), feature, rest, places, given, row);
                 inner.times(hidden.weight(u))
             }
             None => Estimate::exact(f64::NAN),
@@ -407,10 +443,10 @@ impl Nest<'_> {
         Estimate { error: total.error + beyond, ..total }
     }
 
-    /// The mean over a feature that has a law, with places where the average over it breaks.
+    /// As [`Self::over_law`], of a law that is no mixture.
     fn along(
         &self,
-        law: &dyn Univariate,
+        (law, panels): (&dyn Univariate, Option<&[f64]>),
         feature: usize,
         rest: &[usize],
         places: &[f64],
@@ -420,7 +456,7 @@ impl Nest<'_> {
         if let Some(levels) = law.levels() {
             return self.over_levels(levels, feature, rest, given, row).doubted(law.doubt());
         }
-        let mut points = law.panels();
+        let mut points = panels.map_or_else(|| law.panels(), <[f64]>::to_vec);
         let (from, to) = (points[0], points[points.len() - 1]);
         points.extend(places.iter().map(|&x| law.coordinate(x)));
         let mut at = |u: f64| {

@@ -6,6 +6,7 @@
 
 use std::sync::OnceLock;
 
+use super::memory::{Held, Memory};
 use super::nested::HeldFeatures;
 use super::{Engine, LocalQuantity, Rest, known_number};
 use crate::function::Term;
@@ -18,6 +19,8 @@ const MOST_MEMBERS: usize = 12;
 /// Worths of coalitions of the features of each term.
 pub(crate) struct Coalitions {
     terms: Vec<OfTerm>,
+    /// Worths of coalitions of several features, by the term, the members and their values.
+    several: Memory<(usize, usize)>,
 }
 
 struct OfTerm {
@@ -47,7 +50,7 @@ impl Coalitions {
                 singles: features.iter().map(|_| OnceLock::new()).collect(),
             }
         };
-        Self { terms: terms.iter().map(of_term).collect() }
+        Self { terms: terms.iter().map(of_term).collect(), several: Memory::default() }
     }
 }
 
@@ -102,9 +105,12 @@ impl Engine {
             _ if over.is_empty() => term.estimate(row),
             [] => known_number(&known.empty, || self.mean_over_background(term, over, &[])),
             &[feature] => self.single(index, term, feature, over, row[feature]),
-            _ => {
-                let held: Vec<(usize, f64)> = inside.iter().map(|&f| (f, row[f])).collect();
-                self.mean_over_background(term, over, &held)
+            several => {
+                let key = ((index, members), Held::of(several, row));
+                self.coalitions.several.of(key, || {
+                    let held: Vec<(usize, f64)> = several.iter().map(|&f| (f, row[f])).collect();
+                    self.mean_over_background(term, over, &held)
+                })
             }
         }
     }

@@ -8,7 +8,7 @@ use fe_core::error::ModelError;
 use fe_core::model::{Column, Rows};
 use pulp::{Arch, NullaryFnOnce};
 
-use crate::expression::{Binary, Comparison, Expression, Unary};
+use crate::expression::{Binary, Comparison, Expression, Unary, raised};
 use crate::fast_math::{exponential, wave};
 
 /// Rows that are worked on at once: the columns of a program stay in the nearest cache.
@@ -83,6 +83,8 @@ pub(super) struct Program {
 struct Compiler {
     operations: Vec<Operation>,
     known: HashMap<Operation, usize>,
+    /// True if multiples of π are taken as half turns, which vectors are faster at.
+    in_half_turns: bool,
 }
 
 impl Compiler {
@@ -126,7 +128,8 @@ impl Compiler {
             }
             Expression::Power(of, power) => Operation::Power(self.compile(of), power.to_bits()),
             Expression::Function(function @ (Unary::Sin | Unary::Cos), of) => {
-                let (turns, function) = (half_turns(of), *function);
+                let turns = if self.in_half_turns { half_turns(of) } else { None };
+                let function = *function;
                 let a = self.compile(turns.as_ref().unwrap_or(of));
                 match (turns.is_some(), function) {
                     (false, function) => Operation::Function(function, a),
@@ -169,7 +172,7 @@ fn half_turns(angle: &Expression) -> Option<Expression> {
 
 impl Program {
     pub(super) fn of(tree: &Expression) -> Self {
-        let mut compiler = Compiler::default();
+        let mut compiler = Compiler { in_half_turns: true, ..Compiler::default() };
         let result = compiler.compile(tree);
         let operations = compiler.operations;
         let mut last_use: Vec<usize> = (0..operations.len()).collect();
@@ -328,6 +331,81 @@ fn operate(
     }
 }
 
+/// A tree as a program for one row at a time, whose values are those of the tree to the bit.
+pub(super) struct Scalar {
+    tree: Expression,
+    /// Operations, each of whose values has the place of the operation.
+    operations: Vec<Operation>,
+}
+
+/// Most operations of a program for one row; longer trees are walked.
+const MOST_SCALAR: usize = 96;
+
+impl Scalar {
+    pub(super) fn of(tree: &Expression) -> Self {
+        let mut compiler = Compiler::default();
+        // The result of a tree is the last operation that is new, or one before it that is known.
+        let result = compiler.compile(tree);
+        let mut operations = compiler.operations;
+        operations.truncate(result + 1);
+        // A branch that is not taken costs nothing in a tree.
+        let has_branches = operations.iter().any(|of| matches!(of, Operation::If(..)));
+        if operations.len() > MOST_SCALAR || has_branches {
+            operations.clear();
+        }
+        Self { tree: tree.clone(), operations }
+    }
+
+    /// The value at a row.
+    pub(super) fn value(&self, row: &[f64]) -> f64 {
+        match self.operations.len() {
+            0 => self.tree.value(row),
+            ..=16 => self.run::<16>(row),
+            ..=40 => self.run::<40>(row),
+            _ => self.run::<MOST_SCALAR>(row),
+        }
+    }
+
+    /// The value at a row, in so many places at most.
+    fn run<const PLACES: usize>(&self, row: &[f64]) -> f64 {
+        let mut values = [0.0; PLACES];
+        let mut last = 0.0;
+        for (place, &operation) in self.operations.iter().enumerate() {
+            last = scalar(operation, &values, row);
+            values[place] = last;
+        }
+        last
+    }
+}
+
+/// The value of one operation, from those before it.
+#[inline]
+fn scalar(operation: Operation, values: &[f64], row: &[f64]) -> f64 {
+    match operation {
+        Operation::Number(bits) => f64::from_bits(bits),
+        Operation::Feature(index) => row[index],
+        Operation::Add(a, b) => values[a] + values[b],
+        Operation::Subtract(a, b) => values[a] - values[b],
+        Operation::Multiply(a, b) => values[a] * values[b],
+        Operation::Divide(a, b) => values[a] / values[b],
+        Operation::Power(a, bits) => raised(values[a], f64::from_bits(bits)),
+        Operation::Function(function, a) => function.of(values[a]),
+        Operation::SinPi(a) => wave::sin_pi(values[a]),
+        Operation::CosPi(a) => wave::cos_pi(values[a]),
+        Operation::Joint(function, a, b) => function.of(values[a], values[b]),
+        Operation::Indicator(comparison, a, b) => {
+            f64::from(u8::from(comparison.holds(values[a], values[b])))
+        }
+        Operation::If(condition, a, b) => {
+            if values[condition] == 0.0 {
+                values[b]
+            } else {
+                values[a]
+            }
+        }
+    }
+}
+
 /// A tree as a model, with its derivatives.
 pub(super) struct Compiled {
     tree: Expression,
@@ -406,7 +484,7 @@ mod tests {
             let bound = if rounded.contains(&text) { 1e-12 } else { 0.0 };
             let agree = |a: f64, b: f64| (a - b).abs() <= bound;
             let tree = expression(text, &names).unwrap();
-            let model = Compiled::new(&tree, 3);
+            let (model, scalar) = (Compiled::new(&tree, 3), Scalar::of(&tree));
             let batch = [&columns[0], &columns[1], &columns[2]];
             let mut batch = batch.map(|column| Column::Values(column)).to_vec();
             batch[2] = Column::Constant(0.3);
@@ -416,6 +494,8 @@ mod tests {
             let row = |i: usize| [columns[0][i], columns[1][i], 0.3];
             for (i, value) in values.iter().enumerate() {
                 assert!(agree(*value, tree.value(&row(i))), "{text}, row {i}");
+                let one = scalar.value(&row(i));
+                assert_eq!(one.to_bits(), tree.value(&row(i)).to_bits(), "{text}, row {i}");
             }
             for s in 0..3 {
                 model.partial(s, &batch, &mut values).unwrap();

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::breaks::{self, Span, Surface};
 use super::pieces::{factors, is_affine_in, pieces};
+use super::program::Scalar;
 use crate::expression::{Binary, Expression, Unary};
 use crate::function::{Moving, Term};
 
@@ -38,12 +39,13 @@ struct Maker<'a> {
 impl Maker<'_> {
     fn term(&self, piece: &Expression, apart: bool) -> Result<Term, String> {
         let features = piece.features();
-        let partials: Vec<Expression> = features.iter().map(|&s| piece.partial(s)).collect();
-        let (tree, own) = (piece.clone(), features.clone());
+        let partials: Vec<Scalar> =
+            features.iter().map(|&s| Scalar::of(&piece.partial(s))).collect();
+        let (value, own) = (Scalar::of(piece), features.clone());
         let partial = move |s: usize, row: &[f64]| {
             own.iter().position(|&f| f == s).map_or(0.0, |place| partials[place].value(row))
         };
-        let mut term = Term::new(&features, move |row| tree.value(row), partial);
+        let mut term = Term::new(&features, move |row| value.value(row), partial);
         for surface in breaks::surfaces(piece, self.spans)? {
             let has_density = |&s: &usize| self.levels[s].is_none();
             if surface.level.features().iter().any(has_density) && !surface.is_outside(self.spans) {

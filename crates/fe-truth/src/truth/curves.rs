@@ -77,6 +77,9 @@ type NamedAnswer = (&'static str, Result<Truth, Error>);
 /// Largest error of a root that is taken of a resolved curve.
 const ROOT: f64 = 1e-11;
 
+/// Error of a curve of a problem file, relative to its size, from which on it is looked at closer.
+const PROMISED: f64 = 1e-9;
+
 /// Number of points, for every one that resolves the feature, from which on a curve through all pays.
 const PAYS: usize = 25;
 
@@ -660,12 +663,23 @@ impl OneFeature<'_> {
         let read = |(&x, &u): (&f64, &f64)| {
             // At a break the value is that of one side.
             let known = (curve.covers(u) && !breaks.contains(&x)).then(|| curve.at(u));
+            let known = known.and_then(|value| self.resolved(value, || curve.at_own(u)));
             let known = known.map(|value| if root { value.sqrt() } else { value });
             // Near 0 a root is less accurate than its argument.
             let accurate = known.filter(|value| !root || value.error < ROOT * (1.0 + value.value));
             truth(accurate.map_or_else(|| self.value(effect, x), integrated))
         };
         points.iter().zip(&coordinates).map(read).collect()
+    }
+
+    /// A value of a curve; of a problem file that of its own piece where others are not resolved, and none where
+    /// that is not either: a curve through a cusp is less accurate than its points.
+    fn resolved(&self, value: Estimate, own: impl FnOnce() -> Estimate) -> Option<Estimate> {
+        let is_enough = |value: &Estimate| value.error <= PROMISED * (1.0 + value.magnitude);
+        if self.scenario.parts.engine.watch.is_none() || is_enough(&value) {
+            return Some(value);
+        }
+        Some(own()).filter(is_enough)
     }
 
     /// An effect at a point, without the jumps that it accumulates.

@@ -1,0 +1,88 @@
+//! Integrals that are asked for again at the same values of the features that are held.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::{Mutex, PoisonError};
+
+use crate::numeric::quadrature::Estimate;
+
+/// Most features whose values are part of a key.
+const MOST_HELD: usize = 4;
+/// Most numbers that are kept.
+const MOST_KEPT: usize = 1 << 17;
+
+/// Values of the features that are held, to the bit; none where they are too many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Held(Option<[u64; MOST_HELD]>);
+
+impl Held {
+    /// Of features of a row, always in the same order.
+    pub(crate) fn of(features: &[usize], row: &[f64]) -> Self {
+        let mut bits = [0; MOST_HELD];
+        for (bits, &feature) in bits.iter_mut().zip(features) {
+            *bits = row[feature].to_bits();
+        }
+        Self((features.len() <= MOST_HELD).then_some(bits))
+    }
+}
+
+/// Numbers by what they are of and the values that are held: the nodes of integrals around them come again
+/// at each point of a curve. They are the same to the bit as if computed anew.
+pub(crate) struct Memory<K>(Mutex<HashMap<(K, Held), Estimate>>);
+
+impl<K> Default for Memory<K> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<K: Hash + Eq> Memory<K> {
+    /// A number that is known, or is made and kept; what was refused is not.
+    pub(crate) fn of(&self, key: (K, Held), make: impl FnOnce() -> Estimate) -> Estimate {
+        if key.1.0.is_none() {
+            return make();
+        }
+        let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = lock().get(&key) {
+            return *known;
+        }
+        let made = make();
+        if !made.value.is_nan() {
+            let mut kept = lock();
+            if kept.len() >= MOST_KEPT {
+                kept.clear();
+            }
+            kept.insert(key, made);
+        }
+        made
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_made_once_for_the_same_values_and_not_kept_where_refused() {
+        let memory: Memory<usize> = Memory::default();
+        let mut count = 0;
+        let mut ask = |key, features: &[usize], row: &[f64], value| {
+            memory.of((key, Held::of(features, row)), || {
+                count += 1;
+                Estimate::exact(value)
+            });
+            count
+        };
+        assert_eq!(ask(0, &[0, 2], &[1.0, 2.0, 3.0], 5.0), 1);
+        // What is not held does not matter; what is does, to its sign.
+        assert_eq!(ask(0, &[0, 2], &[1.0, 7.0, 3.0], 5.0), 1);
+        assert_eq!(ask(1, &[0, 2], &[1.0, 2.0, 3.0], 5.0), 2);
+        assert_eq!(ask(0, &[0], &[0.0], 5.0), 3);
+        assert_eq!(ask(0, &[0], &[-0.0], 5.0), 4);
+        assert_eq!(ask(2, &[], &[], f64::NAN), 5);
+        assert_eq!(ask(2, &[], &[], f64::NAN), 6);
+        let (many, row) = ([0, 1, 2, 3, 4], [0.0; 5]);
+        assert_eq!(ask(3, &many, &row, 5.0), 7);
+        assert_eq!(ask(3, &many, &row, 5.0), 8);
+    }
+}
