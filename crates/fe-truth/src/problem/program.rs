@@ -360,8 +360,8 @@ impl Scalar {
     pub(super) fn value(&self, row: &[f64]) -> f64 {
         match self.operations.len() {
             0 => self.tree.value(row),
-            ..=16 => self.run::<16>(row),
-            ..=40 => self.run::<40>(row),
+            1..=16 => self.run::<16>(row),
+            17..=40 => self.run::<40>(row),
             _ => self.run::<MOST_SCALAR>(row),
         }
     }
