@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use fe_core::Model;
 use fe_core::error::ModelError;
-use fe_core::model::{Answered, Column, Rows};
+use fe_core::model::{Column, Rows};
 use pulp::{Arch, NullaryFnOnce};
 
 use crate::expression::{Binary, Comparison, Expression, Unary, raised};
@@ -360,8 +360,8 @@ impl Scalar {
     pub(super) fn value(&self, row: &[f64]) -> f64 {
         match self.operations.len() {
             0 => self.tree.value(row),
-            ..=16 => self.run::<16>(row),
-            ..=40 => self.run::<40>(row),
+            1..=16 => self.run::<16>(row),
+            17..=40 => self.run::<40>(row),
             _ => self.run::<MOST_SCALAR>(row),
         }
     }
@@ -436,7 +436,12 @@ impl Model for Compiled {
         true
     }
 
-    fn partial(&self, feature: usize, rows: &Rows<'_>, values: &mut [f64]) -> Answered {
+    fn partial(
+        &self,
+        feature: usize,
+        rows: &Rows<'_>,
+        values: &mut [f64],
+    ) -> Result<(), ModelError> {
         let program = self.partials.get(feature).ok_or(ModelError::NoDerivative { feature })?;
         program.get_or_init(|| Program::of(&self.tree.partial(feature))).run(rows, values);
         Ok(())
