@@ -500,6 +500,7 @@ impl Estimator for Tilted {
             effect.curve = match effect.curve.shape() {
                 Shape::Linear => Curve::linear(x, y),
                 Shape::Step(closed) => Curve::step(x, y, closed),
+                Shape::Levels => Curve::levels(x, y),
             };
             if let Some(bins) = &mut effect.bins {
                 bins.effect.iter_mut().for_each(|effect| *effect += TILT);
