@@ -1,5 +1,6 @@
 //! `fe-bench truth`.
 
+mod pairs;
 mod regions;
 
 use std::io::Write;
@@ -10,7 +11,7 @@ use fe_core::Axis;
 use fe_core::settings::Splitting;
 use fe_truth::{Centring, Quantity, Regional, Scenario, Truth, Weighting};
 
-use super::arguments::{FeatureArguments, ScenarioArguments, finite, interval, points, word};
+use super::arguments::{FeatureArguments, ScenarioArguments, finite, word};
 use super::event;
 use crate::error::{Error, Result};
 use crate::output::{Entry, Format, Sheet, write_rows};
@@ -20,38 +21,46 @@ use crate::system::say::say;
 /// Prints what a scenario's effects are, exactly, with a bound on the error of each number.
 ///
 /// Asks for one of: the curve of an effect (--effect), the quantities of bins (--bins), the
-/// heterogeneity values with mean and standard deviation of f (--values), the Shapley values of
+/// heterogeneity values with mean and standard deviation of f (--values), how much of f features and
+/// pairs of features have (--indices), the Shapley values of
 /// a point (--shap-at), or the best split of a feature's effect by another feature (--regional), which
 /// with --depth becomes the population's tree of regions.
 #[derive(Debug, Args)]
 #[command(group = clap::ArgGroup::new("what").required(true).multiple(true)
-    .args(["effect", "bins", "values", "shap_at", "regional", "plot"]))]
+    .args(["effect", "bins", "values", "indices", "shap_at", "regional", "plot"]))]
 pub(super) struct Arguments {
     #[command(flatten)]
     scenario: ScenarioArguments,
     #[command(flatten)]
     features: FeatureArguments,
-    /// pd, dpd, mplot, ale, ale-derivative, mu, sigma, h-pdp, h-dpdp, main, shap or shap-variance;
+    /// pd, dpd, mplot, ale, ale-derivative, mu, sigma, h-pdp, h-dpdp, main, shap or shap-variance; of pairs
+    /// (--feature x1:x2 or all-pairs) pd, ale or ale-derivative;
     /// with -limit behind it, the curve that a paper prints, where it is not the truth
     #[arg(long, value_parser = asked, conflicts_with_all = ["bins", "values", "shap_at", "regional"])]
     effect: Option<Asked>,
-    /// Points of the curve
+    /// Points of the curve; of a pair two lists with a colon between, which are combined
     #[arg(long, value_name = "V,V,…", value_delimiter = ',', allow_hyphen_values = true,
-          value_parser = finite, conflicts_with_all = ["grid", "bins", "values", "shap_at"])]
-    at: Vec<f64>,
-    /// So many equidistant points over the range [default: 100]
-    #[arg(long, value_name = "N", value_parser = points,
-          conflicts_with_all = ["bins", "values", "shap_at"])]
-    grid: Option<usize>,
-    /// Where accumulation starts, and over what `integral` centres [default: the scenario's range]
-    #[arg(long, value_name = "LO,HI", value_parser = interval, allow_hyphen_values = true,
-          conflicts_with_all = ["bins", "shap_at", "regional"])]
-    range: Option<(f64, f64)>,
+          value_parser = pairs::place,
+          conflicts_with_all = ["grid", "bins", "values", "indices", "shap_at"])]
+    at: Vec<pairs::Place>,
+    /// So many equidistant points over the range [default: 100]; of a pair N for each, or NxM [default: 11]
+    #[arg(long, value_name = "N", value_parser = pairs::grid,
+          conflicts_with_all = ["bins", "values", "indices", "shap_at"])]
+    grid: Option<pairs::Grid>,
+    /// Where accumulation starts, and over what `integral` centres, of a pair LO,HI:LO,HI [default: the
+    /// scenario's range]
+    #[arg(long, value_name = "LO,HI", value_parser = pairs::range, allow_hyphen_values = true,
+          conflicts_with_all = ["bins", "indices", "shap_at", "regional"])]
+    range: Option<pairs::Range>,
     /// none, start (0 at the start of the range), integral (mean over the range 0) or data (mean
-    /// over the law of the feature 0)
-    #[arg(long, value_parser = centring, default_value = "none",
-          conflicts_with_all = ["bins", "values", "shap_at"])]
-    center: Centring,
+    /// over the law of the feature, or of the pair, 0) [default: none; data for what of a pair is known but
+    /// for a constant]
+    #[arg(long, value_parser = centring,
+          conflicts_with_all = ["bins", "values", "indices", "shap_at"])]
+    center: Option<Centring>,
+    /// Of a pair's partial dependence only what the two features do not do each on its own
+    #[arg(long, requires = "effect")]
+    interaction: bool,
     /// Only rows for which this holds, such as `x3 > 0 and x1 <= 0.2`: all truths are those of the law
     /// given that, which is the background of Shapley values too; ranges are cut
     #[arg(long = "where", value_name = "EVENT")]
@@ -68,6 +77,11 @@ pub(super) struct Arguments {
     /// Heterogeneity values of each feature, and mean and standard deviation of f
     #[arg(long, conflicts_with_all = ["shap_at", "regional"])]
     values: bool,
+    /// Indices of features, of pairs of features and of f as a whole: H, Sobol' indices, Shapley effects,
+    /// standard deviations of effects, and what sums of effects leave out [default: all features, and all
+    /// pairs of features that f reads]
+    #[arg(long, conflicts_with_all = ["effect", "bins", "values", "shap_at", "regional"])]
+    indices: bool,
     /// Shapley values of all features at a point, one value for each, and last of none
     #[arg(long, value_name = "V1,…,VD", value_delimiter = ',', allow_hyphen_values = true,
           value_parser = finite, conflicts_with_all = ["feature", "regional"])]
@@ -95,7 +109,7 @@ pub(super) struct Arguments {
     leaves: bool,
     /// Draws effects, local effects and heterogeneity of the features, to an .svg or .png file
     #[arg(long, value_name = "FILE",
-          conflicts_with_all = ["effect", "bins", "values", "shap_at", "regional"])]
+          conflicts_with_all = ["effect", "bins", "values", "indices", "shap_at", "regional"])]
     plot: Option<PathBuf>,
     /// How each term of f that reads the features is integrated, on standard error
     #[arg(long)]
@@ -110,6 +124,39 @@ pub(super) struct Arguments {
     /// How it is printed
     #[arg(long, value_enum, default_value = "csv")]
     format: Format,
+}
+
+impl Arguments {
+    /// Refuses points, ranges and parts of pairs where no pair is asked.
+    fn of_one_feature(&self) -> Result<()> {
+        let given = [
+            ("--at U,V:W,Z", self.at.iter().any(|place| place.turn.is_some())),
+            ("--grid NxM", self.grid.is_some_and(|grid| grid.1.is_some())),
+            ("--range LO,HI:LO,HI", self.range.is_some_and(|range| range.1.is_some())),
+            ("--interaction", self.interaction),
+        ];
+        match given.into_iter().find(|(_, is_given)| *is_given) {
+            None => Ok(()),
+            Some((flag, _)) => Err(Error::Argument(format!(
+                "{flag} is of pairs of features, such as --feature x1:x2"
+            ))),
+        }
+    }
+
+    /// The points that are asked of one feature.
+    fn places(&self) -> Vec<f64> {
+        self.at.iter().map(|place| place.value).collect()
+    }
+
+    /// The number of points over the range of one feature.
+    fn points(&self) -> usize {
+        self.grid.map_or(100, |grid| grid.0)
+    }
+
+    /// The centring of one feature's effect.
+    fn centring(&self) -> Centring {
+        self.center.unwrap_or(Centring::None)
+    }
 }
 
 /// The curve that is asked for.
@@ -164,6 +211,13 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
     if let Some(path) = &arguments.plot {
         return picture(arguments, &scenario, path);
     }
+    if let (Some(effect), true) = (&arguments.effect, arguments.features.has_pairs()) {
+        return pairs::execute(arguments, &scenario, effect, out);
+    }
+    if arguments.indices {
+        return pairs::indices(arguments, &scenario, out);
+    }
+    arguments.of_one_feature()?;
     if let Some(effect) = &arguments.effect {
         return curves(arguments, &scenario, effect, out);
     }
@@ -192,7 +246,8 @@ fn picture(arguments: &Arguments, scenario: &Scenario, path: &Path) -> Result<()
 
 /// The range that is asked for, or that of the scenario where the event leaves something of it.
 fn range(arguments: &Arguments, scenario: &Scenario, feature: usize) -> Result<(f64, f64)> {
-    let (lo, hi) = arguments.range.unwrap_or_else(|| scenario.axis(feature));
+    let range = arguments.range.map(|range| range.0);
+    let (lo, hi) = range.unwrap_or_else(|| scenario.axis(feature));
     if lo < hi {
         return Ok((lo, hi));
     }
@@ -264,16 +319,16 @@ struct Curve<'a> {
 impl<'a> Curve<'a> {
     fn len(&self) -> usize {
         let at = self.arguments.at.len();
-        if at == 0 { self.arguments.grid.unwrap_or(100) } else { at }
+        if at == 0 { self.arguments.points() } else { at }
     }
 
     fn points(&self) -> Vec<f64> {
-        let at = &self.arguments.at;
-        if at.is_empty() { self.axis.grid(self.len()) } else { at.clone() }
+        let at = self.arguments.places();
+        if at.is_empty() { self.axis.grid(self.len()) } else { at }
     }
 
     fn answers(&self, points: &[f64]) -> Result<Vec<[Entry; 3]>> {
-        let (range, center) = ((self.axis.lo(), self.axis.hi()), self.arguments.center);
+        let (range, center) = ((self.axis.lo(), self.axis.hi()), self.arguments.centring());
         answers(self.scenario, self.asked, self.feature, points, range, center)
     }
 
@@ -339,11 +394,11 @@ fn bins(arguments: &Arguments, scenario: &Scenario, limits: &[f64]) -> Result<Sh
 }
 
 fn values(arguments: &Arguments, scenario: &Scenario) -> Result<Sheet> {
-    let mut sheet = Sheet::new(&["scenario", "feature", "name", "value", "abs_error", "method"]);
+    let mut sheet = Sheet::new(&pairs::NAMED);
     let mut push = |feature: Option<String>, name: &str, truth: Result<Truth, fe_truth::Error>| {
         let of = feature.as_ref().map_or_else(String::new, |feature| format!(" of {feature}"));
         let feature = feature.map_or(Entry::Missing, Entry::from);
-        let mut row: Vec<Entry> = vec![scenario.id().into(), feature, name.into()];
+        let mut row: Vec<Entry> = vec![scenario.id().into(), feature, Entry::Missing, name.into()];
         match truth {
             Ok(truth) => row.extend(entries(truth)),
             // A function of one's own may lack some of them.
