@@ -37,9 +37,17 @@ fn f_with(sample: &Sample, features: [usize; 2], at: [f64; 2]) -> Vec<f64> {
     values
 }
 
-/// Slow scenarios, whose rest of a pair is integrated in more than two dimensions.
+/// Every scenario at one point of its parameters, but for the one whose rest of a pair is integrated in more
+/// than two dimensions.
 fn quick() -> Vec<Scenario> {
-    all().into_iter().filter(|scenario| scenario.info().name != "feynman-i29-16").collect()
+    let mut known: Vec<&str> = vec!["feynman-i29-16"];
+    let mut is_new = |scenario: &Scenario| {
+        let name = scenario.info().name;
+        let is_new = !known.contains(&name);
+        known.push(name);
+        is_new
+    };
+    all().into_iter().filter(|scenario| is_new(scenario)).collect()
 }
 
 #[test]
@@ -64,7 +72,7 @@ fn partial_dependence_of_pairs_by_simulation() {
 #[test]
 fn centred_surfaces_have_mean_zero() {
     for scenario in quick() {
-        let sample = Sample::draw(&scenario, 600, 52);
+        let sample = Sample::draw(&scenario, 240, 52);
         for features in pairs(&scenario) {
             let [a, b] = features;
             for (effect, interaction) in
@@ -72,13 +80,12 @@ fn centred_surfaces_have_mean_zero() {
             {
                 let asked = PairEffect { interaction, ..asked(&scenario, effect, features) };
                 let what = format!("{scenario:?} {effect} of {features:?}");
-                let row = |i: usize| {
-                    let (x, y) = (sample.columns[a][i], sample.columns[b][i]);
-                    values(&scenario, &asked, [&[x], &[y]])[0]
-                };
-                // Each point is a question of its own: few of them.
-                let count = if effect == Quantity::Pd && !interaction { sample.len } else { 250 };
-                let some: Vec<f64> = (0..count).map(row).collect();
+                // Rows are asked in blocks, each with all pairs of its points.
+                let mut some = Vec::new();
+                for (x, y) in sample.columns[a].chunks(30).zip(sample.columns[b].chunks(30)) {
+                    let block = values(&scenario, &asked, [x, y]);
+                    some.extend((0..x.len()).map(|i| block[i * y.len() + i]));
+                }
                 assert_mean(&some, 0.0, &what);
                 let asked = PairEffect { centring: Centring::Integral, ..asked };
                 let axes = asked.axes.map(|axis| spread(axis, 40));
@@ -95,7 +102,7 @@ fn centred_surfaces_have_mean_zero() {
 /// first-order ALE of its own, and mean 0: the three say all of it, and are simulated one by one.
 #[test]
 fn second_order_ale_by_simulation() {
-    for scenario in all() {
+    for scenario in quick() {
         let sample = Sample::draw(&scenario, ROWS, 53);
         for features in pairs(&scenario) {
             let asked = asked(&scenario, Quantity::Ale, features);
@@ -111,7 +118,10 @@ fn second_order_ale_by_simulation() {
             for side in 0..2 {
                 let (s, other) = (features[side], features[1 - side]);
                 let axis = asked.axes[side];
-                let step = 1e-4 * (axis.1 - axis.0);
+                // Jumps at places that move are met by some rows only where the step is not too short.
+                let moving = scenario.info().name == "threshold-linear";
+                let share = if moving { 0.01 } else { 1e-4 };
+                let step = share * (axis.1 - axis.0);
                 let mut places = spread(axis, 2);
                 places.extend(scenario.breaks(s));
                 for x in places {
@@ -126,16 +136,13 @@ fn second_order_ale_by_simulation() {
                     };
                     let [low, high] = [ask(&ends[0]), ask(&ends[1])];
                     let changes: Vec<f64> = high.iter().zip(&low).map(|(a, b)| a - b).collect();
-                    // The rest of the second order over the step, and jumps that nearly none of the draws met.
                     let size = high.iter().map(|v| v.abs()).fold(0.0, f64::max);
                     let mean = changes.iter().sum::<f64>() / changes.len() as f64;
-                    let met = changes.iter().filter(|v| v.abs() > 0.1 * size).count();
-                    if (1..400).contains(&met) {
-                        continue;
-                    }
                     let square = changes.iter().map(|v| (v - mean).powi(2)).sum::<f64>();
                     let error = square.sqrt() / changes.len() as f64;
-                    let allowed = 4.5 * error + 3e-3 * size * (2e-4_f64).min(1.0) + 1e-10;
+                    // Of third order in the step, but where a jump passes the row within it.
+                    let remainder = if moving { 2e-2 * size } else { 6e-7 * size };
+                    let allowed = 4.5 * error + remainder + 1e-10;
                     assert!(mean.abs() <= allowed, "{what} along {s} at {x}: {mean} of {error}");
                 }
             }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use super::curves::{Jump, OneFeature};
 use crate::engine::Engine;
 use crate::function::Term;
-use crate::law::Univariate;
 use crate::numeric::quadrature::{Estimate, Piecewise};
 use crate::quantity::{Quantity, Truth};
 use crate::scenario::Scenario;
