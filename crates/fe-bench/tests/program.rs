@@ -97,6 +97,33 @@ fn a_published_curve_is_no_truth() {
 }
 
 #[test]
+fn truths_of_pairs_and_indices() {
+    // f = x1² + x1 x2 + ½ x3 of features that are uniform on [−1, 1].
+    let pair = ["truth", "poly3", "--feature", "x1:x2"];
+    let ask = |further: &[&str]| csv(&answer(&[&pair[..], further].concat()));
+    let rows = ask(&["--effect", "ale", "--at=-0.5,1:0.25"]);
+    assert_eq!(rows[0].join(","), "scenario,feature,feature2,effect,x,x2,value,abs_error,method");
+    assert_eq!(rows[1][..6].join(","), "poly3@1,x1,x2,ale,-0.5,0.25");
+    assert!((column(&rows, "value")[0] + 0.125).abs() < 1e-12);
+    assert!((column(&rows, "value")[1] - 0.25).abs() < 1e-12);
+    let rows = ask(&["--effect", "pd", "--at=-0.5,1:0.25"]);
+    assert!((column(&rows, "value")[1] - 1.25).abs() < 1e-12);
+    let rows = ask(&["--effect", "pd", "--interaction", "--grid", "2x3", "--range=-1,1:0,1"]);
+    let expected = [0.0, -0.5, -1.0, 0.0, 0.5, 1.0];
+    for (value, expected) in column(&rows, "value").iter().zip(expected) {
+        assert!((value - expected).abs() < 1e-12, "{rows:?}");
+    }
+    let rows = ask(&["--indices"]);
+    assert_eq!(rows[0].join(","), "scenario,feature,feature2,name,value,abs_error,method");
+    let names: Vec<&str> = rows[1..].iter().map(|row| row[3].as_str()).collect();
+    assert_eq!(names[..3], ["h2.pair", "h.pair", "h2.pair.share"]);
+    assert!((column(&rows, "value")[1] - 1.0 / 3.0).abs() < 1e-12);
+    let rows = csv(&answer(&["truth", "liu-product", "--set", "rho=0.5", "--indices"]));
+    let first = rows.iter().find(|row| row[3] == "sobol.first").unwrap();
+    assert_eq!(first[4..].join(","), ",,refused");
+}
+
+#[test]
 fn truth_of_bins_and_values() {
     let rows =
         csv(&answer(&["truth", "piecewise-linear", "--feature", "x1", "--bins", "0,0.2,0.45,1"]));
@@ -106,7 +133,7 @@ fn truth_of_bins_and_values() {
     assert!((column(&rows, "bin_error")[0] - 0.04 / 12.0).abs() < 1e-12);
     assert!((column(&rows, "sigma2")[2] - 0.25).abs() < 1e-12);
     let rows = csv(&answer(&["truth", "friedman1", "--values", "--feature", "4"]));
-    let names: Vec<&str> = rows[1..].iter().map(|row| row[2].as_str()).collect();
+    let names: Vec<&str> = rows[1..].iter().map(|row| row[3].as_str()).collect();
     assert_eq!(
         names,
         [

@@ -279,6 +279,34 @@ pub enum Error {
         /// The reason.
         reason: String,
     },
+    /// An effect that is of one feature alone was asked of two.
+    #[error("`{effect}` is of one feature; of a pair there are pd, ale and ale-derivative")]
+    NotOfPairs {
+        /// The effect.
+        effect: &'static str,
+    },
+    /// An index of another number of features.
+    #[error("`{index}` is of {order} features, and {given} are given")]
+    WrongOrder {
+        /// The index.
+        index: &'static str,
+        /// Number of features given.
+        given: usize,
+        /// Number of features that it is of.
+        order: usize,
+    },
+    /// A pair of a feature with itself.
+    #[error("a pair is of two features, and `{feature}` is named twice")]
+    SameFeature {
+        /// Name of the feature.
+        feature: String,
+    },
+    /// An effect of a pair that means something only when it is centred.
+    #[error("{what} of a pair is known up to a constant: it is centred by data, integral or start")]
+    Uncentred {
+        /// The effect.
+        what: &'static str,
+    },
     /// Centring was asked of something that is not an effect curve.
     #[error("`{effect}` cannot be centred; only none is allowed")]
     NotCentrable {

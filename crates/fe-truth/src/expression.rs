@@ -378,7 +378,8 @@ impl Expression {
     }
 
     /// True if a feature, counted from 0, is read.
-    pub(crate) fn reads(&self, feature: usize) -> bool {
+    #[must_use]
+    pub fn reads(&self, feature: usize) -> bool {
         match self {
             Self::Feature(index) => *index == feature,
             _ => self.parts().iter().any(|part| part.reads(feature)),

@@ -2,6 +2,8 @@
 //!
 //! Imports expressions and numerical methods. Begin with [`Function`] and [`Term`].
 
+use std::sync::Arc;
+
 use fe_core::Model;
 use fe_core::error::ModelError;
 use fe_core::model::{Answered, Column, Rows};
@@ -11,6 +13,7 @@ use crate::expression::Expression;
 use crate::numeric::quadrature::Estimate;
 
 type Value = Box<dyn Fn(&[f64]) -> f64 + Send + Sync>;
+type Estimated = Arc<dyn Fn(&[f64]) -> Estimate + Send + Sync>;
 type Partial = Box<dyn Fn(usize, &[f64]) -> f64 + Send + Sync>;
 type Places = Box<dyn Fn(usize, &[f64]) -> Vec<f64> + Send + Sync>;
 type Breaks = Box<dyn Fn(usize, &[f64], &mut Vec<f64>) + Send + Sync>;
@@ -74,6 +77,10 @@ pub(crate) struct Term {
     moving: Vec<Moving>,
     /// Features with places along them where averages over other features change their course.
     entrances: Vec<(usize, f64)>,
+    /// The value with an error of its own, for terms that are means themselves.
+    estimated: Option<Estimated>,
+    /// True if it breaks at places that are known only from other features.
+    wanders: bool,
 }
 
 impl Term {
@@ -96,7 +103,21 @@ impl Term {
             factors: Vec::new(),
             moving: Vec::new(),
             entrances: Vec::new(),
+            estimated: None,
+            wanders: false,
         }
+    }
+
+    /// A term whose values have errors of their own.
+    pub(crate) fn estimated(
+        features: &[usize],
+        value: impl Fn(&[f64]) -> Estimate + Send + Sync + 'static,
+        partial: impl Fn(usize, &[f64]) -> f64 + Send + Sync + 'static,
+    ) -> Self {
+        let estimated: Estimated = Arc::new(value);
+        let value = Arc::clone(&estimated);
+        let term = Self::new(features, move |row| value(row).value, partial);
+        Self { estimated: Some(estimated), ..term }
     }
 
     /// The term `factor · x_a · x_b`.
@@ -146,7 +167,7 @@ impl Term {
             before(along, row, found);
             places(along, row, found);
         });
-        Self { breaks, ..self }
+        Self { breaks, wanders: true, ..self }
     }
 
     /// Declares that the term jumps, or with jump 0 has a kink, as a weighted sum of features rises
@@ -261,7 +282,15 @@ impl Term {
 
     /// The value with its rounding.
     pub(crate) fn estimate(&self, row: &[f64]) -> Estimate {
-        Estimate::of_size(self.value(row), self.size)
+        match &self.estimated {
+            Some(estimated) => estimated(row),
+            None => Estimate::of_size(self.value(row), self.size),
+        }
+    }
+
+    /// True if all places at which it breaks along a feature are the same whatever the others are.
+    pub(crate) fn breaks_at_fixed_places(&self) -> bool {
+        self.lines.is_empty() && self.moving.is_empty() && !self.wanders
     }
 
     pub(crate) fn partial(&self, feature: usize, row: &[f64]) -> f64 {

@@ -67,6 +67,10 @@
 //! | `shap` | SHAP dependence, `E[φ_s \| x_s = x]` |
 //! | `shap-variance` | `Var(φ_s \| x_s = x)` |
 //!
+//! [`Scenario::surface`] has `pd`, `ale` and `ale-derivative` of two features; [`PairEffect`] says what is
+//! asked. [`Scenario::indices`] has numbers that say how much of f features and pairs have, as [`Index`]
+//! lists them.
+//!
 //! # Where things are
 //!
 //! Features are counted from 0 here; messages call them `x1 … xD`. Each module imports those before it and
@@ -95,11 +99,11 @@ pub use problem::{
     Correction, Dependence, Margin, Population, Published, RandomProblem, Subject, problem,
 };
 pub use quantity::{
-    BinTruth, Centring, DifferenceTruth, Evaluation, HeterogeneityValue, Quantity, Regional, Truth,
-    Weighting,
+    BinTruth, Centring, DifferenceTruth, Evaluation, HeterogeneityValue, Index, Quantity, Regional,
+    Truth, Weighting,
 };
 pub use scenario::{Level, Scenario, ScenarioInfo, scenario, scenarios};
 pub use truth::{
-    NodeSplit, Properties, RegionTruth, RegionalNode, RegionalTree, RegionalTruth, Split,
-    TreeOptions,
+    IndexTruth, Indices, NodeSplit, PairEffect, Properties, RegionTruth, RegionalNode,
+    RegionalTree, RegionalTruth, Split, TreeOptions,
 };

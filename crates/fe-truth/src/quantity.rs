@@ -105,6 +105,115 @@ impl Quantity {
     }
 }
 
+/// A number that says how much of f a feature, a pair of features, or a sum of effects has.
+///
+/// F are partial dependences, each centred over the law; outer means are over the joint law of the features.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Index {
+    /// Standard deviation of the partial dependence of a feature over its law, in units of f.
+    #[serde(rename = "pd.sd")]
+    PdSd,
+    /// Standard deviation of the ALE of a feature over its law, jumps included, in units of f.
+    #[serde(rename = "ale.sd")]
+    AleSd,
+    /// The same of the derivative form, without jumps.
+    #[serde(rename = "ale-derivative.sd")]
+    AleDerivativeSd,
+    /// `E(F − F_s − F_rest)² / E F²` (Friedman & Popescu 2008, eq. 46).
+    #[serde(rename = "h2.overall")]
+    H2Overall,
+    /// Root of the numerator of `h2.overall`, in units of f.
+    #[serde(rename = "h.overall")]
+    HOverall,
+    /// Numerator of `h2.overall` over Var f.
+    #[serde(rename = "h2.overall.share")]
+    H2OverallShare,
+    /// First-order Sobol' index: `Var E[f | X_s] / Var f`, of independent features.
+    #[serde(rename = "sobol.first")]
+    SobolFirst,
+    /// Total Sobol' index: `E Var[f | X_rest] / Var f`, of independent features.
+    #[serde(rename = "sobol.total")]
+    SobolTotal,
+    /// Shapley effect, of the game `v(Q) = Var E[f | X_Q]`: they add up to Var f, whose unit they have.
+    #[serde(rename = "shapley-effect")]
+    ShapleyEffect,
+    /// The same over Var f.
+    #[serde(rename = "shapley-effect.share")]
+    ShapleyShare,
+    /// `E (∂_s f)²`, jumps left out.
+    #[serde(rename = "dgsm")]
+    Dgsm,
+    /// `E(F_jk − F_j − F_k)² / E F_jk²` (Friedman & Popescu 2008, eq. 44).
+    #[serde(rename = "h2.pair")]
+    H2Pair,
+    /// Root of the numerator of `h2.pair`, in units of f.
+    #[serde(rename = "h.pair")]
+    HPair,
+    /// Numerator of `h2.pair` over Var f.
+    #[serde(rename = "h2.pair.share")]
+    H2PairShare,
+    /// Standard deviation of the second-order ALE of a pair over its joint law, jumps included, in units of f.
+    #[serde(rename = "ale2.sd")]
+    Ale2Sd,
+    /// The same of the derivative form, without jumps.
+    #[serde(rename = "ale2-derivative.sd")]
+    Ale2DerivativeSd,
+    /// Sobol' index of the interaction of a pair alone, of independent features.
+    #[serde(rename = "sobol.pair")]
+    SobolPair,
+    /// `1 − Var(f − Σ F_s) / Var f`; it may be negative under dependence.
+    #[serde(rename = "additive.r2.pd")]
+    AdditiveR2Pd,
+    /// The same with ALE in place of PD, jumps included.
+    #[serde(rename = "additive.r2.ale")]
+    AdditiveR2Ale,
+    /// The same with the derivative form of ALE.
+    #[serde(rename = "additive.r2.ale-derivative")]
+    AdditiveR2AleDerivative,
+}
+
+named!(
+    Index,
+    "index",
+    PdSd = "pd.sd",
+    AleSd = "ale.sd",
+    AleDerivativeSd = "ale-derivative.sd",
+    H2Overall = "h2.overall",
+    HOverall = "h.overall",
+    H2OverallShare = "h2.overall.share",
+    SobolFirst = "sobol.first",
+    SobolTotal = "sobol.total",
+    ShapleyEffect = "shapley-effect",
+    ShapleyShare = "shapley-effect.share",
+    Dgsm = "dgsm",
+    H2Pair = "h2.pair",
+    HPair = "h.pair",
+    H2PairShare = "h2.pair.share",
+    Ale2Sd = "ale2.sd",
+    Ale2DerivativeSd = "ale2-derivative.sd",
+    SobolPair = "sobol.pair",
+    AdditiveR2Pd = "additive.r2.pd",
+    AdditiveR2Ale = "additive.r2.ale",
+    AdditiveR2AleDerivative = "additive.r2.ale-derivative",
+);
+
+impl Index {
+    /// Number of features that it is of: 1, 2 of a pair, or 0 of the function as a whole.
+    #[must_use]
+    pub const fn order(self) -> usize {
+        match self {
+            Self::AdditiveR2Pd | Self::AdditiveR2Ale | Self::AdditiveR2AleDerivative => 0,
+            Self::H2Pair
+            | Self::HPair
+            | Self::H2PairShare
+            | Self::Ale2Sd
+            | Self::Ale2DerivativeSd
+            | Self::SobolPair => 2,
+            _ => 1,
+        }
+    }
+}
+
 /// A method that splits a feature's effect by regions of another feature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

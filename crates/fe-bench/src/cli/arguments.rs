@@ -3,6 +3,7 @@
 use clap::Args;
 use fe_truth::Scenario;
 
+use crate::data::features::Subject;
 use crate::data::{features, scenarios};
 use crate::error::{Error, Result};
 use crate::study::file::whole_of;
@@ -71,8 +72,25 @@ pub(super) struct FeatureArguments {
 
 impl FeatureArguments {
     pub(super) fn of(&self, scenario: &Scenario) -> Result<Vec<usize>> {
+        if let Some(pair) = self.feature.iter().find(|word| features::is_pair(word)) {
+            let message = format!("--feature {pair}: this is of one feature, and not of pairs");
+            return Err(Error::Argument(message));
+        }
         features::features(scenario, &self.feature)
             .map_err(|message| Error::Argument(format!("--feature: {message}")))
+    }
+
+    /// Features and pairs of features, none if none is named.
+    pub(super) fn subjects(&self, scenario: &Scenario) -> Result<Vec<Subject>> {
+        let feature = |name: &str| features::feature_of(scenario, name);
+        let name = |feature| scenario.feature_name(feature);
+        features::subjects(&self.feature, scenario.dimension(), feature, name)
+            .map_err(|message| Error::Argument(format!("--feature: {message}")))
+    }
+
+    /// True if a pair of features is named.
+    pub(super) fn has_pairs(&self) -> bool {
+        self.feature.iter().any(|word| features::is_pair(word))
     }
 
     /// The features asked for or, if none is named, the given ones.

@@ -1,6 +1,7 @@
 //! `fe-bench truth`.
 
 mod distance;
+mod pairs;
 mod regions;
 
 use std::io::Write;
@@ -11,7 +12,7 @@ use fe_core::Axis;
 use fe_core::settings::Splitting;
 use fe_truth::{Centring, Level, Quantity, Regional, Scenario, Truth, Weighting};
 
-use super::arguments::{FeatureArguments, ScenarioArguments, finite, interval, points, word};
+use super::arguments::{FeatureArguments, ScenarioArguments, finite, word};
 use super::event;
 use crate::error::{Error, Result, listed, suggestion};
 use crate::output::{Entry, Format, Sheet, write_rows};
@@ -22,42 +23,50 @@ use crate::system::say::say;
 /// Prints what a scenario's effects are, exactly, with a bound on the error of each number.
 ///
 /// Asks for one of: the curve of an effect (--effect), the quantities of bins (--bins), the
-/// heterogeneity values with mean and standard deviation of f (--values), the Shapley values of
+/// heterogeneity values with mean and standard deviation of f (--values), how much of f features and
+/// pairs of features have (--indices), the Shapley values of
 /// a point (--shap-at), the best split of a feature's effect by another feature (--regional), which
 /// with --depth becomes the population's tree of regions, or how far two effects are apart (--distance).
 #[derive(Debug, Args)]
 #[command(group = clap::ArgGroup::new("what").required(true).multiple(true)
-    .args(["effect", "bins", "values", "shap_at", "regional", "distance", "plot"]))]
+    .args(["effect", "bins", "values", "indices", "shap_at", "regional", "distance", "plot"]))]
 pub(super) struct Arguments {
     #[command(flatten)]
     scenario: ScenarioArguments,
     #[command(flatten)]
     features: FeatureArguments,
-    /// pd, dpd, mplot, ale, ale-derivative, mu, sigma, h-pdp, h-dpdp, main, shap or shap-variance;
+    /// pd, dpd, mplot, ale, ale-derivative, mu, sigma, h-pdp, h-dpdp, main, shap or shap-variance; of pairs
+    /// (--feature x1:x2 or all-pairs) pd, ale or ale-derivative;
     /// with -limit behind it, the curve that a paper prints, where it is not the truth
     #[arg(long, value_parser = asked, conflicts_with_all = ["bins", "values", "shap_at", "regional"])]
     effect: Option<Asked>,
-    /// Points of the curve
+    /// Points of the curve; of a pair two lists with a colon between, which are combined
     #[arg(long, value_name = "V,V,…", value_delimiter = ',', allow_hyphen_values = true,
-          value_parser = finite, conflicts_with_all = ["grid", "bins", "values", "shap_at"])]
-    at: Vec<f64>,
+          value_parser = pairs::place,
+          conflicts_with_all = ["grid", "bins", "values", "indices", "shap_at"])]
+    at: Vec<pairs::Place>,
     /// Order of the levels along which the ALE of a feature accumulates, each once, by their names
     /// [default: as their values go]
     #[arg(long, value_name = "A,B,…", value_delimiter = ',', requires = "effect")]
     order: Vec<String>,
-    /// So many equidistant points over the range, of a feature that has no levels [default: 100]
-    #[arg(long, value_name = "N", value_parser = points,
-          conflicts_with_all = ["bins", "values", "shap_at"])]
-    grid: Option<usize>,
-    /// Where accumulation starts, and over what `integral` centres [default: the scenario's range]
-    #[arg(long, value_name = "LO,HI", value_parser = interval, allow_hyphen_values = true,
-          conflicts_with_all = ["bins", "shap_at", "regional"])]
-    range: Option<(f64, f64)>,
+    /// So many equidistant points over the range, of a feature that has no levels [default: 100]; of a pair N for each, or NxM [default: 11]
+    #[arg(long, value_name = "N", value_parser = pairs::grid,
+          conflicts_with_all = ["bins", "values", "indices", "shap_at"])]
+    grid: Option<pairs::Grid>,
+    /// Where accumulation starts, and over what `integral` centres, of a pair LO,HI:LO,HI [default: the
+    /// scenario's range]
+    #[arg(long, value_name = "LO,HI", value_parser = pairs::range, allow_hyphen_values = true,
+          conflicts_with_all = ["bins", "indices", "shap_at", "regional"])]
+    range: Option<pairs::Range>,
     /// none, start (0 at the start of the range), integral (mean over the range 0) or data (mean
-    /// over the law of the feature 0)
-    #[arg(long, value_parser = centring, default_value = "none",
-          conflicts_with_all = ["bins", "values", "shap_at"])]
-    center: Centring,
+    /// over the law of the feature, or of the pair, 0) [default: none; data for what of a pair is known but
+    /// for a constant]
+    #[arg(long, value_parser = centring,
+          conflicts_with_all = ["bins", "values", "indices", "shap_at"])]
+    center: Option<Centring>,
+    /// Of a pair's partial dependence only what the two features do not do each on its own
+    #[arg(long, requires = "effect")]
+    interaction: bool,
     /// Only rows for which this holds, such as `x3 > 0 and x1 <= 0.2`: all truths are those of the law
     /// given that, which is the background of Shapley values too; ranges are cut
     #[arg(long = "where", value_name = "EVENT", allow_hyphen_values = true)]
@@ -74,6 +83,11 @@ pub(super) struct Arguments {
     /// Heterogeneity values of each feature, and mean and standard deviation of f
     #[arg(long, conflicts_with_all = ["shap_at", "regional"])]
     values: bool,
+    /// Indices of features, of pairs of features and of f as a whole: H, Sobol' indices, Shapley effects,
+    /// standard deviations of effects, and what sums of effects leave out [default: all features, and all
+    /// pairs of features that f reads]
+    #[arg(long, conflicts_with_all = ["effect", "bins", "values", "shap_at", "regional"])]
+    indices: bool,
     /// Shapley values of all features at a point, one value for each, and last of none
     #[arg(long, value_name = "V1,…,VD", value_delimiter = ',', allow_hyphen_values = true,
           value_parser = finite, conflicts_with_all = ["feature", "regional"])]
@@ -102,7 +116,7 @@ pub(super) struct Arguments {
     /// Mean squared distance of two effects, such as pd,ale, on the grid of studies (100 points over the
     /// range, or --grid), each centred on it
     #[arg(long, value_name = "EFFECT,EFFECT", value_delimiter = ',', value_parser = quantity,
-          conflicts_with_all = ["effect", "at", "center", "bins", "values", "shap_at", "regional"])]
+          conflicts_with_all = ["effect", "at", "center", "bins", "values", "indices", "shap_at", "regional"])]
     distance: Vec<Quantity>,
     /// The distance at each value of a parameter; --plot draws it over them
     #[arg(long, value_name = "KEY=V,V,…", value_parser = distance::over, allow_hyphen_values = true,
@@ -110,7 +124,7 @@ pub(super) struct Arguments {
     over: Option<distance::Over>,
     /// Draws effects, local effects and heterogeneity of the features, to an .svg or .png file
     #[arg(long, value_name = "FILE",
-          conflicts_with_all = ["effect", "bins", "values", "shap_at", "regional"])]
+          conflicts_with_all = ["effect", "bins", "values", "indices", "shap_at", "regional"])]
     plot: Option<PathBuf>,
     /// How each term of f that reads the features is integrated, on standard error
     #[arg(long)]
@@ -125,6 +139,39 @@ pub(super) struct Arguments {
     /// How it is printed
     #[arg(long, value_enum, default_value = "csv")]
     format: Format,
+}
+
+impl Arguments {
+    /// Refuses points, ranges and parts of pairs where no pair is asked.
+    fn of_one_feature(&self) -> Result<()> {
+        let given = [
+            ("--at U,V:W,Z", self.at.iter().any(|place| place.turn.is_some())),
+            ("--grid NxM", self.grid.is_some_and(|grid| grid.1.is_some())),
+            ("--range LO,HI:LO,HI", self.range.is_some_and(|range| range.1.is_some())),
+            ("--interaction", self.interaction),
+        ];
+        match given.into_iter().find(|(_, is_given)| *is_given) {
+            None => Ok(()),
+            Some((flag, _)) => Err(Error::Argument(format!(
+                "{flag} is of pairs of features, such as --feature x1:x2"
+            ))),
+        }
+    }
+
+    /// The points that are asked of one feature.
+    fn places(&self) -> Vec<f64> {
+        self.at.iter().map(|place| place.value).collect()
+    }
+
+    /// The number of points over the range of one feature.
+    fn points(&self) -> usize {
+        self.grid.map_or(100, |grid| grid.0)
+    }
+
+    /// The centring of one feature's effect.
+    fn centring(&self) -> Centring {
+        self.center.unwrap_or(Centring::None)
+    }
 }
 
 /// The curve that is asked for.
@@ -180,6 +227,13 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
     if let Some(path) = &arguments.plot {
         return picture(arguments, &scenario, path);
     }
+    if let (Some(effect), true) = (&arguments.effect, arguments.features.has_pairs()) {
+        return pairs::execute(arguments, &scenario, effect, out);
+    }
+    if arguments.indices {
+        return pairs::indices(arguments, &scenario, out);
+    }
+    arguments.of_one_feature()?;
     if let Some(effect) = &arguments.effect {
         return curves(arguments, &scenario, effect, out);
     }
@@ -219,7 +273,8 @@ fn picture(arguments: &Arguments, scenario: &Scenario, path: &Path) -> Result<()
 
 /// The range that is asked for, or that of the scenario where the event leaves something of it.
 fn range(arguments: &Arguments, scenario: &Scenario, feature: usize) -> Result<(f64, f64)> {
-    let (lo, hi) = arguments.range.unwrap_or_else(|| scenario.axis(feature));
+    let range = arguments.range.map(|range| range.0);
+    let (lo, hi) = range.unwrap_or_else(|| scenario.axis(feature));
     if lo < hi {
         return Ok((lo, hi));
     }
@@ -300,15 +355,15 @@ impl<'a> Curve<'a> {
     fn len(&self) -> usize {
         match (self.arguments.at.len(), self.levels()) {
             (0, Some(levels)) => levels.len(),
-            (0, None) => self.arguments.grid.unwrap_or(100),
+            (0, None) => self.arguments.points(),
             (at, _) => at,
         }
     }
 
     fn points(&self) -> Vec<f64> {
-        let at = &self.arguments.at;
+        let at = self.arguments.places();
         match self.levels() {
-            _ if !at.is_empty() => at.clone(),
+            _ if !at.is_empty() => at,
             Some(levels) => levels.iter().map(|level| level.value).collect(),
             None => self.axis.grid(self.len()),
         }
@@ -386,13 +441,13 @@ impl<'a> Curve<'a> {
         if !self.arguments.order.is_empty() {
             return self.answers_along(&self.order()?, points);
         }
-        let (range, center) = ((self.axis.lo(), self.axis.hi()), self.arguments.center);
+        let (range, center) = ((self.axis.lo(), self.axis.hi()), self.arguments.centring());
         answers(self.scenario, self.asked, self.feature, points, range, center)
     }
 
     /// The ALE along an order, at some levels.
     fn answers_along(&self, order: &[f64], points: &[f64]) -> Result<Vec<[Entry; 3]>> {
-        let center = self.arguments.center;
+        let center = self.arguments.centring();
         let truths = score::along(self.scenario, self.feature, order, center);
         let truths = truths.map_err(Error::Argument)?;
         let at = |x: &f64| {
@@ -467,11 +522,11 @@ fn bins(arguments: &Arguments, scenario: &Scenario, limits: &[f64]) -> Result<Sh
 }
 
 fn values(arguments: &Arguments, scenario: &Scenario) -> Result<Sheet> {
-    let mut sheet = Sheet::new(&["scenario", "feature", "name", "value", "abs_error", "method"]);
+    let mut sheet = Sheet::new(&pairs::NAMED);
     let mut push = |feature: Option<String>, name: &str, truth: Result<Truth, fe_truth::Error>| {
         let of = feature.as_ref().map_or_else(String::new, |feature| format!(" of {feature}"));
         let feature = feature.map_or(Entry::Missing, Entry::from);
-        let mut row: Vec<Entry> = vec![scenario.id().into(), feature, name.into()];
+        let mut row: Vec<Entry> = vec![scenario.id().into(), feature, Entry::Missing, name.into()];
         match truth {
             Ok(truth) => row.extend(entries(truth)),
             // A function of one's own may lack some of them.

@@ -19,6 +19,74 @@ pub fn features(scenario: &Scenario, names: &[String]) -> Result<Vec<usize>, Str
     distinct(known.collect::<Result<_, _>>()?, |feature| scenario.feature_name(feature))
 }
 
+/// A feature, or a pair of features, counted from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Subject {
+    /// One feature.
+    One(usize),
+    /// Two of them, in the order in which they were named.
+    Two([usize; 2]),
+}
+
+/// Words that name all pairs of features.
+pub const ALL_PAIRS: &str = "all-pairs";
+
+/// Features and pairs of features by name: a pair is written `x1:x2`, and `all-pairs` is all of them, in order.
+///
+/// # Errors
+/// A message that names the feature and those that exist, or what is named twice.
+pub fn subjects(
+    names: &[String],
+    dimension: usize,
+    feature: impl Fn(&str) -> Result<usize, String>,
+    name: impl Fn(usize) -> String,
+) -> Result<Vec<Subject>, String> {
+    let mut found = Vec::new();
+    for word in names {
+        if word == ALL_PAIRS {
+            let of = |a: usize| (a + 1..dimension).map(move |b| Subject::Two([a, b]));
+            found.extend((0..dimension).flat_map(of));
+            continue;
+        }
+        let parts = word.split(':').map(|part| feature(part.trim()));
+        let parts = parts.collect::<Result<Vec<usize>, String>>()?;
+        found.push(match parts[..] {
+            [one] => Subject::One(one),
+            [a, b] if a == b => {
+                return Err(format!("a pair is of two features, and {} is named twice", name(a)));
+            }
+            [a, b] => Subject::Two([a, b]),
+            _ => {
+                let count = parts.len();
+                return Err(format!(
+                    "`{}` is a set of {count} features: effects are of one or of two, as a table over three \
+                     cannot be read, and no estimator here has one",
+                    echo(word)
+                ));
+            }
+        });
+    }
+    let mut seen = HashSet::new();
+    let sorted = |subject: &Subject| match *subject {
+        Subject::Two([a, b]) => Subject::Two([a.min(b), a.max(b)]),
+        one => one,
+    };
+    match found.iter().find(|subject| !seen.insert(sorted(subject))) {
+        None => Ok(found),
+        Some(Subject::One(twice)) => Err(format!("{} is asked for twice", name(*twice))),
+        Some(Subject::Two(twice)) => {
+            let [a, b] = twice.map(&name);
+            Err(format!("{a}:{b} is asked for twice"))
+        }
+    }
+}
+
+/// True if a word names a pair, or all pairs.
+#[must_use]
+pub fn is_pair(word: &str) -> bool {
+    word.contains(':') || word == ALL_PAIRS
+}
+
 /// The feature of a scenario by its name, or by its number, counted from 0.
 ///
 /// # Errors

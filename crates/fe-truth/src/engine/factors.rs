@@ -48,7 +48,7 @@ impl<'a> HeldFeatures<'a> {
     }
 
     /// Some if a term has factors that share no randomness.
-    fn independent(&self, term: &Term) -> Option<()> {
+    pub(super) fn independent(&self, term: &Term) -> Option<()> {
         if self.is_witness() {
             return None;
         }

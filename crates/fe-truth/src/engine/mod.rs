@@ -2,11 +2,12 @@
 //!
 //! Imports laws, functions and numerical methods; nothing here knows a scenario. Begin with [`Engine`] and
 //! its `mean`: `nested` integrates one feature after the other, `memory` keeps what is asked for again,
-//! `factors` takes products whose factors share no feature, `shapley` coalitions, `moving` jumps at places
-//! that move, `simulation` means over more features than quadrature can take. A term is integrated over the
-//! features it reads and no others, and a variance over groups of terms that share randomness, so that
-//! integrals stay of low dimension however many features there are.
+//! `factors` takes products whose factors share no feature, `shapley` coalitions, `averages` means as terms of the
+//! features they are not over, `moving` jumps at places that move, `simulation` means over more features than
+//! quadrature can take. A term is integrated over the features it reads and no others, and a variance over groups
+//! of terms that share randomness, so that integrals stay of low dimension however many features there are.
 
+mod averages;
 mod factors;
 mod memory;
 mod moving;
@@ -176,7 +177,7 @@ pub(crate) struct Engine {
     measure: Arc<Measure>,
     /// The law before it was restricted: that of the background of SHAP values.
     pub(crate) whole: Arc<Measure>,
-    pub(crate) terms: Arc<[Term]>,
+    pub(crate) terms: Arc<[Arc<Term>]>,
     /// Mean of each term, and Var f, once asked for.
     term_means: Vec<OnceLock<Estimate>>,
     variance: OnceLock<Estimate>,
@@ -189,11 +190,11 @@ pub(crate) struct Engine {
 
 impl Engine {
     pub(crate) fn new(law: Law, terms: Vec<Term>) -> Self {
-        Self::under(law, terms.into())
+        Self::under(law, terms.into_iter().map(Arc::new).collect())
     }
 
     /// The terms under a law that is the background as well.
-    fn under(law: Law, terms: Arc<[Term]>) -> Self {
+    fn under(law: Law, terms: Arc<[Arc<Term>]>) -> Self {
         let coalitions = Arc::new(Coalitions::of(&terms, &law));
         let measure = Measure::new(law);
         Self::of(Arc::clone(&measure), measure, terms, coalitions, Arc::default())
@@ -208,7 +209,7 @@ impl Engine {
     fn of(
         measure: Arc<Measure>,
         whole: Arc<Measure>,
-        terms: Arc<[Term]>,
+        terms: Arc<[Arc<Term>]>,
         coalitions: Arc<Coalitions>,
         axis_means: Arc<AxisMeans>,
     ) -> Self {
@@ -246,6 +247,15 @@ impl Engine {
         let coalitions = Arc::new(Coalitions::of(&terms, &whole.law));
         let engine = Self::of(measure, whole, terms, coalitions, Arc::default());
         engine.watched(Arc::new(limits(watch)))
+    }
+
+    /// Other terms under the same law, with nothing known of them yet.
+    pub(crate) fn of_terms(&self, terms: impl IntoIterator<Item = Arc<Term>>) -> Self {
+        let (measure, whole) = (Arc::clone(&self.measure), Arc::clone(&self.whole));
+        let terms: Arc<[Arc<Term>]> = terms.into_iter().collect();
+        let coalitions = Arc::new(Coalitions::of(&terms, &whole.law));
+        let watch = self.watch.clone();
+        Self { watch, ..Self::of(measure, whole, terms, coalitions, Arc::default()) }
     }
 
     /// The same terms, under the law given that a feature lies in an interval; the background stays.
@@ -357,7 +367,7 @@ impl Engine {
     /// The mean of a term that is none of the function.
     pub(crate) fn mean_of(&self, term: Term) -> Estimate {
         let watch = self.watch.clone();
-        let other = Self { watch, ..Self::under(self.law().clone(), Arc::new([term])) };
+        let other = Self { watch, ..Self::under(self.law().clone(), Arc::new([Arc::new(term)])) };
         other.mean_of_term(0)
     }
 
@@ -443,7 +453,7 @@ impl Engine {
     /// Mean rate at which f jumps as the feature moves on from x, where the place of the jump
     /// depends on another feature that has a density there.
     pub(crate) fn moving_jumps(&self, s: usize, x: f64) -> Estimate {
-        let lines = self.terms.iter().flat_map(Term::lines).filter(|line| line.jump != 0.0);
+        let lines = self.terms.iter().flat_map(|term| term.lines()).filter(|line| line.jump != 0.0);
         let fixed = Estimate::sum(lines.filter_map(|line| {
             let own = line.weight(s)?;
             let &(other, weight) = line.weights.iter().find(|(feature, _)| *feature != s)?;
@@ -462,7 +472,7 @@ impl Engine {
             term.lines().iter().any(|line| line.jump != 0.0 && line.weight(s).is_some())
                 || term.moving().iter().any(|surface| surface.features.contains(&s))
         };
-        self.terms.iter().any(jumps)
+        self.terms.iter().any(|term| jumps(term))
     }
 
     /// `E f(X)`.
@@ -541,7 +551,7 @@ impl Engine {
     /// Places along a feature where its finite differences between two values may change fast.
     pub(crate) fn passages_of_difference(&self, feature: usize, ends: [f64; 2]) -> Vec<f64> {
         let mut places = Vec::new();
-        for line in self.terms.iter().flat_map(Term::lines) {
+        for line in self.terms.iter().flat_map(|term| term.lines()) {
             let Some(own) = line.weight(feature) else { continue };
             for &(of, weight) in line.weights.iter().filter(|(other, _)| *other != feature) {
                 for end in ends {

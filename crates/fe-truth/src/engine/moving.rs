@@ -19,7 +19,7 @@ impl Engine {
             let moving = term.moving().iter().filter(|surface| surface.features.contains(&s));
             Estimate::sum(moving.map(|surface| self.jumps_across(term, surface, s, x)))
         };
-        Estimate::sum(self.terms.iter().map(of_term))
+        Estimate::sum(self.terms.iter().map(|term| of_term(term)))
     }
 
     fn jumps_across(&self, term: &Term, surface: &Moving, s: usize, x: f64) -> Estimate {
@@ -63,7 +63,7 @@ impl Engine {
         });
         let points: Vec<f64> =
             finer.chain(panels.last().copied()).map(|u| margin.place(u)).collect();
-        let surfaces = self.terms.iter().flat_map(Term::moving);
+        let surfaces = self.terms.iter().flat_map(|term| term.moving());
         let mut found = Vec::new();
         for surface in surfaces.filter(|surface| surface.features.contains(&feature)) {
             let mut others = surface.features.iter().filter(|other| **other != feature);

@@ -4,7 +4,7 @@
 //! is worth, `v(Q)(x) = E f(x_Q, X_rest)`, is the mean over the joint law of the features outside,
 //! independent of those inside (EFFECTOR eq. 11, with the weight inside the sum).
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use super::memory::{Held, Memory};
 use super::nested::HeldFeatures;
@@ -41,7 +41,7 @@ struct Plan {
 
 impl Coalitions {
     /// Of terms under a law as background.
-    pub(crate) fn of(terms: &[Term], law: &Law) -> Self {
+    pub(crate) fn of(terms: &[Arc<Term>], law: &Law) -> Self {
         let of_term = |term: &Term| {
             let features = term.features();
             OfTerm {
@@ -50,7 +50,8 @@ impl Coalitions {
                 singles: features.iter().map(|_| OnceLock::new()).collect(),
             }
         };
-        Self { terms: terms.iter().map(of_term).collect(), several: Memory::default() }
+        let terms = terms.iter().map(|term| of_term(term)).collect();
+        Self { terms, several: Memory::default() }
     }
 }
 
@@ -100,7 +101,7 @@ impl Engine {
         let known = &self.coalitions.terms[index];
         let Plan { average, inside, over } = &known.plans[members];
         let whole = &self.terms[index];
-        let term = average.map_or(whole, |average| whole.average(average));
+        let term = average.map_or(&**whole, |average| whole.average(average));
         match inside.as_slice() {
             _ if over.is_empty() => term.estimate(row),
             [] => known_number(&known.empty, || self.mean_over_background(term, over, &[])),
@@ -155,7 +156,7 @@ impl Engine {
 
 /// Share of the orders of `count` features in which one comes right after a coalition of a size:
 /// size! (count − 1 − size)! / count!.
-fn weight(size: usize, count: usize) -> f64 {
+pub(crate) fn weight(size: usize, count: usize) -> f64 {
     // 1 / (count · binomial(count − 1, size)).
     let mut binomial = 1.0;
     for k in 0..size {

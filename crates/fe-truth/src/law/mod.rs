@@ -11,6 +11,7 @@ pub(crate) mod levels;
 mod log_uniform;
 mod normal;
 mod parent_child;
+mod part;
 mod piecewise_normal;
 pub(crate) mod region;
 mod restricted;
@@ -29,6 +30,7 @@ pub(crate) use parent_child::ParentChild;
 pub(crate) use uniform::PiecewiseUniform;
 
 use levels::Levels;
+use part::Part;
 use restricted::Restricted;
 
 /// A law of one real variable that has a density.
@@ -328,6 +330,44 @@ impl Law {
         law.place.push((law.blocks.len(), law.place[feature].1));
         law.blocks.push((vec![law.place.len() - 1], block));
         law
+    }
+
+    /// The same, but that some features are independent of all others; among each other they, and the
+    /// others, depend as before. Nothing is drawn from it.
+    pub(crate) fn apart(&self, features: &[usize]) -> Self {
+        let mut law = Self { intervals: self.intervals.clone(), ..Self::new() };
+        law.place.resize(self.place.len(), (0, 0));
+        for (members, block) in &self.blocks {
+            let (inside, outside): (Vec<usize>, Vec<usize>) =
+                (0..members.len()).partition(|&local| features.contains(&members[local]));
+            if inside.is_empty() || outside.is_empty() {
+                law.add(members.clone(), Arc::clone(block));
+                continue;
+            }
+            for part in [inside, outside] {
+                let features = part.iter().map(|&local| members[local]).collect();
+                law.add(features, Arc::new(Part { base: Arc::clone(block), members: part }));
+            }
+        }
+        law
+    }
+
+    /// The same, but that some features are uniform on intervals, and independent of all others.
+    pub(crate) fn over_axes(&self, axes: [(usize, (f64, f64)); 2]) -> Self {
+        let mut law = self.clone();
+        for (feature, (lo, hi)) in axes {
+            law = law.apart(&[feature]);
+            law.intervals.retain(|(other, _)| *other != feature);
+            law.blocks[law.place[feature].0].1 = Arc::new(Single(PiecewiseUniform::on(lo, hi)));
+        }
+        law
+    }
+
+    fn add(&mut self, features: Vec<usize>, block: Arc<dyn Block>) {
+        for (local, &feature) in features.iter().enumerate() {
+            self.place[feature] = (self.blocks.len(), local);
+        }
+        self.blocks.push((features, block));
     }
 
     pub(crate) fn dimension(&self) -> usize {

@@ -465,6 +465,13 @@ impl Scenario {
         Self { parts: Arc::new(self.parts.under(engine, axes)), resolution, ..self.clone() }
     }
 
+    /// The same features with another function of them, of which no closed form is known.
+    pub(crate) fn of_engine(&self, engine: Engine) -> Self {
+        let resolution = unresolved(&engine);
+        let parts = Arc::new(self.parts.under(engine, self.parts.axes.clone()));
+        Self { parts, resolution, ..self.clone() }
+    }
+
     /// A value of one feature, counted from 0, given values of others, drawn from its conditional
     /// law.
     ///

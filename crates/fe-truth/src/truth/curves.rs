@@ -113,12 +113,12 @@ fn effect_of(quantity: Pointwise) -> Quantity {
 
 /// Jumps of the mean of f at a fixed place z, given x_s = z.
 #[derive(Debug, Clone, Copy)]
-struct Jump {
-    place: f64,
+pub(super) struct Jump {
+    pub(super) place: f64,
     /// From just below the place to the value at it.
-    before: Truth,
+    pub(super) before: Truth,
     /// From the value at the place to just above it.
-    after: Truth,
+    pub(super) after: Truth,
 }
 
 impl Scenario {
@@ -356,13 +356,16 @@ impl Scenario {
     /// [`Error::NoTruth`] for a scenario in a file that has none.
     pub fn sd(&self) -> Result<Truth, Error> {
         self.begin();
-        let known = self
-            .forms()
-            .and_then(|forms| Some(closed(forms.variance()?, forms.size_of_variance())));
-        let variance = known.unwrap_or_else(|| integrated(self.parts.engine.variance_f()));
-        let sd = truth(standard_deviation(variance));
+        let sd = truth(standard_deviation(self.variance()));
         self.judge([sd])?;
         Ok(sd)
+    }
+
+    /// Variance of `f(X)`.
+    pub(super) fn variance(&self) -> Known {
+        let forms = self.forms();
+        let known = forms.and_then(|f| Some(closed(f.variance()?, f.size_of_variance())));
+        known.unwrap_or_else(|| integrated(self.parts.engine.variance_f()))
     }
 
     /// Refuses quantities and centrings that a feature with levels does not have.
@@ -545,7 +548,7 @@ impl OneFeature<'_> {
     }
 
     /// The local effect that accumulates: mu, with jumps at moving places if they count.
-    fn slope(&self, with_jumps: bool, x: f64) -> Estimate {
+    pub(super) fn slope(&self, with_jumps: bool, x: f64) -> Estimate {
         let mu = self.point(Pointwise::Mu, x).0;
         if with_jumps {
             mu.plus(self.scenario.parts.engine.moving_jumps(self.feature, x))
@@ -576,7 +579,7 @@ impl OneFeature<'_> {
     /// True if an accumulated effect is the mean change of f since the start: where the feature is
     /// independent of those that enter with it, what is added up is the change itself. Built-in scenarios
     /// have their own forms, and witnesses integrate. So does the derivative's form where f jumps.
-    fn changes_add_up(&self, effect: Quantity) -> bool {
+    pub(super) fn changes_add_up(&self, effect: Quantity) -> bool {
         let (engine, s) = (&self.scenario.parts.engine, self.feature);
         if engine.watch.is_none() || engine.is_witness() || self.law().levels().is_some() {
             return false;
@@ -590,7 +593,7 @@ impl OneFeature<'_> {
     }
 
     /// The mean change of f from the start of the axis.
-    fn change(&self, x: f64) -> Estimate {
+    pub(super) fn change(&self, x: f64) -> Estimate {
         let (feature, from) = (self.feature, self.axis.0);
         let local = LocalQuantity::Difference { feature, from, to: x };
         self.scenario.parts.engine.mean(feature, x, Rest::Marginal, local)
@@ -638,7 +641,7 @@ impl OneFeature<'_> {
     }
 
     /// Sums of the mean changes of f from each level to the next, over the rows of both.
-    fn accumulated_by_levels(&self, order: &[f64]) -> Vec<Truth> {
+    pub(super) fn accumulated_by_levels(&self, order: &[f64]) -> Vec<Truth> {
         let Some(levels) = self.law().levels() else { return Vec::new() };
         let mut sum = Estimate::default();
         let mut all = vec![truth(integrated(sum))];
@@ -762,7 +765,7 @@ impl OneFeature<'_> {
     }
 
     /// Conditional mean jumps of f at its fixed places along the feature.
-    fn jumps(&self) -> Vec<Jump> {
+    pub(super) fn jumps(&self) -> Vec<Jump> {
         let (engine, feature) = (&self.scenario.parts.engine, self.feature);
         let step = |z: f64, from: f64, to: f64| {
             let local = LocalQuantity::Difference { feature, from, to };

@@ -91,7 +91,7 @@ fn of_scenario(
 ) -> Result<Vec<Line>> {
     let line = |feature: usize| {
         let axis = range(arguments, scenario, feature)?;
-        let points = Axis::new(axis.0, axis.1)?.grid(arguments.grid.unwrap_or(100));
+        let points = Axis::new(axis.0, axis.1)?.grid(arguments.points());
         Ok(Line {
             scenario: scenario.id(),
             parameters: scenario.parameters(),

@@ -22,7 +22,7 @@ pub(super) fn execute(
     let of_curves = [
         ("--at", !arguments.at.is_empty()),
         ("--grid", arguments.grid.is_some()),
-        ("--center", arguments.center != Centring::None),
+        ("--center", arguments.center.is_some_and(|center| center != Centring::None)),
     ];
     if let Some((flag, _)) = of_curves.iter().find(|(_, given)| *given && !arguments.leaves) {
         return Err(Error::Argument(format!("{flag}: with --regional only beside --leaves")));
@@ -187,14 +187,14 @@ fn leaves(
     };
     let (lo, hi) = scenario.axis(tree.feature);
     let points = if arguments.at.is_empty() {
-        Axis::new(lo, hi)?.grid(arguments.grid.unwrap_or(100))
+        Axis::new(lo, hi)?.grid(arguments.points())
     } else {
-        arguments.at.clone()
+        arguments.places()
     };
     let mut rows = Vec::new();
     for (index, leaf) in tree.leaves() {
         let there = scenario.leaf(&leaf.region)?;
-        let curve = there.curve(effect, tree.feature, &points, (lo, hi), arguments.center)?;
+        let curve = there.curve(effect, tree.feature, &points, (lo, hi), arguments.centring())?;
         for (x, value) in points.iter().zip(curve) {
             let mut row: Vec<Entry> = vec![
                 scenario.id().into(),

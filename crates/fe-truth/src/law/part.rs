@@ -1,0 +1,33 @@
+//! Some features of a block, whatever the others are.
+
+use std::sync::Arc;
+
+use super::{Block, Crossing, Univariate};
+
+/// The joint law of some features of a block.
+pub(super) struct Part {
+    pub(super) base: Arc<dyn Block>,
+    /// The features, by their places in the block.
+    pub(super) members: Vec<usize>,
+}
+
+impl Block for Part {
+    fn known(&self, feature: usize, x: f64) -> f64 {
+        self.base.known(self.members[feature], x)
+    }
+
+    fn conditional(&self, target: usize, given: &[(usize, f64)]) -> Box<dyn Univariate> {
+        let given: Vec<(usize, f64)> =
+            given.iter().map(|&(feature, x)| (self.members[feature], x)).collect();
+        self.base.conditional(self.members[target], &given)
+    }
+
+    fn alone(&self, target: usize) -> Box<dyn Univariate> {
+        self.base.alone(self.members[target])
+    }
+
+    fn shadow(&self, broken: Crossing) -> Vec<f64> {
+        let [of, along] = [broken.of, broken.along].map(|feature| self.members[feature]);
+        self.base.shadow(Crossing { of, along, ..broken })
+    }
+}

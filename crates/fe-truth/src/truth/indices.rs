@@ -1,0 +1,466 @@
+//! Numbers that say how much of f features and pairs have: H, Sobol' indices, Shapley effects and others.
+//!
+//! All of them are variances of sums of means of f over some of its features, as terms of the others: what
+//! the engine integrates. Interactions are summed over the terms that read what interacts, so that nothing
+//! cancels where there is none.
+
+use std::sync::{Arc, OnceLock};
+
+use fe_core::interrupt;
+
+use super::curves::{Known, integrated, truth};
+use crate::engine::Engine;
+use crate::engine::shapley::weight;
+use crate::engine::watch::Watch;
+use crate::error::Error;
+use crate::function::Term;
+use crate::numeric::quadrature::Estimate;
+use crate::quantity::{Evaluation, Index, Quantity, Truth};
+use crate::scenario::Scenario;
+
+/// Largest number of features of a term that are integrated over at once.
+const MOST_AT_ONCE: usize = 3;
+/// Largest number of features whose coalitions are asked: independent ones, and dependent ones.
+const MOST_PLAYERS: [usize; 2] = [10, 3];
+
+/// An index, what it is of, and its value or why there is none.
+#[derive(Debug, Clone, PartialEq)]
+pub struct IndexTruth {
+    /// The index.
+    pub index: Index,
+    /// The features that it is of, counted from 0: as many as [`Index::order`] says.
+    pub features: Vec<usize>,
+    /// Its value, or the reason why there is none.
+    pub truth: Result<Truth, Error>,
+}
+
+/// The indices of a scenario; what several of them need is computed once.
+pub struct Indices<'a> {
+    scenario: &'a Scenario,
+    engine: Engine,
+    variance: OnceLock<Known>,
+    effects: OnceLock<Result<Vec<Estimate>, Error>>,
+}
+
+impl Scenario {
+    /// The indices of the scenario.
+    ///
+    /// ```
+    /// use fe_truth::{Index, scenario};
+    ///
+    /// # fn main() -> Result<(), fe_truth::Error> {
+    /// // f = x1² + x1 x2 + ½ x3 of features that are uniform on [−1, 1].
+    /// let scenario = scenario("poly3", &[])?;
+    /// let indices = scenario.indices();
+    /// let variance = 4.0 / 45.0 + 1.0 / 9.0 + 1.0 / 12.0;
+    /// let pair = indices.index(Index::SobolPair, &[0, 1])?;
+    /// assert!((pair.value - 1.0 / 9.0 / variance).abs() < 1e-12);
+    /// assert_eq!(indices.index(Index::H2Pair, &[0, 2])?.value, 0.0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn indices(&self) -> Indices<'_> {
+        let engine = self.parts.engine.clone();
+        let names: Vec<String> = (0..self.dimension()).map(|s| self.feature_name(s)).collect();
+        let watch = match &engine.watch {
+            Some(watch) => Arc::clone(watch),
+            None => Arc::new(Watch::new(MOST_AT_ONCE, false, &names)),
+        };
+        let engine = engine.watched(watch);
+        Indices { scenario: self, engine, variance: OnceLock::new(), effects: OnceLock::new() }
+    }
+}
+
+impl Indices<'_> {
+    /// All indices of features and of pairs of features, and those of the function.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchFeature`], [`Error::SameFeature`]; the reasons for which single ones are refused are
+    /// their answers.
+    pub fn all(&self, features: &[usize], pairs: &[[usize; 2]]) -> Result<Vec<IndexTruth>, Error> {
+        features.iter().try_for_each(|&feature| self.scenario.check_feature(feature))?;
+        pairs.iter().try_for_each(|&pair| self.scenario.check_two(pair))?;
+        let of = |order: usize| Index::ALL.iter().copied().filter(move |i| i.order() == order);
+        let answer = |index: Index, features: &[usize]| {
+            let truth = self.index(index, features);
+            IndexTruth { index, features: features.to_vec(), truth }
+        };
+        let mut all = Vec::new();
+        features.iter().for_each(|&s| all.extend(of(1).map(|index| answer(index, &[s]))));
+        pairs.iter().for_each(|pair| all.extend(of(2).map(|index| answer(index, pair))));
+        all.extend(of(0).map(|index| answer(index, &[])));
+        Ok(all)
+    }
+
+    /// An index of as many features, counted from 0, as [`Index::order`] says.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchFeature`], [`Error::SameFeature`], [`Error::WrongOrder`], [`Error::HasLevels`], and
+    /// [`Error::NoTruth`] with the reason where the index means nothing or cannot be integrated.
+    pub fn index(&self, index: Index, features: &[usize]) -> Result<Truth, Error> {
+        interrupt::check();
+        let scenario = self.scenario;
+        if features.len() != index.order() {
+            let (index, given, order) = (index.name(), features.len(), index.order());
+            return Err(Error::WrongOrder { index, given, order });
+        }
+        features.iter().try_for_each(|&feature| scenario.check_feature(feature))?;
+        if let &[a, b] = features {
+            scenario.check_two([a, b])?;
+        }
+        scenario.begin();
+        let value = match *features {
+            [] => self.of_function(index),
+            [s] => self.of_feature(index, s),
+            [a, b, ..] => self.of_pair(index, [a, b]),
+        }?;
+        self.answered(index, value)
+    }
+
+    /// The answer, unless it is no number.
+    fn answered(&self, index: Index, (value, method): Known) -> Result<Truth, Error> {
+        let method = if value.simulated { Evaluation::Simulation } else { method };
+        let answer = truth((value, method));
+        self.scenario.judge([answer])?;
+        if answer.value.is_finite() && answer.abs_error.is_finite() {
+            return Ok(answer);
+        }
+        let unknown = || format!("`{index}` is not a number: an integral in it is infinite");
+        self.scenario.refused(Watch::reason().unwrap_or_else(unknown))
+    }
+
+    fn of_function(&self, index: Index) -> Result<Known, Error> {
+        let left = match index {
+            Index::AdditiveR2Ale => self.left_by_ale(Quantity::Ale)?,
+            Index::AdditiveR2AleDerivative => self.left_by_ale(Quantity::AleDerivative)?,
+            _ => self.left_by_pd()?,
+        };
+        let (share, method) = self.share(index, left)?;
+        Ok((Estimate::exact(1.0).minus(share), method))
+    }
+
+    fn of_feature(&self, index: Index, s: usize) -> Result<Known, Error> {
+        let root = |value: Estimate| Ok(integrated(value.sqrt()));
+        match index {
+            Index::PdSd => root(self.variance_of_pd(s)?),
+            Index::AleSd => root(self.variance_of_ale(Quantity::Ale, s)?),
+            Index::AleDerivativeSd => root(self.variance_of_ale(Quantity::AleDerivative, s)?),
+            Index::HOverall => root(self.overall(s)?),
+            Index::SobolFirst => {
+                self.check_independence(index)?;
+                self.share(index, self.variance_of_pd(s)?)
+            }
+            Index::SobolTotal => {
+                self.check_independence(index)?;
+                self.share(index, self.total(s)?)
+            }
+            Index::ShapleyEffect => Ok(integrated(self.effect(s)?)),
+            Index::ShapleyShare => self.share(index, self.effect(s)?),
+            Index::Dgsm => {
+                self.scenario.check_density(s, "`dgsm`")?;
+                Ok(integrated(self.engine.mean_square_of_partial(s)))
+            }
+            _ => self.share(index, self.overall(s)?),
+        }
+    }
+
+    fn of_pair(&self, index: Index, pair: [usize; 2]) -> Result<Known, Error> {
+        let root = |value: Estimate| Ok(integrated(value.sqrt()));
+        match index {
+            Index::H2Pair => self.ratio(index, self.interaction(pair)?, self.joint(pair)?),
+            Index::HPair => root(self.interaction(pair)?),
+            Index::Ale2Sd => root(self.variance_of_ale2(Quantity::Ale, pair)?),
+            Index::Ale2DerivativeSd => root(self.variance_of_ale2(Quantity::AleDerivative, pair)?),
+            Index::SobolPair => {
+                self.check_independence(index)?;
+                self.share(index, self.interaction(pair)?)
+            }
+            _ => self.share(index, self.interaction(pair)?),
+        }
+    }
+
+    /// A quotient whose divisor is not 0.
+    fn ratio(&self, index: Index, above: Estimate, below: Estimate) -> Result<Known, Error> {
+        if below.value.is_finite() && below.value <= below.error.max(f64::MIN_POSITIVE) {
+            let whole = if index == Index::H2Pair { "the effect of the pair" } else { "f" };
+            return self
+                .scenario
+                .refused(format!("`{index}` is a share of the variance of {whole}, which is 0"));
+        }
+        // A variance is negative by rounding alone.
+        let value = above.value.max(0.0) / below.value;
+        let error = (above.error + value * below.error) / below.value;
+        let simulated = above.simulated | below.simulated;
+        Ok(integrated(Estimate { value, magnitude: value, error, simulated }))
+    }
+
+    /// A share of Var f.
+    fn share(&self, index: Index, part: Estimate) -> Result<Known, Error> {
+        let (variance, _) = *self.variance.get_or_init(|| self.scenario.variance());
+        self.ratio(index, part, variance)
+    }
+
+    /// The variance of a sum of terms.
+    fn variance_of(&self, terms: Vec<Arc<Term>>) -> Estimate {
+        if terms.is_empty() {
+            return Estimate::default();
+        }
+        self.engine.of_terms(terms).variance_f()
+    }
+
+    fn readers(&self, s: usize) -> Result<Vec<usize>, Error> {
+        self.checked(self.engine.readers(s))
+    }
+
+    /// The terms, unless one of them reads too much at once for means over some of it to be integrated on.
+    fn checked(&self, terms: Vec<usize>) -> Result<Vec<usize>, Error> {
+        match terms.iter().map(|&t| self.width(&self.engine.terms[t])).find(|w| *w > MOST_AT_ONCE) {
+            None => Ok(terms),
+            Some(width) => self.scenario.refused(format!(
+                "a term of f reads {width} features that cannot be integrated one by one: at most \
+                 {MOST_AT_ONCE} are for means that are integrated on"
+            )),
+        }
+    }
+
+    /// Number of features that are integrated over at once for a term.
+    fn width(&self, term: &Term) -> usize {
+        let related = |a: usize, b: usize| a != b && self.engine.law().related(a, b);
+        let apart = |a: &usize| !term.features().iter().any(|&b| related(*a, b));
+        let factors = term.factors();
+        if factors.len() > 1 && term.features().iter().all(apart) {
+            return factors.iter().map(|factor| self.width(factor)).max().unwrap_or(0);
+        }
+        let hard = term.features().iter().filter(|a| !(term.is_affine_in(**a) && apart(a)));
+        hard.count() - usize::from(term.angles().is_some())
+    }
+
+    fn variance_of_pd(&self, s: usize) -> Result<Estimate, Error> {
+        let terms = self.readers(s)?.into_iter();
+        Ok(self.variance_of(terms.map(|t| self.engine.marginal_mean(t, &[s], 1.0)).collect()))
+    }
+
+    /// The effect of a pair, interaction and all.
+    fn joint(&self, pair: [usize; 2]) -> Result<Estimate, Error> {
+        let [a, b] = pair;
+        let reads = |t: &usize| self.engine.terms[*t].reads(a) || self.engine.terms[*t].reads(b);
+        let terms = self.checked((0..self.engine.terms.len()).filter(reads).collect())?;
+        let terms = terms.into_iter().map(|t| self.engine.marginal_mean(t, &pair, 1.0));
+        Ok(self.variance_of(terms.collect()))
+    }
+
+    /// Variance of F_jk − F_j − F_k.
+    fn interaction(&self, pair: [usize; 2]) -> Result<Estimate, Error> {
+        let terms = self.checked(self.scenario.terms_of_both(pair))?.into_iter();
+        let parts = terms.flat_map(|t| {
+            let mean = |inside: &[usize], factor| self.engine.marginal_mean(t, inside, factor);
+            [mean(&pair, 1.0), mean(&pair[..1], -1.0), mean(&pair[1..], -1.0)]
+        });
+        Ok(self.variance_of(parts.collect()))
+    }
+
+    /// Variance of F − F_s − F_rest.
+    fn overall(&self, s: usize) -> Result<Estimate, Error> {
+        let shared = |t: &usize| self.engine.terms[*t].features().len() > 1;
+        let terms = self.readers(s)?.into_iter().filter(shared);
+        let parts = terms.flat_map(|t| {
+            let others = self.others(t, s);
+            let mean = |inside: &[usize]| self.engine.marginal_mean(t, inside, -1.0);
+            [self.engine.term(t), mean(&[s]), mean(&others)]
+        });
+        Ok(self.variance_of(parts.collect()))
+    }
+
+    /// Mean variance given all other features, of independent ones.
+    fn total(&self, s: usize) -> Result<Estimate, Error> {
+        let parts = self.readers(s)?.into_iter().flat_map(|t| {
+            let others = self.others(t, s);
+            let rest = (!others.is_empty()).then(|| self.engine.marginal_mean(t, &others, -1.0));
+            [Some(self.engine.term(t)), rest]
+        });
+        Ok(self.variance_of(parts.flatten().collect()))
+    }
+
+    fn others(&self, t: usize, s: usize) -> Vec<usize> {
+        let features = self.engine.terms[t].features().iter().copied();
+        features.filter(|&other| other != s).collect()
+    }
+
+    /// The terms of f that read more than one feature.
+    fn shared_terms(&self) -> Result<Vec<usize>, Error> {
+        let terms = 0..self.engine.terms.len();
+        self.checked(terms.filter(|&t| self.engine.terms[t].features().len() > 1).collect())
+    }
+
+    /// Variance of f less all partial dependences: terms of one feature are in those as they are.
+    fn left_by_pd(&self) -> Result<Estimate, Error> {
+        let parts = self.shared_terms()?.into_iter().flat_map(|t| {
+            let features = self.engine.terms[t].features();
+            let means = features.iter().map(move |&s| self.engine.marginal_mean(t, &[s], -1.0));
+            [self.engine.term(t)].into_iter().chain(means)
+        });
+        Ok(self.variance_of(parts.collect()))
+    }
+
+    /// The scenario with some terms of its function alone.
+    fn of_terms(&self, terms: &[usize]) -> Scenario {
+        let engine = &self.scenario.parts.engine;
+        self.scenario.of_engine(engine.of_terms(terms.iter().map(|&t| engine.term(t))))
+    }
+
+    fn left_by_ale(&self, effect: Quantity) -> Result<Estimate, Error> {
+        // A jump of a term of one feature is not in the derivative form of its ALE.
+        let terms = if effect == Quantity::Ale {
+            self.shared_terms()?
+        } else {
+            self.checked((0..self.engine.terms.len()).collect())?
+        };
+        let part = self.of_terms(&terms);
+        let mut parts: Vec<Arc<Term>> = terms.iter().map(|&t| self.engine.term(t)).collect();
+        for s in 0..self.scenario.dimension() {
+            if !part.parts.engine.readers(s).is_empty() {
+                self.check_levels(effect, s)?;
+                parts.push(part.accumulated_term(effect, s, -1.0));
+            }
+        }
+        Ok(self.variance_of(parts))
+    }
+
+    fn check_levels(&self, effect: Quantity, s: usize) -> Result<(), Error> {
+        if effect == Quantity::Ale {
+            return Ok(());
+        }
+        self.scenario.check_density(s, &format!("`{effect}`"))
+    }
+
+    fn variance_of_ale(&self, effect: Quantity, s: usize) -> Result<Estimate, Error> {
+        self.check_levels(effect, s)?;
+        let terms = self.readers(s)?;
+        if terms.is_empty() {
+            return Ok(Estimate::default());
+        }
+        let part = self.of_terms(&terms);
+        Ok(self.variance_of(vec![part.accumulated_term(effect, s, 1.0)]))
+    }
+
+    fn variance_of_ale2(&self, effect: Quantity, pair: [usize; 2]) -> Result<Estimate, Error> {
+        for s in pair {
+            self.scenario.check_density(s, "a second-order ALE")?;
+        }
+        let terms = self.checked(self.scenario.terms_of_both(pair))?;
+        if terms.is_empty() {
+            return Ok(Estimate::default());
+        }
+        self.scenario.check_rest(pair)?;
+        let engine = match effect {
+            Quantity::Ale => {
+                let means = terms.iter().map(|&t| self.engine.marginal_mean(t, &pair, 1.0));
+                self.scenario.parts.engine.of_terms(means)
+            }
+            _ => self.scenario.derivative_form(pair)?,
+        };
+        // First-order effects of the terms themselves, which have derivatives; their means are what is left.
+        let part = match effect {
+            Quantity::Ale => self.of_terms(&terms),
+            _ => self.scenario.of_engine(engine.clone()),
+        };
+        let mut parts: Vec<Arc<Term>> = (0..engine.terms.len()).map(|t| engine.term(t)).collect();
+        parts.extend(pair.map(|s| part.accumulated_term(effect, s, -1.0)));
+        Ok(self.variance_of(parts))
+    }
+
+    /// Refuses what is defined for independent features alone.
+    fn check_independence(&self, index: Index) -> Result<(), Error> {
+        let law = self.engine.law();
+        let read = |s: usize| !self.engine.readers(s).is_empty();
+        let tied = |&(a, b): &(usize, usize)| law.related(a, b) && (read(a) || read(b));
+        let dimension = law.dimension();
+        let mut pairs = (0..dimension).flat_map(|a| (a + 1..dimension).map(move |b| (a, b)));
+        match pairs.find(tied) {
+            None => Ok(()),
+            Some((a, b)) => {
+                let [a, b] = [a, b].map(|s| self.scenario.feature_name(s));
+                self.scenario.refused(format!(
+                    "`{index}` is a share of variance of independent features, and {b} depends on {a}: \
+                     `shapley-effect` is defined under dependence"
+                ))
+            }
+        }
+    }
+
+    /// The Shapley effect of a feature.
+    fn effect(&self, s: usize) -> Result<Estimate, Error> {
+        let effects = self.effects.get_or_init(|| self.shapley_effects());
+        effects.as_ref().map(|effects| effects[s]).map_err(Clone::clone)
+    }
+
+    fn shapley_effects(&self) -> Result<Vec<Estimate>, Error> {
+        let mut effects = vec![Estimate::default(); self.scenario.dimension()];
+        for players in self.games() {
+            let worths = self.worths(&players)?;
+            for (place, &player) in players.iter().enumerate() {
+                let own = 1 << place;
+                let without = (0..worths.len()).filter(|coalition| coalition & own == 0);
+                let gains = without.map(|coalition| {
+                    let size = coalition.count_ones() as usize;
+                    let gain = worths[coalition | own].minus(worths[coalition]);
+                    gain.times(weight(size, players.len()))
+                });
+                effects[player] = Estimate::sum(gains);
+            }
+        }
+        Ok(effects)
+    }
+
+    /// Groups of features that share terms or randomness, of which f reads one at least: variances add up
+    /// over them.
+    fn games(&self) -> Vec<Vec<usize>> {
+        let law = self.engine.law();
+        let touch = |a: usize, b: usize| {
+            law.related(a, b) || self.engine.terms.iter().any(|t| t.reads(a) && t.reads(b))
+        };
+        let mut games: Vec<Vec<usize>> = Vec::new();
+        for s in 0..law.dimension() {
+            let meets = |game: &Vec<usize>| game.iter().any(|&other| touch(s, other));
+            let (with, without): (Vec<_>, Vec<_>) = games.into_iter().partition(meets);
+            games = without;
+            games.push(with.into_iter().flatten().chain([s]).collect());
+        }
+        games.retain(|game| game.iter().any(|&s| !self.engine.readers(s).is_empty()));
+        games.iter_mut().for_each(|game| game.sort_unstable());
+        games
+    }
+
+    /// Var E[f | X_Q] for each coalition Q of the features of a game, a bit for each.
+    fn worths(&self, players: &[usize]) -> Result<Vec<Estimate>, Error> {
+        let law = self.engine.law();
+        let tied = players.iter().any(|&a| players.iter().any(|&b| a != b && law.related(a, b)));
+        let most = MOST_PLAYERS[usize::from(tied)];
+        if players.len() > most {
+            let names: Vec<String> =
+                players.iter().map(|&s| self.scenario.feature_name(s)).collect();
+            let kind = if tied { "dependent or interacting" } else { "interacting" };
+            return self.scenario.refused(format!(
+                "Shapley effects of {} {kind} features at once ({}) are not told: at most {most} are",
+                players.len(),
+                names.join(", ")
+            ));
+        }
+        let reads = |t: &usize| players.iter().any(|&s| self.engine.terms[*t].reads(s));
+        let terms = self.checked((0..self.engine.terms.len()).filter(reads).collect())?;
+        let worth = |coalition: usize| {
+            interrupt::check();
+            let inside =
+                players.iter().enumerate().filter(|(place, _)| coalition >> place & 1 == 1);
+            let inside: Vec<usize> = inside.map(|(_, &s)| s).collect();
+            let tells = |&t: &usize| {
+                let related = |&a: &usize| inside.iter().any(|&b| law.related(a, b));
+                self.engine.terms[t].features().iter().any(related)
+            };
+            let means = terms.iter().copied().filter(tells);
+            self.variance_of(means.map(|t| self.engine.conditional_mean(t, &inside)).collect())
+        };
+        Ok((0..1_usize << players.len()).map(worth).collect())
+    }
+}
