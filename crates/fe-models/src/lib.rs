@@ -43,13 +43,8 @@
 mod activation;
 mod error;
 mod fitted;
-mod gam;
-mod gbdt;
 mod jacobi_svd;
 mod learner;
-mod linear;
-mod logistic;
-mod mlp;
 mod options;
 mod quality;
 mod sample;

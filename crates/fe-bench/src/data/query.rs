@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use csv::{Reader, StringRecord, Writer};
-use fe_core::model::{Reach, Rows};
+use fe_core::model::{Answered, Reach, Rows};
 use fe_core::{Model, ModelError};
 use tempfile::NamedTempFile;
 
@@ -136,12 +136,7 @@ impl Model for Questions {
         self.derivatives
     }
 
-    fn partial(
-        &self,
-        feature: usize,
-        rows: &Rows<'_>,
-        values: &mut [f64],
-    ) -> Result<(), ModelError> {
+    fn partial(&self, feature: usize, rows: &Rows<'_>, values: &mut [f64]) -> Answered {
         if !self.derivatives {
             return Err(ModelError::NoDerivative { feature });
         }
@@ -324,12 +319,7 @@ impl Model for Answers {
         self.derivatives
     }
 
-    fn partial(
-        &self,
-        feature: usize,
-        rows: &Rows<'_>,
-        values: &mut [f64],
-    ) -> Result<(), ModelError> {
+    fn partial(&self, feature: usize, rows: &Rows<'_>, values: &mut [f64]) -> Answered {
         if !self.derivatives {
             return Err(ModelError::NoDerivative { feature });
         }

@@ -9,9 +9,12 @@ use local_effects::{LocalEffects, Source, coarsening};
 use strum::IntoStaticStr;
 
 use super::common::{CurveOptions, with_axis_and_centring};
-use super::{Estimand, Estimator, EstimatorInfo, InstanceEffects, empty_bins};
+use super::{
+    Estimand, Estimated, Estimator, EstimatorInfo, InstanceEffects, Observation, Resampled,
+    empty_bins,
+};
 use crate::binning::{self, Binning, Choice, Dynamic, Fixed};
-use crate::confidence::{BandRequest, Purpose, Resampling};
+use crate::confidence::{BandRequest, Purpose};
 use crate::data::Dataset;
 use crate::effect::Bands;
 use crate::effect::Instances;
@@ -453,13 +456,8 @@ impl Estimator for Accumulated {
         (0..model.outputs()).map(effect).collect()
     }
 
-    fn instances(
-        &self,
-        data: &Dataset,
-        model: &dyn Model,
-        effect: &Effect,
-        rows: &[usize],
-    ) -> Result<InstanceEffects> {
+    fn instances(&self, of: Estimated<'_>, rows: &[usize]) -> Result<InstanceEffects> {
+        let Estimated { data, model, effect } = of;
         data.check_rows(model, effect.feature, rows)?;
         let Some(bins) = &effect.bins else {
             return Err(Error::Incompatible(format!(
@@ -475,13 +473,7 @@ impl Estimator for Accumulated {
         Ok(InstanceEffects::Slopes(rows.iter().filter_map(|&row| all.get(row).copied()).collect()))
     }
 
-    fn resampling<'a>(
-        &'a self,
-        data: &'a Dataset,
-        model: &'a Observed<'a>,
-        effect: &'a Effect,
-        purpose: &Purpose<'_>,
-    ) -> Result<Box<dyn Resampling + 'a>> {
-        Ok(Box::new(AccumulatedSample::new(self, data, model, effect, purpose)?))
+    fn resampling<'a>(&'a self, of: Observation<'a>, purpose: &Purpose<'_>) -> Resampled<'a> {
+        Ok(Box::new(AccumulatedSample::new(self, of, purpose)?))
     }
 }
