@@ -35,6 +35,8 @@ class Effect:
     lower: np.ndarray | None = None
     upper: np.ndarray | None = None
     record: dict = field(default_factory=dict)
+    # Of a regional effect its tree, as docs/protocol.md has it.
+    tree: dict | None = None
 
 
 class Model:
@@ -214,6 +216,8 @@ def answer(request: dict, effects: dict) -> dict:
         "probe": model(probe).tolist(),
         "record": effect.record,
     }
+    if effect.tree is not None:
+        reply["tree"] = effect.tree
     if derived:
         reply["probe_partial"] = model.jacobian(probe)[:, task.feature].tolist()
     for name in ("x", "effect", "heterogeneity", "lower", "upper"):

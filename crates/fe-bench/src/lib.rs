@@ -70,6 +70,9 @@
 //! | `L_rho` | mean root of the bin error |
 //! | `heterogeneity_mse` | mean squared difference from the true heterogeneity curve |
 //! | `deviation_mse` | the same of the roots of both |
+//! | `heterogeneity_value` | estimated heterogeneity value minus the true one; `of` names it, and the next two stand beside it |
+//! | `heterogeneity_value_square` | its square |
+//! | `heterogeneity_value_sign` | its sign |
 //! | `coverage` | share of the grid on which a confidence band holds the truth |
 //! | `width` | mean width of a confidence band |
 //! | `simultaneous_coverage` | 1 where a simultaneous band holds the truth on all of the grid |

@@ -267,10 +267,12 @@ fn own_estimators_give_the_same_bits_through_the_boundary() {
         let mut compared = 0;
         for (own, served) in own.iter().zip(&served) {
             assert_eq!(of(served, "estimator"), format!("fe-core:{}", of(own, "estimator")));
-            // Heterogeneity without a truth is told in other words.
-            if file == "cells.csv" && of(own, "status") != "ok" {
+            // Heterogeneity without a truth is told in other words; that of differences has one on bins, which
+            // an engine does not tell.
+            let is_known = |row: &[(String, String)]| of(row, "status") == "ok";
+            if file == "cells.csv" && !(is_known(own) && is_known(served)) {
                 assert!(of(own, "metric") == "heterogeneity_mse", "{own:?}");
-                assert_ne!(of(served, "status"), "ok");
+                assert!(!is_known(served) && is_known(own) == (of(own, "estimator") == "ale"));
                 continue;
             }
             assert_eq!(without(own, &differ), without(served, &differ));

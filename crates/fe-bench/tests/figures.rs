@@ -162,8 +162,19 @@ fn effects_are_drawn_beside_their_truth() {
         ("shapdp", vec!["truth", "Shapley values"]),
         (
             "regional-rhale",
-            vec!["x3 ≤", "x3 &gt;", "instances)", "all data: 60 instances, H = ", "(integral)"],
+            vec![
+                "x3 ≤",
+                "x3 &gt;",
+                "instances)",
+                "x1: all data (60 instances,",
+                "all data: 60 instances, H = ",
+                "(integral)",
+                "truth",
+                "true mean local effect",
+            ],
         ),
+        ("regional-pdp", vec!["c-ICE curves", "truth", "σ (estimate)", "true σ"]),
+        ("regional-shapdp", vec!["Shapley values", "truth", "true σ"]),
     ];
     for (estimator, labels) in expected {
         let file = format!("{estimator}.svg");

@@ -303,6 +303,12 @@ fn studies_have_populations_of_problems() {
     assert!(ratios.contains(" / "), "{ratios}");
     let properties = answer(at, &["population", "all", "--what", "properties", "--format", "csv"]);
     assert_eq!(properties.lines().count(), 13, "{properties}");
+    let errors = answer(at, &["population", "all", "--what", "errors", "--format", "csv"]);
+    assert!(
+        errors.starts_with("problem,N,estimator,log10_error\nrandom-1-0@1,100,ale fixed 5,-"),
+        "{errors}"
+    );
+    assert_eq!(errors.lines().count(), 25, "{errors}");
 }
 
 #[test]

@@ -108,6 +108,31 @@ fn metrics_are_those_by_hand() {
     }
 }
 
+#[test]
+fn trees_that_are_kept_are_drawn_with_their_leaves_and_truths() {
+    let folder = tempfile::tempdir().unwrap();
+    let block = "scenario = \"effector-regional\"\nfeatures = [\"x1\"]\nN = 80\nreplicates = 2\n\
+                 grid = 11\nmetrics = [\"leaves\"]\nkeep = [\"trees\"]";
+    let estimators = ["name = \"regional-pdp\"", "name = \"regional-rhale\""];
+    assert!(run(folder.path(), &study(block, &estimators)).status.success());
+    let plot = |kind: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fe-bench"));
+        command.current_dir(folder.path()).args(["plot", "out", "--kind", kind]).output().unwrap()
+    };
+    let output = plot("tree");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let names = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(names.lines().count(), 2, "{names}");
+    for name in names.lines() {
+        let image = std::fs::read_to_string(folder.path().join(name)).unwrap();
+        let text = image.split_whitespace().collect::<Vec<_>>().join(" ");
+        for label in ["all data: 80 instances, H = ", "(true ", "x3 ≤", "truth in the region"] {
+            assert!(text.contains(label), "{name}: {label}");
+        }
+    }
+    assert_eq!(plot("effect").status.code(), Some(2));
+}
+
 /// Splits of two features of a product of independent ones are mirror images for either.
 #[test]
 fn a_first_split_of_another_feature_is_no_position() {
@@ -124,6 +149,32 @@ fn a_first_split_of_another_feature_is_no_position() {
             "split_feature" | "leaves" => assert_eq!(number(&cell, "value"), 1.0),
             _ => assert!(number(&cell, "value").abs() < 1e-20, "{cell:?}"),
         }
+    }
+}
+
+/// The regret that 19 positions leave for x2 of `friedman1`, by d-PDP in two levels, as the documents say it.
+#[test]
+fn documents_say_why_a_regret_does_not_fall() {
+    let scenario = fe_truth::scenario("friedman1", &[]).unwrap();
+    let tree = |candidates| {
+        let options = fe_truth::TreeOptions { candidates, ..fe_truth::TreeOptions::default() };
+        scenario.tree(fe_truth::Regional::Dpdp, 1, options).unwrap()
+    };
+    let splits = |tree: &fe_truth::RegionalTree| -> Vec<f64> {
+        tree.nodes.iter().filter_map(|node| Some(node.split.as_ref()?.position)).collect()
+    };
+    let (free, gridded) = (tree(None), tree(Some(19)));
+    let regret = gridded.weighted().value - free.weighted().value;
+    let said = [
+        format!("It goes to {regret:.3},"),
+        format!("it at {:.3} and {:.3}", splits(&free)[0], splits(&free)[1]),
+        format!("split at {:.2} and {:.1},", splits(&gridded)[0], splits(&gridded)[1]),
+    ];
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../results/README.md");
+    let text = std::fs::read_to_string(path).unwrap();
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in said {
+        assert!(text.contains(&words), "{words}");
     }
 }
 

@@ -175,6 +175,11 @@ fn a_tree_of_the_least_form_is_scored() {
     refused(&itself, &[], "parent");
     refused(&text.replace("[-1, 1]", "[1, -1]"), &[], "increase");
     refused(&text.replace("regional-dpdp", "regional-ale"), &[], "limits");
+    let of_another =
+        text.replacen("{\"feature\"", "{\"scenario\": \"friedman1@1\", \"feature\"", 1);
+    refused(&of_another, &[], "it is of the scenario friedman1@1");
+    let beyond = text.replace("0.2", "1.2");
+    refused(&beyond, &[], "those of another scenario than effector-regional@1");
     refused("{\"feature\": 1", &[], "trees.json");
     refused("[]", &[], "no tree");
 }
@@ -184,7 +189,7 @@ fn a_tree_of_the_least_form_is_scored() {
 fn printed_trees_have_the_scores_of_a_study() {
     let folder = tempfile::tempdir().unwrap();
     let program = || Command::new(env!("CARGO_BIN_EXE_fe-bench"));
-    let metrics = ["leaf_mse", "region_regret", "split_error", "leaves"];
+    let metrics = ["leaf_mse", "region_regret", "split_error", "leaves", "heterogeneity_value"];
     let study = format!(
         "about = \"trees\"\n[[block]]\nscenario = \"general-interaction\"\nfeatures = [\"x1\"]\nN = 150\n\
          replicates = 1\ngrid = 9\nmetrics = {metrics:?}\n[[block.estimator]]\n\

@@ -151,17 +151,21 @@ name = "dale"
 bins = 5
 axis = [-2, 2]
 [[block.estimator]]
+name = "mplot"
+[[block.estimator]]
 name = "ale"
+bins = 5
+axis = [-2, 2]
 "#
         ));
         let cells = Sheet::read(folder.path(), "cells.csv");
         let (values, status) = (cells.column("value"), cells.column("status"));
         // What has no truth, or no band, says so.
         assert!(status[9].contains("has no true curve"), "{status:?}");
-        for i in [1, 2, 4, 5, 7, 8, 10, 11] {
+        for i in [1, 2, 4, 5, 7, 8, 10, 11, 13, 14] {
             assert!(status[i].contains("no confidence band"), "{status:?}");
         }
-        [0, 3, 6].map(|i| values[i].parse::<f64>().unwrap())
+        [0, 3, 6, 12].map(|i| values[i].parse::<f64>().unwrap())
     };
     let (few, many) = (error("100"), error("40000"));
     for (few, many) in few.iter().zip(many) {

@@ -61,7 +61,7 @@ fn switching() -> FunctionModel<'static> {
 }
 
 fn fit(variant: &(&str, Settings), data: &Dataset, model: &dyn Model, s: usize) -> RegionalEffect {
-    let regional = regional::from_settings(variant.0, &variant.1).unwrap();
+    let regional = regional::from_settings(variant.0, &variant.1).unwrap().with_inner_effects();
     regional.fit(data, model, s).unwrap().remove(0)
 }
 
@@ -259,12 +259,25 @@ fn rows_find_their_leaf_and_leaves_hold_all_rows() {
         for row in 0..data.len() {
             counts[effect.tree.leaf_of(&data.row(row).to_vec()).unwrap()] += 1;
         }
-        for (node, count) in effect.tree.nodes().iter().zip(counts) {
-            assert_eq!(count, if node.effect.is_some() { node.rows } else { 0 });
+        let leaves: Vec<usize> = effect.tree.leaf_positions().collect();
+        for (place, (node, count)) in effect.tree.nodes().iter().zip(counts).enumerate() {
+            assert_eq!(count, if leaves.contains(&place) { node.rows } else { 0 });
         }
         assert!((effect.tree.leaves().map(|leaf| leaf.share).sum::<f64>() - 1.0).abs() < 1e-12);
         assert!(effect.tree.leaf_of(&[0.0]).is_err());
     }
+}
+
+/// The rows of a node: those of all leaves below it.
+fn rows_of(tree: &fe_core::regional::Tree, data: &Dataset, node: usize) -> Vec<usize> {
+    let is_below = |row: &usize| {
+        let mut at = Some(tree.leaf_of(&data.row(*row).to_vec()).unwrap());
+        while at.is_some_and(|here| here != node) {
+            at = tree.nodes()[at.unwrap()].parent;
+        }
+        at.is_some()
+    };
+    (0..data.len()).filter(is_below).collect()
 }
 
 /// The effect of Shapley values against the whole data on some of the rows.
@@ -282,16 +295,14 @@ fn shapley_effect(
 }
 
 #[test]
-fn leaves_have_the_spline_of_their_shapley_values() {
+fn regions_have_the_spline_of_their_shapley_values() {
     let all = data(&uniform(300, 3));
     let settings = Settings { grid: Some(9), ..none() };
     let effect = fit(&("regional-shapdp", settings.clone()), &all, &wavy(), 0);
     assert!(effect.tree.leaves().count() > 2);
     for (index, node) in effect.tree.nodes().iter().enumerate() {
-        let Some(leaf) = &node.effect else { continue };
-        let kept: Vec<usize> = (0..all.len())
-            .filter(|&i| effect.tree.leaf_of(&all.row(i).to_vec()).unwrap() == index)
-            .collect();
+        let leaf = node.effect.as_ref().unwrap();
+        let kept = rows_of(&effect.tree, &all, index);
         let alone = shapley_effect(&settings, &all, &wavy(), &kept);
         support::assert_close(alone.curve.x(), leaf.curve.x(), 0.0);
         support::assert_close(alone.curve.y(), leaf.curve.y(), 1e-12);
@@ -303,9 +314,9 @@ fn leaves_have_the_spline_of_their_shapley_values() {
     }
 }
 
-/// A leaf's effect is what the plain estimator gives for its rows on the same axis and bins.
+/// A region's effect, an inner node's too, is what the plain estimator gives for its rows on the same axis and bins.
 #[test]
-fn leaves_have_the_effect_of_their_rows() {
+fn regions_have_the_effect_of_their_rows() {
     let rows = uniform(400, 3);
     let all = data(&rows);
     let (lo, hi) =
@@ -320,10 +331,8 @@ fn leaves_have_the_effect_of_their_rows() {
         let plain =
             estimator::from_settings(variant.0.strip_prefix("regional-").unwrap(), &plain).unwrap();
         for (index, node) in effect.tree.nodes().iter().enumerate() {
-            let Some(leaf) = &node.effect else { continue };
-            let kept: Vec<usize> = (0..all.len())
-                .filter(|&i| effect.tree.leaf_of(&all.row(i).to_vec()).unwrap() == index)
-                .collect();
+            let leaf = node.effect.as_ref().unwrap();
+            let kept = rows_of(&effect.tree, &all, index);
             let subset = data(&rows.select(ndarray::Axis(0), &kept));
             let alone = plain.estimate(&subset, &quadrants(), 0).unwrap().remove(0);
             support::assert_close(alone.curve.x(), leaf.curve.x(), 0.0);

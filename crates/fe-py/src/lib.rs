@@ -46,7 +46,7 @@ mod _native {
     #[pymodule_export]
     use super::scenario::Scenario;
     #[pymodule_export]
-    use super::score::{score, score_effect};
+    use super::score::{score, score_effect, score_regional};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

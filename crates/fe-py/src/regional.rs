@@ -31,6 +31,11 @@ impl RegionalEffect {
     pub(crate) fn new(inner: fe_core::regional::RegionalEffect) -> Self {
         Self { inner }
     }
+
+    /// The effect, of a feature that counts from 0.
+    pub(crate) fn of_feature(&self, feature: usize) -> fe_core::regional::RegionalEffect {
+        fe_core::regional::RegionalEffect { feature, ..self.inner.clone() }
+    }
 }
 
 #[pymethods]

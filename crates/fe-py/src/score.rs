@@ -13,6 +13,7 @@ use crate::arguments::{Feature, word};
 use crate::arrays;
 use crate::effect::Effect;
 use crate::errors::Raise;
+use crate::regional::RegionalEffect;
 use crate::scenario::Scenario;
 use crate::threads;
 
@@ -37,17 +38,54 @@ pub(crate) fn score_effect(
     let feature = feature.of(scenario.dimension())?;
     let truth = scoring::truth(truth).map_err(Raise::raise)?;
     let comparison = comparison(compare)?;
-    let metrics = metrics.iter().map(|name| name.parse::<Metric>().map_err(Raise::raise));
-    let metrics = metrics.collect::<PyResult<Vec<_>>>()?;
-    let grid = match points {
-        Some(points) => increasing(arrays::vector("points", points)?)?,
-        None => Grid::default().all(scenario, feature).map_err(Raise::raise)?,
-    };
+    let metrics = named(&metrics)?;
+    let grid = grid(scenario, feature, points)?;
     let effect = fe_core::Effect { feature, ..effect.get().inner.clone() };
     let scores = threads::run(py, || {
         scoring::on_grid(scenario, truth, &effect, &grid, comparison, &metrics)
     })?;
     Ok(scores.into_iter().map(row).collect())
+}
+
+/// Metrics of a tree of regions against the population's tree and the truths in its regions.
+#[pyfunction]
+#[pyo3(signature = (regional, scenario, feature, compare, points, metrics))]
+pub(crate) fn score_regional(
+    py: Python<'_>,
+    regional: &Bound<'_, RegionalEffect>,
+    scenario: &Bound<'_, Scenario>,
+    feature: Feature,
+    compare: &str,
+    points: Option<&Bound<'_, PyAny>>,
+    metrics: Vec<String>,
+) -> PyResult<Vec<Row>> {
+    let scenario = &scenario.get().inner;
+    let feature = feature.of(scenario.dimension())?;
+    let comparison = comparison(compare)?;
+    let metrics = named(&metrics)?;
+    let grid = grid(scenario, feature, points)?;
+    let effect = regional.get().of_feature(feature);
+    let scores =
+        threads::run(py, || scoring::tree_on_grid(scenario, &effect, &grid, comparison, &metrics))?;
+    Ok(scores.map_err(Raise::raise)?.into_iter().map(row).collect())
+}
+
+/// The metrics that some names stand for.
+fn named(names: &[String]) -> PyResult<Vec<Metric>> {
+    let all = names.iter().map(|name| Metric::asked(name, &[]).map_err(Raise::raise));
+    Ok(all.collect::<PyResult<Vec<_>>>()?.concat())
+}
+
+/// The points that are given, or those of a study.
+fn grid(
+    scenario: &fe_truth::Scenario,
+    feature: usize,
+    points: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Vec<f64>> {
+    match points {
+        Some(points) => increasing(arrays::vector("points", points)?),
+        None => Grid::default().all(scenario, feature).map_err(Raise::raise),
+    }
 }
 
 /// Points in increasing order, all of them numbers.

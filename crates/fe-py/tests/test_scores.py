@@ -170,3 +170,27 @@ def test_nothing_to_compare_is_missing() -> None:
     assert np.isnan(scores["mse"])
     assert scores.compared == 0
     assert scores.status["mse"] == "nothing could be compared"
+
+
+def test_regional_effects_are_held_to_the_population() -> None:
+    scenario = fe.scenario("effector-regional")
+    X, _ = scenario.sample(200, seed=3)
+    regional = fe.regional_dpdp(X, scenario, 1, depth=1)
+    with pytest.warns(fe.FeatureEffectsWarning, match="outside the limits of the estimate"):
+        scores = fe.score(regional, scenario)
+    position = abs(regional.nodes[1]["rule"]["kind"]["at-most"])
+    # Of a split beside 0 one side has both slopes, 3 and -3.
+    mixed, side = position / (1 + position), (1 + position) / 2
+    left = side * 36 * mixed * (1 - mixed)
+    assert scores["region_regret"] == pytest.approx(left)
+    assert scores["split_error"] == pytest.approx(position / 2)
+    assert (scores["leaves"], scores["split_feature"]) == (2, 1)
+    estimate = regional.levels[1]["heterogeneity"]
+    assert scores["heterogeneity_value"] == pytest.approx(estimate - left)
+    assert scores["heterogeneity_value_square"] == scores["heterogeneity_value"] ** 2
+    with pytest.raises(fe.FeatureEffectsError, match="effect: a regional effect says it itself"):
+        fe.score(regional, scenario, "dpd")
+    with pytest.raises(fe.FeatureEffectsError, match="effect: must say what the curve estimates"):
+        fe.score(([0.0], [0.0]), scenario)
+    with pytest.raises(fe.FeatureEffectsError, match="unknown heterogeneity value `integrals`"):
+        fe.score(regional, scenario, metrics=["heterogeneity_value.integrals"])

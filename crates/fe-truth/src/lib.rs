@@ -95,7 +95,8 @@ pub use problem::{
     Correction, Dependence, Margin, Population, Published, RandomProblem, Subject, problem,
 };
 pub use quantity::{
-    BinTruth, Centring, DifferenceTruth, Evaluation, Quantity, Regional, Truth, Weighting,
+    BinTruth, Centring, DifferenceTruth, Evaluation, HeterogeneityValue, Quantity, Regional, Truth,
+    Weighting,
 };
 pub use scenario::{Level, Scenario, ScenarioInfo, scenario, scenarios};
 pub use truth::{

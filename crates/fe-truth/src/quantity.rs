@@ -132,6 +132,52 @@ named!(
     Shapdp = "shapdp",
 );
 
+/// A heterogeneity value of a feature over an axis that depends on no bins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum HeterogeneityValue {
+    /// Mean over the axis of `h-pdp` (EFFECTOR eq. 8), in squared units of f.
+    #[serde(rename = "pdp.mean")]
+    PdpMean,
+    /// Mean over the axis of the standard deviation of ICE curves as they are (EFFECTOR's listings), in units of f.
+    #[serde(rename = "pdp.mean_sd")]
+    PdpMeanSd,
+    /// Mean over the axis of `h-dpdp` (EFFECTOR eq. 10), in squared units of the derivative.
+    #[serde(rename = "dpdp.mean")]
+    DpdpMean,
+    /// Mean over the axis of the root of `h-dpdp`, in units of the derivative.
+    #[serde(rename = "dpdp.mean_sd")]
+    DpdpMeanSd,
+    /// `∫ sigma²` (EFFECTOR eq. 6).
+    #[serde(rename = "ale.integral")]
+    AleIntegral,
+    /// The same over the length of the axis.
+    #[serde(rename = "ale.mean_range")]
+    AleMeanRange,
+    /// `∫ sigma` (EFFECTOR eq. 2).
+    #[serde(rename = "ale.integral_sd")]
+    AleIntegralSd,
+    /// The same over the length of the axis.
+    #[serde(rename = "ale.mean_sd")]
+    AleMeanSd,
+    /// Mean over the law of the feature of `shap-variance` (EFFECTOR A.3), in squared units of f.
+    #[serde(rename = "shap.mean")]
+    ShapMean,
+}
+
+named!(
+    HeterogeneityValue,
+    "heterogeneity value",
+    PdpMean = "pdp.mean",
+    PdpMeanSd = "pdp.mean_sd",
+    DpdpMean = "dpdp.mean",
+    DpdpMeanSd = "dpdp.mean_sd",
+    AleIntegral = "ale.integral",
+    AleMeanRange = "ale.mean_range",
+    AleIntegralSd = "ale.integral_sd",
+    AleMeanSd = "ale.mean_sd",
+    ShapMean = "shap.mean",
+);
+
 /// Centring: the constant that is subtracted from a curve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

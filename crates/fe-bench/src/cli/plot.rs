@@ -7,8 +7,8 @@ use clap::{Args, ValueEnum};
 
 use super::table::condition;
 use crate::error::{Error, Result};
-use crate::plot::recorded;
 use crate::plot::sweep::{self, Sweep};
+use crate::plot::{kept_trees, recorded};
 use crate::record::summary::SummaryRow;
 use crate::record::{Column, Key, empty_bins, results};
 use crate::system::files;
@@ -19,7 +19,8 @@ use crate::system::say::say;
 /// What a study swept over decides what is drawn: its errors against the number of bins, or of rows,
 /// where there are at least three of them. One file per study, scenario, feature and metric, with a
 /// panel for each combination of parameters and sizes. Where a study keeps curves or bins, these are
-/// drawn as well: those of one dataset beside the truth, with a panel for each estimate.
+/// drawn as well: those of one dataset beside the truth, with a panel for each estimate. Trees of regions that
+/// were kept have a figure each.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     /// Results folder
@@ -51,6 +52,10 @@ enum Drawn {
     /// Curves and bins that were kept, beside the truth: of the first dataset, the others thin
     #[value(name = "effect")]
     Effect,
+    /// Trees of regions that were kept, with the curves in their leaves beside the truth there: of the
+    /// first dataset
+    #[value(name = "tree")]
+    Tree,
 }
 
 impl Drawn {
@@ -58,7 +63,7 @@ impl Drawn {
         match self {
             Self::ErrorByK => Some(Sweep::ErrorByK),
             Self::ErrorByN => Some(Sweep::ErrorByN),
-            Self::Effect => None,
+            Self::Effect | Self::Tree => None,
         }
     }
 }
@@ -79,12 +84,18 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
     let kinds = if given.is_empty() { Drawn::value_variants() } else { given };
     let sweeps: Vec<Sweep> = kinds.iter().copied().filter_map(Drawn::sweep).collect();
     let mut figures = sweep::figures(&values, &sweeps);
-    if kinds.contains(&Drawn::Effect) {
-        figures.extend(recorded::figures(recorded::read(&arguments.folder, &is_chosen)?));
+    if kinds.contains(&Drawn::Effect) || kinds.contains(&Drawn::Tree) {
+        let kept = recorded::read(&arguments.folder, &is_chosen)?;
+        if kinds.contains(&Drawn::Tree) {
+            figures.extend(kept_trees::figures(&kept));
+        }
+        if kinds.contains(&Drawn::Effect) {
+            figures.extend(recorded::figures(kept));
+        }
     }
     if figures.is_empty() {
         let message = "nothing to draw: no study has three values or more of K, or of N, or keeps \
-                       curves or bins";
+                       curves, bins or trees";
         return Err(Error::content(&arguments.folder, message));
     }
     std::fs::create_dir_all(&folder).map_err(Error::file(&folder))?;

@@ -46,6 +46,8 @@ enum What {
     Ratios,
     /// The properties of the problems
     Properties,
+    /// The error of each estimator on each problem, as `regression` explains it
+    Errors,
 }
 
 fn metric(text: &str) -> Result<Metric, String> {
@@ -68,6 +70,7 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
         What::Regression => regression(&judged),
         What::Ratios => ratios(&judged),
         What::Properties => properties(&judged),
+        What::Errors => errors(&judged),
     };
     sheet.write(arguments.format, out)
 }
@@ -144,6 +147,24 @@ fn explain(sheet: &mut Sheet, judged: &Judged, rows: &str, estimator: &str, logs
     for (name, found) in std::iter::once(("mean problem", &fit.intercept)).chain(named) {
         push(name, [Some(found.estimate), Some(found.lower), Some(found.upper), Some(fit.r2)]);
     }
+}
+
+fn errors(judged: &Judged) -> Sheet {
+    let mut sheet = Sheet::new(&["problem", "N", "estimator", "log10_error"]);
+    for rows in judged.sizes() {
+        for estimator in &judged.estimators {
+            for (place, log) in judged.errors(estimator, rows) {
+                let problem = judged.problems[place].id.as_str();
+                sheet.push(vec![
+                    problem.into(),
+                    rows.into(),
+                    estimator.as_str().into(),
+                    log.into(),
+                ]);
+            }
+        }
+    }
+    sheet
 }
 
 fn properties(judged: &Judged) -> Sheet {

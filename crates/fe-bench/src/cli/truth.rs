@@ -55,7 +55,7 @@ pub(super) struct Arguments {
     center: Centring,
     /// Only rows for which this holds, such as `x3 > 0 and x1 <= 0.2`: all truths are those of the law
     /// given that, which is the background of Shapley values too; ranges are cut
-    #[arg(long = "where", value_name = "EVENT")]
+    #[arg(long = "where", value_name = "EVENT", allow_hyphen_values = true)]
     event: Option<String>,
     /// Limits of bins, increasing; with `--regional ale`, of those whose finite differences, jumps
     /// included, shall differ less

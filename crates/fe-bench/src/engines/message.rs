@@ -113,6 +113,9 @@ pub struct Reply {
     /// The upper limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub upper: Option<Numbers>,
+    /// Of a regional effect its tree, as `score` takes one: the nodes, `limits`, `depth`, `drop`, `partition`.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub tree: Value,
     /// Anything else that the engine wants to tell; nothing is made of it.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub record: Value,
@@ -341,6 +344,7 @@ impl Reply {
             heterogeneity: None,
             lower: None,
             upper: None,
+            tree: Value::Null,
             record: Value::Null,
         }
     }

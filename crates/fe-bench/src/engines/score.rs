@@ -5,7 +5,9 @@ use std::sync::Arc;
 use fe_truth::{Quantity, Scenario, Truth};
 
 use super::{Answer, External};
-use crate::score::{self, Comparing, CurvePoint, Metric, Provenance, Score, Truths};
+use crate::score::metric::ScoringTree;
+use crate::score::regions::RegionTruths;
+use crate::score::{self, Comparing, CurvePoint, Metric, Provenance, Score, Truths, given_tree};
 
 /// An answer with the truths of its scenario.
 pub struct Scored<'a> {
@@ -34,6 +36,9 @@ impl Scored<'_> {
     /// # Errors
     /// Why there is nothing to compare.
     pub fn score(&self, metric: Metric, comparing: Comparing<'_>) -> Result<Score, String> {
+        if metric.is_of_values() {
+            return Err("engines give heterogeneity curves, not values".to_owned());
+        }
         if metric.of_heterogeneity().is_some() {
             return self.heterogeneity(metric, comparing);
         }
@@ -50,6 +55,31 @@ impl Scored<'_> {
                 self.of_curve(metric, &points, comparing)
             }
         }
+    }
+
+    /// Scores the tree of a regional effect, of an estimator by its name, against the population's tree.
+    ///
+    /// # Errors
+    /// Why there is nothing to compare.
+    pub fn score_tree(
+        &self,
+        estimator: &str,
+        metric: Metric,
+        regions: &RegionTruths,
+        comparing: Comparing<'_>,
+    ) -> Result<Score, String> {
+        if self.answer.tree.is_null() {
+            return Err("the engine gave no tree of regions".to_owned());
+        }
+        let feature = self.scenario.feature_name(self.feature);
+        let tree =
+            given_tree::of_engine(&self.answer.tree, (feature.as_str(), estimator), self.scenario)?;
+        let all = comparing.points.len();
+        let points = tree.covered(comparing.points);
+        let left_out = comparing.left_out + all - points.len();
+        let comparing = Comparing { points: &points, left_out, ..comparing };
+        let (truths, scenario) = (regions, self.scenario);
+        Ok(metric.of_tree(&ScoringTree { truths, scenario, tree: &tree, comparing }))
     }
 
     fn of_curve(

@@ -211,6 +211,8 @@ pub struct Answer {
     pub taken: Taken,
     /// Rows that the model was asked for by one estimate.
     pub model_rows: u64,
+    /// The tree of a regional effect, or null.
+    pub tree: serde_json::Value,
     /// Whatever else the engine told.
     pub record: serde_json::Value,
 }
@@ -268,6 +270,7 @@ impl Answer {
             true_heterogeneity: None,
             taken: Taken { seconds, model_seconds, peak_bytes: None },
             model_rows: reply.model_rows,
+            tree: reply.tree.clone(),
             record: reply.record.clone(),
         })
     }

@@ -6,7 +6,7 @@ use fe_core::estimator::{Estimand, Estimated, Estimator, InstanceEffects};
 use fe_core::numeric::curve::Shape;
 use fe_core::numeric::kde::density;
 use fe_core::numeric::partition::Partition;
-use fe_core::regional::{RegionalEffect, Rule, RuleKind};
+use fe_core::regional::{Node, Regional, RegionalEffect, Rule, RuleKind};
 use fe_core::settings::BandKind;
 use fe_core::{Curve, Dataset, Effect, Model};
 use fe_truth::Scenario;
@@ -15,7 +15,8 @@ use super::figure::{Figure, Layer, Mark, Panel, Scale};
 use super::style::{BLACK, BLUE, GREEN, GREY, Look, VERMILION};
 use crate::error::Result;
 use crate::output::readable;
-use crate::score::{truth_centring, truth_of};
+use crate::score::regions::region_of;
+use crate::score::{self, truth_centring, truth_of};
 
 /// Points of a curve that is not drawn through its own.
 const POINTS: usize = 301;
@@ -36,6 +37,7 @@ const LEAST_ROWS: f64 = 6.0;
 pub(super) const ESTIMATE: Look = Look::line(BLUE, 2.6);
 pub(super) const TRUTH: Look = Look::line(BLACK, 1.8).dashed(7, 4);
 pub(super) const SPREAD: Look = Look::line(BLUE, 1.0).faint(0.16);
+const SPREAD_LINE: Look = Look::line(BLUE, 2.2);
 pub(super) const POINTWISE: Look = Look::line(GREEN, 1.0).faint(0.4);
 pub(super) const SIMULTANEOUS: Look = Look::line(GREEN, 1.0).faint(0.2);
 const INSTANCES: Look = Look::line(VERMILION, 1.0).faint(0.35);
@@ -119,32 +121,125 @@ pub fn figure(subject: &Subject<'_>, effects: &[(Effect, Box<dyn Estimator>)]) -
     Ok(Pictured { figure: Figure { title, cells, legend_per_cell: false }, notes })
 }
 
-/// Each tree, with a cell per leaf under the rules that lead there; the leaves of a tree have the same
-/// axes.
-#[must_use]
-pub fn regional(subject: &Subject<'_>, effects: &[RegionalEffect]) -> Figure {
-    let mut cells = Vec::new();
-    for regional in effects {
-        let mut leaves = Vec::new();
-        for (index, node) in regional.tree.nodes().iter().enumerate() {
-            let Some((effect, deciles)) = node.effect.as_ref().zip(node.deciles) else { continue };
-            let mut panel = curve_panel(subject, effect, deciles, &Instances::NONE, None);
-            let region = region(regional, index, &short);
-            panel.title = format!("{}: {region} ({} instances)", subject.name(effect), node.rows);
-            leaves.push(panel);
+/// Each tree with the effect of all rows, then a cell per region under the rules that lead there: the curve with its
+/// instances and, of a scenario, the truth in that region; below it the local effects, or the heterogeneity. The
+/// regions of a tree have the same axes. Each effect comes with the estimator that made it.
+///
+/// # Errors
+/// What the estimators say when they are asked for single instances.
+pub fn regional(subject: &Subject<'_>, effects: &[(RegionalEffect, Regional)]) -> Result<Pictured> {
+    let (mut cells, mut notes) = (Vec::new(), Vec::new());
+    for (regional, estimator) in effects {
+        let mut regions = Vec::new();
+        for index in 0..regional.tree.nodes().len() {
+            let drawn = region_cell(subject, regional, index, estimator.within())?;
+            if let Some((cell, missing)) = drawn {
+                regions.push(cell);
+                notes.extend(missing);
+            }
         }
-        let hold: Vec<(f64, f64)> = corners(leaves.iter().flat_map(Panel::extent));
-        if leaves.len() > 1 {
+        hold_alike(&mut regions);
+        let mut regions = regions.into_iter();
+        cells.extend(regions.next());
+        if regions.len() > 0 {
             cells.push(vec![tree(subject, regional)]);
         }
-        cells.extend(leaves.into_iter().map(|panel| vec![Panel { hold: hold.clone(), ..panel }]));
+        cells.extend(regions);
     }
-    let name = effects.first().map_or("", |effect| effect.estimator);
-    Figure { title: subject.headed(name), cells, legend_per_cell: false }
+    let name = effects.first().map_or("", |(effect, _)| effect.estimator);
+    let figure = Figure { title: subject.headed(name), cells, legend_per_cell: false };
+    Ok(Pictured { figure, notes })
+}
+
+/// The panels of a region, and why the truth there is missing; none without an effect.
+fn region_cell(
+    subject: &Subject<'_>,
+    regional: &RegionalEffect,
+    index: usize,
+    estimator: &dyn Estimator,
+) -> Result<Option<(Vec<Panel>, Option<String>)>> {
+    let nodes = regional.tree.nodes();
+    let node = &nodes[index];
+    let Some((effect, deciles)) = node.effect.as_ref().zip(node.deciles) else { return Ok(None) };
+    let in_words = region(regional, index, &short);
+    let known = subject.scenario.map(|scenario| {
+        let region = region_of(nodes, index)?;
+        scenario.leaf(&region).map_err(|e| e.to_string())
+    });
+    let mut missing = known.as_ref().and_then(|known| known.as_ref().err()).cloned();
+    let known = known.and_then(std::result::Result::ok);
+    let there = Subject { title: String::new(), scenario: known.as_ref(), ..*subject };
+    let rows: Vec<usize> = (0..subject.data.len())
+        .filter(|&row| is_within(nodes, index, |feature| subject.data.feature(feature)[row]))
+        .collect();
+    let instances = Instances::among(&there, effect, estimator, &rows)?;
+    let instances = Instances { of_region: true, ..instances };
+    let truth = known.as_ref().map(|known| truth(known, effect, estimator.estimand()));
+    let truth = truth.transpose().unwrap_or_else(|reason| {
+        missing = Some(reason);
+        None
+    });
+    let mut panel = curve_panel(&there, effect, deciles, &instances, truth);
+    let split = if regional.tree.children(index).next().is_some() { ", split further" } else { "" };
+    panel.title = format!("{}: {in_words} ({} instances{split})", subject.name(effect), node.rows);
+    let mut cell = vec![panel];
+    let second = slopes_panel(&there, effect, estimator.estimand(), &instances);
+    cell.push(second.unwrap_or_else(|| heterogeneity_panel(&there, effect, estimator.estimand())));
+    let note = |reason| format!("{}, {in_words}: no truth is drawn: {reason}", effect.name);
+    Ok(Some((cell, missing.map(note))))
+}
+
+/// True if a row, given by its features, belongs to a node of a tree.
+fn is_within(nodes: &[Node], index: usize, value: impl Fn(usize) -> f64) -> bool {
+    let mut at = Some(index);
+    while let Some(node) = at.and_then(|at| nodes.get(at)) {
+        if node.rule.as_ref().is_some_and(|rule| !rule.kind.holds(value(rule.feature))) {
+            return false;
+        }
+        at = node.parent;
+    }
+    true
+}
+
+/// Gives the panels of the same place in some cells the same axes.
+fn hold_alike(cells: &mut [Vec<Panel>]) {
+    let most = cells.iter().map(Vec::len).max().unwrap_or_default();
+    for place in 0..most {
+        let all = cells.iter().filter_map(|cell| cell.get(place));
+        let hold = corners(all.flat_map(Panel::extent));
+        cells.iter_mut().filter_map(|cell| cell.get_mut(place)).for_each(|panel| {
+            panel.hold.clone_from(&hold);
+        });
+    }
+}
+
+/// The standard deviation of the local effects along the feature, with its truth.
+fn heterogeneity_panel(subject: &Subject<'_>, effect: &Effect, estimand: Estimand) -> Panel {
+    let root = |value: f64| value.max(0.0).sqrt();
+    let x = places(&effect.heterogeneity);
+    let at = |x: f64| (x, effect.heterogeneity.at(x).map_or(f64::NAN, root));
+    let own = Mark::Line(x.iter().map(|&x| at(x)).collect());
+    let mut layers = vec![Layer::named("σ (estimate)", SPREAD_LINE, own)];
+    let known = subject.scenario.map(|scenario| {
+        let x = effect.record.axis.grid(POINTS);
+        let truths = score::true_heterogeneity(scenario, estimand, effect, &x)?;
+        Ok::<_, String>(x.into_iter().zip(truths.iter().map(|truth| root(truth.value))).collect())
+    });
+    if let Some(Ok(points)) = known {
+        layers.push(Layer::named("true σ", TRUTH, Mark::Line(points)));
+    }
+    let of_slopes = effect.record.derivatives.is_some() && effect.bins.is_none();
+    let label = if of_slopes { "σ of the derivatives" } else { "σ of the instances" };
+    Panel {
+        x: Scale::linear(effect.name.as_str()),
+        y: Scale::linear(label),
+        layers,
+        ..Panel::default()
+    }
 }
 
 /// The least and the largest of either coordinate, without those that are missing.
-fn corners(points: impl Iterator<Item = (f64, f64)>) -> Vec<(f64, f64)> {
+pub(super) fn corners(points: impl Iterator<Item = (f64, f64)>) -> Vec<(f64, f64)> {
     let none = (f64::NAN, f64::NAN);
     let (low, high) = points.fold((none, none), |(low, high), (x, y)| {
         ((low.0.min(x), low.1.min(y)), (high.0.max(x), high.1.max(y)))
@@ -152,12 +247,34 @@ fn corners(points: impl Iterator<Item = (f64, f64)>) -> Vec<(f64, f64)> {
     vec![low, high]
 }
 
-/// A line of text per node, below its parent and further to the right.
+/// The regions of a tree as lines of text.
 fn tree(subject: &Subject<'_>, regional: &RegionalEffect) -> Panel {
     let nodes = regional.tree.nodes();
+    let line = |node: &Node| {
+        let rule = node.rule.as_ref().map_or("all data".to_owned(), short);
+        let heterogeneity = node.heterogeneity.map_or("–".to_owned(), rounded);
+        let words = format!("{rule}: {} instances, H = {heterogeneity}", node.rows);
+        Outlined { parent: node.parent, depth: node.depth, words }
+    };
+    let lines: Vec<Outlined> = nodes.iter().map(line).collect();
+    let first = nodes.iter().find_map(|node| node.effect.as_ref());
+    let name = first.map(|effect| subject.name(effect)).unwrap_or_default();
+    let title = format!("{name}: regions and their heterogeneity H ({})", regional.heterogeneity);
+    outline(title, &lines)
+}
+
+/// A node of an outline: its parent's place, how far it is to the right, and its words.
+pub(super) struct Outlined {
+    pub(super) parent: Option<usize>,
+    pub(super) depth: usize,
+    pub(super) words: String,
+}
+
+/// A line of text per node, below its parent and further to the right.
+pub(super) fn outline(title: String, nodes: &[Outlined]) -> Panel {
     let (mut words, mut branches) = (Vec::new(), Vec::new());
     let mut rows = vec![0.0; nodes.len()];
-    for (row, &index) in in_depth(regional).iter().enumerate() {
+    for (row, &index) in in_depth(nodes).iter().enumerate() {
         let node = &nodes[index];
         let (x, y) = (INDENT * node.depth as f64, -(row as f64));
         rows[index] = y;
@@ -166,14 +283,10 @@ fn tree(subject: &Subject<'_>, regional: &RegionalEffect) -> Panel {
             branches.extend([(stem, rows[parent] - 0.4), (stem, y), (x - 0.01, y)]);
             branches.push((f64::NAN, f64::NAN));
         }
-        let rule = node.rule.as_ref().map_or("all data".to_owned(), short);
-        let heterogeneity = node.heterogeneity.map_or("–".to_owned(), rounded);
-        words.push((x, y, format!("{rule}: {} instances, H = {heterogeneity}", node.rows)));
+        words.push((x, y, node.words.clone()));
     }
-    let first = nodes.iter().find_map(|node| node.effect.as_ref());
-    let name = first.map(|effect| subject.name(effect)).unwrap_or_default();
     Panel {
-        title: format!("{name}: regions and their heterogeneity H ({})", regional.heterogeneity),
+        title,
         layers: vec![
             Layer { name: None, look: Look::line(GREY, 1.2), mark: Mark::Line(branches) },
             Layer { name: None, look: Look::line(BLACK, 1.0), mark: Mark::Words(words) },
@@ -185,14 +298,13 @@ fn tree(subject: &Subject<'_>, regional: &RegionalEffect) -> Panel {
     }
 }
 
-/// The nodes of a tree, each before its children and these before its next sibling.
-fn in_depth(regional: &RegionalEffect) -> Vec<usize> {
-    let (mut order, mut open) = (Vec::new(), vec![0]);
+/// The places of nodes, each before its children and these before its next sibling.
+fn in_depth(nodes: &[Outlined]) -> Vec<usize> {
+    let roots = (0..nodes.len()).filter(|&node| nodes[node].parent.is_none());
+    let (mut order, mut open): (_, Vec<usize>) = (Vec::new(), roots.take(1).collect());
     while let Some(node) = open.pop() {
         order.push(node);
-        let mut children: Vec<usize> = regional.tree.children(node).collect();
-        children.reverse();
-        open.extend(children);
+        open.extend((0..nodes.len()).rev().filter(|&other| nodes[other].parent == Some(node)));
     }
     order
 }
@@ -223,7 +335,7 @@ fn short(rule: &Rule) -> String {
 }
 
 /// A number with four significant digits.
-fn rounded(value: f64) -> String {
+pub(super) fn rounded(value: f64) -> String {
     readable(format!("{value:.3e}").parse().unwrap_or(value)).replace('-', "−")
 }
 
@@ -242,30 +354,45 @@ struct Instances {
     say: InstanceEffects,
     /// Of how many they are.
     of: usize,
+    /// True if they are of one region of several, whose legends shall agree.
+    of_region: bool,
 }
 
 impl Instances {
-    const NONE: Self =
-        Self { x: Vec::new(), weights: Vec::new(), say: InstanceEffects::Unknown, of: 0 };
-
-    /// Evenly spaced rows: no more than a figure can show, and the same ones each time.
+    /// Of all rows.
     fn of(subject: &Subject<'_>, effect: &Effect, estimator: &dyn Estimator) -> Result<Self> {
+        let all: Vec<usize> = (0..subject.data.len()).collect();
+        Self::among(subject, effect, estimator, &all)
+    }
+
+    /// Evenly spaced ones of some rows: no more than a figure can show, and the same ones each time.
+    fn among(
+        subject: &Subject<'_>,
+        effect: &Effect,
+        estimator: &dyn Estimator,
+        among: &[usize],
+    ) -> Result<Self> {
         let data = subject.data;
         let curves = matches!(
             estimator.estimand(),
             Estimand::PartialDependence | Estimand::DerivativePartialDependence
         );
         let most = if curves { MOST_CURVES } else { MOST_COUNTED };
-        let rows = spread_out(data.len(), most);
+        let rows: Vec<usize> =
+            spread_out(among.len(), most).into_iter().map(|place| among[place]).collect();
         let say = estimator.instances(Estimated { data, model: subject.model, effect }, &rows)?;
         let x = rows.iter().map(|&row| data.feature(effect.feature)[row]).collect();
         let weights =
             rows.iter().map(|&row| data.weights().map_or(1.0, |weights| weights[row])).collect();
-        Ok(Self { x, weights, say, of: data.len() })
+        Ok(Self { x, weights, say, of: among.len(), of_region: false })
     }
 
     /// So many of them, in words, where they are not all.
     fn share(&self, drawn: usize) -> String {
+        if self.of_region {
+            let curves = matches!(self.say, InstanceEffects::Curves { .. });
+            return format!(", at most {}", if curves { MOST_CURVES } else { MOST_DOTS });
+        }
         if drawn < self.of { format!(", {drawn} of {}", self.of) } else { String::new() }
     }
 

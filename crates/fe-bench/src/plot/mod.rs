@@ -1,12 +1,13 @@
 //! Figures: described as plain data, drawn as SVG, and from there as PNG.
 //!
 //! It imports `record`, `score` and what these import. Begin with [`figure`], what a figure is. Its contents are decided by
-//! [`sweep`] (errors of studies), [`recorded`] (the curves that they keep) [`effects`] (effects beside their truth, with
+//! [`sweep`] (errors of studies), [`recorded`] (the curves that they keep), [`kept_trees`], [`effects`] (effects beside their truth, with
 //! what single instances say) and [`truths`]; its looks by `style`, `scale` and `draw`. The same figure gives the same bytes.
 
 mod draw;
 pub mod effects;
 pub mod figure;
+pub mod kept_trees;
 mod png;
 pub mod recorded;
 mod scale;

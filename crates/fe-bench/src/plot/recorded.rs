@@ -45,7 +45,8 @@ pub fn figures(kept: Vec<KeptEstimate>) -> Vec<Named> {
     let pick = |key: &Key, columns: &[Column]| -> Vec<String> {
         key.fields(columns.iter().copied()).map(str::to_owned).collect()
     };
-    let groups = grouped(kept.into_iter().map(|kept| (pick(&kept.key, &columns), kept)));
+    let with_curves = kept.into_iter().filter(|of| !(of.curve.is_empty() && of.bins.is_empty()));
+    let groups = grouped(with_curves.map(|kept| (pick(&kept.key, &columns), kept)));
     let all: Vec<&Vec<String>> = groups.iter().map(|(key, _)| key).collect();
     let figures = groups.iter().map(|(key, kept)| {
         let name = file_name(NAME, &columns, key, &all);

@@ -255,6 +255,7 @@ impl Series {
             .then(|| Order::of(&points.iter().map(|p| (p.0, p.1)).collect::<Vec<_>>()))
             .flatten();
         let name = match order {
+            Some(_) if Order::ends_in_plateau(&points) => format!("{name}: levels off"),
             Some(order) => format!("{name}: order {}", with_error(order)),
             None => name.to_owned(),
         };

@@ -1,11 +1,11 @@
-//! The curves and bins that a study keeps, read again.
+//! The curves, bins and trees that a study keeps, read again.
 
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
 use std::path::Path;
 
 use super::Key;
-use super::columns::{BINS, CURVES, ResultFile};
+use super::columns::{BINS, CURVES, LEAVES, ResultFile, TREES};
 pub use super::columns::{KeptBin, KeptPoint};
 use super::lines::{Lines, optional};
 use crate::error::Result;
@@ -20,6 +20,50 @@ pub struct KeptEstimate {
     pub curve: Vec<KeptPoint>,
     /// Its bins, if bins were kept and it has any.
     pub bins: Vec<KeptBin>,
+    /// The nodes of its tree, if trees were kept and it is one.
+    pub nodes: Vec<KeptNode>,
+    /// The curves in the leaves of its tree: the number of the node, and a point.
+    pub leaves: Vec<(usize, KeptPoint)>,
+}
+
+/// A node of a tree that was kept.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KeptNode {
+    /// The number of its parent; none for all rows.
+    pub parent: Option<usize>,
+    /// Number of rules from all rows down to here.
+    pub depth: usize,
+    /// The feature of its rule, the word of the condition, and the position.
+    pub rule: Option<(String, String, f64)>,
+    /// Number of its rows.
+    pub rows: usize,
+    /// The estimated heterogeneity.
+    pub heterogeneity: f64,
+    /// The true one.
+    pub true_heterogeneity: f64,
+}
+
+impl KeptNode {
+    /// Of the fields of a line, in the order of the columns.
+    fn read(fields: &[&str]) -> std::result::Result<Self, String> {
+        let [_, parent, depth, feature, rule, position, _, rows, _, _, estimate, truth] = fields
+        else {
+            return Err(format!("{} fields in place of {}", fields.len(), TREES.len()));
+        };
+        let whole = |text: &str| text.parse::<usize>().map_err(|_| format!("`{text}` is no count"));
+        let number = |text: &str| Ok::<_, String>(optional(text)?.unwrap_or(f64::NAN));
+        let named = !feature.is_empty();
+        let words =
+            || Ok::<_, String>((unguarded(feature).into(), (*rule).into(), number(position)?));
+        Ok(Self {
+            parent: (!parent.is_empty()).then(|| whole(parent)).transpose()?,
+            depth: whole(depth)?,
+            rule: named.then(words).transpose()?,
+            rows: whole(rows)?,
+            heterogeneity: number(estimate)?,
+            true_heterogeneity: number(truth)?,
+        })
+    }
 }
 
 /// Numbers of a point in results of builds before those that keep confidence limits.
@@ -38,17 +82,40 @@ pub fn read(
     chosen: &dyn Fn(&Key<&str>) -> bool,
 ) -> Result<Vec<KeptEstimate>> {
     let mut all = All { datasets, chosen, places: HashMap::new(), kept: Vec::new() };
-    all.file(folder, ResultFile::Curves, WITHOUT_BANDS..=CURVES.len(), |kept, values| {
+    all.file(folder, ResultFile::Curves, WITHOUT_BANDS..=CURVES.len(), |kept, fields| {
         let mut point = KeptPoint::default();
-        CURVES.iter().zip(values).for_each(|(column, value)| (column.put)(&mut point, *value));
+        let values = numbers(fields, CURVES.len())?;
+        CURVES.iter().zip(values).for_each(|(column, value)| (column.put)(&mut point, value));
         kept.curve.push(point);
+        Ok(())
     })?;
-    all.file(folder, ResultFile::Bins, BINS.len()..=BINS.len(), |kept, values| {
+    all.file(folder, ResultFile::Bins, BINS.len()..=BINS.len(), |kept, fields| {
         let mut bin = KeptBin::default();
-        BINS.iter().zip(values).for_each(|(column, value)| (column.put)(&mut bin, *value));
+        let values = numbers(fields, BINS.len())?;
+        BINS.iter().zip(values).for_each(|(column, value)| (column.put)(&mut bin, value));
         kept.bins.push(bin);
+        Ok(())
+    })?;
+    all.file(folder, ResultFile::Trees, TREES.len()..=TREES.len(), |kept, fields| {
+        kept.nodes.push(KeptNode::read(fields)?);
+        Ok(())
+    })?;
+    all.file(folder, ResultFile::Leaves, LEAVES.len()..=LEAVES.len(), |kept, fields| {
+        let values = numbers(fields, LEAVES.len())?;
+        let [node, x, effect, heterogeneity, truth, ..] = values[..] else { return Ok(()) };
+        let point = KeptPoint { x, effect, heterogeneity, truth, ..KeptPoint::default() };
+        kept.leaves.push((node as usize, point));
+        Ok(())
     })?;
     Ok(all.kept)
+}
+
+/// The numbers of some fields, NaN where one is missing, with as many more as make so many.
+fn numbers(fields: &[&str], count: usize) -> std::result::Result<Vec<f64>, String> {
+    let read = fields.iter().map(|text| Ok(optional(text)?.unwrap_or(f64::NAN)));
+    let mut values = read.collect::<std::result::Result<Vec<f64>, String>>()?;
+    values.resize(count, f64::NAN);
+    Ok(values)
 }
 
 struct All<'a> {
@@ -60,14 +127,14 @@ struct All<'a> {
 }
 
 impl All<'_> {
-    /// Reads a file. A line has so many numbers; the last of them may
+    /// Reads a file. A line has so many fields behind its key; the last of them may
     /// be missing in all.
     fn file(
         &mut self,
         folder: &Path,
         file: ResultFile,
-        numbers: RangeInclusive<usize>,
-        add: impl Fn(&mut KeptEstimate, &[f64]),
+        fields: RangeInclusive<usize>,
+        add: impl Fn(&mut KeptEstimate, &[&str]) -> std::result::Result<(), String>,
     ) -> Result<()> {
         if !folder.join(file.name()).exists() {
             return Ok(());
@@ -76,7 +143,7 @@ impl All<'_> {
         let header = lines.header()?;
         let (known, keys) = (file.columns(), file.keys().count());
         let given = header.len().saturating_sub(keys);
-        if !(numbers.contains(&given) && header.iter().eq(known.into_iter().take(keys + given))) {
+        if !(fields.contains(&given) && header.iter().eq(known.into_iter().take(keys + given))) {
             return Err(lines.wrong("the columns are not those of a results file"));
         }
         while let Some(record) = lines.next()? {
@@ -85,12 +152,8 @@ impl All<'_> {
                 continue;
             }
             let Some(place) = self.place(key.owned()) else { continue };
-            let numbers_of = record.iter().skip(keys).take(given);
-            let values: std::result::Result<Vec<f64>, String> =
-                numbers_of.map(|text| Ok(optional(text)?.unwrap_or(f64::NAN))).collect();
-            let mut values = values.map_err(|message| lines.wrong(message))?;
-            values.resize(*numbers.end(), f64::NAN);
-            add(&mut self.kept[place], &values);
+            let own: Vec<&str> = record.iter().skip(keys).take(given).collect();
+            add(&mut self.kept[place], &own).map_err(|message| lines.wrong(message))?;
         }
         Ok(())
     }
@@ -106,7 +169,13 @@ impl All<'_> {
         if replicates.len() == self.datasets {
             return None;
         }
-        self.kept.push(KeptEstimate { key, curve: Vec::new(), bins: Vec::new() });
+        self.kept.push(KeptEstimate {
+            key,
+            curve: Vec::new(),
+            bins: Vec::new(),
+            nodes: Vec::new(),
+            leaves: Vec::new(),
+        });
         replicates.insert(replicate, self.kept.len() - 1);
         Some(self.kept.len() - 1)
     }

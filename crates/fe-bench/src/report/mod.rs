@@ -10,8 +10,8 @@ pub mod scenario_page;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::output::{Entry, exact, readable};
-use crate::plot::recorded;
 use crate::plot::sweep::{self, Named, Sweep};
+use crate::plot::{kept_trees, recorded};
 use crate::record::kept_curves::KeptEstimate;
 use crate::record::manifest::{Manifest, NamedStudy};
 use crate::record::results::{Failure, Results};
@@ -37,7 +37,8 @@ const MOST_EFFECTS: usize = 12;
 /// A message, for a table of a study that cannot be made.
 pub fn page(results: &Results, kept: Vec<KeptEstimate>) -> Result<String, String> {
     let manifest = &results.manifest;
-    let effects = recorded::figures(kept);
+    let trees = kept_trees::figures(&kept);
+    let effects: Vec<_> = recorded::figures(kept).into_iter().chain(trees).collect();
     let names: Vec<&str> = manifest.studies.iter().map(|study| study.name.as_str()).collect();
     let title = names.join(", ");
     let studies = manifest.studies.iter().map(|named| study(named, results, &effects));

@@ -33,8 +33,12 @@ pub struct Judged {
     /// The estimators with their options, in words.
     pub estimators: Vec<String>,
     sizes: Vec<String>,
-    /// Decimal logarithms of errors, by estimator, number of rows and place of the problem.
-    errors: BTreeMap<(String, String, usize), f64>,
+    /// Mean errors of features, by estimator, number of rows and place of the problem.
+    errors: BTreeMap<(String, String, usize), BTreeMap<String, f64>>,
+    /// True if the errors are squares.
+    squared: bool,
+    /// Of each problem, the standard deviation of f.
+    sds: Vec<f64>,
 }
 
 /// The errors of a study of problem files.
@@ -59,8 +63,7 @@ pub fn judged(results: &Results, metric: Metric) -> Result<Judged, String> {
     let place: BTreeMap<&str, usize> =
         problems.iter().enumerate().map(|(place, problem)| (problem.id.as_str(), place)).collect();
     let (mut estimators, mut sizes) = (Vec::new(), Vec::new());
-    // Mean squares, or means, over features.
-    let mut sums: BTreeMap<(String, String, usize), (f64, usize)> = BTreeMap::new();
+    let mut errors: BTreeMap<_, BTreeMap<String, f64>> = BTreeMap::new();
     for row in results.values.iter().filter(|row| row.key.metric == metric.name()) {
         let (Some(&place), Some(mean)) = (place.get(row.key.scenario.as_str()), row.summary.mean)
         else {
@@ -78,22 +81,13 @@ pub fn judged(results: &Results, metric: Metric) -> Result<Judged, String> {
                 all.push(one.clone());
             }
         }
-        let sum = sums.entry((estimator, rows, place)).or_default();
-        *sum = (sum.0 + mean, sum.1 + 1);
+        let of_problem = errors.entry((estimator, rows, place)).or_default();
+        of_problem.insert(row.key.feature.clone(), mean);
     }
-    if sums.is_empty() {
+    if errors.is_empty() {
         return Err(format!("there is no value of `{}` in these results", metric.name()));
     }
-    let log =
-        |((estimator, rows, place), (sum, count)): ((String, String, usize), (f64, usize))| {
-            let mean = sum / count as f64;
-            let root = if metric.is_squared() { mean.sqrt() } else { mean };
-            // Derivatives are in another unit than f.
-            let unit = if estimator.starts_with("dpdp") { 1.0 } else { sds[place] };
-            ((estimator, rows, place), (root / unit).log10())
-        };
-    let errors = sums.into_iter().map(log).filter(|(_, log)| log.is_finite()).collect();
-    Ok(Judged { problems, estimators, sizes, errors })
+    Ok(Judged { problems, estimators, sizes, errors, squared: metric.is_squared(), sds })
 }
 
 /// A problem with its properties and the standard deviation of f, where they can be told.
@@ -128,20 +122,47 @@ impl Judged {
         .collect()
     }
 
+    /// The errors of an estimator on a problem, feature by feature.
+    fn of_problem(
+        &self,
+        estimator: &str,
+        rows: &str,
+        place: usize,
+    ) -> Option<&BTreeMap<String, f64>> {
+        self.errors.get(&(estimator.to_owned(), rows.to_owned(), place))
+    }
+
+    /// The decimal logarithm of a mean over features, in the unit of the error itself.
+    fn log(&self, of: impl Iterator<Item = f64>) -> Option<f64> {
+        let (sum, count) = of.fold((0.0, 0), |(sum, count), error| (sum + error, count + 1));
+        let log = (sum / f64::from(count)).log10() * if self.squared { 0.5 } else { 1.0 };
+        log.is_finite().then_some(log)
+    }
+
     /// The decimal logarithms of an estimator's errors, with the places of the problems.
     #[must_use]
     pub fn errors(&self, estimator: &str, rows: &str) -> Vec<(usize, f64)> {
-        let key = |place| (estimator.to_owned(), rows.to_owned(), place);
-        let places = 0..self.problems.len();
-        places.filter_map(|place| Some((place, *self.errors.get(&key(place))?))).collect()
+        let of_place = |place: usize| {
+            let log = self.log(self.of_problem(estimator, rows, place)?.values().copied())?;
+            // Derivatives are in another unit than f.
+            let unit = if estimator.starts_with("dpdp") { 1.0 } else { self.sds[place] };
+            Some((place, log - unit.log10()))
+        };
+        (0..self.problems.len()).filter_map(of_place).collect()
     }
 
-    /// The decimal logarithms of the ratios of two estimators' errors, with the places of the problems.
+    /// The decimal logarithms of the ratios of two estimators' errors on the features that both have one for,
+    /// with the places of the problems.
     #[must_use]
     pub fn ratios(&self, first: &str, second: &str, rows: &str) -> Vec<(usize, f64)> {
-        let others: BTreeMap<usize, f64> = self.errors(second, rows).into_iter().collect();
-        let own = self.errors(first, rows).into_iter();
-        own.filter_map(|(place, log)| Some((place, log - others.get(&place)?))).collect()
+        let of_place = |place: usize| {
+            let [first, second] = [first, second].map(|of| self.of_problem(of, rows, place));
+            let (first, second) = (first?, second?);
+            let shared = || first.keys().filter(|feature| second.contains_key(*feature));
+            let [own, other] = [first, second].map(|of| self.log(shared().map(|key| of[key])));
+            Some((place, own? - other?))
+        };
+        (0..self.problems.len()).filter_map(of_place).collect()
     }
 
     /// The regression of logarithms on the properties in which their problems differ, each measured from its
@@ -172,4 +193,36 @@ impl Judged {
 pub fn median(values: &[f64]) -> Option<f64> {
     (!values.is_empty())
         .then(|| SortedSample::new(values.iter().map(|value| (*value, 1.0))).quantile(0.5))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Mean squares 4 and 100 of the first, 1 of the second on one feature alone: that one has the ratio 2.
+    #[test]
+    fn ratios_are_of_the_features_that_both_have() {
+        let key = |estimator: &str| (estimator.to_owned(), "50".to_owned(), 0);
+        let of = |errors: &[(&str, f64)]| {
+            errors.iter().map(|&(feature, error)| (feature.to_owned(), error)).collect()
+        };
+        let judged = Judged {
+            problems: vec![Problem { id: "a@1".into(), properties: [0.0; PROPERTIES.len()] }],
+            estimators: vec!["first".into(), "second".into()],
+            sizes: vec!["50".into()],
+            errors: [
+                (key("first"), of(&[("x1", 4.0), ("x2", 100.0)])),
+                (key("second"), of(&[("x1", 1.0)])),
+            ]
+            .into(),
+            squared: true,
+            sds: vec![2.0],
+        };
+        let ratios = judged.ratios("first", "second", "50");
+        assert!((ratios[0].1 - 2_f64.log10()).abs() < 1e-12, "{ratios:?}");
+        // The root of the mean of all features, in standard deviations of f.
+        let errors = judged.errors("first", "50");
+        assert!((errors[0].1 - (52_f64.sqrt() / 2.0).log10()).abs() < 1e-12, "{errors:?}");
+        assert!(judged.ratios("first", "third", "50").is_empty());
+    }
 }

@@ -49,7 +49,8 @@ fn keep(
     records: &mut Encoder,
 ) -> csv::Result<()> {
     let group = task.planned.group;
-    let (nodes, mut leaves) = (effect.tree.nodes(), 0);
+    let nodes = effect.tree.nodes();
+    let leaves: Vec<usize> = effect.tree.leaf_positions().collect();
     for (number, node) in nodes.iter().enumerate() {
         let truth = found.and_then(|found| {
             let of = || group.regions.region(&group.scenario, found, &region_of(nodes, number)?);
@@ -61,15 +62,15 @@ fn keep(
             parent: node.parent,
             depth: node.depth,
             rule: rule.map(|rule| (group.scenario.feature_name(rule.feature), rule.kind)),
-            is_leaf: node.effect.is_some(),
+            is_leaf: leaves.contains(&number),
             rows: node.rows,
             share: node.share,
             heterogeneity: node.heterogeneity,
             truth,
         };
         records.node(key, effect.output, &row)?;
-        if node.effect.is_some() {
-            let leaf = found.and_then(|found| Some((found, found.leaves.get(leaves)?)));
+        if let Some(place) = leaves.iter().position(|leaf| *leaf == number) {
+            let leaf = found.and_then(|found| Some((found, found.leaves.get(place)?)));
             let truths = leaf.and_then(|(found, leaf)| {
                 let Comparing { points, comparison, .. } = comparing;
                 let of = || group.regions.curve(&group.scenario, found, leaf, points, comparison);
@@ -78,7 +79,6 @@ fn keep(
             for point in points(number, node, truths.as_deref(), comparing) {
                 records.leaf(key, effect.output, &point)?;
             }
-            leaves += 1;
         }
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use fe_core::effect::Limits;
 use fe_core::estimator::Estimand;
-use fe_core::{Curve, Effect};
+use fe_core::{Curve, Effect, regional};
 
 use super::context::Task;
 use super::estimate::{Estimate, Found};
@@ -114,9 +114,16 @@ impl Task<'_> {
         records: &mut Encoder,
     ) -> csv::Result<()> {
         let group = self.planned.group;
+        let effect = key.estimator.rsplit(':').next().unwrap_or_default();
         let scored = External::scored(answer, &self.prepared.truths, &group.scenario, feature);
         for &metric in &group.metrics {
-            let score = caught(|| scored.score(metric, comparing)).unwrap_or_else(Score::failed);
+            let own = || match regional::info(effect) {
+                Ok(info) if metric.is_for(true) => {
+                    scored.score_tree(info.name, metric, &group.regions, comparing)
+                }
+                _ => scored.score(metric, comparing),
+            };
+            let score = caught(own).unwrap_or_else(Score::failed);
             let cell = Cell { score, model_rows: Some(answer.model_rows) };
             records.cell(key, 0, metric.name(), &cell)?;
         }

@@ -4,7 +4,7 @@ use fe_core::Centring;
 use fe_core::Effect;
 use fe_core::estimator::Estimand;
 use fe_core::regional::AnyEstimator;
-use fe_truth::Quantity;
+use fe_truth::{HeterogeneityValue, Quantity};
 
 /// The truths that estimates of an estimand are compared with.
 struct Truths {
@@ -22,8 +22,28 @@ enum Heterogeneity {
     /// There is one of ICE curves that are centred, or of derivatives as they are: where nothing else was
     /// asked for.
     OfDefault(Quantity),
-    /// It depends on the bins.
+    /// It is that of the finite differences over the estimate's own bins.
+    OnBins,
+    /// There is none.
     None,
+}
+
+/// The true heterogeneity curve that an estimate is compared with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum HeterogeneityTruth {
+    /// This one.
+    Curve(Quantity),
+    /// The variance of finite differences in each bin of the estimate.
+    OnBins,
+}
+
+/// The truth of a heterogeneity value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ValueTruth {
+    /// Over the axis, without bins.
+    OverAxis(HeterogeneityValue),
+    /// Of the true variances in the estimate's own bins.
+    OnBins,
 }
 
 /// The estimand of bins.
@@ -39,14 +59,14 @@ pub(super) enum BinTruths {
 
 fn of(estimand: Estimand) -> Truths {
     use BinTruths::{Derivatives, Differences, Levels};
-    use Heterogeneity::{None, Of, OfDefault};
+    use Heterogeneity::{None, Of, OfDefault, OnBins};
     let (curve, heterogeneity, bins) = match estimand {
         Estimand::PartialDependence => (Quantity::Pd, OfDefault(Quantity::HPdp), Derivatives),
         Estimand::DerivativePartialDependence => {
             (Quantity::Dpd, OfDefault(Quantity::HDpdp), Derivatives)
         }
         Estimand::MarginalPlot => (Quantity::Mplot, None, Levels),
-        Estimand::AccumulatedLocalEffects => (Quantity::Ale, None, Differences),
+        Estimand::AccumulatedLocalEffects => (Quantity::Ale, OnBins, Differences),
         Estimand::AccumulatedDerivatives => {
             (Quantity::AleDerivative, Of(Quantity::Sigma), Derivatives)
         }
@@ -67,12 +87,47 @@ pub(super) fn bin_truths_of(estimand: Estimand) -> BinTruths {
 }
 
 /// The true heterogeneity curve that an estimate is compared with.
-pub(super) fn heterogeneity_of(estimand: Estimand, effect: &Effect) -> Result<Quantity, String> {
+pub(super) fn heterogeneity_of(
+    estimand: Estimand,
+    effect: &Effect,
+) -> Result<HeterogeneityTruth, String> {
     match of(estimand).heterogeneity {
-        Heterogeneity::Of(quantity) => Ok(quantity),
-        Heterogeneity::OfDefault(quantity) if effect.record.raw_ice.is_none() => Ok(quantity),
+        Heterogeneity::Of(quantity) => Ok(HeterogeneityTruth::Curve(quantity)),
+        Heterogeneity::OfDefault(quantity) if effect.record.raw_ice.is_none() => {
+            Ok(HeterogeneityTruth::Curve(quantity))
+        }
+        Heterogeneity::OnBins => Ok(HeterogeneityTruth::OnBins),
         _ => Err(format!("the heterogeneity of this {} has no true curve", effect.estimator)),
     }
+}
+
+/// The truth of a heterogeneity value of an estimand, by its name; none where there is none.
+pub(super) fn value_truth_of(estimand: Estimand, name: &str) -> Option<ValueTruth> {
+    use HeterogeneityValue as Value;
+    let over_axis = |value| Some(ValueTruth::OverAxis(value));
+    match (estimand, name) {
+        (Estimand::PartialDependence, "mean_grid") => over_axis(Value::PdpMean),
+        (Estimand::PartialDependence, "mean_grid_sd") => over_axis(Value::PdpMeanSd),
+        (Estimand::DerivativePartialDependence, "mean_grid") => over_axis(Value::DpdpMean),
+        (Estimand::DerivativePartialDependence, "mean_grid_sd") => over_axis(Value::DpdpMeanSd),
+        (Estimand::AccumulatedDerivatives, "integral") => over_axis(Value::AleIntegral),
+        (Estimand::AccumulatedDerivatives, "mean_range") => over_axis(Value::AleMeanRange),
+        (Estimand::AccumulatedDerivatives, "integral_sd") => over_axis(Value::AleIntegralSd),
+        (Estimand::AccumulatedDerivatives, "mean_sd") => over_axis(Value::AleMeanSd),
+        (Estimand::AccumulatedDerivatives, "mean_bins" | "sum_bins")
+        | (
+            Estimand::AccumulatedLocalEffects,
+            "integral" | "mean_range" | "integral_sd" | "mean_sd" | "mean_bins" | "sum_bins",
+        ) => Some(ValueTruth::OnBins),
+        (Estimand::ShapDependence, "mean_residual") => over_axis(Value::ShapMean),
+        _ => None,
+    }
+}
+
+/// True if a heterogeneity value of an estimand has a truth.
+#[must_use]
+pub fn has_true_value(estimand: Estimand, name: &str) -> bool {
+    value_truth_of(estimand, name).is_some()
 }
 
 /// The estimand of the estimator of a name, of a regional one that of its leaves; none for a name that the core does not know.

@@ -3,9 +3,11 @@
 //! Of each tree the feature, the estimator and the nodes are read, parents before children; of a node the position
 //! of its parent, its rule, and the curve. What else stands there is passed over.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
-use fe_core::regional::RuleKind;
+use fe_core::numeric::partition::{Closed, Partition};
+use fe_core::regional::{self, RuleKind};
 use fe_core::settings::Splitting;
 use fe_core::{Axis, Centring, Curve};
 use fe_truth::{Region, Scenario};
@@ -18,7 +20,7 @@ use super::metric::ScoringTree;
 use super::regions::{FoundLeaf, FoundTree, Growth, RegionTruths, cut, method_of, position};
 use super::{Comparing, METRICS, Score};
 use crate::data::features::feature_of;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, listed, suggestion};
 
 /// A tree as it was given, with the points at which the curves of its leaves are compared.
 #[derive(Debug, Clone)]
@@ -32,9 +34,13 @@ pub struct GivenTree {
 /// A tree as files have it.
 #[derive(Deserialize)]
 struct Object {
+    /// The scenario that the rows are of, with its version.
+    scenario: Option<String>,
     feature: String,
     estimator: String,
     nodes: Vec<GivenNode>,
+    /// Name of the heterogeneity value that its regions lower.
+    heterogeneity: Option<String>,
     limits: Option<Vec<f64>>,
     depth: Option<usize>,
     drop: Option<f64>,
@@ -59,6 +65,10 @@ struct GivenOptions {
 struct GivenNode {
     parent: Option<usize>,
     rule: Option<GivenRule>,
+    /// Its share of the rows.
+    share: Option<f64>,
+    /// The heterogeneity value that the tree lowers.
+    heterogeneity: Option<f64>,
     x: Option<Vec<f64>>,
     /// The values of the curve, or an object that has them.
     effect: Option<GivenEffect>,
@@ -77,7 +87,12 @@ struct GivenRule {
 #[serde(untagged)]
 enum GivenEffect {
     Values(Vec<f64>),
-    Object { x: Vec<f64>, effect: Vec<f64>, limits: Option<Vec<f64>> },
+    Object {
+        x: Vec<f64>,
+        effect: Vec<f64>,
+        limits: Option<Vec<f64>>,
+        heterogeneity_values: Option<BTreeMap<String, Option<f64>>>,
+    },
 }
 
 /// Reads the trees of a file: one object, or an array of them.
@@ -114,11 +129,32 @@ pub fn parse(
     all.into_iter().enumerate().map(tree).collect()
 }
 
+/// The tree of an engine's answer about a feature by an estimator, which it need not name.
+///
+/// # Errors
+/// As [`read`].
+pub fn of_engine(
+    tree: &Value,
+    (feature, estimator): (&str, &str),
+    scenario: &Scenario,
+) -> std::result::Result<FoundTree, String> {
+    let mut object = tree.as_object().cloned().ok_or("`tree` must be an object with `nodes`")?;
+    object.insert("feature".to_owned(), feature.into());
+    object.insert("estimator".to_owned(), estimator.into());
+    let object: Object =
+        serde_json::from_value(Value::Object(object)).map_err(|e| e.to_string())?;
+    Ok(self::tree(object, scenario, Centring::None).map_err(|e| format!("`tree`: {e}"))?.tree)
+}
+
 fn tree(
     object: Object,
     scenario: &Scenario,
     centring: Centring,
 ) -> std::result::Result<GivenTree, String> {
+    let own = scenario.id();
+    if let Some(other) = object.scenario.as_ref().filter(|other| **other != own) {
+        return Err(format!("it is of the scenario {other}, and is scored against {own}"));
+    }
     let feature = feature_of(scenario, &object.feature)?;
     let (lo, hi) = scenario.axis(feature);
     let axis = Axis::new(lo, hi).map_err(|e| e.to_string())?;
@@ -126,6 +162,7 @@ fn tree(
     let estimand = estimand_of(method.name()).ok_or("the estimator has no truth")?;
     let (mut regions, mut depths): (Vec<Region>, Vec<usize>) = (Vec::new(), Vec::new());
     let (mut leaves, mut first, mut limits) = (Vec::new(), None, object.limits);
+    let lowered = lowered(&object.estimator, object.heterogeneity)?;
     let is_parent = |number: usize| object.nodes.iter().any(|node| node.parent == Some(number));
     for (number, node) in object.nodes.iter().enumerate() {
         let in_node = |message: String| format!("node {number}: {message}");
@@ -157,13 +194,24 @@ fn tree(
             continue;
         }
         let (x, y) = node.curve(&mut limits).map_err(in_node)?;
-        let (region, curve) = (regions[number].clone(), Curve::linear(x, y));
-        leaves.push(FoundLeaf { region, curve, made: (axis, centring) });
+        leaves.push(FoundLeaf {
+            region: regions[number].clone(),
+            curve: Curve::linear(x, y),
+            made: (axis, centring),
+            share: node.share,
+            values: node.values(&lowered),
+            bins: node.bins(limits.as_deref()).map_err(in_node)?,
+            other_ice: false,
+        });
     }
+    let is_of_another = format!("are the regions those of another scenario than {own}?");
     let total = leaves.iter().map(|leaf| scenario.probability(&leaf.region));
-    let total: f64 = total.sum::<std::result::Result<f64, _>>().map_err(|e| e.to_string())?;
+    let total = total.sum::<std::result::Result<f64, _>>();
+    let total: f64 = total.map_err(|e| format!("{e}; {is_of_another}"))?;
     if (total - 1.0).abs() > 1e-6 {
-        return Err(format!("the leaves have a probability of {total} in all, not 1"));
+        return Err(format!(
+            "the leaves have a probability of {total} in all, not 1; {is_of_another}"
+        ));
     }
     let recorded = object.record.map(|record| record.options);
     let known = |of: fn(&GivenOptions) -> f64| recorded.as_ref().map(of);
@@ -181,8 +229,24 @@ fn tree(
         );
     }
     let limits = limits.filter(|_| of_differences);
-    let tree = FoundTree { method, estimand, feature, first, leaves, limits, growth };
+    let tree = FoundTree { method, estimand, feature, first, leaves, limits, lowered, growth };
     Ok(GivenTree::on_shared_points(tree, axis))
+}
+
+/// The heterogeneity value that regions of an estimator lower, its default unless it is named.
+fn lowered(estimator: &str, named: Option<String>) -> std::result::Result<String, String> {
+    let plain = estimator.strip_prefix("regional-").unwrap_or(estimator);
+    let info = regional::info(&format!("regional-{plain}")).map_err(|e| e.to_string())?;
+    match named {
+        Some(name) if info.heterogeneity.contains(&name.as_str()) => Ok(name),
+        Some(name) => Err(format!(
+            "`heterogeneity` = \"{name}\"{}: {} has {}",
+            suggestion(&name, info.heterogeneity.iter().copied()),
+            info.name,
+            listed(info.heterogeneity.iter().copied())
+        )),
+        None => Ok(info.heterogeneity[0].to_owned()),
+    }
 }
 
 impl GivenRule {
@@ -202,6 +266,26 @@ impl GivenRule {
 }
 
 impl GivenNode {
+    /// The heterogeneity values that it names, and the one that the tree lowers.
+    fn values(&self, lowered: &str) -> BTreeMap<String, Option<f64>> {
+        let named = match &self.effect {
+            Some(GivenEffect::Object { heterogeneity_values: Some(values), .. }) => values.clone(),
+            _ => BTreeMap::new(),
+        };
+        let own = self.heterogeneity.map(|value| (lowered.to_owned(), Some(value)));
+        named.into_iter().chain(own).collect()
+    }
+
+    /// The bins of its curve: its own, or those of the whole tree.
+    fn bins(&self, of_tree: Option<&[f64]>) -> std::result::Result<Option<Partition>, String> {
+        let own = match &self.effect {
+            Some(GivenEffect::Object { limits: Some(limits), .. }) => Some(limits.as_slice()),
+            _ => of_tree,
+        };
+        let bins = own.map(|limits| Partition::new(limits.to_vec(), Closed::Left));
+        bins.transpose().map_err(|e| e.to_string())
+    }
+
     /// The points of the curve of a leaf; the limits of its bins are those of all.
     fn curve(
         &self,
@@ -209,7 +293,7 @@ impl GivenNode {
     ) -> std::result::Result<(Vec<f64>, Vec<f64>), String> {
         let (x, y) = match (&self.x, &self.effect) {
             (Some(x), Some(GivenEffect::Values(y))) => (x.clone(), y.clone()),
-            (_, Some(GivenEffect::Object { x, effect, limits: of })) => {
+            (_, Some(GivenEffect::Object { x, effect, limits: of, .. })) => {
                 *limits = limits.take().or_else(|| of.clone());
                 (x.clone(), effect.clone())
             }
@@ -229,12 +313,8 @@ impl GivenTree {
     /// The points of the first leaf on the axis, where all leaves have a curve.
     fn on_shared_points(tree: FoundTree, axis: Axis) -> Self {
         let all = tree.leaves.first().map(|leaf| leaf.curve.x().to_vec()).unwrap_or_default();
-        let has = |x: f64, leaf: &FoundLeaf| {
-            let (lo, hi) = leaf.curve.range();
-            (lo..=hi).contains(&x)
-        };
-        let shared = |x: &f64| axis.contains(*x) && tree.leaves.iter().all(|leaf| has(*x, leaf));
-        let points: Vec<f64> = all.iter().copied().filter(shared).collect();
+        let mut points = tree.covered(&all);
+        points.retain(|x| axis.contains(*x));
         Self { left_out: all.len() - points.len(), points, tree }
     }
 
@@ -249,7 +329,13 @@ impl GivenTree {
         let Self { tree, points, left_out } = self;
         let comparing = Comparing { points, left_out: *left_out, comparison };
         let of = ScoringTree { truths: &truths, scenario, tree, comparing };
-        let all = METRICS.iter().filter(|metric| metric.is_of_regions());
+        // A tree may come without its heterogeneity.
+        let is_known =
+            |leaf: &FoundLeaf| leaf.share.is_some() && leaf.values.contains_key(&tree.lowered);
+        let has_values = tree.leaves.iter().all(is_known);
+        let all = METRICS
+            .iter()
+            .filter(|metric| metric.is_of_regions() || (metric.is_of_values() && has_values));
         all.map(|metric| (metric.name(), metric.of_tree(&of))).collect()
     }
 }

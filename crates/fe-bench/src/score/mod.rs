@@ -16,13 +16,16 @@ pub mod truths;
 use fe_core::Effect;
 use fe_core::estimator::Estimand;
 use fe_core::metric::centred_on_grid;
+use fe_core::regional::RegionalEffect;
 use fe_truth::{BinTruth, Scenario, Truth};
 
 use comparison::Comparison;
 pub(crate) use estimand::truth_centring;
-pub use estimand::{estimand_of, truth_of};
+pub use estimand::{estimand_of, has_true_value, truth_of};
 use given_curve::GivenCurve;
+use metric::ScoringTree;
 pub use metric::{METRICS, Metric};
+use regions::{FoundTree, RegionTruths};
 pub use truths::Truths;
 
 /// A value of a metric, with what is known about the truth in it.
@@ -243,6 +246,19 @@ impl Compared {
     }
 }
 
+/// The true heterogeneity curve of an effect at some points, a variance.
+///
+/// # Errors
+/// The reason why there is none.
+pub fn true_heterogeneity(
+    scenario: &Scenario,
+    estimand: Estimand,
+    effect: &Effect,
+    points: &[f64],
+) -> Result<Vec<Truth>, String> {
+    metric::heterogeneity::truths(&Truths::default(), scenario, estimand, effect, points)
+}
+
 /// Scores an effect against a truth of a scenario on a grid, as a study does: points outside its limits are left
 /// out and counted. Of the metrics, those that need no more than the curves are there for every truth of a curve,
 /// those of bins and heterogeneity for the truth that the estimator estimates.
@@ -280,6 +296,31 @@ pub fn on_grid(
         (name, score)
     };
     metrics.iter().map(score).collect()
+}
+
+/// Scores a tree of regions against those of a scenario on a grid, as a study does: points outside the limits of a
+/// leaf's curve are left out and counted.
+///
+/// # Errors
+/// Rules of levels, which no truth in a region knows.
+pub fn tree_on_grid(
+    scenario: &Scenario,
+    effect: &RegionalEffect,
+    grid: &[f64],
+    comparison: Comparison,
+    metrics: &[Metric],
+) -> Result<Vec<(&'static str, Score)>, String> {
+    let tree = FoundTree::of(effect)?;
+    let within = |x: &f64| {
+        let mut leaves = effect.tree.leaves().filter_map(|leaf| leaf.effect.as_ref());
+        leaves.all(|leaf| !within_limits(leaf, &[*x]).is_empty())
+    };
+    let points: Vec<f64> = grid.iter().copied().filter(within).collect();
+    let left_out = grid.len() - points.len();
+    let comparing = Comparing { points: &points, left_out, comparison };
+    let truths = RegionTruths::default();
+    let of = ScoringTree { truths: &truths, scenario, tree: &tree, comparing };
+    Ok(metrics.iter().map(|metric| (metric.name(), metric.of_tree(&of))).collect())
 }
 
 /// Scores a curve that was computed elsewhere against the truths at its points: every distance and,

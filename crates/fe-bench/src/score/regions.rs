@@ -3,10 +3,11 @@
 //! A [`FoundTree`] is all that is judged, whoever found it. [`RegionTruths`] remembers what is asked again: the
 //! population's tree, and regions that come back.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use fe_core::estimator::Estimand;
+use fe_core::numeric::partition::Partition;
 use fe_core::regional::{self, RegionalEffect, RuleKind};
 use fe_core::settings::Splitting;
 use fe_core::{Axis, Centring, Curve};
@@ -16,7 +17,7 @@ use fe_truth::{
 
 use super::comparison::Comparison;
 use super::estimand::{estimand_of, truth_centring, truth_of};
-use super::truths::{Cache, MOST_REMEMBERED, Truths, bits, remember};
+use super::truths::{Cache, Truths, Valued, bits, remember};
 
 /// A tree that was found, as far as it is judged.
 #[derive(Debug, Clone)]
@@ -33,6 +34,8 @@ pub struct FoundTree {
     pub leaves: Vec<FoundLeaf>,
     /// Limits of the bins that its finite differences are taken over.
     pub limits: Option<Vec<f64>>,
+    /// Name of the heterogeneity value that its regions lower.
+    pub lowered: String,
     /// Growth of the tree.
     pub growth: Growth,
 }
@@ -57,6 +60,14 @@ pub struct FoundLeaf {
     pub curve: Curve,
     /// The axis and the centring that the curve was made with.
     pub made: (Axis, Centring),
+    /// Its share of the rows, if it is known.
+    pub share: Option<f64>,
+    /// Its heterogeneity values by name, as far as they are known.
+    pub values: BTreeMap<String, Option<f64>>,
+    /// The bins of its curve.
+    pub bins: Option<Partition>,
+    /// True if ICE curves were not centred where they usually are, or the other way round.
+    pub other_ice: bool,
 }
 
 /// The method of a regional estimator.
@@ -77,12 +88,20 @@ impl FoundTree {
         let nodes = effect.tree.nodes();
         let options = effect.record.options;
         let leaf = |(node, effect): (usize, &fe_core::Effect)| {
-            let made = (effect.record.axis, effect.record.centring);
-            Ok(FoundLeaf { region: region_of(nodes, node)?, curve: effect.curve.clone(), made })
+            let values = effect.heterogeneity_values.iter();
+            Ok(FoundLeaf {
+                region: region_of(nodes, node)?,
+                curve: effect.curve.clone(),
+                made: (effect.record.axis, effect.record.centring),
+                share: Some(nodes[node].share),
+                values: values.map(|(name, value)| ((*name).to_owned(), *value)).collect(),
+                bins: effect.bins.as_ref().map(|bins| bins.partition.clone()),
+                other_ice: effect.record.raw_ice.is_some(),
+            })
         };
-        let with_effects = nodes.iter().enumerate();
-        let with_effects = with_effects.filter_map(|(i, node)| Some((i, node.effect.as_ref()?)));
-        let leaves = with_effects.map(leaf).collect::<Result<Vec<FoundLeaf>, String>>()?;
+        let leaves = effect.tree.leaf_positions();
+        let leaves = leaves.filter_map(|place| Some((place, nodes[place].effect.as_ref()?)));
+        let leaves = leaves.map(leaf).collect::<Result<Vec<FoundLeaf>, String>>()?;
         let first = nodes.iter().find(|node| node.parent == Some(0));
         let first = first.and_then(|node| node.rule.as_ref());
         let estimand = estimand_of(effect.estimator).ok_or("the estimator has no truth")?;
@@ -97,12 +116,26 @@ impl FoundTree {
                 .transpose()?,
             leaves,
             limits: bins.filter(|_| of_differences).map(|bins| bins.partition.limits().to_vec()),
+            lowered: effect.heterogeneity.to_owned(),
             growth: Growth {
                 depth: options.depth,
                 drop: options.drop,
                 cart: options.partition == Splitting::Cart,
             },
         })
+    }
+}
+
+impl FoundTree {
+    /// The points at which all leaves have a curve.
+    #[must_use]
+    pub fn covered(&self, points: &[f64]) -> Vec<f64> {
+        let has = |x: f64, leaf: &FoundLeaf| {
+            let (lo, hi) = leaf.curve.range();
+            (lo..=hi).contains(&x)
+        };
+        let shared = |x: &f64| self.leaves.iter().all(|leaf| has(*x, leaf));
+        points.iter().copied().filter(shared).collect()
     }
 }
 
@@ -152,7 +185,7 @@ type RegionKey = Vec<(usize, u64, u64)>;
 pub struct RegionTruths {
     trees: Cache<(AsJudged, GrowthKey), RegionalTree>,
     regions: Cache<(AsJudged, RegionKey), RegionTruth>,
-    leaves: Mutex<HashMap<RegionKey, Arc<Leaf>>>,
+    leaves: Cache<RegionKey, Arc<Leaf>>,
 }
 
 /// A scenario in a leaf, with its truths.
@@ -225,19 +258,34 @@ impl RegionTruths {
         }
     }
 
+    /// A true heterogeneity value in the region of a leaf.
+    ///
+    /// # Errors
+    /// What the scenario says of it, and a value that has no truth.
+    pub(super) fn value(
+        &self,
+        scenario: &Scenario,
+        of: &FoundTree,
+        leaf: &FoundLeaf,
+        name: &str,
+    ) -> Result<Truth, String> {
+        let there = self.leaf(scenario, &leaf.region)?;
+        let valued = Valued {
+            estimand: of.estimand,
+            feature: of.feature,
+            axis: leaf.made.0,
+            bins: leaf.bins.as_ref(),
+            other_ice: leaf.other_ice,
+        };
+        there.truths.heterogeneity_value(&there.scenario, &valued, name)
+    }
+
     fn leaf(&self, scenario: &Scenario, region: &Region) -> Result<Arc<Leaf>, String> {
-        let mut leaves = self.leaves.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = key_of(region);
-        if let Some(known) = leaves.get(&key) {
-            return Ok(Arc::clone(known));
-        }
-        if leaves.len() >= MOST_REMEMBERED {
-            leaves.clear();
-        }
-        let there = scenario.leaf(region).map_err(|e| e.to_string())?;
-        let leaf = Arc::new(Leaf { scenario: there, truths: Truths::default() });
-        leaves.insert(key, Arc::clone(&leaf));
-        Ok(leaf)
+        let known = remember(&self.leaves, key_of(region), || {
+            let there = scenario.leaf(region)?;
+            Ok(vec![Arc::new(Leaf { scenario: there, truths: Truths::default() })])
+        })?;
+        known.first().cloned().ok_or_else(|| "there is no such region".to_owned())
     }
 }
 

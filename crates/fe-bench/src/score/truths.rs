@@ -5,12 +5,16 @@ use std::hash::Hash;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use fe_core::effect::Bins;
+use fe_core::effect::heterogeneity;
 use fe_core::estimator::Estimand;
+use fe_core::numeric::partition::Partition;
 use fe_core::{Axis, Effect};
-use fe_truth::{BinTruth, Scenario, Truth, Weighting};
+use fe_truth::{BinTruth, DifferenceTruth, HeterogeneityValue, Scenario, Truth, Weighting};
 
 use super::comparison::Comparison;
-use super::estimand::{BinTruths, bin_truths_of, truth_centring, truth_of};
+use super::estimand::{
+    BinTruths, ValueTruth, bin_truths_of, truth_centring, truth_of, value_truth_of,
+};
 use super::{Compared, Comparing, Provenance};
 
 type CurveKey = (fe_truth::Quantity, usize, fe_truth::Centring, Vec<u64>);
@@ -18,7 +22,30 @@ pub(super) type Remembered<V> = Arc<OnceLock<Result<Arc<[V]>, String>>>;
 pub(super) type Cache<K, V> = Mutex<HashMap<K, Remembered<V>>>;
 
 /// The most truths of a kind that are remembered: bins that depend on the data do not come again.
-pub(super) const MOST_REMEMBERED: usize = 1000;
+const MOST_REMEMBERED: usize = 1000;
+
+/// The part of an estimate that the truth of its heterogeneity values depends on.
+pub(crate) struct Valued<'a> {
+    pub(crate) estimand: Estimand,
+    pub(crate) feature: usize,
+    pub(crate) axis: Axis,
+    pub(crate) bins: Option<&'a Partition>,
+    /// True if ICE curves were not centred where they usually are, or the other way round.
+    pub(crate) other_ice: bool,
+}
+
+impl<'a> Valued<'a> {
+    /// Of an effect.
+    pub(crate) fn of(effect: &'a Effect, estimand: Estimand) -> Self {
+        Self {
+            estimand,
+            feature: effect.feature,
+            axis: effect.record.axis,
+            bins: effect.bins.as_ref().map(|bins| &bins.partition),
+            other_ice: effect.record.raw_ice.is_some(),
+        }
+    }
+}
 
 /// The truths of a scenario, remembered: studies ask for the same ones again and again.
 #[derive(Default)]
@@ -26,6 +53,8 @@ pub struct Truths {
     grids: HashMap<usize, Vec<f64>>,
     curves: Cache<CurveKey, Truth>,
     bins: Cache<(usize, Vec<u64>), BinTruth>,
+    differences: Cache<(usize, Vec<u64>), DifferenceTruth>,
+    values: Cache<(HeterogeneityValue, usize, [u64; 2]), Truth>,
 }
 
 impl Truths {
@@ -133,7 +162,7 @@ impl Truths {
                 Ok((slopes, Provenance::of_curve(&curve)))
             }
             _ => {
-                let truths = self.bins(scenario, effect.feature, bins)?;
+                let truths = self.bins(scenario, effect.feature, &bins.partition)?;
                 let effects = truths.iter().map(|bin| bin.mu).collect();
                 Ok((effects, Provenance::of_bins(&truths)))
             }
@@ -151,21 +180,78 @@ impl Truths {
         match bin_truths_of(estimand) {
             // The variance of differences depends on the bins: its truth is that of these bins.
             BinTruths::Differences => {
-                let truths = scenario
-                    .differences(effect.feature, bins.partition.limits())
-                    .map_err(|e| e.to_string())?;
-                let deviation =
-                    |bin: &fe_truth::DifferenceTruth| bin.variance.sqrt() / (bin.hi - bin.lo);
+                let truths = self.differences(scenario, effect.feature, &bins.partition)?;
+                let deviation = |bin: &DifferenceTruth| bin.variance.sqrt() / (bin.hi - bin.lo);
                 let errors =
                     truths.iter().map(|bin| (fe_truth::Evaluation::Quadrature, bin.abs_error));
                 Ok((truths.iter().map(deviation).collect(), Provenance::of(errors)))
             }
             _ => {
-                let truths = self.bins(scenario, effect.feature, bins)?;
+                let truths = self.bins(scenario, effect.feature, &bins.partition)?;
                 let deviations = truths.iter().map(|bin| bin.sigma2.sqrt()).collect();
                 Ok((deviations, Provenance::of_bins(&truths)))
             }
         }
+    }
+
+    /// The true variance of the local effects, as slopes, in each of some bins: of finite differences over the
+    /// bin, or of the derivative.
+    pub(super) fn bin_variances(
+        &self,
+        scenario: &Scenario,
+        estimand: Estimand,
+        feature: usize,
+        bins: &Partition,
+    ) -> Result<Vec<Truth>, String> {
+        if bin_truths_of(estimand) == BinTruths::Differences {
+            let truths = self.differences(scenario, feature, bins)?;
+            return Ok(truths.iter().map(of_slopes).collect());
+        }
+        let truths = self.bins(scenario, feature, bins)?;
+        let variance = |bin: &BinTruth| Truth {
+            value: bin.sigma2,
+            abs_error: bin.abs_error,
+            method: bin.method,
+        };
+        Ok(truths.iter().map(variance).collect())
+    }
+
+    /// The truth of a heterogeneity value: over the axis, or of the true variances in the estimate's bins.
+    ///
+    /// # Errors
+    /// A value that has no truth, or none for how it was estimated.
+    pub(super) fn heterogeneity_value(
+        &self,
+        scenario: &Scenario,
+        of: &Valued<'_>,
+        name: &str,
+    ) -> Result<Truth, String> {
+        let none = || format!("`{name}` of such an estimate has no truth");
+        match value_truth_of(of.estimand, name).ok_or_else(none)? {
+            // With curves as they are, `mean_grid` is another value.
+            ValueTruth::OverAxis(_) if name == "mean_grid" && of.other_ice => Err(none()),
+            ValueTruth::OverAxis(value) => self.value_over_axis(scenario, value, of),
+            ValueTruth::OnBins => {
+                let bins = of.bins.ok_or_else(none)?;
+                let truths = self.bin_variances(scenario, of.estimand, of.feature, bins)?;
+                let undivided = bin_truths_of(of.estimand) == BinTruths::Differences;
+                value_of_bins(bins, &truths, undivided, name).ok_or_else(none)
+            }
+        }
+    }
+
+    fn value_over_axis(
+        &self,
+        scenario: &Scenario,
+        value: HeterogeneityValue,
+        of: &Valued<'_>,
+    ) -> Result<Truth, String> {
+        let axis = (of.axis.lo(), of.axis.hi());
+        let key = (value, of.feature, [axis.0.to_bits(), axis.1.to_bits()]);
+        let truths = remember(&self.values, key, || {
+            Ok(vec![scenario.heterogeneity_value(value, of.feature, axis)?])
+        })?;
+        truths.first().copied().ok_or_else(|| format!("`{value}` has no truth"))
     }
 
     /// The curves of a cell at the points where they are compared: estimate, truth,
@@ -220,13 +306,25 @@ impl Truths {
         })
     }
 
+    fn differences(
+        &self,
+        scenario: &Scenario,
+        feature: usize,
+        bins: &Partition,
+    ) -> Result<Arc<[DifferenceTruth]>, String> {
+        let limits = bins.limits();
+        remember(&self.differences, (feature, bits(limits)), || {
+            scenario.differences(feature, limits)
+        })
+    }
+
     pub(super) fn bins(
         &self,
         scenario: &Scenario,
         feature: usize,
-        bins: &Bins,
+        bins: &Partition,
     ) -> Result<Arc<[BinTruth]>, String> {
-        let limits = bins.partition.limits();
+        let limits = bins.limits();
         remember(&self.bins, (feature, bits(limits)), || {
             scenario.bins(feature, limits, Weighting::Uniform)
         })
@@ -251,6 +349,30 @@ pub(super) fn remember<K: Eq + Hash, V>(
         Arc::clone(cache.entry(key).or_default())
     };
     known.get_or_init(|| compute().map(Arc::from).map_err(|e| e.to_string())).clone()
+}
+
+/// A heterogeneity value of true variances in bins. It rises with each of them, so that their bounds bound it.
+fn value_of_bins(bins: &Partition, truths: &[Truth], undivided: bool, name: &str) -> Option<Truth> {
+    let of = |variance: fn(&Truth) -> f64| {
+        let variances: Vec<f64> = truths.iter().map(variance).collect();
+        let values = heterogeneity::of_bins(bins, Some(&variances), undivided);
+        values.get(name).copied().flatten()
+    };
+    let value = of(|truth| truth.value)?;
+    let most = of(|truth| truth.value + truth.abs_error)?;
+    let least = of(|truth| (truth.value - truth.abs_error).max(0.0))?;
+    let method = truths.iter().map(|truth| truth.method).max()?;
+    Some(Truth { value, abs_error: (most - value).max(value - least), method })
+}
+
+/// The variance of a difference over the width of its bin.
+fn of_slopes(bin: &DifferenceTruth) -> Truth {
+    let square = (bin.hi - bin.lo) * (bin.hi - bin.lo);
+    Truth {
+        value: bin.variance / square,
+        abs_error: bin.abs_error / square,
+        method: fe_truth::Evaluation::Quadrature,
+    }
 }
 
 /// The square of a truth that is not negative.

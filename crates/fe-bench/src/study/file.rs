@@ -52,6 +52,9 @@ pub struct Block {
     /// Metrics; `mse` and `mae` by default.
     #[serde(default = "default_metrics")]
     pub metrics: Vec<String>,
+    /// Names of the heterogeneity values that `heterogeneity_value` is of; each estimator's default without.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of: Option<Value>,
     /// True if curves are centred on the grid before they are compared.
     #[serde(default)]
     pub compare: Comparison,
@@ -158,6 +161,7 @@ const BLOCK_KEYS: &[&str] = &[
     "replicates",
     "grid",
     "metrics",
+    "of",
     "compare",
     "keep",
     "estimator",

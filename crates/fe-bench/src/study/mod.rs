@@ -177,12 +177,25 @@ fn named_scenario(
     scenarios::of_text(name, text, set)
 }
 
+/// The metrics of a block; those of heterogeneity values of all that `of` names.
+fn metrics(block: &Block) -> Result<Vec<Metric>, String> {
+    let values = block.of.as_ref().map_or(Ok(Vec::new()), |of| sweep::values("of", of))?;
+    let values: Vec<String> = values.iter().map(plain).collect();
+    let named = block.metrics.iter().map(|name| Metric::asked(name, &values));
+    let metrics = named.collect::<Result<Vec<_>, String>>()?.concat();
+    if !values.is_empty() && !metrics.iter().any(|metric| metric.is_of_values()) {
+        let message = "`of` names heterogeneity values, and `metrics` has no `heterogeneity_value`";
+        return Err(message.to_owned());
+    }
+    Ok(metrics)
+}
+
 fn expand(block: &Block, problems: &Problems) -> Result<Vec<Group>, String> {
     if block.replicates == 0 {
         return Err("`replicates` = 0: must be at least 1".to_owned());
     }
     let grids = grids(&block.grid)?;
-    let metrics = block.metrics.iter().map(|m| m.parse()).collect::<Result<Vec<Metric>, _>>()?;
+    let metrics = metrics(block)?;
     let variants = grids.iter().map(|grid| Ok(variants(block, grid)?.into()));
     let variants = variants.collect::<Result<Vec<Arc<[Variant]>>, String>>()?;
     let sizes = sizes(&block.n)?;

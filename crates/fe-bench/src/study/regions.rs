@@ -4,8 +4,9 @@ use fe_truth::TreeOptions;
 
 use super::file::Keep;
 use super::variants::Variant;
-use crate::error::listed;
-use crate::score::{METRICS, Metric};
+use crate::error::{listed, suggestion};
+use crate::score::metric::VALUES;
+use crate::score::{METRICS, Metric, estimand_of, has_true_value};
 
 /// Refuses what an estimator of a block cannot have.
 pub(super) fn check(
@@ -41,17 +42,42 @@ pub(super) fn check(
 
 fn check_metric(variant: &Variant, metric: Metric) -> Result<(), String> {
     let is_regional = variant.regional().is_some();
-    if metric.is_of_regions() == is_regional {
-        return Ok(());
+    // An engine's regional effect has the curve of all rows beside its tree.
+    let of_engine = variant.external.as_ref().map(|external| external.effect.as_str());
+    let has_both = of_engine.is_some_and(|effect| fe_core::regional::info(effect).is_ok());
+    if has_both || metric.is_for(is_regional) {
+        return check_value(variant, metric);
     }
     let what = if is_regional { "trees of regions" } else { "effects without regions" };
-    let known = METRICS.iter().filter(|metric| metric.is_of_regions() == is_regional);
+    let known = METRICS.iter().filter(|metric| metric.is_for(is_regional));
     Err(format!(
         "`metrics`: there is no `{}` of {}; of {what} there are {}",
         metric.name(),
         variant.estimator,
         listed(known.map(|metric| metric.name()))
     ))
+}
+
+/// Refuses heterogeneity values that an estimator does not have, or that have no truth.
+fn check_value(variant: &Variant, metric: Metric) -> Result<(), String> {
+    if !metric.is_of_values() || variant.external.is_some() {
+        return Ok(());
+    }
+    let estimand = estimand_of(&variant.estimator);
+    let has = |value: &&str| estimand.is_some_and(|estimand| has_true_value(estimand, value));
+    let known: Vec<&str> = VALUES.iter().copied().filter(has).collect();
+    let name = &variant.estimator;
+    match metric.value() {
+        _ if known.is_empty() => {
+            Err(format!("`metrics`: {name} has no heterogeneity value with a truth"))
+        }
+        Some(value) if !known.contains(&value) => Err(format!(
+            "`of` = \"{value}\": there is no such heterogeneity value of {name} with a truth{}; there are {}",
+            suggestion(value, known.iter().copied()),
+            listed(known.iter().copied())
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// Refuses trees that the population has no equal of.

@@ -97,7 +97,7 @@ impl Size {
             (sum(&block.estimator, &OF_ESTIMATORS)?, sum(&block.model, &OF_MODELS)?);
         let per_estimate = product(&[
             block.features.len().max(1) as u128,
-            block.metrics.len().max(1) as u128,
+            super::metrics(block).map_or(1, |metrics| metrics.len().max(1)) as u128,
             estimators.max(1),
         ]);
         let means = product(&[groups, per_estimate.max(models)]);

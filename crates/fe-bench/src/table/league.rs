@@ -41,7 +41,7 @@ pub struct LeagueRow {
     /// than Monte Carlo error, so that ties share a rank.
     pub rank: Option<f64>,
     /// Median over its questions of its error in units of that of the best; errors are roots of the
-    /// mean of `mse` over datasets.
+    /// mean of `mse` over datasets, of trees of regions of `leaf_mse`.
     pub error: Option<f64>,
     /// The same of the heterogeneity curve.
     pub heterogeneity: Option<f64>,
@@ -125,7 +125,11 @@ pub fn standings(
         values.extend((0..row.failed).map(|i| (format!("failed {i}"), None)));
     }
     let mut of = |metric: &str| metrics.remove(metric).unwrap_or_default();
-    let errors = of("mse");
+    // Of trees of regions the error is that of the curves in their leaves.
+    let mut errors = of("mse");
+    for (place, by) in of("leaf_mse") {
+        errors.entry(place).or_insert(by);
+    }
     let (heterogeneity, coverage) = (of("heterogeneity_mse"), of("coverage"));
     let scale = |place: &(String, String)| scales.get(&place.1).copied().unwrap_or(0.0);
     let floor = |place: &(String, String)| ROUNDING * scale(place);

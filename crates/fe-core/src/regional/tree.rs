@@ -31,9 +31,9 @@ pub struct Node {
     pub share: f64,
     /// The named heterogeneity value; none where it is undefined.
     pub heterogeneity: Option<f64>,
-    /// The effect, for leaves.
+    /// The effect of its instances; of inner nodes only if that was asked for.
     pub effect: Option<Effect>,
-    /// The weighted type-7 quantiles 0, 0.1, …, 1 of the feature among its instances, for leaves.
+    /// The weighted type-7 quantiles 0, 0.1, …, 1 of the feature among its instances, where it has an effect.
     pub deciles: Option<[f64; 11]>,
 }
 
@@ -75,7 +75,16 @@ impl Tree {
 
     /// The nodes that are not split.
     pub fn leaves(&self) -> impl Iterator<Item = &Node> {
-        self.nodes.iter().filter(|node| node.effect.is_some())
+        self.leaf_positions().map(|leaf| &self.nodes[leaf])
+    }
+
+    /// Positions in [`Tree::nodes`] of the nodes that are not split.
+    pub fn leaf_positions(&self) -> impl Iterator<Item = usize> {
+        let mut is_leaf = vec![true; self.nodes.len()];
+        for parent in self.nodes.iter().filter_map(|node| node.parent) {
+            is_leaf[parent] = false;
+        }
+        is_leaf.into_iter().enumerate().filter_map(|(node, is_leaf)| is_leaf.then_some(node))
     }
 
     /// The leaf that a row of D features belongs to, as a position in [`Tree::nodes`].
@@ -113,6 +122,7 @@ pub(super) fn grow<L: Criterion>(
     splitter: &Splitter<'_, L>,
     data: &Dataset,
     options: Options,
+    inner_effects: bool,
 ) -> Result<Tree> {
     let whole = splitter.region(data, splitter.local.rows().to_vec())?;
     let mut growing = Growing {
@@ -134,7 +144,7 @@ pub(super) fn grow<L: Criterion>(
         }
         growing.note_level();
     }
-    growing.finish()
+    growing.finish(inner_effects)
 }
 
 struct Growing<'a, L> {
@@ -228,21 +238,21 @@ impl<L: Criterion> Growing<'_, L> {
         }
     }
 
-    fn finish(self) -> Result<Tree> {
+    fn finish(self, inner_effects: bool) -> Result<Tree> {
         let total = self.nodes[0].2.weight;
-        let of_leaf = |(index, (_, _, region)): (usize, &(_, _, Region))| {
+        let of_region = |(index, (_, _, region)): (usize, &(_, _, Region))| {
             let work = || {
                 let effect = self.splitter.local.effect(&region.rows)?;
                 let deciles = self.deciles(effect.feature, &region.rows);
                 Ok((effect, deciles))
             };
-            self.leaves.contains(&index).then(work).transpose()
+            (inner_effects || self.leaves.contains(&index)).then(work).transpose()
         };
-        let leaves: Vec<Option<(Effect, [f64; 11])>> =
-            self.nodes.par_iter().enumerate().map(of_leaf).collect::<Result<_>>()?;
+        let effects: Vec<Option<(Effect, [f64; 11])>> =
+            self.nodes.par_iter().enumerate().map(of_region).collect::<Result<_>>()?;
         let mut nodes: Vec<Node> = Vec::with_capacity(self.nodes.len());
-        for ((rule, parent, region), leaf) in self.nodes.iter().zip(leaves) {
-            let (effect, deciles) = leaf.unzip();
+        for ((rule, parent, region), own) in self.nodes.iter().zip(effects) {
+            let (effect, deciles) = own.unzip();
             nodes.push(Node {
                 rule: rule.clone(),
                 parent: *parent,

@@ -27,6 +27,9 @@ pub struct Order {
     pub count: usize,
 }
 
+/// Slope below which errors do not fall.
+const FLAT: f64 = 0.1;
+
 impl Order {
     /// Of pairs of a size and a mean error there.
     ///
@@ -52,6 +55,30 @@ impl Order {
         let standard_error =
             (count > 2).then(|| (residuals / (count - 2) as f64 / x.squares).sqrt());
         Some(Self { slope, standard_error, count })
+    }
+
+    /// True if mean errors, given as size, mean and standard error in order of size, end in a plateau, which no
+    /// power of the size describes: from the last size but one to the last they fall by less than half of the
+    /// slope through all, beyond two standard errors; or there is no slope of a tenth through all.
+    ///
+    /// ```
+    /// use fe_core::replicates::Order;
+    /// let falls = [(100.0, 1.0, 0.01), (1000.0, 0.1, 0.001), (10000.0, 0.01, 0.0001)];
+    /// let levels_off = [(100.0, 1.0, 0.01), (1000.0, 0.1, 0.001), (10000.0, 0.099, 0.001)];
+    /// assert!(!Order::ends_in_plateau(&falls));
+    /// assert!(Order::ends_in_plateau(&levels_off));
+    /// ```
+    #[must_use]
+    pub fn ends_in_plateau(errors: &[(f64, f64, f64)]) -> bool {
+        let means: Vec<(f64, f64)> = errors.iter().map(|(size, mean, _)| (*size, *mean)).collect();
+        let Some(order) = Self::of(&means) else { return false };
+        let [.., (smaller, before, doubt), (larger, last, last_doubt)] = errors else {
+            return false;
+        };
+        let length = (larger / smaller).ln();
+        let slope = (last / before).ln() / length;
+        let doubt = (doubt / before).hypot(last_doubt / last) / length;
+        order.slope > -FLAT || slope - 2.0 * doubt > 0.5 * order.slope
     }
 
     /// Slope, standard error and 95 % interval by Student's t with `count` − 2 degrees of freedom.

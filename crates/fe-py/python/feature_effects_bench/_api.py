@@ -486,9 +486,9 @@ class Scores(Mapping[str, float]):
 
 
 def score(
-    curve: Effect | tuple[ArrayLike, ArrayLike],
+    curve: Effect | RegionalEffect | tuple[ArrayLike, ArrayLike],
     scenario: Scenario,
-    effect: str,
+    effect: str | None = None,
     feature: int | str | None = None,
     *,
     lower: ArrayLike | None = None,
@@ -503,16 +503,17 @@ def score(
     An effect is compared on the grid of a study, 100 equidistant points over the range of the scenario: the
     numbers are those of ``fe-bench run`` for the same axis and, where a curve or a band could also be had at
     other places than its knots, for the option ``points=scenario.grid(feature)``, which studies take. A curve from elsewhere is known at its own points alone, and
-    compared there; so few of them say little of what lies between.
+    compared there; so few of them say little of what lies between. A regional effect is held to the population's
+    tree of the same depth, and the curves in its leaves to the truths in the same regions.
 
     Parameters
     ----------
     curve
-        An effect, or its points and its values there: ``(x, y)``, in any order.
+        An effect, a regional one, or points and values there: ``(x, y)``, in any order.
     scenario
         The scenario whose truth it is compared with.
     effect
-        What the curve estimates, as in :meth:`Scenario.truth`.
+        What the curve estimates, as in :meth:`Scenario.truth`; a regional effect says it itself.
     feature
         The feature, counted from 1; that of the curve, if it is an effect.
     lower, upper
@@ -527,7 +528,9 @@ def score(
         Where an effect is compared instead: an array, or "knots", its own ``x``, which flatters few bins.
     metrics
         Names, or "all"; see :func:`metrics`. Those of bins and of heterogeneity need an effect. Unless they are
-        named: distances and, where there is a band, its coverage and width.
+        named: distances and, where there is a band, its coverage and width; of a regional effect all that there are.
+        ``heterogeneity_value`` stands for the difference of the default heterogeneity value from the true one, its
+        square and its sign; ``heterogeneity_value.mean_bins`` for those of another.
 
     Warns
     -----
@@ -543,7 +546,14 @@ def score(
     """
     if not isinstance(scenario, Scenario):
         raise FeatureEffectsError(f'scenario: must be one, such as fe.scenario("poly3"), not {scenario!r}')
-    if isinstance(curve, Effect):
+    if isinstance(curve, RegionalEffect):
+        given = {"effect": effect, "lower": lower, "upper": upper, "center": center}
+        if wrong := [name for name, value in given.items() if value is not None]:
+            raise FeatureEffectsError(f"{', '.join(wrong)}: a regional effect says it itself")
+        scores = _score_regional(curve, scenario, feature, compare, points, metrics)
+    elif effect is None:
+        raise FeatureEffectsError('effect: must say what the curve estimates, such as "pd" or "ale"')
+    elif isinstance(curve, Effect):
         scores = _score_effect(curve, scenario, effect, feature, lower, upper, compare, center, points, metrics)
     else:
         if points is not None:
@@ -552,10 +562,31 @@ def score(
             raise FeatureEffectsError("metrics: those of a curve from elsewhere are all that it has")
         scores = _score_points(curve, scenario, effect, feature, lower, upper, compare, center)
     if scores.left_out:
-        why = "outside the limits of the estimate" if isinstance(curve, Effect) else f"outside the range of {scenario.id}"
+        is_estimate = isinstance(curve, Effect | RegionalEffect)
+        why = "outside the limits of the estimate" if is_estimate else f"outside the range of {scenario.id}"
         message = f"{scores.left_out} of {scores.left_out + scores.compared} points are left out: they lie {why}"
         _warn(message)
     return scores
+
+
+def _score_regional(
+    estimate: RegionalEffect,
+    scenario: Scenario,
+    feature: int | str | None,
+    compare: str,
+    points: ArrayLike | str | None,
+    metrics: Sequence[str] | str | None,
+) -> Scores:
+    """The scores of a tree of regions on a grid."""
+    if isinstance(points, str):
+        raise FeatureEffectsError(f"points = {points!r}: must be an array")
+    if metrics is None or (isinstance(metrics, str) and metrics == "all"):
+        metrics = ["leaf_mse", "region_regret", "split_feature", "split_error", "leaves", "heterogeneity_value"]
+    names = [str(name) for name in _list("metrics", metrics)]
+    if not names:
+        raise FeatureEffectsError('metrics: none is named; leave it out, or take "all"')
+    feature = estimate.feature if feature is None else feature
+    return Scores(_native.score_regional(estimate, scenario, feature, compare, points, names))
 
 
 def _score_effect(

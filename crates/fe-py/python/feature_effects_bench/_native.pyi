@@ -22,6 +22,7 @@ __all__ = [
     "registry",
     "score",
     "score_effect",
+    "score_regional",
 ]
 
 _Array = NDArray[np.float64]
@@ -222,6 +223,14 @@ def score(
     feature: int | str,
     compare: str,
     center: str | None,
+) -> list[_Score]: ...
+def score_regional(
+    regional: RegionalEffect,
+    scenario: Scenario,
+    feature: int | str,
+    compare: str,
+    points: ArrayLike | None,
+    metrics: list[str],
 ) -> list[_Score]: ...
 def score_effect(
     effect: Effect,

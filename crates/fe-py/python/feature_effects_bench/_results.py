@@ -58,7 +58,8 @@ def _leaves(regional: RegionalEffect) -> list[tuple[str, Effect]]:
             return []
         return [*name(nodes[place]["parent"]), str(nodes[place]["rule"]["text"])]
 
-    leaves = [(place, node["effect"]) for place, node in enumerate(nodes) if node["effect"] is not None]
+    split = {node["parent"] for node in nodes}
+    leaves = [(place, node["effect"]) for place, node in enumerate(nodes) if place not in split]
     return [(" and ".join(name(place)) or "all", effect) for place, effect in leaves]
 
 

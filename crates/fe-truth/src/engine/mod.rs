@@ -387,6 +387,12 @@ impl Engine {
         self.at(s, x, rest).moments(&self.readers(s), local)
     }
 
+    /// `Var f(x, X_c)`: the variance of ICE curves as they are.
+    pub(crate) fn variance_of_values(&self, s: usize, x: f64) -> Estimate {
+        let all: Vec<usize> = (0..self.terms.len()).collect();
+        self.at(s, x, Rest::Marginal).moments(&all, LocalQuantity::Value).variance
+    }
+
     /// `E[φ_s | x_s = x]`, φ the Shapley value.
     pub(crate) fn mean_shapley(&self, s: usize, x: f64) -> Estimate {
         let held = self.at(s, x, Rest::Conditional);

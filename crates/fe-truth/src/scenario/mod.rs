@@ -415,6 +415,12 @@ impl Scenario {
     /// # }
     /// ```
     pub fn within(&self, region: &Region) -> Result<Self, Error> {
+        let law = self.law_within(region)?;
+        Ok(self.under(self.parts.engine.given(law), region))
+    }
+
+    /// The law of the features in a region that has a probability.
+    pub(crate) fn law_within(&self, region: &Region) -> Result<Law, Error> {
         let mut law = self.parts.engine.law().clone();
         for &(feature, (from, to)) in region.intervals() {
             self.check_feature(feature)?;
@@ -425,7 +431,7 @@ impl Scenario {
             self.share(&law, feature, (from, to))?;
             law = law.restricted(feature, from, to);
         }
-        Ok(self.under(self.parts.engine.given(law), region))
+        Ok(law)
     }
 
     /// The probability of an interval of a feature under a law of this scenario's features.

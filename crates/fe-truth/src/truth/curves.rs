@@ -14,7 +14,7 @@ use crate::scenario::Scenario;
 use crate::scenario::closed_forms::Pointwise;
 
 /// An estimate and how it was obtained.
-type Known = (Estimate, Evaluation);
+pub(super) type Known = (Estimate, Evaluation);
 
 /// A closed form evaluated in floating point, from summands of the given size in all; 0 if that is
 /// not known.
@@ -41,7 +41,7 @@ fn rounding(size: f64) -> f64 {
 
 /// The root of a variance. Those in closed form are sums of squares, relatively accurate also where
 /// they are small, so that their roots are as accurate as other closed forms.
-fn standard_deviation((variance, method): Known) -> Known {
+pub(super) fn standard_deviation((variance, method): Known) -> Known {
     if method != Evaluation::Closed {
         return (variance.sqrt(), method);
     }
@@ -455,10 +455,10 @@ impl Scenario {
 }
 
 /// Truths of one feature over one axis.
-struct OneFeature<'a> {
-    scenario: &'a Scenario,
-    feature: usize,
-    axis: (f64, f64),
+pub(super) struct OneFeature<'a> {
+    pub(super) scenario: &'a Scenario,
+    pub(super) feature: usize,
+    pub(super) axis: (f64, f64),
 }
 
 impl OneFeature<'_> {
@@ -493,7 +493,7 @@ impl OneFeature<'_> {
     }
 
     /// A quantity at a point. [`Pointwise::Accumulated`] is integrated in [`Self::accumulated`].
-    fn point(&self, quantity: Pointwise, x: f64) -> Known {
+    pub(super) fn point(&self, quantity: Pointwise, x: f64) -> Known {
         interrupt::check();
         if let Some(estimate) = self.known(quantity, x) {
             return (estimate, Evaluation::Closed);
@@ -669,7 +669,7 @@ impl OneFeature<'_> {
     }
 
     /// An effect at a point, without the jumps that it accumulates.
-    fn value(&self, effect: Quantity, x: f64) -> Known {
+    pub(super) fn value(&self, effect: Quantity, x: f64) -> Known {
         interrupt::check();
         if let Some(quantity) = quantity(effect) {
             return self.point(quantity, x);
@@ -832,7 +832,7 @@ impl OneFeature<'_> {
     }
 
     /// The mean of a function over the law of the feature.
-    fn over_law(&self, f: impl Fn(f64) -> Estimate) -> Estimate {
+    pub(super) fn over_law(&self, f: impl Fn(f64) -> Estimate) -> Estimate {
         let law = self.law();
         if let Some(levels) = law.levels() {
             return Estimate::sum(levels.iter().map(|(x, p)| f(x).times(p))).doubted(law.doubt());
@@ -845,7 +845,7 @@ impl OneFeature<'_> {
         mean.doubted(law.doubt())
     }
 
-    fn over_axis(&self, f: impl Fn(f64) -> Estimate) -> Truth {
+    pub(super) fn over_axis(&self, f: impl Fn(f64) -> Estimate) -> Truth {
         truth(integrated(self.over(self.axis, f)))
     }
 

@@ -192,7 +192,7 @@ impl Scenario {
     /// # Errors
     /// As [`Scenario::within`].
     pub fn leaf(&self, region: &Region) -> Result<Self, Error> {
-        self.within(region)?;
+        self.law_within(region)?;
         let cut = |engine: crate::engine::Engine, &(feature, (from, to)): &(usize, (f64, f64))| {
             engine.restricted(feature, from, to)
         };

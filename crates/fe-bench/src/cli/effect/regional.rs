@@ -14,6 +14,7 @@ use super::subject::Subject;
 use crate::error::{Error, Result};
 use crate::output::{Entry, Format, Sheet};
 use crate::plot::effects;
+use crate::system::say::say;
 
 /// A tree of regions.
 pub(super) struct Regional(RegionalEffect, Settings);
@@ -31,7 +32,7 @@ impl Estimated for Regional {
         of: &Subject<'_>,
         feature: usize,
     ) -> Result<Vec<RegionalEffect>> {
-        let regional = regional::from_settings(name, settings)?;
+        let regional = regional::from_settings(name, settings)?.with_inner_effects();
         Ok(regional.fit(of.data, of.model, feature)?)
     }
 
@@ -44,8 +45,13 @@ impl Estimated for Regional {
     }
 
     fn draw(all: &[Self], _: &EstimationArguments, of: &Subject<'_>, path: &Path) -> Result<()> {
-        let fitted: Vec<RegionalEffect> = all.iter().map(|tree| tree.0.clone()).collect();
-        effects::regional(&of.pictured(), &fitted).write(path)
+        let with_estimator = |Self(effect, settings): &Self| {
+            Ok::<_, Error>((effect.clone(), regional::from_settings(effect.estimator, settings)?))
+        };
+        let fitted = all.iter().map(with_estimator).collect::<Result<Vec<_>>>()?;
+        let pictured = effects::regional(&of.pictured(), &fitted)?;
+        pictured.notes.iter().for_each(|note| say!("{note}"));
+        pictured.figure.write(path)
     }
 
     fn print(
@@ -131,8 +137,8 @@ fn sheet(
 ) -> Result<Sheet> {
     let mut sheet = Sheet::new(&["feature", "output", "region", "x", "effect", "heterogeneity"]);
     for Regional(regional, settings) in fitted {
-        for (index, node) in regional.tree.nodes().iter().enumerate() {
-            let Some(effect) = &node.effect else { continue };
+        for index in regional.tree.leaf_positions() {
+            let Some(effect) = &regional.tree.nodes()[index].effect else { continue };
             let region = effects::region(regional, index, &ToString::to_string);
             let at = Evaluated::new(effect.clone(), settings, arguments)?;
             for ((&x, &y), &h) in at.x.iter().zip(&at.y).zip(&at.heterogeneity) {

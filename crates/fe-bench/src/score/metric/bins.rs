@@ -62,7 +62,7 @@ fn deviation(of: &Scoring<'_>, bins: &Bins) -> Result<Score, String> {
 
 fn error(of: &Scoring<'_>, bins: &Bins) -> Result<Score, String> {
     check(of)?;
-    let truths = of.truths.bins(of.scenario, of.effect.feature, bins)?;
+    let truths = of.truths.bins(of.scenario, of.effect.feature, &bins.partition)?;
     let errors: Vec<f64> = truths.iter().map(|bin| bin.bin_error).collect();
     let value = metric::mean_root(&errors);
     Ok(Score::of(Some(value), &Provenance::of_bins(&truths), errors.len(), 0))

@@ -7,8 +7,9 @@ mod bands;
 mod bins;
 mod count;
 mod distance;
-mod heterogeneity;
+pub(super) mod heterogeneity;
 mod regions;
+mod value;
 
 use std::fmt;
 use std::str::FromStr;
@@ -21,38 +22,46 @@ use fe_truth::{Scenario, Truth};
 use super::comparison::Comparison;
 use super::given_curve::GivenCurve;
 pub(crate) use regions::ScoringTree;
+pub(crate) use value::VALUES;
 
 use super::{Compared, Comparing, Provenance, Score, Truths};
 use crate::error::{listed, suggestion};
 
 /// All metrics.
 pub const METRICS: &[Metric] = &[
-    Metric(&distance::MSE),
-    Metric(&distance::MAE),
-    Metric(&distance::RMSE),
-    Metric(&distance::MAX),
-    Metric(&bins::EFFECT),
-    Metric(&bins::DEVIATION),
-    Metric(&bins::ERROR),
-    Metric(&heterogeneity::VARIANCE),
-    Metric(&heterogeneity::DEVIATION),
-    Metric(&bands::COVERAGE),
-    Metric(&bands::WIDTH),
-    Metric(&bands::SIMULTANEOUS_COVERAGE),
-    Metric(&bands::SIMULTANEOUS_WIDTH),
-    Metric(&count::BINS),
-    Metric(&count::EMPTY_BINS),
-    Metric(&count::INFEASIBLE),
-    Metric(&regions::LEAF_MSE),
-    Metric(&regions::REGION_REGRET),
-    Metric(&regions::SPLIT_FEATURE),
-    Metric(&regions::SPLIT_ERROR),
-    Metric(&regions::LEAVES),
+    Metric::plain(&distance::MSE),
+    Metric::plain(&distance::MAE),
+    Metric::plain(&distance::RMSE),
+    Metric::plain(&distance::MAX),
+    Metric::plain(&bins::EFFECT),
+    Metric::plain(&bins::DEVIATION),
+    Metric::plain(&bins::ERROR),
+    Metric::plain(&heterogeneity::VARIANCE),
+    Metric::plain(&heterogeneity::DEVIATION),
+    Metric::plain(&value::ERROR),
+    Metric::plain(&value::SQUARE),
+    Metric::plain(&value::SIGN),
+    Metric::plain(&bands::COVERAGE),
+    Metric::plain(&bands::WIDTH),
+    Metric::plain(&bands::SIMULTANEOUS_COVERAGE),
+    Metric::plain(&bands::SIMULTANEOUS_WIDTH),
+    Metric::plain(&count::BINS),
+    Metric::plain(&count::EMPTY_BINS),
+    Metric::plain(&count::INFEASIBLE),
+    Metric::plain(&regions::LEAF_MSE),
+    Metric::plain(&regions::REGION_REGRET),
+    Metric::plain(&regions::SPLIT_FEATURE),
+    Metric::plain(&regions::SPLIT_ERROR),
+    Metric::plain(&regions::LEAVES),
 ];
 
-/// One of [`METRICS`].
+/// One of [`METRICS`], or one of them of a named heterogeneity value.
 #[derive(Clone, Copy)]
-pub struct Metric(&'static Definition);
+pub struct Metric {
+    definition: &'static Definition,
+    /// Its name in files, and the heterogeneity value that it is of, if one is named.
+    of: Option<(&'static str, &'static str)>,
+}
 
 /// Definition of a metric.
 struct Definition {
@@ -79,6 +88,8 @@ enum Measure {
     Curves(OfCurves),
     /// A confidence band, lower and upper, and the truth.
     Band { simultaneous: bool, value: OfBand },
+    /// A heterogeneity value less the true one, and the bound on the truth.
+    Value(value::OfDifference),
     /// A heterogeneity curve and the true one: variances, or their roots.
     Heterogeneity { roots: bool, value: OfCurves },
     /// Bins, beside what is true in each.
@@ -99,64 +110,124 @@ pub(crate) struct Scoring<'a> {
 }
 
 impl Metric {
+    const fn plain(definition: &'static Definition) -> Self {
+        Self { definition, of: None }
+    }
+
+    /// The metrics that a name stands for, each of all the heterogeneity values that are named:
+    /// `heterogeneity_value` stands for the difference, its square and its sign, other names for themselves.
+    ///
+    /// # Errors
+    /// A name that is unknown, and heterogeneity values of a metric that is of none.
+    pub fn asked(name: &str, values: &[String]) -> Result<Vec<Self>, String> {
+        let metric: Self = name.parse()?;
+        let is_of_value = matches!(metric.definition.measure, Measure::Value(_));
+        if !is_of_value || metric.of.is_some() || values.is_empty() {
+            return Ok(metric.all());
+        }
+        let named = values.iter().map(|value| {
+            let of_value = metric.of_value(value).ok_or_else(|| unknown_value(value))?;
+            Ok::<_, String>(of_value.all())
+        });
+        Ok(named.collect::<Result<Vec<_>, String>>()?.concat())
+    }
+
+    /// Itself, or the three that it stands for.
+    fn all(self) -> Vec<Self> {
+        if self.definition.name != value::ERROR.name {
+            return vec![self];
+        }
+        let of = |definition: &'static Definition| {
+            let plain = Self::plain(definition);
+            self.value().map_or(Some(plain), |value| plain.of_value(value))
+        };
+        value::ALL.into_iter().filter_map(of).collect()
+    }
+
+    /// Itself of a named heterogeneity value; none where there is none of that name.
+    fn of_value(self, value: &str) -> Option<Self> {
+        let place = value::ALL.iter().position(|of| of.name == self.definition.name)?;
+        let (value, names) = value::NAMES.iter().find(|(known, _)| *known == value)?;
+        Some(Self { of: Some((names[place], *value)), ..self })
+    }
+
+    /// The heterogeneity value that it is of, where one is named.
+    #[must_use]
+    pub fn value(self) -> Option<&'static str> {
+        self.of.map(|(_, value)| value)
+    }
+
+    /// True if it is of a heterogeneity value.
+    #[must_use]
+    pub fn is_of_values(self) -> bool {
+        matches!(self.definition.measure, Measure::Value(_))
+    }
+
     /// Its name in files.
     #[must_use]
     pub fn name(self) -> &'static str {
-        self.0.name
+        self.of.map_or(self.definition.name, |(name, _)| name)
     }
 
     /// Its meaning.
     #[must_use]
     pub fn about(self) -> &'static str {
-        self.0.about
+        self.definition.about
     }
 
     /// True if it is an error, so that the lowest value is the best.
     #[must_use]
     pub fn is_error(self) -> bool {
-        self.0.is_error
+        self.definition.is_error
     }
 
     /// True if its unit is the square of that of f.
     #[must_use]
     pub fn is_squared(self) -> bool {
-        self.0.is_squared
+        self.definition.is_squared
     }
 
     /// True if it is made of curves alone, and not of bins or heterogeneity.
     #[must_use]
     pub fn is_of_curves(self) -> bool {
-        matches!(self.0.measure, Measure::Curves(_) | Measure::Band { .. })
+        matches!(self.definition.measure, Measure::Curves(_) | Measure::Band { .. })
     }
 
     /// True if it speaks of confidence bands.
     #[must_use]
     pub fn is_of_bands(self) -> bool {
-        matches!(self.0.measure, Measure::Band { .. })
+        matches!(self.definition.measure, Measure::Band { .. })
     }
 
     /// True if it counts, and so is no error.
     #[must_use]
     pub fn is_count(self) -> bool {
-        matches!(self.0.measure, Measure::Count(_))
+        matches!(self.definition.measure, Measure::Count(_))
     }
 
     /// True if it is made of a tree of regions.
     #[must_use]
     pub fn is_of_regions(self) -> bool {
-        matches!(self.0.measure, Measure::Regions { .. })
+        matches!(self.definition.measure, Measure::Regions { .. })
     }
 
-    /// True if it is of regions and no error: a share or a number of leaves, which has no order of convergence.
+    /// True if it can be computed of a tree of regions, or of an effect without.
+    #[must_use]
+    pub fn is_for(self, regional: bool) -> bool {
+        self.is_of_values() || self.is_of_regions() == regional
+    }
+
+    /// True if it is no error, so that it has no order of convergence: a share, a number of leaves, a
+    /// difference with its sign.
     #[must_use]
     pub fn has_no_order(self) -> bool {
-        self.is_of_regions() && !self.is_error()
+        (self.is_of_regions() || self.is_of_values()) && !self.is_error()
     }
 
     /// True if it compares a tree with that of the population.
     #[must_use]
     pub fn needs_population(self) -> bool {
-        matches!(self.0.measure, Measure::Regions { needs_population: true, .. })
+        matches!(self.definition.measure, Measure::Regions { needs_population: true, .. })
     }
 
     /// The reason why a value of it may be degenerate, for readers.
@@ -172,18 +243,19 @@ impl Metric {
     /// True if it can be computed of any two effects that are compared, fitted models among them.
     #[must_use]
     pub fn is_of_pairs(self) -> bool {
-        matches!(self.0.measure, Measure::Curves(_) | Measure::Count(_))
+        matches!(self.definition.measure, Measure::Curves(_) | Measure::Count(_))
     }
 
     /// The score of an effect against the truth of its estimand.
     pub(crate) fn of_effect(self, of: &Scoring<'_>) -> Score {
-        let scored = match (&self.0.measure, &of.effect.bins) {
+        let scored = match (&self.definition.measure, &of.effect.bins) {
             (Measure::Curves(value), _) => distance::score(of, *value),
             (Measure::Heterogeneity { roots, value }, _) => {
                 heterogeneity::score(of, *roots, *value)
             }
             (Measure::Band { simultaneous, value }, _) => bands::score(of, *simultaneous, *value),
             (Measure::Regions { .. }, _) => Err(format!("{} has no regions", of.effect.estimator)),
+            (Measure::Value(value), _) => value::score(of, self.value(), *value),
             (_, None) => Err(format!("{} has no bins", of.effect.estimator)),
             (Measure::Count(count), Some(bins)) => {
                 let (count, all) = (count(of.effect, bins), bins.partition.bins());
@@ -196,8 +268,9 @@ impl Metric {
 
     /// The score of a tree of regions against those of the population.
     pub(crate) fn of_tree(self, of: &ScoringTree<'_>) -> Score {
-        let scored = match self.0.measure {
+        let scored = match self.definition.measure {
             Measure::Regions { value, .. } => value(of),
+            Measure::Value(value) => regions::heterogeneity_value(of, self.value(), value),
             _ => Err(format!("a tree of regions has no {}", self.name())),
         };
         scored.unwrap_or_else(Score::failed)
@@ -205,7 +278,7 @@ impl Metric {
 
     /// The value of two curves on the same points; none if it is made of something else.
     pub(crate) fn of_curves(self, first: &[f64], second: &[f64]) -> Option<f64> {
-        match self.0.measure {
+        match self.definition.measure {
             Measure::Curves(value) => Some(value(first, second)),
             _ => None,
         }
@@ -213,7 +286,7 @@ impl Metric {
 
     /// The count of the bins of an effect; none if it does not count.
     pub(crate) fn of_bins(self, effect: &Effect, bins: &Bins) -> Option<usize> {
-        match self.0.measure {
+        match self.definition.measure {
             Measure::Count(count) => Some(count(effect, bins)),
             _ => None,
         }
@@ -221,7 +294,7 @@ impl Metric {
 
     /// For a metric of heterogeneity, whether it is made of standard deviations, and its value of two curves.
     pub(crate) fn of_heterogeneity(self) -> Option<(bool, OfCurves)> {
-        match self.0.measure {
+        match self.definition.measure {
             Measure::Heterogeneity { roots, value } => Some((roots, value)),
             _ => None,
         }
@@ -237,7 +310,7 @@ impl Metric {
         left_out: usize,
     ) -> Option<Score> {
         let compared = Compared::new(&curve.effect, truths, comparison);
-        let value = match (&self.0.measure, &curve.band) {
+        let value = match (&self.definition.measure, &curve.band) {
             (Measure::Curves(value), _) => value(&compared.estimate, &compared.truth),
             (Measure::Band { simultaneous: false, value }, Some((lower, upper))) => {
                 // The band keeps its distance from the curve wherever that is moved to.
@@ -277,9 +350,16 @@ impl fmt::Debug for Metric {
 impl FromStr for Metric {
     type Err = String;
 
+    /// The metric of a name, to which that of a heterogeneity value may be added behind a point.
     fn from_str(text: &str) -> Result<Self, String> {
         let names = || METRICS.iter().map(|metric| metric.name());
-        METRICS.iter().copied().find(|metric| metric.name() == text).ok_or_else(|| {
+        let known = |name: &str| METRICS.iter().copied().find(|metric| metric.name() == name);
+        if let Some((metric, value)) = text.split_once('.')
+            && let Some(metric) = known(metric).filter(|metric| metric.is_of_values())
+        {
+            return metric.of_value(value).ok_or_else(|| unknown_value(value));
+        }
+        known(text).ok_or_else(|| {
             format!(
                 "unknown metric `{text}`{}; allowed are {}",
                 suggestion(text, names()),
@@ -287,6 +367,15 @@ impl FromStr for Metric {
             )
         })
     }
+}
+
+fn unknown_value(value: &str) -> String {
+    let known = || value::VALUES.iter().copied();
+    let suggestion = suggestion(value, known());
+    format!(
+        "unknown heterogeneity value `{value}`{suggestion}; those with a truth are {}",
+        listed(known())
+    )
 }
 
 #[cfg(test)]
@@ -298,6 +387,32 @@ mod tests {
         for metric in METRICS {
             assert_eq!(metric.name().parse::<Metric>().unwrap(), *metric);
             assert_eq!(METRICS.iter().filter(|other| *other == metric).count(), 1, "{metric:?}");
+        }
+    }
+
+    #[test]
+    fn a_heterogeneity_value_is_three_metrics_with_names_that_are_read_again() {
+        let values = ["integral".to_owned(), "mean_bins".to_owned()];
+        let all = Metric::asked("heterogeneity_value", &values).unwrap();
+        let names: Vec<&str> = all.iter().map(|metric| metric.name()).collect();
+        assert_eq!(names.len(), 6);
+        assert_eq!(names[1], "heterogeneity_value_square.integral");
+        assert_eq!(names[5], "heterogeneity_value_sign.mean_bins");
+        for (name, metric) in names.iter().zip(&all) {
+            assert_eq!(name.parse::<Metric>().unwrap(), *metric);
+        }
+        assert_eq!(Metric::asked("mse", &values).unwrap(), ["mse".parse::<Metric>().unwrap()]);
+        let wrong = "heterogeneity_value.integrals".parse::<Metric>().unwrap_err();
+        assert!(wrong.contains("`integral`"), "{wrong}");
+        assert!("mse.integral".parse::<Metric>().is_err());
+    }
+
+    #[test]
+    fn values_that_regions_lower_have_a_truth() {
+        for info in fe_core::regional::ALL {
+            for value in info.heterogeneity {
+                assert!(value::VALUES.contains(value), "{value}");
+            }
         }
     }
 }

@@ -4,6 +4,7 @@ use fe_core::interrupt;
 use fe_core::metric::Distance;
 use fe_truth::{Region, RegionalNode, RegionalTree, Scenario};
 
+use super::value::OfDifference;
 use super::{Definition, Measure};
 use crate::score::regions::{FoundTree, RegionTruths};
 use crate::score::{Compared, Comparing, DEGENERATE, Provenance, Score};
@@ -87,6 +88,31 @@ fn leaf_mse(of: &ScoringTree<'_>) -> Result<Score, String> {
     }
     let provenance = Provenance::of(known.into_iter());
     Ok(Score::of(Some(sum), &provenance, points.len(), left_out))
+}
+
+/// Scores a heterogeneity value of a tree, the one that it lowers unless another one is named.
+pub(super) fn heterogeneity_value(
+    of: &ScoringTree<'_>,
+    name: Option<&str>,
+    value: OfDifference,
+) -> Result<Score, String> {
+    let name = name.unwrap_or(&of.tree.lowered);
+    let (mut estimate, mut truth, mut bound, mut methods) = (0.0, 0.0, 0.0, Vec::new());
+    for leaf in &of.tree.leaves {
+        interrupt::check();
+        let undefined = || format!("the estimate of `{name}` is undefined in a leaf");
+        let found = leaf.values.get(name).copied().flatten().ok_or_else(undefined)?;
+        let share = leaf.share.ok_or("a leaf does not say its `share` of the rows")?;
+        let exact = of.truths.value(of.scenario, of.tree, leaf, name)?;
+        let probability = of.scenario.probability(&leaf.region).map_err(|e| e.to_string())?;
+        estimate += share * found;
+        truth += probability * exact.value;
+        bound += probability * exact.abs_error;
+        methods.push(exact.method);
+    }
+    let provenance = Provenance::of(methods.into_iter().map(|method| (method, bound)));
+    let value = value(estimate - truth, bound);
+    Ok(Score::of(Some(value), &provenance, of.tree.leaves.len(), 0))
 }
 
 fn region_regret(of: &ScoringTree<'_>) -> Result<Score, String> {

@@ -1,0 +1,122 @@
+//! Figures of the trees of regions that a study keeps: the tree of one dataset, and the curve in each leaf beside the
+//! truth in that region.
+
+use super::effects::{ESTIMATE, Outlined, SPREAD, TRUTH, corners, outline, rounded};
+use super::figure::{Figure, Layer, Mark, Panel, Scale};
+use super::sweep::{FIGURE, Named, PANEL, distinct, file_name, pieces, series};
+use crate::output::readable;
+use crate::record::Column;
+use crate::record::kept_curves::{KeptEstimate, KeptNode, KeptPoint};
+
+/// Name of these figures in files and flags.
+pub const NAME: &str = "tree";
+
+/// The words of the conditions of rules, and their signs.
+const SIGNS: [(&str, &str); 4] = [("at-most", "≤"), ("above", ">"), ("is", "="), ("is-not", "≠")];
+
+/// A figure for each tree among what was kept, of its first dataset.
+#[must_use]
+pub fn figures(kept: &[KeptEstimate]) -> Vec<Named> {
+    let of_values = |column: &Column| *column != Column::Metric;
+    let columns: Vec<Column> =
+        FIGURE.into_iter().filter(of_values).chain(PANEL).chain(series()).collect();
+    let fields = |one: &KeptEstimate| -> Vec<String> {
+        one.key.fields(columns.iter().copied()).map(str::to_owned).collect()
+    };
+    let mut first: Vec<(Vec<String>, &KeptEstimate)> = Vec::new();
+    for one in kept.iter().filter(|one| !one.nodes.is_empty()) {
+        let key = fields(one);
+        if !first.iter().any(|(known, _)| *known == key) {
+            first.push((key, one));
+        }
+    }
+    let all: Vec<&Vec<String>> = first.iter().map(|(key, _)| key).collect();
+    let named = first.iter().map(|(key, one)| Named {
+        name: file_name(NAME, &columns, key, &all),
+        study: one.key.study.clone(),
+        figure: figure(one),
+    });
+    distinct(named.collect())
+}
+
+fn figure(one: &KeptEstimate) -> Figure {
+    let key = &one.key;
+    let details = pieces(&PANEL, &PANEL.map(|column| key[column].clone()));
+    let title = format!("{}, {}: {}", key.scenario, key.feature, key.estimator);
+    let details = if details.is_empty() { details } else { format!("{details}, ") };
+    let title = format!("{title}, {details}dataset {}", one.replicate());
+    let line = |node: &KeptNode| Outlined {
+        parent: node.parent,
+        depth: node.depth,
+        words: format!(
+            "{}: {} instances, H = {} (true {})",
+            rule(node).unwrap_or_else(|| "all data".to_owned()),
+            node.rows,
+            value(node.heterogeneity),
+            value(node.true_heterogeneity)
+        ),
+    };
+    let lines: Vec<Outlined> = one.nodes.iter().map(line).collect();
+    let mut cells = vec![vec![outline("regions and their heterogeneity H".to_owned(), &lines)]];
+    let mut leaves: Vec<Panel> = (0..one.nodes.len()).filter_map(|node| leaf(one, node)).collect();
+    let hold = corners(leaves.iter().flat_map(Panel::extent));
+    leaves.iter_mut().for_each(|panel| panel.hold.clone_from(&hold));
+    cells.extend(leaves.into_iter().map(|panel| vec![panel]));
+    Figure { title, cells, legend_per_cell: false }
+}
+
+/// The curve of a leaf beside its truth; none of a node that is split.
+fn leaf(one: &KeptEstimate, node: usize) -> Option<Panel> {
+    let curve: Vec<&KeptPoint> =
+        one.leaves.iter().filter(|(of, _)| *of == node).map(|(_, point)| point).collect();
+    let first = curve.first()?;
+    let line = |of: fn(&KeptPoint) -> f64| {
+        Mark::Line(curve.iter().map(|point| (point.x, of(point))).collect())
+    };
+    let band = curve.iter().map(|point| {
+        let half = point.heterogeneity.sqrt();
+        (point.x, point.effect - half, point.effect + half)
+    });
+    let mut layers = Vec::new();
+    // The spread of slopes is no distance from a curve.
+    if !one.key.estimator.ends_with("ale") {
+        layers.push(Layer::named("± σ of the instances", SPREAD, Mark::Band(band.collect())));
+    }
+    layers.push(Layer::named("estimate", ESTIMATE, line(|point| point.effect)));
+    if first.truth.is_finite() {
+        layers.push(Layer::named("truth in the region", TRUTH, line(|point| point.truth)));
+    }
+    let rows = one.nodes[node].rows;
+    Some(Panel {
+        title: format!("{} ({rows} instances)", in_words(&one.nodes, node)),
+        x: Scale::linear(one.key.feature.as_str()),
+        y: Scale::linear("effect on f, as compared"),
+        layers,
+        ..Panel::default()
+    })
+}
+
+/// All rules from all rows down to a node.
+fn in_words(nodes: &[KeptNode], node: usize) -> String {
+    let (mut rules, mut at) = (Vec::new(), Some(node));
+    while let Some(node) = at.and_then(|at| nodes.get(at)) {
+        rules.extend(rule(node));
+        at = node.parent;
+    }
+    rules.reverse();
+    if rules.is_empty() { "all data".to_owned() } else { rules.join(" and ") }
+}
+
+fn rule(node: &KeptNode) -> Option<String> {
+    let (feature, word, position) = node.rule.as_ref()?;
+    let sign =
+        SIGNS.iter().find(|(known, _)| known == word).map_or(word.as_str(), |(_, sign)| sign);
+    Some(format!("{feature} {sign} {}", rounded(*position)))
+}
+
+fn value(heterogeneity: f64) -> String {
+    match heterogeneity.is_finite() {
+        true => rounded(heterogeneity),
+        false => readable(heterogeneity),
+    }
+}
