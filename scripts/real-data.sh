@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# The papers' examples on real data, again: RHALE section 5 and EFFECTOR appendix D. docs/real-data.md says where the
-# files come from and what came out.
-# usage: scripts/real-data.sh california|bike FILE.csv [FOLDER]
-#   FOLDER  where results go; what is there is overwritten [default: results/real/california or results/real/bike]
+# The papers' examples on real data, again: RHALE section 5 and its supplement B.3, EFFECTOR appendix D, ALIBI's two.
+# docs/real-data.md says where the files come from and what came out.
+# usage: scripts/real-data.sh california|alibi|iris|bike FILE.csv [FOLDER]
+#   FOLDER  where results go; what is there is overwritten [default: results/real/ and the name of the example]
 # The environment: FE_BENCH, a program to be used instead of building it.
 set -euo pipefail
 
@@ -13,8 +13,8 @@ complain() {
 
 [ $# -ge 2 ] && [ $# -le 3 ] || complain "two or three arguments are needed: see the head of this script"
 case $1 in
-    california | bike) ;;
-    *) complain "$1: must be california or bike" ;;
+    california | alibi | iris | bike) ;;
+    *) complain "$1: must be california, alibi, iris or bike" ;;
 esac
 [ -f "$2" ] || complain "$2: there is no such file"
 example=$1
@@ -41,6 +41,11 @@ bike=(
     --data "$data" --target cnt --ignore instant,dteday,atemp,casual,registered --test 0.2
     --model mlp --set hidden=256,128,64 --set learning_rate=0.001 --set epochs=20 --set batch=512
 )
+alibi=(
+    --data "$data" --target median_house_value --ignore ocean_proximity --missing drop --test 0.2 --explain train
+    --model gbdt --estimator ale --preset alibi-0.9
+)
+iris=(--data "$data" --target species --model logistic --estimator ale --preset alibi-0.9)
 kinds=season=nominal,yr=nominal,holiday=nominal,weekday=nominal,workingday=nominal,weathersit=nominal
 
 # estimate NAME ARGUMENTS…: effects as numbers and figures, NAME.json and NAME.svg.
@@ -48,6 +53,13 @@ estimate() {
     local name=$1
     shift
     "$program" effect "$@" --plot "$folder/$name.svg" > "$folder/$name.json"
+}
+
+# add_up NAME ARGUMENTS…: the additive reconstruction and its R², NAME.csv and NAME.svg.
+add_up() {
+    local name=$1
+    shift
+    "$program" reconstruct "$@" --format csv --plot "$folder/$name.svg" > "$folder/$name.csv"
 }
 
 # regions NAME ARGUMENTS…: trees as text and figures, NAME.txt and NAME.svg.
@@ -59,6 +71,8 @@ regions() {
 
 case $example in
     california)
+        "$program" describe --data "$data" --target median_house_value --ignore ocean_proximity --missing drop \
+            --outliers 3 --ddof 0 --format csv --plot "$folder/histograms.svg" > "$folder/describe.csv"
         estimate rhale "${california[@]}" --estimator rhale
         estimate pdp "${california[@]}" --estimator pdp --grid 24
         "$program" agree "${california[@]}" --n 1000 --runs 30 --reference-bins 80 --format csv \
@@ -69,5 +83,16 @@ case $example in
         estimate pdp "${bike[@]}" --estimator pdp --grid 24
         regions regional-rhale "${bike[@]}" --estimator regional-rhale --feature hr,temp
         regions regional-pdp "${bike[@]}" --estimator regional-pdp --feature hr,temp --grid 24
+        ;;
+    alibi)
+        estimate ale "${alibi[@]}"
+        add_up sum "${alibi[@]}"
+        # Its grid points for single features: income in steps of a quarter, age in decades.
+        estimate ale-limits "${alibi[@]}" --feature median_income,housing_median_age \
+            --limits median_income=0.4,1,1.5,2,2.5,3,4,5,6,8,16 --limits housing_median_age=1,10,20,30,40,52
+        ;;
+    iris)
+        estimate ale "${iris[@]}"
+        add_up sum "${iris[@]}"
         ;;
 esac

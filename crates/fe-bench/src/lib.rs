@@ -35,7 +35,9 @@
 //! | `problem` | a random problem file |
 //! | `truth` | exact effects of a scenario, with error bounds |
 //! | `sample` | rows drawn from a scenario |
+//! | `describe` | the columns of a data file: counts, moments, quartiles, histograms |
 //! | `effect` | effects of a scenario's function, or of a model of data |
+//! | `reconstruct` | the sum of the effects of a function, and its R² |
 //! | `agree` | bins of few rows beside dense bins of all rows |
 //! | `score` | curves of others against a scenario's truth |
 //! | `plan` | the rows that a model in any language must be asked |

@@ -33,6 +33,20 @@ pub(super) struct ScenarioArguments {
 }
 
 impl ScenarioArguments {
+    /// The name or the file.
+    pub(super) fn name(&self) -> &str {
+        &self.scenario
+    }
+
+    /// The parameters that are set, and one more.
+    pub(super) fn with(&self, key: &str, value: &str) -> Result<Vec<(String, String)>> {
+        if self.set.iter().any(|(set, _)| set == key) {
+            let message = format!("--over {key}=… and --set {key}=…: one of them decides");
+            return Err(Error::Argument(message));
+        }
+        Ok([&self.set[..], &[(key.to_owned(), value.to_owned())]].concat())
+    }
+
     pub(super) fn scenario(&self) -> Result<Scenario> {
         scenarios::find(&self.scenario, &self.set)
     }
@@ -116,6 +130,11 @@ pub(super) fn finite(text: &str) -> Result<f64, String> {
         Ok(number) if number.is_finite() => Ok(number),
         _ => Err("must be a finite number".to_owned()),
     }
+}
+
+/// A finite number above 0.
+pub(super) fn above_zero(text: &str) -> Result<f64, String> {
+    finite(text).and_then(|x| if x > 0.0 { Ok(x) } else { Err("must be above 0".to_owned()) })
 }
 
 /// Two numbers, the first below the second.

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use fe_core::AxisChoice;
+use fe_core::{AxisChoice, estimator, regional};
 use serde_json::json;
 
 use crate::data::features::feature_of;
@@ -13,7 +13,7 @@ use crate::data::sample;
 use crate::engines::declaration::{self, Capability, Engine};
 use crate::engines::{Engines, External, Place, Repetitions, Workspace};
 use crate::error::{Error, Result};
-use crate::output::{Format, Sheet};
+use crate::output::{Entry, Format, Sheet};
 use crate::score::comparison::Comparison;
 use crate::score::{Comparing, Metric, Truths};
 use crate::study::grid::Grid;
@@ -44,6 +44,10 @@ pub(super) struct Arguments {
     /// An option for --try; its value is one of JSON, or text
     #[arg(long, value_name = "KEY=VALUE", value_parser = super::arguments::key_value, requires = "tried")]
     option: Vec<(String, String)>,
+    /// Lists which effects each of them has, of all rows and in regions, as they are declared, and those
+    /// of this program; nothing is started
+    #[arg(long, conflicts_with = "tried")]
+    capabilities: bool,
     /// How it is printed
     #[arg(long, value_enum, default_value = "table")]
     format: Format,
@@ -53,8 +57,57 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
     let engines = Engines::read(&arguments.engines)?;
     match &arguments.tried {
         Some(name) => try_out(arguments, &engines.showing_errors(), name, out),
+        None if arguments.capabilities => capabilities(&engines).write(arguments.format, out),
         None => list(&engines).write(arguments.format, out),
     }
+}
+
+/// The name under which this program stands beside the engines.
+const THIS: &str = "fe-bench";
+
+/// Effects of one kind under the head of their column.
+const FAMILIES: [(&str, &[&str]); 4] = [
+    ("(d-)PDP", &["pdp", "dpdp"]),
+    ("(RH)ALE", &["ale", "dale", "rhale"]),
+    ("SHAP-DP", &["shapdp"]),
+    ("M-plot", &["mplot"]),
+];
+
+/// The effects of each engine by family, of all rows and in regions: Table 1 of EFFECTOR.
+fn capabilities(engines: &Engines) -> Sheet {
+    let mut columns = vec!["engine".to_owned()];
+    for (family, _) in FAMILIES {
+        columns.extend(["global", "regional"].map(|place| format!("{family} {place}")));
+    }
+    columns.push("bands".to_owned());
+    let names: Vec<&str> = columns.iter().map(String::as_str).collect();
+    let mut sheet = Sheet::new(&names);
+    let own = estimator::ALL.iter().map(|info| info.name);
+    let own: Vec<&str> = own.chain(regional::ALL.iter().map(|info| info.name)).collect();
+    let banded = estimator::ALL.iter().filter(|info| info.takes("band")).map(|info| info.name);
+    sheet.push(of_engine(THIS, &own, &banded.collect::<Vec<_>>()));
+    for engine in engines.all() {
+        let those = |has: fn(&Capability) -> bool| -> Vec<&str> {
+            let having = engine.effects.iter().filter(|(_, can)| has(can));
+            having.map(|(name, _)| name.as_str()).collect()
+        };
+        sheet.push(of_engine(&engine.name, &those(|_| true), &those(|can| can.band)));
+    }
+    sheet
+}
+
+/// A row: the effects that an engine has, and those with a band.
+fn of_engine(name: &str, all: &[&str], banded: &[&str]) -> Vec<Entry> {
+    let mut row = vec![Entry::from(name)];
+    for (_, family) in FAMILIES {
+        let found = |prefix: &str| {
+            let has = |effect: &&&str| all.contains(&format!("{prefix}{effect}").as_str());
+            family.iter().filter(has).copied().collect::<Vec<_>>().join(" ")
+        };
+        row.extend([found(""), found("regional-")].map(Entry::from));
+    }
+    row.push(banded.join(" ").into());
+    row
 }
 
 fn list(engines: &Engines) -> Sheet {

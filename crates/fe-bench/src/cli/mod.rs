@@ -8,6 +8,7 @@ mod arguments;
 mod check;
 mod compare;
 mod defect;
+mod describe;
 mod effect;
 mod engines;
 mod event;
@@ -22,6 +23,7 @@ mod plot;
 mod population;
 mod problem;
 mod progress;
+mod reconstruct;
 mod report;
 mod run;
 mod sample;
@@ -72,7 +74,9 @@ enum Command {
     Problem(problem::Arguments),
     Truth(truth::Arguments),
     Sample(sample::Arguments),
+    Describe(describe::Arguments),
     Effect(Box<effect::Arguments>),
+    Reconstruct(Box<reconstruct::Arguments>),
     Agree(Box<agree::Arguments>),
     Score(score::Arguments),
     Plan(Box<plan::Arguments>),
@@ -187,7 +191,9 @@ fn execute(command: &Command, out: &mut dyn Write) -> Result<()> {
         Command::Problem(arguments) => problem::execute(arguments, out),
         Command::Truth(arguments) => truth::execute(arguments, out),
         Command::Sample(arguments) => sample::execute(arguments, out),
+        Command::Describe(arguments) => describe::execute(arguments, out),
         Command::Effect(arguments) => effect::execute(arguments, out),
+        Command::Reconstruct(arguments) => reconstruct::execute(arguments, out),
         Command::Agree(arguments) => agree::execute(arguments, out),
         Command::Score(arguments) => score::execute(arguments, out),
         Command::Plan(arguments) => plan::execute(arguments, out),

@@ -1,5 +1,6 @@
 //! `fe-bench truth`.
 
+mod distance;
 mod regions;
 
 use std::io::Write;
@@ -21,11 +22,11 @@ use crate::system::say::say;
 ///
 /// Asks for one of: the curve of an effect (--effect), the quantities of bins (--bins), the
 /// heterogeneity values with mean and standard deviation of f (--values), the Shapley values of
-/// a point (--shap-at), or the best split of a feature's effect by another feature (--regional), which
-/// with --depth becomes the population's tree of regions.
+/// a point (--shap-at), the best split of a feature's effect by another feature (--regional), which
+/// with --depth becomes the population's tree of regions, or how far two effects are apart (--distance).
 #[derive(Debug, Args)]
 #[command(group = clap::ArgGroup::new("what").required(true).multiple(true)
-    .args(["effect", "bins", "values", "shap_at", "regional", "plot"]))]
+    .args(["effect", "bins", "values", "shap_at", "regional", "distance", "plot"]))]
 pub(super) struct Arguments {
     #[command(flatten)]
     scenario: ScenarioArguments,
@@ -93,6 +94,15 @@ pub(super) struct Arguments {
     /// The curves in the leaves of the tree in place of its splits
     #[arg(long, requires = "depth")]
     leaves: bool,
+    /// Mean squared distance of two effects, such as pd,ale, on the grid of studies (100 points over the
+    /// range, or --grid), each centred on it
+    #[arg(long, value_name = "EFFECT,EFFECT", value_delimiter = ',', value_parser = quantity,
+          conflicts_with_all = ["effect", "at", "center", "bins", "values", "shap_at", "regional"])]
+    distance: Vec<Quantity>,
+    /// The distance at each value of a parameter; --plot draws it over them
+    #[arg(long, value_name = "KEY=V,V,…", value_parser = distance::over, allow_hyphen_values = true,
+          requires = "distance", conflicts_with_all = ["effect", "bins", "values", "shap_at", "regional"])]
+    over: Option<distance::Over>,
     /// Draws effects, local effects and heterogeneity of the features, to an .svg or .png file
     #[arg(long, value_name = "FILE",
           conflicts_with_all = ["effect", "bins", "values", "shap_at", "regional"])]
@@ -137,6 +147,10 @@ fn asked(text: &str) -> Result<Asked, String> {
     text.parse().map(Asked::Quantity).map_err(|e: fe_truth::Error| e.to_string())
 }
 
+fn quantity(text: &str) -> Result<Quantity, String> {
+    text.parse().map_err(|e: fe_truth::Error| e.to_string())
+}
+
 pub(super) fn centring(text: &str) -> Result<Centring, String> {
     text.parse().map_err(|e: fe_truth::Error| e.to_string())
 }
@@ -150,16 +164,13 @@ fn regional(text: &str) -> Result<Regional, String> {
 }
 
 pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
-    let mut scenario = arguments.scenario.scenario()?;
-    if arguments.tolerance.is_some() || arguments.most.is_some() {
-        scenario = scenario.simulating(arguments.tolerance, arguments.most)?;
-    }
-    if let Some(event) = &arguments.event {
-        scenario = scenario.within(&event::region(event, &scenario)?)?;
-    }
+    let scenario = prepared(arguments, arguments.scenario.scenario()?)?;
     if arguments.explain {
         let features = arguments.features.of(&scenario)?;
         scenario.explain(&features).iter().for_each(|line| say!("{line}"));
+    }
+    if !arguments.distance.is_empty() {
+        return distance::execute(arguments, &arguments.distance, &scenario, out);
     }
     if let Some(path) = &arguments.plot {
         return picture(arguments, &scenario, path);
@@ -176,6 +187,17 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
         },
     };
     sheet.write(arguments.format, out)
+}
+
+/// The scenario with the cost of simulation, and given the event, that are asked for.
+fn prepared(arguments: &Arguments, mut scenario: Scenario) -> Result<Scenario> {
+    if arguments.tolerance.is_some() || arguments.most.is_some() {
+        scenario = scenario.simulating(arguments.tolerance, arguments.most)?;
+    }
+    if let Some(event) = &arguments.event {
+        scenario = scenario.within(&event::region(event, &scenario)?)?;
+    }
+    Ok(scenario)
 }
 
 /// Points of a curve that is drawn.

@@ -2,6 +2,7 @@
 //!
 //! It imports `output`, `system` and errors. Begin with [`sample`], whose random numbers are those of [`seeds`].
 
+pub mod description;
 pub mod features;
 mod file;
 pub mod observations;

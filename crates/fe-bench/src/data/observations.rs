@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use fe_core::Dataset;
+use fe_core::numeric::moments::Moments;
 use ndarray::Array2;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -56,6 +57,19 @@ pub struct Observations {
 /// Words for a value that is missing.
 const MISSING: [&str; 6] = ["", "NA", "N/A", "NaN", "nan", "?"];
 
+/// True if a field says that there is no value.
+pub(super) fn is_missing(field: &str) -> bool {
+    MISSING.contains(&field.trim())
+}
+
+/// The rows whose values lie within so many standard deviations (of ddof 0) of the means of their columns. What is
+/// no number is not judged.
+pub(super) fn rows_within(columns: &[Vec<f64>], rows: usize, most: f64) -> Vec<bool> {
+    let spreads: Vec<(f64, f64)> = columns.iter().map(|x| spread(x)).collect();
+    let is_far = |x: f64, (mean, sd): (f64, f64)| (x - mean).abs() > most * sd;
+    (0..rows).map(|row| !columns.iter().zip(&spreads).any(|(x, &of)| is_far(x[row], of))).collect()
+}
+
 impl Observations {
     /// Reads and prepares a file.
     ///
@@ -76,8 +90,7 @@ impl Observations {
         let mut missing = 0;
         for (index, record) in reader.records().enumerate() {
             let record = record.map_err(|e| wrong(e.to_string()))?;
-            let is_missing = |&column: &usize| MISSING.contains(&record[column].trim());
-            match roles.all().find(is_missing) {
+            match roles.all().find(|&column| is_missing(&record[column])) {
                 None => rows.push((index + 1, record)),
                 Some(_) if preparation.drop_missing => missing += 1,
                 Some(column) => {
@@ -122,14 +135,7 @@ impl Observations {
 
     fn prepared(mut self, preparation: &Preparation) -> Result<Self, String> {
         if let Some(most) = preparation.outliers {
-            let inside: Vec<bool> = {
-                let spreads: Vec<(f64, f64)> = self.columns.iter().map(|x| spread(x)).collect();
-                let near = |row: usize| {
-                    let mut features = self.columns.iter().zip(&spreads);
-                    features.all(|(x, (mean, sd))| (x[row] - mean).abs() <= most * sd)
-                };
-                (0..self.rows()).map(near).collect()
-            };
+            let inside = rows_within(&self.columns, self.rows(), most);
             let rows: Vec<usize> = (0..inside.len()).filter(|&row| inside[row]).collect();
             if rows.is_empty() {
                 return Err(format!("no row has all features within {most} standard deviations"));
@@ -236,9 +242,11 @@ impl Target {
     }
 }
 
-/// Mean and standard deviation (of ddof 0).
+/// Mean and standard deviation (of ddof 0) of the numbers among some values.
 fn spread(values: &[f64]) -> (f64, f64) {
-    let moments = fe_core::numeric::moments::Moments::of(values);
+    let numbers = values.iter().filter(|x| !x.is_nan());
+    let moments =
+        numbers.fold(Moments::default(), |all, &value| all.merge(Moments::single(value, 1.0)));
     (moments.mean, moments.variance(0.0).unwrap_or(0.0).sqrt())
 }
 

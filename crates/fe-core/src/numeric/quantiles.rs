@@ -87,6 +87,12 @@ impl SortedSample {
         Self { values: sorted(values), cumulative: None }
     }
 
+    /// The values in increasing order, each as often as it was given.
+    #[must_use]
+    pub fn values(&self) -> &[f64] {
+        &self.values
+    }
+
     /// Total weight; the number of values where none are weighted.
     #[must_use]
     pub fn total(&self) -> f64 {

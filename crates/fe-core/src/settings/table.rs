@@ -79,7 +79,8 @@ settings! {
     /// Number of bins, or of the cells that automatic bins are made of
     bins: usize [value("K"), heading(Heading::Bins), usually("20; 20000 for penalized")],
     /// Limits of bins, for the binning grid
-    limits: Vec<f64> [value("Z0,Z1,…"), heading(Heading::Bins), help("Limits of bins, for --binning grid")],
+    limits: Vec<f64> [value("Z0,Z1,…"), heading(Heading::Bins), help("Limits of bins, for --binning grid; \
+              S=Z0,Z1,… are those of one feature, which then has them whatever the others have")],
     /// Least number of instances in an automatic bin
     min_points: f64 [value("M"), heading(Heading::Bins), usually("N/20; 4 for quantile-min, none for quantile")],
     /// Discount α of RHALE eq. 13

@@ -6,6 +6,7 @@
 //! sums a scenario up, and `judge` refuses what is not accurate enough.
 
 mod curves;
+mod distance;
 mod heterogeneity;
 mod in_region;
 mod judge;

@@ -11,6 +11,8 @@ use super::evaluated::Evaluated;
 use super::options::{EstimationArguments, is_regional, settings};
 use super::regional::Regional;
 use super::subject::Subject;
+use crate::cli::arguments::named_feature;
+use crate::data::features::feature_of;
 use crate::error::{Error, Result};
 use crate::system::say::say;
 
@@ -33,15 +35,8 @@ fn answer<T: Estimated>(
     out: &mut dyn Write,
 ) -> Result<()> {
     T::check(arguments)?;
-    let background_rows = arguments.background_of_file(subject.data)?;
-    let estimate = |&feature: &usize| {
-        let settings = settings(arguments, subject.scenario, feature)?;
-        let settings = Settings { background_rows: background_rows.clone(), ..settings };
-        let answers = T::estimate(&arguments.estimator, &settings, subject, feature)?;
-        Ok::<_, Error>((settings, answers))
-    };
     let mut all = Vec::new();
-    for (settings, answers) in each_feature(subject.features, estimate)? {
+    for (settings, answers) in estimates::<T>(arguments, subject)? {
         for answer in answers {
             all.push(T::of(answer, &settings, arguments)?);
         }
@@ -51,6 +46,60 @@ fn answer<T: Estimated>(
     }
     say_cautions(all.iter().flat_map(T::effects));
     T::print(&all, arguments, subject, out)
+}
+
+/// The answers for each feature, with the options that gave them.
+fn estimates<T: Estimated>(
+    arguments: &EstimationArguments,
+    subject: &Subject<'_>,
+) -> Result<Vec<(Settings, Vec<T::Answer>)>> {
+    let background_rows = arguments.background_of_file(subject.data)?;
+    let limits = limits_of_features(arguments, subject)?;
+    let estimate = |&feature: &usize| {
+        let settings = settings(arguments, subject.scenario, feature, &limits)?;
+        let settings = Settings { background_rows: background_rows.clone(), ..settings };
+        let answers = T::estimate(&arguments.estimator, &settings, subject, feature)?;
+        Ok::<_, Error>((settings, answers))
+    };
+    each_feature(subject.features, estimate)
+}
+
+/// The effects of each feature on all rows, one for each output of the model.
+pub(in crate::cli) fn effects(
+    arguments: &EstimationArguments,
+    subject: &Subject<'_>,
+) -> Result<Vec<Vec<Effect>>> {
+    let all = estimates::<Evaluated>(arguments, subject)?;
+    let all: Vec<Vec<Effect>> = all.into_iter().map(|(_, effects)| effects).collect();
+    say_cautions(all.iter().flatten());
+    Ok(all)
+}
+
+/// Features by number with the limits of their bins, where these are given for single features.
+///
+/// # Errors
+/// A name that is none of the features asked for, or is given twice.
+fn limits_of_features(
+    arguments: &EstimationArguments,
+    subject: &Subject<'_>,
+) -> Result<Vec<(usize, Vec<f64>)>> {
+    let mut found: Vec<(usize, Vec<f64>)> = Vec::new();
+    for (name, limits) in arguments.own_limits() {
+        let wrong = |message: String| Error::Argument(format!("--limits {name}=…: {message}"));
+        let feature = match subject.scenario {
+            Some(scenario) => feature_of(scenario, name),
+            None => named_feature(name, subject.data),
+        };
+        let feature = feature.map_err(wrong)?;
+        if !subject.features.contains(&feature) {
+            return Err(wrong("the effect of this feature is not asked for".to_owned()));
+        }
+        if found.iter().any(|(other, _)| *other == feature) {
+            return Err(wrong("its limits are given twice".to_owned()));
+        }
+        found.push((feature, limits.clone()));
+    }
+    Ok(found)
 }
 
 /// Says on standard error which effects have many bins without instances.

@@ -19,6 +19,8 @@ pub(super) struct OptionFlags<const ROWS: bool> {
     pub(super) axis: Option<AxisSource>,
     /// The file of the background rows.
     pub(super) background_rows: Option<PathBuf>,
+    /// Limits of the bins of single features, by their names.
+    pub(super) limits: Vec<(String, Vec<f64>)>,
 }
 
 impl<const ROWS: bool> OptionFlags<ROWS> {
@@ -49,6 +51,7 @@ impl<const ROWS: bool> FromArgMatches for OptionFlags<ROWS> {
             match name {
                 "axis" => self.axis = matches.get_one(name).copied(),
                 "background_rows" => self.background_rows = matches.get_one(name).cloned(),
+                "limits" => self.read_limits(matches.get_many(name).into_iter().flatten().cloned()),
                 _ => self.read(name, matches)?,
             }
         }
@@ -57,6 +60,16 @@ impl<const ROWS: bool> FromArgMatches for OptionFlags<ROWS> {
 }
 
 impl<const ROWS: bool> OptionFlags<ROWS> {
+    /// Limits of all features, and those of single ones.
+    fn read_limits(&mut self, given: impl Iterator<Item = Limits>) {
+        for (feature, limits) in given {
+            match feature {
+                Some(feature) => self.limits.push((feature, limits)),
+                None => self.settings.limits.get_or_insert_default().extend(limits),
+            }
+        }
+    }
+
     /// Reads a flag into the settings; its value was checked already.
     fn read(&mut self, name: &str, matches: &ArgMatches) -> Result<(), clap::Error> {
         let Some(given) = matches.get_raw(name) else { return Ok(()) };
@@ -86,6 +99,7 @@ fn argument(setting: &'static SettingInfo) -> Arg {
         .help_heading(setting.heading.title())
         .value_parser(parser(setting));
     match (setting.kind, option.name) {
+        (_, "limits") => argument.action(ArgAction::Append).allow_hyphen_values(true),
         (SettingKind::Numbers, _) => {
             argument.action(ArgAction::Append).value_delimiter(',').allow_hyphen_values(true)
         }
@@ -105,6 +119,7 @@ fn parser(setting: &'static SettingInfo) -> ValueParser {
         ("level", _) => level.into(),
         ("background", _) => background.into(),
         ("grid" | "even_points", _) => points.into(),
+        ("limits", _) => limits.into(),
         (_, SettingKind::Count) => value_parser!(usize).into(),
         (_, SettingKind::Seed) => value_parser!(u64).into(),
         (_, SettingKind::Digit) => value_parser!(u8).into(),
@@ -126,6 +141,22 @@ fn background(text: &str) -> Result<Option<usize>, String> {
         (_, Ok(rows)) if rows > 0 => Ok(Some(rows)),
         _ => Err("must be a whole number above 0, or all".to_owned()),
     }
+}
+
+/// Limits of bins, of a feature if one is named.
+type Limits = (Option<String>, Vec<f64>);
+
+/// Limits of all features, as `0,0.5,1`, or of one, as `x1=0,0.5,1`.
+fn limits(text: &str) -> Result<Limits, String> {
+    let (feature, numbers) = match text.rsplit_once('=') {
+        Some((feature, numbers)) if !feature.trim().is_empty() => {
+            (Some(feature.trim().to_owned()), numbers)
+        }
+        Some(_) => return Err("must be limits, or S=Z0,Z1,… with the name of a feature".to_owned()),
+        None => (None, text),
+    };
+    let numbers = numbers.split(',').map(finite).collect::<Result<_, _>>();
+    Ok((feature, numbers.map_err(|message| format!("a limit {message}"))?))
 }
 
 /// A confidence level; the core says which ones make sense.

@@ -64,38 +64,53 @@ pub(super) struct Arguments {
     model: ModelArguments,
 }
 
-pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
-    if let Some(path) = &arguments.plot {
-        let inputs = arguments.data.as_deref().into_iter().chain(arguments.model.file());
-        plot::check_file(path, &inputs.collect::<Vec<_>>())?;
+impl Arguments {
+    /// Refuses a picture that could not be written, and finds or fits what is to be explained.
+    pub(super) fn explain(&self, then: &mut dyn FnMut(&Subject<'_>) -> Result<()>) -> Result<()> {
+        if let Some(path) = &self.plot {
+            let inputs = self.data.as_deref().into_iter().chain(self.model.file());
+            plot::check_file(path, &inputs.collect::<Vec<_>>())?;
+        }
+        match (&self.scenario, &self.model.model, &self.data) {
+            (Some(name), _, _) => of_scenario(self, &scenarios::find(name, &self.set)?, then),
+            (None, Some(model), Some(path)) => of_model(self, model, path, then),
+            _ => Err(Error::Argument("SCENARIO, or --data with --model, is needed".to_owned())),
+        }
     }
-    match (&arguments.scenario, &arguments.model.model, &arguments.data) {
-        (Some(name), _, _) => of_scenario(arguments, &scenarios::find(name, &arguments.set)?, out),
-        (None, Some(model), Some(path)) => of_model(arguments, model, path, out),
-        _ => Err(Error::Argument("SCENARIO, or --data with --model, is needed".to_owned())),
+
+    /// Options of the estimates.
+    pub(super) fn estimation(&self) -> &EstimationArguments {
+        &self.estimation
     }
 }
 
-fn of_scenario(arguments: &Arguments, scenario: &Scenario, out: &mut dyn Write) -> Result<()> {
+pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
+    arguments.explain(&mut |subject| estimation::execute(&arguments.estimation, subject, out))
+}
+
+fn of_scenario(
+    arguments: &Arguments,
+    scenario: &Scenario,
+    then: &mut dyn FnMut(&Subject<'_>) -> Result<()>,
+) -> Result<()> {
     let features = arguments.features.of(scenario)?;
     let data = read_or_draw(arguments, scenario)?;
     let data = arguments.estimation.with_kinds(data)?;
-    let subject = Subject {
+    then(&Subject {
         scenario: Some(scenario),
         fitted: None,
         data: &data,
         model: scenario.model(),
         features: &features,
         picture: arguments.plot.as_deref(),
-    };
-    estimation::execute(&arguments.estimation, &subject, out)
+    })
 }
 
 fn of_model(
     arguments: &Arguments,
     model: &str,
     path: &std::path::Path,
-    out: &mut dyn Write,
+    then: &mut dyn FnMut(&Subject<'_>) -> Result<()>,
 ) -> Result<()> {
     let weights = arguments.weights.as_deref();
     let fitted = arguments.model.fit(model, path, weights, &arguments.set)?;
@@ -109,15 +124,14 @@ fn of_model(
     }
     let data = arguments.estimation.with_kinds(fitted.data.clone())?;
     let features = arguments.features.of_data(&data)?;
-    let subject = Subject {
+    then(&Subject {
         scenario: None,
         fitted: Some(&fitted),
         data: &data,
         model: &*fitted.model,
         features: &features,
         picture: arguments.plot.as_deref(),
-    };
-    estimation::execute(&arguments.estimation, &subject, out)
+    })
 }
 
 fn read_or_draw(arguments: &Arguments, scenario: &Scenario) -> Result<Dataset> {

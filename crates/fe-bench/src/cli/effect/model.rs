@@ -10,7 +10,7 @@ use fe_models::{FittedModel, Learner, Quality, Task};
 use serde_json::{Map, Value, json};
 
 use super::options::is_regional;
-use crate::cli::arguments::finite;
+use crate::cli::arguments::{above_zero, finite};
 use crate::data::observations::{Observations, Preparation, Target};
 use crate::error::{Error, Result, listed};
 use crate::system::say::say;
@@ -33,7 +33,7 @@ pub(in crate::cli) struct ModelArguments {
     #[arg(long, value_enum, requires = "model")]
     missing: Option<Missing>,
     /// Leave out rows with a feature farther from its mean than so many standard deviations
-    #[arg(long, value_name = "SD", value_parser = positive, requires = "model")]
+    #[arg(long, value_name = "SD", value_parser = above_zero, requires = "model")]
     outliers: Option<f64>,
     /// Scale features to mean 0 and standard deviation 1
     #[arg(long, requires = "model")]
@@ -68,10 +68,6 @@ enum Explain {
     Train,
     /// Those that were held out
     Test,
-}
-
-fn positive(text: &str) -> Result<f64, String> {
-    finite(text).and_then(|x| if x > 0.0 { Ok(x) } else { Err("must be above 0".to_owned()) })
 }
 
 fn share(text: &str) -> Result<f64, String> {

@@ -99,6 +99,17 @@ impl EstimationArguments {
         }
     }
 
+    /// Limits of the bins of single features, by their names.
+    pub(super) fn own_limits(&self) -> &[(String, Vec<f64>)] {
+        &self.options.limits
+    }
+
+    /// The options that are given, by name.
+    pub(in crate::cli) fn given(&self) -> Vec<&'static str> {
+        let (rows, options) = (&self.rows.settings, &self.options.settings);
+        [rows.given(), options.given()].concat()
+    }
+
     /// Prints in another format.
     pub(in crate::cli) fn print_as(&mut self, format: Format) {
         self.format = format;
@@ -124,11 +135,12 @@ pub(in crate::cli) fn is_regional(estimator: &str) -> bool {
     estimator.starts_with("regional")
 }
 
-/// The options of an estimate of a feature.
+/// The options of an estimate of a feature, with the limits of its own bins if it has some.
 pub(in crate::cli) fn settings(
     arguments: &EstimationArguments,
     scenario: Option<&Scenario>,
     feature: usize,
+    limits: &[(usize, Vec<f64>)],
 ) -> Result<Settings> {
     // Only an effect that is computed on a grid takes one; others are evaluated on it.
     let takes_grid = if is_regional(&arguments.estimator) {
@@ -139,7 +151,21 @@ pub(in crate::cli) fn settings(
             && (!info.takes("nearest") || arguments.options.settings.nearest.is_some())
     };
     arguments.printed(!takes_grid)?;
-    let options = &arguments.options.settings;
+    let own = limits.iter().find(|(other, _)| *other == feature).map(|(_, limits)| limits);
+    let options = &match own {
+        None => arguments.options.settings.clone(),
+        // In the place of the bins that the others have.
+        Some(limits) => Settings {
+            binning: Some("grid".to_owned()),
+            limits: Some(limits.clone()),
+            bins: None,
+            min_points: None,
+            discount: None,
+            quantiles: None,
+            distinct: None,
+            ..arguments.options.settings.clone()
+        },
+    };
     let given = Settings {
         axis: arguments.options.axis.map(|axis| resolve(axis, scenario, feature)).transpose()?,
         grid: options.grid.filter(|_| takes_grid),
