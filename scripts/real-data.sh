@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The papers' examples on real data, again: RHALE section 5 and its supplement B.3, EFFECTOR appendix D, ALIBI's two.
 # docs/real-data.md says where the files come from and what came out.
-# usage: scripts/real-data.sh california|alibi|iris|bike|bike-large FILE.csv [FOLDER]
+# usage: scripts/real-data.sh california|alibi|iris|bike FILE.csv [FOLDER]
 #   FOLDER  where results go; what is there is overwritten [default: results/real/ and the name of the example]
 # The environment: FE_BENCH, a program to be used instead of building it.
 set -euo pipefail
@@ -13,8 +13,8 @@ complain() {
 
 [ $# -ge 2 ] && [ $# -le 3 ] || complain "two or three arguments are needed: see the head of this script"
 case $1 in
-    california | alibi | iris | bike | bike-large) ;;
-    *) complain "$1: must be california, alibi, iris, bike or bike-large" ;;
+    california | alibi | iris | bike) ;;
+    *) complain "$1: must be california, alibi, iris or bike" ;;
 esac
 [ -f "$2" ] || complain "$2: there is no such file"
 example=$1
@@ -39,13 +39,8 @@ california=(
 )
 bike=(
     --data "$data" --target cnt --ignore instant,dteday,atemp,casual,registered --test 0.2
-    --model mlp --set learning_rate=0.001 --set epochs=20 --set batch=512
+    --model mlp --set hidden=256,128,64 --set learning_rate=0.001 --set epochs=20 --set batch=512
 )
-case $example in
-    bike) bike+=(--set hidden=256,128,64) ;;
-    # The size that the paper has; partial dependence then takes 2000 of the rows.
-    bike-large) bike+=(--set hidden=1024,512,256) ;;
-esac
 alibi=(
     --data "$data" --target median_house_value --ignore ocean_proximity --missing drop --test 0.2 --explain train
     --model gbdt --estimator ale --preset alibi-0.9
@@ -88,12 +83,6 @@ case $example in
         estimate pdp "${bike[@]}" --estimator pdp --grid 24
         regions regional-rhale "${bike[@]}" --estimator regional-rhale --feature hr,temp
         regions regional-pdp "${bike[@]}" --estimator regional-pdp --feature hr,temp --grid 24
-        ;;
-    bike-large)
-        estimate rhale "${bike[@]}" --estimator rhale
-        estimate pdp "${bike[@]}" --estimator pdp --grid 24 --subsample 2000
-        regions regional-rhale "${bike[@]}" --estimator regional-rhale --feature hr,temp
-        regions regional-pdp "${bike[@]}" --estimator regional-pdp --feature hr,temp --grid 24 --subsample 2000
         ;;
     alibi)
         estimate ale "${alibi[@]}"

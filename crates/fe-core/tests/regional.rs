@@ -61,7 +61,7 @@ fn switching() -> FunctionModel<'static> {
 }
 
 fn fit(variant: &(&str, Settings), data: &Dataset, model: &dyn Model, s: usize) -> RegionalEffect {
-    let regional = regional::from_settings(variant.0, &variant.1).unwrap();
+    let regional = regional::from_settings(variant.0, &variant.1).unwrap().with_inner_effects();
     regional.fit(data, model, s).unwrap().remove(0)
 }
 

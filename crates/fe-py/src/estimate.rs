@@ -79,8 +79,9 @@ pub(crate) fn regional(
         return Err("presets have nothing for regional estimators".raise());
     }
     let mut prepared = Prepared::new(&request, &info.options().collect::<Vec<_>>())?;
-    let estimators =
-        prepared.each(|settings| fe_core::regional::from_settings(info.name, &settings))?;
+    let estimators = prepared.each(|settings| {
+        Ok(fe_core::regional::from_settings(info.name, &settings)?.with_inner_effects())
+    })?;
     let Prepared { subject, data, .. } = &mut prepared;
     let data = &*data;
     let effects = calls::run(py, subject, data, |model| {

@@ -45,7 +45,7 @@ pub struct RegionalEffect {
     /// Name of the heterogeneity value that was lowered.
     #[serde(deserialize_with = "crate::stored::name")]
     pub heterogeneity: Name,
-    /// The regions, with an effect for each.
+    /// The regions, with an effect for each leaf.
     pub tree: Tree,
     /// Record of the computation.
     pub record: Record,
@@ -176,6 +176,8 @@ pub struct Regional {
     options: Options,
     heterogeneity: &'static str,
     subsample: Option<Subsample>,
+    /// True if inner nodes have effects too.
+    inner_effects: bool,
 }
 
 /// A regional estimator as it is found by name.
@@ -300,10 +302,31 @@ pub fn from_settings(name: &str, settings: &Settings) -> Result<Regional> {
         })?,
         method: (info.method)(settings)?,
         subsample: Subsample::new(settings.subsample, settings.subsample_seed)?,
+        inner_effects: false,
     })
 }
 
 impl Regional {
+    /// The same with the effects of inner nodes, those of all rows among them, which takes as much longer as these
+    /// take.
+    ///
+    /// ```
+    /// use fe_core::{Dataset, Settings, model::FunctionModel, regional};
+    /// let rows = ndarray::Array2::from_shape_fn((100, 2), |(i, j)| ((i * (7 + 30 * j)) % 100) as f64);
+    /// let data = Dataset::from_rows(&rows.view())?;
+    /// let model = FunctionModel::new(2, |x| if x[1] > 50.0 { x[0] } else { -x[0] });
+    /// let regional = regional::from_settings("regional-pdp", &Settings::default())?;
+    /// let nodes = |regional: regional::Regional| Ok::<_, fe_core::Error>(regional.fit(&data, &model, 0)?.remove(0).tree);
+    /// assert!(nodes(regional)?.nodes()[0].effect.is_none());
+    /// let regional = regional::from_settings("regional-pdp", &Settings::default())?;
+    /// assert!(nodes(regional.with_inner_effects())?.nodes()[0].effect.is_some());
+    /// # Ok::<(), fe_core::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_inner_effects(self) -> Self {
+        Self { inner_effects: true, ..self }
+    }
+
     /// Its name in files and flags.
     #[must_use]
     pub fn name(&self) -> &'static str {
@@ -419,7 +442,7 @@ impl Regional {
                     candidates: &candidates,
                     leaf: self.options.leaf,
                 };
-                Ok((tree::grow(&splitter, data, self.options)?, local.floor()))
+                Ok((tree::grow(&splitter, data, self.options, self.inner_effects)?, local.floor()))
             })
             .collect()
     }

@@ -31,7 +31,7 @@ pub struct Node {
     pub share: f64,
     /// The named heterogeneity value; none where it is undefined.
     pub heterogeneity: Option<f64>,
-    /// The effect of its instances; none of an inner node that an earlier build stored.
+    /// The effect of its instances; of inner nodes only if that was asked for.
     pub effect: Option<Effect>,
     /// The weighted type-7 quantiles 0, 0.1, …, 1 of the feature among its instances, where it has an effect.
     pub deciles: Option<[f64; 11]>,
@@ -122,6 +122,7 @@ pub(super) fn grow<L: Criterion>(
     splitter: &Splitter<'_, L>,
     data: &Dataset,
     options: Options,
+    inner_effects: bool,
 ) -> Result<Tree> {
     let whole = splitter.region(data, splitter.local.rows().to_vec())?;
     let mut growing = Growing {
@@ -143,7 +144,7 @@ pub(super) fn grow<L: Criterion>(
         }
         growing.note_level();
     }
-    growing.finish()
+    growing.finish(inner_effects)
 }
 
 struct Growing<'a, L> {
@@ -237,17 +238,21 @@ impl<L: Criterion> Growing<'_, L> {
         }
     }
 
-    fn finish(self) -> Result<Tree> {
+    fn finish(self, inner_effects: bool) -> Result<Tree> {
         let total = self.nodes[0].2.weight;
-        let of_region = |(_, _, region): &(_, _, Region)| {
-            let effect = self.splitter.local.effect(&region.rows)?;
-            let deciles = self.deciles(effect.feature, &region.rows);
-            Ok((effect, deciles))
+        let of_region = |(index, (_, _, region)): (usize, &(_, _, Region))| {
+            let work = || {
+                let effect = self.splitter.local.effect(&region.rows)?;
+                let deciles = self.deciles(effect.feature, &region.rows);
+                Ok((effect, deciles))
+            };
+            (inner_effects || self.leaves.contains(&index)).then(work).transpose()
         };
-        let effects: Vec<(Effect, [f64; 11])> =
-            self.nodes.par_iter().map(of_region).collect::<Result<_>>()?;
+        let effects: Vec<Option<(Effect, [f64; 11])>> =
+            self.nodes.par_iter().enumerate().map(of_region).collect::<Result<_>>()?;
         let mut nodes: Vec<Node> = Vec::with_capacity(self.nodes.len());
-        for ((rule, parent, region), (effect, deciles)) in self.nodes.iter().zip(effects) {
+        for ((rule, parent, region), own) in self.nodes.iter().zip(effects) {
+            let (effect, deciles) = own.unzip();
             nodes.push(Node {
                 rule: rule.clone(),
                 parent: *parent,
@@ -256,8 +261,8 @@ impl<L: Criterion> Growing<'_, L> {
                 weight: region.weight,
                 share: region.weight / total,
                 heterogeneity: region.heterogeneity,
-                deciles: Some(deciles),
-                effect: Some(effect),
+                deciles,
+                effect,
             });
         }
         Ok(Tree { nodes, levels: self.levels })

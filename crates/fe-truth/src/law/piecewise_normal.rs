@@ -190,7 +190,6 @@ impl Univariate for PiecewiseNormal {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::law::Univariate;
 
     #[test]
     fn a_child_is_far_beyond_eleven_deviations() {

@@ -792,7 +792,6 @@ pub(super) fn span(law: &dyn Univariate) -> Span {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::law::consistency::assert_is_a_law;
     use crate::numeric::special::normal_quantile;
     use crate::problem::named_law;
     use crate::problem::parser::{Meaning, Names};
@@ -825,46 +824,6 @@ mod tests {
         [shape * survival / (rate + x), 1.0 - survival]
     }
 
-    #[test]
-    fn a_time_on_its_own_has_the_law_of_lomax() {
-        let margin = rates().conditional(1, &[]);
-        assert_is_a_law(&*margin, 1e-9, "a time");
-        for x in [1e-3, 0.4, 3.0, 20.0] {
-            let [pdf, cdf] = lomax(3.0, 2.0, x);
-            close(margin.pdf(x), pdf, 1e-9);
-            close(margin.cdf(x), cdf, 1e-8);
-        }
-        // Its logarithm is what is integrated over.
-        assert_eq!(
-            (margin.coordinate(1.0), margin.place(0.0), margin.stretch(0.0)),
-            (0.0, 1.0, 1.0)
-        );
-        assert_eq!((margin.pdf(0.0), margin.cdf(0.0), margin.cdf(1e300)), (0.0, 0.0, 1.0));
-        assert_eq!(margin.support(), (0.0, f64::INFINITY));
-        assert_eq!(margin.doubt(), INTEGRATED);
-        assert!(!margin.is_heavy() && margin.mixing().is_none());
-    }
-
-    #[test]
-    fn a_rate_given_times_is_gamma_again() {
-        let network = rates();
-        for given in [vec![(1, 0.8)], vec![(1, 0.8), (2, 0.3)], vec![(2, 0.3), (1, 0.8), (0, 9.0)]]
-        {
-            let times = given.iter().filter(|(feature, _)| *feature > 0);
-            let (count, sum) = times.fold((0.0, 0.0), |(n, sum), (_, x)| (n + 1.0, sum + x));
-            let known = Plain::of(LawFamily::Gamma, &[3.0 + count, 1.0 / (2.0 + sum)]).unwrap();
-            let law = network.conditional(0, &given);
-            assert_is_a_law(&*law, 1e-10, &format!("a rate given {given:?}"));
-            for x in [0.1, 1.0, 2.5, 6.0] {
-                close(law.pdf(x), known.pdf(x), 1e-11);
-                close(law.cdf(x), known.cdf(x), 1e-10);
-            }
-            assert_eq!((law.pdf(0.0), law.cdf(0.0)), (0.0, 0.0));
-            assert_eq!(law.coordinate(1.0), 0.0);
-            assert_eq!(law.doubt(), INTEGRATED);
-        }
-    }
-
     /// Given one time another one is a mixture over the rate that both share.
     #[test]
     fn a_time_given_another_one_is_a_mixture() {
@@ -889,12 +848,6 @@ mod tests {
         let both = ["gamma(3, 0.5)", "gamma(2, 1)", "weibull(1, 1/(x1 + x2))"];
         assert_eq!(network(&both, &[0, 1, 2]).unknowns(), 2);
         assert_eq!(network(&["normal(0, 1)", "x1 + normal(0, 1)"], &[0, 1]).unknowns(), 0);
-    }
-
-    #[test]
-    fn what_is_added_to_a_heavy_law_is_heavy() {
-        let network = network(&["student(3)", "x1 + normal(0, 1)"], &[0, 1]);
-        assert!(network.conditional(1, &[]).is_heavy());
     }
 
     /// Means and covariances of x1 ~ N(1, 2), x2 = x1/2 + 1.25 + N(0, 0.7), x3 = x1 − x2 + N(0, 1.5).

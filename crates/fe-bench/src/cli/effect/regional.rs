@@ -32,7 +32,7 @@ impl Estimated for Regional {
         of: &Subject<'_>,
         feature: usize,
     ) -> Result<Vec<RegionalEffect>> {
-        let regional = regional::from_settings(name, settings)?;
+        let regional = regional::from_settings(name, settings)?.with_inner_effects();
         Ok(regional.fit(of.data, of.model, feature)?)
     }
 
