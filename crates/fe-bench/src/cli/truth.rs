@@ -17,12 +17,18 @@ use crate::output::{Entry, Format, Sheet, write_rows};
 use crate::plot;
 use crate::system::say::say;
 
+/// Flags of the questions about bins and about trees of regions alone.
+const OF_BINS_OR_TREES: [&str; 6] =
+    ["weighting", "depth", "candidates", "drop", "partition", "leaves"];
+
 /// Prints what a scenario's effects are, exactly, with a bound on the error of each number.
 ///
 /// Asks for one of: the curve of an effect (--effect), the quantities of bins (--bins), the
 /// heterogeneity values with mean and standard deviation of f (--values), the Shapley values of
 /// a point (--shap-at), or the best split of a feature's effect by another feature (--regional), which
 /// with --depth becomes the population's tree of regions.
+// Flags that belong to another question than the one that is asked are refused by name: what only
+// `requires` that other one would be passed over without a word.
 #[derive(Debug, Args)]
 #[command(group = clap::ArgGroup::new("what").required(true).multiple(true)
     .args(["effect", "bins", "values", "shap_at", "regional", "plot"]))]
@@ -33,7 +39,8 @@ pub(super) struct Arguments {
     features: FeatureArguments,
     /// pd, dpd, mplot, ale, ale-derivative, mu, sigma, h-pdp, h-dpdp, main, shap or shap-variance;
     /// with -limit behind it, the curve that a paper prints, where it is not the truth
-    #[arg(long, value_parser = asked, conflicts_with_all = ["bins", "values", "shap_at", "regional"])]
+    #[arg(long, value_parser = asked, conflicts_with_all = ["bins", "values", "shap_at", "regional"],
+          conflicts_with_all = OF_BINS_OR_TREES)]
     effect: Option<Asked>,
     /// Points of the curve
     #[arg(long, value_name = "V,V,…", value_delimiter = ',', allow_hyphen_values = true,
@@ -66,11 +73,12 @@ pub(super) struct Arguments {
           conflicts_with = "regional")]
     weighting: Weighting,
     /// Heterogeneity values of each feature, and mean and standard deviation of f
-    #[arg(long, conflicts_with_all = ["shap_at", "regional"])]
+    #[arg(long, conflicts_with_all = ["shap_at", "regional"], conflicts_with_all = OF_BINS_OR_TREES)]
     values: bool,
     /// Shapley values of all features at a point, one value for each, and last of none
     #[arg(long, value_name = "V1,…,VD", value_delimiter = ',', allow_hyphen_values = true,
-          value_parser = finite, conflicts_with_all = ["feature", "regional"])]
+          value_parser = finite, conflicts_with_all = ["feature", "regional"],
+          conflicts_with_all = OF_BINS_OR_TREES)]
     shap_at: Option<Vec<f64>>,
     /// The split of one feature that lowers the heterogeneity most, by pdp, dpdp, ale, rhale or
     /// shapdp; for ale without --bins, of the derivative form, in which jumps do not count
@@ -95,7 +103,8 @@ pub(super) struct Arguments {
     leaves: bool,
     /// Draws effects, local effects and heterogeneity of the features, to an .svg or .png file
     #[arg(long, value_name = "FILE",
-          conflicts_with_all = ["effect", "bins", "values", "shap_at", "regional"])]
+          conflicts_with_all = ["effect", "bins", "values", "shap_at", "regional"],
+          conflicts_with_all = OF_BINS_OR_TREES)]
     plot: Option<PathBuf>,
     /// How each term of f that reads the features is integrated, on standard error
     #[arg(long)]
