@@ -211,3 +211,44 @@ fn bands_without_width_are_degenerate_and_no_failures() {
         assert!(number("model_seconds") <= number("seconds"), "{row:?}");
     }
 }
+
+/// A flag that belongs to another flag, which cannot stand beside what is asked, is refused and not passed over.
+#[test]
+fn flags_that_would_say_nothing_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("data.csv"), "x1,x2,x3,y\n0,1,2,3\n1,2,0,4\n2,0,1,6\n")
+        .unwrap();
+    let drawn = "effect poly3 --n 20 --seed 1 --estimator pdp --feature x1";
+    let of_data = "effect poly3 --data data.csv --estimator pdp --feature x1";
+    let curve = "truth poly3 --effect pd --feature x1 --grid 3";
+    for (call, flags) in [
+        (
+            drawn,
+            "--target=y --ignore=x2 --missing=drop --outliers=2 --standardize --test=0.2 --weights=y",
+        ),
+        (drawn, "--model-seed=3 --explain=train"),
+        (of_data, "--target=y --ignore=x2 --model-seed=3 --seed=3"),
+        (
+            curve,
+            "--weighting=density --depth=2 --candidates=3 --drop=0.1 --partition=cart --leaves",
+        ),
+        ("truth poly3 --values", "--weighting=density --depth=2 --leaves"),
+        ("truth poly3 --shap-at=0,0,0", "--weighting=density --depth=2 --leaves"),
+    ] {
+        let call: Vec<&str> = call.split(' ').collect();
+        assert!(program(&call, folder.path()).status.success(), "{call:?}");
+        for flag in flags.split(' ') {
+            let message = refusal(&[&call[..], &[flag]].concat(), folder.path());
+            let name = flag.split('=').next().unwrap();
+            assert!(message.contains(name), "{call:?} {flag}: {message}");
+        }
+    }
+}
+
+/// Noise that no floating-point number can hold.
+#[test]
+fn targets_that_are_no_numbers_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let message = refusal(&["sample", "snc", "--n=50", "--seed=1", "--snr=5e-324"], folder.path());
+    assert!(message.contains("snr = 5e-324"), "{message}");
+}

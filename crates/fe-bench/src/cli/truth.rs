@@ -20,6 +20,10 @@ use crate::plot;
 use crate::score;
 use crate::system::say::say;
 
+/// Flags of the questions about bins and about trees of regions alone.
+const OF_BINS_OR_TREES: [&str; 6] =
+    ["weighting", "depth", "candidates", "drop", "partition", "leaves"];
+
 /// Prints what a scenario's effects are, exactly, with a bound on the error of each number.
 ///
 /// Asks for one of: the curve of an effect (--effect), the quantities of bins (--bins), the
@@ -27,6 +31,8 @@ use crate::system::say::say;
 /// pairs of features have (--indices), the Shapley values of
 /// a point (--shap-at), the best split of a feature's effect by another feature (--regional), which
 /// with --depth becomes the population's tree of regions, or how far two effects are apart (--distance).
+// Flags that belong to another question than the one that is asked are refused by name: what only
+// `requires` that other one would be passed over without a word.
 #[derive(Debug, Args)]
 #[command(group = clap::ArgGroup::new("what").required(true).multiple(true)
     .args(["effect", "bins", "values", "indices", "shap_at", "regional", "distance", "plot"]))]
@@ -38,7 +44,8 @@ pub(super) struct Arguments {
     /// pd, dpd, mplot, ale, ale-derivative, mu, sigma, h-pdp, h-dpdp, main, shap or shap-variance; of pairs
     /// (--feature x1:x2 or all-pairs) pd, ale or ale-derivative;
     /// with -limit behind it, the curve that a paper prints, where it is not the truth
-    #[arg(long, value_parser = asked, conflicts_with_all = ["bins", "values", "shap_at", "regional"])]
+    #[arg(long, value_parser = asked, conflicts_with_all = ["bins", "values", "shap_at", "regional"],
+          conflicts_with_all = OF_BINS_OR_TREES)]
     effect: Option<Asked>,
     /// Points of the curve; of a pair two lists with a colon between, which are combined
     #[arg(long, value_name = "V,V,…", value_delimiter = ',', allow_hyphen_values = true,
@@ -81,16 +88,18 @@ pub(super) struct Arguments {
           conflicts_with = "regional")]
     weighting: Weighting,
     /// Heterogeneity values of each feature, and mean and standard deviation of f
-    #[arg(long, conflicts_with_all = ["shap_at", "regional"])]
+    #[arg(long, conflicts_with_all = ["shap_at", "regional"], conflicts_with_all = OF_BINS_OR_TREES)]
     values: bool,
     /// Indices of features, of pairs of features and of f as a whole: H, Sobol' indices, Shapley effects,
     /// standard deviations of effects, and what sums of effects leave out [default: all features, and all
     /// pairs of features that f reads]
-    #[arg(long, conflicts_with_all = ["effect", "bins", "values", "shap_at", "regional"])]
+    #[arg(long, conflicts_with_all = ["effect", "bins", "values", "shap_at", "regional"],
+          conflicts_with_all = OF_BINS_OR_TREES)]
     indices: bool,
     /// Shapley values of all features at a point, one value for each, and last of none
     #[arg(long, value_name = "V1,…,VD", value_delimiter = ',', allow_hyphen_values = true,
-          value_parser = finite, conflicts_with_all = ["feature", "regional"])]
+          value_parser = finite, conflicts_with_all = ["feature", "regional"],
+          conflicts_with_all = OF_BINS_OR_TREES)]
     shap_at: Option<Vec<f64>>,
     /// The split of one feature that lowers the heterogeneity most, by pdp, dpdp, ale, rhale or
     /// shapdp; for ale without --bins, of the derivative form, in which jumps do not count
@@ -124,7 +133,8 @@ pub(super) struct Arguments {
     over: Option<distance::Over>,
     /// Draws effects, local effects and heterogeneity of the features, to an .svg or .png file
     #[arg(long, value_name = "FILE",
-          conflicts_with_all = ["effect", "bins", "values", "indices", "shap_at", "regional"])]
+          conflicts_with_all = ["effect", "bins", "values", "indices", "shap_at", "regional"],
+          conflicts_with_all = OF_BINS_OR_TREES)]
     plot: Option<PathBuf>,
     /// How each term of f that reads the features is integrated, on standard error
     #[arg(long)]

@@ -89,13 +89,24 @@ impl Questions {
         Ok(state.rows)
     }
 
+    /// A refusal of the system to take questions: not the path of the temporary file counts, but the one
+    /// that was given.
+    fn refused(&self, error: &csv::Error) -> String {
+        let cause = match error.kind() {
+            csv::ErrorKind::Io(cause) => cause.kind().to_string(),
+            _ => error.to_string(),
+        };
+        format!("{}: cannot be written: {cause}", self.path.display())
+    }
+
     fn write(&self, rows: &Rows<'_>, derivative: Option<usize>) -> Result<(), ModelError> {
         let mut state = lock(&self.state);
         for row in 0..rows.len() {
             let columns = rows.columns().iter().zip(&self.words);
             let values = columns.map(|(column, words)| spelled(column.get(row), words.as_ref()));
             let record = values.chain(self.derivatives.then(|| name_of(derivative)));
-            state.writer.write_record(record).map_err(|e| ModelError::Failed(e.to_string()))?;
+            let refused = |e: csv::Error| ModelError::Failed(self.refused(&e));
+            state.writer.write_record(record).map_err(refused)?;
         }
         state.rows += rows.len() as u64;
         Ok(())

@@ -84,7 +84,7 @@ fn from_stream(scenario: &Scenario, rows: usize, mut stream: ChaCha8Rng) -> Resu
 /// The target: f(x), with normal noise whose standard deviation is sd f(X) / `snr`; none for 0.
 ///
 /// # Errors
-/// A signal-to-noise ratio that is negative or not finite, or a model that fails.
+/// A signal-to-noise ratio that is negative, not finite or too small, or a model that fails.
 pub fn target(
     scenario: &Scenario,
     data: &Dataset,
@@ -110,6 +110,11 @@ pub fn target(
             let noise: f64 = StandardNormal.sample(&mut stream);
             *y += sd * noise;
         }
+    }
+    if y.iter().any(|y| !y.is_finite()) {
+        return Err(Error::Argument(format!(
+            "the target exceeds what floating-point numbers can hold, with snr = {snr:?}"
+        )));
     }
     Ok(y)
 }

@@ -37,7 +37,8 @@ use subject::Subject;
 #[command(group = clap::ArgGroup::new("rows").required(true).args(["n", "data"]))]
 pub(super) struct Arguments {
     /// Name of the scenario, as `fe-bench list scenarios` shows them, or a file FILE.toml
-    #[arg(conflicts_with = "model")]
+    // What `requires` a flag that cannot stand beside the scenario would be passed over without a word.
+    #[arg(conflicts_with_all = model::flags())]
     scenario: Option<String>,
     /// A parameter of the scenario, or an option of the model; may be given several times
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
@@ -45,13 +46,13 @@ pub(super) struct Arguments {
     #[command(flatten)]
     features: DataFeatures,
     /// Number of rows to draw
-    #[arg(long, value_name = "N", conflicts_with = "model", value_parser = rows)]
+    #[arg(long, value_name = "N", conflicts_with_all = ["model", "weights"], value_parser = rows)]
     n: Option<usize>,
     /// Master seed [default: 0]
     #[arg(long, value_name = "S", requires = "n")]
     seed: Option<u64>,
     /// CSV file with a header and a column per feature; without --model a last column y is ignored
-    #[arg(long, value_name = "FILE.csv")]
+    #[arg(long, value_name = "FILE.csv", conflicts_with = "seed")]
     data: Option<PathBuf>,
     /// Column of the data file with the weights of the rows
     #[arg(long, value_name = "COLUMN", requires = "data")]

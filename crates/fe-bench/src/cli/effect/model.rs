@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
+use clap::{Args, Command, Id, ValueEnum};
 use fe_core::Dataset;
 use fe_core::model::Rows;
 use fe_models::stored::{self, Format};
@@ -51,6 +51,12 @@ pub(in crate::cli) struct ModelArguments {
     /// Rows on which the model is explained [default: all]
     #[arg(long, value_enum, requires = "model")]
     explain: Option<Explain>,
+}
+
+/// The flags of a model.
+pub(super) fn flags() -> Vec<Id> {
+    let command = ModelArguments::augment_args(Command::new("model"));
+    command.get_arguments().map(|argument| argument.get_id().clone()).collect()
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
