@@ -205,9 +205,15 @@ fn columns_of_words_are_nominal_by_themselves() {
         (&["--estimator", "ale", "--levels", "city=Bonn,Kiel"][..], "`Ulm` is none of the levels"),
         (&["--estimator", "ale", "--levels", "city"][..], "must be S=LEVEL"),
         (&["--estimator", "dale", "--feature", "city"][..], "takes derivatives"),
-        (&["--estimator", "ale", "--feature", "city", "--center", "integral"][..], "levels of city"),
+        (
+            &["--estimator", "ale", "--feature", "city", "--center", "integral"][..],
+            "levels of city",
+        ),
         (&["--estimator", "ale", "--feature", "city", "--order", "size"][..], "similarity"),
-        (&["--estimator", "ale", "--feature", "city", "--at", "0.5"][..], "none of the levels 0, 1, 2"),
+        (
+            &["--estimator", "ale", "--feature", "city", "--at", "0.5"][..],
+            "none of the levels 0, 1, 2",
+        ),
         (&["--estimator", "pdp", "--order", "name"][..], "takes no option `order`"),
         (&["--estimator", "regional-pdp", "--feature", "city"][..], "city is nominal"),
     ] {
@@ -346,7 +352,7 @@ fn truths_along_an_order_and_studies_at_levels() {
     assert!(refusal(at, &temp).contains("temp has no levels"));
 
     let study = format!(
-        "[[block]]\nscenario = {seasons:?}\nfeatures = [\"season\", \"weather\"]\nN = [500, 8000]\nreplicates = 6\n\
+        "about = \"orders\"\n[[block]]\nscenario = {seasons:?}\nfeatures = [\"season\", \"weather\"]\nN = [500, 8000]\nreplicates = 6\n\
          metrics = [\"mse\", \"rmse\"]\nkeep = [\"curves\"]\n[[block.estimator]]\nname = \"pdp\"\n[[block.estimator]]\nname = \"mplot\"\n\
          [[block.estimator]]\nname = \"ale\"\norder = [\"given\", \"response\", \"similarity\"]\n"
     );
