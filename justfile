@@ -4,8 +4,7 @@
 default:
     @just --list
 
-# Formatting, lints, the libraries' own tests and the order of imports: seconds once all is compiled; no adapters, no
-# valgrind.
+# Formatting, lints, unit tests and the order of imports, in seconds once all is compiled; no adapters, no valgrind.
 quick:
     cargo fmt --all --check
     cargo clippy --workspace --locked -- -D warnings
@@ -28,10 +27,10 @@ studies:
 reproduce:
     scripts/reproduce.sh
 
-# The libraries' documentation.
-docs:
-    cargo doc --workspace --no-deps --open
+# The libraries' documentation, in target/doc; `just docs --open` shows it.
+docs *options:
+    cargo doc --workspace --no-deps --locked {{options}}
 
-# Whether everything could be released as it is; publishes nothing.
+# The check before a release: packages, licences, versions, the wheel; publishes nothing.
 release-check *options:
     scripts/release-check.sh {{options}}

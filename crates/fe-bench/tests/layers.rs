@@ -32,6 +32,30 @@ fn imports_point_one_way() {
     assert!(rings.is_empty(), "rings of imports:\n{}", rings.join("\n"));
 }
 
+/// The order of the files of fe-py: each may import those of the steps before its own.
+const ORDER_OF_PYTHON: &[&[&str]] = &[
+    &["errors"],
+    &["arguments", "arrays", "threads"],
+    &["questions"],
+    &["callable"],
+    &["jacobian"],
+    &["calls", "effect", "registry", "program"],
+    &["scenario", "regional"],
+    &["estimate", "score"],
+];
+
+/// The package for Python is a library that Python loads, which no test of its own can be linked to.
+#[test]
+fn imports_of_the_package_for_python_point_one_way() {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fe-py/src");
+    let arrows = layers::arrows(&src);
+    assert!(arrows.len() > 20, "the reader has lost the imports: {}", arrows.len());
+    let offences = layers::pointing_up(&arrows, ORDER_OF_PYTHON);
+    assert!(offences.is_empty(), "imports that point up:\n{}", offences.join("\n"));
+    let rings = layers::rings(&arrows);
+    assert!(rings.is_empty(), "rings of imports:\n{}", rings.join("\n"));
+}
+
 /// Where comments begin as the test below asks.
 const SOURCES: [&str; 4] = ["src", "../fe-models/src", "../fe-py/src", "../../benches"];
 

@@ -205,9 +205,15 @@ fn columns_of_words_are_nominal_by_themselves() {
         (&["--estimator", "ale", "--levels", "city=Bonn,Kiel"][..], "`Ulm` is none of the levels"),
         (&["--estimator", "ale", "--levels", "city"][..], "must be S=LEVEL"),
         (&["--estimator", "dale", "--feature", "city"][..], "takes derivatives"),
-        (&["--estimator", "ale", "--feature", "city", "--center", "integral"][..], "levels of city"),
+        (
+            &["--estimator", "ale", "--feature", "city", "--center", "integral"][..],
+            "levels of city",
+        ),
         (&["--estimator", "ale", "--feature", "city", "--order", "size"][..], "similarity"),
-        (&["--estimator", "ale", "--feature", "city", "--at", "0.5"][..], "none of the levels 0, 1, 2"),
+        (
+            &["--estimator", "ale", "--feature", "city", "--at", "0.5"][..],
+            "none of the levels 0, 1, 2",
+        ),
         (&["--estimator", "pdp", "--order", "name"][..], "takes no option `order`"),
         (&["--estimator", "regional-pdp", "--feature", "city"][..], "city is nominal"),
     ] {

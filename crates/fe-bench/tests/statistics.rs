@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use fe_bench::check::{self, Held, Plan, Standard};
+use fe_bench::check::{self, Plan, Standard, UnderTest};
 use fe_core::estimator::{self, Estimand, Estimator, EstimatorInfo};
 use fe_core::model::Model;
 use fe_core::numeric::curve::Shape;
@@ -484,6 +484,7 @@ impl Estimator for Tilted {
             effect.curve = match effect.curve.shape() {
                 Shape::Linear => Curve::linear(x, y),
                 Shape::Step(closed) => Curve::step(x, y, closed),
+                Shape::Levels => Curve::levels(x, y),
             };
             if let Some(bins) = &mut effect.bins {
                 bins.effect.iter_mut().for_each(|effect| *effect += TILT);
@@ -530,7 +531,7 @@ fn the_check_passes_what_is_right_and_fails_what_is_wrong() {
     let scenarios =
         ["friedman1", "liu-quadratic"].map(|name| fe_truth::scenario(name, &[]).unwrap());
     let check = |estimators: &[EstimatorInfo]| {
-        let held = Held { estimators, regional: &[] };
+        let held = UnderTest { estimators, regional: &[] };
         check::run(held, &scenarios, SMALL, 0, 1e-6, &|| ()).unwrap()
     };
     let right = check(estimator::ALL);
@@ -557,7 +558,7 @@ fn findings_do_not_depend_on_threads() {
     let scenarios = [fe_truth::scenario("poly3", &[]).unwrap()];
     let on = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        let held = Held { estimators: &estimator::ALL[..3], regional: &regional::ALL[..2] };
+        let held = UnderTest { estimators: &estimator::ALL[..3], regional: &regional::ALL[..2] };
         let check = || check::run(held, &scenarios, SMALL, 7, 1e-6, &|| ());
         pool.install(check).unwrap()
     };

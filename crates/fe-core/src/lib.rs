@@ -9,7 +9,7 @@
 //!
 //! Modules import one way: numbers ([`numeric`]) and models ([`model`]), data ([`data`]), options
 //! ([`settings`]), effects ([`effect`]) and bins ([`binning`]), bands ([`confidence`]) and errors ([`metric`]),
-//! [`estimator`], and on top [`regional`] effects, [`preset`]s, [`reconstruction`] and [`replicates`].
+//! [`estimator`], and on top [`regional`] effects, [`preset`]s, [`reconstruction`] and [`replicates`], [`registries`] of names last.
 //!
 //! ```
 //! use fe_core::{Dataset, estimator::{Estimator, Rhale}, model::FunctionModel};
@@ -79,6 +79,7 @@ pub mod option;
 pub mod preset;
 pub mod reconstruction;
 pub mod regional;
+pub mod registries;
 pub mod replicates;
 pub mod settings;
 pub mod stored;

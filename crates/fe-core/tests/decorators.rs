@@ -5,7 +5,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fe_core::ModelError;
-use fe_core::model::{Asked, Column, Decorator, Model, Question, Reach, Rows};
+use fe_core::model::{Answered, Ask, Asked, Column, Decorator, Model, Question, Reach, Rows};
 
 /// A model that has something of its own for every method of the trait.
 struct Special;
@@ -54,12 +54,7 @@ impl<M: Model> Decorator for Counted<M> {
         &self.0
     }
 
-    fn pass_on(
-        &self,
-        question: Question,
-        values: &mut [f64],
-        ask: &mut dyn FnMut(&mut [f64]) -> Result<(), ModelError>,
-    ) -> Result<(), ModelError> {
+    fn pass_on(&self, question: Question, values: &mut [f64], ask: &mut Ask<'_>) -> Answered {
         let place = usize::from(question.of == Asked::Partial);
         self.1[place].fetch_add(question.rows * question.times, Ordering::Relaxed);
         ask(values)

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use fe_core::estimator::{self, InstanceEffects};
+use fe_core::estimator::{self, Estimated, InstanceEffects};
 use fe_core::model::FunctionModel;
 use fe_core::{Dataset, Settings};
 use ndarray::Array2;
@@ -27,7 +27,8 @@ fn means_of_local_effects_are_bin_effects() {
         let settings = Settings { bins: Some(5), ..Settings::default() };
         let estimator = estimator::from_settings(name, &settings).unwrap();
         let effect = &estimator.estimate(&data, &model, 0).unwrap()[0];
-        let said = estimator.instances(&data, &model, effect, &rows).unwrap();
+        let said =
+            estimator.instances(Estimated { data: &data, model: &model, effect }, &rows).unwrap();
         let InstanceEffects::Slopes(slopes) = said else { panic!("{name}: {said:?}") };
         let bins = effect.bins.as_ref().unwrap();
         for (k, &expected) in bins.effect.iter().enumerate() {
@@ -45,7 +46,8 @@ fn the_mean_of_curves_is_the_effect() {
     for name in ["pdp", "dpdp"] {
         let estimator = estimator::from_settings(name, &Settings::default()).unwrap();
         let effect = &estimator.estimate(&data, &model, 0).unwrap()[0];
-        let said = estimator.instances(&data, &model, effect, &rows).unwrap();
+        let said =
+            estimator.instances(Estimated { data: &data, model: &model, effect }, &rows).unwrap();
         let InstanceEffects::Curves { x, y } = said else { panic!("{name}: {said:?}") };
         assert_eq!(x, effect.curve.x());
         for (i, expected) in effect.curve.y().iter().enumerate() {
@@ -64,12 +66,15 @@ fn rows_that_do_not_count_say_nothing() {
     for name in ["ale", "shapdp"] {
         let estimator = estimator::from_settings(name, &Settings::default()).unwrap();
         let effect = &estimator.estimate(&data, &model, 0).unwrap()[0];
-        let said = estimator.instances(&data, &model, effect, &[2, 3]).unwrap();
+        let said =
+            estimator.instances(Estimated { data: &data, model: &model, effect }, &[2, 3]).unwrap();
         let (InstanceEffects::Slopes(values) | InstanceEffects::Contributions(values)) = said
         else {
             panic!("{name}: {said:?}")
         };
         assert!(values.len() == 2 && values[0].is_finite() && values[1].is_nan(), "{values:?}");
-        assert!(estimator.instances(&data, &model, effect, &[ROWS]).is_err());
+        assert!(
+            estimator.instances(Estimated { data: &data, model: &model, effect }, &[ROWS]).is_err()
+        );
     }
 }

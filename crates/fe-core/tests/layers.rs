@@ -17,6 +17,7 @@ const ORDER: &[&[&str]] = &[
     &["confidence", "metric"],
     &["estimator"],
     &["regional", "preset", "reconstruction", "replicates"],
+    &["registries"],
 ];
 
 #[test]

@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use fe_core::estimator::{self, InstanceEffects};
+use fe_core::estimator::{self, Estimated, InstanceEffects};
 use fe_core::model::{BatchModel, FunctionModel, Model, Rows};
 use fe_core::settings::Jacobian;
 use fe_core::{AxisChoice, Dataset, Effect, Error, Result, Settings, regional};
@@ -89,11 +89,15 @@ fn local_effects_of_step_functions_are_refused() {
     for name in ["rhale", "dpdp"] {
         let estimator = estimator::from_settings(name, &numeric()).unwrap();
         let smooth = FunctionModel::new(2, |x| x[0]);
-        let effect = estimator.estimate(&data(), &smooth, 0).unwrap().swap_remove(0);
+        let data = data();
+        let effect = estimator.estimate(&data, &smooth, 0).unwrap().swap_remove(0);
         let rows: Vec<usize> = (0..400).collect();
-        let local = estimator.instances(&data(), &stairs(5), &effect, &rows);
+        let local = estimator
+            .instances(Estimated { data: &data, model: &stairs(5), effect: &effect }, &rows);
         assert!(matches!(local, Err(Error::StepFunction { .. })), "{name}");
-        let local = estimator.instances(&data(), &smooth, &effect, &rows).unwrap();
+        let local = estimator
+            .instances(Estimated { data: &data, model: &smooth, effect: &effect }, &rows)
+            .unwrap();
         assert!(!matches!(local, InstanceEffects::Unknown));
     }
 }

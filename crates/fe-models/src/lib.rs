@@ -43,14 +43,9 @@
 mod activation;
 mod error;
 mod fitted;
-mod gam;
-mod gbdt;
 mod jacobi_svd;
 mod learner;
 mod levels;
-mod linear;
-mod logistic;
-mod mlp;
 mod options;
 mod quality;
 mod sample;

@@ -16,7 +16,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender};
 use std::sync::{Mutex, PoisonError};
 
 use fe_core::interrupt::{self, Stop};
-use fe_core::model::Rows;
+use fe_core::model::{Answered, Rows};
 use fe_core::{Dataset, Model, ModelError};
 use pyo3::prelude::*;
 use rayon::ThreadPoolBuilder;
@@ -240,12 +240,7 @@ where
         self.shape.has_partial
     }
 
-    fn partial(
-        &self,
-        feature: usize,
-        rows: &Rows<'_>,
-        values: &mut [f64],
-    ) -> Result<(), ModelError> {
+    fn partial(&self, feature: usize, rows: &Rows<'_>, values: &mut [f64]) -> Answered {
         if !self.shape.has_partial {
             return Err(ModelError::NoDerivative { feature });
         }

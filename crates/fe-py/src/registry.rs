@@ -2,7 +2,7 @@
 
 use fe_bench::score::METRICS;
 use fe_core::settings::{self, SettingInfo, SettingKind};
-use fe_core::{binning, estimator, preset, regional};
+use fe_core::{binning, estimator, preset, regional, registries};
 use fe_truth::{Centring, Quantity};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
@@ -52,7 +52,7 @@ fn entry(name: &str, about: &str, options: Vec<&str>) -> Value {
 
 fn option(setting: &SettingInfo) -> Value {
     let option = setting.option;
-    json!({ "name": option.name, "default": option.default, "allowed": option.allowed,
+    json!({ "name": option.name, "default": option.default, "allowed": registries::allowed(setting),
             "about": option.about, "type": python_type(setting.kind) })
 }
 

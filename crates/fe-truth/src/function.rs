@@ -4,7 +4,7 @@
 
 use fe_core::Model;
 use fe_core::error::ModelError;
-use fe_core::model::{Column, Rows};
+use fe_core::model::{Answered, Column, Rows};
 use pulp::{Arch, NullaryFnOnce};
 
 use crate::expression::Expression;
@@ -451,12 +451,7 @@ impl<F: Function> Model for Native<F> {
         true
     }
 
-    fn partial(
-        &self,
-        feature: usize,
-        rows: &Rows<'_>,
-        values: &mut [f64],
-    ) -> Result<(), ModelError> {
+    fn partial(&self, feature: usize, rows: &Rows<'_>, values: &mut [f64]) -> Answered {
         if feature < self.0.active() {
             self.each_partial(feature, rows, values);
         } else if feature < self.0.dimension() {

@@ -4,78 +4,44 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Modules in the order of the front page.
-const ORDER: [&str; 11] = [
-    "error",
-    "quantity",
-    "expression",
-    "numeric",
-    "fast_math",
-    "function",
-    "law",
-    "engine",
-    "scenario",
-    "truth",
-    "problem",
+#[path = "../../fe-core/tests/support/layers.rs"]
+mod layers;
+
+/// The order of the modules: each may import those of the steps before its own.
+const ORDER: &[&[&str]] = &[
+    &["error"],
+    &["quantity"],
+    &["expression", "numeric", "fast_math"],
+    &["function"],
+    &["law"],
+    &["engine"],
+    &["scenario"],
+    &["truth"],
+    &["problem"],
 ];
 
 /// Words that a first line does not begin with: it is a noun phrase.
 const NO_NOUN: [&str; 8] = ["What", "How", "Whether", "Where", "Why", "Which", "When", "So many"];
 
-fn files(folder: &Path, found: &mut Vec<PathBuf>) {
-    let mut entries: Vec<PathBuf> =
-        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    entries.sort();
-    for path in entries {
-        if path.is_dir() {
-            files(&path, found);
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            found.push(path);
-        }
-    }
-}
-
 /// All files of the crate by their path below `src`, each up to its tests.
 fn sources() -> Vec<(String, String)> {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let mut found = Vec::new();
-    files(&src, &mut found);
     let read = |path: PathBuf| {
         let text = fs::read_to_string(&path).unwrap();
         let code = text.split("#[cfg(test)]\nmod tests").next().unwrap().to_owned();
         (path.strip_prefix(&src).unwrap().to_str().unwrap().replace('\\', "/"), code)
     };
-    found.into_iter().map(read).collect()
-}
-
-fn module(path: &str) -> &str {
-    path.split(['/', '.']).next().unwrap()
-}
-
-/// The modules of the crate that code names by `crate::…`, comments apart.
-fn imports(code: &str) -> Vec<&str> {
-    let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
-    let named = lines.flat_map(|line| line.split("crate::").skip(1));
-    named
-        .map(|rest| rest.split(|c: char| !(c.is_alphanumeric() || c == '_')).next().unwrap())
-        .collect()
+    layers::files(&src).into_iter().map(read).collect()
 }
 
 #[test]
 fn imports_point_one_way() {
-    let rank = |module: &str| ORDER.iter().position(|known| *known == module);
-    let mut wrong = Vec::new();
-    for (path, code) in sources().iter().filter(|(path, _)| path != "lib.rs") {
-        let own = rank(module(path)).unwrap_or_else(|| panic!("{path} has no place in the order"));
-        for import in imports(code) {
-            match rank(import) {
-                Some(other) if other <= own => {}
-                Some(_) => wrong.push(format!("{path} imports {import}, which comes later")),
-                None => wrong.push(format!("{path} imports `crate::{import}`: name its module")),
-            }
-        }
-    }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let arrows = layers::arrows(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src")));
+    assert!(arrows.len() > 100, "the reader has lost the imports: {}", arrows.len());
+    let offences = layers::pointing_up(&arrows, ORDER);
+    assert!(offences.is_empty(), "imports that point up:\n{}", offences.join("\n"));
+    let rings = layers::rings(&arrows);
+    assert!(rings.is_empty(), "rings of imports:\n{}", rings.join("\n"));
 }
 
 #[test]
@@ -105,7 +71,7 @@ fn first_lines_are_noun_phrases() {
 
 #[test]
 fn headers_say_what_they_import_and_where_to_begin() {
-    for module in ORDER {
+    for module in ORDER.iter().copied().flatten() {
         let of = |path: &str| path == format!("{module}.rs") || path == format!("{module}/mod.rs");
         let (path, code) = sources().into_iter().find(|(path, _)| of(path)).unwrap();
         let header: String =

@@ -158,7 +158,7 @@ struct Tests {
 
 /// Estimators that are held to truths.
 #[derive(Clone, Copy)]
-pub struct Held<'a> {
+pub struct UnderTest<'a> {
     /// Of effects.
     pub estimators: &'a [EstimatorInfo],
     /// Of trees of regions.
@@ -173,7 +173,7 @@ pub struct Held<'a> {
 /// # Errors
 /// A scenario from which no data can be drawn.
 pub fn run(
-    held: Held<'_>,
+    held: UnderTest<'_>,
     scenarios: &[Scenario],
     plan: Plan,
     seed: u64,
@@ -251,7 +251,7 @@ struct Unit<'a> {
 }
 
 impl Unit<'_> {
-    fn tests(&self, held: Held<'_>) -> Result<Vec<Tests>> {
+    fn tests(&self, held: UnderTest<'_>) -> Result<Vec<Tests>> {
         let mut data: HashMap<usize, Vec<Dataset>> = HashMap::new();
         let (mut tests, known) = (Vec::new(), KnownBins::default());
         for info in held.estimators {

@@ -10,7 +10,7 @@ use super::arguments::{feature_name, key_value};
 use super::compare::probability;
 use super::progress::{Amount, Progress};
 use crate::check::problem::{Against, Witnessed, published, witnessed as of_witness};
-use crate::check::{self, Finding, Held, Plan, SHARE};
+use crate::check::{self, Finding, Plan, SHARE, UnderTest};
 use crate::data::scenarios;
 use crate::error::{Error, Result};
 use crate::output::{Entry, Format, Sheet};
@@ -67,7 +67,7 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
     let all = Amount { number: features, cost: features as u64 };
     let progress = Progress::new("features", Amount::default(), all);
     let done = || progress.add(one);
-    let held = Held { estimators: estimator::ALL, regional: regional::ALL };
+    let held = UnderTest { estimators: estimator::ALL, regional: regional::ALL };
     let findings = check::run(held, &scenarios, plan, arguments.seed, arguments.alpha, &done)?;
     let witnessed = witnessed(arguments, &scenarios);
     drop(progress);

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use clap::Args;
-use fe_core::{OptionInfo, Settings, binning, estimator, preset, regional};
+use fe_core::{OptionInfo, Settings, binning, estimator, preset, regional, registries};
 
 use serde_json::Value;
 
@@ -101,9 +101,10 @@ fn models() -> Sheet {
 fn options() -> Sheet {
     let mut sheet = Sheet::new(&["option", "default", "allowed", "about", "estimators"]);
     for setting in fe_core::settings::ALL {
-        let OptionInfo { name, default, allowed, about } = setting.option;
+        let OptionInfo { name, default, about, .. } = setting.option;
+        let allowed = registries::allowed(setting);
         let takers = option_table::takers(setting);
-        sheet.push([name, default, allowed, about, &takers].map(Entry::from).to_vec());
+        sheet.push([name, default, &allowed, about, &takers].map(Entry::from).to_vec());
     }
     sheet
 }

@@ -13,7 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use csv::{Reader, StringRecord, Writer};
 use fe_core::data::LevelNames;
-use fe_core::model::{Reach, Rows};
+use fe_core::model::{Answered, Reach, Rows};
 use fe_core::{Dataset, Model, ModelError};
 use tempfile::NamedTempFile;
 
@@ -157,12 +157,7 @@ impl Model for Questions {
         self.derivatives
     }
 
-    fn partial(
-        &self,
-        feature: usize,
-        rows: &Rows<'_>,
-        values: &mut [f64],
-    ) -> Result<(), ModelError> {
+    fn partial(&self, feature: usize, rows: &Rows<'_>, values: &mut [f64]) -> Answered {
         if !self.derivatives {
             return Err(ModelError::NoDerivative { feature });
         }
@@ -354,12 +349,7 @@ impl Model for Answers {
         self.derivatives
     }
 
-    fn partial(
-        &self,
-        feature: usize,
-        rows: &Rows<'_>,
-        values: &mut [f64],
-    ) -> Result<(), ModelError> {
+    fn partial(&self, feature: usize, rows: &Rows<'_>, values: &mut [f64]) -> Answered {
         if !self.derivatives {
             return Err(ModelError::NoDerivative { feature });
         }

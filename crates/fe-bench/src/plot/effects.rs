@@ -2,7 +2,7 @@
 
 use fe_core::effect::BinningRecord;
 use fe_core::effect::{ConfidenceBand, Limits};
-use fe_core::estimator::{Estimand, Estimator, InstanceEffects};
+use fe_core::estimator::{Estimand, Estimated, Estimator, InstanceEffects};
 use fe_core::numeric::curve::Shape;
 use fe_core::numeric::kde::density;
 use fe_core::numeric::partition::Partition;
@@ -263,7 +263,7 @@ impl Instances {
         );
         let most = if curves { MOST_CURVES } else { MOST_COUNTED };
         let rows = spread_out(data.len(), most);
-        let say = estimator.instances(data, subject.model, effect, &rows)?;
+        let say = estimator.instances(Estimated { data, model: subject.model, effect }, &rows)?;
         let x = rows.iter().map(|&row| data.feature(effect.feature)[row]).collect();
         let weights =
             rows.iter().map(|&row| data.weights().map_or(1.0, |weights| weights[row])).collect();

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use fe_core::settings::{self, SettingInfo};
-use fe_core::{estimator, regional};
+use fe_core::{estimator, regional, registries};
 
 /// All options in Markdown, a line for each: what it is, its values, its default, and which estimators take it.
 #[must_use]
@@ -13,7 +13,8 @@ pub fn markdown() -> String {
     );
     for setting in settings::ALL {
         let option = &setting.option;
-        let cells = [&*option.about.replace('|', "\\|"), option.allowed, option.default];
+        let cells =
+            [&*option.about.replace('|', "\\|"), &registries::allowed(setting), option.default];
         let _ =
             writeln!(text, "| `{}` | {} | {} |", option.name, cells.join(" | "), takers(setting));
     }

@@ -4,8 +4,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use crossbeam_utils::CachePadded;
-use fe_core::model::{Decorator, Question};
-use fe_core::{Model, ModelError};
+use fe_core::Model;
+use fe_core::model::{Answered, Ask, Decorator, Question};
 
 /// Cost of an estimate: time and memory.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -107,12 +107,7 @@ impl Decorator for Timed<'_> {
         self.model
     }
 
-    fn pass_on(
-        &self,
-        question: Question,
-        values: &mut [f64],
-        ask: &mut dyn FnMut(&mut [f64]) -> Result<(), ModelError>,
-    ) -> Result<(), ModelError> {
+    fn pass_on(&self, question: Question, values: &mut [f64], ask: &mut Ask<'_>) -> Answered {
         let thread = rayon::current_thread_index().map_or(0, |index| index + 1);
         let rows = (question.rows * question.times) as u64;
         let Some(watch) = self.threads.get(thread) else { return ask(values) };

@@ -1,14 +1,14 @@
 //! The curves of the instances: `ice`, `dice`.
 
+use super::common::with_axis_and_centring;
 use super::pdp::{Averaged, GRID, IceTable, PartialDependence};
-use super::{Estimand, Estimator, EstimatorInfo, InstanceEffects};
+use super::{Estimand, Estimated, Estimator, EstimatorInfo, InstanceEffects};
 use crate::data::Dataset;
 use crate::effect::Effect;
 use crate::effect::centring::AxisMean;
 use crate::error::Result;
 use crate::estimator::derivatives::Differentiation;
 use crate::model::{Model, Observed};
-use crate::numeric::axis::Axis;
 use crate::settings::Centring;
 use crate::settings::Settings;
 
@@ -75,19 +75,9 @@ impl IndividualCurves {
     fn from_settings(kind: Averaged, settings: &Settings) -> Result<Self> {
         Ok(Self { mean: PartialDependence::from_settings(kind, settings)? })
     }
-
-    /// The same estimator on a given axis; by default the axis is the range of the data.
-    #[must_use]
-    pub fn on(self, axis: Axis) -> Self {
-        Self { mean: self.mean.on(axis) }
-    }
-
-    /// The same estimator with another centring; by default the mean of each curve over the axis is 0.
-    #[must_use]
-    pub fn centred(self, centring: Centring) -> Self {
-        Self { mean: self.mean.centred(centring) }
-    }
 }
+
+with_axis_and_centring!(IndividualCurves, mean.common);
 
 impl Estimator for IndividualCurves {
     fn name(&self) -> &'static str {
@@ -128,13 +118,8 @@ impl Estimator for IndividualCurves {
         Ok(effects)
     }
 
-    fn instances(
-        &self,
-        data: &Dataset,
-        model: &dyn Model,
-        effect: &Effect,
-        rows: &[usize],
-    ) -> Result<InstanceEffects> {
+    fn instances(&self, of: Estimated<'_>, rows: &[usize]) -> Result<InstanceEffects> {
+        let Estimated { data, model, effect } = of;
         data.check_rows(model, effect.feature, rows)?;
         let Some(curves) = &effect.curves else { return Ok(InstanceEffects::Unknown) };
         let missing = || vec![f64::NAN; curves.x.len()];

@@ -21,7 +21,7 @@ pub(crate) mod shap;
 
 pub use ale::{Accumulated, Ale, Dale, Rhale};
 pub use ice::IndividualCurves;
-pub use instances::InstanceEffects;
+pub use instances::{Estimated, InstanceEffects, Observation, Resampled};
 pub use mplot::MarginalPlot;
 pub use pdp::PartialDependence;
 pub use shap::{ShapDependence, shapley};
@@ -29,11 +29,11 @@ pub use shap::{ShapDependence, shapley};
 use serde::Serialize;
 
 use crate::binning::Binning;
-use crate::confidence::{Purpose, Resampling};
+use crate::confidence::Purpose;
 use crate::data::Dataset;
 use crate::effect::Effect;
 use crate::error::{Error, Result, suggestion};
-use crate::model::{Model, Observed};
+use crate::model::Model;
 use crate::numeric::blocks::fold_blocks;
 use crate::settings::Centring;
 use crate::settings::Settings;
@@ -97,36 +97,23 @@ pub trait Estimator: std::fmt::Debug + Send + Sync {
     /// A typed reason; nothing here panics, even if the model does.
     fn estimate(&self, data: &Dataset, model: &dyn Model, feature: usize) -> Result<Vec<Effect>>;
 
-    /// The effects of some rows (counted from 0), of all that the effect summarises. The effect is one that
-    /// this estimator made of these data and this model. [`InstanceEffects::Unknown`] unless the estimator
-    /// says otherwise.
+    /// The effects of some rows (counted from 0), of all that an effect of this estimator summarises.
+    /// [`InstanceEffects::Unknown`] unless the estimator says otherwise.
     ///
     /// # Errors
     /// As [`Estimator::estimate`], and [`Error::WrongCount`] for a row that the data do not have.
-    fn instances(
-        &self,
-        data: &Dataset,
-        model: &dyn Model,
-        effect: &Effect,
-        rows: &[usize],
-    ) -> Result<InstanceEffects> {
-        data.check_rows(model, effect.feature, rows)?;
+    fn instances(&self, of: Estimated<'_>, rows: &[usize]) -> Result<InstanceEffects> {
+        of.data.check_rows(of.model, of.effect.feature, rows)?;
         Ok(InstanceEffects::Unknown)
     }
 
-    /// The curve of an effect that this estimator made of these data and this model, so that it can be
-    /// computed again with other weights of the rows: what confidence bands are made of.
+    /// The curve of an effect of this estimator, so that it can be computed again with other weights of the
+    /// rows: what confidence bands are made of.
     ///
     /// # Errors
     /// [`Error::Incompatible`] for an estimator without bands; as [`Estimator::estimate`].
-    fn resampling<'a>(
-        &'a self,
-        data: &'a Dataset,
-        model: &'a Observed<'a>,
-        effect: &'a Effect,
-        purpose: &Purpose<'_>,
-    ) -> Result<Box<dyn Resampling + 'a>> {
-        let _ = (data, model, effect, purpose);
+    fn resampling<'a>(&'a self, of: Observation<'a>, purpose: &Purpose<'_>) -> Resampled<'a> {
+        let _ = (of, purpose);
         Err(Error::Incompatible(format!("`{}` has no confidence band", self.name())))
     }
 }

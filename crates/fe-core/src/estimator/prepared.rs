@@ -1,6 +1,6 @@
 //! Subsample, mean prediction and band: options that every estimator takes on top of its own.
 
-use super::{Estimand, Estimator, InstanceEffects};
+use super::{Estimand, Estimated, Estimator, InstanceEffects};
 use crate::binning::Binning;
 use crate::confidence::BandRequest;
 use crate::data::Dataset;
@@ -79,15 +79,10 @@ impl Estimator for Prepared {
         Ok(effects)
     }
 
-    fn instances(
-        &self,
-        data: &Dataset,
-        model: &dyn Model,
-        effect: &Effect,
-        rows: &[usize],
-    ) -> Result<InstanceEffects> {
+    fn instances(&self, of: Estimated<'_>, rows: &[usize]) -> Result<InstanceEffects> {
+        let Estimated { data, model, effect } = of;
         if self.subsample.is_none() {
-            return self.estimator.instances(data, model, effect, rows);
+            return self.estimator.instances(of, rows);
         }
         // The rows of the data are not those that the effect was estimated from.
         data.check_rows(model, effect.feature, rows)?;
@@ -135,9 +130,8 @@ impl Prepared {
         let x = band.places(effect)?;
         let observed = Observed::new(probe);
         let confidence = {
-            let sample = band
-                .purpose(&x)
-                .map(|purpose| self.estimator.resampling(data, &observed, effect, &purpose));
+            let of = Estimated { data, model: &observed, effect: &*effect };
+            let sample = band.purpose(&x).map(|purpose| self.estimator.resampling(of, &purpose));
             let sample = sample.transpose()?;
             band.band(effect, x, (data, sample.as_deref()), probe)?
         };

@@ -2,8 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::error::ModelError;
-use crate::model::{Asked, Decorator, Model, Question};
+use crate::model::{Answered, Ask, Asked, Decorator, Model, Question};
 
 /// Relative error that is put down to rounding: a model may lose ten bits on the way to an answer.
 pub(crate) const ROUNDING: f64 = 1024.0 * f64::EPSILON;
@@ -46,12 +45,7 @@ impl Decorator for MagnitudeProbe<'_> {
         self.model
     }
 
-    fn pass_on(
-        &self,
-        question: Question,
-        values: &mut [f64],
-        ask: &mut dyn FnMut(&mut [f64]) -> Result<(), ModelError>,
-    ) -> Result<(), ModelError> {
+    fn pass_on(&self, question: Question, values: &mut [f64], ask: &mut Ask<'_>) -> Answered {
         ask(values)?;
         let largest = match question.of {
             Asked::Value => &self.values,

@@ -111,6 +111,12 @@ pub enum Reach {
     Unanswered,
 }
 
+/// The outcome of a question: the values are written, or there is a reason why not.
+pub type Answered = Result<(), ModelError>;
+
+/// A function that writes the answers to a question.
+pub type Ask<'a> = dyn FnMut(&mut [f64]) -> Answered + 'a;
+
 /// A function of D features with Q outputs, asked a batch at a time.
 ///
 /// A plain closure becomes one through [`FunctionModel`], a closure over batches through
@@ -128,7 +134,7 @@ pub trait Model: Sync {
     ///
     /// # Errors
     /// Whatever keeps the model from answering.
-    fn predict(&self, rows: &Rows<'_>, values: &mut [f64]) -> Result<(), ModelError>;
+    fn predict(&self, rows: &Rows<'_>, values: &mut [f64]) -> Answered;
 
     /// True if [`Model::predict_along`] takes less time than asking place by place.
     fn predicts_along(&self) -> bool {
@@ -146,7 +152,7 @@ pub trait Model: Sync {
         places: &[f64],
         rows: &Rows<'_>,
         values: &mut [f64],
-    ) -> Result<(), ModelError> {
+    ) -> Answered {
         let mut columns = rows.columns().to_vec();
         let size = (rows.len() * self.outputs()).max(1);
         for (&place, values) in places.iter().zip(values.chunks_mut(size)) {
@@ -173,12 +179,7 @@ pub trait Model: Sync {
     ///
     /// # Errors
     /// [`ModelError::NoDerivative`] where there is none.
-    fn partial(
-        &self,
-        feature: usize,
-        rows: &Rows<'_>,
-        values: &mut [f64],
-    ) -> Result<(), ModelError> {
+    fn partial(&self, feature: usize, rows: &Rows<'_>, values: &mut [f64]) -> Answered {
         let _ = (rows, values);
         Err(ModelError::NoDerivative { feature })
     }
@@ -209,7 +210,9 @@ pub enum Asked {
 ///
 /// ```
 /// use std::sync::atomic::{AtomicUsize, Ordering};
-/// use fe_core::model::{Asked, Column, Decorator, FunctionModel, Model, Question, Rows};
+/// use fe_core::model::{
+///     Answered, Ask, Asked, Column, Decorator, FunctionModel, Model, Question, Rows,
+/// };
 /// use fe_core::ModelError;
 ///
 /// struct Counted<'a>(&'a dyn Model, AtomicUsize);
@@ -219,12 +222,7 @@ pub enum Asked {
 ///         self.0
 ///     }
 ///
-///     fn pass_on(
-///         &self,
-///         question: Question,
-///         values: &mut [f64],
-///         ask: &mut dyn FnMut(&mut [f64]) -> Result<(), ModelError>,
-///     ) -> Result<(), ModelError> {
+///     fn pass_on(&self, question: Question, values: &mut [f64], ask: &mut Ask<'_>) -> Answered {
 ///         self.1.fetch_add(question.rows * question.times, Ordering::Relaxed);
 ///         ask(values)
 ///     }
@@ -246,12 +244,7 @@ pub trait Decorator: Sync {
     ///
     /// # Errors
     /// Those of the model.
-    fn pass_on(
-        &self,
-        question: Question,
-        values: &mut [f64],
-        ask: &mut dyn FnMut(&mut [f64]) -> Result<(), ModelError>,
-    ) -> Result<(), ModelError>;
+    fn pass_on(&self, question: Question, values: &mut [f64], ask: &mut Ask<'_>) -> Answered;
 }
 
 /// Every method of [`Model`] belongs here, those with a default too.
@@ -264,7 +257,7 @@ impl<D: Decorator> Model for D {
         self.decorated().outputs()
     }
 
-    fn predict(&self, rows: &Rows<'_>, values: &mut [f64]) -> Result<(), ModelError> {
+    fn predict(&self, rows: &Rows<'_>, values: &mut [f64]) -> Answered {
         let question = Question { of: Asked::Value, rows: rows.len(), times: 1 };
         self.pass_on(question, values, &mut |values| self.decorated().predict(rows, values))
     }
@@ -279,7 +272,7 @@ impl<D: Decorator> Model for D {
         places: &[f64],
         rows: &Rows<'_>,
         values: &mut [f64],
-    ) -> Result<(), ModelError> {
+    ) -> Answered {
         let question = Question { of: Asked::Value, rows: rows.len(), times: places.len() };
         self.pass_on(question, values, &mut |values| {
             self.decorated().predict_along(feature, places, rows, values)
@@ -294,12 +287,7 @@ impl<D: Decorator> Model for D {
         self.decorated().has_partial()
     }
 
-    fn partial(
-        &self,
-        feature: usize,
-        rows: &Rows<'_>,
-        values: &mut [f64],
-    ) -> Result<(), ModelError> {
+    fn partial(&self, feature: usize, rows: &Rows<'_>, values: &mut [f64]) -> Answered {
         let question = Question { of: Asked::Partial, rows: rows.len(), times: 1 };
         self.pass_on(question, values, &mut |values| {
             self.decorated().partial(feature, rows, values)
@@ -341,7 +329,7 @@ impl Model for FunctionModel<'_> {
         self.dimension
     }
 
-    fn predict(&self, rows: &Rows<'_>, values: &mut [f64]) -> Result<(), ModelError> {
+    fn predict(&self, rows: &Rows<'_>, values: &mut [f64]) -> Answered {
         let mut row = vec![0.0; self.dimension];
         for (i, value) in values.iter_mut().enumerate() {
             rows.copy_row(i, &mut row);
@@ -354,12 +342,7 @@ impl Model for FunctionModel<'_> {
         self.partial.is_some()
     }
 
-    fn partial(
-        &self,
-        feature: usize,
-        rows: &Rows<'_>,
-        values: &mut [f64],
-    ) -> Result<(), ModelError> {
+    fn partial(&self, feature: usize, rows: &Rows<'_>, values: &mut [f64]) -> Answered {
         let Some(partial) = &self.partial else {
             return Err(ModelError::NoDerivative { feature });
         };
@@ -409,7 +392,7 @@ impl Model for BatchModel<'_> {
         self.outputs
     }
 
-    fn predict(&self, rows: &Rows<'_>, values: &mut [f64]) -> Result<(), ModelError> {
+    fn predict(&self, rows: &Rows<'_>, values: &mut [f64]) -> Answered {
         let answer = (self.function)(rows);
         if answer.len() != values.len() {
             return Err(ModelError::WrongLength { expected: values.len(), got: answer.len() });
@@ -549,7 +532,7 @@ impl<'a> Observed<'a> {
     ///
     /// # Errors
     /// What the model reports, a panic, or a value that is not finite.
-    pub fn predict(&self, rows: &Rows<'_>, values: &mut [f64]) -> Result<(), ModelError> {
+    pub fn predict(&self, rows: &Rows<'_>, values: &mut [f64]) -> Answered {
         self.predict_and(rows, values, all_finite)
     }
 
@@ -575,7 +558,7 @@ impl<'a> Observed<'a> {
         places: &[f64],
         rows: &Rows<'_>,
         values: &mut [f64],
-    ) -> Result<(), ModelError> {
+    ) -> Answered {
         self.rows.add(rows.len() * places.len());
         let ask = |values: &mut [f64]| self.model.predict_along(feature, places, rows, values);
         observe(rows, values, ask, all_finite)
@@ -585,12 +568,7 @@ impl<'a> Observed<'a> {
     ///
     /// # Errors
     /// What the model reports, a panic, or a value that is not finite.
-    pub fn partial(
-        &self,
-        feature: usize,
-        rows: &Rows<'_>,
-        values: &mut [f64],
-    ) -> Result<(), ModelError> {
+    pub fn partial(&self, feature: usize, rows: &Rows<'_>, values: &mut [f64]) -> Answered {
         self.partial_rows.add(rows.len());
         observe(rows, values, |values| self.model.partial(feature, rows, values), all_finite)
     }

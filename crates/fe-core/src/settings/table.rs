@@ -75,8 +75,7 @@ settings! {
     subsample: usize [value("N"), heading(Heading::Rows)],
     /// Which rows are drawn
     subsample_seed: u64 [value("SEED"), default("0"), heading(Heading::Rows)],
-    /// fixed, quantile, quantile-min, grid, dp, greedy, agglomerative or penalized; see `fe-bench list
-    /// binnings`
+    /// The way in which bins are chosen; see `fe-bench list binnings`
     binning: String [value("KIND"), heading(Heading::Bins), usually("fixed; dp for rhale, quantile for mplot")],
     /// Number of bins, or of the cells that automatic bins are made of
     bins: usize [value("K"), heading(Heading::Bins), usually("20; 20000 for penalized")],

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use fe_core::Model;
 use fe_core::error::ModelError;
-use fe_core::model::Rows;
+use fe_core::model::{Answered, Rows};
 use ndarray::Array2;
 use rten_onnx::onnx::{
     AttributeProto, DataType, GraphProto, NodeProto, TensorProto, ValueInfoProto,
@@ -159,12 +159,7 @@ impl Model for Graph {
         self.steps.iter().all(|step| step.operator.has_derivative())
     }
 
-    fn partial(
-        &self,
-        feature: usize,
-        rows: &Rows<'_>,
-        values: &mut [f64],
-    ) -> Result<(), ModelError> {
+    fn partial(&self, feature: usize, rows: &Rows<'_>, values: &mut [f64]) -> Answered {
         if feature >= self.dimension || !self.has_partial() {
             return Err(ModelError::NoDerivative { feature });
         }

@@ -35,8 +35,11 @@ def _described(names: list[str]) -> str:
     """A line for each of some options."""
     lines = []
     for name in names:
-        default = f" (default {_OPTIONS[name]['default']})" if _OPTIONS[name]["default"] else ""
-        lines.append(f"{name}: {_OPTIONS[name]['about']}{default}.")
+        option = _OPTIONS[name]
+        said = all(word in option["about"] for word in option["allowed"].split(", "))
+        words = "" if said or option["type"] != "str" else f": {option['allowed']}"
+        default = f" (default {option['default']})" if option["default"] else ""
+        lines.append(f"{name}: {option['about']}{words}{default}.")
     return "\n".join(lines)
 
 

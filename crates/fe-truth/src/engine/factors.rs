@@ -1,7 +1,6 @@
 //! Means of products of factors that share no randomness: products of means.
 
-use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::PoisonError;
 
 use super::nested::HeldFeatures;
 use super::{LocalQuantity, Part};
@@ -16,11 +15,6 @@ pub(crate) struct Factor<'a> {
     /// Its place among the factors of its term; none for a whole term.
     place: Option<usize>,
 }
-
-/// Means of products of factors that do not depend on what is held, by terms and places of the factors:
-/// a curve asks for them at each of its points.
-#[derive(Default)]
-pub(crate) struct FactorMeans(Mutex<HashMap<Vec<(usize, usize)>, Estimate>>);
 
 impl<'a> HeldFeatures<'a> {
     /// The factors of a term with what is asked of each, where they are independent.

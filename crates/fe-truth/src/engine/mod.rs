@@ -20,7 +20,6 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use crate::function::Term;
 use crate::law::{Crossing, Law, Univariate};
 use crate::numeric::quadrature::{Estimate, Piecewise, integrate, within};
-use factors::FactorMeans;
 use nested::HeldFeatures;
 use shapley::Coalitions;
 use watch::Watch;
@@ -96,6 +95,11 @@ pub(crate) struct Part<'a> {
     /// True for the term itself.
     pub(crate) is_whole: bool,
 }
+
+/// Means of products of factors that do not depend on what is held, by terms and places of the factors:
+/// a curve asks for them at each of its points.
+#[derive(Default)]
+pub(crate) struct FactorMeans(pub(crate) Mutex<HashMap<Vec<(usize, usize)>, Estimate>>);
 
 /// A law with the moments of its features, once they were asked for.
 pub(crate) struct Measure {

@@ -2,9 +2,8 @@
 
 use std::cell::Cell;
 
-use super::factors::FactorMeans;
 use super::watch::MOST_EVALUATIONS;
-use super::{Engine, LocalQuantity, Measure, Moments, Part, Rest, fixed_break};
+use super::{Engine, FactorMeans, LocalQuantity, Measure, Moments, Part, Rest, fixed_break};
 use crate::function::Term;
 use crate::law::levels::Levels;
 use crate::law::{Law, Mixing, Univariate};

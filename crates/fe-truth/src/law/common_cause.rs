@@ -2,7 +2,8 @@
 
 use std::f64::consts::{PI, SQRT_2};
 
-use super::parent_child::{Blurred, FAR, told};
+use super::parent_child::Blurred;
+use super::piecewise_normal::{FAR, told};
 use super::{Block, Crossing, ParentChild, PiecewiseUniform, Univariate};
 use crate::numeric::quadrature::fixed;
 use crate::numeric::special::{mass_beyond, moments_beyond, normal_quantile, shifted_normal_mass};

@@ -9,6 +9,7 @@ pub(crate) mod levels;
 mod log_uniform;
 mod normal;
 mod parent_child;
+mod piecewise_normal;
 pub(crate) mod region;
 mod restricted;
 mod uniform;

@@ -1,6 +1,6 @@
 //! Normal laws of one and of two variables.
 
-use super::parent_child::Posterior;
+use super::piecewise_normal::PiecewiseNormal;
 use super::{Block, Crossing, NORMAL_PANELS, Univariate};
 use crate::numeric::special::{normal_between, normal_cdf, normal_pdf, normal_quantile};
 
@@ -37,7 +37,7 @@ impl Univariate for Normal {
     }
 
     fn restricted(&self, from: f64, to: f64) -> Option<Box<dyn Univariate>> {
-        Some(Box::new(Posterior::on(vec![(from, to, 1.0)], self.sd, self.mean)))
+        Some(Box::new(PiecewiseNormal::on(vec![(from, to, 1.0)], self.sd, self.mean)))
     }
 
     fn quantile(&self, p: f64) -> f64 {

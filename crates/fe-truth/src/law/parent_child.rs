@@ -1,10 +1,9 @@
 //! A piecewise-uniform parent, and a child that is the parent plus normal noise.
 
 use super::Normal;
+use super::piecewise_normal::PiecewiseNormal;
 use super::{Block, Crossing, NORMAL_PANELS, PiecewiseUniform, Univariate};
-use crate::numeric::special::{
-    mass_beyond, mean_normal_cdf, normal_between, normal_quantile, shifted_normal_mass,
-};
+use crate::numeric::special::{mean_normal_cdf, normal_between, normal_quantile};
 
 /// Feature 0 of the block is the parent, feature 1 is the child = parent + N(0, sd `noise`).
 #[derive(Debug, Clone)]
@@ -24,7 +23,9 @@ impl Block for ParentChild {
     fn conditional(&self, target: usize, given: &[(usize, f64)]) -> Box<dyn Univariate> {
         match (target, given.iter().find(|(feature, _)| *feature != target)) {
             (0, None) => Box::new(self.parent.clone()),
-            (0, Some(&(_, child))) => Box::new(Posterior::new(&self.parent, self.noise, child)),
+            (0, Some(&(_, child))) => {
+                Box::new(PiecewiseNormal::new(&self.parent, self.noise, child))
+            }
             (_, None) => Box::new(self.child()),
             (_, Some(&(_, parent))) => Box::new(Normal { mean: parent, sd: self.noise }),
         }
@@ -74,190 +75,6 @@ impl Univariate for Blurred {
         let around = |edge: &f64| NORMAL_PANELS.map(|z| edge + z * self.noise);
         let mut points: Vec<f64> = self.parent.limits().iter().flat_map(around).collect();
         points.sort_by(f64::total_cmp);
-        points
-    }
-}
-
-/// The law of the parent given the child: a normal around the child, its density scaled on each
-/// piece by that of the parent and cut off at the ends. With one piece, a normal law cut off.
-pub(super) struct Posterior {
-    /// Lower limit, upper limit, factor of the normal density; adjoining. The outer limits may be
-    /// infinite.
-    pieces: Vec<(f64, f64, f64)>,
-    child: f64,
-    noise: f64,
-    /// Distance of the support from the child in standard deviations. All densities are relative
-    /// to the one there, so that nothing underflows however far away the child is.
-    nearest: f64,
-    /// The end of the support that is nearest to the child, where the child is far from it: all
-    /// places are then told by their distance from that end, which keeps its digits.
-    end: Option<f64>,
-    /// Integral of the density before normalisation.
-    total: f64,
-}
-
-/// Distance from the support, in standard deviations, from which on a child is far from it.
-pub(super) const FAR: f64 = 11.0;
-/// Distance from which on squares of what is left of the law are no numbers.
-const FURTHEST: f64 = 1e300;
-
-/// A distance in standard deviations; not a number where nothing can be computed from it.
-pub(super) fn told(distance: f64) -> f64 {
-    if distance < FURTHEST { distance } else { f64::NAN }
-}
-
-impl Posterior {
-    fn new(parent: &PiecewiseUniform, noise: f64, child: f64) -> Self {
-        Self::on(parent.pieces().map(|(a, b, w)| (a, b, w / (b - a))).collect(), noise, child)
-    }
-
-    pub(super) fn on(pieces: Vec<(f64, f64, f64)>, noise: f64, child: f64) -> Self {
-        let (low, high) = (pieces[0].0, pieces[pieces.len() - 1].1);
-        let nearest = told((low - child).max(child - high).max(0.0) / noise);
-        let end = (nearest > FAR).then_some(if child > high { high } else { low });
-        let mut posterior = Self { pieces, child, noise, nearest, end, total: 1.0 };
-        posterior.total = posterior.mass_below(high);
-        posterior
-    }
-
-    fn standardised(&self, x: f64) -> f64 {
-        (x - self.child) / self.noise
-    }
-
-    /// Distance from the nearest end in standard deviations.
-    fn beyond(&self, end: f64, x: f64) -> f64 {
-        (x - end).abs() / self.noise
-    }
-
-    /// The pieces inside an interval.
-    fn cut(&self, from: f64, to: f64) -> Vec<(f64, f64, f64)> {
-        let inside = self.pieces.iter().filter(|&&(a, b, _)| a < to && from < b);
-        inside.map(|&(a, b, density)| (a.max(from), b.min(to), density)).collect()
-    }
-
-    /// Integral of the normal density over an interval inside the support.
-    fn normal_mass(&self, from: f64, to: f64) -> f64 {
-        let Some(end) = self.end else {
-            let (from, to) = (self.standardised(from), self.standardised(to));
-            return self.noise * shifted_normal_mass(from, to, self.nearest);
-        };
-        let (from, to) = (self.beyond(end, from), self.beyond(end, to));
-        self.noise * mass_beyond(self.nearest, from.min(to), from.max(to))
-    }
-
-    fn mass_below(&self, x: f64) -> f64 {
-        self.pieces
-            .iter()
-            .filter(|&&(a, _, _)| a < x)
-            .map(|&(a, b, density)| density * self.normal_mass(a, b.min(x)))
-            .sum::<f64>()
-            / self.total
-    }
-
-    /// The factor of the normal density at a place.
-    fn density(&self, x: f64) -> f64 {
-        let last = self.support().1;
-        let inside = |&&(a, b, _): &&(f64, f64, f64)| a <= x && (x < b || (x == b && b == last));
-        self.pieces.iter().find(inside).map_or(0.0, |&(_, _, density)| density)
-    }
-
-    /// Points between which the density is smooth, by their distance from the end at which it is.
-    fn panels_beyond(&self, end: f64) -> Vec<f64> {
-        let inwards = if self.child > end { -1.0 } else { 1.0 };
-        let (low, high) = self.support();
-        // As for a child nearby: from where on the density is e^-50 of its maximum.
-        let reach = 100.0 / (self.nearest + self.nearest.hypot(10.0));
-        let soft = [0.0, 1.0, 2.0, 5.0, 10.0, 20.0].map(|z| z / (1.0 + self.nearest));
-        let soft = soft.into_iter().chain([reach]).map(|d| inwards * self.noise * d);
-        let (low, high) = (low - end, high - end);
-        let reach = self.noise * reach;
-        let mut points: Vec<f64> = soft.chain(self.pieces.iter().map(|p| p.0 - end)).collect();
-        points.extend([low, high]);
-        points.retain(|u| (low..=high).contains(u) && u.abs() <= reach);
-        points.sort_by(f64::total_cmp);
-        points.dedup();
-        points
-    }
-}
-
-impl Univariate for Posterior {
-    fn pdf(&self, x: f64) -> f64 {
-        self.weight(self.coordinate(x))
-    }
-
-    fn cdf(&self, x: f64) -> f64 {
-        self.mass_below(x)
-    }
-
-    fn support(&self) -> (f64, f64) {
-        (self.pieces[0].0, self.pieces[self.pieces.len() - 1].1)
-    }
-
-    fn coordinate(&self, x: f64) -> f64 {
-        self.end.map_or(x, |end| x - end)
-    }
-
-    fn place(&self, u: f64) -> f64 {
-        let (low, high) = self.support();
-        self.end.map_or(u, |end| (end + u).clamp(low, high))
-    }
-
-    fn rounds_places(&self) -> bool {
-        self.end.is_some()
-    }
-
-    fn weight(&self, u: f64) -> f64 {
-        let density = self.density(self.place(u));
-        let exponent = match self.end {
-            Some(_) => {
-                let beyond = u.abs() / self.noise;
-                beyond * (2.0 * self.nearest + beyond)
-            }
-            None => {
-                let u = self.standardised(u);
-                (u - self.nearest) * (u + self.nearest)
-            }
-        };
-        density * (-0.5 * exponent).exp() / self.total
-    }
-
-    fn mass(&self, from: f64, to: f64) -> f64 {
-        let cut = self.cut(from, to);
-        cut.iter().map(|&(a, b, density)| density * self.normal_mass(a, b)).sum::<f64>()
-            / self.total
-    }
-
-    fn resolves_small_masses(&self) -> bool {
-        true
-    }
-
-    fn restricted(&self, from: f64, to: f64) -> Option<Box<dyn Univariate>> {
-        let pieces = self.cut(from, to);
-        if pieces.is_empty() {
-            return None;
-        }
-        Some(Box::new(Self::on(pieces, self.noise, self.child)))
-    }
-
-    fn panels(&self) -> Vec<f64> {
-        if let Some(end) = self.end {
-            return self.panels_beyond(end);
-        }
-        let (low, high) = self.support();
-        // Beyond this reach the density is e^-50 of its maximum.
-        let reach = self.noise * self.nearest.hypot(10.0);
-        let (from, to) = (low.max(self.child - reach), high.min(self.child + reach));
-        // Where the child lies outside, the density falls off from the nearest end on this scale.
-        let peak = self.child.clamp(low, high);
-        let scale = self.noise / (1.0 + self.nearest);
-        let mut points = vec![from, to];
-        let soft = [1.0, 2.0, 5.0, 10.0, 20.0].map(|z| z * scale);
-        points.push(peak);
-        points.extend(soft.iter().flat_map(|d| [peak - d, peak + d]));
-        points.extend(self.pieces.iter().map(|piece| piece.0));
-        points.retain(|&x| from <= x && x <= to);
-        points.sort_by(f64::total_cmp);
-        points.dedup();
         points
     }
 }

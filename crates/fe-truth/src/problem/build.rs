@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::breaks::Span;
-use super::file::{Declared, File, Formula, Placed};
+use super::file::File;
 use super::laws::Plain;
 use super::lexer::Fault;
 use super::named_law::{self, NamedLaw};
@@ -11,6 +11,7 @@ use super::network::{MOST_UNKNOWN, Network, Node, span};
 use super::parser::{Meaning, Names, expression, hint};
 use super::program::Compiled;
 use super::scores::Scores;
+use super::table::{Declared, Formula, Placed};
 use super::terms::terms;
 use crate::engine::Engine;
 use crate::engine::watch::Watch;

@@ -22,7 +22,9 @@ mod pieces;
 mod population;
 mod program;
 mod published;
+mod published_truths;
 mod scores;
+mod table;
 mod terms;
 
 use std::collections::HashMap;
@@ -34,8 +36,9 @@ pub use published::{Correction, Published, Subject};
 use crate::error::{Error, nearest};
 use crate::scenario::{Scenario, ScenarioInfo};
 use fe_core::OptionInfo;
-use file::{Declared, File};
+use file::File;
 use lexer::Fault;
+use table::Declared;
 
 /// A scenario from the text of a problem file, with parameters set by key and value; those not set
 /// have their defaults. The name is that of the scenario, and stands in messages for the file.

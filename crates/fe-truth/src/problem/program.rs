@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use fe_core::Model;
 use fe_core::error::ModelError;
-use fe_core::model::{Column, Rows};
+use fe_core::model::{Answered, Column, Rows};
 use pulp::{Arch, NullaryFnOnce};
 
 use crate::expression::{Binary, Comparison, Expression, Unary};
@@ -358,12 +358,7 @@ impl Model for Compiled {
         true
     }
 
-    fn partial(
-        &self,
-        feature: usize,
-        rows: &Rows<'_>,
-        values: &mut [f64],
-    ) -> Result<(), ModelError> {
+    fn partial(&self, feature: usize, rows: &Rows<'_>, values: &mut [f64]) -> Answered {
         let program = self.partials.get(feature).ok_or(ModelError::NoDerivative { feature })?;
         program.get_or_init(|| Program::of(&self.tree.partial(feature))).run(rows, values);
         Ok(())

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::builder::{TypedValueParser, ValueParser};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
-use fe_core::Settings;
 use fe_core::settings::{self, Heading, SettingInfo, SettingKind};
+use fe_core::{Settings, registries};
 
 use crate::cli::arguments::{finite, points};
 use crate::study::{self, AxisSource};
@@ -72,10 +72,13 @@ impl<const ROWS: bool> OptionFlags<ROWS> {
 
 fn argument(setting: &'static SettingInfo) -> Arg {
     let SettingInfo { option, flag, value, help, .. } = setting;
-    let help = match setting.says_default {
-        true => format!("{help} [default: {}]", option.default),
-        false => (*help).to_owned(),
-    };
+    let mut help = (*help).to_owned();
+    if let Some(names) = registries::names(option.name) {
+        help = format!("{help} [possible values: {}]", names.join(", "));
+    }
+    if setting.says_default {
+        help = format!("{help} [default: {}]", option.default);
+    }
     let argument = Arg::new(option.name)
         .long(flag.replace('_', "-"))
         .value_name(if value.is_empty() { option.name.to_uppercase() } else { (*value).to_owned() })

@@ -15,6 +15,7 @@ use crate::data::Dataset;
 use crate::effect::centring::AxisMean;
 use crate::effect::{Bins, Effect};
 use crate::error::{Error, Result};
+use crate::estimator::{Estimated, Observation};
 use crate::model::Observed;
 use crate::numeric::interpolation::{interpolate_missing, sources};
 use crate::numeric::moments::Moments;
@@ -47,9 +48,7 @@ impl<'a> AccumulatedSample<'a> {
     /// [`Error::BadOption`] where bins times places are too many; [`Error::Model`].
     pub(crate) fn new(
         estimator: &'a Accumulated,
-        data: &'a Dataset,
-        model: &'a Observed<'a>,
-        effect: &'a Effect,
+        Estimated { data, model, effect }: Observation<'a>,
         purpose: &Purpose<'_>,
     ) -> Result<Self> {
         let Some(bins) = &effect.bins else {

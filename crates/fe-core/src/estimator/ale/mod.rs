@@ -12,9 +12,12 @@ use local_effects::{LocalEffects, Source, coarsening};
 use strum::IntoStaticStr;
 
 use super::common::{CurveOptions, with_axis_and_centring};
-use super::{Estimand, Estimator, EstimatorInfo, InstanceEffects, empty_bins};
+use super::{
+    Estimand, Estimated, Estimator, EstimatorInfo, InstanceEffects, Observation, Resampled,
+    empty_bins,
+};
 use crate::binning::{self, Binning, Choice, Dynamic, Fixed};
-use crate::confidence::{BandRequest, Purpose, Resampling};
+use crate::confidence::{BandRequest, Purpose};
 use crate::data::{Dataset, FeatureKind};
 use crate::effect::Bands;
 use crate::effect::Instances;
@@ -479,13 +482,8 @@ impl Estimator for Accumulated {
         (0..model.outputs()).map(effect).collect()
     }
 
-    fn instances(
-        &self,
-        data: &Dataset,
-        model: &dyn Model,
-        effect: &Effect,
-        rows: &[usize],
-    ) -> Result<InstanceEffects> {
+    fn instances(&self, of: Estimated<'_>, rows: &[usize]) -> Result<InstanceEffects> {
+        let Estimated { data, model, effect } = of;
         data.check_rows(model, effect.feature, rows)?;
         if effect.record.levels.is_some() {
             return Ok(InstanceEffects::Unknown);
@@ -504,16 +502,10 @@ impl Estimator for Accumulated {
         Ok(InstanceEffects::Slopes(rows.iter().filter_map(|&row| all.get(row).copied()).collect()))
     }
 
-    fn resampling<'a>(
-        &'a self,
-        data: &'a Dataset,
-        model: &'a Observed<'a>,
-        effect: &'a Effect,
-        purpose: &Purpose<'_>,
-    ) -> Result<Box<dyn Resampling + 'a>> {
-        if effect.record.levels.is_some() {
-            return Ok(Box::new(LevelSample::new(data, model, effect, purpose)?));
+    fn resampling<'a>(&'a self, of: Observation<'a>, purpose: &Purpose<'_>) -> Resampled<'a> {
+        if of.effect.record.levels.is_some() {
+            return Ok(Box::new(LevelSample::new(of, purpose)?));
         }
-        Ok(Box::new(AccumulatedSample::new(self, data, model, effect, purpose)?))
+        Ok(Box::new(AccumulatedSample::new(self, of, purpose)?))
     }
 }

@@ -12,7 +12,7 @@ use crate::confidence::{MOST_HELD, Purpose, Replicate, Resampling, Uncertainty};
 use crate::data::Dataset;
 use crate::effect::Effect;
 use crate::error::{Error, ModelError, Result};
-use crate::model::Observed;
+use crate::estimator::{Estimated, Observation};
 use crate::numeric::curve::Curve;
 use crate::settings::Centring;
 
@@ -44,9 +44,7 @@ impl<'a> GridSample<'a> {
     /// [`Error::BadOption`] where there are too many to hold for resamples; [`Error::Model`].
     pub(crate) fn new(
         estimator: &'a PartialDependence,
-        data: &'a Dataset,
-        model: &'a Observed<'a>,
-        effect: &'a Effect,
+        Estimated { data, model, effect }: Observation<'a>,
         purpose: &Purpose<'_>,
     ) -> Result<Self> {
         let blocks = IceBlocks::new(estimator, data, model, effect.feature)?;

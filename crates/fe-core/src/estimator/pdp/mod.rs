@@ -12,8 +12,10 @@ use ndarray::Array1;
 
 use super::common::{CurveOptions, with_axis_and_centring};
 use super::grid::{Grid, GridOptions, grid_weights};
-use super::{Estimand, Estimator, EstimatorInfo, InstanceEffects};
-use crate::confidence::{BandRequest, Purpose, Resampling};
+use super::{
+    Estimand, Estimated, Estimator, EstimatorInfo, InstanceEffects, Observation, Resampled,
+};
+use crate::confidence::{BandRequest, Purpose};
 use crate::data::AxisChoice;
 use crate::data::Dataset;
 use crate::effect::Instances;
@@ -109,7 +111,7 @@ pub struct PartialDependence {
     distinct: usize,
     raw_ice: bool,
     grid_heterogeneity: bool,
-    common: CurveOptions,
+    pub(in crate::estimator) common: CurveOptions,
     curve_only: bool,
 }
 
@@ -353,13 +355,8 @@ impl Estimator for PartialDependence {
         moments.iter().enumerate().map(|(output, m)| self.effect(&run, m, output)).collect()
     }
 
-    fn instances(
-        &self,
-        data: &Dataset,
-        model: &dyn Model,
-        effect: &Effect,
-        rows: &[usize],
-    ) -> Result<InstanceEffects> {
+    fn instances(&self, of: Estimated<'_>, rows: &[usize]) -> Result<InstanceEffects> {
+        let Estimated { data, model, effect } = of;
         data.check_rows(model, effect.feature, rows)?;
         let model = Observed::new(model);
         let run = self.run(data, &model, effect.feature)?;
@@ -380,15 +377,9 @@ impl Estimator for PartialDependence {
         Ok(InstanceEffects::Curves { x: run.grid.x.clone(), y })
     }
 
-    fn resampling<'a>(
-        &'a self,
-        data: &'a Dataset,
-        model: &'a Observed<'a>,
-        effect: &'a Effect,
-        purpose: &Purpose<'_>,
-    ) -> Result<Box<dyn Resampling + 'a>> {
+    fn resampling<'a>(&'a self, of: Observation<'a>, purpose: &Purpose<'_>) -> Resampled<'a> {
         match self.kind {
-            Averaged::Value => Ok(Box::new(GridSample::new(self, data, model, effect, purpose)?)),
+            Averaged::Value => Ok(Box::new(GridSample::new(self, of, purpose)?)),
             Averaged::Derivative(_) => {
                 Err(Error::Incompatible(format!("`{}` has no confidence band", self.name())))
             }

@@ -16,7 +16,7 @@ use crate::effect::mean_at_instances;
 use crate::error::{Error, Result};
 use crate::estimator::grid::grid_weights;
 use crate::estimator::shapley::Pairs;
-use crate::model::Observed;
+use crate::estimator::{Estimated, Observation};
 use crate::numeric::curve::Curve;
 use crate::numeric::spline::{Smoother, Spline};
 use crate::settings::Centring;
@@ -54,9 +54,7 @@ impl<'a> ShapleySample<'a> {
     /// [`Error::BadOption`] where there are too many pairs of rows to hold; [`Error::Model`].
     pub(crate) fn new(
         estimator: &ShapDependence,
-        data: &'a Dataset,
-        model: &Observed<'_>,
-        effect: &'a Effect,
+        Estimated { data, model, effect }: Observation<'a>,
         purpose: &Purpose<'_>,
     ) -> Result<Self> {
         estimator.check_background_of_data()?;

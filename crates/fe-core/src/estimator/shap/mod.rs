@@ -11,8 +11,10 @@ use ndarray::Array2;
 use super::at_levels::{self, LevelValues};
 use super::common::CurveOptions;
 use super::grid::GridOptions;
-use super::{Estimand, Estimator, EstimatorInfo, InstanceEffects};
-use crate::confidence::{BandRequest, Purpose, Resampling};
+use super::{
+    Estimand, Estimated, Estimator, EstimatorInfo, InstanceEffects, Observation, Resampled,
+};
+use crate::confidence::{BandRequest, Purpose};
 use crate::data::{Dataset, Levels};
 use crate::effect::Instances;
 use crate::effect::centring;
@@ -20,7 +22,7 @@ use crate::effect::heterogeneity;
 use crate::effect::importance::importance;
 use crate::effect::{Contributions, Effect, Record, ShapleyRecord};
 use crate::error::{Error, Result};
-use crate::model::{Model, Observed};
+use crate::model::Model;
 use crate::numeric::axis::Axis;
 use crate::numeric::curve::Curve;
 use crate::numeric::spline::{Smoothing, Spline};
@@ -379,13 +381,8 @@ impl Estimator for ShapDependence {
         self.of_values(data, &values, feature)
     }
 
-    fn instances(
-        &self,
-        data: &Dataset,
-        model: &dyn Model,
-        effect: &Effect,
-        rows: &[usize],
-    ) -> Result<InstanceEffects> {
+    fn instances(&self, of: Estimated<'_>, rows: &[usize]) -> Result<InstanceEffects> {
+        let Estimated { data, model, effect } = of;
         data.check_rows(model, effect.feature, rows)?;
         let values = self.values(data, model, rows)?;
         let axis = effect.record.axis;
@@ -398,21 +395,15 @@ impl Estimator for ShapDependence {
         Ok(InstanceEffects::Contributions(rows.iter().enumerate().map(value).collect()))
     }
 
-    fn resampling<'a>(
-        &'a self,
-        data: &'a Dataset,
-        model: &'a Observed<'a>,
-        effect: &'a Effect,
-        purpose: &Purpose<'_>,
-    ) -> Result<Box<dyn Resampling + 'a>> {
-        if effect.record.levels.is_some() {
+    fn resampling<'a>(&'a self, of: Observation<'a>, purpose: &Purpose<'_>) -> Resampled<'a> {
+        if of.effect.record.levels.is_some() {
             return Err(Error::Incompatible(format!(
                 "`{}` has no confidence band at levels, as of {}; `pdp` and `ale` have one",
                 self.name(),
-                effect.name
+                of.effect.name
             )));
         }
-        Ok(Box::new(ShapleySample::new(self, data, model, effect, purpose)?))
+        Ok(Box::new(ShapleySample::new(self, of, purpose)?))
     }
 }
 

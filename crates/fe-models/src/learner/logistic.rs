@@ -1,7 +1,7 @@
 //! Multinomial logistic regression.
 
 use fe_core::error::ModelError;
-use fe_core::model::{Model, Rows};
+use fe_core::model::{Answered, Model, Rows};
 use nalgebra::{Cholesky, DMatrix, DVector};
 
 use crate::error::{FitError, Result};
@@ -312,12 +312,7 @@ impl Model for Logistic {
         true
     }
 
-    fn partial(
-        &self,
-        feature: usize,
-        rows: &Rows<'_>,
-        values: &mut [f64],
-    ) -> Result<(), ModelError> {
+    fn partial(&self, feature: usize, rows: &Rows<'_>, values: &mut [f64]) -> Answered {
         if feature >= self.dimension() {
             return Err(ModelError::NoDerivative { feature });
         }

@@ -5,7 +5,7 @@ mod problem;
 mod terms;
 
 use fe_core::error::ModelError;
-use fe_core::model::{Model, Rows};
+use fe_core::model::{Answered, Model, Rows};
 use fe_core::numeric::spline::Smoothing;
 use std::fmt;
 
@@ -284,12 +284,7 @@ impl Model for Gam {
         true
     }
 
-    fn partial(
-        &self,
-        feature: usize,
-        rows: &Rows<'_>,
-        values: &mut [f64],
-    ) -> Result<(), ModelError> {
+    fn partial(&self, feature: usize, rows: &Rows<'_>, values: &mut [f64]) -> Answered {
         let columns = rows.columns();
         for (i, value) in values.iter_mut().enumerate() {
             let mut sum = 0.0;

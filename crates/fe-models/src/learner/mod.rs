@@ -1,4 +1,12 @@
 //! Learners: found by name, built from options, fitted to data.
+//!
+//! May import all but `stored`. Begin with [`Learner`]; a new one is a file and a line in [`ALL`].
+
+mod gam;
+mod gbdt;
+mod linear;
+mod logistic;
+mod mlp;
 
 use std::fmt::Debug;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,7 +19,6 @@ use crate::fitted::FittedModel;
 use crate::levels::{self, Indicators, OfLevels};
 use crate::options::{OptionInfo, Options};
 use crate::sample::Sample;
-use crate::{gam, gbdt, linear, logistic, mlp};
 
 /// Task of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

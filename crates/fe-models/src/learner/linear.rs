@@ -1,7 +1,7 @@
 //! Ordinary least squares.
 
 use fe_core::error::ModelError;
-use fe_core::model::{Model, Rows};
+use fe_core::model::{Answered, Model, Rows};
 use nalgebra::{DMatrix, DVector};
 
 use crate::error::{FitError, Result};
@@ -105,12 +105,7 @@ impl Model for Linear {
         true
     }
 
-    fn partial(
-        &self,
-        feature: usize,
-        _rows: &Rows<'_>,
-        values: &mut [f64],
-    ) -> Result<(), ModelError> {
+    fn partial(&self, feature: usize, _rows: &Rows<'_>, values: &mut [f64]) -> Answered {
         let slope = self.coefficients.get(feature).ok_or(ModelError::NoDerivative { feature })?;
         values.fill(*slope);
         Ok(())

@@ -5,7 +5,7 @@
 //! layers, whose steps are matrix products.
 
 use fe_core::error::ModelError;
-use fe_core::model::{Model, Rows};
+use fe_core::model::{Answered, Model, Rows};
 use ndarray::{Array1, Array2, Axis, Zip};
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
@@ -410,12 +410,7 @@ impl Model for Network {
         true
     }
 
-    fn partial(
-        &self,
-        feature: usize,
-        rows: &Rows<'_>,
-        values: &mut [f64],
-    ) -> Result<(), ModelError> {
+    fn partial(&self, feature: usize, rows: &Rows<'_>, values: &mut [f64]) -> Answered {
         let scaling = self.inputs.get(feature).ok_or(ModelError::NoDerivative { feature })?;
         for range in batches(rows.len()) {
             let (_, slopes) = self.forward(rows, range.clone(), Some(feature));

@@ -1,0 +1,27 @@
+//! Imports of fe-models point one way: from learners and stored models down to their means.
+
+#![allow(clippy::unwrap_used)]
+
+use std::path::Path;
+
+#[path = "../../fe-core/tests/support/layers.rs"]
+mod layers;
+
+/// The order of the modules: each may import those of the steps before its own.
+const ORDER: &[&[&str]] = &[
+    &["error", "activation", "jacobi_svd", "streaming_qr"],
+    &["fitted", "options", "sample", "split"],
+    &["levels"],
+    &["learner", "stored"],
+    &["quality"],
+];
+
+#[test]
+fn imports_point_one_way() {
+    let arrows = layers::arrows(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src")));
+    assert!(arrows.len() > 30, "the reader has lost the imports: {}", arrows.len());
+    let offences = layers::pointing_up(&arrows, ORDER);
+    assert!(offences.is_empty(), "imports that point up:\n{}", offences.join("\n"));
+    let rings = layers::rings(&arrows);
+    assert!(rings.is_empty(), "rings of imports:\n{}", rings.join("\n"));
+}
