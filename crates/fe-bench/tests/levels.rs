@@ -352,7 +352,7 @@ fn truths_along_an_order_and_studies_at_levels() {
     assert!(refusal(at, &temp).contains("temp has no levels"));
 
     let study = format!(
-        "[[block]]\nscenario = {seasons:?}\nfeatures = [\"season\", \"weather\"]\nN = [500, 8000]\nreplicates = 6\n\
+        "about = \"orders\"\n[[block]]\nscenario = {seasons:?}\nfeatures = [\"season\", \"weather\"]\nN = [500, 8000]\nreplicates = 6\n\
          metrics = [\"mse\", \"rmse\"]\nkeep = [\"curves\"]\n[[block.estimator]]\nname = \"pdp\"\n[[block.estimator]]\nname = \"mplot\"\n\
          [[block.estimator]]\nname = \"ale\"\norder = [\"given\", \"response\", \"similarity\"]\n"
     );

@@ -203,7 +203,7 @@ pub fn read_column(
     match kind {
         FeatureKind::Continuous => {
             let number = |(row, field): &(usize, &str)| {
-                super::parse(field, *row, name)
+                parse(field, *row, name)
                     .map_err(|message| format!("{message}; {}", hint(name, numbers)))
             };
             let values = fields.iter().map(number).collect::<Result<_, _>>()?;
@@ -239,7 +239,7 @@ fn numbered(
     kind: FeatureKind,
     levels: Option<&[String]>,
 ) -> Result<ReadColumn, String> {
-    let number = |(row, field): &(usize, &str)| super::parse(field, *row, name);
+    let number = |(row, field): &(usize, &str)| parse(field, *row, name);
     let values: Vec<f64> = fields.iter().map(number).collect::<Result<_, _>>()?;
     let Some(levels) = levels else { return Ok(ReadColumn { values, kind, levels: None }) };
     let value = |level: &String| match level.parse::<f64>() {
@@ -302,6 +302,16 @@ fn dates(fields: &[(usize, &str)], name: &str) -> Result<ReadColumn, String> {
     };
     let values = fields.iter().map(day).collect::<Result<_, _>>()?;
     Ok(ReadColumn { values, kind: FeatureKind::Continuous, levels: None })
+}
+
+pub(crate) fn parse(field: &str, row: usize, column: &str) -> Result<f64, String> {
+    match field.trim().parse::<f64>() {
+        Ok(value) if value.is_finite() => Ok(value),
+        _ => {
+            let (row, column, field) = (row + 1, echo(column), echo(field));
+            Err(format!("row {row}, column {column}: `{field}` is not a finite number"))
+        }
+    }
 }
 
 #[cfg(test)]

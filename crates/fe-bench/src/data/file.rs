@@ -7,7 +7,7 @@ use fe_core::Dataset;
 use fe_core::data::FeatureKind;
 use ndarray::Array2;
 
-use super::columns::{ColumnRequest, ColumnRequests, ReadColumn, read_column};
+use super::columns::{ColumnRequest, ColumnRequests, ReadColumn, parse, read_column};
 use crate::error::{Error, Result, listed, suggestion};
 use crate::system::files::{self, Hashed};
 use crate::system::say::echo;
@@ -167,14 +167,4 @@ pub(crate) fn column_of<S: AsRef<str>>(header: &[S], name: &str) -> Result<usize
         let (name, nearest) = (echo(name), suggestion(name, names()));
         format!("no column `{name}`: there are {}{nearest}", listed(names()))
     })
-}
-
-pub(crate) fn parse(field: &str, row: usize, column: &str) -> Result<f64, String> {
-    match field.trim().parse::<f64>() {
-        Ok(value) if value.is_finite() => Ok(value),
-        _ => {
-            let (row, column, field) = (row + 1, echo(column), echo(field));
-            Err(format!("row {row}, column {column}: `{field}` is not a finite number"))
-        }
-    }
 }

@@ -13,5 +13,6 @@ pub mod scenarios;
 pub mod seeds;
 pub mod shelf;
 
+pub(crate) use columns::parse;
+pub(crate) use file::column_of;
 pub use file::{Roles, read, read_hashed};
-pub(crate) use file::{column_of, parse};

@@ -148,7 +148,7 @@ impl<'a> Walk<'a> {
         by_step.iter().map(|(values, weights)| Moments::of_block(values, Some(weights))).collect()
     }
 
-    /// What accumulates to each level, 0 at the first of the order; by ascending values of the levels.
+    /// The sum of the changes up to each level, 0 at the first of the order; by ascending values of the levels.
     fn accumulated(&self, means: impl Iterator<Item = f64>) -> Vec<f64> {
         let mut curve = vec![0.0; self.levels.len()];
         let mut sum = 0.0;
