@@ -11,6 +11,7 @@ mod layers;
 const ORDER: &[&[&str]] = &[
     &["error", "activation", "jacobi_svd", "streaming_qr"],
     &["fitted", "options", "sample", "split"],
+    &["levels"],
     &["learner", "stored"],
     &["quality"],
 ];

@@ -14,8 +14,7 @@ use crate::data::{Dataset, FeatureKind, Levels};
 use crate::effect::{Effect, LevelRecord, Record, heterogeneity};
 use crate::error::{Error, ModelError, Result};
 use crate::estimator::at_levels::AtLevels;
-use crate::estimator::predictions;
-use crate::estimator::{Estimated, Observation};
+use crate::estimator::{Estimated, Observation, predictions};
 use crate::model::{Column, Model, Observed, Reach, Rows};
 use crate::numeric::blocks::fold_blocks;
 use crate::numeric::moments::Moments;
@@ -246,10 +245,8 @@ impl<'a> LevelSample<'a> {
     ///
     /// # Errors
     /// [`Error::BadOption`] for more rows times levels than are held; [`Error::Model`].
-    pub(super) fn new(
-        Estimated { data, model, effect }: Observation<'a>,
-        purpose: &Purpose<'_>,
-    ) -> Result<Self> {
+    pub(super) fn new(of: Observation<'a>, purpose: &Purpose<'_>) -> Result<Self> {
+        let Estimated { data, model, effect } = of;
         let feature = effect.feature;
         let levels = data.levels(feature)?;
         let recorded = effect.record.levels.as_ref().and_then(|levels| levels.order.as_ref());
