@@ -138,7 +138,9 @@ fn what_levels_do_not_have_is_refused() {
     for name in ["dpdp", "dice", "dale", "rhale"] {
         let refused = refusal(name, &Settings::default(), &data);
         assert!(matches!(refused, Error::NoDerivativeByLevels { .. }), "{name}: {refused}");
-        assert!(refused.to_string().contains("x1, which is nominal"), "{refused}");
+        let said = refused.to_string();
+        assert!(said.starts_with(&format!("`{name}` is made of")), "{said}");
+        assert!(said.contains("x1, which is nominal"), "{said}");
     }
     for centring in [Centring::Integral, Centring::Bins] {
         let settings = Settings { center: Some(centring), ..Settings::default() };

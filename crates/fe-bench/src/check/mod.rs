@@ -254,8 +254,11 @@ impl Unit<'_> {
     fn tests(&self, held: UnderTest<'_>) -> Result<Vec<Tests>> {
         let mut data: HashMap<usize, Vec<Dataset>> = HashMap::new();
         let (mut tests, known) = (Vec::new(), KnownBins::default());
+        let has_levels = self.scenario.levels(self.feature).is_some();
+        // What is made of derivatives has nothing to say of a feature with levels, and refuses it.
+        let speaks = |info: &EstimatorInfo| !(has_levels && info.takes("jacobian"));
         for info in held.estimators {
-            if self.feature >= self.plan.features(info) {
+            if self.feature >= self.plan.features(info) || !speaks(info) {
                 continue;
             }
             let (small, large) = self.plan.sizes(info);
@@ -274,7 +277,7 @@ impl Unit<'_> {
         let (scenario, feature) = (self.scenario, self.feature);
         let splitting = Splitting { scenario, feature, truths: RegionTruths::default() };
         let splits = |info: &&RegionalInfo| {
-            splitting.is_held() && self.feature < self.plan.features(info.within)
+            splitting.is_held() && !has_levels && self.feature < self.plan.features(info.within)
         };
         for info in held.regional.iter().filter(splits) {
             let (small, large) = self.plan.sizes(info.within);

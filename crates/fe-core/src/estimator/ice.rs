@@ -104,7 +104,7 @@ impl Estimator for IndividualCurves {
     /// # Errors
     /// [`Error::BadOption`](crate::Error::BadOption) for more than 10⁸ values in all curves.
     fn estimate(&self, data: &Dataset, model: &dyn Model, feature: usize) -> Result<Vec<Effect>> {
-        self.mean.check(data, model, feature)?;
+        self.mean.check((data, model), feature, self.name())?;
         let observed = Observed::new(model);
         let table = IceTable::new(&self.mean, data, &observed, feature, MOST_HELD)?;
         let rows: Vec<usize> = (0..data.len()).collect();

@@ -164,11 +164,17 @@ impl PartialDependence {
         )
     }
 
-    /// Refuses a feature that the data or the model do not have, and derivatives by levels.
-    pub(super) fn check(&self, data: &Dataset, model: &dyn Model, feature: usize) -> Result<()> {
+    /// Refuses a feature that the data or the model do not have, and derivatives by levels, in the name of the estimator
+    /// that asks.
+    pub(super) fn check(
+        &self,
+        (data, model): (&Dataset, &dyn Model),
+        feature: usize,
+        estimator: &'static str,
+    ) -> Result<()> {
         match self.kind {
             Averaged::Value => data.check_model(model, feature),
-            Averaged::Derivative(_) => data.check_derivable(model, feature, self.name()),
+            Averaged::Derivative(_) => data.check_derivable(model, feature, estimator),
         }
     }
 
@@ -347,7 +353,7 @@ impl Estimator for PartialDependence {
     }
 
     fn estimate(&self, data: &Dataset, model: &dyn Model, feature: usize) -> Result<Vec<Effect>> {
-        self.check(data, model, feature)?;
+        self.check((data, model), feature, self.name())?;
         let model = Observed::new(model);
         let run = self.run(data, &model, feature)?;
         let moments = if self.curve_only { run.means()? } else { run.moments()? };
