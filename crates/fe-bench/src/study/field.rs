@@ -222,7 +222,7 @@ mod tests {
         let keys: Vec<&Key> = keys.iter().collect();
         assert!(Field::check(["rho", "N", "estimator"], &keys).is_ok());
         let message = Field::check(["rhoo"], &keys).unwrap_err();
-        assert!(message.contains("unknown key `rhoo`, did you mean `rho`?"), "{message}");
+        assert!(message.contains("unknown key `rhoo`; did you mean `rho`?"), "{message}");
     }
 
     #[test]
