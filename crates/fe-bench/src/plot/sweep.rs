@@ -207,7 +207,7 @@ fn figure(swept: &Field, rows: &[&SummaryRow], labels: &Labels) -> Option<Figure
     Some(Figure { title, cells, legend_per_cell })
 }
 
-/// What holds for all of a figure: parameters that do not vary and, where there is one panel, its size.
+/// The words for what holds for all of a figure: parameters that do not vary and, where there is one panel, its size.
 fn fixed(key: &Key, all: &[&Key], swept: &Field, is_alone: bool, labels: &Labels) -> Vec<String> {
     let varies: Vec<Field> = Field::varying(Column::Parameters, all);
     let parameters = crate::study::field::parts(&key.parameters);
