@@ -374,6 +374,10 @@ fn latex_compiles_as_it_is() {
         check_latex(&text);
         assert!(!text.contains("documentclass"));
     }
+    let numbers = latex(&["--siunitx", "--text-width", "200"]);
+    check_latex(&numbers);
+    assert!(numbers.contains("S[table-format=-"), "{numbers}");
+    assert!(numbers.matches("\\begin{tabular}").count() > 1, "{numbers}");
     let whole = latex(&["--standalone", "--label", "tab:a-1", "--against", "estimator=dale"]);
     check_latex(&whole);
     assert!(whole.starts_with("\\documentclass") && whole.contains("\\usepackage{booktabs}"));
