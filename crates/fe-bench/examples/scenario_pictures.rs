@@ -9,7 +9,7 @@ use std::path::Path;
 
 use fe_bench::plot::Figure;
 use fe_bench::plot::figure::{Layer, Mark, Panel, Scale};
-use fe_bench::plot::style::{BLACK, BLUE, Look, PALETTE, VERMILION};
+use fe_bench::plot::style::{BLACK, BLUE, MarkStyle, PALETTE, VERMILION};
 use fe_bench::report::scenario_page;
 use fe_core::Axis;
 use fe_truth::{Centring, Quantity, Scenario};
@@ -18,12 +18,13 @@ use fe_truth::{Centring, Quantity, Scenario};
 const POINTS: usize = 401;
 
 /// The effects that are drawn, with their names and looks.
-const CURVES: [(Quantity, &str, Look); 3] = [
-    (Quantity::Pd, "PD", Look::line(PALETTE[5], 5.0)),
-    (Quantity::Ale, "ALE", Look::line(VERMILION, 2.0).dashed(10, 5)),
-    (Quantity::Mplot, "M-plot", Look::line(BLACK, 2.0).dashed(2, 4)),
+const CURVES: [(Quantity, &str, MarkStyle); 3] = [
+    (Quantity::Pd, "PD", MarkStyle::line(PALETTE[5], 5.0)),
+    (Quantity::Ale, "ALE", MarkStyle::line(VERMILION, 2.0).dashed(10, 5)),
+    (Quantity::Mplot, "M-plot", MarkStyle::line(BLACK, 2.0).dashed(2, 4)),
 ];
-const SIGMA: [(Quantity, &str, Look); 1] = [(Quantity::Sigma, "sigma", Look::line(BLUE, 2.0))];
+const SIGMA: [(Quantity, &str, MarkStyle); 1] =
+    [(Quantity::Sigma, "sigma", MarkStyle::line(BLUE, 2.0))];
 
 fn main() -> Result<(), Box<dyn Error>> {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
@@ -49,17 +50,18 @@ fn picture(scenario: &Scenario) -> Result<String, Box<dyn Error>> {
 fn panel(
     scenario: &Scenario,
     title: &str,
-    curves: &[(Quantity, &str, Look)],
+    curves: &[(Quantity, &str, MarkStyle)],
 ) -> Result<Panel, Box<dyn Error>> {
     let s = scenario_page::main_feature(scenario)?;
     let axis = scenario.axis(s);
     let x = Axis::new(axis.0, axis.1)?.grid(POINTS);
-    let layer = |&(effect, name, look): &(Quantity, &str, Look)| -> Result<Layer, fe_truth::Error> {
-        let centring = if effect.is_curve() { Centring::Integral } else { Centring::None };
-        let truths = scenario.curve(effect, s, &x, axis, centring)?;
-        let points = x.iter().copied().zip(truths.into_iter().map(|truth| truth.value));
-        Ok(Layer::named(name, look, Mark::Line(points.collect())))
-    };
+    let layer =
+        |&(effect, name, look): &(Quantity, &str, MarkStyle)| -> Result<Layer, fe_truth::Error> {
+            let centring = if effect.is_curve() { Centring::Integral } else { Centring::None };
+            let truths = scenario.curve(effect, s, &x, axis, centring)?;
+            let points = x.iter().copied().zip(truths.into_iter().map(|truth| truth.value));
+            Ok(Layer::named(name, look, Mark::Line(points.collect())))
+        };
     Ok(Panel {
         title: title.to_owned(),
         x: Scale::linear(format!("x{}", s + 1)),

@@ -189,14 +189,13 @@ fn studies_count_how_often_bands_cover() {
 }
 
 #[test]
-fn studies_say_why_there_is_no_coverage() {
+fn coverage_without_a_band_is_refused_before_the_run() {
     let folder = tempfile::tempdir().unwrap();
     let output = study("", folder.path());
     let message = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(1), "{message}");
-    assert!(message.contains("no value could be computed"), "{message}");
-    let cells = cells(folder.path(), "coverage");
-    assert!(cells.iter().all(|(status, value)| status.contains("`band`") && value.is_none()));
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    assert!(message.contains("no `coverage` without a confidence band"), "{message}");
+    assert!(!folder.path().join("out").exists());
     let output = study("band = \"bootstrp\"", folder.path());
     let message = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2));

@@ -134,7 +134,8 @@ fn figures_of_results_that_have_none_are_refused() {
     assert!(refusal(path, &["plot", "results", "--kind", "pie"]).contains("error-by-K"));
     assert!(refusal(path, &["plot", "results", "--where", "Q=1"]).contains("unknown key"));
     let none = refusal(path, &["plot", "results", "--where", "estimator=nobody"]);
-    assert!(none.contains("no value is left"), "{none}");
+    assert!(none.contains("no value has `estimator` = [\"nobody\"]"), "{none}");
+    assert!(none.contains("there are `dale`, `rhale`, `pdp`"), "{none}");
     let few = refusal(path, &["plot", "results", "--where", "N=100", "--kind", "error-by-N"]);
     assert!(few.contains("three values or more"), "{few}");
     assert!(refusal(path, &["report", "nowhere"]).contains("nowhere/manifest.json"));

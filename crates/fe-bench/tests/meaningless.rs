@@ -111,12 +111,14 @@ fn planned_differences_of_steps_are_refused() {
 }
 
 #[test]
-fn kinds_that_are_of_no_use_are_refused() {
+fn kinds_are_for_models_and_for_splits() {
     let folder = tempfile::tempdir().unwrap();
     table(folder.path());
     let given = ["--estimator", "ale", "--feature", "level", "--kind", "flag=nominal"];
-    let message = refusal(&[&OF_TREES[..], &given].concat(), folder.path());
-    assert!(message.contains("nominal") && message.contains("flag"), "{message}");
+    effect(&given, folder.path());
+    let unknown = ["--estimator", "ale", "--feature", "level", "--kind", "flag=nominl"];
+    let message = refusal(&[&OF_TREES[..], &unknown].concat(), folder.path());
+    assert!(message.contains("nominl") && message.contains("did you mean `nominal`"), "{message}");
     let regional = ["--estimator", "regional-ale", "--feature", "level", "--kind", "flag=nominal"];
     effect(&regional, folder.path());
 }

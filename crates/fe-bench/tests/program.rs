@@ -600,7 +600,10 @@ fn bad_input_ends_with_status_2_and_one_clear_message() {
         &["has no instances"],
     );
     says(refusal(&["effect", "friedman1", "--estimator", "ale"]), &["--n"]);
-    says(refusal(&["sample", "friedman1", "--n", "0", "--seed", "1"]), &["0 rows"]);
+    says(
+        refusal(&["sample", "friedman1", "--n", "0", "--seed", "1"]),
+        &["'0'", "whole number above 0"],
+    );
     says(
         refusal(&["sample", "friedman1", "--n", "5", "--seed", "1", "--snr", "-1"]),
         &["snr = -1"],
@@ -624,7 +627,7 @@ fn bad_studies_are_refused_before_anything_runs() {
     };
     refused("replicates = 4", "replicats = 4", &["`replicats`", "did you mean `replicates`"]);
     refused("replicates = 4", "replicates = 0", &["`replicates` = 0"]);
-    refused("replicates = 4", "replicates = \"four\"", &["invalid type"]);
+    refused("replicates = 4", "replicates = \"four\"", &["\"four\" is no whole number"]);
     refused("N = [50, 200]", "N = [50, 0]", &["`N` = 0"]);
     refused("N = [50, 200]", "N = { from = 9, to = 3 }", &["goes down"]);
     refused("sin-indicator", "sin-indicatr", &["sin-indicator"]);

@@ -89,7 +89,7 @@ fn check_table(answer: &str, study: &toml::Table) {
     assert_eq!(rows.len(), 2 + of_study, "{answer}");
     let columns: Vec<&str> = rows[0].trim_matches('|').split('|').map(str::trim).collect();
     for size in block["N"].as_array().unwrap() {
-        assert!(columns.contains(&size.to_string().as_str()), "{columns:?}");
+        assert!(columns.contains(&format!("N\u{a0}=\u{a0}{size}").as_str()), "{columns:?}");
     }
     let marked = rows.iter().map(|row| row.matches("**").count()).sum::<usize>();
     assert_eq!(marked, 2 * block["N"].as_array().unwrap().len(), "{answer}");

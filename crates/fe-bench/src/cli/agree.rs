@@ -15,10 +15,10 @@ use super::arguments::{DataFeatures, key_value};
 use super::effect::model::ModelArguments;
 use crate::data::columns::ColumnRequests;
 use crate::error::{Error, Result};
-use crate::output::{Format, Sheet};
+use crate::output::{Format, OutputTable};
 use crate::plot;
 use crate::plot::figure::{Figure, Layer, Mark, Panel, Scale};
-use crate::plot::style::{GREY, Look, VERMILION};
+use crate::plot::style::{GREY, MarkStyle, VERMILION};
 
 /// How well bins of few rows agree with dense bins of all rows, for a model of data.
 ///
@@ -191,8 +191,8 @@ fn bins(effect: &Effect) -> Result<&Bins> {
     effect.bins.as_ref().ok_or_else(none)
 }
 
-fn sheet(lines: &[Line]) -> Sheet {
-    let mut sheet = Sheet::new(&[
+fn sheet(lines: &[Line]) -> OutputTable {
+    let mut sheet = OutputTable::new(&[
         "feature",
         "estimator",
         "K",
@@ -246,15 +246,19 @@ fn panel(label: &str, lines: &[Line], values: fn(&Line) -> &[f64]) -> Panel {
     for line in lines.iter().filter(|line| line.asked.is_none()) {
         let (mean, half) = (mean(line), half(line));
         let band = vec![(lo, mean - half, mean + half), (hi, mean - half, mean + half)];
-        layers.push(Layer::named("rhale", Look::line(VERMILION, 1.0).faint(0.2), Mark::Band(band)));
+        layers.push(Layer::named(
+            "rhale",
+            MarkStyle::line(VERMILION, 1.0).faint(0.2),
+            Mark::Band(band),
+        ));
         let level = Mark::Line(vec![(lo, mean), (hi, mean)]);
-        layers.push(Layer::named("rhale", Look::line(VERMILION, 2.4), level));
+        layers.push(Layer::named("rhale", MarkStyle::line(VERMILION, 2.4), level));
     }
     let curve = equal.iter().map(|&(k, mean, _)| (k, mean)).collect();
-    let joined = Layer { name: None, look: Look::line(GREY, 1.0), mark: Mark::Line(curve) };
+    let joined = Layer { name: None, look: MarkStyle::line(GREY, 1.0), mark: Mark::Line(curve) };
     layers.push(joined);
     let name = "dale with K equal bins";
-    layers.push(Layer::named(name, Look::of_series(0), Mark::Points(equal)));
+    layers.push(Layer::named(name, MarkStyle::of_series(0), Mark::Points(equal)));
     Panel {
         title: if label == "L_mu" { lines[0].feature.clone() } else { String::new() },
         x: Scale::linear("K"),

@@ -13,7 +13,7 @@ use crate::check::problem::{Against, Witnessed, published, witnessed as of_witne
 use crate::check::{self, Finding, Plan, SHARE, UnderTest};
 use crate::data::scenarios;
 use crate::error::{Error, Result};
-use crate::output::{Entry, Format, Sheet};
+use crate::output::{Entry, Format, OutputTable};
 
 /// Holds every estimator to the exact truth of every scenario, or the truths of one in a file to a
 /// second quadrature and every estimator to them.
@@ -180,8 +180,8 @@ fn closest(findings: &[Finding]) -> Vec<&Finding> {
     order
 }
 
-fn sheet(scenarios: &[Scenario], findings: &[&Finding]) -> Sheet {
-    let mut sheet = Sheet::new(&[
+fn sheet(scenarios: &[Scenario], findings: &[&Finding]) -> OutputTable {
+    let mut sheet = OutputTable::new(&[
         "scenario",
         "feature",
         "estimator",

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::error::{Error, Result};
-use crate::output::{Entry, Format, Sheet};
+use crate::output::{Entry, Format, OutputTable};
 use crate::record::Column;
 use crate::record::compare::{
     Number, Run, RunComparison, Time, Tolerance, Verdict, compare, varying,
@@ -89,11 +89,11 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
     }
 }
 
-fn number_sheet(numbers: &[&Number], keys: &[Column]) -> Sheet {
+fn number_sheet(numbers: &[&Number], keys: &[Column]) -> OutputTable {
     const COLUMNS: [&str; 9] =
         ["a", "se_a", "b", "se_b", "difference", "p", "failed_a", "failed_b", "verdict"];
     let columns: Vec<&str> = keys.iter().map(|key| key.name()).chain(COLUMNS).collect();
-    let mut sheet = Sheet::new(&columns);
+    let mut sheet = OutputTable::new(&columns);
     for number in numbers {
         let mut row: Vec<Entry> =
             number.key.fields(keys.iter().copied()).map(Entry::from).collect();
@@ -113,8 +113,8 @@ fn number_sheet(numbers: &[&Number], keys: &[Column]) -> Sheet {
     sheet
 }
 
-fn time_sheet(times: &[Time]) -> Sheet {
-    let mut sheet = Sheet::new(&[
+fn time_sheet(times: &[Time]) -> OutputTable {
+    let mut sheet = OutputTable::new(&[
         "study",
         "estimator",
         "N",

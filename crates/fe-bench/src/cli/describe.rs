@@ -8,10 +8,10 @@ use clap::{Args, ValueEnum, value_parser};
 use super::arguments::above_zero;
 use crate::data::description::{Column, Descriptions, Selection};
 use crate::error::{Error, Result};
-use crate::output::{Entry, Format, Sheet};
+use crate::output::{Entry, Format, OutputTable};
 use crate::plot;
 use crate::plot::figure::{Figure, Layer, Mark, Panel, Scale};
-use crate::plot::style::{BLUE, Look};
+use crate::plot::style::{BLUE, MarkStyle};
 use crate::system::say::say;
 
 /// Describes the columns of a data file: how many values there are, how many differ and are missing,
@@ -91,8 +91,8 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
     sheet(arguments.ddof, &columns).write(arguments.format, out)
 }
 
-fn sheet(ddof: u8, columns: &[Column]) -> Sheet {
-    let mut sheet = Sheet::new(&[
+fn sheet(ddof: u8, columns: &[Column]) -> OutputTable {
+    let mut sheet = OutputTable::new(&[
         "column", "count", "missing", "words", "distinct", "mean", "sd", "min", "q1", "median",
         "q3", "max",
     ]);
@@ -139,7 +139,7 @@ fn histogram(column: &Column, bars: usize) -> Result<Vec<Panel>> {
         vec![(from, 0.0), (from, count), (to, count), (to, 0.0)]
     };
     let areas = bars.iter().filter(|(.., count)| *count > 0).map(outline).collect();
-    let look = Look::line(BLUE, 1.0).faint(0.5);
+    let look = MarkStyle::line(BLUE, 1.0).faint(0.5);
     let layers = vec![Layer { name: None, look, mark: Mark::Areas(areas) }];
     let (x, y) = (Scale::linear(column.name.as_str()), Scale::linear("rows"));
     Ok(vec![Panel { x, y, layers, hold: vec![(f64::NAN, 0.0)], ..Panel::default() }])

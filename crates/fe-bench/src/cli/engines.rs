@@ -13,7 +13,7 @@ use crate::data::sample;
 use crate::engines::declaration::{self, Capability, Engine};
 use crate::engines::{Engines, External, Place, Repetitions, Workspace};
 use crate::error::{Error, Result};
-use crate::output::{Entry, Format, Sheet};
+use crate::output::{Entry, Format, OutputTable};
 use crate::score::comparison::Comparison;
 use crate::score::{Comparing, Metric, Truths};
 use crate::study::grid::Grid;
@@ -74,14 +74,14 @@ const FAMILIES: [(&str, &[&str]); 4] = [
 ];
 
 /// The effects of each engine by family, of all rows and in regions: Table 1 of EFFECTOR.
-fn capabilities(engines: &Engines) -> Sheet {
+fn capabilities(engines: &Engines) -> OutputTable {
     let mut columns = vec!["engine".to_owned()];
     for (family, _) in FAMILIES {
         columns.extend(["global", "regional"].map(|place| format!("{family} {place}")));
     }
     columns.push("bands".to_owned());
     let names: Vec<&str> = columns.iter().map(String::as_str).collect();
-    let mut sheet = Sheet::new(&names);
+    let mut sheet = OutputTable::new(&names);
     let own = estimator::ALL.iter().map(|info| info.name);
     let own: Vec<&str> = own.chain(regional::ALL.iter().map(|info| info.name)).collect();
     let banded = estimator::ALL.iter().filter(|info| info.takes("band")).map(|info| info.name);
@@ -110,9 +110,16 @@ fn of_engine(name: &str, all: &[&str], banded: &[&str]) -> Vec<Entry> {
     row
 }
 
-fn list(engines: &Engines) -> Sheet {
-    let mut sheet =
-        Sheet::new(&["engine", "about", "version", "usable", "effects", "install", "time_limit"]);
+fn list(engines: &Engines) -> OutputTable {
+    let mut sheet = OutputTable::new(&[
+        "engine",
+        "about",
+        "version",
+        "usable",
+        "effects",
+        "install",
+        "time_limit",
+    ]);
     for engine in engines.all() {
         let version = engines.version(&engine.name);
         let effects: Vec<String> =

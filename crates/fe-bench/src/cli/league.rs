@@ -7,7 +7,7 @@ use clap::Args;
 
 use crate::data::scenarios;
 use crate::error::Result;
-use crate::output::{Entry, Format, Sheet};
+use crate::output::{Entry, Format, OutputTable};
 use crate::record::{results, timings};
 use crate::table::league;
 
@@ -40,7 +40,7 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
     let sd = |scenario: &str, parameters: &str| {
         Some(scenarios::of_record(scenario, parameters, &problems)?.sd().ok()?.value)
     };
-    let mut sheet = Sheet::new(&[
+    let mut sheet = OutputTable::new(&[
         "study",
         "implementation",
         "rank",

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::data::shelf;
 use crate::error::{Error, Result, listed, suggestion};
-use crate::output::{Entry, Format, Sheet};
+use crate::output::{Entry, Format, OutputTable};
 use crate::record::Column;
 use crate::report::option_table;
 use crate::run::prepared::Prepared;
@@ -65,8 +65,8 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
 }
 
 /// A line for each problem file of a folder.
-fn problems(folder: &Path) -> Result<Sheet> {
-    let mut sheet = Sheet::new(&["problem", "about", "features", "source"]);
+fn problems(folder: &Path) -> Result<OutputTable> {
+    let mut sheet = OutputTable::new(&["problem", "about", "features", "source"]);
     for shelf::Problem { path, scenario } in shelf::read(folder)? {
         sheet.push(vec![
             path.display().to_string().into(),
@@ -79,8 +79,8 @@ fn problems(folder: &Path) -> Result<Sheet> {
 }
 
 /// A line for each option of each model, and one for a model without any.
-fn models() -> Sheet {
-    let mut sheet = Sheet::new(&["model", "option", "default", "allowed", "about"]);
+fn models() -> OutputTable {
+    let mut sheet = OutputTable::new(&["model", "option", "default", "allowed", "about"]);
     for info in fe_models::ALL {
         sheet.push(vec![
             info.name.into(),
@@ -98,8 +98,8 @@ fn models() -> Sheet {
 }
 
 /// A line for each option of estimators.
-fn options() -> Sheet {
-    let mut sheet = Sheet::new(&["option", "default", "allowed", "about", "estimators"]);
+fn options() -> OutputTable {
+    let mut sheet = OutputTable::new(&["option", "default", "allowed", "about", "estimators"]);
     for setting in fe_core::settings::ALL {
         let OptionInfo { name, default, about, .. } = setting.option;
         let allowed = registries::allowed(setting);
@@ -109,16 +109,18 @@ fn options() -> Sheet {
     sheet
 }
 
-fn named<'a>(entries: impl Iterator<Item = (&'a str, &'a str)>) -> Sheet {
-    let mut sheet = Sheet::new(&["name", "about"]);
+fn named<'a>(entries: impl Iterator<Item = (&'a str, &'a str)>) -> OutputTable {
+    let mut sheet = OutputTable::new(&["name", "about"]);
     for (name, about) in entries {
         sheet.push(vec![name.into(), about.into()]);
     }
     sheet
 }
 
-fn with_options<'a>(entries: impl Iterator<Item = (&'a str, &'a str, Vec<&'a str>)>) -> Sheet {
-    let mut sheet = Sheet::new(&["name", "about", "options"]);
+fn with_options<'a>(
+    entries: impl Iterator<Item = (&'a str, &'a str, Vec<&'a str>)>,
+) -> OutputTable {
+    let mut sheet = OutputTable::new(&["name", "about", "options"]);
     for (name, about, options) in entries {
         sheet.push(vec![name.into(), about.into(), options.join(" ").into()]);
     }
@@ -126,8 +128,8 @@ fn with_options<'a>(entries: impl Iterator<Item = (&'a str, &'a str, Vec<&'a str
 }
 
 /// The options of each preset for each estimator that it covers.
-fn presets() -> Sheet {
-    let mut sheet = Sheet::new(&["name", "about", "estimator", "options"]);
+fn presets() -> OutputTable {
+    let mut sheet = OutputTable::new(&["name", "about", "estimator", "options"]);
     for preset in preset::ALL {
         for estimator in preset.estimators() {
             let options = preset.settings(estimator).map(|s| described(&s)).unwrap_or_default();
@@ -154,8 +156,8 @@ fn described(settings: &Settings) -> String {
     given.map(|(key, value)| format!("{key}={}", text(key, value))).collect::<Vec<_>>().join(" ")
 }
 
-fn scenarios() -> Sheet {
-    let mut sheet = Sheet::new(&["scenario", "about", "function", "law", "parameters"]);
+fn scenarios() -> OutputTable {
+    let mut sheet = OutputTable::new(&["scenario", "about", "function", "law", "parameters"]);
     for info in fe_truth::scenarios() {
         let parameters: Vec<String> = info
             .parameters
@@ -180,7 +182,7 @@ const ROWS_PER_SECOND: f64 = 2e8;
 
 /// The expansion of a study: for people what is estimated from the same datasets, otherwise one line
 /// for every combination but of replicates.
-fn study(path: &Path, format: Format) -> Result<Sheet> {
+fn study(path: &Path, format: Format) -> Result<OutputTable> {
     let study = super::run::study(path)?;
     match format {
         Format::Table => Ok(grouped(&study)),
@@ -198,8 +200,8 @@ fn explain(rows: u64, open: bool) {
     );
 }
 
-fn grouped(study: &Study) -> Sheet {
-    let mut sheet = Sheet::new(&[
+fn grouped(study: &Study) -> OutputTable {
+    let mut sheet = OutputTable::new(&[
         "scenario",
         "parameters",
         "N",
@@ -233,13 +235,13 @@ fn grouped(study: &Study) -> Sheet {
     sheet
 }
 
-fn expanded(study: &Study) -> Sheet {
+fn expanded(study: &Study) -> OutputTable {
     let own = ["scenario", "parameters", "feature"];
     let of_variant = || Column::ALL.into_iter().filter(|column| column.is_of_variant());
     let last = ["N", "replicates", "model_rows"];
     let columns: Vec<&str> =
         own.into_iter().chain(of_variant().map(Column::name)).chain(last).collect();
-    let mut sheet = Sheet::new(&columns);
+    let mut sheet = OutputTable::new(&columns);
     let (mut all, mut all_open) = (0_u64, false);
     for group in &study.groups {
         for of in Prepared::new(group).features {

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use fe_core::replicates::Summary;
 
 use crate::error::{Error, Result};
-use crate::output::{Entry, Format, Sheet};
+use crate::output::{Entry, Format, OutputTable};
 use crate::record::results;
 use crate::report::population::{self, Judged, PROPERTIES};
 use crate::score::Metric;
@@ -75,8 +75,8 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
     sheet.write(arguments.format, out)
 }
 
-fn wins(judged: &Judged) -> Sheet {
-    let mut sheet = Sheet::new(&[
+fn wins(judged: &Judged) -> OutputTable {
+    let mut sheet = OutputTable::new(&[
         "N",
         "first",
         "second",
@@ -112,8 +112,8 @@ fn wins(judged: &Judged) -> Sheet {
 const OF_REGRESSION: [&str; 8] =
     ["N", "estimator", "problems", "on", "estimate", "lower", "upper", "r2"];
 
-fn regression(judged: &Judged) -> Sheet {
-    let mut sheet = Sheet::new(&OF_REGRESSION);
+fn regression(judged: &Judged) -> OutputTable {
+    let mut sheet = OutputTable::new(&OF_REGRESSION);
     for rows in judged.sizes() {
         for estimator in &judged.estimators {
             explain(&mut sheet, judged, rows, estimator, &judged.errors(estimator, rows));
@@ -122,8 +122,8 @@ fn regression(judged: &Judged) -> Sheet {
     sheet
 }
 
-fn ratios(judged: &Judged) -> Sheet {
-    let mut sheet = Sheet::new(&OF_REGRESSION);
+fn ratios(judged: &Judged) -> OutputTable {
+    let mut sheet = OutputTable::new(&OF_REGRESSION);
     for rows in judged.sizes() {
         for (first, second) in judged.pairs() {
             let name = format!("{first} / {second}");
@@ -134,7 +134,13 @@ fn ratios(judged: &Judged) -> Sheet {
 }
 
 /// A row for each coefficient of a regression on the properties of the problems.
-fn explain(sheet: &mut Sheet, judged: &Judged, rows: &str, estimator: &str, logs: &[(usize, f64)]) {
+fn explain(
+    sheet: &mut OutputTable,
+    judged: &Judged,
+    rows: &str,
+    estimator: &str,
+    logs: &[(usize, f64)],
+) {
     let mut push = |on: &str, numbers: [Option<f64>; 4]| {
         let mut row: Vec<Entry> = vec![rows.into(), estimator.into(), logs.len().into(), on.into()];
         row.extend(numbers.map(Entry::from));
@@ -149,8 +155,8 @@ fn explain(sheet: &mut Sheet, judged: &Judged, rows: &str, estimator: &str, logs
     }
 }
 
-fn errors(judged: &Judged) -> Sheet {
-    let mut sheet = Sheet::new(&["problem", "N", "estimator", "log10_error"]);
+fn errors(judged: &Judged) -> OutputTable {
+    let mut sheet = OutputTable::new(&["problem", "N", "estimator", "log10_error"]);
     for rows in judged.sizes() {
         for estimator in &judged.estimators {
             for (place, log) in judged.errors(estimator, rows) {
@@ -167,10 +173,10 @@ fn errors(judged: &Judged) -> Sheet {
     sheet
 }
 
-fn properties(judged: &Judged) -> Sheet {
+fn properties(judged: &Judged) -> OutputTable {
     let mut columns = vec!["problem"];
     columns.extend(PROPERTIES);
-    let mut sheet = Sheet::new(&columns);
+    let mut sheet = OutputTable::new(&columns);
     for problem in &judged.problems {
         let mut row: Vec<Entry> = vec![problem.id.as_str().into()];
         row.extend(problem.properties.map(Entry::from));

@@ -12,9 +12,9 @@ use super::effect::estimation;
 use super::effect::options::is_regional;
 use super::effect::subject::Subject;
 use crate::error::{Error, Result};
-use crate::output::{Entry, Sheet};
+use crate::output::{Entry, OutputTable};
 use crate::plot::figure::{Figure, Layer, Mark, Panel, Scale};
-use crate::plot::style::{BLACK, BLUE, Look};
+use crate::plot::style::{BLACK, BLUE, MarkStyle};
 use crate::system::say::say;
 
 /// Puts a function together again from the effects of its features: f(x) ≈ E f + Σ effect_s(x_s).
@@ -64,7 +64,7 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
         if let Some(path) = subject.picture {
             figure(subject, &sums)?.write(path)?;
         }
-        let mut sheet = Sheet::new(&[
+        let mut sheet = OutputTable::new(&[
             "output",
             "features",
             "mean",
@@ -128,8 +128,8 @@ fn figure(subject: &Subject<'_>, sums: &[AdditiveReconstruction]) -> Result<Figu
         let name = if outputs > 1 { subject.output(output).exact() } else { String::new() };
         let r2 = sum.explained().map(|r2| format!("R² = {r2:.4}")).unwrap_or_default();
         let layers = vec![
-            Layer::named("the same", Look::line(BLACK, 1.2).dashed(6, 4), diagonal),
-            Layer::named("a row", Look::line(BLUE, 1.0).faint(0.6), Mark::Cloud(dots)),
+            Layer::named("the same", MarkStyle::line(BLACK, 1.2).dashed(6, 4), diagonal),
+            Layer::named("a row", MarkStyle::line(BLUE, 1.0).faint(0.6), Mark::Cloud(dots)),
         ];
         let title = [name, r2].join(" ").trim().to_owned();
         let (x, y) = (Scale::linear("f"), Scale::linear("E f + sum of effects"));

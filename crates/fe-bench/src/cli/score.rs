@@ -10,7 +10,7 @@ use super::arguments::{key_value, word};
 use super::truth::centring;
 use crate::data::scenarios;
 use crate::error::{Error, Result};
-use crate::output::{Entry, Format, Sheet};
+use crate::output::{Entry, Format, OutputTable};
 use crate::score;
 use crate::score::comparison::Comparison;
 use crate::score::{given_curve, given_tree};
@@ -58,7 +58,7 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
         return Err(Error::Argument(message.to_owned()));
     }
     let scenario = scenarios::find(&arguments.scenario, &arguments.set)?;
-    let mut sheet = Sheet::new(&[
+    let mut sheet = OutputTable::new(&[
         "scenario",
         "feature",
         "effect",

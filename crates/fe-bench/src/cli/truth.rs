@@ -15,7 +15,7 @@ use fe_truth::{Centring, Level, Quantity, Regional, Scenario, Truth, Weighting};
 use super::arguments::{FeatureArguments, ScenarioArguments, finite, word};
 use super::event;
 use crate::error::{Error, Result, listed, suggestion};
-use crate::output::{Entry, Format, Sheet, write_rows};
+use crate::output::{Entry, Format, OutputTable, write_rows};
 use crate::plot;
 use crate::score;
 use crate::system::say::say;
@@ -516,10 +516,17 @@ fn answers(
     })
 }
 
-fn bins(arguments: &Arguments, scenario: &Scenario, limits: &[f64]) -> Result<Sheet> {
+fn bins(arguments: &Arguments, scenario: &Scenario, limits: &[f64]) -> Result<OutputTable> {
     let feature = arguments.features.single(scenario, "--bins")?;
-    let mut sheet =
-        Sheet::new(&["z_lo", "z_hi", "mu", "sigma2", "sigma2_star", "bin_error", "abs_error"]);
+    let mut sheet = OutputTable::new(&[
+        "z_lo",
+        "z_hi",
+        "mu",
+        "sigma2",
+        "sigma2_star",
+        "bin_error",
+        "abs_error",
+    ]);
     if limits.len() < 2 {
         return Err(Error::Argument("--bins: at least two limits are needed".to_owned()));
     }
@@ -531,8 +538,8 @@ fn bins(arguments: &Arguments, scenario: &Scenario, limits: &[f64]) -> Result<Sh
     Ok(sheet)
 }
 
-fn values(arguments: &Arguments, scenario: &Scenario) -> Result<Sheet> {
-    let mut sheet = Sheet::new(&pairs::NAMED);
+fn values(arguments: &Arguments, scenario: &Scenario) -> Result<OutputTable> {
+    let mut sheet = OutputTable::new(&pairs::NAMED);
     let mut push = |feature: Option<String>, name: &str, truth: Result<Truth, fe_truth::Error>| {
         let of = feature.as_ref().map_or_else(String::new, |feature| format!(" of {feature}"));
         let feature = feature.map_or(Entry::Missing, Entry::from);
@@ -560,8 +567,8 @@ fn values(arguments: &Arguments, scenario: &Scenario) -> Result<Sheet> {
     Ok(sheet)
 }
 
-fn shapley_values(scenario: &Scenario, point: &[f64]) -> Result<Sheet> {
-    let mut sheet = Sheet::new(&["feature", "phi"]);
+fn shapley_values(scenario: &Scenario, point: &[f64]) -> Result<OutputTable> {
+    let mut sheet = OutputTable::new(&["feature", "phi"]);
     for (feature, value) in scenario.shap_at(point)?.into_iter().enumerate() {
         let is_feature = feature < scenario.dimension();
         let name = if is_feature { scenario.feature_name(feature) } else { "empty".to_owned() };

@@ -80,7 +80,7 @@ impl Descriptions {
         let mut reader = csv::Reader::from_reader(files::open(path)?);
         let header = reader.headers().map_err(|e| wrong(e.to_string()))?.clone();
         let header: Vec<&str> = header.iter().map(str::trim).collect();
-        let mut columns = Held::of(&header, selection).map_err(&wrong)?;
+        let mut columns = DescribedColumn::of(&header, selection).map_err(&wrong)?;
         let mut record = csv::StringRecord::new();
         while reader.read_record(&mut record).map_err(|e| wrong(e.to_string()))? {
             columns.iter_mut().for_each(|column| column.push(&record[column.place]));
@@ -159,7 +159,7 @@ impl Column {
 }
 
 /// A column while it is read.
-struct Held<'a> {
+struct DescribedColumn<'a> {
     name: &'a str,
     /// Its place in the file.
     place: usize,
@@ -174,7 +174,7 @@ struct Held<'a> {
     known: HashMap<String, usize>,
 }
 
-impl<'a> Held<'a> {
+impl<'a> DescribedColumn<'a> {
     /// All columns but those that are ignored.
     fn of(header: &[&'a str], selection: &Selection) -> Result<Vec<Self>, String> {
         let places = |names: &[String]| {
@@ -244,7 +244,11 @@ impl<'a> Held<'a> {
 }
 
 /// The rows that are described, and how many are not because a value is missing, and as outliers.
-fn kept(columns: &[Held<'_>], rows: usize, selection: &Selection) -> (Vec<bool>, (usize, usize)) {
+fn kept(
+    columns: &[DescribedColumn<'_>],
+    rows: usize,
+    selection: &Selection,
+) -> (Vec<bool>, (usize, usize)) {
     let mut kept = vec![true; rows];
     if selection.drop_missing {
         for column in columns {

@@ -1,6 +1,6 @@
 //! Rows and columns on their way out: as a table to read, as CSV or as JSON.
 //!
-//! It imports errors and nothing else. Begin with [`Sheet`]; [`formulas`] keeps words from being computed by spreadsheets.
+//! It imports errors and nothing else. Begin with [`OutputTable`]; [`formulas`] keeps words from being computed by spreadsheets.
 
 pub mod formulas;
 
@@ -129,12 +129,12 @@ pub fn readable(number: f64) -> String {
 
 /// Columns with names, and rows of entries.
 #[derive(Debug, Clone, Default)]
-pub struct Sheet {
+pub struct OutputTable {
     columns: Vec<String>,
     rows: Vec<Vec<Entry>>,
 }
 
-impl Sheet {
+impl OutputTable {
     /// A sheet without rows.
     #[must_use]
     pub fn new(columns: &[&str]) -> Self {
@@ -209,7 +209,7 @@ pub fn write_rows(
             )));
         }
         Format::Table => {
-            let mut sheet = Sheet::new(columns);
+            let mut sheet = OutputTable::new(columns);
             rows.for_each(|row| sheet.push(row));
             if failed.is_none() {
                 sheet.write(format, out)?;
@@ -305,7 +305,7 @@ mod tests {
     #[test]
     fn a_reader_that_stops_is_told_from_other_errors() {
         // More than what is gathered before it is written.
-        let mut sheet = Sheet::new(&["x"]);
+        let mut sheet = OutputTable::new(&["x"]);
         (0..100_000).for_each(|i| sheet.push(vec![Entry::Count(i)]));
         for format in [Format::Table, Format::Csv, Format::Json] {
             let kind = match sheet.write(format, &mut Closed) {
@@ -320,7 +320,7 @@ mod tests {
     fn rows_that_are_not_held_are_written_alike() {
         for count in [0, 1, 3] {
             let row = |i: usize| vec![Entry::from("a\n\"b\""), i.into(), Entry::Missing];
-            let mut sheet = Sheet::new(&["z", "b", "c"]);
+            let mut sheet = OutputTable::new(&["z", "b", "c"]);
             (0..count).for_each(|i| sheet.push(row(i)));
             for format in [Format::Table, Format::Csv, Format::Json] {
                 let (mut held, mut streamed) = (Vec::new(), Vec::new());

@@ -10,7 +10,7 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::figure::{Figure, Layer, Mark, Panel};
 use super::scale::Ruler;
-use super::style::{Look, Marker};
+use super::style::{MarkStyle, Marker};
 use crate::error::{Error, Result};
 use crate::system::say::visible;
 
@@ -289,12 +289,12 @@ fn grid(chart: &mut Chart<'_, '_>, x: &Ruler, y: &Ruler) -> Drawn {
     Ok(())
 }
 
-fn stroke(look: &Look) -> ShapeStyle {
+fn stroke(look: &MarkStyle) -> ShapeStyle {
     let width = (look.width * f64::from(FINE)).round() as u32;
     look.colour.mix(look.opacity).stroke_width(width)
 }
 
-fn fill(look: &Look) -> ShapeStyle {
+fn fill(look: &MarkStyle) -> ShapeStyle {
     look.colour.mix(look.opacity).filled()
 }
 
@@ -321,7 +321,7 @@ fn paint_layer(chart: &mut Chart<'_, '_>, layer: &Layer, x: &Ruler, y: &Ruler) -
                 if let (true, Some(low), Some(high)) =
                     (half > 0.0, at(&(a, b - half)), at(&(a, b + half)))
                 {
-                    let thin = Look { width: 1.2, ..*look };
+                    let thin = MarkStyle { width: 1.2, ..*look };
                     chart.draw_series([PathElement::new([low, high], stroke(&thin))])?;
                 }
                 mark(chart, place, look)?;
@@ -342,7 +342,7 @@ fn paint_layer(chart: &mut Chart<'_, '_>, layer: &Layer, x: &Ruler, y: &Ruler) -
                 let mut corners: Vec<(f64, f64)> = outline.iter().filter_map(at).collect();
                 chart.draw_series([Polygon::new(corners.clone(), fill(look))])?;
                 corners.extend(corners.first().copied());
-                path(chart, corners, &Look { opacity: 1.0, ..*look })?;
+                path(chart, corners, &MarkStyle { opacity: 1.0, ..*look })?;
             }
         }
         Mark::Words(words) => {
@@ -373,7 +373,7 @@ fn unbroken<T>(values: impl Iterator<Item = Option<T>>) -> Vec<Vec<T>> {
     stretches
 }
 
-fn path(chart: &mut Chart<'_, '_>, points: Vec<(f64, f64)>, look: &Look) -> Drawn {
+fn path(chart: &mut Chart<'_, '_>, points: Vec<(f64, f64)>, look: &MarkStyle) -> Drawn {
     match look.dashes {
         (0, _) => chart.draw_series(LineSeries::new(points, stroke(look)))?,
         (dash, gap) => chart.draw_series(DashedLineSeries::new(
@@ -386,7 +386,7 @@ fn path(chart: &mut Chart<'_, '_>, points: Vec<(f64, f64)>, look: &Look) -> Draw
     Ok(())
 }
 
-fn mark(chart: &mut Chart<'_, '_>, at: (f64, f64), look: &Look) -> Drawn {
+fn mark(chart: &mut Chart<'_, '_>, at: (f64, f64), look: &MarkStyle) -> Drawn {
     let size = 4 * FINE;
     let origin = EmptyElement::at(at);
     match look.marker {

@@ -13,7 +13,7 @@ use fe_truth::Scenario;
 
 use super::figure::{Figure, Layer, Mark, Panel, Scale};
 use super::levels;
-use super::style::{BLACK, BLUE, GREEN, GREY, Look, VERMILION};
+use super::style::{BLACK, BLUE, GREEN, GREY, MarkStyle, VERMILION};
 use super::word;
 use crate::error::Result;
 use crate::output::readable;
@@ -36,20 +36,20 @@ const MOST_CURVES: usize = 60;
 const INDENT: f64 = 0.08;
 const LEAST_ROWS: f64 = 6.0;
 
-pub(super) const ESTIMATE: Look = Look::line(BLUE, 2.6);
-pub(super) const TRUTH: Look = Look::line(BLACK, 1.8).dashed(7, 4);
-pub(super) const SPREAD: Look = Look::line(BLUE, 1.0).faint(0.16);
-const SPREAD_LINE: Look = Look::line(BLUE, 2.2);
-pub(super) const POINTWISE: Look = Look::line(GREEN, 1.0).faint(0.4);
-pub(super) const SIMULTANEOUS: Look = Look::line(GREEN, 1.0).faint(0.2);
-const INSTANCES: Look = Look::line(VERMILION, 1.0).faint(0.35);
-const CURVES: Look = Look::line(GREY, 0.8).faint(0.45);
+pub(super) const ESTIMATE: MarkStyle = MarkStyle::line(BLUE, 2.6);
+pub(super) const TRUTH: MarkStyle = MarkStyle::line(BLACK, 1.8).dashed(7, 4);
+pub(super) const SPREAD: MarkStyle = MarkStyle::line(BLUE, 1.0).faint(0.16);
+const SPREAD_LINE: MarkStyle = MarkStyle::line(BLUE, 2.2);
+pub(super) const POINTWISE: MarkStyle = MarkStyle::line(GREEN, 1.0).faint(0.4);
+pub(super) const SIMULTANEOUS: MarkStyle = MarkStyle::line(GREEN, 1.0).faint(0.2);
+const INSTANCES: MarkStyle = MarkStyle::line(VERMILION, 1.0).faint(0.35);
+const CURVES: MarkStyle = MarkStyle::line(GREY, 0.8).faint(0.45);
 // Dashes of hundreds of bins would make large files.
-const LIMITS: Look = Look::line(GREY, 0.6).faint(0.7);
+const LIMITS: MarkStyle = MarkStyle::line(GREY, 0.6).faint(0.7);
 /// Limits of bins that are drawn as lines, with what happens between them; more would hide the panel.
 const MOST_LINES: usize = 150;
-const VIOLINS: Look = Look::line(VERMILION, 0.9).faint(0.25);
-const DECILES: Look = Look::line(BLACK, 1.4);
+const VIOLINS: MarkStyle = MarkStyle::line(VERMILION, 0.9).faint(0.25);
+const DECILES: MarkStyle = MarkStyle::line(BLACK, 1.4);
 
 /// Of what a confidence band says how uncertain it is.
 pub(super) const OF_MODEL: &str = "bands: effect of this model, not of the true function";
@@ -294,8 +294,8 @@ pub(super) fn outline(title: String, nodes: &[Outlined]) -> Panel {
     Panel {
         title,
         layers: vec![
-            Layer { name: None, look: Look::line(GREY, 1.2), mark: Mark::Line(branches) },
-            Layer { name: None, look: Look::line(BLACK, 1.0), mark: Mark::Words(words) },
+            Layer { name: None, look: MarkStyle::line(GREY, 1.2), mark: Mark::Line(branches) },
+            Layer { name: None, look: MarkStyle::line(BLACK, 1.0), mark: Mark::Words(words) },
         ],
         // Room to the right of the words, and below few of them.
         hold: vec![(1.0, 0.0), (0.0, -LEAST_ROWS)],
@@ -487,7 +487,7 @@ fn confidence(band: &ConfidenceBand) -> Vec<Layer> {
         BandKind::Bootstrap => "bootstrap",
         BandKind::Bins => "each bin alone",
     };
-    let layer = |limits: &Limits, reach: &str, look: Look| {
+    let layer = |limits: &Limits, reach: &str, look: MarkStyle| {
         let name = format!("{percent} % confidence, {reach} ({kind})");
         let ends = limits.lower.y().iter().zip(limits.upper.y());
         let area =

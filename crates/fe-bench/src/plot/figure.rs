@@ -1,6 +1,6 @@
 //! Figures: their contents, without a word on how they are drawn.
 
-use super::style::Look;
+use super::style::MarkStyle;
 
 /// Cells side by side under a title, each with panels one above the other.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -68,14 +68,14 @@ pub struct Layer {
     /// Its name in the legend; none if it is not listed. Layers of one name share an entry.
     pub name: Option<String>,
     /// Colour, dashes and marker.
-    pub look: Look,
+    pub look: MarkStyle,
     /// Its marks.
     pub mark: Mark,
 }
 
 impl Layer {
     /// A layer with an entry in the legend.
-    pub fn named(name: impl Into<String>, look: Look, mark: Mark) -> Self {
+    pub fn named(name: impl Into<String>, look: MarkStyle, mark: Mark) -> Self {
         Self { name: Some(name.into()), look, mark }
     }
 }

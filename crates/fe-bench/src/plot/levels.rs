@@ -4,15 +4,15 @@ use fe_core::Effect;
 use fe_core::estimator::InstanceEffects;
 
 use super::figure::{Layer, Mark, Panel, Scale};
-use super::style::{BLACK, BLUE, GREEN, GREY, Look, Marker};
+use super::style::{BLACK, BLUE, GREEN, GREY, MarkStyle, Marker};
 use super::word;
 use crate::output::readable;
 
-const BARS: Look = Look::line(BLUE, 1.0).faint(0.45);
-const TRUTH: Look = Look::line(BLACK, 1.8);
-const BAND: Look = Look { marker: Marker::Disc, ..Look::line(GREEN, 1.6) };
-const SPREAD: Look = Look { marker: Marker::Disc, ..Look::line(BLUE, 1.4) };
-const CURVES: Look = Look::line(GREY, 0.8).faint(0.6);
+const BARS: MarkStyle = MarkStyle::line(BLUE, 1.0).faint(0.45);
+const TRUTH: MarkStyle = MarkStyle::line(BLACK, 1.8);
+const BAND: MarkStyle = MarkStyle { marker: Marker::Disc, ..MarkStyle::line(GREEN, 1.6) };
+const SPREAD: MarkStyle = MarkStyle { marker: Marker::Disc, ..MarkStyle::line(BLUE, 1.4) };
+const CURVES: MarkStyle = MarkStyle::line(GREY, 0.8).faint(0.6);
 
 /// Half of the width of a bar, where levels are 1 apart.
 const HALF: f64 = 0.32;

@@ -9,7 +9,7 @@ use fe_core::numeric::partition::{Closed, Partition};
 
 use super::effects::{ESTIMATE, OF_MODEL, POINTWISE, SIMULTANEOUS, SPREAD, TRUTH, limits_of_bins};
 use super::figure::{Figure, Layer, Mark, Panel, Scale};
-use super::style::{BLACK, GREY, Look};
+use super::style::{BLACK, GREY, MarkStyle};
 use super::sweep::{FIGURE, Named, PANEL, fields, file_name, names, pieces, series};
 use crate::error::Result;
 use crate::record::kept_curves::{self, KeptBin, KeptEstimate, KeptPoint};
@@ -23,8 +23,8 @@ use crate::study::labels::Labels;
 const MOST_OTHERS: usize = 20;
 const MOST_CELLS: usize = 12;
 
-const OTHERS: Look = Look::line(GREY, 0.7).faint(0.4);
-const TRUE_SPREAD: Look = Look::line(BLACK, 1.0).dashed(2, 3);
+const OTHERS: MarkStyle = MarkStyle::line(GREY, 0.7).faint(0.4);
+const TRUE_SPREAD: MarkStyle = MarkStyle::line(BLACK, 1.0).dashed(2, 3);
 
 /// Name of these figures in files and flags.
 pub const NAME: &str = "effect";
@@ -136,7 +136,7 @@ fn curve_panel(kept: &[&KeptEstimate], estimand: Option<Estimand>) -> Panel {
 
 /// The confidence bands that were kept, the wider one first.
 fn confidence(curve: &[KeptPoint]) -> Vec<Layer> {
-    let layer = |name: &str, look: Look, limits: fn(&KeptPoint) -> (f64, f64)| {
+    let layer = |name: &str, look: MarkStyle, limits: fn(&KeptPoint) -> (f64, f64)| {
         let area = curve.iter().map(|point| (point.x, limits(point).0, limits(point).1));
         let area: Vec<_> = area.filter(|(_, lower, upper)| lower <= upper).collect();
         (!area.is_empty()).then(|| Layer::named(name, look, Mark::Band(area)))

@@ -4,7 +4,7 @@ use plotters::style::RGBColor;
 
 /// The look of a mark.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Look {
+pub struct MarkStyle {
     /// Its colour.
     pub colour: RGBColor,
     /// Opacity, from 0 to 1.
@@ -60,7 +60,7 @@ const DASHES: [(i32, i32); 4] = [(0, 0), (9, 4), (3, 3), (15, 4)];
 const MARKERS: [Marker; 5] =
     [Marker::Disc, Marker::Square, Marker::Triangle, Marker::Cross, Marker::Circle];
 
-impl Look {
+impl MarkStyle {
     /// A full line without markers.
     #[must_use]
     pub const fn line(colour: RGBColor, width: f64) -> Self {

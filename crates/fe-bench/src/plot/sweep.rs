@@ -7,7 +7,7 @@ use fe_core::binning;
 use fe_core::replicates::Order;
 
 use super::figure::{Figure, Layer, Mark, Panel, Scale};
-use super::style::Look;
+use super::style::MarkStyle;
 use crate::record::summary::{SummaryRow, grouped};
 use crate::record::{Column, Key};
 use crate::score::Metric;
@@ -207,7 +207,7 @@ fn figure(swept: &Field, rows: &[&SummaryRow], labels: &Labels) -> Option<Figure
     Some(Figure { title, cells, legend_per_cell })
 }
 
-/// What holds for all of a figure: parameters that do not vary and, where there is one panel, its size.
+/// The words for what holds for all of a figure: parameters that do not vary and, where there is one panel, its size.
 fn fixed(key: &Key, all: &[&Key], swept: &Field, is_alone: bool, labels: &Labels) -> Vec<String> {
     let varies: Vec<Field> = Field::varying(Column::Parameters, all);
     let parameters = crate::study::field::parts(&key.parameters);
@@ -281,7 +281,7 @@ fn panel(
         .iter()
         .map(|(key, rows)| {
             let place = order.iter().position(|other| *other == key).unwrap_or_default();
-            Series::new(swept, &names[key], rows, Look::of_series(place), scale)
+            Series::new(swept, &names[key], rows, MarkStyle::of_series(place), scale)
         })
         .collect();
     let (low, high) = extremes(&places(&all));
@@ -315,7 +315,7 @@ fn has_no_order(row: &SummaryRow) -> bool {
 /// A line of a panel.
 struct Series {
     name: String,
-    look: Look,
+    look: MarkStyle,
     /// Where, mean, and standard error.
     points: Vec<(f64, f64, f64)>,
     /// True if its only value is meant for all places.
@@ -328,7 +328,7 @@ impl Series {
         swept: &Field,
         name: &str,
         rows: &[&SummaryRow],
-        look: Look,
+        look: MarkStyle,
         scale: &ErrorScale,
     ) -> Self {
         let value = |row: &&SummaryRow| {
@@ -370,7 +370,7 @@ impl Series {
         let line = |points: &[(f64, f64, f64)]| {
             Mark::Line(points.iter().map(|&(x, mean, _)| (x, mean)).collect())
         };
-        let plain = Look { marker: super::style::Marker::None, ..self.look };
+        let plain = MarkStyle { marker: super::style::Marker::None, ..self.look };
         match &self.points[..] {
             // Named alone: there is nothing to be drawn.
             [] => vec![layer(self.look, Mark::Points(Vec::new()))],

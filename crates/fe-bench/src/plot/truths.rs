@@ -4,7 +4,7 @@ use fe_core::Axis;
 use fe_truth::{Centring, Quantity, Scenario};
 
 use super::figure::{Figure, Layer, Mark, Panel, Scale};
-use super::style::{BLACK, BLUE, GREEN, Look, Marker, PALETTE, VERMILION};
+use super::style::{BLACK, BLUE, GREEN, MarkStyle, Marker, PALETTE, VERMILION};
 use crate::error::Result;
 
 /// A figure, and notes on curves that it lacks.
@@ -17,7 +17,7 @@ pub struct Drawn {
 }
 
 /// A truth that is drawn, its name in the legend, and its look.
-type Curve = (Quantity, &'static str, Look);
+type Curve = (Quantity, &'static str, MarkStyle);
 
 /// The panels, with what their vertical axes measure.
 const PANELS: [(&str, &str, &[Curve]); 3] = [
@@ -25,26 +25,26 @@ const PANELS: [(&str, &str, &[Curve]); 3] = [
         "effects",
         "effect on f, centred (integral)",
         &[
-            (Quantity::Pd, "PD", Look::line(PALETTE[5], 5.0)),
-            (Quantity::Ale, "ALE", Look::line(VERMILION, 2.2).dashed(10, 5)),
-            (Quantity::Mplot, "M-plot", Look::line(BLACK, 1.8).dashed(2, 4)),
-            (Quantity::Shap, "SHAP (mean)", Look::line(GREEN, 1.8).dashed(14, 3)),
+            (Quantity::Pd, "PD", MarkStyle::line(PALETTE[5], 5.0)),
+            (Quantity::Ale, "ALE", MarkStyle::line(VERMILION, 2.2).dashed(10, 5)),
+            (Quantity::Mplot, "M-plot", MarkStyle::line(BLACK, 1.8).dashed(2, 4)),
+            (Quantity::Shap, "SHAP (mean)", MarkStyle::line(GREEN, 1.8).dashed(14, 3)),
         ],
     ),
     (
         "local effects",
         "derivative of f",
         &[
-            (Quantity::Dpd, "d-PD", Look::line(PALETTE[5], 5.0)),
-            (Quantity::Mu, "μ, given x", Look::line(VERMILION, 2.2).dashed(10, 5)),
+            (Quantity::Dpd, "d-PD", MarkStyle::line(PALETTE[5], 5.0)),
+            (Quantity::Mu, "μ, given x", MarkStyle::line(VERMILION, 2.2).dashed(10, 5)),
         ],
     ),
     (
         "heterogeneity",
         "sd of the derivative",
         &[
-            (Quantity::HDpdp, "√h-dpdp", Look::line(PALETTE[5], 5.0)),
-            (Quantity::Sigma, "σ, given x", Look::line(BLUE, 2.2).dashed(10, 5)),
+            (Quantity::HDpdp, "√h-dpdp", MarkStyle::line(PALETTE[5], 5.0)),
+            (Quantity::Sigma, "σ, given x", MarkStyle::line(BLUE, 2.2).dashed(10, 5)),
         ],
     ),
 ];
@@ -75,7 +75,7 @@ pub fn figure(scenario: &Scenario, features: &[usize], points: usize) -> Result<
                         let shift = 0.15 * (layers.len() as f64 - 1.0);
                         let place = |(level, y): (usize, f64)| (level as f64 + shift, y, 0.0);
                         let points = y.into_iter().enumerate().map(place).collect();
-                        let look = Look { marker: Marker::Disc, ..*look };
+                        let look = MarkStyle { marker: Marker::Disc, ..*look };
                         layers.push(Layer::named(*name, look, Mark::Points(points)));
                     }
                     Ok(y) => {

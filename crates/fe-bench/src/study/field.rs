@@ -116,7 +116,8 @@ impl Field {
         names
     }
 
-    /// What tells some keys apart in a column: the column itself or, where it holds several values, those of them that differ.
+    /// The fields that tell some keys apart in a column: the column itself or, where it holds several values, those of them
+    /// that differ.
     #[must_use]
     pub fn varying(column: Column, keys: &[&Key]) -> Vec<Self> {
         if keys.iter().all(|key| key[column] == keys[0][column]) {
@@ -222,7 +223,7 @@ mod tests {
         let keys: Vec<&Key> = keys.iter().collect();
         assert!(Field::check(["rho", "N", "estimator"], &keys).is_ok());
         let message = Field::check(["rhoo"], &keys).unwrap_err();
-        assert!(message.contains("unknown key `rhoo`, did you mean `rho`?"), "{message}");
+        assert!(message.contains("unknown key `rhoo`; did you mean `rho`?"), "{message}");
     }
 
     #[test]

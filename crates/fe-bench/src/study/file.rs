@@ -20,7 +20,7 @@ pub struct StudyFile {
     /// Tables of the results.
     #[serde(default)]
     pub table: Vec<TableSpec>,
-    /// What estimators, options, scenarios, metrics and keys are called in tables and figures.
+    /// Names of estimators, options, scenarios, metrics and keys in tables and figures.
     #[serde(default, skip_serializing_if = "Labels::is_empty")]
     pub labels: Labels,
     /// The texts of the problem files that its blocks name, by their paths as written. A study does

@@ -15,8 +15,10 @@ const PREAMBLE: &str = "\\documentclass{article}
 \\usepackage{booktabs}
 \\usepackage{longtable}
 ";
-const SIUNITX: &str =
-    "\\usepackage{siunitx}\n\\sisetup{detect-weight,detect-shape,separate-uncertainty}\n";
+/// Bold and italic numbers are set as such in text alone.
+const SIUNITX: &str = "\\usepackage{siunitx}
+\\sisetup{mode=text,reset-text-series=false,reset-text-shape=false}
+";
 
 /// Longer tables are set over several pages.
 const MOST_ROWS: usize = 40;
@@ -157,6 +159,7 @@ impl Set<'_> {
     /// A table that floats, its parts below each other.
     fn float(&self, parts: &[Range<usize>], is_small: bool, notes: &[String]) -> String {
         let mut text = vec!["\\begin{table}[htbp]".to_owned(), "\\centering".to_owned()];
+        text.push("\\setlength{\\belowcaptionskip}{6pt}".to_owned());
         text.push(format!("\\caption{{{}}}", self.caption));
         text.extend(self.label.map(|label| format!("\\label{{{label}}}")));
         text.extend(is_small.then(|| "\\footnotesize".to_owned()));
@@ -223,9 +226,13 @@ impl Set<'_> {
     fn number_column(&self, column: usize) -> String {
         let entries = self.table.rows.iter().filter_map(|row| row.entries[column].as_ref());
         let written = entries.filter_map(|entry| self.columns[column].written(entry, self.style));
-        let most = |a: (usize, usize), b: (usize, usize)| (a.0.max(b.0), a.1.max(b.1));
-        let (whole, decimals) = written.map(|written| written.places()).fold((1, 0), most);
-        format!("S[table-format=-{whole}.{decimals}]")
+        let most = |a: [usize; 4], b: [usize; 4]| std::array::from_fn(|i| a[i].max(b[i]));
+        let [whole, decimals, error, power] =
+            written.map(|written| written.places()).fold([1, 0, 0, 0], most);
+        let error = if error > 0 { format!("({error})") } else { String::new() };
+        let power = if power > 0 { format!("e-{power}") } else { String::new() };
+        let separate = self.style.errors == ErrorStyle::Pm;
+        format!("S[table-format=-{whole}.{decimals}{error}{power},separate-uncertainty={separate}]")
     }
 
     /// Lines of headings: one for each key, over the columns that share its value.

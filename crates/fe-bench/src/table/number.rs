@@ -72,22 +72,37 @@ impl Written {
         Some(Self { mean: write(mean), uncertainty, exponent })
     }
 
-    /// The mean with its error as siunitx reads it in a column of numbers; none where an interval is to be written.
+    /// The mean with its error in units of the last digit, as siunitx reads it in a column of numbers; none where an interval is
+    /// to be written.
     pub(super) fn siunitx(&self) -> Option<String> {
-        let Self { mean, uncertainty, exponent } = self;
-        let digits = match uncertainty {
-            Uncertainty::None => mean.clone(),
-            Uncertainty::Pm(error) => format!("{mean} \\pm {error}"),
-            Uncertainty::Parentheses(error) => format!("{mean}({error})"),
+        let error = match &self.uncertainty {
             Uncertainty::Interval(..) => return None,
+            _ => self.units().map_or(String::new(), |units| format!("({units})")),
         };
-        Some(exponent.map_or(digits.clone(), |exponent| format!("{digits}e{exponent}")))
+        let power = self.exponent.map_or(String::new(), |exponent| format!("e{exponent}"));
+        Some(format!("{}{error}{power}", self.mean))
     }
 
-    /// Number of digits before and behind the point.
-    pub(super) fn places(&self) -> (usize, usize) {
+    /// The error in units of the last digit of the mean.
+    fn units(&self) -> Option<String> {
+        match &self.uncertainty {
+            Uncertainty::Pm(error) => {
+                let digits = error.replace('.', "");
+                let digits = digits.trim_start_matches('0');
+                Some(if digits.is_empty() { "0" } else { digits }.to_owned())
+            }
+            Uncertainty::Parentheses(error) => Some(error.clone()),
+            Uncertainty::None | Uncertainty::Interval(..) => None,
+        }
+    }
+
+    /// Number of digits before and behind the point, of the error in units of the last one, and of the power of ten.
+    pub(super) fn places(&self) -> [usize; 4] {
         let digits = self.mean.trim_start_matches('-');
-        digits.split_once('.').map_or((digits.len(), 0), |(a, b)| (a.len(), b.len()))
+        let (whole, decimals) = digits.split_once('.').unwrap_or((digits, ""));
+        let error = self.units().map_or(0, |units| units.len());
+        let power = self.exponent.map_or(0, |power| power.unsigned_abs().to_string().len());
+        [whole.len(), decimals.len(), error, power]
     }
 
     pub(super) fn text(&self, signs: &Signs) -> String {
@@ -162,6 +177,22 @@ mod tests {
         assert_eq!(text(0.0, None), "0.000");
         assert_eq!(text(-0.001, Some(30.0)), "(0 ± 30000)e-3");
         assert_eq!(text(-0.04, Some(9.0)), "0.0 ± 9.0");
+    }
+
+    #[test]
+    fn siunitx_reads_errors_in_units_of_the_last_digit() {
+        let written = |mean, error, errors| {
+            let summary =
+                Summary { count: 9, mean: Some(mean), standard_error: error, interval: None };
+            Written::of(&summary, Style { errors, ..Style::default() }).unwrap()
+        };
+        let of = |mean, error, errors| written(mean, error, errors).siunitx().unwrap();
+        assert_eq!(of(0.038, Some(0.0052), ErrorStyle::Pm), "0.0380(52)");
+        assert_eq!(of(0.038, Some(0.0052), ErrorStyle::Parentheses), "0.0380(52)");
+        assert_eq!(of(5.29e-4, Some(4.9e-5), ErrorStyle::Pm), "5.29(49)e-4");
+        assert_eq!(of(12.0, Some(0.0), ErrorStyle::Pm), "12.00(0)");
+        assert_eq!(of(0.5, None, ErrorStyle::Pm), "0.5000");
+        assert_eq!(written(-5.29e-4, Some(4.9e-5), ErrorStyle::Pm).places(), [1, 2, 2, 1]);
     }
 
     #[test]

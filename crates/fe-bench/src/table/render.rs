@@ -5,7 +5,7 @@ use clap::ValueEnum;
 use super::number::{Signs, Written};
 use super::style::{ErrorStyle, Mark, Style};
 use super::{Rendered, Standing, TableEntry, latex};
-use crate::output::{Entry, Format, Sheet};
+use crate::output::{Entry, Format, OutputTable};
 use crate::record::Column;
 use crate::record::summary::{STATISTICS, statistics};
 use crate::score::Metric;
@@ -224,7 +224,7 @@ fn csv(tables: &[Rendered]) -> String {
     let keys = Column::of_means().map(Column::name);
     let columns: Vec<&str> =
         ["table"].into_iter().chain(keys).chain(statistics()).chain(COMPARED).collect();
-    let mut sheet = Sheet::new(&columns);
+    let mut sheet = OutputTable::new(&columns);
     for table in tables {
         for entry in table.entries() {
             let mut row: Vec<Entry> = vec![table.title.clone().into()];

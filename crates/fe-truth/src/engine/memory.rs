@@ -13,9 +13,9 @@ const MOST_KEPT: usize = 1 << 17;
 
 /// Values of the features that are held, to the bit; none where they are too many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Held(Option<[u64; MOST_HELD]>);
+pub(crate) struct HeldValues(Option<[u64; MOST_HELD]>);
 
-impl Held {
+impl HeldValues {
     /// Of features of a row, always in the same order.
     pub(crate) fn of(features: &[usize], row: &[f64]) -> Self {
         let mut bits = [0; MOST_HELD];
@@ -28,7 +28,7 @@ impl Held {
 
 /// Numbers by what they are of and the values that are held: the nodes of integrals around them come again
 /// at each point of a curve. They are the same to the bit as if computed anew.
-pub(crate) struct Memory<K>(Mutex<HashMap<(K, Held), Estimate>>);
+pub(crate) struct Memory<K>(Mutex<HashMap<(K, HeldValues), Estimate>>);
 
 impl<K> Default for Memory<K> {
     fn default() -> Self {
@@ -38,7 +38,7 @@ impl<K> Default for Memory<K> {
 
 impl<K: Hash + Eq> Memory<K> {
     /// A number that is known, or is made and kept; what was refused is not.
-    pub(crate) fn of(&self, key: (K, Held), make: impl FnOnce() -> Estimate) -> Estimate {
+    pub(crate) fn of(&self, key: (K, HeldValues), make: impl FnOnce() -> Estimate) -> Estimate {
         if key.1.0.is_none() {
             return make();
         }
@@ -67,7 +67,7 @@ mod tests {
         let memory: Memory<usize> = Memory::default();
         let mut count = 0;
         let mut ask = |key, features: &[usize], row: &[f64], value| {
-            memory.of((key, Held::of(features, row)), || {
+            memory.of((key, HeldValues::of(features, row)), || {
                 count += 1;
                 Estimate::exact(value)
             });

@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use crate::function::Term;
 use crate::law::{Crossing, Law, Univariate};
 use crate::numeric::quadrature::{Estimate, Piecewise, integrate, within};
-use memory::{Held, Memory};
+use memory::{HeldValues, Memory};
 use nested::HeldFeatures;
 use shapley::Coalitions;
 use watch::Watch;
@@ -313,7 +313,7 @@ impl Engine {
             let u = self.whole.margin(other).coordinate(x);
             return if curve.covers(u) { curve.at(u) } else { axis_mean(term, feature, axis, row) };
         }
-        let held = Held::of(&others, row);
+        let held = HeldValues::of(&others, row);
         self.axis_means.numbers.of((key, held), || axis_mean(term, feature, axis, row))
     }
 

@@ -311,7 +311,8 @@ impl<'a> HeldFeatures<'a> {
         }
         let (engine, measure) = (self.engine, self.measure);
         let spent = Cell::new(0.0);
-        let nest = Nest { engine, measure, terms, affine, local, floor, integrand, spent };
+        let nest =
+            NestedIntegral { engine, measure, terms, affine, local, floor, integrand, spent };
         let mut total = nest.over(&features, &mut given, &mut row);
         total.error += measure.doubt * total.magnitude;
         match &self.engine.watch {
@@ -345,7 +346,7 @@ const DIGITS: f64 = 1e-11;
 const ELSEWHERE: f64 = 0.381_966;
 
 /// A nested integral over features, one after the other.
-struct Nest<'a> {
+struct NestedIntegral<'a> {
     engine: &'a Engine,
     measure: &'a Measure,
     terms: &'a [&'a Term],
@@ -357,7 +358,7 @@ struct Nest<'a> {
     spent: Cell<f64>,
 }
 
-impl Nest<'_> {
+impl NestedIntegral<'_> {
     fn over(&self, features: &[usize], given: &mut Vec<(usize, f64)>, row: &mut [f64]) -> Estimate {
         let Some((&feature, rest)) = features.split_first() else {
             self.spent.set(self.spent.get() + 1.0);

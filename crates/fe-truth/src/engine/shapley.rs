@@ -6,7 +6,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::memory::{Held, Memory};
+use super::memory::{HeldValues, Memory};
 use super::nested::HeldFeatures;
 use super::{Engine, LocalQuantity, Rest, known_number};
 use crate::function::Term;
@@ -107,7 +107,7 @@ impl Engine {
             [] => known_number(&known.empty, || self.mean_over_background(term, over, &[])),
             &[feature] => self.single(index, term, feature, over, row[feature]),
             several => {
-                let key = ((index, members), Held::of(several, row));
+                let key = ((index, members), HeldValues::of(several, row));
                 self.coalitions.several.of(key, || {
                     let held: Vec<(usize, f64)> = several.iter().map(|&f| (f, row[f])).collect();
                     self.mean_over_background(term, over, &held)

@@ -107,7 +107,9 @@ impl PiecewiseNormal {
 
 impl Univariate for PiecewiseNormal {
     fn pdf(&self, x: f64) -> f64 {
-        self.weight(self.coordinate(x))
+        let (low, high) = self.support();
+        // Coordinates off the support are taken for its ends.
+        if (low..=high).contains(&x) { self.weight(self.coordinate(x)) } else { 0.0 }
     }
 
     fn cdf(&self, x: f64) -> f64 {
@@ -197,6 +199,9 @@ mod tests {
         assert!(!given(12.0).rounds_places() && given(12.5).rounds_places());
         assert!(!given(-11.0).rounds_places() && given(-11.5).rounds_places());
         assert_eq!((given(12.5).coordinate(1.0), given(-11.5).coordinate(0.25)), (0.0, 0.25));
+        let far = given(12.5);
+        assert_eq!([far.pdf(-0.1), far.pdf(1.1), far.pdf(12.5)], [0.0; 3]);
+        assert!(far.pdf(1.0) > far.pdf(0.9) && far.pdf(0.9) > 0.0);
         assert!(told(1e300).is_nan() && told(9e299) == 9e299);
     }
 }

@@ -470,6 +470,11 @@ impl Posterior {
     }
 }
 
+/// The probability of values up to x where the support alone says it.
+fn certain((from, to): (f64, f64), x: f64) -> Option<f64> {
+    if x <= from { Some(0.0) } else { (x >= to).then_some(1.0) }
+}
+
 /// Relative error of the density of a law that is an integral itself, or needs one.
 const INTEGRATED: f64 = 1e-12;
 
@@ -484,6 +489,10 @@ impl Univariate for Posterior {
     }
 
     fn cdf(&self, x: f64) -> f64 {
+        // Off the support there may be no coordinate.
+        if let Some(known) = certain(self.support, x) {
+            return known;
+        }
         let panels = &self.density().panels;
         let (from, to) = (panels[0], panels[panels.len() - 1]);
         let u = self.scale.coordinate(x);
@@ -612,6 +621,9 @@ impl Univariate for Margin {
     }
 
     fn cdf(&self, x: f64) -> f64 {
+        if let Some(known) = certain(self.support, x) {
+            return known;
+        }
         let u = self.scale.coordinate(x);
         if u <= self.panels[0] {
             return 0.0;
@@ -839,6 +851,29 @@ mod tests {
         close(mixing.hidden().pdf(1.3), hidden.pdf(1.3), 1e-11);
         close(mixing.given(1.5).unwrap().pdf(0.4), 1.5 * (-0.6_f64).exp(), 1e-13);
         assert!(mixing.given(-1.0).is_none());
+    }
+
+    /// On scales of logarithms and log odds there is no coordinate off the support.
+    #[test]
+    fn off_the_support_probabilities_are_certain() {
+        let share = network(&["beta(2, 3)", "normal(0, x1)"], &[0, 1]);
+        let time = rates();
+        let laws = [
+            (share.conditional(0, &[(1, 0.3)]), 1.0),
+            (share.conditional(0, &[]), 1.0),
+            (time.conditional(0, &[(1, 0.8)]), f64::INFINITY),
+            (time.conditional(1, &[(2, 0.8)]), f64::INFINITY),
+            (time.conditional(1, &[]), f64::INFINITY),
+        ];
+        for (law, end) in laws {
+            for x in [f64::NEG_INFINITY, -3.0, -1e-300, 0.0] {
+                assert_eq!(law.cdf(x), 0.0, "{x}");
+            }
+            for x in [end, 2.0 * end, f64::INFINITY] {
+                assert_eq!(law.cdf(x), 1.0, "{x}");
+            }
+            assert!((0.01..0.99).contains(&law.cdf(0.4)), "{}", law.cdf(0.4));
+        }
     }
 
     #[test]

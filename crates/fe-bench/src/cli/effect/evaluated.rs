@@ -17,7 +17,7 @@ use super::estimated::{Estimated, write_objects};
 use super::options::EstimationArguments;
 use super::subject::Subject;
 use crate::error::Result;
-use crate::output::{Entry, Format, Sheet, write_csv};
+use crate::output::{Entry, Format, OutputTable, write_csv};
 use crate::plot;
 use crate::system::say::say;
 
@@ -308,7 +308,7 @@ fn rows_of_curves(
     })
 }
 
-fn sheet(effects: &[Evaluated], subject: &Subject<'_>) -> Sheet {
+fn sheet(effects: &[Evaluated], subject: &Subject<'_>) -> OutputTable {
     let mut columns = vec!["feature", "output", "x", "effect", "heterogeneity"];
     let has_levels = effects.iter().any(|evaluated| evaluated.effect.record.levels.is_some());
     if has_levels {
@@ -316,7 +316,7 @@ fn sheet(effects: &[Evaluated], subject: &Subject<'_>) -> Sheet {
     }
     let banded = effects.iter().find_map(|evaluated| evaluated.confidence.as_ref());
     columns.extend(banded.into_iter().flatten().map(|(name, _)| *name));
-    let mut sheet = Sheet::new(&columns);
+    let mut sheet = OutputTable::new(&columns);
     for evaluated in effects {
         let Evaluated { effect, x, y, heterogeneity, confidence, .. } = evaluated;
         let levels = evaluated.levels();

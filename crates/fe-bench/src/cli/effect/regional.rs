@@ -12,7 +12,7 @@ use super::evaluated::Evaluated;
 use super::options::EstimationArguments;
 use super::subject::Subject;
 use crate::error::{Error, Result};
-use crate::output::{Entry, Format, Sheet};
+use crate::output::{Entry, Format, OutputTable};
 use crate::plot::effects;
 use crate::system::say::say;
 
@@ -134,8 +134,9 @@ fn sheet(
     fitted: &[Regional],
     arguments: &EstimationArguments,
     subject: &Subject<'_>,
-) -> Result<Sheet> {
-    let mut sheet = Sheet::new(&["feature", "output", "region", "x", "effect", "heterogeneity"]);
+) -> Result<OutputTable> {
+    let mut sheet =
+        OutputTable::new(&["feature", "output", "region", "x", "effect", "heterogeneity"]);
     for Regional(regional, settings) in fitted {
         for index in regional.tree.leaf_positions() {
             let Some(effect) = &regional.tree.nodes()[index].effect else { continue };

@@ -8,10 +8,10 @@ use fe_truth::{Quantity, Scenario, Truth};
 use super::{Arguments, entries, range};
 use crate::data::scenarios;
 use crate::error::{Error, Result};
-use crate::output::{Entry, Sheet};
+use crate::output::{Entry, OutputTable};
 use crate::plot;
 use crate::plot::figure::{Figure, Layer, Mark, Panel, Scale};
-use crate::plot::style::Look;
+use crate::plot::style::MarkStyle;
 use crate::system::say::say;
 
 /// A parameter and the values that it takes.
@@ -73,7 +73,7 @@ pub(super) fn execute(
     }
     let columns =
         ["scenario", "parameters", "feature", "first", "second", "mse", "abs_error", "method"];
-    let mut sheet = Sheet::new(&columns);
+    let mut sheet = OutputTable::new(&columns);
     for line in lines {
         let words = [&line.scenario, &line.parameters, &line.feature].map(String::as_str);
         let words = words.into_iter().chain(pair.map(Quantity::name));
@@ -119,7 +119,8 @@ fn figure(arguments: &Arguments, pair: [Quantity; 2], lines: &[Line]) -> Result<
     let layer = |(place, feature): (usize, &&str)| {
         let own = lines.iter().filter(|line| line.feature == **feature);
         let points = own.filter_map(|line| Some((line.at?, line.distance.value)));
-        let look = Look { marker: crate::plot::style::Marker::None, ..Look::of_series(place) };
+        let look =
+            MarkStyle { marker: crate::plot::style::Marker::None, ..MarkStyle::of_series(place) };
         Layer::named(*feature, look, Mark::Line(points.collect()))
     };
     let name = lines.first().map(|line| line.scenario.as_str()).unwrap_or_default();

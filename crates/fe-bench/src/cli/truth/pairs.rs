@@ -9,7 +9,7 @@ use super::super::arguments::{finite, interval, points};
 use super::{Arguments, Asked, entries};
 use crate::data::features::Subject;
 use crate::error::{Error, Result};
-use crate::output::{Entry, Sheet, write_rows};
+use crate::output::{Entry, OutputTable, write_rows};
 use crate::system::say::say;
 
 /// A point of a list, and the first point of the second list where it begins there.
@@ -211,7 +211,7 @@ pub(super) fn indices(
     out: &mut dyn Write,
 ) -> Result<()> {
     let (features, pairs) = asked_subjects(arguments, scenario)?;
-    let mut sheet = Sheet::new(&NAMED);
+    let mut sheet = OutputTable::new(&NAMED);
     let mut said: Vec<String> = Vec::new();
     for answer in scenario.indices().all(&features, &pairs)? {
         let name = |place: usize| answer.features.get(place).map(|&s| scenario.feature_name(s));

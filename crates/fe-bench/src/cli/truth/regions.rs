@@ -11,7 +11,7 @@ use fe_truth::{
 use super::{Arguments, entries};
 use crate::cli::event::words;
 use crate::error::{Error, Result};
-use crate::output::{Entry, Sheet};
+use crate::output::{Entry, OutputTable};
 
 pub(super) fn execute(
     arguments: &Arguments,
@@ -64,11 +64,11 @@ fn form(arguments: &Arguments, method: Regional) -> Option<&'static str> {
 }
 
 /// The best split of one feature's effect.
-fn splits(arguments: &Arguments, scenario: &Scenario, method: Regional) -> Result<Sheet> {
+fn splits(arguments: &Arguments, scenario: &Scenario, method: Regional) -> Result<OutputTable> {
     let feature = arguments.features.single(scenario, "--regional")?;
     let columns =
         ["heterogeneity", "split_feature", "position", "before", "left", "right", "weighted"];
-    let mut sheet = Sheet::new(&columns);
+    let mut sheet = OutputTable::new(&columns);
     let optima: Vec<RegionalTruth> = match &arguments.bins {
         Some(limits) => vec![scenario.regional_differences(feature, limits)?],
         None => scenario.regional(method, feature)?,
@@ -103,7 +103,7 @@ fn trees(
     scenario: &Scenario,
     method: Regional,
     options: TreeOptions<'_>,
-) -> Result<Sheet> {
+) -> Result<OutputTable> {
     let form = form(arguments, method);
     let mut columns = if arguments.leaves {
         vec!["scenario", "feature", "effect", "node", "region", "share", "heterogeneity"]
@@ -116,7 +116,7 @@ fn trees(
         &["position", "before", "left", "right", "weighted", "ties"][..]
     });
     columns.extend(form.map(|_| "form"));
-    let mut sheet = Sheet::new(&columns);
+    let mut sheet = OutputTable::new(&columns);
     for feature in arguments.features.of(scenario)? {
         let tree = scenario.tree(method, feature, options)?;
         let rows = if arguments.leaves {
