@@ -301,7 +301,9 @@ fn tables_that_values_cannot_fill_are_refused_before_a_run() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let printed = String::from_utf8_lossy(&output.stdout);
     assert_eq!(printed.lines().filter(|line| line.starts_with("| x")).count(), 2 * 2 * 2);
-    assert!(printed.contains("estimation_variance 40") && printed.contains("model_variance 20"));
+    for heading in ["estimation_variance, N\u{a0}=\u{a0}40", "model_variance, N\u{a0}=\u{a0}20"] {
+        assert!(printed.contains(heading), "{printed}");
+    }
 }
 
 #[test]

@@ -2,21 +2,20 @@
 
 use std::fmt::Display;
 
+use clap::ValueEnum;
 use fe_core::Dataset;
 use fe_core::data::{FeatureKind, LevelNames};
 use jiff::civil::Date;
-use serde::Deserialize;
 
 use super::features::named_feature;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, listed, suggestion};
 use crate::system::say::echo;
 
 /// Most different words that make a column nominal unasked.
 const MOST_WORDS: usize = 100;
 
 /// The kind of a column, as it is asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ColumnKind {
     /// Numbers.
     Continuous,
@@ -58,6 +57,17 @@ pub struct ColumnRequests {
     levels: Vec<(String, Vec<String>)>,
 }
 
+fn unknown_kind(entry: &str, kind: &str) -> Error {
+    let words = ColumnKind::value_variants().iter().filter_map(ValueEnum::to_possible_value);
+    let words: Vec<String> = words.map(|word| word.get_name().to_owned()).collect();
+    let words = || words.iter().map(String::as_str);
+    Error::Argument(format!(
+        "--kind {entry}: unknown kind{}; allowed are {}",
+        suggestion(kind, words()),
+        listed(words())
+    ))
+}
+
 impl ColumnRequests {
     /// From entries such as `season=nominal`, and such as `season=winter,summer`.
     ///
@@ -70,9 +80,8 @@ impl ColumnRequests {
         };
         let kind = |entry: &String| -> Result<(String, ColumnKind)> {
             let (name, kind) = split("kind", entry, "S=KIND, such as x3=nominal")?;
-            let kind = serde_json::from_value(kind.into())
-                .map_err(|e| Error::Argument(format!("--kind {entry}: {e}")))?;
-            Ok((name, kind))
+            let known = ColumnKind::from_str(&kind, false);
+            Ok((name, known.map_err(|_| unknown_kind(entry, &kind))?))
         };
         let level = |entry: &String| -> Result<(String, Vec<String>)> {
             let such = "S=LEVEL,LEVEL,…, such as season=winter,summer";

@@ -100,7 +100,7 @@ impl Rendered {
     }
 }
 
-/// What tables need to know beside the values: the words that stand in them, and which truths are the same.
+/// The context of tables: the words that stand in them, and which truths are the same.
 #[derive(Debug, Default)]
 pub struct Context {
     labels: Labels,
