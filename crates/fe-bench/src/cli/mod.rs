@@ -72,7 +72,7 @@ enum Command {
     List(list::Arguments),
     New(new::Arguments),
     Problem(problem::Arguments),
-    Truth(truth::Arguments),
+    Truth(Box<truth::Arguments>),
     Sample(sample::Arguments),
     Describe(describe::Arguments),
     Effect(Box<effect::Arguments>),

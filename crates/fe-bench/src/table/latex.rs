@@ -122,12 +122,12 @@ fn parts(table: &Rendered, columns: &[ValueColumn], page: f64) -> (Vec<Range<usi
     let labels: f64 = (0..table.labels.len()).map(|i| wide(label(i))).sum();
     let widths: Vec<f64> = columns.iter().map(|column| wide(column.width)).collect();
     let whole = labels + widths.iter().sum::<f64>();
-    let all = vec![0..columns.len()];
+    let all = || std::iter::once(0..columns.len()).collect();
     if whole <= page || columns.is_empty() {
-        return (all, false);
+        return (all(), false);
     }
     if SMALL * whole <= page {
-        return (all, true);
+        return (all(), true);
     }
     let mut parts: Vec<Range<usize>> = Vec::new();
     let mut used = f64::INFINITY;
