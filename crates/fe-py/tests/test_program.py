@@ -100,7 +100,7 @@ def test_a_study_is_frames(tmp_path: Path) -> None:
 def test_tables_take_the_options_of_the_program() -> None:
     results = fe.run_study(STUDY, quiet=True)
     text = fe.table(results, rows="estimator", cols=["N"], where={"metric": "mse"})
-    assert "| pdp " in text and " 60 " in text and " 120 " in text
+    assert "| pdp " in text and "N\xa0=\xa060" in text and "N\xa0=\xa0120" in text
     assert r"\toprule" in results.table(format="latex")
     with pytest.raises(fe.FeatureEffectsError, match="fe-bench table: .*--no-such"):
         fe.table(results, no_such=1)

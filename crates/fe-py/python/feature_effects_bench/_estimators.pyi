@@ -446,6 +446,7 @@ def regional_ale(
     leaf: float | None = None,
     limits: ArrayLike | None = None,
     min_points: float | None = None,
+    order: str | None = None,
     partition: str | None = None,
     points: ArrayLike | None = None,
     subsample: int | None = None,
