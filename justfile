@@ -1,6 +1,6 @@
 # What is done again and again; `just` lists it. Each line can be typed without just as well.
 
-# What there is.
+# The list of recipes.
 default:
     @just --list
 
