@@ -6,7 +6,7 @@ use std::path::PathBuf;
 pub use fe_core::error::suggestion;
 use thiserror::Error;
 
-/// Why a command could not be carried out. All but [`Error::Failed`] end the program with status 2.
+/// Reason why a command could not be carried out. All but [`Error::Failed`] end the program with status 2.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {

@@ -59,13 +59,15 @@ fn imports_of_the_package_for_python_point_one_way() {
 /// Where comments begin as the test below asks.
 const SOURCES: [&str; 4] = ["src", "../fe-models/src", "../fe-py/src", "../../benches"];
 
-/// A comment that something begins with, if it says what, how or whether instead of a noun. What the command line
+/// A comment that something begins with, if it says what, how, whether or where instead of a noun. What the command line
 /// or Python prints is told to people in their own way.
 fn offence(lines: &[&str], at: usize) -> bool {
     let is_comment = |line: &str| line.starts_with("///") || line.starts_with("//!");
     let words = lines[at].trim_start_matches(['/', '!']).trim_start();
     let begins = is_comment(lines[at]) && (at == 0 || !is_comment(lines[at - 1]));
-    let asks = ["What ", "How ", "Whether "].iter().any(|word| words.starts_with(word));
+    const ASKING: [&str; 8] =
+        ["What ", "How ", "Whether ", "Where ", "Why ", "Which ", "When ", "That "];
+    let asks = ASKING.iter().any(|word| words.starts_with(word));
     let next = lines[at..].iter().find(|line| !is_comment(line)).copied().unwrap_or_default();
     const PRINTED: [&str; 9] = [
         "#[arg",

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-/// Why there is no fitted model.
+/// Reason why there is no fitted model.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum FitError {
@@ -98,7 +98,7 @@ pub enum FitError {
     Refused {
         /// Name of the model.
         model: &'static str,
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }

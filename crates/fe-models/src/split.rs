@@ -1,4 +1,4 @@
-//! Which rows a model is fitted to, and on which its effects are estimated.
+//! Splits: the rows that a model is fitted to, and those on which its effects are estimated.
 
 use std::fmt;
 use std::str::FromStr;
@@ -49,7 +49,7 @@ pub struct Part {
 const MOST_ROWS: usize = 50_000_000;
 
 impl Split {
-    /// That so many rows can be split, before any is drawn.
+    /// Check that so many rows can be split, before any is drawn.
     ///
     /// # Errors
     /// [`FitError::BadSplit`] where a part would be without rows, or all of them have more than

@@ -34,7 +34,7 @@ impl Feature {
         }
     }
 
-    /// That of a position, counted from 0.
+    /// Feature of a position, counted from 0.
     pub(crate) fn from_index(feature: usize) -> Self {
         Self::Number(feature as i64 + 1)
     }

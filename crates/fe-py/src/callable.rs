@@ -22,7 +22,7 @@ pub(crate) struct Callable {
     room: Option<Py<PyArray2<f64>>>,
 }
 
-/// Where derivatives come from.
+/// Source of derivatives.
 struct Partials {
     /// None where those at the rows of the data were given.
     function: Option<Py<PyAny>>,

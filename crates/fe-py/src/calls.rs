@@ -162,7 +162,7 @@ fn on_one_thread<T: Send>(
 struct Desk<'a> {
     callable: &'a mut Callable,
     inbox: Receiver<Message>,
-    /// Where answers go that are known before they are asked for; none once there will be no more.
+    /// Receiver of answers that are known before they are asked for; none once there will be no more.
     ready: Option<Sender<Ready>>,
 }
 

@@ -207,7 +207,7 @@ impl Effect {
         Ok((slf.get_type(), (this.written()?, this.curves(py))).into_pyobject(py)?.into_any())
     }
 
-    /// Whether both are the same to the bit.
+    /// True if both are the same to the bit.
     fn __eq__(&self, py: Python<'_>, other: &Self) -> PyResult<bool> {
         let plain = |curves: &Option<Py<Curves>>| {
             curves.as_ref().map(|curves| curves.get().plain(py)).transpose()
@@ -324,7 +324,7 @@ impl Effect {
         self.inner.heterogeneity_values.clone()
     }
 
-    /// Which heterogeneity value is meant if none is named.
+    /// Name of the heterogeneity value that is meant if none is named.
     #[getter]
     fn default_heterogeneity(&self) -> &'static str {
         self.inner.default_heterogeneity
@@ -422,7 +422,7 @@ impl Effect {
         self.inner.mean_prediction
     }
 
-    /// How much the curve varies over the rows, where `importance=True` asked for it.
+    /// Variation of the curve over the rows, where `importance=True` asked for it.
     #[getter]
     fn importance(&self) -> Option<f64> {
         self.inner.importance
@@ -443,13 +443,13 @@ impl Effect {
         self.curves.as_ref().map(|curves| curves.clone_ref(py))
     }
 
-    /// What must be known before the curve is read, such as that many of its bins hold no instances.
+    /// Cautions to be known before the curve is read, such as that many of its bins hold no instances.
     #[getter]
     fn caution(&self) -> Option<String> {
         self.inner.record.binning.as_ref()?.caution()
     }
 
-    /// What was done.
+    /// Record of what was done.
     #[getter]
     fn record<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         plain(py, &self.inner.record)

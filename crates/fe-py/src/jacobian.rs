@@ -90,7 +90,7 @@ fn some_rows(count: usize) -> Vec<usize> {
     rows
 }
 
-/// Where the model is asked along a feature: within its range, beyond which it may not be defined.
+/// Places at which the model is asked along a feature: within its range, beyond which it may not be defined.
 struct Stencil {
     feature: usize,
     range: (f64, f64),

@@ -75,7 +75,7 @@ impl Question {
         self.len
     }
 
-    /// Which rows of the data these are, if nothing about them is different.
+    /// Rows of the data that these are, if nothing about them is different.
     pub(crate) fn rows_of_data(&self) -> Option<std::ops::Range<usize>> {
         self.others.is_empty().then(|| self.start..self.start + self.len)
     }

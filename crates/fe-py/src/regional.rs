@@ -90,7 +90,7 @@ impl RegionalEffect {
         results(slf.py())?.call_method1("png", (slf.getattr("plot")?,))
     }
 
-    /// Whether both are the same to the bit.
+    /// True if both are the same to the bit.
     fn __eq__(&self, other: &Self) -> PyResult<bool> {
         Ok(self.to_json()? == other.to_json()?)
     }
@@ -177,7 +177,7 @@ impl RegionalEffect {
         plain(py, &self.inner.tree.levels())
     }
 
-    /// What was done.
+    /// Record of what was done.
     #[getter]
     fn record<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         plain(py, &self.inner.record)

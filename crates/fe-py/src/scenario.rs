@@ -57,7 +57,7 @@ impl Scenario {
         Ok(Self { inner: fe_bench::data::scenarios::find(name, &set).map_err(Raise::raise)? })
     }
 
-    /// What makes the same scenario again.
+    /// Arguments that make the same scenario again.
     fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> PyResult<((String,), Bound<'py, PyDict>)> {
         let parameters = self.parameters(py)?;
         let Some(text) = self.inner.text() else {
@@ -106,7 +106,7 @@ impl Scenario {
         self.inner.id()
     }
 
-    /// What it is for, in one line.
+    /// Purpose, in one line.
     #[getter]
     fn about(&self) -> &'static str {
         self.inner.info().about

@@ -24,7 +24,7 @@ pub struct Witnessed {
     pub points: usize,
     /// The largest difference, divided by the sum of both bounds; at most 1 if they hold.
     pub worst: Option<f64>,
-    /// Why there is no such number: the truth is refused, or its witness.
+    /// Reason why there is no such number: the truth is refused, or its witness.
     pub refused: Option<String>,
 }
 

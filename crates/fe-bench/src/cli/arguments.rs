@@ -62,7 +62,7 @@ pub(super) fn key_value(text: &str) -> Result<(String, String), String> {
     }
 }
 
-/// Which features.
+/// Choice of features.
 #[derive(Debug, Args)]
 pub(super) struct FeatureArguments {
     /// A feature, as x3 or 3; may be given several times [default: all]
@@ -107,7 +107,7 @@ impl FeatureArguments {
     }
 }
 
-/// Which features of data that have names.
+/// Choice of features of data that have names.
 #[derive(Debug, Args)]
 pub(super) struct DataFeatures {
     /// A feature: its column, or x3 or 3; may be given several times [default: all]

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::system::say::{echo, say};
 
-/// Where it was panicked already: a defect that a thousand cells run into is told once.
+/// Places where it was panicked already: a defect that a thousand cells run into is told once.
 static TOLD: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
 /// Says on standard error what happened and what to do about it.

@@ -123,7 +123,7 @@ impl Arguments {
     }
 }
 
-/// Where the plan of some questions is.
+/// File that holds the plan of some questions.
 pub(super) fn beside(questions: &Path) -> PathBuf {
     let mut name = questions.as_os_str().to_owned();
     name.push(".plan.json");

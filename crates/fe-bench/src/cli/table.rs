@@ -43,7 +43,7 @@ pub(super) struct Arguments {
     standalone: bool,
 }
 
-/// Which values a table is made of.
+/// Choice of the values that a table is made of.
 #[derive(Debug, Args)]
 struct Choice {
     /// Only this study of the folder

@@ -37,7 +37,7 @@ pub struct ColumnRequest {
 }
 
 impl ColumnRequest {
-    /// That the column holds numbers.
+    /// The request that the column holds numbers.
     #[must_use]
     pub fn number() -> Self {
         Self { kind: Some(ColumnKind::Continuous), levels: None }

@@ -290,7 +290,7 @@ fn spread(values: &[f64]) -> (f64, f64) {
     (moments.mean, moments.variance(0.0).unwrap_or(0.0).sqrt())
 }
 
-/// Which columns are what.
+/// Roles of the columns.
 struct Columns {
     features: Vec<usize>,
     target: Option<usize>,

@@ -12,7 +12,7 @@ use super::process::{self, Ended};
 use crate::error::{Error, Result};
 use crate::system::say;
 
-/// Where engines are declared unless another file is named.
+/// File in which engines are declared unless another one is named.
 pub const DEFAULT_FILE: &str = "scripts/adapters/engines.toml";
 
 /// The word for this program in commands.
@@ -53,7 +53,7 @@ pub struct Engine {
     pub time_limit: f64,
     /// Its effects, by name.
     pub effects: BTreeMap<String, Capability>,
-    /// Where its commands run.
+    /// Folder in which its commands run.
     #[serde(skip)]
     pub folder: PathBuf,
 }

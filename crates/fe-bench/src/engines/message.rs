@@ -33,7 +33,7 @@ pub struct EngineRequest {
     pub feature: String,
     /// Options of the effect, as the study gives them.
     pub options: Map<String, Value>,
-    /// Where the data come from; for engines that have their own form of the function.
+    /// Source of the data; for engines that have their own form of the function.
     pub scenario: Origin,
     /// Number of rows, N.
     pub rows: usize,
@@ -80,7 +80,7 @@ pub struct Reply {
     pub id: u64,
     /// `ok`, `unsupported` or `error`.
     pub status: Word,
-    /// Why it is not `ok`.
+    /// Reason why it is not `ok`.
     #[serde(default)]
     pub message: String,
     /// The values of its model at the probe's rows.

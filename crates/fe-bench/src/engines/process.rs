@@ -137,7 +137,7 @@ impl Worker {
         }
     }
 
-    /// Why a process does not answer that has closed its standard output.
+    /// Reason why a process does not answer that has closed its standard output.
     fn crash(&mut self) -> Failure {
         self.questions = None;
         self.group.wait(GRACE);

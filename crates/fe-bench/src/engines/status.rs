@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::system::say;
 
-/// Why there is no answer that counts.
+/// Reason why there is no answer that counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {

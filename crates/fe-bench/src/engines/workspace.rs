@@ -39,7 +39,7 @@ impl Default for Repetitions {
     }
 }
 
-/// Where a curve is wanted.
+/// Points at which a curve is wanted.
 #[derive(Debug, Clone, Copy)]
 pub struct Place<'a> {
     /// The feature, counted from 0.

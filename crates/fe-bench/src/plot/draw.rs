@@ -458,7 +458,7 @@ fn emptied(mark: &Mark) -> Mark {
     }
 }
 
-/// Where the entries of a legend go: column in pixels and row.
+/// Places of the entries of a legend: column in pixels and row.
 fn places(entries: &[Entry], width: i32) -> Vec<(i32, i32)> {
     let (mut x, mut row, mut height) = (MARGIN, 0, 1);
     let place = |entry: &Entry| {

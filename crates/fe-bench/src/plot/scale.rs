@@ -48,7 +48,7 @@ impl Ruler {
         Self { log: scale.log, unit, range, ticks, names: scale.names.clone() }
     }
 
-    /// Where a value is drawn; none if it cannot be.
+    /// Place at which a value is drawn; none if it cannot be.
     pub(super) fn place(&self, value: f64) -> Option<f64> {
         placed(self.log, value).map(|value| self.unit * value)
     }

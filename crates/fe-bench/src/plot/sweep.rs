@@ -11,7 +11,7 @@ use super::style::MarkStyle;
 use crate::record::summary::{SummaryRow, grouped};
 use crate::record::{Column, Key};
 use crate::score::Metric;
-use crate::study::field::Field;
+use crate::study::field::{Field, parts};
 use crate::study::labels::Labels;
 
 /// The kind of what errors are drawn against.
@@ -199,7 +199,8 @@ fn figure(swept: &Field, rows: &[&SummaryRow], labels: &Labels) -> Option<Figure
     if !meaning.is_empty() {
         title.push_str(&format!(" ({meaning})"));
     }
-    for fixed in fixed(&first.key, &all, swept, panels.len() == 1, labels) {
+    let fixed = fixed(&first.key, &all, swept, panels.len() == 1, labels);
+    if !fixed.is_empty() {
         title.push_str(&format!("; {fixed}"));
     }
     // The orders of a line differ from panel to panel.
@@ -208,16 +209,14 @@ fn figure(swept: &Field, rows: &[&SummaryRow], labels: &Labels) -> Option<Figure
 }
 
 /// The words for what holds for all of a figure: parameters that do not vary and, where there is one panel, its size.
-fn fixed(key: &Key, all: &[&Key], swept: &Field, is_alone: bool, labels: &Labels) -> Vec<String> {
-    let varies: Vec<Field> = Field::varying(Column::Parameters, all);
-    let parameters = crate::study::field::parts(&key.parameters);
-    let parameters = parameters.map(|(name, _)| Field::named(name));
-    let parameters: Vec<Field> = parameters.filter(|field| !varies.contains(field)).collect();
+fn fixed(key: &Key, all: &[&Key], swept: &Field, is_alone: bool, labels: &Labels) -> String {
+    let varies = Field::varying(Column::Parameters, all);
+    let parameters = parts(&key.parameters).map(|(name, _)| Field::Part(name.to_owned()));
+    let parameters = parameters.filter(|field| !varies.contains(field));
     let sizes = fields(&PANEL[1..]).into_iter().filter(|field| field != swept && is_alone);
-    let said = |field: &Field| field.heading(field.of(key), labels);
-    let said: Vec<String> = parameters.iter().map(said).chain(sizes.map(|f| said(&f))).collect();
-    let said: Vec<String> = said.into_iter().filter(|words| !words.is_empty()).collect();
-    if said.is_empty() { Vec::new() } else { vec![said.join(", ")] }
+    let fields: Vec<Field> = parameters.chain(sizes).collect();
+    let values: Vec<String> = fields.iter().map(|field| field.of(key).to_owned()).collect();
+    pieces(&fields, &values, labels)
 }
 
 /// The same axes for all panels, so that they can be compared.
@@ -245,13 +244,12 @@ const ROUNDING: f64 = 1e-10;
 fn scale_of(swept: &Field, rows: &[&SummaryRow]) -> ErrorScale {
     let metric: Option<Metric> = rows[0].key.metric.parse().ok();
     let is_error = metric.is_some_and(Metric::is_error);
-    let is_squared = rows[0].key.metric.ends_with("mse") || rows[0].key.metric.contains("bias2");
-    let share = if is_squared { ROUNDING * ROUNDING } else { ROUNDING };
+    let share = if metric.is_some_and(Metric::is_squared) { ROUNDING * ROUNDING } else { ROUNDING };
     let means = || rows.iter().filter_map(|row| row.summary.mean);
     let most = means().map(f64::abs).fold(0.0, f64::max);
     // What is all rounding has no size to be compared with but that of a function of ordinary size.
     let rounding = if is_error { share * most.max(1e-3) } else { f64::NEG_INFINITY };
-    let drawn: Vec<f64> = means().filter(|mean| *mean > rounding).collect();
+    let drawn: Vec<f64> = means().filter(|mean| mean.abs() > rounding).collect();
     let (least, most) = extremes(&drawn);
     let falls = !has_no_order(rows[0]);
     let is_of_size = *swept == Field::Column(Column::Rows);
@@ -262,7 +260,7 @@ fn scale_of(swept: &Field, rows: &[&SummaryRow]) -> ErrorScale {
 impl ErrorScale {
     /// True if a mean is drawn: it is there, and more than rounding.
     fn shows(&self, row: &SummaryRow) -> bool {
-        row.summary.mean.is_some_and(|mean| mean > self.rounding)
+        row.summary.mean.is_some_and(|mean| mean.abs() > self.rounding)
     }
 }
 
@@ -316,7 +314,7 @@ fn has_no_order(row: &SummaryRow) -> bool {
 struct Series {
     name: String,
     look: MarkStyle,
-    /// Where, mean, and standard error.
+    /// Place, mean, and standard error.
     points: Vec<(f64, f64, f64)>,
     /// True if its only value is meant for all places.
     level: bool,
@@ -386,7 +384,7 @@ impl Series {
     }
 }
 
-/// Where the axis has to reach; what is meant for all places counts only where there is nothing else.
+/// Places that the axis has to reach; what is meant for all places counts only where there is nothing else.
 fn places(all: &[Series]) -> Vec<f64> {
     let of = |level| -> Vec<f64> {
         let those = all.iter().filter(|series| series.level == level);

@@ -71,7 +71,7 @@ pub struct Cell {
 /// A bin with its truth.
 #[derive(Debug, Clone, Copy)]
 pub struct BinRow {
-    /// Which one, counted from 1.
+    /// Its number, counted from 1.
     pub number: usize,
     /// Its lower and upper limit.
     pub ends: (f64, f64),
@@ -88,7 +88,7 @@ pub struct BinRow {
 /// A point of a kept curve; what is missing is NaN.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct KeptPoint {
-    /// Where.
+    /// The place.
     pub x: f64,
     /// The estimate, centred as it was compared.
     pub effect: f64,
@@ -258,7 +258,7 @@ pub(super) const BINS: &[Numeric<BinRow, KeptBin>] = &[
 /// A node of a tree of regions, with its truth.
 #[derive(Debug, Clone)]
 pub struct TreeNode {
-    /// Which one, counted from 0: parents stand before children.
+    /// Its number, counted from 0: parents stand before children.
     pub number: usize,
     /// The number of its parent; none for all rows.
     pub parent: Option<usize>,

@@ -25,7 +25,7 @@ pub struct Run {
 /// Times of estimates: a number for each, as there may be as many as values.
 #[derive(Debug, Default)]
 struct Timings {
-    /// Where times are gathered: study, estimator and rows.
+    /// Groups in which times are gathered: study, estimator and rows.
     groups: Vec<[String; 3]>,
     /// The place of the group, what stands for the estimate, and the seconds.
     of_estimates: Vec<(usize, u128, f64)>,
@@ -349,7 +349,7 @@ fn judge(numbers: &mut [Number], alpha: f64) {
     }
 }
 
-/// Where times are gathered: study, estimator and rows.
+/// Groups in which times are gathered: study, estimator and rows.
 fn group(key: &Key) -> [String; 3] {
     [&key.study, &key.estimator, &key.rows].map(String::clone)
 }

@@ -23,7 +23,7 @@ pub(super) struct Curve {
     key: Key,
     /// The points, as they are written.
     x: Vec<String>,
-    /// Where a point stands among them.
+    /// Place of a point among them.
     places: HashMap<String, usize>,
     /// Datasets that have a line.
     pub(super) replicates: usize,

@@ -31,7 +31,7 @@ const RESULTS: &str = "results";
 /// Logs that are kept open while they are read.
 const MOST_OPEN: usize = 64;
 
-/// Where the lines of a dataset lie.
+/// Range of the lines of a dataset.
 #[derive(Debug, Clone, Copy)]
 pub struct Entry {
     log: u32,
@@ -383,7 +383,7 @@ fn extended(chain: u32, more: &[&[u8]]) -> u32 {
     hasher.finalize()
 }
 
-/// Where the journal of a results folder lies.
+/// Path of the journal of a results folder.
 fn unfinished(folder: &Path) -> PathBuf {
     let mut name = folder.as_os_str().to_owned();
     name.push(".unfinished");

@@ -52,15 +52,15 @@ pub struct Manifest {
     pub os: String,
     /// Threads that ran cells.
     pub jobs: usize,
-    /// Which shard of the studies was run, where it was one.
+    /// The shard of the studies that was run, where it was one.
     pub shard: Option<Shard>,
     /// Number of times that the run was stopped and resumed.
     pub resumed: u32,
-    /// When the run started (UTC).
+    /// Time at which the run started (UTC).
     pub started: String,
     /// Seconds since it was started or last resumed.
     pub wall_seconds: f64,
-    /// Where the shards come from, where the results were merged from some.
+    /// Provenance of the shards, where the results were merged from some.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub merged: Vec<MergedShard>,
     /// The SHA-256 of each file beside the manifest.
@@ -71,7 +71,7 @@ pub struct Manifest {
 /// Provenance of a shard.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct MergedShard {
-    /// Which one.
+    /// The shard.
     pub shard: Shard,
     /// Processor.
     pub cpu: String,
@@ -81,7 +81,7 @@ pub struct MergedShard {
     pub jobs: usize,
     /// Number of times that the run was stopped and resumed.
     pub resumed: u32,
-    /// When the run started (UTC).
+    /// Time at which the run started (UTC).
     pub started: String,
     /// Seconds since it was started or last resumed.
     pub wall_seconds: f64,

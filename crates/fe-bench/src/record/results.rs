@@ -24,7 +24,7 @@ const MOST_REASONS: usize = 200;
 /// A results folder as it was read.
 #[derive(Debug)]
 pub struct Results {
-    /// Where they come from.
+    /// Provenance.
     pub manifest: Manifest,
     /// Means over replicates, in the order in which they first appear.
     pub values: Vec<SummaryRow>,
@@ -34,7 +34,7 @@ pub struct Results {
     pub empty_bins: Vec<EmptyBins>,
     /// Number of single values that were read.
     pub cells: usize,
-    /// Why values are missing.
+    /// Reasons why values are missing.
     pub failures: Vec<Failure>,
     /// True if the values are not as they were written.
     pub is_changed: bool,
@@ -116,7 +116,7 @@ struct GatheredMean {
 struct Gathering {
     rows: Vec<GatheredMean>,
     places: HashMap<u128, usize>,
-    /// Where the next value belongs if its dataset has the same as the one before.
+    /// Place of the next value if its dataset has the same as the one before.
     next: usize,
     cells: usize,
     failures: Vec<Failure>,

@@ -31,7 +31,7 @@ pub struct Counts {
     pub values: usize,
     /// Those that are missing.
     pub failed: usize,
-    /// Why the first of them is missing.
+    /// Reason why the first of them is missing.
     pub reason: String,
 }
 
@@ -63,9 +63,9 @@ pub(super) struct Writer {
     tasks: Option<csv::Writer<Hashed<File>>>,
     /// Of anything but a shard: a shard has only some of the datasets that means are taken over.
     summary: Option<csv::Writer<Hashed<File>>>,
-    /// Where curves are decomposed.
+    /// Decomposition of curves, where it is asked for.
     decomposition: Option<csv::Writer<Hashed<File>>>,
-    /// Where bins are empty, of anything but a shard; there is a file once there is a line.
+    /// Lines about empty bins, of anything but a shard; there is a file once there is a line.
     empty_bins: Option<csv::Writer<Hashed<File>>>,
     tally: Tally,
     errors: Errors,

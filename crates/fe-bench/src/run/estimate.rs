@@ -103,7 +103,7 @@ impl Subject<'_> {
 pub(super) struct Explaining<'a> {
     pub(super) subject: &'a Subject<'a>,
     pub(super) data: Result<&'a [Cow<'a, Dataset>], &'a String>,
-    /// Where engines find all rows.
+    /// File in which engines find all rows.
     pub(super) workspace: Option<&'a Workspace<'a>>,
 }
 

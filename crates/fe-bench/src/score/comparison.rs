@@ -1,4 +1,4 @@
-//! Which two effects are compared, and what their comparison means.
+//! Pairs of effects that are compared, and the meaning of their comparison.
 //!
 //! A side of a pair is a curve of the feature: an estimate, a truth, or a term of a sum. What is
 //! measured between two curves lives in the core.

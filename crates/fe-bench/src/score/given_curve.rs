@@ -16,7 +16,7 @@ const BAND: [&str; 2] = ["lower", "upper"];
 /// The effect of one feature at increasing points.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct GivenCurve {
-    /// Where it is given, in units of the feature.
+    /// Places at which it is given, in units of the feature.
     pub x: Vec<f64>,
     /// Its values there, in units of the output.
     pub effect: Vec<f64>,

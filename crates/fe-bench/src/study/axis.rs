@@ -1,10 +1,10 @@
-//! Where the axis of an estimate comes from, in the words of flags and study files.
+//! Sources of the axis of an estimate, in the words of flags and study files.
 
 use fe_core::AxisChoice;
 use fe_core::numeric::quantiles::QuantileRule;
 use fe_truth::Scenario;
 
-/// Where the axis of an estimate comes from.
+/// Source of the axis of an estimate.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum AxisSource {
     /// The scenario's range.

@@ -1,6 +1,8 @@
 //! Fields of a key that tables, filters and figures name: its columns, and the single parameters and options that some of
 //! its columns hold together.
 
+use std::collections::HashSet;
+
 use super::key::{Column, Key};
 use super::labels::Labels;
 use crate::error::{listed, suggestion};
@@ -73,7 +75,9 @@ impl Field {
         match self {
             _ if value.is_empty() => String::new(),
             Self::Column(Column::Parameters | Column::Options) => {
-                parts(value).map(part).collect::<Vec<_>>().join(", ")
+                let words =
+                    value.split(';').map(|word| word.split_once('=').map_or(word.to_owned(), part));
+                words.collect::<Vec<_>>().join(", ")
             }
             Self::Column(Column::Centring) => format!("centred by {value}"),
             Self::Column(Column::EmptyBins) => format!("empty bins: {value}"),
@@ -123,23 +127,28 @@ impl Field {
         if keys.iter().all(|key| key[column] == keys[0][column]) {
             return Vec::new();
         }
-        let of_part = |name: &str, keys: &[&Key]| {
-            let field = Self::Part(name.to_owned());
-            let mut given = keys.iter().map(|key| field.of(key));
-            // Parameters belong to a scenario, which tells apart those that have one from those that have not.
-            let mut given: Box<dyn Iterator<Item = &str>> = match column {
-                Column::Parameters => Box::new(given.filter(|value| !value.is_empty())),
-                _ => Box::new(given.by_ref()),
-            };
-            let first = given.next();
-            given.any(|value| Some(value) != first)
-        };
-        match column {
-            Column::Parameters | Column::Options => {
-                varying_parts(column, keys, &of_part).into_iter().map(Self::Part).collect()
-            }
-            column => vec![Self::Column(column)],
+        let whole = Self::Column(column);
+        if !matches!(column, Column::Parameters | Column::Options) {
+            return vec![whole];
         }
+        let varies = |name: &str, keys: &[&Key]| {
+            let field = Self::Part(name.to_owned());
+            let given = keys.iter().map(|key| field.of(key));
+            // Parameters belong to a scenario, which tells apart those that have one from those that have not.
+            let given = given.filter(|value| column != Column::Parameters || !value.is_empty());
+            given.collect::<HashSet<&str>>().len() > 1
+        };
+        let parts: Vec<Self> =
+            varying_parts(column, keys, &varies).into_iter().map(Self::Part).collect();
+        let told = |fields: &[Self]| {
+            let of = |key: &&Key| -> Vec<String> {
+                let values = fields.iter().map(|field| field.of(*key).to_owned());
+                values.chain([key.scenario.clone()]).collect()
+            };
+            keys.iter().map(of).collect::<HashSet<Vec<String>>>().len()
+        };
+        // A parameter may have the name of an option, and an option no value.
+        if told(&parts) < told(std::slice::from_ref(&whole)) { vec![whole] } else { parts }
     }
 }
 
@@ -237,6 +246,9 @@ mod tests {
         // Another scenario has other parameters.
         let two = [key("mu1=0;rho=0.3", "", ""), key("sd=0.5", "", "")];
         assert!(names(Column::Parameters, &two).is_empty());
+        // An option of the name of a parameter.
+        let same = [key("ddof=0", "", "ddof=1"), key("ddof=0", "", "")];
+        assert_eq!(names(Column::Options, &same), ["options"]);
         // An option that is not given differs from one that is.
         let options = [key("", "", "ddof=1"), key("", "", "")];
         assert_eq!(names(Column::Options, &options), ["ddof"]);

@@ -13,7 +13,7 @@ use crate::score::comparison::Comparison;
 /// A study file.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct StudyFile {
-    /// Why the study exists.
+    /// Reason why the study exists.
     pub about: String,
     /// Sweeps.
     pub block: Vec<Block>,
@@ -80,7 +80,7 @@ pub struct Block {
     /// Further datasets on which the effects of each fitted model are estimated.
     #[serde(default, skip_serializing_if = "is_zero", deserialize_with = "read_whole")]
     pub fresh: usize,
-    /// Which two effects are compared.
+    /// Pairs of effects that are compared.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pairs: Vec<String>,
     /// True if pairs are compared that mean nothing.
@@ -198,7 +198,7 @@ const BLOCK_KEYS: &[&str] = &[
     "pairs",
     "force",
 ];
-/// Why a study takes no ratio of signal to noise.
+/// Reason why a study takes no ratio of signal to noise.
 const NO_TARGET: &str = "noise is added to the target, which nothing reads without a [[block.model]]: \
                          effects are those of the scenario's function itself; `sample` takes --snr";
 const TABLE_KEYS: &[&str] = &["title", "rows", "columns", "where", "baseline"];

@@ -92,7 +92,7 @@ columns! {
     snr Snr "snr"
     /// Number of the dataset, counted from 0; empty for what is made of all of them.
     replicate Replicate "replicate"
-    /// Which two effects are compared.
+    /// The two effects that are compared.
     pair Pair "pair"
     /// On which rows a model is fitted and explained; empty without a model.
     split Split "split"

@@ -8,7 +8,7 @@ use super::{Group, Study};
 /// One of several runs that share the datasets of some studies among them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Shard {
-    /// Which of them, counted from 1.
+    /// Its number, counted from 1.
     pub index: usize,
     /// Number of shards.
     pub of: usize,

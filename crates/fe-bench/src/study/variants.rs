@@ -29,7 +29,7 @@ pub struct Variant {
     pub external: Option<External>,
     /// Its options, for an estimator of this program.
     pub settings: Settings,
-    /// Where its axis comes from.
+    /// Source of its axis.
     pub axis: AxisSource,
     /// The rule that names the limits of its bins, where they are not among its options.
     pub limits: Option<Limits>,

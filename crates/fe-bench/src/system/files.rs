@@ -74,7 +74,7 @@ fn is_same(_: &Metadata, path: &Path, input: &Path) -> bool {
     input.exists() && settled(path) == settled(input)
 }
 
-/// Where a path leads, through links, as far as it exists.
+/// Target of a path, through links, as far as it exists.
 fn settled(path: &Path) -> PathBuf {
     let mut place = match path.is_absolute() {
         true => PathBuf::new(),

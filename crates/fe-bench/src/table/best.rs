@@ -1,4 +1,4 @@
-//! Which value of a column is the best, and which cannot be told from it.
+//! Best values of a column, and those that cannot be told from them.
 //!
 //! Errors from different truths are answers to different questions, and not told to be better or worse. Where f does not jump
 //! along a feature, the ALE of differences and that of derivatives are one truth.

@@ -1,4 +1,4 @@
-//! Which value goes where in a table, and what is said below it.
+//! Places of values in a table, and the notes below it.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};

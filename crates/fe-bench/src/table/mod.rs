@@ -108,7 +108,7 @@ pub struct Context {
 }
 
 impl Context {
-    /// That of some studies.
+    /// The context of some studies.
     #[must_use]
     pub fn of<'a>(studies: impl Iterator<Item = &'a StudyFile> + Clone) -> Self {
         let files = studies.clone().map(|study| &study.problems);
@@ -171,7 +171,15 @@ pub fn make_of(
     let names = names.chain(spec.filter.keys()).chain(spec.baseline.keys());
     let keys: Vec<&Key> = rows.iter().map(|row| &row.key).collect();
     Field::check(names.map(String::as_str), &keys).map_err(of_table)?;
-    layout::lay_out(spec, &filtered(&spec.filter, rows.to_vec()).map_err(of_table)?, context)
+    let chosen: Vec<SummaryRow> =
+        rows.iter().filter(|row| matches(&spec.filter, &row.key)).cloned().collect();
+    if chosen.is_empty() {
+        // Only for what it says: without the single values, of which there may be many.
+        let bare = keys.iter().map(|key| SummaryRow::new((*key).clone(), Vec::new(), 0));
+        filtered(&spec.filter, bare.collect()).map_err(of_table)?;
+        return Err(of_table("no value is left".to_owned()));
+    }
+    layout::lay_out(spec, &chosen, context)
 }
 
 /// Refuses the tables of a study that its values will not fill, or fill in more than one way, and labels of what there

@@ -199,7 +199,7 @@ const LEAF: u32 = u32::MAX;
 #[derive(Debug, Clone, PartialEq)]
 struct Ensemble {
     nodes: Vec<Node>,
-    /// Where each tree starts.
+    /// First node of each tree.
     roots: Vec<usize>,
     base: f64,
 }

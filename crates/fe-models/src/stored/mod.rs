@@ -44,7 +44,7 @@ impl Format {
     }
 }
 
-/// Why a stored model cannot be used.
+/// Reason why a stored model cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum StoredError {
@@ -69,7 +69,7 @@ pub enum StoredError {
     Weights {
         /// The file, as the model calls it.
         file: String,
-        /// Why not.
+        /// The reason.
         reason: String,
     },
 }

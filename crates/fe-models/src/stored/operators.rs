@@ -10,7 +10,7 @@ use crate::activation::{Activation, sigmoid};
 /// Most numbers that are held at once: 128 MiB. A few operators can ask for far more than their file holds.
 pub(super) const MOST_NUMBERS: usize = 1 << 24;
 
-/// That so many rows and columns can be held.
+/// Check that so many rows and columns can be held.
 fn check_size(rows: usize, columns: usize) -> Result<(), String> {
     if rows.checked_mul(columns).is_some_and(|numbers| numbers <= MOST_NUMBERS) {
         return Ok(());

@@ -64,7 +64,7 @@ impl Message {
     }
 }
 
-/// That every length fits what it is within, which the library takes for granted, and that messages are
+/// Check that every length fits what it is within, which the library takes for granted, and that messages are
 /// neither too many nor too deep in each other.
 fn check(
     mut bytes: &[u8],

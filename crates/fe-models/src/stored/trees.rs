@@ -1,6 +1,6 @@
 //! Sums of regression trees, as boosting libraries write them down.
 
-/// Which values go to the left at a node.
+/// Test of the values that go to the left at a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Test {
     Below,
@@ -38,9 +38,9 @@ pub(crate) struct Split {
     pub(crate) feature: usize,
     pub(crate) test: Test,
     pub(crate) threshold: f64,
-    /// Where values go that pass the test, and the others.
+    /// Children for values that pass the test, and for the others.
     pub(crate) children: (usize, usize),
-    /// Where values next to 0 go, if they count as missing.
+    /// Child for values next to 0, if they count as missing.
     pub(crate) zero: Option<bool>,
 }
 

@@ -65,7 +65,7 @@ struct Inner {
 struct Trees {
     #[serde(default)]
     gbtree_model_param: TreesParameters,
-    /// Where the trees of each iteration begin, and the last ones end; older files have none.
+    /// Beginnings of the trees of each iteration, and the end of the last ones; older files have none.
     #[serde(default)]
     iteration_indptr: Vec<usize>,
     tree_info: Vec<usize>,

@@ -357,7 +357,7 @@ mod tests {
         Expression::Feature(0)
     }
 
-    /// Which comparison holds changes at one number, wherever near it the search begins.
+    /// Changes of which comparison holds, at one number, wherever near it the search begins.
     #[test]
     fn the_place_of_a_jump_is_the_number_at_which_it_happens() {
         let condition = |first: Expression, kind, second: f64| {

@@ -386,7 +386,7 @@ mod tests {
         assert_eq!(rows, [row[0], row[0], row[1], row[1], row[2], row[2]]);
     }
 
-    /// Where a feature breaks at 2, scores of another see it about the place of the same score divided by
+    /// A break of a feature at 2 is seen by scores of another about the place of the same score divided by
     /// the correlation.
     #[test]
     fn a_break_casts_a_shadow_where_features_are_related() {

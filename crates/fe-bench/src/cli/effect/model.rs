@@ -96,7 +96,7 @@ pub(in crate::cli) struct Fitted {
 }
 
 impl Fitted {
-    /// That an estimator which takes derivatives finds some.
+    /// Check that an estimator which takes derivatives finds some.
     pub(in crate::cli) fn check_derivatives(
         &self,
         estimator: &str,
@@ -247,7 +247,7 @@ struct ModelOfRows<'a> {
     test: Vec<usize>,
 }
 
-/// Where a model comes from.
+/// Source of a model.
 enum Source {
     Learner(Learner),
     File(PathBuf, Format),

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::output::Format;
 use crate::study::AxisSource;
 
-/// How effects are estimated and printed.
+/// Options of how effects are estimated and printed.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct EstimationArguments {
     #[command(flatten)]
@@ -78,7 +78,7 @@ impl EstimationArguments {
         Ok(Some((0..background.len()).map(|row| background.row(row).to_vec()).collect()))
     }
 
-    /// That what is asked for beside the curve is in the format.
+    /// Check that what is asked for beside the curve is in the format.
     pub(super) fn check_format(&self) -> Result<()> {
         let options = &self.options.settings;
         let asked =

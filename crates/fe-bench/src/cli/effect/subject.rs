@@ -22,7 +22,7 @@ pub(in crate::cli) struct Subject<'a> {
     pub(in crate::cli) model: &'a dyn Model,
     /// Features, counted from 0.
     pub(in crate::cli) features: &'a [usize],
-    /// Where effects are drawn, beside the truths of a scenario if there is one.
+    /// File in which effects are drawn, beside the truths of a scenario if there is one.
     pub(in crate::cli) picture: Option<&'a Path>,
 }
 
