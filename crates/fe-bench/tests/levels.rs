@@ -393,6 +393,21 @@ fn figures_of_levels_have_bars_and_names() {
 }
 
 /// The ALE of a feature with two values depends on no number of bins, and is what partial dependence says.
+/// Over levels there is no integral to be centred by.
+#[test]
+fn figures_of_truths_say_what_they_are_centred_by() {
+    let folder = tempfile::tempdir().unwrap();
+    let (at, seasons) = (folder.path(), path("problems/seasons"));
+    for (feature, centring, other) in [("season", "data", "integral"), ("temp", "integral", "data")]
+    {
+        let plot = ["--feature", feature, "--plot", "truth.svg"];
+        answer(at, &[&["truth", seasons.to_str().unwrap()], &plot[..]].concat());
+        let figure = std::fs::read_to_string(at.join("truth.svg")).unwrap();
+        assert!(figure.contains(&format!("effect on f, centred ({centring})")), "{feature}");
+        assert!(!figure.contains(&format!("({other})")), "{feature}");
+    }
+}
+
 #[test]
 fn kinds_decide_and_not_bins() {
     let folder = tempfile::tempdir().unwrap();

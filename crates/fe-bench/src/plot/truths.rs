@@ -19,11 +19,11 @@ pub struct Drawn {
 /// A truth that is drawn, its name in the legend, and its look.
 type Curve = (Quantity, &'static str, MarkStyle);
 
-/// The panels, with what their vertical axes measure.
+/// The panels, with what their vertical axes measure, before it is centred.
 const PANELS: [(&str, &str, &[Curve]); 3] = [
     (
         "effects",
-        "effect on f, centred (integral)",
+        "effect on f",
         &[
             (Quantity::Pd, "PD", MarkStyle::line(PALETTE[5], 5.0)),
             (Quantity::Ale, "ALE", MarkStyle::line(VERMILION, 2.2).dashed(10, 5)),
@@ -95,7 +95,10 @@ pub fn figure(scenario: &Scenario, features: &[usize], points: usize) -> Result<
                 }
                 None => Scale::linear(name),
             };
-            let y = Scale::linear(*label);
+            let y = match curves.first().map(|curve| centring(scenario, curve.0, feature)) {
+                None | Some(Centring::None) => Scale::linear(*label),
+                Some(centring) => Scale::linear(format!("{label}, centred ({centring})")),
+            };
             Panel { title: (*title).to_owned(), x, y, layers, ..Panel::default() }
         });
         let panels: Vec<Panel> = panels.filter(|panel| !panel.layers.is_empty()).collect();
@@ -112,17 +115,22 @@ pub fn figure(scenario: &Scenario, features: &[usize], points: usize) -> Result<
     Ok(Drawn { figure: Figure { title, cells, legend_per_cell: false }, notes })
 }
 
+/// The centring of an effect: over the law of a feature with levels, over the range of others.
+fn centring(scenario: &Scenario, effect: Quantity, feature: usize) -> Centring {
+    match (effect.is_curve(), scenario.levels(feature)) {
+        (true, Some(_)) => Centring::Data,
+        (true, None) => Centring::Integral,
+        (false, _) => Centring::None,
+    }
+}
+
 fn curve(
     scenario: &Scenario,
     effect: Quantity,
     feature: usize,
     x: &[f64],
 ) -> std::result::Result<Vec<f64>, fe_truth::Error> {
-    let centring = match (effect.is_curve(), scenario.levels(feature)) {
-        (true, Some(_)) => Centring::Data,
-        (true, None) => Centring::Integral,
-        (false, _) => Centring::None,
-    };
+    let centring = centring(scenario, effect, feature);
     let truths = scenario.curve(effect, feature, x, scenario.axis(feature), centring)?;
     let root = effect == Quantity::HDpdp;
     Ok(truths.iter().map(|t| if root { t.value.max(0.0).sqrt() } else { t.value }).collect())
