@@ -244,7 +244,8 @@ mod tests {
         let swept = [key("mu1=0;rho=0.3", "", ""), key("mu1=0;rho=0.6", "", "")];
         assert_eq!(names(Column::Parameters, &swept), ["rho"]);
         // Another scenario has other parameters.
-        let two = [key("mu1=0;rho=0.3", "", ""), key("sd=0.5", "", "")];
+        let mut two = [key("mu1=0;rho=0.3", "", ""), key("sd=0.5", "", "")];
+        two[1].scenario = "other@1".to_owned();
         assert!(names(Column::Parameters, &two).is_empty());
         // An option of the name of a parameter.
         let same = [key("ddof=0", "", "ddof=1"), key("ddof=0", "", "")];
