@@ -37,6 +37,31 @@ impl Model for Special {
     fn reach(&self) -> Reach {
         Reach::Planned
     }
+    fn predicts_changes(&self) -> bool {
+        true
+    }
+    fn predict_changes(
+        &self,
+        feature: usize,
+        [from, to]: [&[f64]; 2],
+        _: &Rows<'_>,
+        values: &mut [f64],
+    ) -> Answered {
+        values.fill(43.0 + feature as f64 + to[0] - from[0]);
+        Ok(())
+    }
+    fn knows_shapley_values(&self) -> bool {
+        true
+    }
+    fn shapley_values(
+        &self,
+        _: &Rows<'_>,
+        (_, shares): (&Rows<'_>, &[f64]),
+        values: &mut [f64],
+    ) -> Answered {
+        values.fill(50.0 + shares.iter().sum::<f64>());
+        Ok(())
+    }
     fn has_partial(&self) -> bool {
         true
     }
@@ -78,7 +103,14 @@ fn every_method_of_a_model_comes_through_two_decorators() {
     let mut values = [0.0; 12];
     model.predict_along(3, &[0.5, 0.7], &rows, &mut values).unwrap();
     assert_eq!(values, [32.0; 12]);
+    assert!(model.predicts_changes() && model.knows_shapley_values());
+    let mut values = [0.0; 6];
+    model.predict_changes(3, [&[0.0; 3], &[1.0; 3]], &rows, &mut values).unwrap();
+    assert_eq!(values, [47.0; 6]);
+    let mut values = [0.0; 42];
+    model.shapley_values(&rows, (&rows, &[0.5, 0.25, 0.25]), &mut values).unwrap();
+    assert_eq!(values, [51.0; 42]);
     for counts in [model.1, model.0.1] {
-        assert_eq!(counts.map(AtomicUsize::into_inner), [3 + 6, 3]);
+        assert_eq!(counts.map(AtomicUsize::into_inner), [3 + 6 + 6 + 21, 3]);
     }
 }

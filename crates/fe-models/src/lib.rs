@@ -41,6 +41,7 @@
 //! | `.txt` | LightGBM's `save_model` |
 
 mod activation;
+mod ensemble;
 mod error;
 mod fitted;
 mod jacobi_svd;
@@ -52,6 +53,7 @@ mod sample;
 mod split;
 pub mod stored;
 mod streaming_qr;
+mod tree_shapley;
 
 pub use error::{FitError, Result};
 pub use fitted::{Fact, FittedModel};

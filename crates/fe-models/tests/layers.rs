@@ -9,8 +9,8 @@ mod layers;
 
 /// The order of the modules: each may import those of the steps before its own.
 const ORDER: &[&[&str]] = &[
-    &["error", "activation", "jacobi_svd", "streaming_qr"],
-    &["fitted", "options", "sample", "split"],
+    &["error", "activation", "ensemble", "jacobi_svd", "streaming_qr"],
+    &["fitted", "options", "sample", "split", "tree_shapley"],
     &["levels"],
     &["learner", "stored"],
     &["quality"],

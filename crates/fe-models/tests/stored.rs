@@ -5,7 +5,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use fe_core::model::Rows;
+use fe_core::estimator::shapley::{self, Background, Shapley, ShapleyMethod};
+use fe_core::model::{Column, Rows};
 use fe_core::{Dataset, Settings, estimator};
 use fe_models::stored::{Format, StoredError, StoredModel, read, read_beside};
 use ndarray::Array2;
@@ -55,6 +56,68 @@ fn predict(model: &StoredModel, data: &Dataset) -> Vec<f64> {
 fn tolerance(name: &str) -> f64 {
     let double = name.contains("double") || name.starts_with("lightgbm");
     if double { 1e-12 } else { 1e-6 }
+}
+
+/// Along a feature, between two places and shared among the features: all as when asked value by value.
+#[test]
+fn trees_tell_by_their_structure_what_they_answer_when_asked() {
+    let data = data();
+    let (n, x) = (data.len(), data.columns(0..data.len()));
+    let (mut along, mut linear) = (0, 0);
+    for name in recorded().predictions.keys() {
+        let model = model(name).model;
+        if !model.predicts_along() {
+            continue;
+        }
+        along += 1;
+        let outputs = model.outputs();
+        let at = |feature: usize, column: &[f64]| {
+            let (mut columns, mut values) = (x.clone(), vec![f64::NAN; n * outputs]);
+            columns[feature] = Column::Values(column);
+            model.predict(&Rows::new(&columns, n), &mut values).unwrap();
+            values
+        };
+        let rows = Rows::new(&x, n);
+        for feature in 0..3 {
+            let mut places = data.feature(feature).to_vec();
+            places.push(0.0);
+            places.sort_by(f64::total_cmp);
+            let mut values = vec![f64::NAN; places.len() * n * outputs];
+            model.predict_along(feature, &places, &rows, &mut values).unwrap();
+            for (place, values) in places.iter().zip(values.chunks(n * outputs)) {
+                assert_eq!(values, at(feature, &vec![*place; n]), "{name}, {feature}, {place}");
+            }
+            if !model.predicts_changes() {
+                continue;
+            }
+            let from: Vec<f64> = (0..n).map(|row| places[row * 7 % n]).collect();
+            let to: Vec<f64> = (0..n).map(|row| places[row * 3 % n + 1]).collect();
+            let mut changes = vec![f64::NAN; n * outputs];
+            model.predict_changes(feature, [&from, &to], &rows, &mut changes).unwrap();
+            let expected = at(feature, &to).into_iter().zip(at(feature, &from));
+            let size = values.iter().fold(1.0, |most: f64, x| most.max(x.abs()));
+            for (change, (to, from)) in changes.iter().zip(expected) {
+                assert!((change - (to - from)).abs() < 1e-12 * size, "{name}, {feature}");
+            }
+        }
+        assert_eq!(model.knows_shapley_values(), model.predicts_changes());
+        if model.knows_shapley_values() {
+            linear += 1;
+            let rows: Vec<usize> = (0..n).step_by(3).collect();
+            let values = |method| {
+                let options =
+                    Shapley { method, background: Background::Sample { size: 17, seed: 1 } };
+                shapley::values(&data, model.as_ref(), &rows, &options).unwrap()
+            };
+            let (told, asked) = (values(ShapleyMethod::ByModel), values(ShapleyMethod::Exact));
+            let size = asked.predictions.iter().fold(1.0, |most: f64, x| most.max(x.abs()));
+            for (told, asked) in told.values.iter().zip(&asked.values) {
+                assert!((told - asked).abs() < 1e-12 * size, "{name}: {told} for {asked}");
+            }
+            assert!(told.model_rows < asked.model_rows);
+        }
+    }
+    assert_eq!((along, linear), (17, 9));
 }
 
 #[test]

@@ -164,6 +164,59 @@ pub trait Model: Sync {
         Ok(())
     }
 
+    /// True if [`Model::predict_changes`] takes less time than two predictions.
+    fn predicts_changes(&self) -> bool {
+        false
+    }
+
+    /// Writes, in the order of [`Model::predict`], by how much the prediction changes where a feature (counted
+    /// from 0) goes from the first to the second of two places; each row has its own.
+    ///
+    /// # Errors
+    /// As [`Model::predict`].
+    fn predict_changes(
+        &self,
+        feature: usize,
+        [from, to]: [&[f64]; 2],
+        rows: &Rows<'_>,
+        values: &mut [f64],
+    ) -> Answered {
+        let ask = |places: &[f64], values: &mut [f64]| {
+            let own = |(s, column): (usize, &_)| match s == feature {
+                true => Column::Values(places),
+                false => *column,
+            };
+            let columns: Vec<Column<'_>> = rows.columns().iter().enumerate().map(own).collect();
+            self.predict(&Rows::new(&columns, rows.len()), values)
+        };
+        let mut before = vec![0.0; values.len()];
+        ask(from, &mut before)?;
+        ask(to, values)?;
+        values.iter_mut().zip(before).for_each(|(value, before)| *value -= before);
+        Ok(())
+    }
+
+    /// True if [`Model::shapley_values`] works.
+    fn knows_shapley_values(&self) -> bool {
+        false
+    }
+
+    /// Writes the interventional Shapley values of some rows against a background whose rows have shares that add
+    /// up to 1: for each feature the values of all outputs and rows, in the order of [`Model::predict`]. They are
+    /// exact; a model whose structure does not tell them is asked coalition by coalition instead.
+    ///
+    /// # Errors
+    /// [`ModelError::Failed`] where the structure does not tell them.
+    fn shapley_values(
+        &self,
+        explained: &Rows<'_>,
+        background: (&Rows<'_>, &[f64]),
+        values: &mut [f64],
+    ) -> Answered {
+        let _ = (explained, background, values);
+        Err(ModelError::Failed("its structure does not tell Shapley values".to_owned()))
+    }
+
     /// The questions that it can answer.
     fn reach(&self) -> Reach {
         Reach::default()
@@ -276,6 +329,40 @@ impl<D: Decorator> Model for D {
         let question = Question { of: Asked::Value, rows: rows.len(), times: places.len() };
         self.pass_on(question, values, &mut |values| {
             self.decorated().predict_along(feature, places, rows, values)
+        })
+    }
+
+    fn predicts_changes(&self) -> bool {
+        self.decorated().predicts_changes()
+    }
+
+    fn predict_changes(
+        &self,
+        feature: usize,
+        places: [&[f64]; 2],
+        rows: &Rows<'_>,
+        values: &mut [f64],
+    ) -> Answered {
+        let question = Question { of: Asked::Value, rows: rows.len(), times: 2 };
+        self.pass_on(question, values, &mut |values| {
+            self.decorated().predict_changes(feature, places, rows, values)
+        })
+    }
+
+    fn knows_shapley_values(&self) -> bool {
+        self.decorated().knows_shapley_values()
+    }
+
+    fn shapley_values(
+        &self,
+        explained: &Rows<'_>,
+        background: (&Rows<'_>, &[f64]),
+        values: &mut [f64],
+    ) -> Answered {
+        let times = self.dimension();
+        let question = Question { of: Asked::Value, rows: explained.len(), times };
+        self.pass_on(question, values, &mut |values| {
+            self.decorated().shapley_values(explained, background, values)
         })
     }
 
@@ -562,6 +649,37 @@ impl<'a> Observed<'a> {
         self.rows.add(rows.len() * places.len());
         let ask = |values: &mut [f64]| self.model.predict_along(feature, places, rows, values);
         observe(rows, values, ask, all_finite)
+    }
+
+    /// [`Model::predict_changes`], observed; every row counts at both places.
+    ///
+    /// # Errors
+    /// What the model reports, a panic, or a change that is not finite.
+    pub fn predict_changes(
+        &self,
+        feature: usize,
+        places: [&[f64]; 2],
+        rows: &Rows<'_>,
+        values: &mut [f64],
+    ) -> Answered {
+        self.rows.add(2 * rows.len());
+        let ask = |values: &mut [f64]| self.model.predict_changes(feature, places, rows, values);
+        observe(rows, values, ask, all_finite)
+    }
+
+    /// [`Model::shapley_values`], observed; every row counts once.
+    ///
+    /// # Errors
+    /// What the model reports, a panic, or a value that is not finite.
+    pub fn shapley_values(
+        &self,
+        explained: &Rows<'_>,
+        background: (&Rows<'_>, &[f64]),
+        values: &mut [f64],
+    ) -> Answered {
+        self.rows.add(explained.len() + background.0.len());
+        let ask = |values: &mut [f64]| self.model.shapley_values(explained, background, values);
+        observe(explained, values, ask, all_finite)
     }
 
     /// [`Model::partial`], observed.

@@ -1,15 +1,15 @@
 //! Gradient-boosted trees, by the library forust.
 
 use std::fmt;
-use std::ops::Range;
 
 use fe_core::error::ModelError;
-use fe_core::model::{Column, Model, Rows};
+use fe_core::model::{Answered, Model, Rows};
 use forust_ml::data::Matrix;
 use forust_ml::gradientbooster::GradientBooster;
 use forust_ml::objective::ObjectiveType;
 use forust_ml::sampler::SampleMethod;
 
+use crate::ensemble::{Ensemble, Part, Rule};
 use crate::error::{FitError, Result};
 use crate::fitted::{Fact, FittedModel};
 use crate::learner::{Fit, LearnerInfo, Task};
@@ -167,14 +167,15 @@ impl Fit for Boosting {
         booster
             .fit(&matrix, &target, &weights, None)
             .map_err(|error| refused(error.to_string()))?;
-        let ensemble = Ensemble::of(&booster, &used);
+        let trees = trees_of(&booster, &used, sample.dimension());
         // A tree whose draw is empty has no means.
-        if !ensemble.nodes.iter().all(|node| node.number.is_finite()) {
+        if !trees.is_finite() {
             return Err(refused(
                 "a tree has no rows: draw more of them, or let `lambda` be positive".to_owned(),
             ));
         }
-        Ok(Box::new(Gbdt { ensemble, dimension: sample.dimension(), level, size }))
+        let base = booster.base_score;
+        Ok(Box::new(Gbdt { trees, base, dimension: sample.dimension(), level, size }))
     }
 }
 
@@ -182,195 +183,38 @@ fn refused(reason: String) -> FitError {
     FitError::Refused { model: GBDT.name, reason }
 }
 
-/// A node of a tree: a leaf, whose feature is [`LEAF`] and whose value is `number`, or a split, after
-/// which values below `number` go left.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Node {
-    number: f64,
-    feature: u32,
-    left: u32,
-    right: u32,
+/// Values below a number go left.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct Below(f64);
+
+impl Rule for Below {
+    fn is_met(&self, x: f64) -> bool {
+        x < self.0
+    }
 }
 
-const LEAF: u32 = u32::MAX;
-
-/// The trees of a booster, next to each other in memory: the library's own layout takes several times
-/// as long to walk through.
-#[derive(Debug, Clone, PartialEq)]
-struct Ensemble {
-    nodes: Vec<Node>,
-    /// First node of each tree.
-    roots: Vec<usize>,
-    base: f64,
-}
-
-impl Ensemble {
-    /// The trees of a booster that knows some features, counted from 0.
-    fn of(booster: &GradientBooster, used: &[usize]) -> Self {
-        let mut all = Self { nodes: Vec::new(), roots: Vec::new(), base: booster.base_score };
-        for tree in &booster.trees {
-            all.roots.push(all.nodes.len());
-            // Nodes with the place where their own number is expected.
-            let mut open = vec![(0, None)];
-            while let Some((index, parent)) = open.pop() {
-                let node = &tree.nodes[index];
-                let own = all.nodes.len();
-                if let Some((parent, is_left)) = parent {
-                    let parent: &mut Node = &mut all.nodes[parent];
-                    *(if is_left { &mut parent.left } else { &mut parent.right }) = own as u32;
-                }
-                let (number, feature) = if node.is_leaf {
-                    (f64::from(node.weight_value), LEAF)
-                } else {
-                    open.push((node.right_child, Some((own, false))));
-                    open.push((node.left_child, Some((own, true))));
-                    (node.split_value, used[node.split_feature] as u32)
-                };
-                all.nodes.push(Node { number, feature, left: 0, right: 0 });
+/// The trees of a booster that knows some of so many features, counted from 0: the library's own layout takes
+/// several times as long to walk through.
+fn trees_of(booster: &GradientBooster, used: &[usize], features: usize) -> Ensemble<Below> {
+    let mut all = Ensemble::new(features, 1);
+    for tree in &booster.trees {
+        all.push(0, |index: usize| {
+            let node = &tree.nodes[index];
+            if node.is_leaf {
+                return Part::Leaf(vec![(0, f64::from(node.weight_value))]);
             }
-        }
-        all
+            let (rule, children) = (Below(node.split_value), [node.left_child, node.right_child]);
+            Part::Split { feature: used[node.split_feature], rule, children }
+        });
     }
-
-    /// Adds the trees up for some rows.
-    fn add_up(&self, columns: &[Column<'_>], scores: &mut [f64]) {
-        scores.fill(self.base);
-        let mut walk = Walk::default();
-        for (start, scores) in (0..scores.len()).step_by(TOGETHER).zip(scores.chunks_mut(TOGETHER))
-        {
-            for &root in &self.roots {
-                walk.start(root, start..start + scores.len(), 0);
-                walk.through(&self.nodes, columns, None, |rows, _, value| {
-                    rows.iter().for_each(|&row| scores[row as usize - start] += value);
-                });
-            }
-        }
-    }
-
-    /// The same with a feature at each of some increasing places: for each row all places. Rows go through a
-    /// tree once, not once for each place, and the same numbers are added in the same order.
-    fn add_up_along(
-        &self,
-        feature: usize,
-        places: &[f64],
-        columns: &[Column<'_>],
-        scores: &mut [f64],
-    ) {
-        scores.fill(self.base);
-        let mut walk = Walk::default();
-        let size = TOGETHER_ALONG * places.len();
-        for (chunk, scores) in scores.chunks_mut(size).enumerate() {
-            let start = chunk * TOGETHER_ALONG;
-            let end = start + scores.len() / places.len();
-            for &root in &self.roots {
-                walk.start(root, start..end, places.len());
-                walk.through(&self.nodes, columns, Some((feature, places)), |rows, held, value| {
-                    for &row in rows {
-                        let own = &mut scores[(row as usize - start) * places.len()..];
-                        own[held.clone()].iter_mut().for_each(|score| *score += value);
-                    }
-                });
-            }
-        }
-    }
-}
-
-/// Rows that go through a tree together: their numbers stay in the nearest cache.
-const TOGETHER: usize = 1024;
-/// The same where each has a score for each place.
-const TOGETHER_ALONG: usize = 256;
-
-/// Rows on their way through a tree, divided at each split without a branch that depends on a value.
-#[derive(Default)]
-struct Walk {
-    /// The rows, those that are at the same node next to each other.
-    order: Vec<u32>,
-    /// Rows that go right, while others go left.
-    right: Vec<u32>,
-    /// Nodes that are still to be visited, the last one first.
-    open: Vec<Visit>,
-}
-
-/// Some rows at a node, and the places of the feature that lead there, by their numbers.
-struct Visit {
-    node: usize,
-    rows: Range<usize>,
-    places: Range<usize>,
-}
-
-impl Walk {
-    fn start(&mut self, root: usize, rows: Range<usize>, places: usize) {
-        self.order.clear();
-        self.order.extend(rows.start as u32..rows.end as u32);
-        self.right.resize(rows.len(), 0);
-        self.open.push(Visit { node: root, rows: 0..rows.len(), places: 0..places });
-    }
-
-    /// Calls `leaf` for each leaf that is reached, with the rows and places, and its value.
-    fn through(
-        &mut self,
-        nodes: &[Node],
-        columns: &[Column<'_>],
-        along: Option<(usize, &[f64])>,
-        mut leaf: impl FnMut(&[u32], Range<usize>, f64),
-    ) {
-        while let Some(Visit { node, rows, places: held }) = self.open.pop() {
-            let at = &nodes[node];
-            if at.feature == LEAF {
-                leaf(&self.order[rows], held, at.number);
-                continue;
-            }
-            let (left, right) = (at.left as usize, at.right as usize);
-            match along.filter(|(feature, _)| *feature == at.feature as usize) {
-                // All rows go left at some places and right at the others.
-                Some((_, places)) => {
-                    let cut = places[held.clone()].partition_point(|place| *place < at.number);
-                    let cut = held.start + cut;
-                    self.visit(right, rows.clone(), cut..held.end, cut < held.end);
-                    self.visit(left, rows, held.start..cut, held.start < cut);
-                }
-                None => {
-                    let middle = rows.start
-                        + match columns[at.feature as usize] {
-                            Column::Values(values) => {
-                                let is_left = |row: u32| values[row as usize] < at.number;
-                                divide(&mut self.order[rows.clone()], &mut self.right, is_left)
-                            }
-                            Column::Constant(value) if value < at.number => rows.len(),
-                            Column::Constant(_) => 0,
-                        };
-                    self.visit(right, middle..rows.end, held.clone(), middle < rows.end);
-                    self.visit(left, rows.start..middle, held, rows.start < middle);
-                }
-            }
-        }
-    }
-
-    fn visit(&mut self, node: usize, rows: Range<usize>, places: Range<usize>, is_reached: bool) {
-        if is_reached {
-            self.open.push(Visit { node, rows, places });
-        }
-    }
-}
-
-/// Puts the rows that go left before the others, and says how many there are.
-fn divide(rows: &mut [u32], right: &mut [u32], is_left: impl Fn(u32) -> bool) -> usize {
-    let (mut lefts, mut rights) = (0, 0);
-    for i in 0..rows.len() {
-        let row = rows[i];
-        let goes_left = is_left(row);
-        rows[lefts] = row;
-        right[rights] = row;
-        lefts += usize::from(goes_left);
-        rights += usize::from(!goes_left);
-    }
-    rows[lefts..].copy_from_slice(&right[..rights]);
-    lefts
+    all
 }
 
 /// A fitted sum of trees.
 struct Gbdt {
-    ensemble: Ensemble,
+    trees: Ensemble<Below>,
+    /// The score before any tree.
+    base: f64,
     dimension: usize,
     /// Of the target: what was subtracted, and what it was divided by.
     level: f64,
@@ -379,7 +223,7 @@ struct Gbdt {
 
 impl fmt::Debug for Gbdt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Gbdt({} trees)", self.ensemble.roots.len())
+        write!(f, "Gbdt({} trees)", self.trees.len())
     }
 }
 
@@ -389,7 +233,8 @@ impl Model for Gbdt {
     }
 
     fn predict(&self, rows: &Rows<'_>, values: &mut [f64]) -> Result<(), ModelError> {
-        self.ensemble.add_up(rows.columns(), values);
+        values.fill(self.base);
+        self.trees.add_up(rows.columns(), values);
         values.iter_mut().for_each(|value| *value = self.level + self.size * *value);
         Ok(())
     }
@@ -408,8 +253,8 @@ impl Model for Gbdt {
         if places.is_empty() {
             return Ok(());
         }
-        let mut scores = vec![0.0; rows.len() * places.len()];
-        self.ensemble.add_up_along(feature, places, rows.columns(), &mut scores);
+        let mut scores = vec![self.base; rows.len() * places.len()];
+        self.trees.add_up_along(feature, places, rows.columns(), &mut scores);
         for (row, scores) in scores.chunks_exact(places.len()).enumerate() {
             for (place, score) in scores.iter().enumerate() {
                 values[place * rows.len() + row] = self.level + self.size * score;
@@ -417,12 +262,46 @@ impl Model for Gbdt {
         }
         Ok(())
     }
+
+    fn predicts_changes(&self) -> bool {
+        true
+    }
+
+    fn predict_changes(
+        &self,
+        feature: usize,
+        places: [&[f64]; 2],
+        rows: &Rows<'_>,
+        values: &mut [f64],
+    ) -> Result<(), ModelError> {
+        values.fill(0.0);
+        self.trees.add_changes(feature, places, rows.columns(), values);
+        values.iter_mut().for_each(|value| *value *= self.size);
+        Ok(())
+    }
+
+    fn knows_shapley_values(&self) -> bool {
+        self.trees.knows_shapley_values()
+    }
+
+    fn shapley_values(
+        &self,
+        explained: &Rows<'_>,
+        (background, shares): (&Rows<'_>, &[f64]),
+        values: &mut [f64],
+    ) -> Answered {
+        values.fill(0.0);
+        let samples = [explained, background].map(|rows| (rows.columns(), rows.len()));
+        self.trees.add_shapley_values(samples, shares, values);
+        values.iter_mut().for_each(|value| *value *= self.size);
+        Ok(())
+    }
 }
 
 impl FittedModel for Gbdt {
     fn summary(&self) -> Vec<Fact> {
-        let Ensemble { nodes, roots, .. } = &self.ensemble;
-        vec![Fact::new("trees", roots.len() as f64), Fact::new("nodes", nodes.len() as f64)]
+        let nodes = self.trees.nodes().len();
+        vec![Fact::new("trees", self.trees.len() as f64), Fact::new("nodes", nodes as f64)]
     }
 }
 
@@ -430,6 +309,7 @@ impl FittedModel for Gbdt {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use fe_core::Dataset;
+    use fe_core::model::Column;
     use ndarray::Array2;
 
     use super::*;
@@ -439,7 +319,7 @@ mod tests {
     #[test]
     fn trees_say_the_same_however_they_are_asked() {
         // More than go through a tree together.
-        const ROWS: usize = TOGETHER + 77;
+        const ROWS: usize = 1024 + 77;
         let x = Array2::from_shape_fn((ROWS, 4), |(i, s)| match s {
             1 => 7.0,
             _ => ((i * (2 * s + 3)) as f64).sin(),
@@ -456,9 +336,8 @@ mod tests {
             .set_iterations(40)
             .set_max_depth(5);
         booster.fit(&matrix, &sample.target, &[1.0; ROWS], None).unwrap();
-        let ensemble = Ensemble::of(&booster, &used);
-        let mut scores = vec![0.0; ROWS];
-        ensemble.add_up(&data.columns(0..ROWS), &mut scores);
+        let mut scores = vec![booster.base_score; ROWS];
+        trees_of(&booster, &used, 4).add_up(&data.columns(0..ROWS), &mut scores);
         assert_eq!(scores, booster.predict(&matrix, false));
 
         let model = Learner::new("gbdt", &[set("n_estimators", "50")]).unwrap();
@@ -474,6 +353,21 @@ mod tests {
                 let mut values = vec![0.0; ROWS];
                 model.predict(&Rows::new(&columns, ROWS), &mut values).unwrap();
                 assert_eq!(values, along, "x{} at {place}", feature + 1);
+            }
+            let x = data.columns(0..ROWS);
+            let from: Vec<f64> = (0..ROWS).map(|row| places[row * 7 % 23]).collect();
+            let to: Vec<f64> = (0..ROWS).map(|row| places[row * 5 % 22 + 1]).collect();
+            let at = |column: &[f64]| {
+                let (mut columns, mut values) = (x.clone(), vec![0.0; ROWS]);
+                columns[feature] = Column::Values(column);
+                model.predict(&Rows::new(&columns, ROWS), &mut values).unwrap();
+                values
+            };
+            let mut changes = vec![f64::NAN; ROWS];
+            let rows = Rows::new(&x, ROWS);
+            model.predict_changes(feature, [&from, &to], &rows, &mut changes).unwrap();
+            for ((from, to), change) in at(&from).iter().zip(at(&to)).zip(changes) {
+                assert!((to - from - change).abs() < 1e-13 * 5.0, "{from} {to} {change}");
             }
         }
     }

@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::str::FromStr;
 
+use super::tree_model::TreeModel;
 use super::trees::{Forest, Link, Member, Node, Split, Test, Tree};
-use super::{StoredError, StoredModel, TreeModel};
+use super::{StoredError, StoredModel};
 
 const FORMAT: &str = "a model of LightGBM in text";
 
@@ -72,7 +73,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<StoredModel, StoredError> {
     let divisor = if average { (trees.len() / scores).max(1) as f64 } else { 1.0 };
     let forest = Forest { members, base: vec![0.0; scores], single: false, features, divisor };
     Ok(StoredModel {
-        model: Box::new(TreeModel::new(forest, link, features)),
+        model: Box::new(TreeModel::new(&forest, link, features)),
         features: Some(names),
     })
 }

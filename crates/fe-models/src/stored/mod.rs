@@ -7,18 +7,15 @@ mod lightgbm;
 mod onnx;
 mod operators;
 mod protobuf;
+mod tree_model;
 mod trees;
 mod xgboost;
 
 use std::path::Path;
 
-use fe_core::Model;
-use fe_core::error::ModelError;
-use fe_core::model::Rows;
 use thiserror::Error;
 
-use crate::fitted::{Fact, FittedModel};
-use trees::{Forest, Link};
+use crate::fitted::FittedModel;
 
 /// Format of a file of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -145,66 +142,7 @@ fn read_with(
     Ok(read)
 }
 
-/// Scores of trees and what becomes of them.
-#[derive(Debug, Clone, PartialEq)]
-struct TreeModel {
-    forest: Forest,
-    link: Link,
-    dimension: usize,
-    names: Vec<String>,
-    /// Trees of the file after its best iteration, which do not count.
-    left_out: usize,
-}
-
-impl TreeModel {
-    fn new(forest: Forest, link: Link, dimension: usize) -> Self {
-        let outputs = link.outputs(forest.base.len());
-        Self { forest, link, dimension, names: classes(outputs), left_out: 0 }
-    }
-}
-
 /// Outputs as they are called: a single one `y`, several by their place from 0 as classes are.
 fn classes(outputs: usize) -> Vec<String> {
     if outputs == 1 { vec!["y".to_owned()] } else { (0..outputs).map(|q| q.to_string()).collect() }
-}
-
-impl Model for TreeModel {
-    fn dimension(&self) -> usize {
-        self.dimension
-    }
-
-    fn outputs(&self) -> usize {
-        self.names.len()
-    }
-
-    fn predict(&self, rows: &Rows<'_>, values: &mut [f64]) -> Result<(), ModelError> {
-        let mut row = vec![0.0; self.dimension];
-        let mut scores = vec![0.0; self.forest.base.len()];
-        let mut outputs = vec![0.0; self.names.len()];
-        for i in 0..rows.len() {
-            rows.copy_row(i, &mut row);
-            self.forest.score(&mut row, &mut scores);
-            self.link.apply(&scores, &mut outputs);
-            for (q, output) in outputs.iter().enumerate() {
-                values[q * rows.len() + i] = *output;
-            }
-        }
-        Ok(())
-    }
-}
-
-impl FittedModel for TreeModel {
-    fn output_names(&self) -> Vec<String> {
-        self.names.clone()
-    }
-
-    fn summary(&self) -> Vec<Fact> {
-        let leaves: usize = self.forest.members.iter().map(|member| member.leaves.len()).sum();
-        let trees = self.forest.members.len();
-        let mut facts = vec![Fact::new("trees", trees as f64), Fact::new("leaves", leaves as f64)];
-        if self.left_out > 0 {
-            facts.push(Fact::new("trees after the best iteration", self.left_out as f64));
-        }
-        facts
-    }
 }

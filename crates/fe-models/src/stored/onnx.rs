@@ -17,6 +17,7 @@ use rten_onnx::onnx::{
 use super::external::External;
 use super::operators::{Binary, Dual, MOST_NUMBERS, Norm, Operator, Unary};
 use super::protobuf;
+use super::tree_model::TreeModel;
 use super::trees::{Forest, Link, Member, Node, Split, Test, Tree};
 use super::{StoredError, StoredModel, classes};
 use crate::activation::Activation;
@@ -48,7 +49,7 @@ pub(super) fn read(
     let file = protobuf::parse(bytes).map_err(malformed)?;
     let graph = file.graph.ok_or_else(|| malformed("there is no graph in it"))?;
     let model = Compiler::new(&graph, &mut External::new(folder))?.compile(columns)?;
-    Ok(StoredModel { model: Box::new(model), features: None })
+    Ok(StoredModel { model: model.simplest(), features: None })
 }
 
 fn malformed(reason: impl ToString) -> StoredError {
@@ -110,6 +111,23 @@ impl Graph {
             Some(output) if output.value.nrows() == rows => Ok((output, numbers)),
             Some(output) => Err(format!("{} rows of {rows}", output.value.nrows())),
             None => Err(format!("there is no value `{}`", self.output)),
+        }
+    }
+
+    /// The trees themselves where there is nothing else.
+    fn simplest(mut self) -> Box<dyn FittedModel> {
+        let only = match &self.steps[..] {
+            [Step { operator: Operator::Trees(_), inputs, .. }] => *inputs == [self.input.as_str()],
+            _ => false,
+        };
+        match self.steps.pop() {
+            Some(Step { operator: Operator::Trees(trees), .. }) if only => {
+                Box::new(trees.within(self.dimension, self.names))
+            }
+            last => {
+                self.steps.extend(last);
+                Box::new(self)
+            }
         }
     }
 
@@ -611,7 +629,7 @@ fn trees(given: &Attributes<'_>, what: &str, single: bool) -> Result<Operator, S
         (link, false) => link,
     };
     let forest = Forest { members: all, base, single, features: known, divisor };
-    Ok(Operator::Trees { forest, link })
+    Ok(Operator::Trees(TreeModel::new(&forest, link, known)))
 }
 
 /// The attributes of a node.

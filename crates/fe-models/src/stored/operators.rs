@@ -4,8 +4,10 @@
 
 use ndarray::{Array2, Axis, Zip, concatenate};
 
-use super::trees::{Forest, Link};
+use super::tree_model::TreeModel;
+use super::trees::Link;
 use crate::activation::{Activation, sigmoid};
+use fe_core::model::{Column, Model, Rows};
 
 /// Most numbers that are held at once: 128 MiB. A few operators can ask for far more than their file holds.
 pub(super) const MOST_NUMBERS: usize = 1 << 24;
@@ -187,10 +189,7 @@ pub(super) enum Operator {
     /// Rows divided by their largest absolute value, the sum of these or the root of their squares.
     Normalizer(Norm),
     /// Trees have no derivative.
-    Trees {
-        forest: Forest,
-        link: Link,
-    },
+    Trees(TreeModel),
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -226,7 +225,7 @@ pub(super) enum Norm {
 impl Operator {
     /// True if derivatives pass through it.
     pub(super) fn has_derivative(&self) -> bool {
-        !matches!(self, Self::Trees { .. })
+        !matches!(self, Self::Trees(_))
     }
 
     /// The output of the node; a message where shapes do not fit.
@@ -288,7 +287,7 @@ impl Operator {
                 })
             }
             Self::Normalizer(norm) => Ok(x.divided(|row| norm.of(row))),
-            Self::Trees { forest, link } => trees(forest, *link, &x.value).map(Dual::constant),
+            Self::Trees(model) => trees(model, &x.value).map(Dual::constant),
         }
     }
 }
@@ -307,19 +306,18 @@ fn concat(inputs: &[Dual]) -> Result<Dual, String> {
     Ok(Dual { value: join(&values)?, slope })
 }
 
-fn trees(forest: &Forest, link: Link, x: &Array2<f64>) -> Result<Array2<f64>, String> {
-    if x.ncols() < forest.features {
-        return Err(format!("trees ask for {} features of {}", forest.features, x.ncols()));
+fn trees(model: &TreeModel, x: &Array2<f64>) -> Result<Array2<f64>, String> {
+    let (rows, known) = (x.nrows(), model.dimension());
+    if x.ncols() < known {
+        return Err(format!("trees ask for {known} features of {}", x.ncols()));
     }
-    let mut scores = vec![0.0; forest.base.len()];
-    let mut outputs = vec![0.0; link.outputs(scores.len())];
-    let mut all = Vec::with_capacity(x.nrows() * outputs.len());
-    for row in x.rows() {
-        forest.score(&mut row.to_vec(), &mut scores);
-        link.apply(&scores, &mut outputs);
-        all.extend_from_slice(&outputs);
+    let columns: Vec<Vec<f64>> = x.columns().into_iter().map(|x| x.to_vec()).collect();
+    let columns: Vec<Column<'_>> = columns.iter().map(|x| Column::Values(x)).collect();
+    let mut values = Array2::zeros((model.outputs(), rows));
+    if let Some(values) = values.as_slice_mut() {
+        model.predict(&Rows::new(&columns, rows), values).map_err(|e| e.to_string())?;
     }
-    Array2::from_shape_vec((x.nrows(), outputs.len()), all).map_err(|e| e.to_string())
+    Ok(values.reversed_axes())
 }
 
 impl Unary {

@@ -1,8 +1,11 @@
 //! Sums of regression trees, as boosting libraries write them down.
 
+use crate::ensemble::{Ensemble, Part, Rule};
+
 /// Test of the values that go to the left at a node.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Test {
+    #[default]
     Below,
     AtMost,
     Above,
@@ -42,6 +45,29 @@ pub(crate) struct Split {
     pub(crate) children: (usize, usize),
     /// Child for values next to 0, if they count as missing.
     pub(crate) zero: Option<bool>,
+}
+
+/// The test of a split.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Cut {
+    threshold: f64,
+    test: Test,
+    zero: Option<bool>,
+}
+
+impl Rule for Cut {
+    fn is_met(&self, x: f64) -> bool {
+        match self.zero {
+            Some(passes) if x.abs() <= NEARLY_ZERO => passes,
+            _ => self.test.passes(x, self.threshold),
+        }
+    }
+}
+
+impl Split {
+    fn cut(&self) -> Cut {
+        Cut { threshold: self.threshold, test: self.test, zero: self.zero }
+    }
 }
 
 /// Up to this size values count as 0 where LightGBM takes zeros as missing.
@@ -88,24 +114,6 @@ impl Tree {
         }
         Ok(Self { nodes })
     }
-
-    /// The leaf to which a row belongs.
-    pub(crate) fn leaf(&self, row: &[f64]) -> usize {
-        let mut at = 0;
-        loop {
-            match &self.nodes[at] {
-                Node::Leaf(leaf) => return *leaf,
-                Node::Split(split) => {
-                    let x = row[split.feature];
-                    let passes = match split.zero {
-                        Some(passes) if x.abs() <= NEARLY_ZERO => passes,
-                        _ => split.test.passes(x, split.threshold),
-                    };
-                    at = if passes { split.children.0 } else { split.children.1 };
-                }
-            }
-        }
-    }
 }
 
 /// A tree that adds values to scores.
@@ -131,20 +139,20 @@ pub(crate) struct Forest {
 }
 
 impl Forest {
-    /// Writes the scores of a row, which is rounded on the way if features are.
-    pub(crate) fn score(&self, row: &mut [f64], scores: &mut [f64]) {
-        if self.single {
-            row.iter_mut().for_each(|x| *x = f64::from(*x as f32));
+    /// The same trees, as they are walked through.
+    pub(crate) fn ensemble(&self) -> Ensemble<Cut> {
+        let mut all = Ensemble::new(self.features, self.base.len());
+        for Member { tree, leaves } in &self.members {
+            all.push(0, |at: usize| match &tree.nodes[at] {
+                Node::Leaf(leaf) => Part::Leaf(leaves[*leaf].clone()),
+                Node::Split(split) => Part::Split {
+                    feature: split.feature,
+                    rule: split.cut(),
+                    children: [split.children.0, split.children.1],
+                },
+            });
         }
-        scores.fill(0.0);
-        for member in &self.members {
-            for &(output, value) in &member.leaves[member.tree.leaf(row)] {
-                scores[output] += value;
-            }
-        }
-        for (score, base) in scores.iter_mut().zip(&self.base) {
-            *score = base + *score / self.divisor;
-        }
+        all
     }
 }
 
@@ -167,6 +175,11 @@ pub(crate) enum Link {
 }
 
 impl Link {
+    /// True if outputs change by as much as a score wherever it starts from, up to the sign.
+    pub(crate) fn is_linear(self) -> bool {
+        matches!(self, Self::Identity | Self::Complement)
+    }
+
     /// Number of outputs of so many scores.
     pub(crate) fn outputs(self, scores: usize) -> usize {
         if matches!(self, Self::TwoClasses(_) | Self::Complement) { 2 } else { scores }

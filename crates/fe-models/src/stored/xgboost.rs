@@ -10,8 +10,9 @@ use std::collections::HashMap;
 
 use serde::Deserialize;
 
+use super::tree_model::TreeModel;
 use super::trees::{Forest, Link, Member, Node, Split, Test, Tree};
-use super::{StoredError, StoredModel, TreeModel};
+use super::{StoredError, StoredModel};
 
 const FORMAT: &str = "a model of XGBoost in JSON";
 
@@ -137,7 +138,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<StoredModel, StoredError> {
     let forest = Forest { members, base, single: true, features, divisor: 1.0 };
     let names = learner.feature_names;
     let features_named = (names.len() == features).then_some(names);
-    let mut model = TreeModel::new(forest, link, features);
+    let mut model = TreeModel::new(&forest, link, features);
     model.left_out = trees.trees.len() - counted;
     Ok(StoredModel { model: Box::new(model), features: features_named })
 }

@@ -241,6 +241,10 @@ impl<'a> LocalEffects<'a> {
         }
         partition.limits_of(block.bins, lower, upper);
         let mut columns = block.columns();
+        if self.model.model().predicts_changes() {
+            let rows = Rows::new(&columns, len);
+            return self.model.predict_changes(self.feature, [lower, upper], &rows, effects);
+        }
         columns[self.feature] = Column::Values(lower);
         self.model.predict(&Rows::new(&columns, len), below)?;
         columns[self.feature] = Column::Values(upper);

@@ -136,6 +136,13 @@ impl ShapDependence {
         }
     }
 
+    /// The same for a model, which may know the values.
+    #[must_use]
+    pub fn shapley_of(&self, model: &dyn Model) -> Shapley {
+        let method = ShapleyMethod::suited_to_model(model, self.pairs, self.seed);
+        Shapley { method, background: self.background }
+    }
+
     /// The equidistant points on an axis.
     pub(crate) fn grid(&self, axis: Axis) -> Vec<f64> {
         self.grid.equidistant(axis)
@@ -268,7 +275,7 @@ impl ShapDependence {
 
     /// The Shapley values of some rows against the background.
     fn values(&self, data: &Dataset, model: &dyn Model, rows: &[usize]) -> Result<ShapleyValues> {
-        let options = self.shapley(data.dimension());
+        let options = self.shapley_of(model);
         match &self.given {
             None => shapley::values(data, model, rows, &options),
             Some(background) => {
@@ -317,6 +324,7 @@ impl ShapDependence {
     ) -> ShapleyRecord {
         let (method, pairs, seed) = match values.method {
             ShapleyMethod::Exact => ("exact", None, None),
+            ShapleyMethod::ByModel => ("by_model", None, None),
             ShapleyMethod::Permutations { pairs, seed } => {
                 ("permutations", Some(pairs), Some(seed))
             }
@@ -356,7 +364,7 @@ impl Estimator for ShapDependence {
 
     fn cost(&self, rows: usize, model: &dyn Model) -> Option<u64> {
         let (rows, features) = (rows as u64, model.dimension() as u64);
-        let Shapley { method, background } = self.shapley(model.dimension());
+        let Shapley { method, background } = self.shapley_of(model);
         // Worths of coalitions other than none and all, which are known for every row; where the rows
         // are the background, of one coalition in each pair.
         let coalitions = (1_u64 << features.min(40)).saturating_sub(2);
@@ -369,8 +377,13 @@ impl Estimator for ShapDependence {
         };
         let worths = match method {
             ShapleyMethod::Exact => coalitions,
+            // Every row once, and the background with each batch of them.
+            ShapleyMethod::ByModel => rows.div_ceil(1024),
             ShapleyMethod::Permutations { pairs, .. } => 2 * pairs as u64 * (features - 1),
         };
+        if method == ShapleyMethod::ByModel {
+            return Some(2 * rows + background * (1 + worths) + 1);
+        }
         let coalitions = rows.saturating_mul(background).saturating_mul(worths);
         Some(coalitions.saturating_add(rows + background + 1))
     }

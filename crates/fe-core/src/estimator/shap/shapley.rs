@@ -33,6 +33,9 @@ const MOST_PAIRS: usize = 1_000_000;
 /// Explained rows that one thread takes at a time.
 const BLOCK: usize = 4;
 
+/// Explained rows whose values a model tells at a time.
+const TOLD: usize = 1024;
+
 /// Background rows in a batch.
 const BATCH: usize = 4096;
 
@@ -47,6 +50,10 @@ pub enum ShapleyMethod {
     /// same rows, all that count, half of the first summand: f(x_Q, b_rest) serves Q for the explained
     /// row and the other features for the background row.
     Exact,
+    /// Exact too, as the model's own structure tells them, for any number of features: see
+    /// [`Model::shapley_values`]. Asks the model for N rows, and the background with every
+    /// 1024 of them.
+    ByModel,
     /// Random permutations, each with its reverse (antithetic; Mitchell et al. 2022). Asks the model
     /// for 2 N (D − 1) B · pairs + N + B + 1 rows.
     ///
@@ -60,6 +67,16 @@ pub enum ShapleyMethod {
 }
 
 impl ShapleyMethod {
+    /// As the model knows them, or else as [`ShapleyMethod::suited_to`] its number of features; by
+    /// permutations where a number of pairs is asked for.
+    #[must_use]
+    pub fn suited_to_model(model: &dyn Model, pairs: Option<usize>, seed: u64) -> Self {
+        match pairs {
+            None if model.knows_shapley_values() => Self::ByModel,
+            _ => Self::suited_to(model.dimension(), pairs, seed),
+        }
+    }
+
     /// Exact where that is possible and no number of pairs is asked for.
     #[must_use]
     pub fn suited_to(dimension: usize, pairs: Option<usize>, seed: u64) -> Self {
@@ -172,13 +189,17 @@ pub fn values(
         ShapleyMethod::Permutations { pairs, .. } if pairs > 1 => Some(Array3::zeros(shape)),
         _ => None,
     };
+    if options.method == ShapleyMethod::ByModel {
+        game.ask_for_values(data, rows, &mut values)?;
+    }
+    let asked = if options.method == ShapleyMethod::ByModel { 0 } else { rows.len() };
     let mutual = match options.method {
         ShapleyMethod::Exact if game.is_mutual(rows) => Some(game.mutual_worths(&predictions)?),
         _ => None,
     };
     let mut at = 0;
     fold_blocks(
-        rows.len(),
+        asked,
         BLOCK,
         |block| {
             let share = |i: usize| match &mutual {
@@ -300,7 +321,7 @@ fn check_options(data: &Dataset, rows: &[usize], options: &Shapley) -> Result<()
             data.dimension(),
             format!("at most {MOST_ENUMERATED} features can be enumerated; draw permutations"),
         ),
-        ShapleyMethod::Exact => Ok(()),
+        ShapleyMethod::Exact | ShapleyMethod::ByModel => Ok(()),
         ShapleyMethod::Permutations { pairs, .. } => check_pairs(pairs),
     }
 }
@@ -390,6 +411,41 @@ impl<'a> Game<'a> {
         self.features.len()
     }
 
+    /// The values that the model's own structure tells, N × D × Q.
+    fn ask_for_values(
+        &self,
+        data: &Dataset,
+        rows: &[usize],
+        values: &mut Array3<f64>,
+    ) -> Result<(), ModelError> {
+        let background: Vec<Column<'_>> = self.features.iter().map(|f| Column::Values(f)).collect();
+        let background = Rows::new(&background, self.shares.len());
+        let (dimension, outputs) = (self.dimension(), self.outputs);
+        let mut at = 0;
+        fold_blocks(
+            rows.len(),
+            TOLD,
+            |block| {
+                let of =
+                    |s: usize| rows[block.clone()].iter().map(move |&row| data.feature(s)[row]);
+                let explained: Vec<Vec<f64>> = (0..dimension).map(|s| of(s).collect()).collect();
+                let explained: Vec<Column<'_>> =
+                    explained.iter().map(|f| Column::Values(f)).collect();
+                let mut told = vec![0.0; block.len() * dimension * outputs];
+                let explained = Rows::new(&explained, block.len());
+                self.model.shapley_values(&explained, (&background, &self.shares), &mut told)?;
+                Ok::<_, ModelError>((block.len(), told))
+            },
+            |(len, told)| {
+                for (place, value) in told.into_iter().enumerate() {
+                    let (feature, output) = (place / len / outputs, place / len % outputs);
+                    values[[at + place % len, feature, output]] = value;
+                }
+                at += len;
+            },
+        )
+    }
+
     /// f(x_Q, b_rest) for a range of background rows.
     fn predict(
         &self,
@@ -438,7 +494,7 @@ impl<'a> Game<'a> {
         method: ShapleyMethod,
     ) -> Result<Array2<Moments>, ModelError> {
         match method {
-            ShapleyMethod::Exact => self.enumerate(x, prediction),
+            ShapleyMethod::Exact | ShapleyMethod::ByModel => self.enumerate(x, prediction),
             ShapleyMethod::Permutations { pairs, seed } => self.permute(x, prediction, pairs, seed),
         }
     }
@@ -599,7 +655,7 @@ impl<'a> Game<'a> {
     ) -> Vec<(Vec<bool>, f64)> {
         let dimension = self.dimension();
         match method {
-            ShapleyMethod::Exact => {
+            ShapleyMethod::Exact | ShapleyMethod::ByModel => {
                 let weights = order_shares(dimension);
                 let coalition = |bits: usize| {
                     let inside: Vec<bool> = (0..dimension).map(|s| bits >> s & 1 == 1).collect();
