@@ -10,7 +10,9 @@ use fe_benches::process::memory;
 use fe_benches::{Piece, Result, on_threads};
 use fe_core::estimator::shapley::{Background, Shapley, ShapleyMethod, values};
 use fe_core::regional::{RegionalEffect, RuleKind};
-use fe_core::{Dataset, Settings};
+use fe_core::{Dataset, Model, Settings};
+use fe_models::FittedModel;
+use fe_models::stored::{self, Format};
 use fe_truth::Scenario;
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
@@ -23,6 +25,9 @@ struct Request {
     data: String,
     /// An estimator, or `shapley` for the Shapley values of all rows on the background of all rows.
     estimator: String,
+    /// A stored model that is asked instead of the function.
+    #[serde(default)]
+    model: Option<String>,
     #[serde(default)]
     preset: Option<String>,
     #[serde(default)]
@@ -60,6 +65,7 @@ fn main() -> Result<()> {
 
 fn answer_all() -> Result<()> {
     let mut known: Option<(String, Scenario, Dataset)> = None;
+    let mut stored: Option<(String, Box<dyn FittedModel>)> = None;
     for line in std::io::stdin().lock().lines() {
         let request: Request = serde_json::from_str(&line?)?;
         if known.as_ref().is_none_or(|(path, ..)| *path != request.data) {
@@ -68,7 +74,18 @@ fn answer_all() -> Result<()> {
             known = Some((request.data.clone(), scenario, data));
         }
         let Some((_, scenario, data)) = &known else { continue };
-        let answer = request.answer(scenario, data)?;
+        if let Some(path) = &request.model
+            && stored.as_ref().is_none_or(|(known, _)| known != path)
+        {
+            let format = Format::of(Path::new(path)).ok_or("no format of stored models")?;
+            let model = stored::read(format, &std::fs::read(path)?, data.dimension())?.model;
+            stored = Some((path.clone(), model));
+        }
+        let model: &dyn Model = match (&request.model, &stored) {
+            (Some(_), Some((_, model))) => model.as_ref(),
+            _ => scenario.model(),
+        };
+        let answer = request.answer(model, data)?;
         let mut out = std::io::stdout().lock();
         writeln!(out, "{}", serde_json::to_string(&answer)?)?;
         out.flush()?;
@@ -77,14 +94,14 @@ fn answer_all() -> Result<()> {
 }
 
 impl Request {
-    fn answer(&self, scenario: &Scenario, data: &Dataset) -> Result<Answer> {
+    fn answer(&self, model: &dyn Model, data: &Dataset) -> Result<Answer> {
         let columns = || (0..data.dimension()).flat_map(|j| data.feature(j).iter().copied());
         let array = || Array2::from_shape_vec((data.dimension(), data.len()), columns().collect());
         let run = |array: Array2<f64>| -> Result<(Found, Dataset)> {
             let data = Dataset::from_features(array)?;
             let shapley_values = self.estimator == "shapley";
             let found =
-                if shapley_values { shapley(scenario, &data)? } else { self.all(scenario, &data)? };
+                if shapley_values { shapley(model, &data)? } else { self.all(model, &data)? };
             Ok((found, data))
         };
         let (mut runs, mut spent, mut before) = (1, 0.0, None);
@@ -109,7 +126,7 @@ impl Request {
         }
     }
 
-    fn all(&self, scenario: &Scenario, data: &Dataset) -> Result<Found> {
+    fn all(&self, model: &dyn Model, data: &Dataset) -> Result<Found> {
         let mut found = Found::default();
         let none = Vec::new();
         for (i, &feature) in self.features.iter().enumerate() {
@@ -123,12 +140,11 @@ impl Request {
             let piece = Piece::new(&self.estimator, self.preset.as_deref(), options)?;
             let (values, split) = match &piece {
                 Piece::Global(estimator) => {
-                    let effect =
-                        estimator.estimate(data, scenario.model(), feature)?.swap_remove(0);
+                    let effect = estimator.estimate(data, model, feature)?.swap_remove(0);
                     (effect.curve.at_all(points)?, None)
                 }
                 Piece::Regional(regional) => {
-                    let effect = regional.fit(data, scenario.model(), feature)?.swap_remove(0);
+                    let effect = regional.fit(data, model, feature)?.swap_remove(0);
                     (Vec::new(), first_split(&effect))
                 }
             };
@@ -149,10 +165,11 @@ fn first_split(effect: &RegionalEffect) -> Option<(usize, f64)> {
     }
 }
 
-fn shapley(scenario: &Scenario, data: &Dataset) -> Result<Found> {
-    let options = Shapley { method: ShapleyMethod::Exact, background: Background::All };
+fn shapley(model: &dyn Model, data: &Dataset) -> Result<Found> {
+    let method = ShapleyMethod::suited_to_model(model, None, 0);
+    let options = Shapley { method, background: Background::All };
     let rows: Vec<usize> = (0..data.len()).collect();
-    let shapley = values(data, scenario.model(), &rows, &options)?;
+    let shapley = values(data, model, &rows, &options)?;
     let of = |feature: usize| rows.iter().map(|&row| shapley.values[[row, feature, 0]]).collect();
     Ok(((0..data.dimension()).map(of).collect(), Vec::new()))
 }

@@ -204,6 +204,72 @@ def effector_rhale_of_all(x):
     return at, [rhale.eval(j, at[j], centering=True) for j in range(x.shape[1])]
 
 
+# Trees: a model of LightGBM, which a peer asks and whose file is read here.
+
+TREES = {"n_estimators": 500, "num_leaves": 31, "n_jobs": 1, "verbose": -1, "deterministic": True}
+
+
+class Trees:
+    """A model of LightGBM, fitted once to 50 000 rows of noisy data of 20 features."""
+
+    def __init__(self, folder):
+        self.path, self.features = folder / "trees.txt", 20
+        self.folder = folder
+
+    def fitted(self):
+        import lightgbm
+
+        if not self.path.exists():
+            random = np.random.default_rng(1)
+            x = random.uniform(size=(50_000, self.features))
+            y = model(x) + 5 * x[:, 6] * x[:, 7] + x[:, 8:].sum(axis=1) + random.normal(size=len(x))
+            found = lightgbm.LGBMRegressor(**TREES).fit(x, y)
+            found.booster_.save_model(self.path)
+        return lightgbm.Booster(model_file=self.path)
+
+    def regressor(self):
+        from sklearn.base import BaseEstimator, RegressorMixin
+
+        booster = self.fitted()
+
+        class Stored(RegressorMixin, BaseEstimator):
+            def fit(self, x, y=None):
+                return self
+
+            def __sklearn_is_fitted__(self):
+                return True
+
+            def predict(self, x):
+                return booster.predict(x, num_threads=1)
+
+        return Stored()
+
+    def pdp(self, x):
+        from sklearn.inspection import partial_dependence
+
+        options = {"grid_resolution": 100, "method": "brute", "percentiles": (0, 1)}
+        found = partial_dependence(self.regressor(), x, [0], **options)
+        return [found["grid_values"][0]], [found["average"][0]]
+
+    def ale(self, x):
+        import effector
+        from effector.axis_partitioning import Fixed
+
+        ale = effector.ALE(x, self.regressor().predict, nof_instances="all")
+        ale.fit("all", binning_method=Fixed(nof_bins=50), centering=True)
+        at = [grid(x, j) for j in range(x.shape[1])]
+        return at, [ale.eval(j, at[j], centering=True) for j in range(x.shape[1])]
+
+    def shapley(self, x):
+        import shap
+
+        # It would take a hundred of the background's rows.
+        masker = shap.maskers.Independent(x, max_samples=len(x))
+        explainer = shap.TreeExplainer(self.fitted(), masker, feature_perturbation="interventional")
+        values = explainer.shap_values(x, check_additivity=False)
+        return None, [values[:, j] for j in range(x.shape[1])]
+
+
 # The Python package, with the same functions of Python as the peers.
 
 
@@ -233,8 +299,9 @@ STEADY, BATCH = 0.005, 0.001
 EFFECTOR, ALIBI, SKLEARN = "effector-0.6", "alibi-0.9", "sklearn-1.9"
 
 
-def request(estimator, features=(0,), preset=None, **options):
+def request(estimator, features=(0,), preset=None, model=None, **options):
     return {
+        "model": model,
         "estimator": estimator,
         "preset": preset,
         "features": list(features),
@@ -242,7 +309,7 @@ def request(estimator, features=(0,), preset=None, **options):
     }
 
 
-def rows():
+def rows(folder):
     """Name, rows, features, peer, its work, our request, and the ratio to be reached."""
     ten = range(10)
     found = []
@@ -282,6 +349,14 @@ def rows():
     name = "RHALE, K = 20, all features, our Python"
     ours = own_effects("rhale", 20, jacobian=jacobian)
     found.append((name, 50_000, 20, "effector", effector_rhale_of_all, ours, 1))
+    trees = Trees(folder)
+    path = str(trees.path)
+    ours = request("pdp", (0,), SKLEARN, path, grid=2)
+    found.append(("trees: PDP, 100 points", 50_000, 20, "scikit-learn", trees.pdp, ours, 50))
+    ours = request("ale", range(20), EFFECTOR, path, bins=50)
+    found.append(("trees: ALE, K = 50, all features", 50_000, 20, "effector", trees.ale, ours, 20))
+    ours = request("shapley", (0,), None, path)
+    found.append(("trees: SHAP, all rows", 1000, 20, "shap", trees.shapley, ours, 5))
     return found
 
 
@@ -404,7 +479,7 @@ def main():
     ours = Ours(folder)
     print("| work | N | D | library | its time, ms | here, ms | ratio | on the wall | to be reached | difference |")
     print("|---|---|---|---|---|---|---|---|---|---|", flush=True)
-    for name, n, features, library, work, asked, least in rows():
+    for name, n, features, library, work, asked, least in rows(folder):
         if arguments.only.lower() not in name.lower():
             continue
         path, x = ours.data(n, features)

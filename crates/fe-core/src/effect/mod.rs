@@ -200,6 +200,10 @@ pub struct Record {
     pub model_rows: u64,
     /// Rows whose derivative the model was asked for.
     pub jacobian_rows: u64,
+    /// True if the structure of the model told values that it was not asked for one by one; none if it has no
+    /// such structure.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub by_structure: Option<bool>,
     /// The axis.
     pub axis: Axis,
     /// Centring of the curve.
@@ -284,6 +288,7 @@ impl Record {
             centring_constant: 0.0,
             ddof: 0.0,
             raw_ice: None,
+            by_structure: None,
             derivatives: None,
             binning: None,
             extrapolated: false,

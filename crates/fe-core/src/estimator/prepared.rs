@@ -1,23 +1,25 @@
-//! Subsample, mean prediction and band: options that every estimator takes on top of its own.
+//! Subsample, mean prediction, band and whether the structure of the model is made use of: options that every
+//! estimator takes on top of its own.
 
-use super::{Estimand, Estimated, Estimator, InstanceEffects};
+use super::{Estimand, Estimated, Estimator, InstanceEffects, Observation, Resampled};
 use crate::binning::Binning;
-use crate::confidence::BandRequest;
+use crate::confidence::{BandRequest, Purpose};
 use crate::data::Dataset;
 use crate::data::subsample::Subsample;
 use crate::effect::Effect;
 use crate::error::Result;
 use crate::estimator::predictions;
 use crate::model::magnitude::MagnitudeProbe;
+use crate::model::structure::Structured;
 use crate::model::{Model, Observed};
 use crate::settings::Centring;
 use crate::settings::Settings;
 
 /// The options that all estimators take.
-pub(super) const OPTIONS: &[&[&str]] = &[Subsample::OPTIONS, &["mean_prediction", "importance"]];
+pub(super) const OPTIONS: &[&[&str]] =
+    &[Subsample::OPTIONS, &["mean_prediction", "importance", "brute"]];
 
-/// The estimator itself, or where settings ask for it the same on a subsample, with the mean of the
-/// model.
+/// The estimator as settings ask for it: on a subsample, with the mean of the model, with a band.
 pub(super) fn prepare(
     estimator: Box<dyn Estimator>,
     settings: &Settings,
@@ -25,10 +27,8 @@ pub(super) fn prepare(
     let subsample = Subsample::new(settings.subsample, settings.subsample_seed)?;
     let mean_prediction = settings.mean_prediction.unwrap_or_default();
     let band = BandRequest::from_settings(settings, estimator.binning().is_some())?;
-    if subsample.is_none() && !mean_prediction && band.is_none() {
-        return Ok(estimator);
-    }
-    Ok(Box::new(Prepared { estimator, subsample, mean_prediction, band }))
+    let brute = settings.brute.unwrap_or_default();
+    Ok(Box::new(Prepared { estimator, subsample, mean_prediction, band, brute }))
 }
 
 #[derive(Debug)]
@@ -37,6 +37,8 @@ struct Prepared {
     subsample: Option<Subsample>,
     mean_prediction: bool,
     band: Option<BandRequest>,
+    /// True if the model is asked value by value, whatever its structure tells.
+    brute: bool,
 }
 
 impl Estimator for Prepared {
@@ -63,6 +65,38 @@ impl Estimator for Prepared {
     }
 
     fn estimate(&self, data: &Dataset, model: &dyn Model, feature: usize) -> Result<Vec<Effect>> {
+        let Some(structured) = Structured::of(model, self.brute) else {
+            return self.on_drawn_rows(data, model, feature);
+        };
+        let mut effects = self.on_drawn_rows(data, &structured, feature)?;
+        for effect in &mut effects {
+            effect.record.by_structure = Some(structured.was_used());
+        }
+        Ok(effects)
+    }
+
+    fn instances(&self, of: Estimated<'_>, rows: &[usize]) -> Result<InstanceEffects> {
+        let Estimated { data, model, effect } = of;
+        if self.subsample.is_none() {
+            return self.estimator.instances(of, rows);
+        }
+        // The rows of the data are not those that the effect was estimated from.
+        data.check_rows(model, effect.feature, rows)?;
+        Ok(InstanceEffects::Unknown)
+    }
+
+    fn resampling<'a>(&'a self, of: Observation<'a>, purpose: &Purpose<'_>) -> Resampled<'a> {
+        self.estimator.resampling(of, purpose)
+    }
+}
+
+impl Prepared {
+    fn on_drawn_rows(
+        &self,
+        data: &Dataset,
+        model: &dyn Model,
+        feature: usize,
+    ) -> Result<Vec<Effect>> {
         let Some(subsample) = self.subsample else {
             return self.on_all_rows(data, model, feature);
         };
@@ -79,18 +113,6 @@ impl Estimator for Prepared {
         Ok(effects)
     }
 
-    fn instances(&self, of: Estimated<'_>, rows: &[usize]) -> Result<InstanceEffects> {
-        let Estimated { data, model, effect } = of;
-        if self.subsample.is_none() {
-            return self.estimator.instances(of, rows);
-        }
-        // The rows of the data are not those that the effect was estimated from.
-        data.check_rows(model, effect.feature, rows)?;
-        Ok(InstanceEffects::Unknown)
-    }
-}
-
-impl Prepared {
     fn on_all_rows(
         &self,
         data: &Dataset,

@@ -9,6 +9,7 @@ use crossbeam_utils::CachePadded;
 
 use crate::error::ModelError;
 pub(crate) mod magnitude;
+pub(crate) mod structure;
 
 use crate::interrupt;
 use crate::numeric::simd::all_finite;

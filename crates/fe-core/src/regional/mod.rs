@@ -228,6 +228,7 @@ const NOT_IN_REGIONS: &[&str] = &[
     "shapley_values",
     "importance",
     "mean_prediction",
+    "brute",
     "band",
     "level",
     "resamples",

@@ -124,6 +124,10 @@ impl<'a> IceRun<'a> {
     ) -> Result<Vec<Moments>, ModelError> {
         let weights = self.data.weights().map(|weights| &weights[rows.clone()]);
         let len = rows.len();
+        if self.model.model().predicts_along() {
+            let ice = self.block_ice(rows)?;
+            return Ok(ice.chunks(len).map(|at| Moments::mean_of_block(at, weights)).collect());
+        }
         let mut means = Vec::with_capacity(self.grid.x.len() * self.model.model().outputs());
         let mut columns = self.data.columns(rows);
         let values = &mut values[..self.model.model().outputs() * len];
