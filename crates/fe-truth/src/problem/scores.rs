@@ -265,8 +265,13 @@ impl Univariate for Score {
         )
     }
 
+    /// Infinite at the ends of the support: a score that is only far out would be a place in between.
     fn coordinate(&self, x: f64) -> f64 {
-        (self.margin.score(x) - self.mean) / self.sd
+        let (low, high) = self.support();
+        if x <= low {
+            return f64::NEG_INFINITY;
+        }
+        if x >= high { f64::INFINITY } else { (self.margin.score(x) - self.mean) / self.sd }
     }
 
     fn place(&self, u: f64) -> f64 {
