@@ -1,4 +1,4 @@
-//! Signs of life on standard error: a bar on a terminal, elsewhere a line every half minute.
+//! Signs of life on standard error: a bar on a terminal, elsewhere a line every quarter of a minute.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
 use crate::system::say;
 
 /// Time between lines where there is no bar.
-const EVERY: Duration = Duration::from_secs(30);
+const EVERY: Duration = Duration::from_secs(15);
 
 /// Time between drawings of a bar.
 const TICK: Duration = Duration::from_millis(250);
@@ -20,7 +20,7 @@ const GOING: &str = "{spinner} {bar:40} {msg}, {eta} left";
 /// The work that is being done, if its size is known.
 static WORK: Mutex<Option<Work>> = Mutex::new(None);
 
-/// Writes a line every half minute from now on, until the process ends.
+/// Writes a line every quarter of a minute from now on, until the process ends.
 pub(super) fn begin() {
     let started = Instant::now();
     let _ = std::thread::Builder::new().spawn(move || {

@@ -2,8 +2,8 @@
 
 use std::sync::PoisonError;
 
-use super::nested::HeldFeatures;
-use super::{LocalQuantity, Part, PartPlace};
+use super::nested::{HeldFeatures, about};
+use super::{KnownMoments, LocalQuantity, Part, PartPlace};
 use crate::function::Term;
 use crate::numeric::quadrature::Estimate;
 
@@ -78,20 +78,68 @@ impl<'a> HeldFeatures<'a> {
 
     /// The mean of the product of what is asked of factors.
     pub(crate) fn mean_of_product(&self, factors: &[Factor<'_>]) -> Estimate {
-        let Some(key) = self.fixed(factors) else { return self.integrated_product(factors) };
-        let known = self.factor_means();
-        let lock = || known.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(mean) = lock().get(&key) {
-            return *mean;
-        }
-        let mean = self.integrated_product(factors);
-        if !mean.value.is_nan() {
-            lock().insert(key, mean);
-        }
-        mean
+        let known = &self.factor_moments().means;
+        self.known_or(known, factors, || self.integrated_product(factors, 0.0, &|product| product))
     }
 
-    fn integrated_product(&self, factors: &[Factor<'_>]) -> Estimate {
+    /// The variance of a product of independent factors, from the mean and the variance of each: a sum of
+    /// products that are not negative, in which nothing cancels. None if they are not independent.
+    pub(super) fn variance_of_product(
+        &self,
+        index: usize,
+        local: LocalQuantity,
+    ) -> Option<Estimate> {
+        let factors = self.factors(index, local)?;
+        let none = (Estimate::exact(1.0), Estimate::default());
+        let (_, variance) = factors.iter().fold(none, |(square, variance), &factor| {
+            let mean = self.mean_of_product(&[factor]);
+            let own = self.variance_of_factor(factor, mean);
+            let own_square = mean.product(mean);
+            let sum = variance.product(own).plus(variance.product(own_square));
+            (square.product(own_square), sum.plus(square.product(own)))
+        });
+        Some(variance)
+    }
+
+    fn variance_of_factor(&self, factor: Factor<'_>, mean: Estimate) -> Estimate {
+        if self.free_features(factor.part.term).is_empty() {
+            return Estimate::default();
+        }
+        let known = &self.factor_moments().variances;
+        self.known_or(known, &[factor], || {
+            about(mean, |floor| {
+                let square = |value: Estimate| value.squared_from(mean.value);
+                self.integrated_product(&[factor], floor, &square)
+            })
+        })
+    }
+
+    /// A moment of factors that is known, or is made and kept where it does not depend on what is held.
+    fn known_or(
+        &self,
+        known: &KnownMoments,
+        factors: &[Factor<'_>],
+        make: impl FnOnce() -> Estimate,
+    ) -> Estimate {
+        let Some(key) = self.fixed(factors) else { return make() };
+        let lock = || known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(moment) = lock().get(&key) {
+            return *moment;
+        }
+        let moment = make();
+        if !moment.value.is_nan() {
+            lock().insert(key, moment);
+        }
+        moment
+    }
+
+    /// The mean of a function of the product of what is asked of factors.
+    fn integrated_product(
+        &self,
+        factors: &[Factor<'_>],
+        floor: f64,
+        of: &dyn Fn(Estimate) -> Estimate,
+    ) -> Estimate {
         let terms: Vec<&Term> = factors.iter().map(|factor| factor.part.term).collect();
         let mut features: Vec<usize> =
             terms.iter().flat_map(|term| self.free_features(term)).collect();
@@ -99,12 +147,13 @@ impl<'a> HeldFeatures<'a> {
         features.dedup();
         let integrand = |row: &mut [f64]| {
             let each = factors.iter().map(|factor| self.local(factor.local, factor.part, row));
-            each.fold(Estimate::exact(1.0), Estimate::product)
+            of(each.fold(Estimate::exact(1.0), Estimate::product))
         };
         // All that are not the plain value are of the same feature, and break alike.
         let locals = factors.iter().map(|factor| factor.local);
         let local = locals.reduce(|a, b| if matches!(a, LocalQuantity::Value) { b } else { a });
-        self.expectation(&features, &terms, local.unwrap_or(LocalQuantity::Value), 0.0, &integrand)
+        let local = local.unwrap_or(LocalQuantity::Value);
+        self.expectation(&features, &terms, local, floor, &integrand)
     }
 
     /// The mean of the product of two terms, where not all their factors share randomness.

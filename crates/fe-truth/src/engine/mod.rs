@@ -106,10 +106,16 @@ pub(crate) enum PartPlace {
     Elsewhere,
 }
 
-/// Means of products of factors that do not depend on what is held, by terms and places of the factors:
-/// a curve asks for them at each of its points.
+/// A moment of a product of factors, by terms and places of the factors.
+pub(crate) type KnownMoments = Mutex<HashMap<Vec<(usize, usize)>, Estimate>>;
+
+/// Moments of products of factors that do not depend on what is held: a curve asks for them at each of its
+/// points.
 #[derive(Default)]
-pub(crate) struct FactorMeans(pub(crate) Mutex<HashMap<Vec<(usize, usize)>, Estimate>>);
+pub(crate) struct FactorMoments {
+    pub(crate) means: KnownMoments,
+    pub(crate) variances: KnownMoments,
+}
 
 /// A law with the moments of its features, once they were asked for.
 pub(crate) struct Measure {
@@ -183,7 +189,7 @@ pub(crate) struct Engine {
     variance: OnceLock<Estimate>,
     pub(crate) coalitions: Arc<Coalitions>,
     axis_means: Arc<AxisMeans>,
-    factor_means: Arc<FactorMeans>,
+    factor_moments: Arc<FactorMoments>,
     /// Limits of what is integrated; none for laws and functions that keep within any.
     pub(crate) watch: Option<Arc<Watch>>,
 }
@@ -215,7 +221,7 @@ impl Engine {
     ) -> Self {
         let term_means = terms.iter().map(|_| OnceLock::new()).collect();
         let variance = OnceLock::new();
-        let (factor_means, watch) = (Arc::default(), None);
+        let (factor_moments, watch) = (Arc::default(), None);
         Self {
             measure,
             whole,
@@ -224,7 +230,7 @@ impl Engine {
             variance,
             coalitions,
             axis_means,
-            factor_means,
+            factor_moments,
             watch,
         }
     }

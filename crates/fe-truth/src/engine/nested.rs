@@ -4,7 +4,8 @@ use std::cell::Cell;
 
 use super::watch::MOST_EVALUATIONS;
 use super::{
-    Alone, Engine, FactorMeans, LocalQuantity, Measure, Moments, Part, PartPlace, Rest, fixed_break,
+    Alone, Engine, FactorMoments, LocalQuantity, Measure, Moments, Part, PartPlace, Rest,
+    fixed_break,
 };
 use crate::function::Term;
 use crate::law::levels::Levels;
@@ -54,8 +55,8 @@ impl<'a> HeldFeatures<'a> {
         std::ptr::eq(self.measure, &*self.engine.measure)
     }
 
-    pub(crate) fn factor_means(&self) -> &'a FactorMeans {
-        &self.engine.factor_means
+    pub(crate) fn factor_moments(&self) -> &'a FactorMoments {
+        &self.engine.factor_moments
     }
 
     /// The law of all features.
@@ -165,37 +166,31 @@ impl<'a> HeldFeatures<'a> {
     }
 
     fn variance(&self, group: &Group, local: LocalQuantity, means: &[Estimate]) -> Estimate {
-        if let Some(variance) = self.variance_of_product(group, local, means) {
-            return variance;
-        }
         // All at once is more accurate; pair by pair is what can be paid for in many dimensions.
-        let single = group.terms.len() == 1 && self.factors(group.terms[0], local).is_none();
-        if group.features.len() <= 3 || single {
+        let is_product = |&term: &usize| self.factors(term, local).is_some();
+        let at_once = match group.terms.as_slice() {
+            [term] => !is_product(term),
+            _ => group.features.len() <= 3,
+        };
+        if at_once {
             return self.joint_variance(group, local, Estimate::sum(means.iter().copied()));
         }
         let mut sum = Estimate::default();
-        for i in 0..group.terms.len() {
-            for j in 0..=i {
-                let covariance = self
-                    .covariance([(group.terms[i], means[i]), (group.terms[j], means[j])], local);
-                sum = sum.plus(covariance.times(if i == j { 1.0 } else { 2.0 }));
+        for (i, (&term, &mean)) in group.terms.iter().zip(means).enumerate() {
+            sum = sum.plus(self.variance_of_term(term, local, mean));
+            for (&other, &other_mean) in group.terms.iter().zip(means).take(i) {
+                let covariance = self.covariance([(term, mean), (other, other_mean)], local);
+                sum = sum.plus(covariance.times(2.0));
             }
         }
         sum
     }
 
-    /// The variance of one product of independent factors, factor by factor: several integrals of few features in
-    /// the place of one of all. None where the squares that it is the difference of leave too few digits.
-    fn variance_of_product(
-        &self,
-        group: &Group,
-        local: LocalQuantity,
-        means: &[Estimate],
-    ) -> Option<Estimate> {
-        let (&[term], &[mean]) = (group.terms.as_slice(), means) else { return None };
-        let both = self.mean_of_both([term, term], local)?;
-        let variance = both.minus(mean.product(mean));
-        (variance.error <= DIGITS * variance.value).then_some(variance)
+    fn variance_of_term(&self, term: usize, local: LocalQuantity, mean: Estimate) -> Estimate {
+        self.variance_of_product(term, local).unwrap_or_else(|| {
+            let features = self.free_features(&self.engine.terms[term]);
+            self.joint_variance(&Group { terms: vec![term], features }, local, mean)
+        })
     }
 
     fn joint_variance(&self, group: &Group, local: LocalQuantity, mean: Estimate) -> Estimate {
@@ -206,15 +201,8 @@ impl<'a> HeldFeatures<'a> {
             let sum = Estimate::sum(each);
             sum.squared_from(mean.value)
         };
-        // Below this a deviation from the mean is rounding, and its square must not be resolved.
-        let floor = (1e-13 * mean.magnitude).powi(2);
-        let spread = self.expectation(&group.features, &terms, local, floor, &integrand);
-        Estimate {
-            magnitude: spread.magnitude + mean.magnitude * mean.magnitude,
-            error: spread.error + mean.error * mean.error,
-            simulated: spread.simulated | mean.simulated,
-            ..spread
-        }
+        let spread = |floor| self.expectation(&group.features, &terms, local, floor, &integrand);
+        about(mean, spread)
     }
 
     fn covariance(&self, terms: [(usize, Estimate); 2], local: LocalQuantity) -> Estimate {
@@ -339,11 +327,20 @@ fn tails(law: &dyn Univariate, (from, to): (f64, f64), mut at: impl FnMut(f64) -
     beyond.map(|(end, _, other)| 0.5 * (other - end).abs() * at(end).value.abs()).sum()
 }
 
-/// Largest error of a variance that is a difference of squares, relative to the variance.
-const DIGITS: f64 = 1e-11;
-
 /// Share at which a witness divides panels.
 const ELSEWHERE: f64 = 0.381_966;
+
+/// A mean square deviation from a mean, with what that adds to its error.
+pub(super) fn about(mean: Estimate, spread: impl FnOnce(f64) -> Estimate) -> Estimate {
+    // Below this a deviation from the mean is rounding, and its square must not be resolved.
+    let spread = spread((1e-13 * mean.magnitude).powi(2));
+    Estimate {
+        magnitude: spread.magnitude + mean.magnitude * mean.magnitude,
+        error: spread.error + mean.error * mean.error,
+        simulated: spread.simulated | mean.simulated,
+        ..spread
+    }
+}
 
 /// A nested integral over features, one after the other.
 struct NestedIntegral<'a> {

@@ -11,12 +11,17 @@ use gauss_quad::legendre::GaussLegendre;
 
 /// Nodes in a panel.
 const NODES: usize = 20;
-/// Number of the highest Legendre coefficients that are looked at.
+/// Numbers of Legendre coefficients that are looked at: of the highest ones, of those whose size counts, and of
+/// some of half the degree.
+const LAST: usize = 4;
 const TAIL: usize = 3;
+/// Legendre coefficients beyond those seen are taken to be at least this share of the highest ones: of a sum of
+/// a wide and a narrow part the first ones fall off and the last ones need not.
+const BEYOND: f64 = 1e-3;
 /// Error of a panel that is accepted, relative to the integral of the magnitude.
 const TOLERANCE: f64 = 1e-14;
-/// Highest coefficients of this size, relative to the integrand, are taken for rounding; up to the
-/// second size where they do not fall off.
+/// Highest coefficients of this size, relative to the integrand, are taken for rounding, which halving does not
+/// lessen; up to the second size where they do not fall off.
 const ROUNDING: f64 = 1e-12;
 const COARSE: f64 = 4e-10;
 /// A panel is halved no more often than this.
@@ -122,7 +127,7 @@ struct Rule {
     /// Row k turns values at the nodes into the k-th Legendre coefficient.
     transform: [[f64; NODES]; NODES],
     /// Of those the highest, from the top, and some of half the degree.
-    tail: [[f64; NODES]; TAIL],
+    last: [[f64; NODES]; LAST],
     middle: [[f64; NODES]; TAIL],
 }
 
@@ -131,7 +136,7 @@ static RULE: LazyLock<Rule> = LazyLock::new(|| {
         nodes: [0.0; NODES],
         weights: [0.0; NODES],
         transform: [[0.0; NODES]; NODES],
-        tail: [[0.0; NODES]; TAIL],
+        last: [[0.0; NODES]; LAST],
         middle: [[0.0; NODES]; TAIL],
     };
     let pairs = GaussLegendre::new(NonZeroUsize::MIN.saturating_add(NODES - 1));
@@ -142,8 +147,10 @@ static RULE: LazyLock<Rule> = LazyLock::new(|| {
             rule.transform[degree][i] = (degree as f64 + 0.5) * weight * polynomial;
         }
     }
+    for j in 0..LAST {
+        rule.last[j] = rule.transform[NODES - 1 - j];
+    }
     for j in 0..TAIL {
-        rule.tail[j] = rule.transform[NODES - 1 - j];
         rule.middle[j] = rule.transform[NODES / 2 - 1 - j];
     }
     rule
@@ -184,7 +191,7 @@ impl<const M: usize> Panel<M> {
         let rule = &*RULE;
         let (centre, half) = (0.5 * (from + to), 0.5 * (to - from));
         let mut integrals = [Estimate::default(); M];
-        let mut tails = [[0.0; TAIL]; M];
+        let mut last = [[0.0; LAST]; M];
         let mut middles = [[0.0; TAIL]; M];
         let mut sizes = [0.0; M];
         for i in 0..NODES {
@@ -192,8 +199,10 @@ impl<const M: usize> Panel<M> {
             for (m, value) in values.into_iter().enumerate() {
                 integrals[m] = integrals[m].plus(value.times(half * rule.weights[i]));
                 sizes[m] += half * rule.weights[i] * value.value.abs();
+                for j in 0..LAST {
+                    last[m][j] += rule.last[j][i] * value.value;
+                }
                 for j in 0..TAIL {
-                    tails[m][j] += rule.tail[j][i] * value.value;
                     middles[m][j] += rule.middle[j][i] * value.value;
                 }
             }
@@ -203,19 +212,11 @@ impl<const M: usize> Panel<M> {
         for m in 0..M {
             // Of the integrand itself: a magnitude may be far larger, and hide the tail.
             let size = sizes[m];
-            let largest = |c: &[f64; TAIL]| c.iter().fold(0.0, |max: f64, c| max.max(c.abs()));
-            let (tail, middle) = (largest(&tails[m]), largest(&middles[m]));
-            // The rule is exact to twice the degree of the coefficients seen. They are taken to
-            // fall off from there to half as far as they did on the way from half their degree,
-            // which is on the safe side where they do so evenly, as for an analytic integrand, and
-            // is not taken in by a kink, where they hardly do.
-            let falling = if middle > 0.0 { (tail / middle).min(1.0) } else { 1.0 };
+            let tail = largest(&last[m][..TAIL]);
             let relative = if size > 0.0 { (2.0 * half * tail / size).min(1.0) } else { 0.0 };
-            // Coefficients that are small and do not fall off at all are rounding of the integrand,
-            // which halving does not lessen and weights average out.
+            let falling = falling(&last[m], &middles[m]);
             is_rounding[m] = relative <= ROUNDING || (relative <= COARSE && falling > 0.4);
-            let share = if is_rounding[m] { falling.min(relative.sqrt()) } else { falling };
-            doubt[m] = size * relative * share;
+            doubt[m] = size * relative * falling;
         }
         Self { from, to, depth, integrals, doubt, is_rounding }
     }
@@ -232,6 +233,22 @@ impl<const M: usize> Panel<M> {
         let middle = 0.5 * (self.from + self.to);
         self.depth < MAX_DEPTH && self.from < middle && middle < self.to
     }
+}
+
+fn largest(coefficients: &[f64]) -> f64 {
+    coefficients.iter().fold(0.0, |max: f64, c| max.max(c.abs()))
+}
+
+/// Share of the highest coefficients that those beyond reach which the rule does not see: it is exact to twice
+/// their degree. They are taken to fall off from there to half as far as they did on the way from half their
+/// degree, or from the last but two to the last two if that is less: safe where they do so evenly, as for an
+/// analytic integrand, and not taken in by a kink, where they hardly do, nor by a sum of which one part has
+/// died out and another has not.
+fn falling(last: &[f64; LAST], middle: &[f64; TAIL]) -> f64 {
+    let ratio = |tail: f64, before: f64| if before > 0.0 { tail / before } else { 1.0 };
+    let far = ratio(largest(&last[..TAIL]), largest(middle));
+    let near = ratio(largest(&last[..2]), largest(&last[2..])).powi(5);
+    far.max(near).clamp(BEYOND, 1.0)
 }
 
 /// The integrals of the components of `f` from the first to the last of the ascending `points`.
@@ -471,7 +488,7 @@ impl Samples {
         let coefficient = |row: &[f64; NODES]| {
             row.iter().zip(&self.values).map(|(w, value)| w * value.value).sum::<f64>().abs()
         };
-        RULE.tail.iter().map(coefficient).fold(0.0, f64::max)
+        RULE.last[..TAIL].iter().map(coefficient).fold(0.0, f64::max)
     }
 
     fn is_resolved(&self, scale: f64) -> bool {
@@ -533,6 +550,24 @@ mod tests {
             assert!((found.value - exact).abs() < 1e-11, "{found:?} for {exact}");
             assert!(found.error < 1e-10, "{found:?}");
         }
+    }
+
+    /// Of a wide part the coefficients die out, and those of a fast and small one come after.
+    #[test]
+    fn a_small_fast_part_does_not_hide_behind_a_large_smooth_one() {
+        let density = |z: f64| (-0.5 * z * z).exp() / std::f64::consts::TAU.sqrt();
+        let fast = |z: f64| (1.749 * ((0.5 * z).exp() - 1.133) / 0.6039 - 1.126).sin();
+        let f = |z: f64| density(z) * (0.36 * (0.5 * z).exp() - 2.7e-4 * fast(z));
+        // Values are known no better than their size of 10 allows.
+        let sized = |z: f64| Estimate { magnitude: 10.0 * density(z), ..Estimate::exact(f(z)) };
+        let points = [-10.0, -5.0, -2.0, 0.0, 2.0, 5.0, 10.0];
+        let [found] = integrate(&points, 0.0, |z| [sized(z)]);
+        let fine: Vec<f64> = (-100..=100).map(|k| 0.1 * f64::from(k)).collect();
+        let exact = integral(&fine, f);
+        assert!(
+            (found.value - exact.value).abs() <= found.error + exact.error,
+            "{found:?}, {exact:?}"
+        );
     }
 
     #[test]

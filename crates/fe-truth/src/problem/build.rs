@@ -221,6 +221,16 @@ fn network(features: &[Feature<'_>], group: &[usize]) -> Result<Network, Fault> 
         )));
     }
     check_arguments(features, group, &network)?;
+    for (place, &node) in group.iter().filter(|node| features[**node].column.is_some()).enumerate()
+    {
+        if !network.is_resolved(place) {
+            let Feature { name, formula, .. } = &features[node];
+            return Err(formula.wrong(format!(
+                "the law of `{}` on its own cannot be found: it is too narrow or too wide for what it reads",
+                name.value
+            )));
+        }
+    }
     Ok(network)
 }
 

@@ -42,6 +42,8 @@ pub(super) enum LevelFamily {
     Categorical,
 }
 
+/// Distance from a coordinate, in relation to it, from which one of Newton's steps leaves no error.
+const NEAR: f64 = 1e-8;
 /// Most values of a law of counts.
 const MOST_COUNTS: f64 = 10_000.0;
 
@@ -511,31 +513,64 @@ impl Plain {
 
     /// As [`Self::inverse`], from the tails.
     fn bisected(&self, below: f64, above: f64) -> f64 {
+        self.scale().place(self.search(below, above))
+    }
+
+    /// True if there is no formula for the value that has given probabilities below and above it.
+    pub(super) fn is_searched(&self) -> bool {
+        match self {
+            Self::Of(kind, ..) => {
+                matches!(kind, LawFamily::Gamma | LawFamily::Beta | LawFamily::Student)
+            }
+            Self::Mixture(_) => true,
+            Self::Truncated(..) | Self::Shifted(..) | Self::Levels(_) => false,
+        }
+    }
+
+    /// The coordinate of the value that has given probabilities below and above it.
+    pub(super) fn search(&self, below: f64, above: f64) -> f64 {
         let scale = self.scale();
-        let panels = self.panels();
-        let (mut from, mut to) = (panels[0], panels[panels.len() - 1]);
-        let is_low = |u: f64| {
-            let [under, over] = self.tails(scale.place(u));
-            if below < above { under < below } else { over > above }
-        };
+        let (mut from, mut to) = self.reach();
         let mut middle = 0.5 * (from + to);
         for _ in 0..200 {
-            if is_low(middle) {
+            let missing = self.missing(middle, below, above);
+            if missing > 0.0 {
                 from = middle;
             } else {
                 to = middle;
             }
             // Newton's step where the density is, else halving.
-            let [under, over] = self.tails(scale.place(middle));
-            let missing = if below < above { below - under } else { over - above };
             let step = middle + missing / self.ln_weight(scale, middle).exp();
             let next = if from < step && step < to { step } else { 0.5 * (from + to) };
             if next == middle || (next - middle).abs() <= 2.0 * f64::EPSILON * middle.abs() {
-                return scale.place(next);
+                return next;
             }
             middle = next;
         }
-        scale.place(middle)
+        middle
+    }
+
+    /// The value that [`Self::search`] finds, by one step from a coordinate near to it; none from one that is not.
+    pub(super) fn improved(&self, near: f64, below: f64, above: f64) -> Option<f64> {
+        let scale = self.scale();
+        let step = self.missing(near, below, above) / self.ln_weight(scale, near).exp();
+        (step.abs() <= NEAR * (1.0 + near.abs())).then(|| scale.place(near + step))
+    }
+
+    /// Probability that is still missing below a coordinate, told from the smaller tail.
+    fn missing(&self, u: f64, below: f64, above: f64) -> f64 {
+        let [under, over] = self.tails(self.scale().place(u));
+        if below < above { below - under } else { over - above }
+    }
+
+    /// Coordinates between which all that counts lies.
+    fn reach(&self) -> (f64, f64) {
+        let (from, to) = self.range();
+        if from.is_finite() && to.is_finite() {
+            return (from, to);
+        }
+        let panels = self.panels();
+        (panels[0], panels[panels.len() - 1])
     }
 
     /// Points of the coordinate at the ends of all that counts, with none beyond.

@@ -38,6 +38,9 @@ pub(super) struct Network {
     shadows: Mutex<VecDeque<([u64; 4], Vec<f64>)>>,
 }
 
+/// Share of the probability of a law that may be missed at most.
+const UNRESOLVED: f64 = 1e-6;
+
 /// A target and what is given of others.
 type Question = (usize, Vec<(usize, u64)>);
 
@@ -70,6 +73,11 @@ impl Network {
             relevant.filter(|&node| node != target && !self.inner.has_levels(node)).count()
         };
         self.visible.iter().map(count).max().unwrap_or(0)
+    }
+
+    /// True if the law of a visible feature on its own is known, by its number: all of its probability is found.
+    pub(super) fn is_resolved(&self, feature: usize) -> bool {
+        self.conditional(feature, &[]).doubt() <= UNRESOLVED
     }
 
     /// Law of a node whose parents are at the row, or what is wrong with it.
@@ -547,14 +555,19 @@ impl Margin {
         let unknown: Vec<usize> =
             inner.relevant(node, &[]).into_iter().filter(|&other| other != node).collect();
         let laws = inner.laws_of(node, &unknown);
-        let heavy = laws.iter().any(Univariate::is_heavy);
+        let heavy = inner.is_heavy(node);
         let mut scales = laws.iter().map(Plain::scale);
         let first = scales.next().unwrap_or(Scale::Linear);
-        let scale = if scales.all(|scale| scale == first) { first } else { Scale::Linear };
+        let scale = match scales.all(|scale| scale == first) {
+            _ if heavy => Scale::Asinh,
+            true => first,
+            false => Scale::Linear,
+        };
+        let reach = if heavy { Scale::Asinh.coordinate(FARTHEST) } else { f64::MAX };
         let mut points: Vec<f64> = laws
             .iter()
             .flat_map(|law| law.panels().into_iter().map(|u| law.scale().place(u)))
-            .map(|x| scale.coordinate(x))
+            .map(|x| scale.coordinate(x).clamp(-reach, reach))
             .filter(|u| u.is_finite())
             .collect();
         points.sort_by(f64::total_cmp);
@@ -578,7 +591,21 @@ impl Margin {
     }
 }
 
+/// Largest value of a law whose tails are powers: beyond, the laws of what it depends on are too narrow for numbers,
+/// and probabilities too small to matter wherever there is a mean.
+const FARTHEST: f64 = 1e10;
+
 impl Inner {
+    /// True if the law of a node, or of one that it descends from, has tails that fall off as powers.
+    fn is_heavy(&self, node: usize) -> bool {
+        let own = |&node: &usize| {
+            let before: Vec<usize> =
+                self.relevant(node, &[]).into_iter().filter(|&other| other != node).collect();
+            self.laws_of(node, &before).iter().any(Univariate::is_heavy)
+        };
+        self.relevant(node, &[]).iter().any(own)
+    }
+
     /// The laws of a node where those that are not known have values that resolve their own laws.
     fn laws_of(&self, node: usize, unknown: &[usize]) -> Vec<Plain> {
         self.laws_from(&vec![f64::NAN; self.nodes.len()], node, unknown)
@@ -607,8 +634,9 @@ impl Inner {
 }
 
 impl Univariate for Margin {
+    /// All of its probability should be 1.
     fn doubt(&self) -> f64 {
-        INTEGRATED
+        INTEGRATED.max((self.total - 1.0).abs())
     }
 
     fn is_heavy(&self) -> bool {
@@ -874,6 +902,24 @@ mod tests {
             }
             assert!((0.01..0.99).contains(&law.cdf(0.4)), "{}", law.cdf(0.4));
         }
+    }
+
+    /// A child of a feature with tails that are powers has such tails itself, and all of its probability.
+    #[test]
+    fn what_descends_from_heavy_tails_has_heavy_tails() {
+        for (df, tail) in [(3.0, 1e-7), (1.5, 1e-4)] {
+            let laws = [format!("student({df})"), "x1 + normal(0, 1)".to_owned()];
+            let network = network(&[&laws[0], &laws[1]], &[0, 1]);
+            let child = network.conditional(1, &[]);
+            assert!(child.is_heavy() && network.is_resolved(1), "{df}: {:e}", child.doubt());
+            let parent = network.conditional(0, &[]);
+            // Far out the parent decides.
+            let x = parent.quantile(1.0 - tail);
+            close(1.0 - child.cdf(x), tail, 0.02);
+            assert!((child.cdf(0.0) - 0.5).abs() < 1e-9);
+        }
+        let light = network(&["gamma(3, 0.5)", "normal(x1, x1)"], &[0, 1]);
+        assert!(!light.conditional(1, &[]).is_heavy() && light.is_resolved(1));
     }
 
     #[test]

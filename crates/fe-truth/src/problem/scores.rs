@@ -1,12 +1,15 @@
 //! Features of any laws, their normal scores jointly normal: a Gaussian copula with any correlations.
 
+use std::sync::{Arc, OnceLock};
+
 use super::laws::{LawFamily, Plain};
 use crate::law::{Block, Crossing, NORMAL_PANELS, Univariate};
+use crate::numeric::quadrature::{Estimate, Piecewise};
 use crate::numeric::special::{normal_between, normal_cdf, normal_pdf, normal_quantile};
 
 /// Margins, and the correlations of their normal scores.
 pub(super) struct Scores {
-    margins: Vec<Plain>,
+    margins: Vec<Arc<Margin>>,
     correlation: Vec<Vec<f64>>,
     /// The lower triangle whose square the correlations are.
     root: Vec<Vec<f64>>,
@@ -19,7 +22,10 @@ impl Scores {
         correlation: Vec<Vec<f64>>,
     ) -> Result<Self, Vec<Vec<f64>>> {
         match cholesky(&correlation) {
-            Some(root) => Ok(Self { margins, correlation, root }),
+            Some(root) => {
+                let margins = margins.into_iter().map(|law| Arc::new(Margin::of(law))).collect();
+                Ok(Self { margins, correlation, root })
+            }
             None => Err(nearest(&correlation)),
         }
     }
@@ -43,7 +49,11 @@ impl Scores {
                 right[i] -= factor * value;
             }
         }
-        Score { margin: self.margins[target].clone(), mean: -right[n], sd: system[n][n].sqrt() }
+        Score {
+            margin: Arc::clone(&self.margins[target]),
+            mean: -right[n],
+            sd: system[n][n].sqrt(),
+        }
     }
 }
 
@@ -123,29 +133,57 @@ fn positive_part(matrix: &[Vec<f64>]) -> Vec<Vec<f64>> {
     (0..n).map(|i| (0..n).map(|j| part(i, j)).collect()).collect()
 }
 
-/// The normal score of a value. At the ends of the support it is so far out that nothing changes
-/// beyond, but finite.
-fn score(margin: &Plain, x: f64) -> f64 {
-    let z = match margin {
-        Plain::Of(LawFamily::Normal, a, _) => (x - a[0]) / a[1],
-        Plain::Of(LawFamily::LogNormal, a, _) => (x.ln() - a[0]) / a[1],
-        _ => {
-            let [below, above] = margin.tails(x);
-            if below < above { normal_quantile(below) } else { -normal_quantile(above) }
-        }
-    };
-    z.clamp(-1e9, 1e9)
+/// Scores between which values are read off a curve.
+const READ: [f64; 7] = [-12.0, -6.0, -3.0, 0.0, 3.0, 6.0, 12.0];
+
+/// A law of one feature, and the ways to its normal scores and back.
+struct Margin {
+    law: Plain,
+    /// Coordinate of the value of a score, where it has to be searched for: integrals ask again and again.
+    searched: OnceLock<Piecewise>,
 }
 
-/// The value of a normal score.
-fn place(margin: &Plain, z: f64) -> f64 {
-    match margin {
-        Plain::Of(LawFamily::Normal, a, _) => a[0] + a[1] * z,
-        Plain::Of(LawFamily::LogNormal, a, _) => (a[0] + a[1] * z).exp(),
-        _ => {
-            let (low, high) = margin.support();
-            margin.inverse(normal_cdf(z), normal_cdf(-z)).clamp(low, high)
+impl Margin {
+    fn of(law: Plain) -> Self {
+        Self { law, searched: OnceLock::new() }
+    }
+
+    /// The normal score of a value. At the ends of the support it is so far out that nothing changes
+    /// beyond, but finite.
+    fn score(&self, x: f64) -> f64 {
+        let z = match &self.law {
+            Plain::Of(LawFamily::Normal, a, _) => (x - a[0]) / a[1],
+            Plain::Of(LawFamily::LogNormal, a, _) => (x.ln() - a[0]) / a[1],
+            law => {
+                let [below, above] = law.tails(x);
+                if below < above { normal_quantile(below) } else { -normal_quantile(above) }
+            }
+        };
+        z.clamp(-1e9, 1e9)
+    }
+
+    /// The value of a normal score.
+    fn place(&self, z: f64) -> f64 {
+        match &self.law {
+            Plain::Of(LawFamily::Normal, a, _) => a[0] + a[1] * z,
+            Plain::Of(LawFamily::LogNormal, a, _) => (a[0] + a[1] * z).exp(),
+            law => {
+                let (low, high) = law.support();
+                let (below, above) = (normal_cdf(z), normal_cdf(-z));
+                let read = self.near(z).and_then(|near| law.improved(near, below, above));
+                read.unwrap_or_else(|| law.inverse(below, above)).clamp(low, high)
+            }
         }
+    }
+
+    /// A coordinate near to that of the value of a score, where that has to be searched for.
+    fn near(&self, z: f64) -> Option<f64> {
+        let law = &self.law;
+        if !law.is_searched() || !(READ[0]..=READ[READ.len() - 1]).contains(&z) {
+            return None;
+        }
+        let search = |z: f64| Estimate::exact(law.search(normal_cdf(z), normal_cdf(-z)));
+        Some(self.searched.get_or_init(|| Piecewise::of(&READ, search)).at(z).value)
     }
 }
 
@@ -156,11 +194,11 @@ impl Block for Scores {
 
     /// As the normal score.
     fn known(&self, feature: usize, x: f64) -> f64 {
-        score(&self.margins[feature], x)
+        self.margins[feature].score(x)
     }
 
     fn alone(&self, target: usize) -> Box<dyn Univariate> {
-        Box::new(self.margins[target].clone())
+        Box::new(self.margins[target].law.clone())
     }
 
     /// A break across two features is no straight line between scores, and is left to adaptivity.
@@ -171,9 +209,9 @@ impl Block for Scores {
             return Vec::new();
         }
         let sd = ((1.0 - rho) * (1.0 + rho)).sqrt();
-        let scores = Crossing { at: score(&self.margins[of], at), ..broken };
+        let scores = Crossing { at: self.margins[of].score(at), ..broken };
         let scores = scores.passage(0.0, rho, sd).into_iter().filter(|z| z.abs() < 10.0);
-        scores.map(|z| place(&self.margins[along], z)).collect()
+        scores.map(|z| self.margins[along].place(z)).collect()
     }
 
     fn draws(&self) -> usize {
@@ -187,7 +225,7 @@ impl Block for Scores {
                 (0..self.margins.len()).map(|j| normal_quantile(drawn[j * len + row])).collect();
             for (j, margin) in self.margins.iter().enumerate() {
                 let z = self.root[j].iter().zip(&independent).map(|(w, z)| w * z).sum();
-                values[j * len + row] = place(margin, z);
+                values[j * len + row] = margin.place(z);
             }
         }
     }
@@ -196,16 +234,16 @@ impl Block for Scores {
 /// The law of a feature whose normal score has a mean and a standard deviation. Its coordinate is the
 /// score, standardised by these.
 struct Score {
-    margin: Plain,
+    margin: Arc<Margin>,
     mean: f64,
     sd: f64,
 }
 
 impl Univariate for Score {
     fn pdf(&self, x: f64) -> f64 {
-        let z = score(&self.margin, x);
+        let z = self.margin.score(x);
         let u = (z - self.mean) / self.sd;
-        self.margin.pdf(x) * (0.5 * (z - u) * (z + u)).exp() / self.sd
+        self.margin.law.pdf(x) * (0.5 * (z - u) * (z + u)).exp() / self.sd
     }
 
     fn cdf(&self, x: f64) -> f64 {
@@ -213,12 +251,12 @@ impl Univariate for Score {
     }
 
     fn support(&self) -> (f64, f64) {
-        self.margin.support()
+        self.margin.law.support()
     }
 
     fn panels(&self) -> Vec<f64> {
         // Where the margin is made of parts, its scores are smooth between these only.
-        let corners = self.margin.corners();
+        let corners = self.margin.law.corners();
         let inner: Vec<f64> = corners.into_iter().map(|x| self.coordinate(x)).collect();
         crate::numeric::quadrature::within(
             &[&NORMAL_PANELS[..], &inner].concat(),
@@ -227,12 +265,17 @@ impl Univariate for Score {
         )
     }
 
+    /// Infinite at the ends of the support: a score that is only far out would be a place in between.
     fn coordinate(&self, x: f64) -> f64 {
-        (score(&self.margin, x) - self.mean) / self.sd
+        let (low, high) = self.support();
+        if x <= low {
+            return f64::NEG_INFINITY;
+        }
+        if x >= high { f64::INFINITY } else { (self.margin.score(x) - self.mean) / self.sd }
     }
 
     fn place(&self, u: f64) -> f64 {
-        place(&self.margin, self.mean + self.sd * u)
+        self.margin.place(self.mean + self.sd * u)
     }
 
     fn known(&self, u: f64) -> f64 {
@@ -241,10 +284,10 @@ impl Univariate for Score {
 
     fn stretch(&self, u: f64) -> f64 {
         let z = self.mean + self.sd * u;
-        match &self.margin {
+        match &self.margin.law {
             Plain::Of(LawFamily::Normal, a, _) => self.sd * a[1],
             Plain::Of(LawFamily::LogNormal, a, _) => self.sd * a[1] * (a[0] + a[1] * z).exp(),
-            margin => self.sd * normal_pdf(z) / margin.pdf(place(margin, z)),
+            law => self.sd * normal_pdf(z) / law.pdf(self.margin.place(z)),
         }
     }
 
@@ -297,6 +340,36 @@ mod tests {
         assert!((law.sd * law.sd - variance).abs() < 1e-14);
     }
 
+    /// The value of a score has the score's probabilities below and above it, whether there is a formula or not.
+    #[test]
+    fn values_of_scores_have_their_probabilities() {
+        let of = |kind, arguments: &[f64]| Plain::of(kind, arguments).unwrap();
+        let two = vec![
+            (0.4, of(LawFamily::Normal, &[-1.0, 0.1])),
+            (0.6, of(LawFamily::Gamma, &[2.0, 0.5])),
+        ];
+        for law in [
+            of(LawFamily::Gamma, &[0.3, 2.0]),
+            of(LawFamily::Beta, &[2.0, 0.5]),
+            of(LawFamily::Student, &[3.0]),
+            of(LawFamily::Weibull, &[2.0, 1.5]),
+            Plain::Mixture(two),
+        ] {
+            let margin = Margin::of(law);
+            for k in -56..=56 {
+                let z = 0.23 * f64::from(k);
+                let x = margin.place(z);
+                let (tail, known) = (margin.law.tails(x), [normal_cdf(z), normal_cdf(-z)]);
+                let side = usize::from(z > 0.0);
+                // The value is rounded.
+                let rounding = 4.0 * f64::EPSILON * x.abs() * margin.law.pdf(x);
+                let off = (tail[side] - known[side]).abs();
+                assert!(off <= 1e-12 * known[side] + rounding, "{z}: {x}: {off:e}");
+                assert_eq!(x, margin.place(z));
+            }
+        }
+    }
+
     /// Log-normal, exponential and normal margins.
     fn joined() -> Scores {
         let of = |kind, arguments: &[f64]| Plain::of(kind, arguments).unwrap();
@@ -347,7 +420,7 @@ mod tests {
                 let what = format!("feature {target} at {u}");
                 let x = given.place(u);
                 assert!((given.coordinate(x) - u).abs() < 1e-12, "{what}");
-                assert!((given.known(u) - score(&given.margin, x)).abs() < 1e-12, "{what}");
+                assert!((given.known(u) - given.margin.score(x)).abs() < 1e-12, "{what}");
                 assert!((given.cdf(x) / normal_cdf(u) - 1.0).abs() < 1e-11, "{what}");
                 assert!((given.quantile(normal_cdf(u)) - x).abs() < 1e-11 * x.abs(), "{what}");
                 let step = 1e-5;
@@ -377,7 +450,7 @@ mod tests {
         let last: f64 = 1.0 - 0.04 - third * third;
         let scores = [0.5, 0.3 + 0.96, 0.2 * 0.5 + third * 1.2 - 0.7 * last.sqrt()];
         for ((x, z), margin) in row.iter().zip(scores).zip(&law.margins) {
-            assert!((score(margin, *x) - z).abs() < 1e-12, "{x}: {z}");
+            assert!((margin.score(*x) - z).abs() < 1e-12, "{x}: {z}");
         }
         // Two rows, feature after feature.
         let twice: Vec<f64> = drawn.iter().flat_map(|u| [*u, *u]).collect();
@@ -394,7 +467,7 @@ mod tests {
         let seen = |of, along, slope| law.shadow(Crossing { of, along, slope, at: 2.0 });
         let z = (2_f64.ln() - 0.3) / 0.5;
         let shadow = seen(0, 1, 0.0);
-        let shadow: Vec<f64> = shadow.iter().map(|x| score(&law.margins[1], *x)).collect();
+        let shadow: Vec<f64> = shadow.iter().map(|x| law.margins[1].score(*x)).collect();
         assert!(shadow.iter().any(|found| (found - z / 0.6).abs() < 1e-9), "{shadow:?}");
         // Passed on a scale of √(1 − ρ²)/ρ, as far as there are rows.
         let expected = NORMAL_PANELS.iter().map(|panel| z / 0.6 + panel * 0.8 / 0.6);
@@ -405,7 +478,7 @@ mod tests {
         // A line across both is none between scores.
         assert!(seen(0, 1, 1.0).is_empty());
         let apart = Scores::new(
-            law.margins.clone(),
+            law.margins.iter().map(|margin| margin.law.clone()).collect(),
             vec![vec![1.0, 0.0, 0.0], vec![0.0, 1.0, 0.0], vec![0.0, 0.0, 1.0]],
         );
         let apart = apart.ok().unwrap();
@@ -416,10 +489,10 @@ mod tests {
     #[test]
     fn scores_far_out_keep_their_digits() {
         let law = joined();
-        assert_eq!((law.known(2, 101.0), place(&law.margins[2], 50.0)), (50.0, 101.0));
+        assert_eq!((law.known(2, 101.0), law.margins[2].place(50.0)), (50.0, 101.0));
         let far = (0.3_f64 + 0.5 * 50.0).exp();
         assert!((law.known(0, far) - 50.0).abs() < 1e-12);
-        assert!((place(&law.margins[0], 50.0) / far - 1.0).abs() < 1e-13);
+        assert!((law.margins[0].place(50.0) / far - 1.0).abs() < 1e-13);
         assert!((law.known(1, 1e-20) - normal_quantile(2e-20)).abs() < 1e-9);
         assert_eq!(law.draws(), 3);
         assert!(law.conditional(0, &[]).resolves_small_masses());

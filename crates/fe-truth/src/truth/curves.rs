@@ -703,7 +703,7 @@ impl OneFeature<'_> {
     /// A value of a curve; of a problem file that of its own piece where others are not resolved, and none where
     /// that is not either: a curve through a cusp is less accurate than its points.
     fn resolved(&self, value: Estimate, own: impl FnOnce() -> Estimate) -> Option<Estimate> {
-        let is_enough = |value: &Estimate| value.error <= PROMISED * (1.0 + value.magnitude);
+        let is_enough = |value: &Estimate| value.error <= PROMISED * (1.0 + value.value.abs());
         if self.scenario.parts.engine.watch.is_none() || is_enough(&value) {
             return Some(value);
         }
