@@ -4,6 +4,7 @@
 use fe_core::data::{FeatureKind, LevelNames};
 use fe_core::effect::Surface;
 use fe_core::estimator::{self, pair};
+use fe_core::indices::{self, Index, IndexOptions, Measured};
 use fe_core::model::{BatchModel, FunctionModel, Model, Rows};
 use fe_core::settings::{EmptyBins, LevelOrder};
 use fe_core::{AxisChoice, Centring, Dataset, Settings};
@@ -442,5 +443,238 @@ fn what_has_no_answer_is_refused() {
         let error = try_estimate(name, [&Settings::default(), &Settings::default()], &data, &nan)
             .unwrap_err();
         assert!(error.to_string().contains("returned NaN"), "{error}");
+    }
+}
+
+fn numbers(rows: usize, dimension: usize) -> Dataset {
+    // Squares of multiples modulo a prime: as good as random, the same everywhere.
+    let value = |i: usize, j: usize| {
+        let turn = (i as u64 + 1) * [48_271, 69_621, 16_807, 39_373, 62_089][j] % 2_147_483_647;
+        (turn * turn % 2_147_483_647) as f64 / 2_147_483_647.0
+    };
+    Dataset::from_rows(&Array2::from_shape_fn((rows, dimension), |(i, j)| value(i, j)).view())
+        .unwrap()
+}
+
+fn index(data: &Dataset, model: &dyn Model, index: Index, of: &[usize]) -> Measured {
+    index_with(data, model, index, of, &IndexOptions::default()).unwrap()
+}
+
+fn index_with(
+    data: &Dataset,
+    model: &dyn Model,
+    index: Index,
+    of: &[usize],
+    options: &IndexOptions,
+) -> fe_core::Result<Measured> {
+    let pairs: Vec<[usize; 2]> = of.try_into().into_iter().collect();
+    let features = if of.len() == 1 { of } else { &[] };
+    let found = indices::estimate(data, model, &[index], (features, &pairs), options)?;
+    found.estimates.into_iter().next().unwrap().estimate
+}
+
+/// H by its definition, with all means taken one by one.
+#[test]
+fn h_is_what_friedman_and_popescu_wrote() {
+    let data = numbers(40, 3);
+    let f = |x: &[f64]| x[0] * x[1] + (3.0 * x[1] * x[2]).sin() + x[2];
+    let model = FunctionModel::new(3, f);
+    let at = |i: usize, k: usize, fixed: &[usize]| {
+        let x = [0, 1, 2].map(|j| data.feature(j)[if fixed.contains(&j) { i } else { k }]);
+        f(&x)
+    };
+    let means = |fixed: &[usize]| -> Vec<f64> {
+        let mean = |i| (0..40).map(|k| at(i, k, fixed)).sum::<f64>() / 40.0;
+        let all: Vec<f64> = (0..40).map(mean).collect();
+        let centre = all.iter().sum::<f64>() / 40.0;
+        all.iter().map(|value| value - centre).collect()
+    };
+    let square = |values: &[f64]| values.iter().map(|v| v * v).sum::<f64>() / 40.0;
+    let left = |whole: &[f64], a: &[f64], b: &[f64]| -> f64 {
+        square(&(0..40).map(|i| whole[i] - a[i] - b[i]).collect::<Vec<f64>>())
+    };
+    let whole = means(&[0, 1, 2]);
+    for (j, k, other) in [(0, 1, 2), (2, 1, 0), (0, 2, 1)] {
+        let pair = means(&[j, k]);
+        let numerator = left(&pair, &means(&[j]), &means(&[k]));
+        let expected = [
+            (Index::H2Pair, vec![j, k], numerator / square(&pair)),
+            (Index::HPair, vec![j, k], numerator.sqrt()),
+            (Index::H2PairShare, vec![j, k], numerator / square(&whole)),
+            (Index::H2Overall, vec![other], left(&whole, &means(&[other]), &pair) / square(&whole)),
+            (Index::PdSd, vec![j], square(&means(&[j])).sqrt()),
+        ];
+        for (name, of, expected) in expected {
+            let found = index(&data, &model, name, &of).value;
+            assert!((found - expected).abs() < 1e-12, "{name} of {of:?}: {found}, {expected}");
+        }
+    }
+    let additive: Vec<f64> =
+        (0..40).map(|i| whole[i] - means(&[0])[i] - means(&[1])[i] - means(&[2])[i]).collect();
+    let expected = 1.0 - square(&additive) / square(&whole);
+    assert!((index(&data, &model, Index::AdditiveR2Pd, &[]).value - expected).abs() < 1e-12);
+}
+
+/// f = x1 + x2 + 4 (x1 − ½)(x2 − ½) of uniform features, and a third one that does nothing: variances 1/12, 1/12, 1/9.
+#[test]
+fn indices_find_what_is_known() {
+    let data = numbers(4000, 3);
+    let model = FunctionModel::new(3, |x| x[0] + x[1] + 4.0 * (x[0] - 0.5) * (x[1] - 0.5))
+        .with_partial(|s, x| match s {
+            0 => 1.0 + 4.0 * (x[1] - 0.5),
+            1 => 1.0 + 4.0 * (x[0] - 0.5),
+            _ => 0.0,
+        });
+    let (one, pair) = (1.0_f64 / 12.0, 1.0_f64 / 9.0);
+    let all = 2.0 * one + pair;
+    let known = [
+        (Index::PdSd, vec![0], one.sqrt()),
+        (Index::AleSd, vec![0], one.sqrt()),
+        (Index::AleDerivativeSd, vec![1], one.sqrt()),
+        (Index::H2Pair, vec![0, 1], pair / all),
+        (Index::H2Overall, vec![1], pair / all),
+        (Index::HOverall, vec![0], pair.sqrt()),
+        (Index::Ale2Sd, vec![1, 0], pair.sqrt()),
+        (Index::SobolFirst, vec![0], one / all),
+        (Index::SobolTotal, vec![1], (one + pair) / all),
+        (Index::SobolPair, vec![0, 1], pair / all),
+        (Index::SobolTotal, vec![2], 0.0),
+        (Index::ShapleyShare, vec![0], 0.5),
+        (Index::Dgsm, vec![0], 1.0 + 16.0 / 12.0),
+        (Index::Permutation, vec![0], 2.0 * (one + pair)),
+        (Index::AdditiveR2Pd, vec![], 1.0 - pair / all),
+        (Index::AdditiveR2Ale, vec![], 1.0 - pair / all),
+        (Index::AdditiveR2AleDerivative, vec![], 1.0 - pair / all),
+    ];
+    for (name, of, known) in known {
+        let Measured { value, standard_error, .. } = index(&data, &model, name, &of);
+        let error = standard_error.unwrap();
+        // Nearest neighbours have a bias: other rows are not at the same place.
+        let bias = if name == Index::ShapleyShare { 0.03 } else { 1e-3 };
+        assert!(
+            (value - known).abs() < 4.0 * error + bias,
+            "{name} {of:?}: {value} ± {error}, {known}"
+        );
+        assert!(error < 0.1, "{name}: {error}");
+    }
+    let total: f64 = (0..3).map(|s| index(&data, &model, Index::ShapleyShare, &[s]).value).sum();
+    assert!((total - 1.0).abs() < 1e-12, "{total}");
+}
+
+/// A feature apart has no interaction, to rounding, whatever the sample.
+#[test]
+fn what_is_additive_has_no_interaction() {
+    let data = numbers(200, 3);
+    let model = FunctionModel::new(3, |x| x[0] * x[1] + (5.0 * x[2]).exp());
+    for (name, of) in
+        [(Index::H2Pair, vec![0, 2]), (Index::HPair, vec![2, 1]), (Index::H2Overall, vec![2])]
+    {
+        let found = index(&data, &model, name, &of).value;
+        assert!(found < 1e-12, "{name} {of:?}: {found}");
+    }
+}
+
+#[test]
+fn indices_depend_neither_on_threads_nor_on_the_order_of_rows() {
+    let data = numbers(700, 3);
+    let rows: Vec<usize> = (0..700).map(|i| (i * 37 + 11) % 700).collect();
+    let model = FunctionModel::new(3, |x| (x[0] * x[1]).sin() + x[2] * x[0]);
+    let asked: Vec<Index> = Index::all().filter(|index| *index != Index::Dgsm).collect();
+    let options = IndexOptions { outer: 60, background: 150, ..IndexOptions::default() };
+    let on = |threads: usize, data: &Dataset| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let pairs = [[0, 1], [2, 1]];
+        let find = || indices::estimate(data, &model, &asked, (&[0, 2], &pairs), &options).unwrap();
+        pool.install(find).estimates
+    };
+    let all = on(1, &data);
+    assert_eq!(all, on(3, &data));
+    for (one, other) in all.iter().zip(on(1, &data.select(&rows))) {
+        let [a, b] = [one, &other].map(|found| found.estimate.clone().unwrap());
+        let error = |found: Measured| found.standard_error.unwrap();
+        assert!((a.value - b.value).abs() < 1e-10, "{}: {a:?} {b:?}", one.index);
+        assert!((error(a) - error(b)).abs() < 1e-8, "{}: {a:?} {b:?}", one.index);
+    }
+}
+
+/// A pair that the model is asked about twice, or points that are equal, cost nothing more.
+#[test]
+fn the_model_is_asked_once_for_the_same() {
+    let data = numbers(50, 3);
+    let model = FunctionModel::new(3, |x| x[0] * x[1] * x[2]);
+    let pairs = [[0, 1], [0, 2], [1, 2]];
+    let asked = [Index::H2Pair, Index::HPair, Index::H2PairShare];
+    let options = IndexOptions::default();
+    let found = indices::estimate(&data, &model, &asked, (&[], &pairs), &options).unwrap();
+    // Three features, three pairs, and f itself.
+    assert_eq!(found.model_rows, 6 * 50 * 50 + 50);
+    let rounded = data.clone().into_features().mapv(|x| (4.0 * x).floor());
+    let found = indices::estimate(
+        &Dataset::from_features(rounded).unwrap(),
+        &model,
+        &[Index::PdSd],
+        (&[0], &[]),
+        &options,
+    );
+    assert_eq!(found.unwrap().model_rows, 4 * 50 + 50);
+}
+
+#[test]
+fn indices_that_mean_nothing_are_refused() {
+    let data = numbers(100, 2);
+    let together = Array2::from_shape_fn((2, 100), |(j, i)| {
+        data.feature(0)[i] + 0.1 * j as f64 * data.feature(1)[i]
+    });
+    let together = Dataset::from_features(together).unwrap();
+    let model = FunctionModel::new(2, |x| x[0] + x[1]);
+    let error = |data: &Dataset, model: &dyn Model, name: Index, of: &[usize]| {
+        index_with(data, model, name, of, &IndexOptions::default()).unwrap_err().to_string()
+    };
+    let found = error(&together, &model, Index::SobolTotal, &[0]);
+    assert!(
+        found.contains("x1 and x2 are correlated (0.99)") && found.contains("shapley-effect"),
+        "{found}"
+    );
+    assert!(
+        index_with(&together, &model, Index::ShapleyEffect, &[0], &IndexOptions::default()).is_ok()
+    );
+    let constant = FunctionModel::new(2, |_| 4.0);
+    for name in [Index::H2Pair, Index::SobolPair] {
+        assert!(error(&data, &constant, name, &[0, 1]).contains("nothing varies"), "{name}");
+    }
+    let weighted = data.clone().with_weights((0..100).map(|i| f64::from(i % 3)).collect()).unwrap();
+    assert!(
+        error(&weighted, &model, Index::SobolFirst, &[0]).contains("draw rows by their weights")
+    );
+    assert!(index_with(&weighted, &model, Index::HPair, &[0, 1], &IndexOptions::default()).is_ok());
+    assert!(error(&data, &model, Index::H2Pair, &[1, 1]).contains("x2 is named twice"));
+    assert!(error(&data, &model, Index::PdSd, &[2]).contains("x3 does not exist"));
+    let nan = FunctionModel::new(2, |_| f64::NAN);
+    assert!(error(&data, &nan, Index::AleSd, &[0]).contains("returned NaN"));
+    assert!(error(&numbers(3, 2), &model, Index::SobolFirst, &[0]).contains("at least four"));
+}
+
+/// Weights are copies: of H and the accumulated indices, errors included.
+#[test]
+fn weights_are_copies_of_rows_in_indices() {
+    let data = numbers(60, 3);
+    let weights: Vec<f64> = (0..60).map(|i| [1.0, 2.0, 0.0, 3.0][i % 4]).collect();
+    let rows: Vec<usize> =
+        (0..60).flat_map(|i| std::iter::repeat_n(i, weights[i] as usize)).collect();
+    let model = FunctionModel::new(3, |x| x[0] * x[1] + (4.0 * x[2] * x[0]).cos());
+    let weighted = data.clone().with_weights(weights).unwrap();
+    let copies = data.select(&rows);
+    for (name, of) in [
+        (Index::H2Pair, vec![0, 1]),
+        (Index::HOverall, vec![0]),
+        (Index::PdSd, vec![2]),
+        (Index::AleSd, vec![0]),
+        (Index::Ale2Sd, vec![0, 2]),
+        (Index::AdditiveR2Ale, vec![]),
+    ] {
+        let [a, b] = [&weighted, &copies].map(|data| index(data, &model, name, &of));
+        assert!((a.value - b.value).abs() < 1e-10, "{name}: {a:?} {b:?}");
+        let [a, b] = [a, b].map(|found| found.standard_error.unwrap());
+        assert!((a - b).abs() < 1e-8, "{name}: {a} {b}");
     }
 }
