@@ -155,6 +155,16 @@ pub enum Error {
         /// Upper limit of the bin.
         hi: f64,
     },
+    /// Cells of two features without instances where the policy forbids them.
+    #[error("{empty} of {cells} cells have no instances, the first of them {first}")]
+    EmptyCell {
+        /// Number of cells without instances.
+        empty: usize,
+        /// Number of cells.
+        cells: usize,
+        /// Limits of the first.
+        first: String,
+    },
     /// A point outside the limits of an estimate.
     #[error("{x} is outside the estimate's limits [{lo}, {hi}]")]
     OutsideLimits {

@@ -9,7 +9,7 @@
 //!
 //! Modules import one way: numbers ([`numeric`]) and models ([`model`]), data ([`data`]), options
 //! ([`settings`]), effects ([`effect`]) and bins ([`binning`]), bands ([`confidence`]) and errors ([`metric`]),
-//! [`estimator`], and on top [`regional`] effects, [`preset`]s, [`reconstruction`] and [`replicates`], [`registries`] of names last.
+//! [`estimator`], and on top [`regional`] effects, [`indices`], [`preset`]s, [`reconstruction`] and [`replicates`], [`registries`] of names last.
 //!
 //! ```
 //! use fe_core::{Dataset, estimator::{Estimator, Rhale}, model::FunctionModel};
@@ -71,6 +71,7 @@ pub mod data;
 pub mod effect;
 pub mod error;
 pub mod estimator;
+pub mod indices;
 pub mod interrupt;
 pub mod metric;
 pub mod model;

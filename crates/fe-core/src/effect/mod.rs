@@ -8,11 +8,13 @@ pub mod heterogeneity;
 pub mod importance;
 mod instances;
 mod spread;
+mod surface;
 
 pub use band::{BandRecord, ConfidenceBand, Limits, MEANING};
 pub use instances::Instances;
 pub(crate) use instances::mean_at_instances;
 pub use spread::Bands;
+pub use surface::{CellRecord, SideRecord, Surface, SurfaceRecord};
 
 use ndarray::Array2;
 use serde::{Deserialize, Serialize, Serializer};

@@ -14,6 +14,7 @@ mod grid;
 mod ice;
 mod instances;
 mod mplot;
+pub mod pair;
 pub(crate) mod pdp;
 pub(crate) mod predictions;
 mod prepared;

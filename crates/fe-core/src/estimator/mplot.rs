@@ -399,7 +399,7 @@ impl InBins {
     fn from_settings(settings: &Settings) -> Result<Self> {
         let new = Self::new(binning::from_settings(settings, "quantile")?);
         Ok(Self {
-            empty: settings.empty.unwrap_or_default(),
+            empty: settings.empty_bins()?,
             fill_variances: settings.fill_variances.unwrap_or_default(),
             closed: settings.closed.unwrap_or_default(),
             interpolation: settings.interpolation.unwrap_or(new.interpolation),

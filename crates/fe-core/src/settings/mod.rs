@@ -73,6 +73,20 @@ impl Settings {
         }
     }
 
+    /// The policy for bins of one feature without instances.
+    pub(crate) fn empty_bins(&self) -> Result<EmptyBins> {
+        match self.empty.unwrap_or_default() {
+            EmptyBins::Nearest => Err(Error::BadOption {
+                option: "empty",
+                given: "nearest".to_owned(),
+                allowed: "is of cells of two features: of one take interpolate, interpolate-index, zero, merge \
+                          or error"
+                    .to_owned(),
+            }),
+            policy => Ok(policy),
+        }
+    }
+
     pub(crate) fn ddof_or(&self, default: u8) -> Result<f64> {
         let ddof = self.ddof.unwrap_or(default);
         if ddof <= 1 {

@@ -100,15 +100,18 @@ settings! {
         help("data, scenario, LO,HI, or RULE:P,Q for quantiles as in --quantiles"),
     ],
     /// none, start, integral, data or bins
-    center: Centring [value("CENTRING"), default("integral; none for dpdp, dice")],
+    center: Centring [value("CENTRING"), default("integral; none for dpdp, dice; data for ale of pairs")],
     /// Means over the axis: exact, points or midpoints
     center_rule: CenterRule [value("RULE"), usually("exact")],
     /// Number of points of a rule that is not exact
     center_points: usize [value("N")],
+    /// Of a pair's partial dependence only what the two features do not do each on its own
+    interaction: bool [usually("false")],
     /// What is subtracted from the number of instances in a variance: 0 or 1
     ddof: u8 [value("DDOF"), usually("0; 1 for dale, rhale")],
-    /// Bins without instances: interpolate, interpolate-index, zero, merge or error
-    empty: EmptyBins [value("POLICY"), heading(Heading::Bins), usually("interpolate")],
+    /// Bins without instances: interpolate, interpolate-index, zero, merge or error; cells of two features:
+    /// nearest, zero or error
+    empty: EmptyBins [value("POLICY"), heading(Heading::Bins), usually("interpolate; nearest for pairs")],
     /// Fill undefined variances in the heterogeneity curve from other bins
     fill_variances: bool [heading(Heading::Bins), usually("false")],
     /// The end of a bin that belongs to it: left or right

@@ -18,6 +18,8 @@ pub enum EmptyBins {
     Zero,
     /// It is joined to the bin on its right, at the right end to the one on its left.
     Merge,
+    /// Of two features: a cell without instances has the mixed difference of the nearest one that has some.
+    Nearest,
     /// It is an error.
     Error,
 }

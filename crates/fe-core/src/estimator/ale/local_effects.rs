@@ -20,7 +20,7 @@ use crate::numeric::sums::BinSums;
 
 /// Rows that are worked on together: small enough for the cache, large enough to hide the cost of a
 /// call.
-const BLOCK: usize = 2048;
+pub(crate) const BLOCK: usize = 2048;
 
 /// Most rows whose sums are made into moments together; what merging many bins costs is shared by
 /// many rows.
@@ -256,7 +256,7 @@ impl<'a> LocalEffects<'a> {
 
 /// Rows whose sums are made into moments together. They depend on the data and the bins alone: what
 /// merging many bins costs is shared by many rows, and there are blocks enough for all threads.
-fn rows_summed(rows: usize, bins: usize) -> usize {
+pub(crate) fn rows_summed(rows: usize, bins: usize) -> usize {
     let blocks = (rows / 64).max(16 * bins).div_ceil(BLOCK).max(1);
     (blocks * BLOCK).min(MOST_SUMMED)
 }

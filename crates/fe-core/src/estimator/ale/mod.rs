@@ -3,7 +3,7 @@
 mod band;
 mod levels;
 pub(crate) mod local_effects;
-mod order;
+pub(crate) mod order;
 
 use band::AccumulatedSample;
 use levels::LevelSample;
@@ -180,7 +180,7 @@ impl Accumulated {
         let new = Self::new(method, binning);
         Ok(Self {
             common: CurveOptions::from_settings(settings, Centring::default(), method.ddof())?,
-            empty: settings.empty.unwrap_or_default(),
+            empty: settings.empty_bins()?,
             fill_variances: settings.fill_variances.unwrap_or_default(),
             closed: settings.closed.unwrap_or_default(),
             interpolation: settings.interpolation.unwrap_or_default(),

@@ -10,8 +10,8 @@ use crate::settings::LevelOrder;
 
 /// An order of levels, as places among their ascending values, with the rule that it comes from.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Order {
-    pub(super) places: Vec<usize>,
+pub(crate) struct Order {
+    pub(crate) places: Vec<usize>,
     rule: &'static str,
 }
 
@@ -20,7 +20,7 @@ impl Order {
     ///
     /// # Errors
     /// [`crate::Error::Levels`] for another feature of too many levels.
-    pub(super) fn of(
+    pub(crate) fn of(
         rule: LevelOrder,
         (data, feature): (&Dataset, usize),
         levels: &Levels,
@@ -49,12 +49,12 @@ impl Order {
     }
 
     /// An order that is known already.
-    pub(super) fn held(places: Vec<usize>, rule: &'static str) -> Self {
+    pub(crate) fn held(places: Vec<usize>, rule: &'static str) -> Self {
         Self { places, rule }
     }
 
     /// The order as it is recorded.
-    pub(super) fn record(&self, levels: &Levels) -> OrderRecord {
+    pub(crate) fn record(&self, levels: &Levels) -> OrderRecord {
         let values = self.places.iter().map(|&place| levels.values[place]).collect();
         let names = self.places.iter().map(|&place| levels.names[place].clone()).collect();
         OrderRecord { rule: self.rule, values, names }

@@ -1,0 +1,275 @@
+//! Partial dependence of two features.
+
+use std::ops::Range;
+
+use super::joint::Joint;
+use super::side::{Points, Side};
+use super::{PairEstimator, PairEstimatorInfo, Raw, centring, check, check_size, on_subsample};
+use crate::data::subsample::Subsample;
+use crate::data::{AxisChoice, Dataset};
+use crate::effect::Surface;
+use crate::error::{Error, ModelError, Result};
+use crate::estimator::Estimand;
+use crate::estimator::ale::order::Order;
+use crate::model::{Column, Model, Observed, Rows};
+use crate::numeric::blocks::fold_blocks_with;
+use crate::numeric::moments::Moments;
+use crate::numeric::partition::{Closed, Partition};
+use crate::settings::{Centring, Settings};
+
+pub(super) const PD: PairEstimatorInfo = PairEstimatorInfo {
+    name: "pdp",
+    about: "partial dependence of two features on a grid (Friedman 2001)",
+    options: &["axis", "center", "grid", "interaction", "subsample", "subsample_seed"],
+    build: |settings| Ok(Box::new(PairPartialDependence::from_settings(settings)?)),
+};
+
+/// Points of each feature if nothing else is asked for.
+const POINTS: usize = 20;
+
+/// Instances of a block: their features stay in the nearest cache.
+const BLOCK: usize = 256;
+
+/// The mean over the instances of f(x_j, x_k, x_rest) on a grid of two features, or at their levels.
+///
+/// Its mean over both axes is 0 (trapezoid rule over the grid); where a feature has levels, that over the instances.
+/// With the option `interaction` the partial dependence of either feature, centred alike, is taken away. The table of
+/// predictions is never held.
+///
+/// ```
+/// use fe_core::{Dataset, estimator::pair::{PairEstimator, PairPartialDependence}, model::FunctionModel};
+/// let data = Dataset::from_rows(&ndarray::array![[0.0, 1.0, 5.0], [1.0, 3.0, 7.0]].view())?;
+/// let model = FunctionModel::new(3, |x| x[0] * x[1] + x[2]);
+/// let surface = &PairPartialDependence::on_grid(3)?.estimate(&data, &model, [0, 1])?[0];
+/// assert_eq!(surface.x, [[0.0, 0.5, 1.0], [1.0, 2.0, 3.0]]);
+/// assert_eq!(surface.values, [-1.0, -1.0, -1.0, -0.5, 0.0, 0.5, 0.0, 1.0, 2.0]);
+/// # Ok::<(), fe_core::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct PairPartialDependence {
+    grids: [usize; 2],
+    axes: [AxisChoice; 2],
+    centring: Option<Centring>,
+    interaction: bool,
+    subsample: Option<Subsample>,
+}
+
+impl PairPartialDependence {
+    /// On so many equidistant points of each feature.
+    ///
+    /// # Errors
+    /// [`Error::BadOption`] for fewer than 2 or too many.
+    pub fn on_grid(points: usize) -> Result<Self> {
+        let settings = Settings { grid: Some(points), ..Settings::default() };
+        Self::from_settings([&settings, &settings])
+    }
+
+    fn from_settings(settings: [&Settings; 2]) -> Result<Self> {
+        let grid = |settings: &Settings| match settings.grid.unwrap_or(POINTS) {
+            points @ 2..=super::MOST => Ok(points),
+            points => Err(Error::BadOption {
+                option: "grid",
+                given: points.to_string(),
+                allowed: format!("must be from 2 to {}", super::MOST),
+            }),
+        };
+        let [first, second] = settings;
+        if first.center == Some(Centring::Bins) {
+            let message =
+                "centring `bins` is of accumulated effects, and a partial dependence has no bins";
+            return Err(Error::Incompatible(message.to_owned()));
+        }
+        let interaction = first.interaction.unwrap_or_default();
+        if interaction && first.center == Some(Centring::None) {
+            let message = "the interaction part is of centred effects: `center` is none";
+            return Err(Error::Incompatible(message.to_owned()));
+        }
+        Ok(Self {
+            grids: [grid(first)?, grid(second)?],
+            axes: [first, second].map(|settings| settings.axis.unwrap_or_default()),
+            centring: first.center,
+            interaction,
+            subsample: Subsample::new(first.subsample, first.subsample_seed)?,
+        })
+    }
+
+    fn side(&self, data: &Dataset, feature: usize, side: usize) -> Result<Side> {
+        let points = match data.levels(feature)? {
+            Some(levels) => {
+                let order = Order::held((0..levels.len()).collect(), "value");
+                Points::of_levels(levels, order)
+            }
+            None => {
+                let axis = self.axes[side].resolve(data, feature)?;
+                Points::Numbers(Partition::new(axis.grid(self.grids[side]), Closed::Left)?)
+            }
+        };
+        Ok(Side { feature, points, binning: None })
+    }
+
+    fn on(
+        &self,
+        data: &Dataset,
+        model: &Observed<'_>,
+        features: [usize; 2],
+    ) -> Result<Vec<Surface>> {
+        let sides = [self.side(data, features[0], 0)?, self.side(data, features[1], 1)?];
+        check_size(&sides)?;
+        let centring = centring(self.centring, Centring::Integral, data, features)?;
+        let run = Run { data, model };
+        let joint = Joint::of(&sides, data);
+        let alone = match self.interaction {
+            true => Some([run.means(None, &sides[0])?, run.means(None, &sides[1])?]),
+            false => None,
+        };
+        let surfaces = run.means(Some(&sides[0]), &sides[1])?.into_iter().enumerate();
+        let surface = |(output, mut values): (usize, Vec<f64>)| {
+            if let Some([first, second]) = &alone {
+                // Constants do not matter: those of the centring go with the surface's.
+                let rows = values.chunks_mut(sides[1].len()).zip(&first[output]);
+                for (row, first) in rows {
+                    for (value, second) in row.iter_mut().zip(&second[output]) {
+                        *value -= first + second;
+                    }
+                }
+            }
+            let raw = Raw {
+                data,
+                estimator: PD.name,
+                output,
+                sides: &sides,
+                values,
+                centring,
+                interaction: self.interaction,
+                model_rows: model.model_rows(),
+                cells: None,
+            };
+            raw.surface(&joint)
+        };
+        surfaces.map(surface).collect()
+    }
+}
+
+impl PairEstimator for PairPartialDependence {
+    fn name(&self) -> &'static str {
+        PD.name
+    }
+
+    fn estimand(&self) -> Estimand {
+        Estimand::PartialDependence
+    }
+
+    fn centring(&self, data: &Dataset, features: [usize; 2]) -> Centring {
+        centring(self.centring, Centring::Integral, data, features).unwrap_or_default()
+    }
+
+    fn is_interaction(&self) -> bool {
+        self.interaction
+    }
+
+    fn cost(&self, rows: usize) -> Option<u64> {
+        let rows = self.subsample.map_or(rows, |subsample| rows.min(subsample.size()));
+        let [first, second] = self.grids.map(|points| points as u64);
+        let alone = if self.interaction { first + second } else { 0 };
+        Some((rows as u64).saturating_mul(first.saturating_mul(second).saturating_add(alone)))
+    }
+
+    fn estimate(
+        &self,
+        data: &Dataset,
+        model: &dyn Model,
+        features: [usize; 2],
+    ) -> Result<Vec<Surface>> {
+        check(data, model, features)?;
+        on_subsample(self.subsample, data, |data| self.on(data, &Observed::new(model), features))
+    }
+}
+
+/// The mean predictions over all instances with features at given points, block by block.
+struct Run<'a> {
+    data: &'a Dataset,
+    model: &'a Observed<'a>,
+}
+
+impl Run<'_> {
+    /// For each output the means at all points of a feature, and of another one outside it.
+    fn means(&self, outer: Option<&Side>, inner: &Side) -> Result<Vec<Vec<f64>>> {
+        let outputs = self.model.model().outputs();
+        let places = Places {
+            outer: outer.map(|side| (side.feature, side.values())),
+            inner: (inner.feature, inner.values()),
+        };
+        let count = places.count();
+        let mut total = vec![vec![Moments::default(); count]; outputs];
+        fold_blocks_with(
+            self.data.len(),
+            BLOCK,
+            Vec::new,
+            |room, rows| self.block(&places, rows, room),
+            |block: Vec<Moments>| {
+                // For each pair of points all outputs.
+                for (at, mean) in block.into_iter().enumerate() {
+                    let total = &mut total[at % outputs][at / outputs];
+                    *total = total.merge(mean);
+                }
+            },
+        )?;
+        Ok(total.into_iter().map(|means| means.iter().map(|mean| mean.mean).collect()).collect())
+    }
+
+    fn block(
+        &self,
+        places: &Places,
+        rows: Range<usize>,
+        room: &mut Vec<f64>,
+    ) -> Result<Vec<Moments>, ModelError> {
+        let weights = self.data.weights().map(|weights| &weights[rows.clone()]);
+        let (len, outputs) = (rows.len(), self.model.model().outputs());
+        let mut columns = self.data.columns(rows);
+        let mut means = Vec::with_capacity(places.count() * outputs);
+        let (feature, inner) = &places.inner;
+        let outer = places.outer.as_ref().map(|(feature, values)| (*feature, &values[..]));
+        for at in 0..places.outer_count() {
+            if let Some((feature, values)) = outer {
+                columns[feature] = Column::Constant(values[at]);
+            }
+            let mut add = |values: &[f64]| {
+                let known = means.len();
+                means.extend(
+                    values.chunks(len).map(|values| Moments::mean_of_block(values, weights)),
+                );
+                means[known..].iter().all(|mean| mean.weight > 0.0 && mean.mean.is_finite())
+            };
+            if self.model.model().predicts_along() {
+                room.resize(inner.len() * outputs * len, 0.0);
+                self.model.predict_along(*feature, inner, &Rows::new(&columns, len), room)?;
+                room.chunks(outputs * len).for_each(|values| {
+                    add(values);
+                });
+                continue;
+            }
+            room.resize(outputs * len, 0.0);
+            for &x in inner {
+                columns[*feature] = Column::Constant(x);
+                self.model.predict_and(&Rows::new(&columns, len), room, &mut add)?;
+            }
+        }
+        Ok(means)
+    }
+}
+
+/// The points at which the model is asked.
+struct Places {
+    outer: Option<(usize, Vec<f64>)>,
+    inner: (usize, Vec<f64>),
+}
+
+impl Places {
+    fn outer_count(&self) -> usize {
+        self.outer.as_ref().map_or(1, |(_, values)| values.len())
+    }
+
+    fn count(&self) -> usize {
+        self.outer_count() * self.inner.1.len()
+    }
+}

@@ -1,0 +1,249 @@
+//! Indices made of partial dependences at the rows: Friedman and Popescu's H, and what is beside it.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::jackknife::{GROUPS, groups, jackknife, sizes};
+use super::{Answers, Index, Measured, Question, ratio, told};
+use crate::data::Dataset;
+use crate::error::{ModelError, Result};
+use crate::estimator::predictions;
+use crate::interrupt;
+use crate::model::{Column, Rows};
+use crate::numeric::blocks::fill_blocks;
+use crate::numeric::moments::sum_in_lanes;
+
+/// Background rows that the model is asked about together.
+const BLOCK: usize = 2048;
+
+pub(super) fn answers(
+    question: &Question<'_>,
+    asked: &[(Index, Vec<usize>)],
+) -> Result<Vec<Answers>> {
+    let table = Table::new(question)?;
+    let dimension = question.data.dimension();
+    let is_whole = asked.iter().any(|(index, _)| index.order() == 0);
+    let needed = |feature: &usize| is_whole || asked.iter().any(|(_, of)| of.contains(feature));
+    // Of single features all pairs make use.
+    let mut single = BTreeMap::new();
+    for feature in (0..dimension).filter(needed) {
+        single.insert(feature, table.means(&[feature])?);
+    }
+    let f = Means::Exact(predictions::at_rows(&table.outer, question.model)?);
+    let mut of_features: HashMap<Vec<usize>, Means> = HashMap::new();
+    let mut all = Vec::with_capacity(asked.len());
+    for (index, features) in asked {
+        interrupt::check();
+        let others = match features[..] {
+            [a, b] => Some(vec![a.min(b), a.max(b)]),
+            [s] if overall(*index) => Some((0..dimension).filter(|&other| other != s).collect()),
+            _ => None,
+        };
+        // Only what the next index may ask again is held.
+        if let Some(others) = &others
+            && !of_features.contains_key(others)
+        {
+            let means = match others[..] {
+                [only] => table.means(&[only])?,
+                [] => Means::Exact(vec![vec![0.0; table.outer.len()]; question.outputs()]),
+                _ if others.len() == dimension => f.clone(),
+                _ => table.means(others)?,
+            };
+            of_features.clear();
+            of_features.insert(others.clone(), means);
+        }
+        let together = others.as_ref().and_then(|others| of_features.get(others));
+        let parts = match (index.order(), features.first()) {
+            (2, _) => features.iter().map(|feature| &single[feature]).collect(),
+            (1, Some(feature)) if overall(*index) => {
+                [Some(&single[feature]), together].into_iter().flatten().collect()
+            }
+            (1, Some(feature)) => vec![&single[feature]],
+            _ => single.values().collect::<Vec<&Means>>(),
+        };
+        let whole = if index.order() == 2 { together.unwrap_or(&f) } else { &f };
+        let of_output = |output: usize| told(table.index(*index, (whole, &parts, &f), output));
+        all.push((0..question.outputs()).map(of_output).collect());
+    }
+    Ok(all)
+}
+
+fn overall(index: Index) -> bool {
+    matches!(index, Index::H2Overall | Index::HOverall | Index::H2OverallShare)
+}
+
+/// Means of f at the outer rows, with some features as they are there.
+#[derive(Clone)]
+enum Means {
+    /// For each output the values at the rows, where all features are as they are there.
+    Exact(Vec<Vec<f64>>),
+    /// For each distinct point and output the sums over each group of the background, and which point each row is.
+    Sums { sums: Vec<f64>, points: Vec<usize> },
+}
+
+/// Outer rows and background.
+struct Table<'a> {
+    question: &'a Question<'a>,
+    outer: Dataset,
+    /// The group of each outer row.
+    groups: Vec<usize>,
+    /// The background, group by group.
+    background: Dataset,
+    /// The end of each group in it.
+    ends: Vec<usize>,
+    /// Weight of each group of the background, and their sum.
+    weights: Vec<f64>,
+    total: f64,
+}
+
+impl<'a> Table<'a> {
+    fn new(question: &'a Question<'a>) -> Result<Self> {
+        let outer = question.drawn(question.options.outer)?.into_owned();
+        let background = question.drawn(question.options.background)?;
+        let of_background = groups(&background);
+        let mut order: Vec<usize> = (0..background.len()).collect();
+        order.sort_by_key(|&row| of_background[row]);
+        let end = |group: usize| order.partition_point(|&row| of_background[row] <= group);
+        let ends = (0..GROUPS).map(end).collect();
+        let weights = sizes(&of_background, background.weights());
+        let total = weights.iter().sum();
+        let background = background.select(&order);
+        Ok(Self { question, groups: groups(&outer), outer, background, ends, weights, total })
+    }
+
+    /// The means with some of the features as they are at the outer rows, each distinct point asked once.
+    fn means(&self, fixed: &[usize]) -> Result<Means> {
+        if fixed.len() == self.outer.dimension() {
+            return Ok(Means::Exact(predictions::at_rows(&self.outer, self.question.model)?));
+        }
+        let mut known: HashMap<Vec<u64>, usize> = HashMap::new();
+        let (mut points, mut first) = (Vec::with_capacity(self.outer.len()), Vec::new());
+        for row in 0..self.outer.len() {
+            let key = fixed.iter().map(|&s| (self.outer.feature(s)[row] + 0.0).to_bits()).collect();
+            let point = *known.entry(key).or_insert_with(|| {
+                first.push(row);
+                first.len() - 1
+            });
+            points.push(point);
+        }
+        let outputs = self.question.outputs();
+        let width = outputs * GROUPS;
+        let mut sums = vec![0.0; first.len() * width];
+        fill_blocks(first.len(), 1, vec![&mut sums], Vec::new, |values, range, tables| {
+            for (place, &row) in first[range].iter().enumerate() {
+                self.sum_at(fixed, row, values, &mut tables[0][place * width..][..width])?;
+            }
+            Ok::<_, ModelError>(())
+        })?;
+        Ok(Means::Sums { sums, points })
+    }
+
+    /// Adds up f over each group of the background, with some features as they are at an outer row.
+    fn sum_at(
+        &self,
+        fixed: &[usize],
+        row: usize,
+        values: &mut Vec<f64>,
+        sums: &mut [f64],
+    ) -> Result<(), ModelError> {
+        let outputs = self.question.outputs();
+        for start in (0..self.background.len()).step_by(BLOCK) {
+            let end = self.background.len().min(start + BLOCK);
+            let mut columns = self.background.columns(start..end);
+            for &feature in fixed {
+                columns[feature] = Column::Constant(self.outer.feature(feature)[row]);
+            }
+            let len = end - start;
+            values.resize(outputs * len, 0.0);
+            self.question.model.predict(&Rows::new(&columns, len), values)?;
+            let weights = self.background.weights().map(|weights| &weights[start..end]);
+            for (sums, values) in sums.chunks_mut(GROUPS).zip(values.chunks(len)) {
+                let mut from = start;
+                for (sum, &to) in sums.iter_mut().zip(&self.ends) {
+                    let to = to.clamp(start, end);
+                    let part = from.min(to) - start..to - start;
+                    *sum += match weights {
+                        None => sum_in_lanes(&values[part], |value| value),
+                        Some(weights) => {
+                            let pairs = values[part.clone()].iter().zip(&weights[part]);
+                            pairs.map(|(value, weight)| value * weight).sum()
+                        }
+                    };
+                    from = to;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The means at the outer rows without a group of the background.
+    fn without(&self, means: &Means, output: usize, group: Option<usize>) -> Vec<f64> {
+        match means {
+            Means::Exact(values) => values[output].clone(),
+            Means::Sums { sums, points } => {
+                let width = self.question.outputs() * GROUPS;
+                let weight = self.total - group.map_or(0.0, |group| self.weights[group]);
+                let mean = |point: usize| {
+                    let sums = &sums[point * width + output * GROUPS..][..GROUPS];
+                    let kept = (0..GROUPS).filter(|&other| Some(other) != group);
+                    kept.map(|other| sums[other]).sum::<f64>() / weight
+                };
+                let distinct: Vec<f64> = (0..sums.len() / width).map(mean).collect();
+                points.iter().map(|&point| distinct[point]).collect()
+            }
+        }
+    }
+
+    /// The weights of the outer rows without a group of them.
+    fn outer_weights(&self, group: Option<usize>) -> Vec<f64> {
+        let weight = |(row, &own): (usize, &usize)| match Some(own) == group {
+            true => 0.0,
+            false => self.outer.weights().map_or(1.0, |weights| weights[row]),
+        };
+        self.groups.iter().enumerate().map(weight).collect()
+    }
+
+    fn index(
+        &self,
+        index: Index,
+        (whole, parts, f): (&Means, &[&Means], &Means),
+        output: usize,
+    ) -> Measured {
+        let statistic = |group: Option<usize>| {
+            let weights = self.outer_weights(group);
+            let of = |means: &Means| centred(self.without(means, output, group), &weights);
+            let mut rest = of(whole);
+            let variance = mean_square(&rest, &weights);
+            if index == Index::PdSd {
+                return mean_square(&of(parts[0]), &weights).sqrt();
+            }
+            for part in parts {
+                rest.iter_mut().zip(of(part)).for_each(|(rest, part)| *rest -= part);
+            }
+            let left = mean_square(&rest, &weights);
+            match index {
+                Index::HPair | Index::HOverall => left.sqrt(),
+                Index::H2PairShare => ratio(left, mean_square(&of(f), &weights)),
+                Index::AdditiveR2Pd => 1.0 - ratio(left, variance),
+                _ => ratio(left, variance),
+            }
+        };
+        let mut both = sizes(&self.groups, self.outer.weights());
+        // A group that is in neither sample says nothing.
+        both.iter_mut().zip(&self.weights).for_each(|(size, weight)| *size = size.max(*weight));
+        jackknife(&both, self.outer.len(), statistic)
+    }
+}
+
+/// Values less their mean at some weights.
+fn centred(mut values: Vec<f64>, weights: &[f64]) -> Vec<f64> {
+    let total: f64 = weights.iter().sum();
+    let mean =
+        values.iter().zip(weights).map(|(value, weight)| value * weight).sum::<f64>() / total;
+    values.iter_mut().for_each(|value| *value -= mean);
+    values
+}
+
+fn mean_square(values: &[f64], weights: &[f64]) -> f64 {
+    let total: f64 = weights.iter().sum();
+    values.iter().zip(weights).map(|(value, weight)| value * value * weight).sum::<f64>() / total
+}
