@@ -48,7 +48,11 @@ fn constrained(region: Region, tokens: &[String], scenario: &Scenario) -> Result
     for compared in tokens.windows(3).step_by(2) {
         let [left, sign, right] = compared else { continue };
         // Seen from the feature.
-        let (name, limit, sign) = match (feature_of(scenario, left), feature_of(scenario, right)) {
+        let of = |side: &String| match side.parse::<f64>() {
+            Ok(_) => Err(format!("`{side}` is a number")),
+            Err(_) => feature_of(scenario, side),
+        };
+        let (name, limit, sign) = match (of(left), of(right)) {
             (Ok(_), Ok(_)) => return Err(two_sides(compared, FORM)),
             (Ok(_), Err(_)) => (left, right, sign.as_str()),
             (Err(_), Ok(_)) => (right, left, turned(sign)),
@@ -212,6 +216,8 @@ mod tests {
         assert_eq!(parsed("0.25 > x2 > -0.5").unwrap(), between);
         let scenario = fe_truth::scenario("effector-regional", &[]).unwrap();
         assert_eq!(words(&between, &scenario), "x2 > -0.5 and x2 <= 0.25");
+        // A number is no feature, though features have numbers.
+        assert_eq!(parsed("x2 <= 1").unwrap(), Region::default().and(1, -inf, 1.0));
         assert_eq!(parsed(&words(&between, &scenario)).unwrap(), between);
     }
 
