@@ -156,8 +156,7 @@ fn means_of_the_results_page_have_a_source() {
 
 /// Results that take long to make again, and whose manifest says of an earlier day that the sources differed from the
 /// commit; the page of results names them.
-const OF_CHANGED_SOURCES: [&str; 3] =
-    ["bands", "papers/heiss-2026-10000", "papers/heiss-2026-1250"];
+const OF_CHANGED_SOURCES: [&str; 2] = ["papers/heiss-2026-10000", "papers/heiss-2026-1250"];
 
 /// Folders with means, below a folder.
 fn result_folders(folder: &Path, found: &mut Vec<PathBuf>) {

@@ -124,31 +124,22 @@ pub enum Error {
         high: f64,
     },
     /// A region in which no row can ever lie.
-    #[error(
-        "the region has probability 0: no {} there lies between {} and {}",
-        .feature, number(.from), number(.to)
-    )]
+    #[error("the region has probability 0: no {feature} there {condition}")]
     ImpossibleRegion {
         /// Name of the feature that is never there, given what is asked of those before it.
         feature: String,
-        /// Lower end of its interval.
-        from: f64,
-        /// Upper end of its interval.
-        to: f64,
+        /// What is asked of it.
+        condition: String,
     },
     /// A region whose probability has lost its digits.
     #[error(
-        "the region is too rare to be told: that {} lies between {} and {} has a probability below \
-         1e-10",
-        .feature, number(.from), number(.to)
+        "the region is too rare to be told: that {feature} {condition} has a probability below 1e-10"
     )]
     RareRegion {
         /// Name of the feature that is hardly ever there.
         feature: String,
-        /// Lower end of its interval.
-        from: f64,
-        /// Upper end of its interval.
-        to: f64,
+        /// What is asked of it.
+        condition: String,
     },
     /// A tree of regions that is not offered.
     #[error("{option} = {given}: must be {allowed}")]

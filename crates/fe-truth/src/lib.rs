@@ -94,7 +94,7 @@ mod truth;
 
 pub use error::Error;
 pub use expression::Expression;
-pub use law::region::Region;
+pub use law::region::{Condition, Region};
 pub use problem::{
     Correction, Dependence, Margin, Population, Published, RandomProblem, Subject, problem,
 };

@@ -7,7 +7,7 @@ mod common;
 use std::f64::consts::{PI, TAU};
 
 use common::{Sample, assert_mean, assert_variance, at, spread};
-use fe_truth::{Centring, Quantity, Scenario, Weighting};
+use fe_truth::{Centring, Quantity, Region, Scenario, Weighting};
 
 fn value(scenario: &Scenario, effect: Quantity, s: usize, x: f64) -> f64 {
     scenario.curve(effect, s, &[x], scenario.axis(s), Centring::None).unwrap()[0].value
@@ -696,4 +696,55 @@ fn a_square_beside_a_product_is_no_main_effect() {
     let shifted = at("liu-quadratic", "mu1=0;mu2=1;sigma1=1;sigma2=1;rho=0.5");
     let pd = value(&shifted, Quantity::Pd, 0, 2.0) - value(&shifted, Quantity::Pd, 0, 0.0);
     assert_figure(pd, 6.0, 1e-9);
+}
+
+/// RHALE eq. 39: the first half of x1 has the probability 5/6, and the density 5/3.
+#[test]
+fn the_density_of_the_first_half() {
+    let scenario = at("sin-indicator", "noise_sd=0.01");
+    assert_figure(scenario.quantile(0, 5.0 / 6.0).unwrap(), 0.0, 1e-12);
+    let share = |x: f64| scenario.probability(&Region::default().and(0, -0.5, x)).unwrap();
+    assert_figure((share(-0.2) - share(-0.3)) / 0.1, 5.0 / 3.0, 1e-9);
+    // Above 0 the PD is −2 P(x3 < 0) sin(2πx1); without noise −5/3 of it.
+    let sharp = at("sin-indicator", "noise_sd=0.000001");
+    assert_figure(value(&sharp, Quantity::Pd, 0, 0.25), -5.0 / 3.0, 1e-5);
+}
+
+/// Code of RHALE: 0.31 for the mean over the axis.
+#[test]
+fn the_constant_of_the_printed_curve() {
+    let at = |x: f64| if x < 0.0 { -(TAU * x).sin() } else { 0.0 };
+    let mean = spread_midpoints(100_000).map(|u| at(u - 0.5)).sum::<f64>() / 1e5;
+    assert_figure(mean, 1.0 / PI, 1e-9);
+    assert_figure(mean, 0.318_310, 1e-6);
+}
+
+/// EFFECTOR eq. 5 and METHODS: variances of differences that are not divided depend on the number of bins.
+#[test]
+fn variances_of_undivided_differences_vanish() {
+    let scenario = at("effector-regional", "");
+    for (bins, sum, mean) in [(5, 7.2, 1.44), (20, 1.8, 0.09), (80, 0.45, 0.0056)] {
+        let limits = equidistant((-1.0, 1.0), bins + 1);
+        let bins = scenario.differences(0, &limits).unwrap();
+        let total: f64 = bins.iter().map(|bin| bin.variance).sum();
+        assert_figure(total, sum, 1e-9);
+        assert_figure(total / bins.len() as f64, mean, 5e-5);
+        let divided = bins.iter().map(|bin| bin.variance / (bin.hi - bin.lo));
+        assert_figure(divided.sum(), 18.0, 1e-9);
+    }
+}
+
+/// Heiß et al.: limits and widths of the product in Friedman's function, and its mean where features depend.
+#[test]
+fn friedman_off_the_unit_cube() {
+    let text = "f = \"10*sin(pi*x1*x2)\"\n[law]\nx1 = \"uniform(0, 2)\"\nx2 = \"uniform(0, 1)\"\n";
+    let wide = fe_truth::problem("wide", text, &[]).unwrap();
+    assert_figure(value(&wide, Quantity::Pd, 0, 0.7), 7.2201, 5e-5);
+    let over_own_limits = spread_midpoints(100_000).map(|u| 10.0 * (PI * 0.7 * 2.0 * u).sin());
+    assert_figure(2.0 * over_own_limits.sum::<f64>() / 1e5, 5.9525, 5e-5);
+    assert_figure(value(&wide, Quantity::Pd, 0, 0.0), 0.0, 1e-12);
+    // At x3 = ½ the rest of the function has the mean 7.5.
+    let product = |scenario: &Scenario| value(scenario, Quantity::Pd, 2, 0.5) - 7.5;
+    assert_figure(product(&at("friedman1-copula", "rho=0.9")), 5.0999, 5e-5);
+    assert_figure(product(&at("friedman1", "")), 5.2466, 5e-5);
 }

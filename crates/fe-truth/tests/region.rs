@@ -119,9 +119,9 @@ impl Gridded {
 
     fn nodes(&self, feature: usize) -> Vec<(f64, f64)> {
         let (mut ends, breaks, cells) = self.axes[feature].clone();
-        let own = self.region.intervals().iter().find(|(known, _)| *known == feature);
-        if let Some((_, (from, to))) = own {
-            ends = (ends.0.max(*from), ends.1.min(*to));
+        let own = self.region.condition(feature).map(|condition| condition.interval);
+        if let Some((from, to)) = own {
+            ends = (ends.0.max(from), ends.1.min(to));
         }
         nodes(ends, &breaks, cells)
     }
@@ -221,7 +221,7 @@ fn event(scenario: &Scenario) -> Region {
 }
 
 fn holds(region: &Region, row: impl Fn(usize) -> f64) -> bool {
-    region.intervals().iter().all(|&(s, (from, to))| from <= row(s) && row(s) <= to)
+    region.conditions().iter().all(|(s, condition)| condition.holds(row(*s)))
 }
 
 /// Those rows of a sample of the whole law that lie in the region.
@@ -335,4 +335,91 @@ fn regions_without_rows_are_refused() {
     ] {
         assert!(matches!(error, Err(Error::BadAxis { .. })), "{error:?}");
     }
+}
+
+/// Probability of a standard normal number above a value, by Simpson's rule on its density.
+fn above(z: f64) -> f64 {
+    let (ends, cells) = ((z, z.max(0.0) + 12.0), 4000);
+    let step = (ends.1 - ends.0) / cells as f64;
+    let weight = |i: usize| if i == 0 || i == cells { 1.0 } else { 2.0 + 2.0 * (i % 2) as f64 };
+    let sum: f64 = (0..=cells).map(|i| weight(i) * normal(ends.0 + step * i as f64)).sum();
+    sum * step / 3.0 / (2.0 * std::f64::consts::PI).sqrt()
+}
+
+/// A season that decides about warmth and weather, in a region of all three: sums over the levels, with normal
+/// integrals, and rows of the whole law that lie in the region.
+#[test]
+fn levels_in_regions() {
+    let text = include_str!("../../../scenarios/problems/seasons.toml");
+    let whole = fe_truth::problem("seasons", text, &[]).unwrap();
+    // Not winter, no clear sky, and over 12 degrees.
+    let region = Region::default().and_not(0, 0.0).and(1, 12.0, INF).and_among(2, &[1.0, 2.0]);
+    let there = whole.within(&region).unwrap();
+    let names = |s| there.levels(s).unwrap().into_iter().map(|level| level.name);
+    assert_eq!(names(0).collect::<Vec<_>>(), ["spring", "summer"]);
+    assert_eq!(names(2).collect::<Vec<_>>(), ["mist", "rain"]);
+    // Season, its probability, P(weather), mean temperature, and what it does to the slope.
+    let seasons = [(0.25, [0.3, 0.2], 9.0, 1.5), (0.35, [0.2, 0.1], 19.0, 1.0)];
+    let sky = [0.4, -1.5];
+    let warm = |mean: f64| above((12.0 - mean) / 4.0);
+    let share: f64 = seasons
+        .map(|(p, weather, mean, _)| p * (weather[0] + weather[1]) * warm(mean))
+        .iter()
+        .sum();
+    let close = |found: f64, known: f64, what: &str| {
+        assert!((found - known).abs() < 1e-9 * (1.0 + known.abs()), "{what}: {found}, not {known}");
+    };
+    close(whole.probability(&region).unwrap(), share, "probability");
+    let curve =
+        |effect, s, x| there.curve(effect, s, &[x], there.axis(s), Centring::None).unwrap()[0];
+    // At 15 degrees, all else as it is in the region, or as it is at 15 degrees.
+    let bent = |x: f64| -((x - 18.0) / 15.0).powi(2);
+    let mean_at = |x: f64, likelihood: &dyn Fn(f64) -> f64| {
+        let (mut sum, mut total) = (0.0, 0.0);
+        for (p, weather, mean, slope) in seasons {
+            for (weather, sky) in weather.into_iter().zip(sky) {
+                let weight = p * weather * likelihood(mean);
+                sum += weight * (slope * (x + 5.0) / 10.0 + sky + bent(x));
+                total += weight;
+            }
+        }
+        sum / total
+    };
+    let pd = curve(Quantity::Pd, 1, 15.0);
+    close(pd.value, mean_at(15.0, &warm), "pd");
+    assert!(pd.abs_error < 1e-9, "{pd:?}");
+    let mplot = curve(Quantity::Mplot, 1, 15.0);
+    close(mplot.value, mean_at(15.0, &|mean| normal((15.0 - mean) / 4.0)), "mplot");
+    // Rows.
+    let sample = kept(&Sample::draw(&whole, 40_000, 3), &region, &there);
+    assert!((sample.len as f64 / 40_000.0 - share).abs() < 0.01, "{}", sample.len);
+    assert_mean(&sample.f(), there.mean().unwrap().value, "mean");
+    assert_variance(&sample.f(), there.sd().unwrap().value.powi(2), "variance");
+    for (s, x) in [(0, 1.0), (0, 2.0), (1, 14.0), (2, 1.0), (2, 2.0)] {
+        let what = format!("{} at {x}", there.feature_name(s));
+        assert_mean(
+            &sample.f_with(s, x),
+            curve(Quantity::Pd, s, x).value,
+            &format!("pd of {what}"),
+        );
+        let given = kept(&Sample::draw_given(&whole, s, x, 20_000, 5), &region, &there);
+        assert_mean(&given.f(), curve(Quantity::Mplot, s, x).value, &format!("mplot of {what}"));
+        assert_mean(
+            &given.added_by(s, 8),
+            curve(Quantity::Shap, s, x).value,
+            &format!("shap of {what}"),
+        );
+    }
+    // Of no probability: a level twice asked for, a level of what has a density, none that is left.
+    for nowhere in [
+        Region::default().and_among(0, &[1.0]).and_among(0, &[2.0]),
+        Region::default().and_among(1, &[12.0]),
+        Region::default().and_not(2, 0.0).and_not(2, 1.0).and_not(2, 2.0),
+        Region::default().and(2, 2.0, INF),
+    ] {
+        let error = whole.within(&nowhere).unwrap_err();
+        assert!(matches!(error, Error::ImpossibleRegion { .. }), "{error}");
+    }
+    let error = whole.within(&Region::default().and_among(0, &[7.0])).unwrap_err();
+    assert!(error.to_string().contains("season there is one of [7]"), "{error}");
 }

@@ -336,3 +336,135 @@ fn differences_of_correlated_candidates() {
         }
     }
 }
+
+/// A scenario of x uniform on [−1, 1] times a slope by another feature's levels.
+fn sloped(slopes: &str, law: &str) -> Scenario {
+    let text = format!("f = \"x*{slopes}\"\n[law]\nx = \"uniform(-1, 1)\"\ng = \"{law}\"\n");
+    fe_truth::problem("sloped", &text, &[]).unwrap()
+}
+
+/// Variance of slopes with weights.
+fn variance(levels: &[(f64, f64)]) -> f64 {
+    let total: f64 = levels.iter().map(|(p, _)| p).sum();
+    let mean = levels.iter().map(|(p, c)| p * c).sum::<f64>() / total;
+    levels.iter().map(|(p, c)| p * (c - mean).powi(2)).sum::<f64>() / total
+}
+
+/// Every level against the rest, by hand: the heterogeneity of ICE curves is a third of the variance of slopes,
+/// that of derivatives all of it, and twice that over the axis.
+#[test]
+fn one_level_against_the_rest() {
+    let known = [(0.4, 1.0), (0.1, 4.0), (0.2, -2.0), (0.3, 1.5)];
+    let scenario = sloped(
+        "level(g, a: 1, b: 4, c: -2, d: 1.5)",
+        "categorical(a: 0.4, b: 0.1, c: 0.2, d: 0.3)",
+    );
+    let left = |level: usize| {
+        let rest: Vec<(f64, f64)> =
+            known.iter().enumerate().filter(|(i, _)| *i != level).map(|(_, l)| *l).collect();
+        (1.0 - known[level].0) * variance(&rest)
+    };
+    let best = (0..4).min_by(|&a, &b| left(a).total_cmp(&left(b))).unwrap();
+    assert_eq!(best, 2);
+    let factors = [
+        (Regional::Pdp, 1.0 / 3.0),
+        (Regional::Dpdp, 1.0),
+        (Regional::Ale, 2.0),
+        (Regional::Rhale, 2.0),
+    ];
+    for (method, factor) in factors {
+        let options = TreeOptions { cart: true, ..TreeOptions::default() };
+        let tree = grown(&scenario, method, 0, options);
+        assert_coherent(&tree);
+        // c, and of the rest b; a and d are closer to each other.
+        assert_splits(&tree, &[(1, 2.0), (1, 1.0)]);
+        let root = &tree.nodes[0];
+        assert!(near(root.heterogeneity.value, factor * variance(&known)), "{method}");
+        let split = root.split.as_ref().unwrap();
+        assert!(near(split.weighted.value, factor * left(2)), "{method}");
+        assert_eq!((split.position_error, split.ties.len()), (0.0, 0));
+        let shares: Vec<f64> = tree.leaves().map(|(_, leaf)| leaf.share).collect();
+        assert!(
+            shares.iter().zip([0.2, 0.1, 0.7]).all(|(found, known)| near(*found, known)),
+            "{shares:?}"
+        );
+        let pair = 0.7 * factor * variance(&[known[0], known[3]]);
+        assert!(near(tree.weighted().value, pair), "{method}");
+        // One rule for both regions finds the same: c itself stays whole.
+        assert_splits(&grown(&scenario, method, 0, TreeOptions::default()), &[(1, 2.0), (1, 1.0)]);
+        let optimum = scenario.regional(method, 0).unwrap()[0];
+        assert!(near(optimum.weighted().value, factor * left(2)));
+        let there = scenario.in_region(method, 0, &tree.nodes[2].region, None).unwrap();
+        assert!(near(there.share, 0.8) && near(there.heterogeneity.value, split.right.value));
+    }
+    // Shapley values of x are x times half the sum of its slope and the mean slope; the background stays.
+    let tree =
+        grown(&scenario, Regional::Shapdp, 0, TreeOptions { depth: 1, ..TreeOptions::default() });
+    assert_splits(&tree, &[(1, 2.0)]);
+    assert!(near(tree.weighted().value, left(2) / 12.0), "{:?}", tree.weighted());
+    // The curve in the leaf of c is that of −2x.
+    let leaf = scenario.leaf(&tree.nodes[1].region).unwrap();
+    let pd = leaf.curve(Quantity::Pd, 0, &[0.5], (-1.0, 1.0), Centring::None).unwrap()[0];
+    assert!(near(pd.value, -1.0), "{pd:?}");
+}
+
+#[test]
+fn levels_that_split_alike() {
+    // Two levels make one split, however many there were before.
+    let two = sloped("level(g, a: 1, b: -1)", "categorical(a: 0.5, b: 0.5)");
+    let tree = grown(&two, Regional::Pdp, 0, TreeOptions::default());
+    assert_splits(&tree, &[(1, 0.0)]);
+    assert_eq!(tree.nodes[0].split.as_ref().unwrap().ties, []);
+    // Mirror images are named.
+    let three = sloped("level(g, a: 1, b: 0, c: -1)", "categorical(a: 0.25, b: 0.5, c: 0.25)");
+    let tree = grown(&three, Regional::Pdp, 0, TreeOptions::default());
+    assert_splits(&tree, &[(1, 0.0), (1, 1.0)]);
+    assert_eq!(tree.nodes[0].split.as_ref().unwrap().ties, [(1, 2.0)]);
+    assert_eq!(tree.nodes[2].split.as_ref().unwrap().ties, []);
+    assert!(tree.weighted().value < 1e-12);
+    // Numbers are split by their order, half-way.
+    let numbers = sloped("max(g, 2)", "categorical(1: 0.2, 2: 0.3, 5: 0.4, 6: 0.1)");
+    let tree = grown(&numbers, Regional::Dpdp, 0, TreeOptions::default());
+    assert_splits(&tree, &[(1, 3.5), (1, 5.5)]);
+    assert_coherent(&tree);
+    let shares: Vec<f64> = tree.leaves().map(|(_, leaf)| leaf.share).collect();
+    assert!(
+        shares.iter().zip([0.5, 0.4, 0.1]).all(|(found, known)| near(*found, known)),
+        "{shares:?}"
+    );
+    // At the positions of an estimator, of which 2.25 and 3.5 and 4.75 divide alike: the first of them.
+    let options = TreeOptions { candidates: Some(3), depth: 1, ..TreeOptions::default() };
+    assert_splits(&grown(&numbers, Regional::Dpdp, 0, options), &[(1, 2.25)]);
+}
+
+/// A level against the rest where the other features depend on the levels: a witness by rows.
+#[test]
+fn levels_that_others_depend_on() {
+    let text = include_str!("../../../scenarios/problems/seasons.toml");
+    let scenario = fe_truth::problem("seasons", text, &[]).unwrap();
+    let tree =
+        grown(&scenario, Regional::Pdp, 1, TreeOptions { depth: 1, ..TreeOptions::default() });
+    assert_coherent(&tree);
+    // Slopes 0, 1.5 and 1: winter is apart from the rest.
+    assert_splits(&tree, &[(0, 0.0)]);
+    let (lo, hi) = scenario.axis(1);
+    let slope = variance(&[(0.4, 0.0), (0.25, 0.15), (0.35, 0.1)]);
+    assert!(near(tree.nodes[0].heterogeneity.value, slope * (hi - lo).powi(2) / 12.0));
+    let rest = variance(&[(0.25, 0.15), (0.35, 0.1)]);
+    assert!(near(tree.weighted().value, 0.6 * rest * (hi - lo).powi(2) / 12.0));
+    // Given the temperature, the season is known but for little.
+    let tree =
+        grown(&scenario, Regional::Rhale, 1, TreeOptions { depth: 1, ..TreeOptions::default() });
+    let there = tree.nodes.iter().skip(1).map(|node| node.share * node.heterogeneity.value);
+    assert!(near(there.sum(), tree.weighted().value));
+    let error = scenario.tree(Regional::Pdp, 0, TreeOptions::default()).unwrap_err();
+    assert!(matches!(&error, Error::HasLevels { feature, .. } if feature == "season"), "{error}");
+    // Shapley values of levels: (c − E c) x / 2, whose variance given the level is a quarter on either side of 0.
+    let levels = sloped("level(g, a: 1, b: 4, c: -2)", "categorical(a: 0.5, b: 0.1, c: 0.4)");
+    let tree =
+        grown(&levels, Regional::Shapdp, 1, TreeOptions { depth: 1, ..TreeOptions::default() });
+    assert_splits(&tree, &[(0, 0.0)]);
+    let slope = variance(&[(0.5, 1.0), (0.1, 4.0), (0.4, -2.0)]);
+    assert!(near(tree.nodes[0].heterogeneity.value, slope / 12.0));
+    assert!(near(tree.weighted().value, slope / 48.0), "{:?}", tree.weighted());
+}

@@ -169,7 +169,7 @@ fn region_cell(
     let Some((effect, deciles)) = node.effect.as_ref().zip(node.deciles) else { return Ok(None) };
     let in_words = region(regional, index, &short);
     let known = subject.scenario.map(|scenario| {
-        let region = region_of(nodes, index)?;
+        let region = region_of(nodes, index);
         scenario.leaf(&region).map_err(|e| e.to_string())
     });
     let mut missing = known.as_ref().and_then(|known| known.as_ref().err()).cloned();

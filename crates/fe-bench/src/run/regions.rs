@@ -53,7 +53,7 @@ fn keep(
     let leaves: Vec<usize> = effect.tree.leaf_positions().collect();
     for (number, node) in nodes.iter().enumerate() {
         let truth = found.and_then(|found| {
-            let of = || group.regions.region(&group.scenario, found, &region_of(nodes, number)?);
+            let of = || group.regions.region(&group.scenario, found, &region_of(nodes, number));
             caught(of).ok()
         });
         let rule = node.rule.as_ref();

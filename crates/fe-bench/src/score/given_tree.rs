@@ -17,7 +17,7 @@ use serde_json::Value;
 use super::comparison::Comparison;
 use super::estimand::estimand_of;
 use super::metric::ScoringTree;
-use super::regions::{FoundLeaf, FoundTree, Growth, RegionTruths, cut, method_of, position};
+use super::regions::{FoundLeaf, FoundTree, Growth, RegionTruths, cut, method_of};
 use super::{Comparing, METRICS, Score};
 use crate::data::features::feature_of;
 use crate::error::{Error, Result, listed, suggestion};
@@ -177,11 +177,10 @@ fn tree(
                     return Err(in_node(format!("{} splits its own effect", rule.feature)));
                 }
                 let kind = rule.kind().map_err(in_node)?;
-                let region = cut(regions[parent].clone(), of, kind).map_err(in_node)?;
-                regions.push(region);
+                regions.push(cut(regions[parent].clone(), of, kind));
                 depths.push(depths[parent] + 1);
                 if parent == 0 && first.is_none() {
-                    first = Some((of, position(kind).map_err(in_node)?));
+                    first = Some((of, kind.value()));
                 }
             }
             _ => {

@@ -12,7 +12,7 @@ use fe_core::regional::{self, RegionalEffect, RuleKind};
 use fe_core::settings::Splitting;
 use fe_core::{Axis, Centring, Curve};
 use fe_truth::{
-    Quantity, Region, RegionTruth, Regional, RegionalTree, Scenario, TreeOptions, Truth,
+    Condition, Quantity, Region, RegionTruth, Regional, RegionalTree, Scenario, TreeOptions, Truth,
 };
 
 use super::comparison::Comparison;
@@ -83,14 +83,14 @@ impl FoundTree {
     /// Of a regional effect.
     ///
     /// # Errors
-    /// Rules of levels, which no truth in a region knows.
+    /// An estimator that has no truth.
     pub fn of(effect: &RegionalEffect) -> Result<Self, String> {
         let nodes = effect.tree.nodes();
         let options = effect.record.options;
         let leaf = |(node, effect): (usize, &fe_core::Effect)| {
             let values = effect.heterogeneity_values.iter();
             Ok(FoundLeaf {
-                region: region_of(nodes, node)?,
+                region: region_of(nodes, node),
                 curve: effect.curve.clone(),
                 made: (effect.record.axis, effect.record.centring),
                 share: Some(nodes[node].share),
@@ -111,9 +111,7 @@ impl FoundTree {
             method: method_of(effect.estimator)?,
             estimand,
             feature: effect.feature,
-            first: first
-                .map(|rule| Ok::<_, String>((rule.feature, position(rule.kind)?)))
-                .transpose()?,
+            first: first.map(|rule| (rule.feature, rule.kind.value())),
             leaves,
             limits: bins.filter(|_| of_differences).map(|bins| bins.partition.limits().to_vec()),
             lowered: effect.heterogeneity.to_owned(),
@@ -140,35 +138,25 @@ impl FoundTree {
 }
 
 /// The region of a node of a tree: its rule and those of its ancestors.
-///
-/// # Errors
-/// Rules of levels, which no truth in a region knows.
-pub fn region_of(nodes: &[regional::Node], node: usize) -> Result<Region, String> {
+#[must_use]
+pub fn region_of(nodes: &[regional::Node], node: usize) -> Region {
     let (mut region, mut at) = (Region::default(), Some(node));
     while let Some(node) = at.and_then(|at| nodes.get(at)) {
         if let Some(rule) = &node.rule {
-            region = cut(region, rule.feature, rule.kind)?;
+            region = cut(region, rule.feature, rule.kind);
         }
         at = node.parent;
     }
-    Ok(region)
+    region
 }
 
 /// The part of a region that obeys a rule.
-pub(super) fn cut(region: Region, feature: usize, kind: RuleKind) -> Result<Region, String> {
-    let position = position(kind)?;
-    Ok(match kind {
-        RuleKind::Above(_) => region.and(feature, position, f64::INFINITY),
-        _ => region.and(feature, f64::NEG_INFINITY, position),
-    })
-}
-
-pub(super) fn position(kind: RuleKind) -> Result<f64, String> {
+pub(super) fn cut(region: Region, feature: usize, kind: RuleKind) -> Region {
     match kind {
-        RuleKind::AtMost(position) | RuleKind::Above(position) => Ok(position),
-        RuleKind::Is(_) | RuleKind::IsNot(_) => {
-            Err("a split by levels has no truth in its regions".to_owned())
-        }
+        RuleKind::AtMost(position) => region.and(feature, f64::NEG_INFINITY, position),
+        RuleKind::Above(position) => region.and(feature, position, f64::INFINITY),
+        RuleKind::Is(level) => region.and_among(feature, &[level]),
+        RuleKind::IsNot(level) => region.and_not(feature, level),
     }
 }
 
@@ -178,7 +166,8 @@ type AsJudged = (Regional, usize, Vec<u64>);
 /// Depth, drop, and true if each region has a split of its own.
 type GrowthKey = (usize, u64, bool);
 
-type RegionKey = Vec<(usize, u64, u64)>;
+/// The bits of numbers of what is asked of each feature: ends, levels that are allowed, and that are not.
+type RegionKey = Vec<(usize, [u64; 2], Option<Vec<u64>>, Vec<u64>)>;
 
 /// The truths of regions of a scenario, remembered.
 #[derive(Default)]
@@ -297,6 +286,11 @@ fn as_judged(of: &FoundTree) -> AsJudged {
 }
 
 fn key_of(region: &Region) -> RegionKey {
-    let intervals = region.intervals().iter();
-    intervals.map(|&(feature, (from, to))| (feature, from.to_bits(), to.to_bits())).collect()
+    let conditions = region.conditions().iter();
+    let key = |(feature, condition): &(usize, Condition)| {
+        let Condition { interval: (from, to), only, not } = condition;
+        let ends = [from, to].map(|end| end.to_bits());
+        (*feature, ends, only.as_deref().map(bits), bits(not))
+    };
+    conditions.map(key).collect()
 }

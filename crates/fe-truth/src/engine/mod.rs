@@ -20,6 +20,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::function::Term;
+use crate::law::region::Condition;
 use crate::law::{Crossing, Law, Univariate};
 use crate::numeric::quadrature::{Estimate, Piecewise, integrate, within};
 use memory::{HeldValues, Memory};
@@ -264,9 +265,9 @@ impl Engine {
         Self { watch, ..Self::of(measure, whole, terms, coalitions, Arc::default()) }
     }
 
-    /// The same terms, under the law given that a feature lies in an interval; the background stays.
-    pub(crate) fn restricted(&self, feature: usize, from: f64, to: f64) -> Self {
-        let measure = Measure::new(self.law().restricted(feature, from, to));
+    /// The same terms, under the law given that a feature obeys a condition; the background stays.
+    pub(crate) fn restricted(&self, feature: usize, condition: &Condition) -> Self {
+        let measure = Measure::new(self.law().restricted(feature, condition));
         let (whole, terms) = (Arc::clone(&self.whole), Arc::clone(&self.terms));
         let (coalitions, means) = (Arc::clone(&self.coalitions), Arc::clone(&self.axis_means));
         let watch = self.watch.clone();

@@ -21,6 +21,22 @@ impl Levels {
         Self { values, probabilities }
     }
 
+    /// The same values with their probabilities times numbers that need not sum to one; with no probabilities
+    /// at all where all those are 0.
+    pub(crate) fn reweighted(&self, by: impl Fn(f64) -> f64) -> Self {
+        let weights: Vec<(f64, f64)> = self.iter().map(|(x, p)| (x, p * by(x))).collect();
+        if weights.iter().any(|(_, weight)| *weight > 0.0) {
+            return Self::new(weights);
+        }
+        let probabilities = vec![f64::NAN; self.values.len()];
+        Self { values: self.values.clone(), probabilities }
+    }
+
+    /// Probability of the levels for which something holds.
+    pub(crate) fn share(&self, holds: impl Fn(f64) -> bool) -> f64 {
+        self.iter().filter(|(x, _)| holds(*x)).map(|(_, p)| p).sum()
+    }
+
     /// Of counts from `first` on, from the quotients of neighbouring probabilities, those after the
     /// largest over those before it, down to where nothing counts.
     pub(crate) fn counts(mode: u64, last: Option<u64>, ratio: impl Fn(u64) -> f64) -> Self {

@@ -31,6 +31,7 @@ pub(crate) use uniform::PiecewiseUniform;
 
 use levels::Levels;
 use part::Part;
+use region::Condition;
 use restricted::Restricted;
 
 /// A law of one real variable that has a density.
@@ -252,13 +253,13 @@ pub(crate) struct Law {
     blocks: Vec<(Vec<usize>, Arc<dyn Block>)>,
     /// For each feature its block and its place there.
     place: Vec<(usize, usize)>,
-    /// The intervals that features were restricted to, one after the other.
-    intervals: Vec<(usize, (f64, f64))>,
+    /// The conditions that features were restricted to, one after the other.
+    conditions: Vec<(usize, Condition)>,
 }
 
 impl Law {
     pub(crate) fn new() -> Self {
-        Self { blocks: Vec::new(), place: Vec::new(), intervals: Vec::new() }
+        Self { blocks: Vec::new(), place: Vec::new(), conditions: Vec::new() }
     }
 
     /// Adds a block over the given features.
@@ -272,44 +273,50 @@ impl Law {
         self
     }
 
-    /// The law given that one feature lies in an interval that has a probability.
-    pub(crate) fn restricted(&self, feature: usize, from: f64, to: f64) -> Self {
+    /// The law given that one feature obeys a condition that has a probability.
+    pub(crate) fn restricted(&self, feature: usize, condition: &Condition) -> Self {
         let mut law = self.clone();
         let (block, target) = self.place[feature];
         let base = Arc::clone(&self.blocks[block].1);
-        law.blocks[block].1 = Arc::new(Restricted { base, target, from, to });
-        law.intervals.push((feature, (from, to)));
+        let condition = condition.clone();
+        law.conditions.push((feature, condition.clone()));
+        law.blocks[block].1 = Arc::new(Restricted { base, target, condition });
         law
     }
 
     pub(crate) fn is_restricted(&self) -> bool {
-        !self.intervals.is_empty()
+        !self.conditions.is_empty()
     }
 
     /// True if no feature of the block was restricted, so that all is as it was declared.
     pub(crate) fn is_as_declared(&self, feature: usize) -> bool {
-        !self.intervals.iter().any(|&(other, _)| self.related(feature, other))
+        !self.conditions.iter().any(|(other, _)| self.related(feature, *other))
     }
 
     /// True if a row lies in the region.
     pub(crate) fn holds(&self, row: &[f64]) -> bool {
-        self.intervals
-            .iter()
-            .all(|&(feature, (from, to))| from <= row[feature] && row[feature] <= to)
+        self.conditions.iter().all(|(feature, condition)| condition.holds(row[*feature]))
     }
 
-    /// The probability that a feature lies in an interval, none where it is too small to be told.
-    pub(crate) fn share(&self, feature: usize, from: f64, to: f64) -> Option<f64> {
+    /// The probability that a feature obeys a condition, none where it is too small to be told.
+    pub(crate) fn share(&self, feature: usize, condition: &Condition) -> Option<f64> {
         let margin = self.marginal(feature);
-        let (low, high) = margin.support();
-        let (from, to) = (low.max(from), high.min(to));
+        if margin.levels().is_some() {
+            return Some(restricted::normaliser(&*margin, condition));
+        }
+        // A density has no probability at levels.
+        let (low, high) = match condition.only {
+            Some(_) => (0.0, 0.0),
+            None => margin.support(),
+        };
+        let (from, to) = (low.max(condition.interval.0), high.min(condition.interval.1));
         if from >= to {
             return Some(0.0);
         }
         if margin.restricted(from, to).is_some() {
             return Some(margin.mass(from, to).clamp(0.0, 1.0));
         }
-        let share = restricted::normaliser(&*margin, from, to);
+        let share = restricted::normaliser(&*margin, &Condition::between(from, to));
         share.is_finite().then_some(share.min(1.0))
     }
 
@@ -335,7 +342,7 @@ impl Law {
     /// The same, but that some features are independent of all others; among each other they, and the
     /// others, depend as before. Nothing is drawn from it.
     pub(crate) fn apart(&self, features: &[usize]) -> Self {
-        let mut law = Self { intervals: self.intervals.clone(), ..Self::new() };
+        let mut law = Self { conditions: self.conditions.clone(), ..Self::new() };
         law.place.resize(self.place.len(), (0, 0));
         for (members, block) in &self.blocks {
             let (inside, outside): (Vec<usize>, Vec<usize>) =
@@ -357,7 +364,7 @@ impl Law {
         let mut law = self.clone();
         for (feature, (lo, hi)) in axes {
             law = law.apart(&[feature]);
-            law.intervals.retain(|(other, _)| *other != feature);
+            law.conditions.retain(|(other, _)| *other != feature);
             law.blocks[law.place[feature].0].1 = Arc::new(Single(PiecewiseUniform::on(lo, hi)));
         }
         law
@@ -569,10 +576,13 @@ mod tests {
         let declared = |law: &Law| [0, 1, 2].map(|feature| law.is_as_declared(feature));
         assert!(!law.is_restricted());
         assert_eq!(declared(&law), [true, true, true]);
-        let cut = law.restricted(1, 0.0, 1.0);
+        let cut = law.restricted(1, &Condition::between(0.0, 1.0));
         assert!(cut.is_restricted());
         assert_eq!(declared(&cut), [true, false, false]);
-        assert_eq!(declared(&law.restricted(0, 0.0, 1.0)), [false, true, true]);
+        assert_eq!(
+            declared(&law.restricted(0, &Condition::between(0.0, 1.0))),
+            [false, true, true]
+        );
     }
 
     /// Scores 0.5 and 1.2 become 0.5 and 0.6·0.5 + 0.8·1.2.

@@ -1,34 +1,56 @@
-//! A block of features given that one of them lies in an interval.
+//! A block of features given that one of them lies in an interval, or is at some of its levels.
 
 use std::sync::Arc;
 
+use super::levels::Levels;
+use super::region::Condition;
 use super::{Block, Crossing, Univariate};
 use crate::numeric::quadrature::{Estimate, integrate, within};
 
-/// A block given that `from ≤ target ≤ to`, which must have a probability.
+/// A block given that a feature obeys a condition, which must have a probability.
 pub(crate) struct Restricted {
     pub(crate) base: Arc<dyn Block>,
     pub(crate) target: usize,
-    pub(crate) from: f64,
-    pub(crate) to: f64,
+    pub(crate) condition: Condition,
+}
+
+impl Restricted {
+    /// The law of a feature with levels given others, where the target is none of these.
+    fn reweighted(&self, levels: &Levels, target: usize, given: &[(usize, f64)]) -> Levels {
+        levels.reweighted(|level| {
+            let mut known = given.to_vec();
+            known.push((target, level));
+            mass(&*self.base.conditional(self.target, &known), &self.condition)
+        })
+    }
 }
 
 impl Block for Restricted {
     fn conditional(&self, target: usize, given: &[(usize, f64)]) -> Box<dyn Univariate> {
         let law = self.base.conditional(target, given);
         if target == self.target {
-            let known = law.restricted(self.from, self.to);
-            return known.unwrap_or_else(|| Box::new(CutOff::new(law, self.from, self.to)));
+            if let Some(levels) = law.levels() {
+                let holds = |level| if self.condition.holds(level) { 1.0 } else { 0.0 };
+                return Box::new(levels.reweighted(holds));
+            }
+            let (from, to) = self.condition.interval;
+            let known = law.restricted(from, to);
+            return known.unwrap_or_else(|| Box::new(CutOff::new(law, from, to)));
         }
         if given.iter().any(|(feature, _)| *feature == self.target) {
             return law;
         }
-        let total = normaliser(&*self.base.conditional(self.target, given), self.from, self.to);
+        if let Some(levels) = law.levels() {
+            return Box::new(self.reweighted(levels, target, given));
+        }
+        let total = normaliser(&*self.base.conditional(self.target, given), &self.condition);
         let shadow = |end: f64| {
             self.base.shadow(Crossing { of: self.target, along: target, slope: 0.0, at: end })
         };
-        let ends = [self.from, self.to].into_iter().filter(|end| end.is_finite());
-        let points: Vec<f64> = ends.flat_map(shadow).map(|x| law.coordinate(x)).collect();
+        let ends: [f64; 2] = self.condition.interval.into();
+        let points: Vec<f64> =
+            ends.into_iter().filter(|end| end.is_finite()).flat_map(shadow).collect();
+        let points: Vec<f64> = points.into_iter().map(|x| law.coordinate(x)).collect();
         let panels = law.panels();
         let panels =
             within(&[panels.clone(), points].concat(), panels[0], panels[panels.len() - 1]);
@@ -37,7 +59,7 @@ impl Block for Restricted {
             base: Arc::clone(&self.base),
             variables: (target, self.target),
             given: given.to_vec(),
-            interval: (self.from, self.to),
+            condition: self.condition.clone(),
             total,
             panels,
         })
@@ -56,13 +78,21 @@ impl Block for Restricted {
 /// then of no account.
 pub(super) const LEAST: f64 = 1e-10;
 
-/// The probability of an interval, to divide by; NaN where it has lost its digits.
-pub(super) fn normaliser(law: &dyn Univariate, from: f64, to: f64) -> f64 {
-    if law.resolves_small_masses() {
-        return law.mass(from, to);
+/// The probability of a condition.
+fn mass(law: &dyn Univariate, condition: &Condition) -> f64 {
+    match law.levels() {
+        Some(levels) => levels.share(|level| condition.holds(level)),
+        None => law.mass(condition.interval.0, condition.interval.1),
+    }
+}
+
+/// The probability of a condition, to divide by; NaN where it has lost its digits.
+pub(super) fn normaliser(law: &dyn Univariate, condition: &Condition) -> f64 {
+    if law.levels().is_some() || law.resolves_small_masses() {
+        return mass(law, condition);
     }
     // A difference of distribution functions would be wrong by some 1e-16.
-    let mass = integrated(law, from, to);
+    let mass = integrated(law, condition.interval.0, condition.interval.1);
     if mass < LEAST { f64::NAN } else { mass }
 }
 
@@ -87,7 +117,7 @@ struct CutOff {
 
 impl CutOff {
     fn new(law: Box<dyn Univariate>, from: f64, to: f64) -> Self {
-        let total = normaliser(&*law, from, to);
+        let total = normaliser(&*law, &Condition::between(from, to));
         Self { law, from, to, total }
     }
 }
@@ -135,27 +165,27 @@ impl Univariate for CutOff {
     }
 }
 
-/// The law of a feature given that another one, not known itself, lies in an interval: its own
-/// density times the probability of that.
+/// The law of a feature given that another one, not known itself, obeys a condition: its own density times
+/// the probability of that.
 struct Weighted {
     law: Box<dyn Univariate>,
     base: Arc<dyn Block>,
-    /// This feature, and the one in the interval.
+    /// This feature, and the one of the condition.
     variables: (usize, usize),
     given: Vec<(usize, f64)>,
-    interval: (f64, f64),
-    /// Probability of the interval before this feature is known.
+    condition: Condition,
+    /// Probability of the condition before this feature is known.
     total: f64,
     panels: Vec<f64>,
 }
 
 impl Weighted {
-    /// Likelihood ratio of the interval where this feature is known.
+    /// Likelihood ratio of the condition where this feature is known.
     fn factor(&self, known: f64) -> f64 {
         let mut given = self.given.clone();
         given.push((self.variables.0, known));
         let law = self.base.conditional(self.variables.1, &given);
-        law.mass(self.interval.0, self.interval.1) / self.total
+        mass(&*law, &self.condition) / self.total
     }
 }
 
@@ -201,7 +231,7 @@ mod tests {
     use crate::numeric::special::{normal_between, normal_quantile};
 
     fn cut(base: impl Block + 'static, from: f64, to: f64) -> Restricted {
-        Restricted { base: Arc::new(base), target: 0, from, to }
+        Restricted { base: Arc::new(base), target: 0, condition: Condition::between(from, to) }
     }
 
     #[track_caller]
@@ -273,7 +303,10 @@ mod tests {
             }
         }
         assert!(!cut(cause, 0.1, 0.9).conditional(1, &[]).resolves_small_masses());
-        assert!(normaliser(&margin, 5.0, 6.0).is_nan());
-        assert!((normaliser(&margin, 0.2, 0.6) - margin.mass(0.2, 0.6)).abs() < 1e-14);
+        assert!(normaliser(&margin, &Condition::between(5.0, 6.0)).is_nan());
+        assert!(
+            (normaliser(&margin, &Condition::between(0.2, 0.6)) - margin.mass(0.2, 0.6)).abs()
+                < 1e-14
+        );
     }
 }

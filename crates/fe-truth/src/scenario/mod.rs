@@ -33,10 +33,10 @@ use std::sync::{Arc, OnceLock};
 use fe_core::{Model, OptionInfo};
 
 use crate::engine::Engine;
-use crate::error::{Error, unknown_name};
+use crate::error::{Error, number, unknown_name};
 use crate::expression::{Expression, numbered};
 use crate::function::{Function, Native};
-use crate::law::region::Region;
+use crate::law::region::{Condition, Region};
 use crate::law::{Law, Univariate};
 use crate::numeric::quadrature::within;
 use closed_forms::{ClosedForms, Pointwise};
@@ -296,14 +296,33 @@ impl Scenario {
     pub fn levels(&self, feature: usize) -> Option<Vec<Level>> {
         let margin = self.parts.engine.margin(feature);
         let last = margin.levels()?.inverse(0.9999);
-        let words = self.parts.words.get(feature).filter(|words| !words.is_empty());
-        let name = |value: f64| match words.and_then(|words| words.get(value as usize)) {
-            Some(word) => word.clone(),
-            None => value.to_string(),
-        };
         let levels = margin.levels()?.iter().take_while(|(value, _)| *value <= last);
+        let name = |value| self.level_name(feature, value);
         let level = |(value, probability)| Level { name: name(value), value, probability };
         Some(levels.map(level).collect())
+    }
+
+    /// The name of a level of a feature, counted from 0: a word, or the number itself.
+    #[must_use]
+    pub fn level_name(&self, feature: usize, value: f64) -> String {
+        let words = self.parts.words.get(feature);
+        let is_place = value >= 0.0 && value.fract() == 0.0;
+        let word = words.filter(|_| is_place).and_then(|words| words.get(value as usize));
+        word.map_or_else(|| number(&value), Clone::clone)
+    }
+
+    /// True if a feature, counted from 0, has levels that are words: they are split one against the rest, those
+    /// that are numbers by what is at most a position.
+    ///
+    /// ```
+    /// let text = "f = \"n + level(season, winter: -1, summer: 2)\"\n\
+    ///             [law]\nseason = \"categorical(winter: 0.3, summer: 0.7)\"\nn = \"poisson(2)\"\n";
+    /// let scenario = fe_truth::problem("mine", text, &[]).unwrap();
+    /// assert!(scenario.is_nominal(0) && !scenario.is_nominal(1));
+    /// ```
+    #[must_use]
+    pub fn is_nominal(&self, feature: usize) -> bool {
+        self.parts.words.get(feature).is_some_and(|words| !words.is_empty())
     }
 
     /// Its description.
@@ -422,45 +441,44 @@ impl Scenario {
     /// The law of the features in a region that has a probability.
     pub(crate) fn law_within(&self, region: &Region) -> Result<Law, Error> {
         let mut law = self.parts.engine.law().clone();
-        for &(feature, (from, to)) in region.intervals() {
-            self.check_feature(feature)?;
-            let related = (0..self.dimension()).filter(|&other| law.related(feature, other));
-            for other in related {
-                self.check_density(other, "a region of it, or of features that depend on it,")?;
-            }
-            self.share(&law, feature, (from, to))?;
-            law = law.restricted(feature, from, to);
+        for (feature, condition) in region.conditions() {
+            self.check_feature(*feature)?;
+            self.share(&law, *feature, condition)?;
+            law = law.restricted(*feature, condition);
         }
         Ok(law)
     }
 
-    /// The probability of an interval of a feature under a law of this scenario's features.
+    /// The probability of a condition under a law of this scenario's features.
     pub(crate) fn share(
         &self,
         law: &Law,
         feature: usize,
-        (from, to): (f64, f64),
+        condition: &Condition,
     ) -> Result<f64, Error> {
-        match law.share(feature, from, to) {
-            Some(share) if share > 0.0 => Ok(share),
-            Some(_) => {
-                let feature = self.feature_name(feature);
-                Err(Error::ImpossibleRegion { feature, from, to })
-            }
-            None => {
-                let feature = self.feature_name(feature);
-                Err(Error::RareRegion { feature, from, to })
-            }
+        let share = law.share(feature, condition);
+        if let Some(share) = share.filter(|share| *share > 0.0) {
+            return Ok(share);
+        }
+        let condition = condition.told(|level| self.level_name(feature, level));
+        let feature = self.feature_name(feature);
+        match share {
+            Some(_) => Err(Error::ImpossibleRegion { feature, condition }),
+            None => Err(Error::RareRegion { feature, condition }),
         }
     }
 
     /// The same scenario under another law, whose region is known.
     pub(crate) fn under(&self, engine: Engine, region: &Region) -> Self {
-        if region.intervals().is_empty() {
+        if region.conditions().is_empty() {
             return self.clone();
         }
         let axes = self.parts.axes.iter().enumerate();
-        let axes = axes.map(|(feature, &axis)| region.cut(feature, axis)).collect();
+        let cut = |(feature, &axis): (usize, &(f64, f64))| match engine.margin(feature).levels() {
+            Some(levels) => (levels.support().0.max(axis.0), levels.support().1.min(axis.1)),
+            None => region.cut(feature, axis),
+        };
+        let axes = axes.map(cut).collect();
         let resolution = unresolved(&engine);
         Self { parts: Arc::new(self.parts.under(engine, axes)), resolution, ..self.clone() }
     }

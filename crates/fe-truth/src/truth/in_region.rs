@@ -32,12 +32,12 @@ impl Scenario {
     /// # }
     /// ```
     pub fn probability(&self, region: &Region) -> Result<f64, Error> {
-        self.check_all_densities()?;
+        self.begin();
         let (mut law, mut probability) = (self.parts.engine.law().clone(), 1.0);
-        for &(feature, ends) in region.intervals() {
-            self.check_feature(feature)?;
-            probability *= self.share(&law, feature, ends)?;
-            law = law.restricted(feature, ends.0, ends.1);
+        for (feature, condition) in region.conditions() {
+            self.check_feature(*feature)?;
+            probability *= self.share(&law, *feature, condition)?;
+            law = law.restricted(*feature, condition);
         }
         Ok(probability)
     }
@@ -70,9 +70,8 @@ impl Scenario {
         limits: Option<&[f64]>,
     ) -> Result<RegionTruth, Error> {
         self.check_feature(feature)?;
-        region.intervals().iter().try_for_each(|(other, _)| self.check_feature(*other))?;
-        self.check_all_densities()?;
-        self.check_axis(feature, self.axis(feature))?;
+        region.conditions().iter().try_for_each(|(other, _)| self.check_feature(*other))?;
+        self.check_regional(method, feature)?;
         let heterogeneity = match limits {
             None => Heterogeneity::of_method(method),
             Some(limits) => Heterogeneity::Differences(limits),

@@ -1,7 +1,7 @@
 //! The best split of the other features by one of them: the regional optimum.
 //!
-//! A split puts rows with x_t ≤ p to the left and those with x_t > p to the right, and each side
-//! has the law of the features given that. It is judged by the heterogeneity of the feature of
+//! A split puts rows with x_t ≤ p to the left and those with x_t > p to the right, or rows with x_t = v and
+//! those with another level, and each side has the law of the features given that. It is judged by the heterogeneity of the feature of
 //! interest on both sides, over the same axis, weighted with their probabilities.
 
 use serde::Serialize;
@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::curves::finite_coordinate;
 use crate::engine::{Engine, LocalQuantity, Rest};
 use crate::error::Error;
+use crate::law::levels::Levels;
 use crate::law::region::Region;
 use crate::numeric::quadrature::{Estimate, integrate, within};
 use crate::quantity::{Evaluation, Regional, Truth};
@@ -42,7 +43,8 @@ impl RegionalTruth {
 pub struct Split {
     /// The feature t that splits, counted from 0.
     pub feature: usize,
-    /// The position p: rows with x_t ≤ p are left, the others right.
+    /// The position p: rows with x_t ≤ p are left, the others right. Of a
+    /// [nominal](Scenario::is_nominal) feature the level whose rows are left.
     pub position: f64,
     /// A bound on the error of the position; 0 where f breaks and the position is known exactly.
     pub position_error: f64,
@@ -99,7 +101,7 @@ impl Scenario {
     /// ```
     pub fn regional(&self, method: Regional, feature: usize) -> Result<Vec<RegionalTruth>, Error> {
         self.check_feature(feature)?;
-        self.check_all_densities()?;
+        self.check_regional(method, feature)?;
         let heterogeneities: &[Heterogeneity<'_>] = match method {
             Regional::Ale | Regional::Rhale => {
                 &[Heterogeneity::AleIntegral, Heterogeneity::AleIntegralSd]
@@ -128,21 +130,22 @@ impl Scenario {
         feature: usize,
         limits: &[f64],
     ) -> Result<RegionalTruth, Error> {
-        self.check_all_densities()?;
+        self.check_feature(feature)?;
+        self.check_regional(Regional::Ale, feature)?;
         self.differences(feature, limits)?;
         self.optimum(Heterogeneity::Differences(limits), feature)
     }
 
-    /// Refuses regions where a feature has levels.
-    pub(super) fn check_all_densities(&self) -> Result<(), Error> {
+    /// Refuses methods that a feature with levels does not have, and a region that leaves nothing of its range.
+    pub(super) fn check_regional(&self, method: Regional, feature: usize) -> Result<(), Error> {
         self.begin();
-        (0..self.dimension())
-            .try_for_each(|other| self.check_density(other, "a split into regions"))
+        if method != Regional::Shapdp {
+            self.check_density(feature, &format!("regions by `{}`", method.name()))?;
+        }
+        self.check_axis(feature, self.axis(feature))
     }
 
     fn optimum(&self, heterogeneity: Heterogeneity<'_>, s: usize) -> Result<RegionalTruth, Error> {
-        // A region may leave nothing of the range.
-        self.check_axis(s, self.axis(s))?;
         let unknown = || self.no_optimum(heterogeneity, s);
         let whole = Place::whole(self, heterogeneity, s).ok_or_else(unknown)?;
         let search = Search::new(self, s, heterogeneity, vec![(&whole, 1.0)], None);
@@ -205,6 +208,10 @@ impl Heterogeneity<'_> {
         };
         let law = engine.margin(s);
         let over_law = self == Self::ShapMean;
+        if let (true, Some(levels)) = (over_law, law.levels()) {
+            let variance = |x| engine.moments(s, x, rest, local).variance;
+            return Estimate::sum(levels.iter().map(|(x, p)| variance(x).times(p)));
+        }
         let ends = if over_law {
             let panels = law.panels();
             [panels[0], panels[panels.len() - 1]]
@@ -265,14 +272,17 @@ impl Place {
         region: &Region,
     ) -> Result<Option<Self>, Error> {
         let (mut engine, mut share) = (scenario.parts.engine.clone(), 1.0);
-        for &(feature, (from, to)) in region.intervals() {
-            share *= scenario.share(engine.law(), feature, (from, to))?;
-            engine = engine.restricted(feature, from, to);
+        for (feature, condition) in region.conditions() {
+            share *= scenario.share(engine.law(), *feature, condition)?;
+            engine = engine.restricted(*feature, condition);
         }
-        let readers = engine.readers(s);
+        let is_wide = |&t: &usize| {
+            let features = engine.terms[t].features().iter();
+            features.filter(|&&feature| !engine.has_levels(feature)).count() > MOST_FEATURES
+        };
         let heterogeneity = if engine.is_additive(s) {
             Estimate::default()
-        } else if readers.iter().any(|&t| engine.terms[t].features().len() > MOST_FEATURES) {
+        } else if engine.readers(s).iter().any(is_wide) {
             return Ok(None);
         } else {
             heterogeneity.of(scenario, &engine, region, s)
@@ -293,19 +303,48 @@ impl Place {
         s: usize,
         (feature, position): (usize, f64),
     ) -> Option<[Self; 2]> {
+        let regions = self.divided(scenario, (feature, position))?;
+        let side = |region: Region, share: f64| {
+            let condition = region.condition(feature)?;
+            let engine = self.engine.restricted(feature, condition);
+            let heterogeneity = heterogeneity.of(scenario, &engine, &region, s);
+            Some(Self { engine, region, share: self.share * share, heterogeneity })
+        };
+        let [left, right] = regions;
+        Some([side(left.0, left.1)?, side(right.0, right.1)?])
+    }
+
+    /// The regions on both sides of a split, with their shares of this one; none where one of them is empty.
+    fn divided(
+        &self,
+        scenario: &Scenario,
+        (feature, position): (usize, f64),
+    ) -> Option<[(Region, f64); 2]> {
         let marginal = self.engine.law().marginal(feature);
+        let region = || self.region.clone();
+        if let Some(levels) = marginal.levels() {
+            let sides = match scenario.is_nominal(feature) {
+                true => {
+                    [region().and_among(feature, &[position]), region().and_not(feature, position)]
+                }
+                false => [
+                    region().and(feature, f64::NEG_INFINITY, position),
+                    region().and(feature, position, f64::INFINITY),
+                ],
+            };
+            let sides = sides.map(|side| {
+                let share = levels.share(|x| side.condition(feature).is_none_or(|c| c.holds(x)));
+                (side, share)
+            });
+            return sides.iter().all(|(_, share)| *share > 0.0).then_some(sides);
+        }
         let (low, high) = marginal.support();
         if !(low < position && position < high) {
             return None;
         }
         let share = marginal.cdf(position);
-        let side = |from: f64, to: f64, share: f64| {
-            let engine = self.engine.restricted(feature, from, to);
-            let region = self.region.clone().and(feature, from, to);
-            let heterogeneity = heterogeneity.of(scenario, &engine, &region, s);
-            Self { engine, region, share: self.share * share, heterogeneity }
-        };
-        Some([side(low, position, share), side(position, high, 1.0 - share)])
+        let sides = [(low, position, share), (position, high, 1.0 - share)];
+        Some(sides.map(|(from, to, share)| (region().and(feature, from, to), share)))
     }
 }
 
@@ -411,14 +450,10 @@ impl<'a> Search<'a> {
         let starts: Vec<(&Line<'_>, usize)> = starts.collect();
         let on_grid = starts.iter().map(|(line, i)| line.weighted(*i));
         let least_on_grid = on_grid.fold(f64::INFINITY, f64::min);
-        let exact = self.candidates.is_some();
         let may_be_best = |(line, i): &&(&Line<'_>, usize)| {
-            let promise = if exact { line.weighted(*i) } else { line.promise(*i) };
-            promise <= least_on_grid + LEAST_DROP * before.value
+            line.promise(*i) <= least_on_grid + LEAST_DROP * before.value
         };
-        let follow = |(line, i): &(&'_ Line<'_>, usize)| {
-            if exact { line.exactly(*i) } else { line.follow(*i) }
-        };
+        let follow = |(line, i): &(&'_ Line<'_>, usize)| line.follow(*i);
         let followed: Vec<Minimum> = starts.iter().filter(may_be_best).map(follow).collect();
         // A minimum that is not known may be the least.
         if followed.iter().any(|m| m.outcome.weighted.value.is_nan()) {
@@ -470,20 +505,20 @@ impl<'a> Search<'a> {
         outcome
     }
 
-    /// Positions along a feature at which the search begins, and those of them at which what is
-    /// left may have a kink.
-    fn positions(&self, feature: usize) -> (Vec<f64>, Vec<f64>) {
-        if let Some(count) = self.candidates {
-            let (lo, hi) = self.scenario.axis(feature);
-            let position = |i: usize| lo + (hi - lo) * i as f64 / (count + 1) as f64;
-            return ((1..=count).map(position).collect(), Vec::new());
-        }
+    /// Positions along a feature at which the search begins.
+    fn positions(&self, feature: usize) -> Positions {
         let engine = &self.scenario.parts.engine;
         let law = engine.law().marginal(feature);
+        if let Some(levels) = law.levels() {
+            return Positions::Alone(self.of_levels(feature, levels));
+        }
+        if let Some(count) = self.candidates {
+            return Positions::Alone(self.equally_spaced(feature, count));
+        }
         let mut breaks = engine.breaks(feature);
         let ends = |(place, _): &(&Place, f64)| {
-            let own = place.region.intervals().iter().find(|(known, _)| *known == feature);
-            own.map_or([f64::NAN; 2], |(_, (from, to))| [*from, *to])
+            let own = place.region.condition(feature);
+            own.map_or([f64::NAN; 2], |condition| condition.interval.into())
         };
         let (low, high) = law.support();
         let inside = |x: &f64| low < *x && *x < high;
@@ -494,23 +529,75 @@ impl<'a> Search<'a> {
         positions.extend(&breaks);
         positions.sort_by(f64::total_cmp);
         positions.dedup();
-        (positions, breaks)
+        Positions::Grid { positions, breaks }
     }
+
+    fn equally_spaced(&self, feature: usize, count: usize) -> Vec<f64> {
+        let (lo, hi) = self.scenario.axis(feature);
+        (1..=count).map(|i| lo + (hi - lo) * i as f64 / (count + 1) as f64).collect()
+    }
+
+    /// The splits of a feature with levels that differ from each other in one of the places: by each level, or
+    /// half-way between neighbours of numbers.
+    fn of_levels(&self, feature: usize, levels: &Levels) -> Vec<f64> {
+        let values = levels.values();
+        let between = || values.windows(2).map(|ends| 0.5 * (ends[0] + ends[1]));
+        let positions: Vec<f64> = match self.candidates {
+            _ if self.scenario.is_nominal(feature) => values.to_vec(),
+            Some(count) => self.equally_spaced(feature, count),
+            None => between().filter(|&x| levels.tails(x).into_iter().all(|p| p > TAIL)).collect(),
+        };
+        let mut known: Vec<Vec<Option<bool>>> = Vec::new();
+        let is_new = |position: &f64| {
+            let sides = self.sides_of_levels(feature, *position);
+            let is_new = !known.contains(&sides);
+            known.push(sides);
+            is_new
+        };
+        positions.into_iter().filter(is_new).collect()
+    }
+
+    /// For each level of each place, whether it is on the same side as the first one there; nothing where the
+    /// place stays whole.
+    fn sides_of_levels(&self, feature: usize, position: f64) -> Vec<Option<bool>> {
+        let is_nominal = self.scenario.is_nominal(feature);
+        let of_place = |(place, _): &(&Place, f64)| {
+            let law = place.engine.law().marginal(feature);
+            let values = law.levels().map_or(&[][..], Levels::values);
+            let is_left = |x: f64| if is_nominal { x == position } else { x <= position };
+            let first = values.first().copied().map(is_left);
+            let sides: Vec<bool> = values.iter().map(|&x| Some(is_left(x)) == first).collect();
+            let is_whole = sides.iter().all(|side| *side);
+            sides.into_iter().map(move |side| (!is_whole).then_some(side)).collect::<Vec<_>>()
+        };
+        self.places.iter().flat_map(of_place).collect()
+    }
+}
+
+/// Positions along a feature at which a search begins.
+enum Positions {
+    /// All that there are.
+    Alone(Vec<f64>),
+    /// Some of all, with those of them at which what is left may have a kink.
+    Grid { positions: Vec<f64>, breaks: Vec<f64> },
 }
 
 /// The weighted heterogeneity as a function of the position along one feature.
 struct Line<'a> {
     search: &'a Search<'a>,
     feature: usize,
-    /// Breaks of f along the feature.
-    breaks: Vec<f64>,
+    /// Breaks of f along the feature; none where there are no other positions than those below.
+    breaks: Option<Vec<f64>>,
     /// At ascending positions.
     outcomes: Vec<Outcome>,
 }
 
 impl<'a> Line<'a> {
     fn new(search: &'a Search<'a>, feature: usize) -> Self {
-        let (positions, breaks) = search.positions(feature);
+        let (positions, breaks) = match search.positions(feature) {
+            Positions::Alone(positions) => (positions, None),
+            Positions::Grid { positions, breaks } => (positions, Some(breaks)),
+        };
         let outcomes = positions.iter().map(|&p| search.split(feature, p)).collect();
         Self { search, feature, breaks, outcomes }
     }
@@ -523,12 +610,15 @@ impl<'a> Line<'a> {
         self.outcomes[i].weighted.value
     }
 
-    /// Positions no worse than their neighbours.
+    /// Positions no worse than their neighbours; levels have none.
     fn minima(&self) -> impl Iterator<Item = usize> + '_ {
-        let last = self.outcomes.len() - 1;
-        (0..=last).filter(move |&i| {
+        let last = self.outcomes.len().saturating_sub(1);
+        (0..self.outcomes.len()).filter(move |&i| {
             let here = self.weighted(i);
-            (i == 0 || here < self.weighted(i - 1)) && (i == last || here <= self.weighted(i + 1))
+            let is_level = self.search.scenario.is_nominal(self.feature);
+            is_level
+                || (i == 0 || here < self.weighted(i - 1))
+                    && (i == last || here <= self.weighted(i + 1))
         })
     }
 
@@ -537,17 +627,21 @@ impl<'a> Line<'a> {
         [i.saturating_sub(1), (i + 1).min(self.outcomes.len() - 1)]
     }
 
-    /// Lower bound of a minimum beside a position of the grid: as far below as a neighbour is above.
+    /// Lower bound of a minimum at a position of the grid or beside it: as far below as a neighbour is above.
     fn promise(&self, i: usize) -> f64 {
+        if self.breaks.is_none() {
+            return self.weighted(i);
+        }
         let [low, high] = self.neighbours(i).map(|j| self.weighted(j));
         2.0 * self.weighted(i) - low.max(high)
     }
 
     /// The minimum near a position of the grid.
     fn follow(&self, i: usize) -> Minimum {
+        let Some(breaks) = &self.breaks else { return self.exactly(i) };
         let here = self.outcomes[i].position;
         let [low, high] = self.neighbours(i).map(|j| self.outcomes[j].position);
-        if self.breaks.contains(&here) {
+        if breaks.contains(&here) {
             let higher = |end: f64| {
                 let beside = self.at(here + 1e-3 * (end - here));
                 beside.weighted.value >= self.weighted(i)

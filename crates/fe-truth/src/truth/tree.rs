@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::regional::{Best, Heterogeneity, Place, Search, truth};
 use crate::error::Error;
-use crate::law::region::Region;
+use crate::law::region::{Condition, Region};
 use crate::numeric::quadrature::Estimate;
 use crate::quantity::{Regional, Truth};
 use crate::scenario::Scenario;
@@ -87,8 +87,8 @@ pub struct RegionalNode {
     pub split: Option<NodeSplit>,
 }
 
-/// Split of a region. Its sides are the next two nodes that have it as parent: at most the
-/// position, and above it.
+/// Split of a region. Its sides are the next two nodes that have it as parent: at most the position, and above
+/// it; of a [nominal](Scenario::is_nominal) feature, at the level of that position, and at any other.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NodeSplit {
     /// The feature that splits, counted from 0.
@@ -97,9 +97,9 @@ pub struct NodeSplit {
     pub position: f64,
     /// A bound on the error of the position.
     pub position_error: f64,
-    /// Heterogeneity at most the position.
+    /// Heterogeneity on the first side.
     pub left: Truth,
-    /// Heterogeneity above it.
+    /// Heterogeneity on the other side.
     pub right: Truth,
     /// Both, weighted with their probabilities.
     pub weighted: Truth,
@@ -155,8 +155,7 @@ impl Scenario {
         options: TreeOptions<'_>,
     ) -> Result<RegionalTree, Error> {
         self.check_feature(feature)?;
-        self.check_all_densities()?;
-        self.check_axis(feature, self.axis(feature))?;
+        self.check_regional(method, feature)?;
         options.check(method)?;
         let heterogeneity = match options.limits {
             None => Heterogeneity::of_method(method),
@@ -193,10 +192,10 @@ impl Scenario {
     /// As [`Scenario::within`].
     pub fn leaf(&self, region: &Region) -> Result<Self, Error> {
         self.law_within(region)?;
-        let cut = |engine: crate::engine::Engine, &(feature, (from, to)): &(usize, (f64, f64))| {
-            engine.restricted(feature, from, to)
+        let cut = |engine: crate::engine::Engine, (feature, condition): &(usize, Condition)| {
+            engine.restricted(*feature, condition)
         };
-        let engine = region.intervals().iter().fold(self.parts.engine.clone(), cut);
+        let engine = region.conditions().iter().fold(self.parts.engine.clone(), cut);
         Ok(self.under(engine, region))
     }
 }

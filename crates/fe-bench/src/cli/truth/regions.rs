@@ -79,7 +79,7 @@ fn splits(arguments: &Arguments, scenario: &Scenario, method: Regional) -> Resul
         let row = vec![
             optimum.heterogeneity.into(),
             split.map_or(Entry::Missing, |split| scenario.feature_name(split.feature).into()),
-            number(split.map(|split| split.position)),
+            split.map_or(Entry::Missing, |split| place(scenario, split.feature, split.position)),
             optimum.before.value.into(),
             number(split.map(|split| split.left.value)),
             number(split.map(|split| split.right.value)),
@@ -161,14 +161,27 @@ fn split_row(
         return row;
     };
     let tie = |(feature, position): &(usize, f64)| {
-        format!("{} at {}", scenario.feature_name(*feature), crate::output::exact(*position))
+        let position = match scenario.is_nominal(*feature) {
+            true => scenario.level_name(*feature, *position),
+            false => crate::output::exact(*position),
+        };
+        format!("{} at {position}", scenario.feature_name(*feature))
     };
     let ties: Vec<String> = split.ties.iter().map(tie).collect();
     row.push(scenario.feature_name(split.feature).into());
-    row.extend([split.position, before, split.left.value, split.right.value].map(Entry::from));
+    row.push(place(scenario, split.feature, split.position));
+    row.extend([before, split.left.value, split.right.value].map(Entry::from));
     row.push(split.weighted.value.into());
     row.push(if ties.is_empty() { Entry::Missing } else { ties.join("; ").into() });
     row
+}
+
+/// The position of a split, or the name of the level whose rows are left.
+fn place(scenario: &Scenario, feature: usize, position: f64) -> Entry {
+    match scenario.is_nominal(feature) {
+        true => scenario.level_name(feature, position).into(),
+        false => position.into(),
+    }
 }
 
 /// The curves in the leaves of a tree, each in its region.
@@ -186,7 +199,9 @@ fn leaves(
         Regional::Shapdp => Quantity::Shap,
     };
     let (lo, hi) = scenario.axis(tree.feature);
-    let points = if arguments.at.is_empty() {
+    let points = if let Some(levels) = scenario.levels(tree.feature) {
+        levels.into_iter().map(|level| level.value).collect()
+    } else if arguments.at.is_empty() {
         Axis::new(lo, hi)?.grid(arguments.points())
     } else {
         arguments.places()

@@ -50,8 +50,8 @@ pub(super) const SPLIT_FEATURE: Definition = Definition {
 /// Error of the position of the first split.
 pub(super) const SPLIT_ERROR: Definition = Definition {
     name: "split_error",
-    about: "probability that the splitting feature lies between the first split's position and the population's; \
-            degenerate where it is of another feature",
+    about: "probability that the splitting feature lies between the first split's position and the population's, or \
+            is at either of two levels; degenerate where it is of another feature",
     is_error: true,
     is_squared: false,
     measure: Measure::Regions { needs_population: true, value: split_error },
@@ -157,8 +157,13 @@ fn split_error(of: &ScoringTree<'_>) -> Result<Score, String> {
         let same = best.iter().filter(move |(of_best, _)| *of_best == feature);
         same.map(move |(_, of_best)| (feature, position.min(*of_best), position.max(*of_best)))
     };
+    // From one level to another one: the rows that are on other sides.
+    let apart = |feature, low, high| match of.scenario.is_nominal(feature) {
+        true => Region::default().and_among(feature, &[low, high]),
+        false => Region::default().and(feature, low, high),
+    };
     let between = |(feature, low, high): (usize, f64, f64)| match low < high {
-        true => of.scenario.probability(&Region::default().and(feature, low, high)),
+        true => of.scenario.probability(&apart(feature, low, high)),
         false => Ok(0.0),
     };
     let distances = of.tree.first.into_iter().flat_map(of_feature).map(between);
