@@ -1,4 +1,5 @@
-//! Subsample, mean prediction and band: options that every estimator takes on top of its own.
+//! Rows with a value of the feature, subsample, mean prediction and band: what every estimator takes on top of
+//! its own.
 
 use super::{Estimand, Estimated, Estimator, InstanceEffects};
 use crate::binning::Binning;
@@ -16,8 +17,8 @@ use crate::settings::Settings;
 /// The options that all estimators take.
 pub(super) const OPTIONS: &[&[&str]] = &[Subsample::OPTIONS, &["mean_prediction", "importance"]];
 
-/// The estimator itself, or where settings ask for it the same on a subsample, with the mean of the
-/// model.
+/// The estimator on rows that have a value of the feature and, where settings ask for it, on a subsample, with the
+/// mean of the model.
 pub(super) fn prepare(
     estimator: Box<dyn Estimator>,
     settings: &Settings,
@@ -25,9 +26,6 @@ pub(super) fn prepare(
     let subsample = Subsample::new(settings.subsample, settings.subsample_seed)?;
     let mean_prediction = settings.mean_prediction.unwrap_or_default();
     let band = BandRequest::from_settings(settings, estimator.binning().is_some())?;
-    if subsample.is_none() && !mean_prediction && band.is_none() {
-        return Ok(estimator);
-    }
     Ok(Box::new(Prepared { estimator, subsample, mean_prediction, band }))
 }
 
@@ -63,25 +61,20 @@ impl Estimator for Prepared {
     }
 
     fn estimate(&self, data: &Dataset, model: &dyn Model, feature: usize) -> Result<Vec<Effect>> {
-        let Some(subsample) = self.subsample else {
-            return self.on_all_rows(data, model, feature);
+        let Some(rows) = data.rows_with(feature)? else {
+            return self.on_known_rows(data, model, feature);
         };
-        let (subset, drawn) = subsample.draw(data);
-        let mut effects = self.on_all_rows(&subset, model, feature)?;
+        let mut effects = self.on_known_rows(&data.select(&rows), model, feature)?;
         for effect in &mut effects {
-            effect.record.subsample = Some(drawn.record.clone());
-            let of_curves = effect.curves.iter_mut().flat_map(|curves| &mut curves.rows);
-            let of_values = effect.shapley.iter_mut().flat_map(|shapley| &mut shapley.rows);
-            for row in of_curves.chain(of_values) {
-                *row = drawn.original(*row);
-            }
+            effect.record.rows_without_value = Some(data.missing(feature));
+            renumber(effect, |row| rows[row]);
         }
         Ok(effects)
     }
 
     fn instances(&self, of: Estimated<'_>, rows: &[usize]) -> Result<InstanceEffects> {
         let Estimated { data, model, effect } = of;
-        if self.subsample.is_none() {
+        if self.subsample.is_none() && data.missing(effect.feature) == 0 {
             return self.estimator.instances(of, rows);
         }
         // The rows of the data are not those that the effect was estimated from.
@@ -90,7 +83,32 @@ impl Estimator for Prepared {
     }
 }
 
+/// Numbers the rows that an effect names otherwise.
+fn renumber(effect: &mut Effect, original: impl Fn(usize) -> usize) {
+    let of_curves = effect.curves.iter_mut().flat_map(|curves| &mut curves.rows);
+    let of_values = effect.shapley.iter_mut().flat_map(|shapley| &mut shapley.rows);
+    of_curves.chain(of_values).for_each(|row| *row = original(*row));
+}
+
 impl Prepared {
+    fn on_known_rows(
+        &self,
+        data: &Dataset,
+        model: &dyn Model,
+        feature: usize,
+    ) -> Result<Vec<Effect>> {
+        let Some(subsample) = self.subsample else {
+            return self.on_all_rows(data, model, feature);
+        };
+        let (subset, drawn) = subsample.draw(data);
+        let mut effects = self.on_all_rows(&subset, model, feature)?;
+        for effect in &mut effects {
+            effect.record.subsample = Some(drawn.record.clone());
+            renumber(effect, |row| drawn.original(row));
+        }
+        Ok(effects)
+    }
+
     fn on_all_rows(
         &self,
         data: &Dataset,

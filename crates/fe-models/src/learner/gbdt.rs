@@ -145,10 +145,17 @@ impl Boosting {
 }
 
 impl Fit for Boosting {
+    fn takes_missing(&self) -> bool {
+        true
+    }
+
     fn fit(&self, sample: &Sample, seed: u64) -> Result<Box<dyn FittedModel>> {
-        let used: Vec<usize> = (0..sample.dimension())
-            .filter(|&s| sample.columns[s].iter().any(|x| *x != sample.columns[s][0]))
-            .collect();
+        let varies = |s: &usize| {
+            let mut values = sample.columns[*s].iter().filter(|x| !x.is_nan());
+            let first = values.next();
+            values.any(|x| Some(x) != first)
+        };
+        let used: Vec<usize> = (0..sample.dimension()).filter(varies).collect();
         if used.is_empty() {
             return Err(refused("all features are constant".to_owned()));
         }
@@ -183,13 +190,21 @@ fn refused(reason: String) -> FitError {
 }
 
 /// A node of a tree: a leaf, whose feature is [`LEAF`] and whose value is `number`, or a split, after
-/// which values below `number` go left.
+/// which values below `number` go left, and missing ones where they were better off in the fit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Node {
     number: f64,
     feature: u32,
     left: u32,
     right: u32,
+    missing_left: bool,
+}
+
+impl Node {
+    /// True if a value goes left.
+    fn is_left(&self, x: f64) -> bool {
+        x < self.number || (self.missing_left && x.is_nan())
+    }
 }
 
 const LEAF: u32 = u32::MAX;
@@ -226,7 +241,8 @@ impl Ensemble {
                     open.push((node.left_child, Some((own, true))));
                     (node.split_value, used[node.split_feature] as u32)
                 };
-                all.nodes.push(Node { number, feature, left: 0, right: 0 });
+                let missing_left = node.missing_node == node.left_child;
+                all.nodes.push(Node { number, feature, left: 0, right: 0, missing_left });
             }
         }
         all
@@ -333,10 +349,18 @@ impl Walk {
                     let middle = rows.start
                         + match columns[at.feature as usize] {
                             Column::Values(values) => {
-                                let is_left = |row: u32| values[row as usize] < at.number;
-                                divide(&mut self.order[rows.clone()], &mut self.right, is_left)
+                                let (rows, right) =
+                                    (&mut self.order[rows.clone()], &mut self.right);
+                                let value = |row: u32| values[row as usize];
+                                // A comparison with a missing value is false.
+                                if at.missing_left {
+                                    let is_right = |row| value(row) >= at.number;
+                                    divide(rows, right, |row| !is_right(row))
+                                } else {
+                                    divide(rows, right, |row| value(row) < at.number)
+                                }
                             }
-                            Column::Constant(value) if value < at.number => rows.len(),
+                            Column::Constant(value) if at.is_left(value) => rows.len(),
                             Column::Constant(_) => 0,
                         };
                     self.visit(right, middle..rows.end, held.clone(), middle < rows.end);
@@ -420,6 +444,10 @@ impl Model for Gbdt {
 }
 
 impl FittedModel for Gbdt {
+    fn takes_missing(&self) -> bool {
+        true
+    }
+
     fn summary(&self) -> Vec<Fact> {
         let Ensemble { nodes, roots, .. } = &self.ensemble;
         vec![Fact::new("trees", roots.len() as f64), Fact::new("nodes", nodes.len() as f64)]
@@ -442,10 +470,14 @@ mod tests {
         const ROWS: usize = TOGETHER + 77;
         let x = Array2::from_shape_fn((ROWS, 4), |(i, s)| match s {
             1 => 7.0,
+            2 if i % 5 == 0 => f64::NAN,
+            3 if i % 7 == 1 => f64::NAN,
             _ => ((i * (2 * s + 3)) as f64).sin(),
         });
-        let y: Vec<f64> = x.outer_iter().map(|x| 5.0 * x[0] * x[2] + x[3].exp()).collect();
-        let data = Dataset::from_rows(&x.view()).unwrap();
+        let known = |x: f64| if x.is_nan() { 1.5 } else { x };
+        let y = x.outer_iter().map(|x| 5.0 * x[0] * known(x[2]) - known(x[3]).exp());
+        let y: Vec<f64> = y.collect();
+        let data = Dataset::from_incomplete(x.t().to_owned()).unwrap();
         let sample = Sample::new("gbdt", &data, &y).unwrap();
         let used = [0, 2, 3];
         let values: Vec<f64> = used.iter().flat_map(|&s| sample.columns[s].clone()).collect();

@@ -1,7 +1,7 @@
 //! Sums of regression trees, as boosting libraries write them down.
 
 /// Test of the values that go to the left at a node.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Test {
     Below,
     AtMost,
@@ -9,11 +9,15 @@ pub(crate) enum Test {
     AtLeast,
     Equal,
     NotEqual,
+    Among(Categories),
+    NotAmong(Categories),
 }
 
 impl Test {
-    fn passes(self, x: f64, threshold: f64) -> bool {
+    fn passes(&self, x: f64, threshold: f64) -> bool {
         match self {
+            Self::Among(categories) => categories.contain(x),
+            Self::NotAmong(categories) => !categories.contain(x),
             Self::Below => x < threshold,
             Self::AtMost => x <= threshold,
             Self::Above => x > threshold,
@@ -21,6 +25,29 @@ impl Test {
             Self::Equal => x == threshold,
             Self::NotEqual => x != threshold,
         }
+    }
+}
+
+/// A set of categories, which are whole numbers from 0 on: a bit for each, in words of 32.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Categories(pub(crate) Vec<u32>);
+
+impl Categories {
+    /// Of categories in a list.
+    pub(crate) fn of(list: &[u32]) -> Self {
+        let words = list.iter().max().map_or(0, |most| *most as usize / 32 + 1);
+        let mut bits = vec![0; words];
+        list.iter().for_each(|category| bits[*category as usize / 32] |= 1 << (category % 32));
+        Self(bits)
+    }
+
+    /// True if the whole part of a number is one of them.
+    fn contain(&self, x: f64) -> bool {
+        if !(0.0..f64::from(u32::MAX)).contains(&x) {
+            return false;
+        }
+        let category = x as usize;
+        self.0.get(category / 32).is_some_and(|word| word >> (category % 32) & 1 == 1)
     }
 }
 
@@ -33,7 +60,7 @@ pub(crate) enum Node {
 }
 
 /// A node with two children, by their places.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Split {
     pub(crate) feature: usize,
     pub(crate) test: Test,
@@ -42,6 +69,22 @@ pub(crate) struct Split {
     pub(crate) children: (usize, usize),
     /// Child for values next to 0, if they count as missing.
     pub(crate) zero: Option<bool>,
+    /// True if missing values go as those that pass the test; if nothing is said, they count as 0.
+    pub(crate) missing: Option<bool>,
+}
+
+impl Split {
+    fn passes(&self, x: f64) -> bool {
+        let x = match self.missing {
+            Some(passes) if x.is_nan() => return passes,
+            None if x.is_nan() => 0.0,
+            _ => x,
+        };
+        match self.zero {
+            Some(passes) if x.abs() <= NEARLY_ZERO => passes,
+            _ => self.test.passes(x, self.threshold),
+        }
+    }
 }
 
 /// Up to this size values count as 0 where LightGBM takes zeros as missing.
@@ -96,11 +139,7 @@ impl Tree {
             match &self.nodes[at] {
                 Node::Leaf(leaf) => return *leaf,
                 Node::Split(split) => {
-                    let x = row[split.feature];
-                    let passes = match split.zero {
-                        Some(passes) if x.abs() <= NEARLY_ZERO => passes,
-                        _ => split.test.passes(x, split.threshold),
-                    };
+                    let passes = split.passes(row[split.feature]);
                     at = if passes { split.children.0 } else { split.children.1 };
                 }
             }
