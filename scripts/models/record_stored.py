@@ -199,10 +199,6 @@ def lightgbm_models():
     fit("lightgbm-three.txt", THREE, "multiclass", num_class=3)
     fit("lightgbm-two.txt", BINARY, "binary")
     predictions["lightgbm-two.txt"] = [[1 - p, p] for (p,) in predictions["lightgbm-two.txt"]]
-    levels = X.copy()
-    levels[:, 0] = np.round(levels[:, 0]) % 5
-    fit("lightgbm-categories.txt", Y, "regression", levels, categorical_feature=[0])
-    del predictions["lightgbm-categories.txt"]
 
 
 FOLDER.mkdir(parents=True, exist_ok=True)

@@ -454,3 +454,152 @@ fn agreement_is_that_of_the_bins_of_dale() {
     let message = refusal(&["agree", "--data", iris, "--target", "species", "--model", "logistic"]);
     assert!(message.contains("a model of one output is needed"), "{message}");
 }
+
+const TABLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/tables");
+
+/// The effects of all features of the shop, a table in some format, of trees that are fitted to it.
+const SHOP: [&str; 12] = [
+    "--target",
+    "price",
+    "--model",
+    "gbdt",
+    "--estimator",
+    "ale",
+    "--missing",
+    "keep",
+    "--kind",
+    "day=date,time=date",
+    "--format",
+    "json",
+];
+
+fn shop(path: &str, more: &[&str]) -> (String, String) {
+    answer(&[&["effect", "--data", path][..], &SHOP, more].concat())
+}
+
+#[test]
+fn tables_of_all_formats_say_the_same() {
+    use std::io::Write;
+    let files = Files::new();
+    let plain = format!("{TABLES}/shop.csv");
+    let text = std::fs::read_to_string(&plain).unwrap();
+    let (expected, message) = shop(&plain, &[]);
+    assert!(!message.contains("separated"), "{message}");
+    for (name, separator, said) in
+        [("semicolons.csv", ";", "separated by `;`"), ("tabs.tsv", "\t", "separated by `tab`")]
+    {
+        let (found, message) = shop(&files.write(name, &text.replace(',', separator)), &[]);
+        assert!(found == expected && message.contains(said), "{name}: {message}");
+    }
+    let mut zipped = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    zipped.write_all(text.as_bytes()).unwrap();
+    let path = files.path("shop.csv.gz");
+    std::fs::write(&path, zipped.finish().unwrap()).unwrap();
+    assert_eq!(shop(&path, &[]).0, expected);
+    for name in ["shop.parquet", "shop.feather"] {
+        let path = format!("{TABLES}/{name}");
+        assert_eq!(shop(&path, &["--ignore", "tags"]).0, expected, "{name}");
+        let message = refusal(&[&["effect", "--data", &path][..], &SHOP].concat());
+        assert!(message.contains("column tags") && message.contains("--ignore tags"), "{message}");
+        // Cut off, it is no table, and nothing panics.
+        let whole = std::fs::read(&path).unwrap();
+        for len in [5, 100, whole.len() / 2, whole.len() - 1] {
+            let cut = files.path("cut");
+            std::fs::write(&cut, &whole[..len]).unwrap();
+            refusal(&[&["effect", "--data", &cut][..], &SHOP].concat());
+        }
+    }
+}
+
+#[test]
+fn standard_input_is_a_file() {
+    let from = |path: &str, command: &str| {
+        let mut all = Command::new(env!("CARGO_BIN_EXE_fe-bench"));
+        all.args([command, "--data", "-"]).stdin(std::fs::File::open(path).unwrap());
+        all
+    };
+    let plain = format!("{TABLES}/shop.csv");
+    let output = from(&plain, "effect").args(SHOP).output().unwrap();
+    let message = String::from_utf8_lossy(&output.stderr);
+    // The title alone has the name of the file, and it is in figures only.
+    assert_eq!(String::from_utf8_lossy(&output.stdout), shop(&plain, &[]).0, "{message}");
+    let output = from(&format!("{TABLES}/shop.parquet"), "effect").args(SHOP).output().unwrap();
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(2) && message.contains("from their end"), "{message}");
+    let plan = ["--estimator", "pdp", "--feature", "count", "--out", "query.csv"];
+    let output = from(&plain, "plan").args(plan).output().unwrap();
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(2) && message.contains("`finish` reads"), "{message}");
+}
+
+#[test]
+fn missing_values_are_kept_for_models_that_take_them() {
+    let plain = format!("{TABLES}/shop.csv");
+    let (out, message) = shop(&plain, &[]);
+    assert!(message.contains("width: 1 rows without a value of it are left out"), "{message}");
+    for effect in json(&out) {
+        let has_gap = effect["name"] == "width" || effect["name"] == "colour";
+        let record = &effect["record"];
+        assert_eq!(record["rows"], 24 - i32::from(has_gap), "{}", effect["name"]);
+        assert_eq!(record["rows_without_value"].as_u64(), has_gap.then_some(1));
+    }
+    let asked = |more: &[&str]| {
+        let base = ["effect", "--data", &plain, "--target", "price", "--ignore", "day,time"];
+        refusal(&[&base[..], more].concat())
+    };
+    let message = asked(&["--model", "gbdt", "--estimator", "ale"]);
+    assert!(message.contains("row 4, column width: the value is missing; --missing"), "{message}");
+    let message = asked(&["--model", "linear", "--estimator", "ale", "--missing", "keep"]);
+    assert!(message.contains("`linear` takes no missing values, as width has"), "{message}");
+    let regional = ["--model", "gbdt", "--estimator", "regional-pdp", "--missing", "keep"];
+    let message = asked(&[&regional[..], &["--feature", "count"]].concat());
+    assert!(message.contains("width has no value in 1 rows"), "{message}");
+    // A feature without any value stops its own effect.
+    let files = Files::new();
+    let gaps = files.write("gaps.csv", "a,b,y\n1,,1\n2,NA,3\n3,,2\n4,?,5\n");
+    let base =
+        ["effect", "--data", &gaps, "--target", "y", "--model", "gbdt", "--estimator", "pdp"];
+    let (out, message) = answer(&[&base[..], &["--missing", "keep"]].concat());
+    assert!(message.contains("left out: feature b has no value in any row"), "{message}");
+    assert_eq!(json(&out).len(), 1);
+}
+
+/// Words have the codes that a stored model knows them by, whatever their order in the data.
+#[test]
+fn stored_models_know_words_by_their_own_codes() {
+    let files = Files::new();
+    let rows =
+        [("yellow", 0.5, 1.0), ("blue", -0.25, 0.0), ("red", 1.5, -1.0), ("yellow", 0.0, 2.0)];
+    let code = |word: &str| match word {
+        "blue" => 0,
+        "red" => 2,
+        _ => 4,
+    };
+    let table = |word: &dyn Fn(&str) -> String| {
+        let rows = rows.iter().map(|(colour, w, d)| format!("{},{w},{d}\n", word(colour)));
+        format!("colour,width,depth\n{}2,,1\n", rows.collect::<String>())
+    };
+    let words = table(&|word| word.to_owned()).replace("2,,1", "red,,1");
+    let (words, codes) = (
+        files.write("words.csv", &words),
+        files.write("codes.csv", &table(&|w| code(w).to_string())),
+    );
+    for model in ["categories-words.json", "categories-words.ubj", "categories-words.txt"] {
+        let model = format!("{STORED}/{model}");
+        let ask = |path: &str, more: &[&str]| {
+            let base = ["effect", "--data", path, "--model", &model, "--estimator", "ale"];
+            let more = [&["--missing", "keep", "--feature", "colour"][..], more].concat();
+            let (out, message) = answer(&[&base[..], &more].concat());
+            assert!(!message.contains("is asked with"), "{message}");
+            numbers(&json(&out)[0]["effect"])
+        };
+        let by_code = ask(&codes, &["--kind", "colour=nominal"]);
+        assert_eq!(ask(&words, &[]), by_code, "{model}");
+    }
+    let text = std::fs::read_to_string(&words).unwrap().replace("yellow", "purple");
+    let unknown = files.write("unknown.csv", &text);
+    let model = format!("{STORED}/categories-words.json");
+    let asked = ["effect", "--data", &unknown, "--model", &model, "--estimator", "ale"];
+    let message = refusal(&[&asked[..], &["--missing", "keep"]].concat());
+    assert!(message.contains("colour: the model does not know `purple`"), "{message}");
+}

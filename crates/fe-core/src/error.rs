@@ -107,6 +107,17 @@ pub enum Error {
         /// Its only value.
         value: f64,
     },
+    /// A feature that has no value in any row.
+    #[error("feature {0} has no value in any row")]
+    NoValues(String),
+    /// Missing values where none may be.
+    #[error("{name} has no value in {rows} rows: leave them out")]
+    Incomplete {
+        /// Name of the feature.
+        name: String,
+        /// Rows without a value of it.
+        rows: usize,
+    },
     /// An axis whose limits are not finite and increasing.
     #[error("the axis [{lo}, {hi}] must have finite limits, the first below the second")]
     BadAxis {

@@ -58,6 +58,7 @@ impl AdditiveReconstruction {
     /// derivatives; [`Error::NoRowsOnAxis`] where no row is within the limits of all effects;
     /// [`Error::Model`].
     pub fn new(data: &Dataset, model: &dyn Model, effects: &[Effect]) -> Result<Self> {
+        data.check_complete()?;
         data.check_model(model, 0)?;
         check_effects(data, model, effects)?;
         let data = &*data.counted();

@@ -6,6 +6,14 @@ use thiserror::Error;
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum FitError {
+    /// Missing values, for a model that takes none.
+    #[error("`{model}` takes no missing values, as {feature} has: `gbdt` does")]
+    Missing {
+        /// The model.
+        model: &'static str,
+        /// The first feature with some.
+        feature: String,
+    },
     /// No model has this name.
     #[error("unknown model `{given}`: must be one of {known}{hint}")]
     UnknownModel {

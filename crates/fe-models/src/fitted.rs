@@ -28,6 +28,11 @@ pub trait FittedModel: Model + Debug + Send + Sync {
         vec!["y".to_owned()]
     }
 
+    /// True if it answers rows in which values are missing, as NaN.
+    fn takes_missing(&self) -> bool {
+        false
+    }
+
     /// The model's own main effect of a feature (counted from 0) at a value of it, where the model is
     /// a sum that has such a term; its weighted mean over the rows of the fit is 0. None where there
     /// is no such term, and for features that do not exist.

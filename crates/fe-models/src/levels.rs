@@ -39,11 +39,16 @@ impl Indicators {
         for feature in (0..dimension).filter(is_nominal) {
             let counts = |row: usize| data.weights().is_none_or(|weights| weights[row] > 0.0);
             let values = data.feature(feature).iter().enumerate();
-            let mut values: Vec<f64> =
-                values.filter(|(row, _)| counts(*row)).map(|(_, x)| x + 0.0).collect();
+            let mut values: Vec<f64> = values
+                .filter(|(row, x)| counts(*row) && !x.is_nan())
+                .map(|(_, x)| x + 0.0)
+                .collect();
             values.sort_by(f64::total_cmp);
             values.dedup();
             let first = columns;
+            if values.is_empty() {
+                continue;
+            }
             let column = |(level, value): (usize, f64)| match level {
                 0 => (value, feature),
                 _ => (value, first + level - 1),
@@ -75,11 +80,11 @@ impl Indicators {
                 let word = data.level_names(nominal.feature).and_then(|names| names.name(level));
                 let word = word.map_or_else(|| level.to_string(), str::to_owned);
                 names[column] = format!("{}={word}", nominal.name);
-                let indicators = values.iter().map(|&x| f64::from(u8::from(x == level)));
+                let indicators = values.iter().map(|&x| indicator(x, level));
                 features.row_mut(column).assign(&ndarray::Array1::from_iter(indicators));
             }
         }
-        let new = Dataset::from_features(features)?.with_names(names)?;
+        let new = Dataset::from_incomplete(features)?.with_names(names)?;
         match data.weights() {
             Some(weights) => new.with_weights(weights.to_vec()),
             None => Ok(new),
@@ -105,7 +110,12 @@ impl Indicators {
         for nominal in &self.nominal {
             let column = rows.columns()[nominal.feature];
             for row in 0..rows.len() {
-                held[Self::column_of(nominal, column.get(row))?][row] = 1.0;
+                match column.get(row) {
+                    x if x.is_nan() => {
+                        nominal.levels.iter().for_each(|(_, column)| held[*column][row] = f64::NAN);
+                    }
+                    x => held[Self::column_of(nominal, x)?][row] = 1.0,
+                }
             }
         }
         let is_nominal = |column: usize| {
@@ -119,6 +129,11 @@ impl Indicators {
             held.iter().map(Vec::as_slice).enumerate().map(column).collect();
         ask(&Rows::new(&columns, rows.len()))
     }
+}
+
+/// 1 at a level and 0 at others; missing where the value is.
+fn indicator(x: f64, level: f64) -> f64 {
+    if x.is_nan() { x } else { f64::from(u8::from(x == level)) }
 }
 
 /// A model of columns of 0 and 1, as one of the nominal features that they come from.
@@ -169,6 +184,10 @@ impl Model for OfLevels {
 }
 
 impl FittedModel for OfLevels {
+    fn takes_missing(&self) -> bool {
+        self.model.takes_missing()
+    }
+
     fn output_names(&self) -> Vec<String> {
         self.model.output_names()
     }

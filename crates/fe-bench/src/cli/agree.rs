@@ -27,8 +27,8 @@ use crate::plot::style::{GREY, MarkStyle, VERMILION};
 /// several numbers of equal bins are compared with it by L_mu and L_sigma.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// CSV file with a header and a column per feature
-    #[arg(long, value_name = "FILE.csv")]
+    /// Data file with a header and a column per feature, in any format that `effect` reads
+    #[arg(long, value_name = "FILE")]
     data: PathBuf,
     /// An option of the model; may be given several times
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
@@ -90,7 +90,7 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
     }
     let observations =
         arguments.model.observations(&arguments.data, None, ColumnRequests::default())?;
-    arguments.features.of_names(&observations.names)?;
+    arguments.features.of_names(observations.names())?;
     let fitted = arguments.model.fit(name, &arguments.data, observations, &arguments.set)?;
     if !fitted.model.has_partial() {
         let message = format!("`rhale` needs derivatives, and {} has none", fitted.title);

@@ -22,8 +22,8 @@ use crate::system::say::say;
 /// left out as `effect --model` leaves them out, so that the rows of a model can be described.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// CSV file with a header
-    #[arg(long, value_name = "FILE.csv")]
+    /// Data file with a header, in any format that `effect` reads
+    #[arg(long, value_name = "FILE")]
     data: PathBuf,
     /// A column; may be given several times [default: all]
     #[arg(long, value_name = "COLUMN,…", value_delimiter = ',')]

@@ -13,7 +13,7 @@ use super::effect::estimation;
 use super::effect::options::EstimationArguments;
 use super::effect::subject::Subject;
 use crate::data::query::Questions;
-use crate::data::{self, Roles};
+use crate::data::{self, Missing, Roles, is_standard_input};
 use crate::error::{Error, Result};
 use crate::plot::write_whole;
 use crate::record::manifest;
@@ -31,8 +31,8 @@ use crate::system::files;
 /// is the derivative with respect to it.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// CSV file with a header and a column per feature; a last column y is ignored
-    #[arg(long, value_name = "FILE.csv")]
+    /// Data file with a header and a column per feature, in any format that `effect` reads; a last column y is ignored
+    #[arg(long, value_name = "FILE")]
     pub(super) data: PathBuf,
     /// Column of the data file with the weights of the rows
     #[arg(long, value_name = "COLUMN")]
@@ -43,6 +43,9 @@ pub(super) struct Arguments {
     /// Columns of the data file that are no features
     #[arg(long, value_name = "COLUMN,…", value_delimiter = ',')]
     ignore: Vec<String>,
+    /// Missing values; questions about rows that are kept have empty fields
+    #[arg(long, value_enum, default_value_t)]
+    missing: Missing,
     #[command(flatten)]
     features: DataFeatures,
     /// The file of questions
@@ -88,6 +91,7 @@ impl Arguments {
             target: self.target.as_deref(),
             ignored: &self.ignore,
             columns: Some(&columns),
+            missing: self.missing,
         };
         data::read_hashed(&self.data, roles)
     }
@@ -132,6 +136,10 @@ pub(super) fn beside(questions: &Path) -> PathBuf {
 
 pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
     super::arguments::can_be_recorded()?;
+    if is_standard_input(&arguments.data) {
+        let message = "--data -: `finish` reads the data again, so they must be a file";
+        return Err(Error::Argument(message.to_owned()));
+    }
     let path = beside(&arguments.out);
     for written in [&arguments.out, &path] {
         files::check_output(written, &[&arguments.data])?;

@@ -1,5 +1,6 @@
 //! Columns of data files: numbers, levels, words and dates.
 
+use std::collections::HashMap;
 use std::fmt::Display;
 
 use clap::ValueEnum;
@@ -7,12 +8,17 @@ use fe_core::Dataset;
 use fe_core::data::{FeatureKind, LevelNames};
 use jiff::civil::Date;
 
+use super::chunks::Chunks;
 use super::features::named_feature;
+use super::table::Field;
 use crate::error::{Error, Result, listed, suggestion};
 use crate::system::say::echo;
 
 /// Most different words that make a column nominal unasked.
 const MOST_WORDS: usize = 100;
+
+/// Different words that are held to count them.
+const MOST_HELD: usize = 10_000;
 
 /// The kind of a column, as it is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -34,20 +40,6 @@ pub struct ColumnRequest {
     pub kind: Option<ColumnKind>,
     /// Its levels in their order.
     pub levels: Option<Vec<String>>,
-}
-
-impl ColumnRequest {
-    /// The request that the column holds numbers.
-    #[must_use]
-    pub fn number() -> Self {
-        Self { kind: Some(ColumnKind::Continuous), levels: None }
-    }
-
-    /// True if the column must hold numbers.
-    #[must_use]
-    pub fn is_number(&self) -> bool {
-        self.kind == Some(ColumnKind::Continuous)
-    }
 }
 
 /// Requests about columns by the names of their features.
@@ -162,95 +154,246 @@ fn unknown(feature: &str, level: &str) -> Error {
 
 /// A column as estimators take it: a number for each row, its kind, and the names of its levels.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ReadColumn {
-    /// A number for each row.
-    pub values: Vec<f64>,
+pub(super) struct ReadColumn {
+    /// A number for each row, NaN where the value is missing.
+    pub(super) values: Chunks,
     /// The kind.
-    pub kind: FeatureKind,
+    pub(super) kind: FeatureKind,
     /// The names of its levels, where they are words or given.
-    pub levels: Option<LevelNames>,
+    pub(super) levels: Option<LevelNames>,
 }
 
-/// A column of a name from its fields, each with the number of its row counted from 0.
+/// The use of a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Use {
+    /// A feature that flags may decide about.
+    Feature,
+    /// Numbers as they must be.
+    Number,
+    /// A target, whose words may be many.
+    Target,
+}
+
+/// A column of a name while its fields are read, in their order.
 ///
 /// Fields that are all words make it nominal, with levels in alphabetical order.
-///
-/// # Errors
-/// What is wrong, with the row and the column.
-pub fn read_column(
-    fields: &[(usize, &str)],
-    name: &str,
-    request: &ColumnRequest,
-) -> Result<ReadColumn, String> {
-    let is_number = |field: &str| field.parse::<f64>().is_ok_and(f64::is_finite);
-    let numbers = fields.iter().filter(|(_, field)| is_number(field)).count();
-    let levels = request.levels.as_deref();
-    let kind = match request.kind {
-        Some(ColumnKind::Date) => return dates(fields, name),
-        Some(ColumnKind::Continuous) => FeatureKind::Continuous,
-        Some(ColumnKind::Ordinal) => FeatureKind::Ordinal,
-        Some(ColumnKind::Nominal) => FeatureKind::Nominal,
-        None if levels.is_some() => FeatureKind::Nominal,
-        None if numbers == 0 && !fields.is_empty() => {
-            let mut words: Vec<&str> = fields.iter().map(|(_, field)| *field).collect();
-            words.sort_unstable();
-            words.dedup();
-            if words.len() > MOST_WORDS {
-                let (row, column) = (fields[0].0 + 1, echo(name));
-                return Err(format!(
-                    "row {row}, column {column}: `{}` is not a finite number, and {} different words are too \
-                     many to be levels unasked; --ignore {column} leaves the column out, --kind {column}=nominal \
-                     takes them as levels, and {column}=date dates such as 2012-12-31 as days",
-                    echo(fields[0].1),
-                    words.len()
-                ));
-            }
-            FeatureKind::Nominal
-        }
-        None => FeatureKind::Continuous,
-    };
-    match kind {
-        FeatureKind::Continuous => {
-            let number = |(row, field): &(usize, &str)| {
-                parse(field, *row, name)
-                    .map_err(|message| format!("{message}; {}", hint(name, numbers)))
-            };
-            let values = fields.iter().map(number).collect::<Result<_, _>>()?;
-            Ok(ReadColumn { values, kind, levels: None })
-        }
-        _ if numbers == fields.len() => numbered(fields, name, kind, levels),
-        FeatureKind::Ordinal if levels.is_none() => {
-            let column = echo(name);
-            Err(format!(
-                "column {column}: words have no order of their own; --levels {column}=LEVEL,LEVEL,… gives one, \
-                 from the lowest on"
-            ))
-        }
-        _ => worded(fields, name, kind, levels),
+pub(super) struct Collecting<'a> {
+    name: &'a str,
+    request: ColumnRequest,
+    held: Held,
+    used: Use,
+}
+
+/// The fields that were read so far.
+enum Held {
+    /// None but missing ones, so many.
+    None(usize),
+    Numbers(Chunks),
+    Words(Words),
+}
+
+/// Fields as words, each word once.
+#[derive(Default)]
+struct Words {
+    /// The place of the word of each row, NaN where it is missing.
+    places: Chunks,
+    /// The words as they first come, with the row of the first.
+    known: Vec<(String, usize)>,
+    place_of: HashMap<String, usize>,
+}
+
+impl Words {
+    fn push(&mut self, word: &str, row: usize) {
+        let place = self.place_of.get(word).copied().unwrap_or_else(|| {
+            self.place_of.insert(word.to_owned(), self.known.len());
+            self.known.push((word.to_owned(), row));
+            self.known.len() - 1
+        });
+        self.places.push(place as f64);
+    }
+
+    /// The values of the rows, from that of each word.
+    fn valued(mut self, values: &[f64]) -> Chunks {
+        self.places.map(|place| values[place as usize]);
+        self.places
     }
 }
 
+impl<'a> Collecting<'a> {
+    pub(super) fn new(name: &'a str, request: &ColumnRequest, used: Use) -> Self {
+        let held = match (request.kind, &request.levels) {
+            (Some(ColumnKind::Continuous | ColumnKind::Date), _) => {
+                Held::Numbers(Chunks::default())
+            }
+            (None, None) if used != Use::Number => Held::None(0),
+            (None, None) => Held::Numbers(Chunks::default()),
+            _ => Held::Words(Words::default()),
+        };
+        Self { name, request: request.clone(), held, used }
+    }
+
+    /// Refusal of a word where a number is due.
+    fn refused(&self, word: &str, row: usize, has_numbers: bool) -> String {
+        let message = not_a_number(word, row, self.name);
+        match self.used {
+            Use::Feature => format!("{message}; {}", hint(self.name, has_numbers)),
+            Use::Number | Use::Target => message,
+        }
+    }
+
+    /// Takes the field of a row, counted from 0.
+    ///
+    /// # Errors
+    /// What is wrong with it, with the row and the column.
+    pub(super) fn push(&mut self, field: &Field<'_>, row: usize) -> Result<(), String> {
+        if let (Held::None(missing), false) = (&self.held, *field == Field::Missing) {
+            let missing = std::iter::repeat_n(f64::NAN, *missing);
+            self.held = match field.word().parse::<f64>() {
+                Ok(_) => Held::Numbers(Chunks::from_iter(missing)),
+                Err(_) => {
+                    let places = Chunks::from_iter(missing);
+                    Held::Words(Words { places, ..Words::default() })
+                }
+            };
+        }
+        match &mut self.held {
+            Held::None(missing) => *missing += 1,
+            Held::Numbers(values) if *field == Field::Missing => values.push(f64::NAN),
+            Held::Numbers(values) if self.request.kind == Some(ColumnKind::Date) => {
+                values.push(day(&field.word(), row, self.name)?);
+            }
+            Held::Numbers(values) => match field.number() {
+                Some(number) => values.push(number),
+                None => {
+                    let has_numbers = !values.is_empty();
+                    return Err(self.refused(&field.word(), row, has_numbers));
+                }
+            },
+            Held::Words(words) if *field == Field::Missing => words.places.push(f64::NAN),
+            Held::Words(words) => {
+                words.push(&field.word(), row);
+                let is_open = self.used == Use::Feature && self.request == ColumnRequest::default();
+                if is_open && words.known.len() > MOST_HELD {
+                    return Err(self.too_many());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Refusal of words that are too many to be levels.
+    fn too_many(&self) -> String {
+        let Held::Words(words) = &self.held else { return String::new() };
+        let (row, column, count) = (words.known[0].1 + 1, echo(self.name), words.known.len());
+        let more = if count > MOST_HELD { " or more" } else { "" };
+        format!(
+            "row {row}, column {column}: `{}` is not a finite number, and {count}{more} different words are too \
+             many to be levels unasked; --ignore {column} leaves the column out, --kind {column}=nominal \
+             takes them as levels, and {column}=date dates such as 2012-12-31 as days",
+            echo(&words.known[0].0)
+        )
+    }
+
+    /// Refuses words that are numbers in part, or too many, where no kind is asked for.
+    fn check_words(&self) -> Result<(), String> {
+        match &self.held {
+            Held::Words(words) if self.request == ColumnRequest::default() => {
+                let (word, row) = &words.known[0];
+                if words.known.iter().any(spells_number) {
+                    return Err(self.refused(word, *row, true));
+                }
+                match self.used == Use::Feature && words.known.len() > MOST_WORDS {
+                    true => Err(self.too_many()),
+                    false => Ok(()),
+                }
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The column of a target: numbers, or the places of words in alphabetical order, and these words.
+    ///
+    /// # Errors
+    /// Numbers among words, with the row and the column.
+    pub(super) fn finish_target(self) -> Result<(Chunks, Option<Vec<String>>), String> {
+        self.check_words()?;
+        match self.held {
+            Held::None(_) => Ok((Chunks::default(), None)),
+            Held::Numbers(values) => Ok((values, None)),
+            Held::Words(words) => {
+                let mut labels: Vec<String> =
+                    words.known.iter().map(|(word, _)| word.clone()).collect();
+                labels.sort_unstable();
+                let place = |(word, _): &(String, usize)| {
+                    labels.partition_point(|label| label < word) as f64
+                };
+                let places: Vec<f64> = words.known.iter().map(place).collect();
+                Ok((words.valued(&places), Some(labels)))
+            }
+        }
+    }
+
+    /// The column of all fields.
+    ///
+    /// # Errors
+    /// What is wrong, with the row and the column.
+    pub(super) fn finish(self) -> Result<ReadColumn, String> {
+        self.check_words()?;
+        let kind = match self.request.kind {
+            Some(ColumnKind::Ordinal) => FeatureKind::Ordinal,
+            _ => FeatureKind::Nominal,
+        };
+        let levels = self.request.levels.as_deref();
+        match self.held {
+            Held::None(rows) => {
+                let values = Chunks::from_iter(std::iter::repeat_n(f64::NAN, rows));
+                Ok(ReadColumn { values, kind: FeatureKind::Continuous, levels: None })
+            }
+            Held::Numbers(values) => {
+                Ok(ReadColumn { values, kind: FeatureKind::Continuous, levels: None })
+            }
+            Held::Words(words) if words.known.iter().all(spells_number) => {
+                numbered(words, self.name, kind, levels)
+            }
+            Held::Words(_) if kind == FeatureKind::Ordinal && levels.is_none() => {
+                let column = echo(self.name);
+                Err(format!(
+                    "column {column}: words have no order of their own; --levels {column}=LEVEL,LEVEL,… gives \
+                     one, from the lowest on"
+                ))
+            }
+            Held::Words(words) => worded(words, self.name, kind, levels),
+        }
+    }
+}
+
+fn spells_number((word, _): &(String, usize)) -> bool {
+    word.parse::<f64>().is_ok_and(f64::is_finite)
+}
+
 /// Ways out for a column whose fields are not all numbers.
-fn hint(name: &str, numbers: usize) -> String {
+fn hint(name: &str, has_numbers: bool) -> String {
     let name = echo(name);
     let ignored = format!("--ignore {name} leaves the column out");
-    if numbers == 0 {
-        ignored
-    } else {
+    if has_numbers {
         format!("{ignored}, --kind {name}=nominal takes its fields as words")
+    } else {
+        ignored
     }
 }
 
 /// A column of levels that are numbers.
 fn numbered(
-    fields: &[(usize, &str)],
+    words: Words,
     name: &str,
     kind: FeatureKind,
     levels: Option<&[String]>,
 ) -> Result<ReadColumn, String> {
-    let number = |(row, field): &(usize, &str)| parse(field, *row, name);
-    let values: Vec<f64> = fields.iter().map(number).collect::<Result<_, _>>()?;
-    let Some(levels) = levels else { return Ok(ReadColumn { values, kind, levels: None }) };
+    let number = |(word, _): &(String, usize)| word.parse().unwrap_or(f64::NAN);
+    let values: Vec<f64> = words.known.iter().map(number).collect();
+    let Some(levels) = levels else {
+        return Ok(ReadColumn { values: words.valued(&values), kind, levels: None });
+    };
     let value = |level: &String| match level.parse::<f64>() {
         Ok(value) if value.is_finite() => Ok((value, level.clone())),
         _ => Err(format!(
@@ -262,64 +405,61 @@ fn numbered(
     let levels = levels.iter().map(value).collect::<Result<Vec<_>, _>>()?;
     let levels = LevelNames::new(levels).map_err(|e| format!("--levels {}: {e}", echo(name)))?;
     match values.iter().position(|&x| levels.name(x).is_none()) {
-        None => Ok(ReadColumn { values, kind, levels: Some(levels) }),
-        Some(place) => Err(not_a_level(fields[place], name)),
+        None => Ok(ReadColumn { values: words.valued(&values), kind, levels: Some(levels) }),
+        Some(place) => Err(not_a_level(&words.known[place], name)),
     }
 }
 
 /// A column of levels that are words; their values are 0, 1, … in their order.
 fn worded(
-    fields: &[(usize, &str)],
+    words: Words,
     name: &str,
     kind: FeatureKind,
     levels: Option<&[String]>,
 ) -> Result<ReadColumn, String> {
-    let mut words: Vec<&str> = match levels {
+    let mut ordered: Vec<&str> = match levels {
         Some(levels) => levels.iter().map(String::as_str).collect(),
-        None => fields.iter().map(|(_, field)| *field).collect(),
+        None => words.known.iter().map(|(word, _)| word.as_str()).collect(),
     };
     if levels.is_none() {
-        words.sort_unstable();
-        words.dedup();
+        ordered.sort_unstable();
     }
-    let names = LevelNames::of_words(words.iter().copied());
+    let names = LevelNames::of_words(ordered.iter().copied());
     let names = names.map_err(|e| format!("--levels {}: {e}", echo(name)))?;
-    let codes: std::collections::HashMap<&str, f64> =
-        words.iter().enumerate().map(|(code, word)| (*word, code as f64)).collect();
-    let code = |field: &(usize, &str)| {
-        codes.get(field.1).copied().ok_or_else(|| not_a_level(*field, name))
+    let codes: HashMap<&str, f64> =
+        ordered.iter().enumerate().map(|(code, word)| (*word, code as f64)).collect();
+    let code = |known: &(String, usize)| {
+        codes.get(known.0.as_str()).copied().ok_or_else(|| not_a_level(known, name))
     };
-    let values = fields.iter().map(code).collect::<Result<_, _>>()?;
-    Ok(ReadColumn { values, kind, levels: Some(names) })
+    let values = words.known.iter().map(code).collect::<Result<Vec<f64>, _>>()?;
+    Ok(ReadColumn { values: words.valued(&values), kind, levels: Some(names) })
 }
 
-fn not_a_level((row, field): (usize, &str), name: &str) -> String {
+fn not_a_level((field, row): &(String, usize), name: &str) -> String {
     let (row, name, field) = (row + 1, echo(name), echo(field));
     format!("row {row}, column {name}: `{field}` is none of the levels that --levels gives")
 }
 
-/// A column of dates as days since 1970-01-01.
-fn dates(fields: &[(usize, &str)], name: &str) -> Result<ReadColumn, String> {
-    let epoch = Date::constant(1970, 1, 1);
-    let day = |(row, field): &(usize, &str)| {
-        // A time of the day behind it would be lost.
-        let date = field.parse::<Date>().ok().filter(|_| field.len() == "2012-12-31".len());
-        date.map(|date| f64::from((date - epoch).get_days())).ok_or_else(|| {
-            let (row, name, field) = (row + 1, echo(name), echo(field));
-            format!("row {row}, column {name}: `{field}` is no date such as 2012-12-31")
-        })
-    };
-    let values = fields.iter().map(day).collect::<Result<_, _>>()?;
-    Ok(ReadColumn { values, kind: FeatureKind::Continuous, levels: None })
+/// A date as the number of days since 1970-01-01.
+fn day(field: &str, row: usize, name: &str) -> Result<f64, String> {
+    // A time of the day behind it would be lost.
+    let date = field.parse::<Date>().ok().filter(|_| field.len() == "2012-12-31".len());
+    date.map(|date| f64::from((date - Date::constant(1970, 1, 1)).get_days())).ok_or_else(|| {
+        let (row, name, field) = (row + 1, echo(name), echo(field));
+        format!("row {row}, column {name}: `{field}` is no date such as 2012-12-31")
+    })
+}
+
+/// Refusal of a field that is no finite number.
+pub(super) fn not_a_number(field: &str, row: usize, column: &str) -> String {
+    let (row, column, field) = (row + 1, echo(column), echo(field));
+    format!("row {row}, column {column}: `{field}` is not a finite number")
 }
 
 pub(crate) fn parse(field: &str, row: usize, column: &str) -> Result<f64, String> {
     match field.trim().parse::<f64>() {
         Ok(value) if value.is_finite() => Ok(value),
-        _ => {
-            let (row, column, field) = (row + 1, echo(column), echo(field));
-            Err(format!("row {row}, column {column}: `{field}` is not a finite number"))
-        }
+        _ => Err(not_a_number(field, row, column)),
     }
 }
 
@@ -332,26 +472,38 @@ mod tests {
         kind: Option<ColumnKind>,
         levels: &[&str],
     ) -> Result<ReadColumn, String> {
-        let fields: Vec<(usize, &str)> = fields.iter().copied().enumerate().collect();
         let levels = (!levels.is_empty()).then(|| levels.iter().map(|l| (*l).to_owned()).collect());
-        read_column(&fields, "s", &ColumnRequest { kind, levels })
+        let mut column = Collecting::new("s", &ColumnRequest { kind, levels }, Use::Feature);
+        for (row, field) in fields.iter().enumerate() {
+            column.push(&Field::of_text(field), row)?;
+        }
+        column.finish()
+    }
+
+    fn values(of: &[f64]) -> Chunks {
+        of.iter().copied().collect()
     }
 
     #[test]
     fn columns_are_read_by_their_fields_and_by_request() {
         let words = read(&["b", "a", "b"], None, &[]).unwrap();
-        assert_eq!((words.kind, words.values), (FeatureKind::Nominal, vec![1.0, 0.0, 1.0]));
+        assert_eq!((words.kind, words.values), (FeatureKind::Nominal, values(&[1.0, 0.0, 1.0])));
         assert_eq!(words.levels.unwrap().name(1.0), Some("b"));
         let given = read(&["b", "a", "b"], None, &["b", "c", "a"]).unwrap();
-        assert_eq!(given.values, [0.0, 2.0, 0.0]);
+        assert_eq!(given.values, values(&[0.0, 2.0, 0.0]));
         let booleans = read(&["true", "false"], None, &[]).unwrap();
-        assert_eq!((booleans.kind, booleans.values), (FeatureKind::Nominal, vec![1.0, 0.0]));
+        assert_eq!((booleans.kind, booleans.values), (FeatureKind::Nominal, values(&[1.0, 0.0])));
         let numbers = read(&["3", "1"], Some(ColumnKind::Nominal), &["3", "1"]).unwrap();
-        assert_eq!((numbers.kind, &numbers.values), (FeatureKind::Nominal, &vec![3.0, 1.0]));
+        assert_eq!((numbers.kind, &numbers.values), (FeatureKind::Nominal, &values(&[3.0, 1.0])));
         assert_eq!(numbers.levels.unwrap().iter().next(), Some((3.0, "3")));
         assert_eq!(read(&["3", "1"], None, &[]).unwrap().kind, FeatureKind::Continuous);
         let days = read(&["1970-01-02", "2000-03-01"], Some(ColumnKind::Date), &[]).unwrap();
-        assert_eq!(days.values, [1.0, 11_017.0]);
+        assert_eq!(days.values, values(&[1.0, 11_017.0]));
+        let gaps = read(&["", "b", "NA", "a"], None, &[]).unwrap();
+        let mut codes = vec![0.0; 4];
+        gaps.values.into_slice(&mut codes);
+        assert_eq!((codes[1], codes[3]), (1.0, 0.0));
+        assert!(codes[0].is_nan() && codes[2].is_nan());
     }
 
     #[test]

@@ -9,9 +9,9 @@ use fe_core::numeric::partition::{Closed, Partition};
 use fe_core::numeric::quantiles::SortedSample;
 
 use super::column_of;
-use super::observations::{is_missing, rows_within};
+use super::observations::rows_within;
+use super::table::{Field, Table};
 use crate::error::{Error, Result};
-use crate::system::files;
 
 /// Columns and rows that are described.
 #[derive(Debug, Clone, Default)]
@@ -77,13 +77,13 @@ impl Descriptions {
     /// A file that cannot be read, is no table, or has no rows (left); a column that does not exist.
     pub fn read(path: &Path, selection: &Selection) -> Result<Self> {
         let wrong = |message: String| Error::content(path, message);
-        let mut reader = csv::Reader::from_reader(files::open(path)?);
-        let header = reader.headers().map_err(|e| wrong(e.to_string()))?.clone();
-        let header: Vec<&str> = header.iter().map(str::trim).collect();
+        let mut table = Table::open(path)?;
+        let header = table.names().to_vec();
+        let header: Vec<&str> = header.iter().map(String::as_str).collect();
         let mut columns = DescribedColumn::of(&header, selection).map_err(&wrong)?;
-        let mut record = csv::StringRecord::new();
-        while reader.read_record(&mut record).map_err(|e| wrong(e.to_string()))? {
-            columns.iter_mut().for_each(|column| column.push(&record[column.place]));
+        table.keep(&columns.iter().map(|column| column.place).collect::<Vec<_>>())?;
+        while table.advance()? {
+            columns.iter_mut().for_each(|column| column.push(&table.field(column.place)));
         }
         let rows = columns.first().map_or(0, |column| column.numbers.len());
         if rows == 0 {
@@ -208,14 +208,13 @@ impl<'a> DescribedColumn<'a> {
         Ok(held)
     }
 
-    fn push(&mut self, field: &str) {
-        let field = field.trim();
-        let number = field.parse::<f64>().ok().filter(|number| number.is_finite());
-        if number.is_none() && !is_missing(field) {
+    fn push(&mut self, field: &Field<'_>) {
+        let number = field.number();
+        if number.is_none() && *field != Field::Missing {
             let next = self.known.len();
-            let word = match self.known.get(field) {
+            let word = match self.known.get(&*field.word()) {
                 Some(&word) => word,
-                None => *self.known.entry(field.to_owned()).or_insert(next),
+                None => *self.known.entry(field.word().into_owned()).or_insert(next),
             };
             self.words.push((self.numbers.len(), word));
         }

@@ -2,6 +2,7 @@
 //!
 //! It imports `output`, `system` and errors. Begin with [`sample`], whose random numbers are those of [`seeds`].
 
+mod chunks;
 pub mod columns;
 pub mod description;
 pub mod features;
@@ -13,7 +14,9 @@ pub mod sample;
 pub mod scenarios;
 pub mod seeds;
 pub mod shelf;
+mod table;
 
 pub(crate) use columns::parse;
 pub(crate) use file::column_of;
-pub use file::{Roles, read, read_hashed};
+pub use file::{Missing, Roles, Target, read, read_hashed};
+pub(crate) use table::is_standard_input;

@@ -145,8 +145,11 @@ fn words_of(data: &Dataset) -> Words {
     (0..data.dimension()).map(words).collect()
 }
 
-/// A value as a file has it: the word of a level, or the number.
+/// A value as a file has it: the word of a level, or the number; nothing where it is missing.
 fn spelled(value: f64, words: Option<&LevelNames>) -> String {
+    if value.is_nan() {
+        return String::new();
+    }
     words.and_then(|words| words.name(value)).map_or_else(|| exact(value), str::to_owned)
 }
 
@@ -296,6 +299,7 @@ impl Answers {
                 let value = column.get(row);
                 match words.as_ref().and_then(|words| words.name(value)) {
                     Some(word) => field == word,
+                    None if value.is_nan() => field.is_empty(),
                     None => field.parse() == Ok(value),
                 }
             });

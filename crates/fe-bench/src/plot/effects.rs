@@ -75,6 +75,8 @@ pub struct Subject<'a> {
     pub model: &'a dyn Model,
     /// Names of the outputs; they are numbered where there are none.
     pub outputs: &'a [String],
+    /// The mean and the standard deviation of each feature that was scaled by them.
+    pub scales: &'a [Option<(f64, f64)>],
 }
 
 impl Subject<'_> {
@@ -87,6 +89,26 @@ impl Subject<'_> {
             (0, _) => effect.name.clone(),
             (output, _) => format!("{}, output {}", effect.name, output + 1),
         }
+    }
+
+    /// The axis of the feature of an effect.
+    fn feature_axis(&self, effect: &Effect) -> Scale {
+        let scaled_by = self.scales.get(effect.feature).copied().flatten();
+        Scale { scaled_by, ..Scale::linear(effect.name.as_str()) }
+    }
+
+    /// The output as it is called on an axis: the target of a model of one output, else f.
+    fn output(&self) -> &str {
+        match self.outputs {
+            [target] => target,
+            _ => "f",
+        }
+    }
+
+    /// The unit in which a derivative is taken, where that is not the feature's own.
+    fn per_unit(&self, effect: &Effect) -> &'static str {
+        let is_scaled = self.scales.get(effect.feature).copied().flatten().is_some();
+        if is_scaled { ", per standard deviation" } else { "" }
     }
 
     fn headed(&self, estimator: &str) -> String {
@@ -103,6 +125,14 @@ pub fn figure(subject: &Subject<'_>, effects: &[(Effect, Box<dyn Estimator>)]) -
     let mut notes = Vec::new();
     let mut cells = Vec::with_capacity(effects.len());
     for (effect, estimator) in effects {
+        // Rows without a value of the feature say nothing of its effect.
+        let rows = subject.data.rows_with(effect.feature)?;
+        let known = rows.map(|rows| subject.data.select(&rows));
+        let subject = &Subject {
+            data: known.as_ref().unwrap_or(subject.data),
+            title: String::new(),
+            ..*subject
+        };
         let instances = Instances::of(subject, effect, &**estimator)?;
         let truth = subject.scenario.map(|known| truth(known, effect, estimator.estimand()));
         let truth = match truth.transpose() {
@@ -113,7 +143,12 @@ pub fn figure(subject: &Subject<'_>, effects: &[(Effect, Box<dyn Estimator>)]) -
             }
         };
         if effect.record.levels.is_some() {
-            cells.push(vec![levels::panel(subject.name(effect), effect, &instances.say, truth)]);
+            cells.push(vec![levels::panel(
+                (subject.name(effect), subject.output()),
+                effect,
+                &instances.say,
+                truth,
+            )]);
             continue;
         }
         let deciles = subject.data.deciles(effect.feature);
@@ -236,12 +271,7 @@ fn heterogeneity_panel(subject: &Subject<'_>, effect: &Effect, estimand: Estiman
     }
     let of_slopes = effect.record.derivatives.is_some() && effect.bins.is_none();
     let label = if of_slopes { "σ of the derivatives" } else { "σ of the instances" };
-    Panel {
-        x: Scale::linear(effect.name.as_str()),
-        y: Scale::linear(label),
-        layers,
-        ..Panel::default()
-    }
+    Panel { x: subject.feature_axis(effect), y: Scale::linear(label), layers, ..Panel::default() }
 }
 
 /// The least and the largest of either coordinate, without those that are missing.
@@ -459,10 +489,13 @@ fn curve_panel(
         layers.push(Layer::named("truth", TRUTH, Mark::Line(points)));
     }
     let centring = effect.record.centring;
+    let output = subject.output();
     let label = match (&effect.record.derivatives, &effect.bins) {
-        (Some(_), None) => format!("derivative of f by {}", effect.name),
-        _ if centring == fe_core::Centring::None => "effect on f".to_owned(),
-        _ => format!("effect on f, centred ({})", word(&centring)),
+        (Some(_), None) => {
+            format!("derivative of {output} by {}{}", effect.name, subject.per_unit(effect))
+        }
+        _ if centring == fe_core::Centring::None => format!("effect on {output}"),
+        _ => format!("effect on {output}, centred ({})", word(&centring)),
     };
     let title = match &effect.confidence {
         Some(_) => format!("{} ({OF_MODEL})", subject.name(effect)),
@@ -472,7 +505,7 @@ fn curve_panel(
     let title = caution.iter().fold(title, |title, caution| format!("{title}: {caution}"));
     Panel {
         title,
-        x: Scale::linear(effect.name.as_str()),
+        x: subject.feature_axis(effect),
         y: Scale::linear(label),
         layers,
         ..Panel::default()
@@ -556,8 +589,8 @@ fn slopes_panel(
     }
     Some(Panel {
         title: String::new(),
-        x: Scale::linear(effect.name.as_str()),
-        y: Scale::linear("local effect (slope)"),
+        x: subject.feature_axis(effect),
+        y: Scale::linear(format!("local effect (slope{})", subject.per_unit(effect))),
         layers,
         ..Panel::default()
     })

@@ -40,7 +40,7 @@ impl Panel {
 }
 
 /// An axis.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Scale {
     /// Its quantity, with its unit.
     pub label: String,
@@ -48,12 +48,14 @@ pub struct Scale {
     pub log: bool,
     /// Names of the places 0, 1, …, where it has levels in place of numbers.
     pub names: Vec<String>,
+    /// The mean and the standard deviation that values were scaled by: numbers at the axis are what they were.
+    pub scaled_by: Option<(f64, f64)>,
 }
 
 impl Scale {
     /// An axis of levels, which are at 0, 1, ….
     pub fn levels(label: impl Into<String>, names: Vec<String>) -> Self {
-        Self { label: label.into(), log: false, names }
+        Self { label: label.into(), names, ..Self::default() }
     }
 
     /// A linear axis.

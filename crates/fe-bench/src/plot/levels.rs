@@ -17,9 +17,9 @@ const CURVES: MarkStyle = MarkStyle::line(GREY, 0.8).faint(0.6);
 /// Half of the width of a bar, where levels are 1 apart.
 const HALF: f64 = 0.32;
 
-/// The effect at each level, in the order along which it was accumulated where there is one.
+/// The effect at each level on an output, in the order along which it was accumulated where there is one.
 pub(super) fn panel(
-    title: String,
+    (title, output): (String, &str),
     effect: &Effect,
     instances: &InstanceEffects,
     truth: Option<Vec<(f64, f64)>>,
@@ -84,8 +84,8 @@ pub(super) fn panel(
     }
     let names = order.iter().filter_map(named).map(|(name, _)| name).collect();
     let label = match effect.record.centring {
-        fe_core::Centring::None => "effect on f".to_owned(),
-        centring => format!("effect on f, centred ({})", word(&centring)),
+        fe_core::Centring::None => format!("effect on {output}"),
+        centring => format!("effect on {output}, centred ({})", word(&centring)),
     };
     let last = order.len().saturating_sub(1) as f64;
     Panel {

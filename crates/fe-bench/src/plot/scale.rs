@@ -22,6 +22,8 @@ pub(super) struct Ruler {
     pub(super) ticks: Vec<f64>,
     /// Names of the places 0, 1, … of an axis of levels.
     pub(super) names: Vec<String>,
+    /// The number 0 and the length 1 of the axis, as they are written at ticks.
+    pub(super) written: (f64, f64),
 }
 
 impl Ruler {
@@ -41,11 +43,19 @@ impl Ruler {
             if size < 1e6 { 0.5 } else { 0.05 * size }
         };
         let range = low - room..high + room;
-        let ticks = if scale.log { log_ticks(&range, ticks) } else { linear_ticks(&range, ticks) };
+        let written = scale.scaled_by.unwrap_or((0.0, 1.0));
+        let ticks = match (scale.log, scale.scaled_by) {
+            (true, _) => log_ticks(&range, ticks),
+            (false, None) => linear_ticks(&range, ticks),
+            (false, Some((zero, one))) => {
+                let own = zero + one * range.start..zero + one * range.end;
+                linear_ticks(&own, ticks).into_iter().map(|tick| (tick - zero) / one).collect()
+            }
+        };
         // A value beyond the largest number has no name.
-        let ticks = ticks.into_iter().filter(|tick| (tick / unit).is_finite()).collect();
+        let ticks: Vec<f64> = ticks.into_iter().filter(|tick| (tick / unit).is_finite()).collect();
         let ticks = if scale.names.is_empty() { ticks } else { level_ticks(scale.names.len()) };
-        Self { log: scale.log, unit, range, ticks, names: scale.names.clone() }
+        Self { log: scale.log, unit, range, ticks, names: scale.names.clone(), written }
     }
 
     /// Place at which a value is drawn; none if it cannot be.
@@ -67,7 +77,8 @@ impl Ruler {
         }
         let step = self.ticks.windows(2).map(|pair| pair[1] - pair[0]).fold(f64::MAX, f64::min);
         let step = if step < f64::MAX { step } else { tick.abs() };
-        linear_label(tick / self.unit, step / self.unit)
+        let (zero, one) = self.written;
+        linear_label(zero + one * (tick / self.unit), one * (step / self.unit))
     }
 }
 
@@ -187,6 +198,15 @@ mod tests {
                 assert_eq!(distinct.len(), labels.len(), "{low} to {high}: {labels:?}");
             }
         }
+    }
+
+    #[test]
+    fn numbers_that_were_scaled_are_written_as_they_were() {
+        let scale = Scale { scaled_by: Some((15.0, 10.0)), ..Scale::default() };
+        let ruler = Ruler::new(&scale, [-1.5, 1.5].into_iter(), 6);
+        let labels: Vec<String> = ruler.ticks.iter().map(|&tick| ruler.label(tick)).collect();
+        assert_eq!(labels, ["0", "5", "10", "15", "20", "25", "30"]);
+        assert!((ruler.ticks[0] + 1.5).abs() < 1e-12);
     }
 
     #[test]

@@ -50,6 +50,8 @@ pub struct Dataset {
     kinds: Vec<FeatureKind>,
     levels: Vec<Option<LevelNames>>,
     weights: Option<Vec<f64>>,
+    // Rows without a value of each feature; empty where none is missing.
+    missing: Vec<usize>,
     summaries: Summaries,
 }
 
@@ -67,15 +69,7 @@ impl Dataset {
     /// # Errors
     /// [`Error::EmptyData`], [`Error::NotFinite`].
     pub fn from_features(features: Array2<f64>) -> Result<Self> {
-        let (columns, rows) = features.dim();
-        if rows == 0 || columns == 0 {
-            return Err(Error::EmptyData { rows, columns });
-        }
-        let features = if features.is_standard_layout() {
-            features
-        } else {
-            features.as_standard_layout().into_owned()
-        };
+        let features = in_columns(features)?;
         // From the end on, as what was written last is still in the cache; the first features are there then.
         let is_finite = |values: &[f64]| values.chunks(CHECKED).rev().all(all_finite);
         if !features.as_slice().is_some_and(is_finite) {
@@ -86,14 +80,86 @@ impl Dataset {
                 }
             }
         }
-        Ok(Self {
+        Ok(Self::of_columns(features, Vec::new()))
+    }
+
+    /// The same where values may be missing, as NaN, for models that take such. An estimator found by name leaves
+    /// the rows without a value of a feature out of its effect; those built by themselves refuse it.
+    ///
+    /// # Errors
+    /// [`Error::EmptyData`], [`Error::NotFinite`] for an infinity.
+    ///
+    /// ```
+    /// use fe_core::Dataset;
+    /// let data = Dataset::from_incomplete(ndarray::array![[0.0, f64::NAN], [1.0, 2.0]])?;
+    /// assert!(data.is_incomplete() && data.missing(0) == 1 && data.missing(1) == 0);
+    /// # Ok::<(), fe_core::Error>(())
+    /// ```
+    pub fn from_incomplete(features: Array2<f64>) -> Result<Self> {
+        let features = in_columns(features)?;
+        let infinite = |(_, value): &(_, &f64)| value.is_infinite();
+        if let Some(((column, row), &value)) = features.indexed_iter().find(infinite) {
+            return Err(Error::NotFinite { row: row + 1, column: default_name(column), value });
+        }
+        let missing = missing_of(&features);
+        Ok(Self::of_columns(features, missing))
+    }
+
+    fn of_columns(features: Array2<f64>, missing: Vec<usize>) -> Self {
+        let columns = features.nrows();
+        Self {
             features,
             names: (0..columns).map(default_name).collect(),
             kinds: vec![FeatureKind::default(); columns],
             levels: vec![None; columns],
             weights: None,
+            missing,
             summaries: Summaries::of(columns),
-        })
+        }
+    }
+
+    /// True if a value of some feature is missing.
+    #[must_use]
+    pub fn is_incomplete(&self) -> bool {
+        self.missing.iter().any(|&rows| rows > 0)
+    }
+
+    /// Number of rows without a value of a feature, counted from 0.
+    #[must_use]
+    pub fn missing(&self, feature: usize) -> usize {
+        self.missing.get(feature).copied().unwrap_or_default()
+    }
+
+    /// The rows that have a value of a feature; none if all have one.
+    ///
+    /// # Errors
+    /// [`Error::NoValues`] if there are no such rows.
+    pub fn rows_with(&self, feature: usize) -> Result<Option<Vec<usize>>> {
+        self.check_feature(feature)?;
+        if self.missing(feature) == 0 {
+            return Ok(None);
+        }
+        let values = self.feature(feature).iter().enumerate();
+        let rows: Vec<usize> = values.filter(|(_, x)| !x.is_nan()).map(|(row, _)| row).collect();
+        if rows.is_empty() {
+            return Err(Error::NoValues(self.names[feature].clone()));
+        }
+        Ok(Some(rows))
+    }
+
+    /// Refuses data in which values are missing, for what compares all features.
+    ///
+    /// # Errors
+    /// [`Error::Incomplete`].
+    pub fn check_complete(&self) -> Result<()> {
+        match self.missing.iter().position(|&rows| rows > 0) {
+            None => Ok(()),
+            Some(feature) => Err(self.incomplete(feature)),
+        }
+    }
+
+    fn incomplete(&self, feature: usize) -> Error {
+        Error::Incomplete { name: self.names[feature].clone(), rows: self.missing(feature) }
     }
 
     /// Names the features.
@@ -138,7 +204,8 @@ impl Dataset {
     /// ```
     pub fn with_levels(mut self, feature: usize, levels: LevelNames) -> Result<Self> {
         self.check_feature(feature)?;
-        if let Some(row) = self.feature(feature).iter().position(|&x| levels.name(x).is_none()) {
+        let is_none = |&x: &f64| !x.is_nan() && levels.name(x).is_none();
+        if let Some(row) = self.feature(feature).iter().position(is_none) {
             return Err(Error::Levels(format!(
                 "row {}, column {}: {} is none of its levels",
                 row + 1,
@@ -147,6 +214,47 @@ impl Dataset {
             )));
         }
         self.levels[feature] = Some(levels);
+        Ok(self)
+    }
+
+    /// The same levels with other values: those that a model knows them by.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchFeature`], and [`Error::Levels`] for a level that the model does not know, or a feature whose
+    /// levels have no names.
+    ///
+    /// ```
+    /// use fe_core::Dataset;
+    /// use fe_core::data::LevelNames;
+    /// let data = Dataset::from_rows(&ndarray::array![[0.0], [1.0]].view())?;
+    /// let data = data.with_levels(0, LevelNames::of_words(["winter", "summer"])?)?;
+    /// let data = data.recoded(0, &["summer".to_owned(), "winter".to_owned()])?;
+    /// assert_eq!(data.feature(0), [1.0, 0.0]);
+    /// # Ok::<(), fe_core::Error>(())
+    /// ```
+    pub fn recoded(mut self, feature: usize, words: &[String]) -> Result<Self> {
+        self.check_feature(feature)?;
+        let name = &self.names[feature];
+        let Some(levels) = &self.levels[feature] else {
+            return Err(Error::Levels(format!("the levels of {name} have no names")));
+        };
+        let code = |word: &str| {
+            let place = words.iter().position(|known| known == word);
+            place.map(|place| place as f64).ok_or_else(|| {
+                let known = words.join(", ");
+                Error::Levels(format!("{name}: the model does not know `{word}`, but {known}"))
+            })
+        };
+        let codes = levels.iter().map(|(value, word)| Ok((value, code(word)?, word.to_owned())));
+        let codes: Vec<(f64, f64, String)> = codes.collect::<Result<_>>()?;
+        for value in self.features.row_mut(feature) {
+            if let Some((_, code, _)) = codes.iter().find(|(old, ..)| old == value) {
+                *value = *code;
+            }
+        }
+        let names = codes.into_iter().map(|(_, code, word)| (code, word));
+        self.levels[feature] = Some(LevelNames::new(names)?);
+        self.summaries = Summaries::of(self.dimension());
         Ok(self)
     }
 
@@ -216,12 +324,23 @@ impl Dataset {
         if feature < dimension { Ok(()) } else { Err(Error::NoSuchFeature { feature, dimension }) }
     }
 
-    /// Refuses a feature that the data do not have, and a model of other features.
+    /// Refuses a feature that the data do not have or have gaps in, and a model of other features.
     ///
     /// # Errors
-    /// [`Error::NoSuchFeature`], [`ModelError::WrongDimension`].
+    /// [`Error::NoSuchFeature`], [`Error::Incomplete`], [`ModelError::WrongDimension`].
     pub fn check_model(&self, model: &dyn Model, feature: usize) -> Result<()> {
         self.check_feature(feature)?;
+        if self.missing(feature) > 0 {
+            return Err(self.incomplete(feature));
+        }
+        self.check_dimension(model)
+    }
+
+    /// Refuses a model of other features.
+    ///
+    /// # Errors
+    /// [`ModelError::WrongDimension`].
+    pub(crate) fn check_dimension(&self, model: &dyn Model) -> Result<()> {
         let (model, data) = (model.dimension(), self.dimension());
         if model == data { Ok(()) } else { Err(ModelError::WrongDimension { model, data }.into()) }
     }
@@ -383,6 +502,25 @@ impl Dataset {
         self.selected(rows, 0..self.dimension())
     }
 
+    /// All rows with some of the features, counted from 0, in the given order.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchFeature`], [`Error::EmptyData`] for no features.
+    pub fn select_features(&self, features: &[usize]) -> Result<Self> {
+        features.iter().try_for_each(|&feature| self.check_feature(feature))?;
+        let selected = in_columns(self.features.select(Axis(0), features))?;
+        let missing = if self.missing.is_empty() { Vec::new() } else { missing_of(&selected) };
+        Ok(Self {
+            features: selected,
+            names: features.iter().map(|&feature| self.names[feature].clone()).collect(),
+            kinds: features.iter().map(|&feature| self.kinds[feature]).collect(),
+            levels: features.iter().map(|&feature| self.levels[feature].clone()).collect(),
+            weights: self.weights.clone(),
+            missing,
+            summaries: Summaries::of(features.len()),
+        })
+    }
+
     /// Some of the rows, with one feature alone.
     pub(crate) fn select_feature(&self, rows: &[usize], feature: usize) -> Self {
         self.selected(rows, feature..feature + 1)
@@ -395,7 +533,9 @@ impl Dataset {
             let values = self.feature(feature);
             selected.iter_mut().zip(rows).for_each(|(to, &row)| *to = values[row]);
         });
+        let missing = if self.missing.is_empty() { Vec::new() } else { missing_of(&selected) };
         Self {
+            missing,
             features: selected,
             names: self.names[features.clone()].to_vec(),
             kinds: self.kinds[features.clone()].to_vec(),
@@ -429,6 +569,25 @@ impl Dataset {
             .map(|feature| Column::Values(&self.feature(feature)[rows.clone()]))
             .collect()
     }
+}
+
+/// Features that are contiguous, at least one of at least one row.
+fn in_columns(features: Array2<f64>) -> Result<Array2<f64>> {
+    let (columns, rows) = features.dim();
+    if rows == 0 || columns == 0 {
+        return Err(Error::EmptyData { rows, columns });
+    }
+    if features.is_standard_layout() {
+        return Ok(features);
+    }
+    Ok(features.as_standard_layout().into_owned())
+}
+
+/// Number of missing values of each feature; empty where none is missing.
+fn missing_of(features: &Array2<f64>) -> Vec<usize> {
+    let missing = |values: ArrayView1<'_, f64>| values.iter().filter(|x| x.is_nan()).count();
+    let missing: Vec<usize> = features.rows().into_iter().map(missing).collect();
+    if missing.iter().all(|&rows| rows == 0) { Vec::new() } else { missing }
 }
 
 fn default_name(feature: usize) -> String {

@@ -196,6 +196,9 @@ pub struct Record {
     /// The subsample of the data that was drawn before anything else; none if all rows were taken
     /// unasked.
     pub subsample: Option<SubsampleRecord>,
+    /// Rows without a value of the feature, which were left out before anything else; none if all have one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows_without_value: Option<usize>,
     /// Rows with positive weight whose feature lies outside the axis.
     pub rows_outside: usize,
     /// Rows whose value the model was asked for.
@@ -281,6 +284,7 @@ impl Record {
         Self {
             rows,
             subsample: None,
+            rows_without_value: None,
             rows_outside: 0,
             model_rows: 0,
             jacobian_rows: 0,

@@ -1,5 +1,5 @@
-//! Subsample, mean prediction, band and whether the structure of the model is made use of: options that every
-//! estimator takes on top of its own.
+//! Rows with a value of the feature, subsample, mean prediction, band and whether the structure of the model is
+//! made use of: what every estimator takes on top of its own.
 
 use super::{Estimand, Estimated, Estimator, InstanceEffects, Observation, Resampled};
 use crate::binning::Binning;
@@ -19,7 +19,8 @@ use crate::settings::Settings;
 pub(super) const OPTIONS: &[&[&str]] =
     &[Subsample::OPTIONS, &["mean_prediction", "importance", "brute"]];
 
-/// The estimator as settings ask for it: on a subsample, with the mean of the model, with a band.
+/// The estimator on rows that have a value of the feature and, where settings ask for it, on a subsample, with the
+/// mean of the model.
 pub(super) fn prepare(
     estimator: Box<dyn Estimator>,
     settings: &Settings,
@@ -66,9 +67,9 @@ impl Estimator for Prepared {
 
     fn estimate(&self, data: &Dataset, model: &dyn Model, feature: usize) -> Result<Vec<Effect>> {
         let Some(structured) = Structured::of(model, self.brute) else {
-            return self.on_drawn_rows(data, model, feature);
+            return self.by_any_means(data, model, feature);
         };
-        let mut effects = self.on_drawn_rows(data, &structured, feature)?;
+        let mut effects = self.by_any_means(data, &structured, feature)?;
         for effect in &mut effects {
             effect.record.by_structure = Some(structured.was_used());
         }
@@ -77,7 +78,7 @@ impl Estimator for Prepared {
 
     fn instances(&self, of: Estimated<'_>, rows: &[usize]) -> Result<InstanceEffects> {
         let Estimated { data, model, effect } = of;
-        if self.subsample.is_none() {
+        if self.subsample.is_none() && data.missing(effect.feature) == 0 {
             return self.estimator.instances(of, rows);
         }
         // The rows of the data are not those that the effect was estimated from.
@@ -90,8 +91,32 @@ impl Estimator for Prepared {
     }
 }
 
+/// Numbers the rows that an effect names otherwise.
+fn renumber(effect: &mut Effect, original: impl Fn(usize) -> usize) {
+    let of_curves = effect.curves.iter_mut().flat_map(|curves| &mut curves.rows);
+    let of_values = effect.shapley.iter_mut().flat_map(|shapley| &mut shapley.rows);
+    of_curves.chain(of_values).for_each(|row| *row = original(*row));
+}
+
 impl Prepared {
-    fn on_drawn_rows(
+    fn by_any_means(
+        &self,
+        data: &Dataset,
+        model: &dyn Model,
+        feature: usize,
+    ) -> Result<Vec<Effect>> {
+        let Some(rows) = data.rows_with(feature)? else {
+            return self.on_known_rows(data, model, feature);
+        };
+        let mut effects = self.on_known_rows(&data.select(&rows), model, feature)?;
+        for effect in &mut effects {
+            effect.record.rows_without_value = Some(data.missing(feature));
+            renumber(effect, |row| rows[row]);
+        }
+        Ok(effects)
+    }
+
+    fn on_known_rows(
         &self,
         data: &Dataset,
         model: &dyn Model,
@@ -104,11 +129,7 @@ impl Prepared {
         let mut effects = self.on_all_rows(&subset, model, feature)?;
         for effect in &mut effects {
             effect.record.subsample = Some(drawn.record.clone());
-            let of_curves = effect.curves.iter_mut().flat_map(|curves| &mut curves.rows);
-            let of_values = effect.shapley.iter_mut().flat_map(|shapley| &mut shapley.rows);
-            for row in of_curves.chain(of_values) {
-                *row = drawn.original(*row);
-            }
+            renumber(effect, |row| drawn.original(row));
         }
         Ok(effects)
     }

@@ -145,10 +145,17 @@ impl Boosting {
 }
 
 impl Fit for Boosting {
+    fn takes_missing(&self) -> bool {
+        true
+    }
+
     fn fit(&self, sample: &Sample, seed: u64) -> Result<Box<dyn FittedModel>> {
-        let used: Vec<usize> = (0..sample.dimension())
-            .filter(|&s| sample.columns[s].iter().any(|x| *x != sample.columns[s][0]))
-            .collect();
+        let varies = |s: &usize| {
+            let mut values = sample.columns[*s].iter().filter(|x| !x.is_nan());
+            let first = values.next();
+            values.any(|x| Some(x) != first)
+        };
+        let used: Vec<usize> = (0..sample.dimension()).filter(varies).collect();
         if used.is_empty() {
             return Err(refused("all features are constant".to_owned()));
         }
@@ -183,13 +190,18 @@ fn refused(reason: String) -> FitError {
     FitError::Refused { model: GBDT.name, reason }
 }
 
-/// Values below a number go left.
+/// Values below a number go left, and missing ones where they were better off in the fit.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-struct Below(f64);
+struct Below {
+    number: f64,
+    missing_left: bool,
+}
 
 impl Rule for Below {
     fn is_met(&self, x: f64) -> bool {
-        x < self.0
+        // A comparison with a missing value is false.
+        let is_right = || x >= self.number;
+        if self.missing_left { !is_right() } else { x < self.number }
     }
 }
 
@@ -203,7 +215,9 @@ fn trees_of(booster: &GradientBooster, used: &[usize], features: usize) -> Ensem
             if node.is_leaf {
                 return Part::Leaf(vec![(0, f64::from(node.weight_value))]);
             }
-            let (rule, children) = (Below(node.split_value), [node.left_child, node.right_child]);
+            let missing_left = node.missing_node == node.left_child;
+            let rule = Below { number: node.split_value, missing_left };
+            let children = [node.left_child, node.right_child];
             Part::Split { feature: used[node.split_feature], rule, children }
         });
     }
@@ -299,6 +313,10 @@ impl Model for Gbdt {
 }
 
 impl FittedModel for Gbdt {
+    fn takes_missing(&self) -> bool {
+        true
+    }
+
     fn summary(&self) -> Vec<Fact> {
         let nodes = self.trees.nodes().len();
         vec![Fact::new("trees", self.trees.len() as f64), Fact::new("nodes", nodes as f64)]
@@ -322,10 +340,14 @@ mod tests {
         const ROWS: usize = 1024 + 77;
         let x = Array2::from_shape_fn((ROWS, 4), |(i, s)| match s {
             1 => 7.0,
+            2 if i % 5 == 0 => f64::NAN,
+            3 if i % 7 == 1 => f64::NAN,
             _ => ((i * (2 * s + 3)) as f64).sin(),
         });
-        let y: Vec<f64> = x.outer_iter().map(|x| 5.0 * x[0] * x[2] + x[3].exp()).collect();
-        let data = Dataset::from_rows(&x.view()).unwrap();
+        let known = |x: f64| if x.is_nan() { 1.5 } else { x };
+        let y = x.outer_iter().map(|x| 5.0 * x[0] * known(x[2]) - known(x[3]).exp());
+        let y: Vec<f64> = y.collect();
+        let data = Dataset::from_incomplete(x.t().to_owned()).unwrap();
         let sample = Sample::new("gbdt", &data, &y).unwrap();
         let used = [0, 2, 3];
         let values: Vec<f64> = used.iter().flat_map(|&s| sample.columns[s].clone()).collect();

@@ -40,6 +40,11 @@ pub(crate) trait Fit: Debug + Send + Sync {
         let _ = feature;
         false
     }
+
+    /// True if it learns from rows in which values of features are missing, as NaN.
+    fn takes_missing(&self) -> bool {
+        false
+    }
 }
 
 /// A model as it is found by name.
@@ -145,8 +150,14 @@ impl Learner {
     ///
     /// # Errors
     /// [`FitError::WrongTargetLength`], [`FitError::TargetNotFinite`], [`FitError::TooFewRows`],
-    /// [`FitError::ConstantTarget`], and what the model finds wrong with the data.
+    /// [`FitError::ConstantTarget`], [`FitError::Missing`], and what the model finds wrong with the data.
     pub fn fit(&self, data: &Dataset, target: &[f64], seed: u64) -> Result<Box<dyn FittedModel>> {
+        if !self.method.takes_missing()
+            && let Some(feature) = (0..data.dimension()).find(|&s| data.missing(s) > 0)
+        {
+            let feature = data.names()[feature].clone();
+            return Err(FitError::Missing { model: self.name, feature });
+        }
         if let Some(indicators) = Indicators::of(data) {
             // A product would take the first level for the feature.
             let is_sum = self.method.has_main_effect(data.dimension());

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::str::FromStr;
 
 use super::tree_model::TreeModel;
-use super::trees::{Forest, Link, Member, Node, Split, Test, Tree};
+use super::trees::{Categories, Forest, Link, Member, Node, Split, Test, Tree};
 use super::{StoredError, StoredModel};
 
 const FORMAT: &str = "a model of LightGBM in text";
@@ -14,6 +14,7 @@ const CATEGORICAL: u8 = 1;
 const DEFAULT_LEFT: u8 = 2;
 const MISSING: u8 = 0b1100;
 const MISSING_IS_ZERO: u8 = 0b0100;
+const MISSING_IS_NAN: u8 = 0b1000;
 
 /// The lines `key=value` of a stretch of the file.
 struct Section<'a> {
@@ -75,7 +76,27 @@ pub(super) fn read(bytes: &[u8]) -> Result<StoredModel, StoredError> {
     Ok(StoredModel {
         model: Box::new(TreeModel::new(&forest, link, features)),
         features: Some(names),
+        levels: levels(text, &header),
     })
+}
+
+/// For each feature the words of its categories, which pandas gave it: a line behind the trees, with a list for
+/// each feature whose values are listed in the header.
+fn levels(text: &str, header: &Section<'_>) -> Vec<Option<Vec<String>>> {
+    let line = text.lines().rev().find_map(|line| line.strip_prefix("pandas_categorical:"));
+    let lists: Option<Vec<Vec<serde_json::Value>>> =
+        line.and_then(|line| serde_json::from_str(line.trim()).ok());
+    let (Some(lists), Ok(values)) = (lists, header.get("feature_infos")) else { return Vec::new() };
+    let is_listed = |values: &str| !values.starts_with('[') && values != "none";
+    let values: Vec<bool> = values.split_whitespace().map(is_listed).collect();
+    if values.iter().filter(|listed| **listed).count() != lists.len() {
+        return Vec::new();
+    }
+    let mut lists = lists.into_iter().map(|list| {
+        let words = list.iter().map(|word| word.as_str().map(str::to_owned));
+        words.collect::<Option<Vec<String>>>().filter(|words| !words.is_empty())
+    });
+    values.into_iter().map(|listed| if listed { lists.next().flatten() } else { None }).collect()
 }
 
 /// Sections of a file: what stands before the trees, and each tree.
@@ -112,7 +133,7 @@ fn malformed(reason: impl ToString) -> StoredError {
 fn unsupported(what: &str) -> StoredError {
     StoredError::unsupported(
         what,
-        "of LightGBM trees with numeric splits and constant leaves are read, with the objectives \
+        "of LightGBM trees with constant leaves are read, with the objectives \
          regression*, huber, fair, quantile, mape, poisson, gamma, tweedie, binary, multiclass, \
          multiclassova, cross_entropy, cross_entropy_lambda, lambdarank and rank_xendcg",
     )
@@ -139,6 +160,20 @@ fn link(objective: &str) -> Result<Link, StoredError> {
     })
 }
 
+/// The categories that go to the left, by their place among all sets of a tree.
+fn categories(section: &Section<'_>, place: f64) -> Result<Categories, StoredError> {
+    let sets: usize = section.number("num_cat")?;
+    let bounds = sets.checked_add(1).ok_or_else(|| malformed(format!("num_cat is {sets}")))?;
+    let bounds: Vec<usize> = section.list("cat_boundaries", bounds)?;
+    let words: Vec<u32> =
+        section.list("cat_threshold", bounds.last().copied().unwrap_or_default())?;
+    let place = place as usize;
+    let set = bounds.get(place).zip(bounds.get(place.saturating_add(1)));
+    let set = set.and_then(|(&from, &to)| words.get(from..to));
+    let set = set.ok_or_else(|| malformed(format!("{}: no categories {place}", section.name)))?;
+    Ok(Categories(set.to_vec()))
+}
+
 fn member(section: &Section<'_>, score: usize, features: usize) -> Result<Member, StoredError> {
     let leaves: usize = section.number("num_leaves")?;
     if section.get("is_linear").is_ok_and(|flag| flag != "0") {
@@ -160,17 +195,24 @@ fn member(section: &Section<'_>, score: usize, features: usize) -> Result<Member
             Err(_) => Ok(splits + (!child) as usize),
         };
         for node in 0..splits {
-            if decision[node] & CATEGORICAL != 0 {
-                return Err(unsupported("a split of categories"));
-            }
-            let zero = (decision[node] & MISSING == MISSING_IS_ZERO)
-                .then_some(decision[node] & DEFAULT_LEFT != 0);
+            let is_categorical = decision[node] & CATEGORICAL != 0;
+            let left_by_default = decision[node] & DEFAULT_LEFT != 0;
+            let where_missing_is = |kind| {
+                (!is_categorical && decision[node] & MISSING == kind).then_some(left_by_default)
+            };
+            let (zero, missing) =
+                (where_missing_is(MISSING_IS_ZERO), where_missing_is(MISSING_IS_NAN));
             nodes.push(Node::Split(Split {
                 feature: feature[node],
-                test: Test::AtMost,
+                test: match is_categorical {
+                    true => Test::Among(categories(section, threshold[node])?),
+                    false => Test::AtMost,
+                },
                 threshold: threshold[node],
                 children: (place(left[node])?, place(right[node])?),
                 zero,
+                // A missing category is none of those that go to the left.
+                missing: if is_categorical { Some(false) } else { missing },
             }));
         }
     }

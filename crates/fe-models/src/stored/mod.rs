@@ -9,6 +9,7 @@ mod operators;
 mod protobuf;
 mod tree_model;
 mod trees;
+mod ubjson;
 mod xgboost;
 
 use std::path::Path;
@@ -24,17 +25,20 @@ pub enum Format {
     Onnx,
     /// JSON as XGBoost's `save_model` writes it.
     XgboostJson,
+    /// Universal Binary JSON as XGBoost's `save_model` writes it.
+    XgboostUbj,
     /// Text as LightGBM's `save_model` writes it.
     LightgbmText,
 }
 
 impl Format {
-    /// By the ending of a file: `.onnx`, `.json` or `.txt`; none for another ending.
+    /// By the ending of a file: `.onnx`, `.json`, `.ubj` or `.txt`; none for another ending.
     #[must_use]
     pub fn of(path: &Path) -> Option<Self> {
         match path.extension()?.to_str()? {
             "onnx" => Some(Self::Onnx),
             "json" => Some(Self::XgboostJson),
+            "ubj" => Some(Self::XgboostUbj),
             "txt" => Some(Self::LightgbmText),
             _ => None,
         }
@@ -84,6 +88,8 @@ pub struct StoredModel {
     pub model: Box<dyn FittedModel>,
     /// Names of the features, where the file has any.
     pub features: Option<Vec<String>>,
+    /// For each feature the words that its codes 0, 1, … stand for, where the file has any.
+    pub levels: Vec<Option<Vec<String>>>,
 }
 
 /// Most features of a model: a row of them takes 128 MiB.
@@ -132,6 +138,7 @@ fn read_with(
     let read = match format {
         Format::Onnx => onnx::read(bytes, columns, folder),
         Format::XgboostJson => xgboost::read(bytes),
+        Format::XgboostUbj => xgboost::read_ubj(bytes),
         Format::LightgbmText => lightgbm::read(bytes),
     }?;
     let features = read.model.dimension();

@@ -36,8 +36,9 @@ const ML: &str = "ai.onnx.ml";
 
 /// Operators that are read, for messages.
 const KNOWN: &str = "operators of ai.onnx: Abs, Add, BatchNormalization, Cast, Clip, Concat, Constant, Div, \
-     Dropout, Elu, Exp, Flatten, Gather, Gemm, Identity, LeakyRelu, Log, LogSoftmax, MatMul, Mul, Neg, \
-     Pow, Reciprocal, Relu, Reshape, Selu, Sigmoid, Softmax, Softplus, Sqrt, Squeeze, Sub, Tanh; of \
+     Dropout, Elu, Erf, Exp, Flatten, Gather, Gelu, Gemm, Identity, LayerNormalization, LeakyRelu, Log, \
+     LogSoftmax, MatMul, Mul, Neg, Pow, Reciprocal, Relu, Reshape, Selu, Sigmoid, Slice, Softmax, Softplus, \
+     Sqrt, Squeeze, Sub, Sum, Tanh; of \
      ai.onnx.ml: ArrayFeatureExtractor, LinearClassifier, LinearRegressor, Normalizer, Scaler, \
      TreeEnsembleClassifier, TreeEnsembleRegressor, ZipMap";
 
@@ -49,7 +50,7 @@ pub(super) fn read(
     let file = protobuf::parse(bytes).map_err(malformed)?;
     let graph = file.graph.ok_or_else(|| malformed("there is no graph in it"))?;
     let model = Compiler::new(&graph, &mut External::new(folder))?.compile(columns)?;
-    Ok(StoredModel { model: model.simplest(), features: None })
+    Ok(StoredModel { model: model.simplest(), features: None, levels: Vec::new() })
 }
 
 fn malformed(reason: impl ToString) -> StoredError {
@@ -387,19 +388,30 @@ impl<'a> Compiler<'a> {
             "Tanh" => Operator::Unary(Unary::Activation(Activation::Tanh)),
             "Sigmoid" => Operator::Unary(Unary::Activation(Activation::Sigmoid)),
             "Softplus" => Operator::Unary(Unary::Softplus),
+            "Erf" => Operator::Unary(Unary::Erf),
+            "Gelu" => match given.text("approximate", "none") {
+                "none" => Operator::Unary(Unary::Gelu),
+                "tanh" => Operator::Unary(Unary::GeluByTanh),
+                other => return Err(unsupported(format!("a Gelu approximated by {other}"))),
+            },
+            "Sum" => Operator::Sum,
+            "Slice" => self.slice(node)?,
             "Elu" => Operator::Unary(Unary::Elu(alpha(1.0))),
             "LeakyRelu" => Operator::Unary(Unary::LeakyRelu(alpha(0.01))),
             "Selu" => Operator::Unary(Unary::Selu {
                 alpha: alpha(1.673_263_192_176_818_8),
                 gamma: given.real("gamma", 1.050_701_022_148_132_3),
             }),
-            "Softmax" | "LogSoftmax" | "Concat"
+            "Softmax" | "LogSoftmax" | "Concat" | "LayerNormalization"
                 if ![-1, 1].contains(&given.integer("axis", -1)) =>
             {
                 return Err(unsupported(format!("a {name} that is not over columns")));
             }
             "Softmax" => Operator::Softmax,
             "LogSoftmax" => Operator::LogSoftmax,
+            "LayerNormalization" => {
+                Operator::LayerNormalization { epsilon: given.real("epsilon", 1e-5) }
+            }
             "Concat" => Operator::Concat,
             "Clip" => Operator::Clip {
                 low: self.bound(node, 1, "min", f64::NEG_INFINITY)?,
@@ -471,6 +483,27 @@ impl<'a> Compiler<'a> {
             Some([-1]) => Ok(Some(1)),
             Some([0, -1]) => Ok(None),
             _ => Err(unsupported("a Reshape to anything but rows × a number of columns")),
+        }
+    }
+
+    /// A stretch of columns; its bounds are constants.
+    fn slice(&self, node: &NodeProto) -> Result<Operator, StoredError> {
+        let one = |input: usize, default: Option<i64>| {
+            let name = node.input.get(input).filter(|name| !name.is_empty());
+            let given = match name {
+                None => default,
+                Some(name) => match self.integers.get(name).map(Vec::as_slice) {
+                    Some([value]) => Some(*value),
+                    _ => None,
+                },
+            };
+            let what = "a Slice along anything but columns, or without constant bounds";
+            given.ok_or_else(|| unsupported(what))
+        };
+        let (from, to, step) = (one(1, None)?, one(2, None)?, one(4, Some(1))?);
+        match one(3, Some(0))? {
+            1 | -1 if step > 0 => Ok(Operator::Slice { from, to, step: step as usize }),
+            _ => Err(unsupported("a Slice that is not along columns, or goes backwards")),
         }
     }
 
@@ -607,6 +640,7 @@ fn trees(given: &Attributes<'_>, what: &str, single: bool) -> Result<Operator, S
                 threshold: limits[index],
                 children: (child(yes[index])?, child(no[index])?),
                 zero: None,
+                missing: None,
             }));
         }
         let tree = Tree::new(nodes, leaves.len(), known).map_err(malformed)?;

@@ -2,6 +2,8 @@
 //!
 //! Sources: the operator references of ONNX (`ai.onnx`) and ONNX-ML (`ai.onnx.ml`).
 
+use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
+
 use ndarray::{Array2, Axis, Zip, concatenate};
 
 use super::tree_model::TreeModel;
@@ -126,6 +128,26 @@ impl Dual {
         Self { value, slope }
     }
 
+    /// Rows less their means, divided by the roots of their variances (of ddof 0) and a small number.
+    fn standardized(&self, epsilon: f64) -> Self {
+        let mut out = self.clone();
+        for (i, mut row) in out.value.rows_mut().into_iter().enumerate() {
+            let columns = row.len() as f64;
+            let mean = row.sum() / columns;
+            row.mapv_inplace(|x| x - mean);
+            let sd = (row.dot(&row) / columns + epsilon).sqrt();
+            if let Some(slope) = &mut out.slope {
+                let mut slope = slope.row_mut(i);
+                let mean = slope.sum() / columns;
+                slope.mapv_inplace(|s| s - mean);
+                let of_sd = row.dot(&slope) / columns / sd;
+                Zip::from(&mut slope).and(&row).for_each(|s, x| *s = (*s - x * of_sd / sd) / sd);
+            }
+            row.mapv_inplace(|x| x / sd);
+        }
+        out
+    }
+
     /// Rows divided by what `size` makes of them: a number, and its derivative by each entry.
     fn divided(&self, size: impl Fn(&[f64]) -> (f64, Vec<f64>)) -> Self {
         let mut out = self.clone();
@@ -164,6 +186,18 @@ pub(super) enum Operator {
     Clip {
         low: f64,
         high: f64,
+    },
+    /// The sum of all inputs.
+    Sum,
+    /// Rows less their means, divided by their standard deviations; scale and bias are inputs.
+    LayerNormalization {
+        epsilon: f64,
+    },
+    /// Columns from a place on, up to another; places below 0 count from the end.
+    Slice {
+        from: i64,
+        to: i64,
+        step: usize,
     },
     /// Joins the columns of all inputs.
     Concat,
@@ -209,10 +243,18 @@ pub(super) enum Unary {
     Sqrt,
     Reciprocal,
     Softplus,
+    Erf,
+    /// x Φ(x) (Hendrycks and Gimpel 2016).
+    Gelu,
+    /// The same by their approximation with a hyperbolic tangent.
+    GeluByTanh,
     Activation(Activation),
     Elu(f64),
     LeakyRelu(f64),
-    Selu { alpha: f64, gamma: f64 },
+    Selu {
+        alpha: f64,
+        gamma: f64,
+    },
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -257,6 +299,21 @@ impl Operator {
             Self::LogSoftmax => Ok(x.softmax().map(|p| (p.ln(), 1.0 / p))),
             Self::Clip { low, high } => {
                 Ok(x.map(|x| (x.max(*low).min(*high), f64::from(u8::from(x > *low && x < *high)))))
+            }
+            Self::Sum => inputs[1..].iter().try_fold(x.clone(), |sum, next| sum.plus(next)),
+            Self::LayerNormalization { epsilon } => {
+                let normal = x.standardized(*epsilon).times(input(1)?)?;
+                inputs.get(2).map_or(Ok(normal.clone()), |bias| normal.plus(bias))
+            }
+            Self::Slice { from, to, step } => {
+                let columns = x.value.ncols();
+                let place = |place: i64| {
+                    let from_start =
+                        if place < 0 { place.saturating_add(columns as i64) } else { place };
+                    from_start.clamp(0, columns as i64) as usize
+                };
+                let places: Vec<usize> = (place(*from)..place(*to)).step_by(*step).collect();
+                Ok(x.linear(|x| x.select(Axis(1), &places)))
             }
             Self::Concat => concat(inputs),
             Self::Reshape(columns) if x.value.ncols() != *columns => {
@@ -333,6 +390,18 @@ impl Unary {
             Self::Sqrt => (x.sqrt(), 0.5 / x.sqrt()),
             Self::Reciprocal => (1.0 / x, -1.0 / (x * x)),
             Self::Softplus => (x.max(0.0) + (-x.abs()).exp().ln_1p(), sigmoid(x)),
+            Self::Erf => (libm::erf(x), FRAC_2_SQRT_PI * (-x * x).exp()),
+            Self::Gelu => {
+                let below = 0.5 * libm::erfc(-x * FRAC_1_SQRT_2);
+                let density = 0.5 * FRAC_2_SQRT_PI * FRAC_1_SQRT_2 * (-0.5 * x * x).exp();
+                (x * below, below + x * density)
+            }
+            Self::GeluByTanh => {
+                let scale = FRAC_2_SQRT_PI * FRAC_1_SQRT_2;
+                let tanh = (scale * (x + 0.044_715 * x * x * x)).tanh();
+                let slope = (1.0 - tanh * tanh) * scale * (1.0 + 3.0 * 0.044_715 * x * x);
+                (0.5 * x * (1.0 + tanh), 0.5 * (1.0 + tanh) + 0.5 * x * slope)
+            }
             Self::Activation(function) => function.at(x),
             Self::Elu(alpha) => elu(alpha),
             Self::LeakyRelu(alpha) if x <= 0.0 => (alpha * x, alpha),

@@ -23,6 +23,8 @@ pub(super) struct TreeModel {
     link: Link,
     dimension: usize,
     names: Vec<String>,
+    /// True if its trees say where missing values go.
+    takes_missing: bool,
     /// Trees of the file after its best iteration, which do not count.
     pub(super) left_out: usize,
 }
@@ -38,14 +40,15 @@ impl TreeModel {
             link,
             dimension,
             names: classes(outputs),
+            takes_missing: true,
             left_out: 0,
         }
     }
 
-    /// The same of so many features, with names of the outputs.
+    /// The same of so many features, with names of the outputs, where missing values are nowhere to go.
     pub(super) fn within(self, dimension: usize, names: Vec<String>) -> Self {
         let trees = self.trees.of_features(dimension);
-        Self { trees, dimension, names, ..self }
+        Self { trees, dimension, names, takes_missing: false, ..self }
     }
 
     /// Numbers as the trees compare them.
@@ -203,6 +206,10 @@ impl Model for TreeModel {
 }
 
 impl FittedModel for TreeModel {
+    fn takes_missing(&self) -> bool {
+        self.takes_missing
+    }
+
     fn output_names(&self) -> Vec<String> {
         self.names.clone()
     }

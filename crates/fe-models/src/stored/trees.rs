@@ -3,7 +3,7 @@
 use crate::ensemble::{Ensemble, Part, Rule};
 
 /// Test of the values that go to the left at a node.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) enum Test {
     #[default]
     Below,
@@ -12,11 +12,15 @@ pub(crate) enum Test {
     AtLeast,
     Equal,
     NotEqual,
+    Among(Categories),
+    NotAmong(Categories),
 }
 
 impl Test {
-    fn passes(self, x: f64, threshold: f64) -> bool {
+    fn passes(&self, x: f64, threshold: f64) -> bool {
         match self {
+            Self::Among(categories) => categories.contain(x),
+            Self::NotAmong(categories) => !categories.contain(x),
             Self::Below => x < threshold,
             Self::AtMost => x <= threshold,
             Self::Above => x > threshold,
@@ -24,6 +28,29 @@ impl Test {
             Self::Equal => x == threshold,
             Self::NotEqual => x != threshold,
         }
+    }
+}
+
+/// A set of categories, which are whole numbers from 0 on: a bit for each, in words of 32.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Categories(pub(crate) Vec<u32>);
+
+impl Categories {
+    /// Of categories in a list.
+    pub(crate) fn of(list: &[u32]) -> Self {
+        let words = list.iter().max().map_or(0, |most| *most as usize / 32 + 1);
+        let mut bits = vec![0; words];
+        list.iter().for_each(|category| bits[*category as usize / 32] |= 1 << (category % 32));
+        Self(bits)
+    }
+
+    /// True if the whole part of a number is one of them.
+    fn contain(&self, x: f64) -> bool {
+        if !(0.0..f64::from(u32::MAX)).contains(&x) {
+            return false;
+        }
+        let category = x as usize;
+        self.0.get(category / 32).is_some_and(|word| word >> (category % 32) & 1 == 1)
     }
 }
 
@@ -36,7 +63,7 @@ pub(crate) enum Node {
 }
 
 /// A node with two children, by their places.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Split {
     pub(crate) feature: usize,
     pub(crate) test: Test,
@@ -45,18 +72,26 @@ pub(crate) struct Split {
     pub(crate) children: (usize, usize),
     /// Child for values next to 0, if they count as missing.
     pub(crate) zero: Option<bool>,
+    /// True if missing values go as those that pass the test; if nothing is said, they count as 0.
+    pub(crate) missing: Option<bool>,
 }
 
 /// The test of a split.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Cut {
     threshold: f64,
     test: Test,
     zero: Option<bool>,
+    missing: Option<bool>,
 }
 
 impl Rule for Cut {
     fn is_met(&self, x: f64) -> bool {
+        let x = match self.missing {
+            Some(passes) if x.is_nan() => return passes,
+            None if x.is_nan() => 0.0,
+            _ => x,
+        };
         match self.zero {
             Some(passes) if x.abs() <= NEARLY_ZERO => passes,
             _ => self.test.passes(x, self.threshold),
@@ -66,7 +101,8 @@ impl Rule for Cut {
 
 impl Split {
     fn cut(&self) -> Cut {
-        Cut { threshold: self.threshold, test: self.test, zero: self.zero }
+        let Self { threshold, zero, missing, .. } = *self;
+        Cut { threshold, test: self.test.clone(), zero, missing }
     }
 }
 

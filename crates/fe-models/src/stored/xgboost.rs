@@ -1,4 +1,4 @@
-//! Models as XGBoost's `save_model` writes them to JSON.
+//! Models as XGBoost's `save_model` writes them, to JSON or its binary form.
 //!
 //! Where a fit was stopped early, only the trees up to its best iteration count, as in `predict` of XGBoost's
 //! `XGBRegressor` and `XGBClassifier`, which write `best_iteration` among the attributes.
@@ -11,8 +11,8 @@ use std::collections::HashMap;
 use serde::Deserialize;
 
 use super::tree_model::TreeModel;
-use super::trees::{Forest, Link, Member, Node, Split, Test, Tree};
-use super::{StoredError, StoredModel};
+use super::trees::{Categories, Forest, Link, Member, Node, Split, Test, Tree};
+use super::{StoredError, StoredModel, ubjson};
 
 const FORMAT: &str = "a model of XGBoost in JSON";
 
@@ -71,6 +71,39 @@ struct Trees {
     iteration_indptr: Vec<usize>,
     tree_info: Vec<usize>,
     trees: Vec<Written>,
+    #[serde(default)]
+    cats: WrittenLevels,
+}
+
+/// The levels of all features, as newer files have them.
+#[derive(Deserialize, Default)]
+struct WrittenLevels {
+    #[serde(default)]
+    enc: Vec<WrittenWords>,
+}
+
+/// The levels of a feature: words one behind the other, or something else than words.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum WrittenWords {
+    Words { offsets: Vec<usize>, values: Vec<i16> },
+    Others(serde::de::IgnoredAny),
+}
+
+impl WrittenLevels {
+    /// For each feature its words, where it has some that are readable.
+    fn words(&self) -> Vec<Option<Vec<String>>> {
+        let words = |written: &WrittenWords| {
+            let WrittenWords::Words { offsets, values } = written else { return None };
+            let bytes: Vec<u8> = values.iter().map(|byte| *byte as u8).collect();
+            let word = |ends: &[usize]| {
+                let word = bytes.get(ends[0]..ends[1])?.to_vec();
+                String::from_utf8(word).ok()
+            };
+            offsets.windows(2).map(word).collect::<Option<Vec<String>>>().filter(|w| !w.is_empty())
+        };
+        self.enc.iter().map(words).collect()
+    }
 }
 
 #[derive(Deserialize, Default)]
@@ -88,8 +121,56 @@ struct Written {
     #[serde(default)]
     split_type: Vec<u8>,
     #[serde(default)]
+    default_left: Vec<Flag>,
+    /// Categories of the nodes that have some, one node behind the other.
+    #[serde(default)]
+    categories: Vec<u32>,
+    #[serde(default)]
+    categories_nodes: Vec<usize>,
+    #[serde(default)]
+    categories_segments: Vec<usize>,
+    #[serde(default)]
+    categories_sizes: Vec<usize>,
+    #[serde(default)]
     tree_param: Option<TreeParameters>,
 }
+
+/// A truth value: older files have words, newer ones numbers.
+#[derive(Deserialize, Clone, Copy)]
+#[serde(untagged)]
+enum Flag {
+    Word(bool),
+    Number(u8),
+}
+
+impl Flag {
+    fn is_set(self) -> bool {
+        match self {
+            Self::Word(flag) => flag,
+            Self::Number(number) => number != 0,
+        }
+    }
+}
+
+impl Written {
+    /// The categories of a node that go to the right.
+    fn categories_of(&self, node: usize) -> Result<Categories, StoredError> {
+        let place = self.categories_nodes.iter().position(|&other| other == node);
+        let found = place.and_then(|place| {
+            let from = *self.categories_segments.get(place)?;
+            let to = from.checked_add(*self.categories_sizes.get(place)?)?;
+            self.categories.get(from..to)
+        });
+        let found = found.ok_or_else(|| malformed(format!("node {node} has no categories")))?;
+        match found.iter().find(|category| **category > MOST_CATEGORY) {
+            Some(category) => Err(malformed(format!("node {node} has the category {category}"))),
+            None => Ok(Categories::of(found)),
+        }
+    }
+}
+
+/// The greatest category: XGBoost's own limit.
+const MOST_CATEGORY: u32 = 1 << 24;
 
 #[derive(Deserialize)]
 struct TreeParameters {
@@ -97,7 +178,16 @@ struct TreeParameters {
 }
 
 pub(super) fn read(bytes: &[u8]) -> Result<StoredModel, StoredError> {
-    let file: File = serde_json::from_slice(bytes).map_err(malformed)?;
+    of(serde_json::from_slice(bytes).map_err(malformed)?)
+}
+
+/// A model in Universal Binary JSON.
+pub(super) fn read_ubj(bytes: &[u8]) -> Result<StoredModel, StoredError> {
+    let value = ubjson::read(bytes).map_err(malformed)?;
+    of(serde_json::from_value(value).map_err(malformed)?)
+}
+
+fn of(file: File) -> Result<StoredModel, StoredError> {
     let learner = file.learner;
     let parameters = &learner.learner_model_param;
     let features: usize = count(&parameters.num_feature, "num_feature")?;
@@ -109,6 +199,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<StoredModel, StoredError> {
     let (link, to_score) = link(&learner.objective.name)?;
     let scores = classes.max(1);
     let (trees, weights) = trees(learner.gradient_booster)?;
+    let levels = trees.cats.words();
     if trees.tree_info.len() != trees.trees.len() {
         return Err(malformed("tree_info and trees are of different lengths"));
     }
@@ -140,7 +231,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<StoredModel, StoredError> {
     let features_named = (names.len() == features).then_some(names);
     let mut model = TreeModel::new(&forest, link, features);
     model.left_out = trees.trees.len() - counted;
-    Ok(StoredModel { model: Box::new(model), features: features_named })
+    Ok(StoredModel { model: Box::new(model), features: features_named, levels })
 }
 
 /// The number of trees up to an iteration, counted from 0, with those of that iteration.
@@ -166,7 +257,7 @@ fn malformed(reason: impl ToString) -> StoredError {
 fn unsupported(what: &str) -> StoredError {
     StoredError::unsupported(
         what,
-        "of XGBoost trees with numeric splits are read (gbtree, dart), with the objectives reg:*, \
+        "of XGBoost trees are read (gbtree, dart), with the objectives reg:*, \
          binary:*, multi:*, count:poisson and rank:*",
     )
 }
@@ -234,8 +325,8 @@ fn member(
     if written.tree_param.as_ref().is_some_and(|p| !["0", "1"].contains(&&*p.size_leaf_vector)) {
         return Err(unsupported("a tree with several values in a leaf"));
     }
-    if written.split_type.iter().any(|kind| *kind != 0) {
-        return Err(unsupported("a split of categories"));
+    if written.split_type.iter().any(|kind| *kind > 1) {
+        return Err(unsupported("a split that is neither of numbers nor of categories"));
     }
     let mut leaves = Vec::new();
     let mut all = Vec::with_capacity(nodes);
@@ -245,10 +336,15 @@ fn member(
         all.push(match children.map(usize::try_from) {
             [Ok(left), Ok(right)] => Node::Split(Split {
                 feature: written.split_indices[node],
-                test: Test::Below,
+                // Categories that are not listed, unknown ones too, go to the left.
+                test: match written.split_type.get(node) {
+                    Some(1) => Test::NotAmong(written.categories_of(node)?),
+                    _ => Test::Below,
+                },
                 threshold: limit,
                 children: (left, right),
                 zero: None,
+                missing: Some(written.default_left.get(node).is_some_and(|flag| flag.is_set())),
             }),
             [Err(_), Err(_)] => {
                 leaves.push(vec![(score, weight * limit)]);

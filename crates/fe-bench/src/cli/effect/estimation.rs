@@ -72,9 +72,9 @@ fn estimates<T: Estimated>(
         let settings = Settings { background_rows: background_rows.clone(), ..settings };
         match T::estimate(&arguments.estimator, &settings, subject, feature) {
             // It has no effect, and others may.
-            Err(Error::Core(error @ fe_core::Error::ConstantFeature { .. })) => {
-                Ok((settings, Err(error)))
-            }
+            Err(Error::Core(
+                error @ (fe_core::Error::ConstantFeature { .. } | fe_core::Error::NoValues(_)),
+            )) => Ok((settings, Err(error))),
             answers => Ok::<_, Error>((settings, Ok(answers?))),
         }
     };
@@ -125,6 +125,9 @@ fn say_cautions<'a>(effects: impl Iterator<Item = &'a Effect>) {
     for effect in effects {
         if let Some(caution) = effect.record.binning.as_ref().and_then(BinningRecord::caution) {
             say!("{}: {caution}; take fewer bins", effect.name);
+        }
+        if let Some(rows) = effect.record.rows_without_value {
+            say!("{}: {rows} rows without a value of it are left out of its effect", effect.name);
         }
     }
 }

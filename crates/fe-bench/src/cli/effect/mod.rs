@@ -33,6 +33,10 @@ use subject::Subject;
 /// Of a scenario the data are drawn (--n and --seed; replicate 0 of a study with that master seed) or
 /// read (--data). Without one, a model is fitted to the data or read (--model), and features go by the
 /// names of their columns.
+///
+/// The data may be text with commas, semicolons or tabs (which is found), as it is or compressed by gzip, Parquet or
+/// Arrow, and - is standard input. Where there is no scenario, bins are quantiles and curves are centred over the rows,
+/// as in ALEPlot and alibi, unless options say otherwise; with one, bins are equal and curves centred by their integral.
 #[derive(Debug, Args)]
 #[command(group = clap::ArgGroup::new("rows").required(true).args(["n", "data"]))]
 pub(super) struct Arguments {
@@ -51,8 +55,8 @@ pub(super) struct Arguments {
     /// Master seed [default: 0]
     #[arg(long, value_name = "S", requires = "n")]
     seed: Option<u64>,
-    /// CSV file with a header and a column per feature; without --model a last column y is ignored
-    #[arg(long, value_name = "FILE.csv", conflicts_with = "seed")]
+    /// Data file with a header and a column per feature; without --model a last column y is ignored
+    #[arg(long, value_name = "FILE", conflicts_with = "seed")]
     data: Option<PathBuf>,
     /// Column of the data file with the weights of the rows
     #[arg(long, value_name = "COLUMN", requires = "data")]
@@ -118,7 +122,7 @@ fn of_model(
     let columns = arguments.estimation.columns()?;
     let observations = arguments.model.observations(path, weights, columns)?;
     // A name that is wrong is said before a model is fitted.
-    arguments.features.of_names(&observations.names)?;
+    arguments.features.of_names(observations.names())?;
     let fitted = arguments.model.fit(model, path, observations, &arguments.set)?;
     let numeric = arguments.estimation.jacobian() == Some(Jacobian::Numeric);
     fitted.check_derivatives(&arguments.estimation.estimator, numeric)?;

@@ -12,7 +12,8 @@ use serde_json::{Map, Value, json};
 use super::options::is_regional;
 use crate::cli::arguments::{above_zero, finite};
 use crate::data::columns::ColumnRequests;
-use crate::data::observations::{Observations, Preparation, Target};
+use crate::data::observations::{Observations, Preparation};
+use crate::data::{Missing, Target};
 use crate::error::{Error, Result, listed};
 use crate::system::say::say;
 
@@ -21,7 +22,7 @@ use crate::system::say::say;
 #[command(next_help_heading = "Fitted and stored models")]
 pub(in crate::cli) struct ModelArguments {
     /// Fit this model to the data (see `fe-bench list models`), or read it from a file: .onnx, XGBoost's
-    /// .json, LightGBM's .txt; --set gives options of a model that is fitted
+    /// .json or .ubj, LightGBM's .txt; --set gives options of a model that is fitted
     #[arg(long, value_name = "NAME|FILE", requires = "data")]
     pub(in crate::cli) model: Option<String>,
     /// Column of the data file that the model predicts
@@ -30,7 +31,7 @@ pub(in crate::cli) struct ModelArguments {
     /// Columns of the data file that are no features
     #[arg(long, value_name = "COLUMN,…", value_delimiter = ',', requires = "model")]
     ignore: Vec<String>,
-    /// Rows with a missing value [default: error]
+    /// Missing values [default: refuse]
     #[arg(long, value_enum, requires = "model")]
     missing: Option<Missing>,
     /// Leave out rows with a feature farther from its mean than so many standard deviations
@@ -60,14 +61,6 @@ pub(super) fn flags() -> Vec<Id> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Missing {
-    /// An error that names the first of them
-    Error,
-    /// Are left out
-    Drop,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Explain {
     /// All rows
     All,
@@ -89,6 +82,8 @@ pub(in crate::cli) struct Fitted {
     pub(in crate::cli) data: Dataset,
     /// The names of the outputs.
     pub(in crate::cli) outputs: Vec<String>,
+    /// The mean and the standard deviation of each feature that was scaled by them.
+    pub(in crate::cli) scales: Vec<Option<(f64, f64)>>,
     /// The data file and the model, for titles.
     pub(in crate::cli) title: String,
     /// Facts about the model.
@@ -136,7 +131,7 @@ impl ModelArguments {
             weights: weights.map(str::to_owned),
             ignored: self.ignore.clone(),
             columns,
-            drop_missing: self.missing == Some(Missing::Drop),
+            missing: self.missing.unwrap_or_default(),
             outliers: self.outliers,
             standardize: self.standardize,
         };
@@ -158,9 +153,6 @@ impl ModelArguments {
     ) -> Result<Fitted> {
         let source = Source::of(name, set)?;
         let task = source.task();
-        if task.is_none() {
-            say_codes(&observations);
-        }
         if let (Some(Target { name: column, labels: Some(labels), .. }), Some(task)) =
             (&observations.target, task)
         {
@@ -175,13 +167,13 @@ impl ModelArguments {
         }
         let seed = self.split_seed.unwrap_or(0);
         let (test, train) = observations.split(self.test.unwrap_or(0.0), seed);
-        if train.is_empty() {
+        if train.as_ref().is_some_and(Vec::is_empty) {
             let rows = observations.rows();
             let message = format!("--test: of {rows} rows none is left to fit a model to");
             return Err(Error::Argument(message));
         }
         let (model, observations) =
-            source.model(&observations, &train, self.model_seed.unwrap_or(0))?;
+            source.model(observations, train.as_deref(), self.model_seed.unwrap_or(0))?;
         self.finish(ModelOfRows { name, path, source: &source, model, observations, train, test })
     }
 
@@ -191,27 +183,34 @@ impl ModelArguments {
         about.insert("model".to_owned(), name.into());
         about.insert("options".to_owned(), source.options().into());
         about.insert("facts".to_owned(), json!(model.summary()));
-        for (what, rows) in [("train", &train), ("test", &test)] {
-            if let Some(quality) = quality(&*model, &observations.select(rows), rows.len())? {
-                say!("{name}, {what}, {} rows: {quality}", rows.len());
-                about.insert(what.to_owned(), json!({ "rows": rows.len(), "quality": quality }));
+        let parts = [
+            ("train", Some(train.as_deref())),
+            ("test", (!test.is_empty()).then_some(Some(&test[..]))),
+        ];
+        for (what, rows) in parts {
+            let Some(rows) = rows.map(|rows| observations.part(rows)) else { continue };
+            if let Some(quality) = quality(&*model, &rows)? {
+                say!("{name}, {what}, {} rows: {quality}", rows.rows());
+                about.insert(what.to_owned(), json!({ "rows": rows.rows(), "quality": quality }));
             }
         }
+        let outputs = output_names(&*model, &observations);
         let explained = match self.explain {
-            None | Some(Explain::All) => observations.clone(),
-            Some(Explain::Train) => observations.select(&train),
+            Some(Explain::Train) => observations.part(train.as_deref()).into_owned(),
             Some(Explain::Test) if test.is_empty() => {
                 return Err(Error::Argument("--explain test needs --test SHARE".to_owned()));
             }
-            Some(Explain::Test) => observations.select(&test),
+            Some(Explain::Test) => observations.part(Some(&test)).into_owned(),
+            None | Some(Explain::All) => observations,
         };
         let file =
             |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let model_name =
             if source.task().is_some() { name.to_owned() } else { file(name.as_ref()) };
         Ok(Fitted {
-            outputs: output_names(&*model, &observations),
-            data: explained.dataset()?,
+            outputs,
+            scales: explained.scales,
+            data: explained.data,
             title: format!("{}, {model_name}", file(path)),
             about: Value::Object(about),
             model,
@@ -219,9 +218,13 @@ impl ModelArguments {
     }
 }
 
-/// Says with which numbers a model that is read is asked about columns of words: it may know others.
-fn say_codes(observations: &Observations) {
-    for (name, levels) in observations.names.iter().zip(&observations.levels) {
+/// Says with which numbers a model that is read, and does not say what it calls them, is asked about columns of words.
+fn say_codes(observations: &Observations, known: &[Option<Vec<String>>]) {
+    for (feature, name) in observations.names().iter().enumerate() {
+        if known.get(feature).is_some_and(Option::is_some) {
+            continue;
+        }
+        let levels = observations.data.level_names(feature);
         let words = levels.iter().flat_map(|levels| levels.iter());
         let words: Vec<String> = words
             .filter(|(_, word)| word.parse::<f64>().is_err())
@@ -243,7 +246,8 @@ struct ModelOfRows<'a> {
     source: &'a Source,
     model: Box<dyn FittedModel>,
     observations: Observations,
-    train: Vec<usize>,
+    /// All if none are held out.
+    train: Option<Vec<usize>>,
     test: Vec<usize>,
 }
 
@@ -261,7 +265,7 @@ impl Source {
             }
             Some(format) => Ok(Self::File(name.into(), format)),
             None if Path::new(name).extension().is_some() => Err(Error::Argument(format!(
-                "--model {name}: a stored model is a file *.onnx, *.json (XGBoost) or *.txt (LightGBM)"
+                "--model {name}: a stored model is a file *.onnx, *.json or *.ubj (XGBoost) or *.txt (LightGBM)"
             ))),
             None => Ok(Self::Learner(Learner::new(name, set)?)),
         }
@@ -285,44 +289,52 @@ impl Source {
     /// The model, and the observations with the features that it takes.
     fn model(
         &self,
-        observations: &Observations,
-        train: &[usize],
+        observations: Observations,
+        train: Option<&[usize]>,
         seed: u64,
     ) -> Result<(Box<dyn FittedModel>, Observations)> {
         let (path, format) = match self {
             Self::Learner(learner) => {
-                let rows = observations.select(train);
+                let rows = observations.part(train);
                 let Some(target) = &rows.target else {
-                    let names = observations.names.iter().map(String::as_str);
+                    let names = observations.names().iter().map(String::as_str);
                     let message = "needs --target, one of the columns";
                     let message = format!("--model {} {message} {}", learner.name(), listed(names));
                     return Err(Error::Argument(message));
                 };
-                let model = learner.fit(&rows.dataset()?, &target.values, seed)?;
-                return Ok((model, observations.clone()));
+                let model = learner.fit(&rows.data, &target.values, seed)?;
+                drop(rows);
+                return Ok((model, observations));
             }
             Self::File(path, format) => (path, *format),
         };
         let bytes = std::fs::read(path).map_err(Error::file(path))?;
-        let columns = observations.names.len();
+        let columns = observations.names().len();
         let folder = path.parent().unwrap_or(Path::new(""));
         let read = stored::read_beside(format, &bytes, columns, folder);
         let read = read.map_err(|e| Error::content(path, e))?;
         let observations = match &read.features {
             // A file may number features where it knows no names.
-            Some(names) if names.iter().any(|name| observations.names.contains(name)) => {
-                observations.clone().with_features(names)?
+            Some(names) if names.iter().any(|name| observations.names().contains(name)) => {
+                observations.with_features(names)?
             }
-            _ => observations.clone(),
+            _ => observations,
         };
-        let (model, data) = (read.model.dimension(), observations.names.len());
+        let (model, data) = (read.model.dimension(), observations.names().len());
         if model != data {
-            let names = observations.names.iter().map(String::as_str);
+            let names = observations.names().iter().map(String::as_str);
             let message = format!(
                 "the model takes {model} features and the data have {data}: {}; --target and --ignore \
                  leave columns out",
                 listed(names)
             );
+            return Err(Error::content(path, message));
+        }
+        let observations = observations.recoded(&read.levels)?;
+        say_codes(&observations, &read.levels);
+        if observations.data.is_incomplete() && !read.model.takes_missing() {
+            let message =
+                "the model takes no missing values: --missing drop leaves out the rows with some";
             return Err(Error::content(path, message));
         }
         Ok((read.model, observations))
@@ -331,15 +343,9 @@ impl Source {
 
 /// The quality of a model's predictions of some rows; none if there are no rows, no target or nothing to compare
 /// it with.
-fn quality(
-    model: &dyn FittedModel,
-    observations: &Observations,
-    rows: usize,
-) -> Result<Option<Quality>> {
-    let Some(target) = observations.target.as_ref().filter(|_| rows > 0) else {
-        return Ok(None);
-    };
-    let data = observations.dataset()?;
+fn quality(model: &dyn FittedModel, observations: &Observations) -> Result<Option<Quality>> {
+    let Some(target) = &observations.target else { return Ok(None) };
+    let (data, rows) = (&observations.data, observations.rows());
     let mut outputs = vec![0.0; rows * model.outputs()];
     model
         .predict(&Rows::new(&data.columns(0..rows), rows), &mut outputs)
@@ -354,7 +360,7 @@ fn quality(
     } else {
         return Ok(None);
     };
-    Ok(Quality::of(task, &outputs, &target, observations.weights.as_deref()))
+    Ok(Quality::of(task, &outputs, &target, data.weights()))
 }
 
 /// The place among the outputs of the class that a target has in a row: outputs are called by the words

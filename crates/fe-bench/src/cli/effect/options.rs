@@ -1,6 +1,7 @@
 //! The flags of `effect` and `plan`: how effects are estimated, and where they are evaluated.
 
 use clap::Args;
+use fe_core::settings::Centring;
 use fe_core::{AxisChoice, Dataset, Settings, estimator, preset};
 use fe_truth::Scenario;
 
@@ -168,10 +169,32 @@ pub(in crate::cli) fn settings(
         even_points: options.even_points.filter(|_| takes_grid),
         ..arguments.rows.settings.clone().or(options)
     };
-    match &arguments.preset {
-        None => Ok(given),
-        Some(name) => Ok(preset::complete(name, &arguments.estimator, given)?),
+    match (&arguments.preset, scenario) {
+        (Some(name), _) => Ok(preset::complete(name, &arguments.estimator, given)?),
+        (None, Some(_)) => Ok(given),
+        (None, None) => of_data(&arguments.estimator, given),
     }
+}
+
+/// Options for data that come from no scenario: bins are quantiles where they would be equal, and curves are centred
+/// over the rows where it would be by their integral, as in ALEPlot and alibi.
+fn of_data(name: &str, given: Settings) -> Result<Settings> {
+    let takes = |option: &str| match is_regional(name) {
+        true => fe_core::regional::info(name).is_ok_and(|info| info.takes(option)),
+        false => estimator::info(name).is_ok_and(|info| info.takes(option)),
+    };
+    let curve = name.strip_prefix("regional-").unwrap_or(name);
+    let usual = estimator::from_settings(curve, &Settings::default())?;
+    let has_equal_bins = usual.binning().is_some_and(|binning| binning.describe() == "fixed");
+    let is_said = given.binning.is_some() || given.limits.is_some();
+    let binning = (takes("binning") && has_equal_bins && !is_said).then(|| "quantile".to_owned());
+    let is_said = given.center_rule.is_some() || given.center_points.is_some();
+    let by_integral = usual.centring() == Centring::Integral && takes("center") && !is_said;
+    Ok(Settings {
+        binning: given.binning.clone().or(binning),
+        center: given.center.or(by_integral.then_some(Centring::Data)),
+        ..given
+    })
 }
 
 fn resolve(axis: AxisSource, scenario: Option<&Scenario>, feature: usize) -> Result<AxisChoice> {

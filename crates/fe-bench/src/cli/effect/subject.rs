@@ -44,6 +44,7 @@ impl Subject<'_> {
             data: self.data,
             model: self.model,
             outputs: self.fitted.map_or(&[][..], |fitted| &fitted.outputs[..]),
+            scales: self.fitted.map_or(&[][..], |fitted| &fitted.scales[..]),
         }
     }
 

@@ -86,6 +86,7 @@ const EQUAL: f64 = 1e-10;
 /// their package ALEPlot), with the level that is given first on the negative side; where no direction is
 /// longest, as they are given.
 fn by_similarity(data: &Dataset, feature: usize, levels: &Levels) -> Result<Vec<usize>> {
+    data.check_complete()?;
     let distances = distances(data, feature, levels)?;
     let coordinate = scaled(&distances);
     let Some(coordinate) = coordinate else { return Ok(levels.given.clone()) };

@@ -178,7 +178,7 @@ pub fn values(
     rows: &[usize],
     options: &Shapley,
 ) -> Result<ShapleyValues> {
-    data.check_model(model, 0)?;
+    data.check_dimension(model)?;
     check_options(data, rows, options)?;
     let model = Observed::new(model);
     let game = Game::new(data, &model, options.background)?;
