@@ -20,7 +20,7 @@ use crate::numeric::blocks::fold_blocks_with;
 use crate::numeric::interpolation::interpolate_missing;
 use crate::numeric::order_statistics::places_where;
 use crate::numeric::partition::{Closed, Partition};
-use crate::numeric::simd::vectorised;
+use crate::numeric::simd::{subtract, vectorised};
 use crate::settings::{Centring, EmptyBins, LevelOrder, Settings};
 
 pub(super) const ALE: PairEstimatorInfo = PairEstimatorInfo {
@@ -444,6 +444,53 @@ impl Block<'_> {
     }
 
     /// Adds the mixed differences of rows with a step of either feature, and of all rows of a block where they are at
+    /// Writes the mixed differences of some rows to the first of the answers.
+    fn mixed_differences<'b>(
+        &self,
+        [a, b]: [usize; 2],
+        columns: &mut [Column<'b>],
+        [lower, upper]: [&'b [Vec<f64>; 2]; 2],
+        answers: &mut [Vec<f64>; 4],
+    ) -> Result<(), ModelError> {
+        let len = lower[0].len();
+        let size = len * self.model.model().outputs();
+        if self.model.model().predicts_changes() {
+            let [both, other, ..] = answers;
+            for (answer, second) in [(&mut *both, &upper[1]), (&mut *other, &lower[1])] {
+                answer.resize(size, 0.0);
+                columns[b] = Column::Values(second);
+                let rows = Rows::new(columns, len);
+                self.model.predict_changes(a, [&lower[0], &upper[0]], &rows, answer)?;
+            }
+            subtract(both, other);
+            return Ok(());
+        }
+        let corners = [
+            (&upper[0], &upper[1]),
+            (&lower[0], &lower[1]),
+            (&upper[0], &lower[1]),
+            (&lower[0], &upper[1]),
+        ];
+        for (answer, (first, second)) in answers.iter_mut().zip(corners) {
+            answer.resize(size, 0.0);
+            (columns[a], columns[b]) = (Column::Values(first), Column::Values(second));
+            self.model.predict(&Rows::new(columns, len), answer)?;
+        }
+        let [both, neither, first, second] = answers;
+        vectorised(
+            #[inline(always)]
+            || {
+                for (((both, neither), first), second) in
+                    both.iter_mut().zip(&*neither).zip(&*first).zip(&*second)
+                {
+                    // The same bits where the features are swapped.
+                    *both = (*both + neither) - (first + second);
+                }
+            },
+        );
+        Ok(())
+    }
+
     /// home.
     fn add_rows(
         &self,
@@ -454,7 +501,6 @@ impl Block<'_> {
         cells: &mut Cells,
     ) -> Result<(), ModelError> {
         let len = keep.map_or(rows.len(), <[usize]>::len);
-        let outputs = self.model.model().outputs();
         let Room { homes, shares: towards, steps, lower, upper, answers, kept, weights } = room;
         for side in 0..2 {
             let own = &self.sides[side];
@@ -492,29 +538,8 @@ impl Block<'_> {
             }
         };
         let [a, b] = [self.sides[0].feature, self.sides[1].feature];
-        let corners = [
-            (&upper[0], &upper[1]),
-            (&lower[0], &lower[1]),
-            (&upper[0], &lower[1]),
-            (&lower[0], &upper[1]),
-        ];
-        for (answer, (first, second)) in answers.iter_mut().zip(corners) {
-            answer.resize(len * outputs, 0.0);
-            (columns[a], columns[b]) = (Column::Values(first), Column::Values(second));
-            self.model.predict(&Rows::new(&columns, len), answer)?;
-        }
-        let [both, neither, first, second] = answers;
-        vectorised(
-            #[inline(always)]
-            || {
-                for (((both, neither), first), second) in
-                    both.iter_mut().zip(&*neither).zip(&*first).zip(&*second)
-                {
-                    // The same bits where the features are swapped.
-                    *both = (*both + neither) - (first + second);
-                }
-            },
-        );
+        self.mixed_differences([a, b], &mut columns, [lower, upper], answers)?;
+        let both = &answers[0];
         let weights = self.data.weights().map(|all| {
             let all = &all[rows.clone()];
             weights.clear();
