@@ -182,7 +182,11 @@ impl Margin {
         if !law.is_searched() || !(READ[0]..=READ[READ.len() - 1]).contains(&z) {
             return None;
         }
-        let search = |z: f64| Estimate::exact(law.search(normal_cdf(z), normal_cdf(-z)));
+        // Near is near enough for one of Newton's steps.
+        let search = |z: f64| {
+            let u = law.search(normal_cdf(z), normal_cdf(-z));
+            Estimate { error: 1e-11 * (1.0 + u.abs()), ..Estimate::exact(u) }
+        };
         Some(self.searched.get_or_init(|| Piecewise::of(&READ, search)).at(z).value)
     }
 }
