@@ -278,6 +278,18 @@ fn a_child_of_a_feature_with_heavy_tails_has_its_variance() {
     assert!((sd.value - exact).abs() <= sd.abs_error && sd.abs_error < 1e-6, "{sd:?}, {exact}");
 }
 
+/// Beside an end of the support of a joined feature places are rounded to the end, which has no score.
+#[test]
+fn an_axis_may_be_the_support_of_a_joined_feature() {
+    let law = "[law]\nx1 = \"uniform(-1, 1)\"\nx2 = \"lognormal(0, 0.5)\"\n";
+    let joined =
+        mine("x1*sin(x2)", &format!("{law}[copula]\ngaussian = [[\"x1\", \"x2\", -0.44]]\n"));
+    let ale =
+        joined.curve(Quantity::Ale, 0, &[-1.0, 0.3, 1.0], (-1.0, 1.0), Centring::None).unwrap();
+    assert_eq!(ale[0].value, 0.0);
+    assert!(ale.iter().all(|value| value.abs_error < 1e-9), "{ale:?}");
+}
+
 /// (e^{ik} − 1)/(ik) to the fifth: the mean of e^{ikS}, S a sum of five uniform numbers.
 fn fifth_power(k: f64) -> (f64, f64) {
     let (re, im) = (k.sin() / k, (1.0 - k.cos()) / k);

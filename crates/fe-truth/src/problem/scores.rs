@@ -168,7 +168,9 @@ impl Margin {
             Plain::Of(LawFamily::Normal, a, _) => a[0] + a[1] * z,
             Plain::Of(LawFamily::LogNormal, a, _) => (a[0] + a[1] * z).exp(),
             law => {
+                // Inside the support, whose ends have no score.
                 let (low, high) = law.support();
+                let (low, high) = (low.next_up(), high.next_down());
                 let (below, above) = (normal_cdf(z), normal_cdf(-z));
                 let read = self.near(z).and_then(|near| law.improved(near, below, above));
                 read.unwrap_or_else(|| law.inverse(below, above)).clamp(low, high)
