@@ -196,7 +196,7 @@ fn against_another_quadrature(seed: u64, index: u64) -> Result<(), Option<String
 /// Cases in which a bound was once broken.
 #[test]
 fn bounds_hold_where_they_once_were_broken() {
-    for (seed, index) in [(12_196_961_599_611_836_832, 341)] {
+    for (seed, index) in [(12_196_961_599_611_836_832, 341), (1_037_555_311_838_302_734, 333)] {
         if let Err(broken) = against_another_quadrature(seed, index) {
             panic!("{broken:?}");
         }

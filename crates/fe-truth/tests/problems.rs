@@ -51,12 +51,32 @@ fn assert_same_truths(file: &Scenario, built_in: &Scenario) {
     }
 }
 
+/// The same f over the same rows.
+fn assert_same_function(file: &Scenario, built_in: &Scenario) {
+    assert_eq!(file.id(), built_in.id());
+    let rows = |scenario: &Scenario| scenario.sample(200, &mut ChaCha8Rng::seed_from_u64(1));
+    let (own, known) = (rows(file), rows(built_in));
+    for i in 0..200 {
+        let row = |rows: &[f64]| rows.iter().skip(i).step_by(200).copied().collect::<Vec<_>>();
+        for (own, known) in row(&own).iter().zip(row(&known)) {
+            assert!((own - known).abs() <= 1e-12 * (1.0 + known.abs()), "{own}, {known}");
+        }
+        let [own, known] = [file, built_in].map(|s| s.expression().value(&row(&known)));
+        assert!((own - known).abs() <= 1e-12 * (1.0 + known.abs()), "{own}, {known}");
+    }
+}
+
 #[test]
 fn the_built_in_scenarios_as_files_have_the_same_truths() {
     let mut compared = 0;
     for info in scenarios() {
         let Some(text) = shelf(info.name) else { continue };
         let file = problem(info.name, &text, &[]).unwrap_or_else(|error| panic!("{error}"));
+        // Its truths are means over four features at once, which are simulated where there are no closed forms.
+        if info.name == "feynman-i29-16" {
+            assert_same_function(&file, &scenario(info.name, &[]).unwrap());
+            continue;
+        }
         let started = std::time::Instant::now();
         assert_same_truths(&file, &scenario(info.name, &[]).unwrap());
         eprintln!("{} {:?}", info.name, started.elapsed());
@@ -222,6 +242,7 @@ fn what_has_no_truth_is_refused_with_the_reason() {
         ("exp(x)", "x = \"exponential(1.5)\"\n", "may be infinite"),
         ("x^2", "x = \"student(3)\"\n", "infinite"),
         ("x", "x = \"student(1.5)\"\n", "may be infinite"),
+        ("x", "u = \"student(1.5)\"\nx = \"u + normal(0, 1)\"\n", "may be infinite"),
     ] {
         let said = refused(f, law);
         assert!(said.contains(message), "{f}: {said}");
@@ -246,6 +267,27 @@ fn every_file_of_the_shelf_is_a_scenario_that_can_be_sampled() {
         count += 1;
     }
     assert!(count >= 90, "{count}");
+}
+
+/// The variance of a sum is that of its parts, however heavy the tails of one.
+#[test]
+fn a_child_of_a_feature_with_heavy_tails_has_its_variance() {
+    let child =
+        mine("x", "hidden = [\"u\"]\n[law]\nu = \"student(7)\"\nx = \"u + normal(0, 1)\"\n");
+    let (sd, exact) = (child.sd().unwrap(), (7.0_f64 / 5.0 + 1.0).sqrt());
+    assert!((sd.value - exact).abs() <= sd.abs_error && sd.abs_error < 1e-6, "{sd:?}, {exact}");
+}
+
+/// Beside an end of the support of a joined feature places are rounded to the end, which has no score.
+#[test]
+fn an_axis_may_be_the_support_of_a_joined_feature() {
+    let law = "[law]\nx1 = \"uniform(-1, 1)\"\nx2 = \"lognormal(0, 0.5)\"\n";
+    let joined =
+        mine("x1*sin(x2)", &format!("{law}[copula]\ngaussian = [[\"x1\", \"x2\", -0.44]]\n"));
+    let ale =
+        joined.curve(Quantity::Ale, 0, &[-1.0, 0.3, 1.0], (-1.0, 1.0), Centring::None).unwrap();
+    assert_eq!(ale[0].value, 0.0);
+    assert!(ale.iter().all(|value| value.abs_error < 1e-9), "{ale:?}");
 }
 
 /// (e^{ik} − 1)/(ik) to the fifth: the mean of e^{ikS}, S a sum of five uniform numbers.

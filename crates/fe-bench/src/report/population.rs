@@ -93,7 +93,6 @@ pub fn judged(results: &Results, metric: Metric) -> Result<Judged, String> {
 /// A problem with its properties and the standard deviation of f, where they can be told.
 fn told(scenario: &Scenario) -> Option<(Problem, f64)> {
     let of = scenario.properties().ok()?;
-    let sd = scenario.sd().ok()?.value;
     let properties = [
         of.features as f64,
         of.active as f64,
@@ -102,7 +101,7 @@ fn told(scenario: &Scenario) -> Option<(Problem, f64)> {
         of.roughness,
         of.breaks as f64,
     ];
-    (sd > 0.0).then(|| (Problem { id: scenario.id(), properties }, sd))
+    (of.sd > 0.0).then(|| (Problem { id: scenario.id(), properties }, of.sd))
 }
 
 impl Judged {

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use crate::numeric::quadrature::Estimate;
 
 /// Largest number of evaluations of one integral.
-pub(crate) const MOST_EVALUATIONS: f64 = 2e7;
+pub(crate) const MOST_EVALUATIONS: f64 = 5e7;
 /// Tolerance and cost of simulation unless asked otherwise.
 const TOLERANCE: f64 = 1e-3;
 const MOST_SIMULATED: f64 = 4e6;

@@ -31,22 +31,25 @@ enum Operation {
     Joint(Binary, usize, usize),
     Indicator(Comparison, usize, usize),
     If(usize, usize, usize),
+    /// The third where a comparison of the first two holds, else the fourth.
+    Choose(Comparison, usize, usize, usize, usize),
 }
 
 impl Operation {
     fn operands(self) -> impl Iterator<Item = usize> {
         let all = match self {
-            Self::Number(_) | Self::Feature(_) => [None; 3],
+            Self::Number(_) | Self::Feature(_) => [None; 4],
             Self::Power(a, _) | Self::Function(_, a) | Self::SinPi(a) | Self::CosPi(a) => {
-                [Some(a), None, None]
+                [Some(a), None, None, None]
             }
             Self::Add(a, b)
             | Self::Subtract(a, b)
             | Self::Multiply(a, b)
             | Self::Divide(a, b)
             | Self::Joint(_, a, b)
-            | Self::Indicator(_, a, b) => [Some(a), Some(b), None],
-            Self::If(a, b, c) => [Some(a), Some(b), Some(c)],
+            | Self::Indicator(_, a, b) => [Some(a), Some(b), None, None],
+            Self::If(a, b, c) => [Some(a), Some(b), Some(c), None],
+            Self::Choose(_, a, b, c, d) => [Some(a), Some(b), Some(c), Some(d)],
         };
         all.into_iter().flatten()
     }
@@ -66,6 +69,9 @@ impl Operation {
             Self::Joint(function, a, b) => Self::Joint(function, to(a), to(b)),
             Self::Indicator(comparison, a, b) => Self::Indicator(comparison, to(a), to(b)),
             Self::If(a, b, c) => Self::If(to(a), to(b), to(c)),
+            Self::Choose(comparison, a, b, c, d) => {
+                Self::Choose(comparison, to(a), to(b), to(c), to(d))
+            }
         }
     }
 }
@@ -74,6 +80,8 @@ impl Operation {
 #[derive(Debug)]
 pub(super) struct Program {
     operations: Vec<(Operation, usize)>,
+    /// Numbers with slots of their own, which are filled once.
+    numbers: Vec<(f64, usize)>,
     slots: usize,
     result: usize,
 }
@@ -147,8 +155,14 @@ impl Compiler {
                 Operation::Indicator(*comparison, a, b)
             }
             Expression::If(parts) => {
-                let [a, b, c] = [0, 1, 2].map(|part| self.compile(&parts[part]));
-                Operation::If(a, b, c)
+                let [condition, then, other] = &**parts;
+                if let Expression::Indicator(comparison, pair) = condition {
+                    let (a, b) = both(pair);
+                    Operation::Choose(*comparison, a, b, self.compile(then), self.compile(other))
+                } else {
+                    let [a, b, c] = [condition, then, other].map(|part| self.compile(part));
+                    Operation::If(a, b, c)
+                }
             }
         };
         self.push(operation)
@@ -181,23 +195,31 @@ impl Program {
         }
         last_use[result] = usize::MAX;
         // A slot is free again once its values were used for the last time.
-        let (mut free, mut slots) = (Vec::new(), 0);
+        let is_number = |operation: &Operation| matches!(operation, Operation::Number(_));
+        let (mut free, mut slots, mut numbers) = (Vec::new(), 0, Vec::new());
         let mut slot_of = vec![0; operations.len()];
         let mut placed = Vec::with_capacity(operations.len());
         for (i, operation) in operations.iter().enumerate() {
+            if let Operation::Number(bits) = operation {
+                slot_of[i] = slots;
+                numbers.push((f64::from_bits(*bits), slots));
+                slots += 1;
+                continue;
+            }
             let slot = free.pop().unwrap_or_else(|| {
                 slots += 1;
                 slots - 1
             });
             slot_of[i] = slot;
             placed.push((operation.moved(|operand| slot_of[operand]), slot));
-            let mut ended: Vec<usize> =
-                operation.operands().filter(|&operand| last_use[operand] == i).collect();
+            let ends =
+                |&operand: &usize| last_use[operand] == i && !is_number(&operations[operand]);
+            let mut ended: Vec<usize> = operation.operands().filter(ends).collect();
             ended.sort_unstable();
             ended.dedup();
             free.extend(ended.into_iter().map(|operand| slot_of[operand]));
         }
-        Self { operations: placed, slots, result: slot_of[result] }
+        Self { operations: placed, numbers, slots, result: slot_of[result] }
     }
 
     /// Writes the values at all rows, with the widest instructions that the processor has.
@@ -219,6 +241,9 @@ impl NullaryFnOnce for Run<'_> {
     #[inline(always)]
     fn call(self) {
         let mut slots = vec![Box::new([0.0; WIDTH]); self.program.slots];
+        for &(number, slot) in &self.program.numbers {
+            slots[slot].fill(number);
+        }
         // The slot that is written is none of those that are read.
         let mut out = Box::new([0.0; WIDTH]);
         for (block, values) in self.values.chunks_mut(WIDTH).enumerate() {
@@ -246,6 +271,20 @@ fn each(a: &Block, out: &mut Block, of: impl Fn(f64) -> f64) {
 fn pairs(a: &Block, b: &Block, out: &mut Block, of: impl Fn(f64, f64) -> f64) {
     for i in 0..WIDTH {
         out[i] = of(a[i], b[i]);
+    }
+}
+
+#[inline(always)]
+fn choose(
+    a: &Block,
+    b: &Block,
+    then: &Block,
+    other: &Block,
+    out: &mut Block,
+    holds: impl Fn(f64, f64) -> bool,
+) {
+    for i in 0..WIDTH {
+        out[i] = if holds(a[i], b[i]) { then[i] } else { other[i] };
     }
 }
 
@@ -328,6 +367,14 @@ fn operate(
                 out[i] = if condition[i] == 0.0 { b[i] } else { a[i] };
             }
         }
+        Operation::Choose(comparison, a, b, then, other) => {
+            let [a, b, then, other] = [a, b, then, other].map(|slot| &slots[slot]);
+            match comparison {
+                Comparison::Less => choose(a, b, then, other, out, |a, b| a < b),
+                Comparison::LessEqual => choose(a, b, then, other, out, |a, b| a <= b),
+                Comparison::Equal => choose(a, b, then, other, out, |a, b| a == b),
+            }
+        }
     }
 }
 
@@ -349,7 +396,8 @@ impl Scalar {
         let mut operations = compiler.operations;
         operations.truncate(result + 1);
         // A branch that is not taken costs nothing in a tree.
-        let has_branches = operations.iter().any(|of| matches!(of, Operation::If(..)));
+        let is_branch = |of: &Operation| matches!(of, Operation::If(..) | Operation::Choose(..));
+        let has_branches = operations.iter().any(is_branch);
         if operations.len() > MOST_SCALAR || has_branches {
             operations.clear();
         }
@@ -402,6 +450,9 @@ fn scalar(operation: Operation, values: &[f64], row: &[f64]) -> f64 {
             } else {
                 values[a]
             }
+        }
+        Operation::Choose(comparison, a, b, then, other) => {
+            values[if comparison.holds(values[a], values[b]) { then } else { other }]
         }
     }
 }
@@ -475,6 +526,8 @@ mod tests {
             "a + b*c - a^2/(b + 3) - 1",
             "if(a < b and c >= 0 or a == c, sin(a*b), max(a, b, c)^2) + abs(a)",
             "sin(a) + (a + 2)^b - (b + 2)^2.5 + floor(3*c)*sign(a) + atan2(a, b)",
+            "if(a < b, if(b <= c, 2, a), if(a == 0, c, b - 1)) + if(not a < c, b, 1)",
+            "if(a < 0.5, 2, 1) * if(2 < b, 2, 0.5)",
             "2",
             "b",
         ]

@@ -168,7 +168,9 @@ impl Margin {
             Plain::Of(LawFamily::Normal, a, _) => a[0] + a[1] * z,
             Plain::Of(LawFamily::LogNormal, a, _) => (a[0] + a[1] * z).exp(),
             law => {
+                // Inside the support, whose ends have no score.
                 let (low, high) = law.support();
+                let (low, high) = (low.next_up(), high.next_down());
                 let (below, above) = (normal_cdf(z), normal_cdf(-z));
                 let read = self.near(z).and_then(|near| law.improved(near, below, above));
                 read.unwrap_or_else(|| law.inverse(below, above)).clamp(low, high)
@@ -182,7 +184,11 @@ impl Margin {
         if !law.is_searched() || !(READ[0]..=READ[READ.len() - 1]).contains(&z) {
             return None;
         }
-        let search = |z: f64| Estimate::exact(law.search(normal_cdf(z), normal_cdf(-z)));
+        // Near is near enough for one of Newton's steps.
+        let search = |z: f64| {
+            let u = law.search(normal_cdf(z), normal_cdf(-z));
+            Estimate { error: 1e-11 * (1.0 + u.abs()), ..Estimate::exact(u) }
+        };
         Some(self.searched.get_or_init(|| Piecewise::of(&READ, search)).at(z).value)
     }
 }

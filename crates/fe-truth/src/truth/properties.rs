@@ -11,7 +11,10 @@ use crate::scenario::Scenario;
 /// Probabilities between whose quantiles changes of partial dependence are summed.
 const STEPS: usize = 100;
 
-/// Properties of a problem, all by quadrature.
+/// Rows by which the standard deviation of f is told.
+const ROWS: usize = 4096;
+
+/// Properties of a problem, by quadrature where nothing else is said.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Properties {
     /// Number of features.
@@ -28,6 +31,9 @@ pub struct Properties {
     pub roughness: f64,
     /// Number of fixed places at which f jumps or has a kink along a feature, over all features.
     pub breaks: usize,
+    /// Standard deviation of f over 4096 rows that fill the law evenly: to a hundredth or so, where
+    /// [`Scenario::sd`] may be an integral over many features that depend on each other.
+    pub sd: f64,
 }
 
 /// The law of one feature, whatever the others are.
@@ -89,7 +95,17 @@ impl Scenario {
             largest_correlation: self.largest_correlation(),
             roughness: if additive.value > 0.0 { variation / additive.value } else { 0.0 },
             breaks: (0..features).map(|s| self.breaks(s).len()).sum(),
+            sd: self.sd_of_rows(),
         })
+    }
+
+    fn sd_of_rows(&self) -> f64 {
+        let engine = &self.parts.engine;
+        let values: Vec<f64> =
+            engine.law().spread(ROWS).iter().map(|row| engine.value(row)).collect();
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        let squares = values.iter().map(|value| (value - mean).powi(2));
+        (squares.sum::<f64>() / values.len() as f64).sqrt()
     }
 
     /// Var PD_s of independent features.
@@ -158,6 +174,7 @@ mod tests {
         let line = properties("3*a + b", uniform);
         assert_eq!((line.features, line.active, line.breaks), (3, 2, 0));
         assert_eq!((line.interaction_share, line.largest_correlation), (0.0, 0.0));
+        assert!((line.sd / (10.0_f64 / 12.0).sqrt() - 1.0).abs() < 0.01, "{line:?}");
         // 0.99 of the length, over the standard deviation √(1/12).
         assert!((line.roughness - 0.99 * 12_f64.sqrt()).abs() < 1e-9, "{line:?}");
         // A dependence changes the correlation, and no other property.
