@@ -6,8 +6,10 @@
 use std::hint::black_box;
 use std::time::Instant;
 
+use fe_core::estimator::{self, pair};
+use fe_core::indices::{self, Index, IndexOptions};
 use fe_core::model::{Column, Rows};
-use fe_core::{Dataset, Settings, estimator};
+use fe_core::{Dataset, Settings};
 use fe_truth::Scenario;
 use ndarray::Array2;
 use rand::SeedableRng;
@@ -146,6 +148,7 @@ fn main() {
             first / asks
         );
     }
+    two_features(&scenario, &many, (is_test, turns), &wanted);
     let slopes = many.feature(1);
     let reading = (0..turns).map(|_| {
         nanoseconds(|| {
@@ -154,4 +157,93 @@ fn main() {
     });
     let reading = reading.fold(f64::INFINITY, f64::min) / many.len() as f64;
     println!("reading two columns once: {reading:.3} ns per row");
+}
+
+/// The values of all rows with two features at each pair of so many points.
+fn values_on_pairs(scenario: &Scenario, data: &Dataset, points: usize) {
+    let mut out = vec![0.0; GRID_BLOCK];
+    let place = |point: usize| Column::Constant(point as f64 / points as f64);
+    blocks(data, GRID_BLOCK, |mut columns, len| {
+        for first in 0..points {
+            columns[0] = place(first);
+            for second in 0..points {
+                columns[1] = place(second);
+                let rows = Rows::new(&columns, len);
+                scenario.model().predict(black_box(&rows), &mut out[..len]).expect("a value");
+            }
+        }
+    });
+}
+
+/// The values of all rows with two features as they are in each of the rows.
+fn values_at_rows(scenario: &Scenario, data: &Dataset, times: usize) {
+    let mut out = vec![0.0; data.len()];
+    for _ in 0..times {
+        for row in 0..data.len() {
+            let mut columns = data.columns(0..data.len());
+            columns[0] = Column::Constant(data.feature(0)[row]);
+            columns[1] = Column::Constant(data.feature(1)[row]);
+            let rows = Rows::new(&columns, data.len());
+            scenario.model().predict(black_box(&rows), &mut out).expect("a value");
+        }
+    }
+}
+
+/// Effects of two features, and H of all pairs, each beside as many values of the bare model.
+fn two_features(
+    scenario: &Scenario,
+    many: &Dataset,
+    (is_test, turns): (bool, usize),
+    wanted: &[&String],
+) {
+    let (some, few, points) = if is_test { (500, 60, 5) } else { (10_000, 1000, 50) };
+    let (some, few) = (data(scenario, some), data(scenario, few));
+    let grid = Settings { grid: Some(points), ..Settings::default() };
+    let bins = Settings { bins: Some(20), ..Settings::default() };
+    let surface = |name: &str, settings: &Settings, data: &Dataset| {
+        let estimator = pair::from_settings(name, [settings, settings]).expect("valid settings");
+        black_box(estimator.estimate(data, scenario.model(), [0, 1]).expect("a surface"));
+    };
+    let dimension = scenario.dimension();
+    let pairs: Vec<[usize; 2]> =
+        (0..dimension).flat_map(|a| (a + 1..dimension).map(move |b| [a, b])).collect();
+    let all_h = || {
+        let options = IndexOptions::default();
+        let h =
+            indices::estimate(&few, scenario.model(), &[Index::H2Pair], (&[], &pairs), &options);
+        black_box(h.expect("indices"));
+    };
+    let sets = dimension + pairs.len();
+    let cases: [(&str, f64, &dyn Fn(), &dyn Fn()); 3] = [
+        (
+            "pdp of a pair",
+            (some.len() * points * points) as f64,
+            &|| values_on_pairs(scenario, &some, points),
+            &|| surface("pdp", &grid, &some),
+        ),
+        ("ale of a pair", many.len() as f64, &|| values(scenario, many, 4), &|| {
+            surface("ale", &bins, many)
+        }),
+        (
+            "h2 of all pairs",
+            (few.len() * few.len() * sets) as f64,
+            &|| values_at_rows(scenario, &few, sets),
+            &all_h,
+        ),
+    ];
+    for (title, asks, bare, estimate) in cases {
+        if !wanted.is_empty() && !wanted.iter().any(|word| title.contains(word.as_str())) {
+            continue;
+        }
+        let mut least = [f64::INFINITY; 2];
+        for _ in 0..turns.min(5) {
+            least = [least[0].min(nanoseconds(bare)), least[1].min(nanoseconds(estimate))];
+        }
+        let [model, whole] = least.map(|time| time / asks);
+        println!(
+            "{title:<16}{model:>6.3}{whole:>11.3}{:>10.3}{:>7.2}",
+            whole - model,
+            whole / model
+        );
+    }
 }

@@ -570,8 +570,13 @@ fn what_is_additive_has_no_interaction() {
         [(Index::H2Pair, vec![0, 2]), (Index::HPair, vec![2, 1]), (Index::H2Overall, vec![2])]
     {
         let found = index(&data, &model, name, &of).value;
-        assert!(found < 1e-12, "{name} {of:?}: {found}");
+        assert_eq!(found, 0.0, "{name} {of:?}");
     }
+    // Of features that do nothing, what is left is rounding, and no share of it means anything.
+    let model = FunctionModel::new(3, |x| 7.0 + (5.0 * x[2]).exp());
+    let of = |name: Index| index_with(&data, &model, name, &[0, 1], &IndexOptions::default());
+    assert!(of(Index::H2Pair).unwrap_err().to_string().contains("nothing varies"));
+    assert_eq!(of(Index::HPair).unwrap().value, 0.0);
 }
 
 #[test]

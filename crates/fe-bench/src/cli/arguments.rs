@@ -110,20 +110,73 @@ impl FeatureArguments {
 /// Choice of features of data that have names.
 #[derive(Debug, Args)]
 pub(super) struct DataFeatures {
-    /// A feature: its column, or x3 or 3; may be given several times [default: all]
+    /// A feature: its column, or x3 or 3, or a pair such as x1:x2, or all-pairs; may be given several times
+    /// [default: all]
     #[arg(long, value_name = "S", value_delimiter = ',')]
     feature: Vec<String>,
 }
 
-impl DataFeatures {
-    fn is_all(&self) -> bool {
-        self.feature.is_empty() || self.feature == ["all"]
+/// Features and pairs of features that were chosen.
+pub(super) struct Chosen {
+    /// Features, counted from 0.
+    pub(super) features: Vec<usize>,
+    /// Pairs of them.
+    pub(super) pairs: Vec<[usize; 2]>,
+    /// True if none was named, so that all features are meant.
+    pub(super) is_all: bool,
+}
+
+impl Chosen {
+    fn all(dimension: usize) -> Self {
+        Self { features: (0..dimension).collect(), pairs: Vec::new(), is_all: true }
     }
 
-    pub(super) fn of(&self, scenario: &Scenario) -> Result<Vec<usize>> {
-        let names = if self.is_all() { &[][..] } else { &self.feature };
-        features::features(scenario, names)
-            .map_err(|message| Error::Argument(format!("--feature: {message}")))
+    fn of(subjects: Vec<Subject>) -> Self {
+        let mut chosen = Self { features: Vec::new(), pairs: Vec::new(), is_all: false };
+        for subject in subjects {
+            match subject {
+                Subject::One(feature) => chosen.features.push(feature),
+                Subject::Two(pair) => chosen.pairs.push(pair),
+            }
+        }
+        chosen
+    }
+}
+
+impl DataFeatures {
+    /// Features and pairs of features of a scenario.
+    pub(super) fn chosen(&self, scenario: &Scenario) -> Result<Chosen> {
+        if self.is_all() {
+            return Ok(Chosen::all(scenario.dimension()));
+        }
+        let feature = |name: &str| features::feature_of(scenario, name);
+        let name = |feature| scenario.feature_name(feature);
+        let subjects = features::subjects(&self.feature, scenario.dimension(), feature, name);
+        subjects.map(Chosen::of).map_err(|message| Error::Argument(format!("--feature: {message}")))
+    }
+
+    /// Features and pairs of features by names of columns.
+    pub(super) fn chosen_of_names(&self, names: &[String]) -> Result<Chosen> {
+        if self.is_all() {
+            return Ok(Chosen::all(names.len()));
+        }
+        let feature = |name: &str| features::named_feature(name, names);
+        // A column may have a colon in its name.
+        let is_column = |word: &String| names.contains(word);
+        if self.feature.iter().any(is_column)
+            && self.feature.iter().all(|word| is_column(word) || !word.contains(':'))
+        {
+            let features = self.of_names(names)?;
+            return Ok(Chosen { features, pairs: Vec::new(), is_all: false });
+        }
+        let subjects = features::subjects(&self.feature, names.len(), feature, |feature| {
+            names[feature].clone()
+        });
+        subjects.map(Chosen::of).map_err(|message| Error::Argument(format!("--feature: {message}")))
+    }
+
+    fn is_all(&self) -> bool {
+        self.feature.is_empty() || self.feature == ["all"]
     }
 
     pub(super) fn of_names(&self, names: &[String]) -> Result<Vec<usize>> {

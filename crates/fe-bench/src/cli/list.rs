@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use clap::Args;
+use fe_core::indices::Index;
 use fe_core::{OptionInfo, Settings, binning, estimator, preset, regional, registries};
 
 use serde_json::Value;
@@ -21,8 +22,8 @@ use crate::system::say::{echo, say};
 /// Lists what there is, or the cells of a study without running anything.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// scenarios, problems (the files in scenarios/problems), estimators, options, binnings, metrics, presets,
-    /// models, a study file, or a folder of problem files
+    /// scenarios, problems (the files in scenarios/problems), estimators, pairs (their estimators), options, binnings,
+    /// metrics, indices, presets, models, a study file, or a folder of problem files
     #[arg(default_value = "scenarios", value_name = "WHAT")]
     what: String,
     /// How it is printed
@@ -30,8 +31,18 @@ pub(super) struct Arguments {
     format: Format,
 }
 
-const KINDS: [&str; 8] =
-    ["scenarios", "problems", "estimators", "options", "binnings", "metrics", "presets", "models"];
+const KINDS: [&str; 10] = [
+    "scenarios",
+    "problems",
+    "estimators",
+    "pairs",
+    "options",
+    "binnings",
+    "metrics",
+    "indices",
+    "presets",
+    "models",
+];
 
 pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
     let path = Path::new(&arguments.what);
@@ -46,8 +57,12 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
         "binnings" => {
             with_options(binning::ALL.iter().map(|i| (i.name, i.about, i.options.to_vec())))
         }
+        "pairs" => {
+            with_options(estimator::pair::ALL.iter().map(|i| (i.name, i.about, i.options.to_vec())))
+        }
         "options" => options(),
         "metrics" => named(METRICS.iter().map(|metric| (metric.name(), metric.about()))),
+        "indices" => indices(),
         "presets" => presets(),
         "models" => models(),
         _ if path.extension().is_some_and(|e| e == "toml") => study(path, arguments.format)?,
@@ -62,6 +77,16 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
         }
     };
     sheet.write(arguments.format, out)
+}
+
+/// A line for each index.
+fn indices() -> OutputTable {
+    let mut sheet = OutputTable::new(&["name", "of", "about"]);
+    for index in Index::all() {
+        let of = ["f", "a feature", "a pair"][index.order()];
+        sheet.push(vec![index.name().into(), of.into(), index.about().into()]);
+    }
+    sheet
 }
 
 /// A line for each problem file of a folder.

@@ -108,22 +108,20 @@ impl Arguments {
         model: &dyn Model,
         out: &mut (dyn Write + Send),
     ) -> Result<()> {
-        let features = self.features(data)?;
+        let chosen = self.features.chosen_of_names(data.names())?;
         let subject = Subject {
             scenario: None,
             fitted: None,
             data,
             model,
-            features: &features,
+            features: &chosen.features,
+            pairs: &chosen.pairs,
+            is_all: chosen.is_all,
             picture: None,
         };
         let alone = rayon::ThreadPoolBuilder::new().num_threads(1).build();
         let alone = alone.map_err(|e| Error::Argument(e.to_string()))?;
         alone.install(|| estimation::execute(&self.estimation, &subject, out))
-    }
-
-    fn features(&self, data: &Dataset) -> Result<Vec<usize>> {
-        self.features.of_names(data.names())
     }
 }
 

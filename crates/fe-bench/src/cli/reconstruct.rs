@@ -48,10 +48,10 @@ const MOST_DRAWN: usize = 2000;
 
 pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
     let estimation = arguments.effect.estimation();
-    if is_regional(&estimation.estimator) {
+    if is_regional(estimation.estimator()) {
         let message = format!(
             "--estimator {}: effects in regions are several for a feature; name one on all rows",
-            estimation.estimator
+            estimation.estimator()
         );
         return Err(Error::Argument(message));
     }
@@ -59,7 +59,12 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
         let flag = unused.replace('_', "-");
         return Err(Error::Argument(format!("--{flag}: `reconstruct` has no use for it")));
     }
+    if !estimation.indices.is_empty() {
+        let message = "--indices: `reconstruct` is of effects; additive.r2.pd and additive.r2.ale are indices";
+        return Err(Error::Argument(message.to_owned()));
+    }
     arguments.effect.explain(&mut |subject| {
+        subject.check_single("a sum of effects")?;
         let sums = sums(arguments, subject)?;
         if let Some(path) = subject.picture {
             figure(subject, &sums)?.write(path)?;

@@ -13,13 +13,16 @@ use crate::error::{Error, Result};
 use crate::output::{Entry, Format, OutputTable};
 use crate::score;
 use crate::score::comparison::Comparison;
-use crate::score::{given_curve, given_tree};
+use crate::score::{given_curve, given_surface, given_tree};
 
 /// Scores curves, or trees of regions, that were computed elsewhere against a scenario's exact truth.
 ///
 /// The file has the columns feature, x, effect and, for a band, lower and upper; rows may stand in any
 /// order. Points outside the scenario's range are left out and counted. For a band, `coverage` is the
 /// share of points whose truth, centred as the curve is, lies within it, and `width` its mean width.
+///
+/// With the columns feature2 and x2 as well, effects of pairs of features are scored, at all their pairs of points; of
+/// pd with --interaction, what the two features do not do each on their own.
 ///
 /// A file that ends in .json has trees: what `effect --estimator regional-… --format json` prints, or
 /// {"feature": "x1", "estimator": "regional-pdp", "nodes": […]} with {} for all rows first, then
@@ -41,6 +44,9 @@ pub(super) struct Arguments {
     /// shap or shap-variance; trees say it themselves
     #[arg(long, value_parser = score::truth)]
     effect: Option<Quantity>,
+    /// The effects of pairs are without those of either feature alone (of pd; those of ale always are)
+    #[arg(long, requires = "effect")]
+    interaction: bool,
     /// Err_c (both curves centred on the points) or Err (as they are)
     #[arg(long, value_name = "HOW", value_parser = word::<Comparison>, default_value = "Err_c")]
     compare: Comparison,
@@ -70,6 +76,9 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
         "left_out",
         "status",
     ]);
+    if has_pairs(arguments)? {
+        return of_pairs(arguments, &scenario)?.write(arguments.format, out);
+    }
     for Scored { feature, effect, scores } in scored(arguments, &scenario)? {
         for (metric, score) in scores {
             let row: Vec<Entry> = vec![
@@ -88,6 +97,52 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
         }
     }
     sheet.write(arguments.format, out)
+}
+
+/// True if the file has effects of pairs; refuses the flag of these otherwise.
+fn has_pairs(arguments: &Arguments) -> Result<bool> {
+    let has_trees = arguments.curves.extension().is_some_and(|ending| ending == "json");
+    let has_pairs = !has_trees && given_surface::has_pairs(&arguments.curves)?;
+    if arguments.interaction && !has_pairs {
+        let message = "--interaction: only of pairs of features, with the columns feature2 and x2";
+        return Err(Error::Argument(message.to_owned()));
+    }
+    Ok(has_pairs)
+}
+
+/// The scores of the effects of pairs of a file.
+fn of_pairs(arguments: &Arguments, scenario: &Scenario) -> Result<OutputTable> {
+    let Some(effect) = arguments.effect else {
+        let message = "--effect: needed, to say what the effects of pairs estimate: pd or ale";
+        return Err(Error::Argument(message.to_owned()));
+    };
+    let mut sheet = OutputTable::new(&[
+        "scenario",
+        "feature",
+        "feature2",
+        "effect",
+        "metric",
+        "value",
+        "truth_method",
+        "truth_abs_error",
+        "compared",
+        "left_out",
+        "status",
+    ]);
+    for (features, surface) in given_surface::read(&arguments.curves, scenario)? {
+        let what = (effect, arguments.interaction);
+        let asked = given_surface::question(scenario, what, features, arguments.center);
+        let scores = given_surface::against_truth(scenario, asked, &surface, arguments.compare)?;
+        for (metric, score) in scores {
+            let [a, b] = features.map(|feature| scenario.feature_name(feature));
+            let mut row: Vec<Entry> = vec![scenario.id().into(), a.into(), b.into()];
+            row.extend([effect.name().into(), metric.into(), score.value.into()]);
+            row.extend([score.truth_method.into(), score.truth_abs_error.into()]);
+            row.extend([score.compared.into(), score.left_out.into(), score.status.into()]);
+            sheet.push(row);
+        }
+    }
+    Ok(sheet)
 }
 
 /// The scores of a feature's effect.

@@ -337,6 +337,17 @@ fn paint_layer(chart: &mut Chart<'_, '_>, layer: &Layer, x: &Ruler, y: &Ruler) -
             let ends = places.iter().filter_map(|&a| x.place(a)).map(|a| [(a, foot), (a, head)]);
             chart.draw_series(ends.map(|ends| PathElement::new(ends, stroke(look))))?;
         }
+        Mark::SideRug(places) => {
+            let foot = x.range.start;
+            let head = foot + 0.02 * (x.range.end - foot);
+            let ends = places.iter().filter_map(|&b| y.place(b)).map(|b| [(foot, b), (head, b)]);
+            chart.draw_series(ends.map(|ends| PathElement::new(ends, stroke(look))))?;
+        }
+        Mark::Cells(cells) => {
+            let corners = |&[a, b, c, d]: &[f64; 4]| Some([at(&(a, c))?, at(&(b, d))?]);
+            let cells = cells.iter().filter_map(corners);
+            chart.draw_series(cells.map(|corners| Rectangle::new(corners, fill(look))))?;
+        }
         Mark::Areas(outlines) => {
             for outline in outlines {
                 let mut corners: Vec<(f64, f64)> = outline.iter().filter_map(at).collect();
@@ -452,6 +463,8 @@ fn emptied(mark: &Mark) -> Mark {
         Mark::Points(_) => Mark::Points(Vec::new()),
         Mark::Cloud(_) => Mark::Cloud(Vec::new()),
         Mark::Rug(_) => Mark::Rug(Vec::new()),
+        Mark::SideRug(_) => Mark::SideRug(Vec::new()),
+        Mark::Cells(_) => Mark::Cells(Vec::new()),
         Mark::Verticals(_) => Mark::Verticals(Vec::new()),
         Mark::Areas(_) => Mark::Areas(Vec::new()),
         Mark::Words(_) => Mark::Words(Vec::new()),
@@ -507,7 +520,8 @@ fn sample(root: &Area<'_>, layer: &Layer, (left, middle): (i32, i32)) -> Drawn {
         Mark::Band(_) => Mark::Band(vec![(0.0, 0.05, 0.95), (1.0, 0.05, 0.95)]),
         Mark::Points(_) => Mark::Points(vec![(0.5, 0.5, 0.0)]),
         Mark::Cloud(_) => Mark::Cloud(vec![(0.15, 0.3), (0.5, 0.7), (0.85, 0.4)]),
-        Mark::Rug(_) => Mark::Verticals(strokes),
+        Mark::Rug(_) | Mark::SideRug(_) => Mark::Verticals(strokes),
+        Mark::Cells(_) => Mark::Cells(vec![[0.1, 0.9, 0.1, 0.9]]),
         Mark::Verticals(_) => Mark::Verticals(vec![0.5]),
         Mark::Areas(_) => Mark::Areas(vec![vec![(0.5, 0.0), (0.75, 0.5), (0.5, 1.0), (0.25, 0.5)]]),
         Mark::Words(_) => Mark::Words(Vec::new()),

@@ -95,6 +95,10 @@ pub enum Mark {
     Cloud(Vec<(f64, f64)>),
     /// Short strokes on the horizontal axis.
     Rug(Vec<f64>),
+    /// Short strokes on the vertical axis.
+    SideRug(Vec<f64>),
+    /// Filled rectangles without outlines: from and to along the horizontal axis, from and to along the vertical one.
+    Cells(Vec<[f64; 4]>),
     /// Vertical lines over the whole height.
     Verticals(Vec<f64>),
     /// Areas within closed outlines, which are drawn as well.
@@ -117,6 +121,8 @@ impl Mark {
                 .collect(),
             Self::Areas(outlines) => outlines.concat(),
             Self::Words(words) => words.iter().map(|&(x, y, _)| (x, y)).collect(),
+            Self::Cells(cells) => cells.iter().flat_map(|&[a, b, c, d]| [(a, c), (b, d)]).collect(),
+            Self::SideRug(y) => y.iter().map(|&y| (f64::NAN, y)).collect(),
             Self::Rug(x) | Self::Verticals(x) => x.iter().map(|&x| (x, f64::NAN)).collect(),
         }
     }

@@ -2,17 +2,19 @@
 //!
 //! It imports `record`, `score` and what these import. Begin with [`figure`], what a figure is. Its contents are decided by
 //! [`sweep`] (errors of studies), [`recorded`] (the curves that they keep), [`kept_trees`], [`effects`] (effects beside their truth, with
-//! what single instances say) and [`truths`]; its looks by `style`, `scale` and `draw`. The same figure gives the same bytes.
+//! what single instances say), [`surfaces`] of pairs, [`indices`] and [`truths`]; its looks by `style`, `scale` and `draw`. The same figure gives the same bytes.
 
 mod draw;
 pub mod effects;
 pub mod figure;
+pub mod indices;
 pub mod kept_trees;
 mod levels;
 mod png;
 pub mod recorded;
 mod scale;
 pub mod style;
+pub mod surfaces;
 pub mod sweep;
 pub mod truths;
 

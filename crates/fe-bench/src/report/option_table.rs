@@ -36,6 +36,11 @@ pub fn takers(setting: &SettingInfo) -> String {
     };
     let plain = all(&plain, estimator::ALL.len(), "all");
     let in_regions = all(&in_regions, regional::ALL.len(), "regional ones");
-    let both: Vec<String> = plain.into_iter().chain(in_regions).collect();
+    let mut both: Vec<String> = plain.into_iter().chain(in_regions).collect();
+    if both.is_empty() {
+        // What single features have no use for.
+        let of_pairs = estimator::pair::ALL.iter().filter(|info| info.options.contains(&name));
+        both.extend(of_pairs.map(|info| format!("{} of pairs", info.name)));
+    }
     both.join(", ")
 }

@@ -2,15 +2,17 @@
 //!
 //! It imports `data` and what that imports; the measures themselves live in fe-core. Begin with [`metric`], the list of
 //! metrics; [`estimand`] has the truths of each estimand, [`truths`] remembers their values, [`regions`] those of trees, [`comparison`] says what is
-//! compared with what, and [`given_curve`] reads curves of others and [`given_tree`]
-//! their trees.
+//! compared with what, and [`given_curve`] reads curves of others, [`given_surface`] their
+//! effects of pairs and [`given_tree`] their trees; [`pairs`] has truths of two features.
 
 pub mod comparison;
 pub mod estimand;
 pub mod given_curve;
+pub mod given_surface;
 pub mod given_tree;
 mod levels;
 pub mod metric;
+pub mod pairs;
 pub mod regions;
 pub mod truths;
 

@@ -53,7 +53,7 @@ pub struct SurfaceRecord {
     pub centring_constant: f64,
     /// True if the effects of either feature alone are taken away.
     pub interaction: bool,
-    /// What is known of each feature.
+    /// Records of each feature.
     pub sides: [SideRecord; 2],
     /// Cells of accumulated differences, where there are any.
     #[serde(skip_serializing_if = "Option::is_none")]

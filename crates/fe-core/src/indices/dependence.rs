@@ -12,6 +12,8 @@ use crate::model::{Column, Rows};
 use crate::numeric::blocks::fill_blocks;
 use crate::numeric::moments::sum_in_lanes;
 
+/// Means of squares below so much of that of f are rounding, and none.
+const ROUNDING: f64 = 1e-24;
 /// Background rows that the model is asked about together.
 const BLOCK: usize = 2048;
 
@@ -211,18 +213,25 @@ impl<'a> Table<'a> {
         let statistic = |group: Option<usize>| {
             let weights = self.outer_weights(group);
             let of = |means: &Means| centred(self.without(means, output, group), &weights);
+            let rounding = ROUNDING * mean_square(&self.without(f, output, group), &weights);
+            // Whatever is left of what does not depend on a feature.
+            let mean_square = |values: &[f64]| {
+                Some(mean_square(values, &weights))
+                    .filter(|square| *square > rounding)
+                    .unwrap_or(0.0)
+            };
             let mut rest = of(whole);
-            let variance = mean_square(&rest, &weights);
+            let variance = mean_square(&rest);
             if index == Index::PdSd {
-                return mean_square(&of(parts[0]), &weights).sqrt();
+                return mean_square(&of(parts[0])).sqrt();
             }
             for part in parts {
                 rest.iter_mut().zip(of(part)).for_each(|(rest, part)| *rest -= part);
             }
-            let left = mean_square(&rest, &weights);
+            let left = mean_square(&rest);
             match index {
                 Index::HPair | Index::HOverall => left.sqrt(),
-                Index::H2PairShare => ratio(left, mean_square(&of(f), &weights)),
+                Index::H2PairShare => ratio(left, mean_square(&of(f))),
                 Index::AdditiveR2Pd => 1.0 - ratio(left, variance),
                 _ => ratio(left, variance),
             }

@@ -1,6 +1,6 @@
 //! Indices of interaction and of importance, from data and a model: H, Sobol' indices, Shapley effects and others.
 //!
-//! May import all but other modules at the top. Begin with [`estimate`]; each file is a family of indices that share
+//! May import all but the other modules at the top. Begin with [`estimate`]; each file is a family of indices that share
 //! what the model is asked, and `jackknife.rs` says how uncertain they are.
 
 mod accumulated;
@@ -301,7 +301,7 @@ pub struct IndexOptions {
     pub background: usize,
     /// Bins of accumulated effects.
     pub bins: usize,
-    /// Which rows are drawn where there are more.
+    /// Seed of the rows that are drawn where there are more.
     pub seed: u64,
 }
 

@@ -94,7 +94,7 @@ fn weight(before: usize, all: usize) -> f64 {
     1.0 / (all as f64 * ways)
 }
 
-/// What each feature gains at a row: the conditional variances there without it and with it, over all orders.
+/// The gain of each feature at a row: the conditional variances there without it and with it, over all orders.
 fn gains_at(
     row: usize,
     scaled: &[Vec<f64>],

@@ -1,10 +1,12 @@
 //! Words that options may have.
 
 use serde::{Deserialize, Serialize};
-use strum::VariantNames;
+use strum::{Display, VariantNames};
 
 /// Policies for a bin that no instance is in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, VariantNames)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, VariantNames, Display,
+)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum EmptyBins {

@@ -11,6 +11,7 @@ use super::evaluated::Evaluated;
 use super::options::{EstimationArguments, is_regional, settings};
 use super::regional::Regional;
 use super::subject::Subject;
+use super::{indices, pairs};
 use crate::data::features::{feature_of, named_feature};
 use crate::error::{Error, Result};
 use crate::system::say::say;
@@ -21,7 +22,13 @@ pub(in crate::cli) fn execute(
     subject: &Subject<'_>,
     out: &mut dyn Write,
 ) -> Result<()> {
-    if is_regional(&arguments.estimator) {
+    if !arguments.indices.is_empty() {
+        return indices::execute(arguments, subject, out);
+    }
+    if !subject.pairs.is_empty() {
+        return pairs::execute(arguments, subject, out);
+    }
+    if is_regional(arguments.estimator()) {
         answer::<Regional>(arguments, subject, out)
     } else {
         answer::<Evaluated>(arguments, subject, out)
@@ -70,7 +77,7 @@ fn estimates<T: Estimated>(
     let estimate = |&feature: &usize| {
         let settings = settings(arguments, subject.scenario, feature, &limits)?;
         let settings = Settings { background_rows: background_rows.clone(), ..settings };
-        match T::estimate(&arguments.estimator, &settings, subject, feature) {
+        match T::estimate(arguments.estimator(), &settings, subject, feature) {
             // It has no effect, and others may.
             Err(Error::Core(
                 error @ (fe_core::Error::ConstantFeature { .. } | fe_core::Error::NoValues(_)),
@@ -86,8 +93,7 @@ pub(in crate::cli) fn effects(
     arguments: &EstimationArguments,
     subject: &Subject<'_>,
 ) -> Result<Vec<Vec<Effect>>> {
-    let all = estimates::<Evaluated>(arguments, subject)?;
-    let all = all.into_iter().map(|(_, effects)| effects);
+    let all = estimates::<Evaluated>(arguments, subject)?.into_iter().map(|(_, effects)| effects);
     let all: Vec<Vec<Effect>> = all.collect::<std::result::Result<_, fe_core::Error>>()?;
     say_cautions(all.iter().flatten());
     Ok(all)
@@ -97,7 +103,7 @@ pub(in crate::cli) fn effects(
 ///
 /// # Errors
 /// A name that is none of the features asked for, or is given twice.
-fn limits_of_features(
+pub(super) fn limits_of_features(
     arguments: &EstimationArguments,
     subject: &Subject<'_>,
 ) -> Result<Vec<(usize, Vec<f64>)>> {
@@ -109,7 +115,8 @@ fn limits_of_features(
             None => named_feature(name, subject.data.names()),
         };
         let feature = feature.map_err(wrong)?;
-        if !subject.features.contains(&feature) {
+        if !subject.features.contains(&feature) && !subject.pairs.as_flattened().contains(&feature)
+        {
             return Err(wrong("the effect of this feature is not asked for".to_owned()));
         }
         if found.iter().any(|(other, _)| *other == feature) {

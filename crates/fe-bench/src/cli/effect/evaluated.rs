@@ -54,7 +54,7 @@ impl Estimated for Evaluated {
     ) -> Result<()> {
         let mut drawn = Vec::new();
         for one in all {
-            let estimator = estimator::from_settings(&arguments.estimator, &one.settings)?;
+            let estimator = estimator::from_settings(arguments.estimator(), &one.settings)?;
             drawn.push((one.effect.clone(), estimator));
         }
         let pictured = plot::effects::figure(&of.pictured(), &drawn)?;

@@ -4,8 +4,10 @@ mod estimated;
 pub(super) mod estimation;
 mod evaluated;
 mod flags;
+mod indices;
 pub(super) mod model;
 pub(super) mod options;
+mod pairs;
 mod regional;
 pub(super) mod subject;
 
@@ -99,7 +101,7 @@ fn of_scenario(
     scenario: &Scenario,
     then: &mut dyn FnMut(&Subject<'_>) -> Result<()>,
 ) -> Result<()> {
-    let features = arguments.features.of(scenario)?;
+    let chosen = arguments.features.chosen(scenario)?;
     let data = read_or_draw(arguments, scenario)?;
     let data = arguments.estimation.columns()?.applied(with_levels_of(scenario, data)?)?;
     then(&Subject {
@@ -107,7 +109,9 @@ fn of_scenario(
         fitted: None,
         data: &data,
         model: scenario.model(),
-        features: &features,
+        features: &chosen.features,
+        pairs: &chosen.pairs,
+        is_all: chosen.is_all,
         picture: arguments.plot.as_deref(),
     })
 }
@@ -122,23 +126,27 @@ fn of_model(
     let columns = arguments.estimation.columns()?;
     let observations = arguments.model.observations(path, weights, columns)?;
     // A name that is wrong is said before a model is fitted.
-    arguments.features.of_names(observations.names())?;
+    arguments.features.chosen_of_names(observations.names())?;
     let fitted = arguments.model.fit(model, path, observations, &arguments.set)?;
     let numeric = arguments.estimation.jacobian() == Some(Jacobian::Numeric);
-    fitted.check_derivatives(&arguments.estimation.estimator, numeric)?;
+    if arguments.estimation.indices.is_empty() {
+        fitted.check_derivatives(arguments.estimation.estimator(), numeric)?;
+    }
     if arguments.estimation.has_background_file() && arguments.model.standardize {
         return Err(Error::Argument(
             "--background-rows and --standardize: the rows of the file would not be scaled"
                 .to_owned(),
         ));
     }
-    let features = arguments.features.of_names(fitted.data.names())?;
+    let chosen = arguments.features.chosen_of_names(fitted.data.names())?;
     then(&Subject {
         scenario: None,
         fitted: Some(&fitted),
         data: &fitted.data,
         model: &*fitted.model,
-        features: &features,
+        features: &chosen.features,
+        pairs: &chosen.pairs,
+        is_all: chosen.is_all,
         picture: arguments.plot.as_deref(),
     })
 }

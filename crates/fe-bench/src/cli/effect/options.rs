@@ -26,8 +26,16 @@ pub(in crate::cli) struct EstimationArguments {
     #[arg(long, value_name = "S=A,B,…")]
     levels: Vec<String>,
     // The help names what the registry holds.
-    #[arg(long, value_name = "NAME", help = estimators())]
-    pub(in crate::cli) estimator: String,
+    #[arg(long, value_name = "NAME", help = estimators(), required_unless_present = "indices")]
+    estimator: Option<String>,
+    /// Indices of features, of pairs of features and of f as a whole, in place of effects: h2.pair, h2.overall,
+    /// sobol.first, sobol.total, shapley-effect and others as `fe-bench list indices` has them, or all
+    #[arg(long, value_name = "I,J,…", value_delimiter = ',', conflicts_with_all = ["estimator", "preset"])]
+    pub(in crate::cli) indices: Vec<String>,
+    /// Rows at which partial dependences are compared, and conditional variances taken, for --indices; --background
+    /// says over how many they are averaged [default: 1000 each]
+    #[arg(long, value_name = "N", requires = "indices", value_parser = crate::cli::arguments::rows)]
+    pub(super) outer: Option<usize>,
     /// Options of another library where none are given here; see `fe-bench list presets`
     #[arg(long, value_name = "NAME")]
     pub(super) preset: Option<String>,
@@ -44,6 +52,22 @@ fn estimators() -> String {
 }
 
 impl EstimationArguments {
+    /// The name of the estimator; empty where indices are asked in its place.
+    pub(in crate::cli) fn estimator(&self) -> &str {
+        self.estimator.as_deref().unwrap_or_default()
+    }
+
+    /// Number of bins, and of background rows, and the seed of what is drawn.
+    pub(super) fn samples(&self) -> (Option<usize>, Option<usize>, Option<u64>) {
+        let options = &self.options.settings;
+        (options.bins, options.background, options.background_seed)
+    }
+
+    /// Number of equidistant points of each feature of a pair that its effect is given at.
+    pub(super) fn even_points(&self) -> Option<usize> {
+        self.options.settings.even_points
+    }
+
     /// The way in which derivatives are to be computed.
     pub(in crate::cli) fn jacobian(&self) -> Option<fe_core::settings::Jacobian> {
         self.options.settings.jacobian
@@ -99,7 +123,7 @@ impl EstimationArguments {
             (Some(_), Some(_)) => Err(Error::Argument(format!(
                 "--grid and --points: `{}` has no grid of its own, so --points alone says where it \
                  is given",
-                self.estimator
+                self.estimator()
             ))),
             (points, grid) => Ok(points.or(grid)),
         }
@@ -140,10 +164,10 @@ pub(in crate::cli) fn settings(
     limits: &[(usize, Vec<f64>)],
 ) -> Result<Settings> {
     // Only an effect that is computed on a grid takes one; others are evaluated on it.
-    let takes_grid = if is_regional(&arguments.estimator) {
-        fe_core::regional::info(&arguments.estimator)?.takes("grid")
+    let takes_grid = if is_regional(arguments.estimator()) {
+        fe_core::regional::info(arguments.estimator())?.takes("grid")
     } else {
-        let info = estimator::info(&arguments.estimator)?;
+        let info = estimator::info(arguments.estimator())?;
         info.takes("grid")
             && (!info.takes("nearest") || arguments.options.settings.nearest.is_some())
     };
@@ -170,9 +194,9 @@ pub(in crate::cli) fn settings(
         ..arguments.rows.settings.clone().or(options)
     };
     match (&arguments.preset, scenario) {
-        (Some(name), _) => Ok(preset::complete(name, &arguments.estimator, given)?),
+        (Some(name), _) => Ok(preset::complete(name, arguments.estimator(), given)?),
         (None, Some(_)) => Ok(given),
-        (None, None) => of_data(&arguments.estimator, given),
+        (None, None) => of_data(arguments.estimator(), given),
     }
 }
 

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::model::Fitted;
 use crate::cli::arguments::feature_name;
+use crate::error::{Error, Result};
 use crate::output::Entry;
 use crate::plot;
 
@@ -22,6 +23,10 @@ pub(in crate::cli) struct Subject<'a> {
     pub(in crate::cli) model: &'a dyn Model,
     /// Features, counted from 0.
     pub(in crate::cli) features: &'a [usize],
+    /// Pairs of features.
+    pub(in crate::cli) pairs: &'a [[usize; 2]],
+    /// True if no feature was named, so that all are meant.
+    pub(in crate::cli) is_all: bool,
     /// File in which effects are drawn, beside the truths of a scenario if there is one.
     pub(in crate::cli) picture: Option<&'a Path>,
 }
@@ -65,9 +70,25 @@ impl Subject<'_> {
 
     /// A feature as it is printed: by its column where a model of data is explained.
     pub(in crate::cli) fn feature(&self, effect: &Effect) -> Entry {
+        self.named(effect.feature).into()
+    }
+
+    /// The name of a feature as it is printed.
+    pub(in crate::cli) fn named(&self, feature: usize) -> String {
         match self.fitted {
-            Some(_) => effect.name.as_str().into(),
-            None => self.feature_name(effect.feature).into(),
+            Some(_) => self.data.names()[feature].clone(),
+            None => self.feature_name(feature),
+        }
+    }
+
+    /// Refuses pairs of features, where single ones are meant.
+    pub(in crate::cli) fn check_single(&self, what: &str) -> Result<()> {
+        match self.pairs.first() {
+            None => Ok(()),
+            Some([a, b]) => {
+                let pair = format!("{}:{}", self.named(*a), self.named(*b));
+                Err(Error::Argument(format!("--feature {pair}: {what} is of single features")))
+            }
         }
     }
 

@@ -91,10 +91,10 @@ impl SecondOrderAle {
         let empty = match first.empty {
             None => EmptyBins::Nearest,
             Some(policy @ (EmptyBins::Nearest | EmptyBins::Zero | EmptyBins::Error)) => policy,
-            Some(_) => {
+            Some(other) => {
                 return Err(Error::BadOption {
                     option: "empty",
-                    given: "a policy for the bins of one feature".to_owned(),
+                    given: other.to_string(),
                     allowed: "of cells of two features must be nearest, zero or error".to_owned(),
                 });
             }
@@ -305,7 +305,7 @@ impl PairEstimator for SecondOrderAle {
 
 /// Sums over the instances in each cell.
 struct Cells {
-    /// Where the instances are at home.
+    /// The cells in which the instances are at home.
     places: Vec<Sums>,
     /// Of each pair of steps the weight of the instances that have both.
     weights: Vec<f64>,
@@ -567,7 +567,7 @@ impl Block<'_> {
     }
 }
 
-/// How far values are from the lower to the upper ends of their bins.
+/// Shares of the way of values from the lower to the upper ends of their bins.
 fn shares_between(values: &[f64], lower: &[f64], upper: &[f64], shares: &mut [f64]) {
     vectorised(
         #[inline(always)]

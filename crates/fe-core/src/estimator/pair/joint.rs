@@ -1,4 +1,4 @@
-//! Where the instances lie between the points of two features: all that means over them of bilinear functions need.
+//! Places of the instances between the points of two features: all that means over them of bilinear functions need.
 
 use crate::data::Dataset;
 use crate::numeric::blocks::fold_blocks;
@@ -20,7 +20,7 @@ pub(super) struct Joint<'a> {
 /// Rows that are looked at together.
 const BLOCK: usize = 4096;
 
-/// How far values are towards the next point of a feature; 0 at levels.
+/// Shares of the way of values towards the next point of a feature; 0 at levels.
 pub(super) fn shares(side: &Side, values: &[f64], homes: &[u32], shares: &mut [f64]) {
     match &side.points {
         Points::Levels { .. } => shares.fill(0.0),
@@ -148,7 +148,7 @@ impl<'a> Joint<'a> {
     }
 }
 
-/// What each corner of a cell weighs in a sum over the instances in it.
+/// The weight of each corner of a cell in a sum over the instances in it.
 fn corners([weight, u, v, uv]: Sums) -> [([usize; 2], f64); 4] {
     [([0, 0], weight - u - v + uv), ([1, 0], u - uv), ([0, 1], v - uv), ([1, 1], uv)]
 }

@@ -1,0 +1,206 @@
+//! `fe-bench effect … --indices`: how much of f features and pairs of features have, from data and a model.
+
+use std::collections::BTreeSet;
+use std::io::Write;
+
+use fe_core::indices::{self, Index, IndexEstimate, IndexOptions};
+use fe_truth::{Indices, Scenario, Truth};
+
+use super::options::EstimationArguments;
+use super::subject::Subject;
+use crate::error::{Error, Result};
+use crate::output::{Entry, OutputTable};
+use crate::plot;
+use crate::system::say::say;
+
+/// Options that say something about indices.
+const USED: [&str; 3] = ["bins", "background", "background_seed"];
+
+/// Estimates and prints, beside the truths of a scenario.
+pub(super) fn execute(
+    arguments: &EstimationArguments,
+    subject: &Subject<'_>,
+    out: &mut dyn Write,
+) -> Result<()> {
+    if let Some(unused) = arguments.given().into_iter().find(|option| !USED.contains(option)) {
+        let flag = unused.replace('_', "-");
+        return Err(Error::Argument(format!("--{flag}: indices have no use for it")));
+    }
+    let asked = asked(&arguments.indices)?;
+    let (features, pairs) = subjects(&asked, subject)?;
+    let default = IndexOptions::default();
+    let (bins, background, seed) = arguments.samples();
+    let options = IndexOptions {
+        outer: arguments.outer.unwrap_or(default.outer),
+        background: background.unwrap_or(default.background),
+        bins: bins.unwrap_or(default.bins),
+        seed: seed.unwrap_or(default.seed),
+    };
+    let found =
+        indices::estimate(subject.data, subject.model, &asked, (&features, &pairs), &options)?;
+    let truths = subject.scenario.map(Scenario::indices);
+    let lines: Vec<Line<'_>> =
+        found.estimates.iter().map(|of| Line::new(of, truths.as_ref())).collect();
+    say_refusals(&lines);
+    if let Some(path) = subject.picture {
+        let bars: Vec<plot::indices::Bar> =
+            lines.iter().filter_map(|line| line.bar(subject)).collect();
+        plot::indices::figure(&subject.pictured().title, &bars).write(path)?;
+    }
+    sheet(&lines, subject).write(arguments.format, out)
+}
+
+/// The indices of some names; `all` for all of them.
+fn asked(names: &[String]) -> Result<Vec<Index>> {
+    let mut asked: Vec<Index> = Vec::new();
+    for name in names {
+        if name == "all" {
+            asked.extend(Index::all());
+        } else {
+            asked.push(
+                name.parse().map_err(|error: fe_core::Error| Error::Argument(error.to_string()))?,
+            );
+        }
+    }
+    let mut seen = BTreeSet::new();
+    match asked.iter().find(|index| !seen.insert(**index)) {
+        None => Ok(asked),
+        Some(twice) => Err(Error::Argument(format!("--indices: {twice} is asked for twice"))),
+    }
+}
+
+/// Features and pairs that the indices are of: those named or, if none is, all that the indices need.
+fn subjects(asked: &[Index], subject: &Subject<'_>) -> Result<(Vec<usize>, Vec<[usize; 2]>)> {
+    let has = |order: usize| asked.iter().any(|index| index.order() == order);
+    if subject.is_all {
+        let dimension = subject.data.dimension();
+        let of = |a: usize| (a + 1..dimension).map(move |b| [a, b]);
+        let pairs = if has(2) { (0..dimension).flat_map(of).collect() } else { Vec::new() };
+        return Ok((if has(1) { (0..dimension).collect() } else { Vec::new() }, pairs));
+    }
+    let lacking = [
+        (1, subject.features.is_empty(), "a feature"),
+        (2, subject.pairs.is_empty(), "a pair, such as x1:x2"),
+    ];
+    if let Some(index) = asked
+        .iter()
+        .find(|index| lacking.iter().any(|(order, is, _)| *is && index.order() == *order))
+    {
+        let what = lacking[index.order() - 1].2;
+        return Err(Error::Argument(format!(
+            "--indices {index} is of {what}, and --feature names none"
+        )));
+    }
+    Ok((subject.features.to_vec(), subject.pairs.to_vec()))
+}
+
+/// An estimate beside the truth, where there is one.
+struct Line<'a> {
+    of: &'a IndexEstimate,
+    truth: Option<Truth>,
+}
+
+impl<'a> Line<'a> {
+    fn new(of: &'a IndexEstimate, truths: Option<&Indices<'_>>) -> Self {
+        Self { of, truth: truths.and_then(|truths| truth(truths, of)) }
+    }
+
+    /// The index of the line as it is drawn.
+    fn bar(&self, subject: &Subject<'_>) -> Option<plot::indices::Bar> {
+        let measured = self.of.estimate.as_ref().ok()?;
+        Some(plot::indices::Bar {
+            index: self.of.index.name(),
+            of: self.of.features.iter().map(|&feature| subject.named(feature)).collect(),
+            value: measured.value,
+            half: measured.standard_error.map(|error| Z * error),
+            truth: self.truth.map(|truth| truth.value),
+        })
+    }
+}
+
+/// The true index; none where there is none, or that cannot be told.
+fn truth(truths: &Indices<'_>, of: &IndexEstimate) -> Option<Truth> {
+    let index = of.index.name().parse().ok()?;
+    truths.index(index, &of.features).ok()
+}
+
+/// The 0.975 quantile of the normal law.
+const Z: f64 = 1.959_963_984_540_054;
+
+/// Says why there is no estimate, one reason once.
+fn say_refusals(lines: &[Line<'_>]) {
+    let mut said = BTreeSet::new();
+    for line in lines {
+        if let Err(error) = &line.of.estimate {
+            let text = format!("{} is refused: {error}", line.of.index);
+            if said.insert(text.clone()) {
+                say!("{text}");
+            }
+        }
+    }
+}
+
+fn sheet(lines: &[Line<'_>], subject: &Subject<'_>) -> OutputTable {
+    let mut columns = vec![
+        "feature",
+        "feature2",
+        "output",
+        "name",
+        "value",
+        "standard_error",
+        "lower",
+        "upper",
+        "rows",
+    ];
+    if subject.scenario.is_some() {
+        columns.extend(["truth", "abs_error", "method"]);
+    }
+    let mut sheet = OutputTable::new(&columns);
+    for Line { of, truth } in lines {
+        let name = |place: usize| match of.features.get(place) {
+            Some(&feature) => Entry::from(subject.named(feature)),
+            None => Entry::Missing,
+        };
+        let mut row = vec![name(0), name(1), subject.output(of.output), of.index.name().into()];
+        match &of.estimate {
+            Ok(measured) => {
+                let half = measured.standard_error.map(|error| Z * error);
+                row.extend([measured.value.into(), measured.standard_error.into()]);
+                row.extend([
+                    half.map(|half| measured.value - half).into(),
+                    half.map(|half| measured.value + half).into(),
+                ]);
+                row.push(measured.rows.into());
+            }
+            Err(_) => row.extend(std::iter::repeat_n(Entry::Missing, 5)),
+        }
+        if subject.scenario.is_some() {
+            row.extend(match truth {
+                Some(truth) => {
+                    [truth.value.into(), truth.abs_error.into(), truth.method.to_string().into()]
+                }
+                None => [Entry::Missing, Entry::Missing, Entry::Missing],
+            });
+        }
+        sheet.push(row);
+    }
+    sheet
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An index has one name, whether it is estimated or exact; two have no estimate or no truth.
+    #[test]
+    fn estimated_indices_are_called_as_exact_ones() {
+        let exact: BTreeSet<&str> = fe_truth::Index::ALL.iter().map(|index| index.name()).collect();
+        let estimated: BTreeSet<&str> = Index::all().map(Index::name).collect();
+        let apart: Vec<&str> = exact.symmetric_difference(&estimated).copied().collect();
+        assert_eq!(apart, ["ale2-derivative.sd", "permutation"]);
+        for index in Index::all() {
+            let known = fe_truth::Index::ALL.iter().find(|exact| exact.name() == index.name());
+            assert!(known.is_none_or(|exact| exact.order() == index.order()), "{index}");
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! `fe-bench effect … --feature x1:x2`: effects of two features.
+
+use std::io::Write;
+
+use fe_core::effect::Surface;
+use fe_core::estimator::{each_feature, pair};
+use fe_core::{Axis, Settings};
+use serde_json::json;
+
+use super::estimated::write_objects;
+use super::estimation::limits_of_features;
+use super::options::{EstimationArguments, settings};
+use super::subject::Subject;
+use crate::error::{Error, Result};
+use crate::output::{Entry, Format, OutputTable};
+use crate::plot::surfaces;
+use crate::system::say::say;
+
+/// Estimates and prints.
+pub(super) fn execute(
+    arguments: &EstimationArguments,
+    subject: &Subject<'_>,
+    out: &mut dyn Write,
+) -> Result<()> {
+    check(arguments, subject)?;
+    let surfaces = estimated(arguments, subject)?;
+    for surface in &surfaces {
+        if let Some(caution) = surface.record.cells.and_then(|cells| cells.caution()) {
+            say!("{}: {caution}; take fewer bins", surface.names.join(":"));
+        }
+    }
+    if let Some(path) = subject.picture {
+        let pictured = surfaces::figure(&subject.pictured(), &surfaces)?;
+        pictured.notes.iter().for_each(|note| say!("{note}"));
+        pictured.figure.write(path)?;
+    }
+    let evaluated = surfaces.iter().map(|surface| Evaluated::new(surface, arguments.even_points()));
+    let evaluated = evaluated.collect::<Result<Vec<_>>>()?;
+    match arguments.format {
+        Format::Json => write_objects(evaluated.iter().map(|one| one.object(subject)), out),
+        format => sheet(&evaluated, subject).write(format, out),
+    }
+}
+
+/// Refuses flags that the effect of a pair has no answer to.
+fn check(arguments: &EstimationArguments, subject: &Subject<'_>) -> Result<()> {
+    if !subject.features.is_empty() {
+        let message = "--feature names one feature beside a pair: ask for either";
+        return Err(Error::Argument(message.to_owned()));
+    }
+    if arguments.at().is_some() {
+        let message = "--at: the effect of a pair is given on its grid or at the limits of its bins; --points N gives \
+                       it at N × N points";
+        return Err(Error::Argument(message.to_owned()));
+    }
+    if arguments.preset.is_some() {
+        let message = "--preset: presets are of effects of one feature";
+        return Err(Error::Argument(message.to_owned()));
+    }
+    // An estimator that there is not, before its options are looked at.
+    pair::info(arguments.estimator())?;
+    Ok(())
+}
+
+fn estimated(arguments: &EstimationArguments, subject: &Subject<'_>) -> Result<Vec<Surface>> {
+    let limits = limits_of_features(arguments, subject)?;
+    let estimate = |features: &[usize; 2]| {
+        let of = |feature: usize| {
+            let settings = settings(arguments, subject.scenario, feature, &limits)?;
+            // Where it is given is no matter of the estimator.
+            Ok::<_, Error>(Settings { even_points: None, points: None, ..settings })
+        };
+        let settings = [of(features[0])?, of(features[1])?];
+        let estimator = pair::from_settings(arguments.estimator(), [&settings[0], &settings[1]])?;
+        match estimator.estimate(subject.data, subject.model, *features) {
+            // It has no effect, and other pairs may.
+            Err(error @ fe_core::Error::ConstantFeature { .. }) => Ok(Err(error)),
+            surfaces => Ok::<_, Error>(Ok(surfaces?)),
+        }
+    };
+    let found = each_feature(subject.pairs, estimate)?;
+    let none = found.iter().all(std::result::Result::is_err);
+    let mut all = Vec::new();
+    for surfaces in found {
+        match surfaces {
+            Err(error) if none => return Err(error.into()),
+            Err(error) => say!("left out: {error}"),
+            Ok(surfaces) => all.extend(surfaces),
+        }
+    }
+    Ok(all)
+}
+
+/// A surface at the points where it is given.
+struct Evaluated<'a> {
+    surface: &'a Surface,
+    x: [Vec<f64>; 2],
+    values: Vec<f64>,
+}
+
+impl<'a> Evaluated<'a> {
+    fn new(surface: &'a Surface, points: Option<usize>) -> Result<Self> {
+        let of = |side: usize| -> Result<Vec<f64>> {
+            let record = &surface.record.sides[side];
+            match points.filter(|_| record.levels.is_none()) {
+                Some(points) => Ok(Axis::new(record.axis.lo(), record.axis.hi())?.grid(points)),
+                None => Ok(surface.x[side].clone()),
+            }
+        };
+        let x = [of(0)?, of(1)?];
+        let values = surface.at_all([&x[0], &x[1]])?;
+        Ok(Self { surface, x, values })
+    }
+
+    fn object(&self, subject: &Subject<'_>) -> serde_json::Value {
+        let surface = self.surface;
+        let [scenario, parameters] = subject.identity();
+        let rows = |values: &[f64], columns: usize| -> Vec<Vec<f64>> {
+            values.chunks(columns.max(1)).map(<[f64]>::to_vec).collect()
+        };
+        let of_counts = surface.record.sides[1]
+            .levels
+            .as_ref()
+            .map_or(surface.x[1].len() - 1, |_| surface.x[1].len());
+        json!({
+            "scenario": scenario,
+            "parameters": parameters,
+            "feature": subject.named(surface.features[0]),
+            "feature2": subject.named(surface.features[1]),
+            "output": surface.output + 1,
+            "estimator": surface.estimator,
+            "x": self.x[0],
+            "x2": self.x[1],
+            "effect": rows(&self.values, self.x[1].len()),
+            "counts": rows(&surface.counts, of_counts),
+            "record": surface.record,
+        })
+    }
+
+    /// The name of the level that a place of a feature is.
+    fn level(&self, side: usize, x: f64) -> Entry {
+        let levels = self.surface.record.sides[side].levels.as_ref();
+        let place = levels.and_then(|levels| levels.values.iter().position(|&value| value == x));
+        match (levels, place) {
+            (Some(levels), Some(place)) => levels.names[place].as_str().into(),
+            _ => Entry::Missing,
+        }
+    }
+}
+
+fn sheet(all: &[Evaluated<'_>], subject: &Subject<'_>) -> OutputTable {
+    let sides = || all.iter().flat_map(|one| &one.surface.record.sides);
+    let has_levels = sides().any(|side| side.levels.is_some());
+    let mut columns = vec!["feature", "feature2", "output", "x", "x2", "effect"];
+    if has_levels {
+        columns.splice(5..5, ["level", "level2"]);
+    }
+    let mut sheet = OutputTable::new(&columns);
+    for one in all {
+        let names = one.surface.features.map(|feature| subject.named(feature));
+        let pairs = one.x[0].iter().flat_map(|&x| one.x[1].iter().map(move |&y| (x, y)));
+        for ((x, y), &value) in pairs.zip(&one.values) {
+            let mut row: Vec<Entry> = names.iter().map(|name| name.as_str().into()).collect();
+            row.extend([subject.output(one.surface.output), x.into(), y.into()]);
+            if has_levels {
+                row.extend([one.level(0, x), one.level(1, y)]);
+            }
+            row.push(value.into());
+            sheet.push(row);
+        }
+    }
+    sheet
+}
