@@ -31,6 +31,12 @@ name = "ale"
 bins = [5, 20]
 [[block.estimator]]
 name = "rhale"
+[[block]]
+scenario = "liu-product"
+features = ["x1"]
+N = 50
+replicates = 1
+metrics = ["leaves"]
 [[block.estimator]]
 name = "regional-dpdp"
 grid = 5

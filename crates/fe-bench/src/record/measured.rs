@@ -128,10 +128,9 @@ impl Times {
     pub fn beside(&self, values: &[SummaryRow]) -> Vec<SummaryRow> {
         let mut rows: Vec<SummaryRow> = Vec::new();
         for value in values {
-            let key = bare(&value.key);
-            let is_known = rows.iter().any(|row| bare(&row.key) == key);
-            let Some(of) = self.0.get(&key).filter(|_| !is_known) else { continue };
-            let key = Key { metric: SECONDS.to_owned(), ..key };
+            let key = Key { metric: SECONDS.to_owned(), ..value.key.clone() };
+            let is_known = rows.iter().any(|row| row.key == key);
+            let Some(of) = self.0.get(&bare(&key)).filter(|_| !is_known) else { continue };
             let (lo, hi) = of.interval;
             // Half a 95 % interval of a normal law is 1.96 standard errors.
             let summary = Summary {
@@ -146,7 +145,8 @@ impl Times {
     }
 }
 
-/// A key without dataset and metric.
+/// The key of an estimate, which is made once for all outputs.
 fn bare(key: &Key) -> Key {
-    Key { replicate: String::new(), metric: String::new(), ..key.clone() }
+    let [output, replicate, metric] = [String::new(), String::new(), String::new()];
+    Key { output, replicate, metric, ..key.clone() }
 }
