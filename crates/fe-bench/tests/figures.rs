@@ -336,3 +336,54 @@ fn a_page_works_in_a_browser() {
     assert!(shown.is_sorted_by(|a, b| a >= b), "{shown:?}");
     assert!(dom.contains("3 of 5 rows"));
 }
+
+/// Times stand under the keys of the errors, whoever measured them: those of all but `pdp`, which has none here.
+#[test]
+fn errors_are_put_beside_times() {
+    use fe_bench::record::measured::{self, Measured};
+    use fe_bench::study::{Study, tasks::Plan};
+
+    let folder = results();
+    let study = [Study::read(&folder.path().join("study.toml")).unwrap()];
+    let mut times = Vec::new();
+    let left_out = fe_bench::run::kinds::each(&Plan::new(&study), 0, &mut |kind| {
+        kind.estimate().unwrap();
+        let seconds = 1e-6 * kind.rows() as f64;
+        let interval = (0.9 * seconds, 1.2 * seconds);
+        if kind.key.estimator != "pdp" {
+            times.push(Measured { key: kind.key.clone(), seconds, interval });
+        }
+        Ok(())
+    });
+    assert_eq!((left_out.unwrap(), times.len()), (0, 12));
+    let file = folder.path().join("timings.csv");
+    measured::write(&file, &times).unwrap();
+    let arguments = ["--timings", "timings.csv", "--where", "N=200", "--metric", "mse,seconds"];
+    let table = answer(folder.path(), &[&["table", "results"], &arguments[..]].concat());
+    let of = |name: &str| table.lines().find(|line| line.contains(name)).unwrap().to_owned();
+    assert!(of("dale").ends_with("| (2.00 ± 0.15)e-4 |"), "{table}");
+    assert!(of("rhale").ends_with("| (2.00 ± 0.15)e-4 |"), "{table}");
+    assert!(!of("pdp").contains("e-4 |") || of("pdp").ends_with("|  |"), "{table}");
+    let plot = ["plot", "results", "--kind", "error-by-time", "--out", "drawn"];
+    let drawn = answer(folder.path(), &[&plot[..], &["--timings", "timings.csv"]].concat());
+    assert_eq!(drawn.lines().count(), 2, "{drawn}");
+    let figure =
+        std::fs::read_to_string(folder.path().join(drawn.lines().last().unwrap())).unwrap();
+    assert!(
+        figure.contains("seconds for one estimate") && !figure.contains(">pdp"),
+        "no axis of times"
+    );
+    // Without times, with those of another study, and with what is none.
+    assert!(refusal(folder.path(), &plot).contains("needs --timings"));
+    for of in &mut times {
+        of.key.study = "other".to_owned();
+    }
+    measured::write(&file, &times).unwrap();
+    let all = ["table", "results", "--timings", "timings.csv"];
+    assert!(refusal(folder.path(), &all).contains("another study"));
+    let text = std::fs::read_to_string(&file).unwrap().replace("0.0001", "-1");
+    std::fs::write(&file, text).unwrap();
+    assert!(refusal(folder.path(), &all).contains("`-1` is not a positive number of seconds"));
+    std::fs::write(&file, "a,b\n1,2\n").unwrap();
+    assert!(refusal(folder.path(), &all).contains("cargo bench --bench sweep"));
+}

@@ -78,6 +78,7 @@ def test_the_examples_of_the_readme_print_what_they_say(folder: Path) -> None:
 def test_examples_run(example: Path) -> None:
     needed = {
         "frames": ["pandas", "matplotlib", "sklearn"],
+        "keras_network": ["keras", "jax"],
         "pytorch": ["torch"],
         "scikit_learn": ["sklearn"],
     }

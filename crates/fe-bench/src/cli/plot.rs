@@ -9,6 +9,7 @@ use super::table::{condition, conditions};
 use crate::error::{Error, Result};
 use crate::plot::sweep::{self, Sweep};
 use crate::plot::{kept_trees, recorded};
+use crate::record::measured::Times;
 use crate::record::summary::SummaryRow;
 use crate::record::{Column, Key, empty_bins, results};
 use crate::study::field::Field;
@@ -35,6 +36,9 @@ pub(super) struct Arguments {
     /// Only values with this key; may be given several times
     #[arg(long = "where", value_name = "KEY=VALUE", value_parser = condition)]
     filter: Vec<(String, String)>,
+    /// Times of the estimates that `cargo bench --bench sweep` measured: errors are drawn against them as well
+    #[arg(long, value_name = "FILE")]
+    timings: Option<PathBuf>,
     /// Folder for the figures; made if need be, and figures in it are replaced [default: DIR-figures]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -55,6 +59,9 @@ enum Drawn {
     /// Errors against a parameter of the scenario that a study swept over
     #[value(name = "error-by-parameter")]
     ErrorByParameter,
+    /// Errors against the time of one estimate, both axes logarithmic, along the number of rows or else of bins
+    #[value(name = "error-by-time")]
+    ErrorByTime,
     /// Curves and bins that were kept, beside the truth: of the first dataset, the others thin
     #[value(name = "effect")]
     Effect,
@@ -70,6 +77,7 @@ impl Drawn {
             Self::ErrorByK => Some(Sweep::ErrorByK),
             Self::ErrorByN => Some(Sweep::ErrorByN),
             Self::ErrorByParameter => Some(Sweep::ErrorByParameter),
+            Self::ErrorByTime => Some(Sweep::ErrorByTime),
             Self::Effect | Self::Tree => None,
         }
     }
@@ -92,7 +100,15 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
     let sweeps: Vec<Sweep> = kinds.iter().copied().filter_map(Drawn::sweep).collect();
     let studies = results.manifest.studies.iter();
     let labels = studies.fold(Labels::default(), |all, named| all.and(&named.study.labels));
-    let mut figures = sweep::figures(&values, &sweeps, &labels);
+    let times = match &arguments.timings {
+        Some(path) => Times::of(path, &results.values)?,
+        None if given.contains(&Drawn::ErrorByTime) => {
+            let message = "--kind error-by-time needs --timings, a file that `cargo bench --bench sweep` wrote";
+            return Err(Error::Argument(message.to_owned()));
+        }
+        None => Times::default(),
+    };
+    let mut figures = sweep::figures(&values, &sweeps, &times, &labels);
     if kinds.contains(&Drawn::Effect) || kinds.contains(&Drawn::Tree) {
         let kept = recorded::read(&arguments.folder, &is_chosen)?;
         if kinds.contains(&Drawn::Tree) {

@@ -9,6 +9,7 @@ use toml::{Table, Value};
 
 use crate::error::{Error, Result, listed, suggestion};
 use crate::record::manifest::Manifest;
+use crate::record::measured::Times;
 use crate::record::results::{self, Results};
 use crate::record::summary::{SummaryRow, orders};
 use crate::record::{Column, Key, decomposition};
@@ -27,6 +28,9 @@ pub(super) struct Arguments {
     folder: PathBuf,
     #[command(flatten)]
     choice: Choice,
+    /// Times of the estimates that `cargo bench --bench sweep` measured, as a metric `seconds` beside the others
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["decomposition", "against", "order"])]
+    timings: Option<PathBuf>,
     /// md, latex or csv
     #[arg(long, value_enum, default_value = "md")]
     format: TableFormat,
@@ -104,7 +108,11 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
     arguments.choice.check_study(&results.manifest)?;
     results.values.retain(|value| arguments.choice.is_of_study(&value.key));
     results.parts.retain(|part| arguments.choice.is_of_study(&part.key));
-    let tables = if arguments.choice.is_made() {
+    if let Some(path) = &arguments.timings {
+        let times = Times::of(path, &results.values)?;
+        results.values.extend(times.beside(&results.values));
+    }
+    let tables = if arguments.choice.is_made() || arguments.timings.is_some() {
         let empty_bins = std::mem::take(&mut results.empty_bins);
         vec![arguments.chosen(results)?.cautioned(&empty_bins)]
     } else {

@@ -1,4 +1,4 @@
-//! Figures of errors against what a study swept over: the number of bins, or of rows.
+//! Figures of errors against what a study swept over, the number of bins or of rows, or against the time it took.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -8,6 +8,7 @@ use fe_core::replicates::Order;
 
 use super::figure::{Figure, Layer, Mark, Panel, Scale};
 use super::style::MarkStyle;
+use crate::record::measured::Times;
 use crate::record::summary::{SummaryRow, grouped};
 use crate::record::{Column, Key};
 use crate::score::Metric;
@@ -23,17 +24,24 @@ pub enum Sweep {
     ErrorByN,
     /// A parameter of the scenario.
     ErrorByParameter,
+    /// The time of one estimate, where times are known; along the number of rows, or else of bins.
+    ErrorByTime,
 }
 
 impl Sweep {
     /// All kinds.
-    pub const ALL: [Self; 3] = [Self::ErrorByK, Self::ErrorByN, Self::ErrorByParameter];
+    pub const ALL: [Self; 4] =
+        [Self::ErrorByK, Self::ErrorByN, Self::ErrorByParameter, Self::ErrorByTime];
 
     /// The fields of this kind that some values are swept over.
     fn fields(self, values: &[&SummaryRow]) -> Vec<Field> {
         match self {
             Self::ErrorByK => vec![Field::Column(Column::Bins)],
             Self::ErrorByN => vec![Field::Column(Column::Rows)],
+            Self::ErrorByTime => {
+                let along = [Column::Rows, Column::Bins].map(Field::Column);
+                along.into_iter().find(|field| sizes(field, values) >= LEAST).into_iter().collect()
+            }
             Self::ErrorByParameter => {
                 let keys: Vec<&Key> = values.iter().map(|value| &value.key).collect();
                 let is_number = |field: &Field| {
@@ -91,7 +99,12 @@ pub(super) fn fields(columns: &[Column]) -> Vec<Field> {
 
 /// The figures of the given kinds that some results are good for, in the words of some labels.
 #[must_use]
-pub fn figures(values: &[&SummaryRow], kinds: &[Sweep], labels: &Labels) -> Vec<Named> {
+pub fn figures(
+    values: &[&SummaryRow],
+    kinds: &[Sweep],
+    times: &Times,
+    labels: &Labels,
+) -> Vec<Named> {
     let errors: Vec<&SummaryRow> = values
         .iter()
         .copied()
@@ -102,10 +115,15 @@ pub fn figures(values: &[&SummaryRow], kinds: &[Sweep], labels: &Labels) -> Vec<
     let named = kinds.iter().flat_map(|&kind| {
         let keys = &keys;
         groups.iter().flat_map(move |(key, rows)| {
-            kind.fields(rows).into_iter().filter_map(move |swept| {
-                let name = format!("error-by-{}", swept.name());
-                let name = file_name(&name, &FIGURE, key, keys);
-                Some(Named { name, study: key[0].clone(), figure: figure(&swept, rows, labels)? })
+            let by_time = kind == Sweep::ErrorByTime;
+            let timed = |row: &&&SummaryRow| !by_time || times.seconds(&row.key).is_some();
+            let rows: Vec<&SummaryRow> = rows.iter().filter(timed).copied().collect();
+            kind.fields(&rows).into_iter().filter_map(move |swept| {
+                let along = Along { swept, times: by_time.then_some(times) };
+                let by = if by_time { "time" } else { along.swept.name() };
+                let name = file_name(&format!("error-by-{by}"), &FIGURE, key, keys);
+                let figure = figure(&along, &rows, labels)?;
+                Some(Named { name, study: key[0].clone(), figure })
             })
         })
     });
@@ -162,7 +180,24 @@ pub(super) fn file_name(
     name.chars().map(|c| if plain(c) { c } else { '-' }).collect()
 }
 
-fn figure(swept: &Field, rows: &[&SummaryRow], labels: &Labels) -> Option<Figure> {
+/// The field that a line runs along, and the times that are its places if they are not the field's own values.
+struct Along<'a> {
+    swept: Field,
+    times: Option<&'a Times>,
+}
+
+impl Along<'_> {
+    /// The place of a mean on the horizontal axis.
+    fn place(&self, row: &SummaryRow) -> f64 {
+        match self.times {
+            Some(times) => times.seconds(&row.key).unwrap_or(f64::NAN),
+            None => self.swept.of(&row.key).parse().unwrap_or(f64::NAN),
+        }
+    }
+}
+
+fn figure(along: &Along<'_>, rows: &[&SummaryRow], labels: &Labels) -> Option<Figure> {
+    let swept = &along.swept;
     let but_swept = |fields: Vec<Field>| -> Vec<Field> {
         fields.into_iter().filter(|field| field != swept).collect()
     };
@@ -188,7 +223,7 @@ fn figure(swept: &Field, rows: &[&SummaryRow], labels: &Labels) -> Option<Figure
         .iter()
         .map(|(key, rows)| {
             let title = if panels.len() > 1 { titles[key].clone() } else { String::new() };
-            vec![panel(swept, &scale, title, rows, (&series_keys, &series_names), labels)]
+            vec![panel(along, &scale, title, rows, (&series_keys, &series_names), labels)]
         })
         .collect();
     share_axes(&mut cells);
@@ -204,7 +239,7 @@ fn figure(swept: &Field, rows: &[&SummaryRow], labels: &Labels) -> Option<Figure
         title.push_str(&format!("; {fixed}"));
     }
     // The orders of a line differ from panel to panel.
-    let legend_per_cell = *swept == Field::Column(Column::Rows);
+    let legend_per_cell = *swept == Field::Column(Column::Rows) && along.times.is_none();
     Some(Figure { title, cells, legend_per_cell })
 }
 
@@ -265,7 +300,7 @@ impl ErrorScale {
 }
 
 fn panel(
-    swept: &Field,
+    along: &Along<'_>,
     scale: &ErrorScale,
     title: String,
     rows: &[&SummaryRow],
@@ -279,7 +314,7 @@ fn panel(
         .iter()
         .map(|(key, rows)| {
             let place = order.iter().position(|other| *other == key).unwrap_or_default();
-            Series::new(swept, &names[key], rows, MarkStyle::of_series(place), scale)
+            Series::new(along, &names[key], rows, MarkStyle::of_series(place), scale)
         })
         .collect();
     let (low, high) = extremes(&places(&all));
@@ -287,7 +322,8 @@ fn panel(
         all.into_iter().flat_map(|series| series.layers((low, high))).collect();
     // Bands first: they must not hide lines.
     layers.sort_by_key(|layer| !matches!(layer.mark, Mark::Band(_)));
-    let x = match swept {
+    let x = match &along.swept {
+        _ if along.times.is_some() => "seconds for one estimate".to_owned(),
         Field::Column(Column::Bins) => "number of bins K".to_owned(),
         Field::Column(_) => "number of instances N".to_owned(),
         Field::Part(name) => labels.of(name).into_owned(),
@@ -323,26 +359,31 @@ struct Series {
 
 impl Series {
     fn new(
-        swept: &Field,
+        along: &Along<'_>,
         name: &str,
         rows: &[&SummaryRow],
         look: MarkStyle,
         scale: &ErrorScale,
     ) -> Self {
         let value = |row: &&SummaryRow| {
-            let place = swept.of(&row.key).parse().unwrap_or(f64::NAN);
-            Some((place, row.summary.mean?, row.summary.standard_error.unwrap_or_default()))
+            Some((
+                along.place(row),
+                row.summary.mean?,
+                row.summary.standard_error.unwrap_or_default(),
+            ))
         };
-        let shown = rows.iter().filter(|row| scale.shows(row));
-        let mut points: Vec<(f64, f64, f64)> = shown.filter_map(value).collect();
-        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        // A line goes from size to size, also along times.
+        let size = |row: &SummaryRow| along.swept.of(&row.key).parse::<f64>().unwrap_or(f64::NAN);
+        let mut shown: Vec<_> = rows.iter().filter(|row| scale.shows(row)).collect();
+        shown.sort_by(|a, b| size(a).total_cmp(&size(b)));
+        let points: Vec<(f64, f64, f64)> = shown.into_iter().filter_map(value).collect();
         let known = rows.iter().filter(|row| row.summary.mean.is_some()).count();
         let name = match (known, known - points.len()) {
             (_, 0) => name.to_owned(),
             (all, exact) if all == exact => format!("{name}: exact"),
             (all, exact) => format!("{name} (exact at {exact} of {all})"),
         };
-        let is_by = |column| *swept == Field::Column(column);
+        let is_by = |column| along.times.is_none() && along.swept == Field::Column(column);
         let level = is_by(Column::Bins) && points.len() == 1 && has_no_fixed_bins(rows[0]);
         let order = (is_by(Column::Rows) && points.len() >= LEAST && !has_no_order(rows[0]))
             .then(|| Order::of(&points.iter().map(|p| (p.0, p.1)).collect::<Vec<_>>()))

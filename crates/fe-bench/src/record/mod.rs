@@ -14,6 +14,7 @@ pub mod journal;
 pub mod kept_curves;
 mod lines;
 pub mod manifest;
+pub mod measured;
 pub mod merge;
 pub mod results;
 pub mod store;

@@ -14,6 +14,7 @@ use crate::plot::sweep::{self, Named, Sweep};
 use crate::plot::{kept_trees, recorded};
 use crate::record::kept_curves::KeptEstimate;
 use crate::record::manifest::{Manifest, NamedStudy};
+use crate::record::measured::Times;
 use crate::record::results::{Failure, Results};
 use crate::record::summary::STATISTICS;
 use crate::record::summary::SummaryRow;
@@ -87,7 +88,7 @@ pub fn page(results: &Results, kept: Vec<KeptEstimate>) -> Result<String, String
 fn study(named: &NamedStudy, results: &Results, effects: &[Named]) -> Result<Markup, String> {
     let own = |row: &&SummaryRow| row.key.study == named.name;
     let values: Vec<&SummaryRow> = results.values.iter().filter(own).collect();
-    let mut figures = sweep::figures(&values, &Sweep::ALL, &named.study.labels);
+    let mut figures = sweep::figures(&values, &Sweep::ALL, &Times::default(), &named.study.labels);
     let values: Vec<&SummaryRow> =
         values.into_iter().chain(results.parts.iter().filter(own)).collect();
     // A study without tables has its means below.

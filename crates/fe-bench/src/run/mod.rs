@@ -5,6 +5,7 @@
 
 mod context;
 mod estimate;
+pub mod kinds;
 mod pairs;
 pub mod prepared;
 mod regions;

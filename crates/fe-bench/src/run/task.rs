@@ -87,6 +87,17 @@ impl<'a> Task<'a> {
         records.into_parts()
     }
 
+    /// The rows of the dataset.
+    pub(super) fn rows(&self) -> Result<Dataset, String> {
+        Ok(self.draw()?.data)
+    }
+
+    /// The key of an effect of f, estimated as `own` says and compared with its truth.
+    pub(super) fn key_of_f(&self, feature: &str, own: &Key) -> Key {
+        let pair = self.fitting.pairs.first().map_or_else(String::new, |pair| pair.named(""));
+        self.keyed(feature, own, "", &pair, |key| key.owned())
+    }
+
     fn draw(&self) -> Result<Drawn, String> {
         let group = self.planned.group;
         let (scenario, rows) = (&group.scenario, group.rows);
