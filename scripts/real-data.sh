@@ -37,6 +37,8 @@ california=(
     --standardize --test 0.2 --explain train
     --model mlp --set hidden=256,128,36 --set learning_rate=0.02 --set epochs=15 --set batch=512
 )
+# Curves are centred as the papers do.
+by_integral=(--center integral)
 bike=(
     --data "$data" --target cnt --ignore instant,dteday,atemp,casual,registered --test 0.2
     --model mlp --set hidden=256,128,64 --set learning_rate=0.001 --set epochs=20 --set batch=512
@@ -73,16 +75,19 @@ case $example in
     california)
         "$program" describe --data "$data" --target median_house_value --ignore ocean_proximity --missing drop \
             --outliers 3 --ddof 0 --format csv --plot "$folder/histograms.svg" > "$folder/describe.csv"
-        estimate rhale "${california[@]}" --estimator rhale
-        estimate pdp "${california[@]}" --estimator pdp --grid 24
+        estimate rhale "${california[@]}" "${by_integral[@]}" --estimator rhale
+        estimate pdp "${california[@]}" "${by_integral[@]}" --estimator pdp --grid 24
         "$program" agree "${california[@]}" --n 1000 --runs 30 --reference-bins 80 --format csv \
             --plot "$folder/agree.svg" > "$folder/agree.csv"
         ;;
     bike)
-        estimate rhale "${bike[@]}" --estimator rhale
-        estimate pdp "${bike[@]}" --estimator pdp --grid 24
-        regions regional-rhale "${bike[@]}" --estimator regional-rhale --feature hr,temp
-        regions regional-pdp "${bike[@]}" --estimator regional-pdp --feature hr,temp --grid 24
+        estimate rhale "${bike[@]}" "${by_integral[@]}" --estimator rhale
+        estimate pdp "${bike[@]}" "${by_integral[@]}" --estimator pdp --grid 24
+        levels=(--kind "$kinds" --feature season,yr,holiday,weekday,workingday,weathersit)
+        estimate levels-ale "${bike[@]}" "${levels[@]}" --estimator ale
+        estimate levels-pdp "${bike[@]}" "${levels[@]}" --estimator pdp
+        regions regional-rhale "${bike[@]}" "${by_integral[@]}" --estimator regional-rhale --feature hr,temp
+        regions regional-pdp "${bike[@]}" "${by_integral[@]}" --estimator regional-pdp --feature hr,temp --grid 24
         ;;
     alibi)
         estimate ale "${alibi[@]}"

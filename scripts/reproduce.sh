@@ -147,6 +147,14 @@ figures() {
             ;;
         effector-regions) plots --where metric=region_regret ;;
         rhale-cost-of-bins) plots --where metric=mse ;;
+        orders)
+            plots
+            local order
+            for order in a,b,c a,c,b b,a,c; do
+                draw "along-${order//,/-}" scenarios/levels/slopes.toml --n 1000 --seed 0 --feature group \
+                    --estimator ale --levels group=$order
+            done
+            ;;
         errors-liu)
             draw product-ale liu-product --set rho=0.9 --n 1000 --seed 0 --feature x1 \
                 --estimator ale --binning quantile --bins 20
