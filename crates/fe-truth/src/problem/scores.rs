@@ -187,7 +187,7 @@ impl Margin {
         // Near is near enough for one of Newton's steps.
         let search = |z: f64| {
             let u = law.search(normal_cdf(z), normal_cdf(-z));
-            Estimate { error: 1e-11 * (1.0 + u.abs()), ..Estimate::exact(u) }
+            Estimate { error: 1e-10 * (1.0 + u.abs()), ..Estimate::exact(u) }
         };
         Some(self.searched.get_or_init(|| Piecewise::of(&READ, search)).at(z).value)
     }
