@@ -283,7 +283,8 @@ pub(crate) fn integrate<const M: usize>(
             for (sum, (part, doubt)) in done.iter_mut().zip(panel.integrals.iter().zip(panel.doubt))
             {
                 *sum = sum.plus(*part);
-                sum.error += doubt;
+                // What lies beyond the coefficients that are seen may be as much again.
+                sum.error += 2.0 * doubt;
             }
             continue;
         }

@@ -529,18 +529,16 @@ impl Plain {
 
     /// The coordinate of the value that has given probabilities below and above it.
     pub(super) fn search(&self, below: f64, above: f64) -> f64 {
-        let scale = self.scale();
         let (mut from, mut to) = self.reach();
         let mut middle = 0.5 * (from + to);
         for _ in 0..200 {
-            let missing = self.missing(middle, below, above);
-            if missing > 0.0 {
+            let (is_low, step) = self.step(middle, below, above);
+            if is_low {
                 from = middle;
             } else {
                 to = middle;
             }
-            // Newton's step where the density is, else halving.
-            let step = middle + missing / self.ln_weight(scale, middle).exp();
+            let step = middle + step;
             let next = if from < step && step < to { step } else { 0.5 * (from + to) };
             if next == middle || (next - middle).abs() <= 2.0 * f64::EPSILON * middle.abs() {
                 return next;
@@ -552,15 +550,21 @@ impl Plain {
 
     /// The value that [`Self::search`] finds, by one step from a coordinate near to it; none from one that is not.
     pub(super) fn improved(&self, near: f64, below: f64, above: f64) -> Option<f64> {
-        let scale = self.scale();
-        let step = self.missing(near, below, above) / self.ln_weight(scale, near).exp();
-        (step.abs() <= NEAR * (1.0 + near.abs())).then(|| scale.place(near + step))
+        let (_, step) = self.step(near, below, above);
+        (step.abs() <= NEAR * (1.0 + near.abs())).then(|| self.scale().place(near + step))
     }
 
-    /// Probability that is still missing below a coordinate, told from the smaller tail.
-    fn missing(&self, u: f64, below: f64, above: f64) -> f64 {
-        let [under, over] = self.tails(self.scale().place(u));
-        if below < above { below - under } else { over - above }
+    /// True if a coordinate is below that of the value with given probabilities below and above it, and Newton's step
+    /// to there, on the logarithm of the smaller tail: that is concave where the logarithm of the density is.
+    fn step(&self, u: f64, below: f64, above: f64) -> (bool, f64) {
+        let scale = self.scale();
+        let [under, over] = self.tails(scale.place(u));
+        let weight = self.ln_weight(scale, u).exp();
+        if below < above {
+            (under < below, (below / under).ln() * under / weight)
+        } else {
+            (over > above, (over / above).ln() * over / weight)
+        }
     }
 
     /// Coordinates between which all that counts lies.
