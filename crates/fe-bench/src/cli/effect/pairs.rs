@@ -8,8 +8,7 @@ use fe_core::{Axis, Settings};
 use serde_json::json;
 
 use super::estimated::write_objects;
-use super::estimation::limits_of_features;
-use super::options::{EstimationArguments, settings};
+use super::options::{EstimationArguments, limits_of_features, settings};
 use super::subject::Subject;
 use crate::error::{Error, Result};
 use crate::output::{Entry, Format, OutputTable};
