@@ -8,7 +8,8 @@ use fe_core::{Effect, Settings};
 
 use super::estimated::Estimated;
 use super::evaluated::Evaluated;
-use super::options::{EstimationArguments, is_regional, limits_of_features, settings};
+use super::limits::limits_of_features;
+use super::options::{EstimationArguments, is_regional, settings};
 use super::regional::Regional;
 use super::subject::Subject;
 use super::{indices, pairs};

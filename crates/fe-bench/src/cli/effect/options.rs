@@ -5,9 +5,7 @@ use fe_core::{AxisChoice, Dataset, Settings, estimator, preset};
 use fe_truth::Scenario;
 
 use super::flags::OptionFlags;
-use super::subject::Subject;
 use crate::data::columns::ColumnRequests;
-use crate::data::features::{feature_of, named_feature};
 use crate::data::{self, Roles};
 use crate::error::{Error, Result};
 use crate::output::Format;
@@ -198,34 +196,6 @@ pub(in crate::cli) fn settings(
         None => Ok(given),
         Some(name) => Ok(preset::complete(name, arguments.estimator(), given)?),
     }
-}
-
-/// Features by number with the limits of their bins, where these are given for single features.
-///
-/// # Errors
-/// A name that is none of the features asked for, or is given twice.
-pub(super) fn limits_of_features(
-    arguments: &EstimationArguments,
-    subject: &Subject<'_>,
-) -> Result<Vec<(usize, Vec<f64>)>> {
-    let mut found: Vec<(usize, Vec<f64>)> = Vec::new();
-    for (name, limits) in arguments.own_limits() {
-        let wrong = |message: String| Error::Argument(format!("--limits {name}=…: {message}"));
-        let feature = match subject.scenario {
-            Some(scenario) => feature_of(scenario, name),
-            None => named_feature(name, subject.data.names()),
-        };
-        let feature = feature.map_err(wrong)?;
-        if !subject.features.contains(&feature) && !subject.pairs.as_flattened().contains(&feature)
-        {
-            return Err(wrong("the effect of this feature is not asked for".to_owned()));
-        }
-        if found.iter().any(|(other, _)| *other == feature) {
-            return Err(wrong("its limits are given twice".to_owned()));
-        }
-        found.push((feature, limits.clone()));
-    }
-    Ok(found)
 }
 
 fn resolve(axis: AxisSource, scenario: Option<&Scenario>, feature: usize) -> Result<AxisChoice> {

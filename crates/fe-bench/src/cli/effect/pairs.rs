@@ -8,7 +8,8 @@ use fe_core::{Axis, Settings};
 use serde_json::json;
 
 use super::estimated::write_objects;
-use super::options::{EstimationArguments, limits_of_features, settings};
+use super::limits::limits_of_features;
+use super::options::{EstimationArguments, settings};
 use super::subject::Subject;
 use crate::error::{Error, Result};
 use crate::output::{Entry, Format, OutputTable};
