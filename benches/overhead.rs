@@ -214,24 +214,24 @@ fn two_features(
         black_box(h.expect("indices"));
     };
     let sets = dimension + pairs.len();
-    let cases: [(&str, f64, &dyn Fn(), &dyn Fn()); 3] = [
+    let cases: [(&str, f64, [&dyn Fn(); 2]); 3] = [
         (
             "pdp of a pair",
             (some.len() * points * points) as f64,
-            &|| values_on_pairs(scenario, &some, points),
-            &|| surface("pdp", &grid, &some),
+            [&|| values_on_pairs(scenario, &some, points), &|| surface("pdp", &grid, &some)],
         ),
-        ("ale of a pair", many.len() as f64, &|| values(scenario, many, 4), &|| {
-            surface("ale", &bins, many)
-        }),
+        (
+            "ale of a pair",
+            many.len() as f64,
+            [&|| values(scenario, many, 4), &|| surface("ale", &bins, many)],
+        ),
         (
             "h2 of all pairs",
             (few.len() * few.len() * sets) as f64,
-            &|| values_at_rows(scenario, &few, sets),
-            &all_h,
+            [&|| values_at_rows(scenario, &few, sets), &all_h],
         ),
     ];
-    for (title, asks, bare, estimate) in cases {
+    for (title, asks, [bare, estimate]) in cases {
         if !wanted.is_empty() && !wanted.iter().any(|word| title.contains(word.as_str())) {
             continue;
         }

@@ -32,7 +32,7 @@ pub fn figure(title: &str, bars: &[Bar]) -> Figure {
     let mut names: Vec<&str> = Vec::new();
     bars.iter().for_each(|bar| {
         if !names.contains(&bar.index) {
-            names.push(bar.index)
+            names.push(bar.index);
         }
     });
     let mut cells = Vec::new();
@@ -103,7 +103,7 @@ fn matrix(bars: &[&Bar]) -> Panel {
     let mut features: Vec<&String> = Vec::new();
     bars.iter().flat_map(|bar| &bar.of).for_each(|name| {
         if !features.contains(&name) {
-            features.push(name)
+            features.push(name);
         }
     });
     let place =

@@ -207,9 +207,9 @@ impl Sheet {
                         let (a, b) = (values[side] - limit, values[(side + 1) % 4] - limit);
                         let (from, to) = (corners[side], corners[(side + 1) % 4]);
                         let share = a / (a - b);
-                        ((a < 0.0) != (b < 0.0)).then(|| {
-                            (from.0 + share * (to.0 - from.0), from.1 + share * (to.1 - from.1))
-                        })
+                        let place =
+                            (from.0 + share * (to.0 - from.0), from.1 + share * (to.1 - from.1));
+                        ((a < 0.0) != (b < 0.0)).then_some(place)
                     };
                     let crossings: Vec<(f64, f64)> = (0..4).filter_map(crossing).collect();
                     for ends in crossings.chunks_exact(2) {

@@ -402,6 +402,9 @@ impl<'a> Question<'a> {
 /// One family's answer: for each output the estimate of an index of some features.
 type Answers = Vec<Result<Measured>>;
 
+/// The way in which a family answers for its indices and what they are of.
+type Find = fn(&Question<'_>, &[(Index, Vec<usize>)]) -> Result<Vec<Answers>>;
+
 /// Indices of features and of pairs of features (counted from 0), and those of f as a whole.
 ///
 /// What several of them need is asked once. Sobol' indices assume that the features are independent, and are refused where
@@ -454,7 +457,7 @@ pub fn estimate(
     }
     of.extend(asked.iter().filter(|index| index.order() == 0).map(|&index| (index, Vec::new())));
     let mut answers: Vec<Option<Answers>> = vec![None; of.len()];
-    let families: [(Family, fn(&Question<'_>, &[(Index, Vec<usize>)]) -> Result<Vec<Answers>>); 5] = [
+    let families: [(Family, Find); 5] = [
         (Family::Dependence, dependence::answers),
         (Family::Accumulated, accumulated::answers),
         (Family::PickFreeze, pick_freeze::answers),

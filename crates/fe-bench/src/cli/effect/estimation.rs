@@ -8,11 +8,11 @@ use fe_core::{Effect, Settings};
 
 use super::estimated::Estimated;
 use super::evaluated::Evaluated;
+use super::limits::limits_of_features;
 use super::options::{EstimationArguments, is_regional, settings};
 use super::regional::Regional;
 use super::subject::Subject;
 use super::{indices, pairs};
-use crate::data::features::{feature_of, named_feature};
 use crate::error::{Error, Result};
 use crate::system::say::say;
 
@@ -97,34 +97,6 @@ pub(in crate::cli) fn effects(
     let all: Vec<Vec<Effect>> = all.collect::<std::result::Result<_, fe_core::Error>>()?;
     say_cautions(all.iter().flatten());
     Ok(all)
-}
-
-/// Features by number with the limits of their bins, where these are given for single features.
-///
-/// # Errors
-/// A name that is none of the features asked for, or is given twice.
-pub(super) fn limits_of_features(
-    arguments: &EstimationArguments,
-    subject: &Subject<'_>,
-) -> Result<Vec<(usize, Vec<f64>)>> {
-    let mut found: Vec<(usize, Vec<f64>)> = Vec::new();
-    for (name, limits) in arguments.own_limits() {
-        let wrong = |message: String| Error::Argument(format!("--limits {name}=…: {message}"));
-        let feature = match subject.scenario {
-            Some(scenario) => feature_of(scenario, name),
-            None => named_feature(name, subject.data.names()),
-        };
-        let feature = feature.map_err(wrong)?;
-        if !subject.features.contains(&feature) && !subject.pairs.as_flattened().contains(&feature)
-        {
-            return Err(wrong("the effect of this feature is not asked for".to_owned()));
-        }
-        if found.iter().any(|(other, _)| *other == feature) {
-            return Err(wrong("its limits are given twice".to_owned()));
-        }
-        found.push((feature, limits.clone()));
-    }
-    Ok(found)
 }
 
 /// Says on standard error which effects have many bins without instances.

@@ -5,6 +5,7 @@ pub(super) mod estimation;
 mod evaluated;
 mod flags;
 mod indices;
+mod limits;
 pub(super) mod model;
 pub(super) mod options;
 mod pairs;

@@ -8,7 +8,7 @@ use fe_core::{Axis, Settings};
 use serde_json::json;
 
 use super::estimated::write_objects;
-use super::estimation::limits_of_features;
+use super::limits::limits_of_features;
 use super::options::{EstimationArguments, settings};
 use super::subject::Subject;
 use crate::error::{Error, Result};

@@ -346,7 +346,7 @@ impl Cells {
 
     fn merge(&mut self, other: &Self) {
         let add = |to: &mut [f64], from: &[f64]| {
-            to.iter_mut().zip(from).for_each(|(to, from)| *to += from)
+            to.iter_mut().zip(from).for_each(|(to, from)| *to += from);
         };
         add(self.places.as_flattened_mut(), other.places.as_flattened());
         add(&mut self.weights, &other.weights);

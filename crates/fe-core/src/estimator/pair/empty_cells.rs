@@ -84,8 +84,8 @@ fn nearest_in_row(row: &[Option<f64>], centres: &[f64]) -> Vec<Option<Near>> {
         row[from].map(|value| Near { distance: along * along, sum: value, count: 1.0 })
     };
     let (mut left, mut found) = (None, Vec::with_capacity(row.len()));
-    for k in 0..row.len() {
-        left = if row[k].is_some() { Some(k) } else { left };
+    for (k, own) in row.iter().enumerate() {
+        left = if own.is_some() { Some(k) } else { left };
         found.push(left.and_then(|from| near(from, k)));
     }
     let mut right = None;
