@@ -166,7 +166,7 @@ fn a_tree_of_the_least_form_is_scored() {
     };
     refused(&text, &["--effect", "pd"], "--effect");
     refused(&tree("\"at-most\": 0.2", "\"above\": 0.4"), &[], "not 1");
-    refused(&tree("\"is\": 0.2", "\"is-not\": 0.2"), &[], "levels");
+    refused(&tree("\"is\": 0.2", "\"is-not\": 0.2"), &[], "probability 0");
     refused(&tree("\"upto\": 0.2", "\"above\": 0.2"), &[], "at-most");
     refused(&text.replace("x3", "x1"), &[], "its own effect");
     refused(&text.replace("x3", "x9"), &[], "x9");

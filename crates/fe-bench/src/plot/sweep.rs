@@ -354,6 +354,8 @@ struct Series {
     points: Vec<(f64, f64, f64)>,
     /// True if its only value is meant for all places.
     level: bool,
+    /// True if it goes back and forth too often to be a line: many sizes along times.
+    scattered: bool,
     log_y: bool,
 }
 
@@ -393,7 +395,8 @@ impl Series {
             Some(order) => format!("{name}: order {}", with_error(order)),
             None => name,
         };
-        Self { name, look, points, level, log_y: scale.log }
+        let scattered = along.times.is_some() && points.len() > MOST_MARKERS;
+        Self { name, look, points, level, scattered, log_y: scale.log }
     }
 
     fn layers(self, (low, high): (f64, f64)) -> Vec<Layer> {
@@ -417,6 +420,7 @@ impl Series {
                 let ends = [(low, *mean, *error), (high, *mean, *error)];
                 vec![layer(plain.faint(0.18), band(&ends)), layer(plain, line(&ends))]
             }
+            many if self.scattered => vec![layer(self.look, Mark::Points(many.to_vec()))],
             many if many.len() > MOST_MARKERS => {
                 vec![layer(plain.faint(0.18), band(many)), layer(plain, line(many))]
             }
