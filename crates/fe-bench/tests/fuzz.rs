@@ -221,6 +221,11 @@ fn models_of_xgboost() {
 }
 
 #[test]
+fn models_of_xgboost_in_binary() {
+    fuzz(&files(MODELS, ".ubj"), |bytes| of_model(Format::XgboostUbj, bytes));
+}
+
+#[test]
 fn models_of_lightgbm() {
     fuzz(&files(MODELS, ".txt"), |bytes| of_model(Format::LightgbmText, bytes));
 }

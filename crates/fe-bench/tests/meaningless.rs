@@ -58,6 +58,8 @@ fn the_effect_of_a_binary_feature_does_not_depend_on_the_number_of_bins() {
     for bins in ["2", "4", "20", "40", "400"] {
         let ale = rise(&["--estimator", "ale", "--bins", bins]);
         assert!((ale - pdp).abs() < 1e-9, "{bins} bins: {ale} for {pdp}");
+        let ale = rise(&["--estimator", "ale", "--binning", "fixed", "--bins", bins]);
+        assert!((ale - pdp).abs() < 1e-9, "{bins} equal bins: {ale} for {pdp}");
     }
 }
 
@@ -65,7 +67,8 @@ fn the_effect_of_a_binary_feature_does_not_depend_on_the_number_of_bins() {
 fn many_empty_bins_are_said() {
     let folder = tempfile::tempdir().unwrap();
     table(folder.path());
-    let arguments = ["--feature", "flag", "--estimator", "ale", "--bins", "20", "--distinct", "0"];
+    let arguments = "--feature flag --estimator ale --binning fixed --bins 20 --distinct 0";
+    let arguments: Vec<&str> = arguments.split(' ').collect();
     let drawn = [&arguments[..], &["--plot", "effect.svg"]].concat();
     let (objects, said) = effect(&drawn, folder.path());
     assert!(said.contains("flag: 18 of 20 bins are without instances, which carry"), "{said}");

@@ -144,7 +144,17 @@ fn every_estimator_may_be_asked_through_files() {
         &["--estimator", "ice", "--grid", "4", "--subsample", "20"],
         &["--estimator", "dpdp", "--grid", "5"],
         &["--estimator", "mplot", "--bins", "4"],
-        &["--estimator", "ale", "--binning", "quantile", "--bins", "4", "--mean-prediction"],
+        &[
+            "--estimator",
+            "ale",
+            "--binning",
+            "quantile",
+            "--center",
+            "start",
+            "--bins",
+            "4",
+            "--mean-prediction",
+        ],
         &["--estimator", "dale", "--bins", "4", "--jacobian", "numeric"],
         // Of a feature whose derivative is constant, rounding would choose the automatic bins.
         &["--estimator", "rhale", "--feature", "x1", "--jacobian", "numeric"],
@@ -156,6 +166,18 @@ fn every_estimator_may_be_asked_through_files() {
         &["--estimator", "ale", "--preset", "alibi-0.9"],
     ];
     for options in all {
+        // Data of a scenario have other defaults.
+        let estimator = options[1];
+        let by_integral: &[&str] = match estimator {
+            "dpdp" | "ale" => &[],
+            _ => &["--center", "integral"],
+        };
+        let equal: &[&str] = match estimator {
+            "dale" | "regional-ale" => &["--binning", "fixed"],
+            _ => &[],
+        };
+        let options = [options, by_integral, equal].concat();
+        let options = options.as_slice();
         // Where nothing else is said, a model asked through files has no derivatives of its own.
         let numeric: &[&str] = if options[1] == "dpdp" { &["--jacobian", "numeric"] } else { &[] };
         folder.plan(options);
@@ -172,7 +194,8 @@ fn every_estimator_may_be_asked_through_files() {
 #[test]
 fn a_model_with_derivatives_is_asked_for_them() {
     let folder = Folder::new();
-    let options = ["--estimator", "dale", "--bins", "4", "--jacobian", "model"];
+    let options = "--estimator dale --binning fixed --bins 4 --center integral --jacobian model";
+    let options: Vec<&str> = options.split(' ').collect();
     folder.plan(&options);
     assert!(folder.read("query.csv").starts_with("length,width,height,derivative\n"));
     folder.ask(&[1.0]);

@@ -1,5 +1,6 @@
 //! What is computed here, and how far it is from a recorded result.
 
+use fe_core::data::FeatureKind;
 use fe_core::effect::Instances;
 use fe_core::effect::centring::AxisMean;
 use fe_core::effect::heterogeneity::effector_score;
@@ -126,6 +127,7 @@ pub fn compare(case: Case<'_>, settings: &Settings) -> Comparison {
         ("effector", "ale" | "rhale") => effector_bins(case, &Binned::estimate(case, settings)?),
         ("effector", _) => effector_grid(case, settings),
         ("alibi", _) => alibi(case, settings),
+        ("PyALE", _) if is_discrete_to_pyale(case) => pyale_discrete(case, settings),
         ("PyALE", _) => pyale(case, settings),
         _ => sklearn(case, settings),
     }
@@ -396,6 +398,42 @@ fn pyale(case: Case<'_>, settings: &Settings) -> Comparison {
     };
     let interval = |sign: f64| -> Vec<f64> {
         let ends = (0..bins.counts.len()).map(|k| effect.curve.y()[k + 1] + sign * half(k));
+        std::iter::once(f64::NAN).chain(ends).collect()
+    };
+    let widest = scale.max(size(&case.numbers("upper_ci_95")));
+    close_curve("lower_ci_95", &interval(-1.0), &case.numbers("lower_ci_95"), widest)?;
+    close_curve("upper_ci_95", &interval(1.0), &case.numbers("upper_ci_95"), widest)
+}
+
+/// Up to ten distinct values are discrete to PyALE, unless it is told otherwise.
+pub fn is_discrete_to_pyale(case: Case<'_>) -> bool {
+    case.text("peer") == "PyALE"
+        && case.option_text("feature_type") == "auto"
+        && case.distinct() <= 10
+}
+
+/// The ALE of an ordinal feature, with the interval of the mean change to each level.
+fn pyale_discrete(case: Case<'_>, settings: &Settings) -> Comparison {
+    let mut kinds = vec![FeatureKind::Continuous; case.record.data.dimension()];
+    kinds[case.feature()] = FeatureKind::Ordinal;
+    let data = case.record.data.clone().with_kinds(kinds).unwrap();
+    let settings = Settings { center: Some(Centring::Data), ..settings.clone() };
+    let estimator = estimator::from_settings("ale", &settings).map_err(|e| e.to_string())?;
+    let effects = estimator.estimate(&data, &case.record.model, case.feature());
+    let effect = effects.map_err(|e| e.to_string())?.remove(0);
+    let limits = case.numbers("limits");
+    close_curve("limits", effect.curve.x(), &limits, size(&limits))?;
+    let theirs = case.numbers("effect_centred");
+    let scale = size(&theirs);
+    close_curve("effect_centred", effect.curve.y(), &theirs, scale)?;
+    let counts = &effect.record.levels.as_ref().ok_or("no levels")?.counts;
+    close("rows at a level", counts, &case.numbers("points_per_bin_ending_here"), 0.0)?;
+    let half = |k: usize| -> f64 {
+        let (n, variance) = (counts[k - 1] + counts[k], effect.heterogeneity.y()[k]);
+        StudentsT::new(0.0, 1.0, n - 1.0).unwrap().inverse_cdf(0.975) * (variance / n).sqrt()
+    };
+    let interval = |sign: f64| -> Vec<f64> {
+        let ends = (1..counts.len()).map(|k| effect.curve.y()[k] + sign * half(k));
         std::iter::once(f64::NAN).chain(ends).collect()
     };
     let widest = scale.max(size(&case.numbers("upper_ci_95")));

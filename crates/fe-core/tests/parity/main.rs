@@ -24,10 +24,8 @@ type Reason = (&'static str, fn(Case<'_>) -> bool);
 const OUT_OF_SCOPE: &[Reason] = &[
     ("PDPbox is there for comparison only", |case| case.text("peer") == "PDPbox"),
     ("effector's own path for ordinal features", effector_ordinal),
-    ("PyALE's own path for discrete features", |case| {
-        case.text("peer") == "PyALE"
-            && case.option_text("feature_type") == "auto"
-            && case.distinct() <= 10
+    ("a discrete feature of one value, to PyALE a level", |case| {
+        compare::is_discrete_to_pyale(case) && case.distinct() == 1
     }),
 ];
 
@@ -67,8 +65,8 @@ fn class(case: Case<'_>) -> String {
 const EXPECTED: &[(&str, &str, usize)] = &[
     ("PDPbox PDPIsolate", "out of scope: PDPbox is there for comparison only", 68),
     ("PyALE ALE", "defect: constant-nan", 7),
-    ("PyALE ALE", "out of scope: PyALE's own path for discrete features", 18),
-    ("PyALE ALE", "same", 234),
+    ("PyALE ALE", "out of scope: a discrete feature of one value, to PyALE a level", 3),
+    ("PyALE ALE", "same", 249),
     ("alibi ALE", "defect: constant-widened", 15),
     ("alibi ALE", "defect: few-refused", 8),
     ("alibi ALE", "defect: limits-by-steps", 6),

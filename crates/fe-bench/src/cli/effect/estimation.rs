@@ -75,7 +75,7 @@ fn estimates<T: Estimated>(
     let background_rows = arguments.background_of_file(subject.data)?;
     let limits = limits_of_features(arguments, subject)?;
     let estimate = |&feature: &usize| {
-        let settings = settings(arguments, subject.scenario, feature, &limits)?;
+        let settings = settings(arguments, (subject.scenario, subject.data), feature, &limits)?;
         let settings = Settings { background_rows: background_rows.clone(), ..settings };
         match T::estimate(arguments.estimator(), &settings, subject, feature) {
             // It has no effect, and others may.

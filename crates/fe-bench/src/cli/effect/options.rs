@@ -159,7 +159,7 @@ pub(in crate::cli) fn is_regional(estimator: &str) -> bool {
 /// The options of an estimate of a feature, with the limits of its own bins if it has some.
 pub(in crate::cli) fn settings(
     arguments: &EstimationArguments,
-    scenario: Option<&Scenario>,
+    (scenario, data): (Option<&Scenario>, &Dataset),
     feature: usize,
     limits: &[(usize, Vec<f64>)],
 ) -> Result<Settings> {
@@ -196,13 +196,13 @@ pub(in crate::cli) fn settings(
     match (&arguments.preset, scenario) {
         (Some(name), _) => Ok(preset::complete(name, arguments.estimator(), given)?),
         (None, Some(_)) => Ok(given),
-        (None, None) => of_data(arguments.estimator(), given),
+        (None, None) => of_data(arguments.estimator(), given, data.feature(feature)),
     }
 }
 
-/// Options for data that come from no scenario: bins are quantiles where they would be equal, and curves are centred
-/// over the rows where it would be by their integral, as in ALEPlot and alibi.
-fn of_data(name: &str, given: Settings) -> Result<Settings> {
+/// Options for values that come from no scenario: bins are quantiles where they would be equal, and the values themselves
+/// where these are few; curves are centred over the rows where it would be by their integral. ALEPlot and alibi do so.
+fn of_data(name: &str, given: Settings, values: &[f64]) -> Result<Settings> {
     let takes = |option: &str| match is_regional(name) {
         true => fe_core::regional::info(name).is_ok_and(|info| info.takes(option)),
         false => estimator::info(name).is_ok_and(|info| info.takes(option)),
@@ -211,14 +211,33 @@ fn of_data(name: &str, given: Settings) -> Result<Settings> {
     let usual = estimator::from_settings(curve, &Settings::default())?;
     let has_equal_bins = usual.binning().is_some_and(|binning| binning.describe() == "fixed");
     let is_said = given.binning.is_some() || given.limits.is_some();
-    let binning = (takes("binning") && has_equal_bins && !is_said).then(|| "quantile".to_owned());
+    let quantiles = takes("binning") && has_equal_bins && !is_said;
+    let bins =
+        given.bins.or(usual.binning().and_then(|binning| binning.bins())).unwrap_or_default();
+    let distinct = (quantiles && given.distinct.is_none() && are_few(values, bins)).then_some(bins);
     let is_said = given.center_rule.is_some() || given.center_points.is_some();
     let by_integral = usual.centring() == Centring::Integral && takes("center") && !is_said;
     Ok(Settings {
-        binning: given.binning.clone().or(binning),
+        binning: given.binning.clone().or(quantiles.then(|| "quantile".to_owned())),
+        distinct: given.distinct.or(distinct),
         center: given.center.or(by_integral.then_some(Centring::Data)),
         ..given
     })
+}
+
+/// True if there are no more distinct values than that, and two rows for each on average: where equal bins are the
+/// values themselves, quantiles are as well.
+fn are_few(values: &[f64], most: usize) -> bool {
+    let mut distinct: Vec<f64> = Vec::new();
+    for &value in values {
+        if let Err(place) = distinct.binary_search_by(|known| known.total_cmp(&(value + 0.0))) {
+            if distinct.len() == most {
+                return false;
+            }
+            distinct.insert(place, value + 0.0);
+        }
+    }
+    2 * distinct.len() <= values.len()
 }
 
 fn resolve(axis: AxisSource, scenario: Option<&Scenario>, feature: usize) -> Result<AxisChoice> {

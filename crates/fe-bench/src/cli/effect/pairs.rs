@@ -66,7 +66,7 @@ fn estimated(arguments: &EstimationArguments, subject: &Subject<'_>) -> Result<V
     let limits = limits_of_features(arguments, subject)?;
     let estimate = |features: &[usize; 2]| {
         let of = |feature: usize| {
-            let settings = settings(arguments, subject.scenario, feature, &limits)?;
+            let settings = settings(arguments, (subject.scenario, subject.data), feature, &limits)?;
             // Where it is given is no matter of the estimator.
             Ok::<_, Error>(Settings { even_points: None, points: None, ..settings })
         };

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fs::File;
 use std::io::BufReader;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -50,6 +51,10 @@ pub(super) struct Records {
 impl Records {
     /// The names of the columns, and the records.
     pub(super) fn new(file: File, is_parquet: bool, path: &Path) -> Result<(Vec<String>, Self)> {
+        guarded(path, || Self::of(file, is_parquet, path))
+    }
+
+    fn of(file: File, is_parquet: bool, path: &Path) -> Result<(Vec<String>, Self)> {
         let wrong = |e: &dyn std::fmt::Display| Error::content(path, readable(&e.to_string()));
         let (schema, unread) = if is_parquet {
             let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|e| wrong(&e))?;
@@ -100,7 +105,8 @@ impl Records {
 
     pub(super) fn advance(&mut self) -> Result<bool> {
         while self.batch.as_ref().is_none_or(|batch| self.next == batch.num_rows()) {
-            match self.batches.next() {
+            let batches = &mut self.batches;
+            match guarded(&self.path, || Ok(batches.next()))? {
                 None => return Ok(false),
                 Some(batch) => {
                     let batch =
@@ -121,11 +127,17 @@ impl Records {
     }
 }
 
+/// Asks a library about a file that may be damaged: what it did not foresee is an error all the same.
+fn guarded<T>(path: &Path, ask: impl FnOnce() -> Result<T>) -> Result<T> {
+    let damaged = |_| Error::content(path, "the file is damaged");
+    catch_unwind(AssertUnwindSafe(ask)).map_err(damaged)?
+}
+
 /// A message of the libraries for those who have the program, and did not compile it.
 fn readable(message: &str) -> String {
     match message.contains("Disabled feature at compile time") || message.contains("feature") {
         true => format!(
-            "compressed in a way that this build does not read (snappy and lz4 are): {message}"
+            "compressed in a way that this build does not read (Parquet by snappy and Arrow by lz4 are): {message}"
         ),
         false => message.to_owned(),
     }

@@ -31,7 +31,7 @@ impl<'a> Records<'a> {
         { first }.read_until(b'\n', &mut header).map_err(|e| Error::content(path, e))?;
         let (separator, name) = separator(&header);
         if separator != b',' {
-            say!("{}: columns are separated by `{name}`", path.display());
+            say!("{}: columns are separated by `{name}`", shown(path));
         }
         let bytes: Box<dyn Read + 'a> = Box::new(Cursor::new(header).chain(bytes));
         let mut reader = csv::ReaderBuilder::new().delimiter(separator).from_reader(bytes);
@@ -47,6 +47,14 @@ impl<'a> Records<'a> {
 
     pub(super) fn field(&self, column: usize) -> Field<'_> {
         Field::of_text(&self.record[column])
+    }
+}
+
+/// A path as it is told to people.
+fn shown(path: &Path) -> String {
+    match super::is_standard_input(path) {
+        true => "standard input".to_owned(),
+        false => path.display().to_string(),
     }
 }
 
