@@ -548,7 +548,7 @@ fn bad_input_ends_with_status_2_and_one_clear_message() {
         assert!(!message.contains("panicked"), "{message}");
     };
     // Data files.
-    says(effect(&file("empty.csv", "x1,x2\n")), &["empty.csv", "0 rows"]);
+    says(effect(&file("empty.csv", "x1,x2\n")), &["empty.csv", "no rows"]);
     says(effect(&file("one.csv", "x1,x2\n1,2\n")), &["x1 is constant (1)"]);
     says(effect(&file("nan.csv", "x1,x2\n1,2\n3,NaN\n")), &["row 2, column x2", "NaN"]);
     says(effect(&file("word.csv", "x1,x2\n1,2\nthree,4\n")), &["row 2, column x1", "three"]);

@@ -128,7 +128,7 @@ pub enum Error {
     ImpossibleRegion {
         /// Name of the feature that is never there, given what is asked of those before it.
         feature: String,
-        /// What is asked of it.
+        /// The condition on it.
         condition: String,
     },
     /// A region whose probability has lost its digits.
@@ -138,7 +138,7 @@ pub enum Error {
     RareRegion {
         /// Name of the feature that is hardly ever there.
         feature: String,
-        /// What is asked of it.
+        /// The condition on it.
         condition: String,
     },
     /// A tree of regions that is not offered.

@@ -191,7 +191,7 @@ fn what_levels_do_not_have_is_refused() {
     assert_eq!(error, "`s` has no level 0.5; it has 0, 1, 2");
     assert!(scenario.bins(0, &[0.0, 1.0], Weighting::Data).is_err());
     assert!(scenario.differences(0, &[0.0, 1.0]).is_err());
-    assert!(scenario.regional(Regional::Pdp, 1).is_err());
+    assert!(scenario.regional(Regional::Pdp, 0).is_err());
     assert!(scenario.within(&Region::default().and(1, 0.0, 1.0)).is_err());
     assert!(scenario.ale_by_levels(0, &[0, 1]).is_err());
     assert!(scenario.ale_by_levels(1, &[]).is_err());

@@ -229,16 +229,16 @@ mod tests {
         let parsed = |text: &str| region(text, &scenario);
         for (text, again, probability) in [
             ("season == winter", "season == winter", 0.3),
-            ("winter = season and x > 0", "x > 0.0 and season == winter", 0.15),
+            ("winter = season and x > 0", "x > 0 and season == winter", 0.15),
             ("season != winter", "season != winter", 0.7),
             ("season != winter and season != spring", "season == summer", 0.4),
-            ("n < 2", "n <= 1.0", 0.5),
-            ("n <= 2", "n <= 2.0", 0.875),
-            ("1 < n", "n > 1.0", 0.5),
+            ("n < 2", "n <= 1", 0.5),
+            ("n <= 2", "n <= 2", 0.875),
+            ("1 < n", "n > 1", 0.5),
             ("n >= 0", "all", 1.0),
-            ("n > 0", "n > 0.0", 0.875),
-            ("n == 3", "n == 3.0", 0.125),
-            ("n != 3", "n != 3.0", 0.875),
+            ("n > 0", "n > 0", 0.875),
+            ("n == 3", "n == 3", 0.125),
+            ("n != 3", "n != 3", 0.875),
         ] {
             let found = parsed(text).unwrap();
             assert_eq!(words(&found, &scenario), again, "{text}");

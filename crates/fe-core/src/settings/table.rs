@@ -100,7 +100,7 @@ settings! {
         help("data, scenario, LO,HI, or RULE:P,Q for quantiles as in --quantiles"),
     ],
     /// none, start, integral, data or bins
-    center: Centring [value("CENTRING"), default("integral; none for dpdp, dice; data for ale of pairs")],
+    center: Centring [value("CENTRING"), default("integral; none for dpdp, dice; data for pairs of ale")],
     /// Means over the axis: exact, points or midpoints
     center_rule: CenterRule [value("RULE"), usually("exact")],
     /// Number of points of a rule that is not exact

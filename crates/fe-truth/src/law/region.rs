@@ -125,7 +125,7 @@ impl Region {
         &self.conditions
     }
 
-    /// What it asks of a feature, if anything.
+    /// The condition on a feature, if there is one.
     #[must_use]
     pub fn condition(&self, feature: usize) -> Option<&Condition> {
         let own = self.conditions.iter().find(|(known, _)| *known == feature);
