@@ -550,7 +550,7 @@ fn bad_input_ends_with_status_2_and_one_clear_message() {
     // Data files.
     says(effect(&file("empty.csv", "x1,x2\n")), &["empty.csv", "no rows"]);
     says(effect(&file("one.csv", "x1,x2\n1,2\n")), &["x1 is constant (1)"]);
-    says(effect(&file("nan.csv", "x1,x2\n1,2\n3,NaN\n")), &["row 2, column x2", "NaN"]);
+    says(effect(&file("nan.csv", "x1,x2\n1,2\n3,NaN\n")), &["row 2, column x2", "missing"]);
     says(effect(&file("word.csv", "x1,x2\n1,2\nthree,4\n")), &["row 2, column x1", "three"]);
     says(effect(&file("inf.csv", "x1,x2\n1,inf\n")), &["row 1, column x2"]);
     says(effect(&file("wide.csv", "x1,x2,x3\n1,2,3\n")), &["3 feature columns", "2 features"]);

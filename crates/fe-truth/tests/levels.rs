@@ -192,7 +192,6 @@ fn what_levels_do_not_have_is_refused() {
     assert!(scenario.bins(0, &[0.0, 1.0], Weighting::Data).is_err());
     assert!(scenario.differences(0, &[0.0, 1.0]).is_err());
     assert!(scenario.regional(Regional::Pdp, 0).is_err());
-    assert!(scenario.within(&Region::default().and(1, 0.0, 1.0)).is_err());
     assert!(scenario.ale_by_levels(0, &[0, 1]).is_err());
     assert!(scenario.ale_by_levels(1, &[]).is_err());
     let values = scenario.each_value(0, axis).unwrap();
