@@ -189,6 +189,9 @@ fn values_at_rows(scenario: &Scenario, data: &Dataset, times: usize) {
     }
 }
 
+/// The bare model and the estimator.
+type Both<'a> = [&'a dyn Fn(); 2];
+
 /// Effects of two features, and H of all pairs, each beside as many values of the bare model.
 fn two_features(
     scenario: &Scenario,
@@ -214,7 +217,7 @@ fn two_features(
         black_box(h.expect("indices"));
     };
     let sets = dimension + pairs.len();
-    let cases: [(&str, f64, [&dyn Fn(); 2]); 3] = [
+    let cases: [(&str, f64, Both<'_>); 3] = [
         (
             "pdp of a pair",
             (some.len() * points * points) as f64,

@@ -109,12 +109,11 @@ impl Indicators {
         let mut held = vec![vec![0.0; rows.len()]; self.columns];
         for nominal in &self.nominal {
             let column = rows.columns()[nominal.feature];
-            for row in 0..rows.len() {
-                match column.get(row) {
-                    x if x.is_nan() => {
-                        nominal.levels.iter().for_each(|(_, column)| held[*column][row] = f64::NAN);
-                    }
-                    x => held[Self::column_of(nominal, x)?][row] = 1.0,
+            for (row, x) in (0..rows.len()).map(|row| (row, column.get(row))) {
+                if x.is_nan() {
+                    nominal.levels.iter().for_each(|(_, column)| held[*column][row] = f64::NAN);
+                } else {
+                    held[Self::column_of(nominal, x)?][row] = 1.0;
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! Features with levels: sums in the place of integrals, against sums by hand.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use fe_truth::{Centring, Error, Quantity, Region, Regional, Scenario, Truth, Weighting, problem};
+use fe_truth::{Centring, Error, Quantity, Regional, Scenario, Truth, Weighting, problem};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 

@@ -92,7 +92,10 @@ impl TreeModel {
 
     /// Writes what becomes, in outputs, of changes of the scores: of each score all rows, once or several times.
     fn write_changes(&self, changes: &[f64], rows: usize, values: &mut [f64]) {
-        let changes = changes.chunks_exact((rows * self.base.len()).max(1));
+        if rows == 0 {
+            return;
+        }
+        let changes = changes.chunks_exact(rows * self.base.len());
         for (changes, values) in changes.zip(values.chunks_exact_mut(rows * self.names.len())) {
             let outputs = values.chunks_exact_mut(rows).rev();
             // Of two outputs of one score the second one is the score, and the first the rest.
@@ -105,7 +108,8 @@ impl TreeModel {
                         .for_each(|(to, from)| *to = sign * from / self.divisor);
                 }),
                 _ => {
-                    values.iter_mut().zip(changes).for_each(|(to, from)| *to = from / self.divisor)
+                    let pairs = values.iter_mut().zip(changes);
+                    pairs.for_each(|(to, from)| *to = from / self.divisor);
                 }
             }
         }

@@ -199,11 +199,11 @@ impl<const M: usize> Panel<M> {
             for (m, value) in values.into_iter().enumerate() {
                 integrals[m] = integrals[m].plus(value.times(half * rule.weights[i]));
                 sizes[m] += half * rule.weights[i] * value.value.abs();
-                for j in 0..LAST {
-                    last[m][j] += rule.last[j][i] * value.value;
+                for (sum, row) in last[m].iter_mut().zip(&rule.last) {
+                    *sum += row[i] * value.value;
                 }
-                for j in 0..TAIL {
-                    middles[m][j] += rule.middle[j][i] * value.value;
+                for (sum, row) in middles[m].iter_mut().zip(&rule.middle) {
+                    *sum += row[i] * value.value;
                 }
             }
         }
