@@ -162,8 +162,19 @@ impl Margin {
         z.clamp(-1e9, 1e9)
     }
 
-    /// The value of a normal score.
+    /// The value of a normal score. Searched for each time where there is no formula: of few values a curve to
+    /// read them off would cost more.
+    fn value(&self, z: f64) -> f64 {
+        self.value_from(z, None)
+    }
+
+    /// The same for integrals, which ask so often that a curve is worth its cost.
     fn place(&self, z: f64) -> f64 {
+        self.value_from(z, self.near(z))
+    }
+
+    /// The value of a normal score, from a coordinate near it if one is known.
+    fn value_from(&self, z: f64, near: Option<f64>) -> f64 {
         match &self.law {
             Plain::Of(LawFamily::Normal, a, _) => a[0] + a[1] * z,
             Plain::Of(LawFamily::LogNormal, a, _) => (a[0] + a[1] * z).exp(),
@@ -172,7 +183,7 @@ impl Margin {
                 let (low, high) = law.support();
                 let (low, high) = (low.next_up(), high.next_down());
                 let (below, above) = (normal_cdf(z), normal_cdf(-z));
-                let read = self.near(z).and_then(|near| law.improved(near, below, above));
+                let read = near.and_then(|near| law.improved(near, below, above));
                 read.unwrap_or_else(|| law.inverse(below, above)).clamp(low, high)
             }
         }
@@ -231,7 +242,7 @@ impl Block for Scores {
                 (0..self.margins.len()).map(|j| normal_quantile(drawn[j * len + row])).collect();
             for (j, margin) in self.margins.iter().enumerate() {
                 let z = self.root[j].iter().zip(&independent).map(|(w, z)| w * z).sum();
-                values[j * len + row] = margin.place(z);
+                values[j * len + row] = margin.value(z);
             }
         }
     }
