@@ -24,6 +24,8 @@ const TOLERANCE: f64 = 1e-14;
 /// lessen; up to the second size where they do not fall off.
 const ROUNDING: f64 = 1e-12;
 const COARSE: f64 = 4e-10;
+/// Rounding of places, in relation to the width of a panel, from which on nodes are taken as they came out.
+const MISPLACED: f64 = 1e-14;
 /// A panel is halved no more often than this.
 const MAX_DEPTH: u32 = 45;
 /// Panels that one integral may use: adaptivity ends here, and the bound says what is left.
@@ -129,6 +131,8 @@ struct Rule {
     /// Of those the highest, from the top, and some of half the degree.
     last: [[f64; NODES]; LAST],
     middle: [[f64; NODES]; TAIL],
+    /// Row i turns values at the nodes into the derivative of their polynomial at node i.
+    derivative: [[f64; NODES]; NODES],
 }
 
 static RULE: LazyLock<Rule> = LazyLock::new(|| {
@@ -138,6 +142,7 @@ static RULE: LazyLock<Rule> = LazyLock::new(|| {
         transform: [[0.0; NODES]; NODES],
         last: [[0.0; NODES]; LAST],
         middle: [[0.0; NODES]; TAIL],
+        derivative: [[0.0; NODES]; NODES],
     };
     let pairs = GaussLegendre::new(NonZeroUsize::MIN.saturating_add(NODES - 1));
     for (i, &(node, weight)) in pairs.iter().enumerate() {
@@ -153,8 +158,52 @@ static RULE: LazyLock<Rule> = LazyLock::new(|| {
     for j in 0..TAIL {
         rule.middle[j] = rule.transform[NODES / 2 - 1 - j];
     }
+    rule.derivative = derivative(&rule.nodes, &rule.weights);
     rule
 });
+
+/// The matrix that differentiates polynomials given at the nodes, by their barycentric weights.
+fn derivative(nodes: &[f64; NODES], weights: &[f64; NODES]) -> [[f64; NODES]; NODES] {
+    let barycentric = |i: usize| {
+        let size = ((1.0 - nodes[i] * nodes[i]) * weights[i]).sqrt();
+        if i.is_multiple_of(2) { size } else { -size }
+    };
+    let mut matrix = [[0.0; NODES]; NODES];
+    for (i, row) in matrix.iter_mut().enumerate() {
+        for j in (0..NODES).filter(|&j| j != i) {
+            row[j] = barycentric(j) / barycentric(i) / (nodes[i] - nodes[j]);
+        }
+        row[i] = -row.iter().sum::<f64>();
+    }
+    matrix
+}
+
+/// The values of a function at the nodes between two ends.
+///
+/// In a narrow panel far from 0 numbers are too coarse for the nodes: how far each came out from its place is known,
+/// and what that does to the integrand is taken back by the slope of the values.
+fn at_nodes<const M: usize>(
+    from: f64,
+    to: f64,
+    f: &mut impl FnMut(f64) -> [Estimate; M],
+) -> [[Estimate; M]; NODES] {
+    let rule = &*RULE;
+    let (centre, half) = (0.5 * (from + to), 0.5 * (to - from));
+    let places = rule.nodes.map(|node| centre + half * node);
+    let mut values = places.map(f);
+    if f64::EPSILON * from.abs().max(to.abs()) > MISPLACED * half {
+        let as_found = values;
+        for i in 0..NODES {
+            let offset = (places[i] - from) / half - (1.0 + rule.nodes[i]);
+            for m in 0..M {
+                let slopes = rule.derivative[i].iter().zip(&as_found);
+                let slope = slopes.map(|(weight, value)| weight * value[m].value).sum::<f64>();
+                values[i][m].value -= offset * slope;
+            }
+        }
+    }
+    values
+}
 
 /// The Legendre polynomials of degree below [`NODES`] at x.
 fn legendre(x: f64) -> [f64; NODES] {
@@ -189,13 +238,12 @@ impl<const M: usize> Panel<M> {
     fn new(from: f64, to: f64, depth: u32, f: &mut impl FnMut(f64) -> [Estimate; M]) -> Self {
         interrupt::check();
         let rule = &*RULE;
-        let (centre, half) = (0.5 * (from + to), 0.5 * (to - from));
+        let half = 0.5 * (to - from);
         let mut integrals = [Estimate::default(); M];
         let mut last = [[0.0; LAST]; M];
         let mut middles = [[0.0; TAIL]; M];
         let mut sizes = [0.0; M];
-        for i in 0..NODES {
-            let values = f(centre + half * rule.nodes[i]);
+        for (i, values) in at_nodes(from, to, f).into_iter().enumerate() {
             for (m, value) in values.into_iter().enumerate() {
                 integrals[m] = integrals[m].plus(value.times(half * rule.weights[i]));
                 sizes[m] += half * rule.weights[i] * value.value.abs();
@@ -471,8 +519,7 @@ struct Samples {
 impl Samples {
     fn of(from: f64, to: f64, depth: u32, f: &mut impl FnMut(f64) -> Estimate) -> Self {
         interrupt::check();
-        let (centre, half) = (0.5 * (from + to), 0.5 * (to - from));
-        let values = RULE.nodes.map(|node| f(centre + half * node));
+        let values = at_nodes(from, to, &mut |x| [f(x)]).map(|[value]| value);
         Self { from, to, depth, values }
     }
 
@@ -551,6 +598,21 @@ mod tests {
             assert!((found.value - exact).abs() < 1e-11, "{found:?} for {exact}");
             assert!(found.error < 1e-10 * found.magnitude.max(1.0), "{found:?}");
         }
+    }
+
+    /// Numbers near 1000 are 1e-13 apart, a ten millionth of the width.
+    #[test]
+    fn nodes_that_numbers_cannot_hold_cost_no_accuracy() {
+        let (at, width) = (1000.0 + 1.0 / 3.0, 1e-6);
+        let bell = |x: f64| (-0.5 * ((x - at) / width).powi(2)).exp() / width;
+        let points = [-8.0, -4.0, -2.0, 0.0, 2.0, 4.0, 8.0].map(|z| at + z * width);
+        let found = integral(&points, bell);
+        let exact = std::f64::consts::TAU.sqrt();
+        assert!((found.value - exact).abs() < 1e-12 * exact, "{found:?}");
+        assert!(found.error < 1e-11, "{found:?}");
+        let curve = Piecewise::of(&points, |x| Estimate::exact(bell(x)));
+        let half = curve.integral_to(at);
+        assert!((half.value - 0.5 * exact).abs() < 1e-12, "{half:?}");
     }
 
     /// Of a wide part the coefficients die out, and those of a fast and small one come after.
