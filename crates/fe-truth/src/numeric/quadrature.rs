@@ -442,6 +442,12 @@ impl Piecewise {
         Self { pieces, error, magnitude, simulated }
     }
 
+    /// Number of pieces.
+    #[cfg(test)]
+    pub(crate) fn count(&self) -> usize {
+        self.pieces.len()
+    }
+
     /// True if x lies where the function was resolved.
     pub(crate) fn covers(&self, x: f64) -> bool {
         let ends = self.pieces.first().zip(self.pieces.last());
