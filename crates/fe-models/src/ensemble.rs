@@ -254,6 +254,12 @@ impl<R: Rule + Default> Ensemble<R> {
                 let end = next + crossed[next..].partition_point(|node| *node < self.ends[root]);
                 let within = &crossed[next..end];
                 next = end;
+                if rows.len() < FEW {
+                    rows.iter().for_each(|&row| {
+                        self.add_change(root, feature, places, columns, row, changes);
+                    });
+                    continue;
+                }
                 // Where both places still go the same way, only what leads to a test in between counts.
                 let leads_nowhere = |node: usize, held: &Range<usize>| {
                     let first = within.partition_point(|&crossed| (crossed as usize) < node);
@@ -272,7 +278,49 @@ impl<R: Rule + Default> Ensemble<R> {
             }
         }
     }
+
+    /// Adds what a tree says of one row, in the order in which it is added of many: from the node on where both places
+    /// part, there is the leaf of the second, less that of the first.
+    fn add_change(
+        &self,
+        root: usize,
+        feature: usize,
+        places: [f64; 2],
+        columns: &[Column<'_>],
+        row: u32,
+        changes: &mut [f64],
+    ) {
+        let value = |of: usize| match columns[of] {
+            Column::Values(values) => values[row as usize],
+            Column::Constant(value) => value,
+        };
+        let child = |at: &Node<R>, place: f64| {
+            let of = at.feature as usize;
+            let is_met = at.rule.is_met(if of == feature { place } else { value(of) });
+            at.children[usize::from(!is_met)] as usize
+        };
+        let mut ends = [root; 2];
+        while ends[0] == ends[1] {
+            let at = &self.nodes[ends[0]];
+            if at.feature == LEAF {
+                return;
+            }
+            ends = places.map(|place| child(at, place));
+        }
+        for (side, sign) in [(1, 1.0), (0, -1.0)] {
+            let mut at = &self.nodes[ends[side]];
+            while at.feature != LEAF {
+                at = &self.nodes[child(at, places[side])];
+            }
+            for &(score, value) in self.additions(at) {
+                changes[row as usize * self.scores + score as usize] += sign * value;
+            }
+        }
+    }
 }
+
+/// Fewer rows go through a tree one by one.
+const FEW: usize = 32;
 
 /// Rows with equal keys, each time all of them, in order.
 fn together<K: Ord>(rows: usize, key: impl Fn(u32) -> K) -> Vec<Vec<u32>> {

@@ -391,6 +391,19 @@ mod tests {
             for ((from, to), change) in at(&from).iter().zip(at(&to)).zip(changes) {
                 assert!((to - from - change).abs() < 1e-13 * 5.0, "{from} {to} {change}");
             }
+            // All rows together, and few at a time.
+            let both = [vec![-0.4; ROWS], vec![0.7; ROWS]];
+            let mut together = vec![f64::NAN; ROWS];
+            model.predict_changes(feature, [&both[0], &both[1]], &rows, &mut together).unwrap();
+            for start in (0..ROWS).step_by(20) {
+                let some = start..(start + 20).min(ROWS);
+                let columns = data.columns(some.clone());
+                let rows = Rows::new(&columns, some.len());
+                let places = [&both[0][some.clone()], &both[1][some.clone()]];
+                let mut few = vec![f64::NAN; some.len()];
+                model.predict_changes(feature, places, &rows, &mut few).unwrap();
+                assert_eq!(few, together[some], "x{}", feature + 1);
+            }
         }
     }
 }
