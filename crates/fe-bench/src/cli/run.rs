@@ -43,7 +43,9 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "S", default_value_t = 0)]
     seed: u64,
     /// Run only the I-th of M shards; `merge` puts the results of all of them together
-    #[arg(long, value_name = "I/M")]
+    ///
+    /// `auto` takes I and M from the variables of an array job of Slurm (scripts/slurm).
+    #[arg(long, value_name = "I/M", value_parser = shard)]
     shard: Option<Shard>,
     /// Go on where an earlier run into the same --out was stopped; start if there was none
     #[arg(long, requires = "out")]
@@ -51,6 +53,34 @@ pub(super) struct Arguments {
     /// File that declares engines, for studies that name any
     #[arg(long, value_name = "FILE.toml", default_value = declaration::DEFAULT_FILE)]
     engines: PathBuf,
+}
+
+/// A shard as it is given, or that of a task of an array job.
+fn shard(text: &str) -> std::result::Result<Shard, String> {
+    match text {
+        "auto" => of_array_job(&|name| std::env::var(name).ok()),
+        _ => text.parse().map_err(|message| format!("{message}, or auto")),
+    }
+}
+
+/// The shard of a task of an array job of Slurm, by its variables.
+fn of_array_job(variable: &dyn Fn(&str) -> Option<String>) -> std::result::Result<Shard, String> {
+    let number = |name: &str| -> std::result::Result<usize, String> {
+        let text = variable(name).ok_or(format!(
+            "auto is for a task of an array job of Slurm, and {name} is not set here"
+        ))?;
+        text.parse().map_err(|_| format!("auto: {name} is {text:?}, and should be a number"))
+    };
+    let [task, first, last, count] =
+        ["ID", "MIN", "MAX", "COUNT"].map(|of| number(&format!("SLURM_ARRAY_TASK_{of}")));
+    let (task, first, last, count) = (task?, first?, last?, count?);
+    if count == 0 || last.checked_sub(first) != Some(count - 1) || !(first..=last).contains(&task) {
+        return Err(format!(
+            "auto needs an array without gaps, such as --array=1-{count}, and this one has {count} tasks \
+             from {first} to {last}"
+        ));
+    }
+    Ok(Shard { index: task - first + 1, of: count })
 }
 
 pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
@@ -203,4 +233,33 @@ fn to_resume(arguments: &Arguments, folder: &Path) -> String {
     words.splice(behind..behind, added);
     let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
     format!("what is finished is kept; to go on: {}", words.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tasks_of_an_array_job_are_shards() {
+        let of = |values: [&str; 4]| {
+            let values = values.map(str::to_owned);
+            of_array_job(&|name| {
+                let names = ["ID", "MIN", "MAX", "COUNT"];
+                let at = names.iter().position(|end| name == format!("SLURM_ARRAY_TASK_{end}"))?;
+                Some(values[at].clone()).filter(|value| !value.is_empty())
+            })
+        };
+        assert_eq!(of(["3", "1", "4", "4"]), Ok(Shard { index: 3, of: 4 }));
+        assert_eq!(of(["0", "0", "9", "10"]), Ok(Shard { index: 1, of: 10 }));
+        let wrong = |values, message: &str| {
+            let error = of(values).unwrap_err();
+            assert!(error.contains(message), "{error}");
+        };
+        wrong(["", "1", "4", "4"], "SLURM_ARRAY_TASK_ID is not set here");
+        wrong(["3", "1", "4", "x"], "SLURM_ARRAY_TASK_COUNT is \"x\"");
+        wrong(["3", "1", "9", "5"], "5 tasks from 1 to 9");
+        wrong(["0", "1", "4", "4"], "without gaps");
+        wrong(["1", "1", "0", "0"], "without gaps");
+        assert!(shard("5/4").unwrap_err().contains("or auto"));
+    }
 }

@@ -41,6 +41,8 @@ def run_study(
     resume: bool = False,
     shard: str | None = None,
     engines: Name | None = None,
+    client: Any = None,
+    shards: int | None = None,
     quiet: bool = False,
 ) -> Results:
     """Runs a study, or several, and returns their results as frames.
@@ -62,6 +64,11 @@ def run_study(
         Such as "1/4": only the first of four shards.
     engines
         File that declares engines, for studies that name any.
+    client
+        A client of a Dask cluster (``pip install 'feature-effects-bench[dask]'``), whose workers run the study, to the
+        same bytes. They need this package and nothing else; ``jobs`` and ``shard`` have no meaning there.
+    shards
+        In how many parts the cluster runs it; 16 for each of its threads, unless given.
     quiet
         Show no progress.
 
@@ -91,7 +98,12 @@ def run_study(
     try:
         with tempfile.TemporaryDirectory(prefix="feature-effects-") as written:
             paths = [_path(given, Path(written) / "study.toml") for given in studies]
-            _run(["run", *paths, *_flags(flags)], quiet)
+            if client is None:
+                if shards is not None:
+                    raise FeatureEffectsError("run_study: shards= is for a cluster, named as client=")
+                _run(["run", *paths, *_flags(flags)], quiet)
+            else:
+                _run_on_cluster(client, paths, folder, flags, shards, quiet)
         results = Results(folder)
     except BaseException:
         _remove(temporary)
@@ -99,6 +111,30 @@ def run_study(
     if temporary is not None:
         results._keeper = weakref.finalize(results, _remove, temporary)
     return results
+
+
+def _run_on_cluster(
+    client: Any, paths: Sequence[str], folder: Path, flags: Mapping[str, Any], shards: int | None, quiet: bool
+) -> None:
+    from ._cluster import run_on
+
+    for name in ("jobs", "shard"):
+        if flags[name] is not None:
+            raise FeatureEffectsError(f"run_study: {name}= has no meaning on a cluster; shards= is the number of parts")
+    if shards is not None and shards < 1:
+        raise FeatureEffectsError(f"run_study: shards= must be at least 1, not {shards}")
+    engines = None if flags["engines"] is None else Path(flags["engines"])
+    run_on(
+        client,
+        [Path(path) for path in paths],
+        folder,
+        seed=int(flags["seed"]),
+        resume=bool(flags["resume"]),
+        engines=engines,
+        shards=shards,
+        quiet=quiet,
+        run=_run,
+    )
 
 
 def _remove(folder: Path | None) -> None:

@@ -1,0 +1,269 @@
+"""Studies on the workers of a Dask cluster, to the same bytes as on one machine.
+
+A study is divided into shards, which the program runs anywhere. Studies go to the workers as text and results come back
+as bytes, so that workers need the package and nothing else: no common disk, no file of the client. A shard that has come
+back is kept in ``DIR.shards`` until all are there and are merged; it is never computed again.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import shutil
+import sys
+import tarfile
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ._native import FeatureEffectsError
+
+__all__ = ["run_on"]
+
+SHARDS_PER_THREAD = 16
+"""Shards for each thread of the cluster: few enough to cost little, enough for none to wait long at the end."""
+
+MOST_SHARDS = 1000
+
+ATTEMPTS = 3
+"""How often a shard may end its worker."""
+
+SIGNS_OF_LIFE = 30.0
+"""Seconds between two lines about what is done, where standard error is no terminal."""
+
+
+def run_on(
+    client: Any,
+    studies: Sequence[Path],
+    out: Path,
+    *,
+    seed: int,
+    resume: bool,
+    engines: Path | None,
+    shards: int | None,
+    quiet: bool,
+    run: Callable[..., str],
+) -> None:
+    """Runs studies on the workers of a client, and merges what they send into a results folder.
+
+    ``run`` runs the program in this process's environment.
+
+    Raises
+    ------
+    FeatureEffectsError
+        A folder that exists, or an unfinished run without ``resume`` or of other studies; what the program says of a
+        study; a shard that ended three workers, all others being kept.
+    """
+    if out.exists():
+        raise FeatureEffectsError(f"{out}: exists already")
+    files = _files(studies, engines)
+    kept = out.with_name(out.name + ".shards")
+    of = _begin(kept, files, seed, resume, shards or _default_shards(client))
+    missing = [index for index in range(1, of + 1) if not (kept / str(index)).is_dir()]
+    names = [study.name for study in studies]
+    progress = _Progress(of, of - len(missing), quiet)
+    task = {"files": files, "studies": names, "engines": engines is not None, "seed": seed, "of": of}
+    try:
+        lost = _gather(client, task, missing, lambda index, sent: _keep(kept, index, sent), progress)
+    except BaseException:
+        if any((kept / str(index)).is_dir() for index in range(1, of + 1)):
+            progress.say(f"stopped; what has come back is in {kept}: go on with resume")
+        else:
+            shutil.rmtree(kept, ignore_errors=True)
+        raise
+    if lost:
+        told = "; ".join(f"shard {index}/{of}: {reason}" for index, reason in sorted(lost.items()))
+        raise FeatureEffectsError(
+            f"run: {told}. All else is kept in {kept}; the same again with resume tries what is missing."
+        )
+    run(["merge", *(os.fspath(kept / str(index)) for index in range(1, of + 1)), "--out", os.fspath(out)], quiet)
+    shutil.rmtree(kept, ignore_errors=True)
+
+
+def _default_shards(client: Any) -> int:
+    threads = sum(worker["nthreads"] for worker in client.scheduler_info(n_workers=-1)["workers"].values())
+    return max(1, min(MOST_SHARDS, SHARDS_PER_THREAD * max(1, threads)))
+
+
+def _files(studies: Sequence[Path], engines: Path | None) -> dict[str, bytes]:
+    """All that workers need, by its path beside a study: studies, problem files that these name, and engines."""
+    files: dict[str, bytes] = {}
+    for study in studies:
+        if study.name in files:
+            raise FeatureEffectsError(f"run: two studies are called {study.name}")
+        files[study.name] = _read(study)
+    for study in studies:
+        for name in _named(files[study.name]):
+            path = study.parent / name
+            if not Path(name).is_absolute() and ".." not in Path(name).parts and path.is_file():
+                files.setdefault(name, _read(path))
+    if engines is not None:
+        files["engines.toml"] = _read(engines)
+    return files
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise FeatureEffectsError(f"{path}: {error.strerror}") from error
+
+
+def _named(study: bytes) -> Iterator[str]:
+    """Words between quotes in a study that may be files: those that end as problem files do."""
+    for line in study.decode("utf-8", "replace").splitlines():
+        for quote in "\"'":
+            for word in line.split(quote)[1::2]:
+                if word.endswith(".toml"):
+                    yield word
+
+
+def _begin(kept: Path, files: Mapping[str, bytes], seed: int, resume: bool, shards: int) -> int:
+    """Makes the folder of the shards, or takes up the one there is; returns the number of shards."""
+    told = {"files": {name: content.decode("utf-8", "replace") for name, content in sorted(files.items())}, "seed": seed}
+    head = kept / "run.json"
+    if not kept.exists():
+        kept.mkdir(parents=True)
+        head.write_text(json.dumps(told | {"shards": shards}), encoding="utf-8")
+        return shards
+    if not resume:
+        raise FeatureEffectsError(f"{kept}: a run that is not finished: continue it with resume, or remove it")
+    try:
+        earlier = json.loads(head.read_text(encoding="utf-8"))
+        number = int(earlier.pop("shards"))
+    except (OSError, ValueError, KeyError, AttributeError) as error:
+        raise FeatureEffectsError(f"{kept}: is no unfinished run of a cluster") from error
+    if earlier != told:
+        raise FeatureEffectsError(f"{kept}: cannot be resumed: it is of other studies, engines or another seed")
+    return number
+
+
+def _keep(kept: Path, index: int, sent: bytes) -> None:
+    """Unpacks a shard beside its place, and moves it there once it is whole."""
+    with tempfile.TemporaryDirectory(dir=kept, prefix=".arriving-") as arriving:
+        with tarfile.open(fileobj=io.BytesIO(sent), mode="r:gz") as archive:
+            for member in archive:
+                source = archive.extractfile(member)
+                if source is not None and "/" not in member.name:
+                    (Path(arriving) / member.name).write_bytes(source.read())
+        place = Path(arriving)
+        place.rename(kept / str(index))
+        place.mkdir()
+
+
+def _shard(task: Mapping[str, Any], index: int) -> tuple[str | None, bytes]:
+    """Runs a shard on a worker: what the program says of an error, or the results."""
+    from feature_effects_bench._program import _run
+
+    with tempfile.TemporaryDirectory(prefix="feature-effects-") as folder:
+        place = Path(folder) / "studies"
+        for name, content in task["files"].items():
+            path = place / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        results = Path(folder) / "results"
+        flags = ["--seed", str(task["seed"]), "--jobs", "1", "--shard", f"{index}/{task['of']}", "--out", os.fspath(results)]
+        if task["engines"]:
+            flags += ["--engines", os.fspath(place / "engines.toml")]
+        try:
+            _run(["run", *(os.fspath(place / name) for name in task["studies"]), *flags])
+        except FeatureEffectsError as error:
+            # Where no value could be computed there are results that say why.
+            if not (results / "manifest.json").is_file():
+                return str(error).replace(os.fspath(place) + os.sep, ""), b""
+        sent = io.BytesIO()
+        with tarfile.open(fileobj=sent, mode="w:gz", compresslevel=1) as archive:
+            for path in sorted(results.iterdir()):
+                archive.add(path, arcname=path.name)
+        return None, sent.getvalue()
+
+
+def _gather(
+    client: Any,
+    task: Mapping[str, Any],
+    missing: Sequence[int],
+    keep: Callable[[int, bytes], None],
+    progress: _Progress,
+) -> dict[int, str]:
+    """Runs the missing shards and keeps each as it comes back; why some never did."""
+    lost: dict[int, str] = {}
+    attempts = dict.fromkeys(missing, 0)
+    while attempts:
+        # With all they need: what is scattered beforehand goes with the worker that has it.
+        futures = {client.submit(_shard, task, index, pure=False): index for index in attempts}
+        reasons: dict[int, str] = {}
+        try:
+            for future, index, outcome in _finished(futures):
+                if isinstance(outcome, BaseException):
+                    reasons[index] = f"{type(outcome).__name__}: {outcome}"
+                    if _ended_its_workers(outcome):
+                        lost[index] = f"ended every worker that ran it, {ATTEMPTS} or more"
+                        del attempts[index]
+                else:
+                    refusal, sent = outcome
+                    if refusal is not None:
+                        raise FeatureEffectsError(refusal)
+                    keep(index, sent)
+                    del attempts[index]
+                    progress.one_more()
+                future.release()
+        finally:
+            client.cancel(list(futures), force=True)
+        # What is left failed on its worker, or the scheduler was restarted and knows nothing of it.
+        for index in list(attempts):
+            attempts[index] += 1
+            if attempts[index] >= ATTEMPTS:
+                lost[index] = reasons.get(index, "was lost by the scheduler")
+                del attempts[index]
+        if attempts:
+            _wait_for_workers(client)
+    return lost
+
+
+def _finished(futures: Mapping[Any, int]) -> Iterator[tuple[Any, int, Any]]:
+    """Futures as they end, with their results, or with what they failed of."""
+    from distributed import as_completed
+
+    for future in as_completed(list(futures)):
+        try:
+            outcome: Any = future.result()
+        except Exception as error:  # noqa: BLE001, one shard's failure is no reason to stop the others
+            outcome = error
+        yield future, futures[future], outcome
+
+
+def _ended_its_workers(error: BaseException) -> bool:
+    from distributed.scheduler import KilledWorker
+
+    return isinstance(error, KilledWorker)
+
+
+def _wait_for_workers(client: Any, seconds: float = 60.0) -> None:
+    try:
+        client.wait_for_workers(1, timeout=seconds)
+    except TimeoutError as error:
+        raise FeatureEffectsError(f"run: the cluster has had no worker for {seconds:.0f} seconds") from error
+
+
+class _Progress:
+    """Lines about how many shards have come back, on standard error."""
+
+    def __init__(self, of: int, done: int, quiet: bool) -> None:
+        self._of, self._done, self._before, self._quiet = of, done, done, quiet
+        self._began = self._said = time.monotonic()
+
+    def one_more(self) -> None:
+        self._done += 1
+        now = time.monotonic()
+        if not sys.stderr.isatty() and now - self._said < SIGNS_OF_LIFE and self._done < self._of:
+            return
+        self._said = now
+        left = (now - self._began) / (self._done - self._before) * (self._of - self._done)
+        self.say(f"{self._done} of {self._of} shards, {left:.0f} s left" if left else f"{self._of} shards")
+
+    def say(self, line: str) -> None:
+        if not self._quiet:
+            print(f"fe-bench: {line}", file=sys.stderr, flush=True)
