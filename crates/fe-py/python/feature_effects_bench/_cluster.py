@@ -84,7 +84,7 @@ def run_on(
 
 
 def _default_shards(client: Any) -> int:
-    threads = sum(worker["nthreads"] for worker in client.scheduler_info(n_workers=-1)["workers"].values())
+    threads: int = sum(worker["nthreads"] for worker in client.scheduler_info(n_workers=-1)["workers"].values())
     return max(1, min(MOST_SHARDS, SHARDS_PER_THREAD * max(1, threads)))
 
 
