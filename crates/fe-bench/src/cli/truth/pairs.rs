@@ -7,7 +7,7 @@ use fe_truth::{Centring, PairEffect, Quantity, Scenario};
 
 use super::super::arguments::{finite, interval, points};
 use super::{Arguments, Asked, entries};
-use crate::data::features::Subject;
+use crate::data::features::{Subject, pairs_that_f_reads};
 use crate::error::{Error, Result};
 use crate::output::{Entry, OutputTable, write_rows};
 use crate::system::say::say;
@@ -185,13 +185,8 @@ fn asked_subjects(
 ) -> Result<(Vec<usize>, Vec<[usize; 2]>)> {
     let mut subjects = arguments.features.subjects(scenario)?;
     if subjects.is_empty() {
-        let expression = scenario.expression();
-        let read = (0..scenario.dimension()).filter(|&s| expression.reads(s));
-        let read: Vec<usize> = read.collect();
         subjects.extend((0..scenario.dimension()).map(Subject::One));
-        for (place, &a) in read.iter().enumerate() {
-            subjects.extend(read[place + 1..].iter().map(|&b| Subject::Two([a, b])));
-        }
+        subjects.extend(pairs_that_f_reads(scenario).into_iter().map(Subject::Two));
     }
     let one = |subject: &Subject| match *subject {
         Subject::One(feature) => Some(feature),

@@ -287,6 +287,10 @@ impl PairEstimator for SecondOrderAle {
         false
     }
 
+    fn binnings(&self) -> Option<[&dyn Binning; 2]> {
+        Some([self.binnings[0].as_ref(), self.binnings[1].as_ref()])
+    }
+
     fn cost(&self, rows: usize) -> Option<u64> {
         let rows = self.subsample.map_or(rows, |subsample| rows.min(subsample.size()));
         Some((rows as u64).saturating_mul(4))

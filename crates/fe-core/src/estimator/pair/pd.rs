@@ -20,7 +20,7 @@ use crate::settings::{Centring, Settings};
 pub(super) const PD: PairEstimatorInfo = PairEstimatorInfo {
     name: "pdp",
     about: "partial dependence of two features on a grid (Friedman 2001)",
-    options: &["axis", "center", "grid", "interaction", "subsample", "subsample_seed"],
+    options: &["axis", "center", "grid", "points", "interaction", "subsample", "subsample_seed"],
     build: |settings| Ok(Box::new(PairPartialDependence::from_settings(settings)?)),
 };
 
@@ -33,6 +33,7 @@ const BLOCK: usize = 256;
 /// The mean over the instances of f(x_j, x_k, x_rest) on a grid of two features, or at their levels.
 ///
 /// Its mean over both axes is 0 (trapezoid rule over the grid); where a feature has levels, that over the instances.
+/// Points may be given in place of the grid; the axis then reaches from the first to the last of them.
 /// With the option `interaction` the partial dependence of either feature, centred alike, is taken away. The table of
 /// predictions is never held.
 ///
@@ -47,11 +48,57 @@ const BLOCK: usize = 256;
 /// ```
 #[derive(Debug, Clone)]
 pub struct PairPartialDependence {
-    grids: [usize; 2],
+    grids: [PointsAsked; 2],
     axes: [AxisChoice; 2],
     centring: Option<Centring>,
     interaction: bool,
     subsample: Option<Subsample>,
+}
+
+/// The points of a feature without levels.
+#[derive(Debug, Clone)]
+enum PointsAsked {
+    /// So many equidistant points over the axis.
+    Equidistant(usize),
+    /// These, ascending.
+    Given(Vec<f64>),
+}
+
+impl PointsAsked {
+    fn of(settings: &Settings) -> Result<Self> {
+        let wrong = |option: &'static str, given: String, allowed: String| {
+            Err(Error::BadOption { option, given, allowed })
+        };
+        match (&settings.points, settings.grid) {
+            (Some(_), Some(_)) => Err(Error::Incompatible(
+                "the effect of a pair is on a grid or at points: `grid` and `points` are both given"
+                    .to_owned(),
+            )),
+            (None, grid) => match grid.unwrap_or(POINTS) {
+                points @ 2..=super::MOST => Ok(Self::Equidistant(points)),
+                points => {
+                    wrong("grid", points.to_string(), format!("must be from 2 to {}", super::MOST))
+                }
+            },
+            (Some(points), None) => {
+                let mut points = points.clone();
+                points.sort_by(f64::total_cmp);
+                points.dedup();
+                if points.len() < 2 || !points.iter().all(|point| point.is_finite()) {
+                    let allowed = "must be two or more different numbers of each feature";
+                    return wrong("points", format!("{points:?}"), allowed.to_owned());
+                }
+                Ok(Self::Given(points))
+            }
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Self::Equidistant(points) => *points,
+            Self::Given(points) => points.len(),
+        }
+    }
 }
 
 impl PairPartialDependence {
@@ -65,14 +112,6 @@ impl PairPartialDependence {
     }
 
     fn from_settings(settings: [&Settings; 2]) -> Result<Self> {
-        let grid = |settings: &Settings| match settings.grid.unwrap_or(POINTS) {
-            points @ 2..=super::MOST => Ok(points),
-            points => Err(Error::BadOption {
-                option: "grid",
-                given: points.to_string(),
-                allowed: format!("must be from 2 to {}", super::MOST),
-            }),
-        };
         let [first, second] = settings;
         if first.center == Some(Centring::Bins) {
             let message =
@@ -85,7 +124,7 @@ impl PairPartialDependence {
             return Err(Error::Incompatible(message.to_owned()));
         }
         Ok(Self {
-            grids: [grid(first)?, grid(second)?],
+            grids: [PointsAsked::of(first)?, PointsAsked::of(second)?],
             axes: [first, second].map(|settings| settings.axis.unwrap_or_default()),
             centring: first.center,
             interaction,
@@ -100,8 +139,13 @@ impl PairPartialDependence {
                 Points::of_levels(levels, order)
             }
             None => {
-                let axis = self.axes[side].resolve(data, feature)?;
-                Points::Numbers(Partition::new(axis.grid(self.grids[side]), Closed::Left)?)
+                let points = match &self.grids[side] {
+                    PointsAsked::Given(points) => points.clone(),
+                    PointsAsked::Equidistant(points) => {
+                        self.axes[side].resolve(data, feature)?.grid(*points)
+                    }
+                };
+                Points::Numbers(Partition::new(points, Closed::Left)?)
             }
         };
         Ok(Side { feature, points, binning: None })
@@ -169,7 +213,7 @@ impl PairEstimator for PairPartialDependence {
 
     fn cost(&self, rows: usize) -> Option<u64> {
         let rows = self.subsample.map_or(rows, |subsample| rows.min(subsample.size()));
-        let [first, second] = self.grids.map(|points| points as u64);
+        let [first, second] = [0, 1].map(|side: usize| self.grids[side].len() as u64);
         let alone = if self.interaction { first + second } else { 0 };
         Some((rows as u64).saturating_mul(first.saturating_mul(second).saturating_add(alone)))
     }
