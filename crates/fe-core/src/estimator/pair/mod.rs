@@ -10,7 +10,7 @@ mod pd;
 mod side;
 
 pub use ale::SecondOrderAle;
-pub use pd::PairPartialDependence;
+pub use pd::{PairPartialDependence, POINTS};
 
 use joint::Joint;
 use side::Side;

@@ -12,6 +12,7 @@ use crate::error::{Error, ModelError, Result};
 use crate::estimator::Estimand;
 use crate::estimator::ale::order::Order;
 use crate::model::{Column, Model, Observed, Rows};
+use crate::numeric::axis::Axis;
 use crate::numeric::blocks::fold_blocks_with;
 use crate::numeric::moments::Moments;
 use crate::numeric::partition::{Closed, Partition};
@@ -24,8 +25,8 @@ pub(super) const PD: PairEstimatorInfo = PairEstimatorInfo {
     build: |settings| Ok(Box::new(PairPartialDependence::from_settings(settings)?)),
 };
 
-/// Points of each feature if nothing else is asked for.
-const POINTS: usize = 20;
+/// Points of each feature of a partial dependence if nothing else is asked for.
+pub const POINTS: usize = 20;
 
 /// Instances of a block: their features stay in the nearest cache.
 const BLOCK: usize = 256;
@@ -33,7 +34,8 @@ const BLOCK: usize = 256;
 /// The mean over the instances of f(x_j, x_k, x_rest) on a grid of two features, or at their levels.
 ///
 /// Its mean over both axes is 0 (trapezoid rule over the grid); where a feature has levels, that over the instances.
-/// Points may be given in place of the grid; the axis then reaches from the first to the last of them.
+/// With further points the constant is that of the grid alone. Two or more points where no grid is asked for are in place
+/// of it, and the axis reaches from the first to the last of them.
 /// With the option `interaction` the partial dependence of either feature, centred alike, is taken away. The table of
 /// predictions is never held.
 ///
@@ -57,47 +59,53 @@ pub struct PairPartialDependence {
 
 /// The points of a feature without levels.
 #[derive(Debug, Clone)]
-enum PointsAsked {
+struct PointsAsked {
     /// So many equidistant points over the axis.
-    Equidistant(usize),
-    /// These, ascending.
-    Given(Vec<f64>),
+    grid: Option<usize>,
+    /// And these, ascending.
+    further: Vec<f64>,
 }
 
 impl PointsAsked {
     fn of(settings: &Settings) -> Result<Self> {
-        let wrong = |option: &'static str, given: String, allowed: String| {
-            Err(Error::BadOption { option, given, allowed })
+        let mut further = settings.points.clone().unwrap_or_default();
+        if let Some(point) = further.iter().find(|point| !point.is_finite()) {
+            let allowed = "must be finite numbers".to_owned();
+            return Err(Error::BadOption { option: "points", given: point.to_string(), allowed });
+        }
+        further.sort_by(f64::total_cmp);
+        further.dedup();
+        let grid = match settings.grid {
+            None if further.len() > 1 => None,
+            grid => Some(grid.unwrap_or(POINTS)),
         };
-        match (&settings.points, settings.grid) {
-            (Some(_), Some(_)) => Err(Error::Incompatible(
-                "the effect of a pair is on a grid or at points: `grid` and `points` are both given"
-                    .to_owned(),
-            )),
-            (None, grid) => match grid.unwrap_or(POINTS) {
-                points @ 2..=super::MOST => Ok(Self::Equidistant(points)),
-                points => {
-                    wrong("grid", points.to_string(), format!("must be from 2 to {}", super::MOST))
-                }
-            },
-            (Some(points), None) => {
-                let mut points = points.clone();
-                points.sort_by(f64::total_cmp);
-                points.dedup();
-                if points.len() < 2 || !points.iter().all(|point| point.is_finite()) {
-                    let allowed = "must be two or more different numbers of each feature";
-                    return wrong("points", format!("{points:?}"), allowed.to_owned());
-                }
-                Ok(Self::Given(points))
-            }
+        match grid {
+            Some(points) if !(2..=super::MOST).contains(&points) => Err(Error::BadOption {
+                option: "grid",
+                given: points.to_string(),
+                allowed: format!("must be from 2 to {}", super::MOST),
+            }),
+            grid => Ok(Self { grid, further }),
         }
     }
 
     fn len(&self) -> usize {
-        match self {
-            Self::Equidistant(points) => *points,
-            Self::Given(points) => points.len(),
+        self.grid.unwrap_or_default() + self.further.len()
+    }
+
+    /// The points over an axis, and whether each is one of those that a mean over the axis is taken at.
+    fn over(&self, axis: Axis) -> Result<(Vec<f64>, Option<Vec<bool>>)> {
+        let Some(count) = self.grid else { return Ok((self.further.clone(), None)) };
+        let grid = axis.grid(count);
+        if let Some(&x) = self.further.iter().find(|x| !axis.contains(**x)) {
+            return Err(Error::OutsideLimits { x, lo: axis.lo(), hi: axis.hi() });
         }
+        let mut points = [&grid[..], &self.further].concat();
+        points.sort_by(f64::total_cmp);
+        points.dedup();
+        let of_grid = |x: &f64| grid.contains(x);
+        let of_grid = (points.len() > grid.len()).then(|| points.iter().map(of_grid).collect());
+        Ok((points, of_grid))
     }
 }
 
@@ -139,16 +147,13 @@ impl PairPartialDependence {
                 Points::of_levels(levels, order)
             }
             None => {
-                let points = match &self.grids[side] {
-                    PointsAsked::Given(points) => points.clone(),
-                    PointsAsked::Equidistant(points) => {
-                        self.axes[side].resolve(data, feature)?.grid(*points)
-                    }
-                };
-                Points::Numbers(Partition::new(points, Closed::Left)?)
+                let axis = self.axes[side].resolve(data, feature)?;
+                let (points, of_grid) = self.grids[side].over(axis)?;
+                let points = Points::Numbers(Partition::new(points, Closed::Left)?);
+                return Ok(Side { feature, points, of_grid, binning: None });
             }
         };
-        Ok(Side { feature, points, binning: None })
+        Ok(Side { feature, points, of_grid: None, binning: None })
     }
 
     fn on(
