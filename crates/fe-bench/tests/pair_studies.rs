@@ -58,13 +58,13 @@ fn errors_of_surfaces_are_those_by_hand() {
     let axis = Some(AxisChoice::Given(-1.0, 1.0));
     let ale = Settings { axis, bins: Some(3), ..Settings::default() };
     let pd = Settings { points: Some(grid.clone()), ..Settings::default() };
-    let coarse =
-        Settings { axis, grid: Some(2), interaction: Some(true), ..Settings::default() };
+    let coarse = Settings { axis, grid: Some(2), interaction: Some(true), ..Settings::default() };
     let cells = rows(folder.path(), "cells.csv");
     assert_eq!(cells.len(), 3 * 3 * 2);
     for cell in &cells {
         assert_eq!([&*cell["feature"], &*cell["feature2"], &*cell["status"]], ["x2", "x1", "ok"]);
-        let (settings, truth) = match (&*cell["estimator"], cell["options"].contains("interaction")) {
+        let (settings, truth) = match (&*cell["estimator"], cell["options"].contains("interaction"))
+        {
             ("ale", _) => (&ale, &product),
             (_, true) => (&coarse, &product),
             (_, false) => (&pd, &dependence),
@@ -76,13 +76,16 @@ fn errors_of_surfaces_are_those_by_hand() {
         let distance = if cell["metric"] == "mse" { Distance::Mse } else { Distance::Max };
         let error = distance.between(&found, truth);
         let value = number(cell, "value");
-        assert!((value - error).abs() <= 1e-12 * (1.0 + error), "{value} is {error} by hand: {cell:?}");
+        assert!(
+            (value - error).abs() <= 1e-12 * (1.0 + error),
+            "{value} is {error} by hand: {cell:?}"
+        );
         assert_eq!(cell["compared"], "36");
         assert_eq!(number(cell, "model_rows") as u64, surface.record.model_rows);
     }
     // A partial dependence is compared where it is computed; the empty cells of the ALE are counted.
     let exact = |row: &&Row| row["estimator"] == "pdp" && !row["options"].contains("interaction");
-    assert!(cells.iter().filter(exact).all(|row| number(row, "value") < 1e-25));
+    assert!(cells.iter().filter(exact).all(|row| number(row, "value") < 1e-13));
     let timings = rows(folder.path(), "timings.csv");
     let ale = timings.iter().find(|row| row["estimator"] == "ale").unwrap();
     assert_eq!((&*ale["bins"], &*ale["empty_bins"], &*ale["K"]), ("9", "nearest", "3"));
@@ -95,14 +98,15 @@ fn errors_of_indices_are_those_by_hand() {
                  metrics = ['index_error', 'index_squared_error', 'coverage', 'width']";
     let estimators = [
         "indices = ['h2.pair', 'h2.overall', 'additive.r2.pd']\nouter = 40",
-        "indices = ['ale2.sd', 'shapley-effect']\nbins = [4, 7]",
+        "indices = ['ale2.sd']\nbins = [4, 7]",
+        "indices = ['shapley-effect']",
     ];
     let output = run(folder.path(), &study(block, &estimators));
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let scenario = fe_truth::scenario("poly3", &[]).unwrap();
     let cells = rows(folder.path(), "cells.csv");
-    // Three features, three pairs, f itself; of both numbers of bins the second line.
-    assert_eq!(cells.len(), 4 * 4 * ((3 + 3 + 1) + 3 + 3 * 2));
+    // Three pairs, three features and f itself; pairs on two numbers of bins; features.
+    assert_eq!(cells.len(), 4 * 4 * ((3 + 3 + 1) + 3 * 2 + 3));
     for cell in &cells {
         let index: Index = cell["estimator"].parse().unwrap();
         let features = ["feature", "feature2"].map(|column| scenario.feature_named(&cell[column]));
@@ -159,10 +163,12 @@ fn tables_and_figures_of_pairs_name_both_features() {
     let plot = Command::new(env!("CARGO_BIN_EXE_fe-bench"))
         .args(["plot"])
         .arg(folder.path().join("out"))
+        .arg("--out")
+        .arg(folder.path().join("figures"))
         .output()
         .unwrap();
     assert!(plot.status.success(), "{}", String::from_utf8_lossy(&plot.stderr));
-    let figures = folder.path().join("out/figures");
+    let figures = folder.path().join("figures");
     let names: Vec<String> = std::fs::read_dir(&figures)
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -178,12 +184,24 @@ fn what_means_nothing_of_pairs_and_indices_is_refused() {
     let indices = "scenario = 'poly3'\nN = 50\nreplicates = 2\nmetrics = ['index_error']";
     let h = "indices = ['h2.pair']";
     for (block, estimators, why) in [
-        (format!("{pairs}\nmetrics = ['L_mu']"), &["name = 'ale'"][..], "no `L_mu` of pairs of features"),
+        (
+            format!("{pairs}\nmetrics = ['L_mu']"),
+            &["name = 'ale'"][..],
+            "no `L_mu` of pairs of features",
+        ),
         (format!("{pairs}\nmetrics = ['coverage']"), &["name = 'ale'"], "no `coverage` of pairs"),
-        (format!("{pairs}\nkeep = ['curves']"), &["name = 'ale'"], "`keep` = \"curves\": only of effects of one"),
+        (
+            format!("{pairs}\nkeep = ['curves']"),
+            &["name = 'ale'"],
+            "`keep` = \"curves\": only of effects of one",
+        ),
         (pairs.to_owned(), &["name = 'rhale'"], "`rhale` is of one feature"),
-        (pairs.to_owned(), &["name = 'pdp'\nbins = 3"], "has no use for the option `bins`"),
-        (pairs.to_owned(), &["name = 'ale'\npreset = 'pyale'"], "presets are of effects of one feature"),
+        (pairs.to_owned(), &["name = 'pdp'\nbins = 3"], "takes no option `bins`"),
+        (
+            pairs.to_owned(),
+            &["name = 'ale'\npreset = 'pyale'"],
+            "presets are of effects of one feature",
+        ),
         (pairs.replace("'x1:x2'", "'x1', 'x1:x2'"), &["name = 'ale'"], "names x1 beside x1:x2"),
         (pairs.replace("x1:x2", "x1:x9"), &["name = 'ale'"], "feature `x9` does not exist"),
         (pairs.replace("x1:x2", "x1:x1"), &["name = 'ale'"], "x1 is named twice"),
@@ -196,7 +214,11 @@ fn what_means_nothing_of_pairs_and_indices_is_refused() {
         (format!("{indices}\nfeatures = ['x1']"), &[h], "h2.pair is of a pair, such as x1:x2"),
         (format!("{indices}\npairs = ['empirical:pd']"), &[h], "not by indices"),
         (indices.to_owned(), &["indices = ['permutation']"], "permutation has no truth"),
-        (indices.to_owned(), &[h, h], "h2.pair for x1:x2 of poly3@1 with N = 50 is asked for twice"),
+        (
+            indices.to_owned(),
+            &[h, h],
+            "h2.pair for x1:x2 of poly3@1 with N = 50 is asked for twice",
+        ),
     ] {
         let folder = tempfile::tempdir().unwrap();
         let output = run(folder.path(), &study(&block, estimators));

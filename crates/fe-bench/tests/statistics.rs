@@ -636,7 +636,8 @@ fn the_check_holds_pairs_and_indices_to_their_truths() {
     for index in indices.iter().filter(|index| **index != Index::Permutation) {
         assert!(known(index.name()), "{index}");
     }
-    let of = |name: &str, kind: Standard| right.iter().any(|f| f.estimator == name && f.kind == kind);
+    let of =
+        |name: &str, kind: Standard| right.iter().any(|f| f.estimator == name && f.kind == kind);
     assert!(of("pdp", Standard::Agreement) && of("ale", Standard::Convergence));
     assert!(!of("ale", Standard::Agreement), "nothing of it is unbiased");
     let wrong = pair::ALL.iter().map(|info| pair::PairEstimatorInfo {

@@ -25,7 +25,7 @@ pub(super) struct OfPairs<'a> {
     pub(super) seed: u64,
 }
 
-/// What tests are of: features, counted from 0.
+/// Tests with the features that they are of, counted from 0.
 type OfFeatures = (Vec<usize>, Tests);
 
 impl OfPairs<'_> {
@@ -38,7 +38,9 @@ impl OfPairs<'_> {
             for &features in &pairs {
                 let of = OfPair { scenario: self.scenario, features };
                 for info in held.pairs {
-                    tests.extend(of.tests(info, &data).into_iter().map(|of| (features.to_vec(), of)));
+                    tests.extend(
+                        of.tests(info, &data).into_iter().map(|of| (features.to_vec(), of)),
+                    );
                 }
             }
         }
@@ -61,8 +63,14 @@ impl OfPairs<'_> {
     }
 
     /// Tests that squared errors of indices fall. Those that have no truth, or are refused of too few rows, are left out.
-    fn indices(&self, asked: &[Index], pairs: &[[usize; 2]], data: &[Vec<Dataset>; 2]) -> Vec<OfFeatures> {
-        let features: Vec<usize> = (0..self.scenario.dimension().min(self.plan.costly_features)).collect();
+    fn indices(
+        &self,
+        asked: &[Index],
+        pairs: &[[usize; 2]],
+        data: &[Vec<Dataset>; 2],
+    ) -> Vec<OfFeatures> {
+        let features: Vec<usize> =
+            (0..self.scenario.dimension().min(self.plan.costly_features)).collect();
         let truths = self.scenario.indices();
         let mut tests = Vec::new();
         for &index in asked {
@@ -84,7 +92,10 @@ impl OfPairs<'_> {
                     continue;
                 }
                 let outcome = shrinks("squared error", &small[..shared], &large[..shared]);
-                tests.push((of, Tests { kind: Standard::Convergence, estimator: index.name(), outcome }));
+                tests.push((
+                    of,
+                    Tests { kind: Standard::Convergence, estimator: index.name(), outcome },
+                ));
             }
         }
         tests
@@ -125,7 +136,8 @@ impl OfPair<'_> {
             };
             data.iter().map(error).collect::<std::result::Result<Vec<f64>, String>>()
         };
-        let outcome = errors(small).and_then(|small| shrinks("squared error", &small, &errors(large)?));
+        let outcome =
+            errors(small).and_then(|small| shrinks("squared error", &small, &errors(large)?));
         let mut tests = vec![test(Standard::Convergence, outcome)];
         if is_pd {
             let outcome = self.agreement(info, agreeing, &points, &truths);

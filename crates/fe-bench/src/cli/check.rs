@@ -231,8 +231,7 @@ fn distinct_features(findings: &[Finding]) -> usize {
 fn scenario_name(scenarios: &[Scenario], finding: &Finding) -> String {
     let scenario = scenarios.iter().find(|scenario| scenario.id() == finding.scenario);
     let name = |&feature: &usize| {
-        scenario
-            .map_or_else(|| feature_name(feature), |scenario| scenario.feature_name(feature))
+        scenario.map_or_else(|| feature_name(feature), |scenario| scenario.feature_name(feature))
     };
     match &finding.features[..] {
         [] => "f".to_owned(),

@@ -11,7 +11,7 @@ use crate::error::caught;
 use crate::record::Cell;
 use crate::record::encode::Encoder;
 use crate::score::Score;
-use crate::score::pairs::ComparedIndex;
+use crate::score::metric::ComparedIndex;
 use crate::study::subjects::IndexVariant;
 
 /// Estimates the indices of a group, those that share options together, and scores them.

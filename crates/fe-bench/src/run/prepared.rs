@@ -76,9 +76,11 @@ impl Prepared {
         let of_features = self.features.iter().flat_map(|of| of.costs(group));
         let of_pairs = self.pairs.iter().flat_map(|of| of.costs(group));
         let of_indices = group.indices.iter().map(|of| Some(cost_of_indices(group, of)));
-        of_features.chain(of_pairs).chain(of_indices).fold((0, false), |(sum, open), cost| match cost {
-            Some(cost) => (u64::saturating_add(sum, cost), open),
-            None => (sum, true),
+        of_features.chain(of_pairs).chain(of_indices).fold((0, false), |(sum, open), cost| {
+            match cost {
+                Some(cost) => (u64::saturating_add(sum, cost), open),
+                None => (sum, true),
+            }
         })
     }
 }
@@ -104,10 +106,7 @@ impl PreparedPair {
                 let settings = variant.resolve(&group.scenario, feature, all, &points[side])?;
                 // Where no grid is asked for, a partial dependence is computed where it is compared.
                 let exact = settings.grid.is_none() && takes_points(&variant.estimator);
-                Ok::<_, String>(Settings {
-                    points: settings.points.filter(|_| exact),
-                    ..settings
-                })
+                Ok::<_, String>(Settings { points: settings.points.filter(|_| exact), ..settings })
             };
             let settings = [settings(0)?, settings(1)?];
             pair::from_settings(&variant.estimator, [&settings[0], &settings[1]])

@@ -14,7 +14,7 @@ use crate::data::features::feature_of;
 use crate::error::{Error, Result};
 
 const NEEDED: [&str; 5] = ["feature", "feature2", "x", "x2", "effect"];
-/// What `effect` prints beside these.
+/// Columns that `effect` prints beside these.
 const OTHERS: [&str; 3] = [OUTPUT, "level", "level2"];
 
 /// The effect of a pair of features at some pairs of points.

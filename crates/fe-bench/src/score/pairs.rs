@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fe_core::effect::Surface;
-use fe_core::indices::{Index, Measured};
+use fe_core::indices::Index;
 use fe_core::settings::Centring;
 use fe_truth::{IndexTruth, PairEffect, Quantity, Scenario, Truth};
 
@@ -32,16 +32,7 @@ impl ComparingPairs<'_> {
     }
 }
 
-/// An estimated index and the true one.
-#[derive(Debug, Clone, Copy)]
-pub struct ComparedIndex {
-    /// The estimate.
-    pub estimate: Measured,
-    /// The truth.
-    pub truth: Truth,
-}
-
-/// What tells the truth of a surface apart from others: the question, and the bits of its numbers.
+/// The question that the truth of a surface answers, with the bits of its numbers.
 type SurfaceKey = (Quantity, [usize; 2], fe_truth::Centring, bool, Vec<u64>);
 
 /// Indices and what they are of.

@@ -221,7 +221,9 @@ fn expand(block: &Block, problems: &Problems) -> Result<Vec<Group>, String> {
     let fitting = Fitting::read(block, &metrics)?;
     if fitting.is_some() && (of_indices || of_pairs) {
         let what = if of_indices { "indices" } else { "effects of pairs of features" };
-        return Err(format!("models and `pairs` are compared by effects of one feature, not by {what}"));
+        return Err(format!(
+            "models and `pairs` are compared by effects of one feature, not by {what}"
+        ));
     }
     for variants in &variants {
         if of_pairs {

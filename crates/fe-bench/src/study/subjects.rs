@@ -1,4 +1,4 @@
-//! What a block is of: effects of features, effects of pairs of features, or indices.
+//! Subjects of a block: effects of features, effects of pairs of features, or indices.
 //!
 //! Pairs are named as elsewhere, `x1:x2` or `all-pairs`; indices stand where an estimator has its name. Each is a block of
 //! its own, as neither has the metrics of the others.
@@ -39,7 +39,7 @@ pub struct Subjects {
     pub pairs: Vec<[usize; 2]>,
 }
 
-/// What stands in place of an estimator's name where indices are asked for.
+/// The key in place of an estimator's name where indices are asked for.
 const INDICES: &str = "indices";
 
 /// Options of indices, and the least that each may be.
@@ -55,8 +55,10 @@ pub(super) fn is_of_indices(block: &Block) -> Result<bool, String> {
     match count {
         0 => Ok(false),
         all if all == block.estimator.len() => Ok(true),
-        _ => Err("`indices` and estimators of effects have other metrics: give each a block of its own"
-            .to_owned()),
+        _ => Err(
+            "`indices` and estimators of effects have other metrics: give each a block of its own"
+                .to_owned(),
+        ),
     }
 }
 
@@ -213,7 +215,9 @@ fn variant(options: &Table) -> Result<IndexVariant, String> {
         asked.push(index);
     }
     if asked.is_empty() {
-        return Err("`indices` must be a list of names: `fe-bench list indices` shows them".to_owned());
+        return Err(
+            "`indices` must be a list of names: `fe-bench list indices` shows them".to_owned()
+        );
     }
     for (name, least) in OPTIONS {
         let Some(value) = options.get(name) else { continue };

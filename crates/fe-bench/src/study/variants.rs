@@ -69,11 +69,7 @@ impl Variant {
     }
 }
 
-pub(super) fn variants(
-    block: &Block,
-    grid: &Grid,
-    of_pairs: bool,
-) -> Result<Vec<Variant>, String> {
+pub(super) fn variants(block: &Block, grid: &Grid, of_pairs: bool) -> Result<Vec<Variant>, String> {
     if block.estimator.is_empty() {
         return Err("there is no [[block.estimator]]".to_owned());
     }

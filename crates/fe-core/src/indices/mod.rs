@@ -554,9 +554,9 @@ pub fn cost(
     let outer = rows.min(options.outer);
     // What is asked of f as a whole needs all features.
     let alone = |family: Family| if has(family, 0) { dimension } else { read.len() };
-    let overall = asked.iter().any(|index| {
-        matches!(index, Index::H2Overall | Index::HOverall | Index::H2OverallShare)
-    });
+    let overall = asked
+        .iter()
+        .any(|index| matches!(index, Index::H2Overall | Index::HOverall | Index::H2OverallShare));
     let is_any = |family: Family| (0..=2).any(|order| has(family, order));
     let means = number(is_any(Family::Dependence), alone(Family::Dependence))
         + number(has(Family::Dependence, 2), pairs.len())

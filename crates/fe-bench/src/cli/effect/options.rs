@@ -69,7 +69,7 @@ impl EstimationArguments {
         self.options.settings.points.as_deref()
     }
 
-    /// Where the effects of pairs are estimated and given.
+    /// The places where the effects of pairs are estimated and given.
     pub(super) fn places_of_pairs(&self) -> Result<PlacesOfPairs> {
         let OptionFlags { settings, points_of_pairs, grid_of_pairs, .. } = &self.options;
         if settings.points.is_some() {

@@ -1,8 +1,19 @@
 //! Errors of indices: numbers that say how much of f features and pairs of features have.
 
+use fe_core::indices::Measured;
+use fe_truth::Truth;
+
 use super::{Definition, Measure, OfBand};
-use crate::score::pairs::ComparedIndex;
 use crate::score::{DEGENERATE, Provenance, Score};
+
+/// An estimated index and the true one.
+#[derive(Debug, Clone, Copy)]
+pub struct ComparedIndex {
+    /// The estimate.
+    pub estimate: Measured,
+    /// The truth.
+    pub truth: Truth,
+}
 
 /// Estimate minus truth.
 pub(super) const ERROR: Definition = Definition {

@@ -22,7 +22,7 @@ use fe_truth::{Scenario, Truth};
 
 use super::comparison::Comparison;
 use super::given_curve::GivenCurve;
-use super::pairs::ComparedIndex;
+pub use index::ComparedIndex;
 pub(crate) use regions::ScoringTree;
 pub(crate) use value::VALUES;
 

@@ -120,7 +120,12 @@ impl SecondOrderAle {
         if let Some(levels) = data.levels(feature)? {
             let order =
                 Order::of(self.order.unwrap_or_default(), (data, feature), &levels, response)?;
-            return Ok(Side { feature, points: Points::of_levels(levels, order), of_grid: None, binning: None });
+            return Ok(Side {
+                feature,
+                points: Points::of_levels(levels, order),
+                of_grid: None,
+                binning: None,
+            });
         }
         let binning = &self.binnings[side];
         let choice = binning.choose(&BinningRequest {

@@ -10,7 +10,7 @@ mod pd;
 mod side;
 
 pub use ale::SecondOrderAle;
-pub use pd::{PairPartialDependence, POINTS};
+pub use pd::{POINTS, PairPartialDependence};
 
 use joint::Joint;
 use side::Side;

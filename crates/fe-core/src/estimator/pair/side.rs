@@ -17,7 +17,7 @@ use crate::numeric::partition::Partition;
 pub(super) struct Side {
     pub(super) feature: usize,
     pub(super) points: Points,
-    /// Whether each point is one of those that a mean over the axis is taken at; none where all are.
+    /// The points that a mean over the axis is taken at, as true; none where it is all of them.
     pub(super) of_grid: Option<Vec<bool>>,
     /// The way in which bins were chosen.
     pub(super) binning: Option<String>,
