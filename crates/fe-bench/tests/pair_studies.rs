@@ -199,7 +199,7 @@ fn what_means_nothing_of_pairs_and_indices_is_refused() {
         (pairs.to_owned(), &["name = 'pdp'\nbins = 3"], "takes no option `bins`"),
         (
             pairs.to_owned(),
-            &["name = 'ale'\npreset = 'pyale'"],
+            &["name = 'ale'\npreset = 'pyale-1.2'"],
             "presets are of effects of one feature",
         ),
         (pairs.replace("'x1:x2'", "'x1', 'x1:x2'"), &["name = 'ale'"], "names x1 beside x1:x2"),

@@ -143,7 +143,7 @@ def test_what_means_nothing_is_refused():
         (lambda: fe.pdp(X, scenario, ("x1", "x9")), "`x9`"),
         (lambda: fe.rhale(X, scenario, PAIR), "`rhale` is of one feature"),
         (lambda: fe.pdp(X, scenario, PAIR, bins=3), "takes no option `bins`"),
-        (lambda: fe.ale(X, scenario, PAIR, preset="pyale"), "presets are of effects of one feature"),
+        (lambda: fe.ale(X, scenario, PAIR, preset="pyale-1.2"), "presets are of effects of one feature"),
         (lambda: fe.score(surface, scenario, "pd"), "says it itself"),
         (lambda: fe.score(surface, scenario, metrics=["L_mu"]), "no `L_mu` of effects of pairs"),
         (lambda: scenario.truth("ale", PAIR, [0.0]), "one of each feature"),

@@ -330,9 +330,9 @@ def indices(
     rows = []
     for name, of, output, numbers, refused in _native.indices(request, asked, pairs, outer):
         value, error, lower, upper, count = numbers or (nan, None, None, None, 0)
-        told = (nan if number is None else number for number in (error, lower, upper))
+        error, lower, upper = (nan if number is None else number for number in (error, lower, upper))
         named = tuple(columns[place - 1] for place in of)
-        rows.append(IndexEstimate(name, named, output, value, *told, count, refused))
+        rows.append(IndexEstimate(name, named, output, value, error, lower, upper, count, refused))
     return rows
 
 
@@ -670,7 +670,7 @@ def score(
     upper: ArrayLike | None = None,
     compare: str = "Err_c",
     center: str | None = None,
-    points: ArrayLike | tuple[ArrayLike, ArrayLike] | str | None = None,
+    points: Any = None,
     metrics: Sequence[str] | str | None = None,
 ) -> Scores:
     """Scores an estimate, or a curve that was computed anywhere, against the exact truth of a scenario.
@@ -701,7 +701,8 @@ def score(
     center
         How a curve from elsewhere is centred, where it is compared as it is: none, start, integral or data.
     points
-        Where an effect is compared instead: an array, or "knots", its own ``x``, which flatters few bins.
+        Where an effect is compared instead: an array, or "knots", its own ``x``, which flatters few bins; of two
+        features an array of each, as ``(x, x2)``.
     metrics
         Names, or "all"; see :func:`metrics`. Those of bins and of heterogeneity need an effect. Unless they are
         named: distances and, where there is a band, its coverage and width; of a regional effect all that there are.

@@ -203,7 +203,7 @@ class Scenario(_native.Scenario):
         self,
         effect: str,
         feature: int | str | tuple[int | str, int | str],
-        x: ArrayLike | tuple[ArrayLike, ArrayLike],
+        x: Any,
         center: str | None = None,
         range: Any = None,
         *,
