@@ -212,7 +212,11 @@ fn what_means_nothing_of_pairs_and_indices_is_refused() {
         (format!("{indices}\ngrid = 5"), &[h], "`grid`: indices are single numbers"),
         (format!("{indices}\nkeep = ['bins']"), &[h], "`keep`: indices are single numbers"),
         (format!("{indices}\nfeatures = ['x1']"), &[h], "h2.pair is of a pair, such as x1:x2"),
-        (format!("{indices}\npairs = ['empirical:pd']"), &[h], "not by indices"),
+        (
+            format!("{indices}\npairs = ['empirical:pd']"),
+            &[h],
+            "compares an estimate with the truth of f alone",
+        ),
         (indices.to_owned(), &["indices = ['permutation']"], "permutation has no truth"),
         (
             indices.to_owned(),

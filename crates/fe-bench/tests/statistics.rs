@@ -616,7 +616,7 @@ impl pair::PairEstimator for TiltedPair {
     ) -> fe_core::Result<Vec<fe_core::effect::Surface>> {
         let mut surfaces = self.0.estimate(data, model, features)?;
         for value in surfaces.iter_mut().filter_map(|surface| surface.values.last_mut()) {
-            *value += 3.0;
+            *value += 300.0;
         }
         Ok(surfaces)
     }
