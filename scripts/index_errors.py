@@ -1,74 +1,68 @@
-"""Errors of H by the number of rows: `fe-bench effect --indices` beside its truths, over scenarios.
+"""Errors of H by the number of rows, over the pairs or features of each scenario that interact, from the study `interaction`.
 
-    cargo build --release && python scripts/index_errors.py --program target/release/fe-bench
+    fe-bench run scenarios/papers/interaction.toml --out results/runs/interaction
+    python scripts/index_errors.py results/runs/interaction      # or nothing, for results/papers/interaction
 
-Writes results/indices/h.csv, a line for each scenario, index and number of rows, and prints it as a table:
+Writes results/indices/h.csv, a line for each scenario and index, and prints it as a table:
 
-* pairs:     of how many features or pairs (times datasets) the line is
-* rmse:      root of the mean squared error from the truth
-* false:     mean of the estimates whose truth is 0; empty where there are none
-* coverage:  share of the 95 % intervals that hold the truth
+* of:        features or pairs that interact
+* alone:     those that do not, and have H = 0 at any number of rows
+* 100, 300…: root of the mean squared error from the truth at so many rows
+* coverage:  share of the 95 % intervals that hold the truth, over all numbers of rows
+* from:      the least number of rows from which that root is at most 0.05 at all that were tried; empty where it never is
 """
 
-import argparse
 import csv
-import io
 import math
-import subprocess
+import sys
+from collections import defaultdict
 from pathlib import Path
 
-FOLDER = Path(__file__).resolve().parent.parent
-SCENARIOS = ["friedman1", "poly3", "goldstein", "general-interaction", "liu-product", "sin-indicator"]
-INDICES = ["h2.pair", "h2.overall"]
-ROWS = [100, 300, 1000, 3000]
-COLUMNS = ["scenario", "index", "rows", "pairs", "rmse", "false", "coverage"]
+FOLDER = Path(__file__).resolve().parent.parent / "results"
+ROUNDING = 1e-20
+MEANS_SOMETHING = 0.05
+"""The largest error with which H, mostly between 0 and 1, says something."""
 
 
-def estimates(program: str, scenario: str, rows: int, seed: int) -> list[dict]:
-    """The lines of one dataset."""
-    command = [program, "effect", scenario, "--n", str(rows), "--seed", str(seed)]
-    command += ["--indices", ",".join(INDICES), "--format", "csv"]
-    answer = subprocess.run(command, check=True, capture_output=True, text=True)
-    return list(csv.DictReader(io.StringIO(answer.stdout)))
+def mean(values: list[float]) -> float:
+    return sum(values) / len(values)
 
 
-def line(scenario: str, index: str, rows: int, found: list[dict]) -> dict:
-    """What the estimates of an index say of its error."""
-    known = [f for f in found if f["name"] == index and f["value"] and f["truth"]]
-    value = [float(f["value"]) for f in known]
-    truth = [float(f["truth"]) for f in known]
-    false = [v for v, t in zip(value, truth) if t == 0]
-    held = [float(f["lower"]) <= t <= float(f["upper"]) for f, t in zip(known, truth) if f["lower"]]
-    square = [(v - t) ** 2 for v, t in zip(value, truth)]
-    return {
-        "scenario": scenario,
-        "index": index,
-        "rows": rows,
-        "pairs": len(known),
-        "rmse": f"{math.sqrt(sum(square) / len(square)):.4f}" if square else "",
-        "false": f"{sum(false) / len(false):.4f}" if false else "",
-        "coverage": f"{sum(held) / len(held):.2f}" if held else "",
-    }
+def lines(summary: Path) -> tuple[list[str], list[dict[str, str]]]:
+    """The numbers of rows, and a line for each scenario and index."""
+    found: dict[tuple[str, str], dict[str, dict[str, dict[str, float]]]] = defaultdict(lambda: defaultdict(dict))
+    with open(summary, newline="") as file:
+        for row in csv.DictReader(file):
+            if row["mean"]:
+                of = found[row["scenario"].split("@")[0], row["estimator"]][f"{row['feature']}:{row['feature2']}"]
+                of.setdefault(row["metric"], {})[row["N"]] = float(row["mean"])
+    sizes = sorted({size for of in found.values() for one in of.values() for size in one["index_squared_error"]}, key=int)
+    table = []
+    for (scenario, index), all_of in sorted(found.items(), key=lambda of: (of[0][1], of[0][0])):
+        some = [of for of in all_of.values() if max(of["index_squared_error"].values()) > ROUNDING]
+        line = {"scenario": scenario, "index": index, "of": str(len(some)), "alone": str(len(all_of) - len(some))}
+        if some:
+            roots = {size: math.sqrt(mean([of["index_squared_error"][size] for of in some])) for size in sizes}
+            good = [all(roots[other] <= MEANS_SOMETHING for other in sizes[place:]) for place in range(len(sizes))]
+            held = [share for of in some for share in of.get("coverage", {}).values()]
+            line |= {size: f"{root:.4f}" for size, root in roots.items()}
+            line["coverage"] = f"{mean(held):.3f}" if held else ""
+            line["from"] = next((size for size, is_good in zip(sizes, good) if is_good), "")
+        table.append(line)
+    return sizes, table
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--program", default="fe-bench", help="the program [default: %(default)s]")
-    parser.add_argument("--datasets", type=int, default=10, help="datasets of each size [default: %(default)s]")
-    arguments = parser.parse_args()
-    lines = []
-    for scenario in SCENARIOS:
-        for rows in ROWS:
-            seeds = range(1, arguments.datasets + 1)
-            found = [f for seed in seeds for f in estimates(arguments.program, scenario, rows, seed)]
-            lines += [line(scenario, index, rows, found) for index in INDICES]
-    with open(FOLDER / "results" / "indices" / "h.csv", "w", newline="") as file:
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER / "papers" / "interaction"
+    sizes, table = lines(folder / "summary.csv")
+    columns = ["scenario", "index", "of", "alone", *sizes, "coverage", "from"]
+    with open(FOLDER / "indices" / "h.csv", "w", newline="") as file:
+        writer = csv.DictWriter(file, columns, restval="", lineterminator="\n")
         writer.writeheader()
-        writer.writerows(lines)
-    print("| " + " | ".join(COLUMNS) + " |\n|" + "---|" * len(COLUMNS))
-    for of in sorted(lines, key=lambda of: (of["index"], of["scenario"], of["rows"])):
-        print("| " + " | ".join(str(of[column]) for column in COLUMNS) + " |")
+        writer.writerows(table)
+    print("| " + " | ".join(columns) + " |\n|" + "---|" * len(columns))
+    for line in table:
+        print("| " + " | ".join(line.get(column, "") for column in columns) + " |")
 
 
 if __name__ == "__main__":

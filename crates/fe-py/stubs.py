@@ -15,11 +15,11 @@ HERE = Path(__file__).resolve().parent / "python" / "feature_effects_bench" / "_
 HEAD = '''"""The functions that estimators have; written by stubs.py."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, overload
 
 from numpy.typing import ArrayLike
 
-from ._api import Effect, Jacobian, Model, RegionalEffect
+from ._api import Effect, Jacobian, Model, RegionalEffect, Surface
 from ._scenario import Scenario
 
 __all__ = [
@@ -27,11 +27,11 @@ __all__ = [
 ]
 '''
 
-FUNCTION = '''
+FUNCTION = '''{overload}
 def {name}(
     X: ArrayLike,
     model: Model,
-    feature: int | str = 1,
+    feature: {feature},
     *,
     jacobian: Jacobian = None,
     weights: ArrayLike | None = None,
@@ -47,12 +47,35 @@ def {name}(
 TYPES = {info["name"]: info["type"] for info in fe.options()}
 
 
+# Options that may be two, one of each feature.
+OF_SIDES = ("bins", "grid", "limits", "points")
+
+# The estimators of effects of two features.
+PAIRS = {info["name"]: info["options"] for info in fe._api._registered("pairs")}
+
+
+def type_of(name: str, result: str) -> str:
+    """The type of an option."""
+    kind = TYPES[name]
+    return f"{kind} | tuple[{kind}, {kind}]" if result == "Surface" and name in OF_SIDES else kind
+
+
 def function(info: dict, result: str) -> str:
-    """The signature of the function of one estimator."""
+    """The signature of the function of one estimator: of one feature and, where it has one, of two."""
+    if result == "Effect" and info["name"] in PAIRS:
+        of_two = {"name": info["name"], "options": PAIRS[info["name"]]}
+        return signature(info, result, "\n@overload") + signature(of_two, "Surface", "\n@overload")
+    return signature(info, result, "")
+
+
+def signature(info: dict, result: str, overload: str) -> str:
+    """One signature."""
     names = [name for name in info["options"] if name != "jacobian"]
-    options = [f"    {name}: {TYPES[name]} | None = None," for name in sorted(set(names))]
+    options = [f"    {name}: {type_of(name, result)} | None = None," for name in sorted(set(names))]
     return FUNCTION.format(
         name=info["name"].replace("-", "_"),
+        overload=overload,
+        feature="tuple[int | str, int | str]" if result == "Surface" else "int | str = 1",
         preset="    preset: str | None = None,\n" if result == "Effect" else "",
         options="\n".join(options),
         result=result,

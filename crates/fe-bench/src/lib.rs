@@ -85,6 +85,8 @@
 //! | `split_feature` | 1 where the first split is on the feature of the population's |
 //! | `split_error` | distance of the first split from the population's, in probability |
 //! | `leaves` | number of regions |
+//! | `index_error` | estimated index minus the true one |
+//! | `index_squared_error` | its square |
 //!
 //! # Engines
 //!

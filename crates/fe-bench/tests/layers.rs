@@ -39,7 +39,8 @@ const ORDER_OF_PYTHON: &[&[&str]] = &[
     &["questions"],
     &["callable"],
     &["jacobian"],
-    &["calls", "effect", "registry", "program"],
+    &["calls", "effect", "registry", "program", "truths"],
+    &["surface"],
     &["scenario", "regional"],
     &["estimate", "score"],
 ];

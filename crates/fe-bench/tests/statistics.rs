@@ -7,7 +7,8 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use fe_bench::check::{self, Plan, Standard, UnderTest};
-use fe_core::estimator::{self, Estimand, Estimator, EstimatorInfo};
+use fe_core::estimator::{self, Estimand, Estimator, EstimatorInfo, pair};
+use fe_core::indices::Index;
 use fe_core::model::Model;
 use fe_core::numeric::curve::Shape;
 use fe_core::regional;
@@ -551,6 +552,8 @@ const SMALL: Plan = Plan {
     costly_sizes: (30, 240),
     features: 1,
     costly_features: 1,
+    pairs: 1,
+    dimension_of_indices: usize::MAX,
 };
 
 #[test]
@@ -558,7 +561,7 @@ fn the_check_passes_what_is_right_and_fails_what_is_wrong() {
     let scenarios =
         ["friedman1", "liu-quadratic"].map(|name| fe_truth::scenario(name, &[]).unwrap());
     let check = |estimators: &[EstimatorInfo]| {
-        let held = UnderTest { estimators, regional: &[] };
+        let held = UnderTest { estimators, regional: &[], pairs: &[], indices: &[] };
         check::run(held, &scenarios, SMALL, 0, 1e-6, &|| ()).unwrap()
     };
     let right = check(estimator::ALL);
@@ -580,12 +583,87 @@ fn the_check_passes_what_is_right_and_fails_what_is_wrong() {
     }
 }
 
+/// An estimator of pairs whose surface is too high at one end, at any number of rows.
+#[derive(Debug)]
+struct TiltedPair(Box<dyn pair::PairEstimator>);
+
+impl pair::PairEstimator for TiltedPair {
+    fn name(&self) -> &'static str {
+        self.0.name()
+    }
+
+    fn estimand(&self) -> Estimand {
+        self.0.estimand()
+    }
+
+    fn centring(&self, data: &Dataset, features: [usize; 2]) -> Centring {
+        self.0.centring(data, features)
+    }
+
+    fn is_interaction(&self) -> bool {
+        self.0.is_interaction()
+    }
+
+    fn cost(&self, rows: usize) -> Option<u64> {
+        self.0.cost(rows)
+    }
+
+    fn estimate(
+        &self,
+        data: &Dataset,
+        model: &dyn Model,
+        features: [usize; 2],
+    ) -> fe_core::Result<Vec<fe_core::effect::Surface>> {
+        let mut surfaces = self.0.estimate(data, model, features)?;
+        for value in surfaces.iter_mut().filter_map(|surface| surface.values.last_mut()) {
+            *value += 300.0;
+        }
+        Ok(surfaces)
+    }
+}
+
+#[test]
+fn the_check_holds_pairs_and_indices_to_their_truths() {
+    let scenarios = ["friedman1", "apley-zhu"].map(|name| fe_truth::scenario(name, &[]).unwrap());
+    let indices: Vec<Index> = Index::all().collect();
+    let check = |pairs: &[pair::PairEstimatorInfo], indices: &[Index]| {
+        let held = UnderTest { estimators: &[], regional: &[], pairs, indices };
+        check::run(held, &scenarios, SMALL, 0, 1e-6, &|| ()).unwrap()
+    };
+    let right = check(pair::ALL, &indices);
+    right.iter().for_each(|finding| assert!(finding.passed, "{finding:?}"));
+    let known = |name: &str| right.iter().any(|finding| finding.estimator == name);
+    for index in indices.iter().filter(|index| **index != Index::Permutation) {
+        assert!(known(index.name()), "{index}");
+    }
+    let of =
+        |name: &str, kind: Standard| right.iter().any(|f| f.estimator == name && f.kind == kind);
+    assert!(of("pdp", Standard::Agreement) && of("ale", Standard::Convergence));
+    assert!(!of("ale", Standard::Agreement), "nothing of it is unbiased");
+    let wrong = pair::ALL.iter().map(|info| pair::PairEstimatorInfo {
+        name: info.name,
+        about: info.about,
+        options: info.options,
+        build: match info.name {
+            "pdp" => |of| Ok(Box::new(TiltedPair(pair::from_settings("pdp", of)?))),
+            _ => |of| Ok(Box::new(TiltedPair(pair::from_settings("ale", of)?))),
+        },
+    });
+    let wrong = check(&wrong.collect::<Vec<_>>(), &[]);
+    assert!(!wrong.is_empty() && wrong.iter().all(|finding| !finding.passed), "{wrong:?}");
+}
+
 #[test]
 fn findings_do_not_depend_on_threads() {
     let scenarios = [fe_truth::scenario("poly3", &[]).unwrap()];
     let on = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        let held = UnderTest { estimators: &estimator::ALL[..3], regional: &regional::ALL[..2] };
+        let held = UnderTest {
+            estimators: &estimator::ALL[..3],
+            regional: &regional::ALL[..2],
+            pairs: pair::ALL,
+            indices: &[Index::H2Pair, Index::SobolTotal, Index::AdditiveR2Ale],
+        };
         let check = || check::run(held, &scenarios, SMALL, 7, 1e-6, &|| ());
         pool.install(check).unwrap()
     };

@@ -385,6 +385,54 @@ fn orders_of_levels_are_those_of_one_feature() {
 }
 
 /// Rows on the diagonal leave the corners empty.
+/// Further points are exact, and move nothing else; points alone are a grid of their own.
+#[test]
+fn points_of_a_pair_are_exact() {
+    let data = numbers(60, 2);
+    let model = FunctionModel::new(2, |x| (3.0 * x[0]).sin() * x[1].exp());
+    let settings = |grid: Option<usize>, points: &[f64]| Settings {
+        grid,
+        points: Some(points.to_vec()).filter(|points| !points.is_empty()),
+        axis: Some(AxisChoice::Given(-2.0, 2.0)),
+        ..Settings::default()
+    };
+    let on = |sides: [Settings; 2]| try_estimate("pdp", [&sides[0], &sides[1]], &data, &model);
+    let grid = on([settings(Some(5), &[]), settings(Some(4), &[])]).unwrap();
+    let more = on([settings(Some(5), &[0.3, -1.7]), settings(Some(4), &[0.9])]).unwrap();
+    assert_eq!((more.x[0].len(), more.x[1].len()), (7, 5));
+    let same = |x: f64, y: f64| (grid.at([x, y]).unwrap() - more.at([x, y]).unwrap()).abs();
+    for x in &grid.x[0] {
+        assert!(grid.x[1].iter().all(|y| same(*x, *y) < 1e-12), "the constant is that of the grid");
+    }
+    // f does not depend on the rows here.
+    let difference = more.at([0.3, 0.9]).unwrap() - more.at([-1.7, 0.9]).unwrap();
+    let exact = ((0.9_f64).sin() - (-5.1_f64).sin()) * 0.9_f64.exp();
+    assert!((difference - exact).abs() < 1e-12);
+    assert!(same(0.3, 0.9) > 1e-3, "between points of the grid it is not exact");
+    let alone = on([settings(None, &[1.0, -1.0]), settings(None, &[0.0, 0.5, 7.0])]).unwrap();
+    assert_eq!(alone.x, [vec![-1.0, 1.0], vec![0.0, 0.5, 7.0]]);
+    let outside = on([settings(Some(5), &[3.0]), settings(Some(4), &[])]).unwrap_err();
+    assert!(matches!(outside, fe_core::Error::OutsideLimits { x: 3.0, .. }), "{outside}");
+    let infinite = on([settings(None, &[f64::NAN, 1.0]), settings(None, &[])]).unwrap_err();
+    assert!(matches!(infinite, fe_core::Error::BadOption { option: "points", .. }), "{infinite}");
+}
+
+/// What is foretold of the rows that indices ask for is what they ask for.
+#[test]
+fn the_cost_of_indices_is_foretold() {
+    let data = numbers(80, 4);
+    let model = FunctionModel::new(4, |x| x[0] * x[1] + x[2].sin() * x[3]);
+    let options = IndexOptions { outer: 30, background: 20, ..IndexOptions::default() };
+    let (features, pairs) = ([0, 2], [[0, 1], [1, 3]]);
+    for index in Index::all().filter(|index| *index != Index::Dgsm) {
+        let of = (&features[..], &pairs[..]);
+        let found = indices::estimate(&data, &model, &[index], of, &options).unwrap();
+        let (asked, foretold) = (found.model_rows, indices::cost(80, 4, &[index], of, &options));
+        let ratio = foretold as f64 / asked as f64;
+        assert!((0.5..2.5).contains(&ratio), "{index}: {asked} were asked, {foretold} foretold");
+    }
+}
+
 #[test]
 fn cells_without_instances_go_by_the_policy() {
     let rows: Vec<[f64; 2]> = (0..30).map(|i| [f64::from(i) / 29.0, f64::from(i) / 29.0]).collect();

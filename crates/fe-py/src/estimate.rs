@@ -2,6 +2,8 @@
 
 use fe_bench::error::{listed, suggestion};
 use fe_bench::study::AxisSource;
+use fe_core::estimator::pair;
+use fe_core::indices::{Index, IndexOptions};
 use fe_core::{AxisChoice, Dataset, FeatureKind, Settings, estimator, preset};
 use ndarray::Array2;
 use pyo3::prelude::*;
@@ -17,6 +19,7 @@ use crate::errors::Raise;
 use crate::jacobian;
 use crate::regional::RegionalEffect;
 use crate::scenario::Scenario;
+use crate::surface::{IndexRow, Surface, index_rows};
 
 /// Arguments of all estimates beside the options of the estimator.
 #[derive(FromPyObject)]
@@ -68,6 +71,69 @@ pub(crate) fn estimate(py: Python<'_>, request: EstimateRequest<'_>) -> PyResult
     effects.map(new).collect()
 }
 
+/// The effects of two features, one for each output of the model; the second one may have options of its own, as JSON.
+#[pyfunction]
+#[pyo3(signature = (request, second))]
+pub(crate) fn surfaces(
+    py: Python<'_>,
+    request: EstimateRequest<'_>,
+    second: Option<String>,
+) -> PyResult<Vec<Surface>> {
+    let info = pair::info(&request.estimator).map_err(Raise::raise)?;
+    if request.preset.is_some() {
+        return Err("preset: presets are of effects of one feature".raise());
+    }
+    let mut prepared = Prepared::new(&request, info.options)?;
+    let of_sides = prepared.each(Ok)?;
+    let [(first, settings), (other, settings2)] = &of_sides[..] else {
+        return Err("feature: a pair is of two features".raise());
+    };
+    let settings2 = match second {
+        None => settings2.clone(),
+        Some(options) => {
+            let (_, own) = settings_of(&request.estimator, &options, info.options)?;
+            Settings { axis: settings2.axis, ..own }
+        }
+    };
+    let built = pair::from_settings(info.name, [settings, &settings2]).map_err(Raise::raise)?;
+    let Prepared { subject, data, .. } = &mut prepared;
+    let (data, features) = (&*data, [*first, *other]);
+    let found = calls::run(py, subject, data, |model| built.estimate(data, model, features))?;
+    Ok(found.map_err(Raise::raise)?.into_iter().map(|inner| Surface { inner }).collect())
+}
+
+/// Indices of some features and pairs, and of the model as a whole.
+#[pyfunction]
+#[pyo3(signature = (request, names, pairs, outer))]
+pub(crate) fn indices<'py>(
+    py: Python<'py>,
+    request: EstimateRequest<'py>,
+    names: Vec<String>,
+    pairs: Vec<(Feature, Feature)>,
+    outer: Option<usize>,
+) -> PyResult<Vec<IndexRow<'py>>> {
+    let asked = names.iter().map(|name| name.parse::<Index>().map_err(Raise::raise));
+    let asked = asked.collect::<PyResult<Vec<Index>>>()?;
+    let mut prepared = Prepared::new(&request, &["background", "background_seed", "bins"])?;
+    let of_names = prepared.data.names();
+    let pair = |(a, b): &(Feature, Feature)| Ok([a.among(of_names)?, b.among(of_names)?]);
+    let pairs = pairs.iter().map(pair).collect::<PyResult<Vec<[usize; 2]>>>()?;
+    let default = IndexOptions::default();
+    let given = &prepared.settings;
+    let options = IndexOptions {
+        outer: outer.unwrap_or(default.outer),
+        background: given.background.unwrap_or(default.background),
+        bins: given.bins.unwrap_or(default.bins),
+        seed: given.background_seed.unwrap_or(default.seed),
+    };
+    let Prepared { subject, data, features, .. } = &mut prepared;
+    let (data, features) = (&*data, &*features);
+    let found = calls::run(py, subject, data, |model| {
+        fe_core::indices::estimate(data, model, &asked, (features, &pairs), &options)
+    })?;
+    index_rows(py, &found.map_err(Raise::raise)?)
+}
+
 /// The regional effects of some features, one for each of them and each output of the model.
 #[pyfunction]
 pub(crate) fn regional(
@@ -112,7 +178,7 @@ impl Prepared {
             let message = "asks for no derivatives, so that it would have no effect";
             return Err(format!("jacobian: `{estimator}` {message}").raise());
         }
-        let (axis, settings) = settings(request, known)?;
+        let (axis, settings) = settings_of(&request.estimator, &request.options, known)?;
         let columns = arrays::columns("X", &request.data)?;
         let data = dataset(request, columns)?;
         let features = match &request.features {
@@ -224,17 +290,17 @@ fn check_callable(given: &Bound<'_, PyAny>) -> PyResult<()> {
 }
 
 /// The options of an estimator, and the axis where one is named.
-fn settings(
-    request: &EstimateRequest<'_>,
+fn settings_of(
+    estimator: &str,
+    options: &str,
     known: &[&str],
 ) -> PyResult<(Option<AxisSource>, Settings)> {
-    let mut options: Map<String, Value> = serde_json::from_str(&request.options)
-        .map_err(|e| format!("options of {}: {e}", request.estimator).raise())?;
+    let mut options: Map<String, Value> = serde_json::from_str(options)
+        .map_err(|e| format!("options of {estimator}: {e}").raise())?;
     options.retain(|_, value| !value.is_null());
     if let Some(key) = options.keys().find(|key| !known.contains(&key.as_str())) {
         return Err(format!(
-            "{} takes no option `{key}`{}; it takes {}",
-            request.estimator,
+            "{estimator} takes no option `{key}`{}; it takes {}",
             suggestion(key, known.iter().copied()),
             listed(known.iter().copied())
         )

@@ -20,7 +20,9 @@ mod regional;
 mod registry;
 mod scenario;
 mod score;
+mod surface;
 mod threads;
+mod truths;
 
 use pyo3::prelude::*;
 
@@ -36,7 +38,7 @@ mod _native {
     #[pymodule_export]
     use super::errors::{FeatureEffectsError, ModelError};
     #[pymodule_export]
-    use super::estimate::{estimate, regional};
+    use super::estimate::{estimate, indices, regional, surfaces};
     #[pymodule_export]
     use super::program::program;
     #[pymodule_export]
@@ -46,7 +48,9 @@ mod _native {
     #[pymodule_export]
     use super::scenario::Scenario;
     #[pymodule_export]
-    use super::score::{score, score_effect, score_regional};
+    use super::score::{score, score_effect, score_regional, score_surface};
+    #[pymodule_export]
+    use super::surface::Surface;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

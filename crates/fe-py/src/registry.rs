@@ -1,6 +1,8 @@
 //! Registries: scenarios, estimators, binnings, presets.
 
 use fe_bench::score::METRICS;
+use fe_core::estimator::pair;
+use fe_core::indices::Index;
 use fe_core::settings::{self, SettingInfo, SettingKind};
 use fe_core::{binning, estimator, preset, regional, registries};
 use fe_truth::{Centring, Quantity};
@@ -26,6 +28,13 @@ pub(crate) fn registry(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
             "regional": regional::ALL
                 .iter()
                 .map(|info| entry(info.name, info.about, info.options().collect()))
+                .collect::<Vec<_>>(),
+            "pairs": pair::ALL
+                .iter()
+                .map(|info| entry(info.name, info.about, info.options.to_vec()))
+                .collect::<Vec<_>>(),
+            "indices": Index::all()
+                .map(|index| json!({ "name": index.name(), "about": index.about(), "order": index.order() }))
                 .collect::<Vec<_>>(),
             "binnings": binning::ALL
                 .iter()

@@ -2,12 +2,13 @@
 
 use std::ops::Range;
 
+use fe_bench::data::features::pairs_that_f_reads;
 use fe_bench::data::sample;
 use fe_bench::score;
 use fe_core::interrupt;
 use fe_core::model::Rows;
 use fe_core::{Axis, Dataset};
-use fe_truth::{Centring, Quantity, Regional, Truth, Weighting};
+use fe_truth::{Centring, Index, PairEffect, Quantity, Regional, Truth, Weighting};
 use ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
@@ -17,13 +18,15 @@ use crate::arguments::{Feature, count, plain, whole, word};
 use crate::arrays::{self, Doubles};
 use crate::effect;
 use crate::errors::Raise;
+use crate::surface::Surface;
 use crate::threads;
+use crate::truths::{Answers, answers};
 
 /// Value, bound on its error, and how it was obtained.
 type Answer = (f64, f64, &'static str);
 
-/// Values at some points, bounds on their errors, and how they were obtained.
-type Answers<'py> = (Doubles<'py>, Doubles<'py>, Vec<&'static str>);
+/// An index: its name, its features counted from 1, and the answer or why there is none.
+type IndexAnswer = (&'static str, Vec<usize>, Option<Answer>, Option<String>);
 
 /// A vector of doubles.
 type Vector<'py> = Bound<'py, PyArray1<f64>>;
@@ -212,10 +215,97 @@ impl Scenario {
         let truths =
             threads::run(py, || self.inner.curve(effect, feature, &points, range, center))?
                 .map_err(Raise::raise)?;
-        let values = truths.iter().map(|truth| truth.value).collect();
-        let errors = truths.iter().map(|truth| truth.abs_error).collect();
-        let methods = truths.iter().map(|truth| truth.method.name()).collect();
-        Ok((arrays::shaped(py, values, &shape)?, arrays::shaped(py, errors, &shape)?, methods))
+        answers(py, &truths, &shape)
+    }
+
+    /// The true effect of two features at all pairs of points.
+    #[pyo3(name = "_surface", signature = (effect, features, x, x2, center = None, range = None, interaction = false))]
+    #[expect(clippy::too_many_arguments, reason = "a function of Python with named arguments")]
+    fn surface<'py>(
+        &self,
+        py: Python<'py>,
+        effect: &str,
+        features: (Feature, Feature),
+        x: &Bound<'py, PyAny>,
+        x2: &Bound<'py, PyAny>,
+        center: Option<&str>,
+        range: Option<((f64, f64), (f64, f64))>,
+        interaction: bool,
+    ) -> PyResult<Answers<'py>> {
+        let effect = word::<Quantity>(effect)?;
+        let features = [self.feature(&features.0)?, self.feature(&features.1)?];
+        let points = [arrays::vector("x", x)?, arrays::vector("x2", x2)?];
+        let is_open = effect != Quantity::Pd || interaction;
+        let usual = if is_open { Centring::Data } else { Centring::None };
+        let centring = center.map(word::<Centring>).transpose()?.unwrap_or(usual);
+        let axes =
+            range.map_or(features.map(|s| self.inner.axis(s)), |(first, second)| [first, second]);
+        let asked = PairEffect { effect, features, axes, centring, interaction };
+        let lists = [&points[0][..], &points[1][..]];
+        let truths =
+            threads::run(py, || self.inner.surface(&asked, lists))?.map_err(Raise::raise)?;
+        answers(py, &truths, &[points[0].len(), points[1].len()])
+    }
+
+    /// The truth of what a surface estimates at all pairs of points, centred as that is.
+    #[pyo3(name = "_surface_of")]
+    fn surface_of<'py>(
+        &self,
+        py: Python<'py>,
+        surface: &Bound<'py, Surface>,
+        x: &Bound<'py, PyAny>,
+        x2: &Bound<'py, PyAny>,
+    ) -> PyResult<Answers<'py>> {
+        let points = [arrays::vector("x", x)?, arrays::vector("x2", x2)?];
+        surface.get().truth(py, &self.inner, &points)
+    }
+
+    /// The true indices of features and pairs: name, features counted from 1, and the answer or why there is none.
+    #[pyo3(name = "_indices", signature = (names, features, pairs))]
+    fn indices(
+        &self,
+        py: Python<'_>,
+        names: Option<Vec<String>>,
+        features: Option<Vec<Feature>>,
+        pairs: Option<Vec<(Feature, Feature)>>,
+    ) -> PyResult<Vec<IndexAnswer>> {
+        let names =
+            names.unwrap_or_else(|| Index::ALL.iter().map(|i| i.name().to_owned()).collect());
+        let asked =
+            names.iter().map(|name| word::<Index>(name)).collect::<PyResult<Vec<Index>>>()?;
+        let features = match features {
+            None => (0..self.inner.dimension()).collect(),
+            Some(given) => {
+                given.iter().map(|s| self.feature(s)).collect::<PyResult<Vec<usize>>>()?
+            }
+        };
+        let pairs = match pairs {
+            None => pairs_that_f_reads(&self.inner),
+            Some(given) => {
+                let pair = |(a, b): &(Feature, Feature)| Ok([self.feature(a)?, self.feature(b)?]);
+                given.iter().map(pair).collect::<PyResult<Vec<[usize; 2]>>>()?
+            }
+        };
+        let of = |index: Index| -> Vec<Vec<usize>> {
+            match index.order() {
+                0 => vec![Vec::new()],
+                1 => features.iter().map(|&s| vec![s]).collect(),
+                _ => pairs.iter().map(|pair| pair.to_vec()).collect(),
+            }
+        };
+        threads::run(py, || {
+            let indices = self.inner.indices();
+            let mut rows: Vec<IndexAnswer> = Vec::new();
+            for &index in &asked {
+                for of in of(index) {
+                    let truth = indices.index(index, &of);
+                    let refused = truth.as_ref().err().map(ToString::to_string);
+                    let features = of.iter().map(|s| s + 1).collect();
+                    rows.push((index.name(), features, truth.ok().map(answer), refused));
+                }
+            }
+            rows
+        })
     }
 
     /// The true curve of what an estimate estimates, centred as that is.

@@ -2,6 +2,7 @@
 
 use fe_bench::score::comparison::Comparison;
 use fe_bench::score::given_curve::GivenCurve;
+use fe_bench::score::metric::EstimateKind;
 use fe_bench::score::{self as scoring, Metric, Score};
 use fe_bench::study::grid::Grid;
 use fe_truth::Centring;
@@ -15,6 +16,7 @@ use crate::effect::Effect;
 use crate::errors::Raise;
 use crate::regional::RegionalEffect;
 use crate::scenario::Scenario;
+use crate::surface::Surface;
 use crate::threads;
 
 /// A metric: its name, its value, the truth's method and bound, points compared and left out, status.
@@ -44,6 +46,28 @@ pub(crate) fn score_effect(
     let scores = threads::run(py, || {
         scoring::on_grid(scenario, truth, &effect, &grid, comparison, &metrics)
     })?;
+    Ok(scores.into_iter().map(row).collect())
+}
+
+/// Metrics of the effect of two features against the exact truth of a scenario, at all pairs of points.
+#[pyfunction]
+#[pyo3(signature = (surface, scenario, compare, points, metrics))]
+pub(crate) fn score_surface(
+    py: Python<'_>,
+    surface: &Bound<'_, Surface>,
+    scenario: &Bound<'_, Scenario>,
+    compare: &str,
+    points: Option<(Bound<'_, PyAny>, Bound<'_, PyAny>)>,
+    metrics: Vec<String>,
+) -> PyResult<Vec<Row>> {
+    let (comparison, metrics) = (comparison(compare)?, named(&metrics)?);
+    if let Some(metric) = metrics.iter().find(|metric| !metric.is_for(EstimateKind::Surface)) {
+        return Err(format!("metrics: there is no `{}` of effects of pairs", metric.name()).raise());
+    }
+    let list = |given: &Bound<'_, PyAny>| increasing(arrays::vector("points", given)?);
+    let points = points.map(|(x, x2)| Ok::<_, PyErr>([list(&x)?, list(&x2)?])).transpose()?;
+    let scenario = &scenario.get().inner;
+    let scores = surface.get().score(py, scenario, points, (comparison, &metrics))?;
     Ok(scores.into_iter().map(row).collect())
 }
 

@@ -9,9 +9,11 @@
 //! error of any estimate must fall as rows are added. Accumulated effects are compared with the
 //! truth of the bins that they chose, all others with the true curve. **Regions**: of trees with one split
 //! the regret and the error of the curves in the leaves must fall likewise, where the features are
-//! independent and the population's split is known and unique.
+//! independent and the population's split is known and unique. **Pairs**: so must the squared errors of effects of two
+//! features and of indices, where they have a truth; partial dependence of a pair has its truth as mean.
 
 mod estimates;
+mod pairs;
 pub mod problem;
 mod regions;
 
@@ -19,6 +21,8 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use fe_core::estimator::EstimatorInfo;
+use fe_core::estimator::pair::PairEstimatorInfo;
+use fe_core::indices::Index;
 use fe_core::regional::RegionalInfo;
 use fe_core::replicates::{Summary, Test, holm};
 use fe_core::{Axis, Dataset};
@@ -53,6 +57,10 @@ pub struct Plan {
     pub features: usize,
     /// Features of a scenario for those estimators, at most.
     pub costly_features: usize,
+    /// Pairs of features of a scenario that f reads, at most.
+    pub pairs: usize,
+    /// Features of a scenario whose indices are held to their truths, at most: these are integrals over all of them.
+    pub dimension_of_indices: usize,
 }
 
 impl Plan {
@@ -64,6 +72,8 @@ impl Plan {
         costly_sizes: (50, 400),
         features: usize::MAX,
         costly_features: 2,
+        pairs: 3,
+        dimension_of_indices: 3,
     };
 
     /// Fewer features, datasets and rows, in seconds.
@@ -74,6 +84,8 @@ impl Plan {
         costly_sizes: (30, 150),
         features: 2,
         costly_features: 1,
+        pairs: 1,
+        dimension_of_indices: 2,
     };
 
     fn sizes(&self, estimator: &EstimatorInfo) -> (usize, usize) {
@@ -122,9 +134,9 @@ impl std::fmt::Display for Standard {
 pub struct Finding {
     /// Name and version of the scenario.
     pub scenario: String,
-    /// The feature, counted from 0.
-    pub feature: usize,
-    /// Name of the estimator.
+    /// The features that it is of, counted from 0: one, two of a pair, or none of an index of f.
+    pub features: Vec<usize>,
+    /// Name of the estimator, or of the index.
     pub estimator: &'static str,
     /// The standard that it was held to.
     pub kind: Standard,
@@ -163,6 +175,10 @@ pub struct UnderTest<'a> {
     pub estimators: &'a [EstimatorInfo],
     /// Of trees of regions.
     pub regional: &'a [RegionalInfo],
+    /// Of effects of pairs of features.
+    pub pairs: &'a [PairEstimatorInfo],
+    /// Of indices.
+    pub indices: &'a [Index],
 }
 
 /// Holds estimators to the truths of some scenarios; `progress` is told of each feature done.
@@ -201,8 +217,15 @@ pub fn run(
                 p.extend(tested.iter().map(|tested| tested.p));
                 places.extend(tested.iter().map(|_| findings.len()));
             }
-            findings.push(finding(scenario, feature, tests));
+            findings.push(finding(scenario, &[feature], tests));
         }
+    }
+    for (scenario, features, tests) in of_pairs(held, scenarios, plan, seed)? {
+        if let Ok(tested) = &tests.outcome {
+            p.extend(tested.iter().map(|tested| tested.p));
+            places.extend(tested.iter().map(|_| findings.len()));
+        }
+        findings.push(finding(scenario, &features, tests));
     }
     for (place, adjusted) in places.into_iter().zip(holm(&p)) {
         let finding: &mut Finding = &mut findings[place];
@@ -213,11 +236,26 @@ pub fn run(
     Ok(findings)
 }
 
-fn finding(scenario: &Scenario, feature: usize, tests: Tests) -> Finding {
+/// The tests of what is of pairs of features, or of numbers that say how much they interact.
+fn of_pairs<'a>(
+    held: UnderTest<'_>,
+    scenarios: &'a [Scenario],
+    plan: Plan,
+    seed: u64,
+) -> Result<Vec<(&'a Scenario, Vec<usize>, Tests)>> {
+    let of = |scenario: &'a Scenario| {
+        let tests = pairs::OfPairs { scenario, plan, seed }.tests(held)?;
+        Ok(tests.into_iter().map(|(features, tests)| (scenario, features, tests)).collect())
+    };
+    let tests = scenarios.par_iter().map(of).collect::<Result<Vec<Vec<_>>>>()?;
+    Ok(tests.into_iter().flatten().collect())
+}
+
+fn finding(scenario: &Scenario, features: &[usize], tests: Tests) -> Finding {
     let Tests { kind, estimator, outcome } = tests;
     let finding = Finding {
         scenario: scenario.id(),
-        feature,
+        features: features.to_vec(),
         estimator,
         kind,
         compared: 0,

@@ -235,6 +235,53 @@ pub(super) fn points(text: &str) -> Result<usize, String> {
     }
 }
 
+/// A point of a list, and the first point of the second list where it begins there.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place {
+    pub(super) value: f64,
+    pub(super) turn: Option<f64>,
+}
+
+/// Reads a point, or two with the colon between that ends a list and begins the next one.
+pub(super) fn place(text: &str) -> Result<Place, String> {
+    Ok(match text.split_once(':') {
+        None => Place { value: finite(text)?, turn: None },
+        Some((value, turn)) => Place { value: finite(value)?, turn: Some(finite(turn)?) },
+    })
+}
+
+/// Numbers of points of one feature, or of two.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Grid(pub(super) usize, pub(super) Option<usize>);
+
+pub(super) fn grid(text: &str) -> Result<Grid, String> {
+    Ok(match text.split_once('x') {
+        None => Grid(points(text)?, None),
+        Some((first, second)) => Grid(points(first)?, Some(points(second)?)),
+    })
+}
+
+/// The points of either feature of a pair, from places with one colon among them.
+pub(super) fn lists_of_places(places: &[Place]) -> Result<[Vec<f64>; 2]> {
+    let mut lists = [Vec::new(), Vec::new()];
+    let mut side = 0;
+    for place in places {
+        lists[side].push(place.value);
+        if let Some(turn) = place.turn {
+            if side == 1 {
+                return Err(Error::Argument("--at has more than two lists".to_owned()));
+            }
+            side = 1;
+            lists[side].push(turn);
+        }
+    }
+    if side == 0 {
+        let message = "--at of a pair has two lists with a colon between: --at=U,V:W,Z";
+        return Err(Error::Argument(message.to_owned()));
+    }
+    Ok(lists)
+}
+
 /// A word that the core knows.
 pub(super) fn word<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, String> {
     serde_json::from_value(serde_json::Value::from(text)).map_err(|e| e.to_string())

@@ -3,6 +3,8 @@
 use std::io::Write;
 
 use clap::Args;
+use fe_core::estimator::pair;
+use fe_core::indices::Index;
 use fe_core::{estimator, regional};
 use fe_truth::Scenario;
 
@@ -25,7 +27,8 @@ use crate::output::{Entry, Format, OutputTable};
 /// `agreement`: what is unbiased at any number of rows has its truth as mean over datasets.
 /// `convergence`: the squared error falls as rows are added. `regret` and `leaf-error`: so do the
 /// heterogeneity that regions leave more than the best ones, and the error of the curves in them, where
-/// features are independent and the best split is unique. Exit status 1 if any estimator fails.
+/// features are independent and the best split is unique. Effects of pairs of features and indices are held to the
+/// same, where they have a truth. Exit status 1 if any estimator fails.
 /// The seed is fixed, so that a job that passes once passes always; p-values are adjusted for the
 /// number of tests (Holm), so that another seed gives a false alarm with probability alpha at most.
 #[derive(Debug, Args)]
@@ -67,7 +70,13 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
     let all = Amount { number: features, cost: features as u64 };
     let progress = Progress::new("features", Amount::default(), all);
     let done = || progress.add(one);
-    let held = UnderTest { estimators: estimator::ALL, regional: regional::ALL };
+    let indices: Vec<Index> = Index::all().collect();
+    let held = UnderTest {
+        estimators: estimator::ALL,
+        regional: regional::ALL,
+        pairs: pair::ALL,
+        indices: &indices,
+    };
     let findings = check::run(held, &scenarios, plan, arguments.seed, arguments.alpha, &done)?;
     let witnessed = witnessed(arguments, &scenarios);
     drop(progress);
@@ -210,13 +219,24 @@ fn sheet(scenarios: &[Scenario], findings: &[&Finding]) -> OutputTable {
     sheet
 }
 
-/// The name of the feature of a finding.
+/// Number of features that findings are of.
+fn distinct_features(findings: &[Finding]) -> usize {
+    let of = |finding: &Finding| -> Vec<(String, usize)> {
+        finding.features.iter().map(|&feature| (finding.scenario.clone(), feature)).collect()
+    };
+    findings.iter().flat_map(of).collect::<std::collections::BTreeSet<_>>().len()
+}
+
+/// The name of the feature of a finding, or of its pair.
 fn scenario_name(scenarios: &[Scenario], finding: &Finding) -> String {
     let scenario = scenarios.iter().find(|scenario| scenario.id() == finding.scenario);
-    scenario.map_or_else(
-        || feature_name(finding.feature),
-        |scenario| scenario.feature_name(finding.feature),
-    )
+    let name = |&feature: &usize| {
+        scenario.map_or_else(|| feature_name(feature), |scenario| scenario.feature_name(feature))
+    };
+    match &finding.features[..] {
+        [] => "f".to_owned(),
+        features => features.iter().map(name).collect::<Vec<String>>().join(":"),
+    }
 }
 
 fn said(findings: &[Finding], plan: Plan, alpha: f64) -> String {
@@ -233,7 +253,7 @@ fn said(findings: &[Finding], plan: Plan, alpha: f64) -> String {
          Any false alarm has probability {alpha} at most.\n",
         distinct(&|finding| finding.estimator.to_owned()),
         distinct(&|finding| finding.scenario.clone()),
-        distinct(&|finding| format!("{} {}", finding.scenario, finding.feature)),
+        distinct_features(findings),
         plan.replicates,
         findings.len(),
         plan.rows,

@@ -12,11 +12,11 @@ use serde_json::Value;
 use crate::data::shelf;
 use crate::error::{Error, Result, listed, suggestion};
 use crate::output::{Entry, Format, OutputTable};
-use crate::record::Column;
+use crate::record::{Column, Key};
 use crate::report::option_table;
-use crate::run::prepared::Prepared;
+use crate::run::prepared::{Prepared, cost_of_indices};
 use crate::score::METRICS;
-use crate::study::{AxisSource, Study};
+use crate::study::{AxisSource, Group, Study};
 use crate::system::say::{echo, say};
 
 /// Lists what there is, or the cells of a study without running anything.
@@ -246,8 +246,8 @@ fn grouped(study: &Study) -> OutputTable {
             group.scenario.parameters().into(),
             group.rows.into(),
             group.replicates.into(),
-            group.features.len().into(),
-            group.variants.len().into(),
+            (group.subjects.features.len() + group.subjects.pairs.len()).into(),
+            (group.variants.len() + group.indices.len()).into(),
             (group.replicates * group.estimates()).into(),
             Entry::Count(rows),
         ]);
@@ -260,6 +260,34 @@ fn grouped(study: &Study) -> OutputTable {
     sheet
 }
 
+/// The estimates from a dataset of a group: the part of their keys that says what they are of and how they are made, and
+/// about how many rows the model is asked for. What indices share is told of the first of them.
+fn estimates(group: &Group) -> Vec<(Key, Option<u64>)> {
+    let prepared = Prepared::new(group);
+    let mut all = Vec::new();
+    for of in &prepared.features {
+        let keys = group.variants.iter().map(|variant| &variant.key);
+        let keys = keys.map(|key| Key { feature: of.name.clone(), ..key.clone() });
+        all.extend(keys.zip(of.costs(group)));
+    }
+    for of in &prepared.pairs {
+        let [feature, feature2] = &of.names;
+        let keys = group.variants.iter().map(|variant| Key {
+            feature: feature.clone(),
+            feature2: feature2.clone(),
+            ..variant.key.clone()
+        });
+        all.extend(keys.zip(of.costs(group)));
+    }
+    for variant in group.indices.iter() {
+        let costs = [cost_of_indices(group, variant)].into_iter().chain(std::iter::repeat(0));
+        let keys = variant.of(&group.subjects);
+        let keys = keys.iter().map(|(index, of)| variant.key(&group.scenario, *index, of));
+        all.extend(keys.zip(costs.map(Some)));
+    }
+    all
+}
+
 fn expanded(study: &Study) -> OutputTable {
     let own = ["scenario", "parameters", "feature"];
     let of_variant = || Column::ALL.into_iter().filter(|column| column.is_of_variant());
@@ -269,21 +297,17 @@ fn expanded(study: &Study) -> OutputTable {
     let mut sheet = OutputTable::new(&columns);
     let (mut all, mut all_open) = (0_u64, false);
     for group in &study.groups {
-        for of in Prepared::new(group).features {
-            for (variant, cost) in group.variants.iter().zip(of.costs(group)) {
-                let rows = cost.map(|cost| cost.saturating_mul(group.replicates as u64));
-                all = all.saturating_add(rows.unwrap_or_default());
-                all_open |= rows.is_none();
-                let mut row: Vec<Entry> = vec![
-                    group.scenario.id().into(),
-                    group.scenario.parameters().into(),
-                    of.name.as_str().into(),
-                ];
-                row.extend(variant.key.fields(of_variant()).map(Entry::from));
-                row.extend([group.rows.into(), group.replicates.into()]);
-                row.push(rows.map_or(Entry::Missing, Entry::Count));
-                sheet.push(row);
-            }
+        for (key, cost) in estimates(group) {
+            let rows = cost.map(|cost| cost.saturating_mul(group.replicates as u64));
+            all = all.saturating_add(rows.unwrap_or_default());
+            all_open |= rows.is_none();
+            let mut row: Vec<Entry> =
+                vec![group.scenario.id().into(), group.scenario.parameters().into()];
+            row.push(key.subject().into());
+            row.extend(key.fields(of_variant()).map(Entry::from));
+            row.extend([group.rows.into(), group.replicates.into()]);
+            row.push(rows.map_or(Entry::Missing, Entry::Count));
+            sheet.push(row);
         }
     }
     explain(all, all_open);

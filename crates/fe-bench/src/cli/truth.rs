@@ -12,7 +12,9 @@ use fe_core::Axis;
 use fe_core::settings::Splitting;
 use fe_truth::{Centring, Level, Quantity, Regional, Scenario, Truth, Weighting};
 
-use super::arguments::{FeatureArguments, ScenarioArguments, finite, word};
+use super::arguments::{
+    FeatureArguments, Grid, Place, ScenarioArguments, finite, grid, place, word,
+};
 use super::event;
 use crate::error::{Error, Result, listed, suggestion};
 use crate::output::{Entry, Format, OutputTable, write_rows};
@@ -49,17 +51,17 @@ pub(super) struct Arguments {
     effect: Option<Asked>,
     /// Points of the curve; of a pair two lists with a colon between, which are combined
     #[arg(long, value_name = "V,V,…", value_delimiter = ',', allow_hyphen_values = true,
-          value_parser = pairs::place,
+          value_parser = place,
           conflicts_with_all = ["grid", "bins", "values", "indices", "shap_at"])]
-    at: Vec<pairs::Place>,
+    at: Vec<Place>,
     /// Order of the levels along which the ALE of a feature accumulates, each once, by their names
     /// [default: as their values go]
     #[arg(long, value_name = "A,B,…", value_delimiter = ',', requires = "effect")]
     order: Vec<String>,
     /// So many equidistant points over the range, of a feature that has no levels [default: 100]; of a pair N for each, or NxM [default: 11]
-    #[arg(long, value_name = "N", value_parser = pairs::grid,
+    #[arg(long, value_name = "N", value_parser = grid,
           conflicts_with_all = ["bins", "values", "indices", "shap_at"])]
-    grid: Option<pairs::Grid>,
+    grid: Option<Grid>,
     /// Where accumulation starts, and over what `integral` centres, of a pair LO,HI:LO,HI [default: the
     /// scenario's range]
     #[arg(long, value_name = "LO,HI", value_parser = pairs::range, allow_hyphen_values = true,

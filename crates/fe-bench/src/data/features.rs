@@ -81,6 +81,15 @@ pub fn subjects(
     }
 }
 
+/// The pairs of features that f reads both of, in order: no others can interact.
+#[must_use]
+pub fn pairs_that_f_reads(scenario: &Scenario) -> Vec<[usize; 2]> {
+    let expression = scenario.expression();
+    let read: Vec<usize> = (0..scenario.dimension()).filter(|&s| expression.reads(s)).collect();
+    let of = |(place, &a): (usize, &usize)| read[place + 1..].iter().map(move |&b| [a, b]);
+    read.iter().enumerate().flat_map(of).collect()
+}
+
 /// True if a word names a pair, or all pairs.
 #[must_use]
 pub fn is_pair(word: &str) -> bool {

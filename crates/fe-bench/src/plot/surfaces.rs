@@ -57,18 +57,21 @@ pub fn figure(subject: &Subject<'_>, surfaces: &[Surface]) -> Result<Drawn> {
                 *value -= truth;
             }
             let difference = difference.without(floor);
+            // Errors are smaller than effects, and would all have the same colour.
+            let own = Classes::of(difference.values.iter(), scale);
             cells.push(vec![panel(surface, format!("{what}, truth"), truth.layers(&classes))]);
             cells.push(vec![panel(
                 surface,
-                "estimate less truth".to_owned(),
-                difference.layers(&classes),
+                "estimate less truth, in colours of its own".to_owned(),
+                difference.layers(&own),
             )]);
         }
     }
     let rows = surfaces.first().map_or(0, |surface| surface.record.rows);
     let title = format!("{}: effects of two features, {rows} rows", subject.title);
     // One scale of colours serves one surface.
-    Ok(Drawn { figure: Figure { title, cells, legend_per_cell: surfaces.len() > 1 }, notes })
+    let legend_per_cell = cells.len() > 1;
+    Ok(Drawn { figure: Figure { title, cells, legend_per_cell }, notes })
 }
 
 /// The largest size of f at some rows; 0 where it cannot be asked.

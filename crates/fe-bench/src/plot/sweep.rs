@@ -230,7 +230,8 @@ fn figure(along: &Along<'_>, rows: &[&SummaryRow], labels: &Labels) -> Option<Fi
     let metric = first.key.metric.as_str();
     let meaning = metric.parse::<Metric>().map_or("", Metric::about);
     let scenario = labels.of(&first.key.scenario);
-    let mut title = format!("{scenario}, {}: {}", labels.of(&first.key.feature), labels.of(metric));
+    let mut title =
+        format!("{scenario}, {}: {}", labels.of(&first.key.subject()), labels.of(metric));
     if !meaning.is_empty() {
         title.push_str(&format!(" ({meaning})"));
     }

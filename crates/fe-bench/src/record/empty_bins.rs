@@ -123,9 +123,10 @@ pub fn caution(all: &[EmptyBins], is_meant: impl Fn(&Key<&str>) -> bool) -> Opti
     let meant: Vec<&EmptyBins> =
         all.iter().filter(|found| is_meant(&found.key.borrowed())).collect();
     let worst = meant.iter().max_by(|a, b| a.largest.total_cmp(&b.largest))?;
-    let Key { scenario, feature, estimator, bins, rows, .. } = worst.key.borrowed();
+    let Key { scenario, estimator, bins, rows, .. } = worst.key.borrowed();
+    let subject = worst.key.subject();
     let datasets: usize = meant.iter().map(|found| found.datasets).sum();
-    let words = [("", estimator), ("K = ", bins), ("N = ", rows), ("", scenario), ("", feature)];
+    let words = [("", estimator), ("K = ", bins), ("N = ", rows), ("", scenario), ("", &subject)];
     let words = words.iter().filter(|(_, word)| !word.is_empty());
     let words: Vec<String> = words.map(|(name, word)| format!("{name}{word}")).collect();
     Some(format!(

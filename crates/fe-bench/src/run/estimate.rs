@@ -170,7 +170,7 @@ fn trees(
 }
 
 /// The answers about a subject for each part of some rows, one for each output, and their cost.
-fn of_parts<T>(
+pub(super) fn of_parts<T>(
     subject: &Subject<'_>,
     data: &[Cow<'_, Dataset>],
     estimate: impl Fn(&Dataset, &dyn Model) -> fe_core::Result<Vec<T>>,

@@ -85,7 +85,11 @@ pub fn each(
     let mut left_out = 0;
     for planned in &plan.groups {
         let prepared = Arc::new(Prepared::new(planned.group));
-        let Some(of) = prepared.features.first() else { continue };
+        left_out += planned.group.indices.len();
+        let Some(of) = prepared.features.first() else {
+            left_out += planned.group.variants.len();
+            continue;
+        };
         if planned.group.fitting.is_some() {
             left_out += planned.group.variants.len();
             continue;

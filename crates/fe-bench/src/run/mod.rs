@@ -5,10 +5,12 @@
 
 mod context;
 mod estimate;
+mod indices;
 pub mod kinds;
 mod pairs;
 pub mod prepared;
 mod regions;
+mod surfaces;
 mod task;
 mod truth;
 

@@ -1,18 +1,23 @@
 //! Grids, estimators and truths that the datasets of a group share.
 
-use fe_core::AxisChoice;
 use fe_core::estimator::Estimator;
+use fe_core::estimator::pair::{self, PairEstimator};
+use fe_core::indices;
 use fe_core::regional::{AnyEstimator, Regional};
+use fe_core::{AxisChoice, Settings};
 
 use crate::engines::External;
 use crate::score::Truths;
 use crate::study::Group;
+use crate::study::subjects::{IndexVariant, Subjects};
 use crate::study::variants::Variant;
 
 /// All that the datasets of a group share: computed once, and dropped after the last of them.
 pub struct Prepared {
     /// For each feature of the group.
     pub features: Vec<PreparedFeature>,
+    /// For each pair of features of the group.
+    pub pairs: Vec<PreparedPair>,
     /// Truths that were computed so far.
     pub truths: Truths,
 }
@@ -29,6 +34,18 @@ pub struct PreparedFeature {
     pub estimators: Vec<Result<Implementation, String>>,
 }
 
+/// A pair of features with its grid and its estimators.
+pub struct PreparedPair {
+    /// The features, counted from 0.
+    pub features: [usize; 2],
+    /// Their names.
+    pub names: [String; 2],
+    /// The points of either at which surfaces are compared, at all pairs.
+    pub points: [Vec<f64>; 2],
+    /// An estimator for each variant of the group, or why there is none.
+    pub estimators: Vec<Result<Box<dyn PairEstimator>, String>>,
+}
+
 /// An estimator of this program, or an external one.
 pub enum Implementation {
     /// An estimator of curves of this program.
@@ -43,23 +60,75 @@ impl Prepared {
     /// Of a group.
     #[must_use]
     pub fn new(group: &Group) -> Self {
+        let subjects = &group.subjects;
         let features: Vec<PreparedFeature> =
-            group.features.iter().map(|&feature| PreparedFeature::new(group, feature)).collect();
+            subjects.features.iter().map(|&feature| PreparedFeature::new(group, feature)).collect();
+        let pairs = subjects.pairs.iter().map(|&pair| PreparedPair::new(group, pair)).collect();
         let grids = features.iter().map(|of| (of.feature, of.points.clone()));
         let truths = Truths::on_grids(grids);
-        Self { features, truths }
+        Self { features, pairs, truths }
     }
 
     /// About how many rows the models are asked for by one dataset of a group; and whether that
     /// leaves out estimators of which it is not known beforehand.
     #[must_use]
     pub fn cost(&self, group: &Group) -> (u64, bool) {
-        let costs = self.features.iter().flat_map(|of| of.costs(group));
-        costs.fold((0, false), |(sum, open), cost| match cost {
-            Some(cost) => (u64::saturating_add(sum, cost), open),
-            None => (sum, true),
+        let of_features = self.features.iter().flat_map(|of| of.costs(group));
+        let of_pairs = self.pairs.iter().flat_map(|of| of.costs(group));
+        let of_indices = group.indices.iter().map(|of| Some(cost_of_indices(group, of)));
+        of_features.chain(of_pairs).chain(of_indices).fold((0, false), |(sum, open), cost| {
+            match cost {
+                Some(cost) => (u64::saturating_add(sum, cost), open),
+                None => (sum, true),
+            }
         })
     }
+}
+
+/// About how many rows the model is asked for by indices.
+#[must_use]
+pub fn cost_of_indices(group: &Group, of: &IndexVariant) -> u64 {
+    let Subjects { features, pairs } = &group.subjects;
+    let dimension = group.scenario.dimension();
+    indices::cost(group.rows, dimension, &of.asked, (features, pairs), &of.options)
+}
+
+impl PreparedPair {
+    fn new(group: &Group, features: [usize; 2]) -> Self {
+        let all = features.map(|feature| group.grid.all(&group.scenario, feature));
+        let points = all.each_ref().map(|all| {
+            all.as_deref().map(|all| group.grid.compared(all).to_vec()).unwrap_or_default()
+        });
+        let build = |variant: &Variant| {
+            let settings = |side: usize| {
+                let all = all[side].as_deref().map_err(Clone::clone)?;
+                let feature = features[side];
+                let settings = variant.resolve(&group.scenario, feature, all, &points[side])?;
+                // Where no grid is asked for, a partial dependence is computed where it is compared.
+                let exact = settings.grid.is_none() && takes_points(&variant.estimator);
+                Ok::<_, String>(Settings { points: settings.points.filter(|_| exact), ..settings })
+            };
+            let settings = [settings(0)?, settings(1)?];
+            pair::from_settings(&variant.estimator, [&settings[0], &settings[1]])
+                .map_err(|e| e.to_string())
+        };
+        Self {
+            features,
+            names: features.map(|feature| group.scenario.feature_name(feature)),
+            estimators: group.variants.iter().map(build).collect(),
+            points,
+        }
+    }
+
+    /// About how many rows the model is asked for by each estimator.
+    pub fn costs(&self, group: &Group) -> impl Iterator<Item = Option<u64>> {
+        let rows = group.rows;
+        self.estimators.iter().map(move |built| built.as_ref().map_or(Some(0), |of| of.cost(rows)))
+    }
+}
+
+fn takes_points(estimator: &str) -> bool {
+    pair::info(estimator).is_ok_and(|info| info.options.contains(&"points"))
 }
 
 impl PreparedFeature {

@@ -17,7 +17,7 @@ use super::context::{Seen, Task};
 use super::estimate::{self, Estimate, Explaining, Found, Subject};
 use super::pairs::{self, Compare};
 use super::prepared::{Implementation, PreparedFeature};
-use super::truth;
+use super::{indices, surfaces, truth};
 use crate::data::sample;
 use crate::engines::{Repetitions, Workspace};
 use crate::error::caught;
@@ -84,6 +84,11 @@ impl<'a> Task<'a> {
             }
             self.record(of, &seen, &mut records)?;
         }
+        let data = drawn.as_ref().map(|drawn| &drawn.data);
+        for of in &self.prepared.pairs {
+            surfaces::record(self, of, data, &mut records)?;
+        }
+        indices::record(self, data, &mut records)?;
         records.into_parts()
     }
 
@@ -94,8 +99,18 @@ impl<'a> Task<'a> {
 
     /// The key of an effect of f, estimated as `own` says and compared with its truth.
     pub(super) fn key_of_f(&self, feature: &str, own: &Key) -> Key {
+        self.keyed_of_f(feature, own, |key| key.owned())
+    }
+
+    /// Does something under such a key.
+    pub(super) fn keyed_of_f<T>(
+        &self,
+        feature: &str,
+        own: &Key,
+        then: impl FnOnce(&Key<&str>) -> T,
+    ) -> T {
         let pair = self.fitting.pairs.first().map_or_else(String::new, |pair| pair.named(""));
-        self.keyed(feature, own, "", &pair, |key| key.owned())
+        self.keyed(feature, own, "", &pair, then)
     }
 
     fn draw(&self) -> Result<Drawn, String> {

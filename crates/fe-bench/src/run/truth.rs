@@ -11,6 +11,7 @@ use crate::engines::{Answer, External};
 use crate::error::caught;
 use crate::record::encode::Encoder;
 use crate::record::{BinRow, Cell, CurveErrors};
+use crate::score::metric::EstimateKind;
 use crate::score::{Comparing, CurvePoint, Score, metric};
 use crate::study::file::Keep;
 use crate::study::key::Key;
@@ -118,7 +119,7 @@ impl Task<'_> {
         let scored = External::scored(answer, &self.prepared.truths, &group.scenario, feature);
         for &metric in &group.metrics {
             let own = || match regional::info(effect) {
-                Ok(info) if metric.is_for(true) => {
+                Ok(info) if metric.is_for(EstimateKind::Tree) => {
                     scored.score_tree(info.name, metric, &group.regions, comparing)
                 }
                 _ => scored.score(metric, comparing),

@@ -11,7 +11,9 @@ use crate::data::features::feature_of;
 use crate::error::{Error, Result, listed};
 
 const NEEDED: [&str; 3] = ["feature", "x", "effect"];
-const BAND: [&str; 2] = ["lower", "upper"];
+pub(super) const BAND: [&str; 2] = ["lower", "upper"];
+/// The column of the output, which `effect` prints and nothing here needs.
+pub(super) const OUTPUT: &str = "output";
 
 /// The effect of one feature at increasing points.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -110,7 +112,7 @@ pub fn read(path: &Path, scenario: &Scenario) -> Result<BTreeMap<usize, GivenCur
         .iter()
         .map(|name| name.trim().to_owned())
         .collect();
-    check_header(&header).map_err(&wrong)?;
+    check_header(&header, &NEEDED, &[OUTPUT]).map_err(&wrong)?;
     let mut rows: BTreeMap<usize, Vec<Row>> = BTreeMap::new();
     for (index, record) in reader.records().enumerate() {
         let record = record.map_err(|e| wrong(e.to_string()))?;
@@ -124,10 +126,16 @@ pub fn read(path: &Path, scenario: &Scenario) -> Result<BTreeMap<usize, GivenCur
     rows.into_iter().map(sorted).collect()
 }
 
-fn check_header(header: &[String]) -> Result<(), String> {
-    let allowed = "the columns are feature, x, effect and, for a band, lower and upper";
+/// Refuses columns that are missing, unknown or there twice. Beside those that are needed there may be a band, and others
+/// that say nothing new.
+pub(super) fn check_header(
+    header: &[String],
+    needed: &[&str],
+    others: &[&str],
+) -> Result<(), String> {
+    let allowed = format!("the columns are {} and, for a band, lower and upper", needed.join(", "));
     let has = |name: &str| header.iter().any(|column| column == name);
-    let known = |name: &str| NEEDED.contains(&name) || BAND.contains(&name);
+    let known = |name: &str| [needed, &BAND, others].iter().any(|names| names.contains(&name));
     let unknown: Vec<&str> = header.iter().map(String::as_str).filter(|n| !known(n)).collect();
     if !unknown.is_empty() {
         return Err(format!("unknown columns {}: {allowed}", listed(unknown)));
@@ -136,12 +144,22 @@ fn check_header(header: &[String]) -> Result<(), String> {
         return Err(format!("two columns are called {}", header[twice]));
     }
     let banded = BAND.iter().any(|name| has(name));
-    let needed = NEEDED.iter().chain(if banded { &BAND[..] } else { &[] });
+    let needed = needed.iter().chain(if banded { &BAND[..] } else { &[] });
     let missing: Vec<&str> = needed.copied().filter(|name| !has(name)).collect();
     if missing.is_empty() {
         return Ok(());
     }
     Err(format!("no column {}: {allowed}", listed(missing)))
+}
+
+/// Refuses a row of another output than the one that the function of a scenario has; empty where no column says it.
+pub(super) fn check_output(field: &str, index: usize) -> Result<(), String> {
+    match field.trim() {
+        "" | "1" => Ok(()),
+        other => {
+            Err(format!("row {}: output {other}: the function of a scenario has one, 1", index + 1))
+        }
+    }
 }
 
 fn read_row(
@@ -154,6 +172,7 @@ fn read_row(
         let column = header.iter().position(|column| column == name);
         column.and_then(|column| record.get(column)).unwrap_or_default()
     };
+    check_output(field(OUTPUT), index)?;
     let number = |name: &str| data::parse(field(name), index, name);
     let in_row = |message: String| format!("row {}: {message}", index + 1);
     let feature = feature_of(scenario, field("feature").trim()).map_err(in_row)?;

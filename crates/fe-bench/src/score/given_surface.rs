@@ -7,14 +7,15 @@ use std::path::Path;
 use fe_truth::{Centring, PairEffect, Quantity, Scenario, Truth};
 
 use super::comparison::Comparison;
-use super::given_curve::GivenCurve;
+use super::given_curve::{BAND, GivenCurve, OUTPUT, check_header, check_output};
 use super::{Score, given};
 use crate::data;
 use crate::data::features::feature_of;
-use crate::error::{Error, Result, listed};
+use crate::error::{Error, Result};
 
 const NEEDED: [&str; 5] = ["feature", "feature2", "x", "x2", "effect"];
-const BAND: [&str; 2] = ["lower", "upper"];
+/// Columns that `effect` prints beside these.
+const OTHERS: [&str; 3] = [OUTPUT, "level", "level2"];
 
 /// The effect of a pair of features at some pairs of points.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -45,7 +46,7 @@ pub fn read(path: &Path, scenario: &Scenario) -> Result<BTreeMap<[usize; 2], Giv
     let mut reader = csv::Reader::from_reader(crate::system::files::open(path)?);
     let header = reader.headers().map_err(|e| wrong(e.to_string()))?;
     let header: Vec<String> = header.iter().map(|name| name.trim().to_owned()).collect();
-    check_header(&header).map_err(&wrong)?;
+    check_header(&header, &NEEDED, &OTHERS).map_err(&wrong)?;
     let banded = header.iter().any(|name| name == BAND[0]);
     let mut all: BTreeMap<[usize; 2], GivenSurface> = BTreeMap::new();
     for (index, record) in reader.records().enumerate() {
@@ -54,6 +55,7 @@ pub fn read(path: &Path, scenario: &Scenario) -> Result<BTreeMap<[usize; 2], Giv
             let column = header.iter().position(|column| column == name);
             column.and_then(|column| record.get(column)).unwrap_or_default()
         };
+        check_output(field(OUTPUT), index).map_err(&wrong)?;
         let number = |name: &str| data::parse(field(name), index, name).map_err(&wrong);
         let feature = |name: &str| {
             feature_of(scenario, field(name).trim())
@@ -93,27 +95,6 @@ pub fn read(path: &Path, scenario: &Scenario) -> Result<BTreeMap<[usize; 2], Giv
         }
     }
     Ok(all)
-}
-
-fn check_header(header: &[String]) -> Result<(), String> {
-    let allowed =
-        "the columns are feature, feature2, x, x2, effect and, for a band, lower and upper";
-    let has = |name: &str| header.iter().any(|column| column == name);
-    let known = |name: &str| NEEDED.contains(&name) || BAND.contains(&name);
-    let unknown: Vec<&str> = header.iter().map(String::as_str).filter(|n| !known(n)).collect();
-    if !unknown.is_empty() {
-        return Err(format!("unknown columns {}: {allowed}", listed(unknown)));
-    }
-    if let Some(twice) = (1..header.len()).find(|&j| header[..j].contains(&header[j])) {
-        return Err(format!("two columns are called {}", header[twice]));
-    }
-    let banded = BAND.iter().any(|name| has(name));
-    let needed = NEEDED.iter().chain(if banded { &BAND[..] } else { &[] });
-    let missing: Vec<&str> = needed.copied().filter(|name| !has(name)).collect();
-    match missing.is_empty() {
-        true => Ok(()),
-        false => Err(format!("no column {}: {allowed}", listed(missing))),
-    }
 }
 
 impl GivenSurface {

@@ -169,7 +169,7 @@ fn is_zero(number: &usize) -> bool {
     *number == 0
 }
 
-fn default_grid() -> Value {
+pub(super) fn default_grid() -> Value {
     Value::Integer(100)
 }
 

@@ -161,6 +161,16 @@ impl<T: AsRef<str>> Key<T> {
         columns.into_iter().map(|column| self[column].as_ref())
     }
 
+    /// The feature or the pair of features that it is of, or f.
+    #[must_use]
+    pub fn subject(&self) -> String {
+        match [self.feature.as_ref(), self.feature2.as_ref()] {
+            ["", _] => "f".to_owned(),
+            [feature, ""] => feature.to_owned(),
+            [feature, feature2] => format!("{feature}:{feature2}"),
+        }
+    }
+
     /// A fingerprint, where there are too many keys to be kept: 128 bits that differ where keys do.
     pub(crate) fn fingerprint(&self) -> u128 {
         let mut halves = [DefaultHasher::new(), DefaultHasher::new()];

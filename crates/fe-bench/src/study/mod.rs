@@ -14,6 +14,7 @@ pub mod models;
 pub mod population;
 mod regions;
 mod size;
+pub mod subjects;
 mod sweep;
 pub mod tasks;
 mod values;
@@ -26,18 +27,19 @@ use std::sync::Arc;
 use fe_truth::Scenario;
 use toml::Value;
 
-use crate::data::features::features;
 use crate::data::scenarios::{self, Problems};
 use crate::engines::External;
 use crate::error::{Error, Result};
 use crate::score::Metric;
 use crate::score::comparison::Comparison;
+use crate::score::pairs::PairTruths;
 use crate::score::regions::RegionTruths;
 pub use axis::AxisSource;
 use file::{Block, Keep, StudyFile};
 use grid::Grid;
 use key::Key;
 use models::Fitting;
+use subjects::{IndexVariant, Subjects};
 pub(crate) use sweep::plain;
 pub(crate) use variants::band;
 use variants::{Variant, bare_key, variants};
@@ -72,12 +74,14 @@ pub struct Group {
     pub scenario: Arc<Scenario>,
     /// The truths of its regions, remembered for all numbers of rows.
     pub regions: Arc<RegionTruths>,
+    /// The truths of its pairs of features and of its indices, likewise.
+    pub of_pairs: Arc<PairTruths>,
     /// Number of rows.
     pub rows: usize,
     /// Number of datasets.
     pub replicates: usize,
-    /// Features, counted from 0.
-    pub features: Vec<usize>,
+    /// Features, or pairs of features, whose effects or indices are estimated.
+    pub subjects: Subjects,
     /// Points at which curves are compared.
     pub grid: Grid,
     /// Metrics.
@@ -86,21 +90,26 @@ pub struct Group {
     pub comparison: Comparison,
     /// Files that are written beside the values.
     pub keep: Vec<Keep>,
-    /// Estimators with their options.
+    /// Estimators of effects with their options.
     pub variants: Arc<[Variant]>,
+    /// Indices with their options; in a group that has some there are no effects.
+    pub indices: Arc<[IndexVariant]>,
     /// Models that are fitted to the datasets, and pairs of effects that are compared; none where it is
     /// the effects of f itself that are compared with their truths.
     pub fitting: Option<Fitting>,
 }
 
 impl Group {
-    /// Estimates from a dataset: of each feature by each estimator and, where models are fitted, of each
-    /// of them in each split.
+    /// Estimates from a dataset: of each feature, or pair, by each estimator and, where models are fitted, of each
+    /// of them in each split; or of each index.
     #[must_use]
     pub fn estimates(&self) -> usize {
         let subjects = |fitting: &Fitting| fitting.splits.len() * fitting.subjects();
         let subjects = self.fitting.as_ref().map_or(1, subjects);
-        self.features.len() * self.variants.len() * subjects
+        let Subjects { features, pairs } = &self.subjects;
+        let effects = (features.len() + pairs.len()) * self.variants.len() * subjects;
+        let indices = self.indices.iter().map(|of| of.of(&self.subjects).len());
+        effects + indices.sum::<usize>()
     }
 }
 
@@ -197,13 +206,32 @@ fn expand(block: &Block, problems: &Problems) -> Result<Vec<Group>, String> {
     }
     let grids = grids(&block.grid)?;
     let metrics = metrics(block)?;
-    let variants = grids.iter().map(|grid| Ok(variants(block, grid)?.into()));
+    let of_indices = subjects::is_of_indices(block)?;
+    let of_pairs = !of_indices && subjects::is_of_pairs(block)?;
+    let indices: Arc<[IndexVariant]> = match of_indices {
+        true => subjects::indices(block, &metrics)?,
+        false => Arc::new([]),
+    };
+    let variants = grids.iter().map(|grid| match of_indices {
+        true => Ok(Arc::new([]) as Arc<[Variant]>),
+        false => Ok(variants(block, grid, of_pairs)?.into()),
+    });
     let variants = variants.collect::<Result<Vec<Arc<[Variant]>>, String>>()?;
     let sizes = sizes(&block.n)?;
     let fitting = Fitting::read(block, &metrics)?;
+    if fitting.is_some() && (of_indices || of_pairs) {
+        let what = if of_indices { "indices" } else { "effects of pairs of features" };
+        return Err(format!(
+            "models and `pairs` are compared by effects of one feature, not by {what}"
+        ));
+    }
     for variants in &variants {
-        regions::check(variants, &metrics, &block.keep, fitting.is_some())?;
-        check_bands(variants, &metrics)?;
+        if of_pairs {
+            subjects::check_pairs(block, variants, &metrics)?;
+        } else if !of_indices {
+            regions::check(variants, &metrics, &block.keep, fitting.is_some())?;
+            check_bands(variants, &metrics)?;
+        }
     }
     let ratios = ratios(block)?;
     let mut groups = Vec::new();
@@ -212,8 +240,8 @@ fn expand(block: &Block, problems: &Problems) -> Result<Vec<Group>, String> {
             let set: Vec<(String, String)> =
                 set.iter().map(|(key, value)| (key.clone(), plain(value))).collect();
             let scenario = Arc::new(named_scenario(&plain(&name), &set, problems)?);
-            let regions = Arc::new(RegionTruths::default());
-            let features = features(&scenario, &block.features)?;
+            let (regions, pairs) = (Arc::default(), Arc::default());
+            let subjects = Subjects::of(block, &scenario, &indices)?;
             for &rows in &sizes {
                 for &snr in &ratios {
                     for (&grid, variants) in grids.iter().zip(&variants) {
@@ -221,20 +249,22 @@ fn expand(block: &Block, problems: &Problems) -> Result<Vec<Group>, String> {
                             let models = Fitting::models(block, rows)?;
                             let key = bare_key(&grid);
                             let fitting = Fitting { snr, models, key, ..fitting };
-                            fitting.check(block, &scenario, &features, variants)?;
+                            fitting.check(block, &scenario, &subjects.features, variants)?;
                             Ok::<_, String>(fitting)
                         });
                         let group = Group {
                             scenario: Arc::clone(&scenario),
                             regions: Arc::clone(&regions),
+                            of_pairs: Arc::clone(&pairs),
                             rows,
                             replicates: block.replicates,
-                            features: features.clone(),
+                            subjects: subjects.clone(),
                             grid,
                             metrics: metrics.clone(),
                             comparison: block.compare,
                             keep: block.keep.clone(),
                             variants: Arc::clone(variants),
+                            indices: Arc::clone(&indices),
                             fitting: fitting.transpose()?,
                         };
                         size::check_rows(&group)?;
@@ -278,13 +308,14 @@ fn check_distinct(study: &Study) -> Result<(), String> {
     match study.values().map(|(key, _)| key).find(|key| is_known(key)) {
         None => Ok(()),
         Some(twice) => {
-            let Key { metric, estimator, pair, feature, scenario, rows, .. } = twice.borrowed();
+            let Key { metric, estimator, pair, scenario, rows, .. } = twice.borrowed();
             // A pair without an estimate has no estimator.
             let what = [estimator, pair].into_iter().find(|name| !name.is_empty());
             Err(format!(
-                "{metric} of {} for {feature} of {scenario} with N = {rows} is asked for twice, with \
+                "{metric} of {} for {} of {scenario} with N = {rows} is asked for twice, with \
                  the same options",
                 what.unwrap_or_default(),
+                twice.subject(),
             ))
         }
     }

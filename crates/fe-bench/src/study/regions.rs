@@ -5,7 +5,7 @@ use fe_truth::TreeOptions;
 use super::file::Keep;
 use super::variants::Variant;
 use crate::error::{listed, suggestion};
-use crate::score::metric::VALUES;
+use crate::score::metric::{EstimateKind, VALUES};
 use crate::score::{METRICS, Metric, estimand_of, has_true_value};
 
 /// Refuses what an estimator of a block cannot have.
@@ -45,17 +45,21 @@ fn check_metric(variant: &Variant, metric: Metric) -> Result<(), String> {
     // An engine's regional effect has the curve of all rows beside its tree.
     let of_engine = variant.external.as_ref().map(|external| external.effect.as_str());
     let has_both = of_engine.is_some_and(|effect| fe_core::regional::info(effect).is_ok());
-    if has_both || metric.is_for(is_regional) {
+    let kind = if is_regional { EstimateKind::Tree } else { EstimateKind::Effect };
+    if has_both || metric.is_for(kind) {
         return check_value(variant, metric);
     }
-    let what = if is_regional { "trees of regions" } else { "effects without regions" };
-    let known = METRICS.iter().filter(|metric| metric.is_for(is_regional));
-    Err(format!(
-        "`metrics`: there is no `{}` of {}; of {what} there are {}",
+    Err(no_metric(metric, &variant.estimator, kind))
+}
+
+/// The message that there is no such metric of an estimate.
+pub(super) fn no_metric(metric: Metric, estimator: &str, kind: EstimateKind) -> String {
+    let known = METRICS.iter().filter(|metric| metric.is_for(kind));
+    format!(
+        "`metrics`: there is no `{}` of {estimator}; of {kind} there are {}",
         metric.name(),
-        variant.estimator,
         listed(known.map(|metric| metric.name()))
-    ))
+    )
 }
 
 /// Refuses heterogeneity values that an estimator does not have, or that have no truth.

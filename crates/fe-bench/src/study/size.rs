@@ -14,7 +14,7 @@ const MOST_CELLS: u128 = 1_000_000_000;
 const MOST_SCENARIOS: u128 = 20_000;
 
 /// Options of an estimator, or of a model, that are not swept over.
-pub(super) const OF_ESTIMATORS: [&str; 3] = ["limits", "axis", "background_rows"];
+pub(super) const OF_ESTIMATORS: [&str; 4] = ["limits", "axis", "background_rows", "indices"];
 pub(super) const OF_MODELS: [&str; 2] = ["N", "pairs"];
 
 /// Refuses a study that would fill the memory once its lists and ranges are written out.

@@ -37,34 +37,54 @@ impl Group {
             (1..=self.scenario.model().outputs()).map(|output| output.to_string()).collect();
         let compared = self.compared();
         let mut keys = Vec::new();
-        for feature in &self.features {
-            let feature = self.scenario.feature_name(*feature);
-            for of in &compared {
-                let key = Key {
-                    study,
-                    scenario: &scenario,
-                    parameters: &parameters,
-                    feature: &feature,
-                    rows: &rows,
-                    snr: &snr,
-                    pair: &of.pair,
-                    split: of.split,
-                    ..of.key.borrowed()
-                };
-                for output in outputs.iter().map(String::as_str) {
-                    let metrics = self.metrics(of.is_fresh).into_iter();
-                    keys.extend(metrics.map(|metric| Key { output, metric, ..key }.owned()));
-                }
+        let mut add = |key: Key<&str>, of: &Expected<'_>| {
+            let key = Key {
+                study,
+                scenario: &scenario,
+                parameters: &parameters,
+                rows: &rows,
+                snr: &snr,
+                pair: &of.pair,
+                split: of.split,
+                ..key
+            };
+            for output in outputs.iter().map(String::as_str) {
+                let metrics = self.metrics(of.is_fresh).into_iter();
+                keys.extend(metrics.map(|metric| Key { output, metric, ..key }.owned()));
             }
+        };
+        let name = |feature: usize| self.scenario.feature_name(feature);
+        let ones = self.subjects.features.iter().map(|&feature| [name(feature), String::new()]);
+        let twos = self.subjects.pairs.iter().map(|pair| pair.map(name));
+        for [feature, feature2] in ones.chain(twos) {
+            let of = |of: &Expected<'_>| {
+                add(Key { feature: &feature, feature2: &feature2, ..of.key.borrowed() }, of);
+            };
+            compared.iter().for_each(of);
+        }
+        for key in self.keys_of_indices() {
+            let pair = OF_F.to_owned();
+            let of = Expected { key: &key, pair, split: "", is_fresh: false };
+            add(key.borrowed(), &of);
         }
         keys
+    }
+
+    /// The part of the keys of indices that says which they are, and how they are estimated.
+    fn keys_of_indices(&self) -> impl Iterator<Item = Key> {
+        self.indices.iter().flat_map(|variant| {
+            let all = variant.of(&self.subjects).into_iter();
+            all.map(|(index, features)| variant.key(&self.scenario, index, &features))
+        })
     }
 
     /// Number of values.
     pub(super) fn means(&self) -> usize {
         let of = |of: Expected<'_>| self.metrics(of.is_fresh).len();
         let per_output: usize = self.compared().into_iter().map(of).sum();
-        self.features.len() * self.scenario.model().outputs() * per_output
+        let effects = (self.subjects.features.len() + self.subjects.pairs.len()) * per_output;
+        let indices = self.indices.iter().map(|of| of.of(&self.subjects).len()).sum::<usize>();
+        (effects + indices * self.metrics.len()) * self.scenario.model().outputs()
     }
 
     fn compared(&self) -> Vec<Expected<'_>> {

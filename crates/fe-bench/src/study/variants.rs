@@ -1,8 +1,10 @@
 //! Estimators with their options, as a block of a study sweeps over them.
 
+use fe_core::binning::Binning;
+use fe_core::estimator::pair::{self, PairEstimator};
 use fe_core::regional::{self, AnyEstimator, RegionalInfo};
-use fe_core::settings::{BandKind, SettingType};
-use fe_core::{Settings, preset};
+use fe_core::settings::{BandKind, EmptyBins, SettingType};
+use fe_core::{Centring, Settings, preset};
 use fe_truth::Scenario;
 use serde::Deserialize;
 use toml::{Table, Value};
@@ -67,20 +69,25 @@ impl Variant {
     }
 }
 
-pub(super) fn variants(block: &Block, grid: &Grid) -> Result<Vec<Variant>, String> {
+pub(super) fn variants(block: &Block, grid: &Grid, of_pairs: bool) -> Result<Vec<Variant>, String> {
     if block.estimator.is_empty() {
         return Err("there is no [[block.estimator]]".to_owned());
     }
     let mut variants = Vec::new();
     for table in &block.estimator {
         for options in sweep::combinations(table, &size::OF_ESTIMATORS)? {
-            variants.push(variant(options, block.compare, grid)?);
+            variants.push(variant(options, block.compare, grid, of_pairs)?);
         }
     }
     Ok(variants)
 }
 
-fn variant(mut options: Table, comparison: Comparison, grid: &Grid) -> Result<Variant, String> {
+fn variant(
+    mut options: Table,
+    comparison: Comparison,
+    grid: &Grid,
+    of_pairs: bool,
+) -> Result<Variant, String> {
     let Some(Value::String(estimator)) = options.remove("name") else {
         return Err("an estimator needs a `name`".to_owned());
     };
@@ -127,7 +134,10 @@ fn variant(mut options: Table, comparison: Comparison, grid: &Grid) -> Result<Va
     // Any limits will do to see whether the rest can be built.
     let stand_in = limits.map(|_| vec![0.0, 1.0]);
     let settings = Settings { limits: stand_in.or(settings.limits.clone()), ..settings };
-    let built = AnyEstimator::from_settings(&estimator, &settings).map_err(|e| e.to_string())?;
+    if of_pairs && preset.is_some() {
+        return Err(format!("`preset` of {estimator}: presets are of effects of one feature"));
+    }
+    let built = Built::new(&estimator, &settings, of_pairs)?;
     if comparison == Comparison::AsTheyAre && settings.center.is_none() {
         return Err(format!(
             "`compare` = \"Err\" compares curves as they are, so {estimator} needs `center`: say how both curves are centred"
@@ -174,19 +184,58 @@ fn check_sizes(options: &Table, estimator: &str) -> Result<(), String> {
     }
 }
 
+/// An estimator of effects of features or of pairs, as far as keys tell of it.
+enum Built {
+    OfOne(AnyEstimator),
+    OfPairs(Box<dyn PairEstimator>),
+}
+
+impl Built {
+    fn new(estimator: &str, settings: &Settings, of_pairs: bool) -> Result<Self, String> {
+        let built = match of_pairs {
+            true => pair::from_settings(estimator, [settings; 2]).map(Self::OfPairs),
+            false => AnyEstimator::from_settings(estimator, settings).map(Self::OfOne),
+        };
+        built.map_err(|e| e.to_string())
+    }
+
+    fn binning(&self) -> Option<&dyn Binning> {
+        match self {
+            Self::OfOne(built) => built.of_curves().binning(),
+            Self::OfPairs(built) => built.binnings().map(|[first, _]| first),
+        }
+    }
+
+    /// The policy for bins, or cells, without instances where none is asked for.
+    fn empty_bins(&self) -> EmptyBins {
+        match self {
+            Self::OfOne(_) => EmptyBins::default(),
+            Self::OfPairs(_) => EmptyBins::Nearest,
+        }
+    }
+
+    /// The centring of curves; of pairs the one that is asked for, as else features decide.
+    fn centring(&self, settings: &Settings) -> Centring {
+        match self {
+            Self::OfOne(built) => built.of_curves().centring(),
+            Self::OfPairs(_) => settings.center.unwrap_or_default(),
+        }
+    }
+}
+
 /// The part of the records' keys that says how an effect is estimated.
-fn key(variant: &Variant, built: &AnyEstimator, comparison: Comparison, grid: &Grid) -> Key {
-    let built = built.of_curves();
+fn key(variant: &Variant, built: &Built, comparison: Comparison, grid: &Grid) -> Key {
     let binning = built.binning();
     let (describe, bins) = match (binning, variant.limits) {
         (Some(_), Some(limits)) => (format!("grid(limits={limits})"), Some(limits.bins(grid))),
         (Some(binning), None) => (binning.describe(), binning.bins()),
         (None, _) => (String::new(), None),
     };
-    let empty_bins = binning.map(|_| word(&variant.settings.empty.unwrap_or_default()));
+    let empty_bins =
+        binning.map(|_| word(&variant.settings.empty.unwrap_or_else(|| built.empty_bins())));
     let centring = match comparison {
         Comparison::Centred => "grid".to_owned(),
-        Comparison::AsTheyAre => word(&built.centring()),
+        Comparison::AsTheyAre => word(&built.centring(&variant.settings)),
     };
     Key {
         estimator: variant.estimator.clone(),

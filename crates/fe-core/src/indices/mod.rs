@@ -262,6 +262,19 @@ impl Index {
     pub fn order(self) -> usize {
         self.row().order
     }
+
+    /// The options of its estimate, as [`IndexOptions`] has them, by their names in files.
+    #[must_use]
+    pub fn options(self) -> &'static [&'static str] {
+        match self.row().family {
+            Family::Dependence => &["outer", "background", "background_seed"],
+            Family::Accumulated => &["bins"],
+            Family::Shapley => &["outer", "background_seed"],
+            Family::PickFreeze => &["background_seed"],
+            Family::Rows if self == Self::Dgsm => &[],
+            Family::Rows => &["background_seed"],
+        }
+    }
 }
 
 impl fmt::Display for Index {
@@ -320,6 +333,23 @@ pub struct Measured {
     pub standard_error: Option<f64>,
     /// Rows that it is a mean over.
     pub rows: usize,
+}
+
+impl Measured {
+    /// Its 95 % confidence interval, as for a normal error; none where there is no standard error.
+    ///
+    /// ```
+    /// use fe_core::indices::Measured;
+    /// let measured = Measured { value: 1.0, standard_error: Some(0.5), rows: 100 };
+    /// let (lower, upper) = measured.interval().unwrap();
+    /// assert!((lower - 0.02).abs() < 1e-4 && (upper - 1.98).abs() < 1e-4);
+    /// ```
+    #[must_use]
+    pub fn interval(&self) -> Option<(f64, f64)> {
+        const QUANTILE: f64 = 1.959_963_984_540_054;
+        let half = QUANTILE * self.standard_error?;
+        Some((self.value - half, self.value + half))
+    }
 }
 
 /// An index, what it is of, and its estimate or why there is none.
@@ -496,6 +526,55 @@ pub fn estimate(
     let [model_rows, jacobian_rows] =
         [&model.values, &model.partials].map(|rows| rows.load(Ordering::Relaxed));
     Ok(IndexEstimates { estimates, model_rows, jacobian_rows })
+}
+
+/// About how many rows a model is asked for by [`estimate`] from so many rows.
+///
+/// ```
+/// use fe_core::indices::{Index, IndexOptions, cost};
+/// // F_12, F_1 and F_2 at 100 rows over 100, and f itself.
+/// let rows = cost(100, 5, &[Index::H2Pair], (&[], &[[0, 1]]), &IndexOptions::default());
+/// assert_eq!(rows, 3 * 100 * 100 + 100);
+/// ```
+#[must_use]
+pub fn cost(
+    rows: usize,
+    dimension: usize,
+    asked: &[Index],
+    (features, pairs): (&[usize], &[[usize; 2]]),
+    options: &IndexOptions,
+) -> u64 {
+    let mut read: Vec<usize> = features.iter().chain(pairs.as_flattened()).copied().collect();
+    read.sort_unstable();
+    read.dedup();
+    let has = |family: Family, order: usize| {
+        asked.iter().any(|index| index.row().family == family && index.order() == order)
+    };
+    let number = |is_asked: bool, times: usize| if is_asked { times } else { 0 };
+    let outer = rows.min(options.outer);
+    // What is asked of f as a whole needs all features.
+    let alone = |family: Family| if has(family, 0) { dimension } else { read.len() };
+    let overall = asked
+        .iter()
+        .any(|index| matches!(index, Index::H2Overall | Index::HOverall | Index::H2OverallShare));
+    let is_any = |family: Family| (0..=2).any(|order| has(family, order));
+    let means = number(is_any(Family::Dependence), alone(Family::Dependence))
+        + number(has(Family::Dependence, 2), pairs.len())
+        + number(overall, features.len());
+    let dependence = means
+        .saturating_mul(outer)
+        .saturating_mul(rows.min(options.background))
+        .saturating_add(number(is_any(Family::Dependence), outer));
+    let accumulated = number(has(Family::Accumulated, 1), 2 * features.len())
+        + number(has(Family::Accumulated, 2), 4 * pairs.len())
+        + number(has(Family::Accumulated, 0), 2 * dimension + 1);
+    let frozen = number(is_any(Family::PickFreeze), 1 + read.len());
+    let single = number(has(Family::Rows, 1), 1 + features.len());
+    // Each group of rows is left out once.
+    let accumulated = accumulated.saturating_mul(jackknife::GROUPS + 1);
+    let over_rows = rows.saturating_mul(accumulated + frozen + single);
+    let conditional = number(is_any(Family::Shapley), outer);
+    dependence.saturating_add(over_rows).saturating_add(conditional) as u64
 }
 
 /// A ratio that is told only where something varies.

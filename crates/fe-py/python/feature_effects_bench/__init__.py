@@ -21,13 +21,16 @@ from ._api import (
     Effect,
     FeatureEffectsError,
     FeatureEffectsWarning,
+    IndexEstimate,
     ModelError,
     RegionalEffect,
     Scores,
+    Surface,
     binnings,
     effects,
     estimate,
     estimators,
+    indices,
     metrics,
     options,
     presets,
@@ -40,7 +43,7 @@ from ._benchmark import benchmark
 from ._estimators import *  # noqa: F403
 from ._program import Results, check, report, run_study, table
 from ._results import plot
-from ._scenario import BinTruth, DifferenceTruth, Scenario, Truth, Value, scenario
+from ._scenario import BinTruth, DifferenceTruth, IndexTruth, Scenario, SurfaceTruth, Truth, Value, scenario
 
 __version__: str = _native.__version__
 
@@ -51,11 +54,15 @@ __all__ = [
     "Effect",
     "FeatureEffectsError",
     "FeatureEffectsWarning",
+    "IndexEstimate",
+    "IndexTruth",
     "ModelError",
     "RegionalEffect",
     "Results",
     "Scenario",
     "Scores",
+    "Surface",
+    "SurfaceTruth",
     "Truth",
     "Value",
     "benchmark",
@@ -64,6 +71,7 @@ __all__ = [
     "effects",
     "estimate",
     "estimators",
+    "indices",
     "metrics",
     "options",
     "plot",

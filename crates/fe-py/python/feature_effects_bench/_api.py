@@ -6,27 +6,30 @@ import json
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _frames, _native, _torch
-from ._native import Curves, Effect, FeatureEffectsError, ModelError, RegionalEffect
-from ._scenario import Scenario
+from ._native import Curves, Effect, FeatureEffectsError, ModelError, RegionalEffect, Surface
+from ._scenario import Scenario, _apart, _two
 
 __all__ = [
     "Curves",
     "Effect",
     "FeatureEffectsError",
     "FeatureEffectsWarning",
+    "IndexEstimate",
     "ModelError",
     "RegionalEffect",
     "Scores",
+    "Surface",
     "binnings",
     "effects",
     "estimate",
     "estimators",
+    "indices",
     "metrics",
     "presets",
     "regional",
@@ -63,6 +66,7 @@ def _warn(message: str) -> None:
     warnings.warn(message, FeatureEffectsWarning, stacklevel=level)
 
 
+@overload
 def estimate(
     estimator: str,
     X: ArrayLike,
@@ -77,8 +81,43 @@ def estimate(
     output: int | None = None,
     batch_size: int = BATCH_SIZE,
     **options: Any,
-) -> Effect:
-    """The effect of one feature on a model, by the estimator of a name.
+) -> Effect: ...
+
+
+@overload
+def estimate(
+    estimator: str,
+    X: ArrayLike,
+    model: Model,
+    feature: tuple[int | str, int | str],
+    *,
+    jacobian: Jacobian = None,
+    weights: ArrayLike | None = None,
+    names: Sequence[str] | None = None,
+    kinds: Mapping[int | str, str] | None = None,
+    preset: str | None = None,
+    output: int | None = None,
+    batch_size: int = BATCH_SIZE,
+    **options: Any,
+) -> Surface: ...
+
+
+def estimate(
+    estimator: str,
+    X: ArrayLike,
+    model: Model,
+    feature: int | str | tuple[int | str, int | str] = 1,
+    *,
+    jacobian: Jacobian = None,
+    weights: ArrayLike | None = None,
+    names: Sequence[str] | None = None,
+    kinds: Mapping[int | str, str] | None = None,
+    preset: str | None = None,
+    output: int | None = None,
+    batch_size: int = BATCH_SIZE,
+    **options: Any,
+) -> Effect | Surface:
+    """The effect of one feature on a model, or of two, by the estimator of a name.
 
     Parameters
     ----------
@@ -98,7 +137,10 @@ def estimate(
         precision, whose derivatives come by automatic differentiation unless ``jacobian`` says otherwise. Or a
         scenario, whose function Rust evaluates.
     feature
-        Counted from 1; or its name, where ``names`` are given; or "x1", "x2", …, where none is called so.
+        Counted from 1; or its name, where ``names`` are given; or "x1", "x2", …, where none is called so. Or two of
+        them, as ``("x1", "x2")``, for the effect of both: partial dependence (pdp, less those of either feature with
+        ``interaction=True``), or second-order ALE (ale). Of these ``grid``, ``bins``, ``limits`` and ``points`` may be
+        a tuple of two, one of each feature.
     jacobian
         A function of rows that returns all partial derivatives of the model, of shape (m, D) or, for Q
         outputs, (m, Q, D); of several features it is asked once. Or an array of them at the rows of ``X``, for
@@ -145,6 +187,11 @@ def estimate(
     np.float64(500.0)
     """
     _refuse_features(estimator, options)
+    if isinstance(feature, tuple):
+        request, table = _request(
+            estimator, X, model, list(feature), jacobian, weights, names, kinds, preset, batch_size, {}
+        )
+        return _of_pair(request, table, options, output)
     found = effects(
         estimator,
         X,
@@ -159,6 +206,134 @@ def estimate(
         **options,
     )
     return _output(found, output)
+
+
+def _of_pair(
+    request: dict[str, Any], table: _frames.Table | None, options: Mapping[str, Any], output: int | None
+) -> Surface:
+    """The effect of two features."""
+    if len(request["features"]) != 2:
+        raise FeatureEffectsError(f"feature = {tuple(request['features'])!r}: an effect is of one feature or of two")
+    _refuse_levels(table, request["features"])
+    options = dict(options)
+    if isinstance(options.get("axis"), Scenario):
+        request["axis_of"] = options.pop("axis")
+    sides = [{name: _side(name, value, side) for name, value in options.items()} for side in (0, 1)]
+    request["options"] = _json(sides[0])
+    found = _output(_native.surfaces(request, _json(sides[1])), output)
+    if found.caution is not None:
+        _warn(f"{found.estimator} of {' and '.join(found.names)}: {found.caution}; take fewer bins")
+    return found
+
+
+def _refuse_levels(table: _frames.Table | None, features: Iterable[Any]) -> None:
+    """Pairs of columns are of numbers."""
+    if table is None:
+        return
+    for feature in features:
+        place = _place(table.names, feature)
+        if 0 <= place < len(table.names) and table.levels(place) is not None:
+            raise FeatureEffectsError(
+                f"{feature}: has levels, and effects of pairs and indices are of numbers here; give an array of the "
+                'positions of the levels, and kinds={feature: "nominal"}'
+            )
+
+
+def _side(name: str, value: Any, side: int) -> Any:
+    """An option of one of two features, where it is a tuple of two."""
+    single = int | np.integer if name in ("grid", "bins") else (list, tuple, np.ndarray)
+    is_two = isinstance(value, tuple) and len(value) == 2 and all(isinstance(of, single) for of in value)
+    return value[side] if is_two and name in ("grid", "bins", "limits", "points") else value
+
+
+class IndexEstimate(NamedTuple):
+    """An estimated index; its numbers are NaN where it is refused."""
+
+    name: str
+    features: tuple[str, ...]
+    """The features that it is of: one, two, or none where it is of the model as a whole."""
+    output: int
+    """The output of the model, counted from 1."""
+    value: float
+    standard_error: float
+    """NaN where too few rows tell it."""
+    lower: float
+    upper: float
+    """The 95 % interval."""
+    rows: int
+    """Rows that it is a mean over."""
+    refused: str | None
+    """Why there is none."""
+
+
+def indices(
+    X: ArrayLike,
+    model: Model,
+    indices: str | Sequence[str],
+    features: Sequence[int | str | tuple[int | str, int | str]] | None = None,
+    *,
+    outer: int | None = None,
+    background: int | None = None,
+    bins: int | None = None,
+    background_seed: int | None = None,
+    weights: ArrayLike | None = None,
+    names: Sequence[str] | None = None,
+    kinds: Mapping[int | str, str] | None = None,
+    batch_size: int = BATCH_SIZE,
+) -> list[IndexEstimate]:
+    """Indices of features, of pairs of features and of a model as a whole: how much they interact and matter.
+
+    Parameters
+    ----------
+    indices
+        Names such as h2.pair, h2.overall, sobol.total or shapley-effect, or "all"; ``fe-bench list indices`` says
+        what each is. What several of them need is asked once.
+    features
+        Features and pairs, as ``["x1", ("x1", "x2")]``; all that the indices need unless given.
+    outer, background
+        Rows at which partial dependences are compared, and over which they are averaged: 1000 each unless given.
+    bins
+        Bins of accumulated effects; 20 unless given.
+    background_seed
+        Seed of the rows that are drawn where there are more.
+
+    All else is as in :func:`estimate`.
+
+    >>> import feature_effects_bench as fe
+    >>> s = fe.scenario("poly3")
+    >>> X, y = s.sample(n=300, seed=1)
+    >>> (h,) = fe.indices(X, s, "h2.pair", [("x1", "x2")])
+    >>> h.lower < s.indices("h2.pair", [("x1", "x2")])[0].value < h.upper
+    True
+    """
+    asked = [indices] if isinstance(indices, str) else _list("indices", indices)
+    known = {of["name"]: of["order"] for of in _registered("indices")}
+    if "all" in asked:
+        asked = list(known)
+    options = {"background": background, "bins": bins, "background_seed": background_seed}
+    request, table = _request(
+        "indices", X, model, None, None, weights, names, kinds, None, batch_size, options
+    )
+    columns = table.names if table is not None else request["names"]
+    if columns is None:
+        columns = [f"x{place}" for place in range(1, np.shape(X)[1] + 1)]
+    if features is None:
+        places = range(1, len(columns) + 1)
+        ones: list[Any] = list(places) if any(known.get(name) == 1 for name in asked) else []
+        pairs: list[Any] = [(a, b) for a in places for b in places if a < b]
+        pairs = pairs if any(known.get(name) == 2 for name in asked) else []
+    else:
+        ones, pairs = _apart(features)
+    _refuse_levels(table, columns)
+    request["features"] = ones
+    nan = float("nan")
+    rows = []
+    for name, of, output, numbers, refused in _native.indices(request, asked, pairs, outer):
+        value, error, lower, upper, count = numbers or (nan, None, None, None, 0)
+        error, lower, upper = (nan if number is None else number for number in (error, lower, upper))
+        named = tuple(columns[place - 1] for place in of)
+        rows.append(IndexEstimate(name, named, output, value, error, lower, upper, count, refused))
+    return rows
 
 
 def effects(
@@ -260,7 +435,7 @@ def _refuse_features(estimator: str, options: Mapping[str, Any]) -> None:
     )
 
 
-_Found = TypeVar("_Found", Effect, RegionalEffect)
+_Found = TypeVar("_Found", Effect, RegionalEffect, Surface)
 
 
 def _output(found: list[_Found], output: int | None) -> _Found:
@@ -486,7 +661,7 @@ class Scores(Mapping[str, float]):
 
 
 def score(
-    curve: Effect | RegionalEffect | tuple[ArrayLike, ArrayLike],
+    curve: Effect | RegionalEffect | Surface | tuple[ArrayLike, ArrayLike],
     scenario: Scenario,
     effect: str | None = None,
     feature: int | str | None = None,
@@ -495,7 +670,7 @@ def score(
     upper: ArrayLike | None = None,
     compare: str = "Err_c",
     center: str | None = None,
-    points: ArrayLike | str | None = None,
+    points: Any = None,
     metrics: Sequence[str] | str | None = None,
 ) -> Scores:
     """Scores an estimate, or a curve that was computed anywhere, against the exact truth of a scenario.
@@ -504,12 +679,13 @@ def score(
     numbers are those of ``fe-bench run`` for the same axis and, where a curve or a band could also be had at
     other places than its knots, for the option ``points=scenario.grid(feature)``, which studies take. A curve from elsewhere is known at its own points alone, and
     compared there; so few of them say little of what lies between. A regional effect is held to the population's
-    tree of the same depth, and the curves in its leaves to the truths in the same regions.
+    tree of the same depth, and the curves in its leaves to the truths in the same regions. The effect of two features is
+    compared at all pairs of 21 points of each, or of those in ``points=(x, x2)``, and says itself what it estimates.
 
     Parameters
     ----------
     curve
-        An effect, a regional one, or points and values there: ``(x, y)``, in any order.
+        An effect, a regional one, one of two features, or points and values there: ``(x, y)``, in any order.
     scenario
         The scenario whose truth it is compared with.
     effect
@@ -525,7 +701,8 @@ def score(
     center
         How a curve from elsewhere is centred, where it is compared as it is: none, start, integral or data.
     points
-        Where an effect is compared instead: an array, or "knots", its own ``x``, which flatters few bins.
+        Where an effect is compared instead: an array, or "knots", its own ``x``, which flatters few bins; of two
+        features an array of each, as ``(x, x2)``.
     metrics
         Names, or "all"; see :func:`metrics`. Those of bins and of heterogeneity need an effect. Unless they are
         named: distances and, where there is a band, its coverage and width; of a regional effect all that there are.
@@ -551,6 +728,15 @@ def score(
         if wrong := [name for name, value in given.items() if value is not None]:
             raise FeatureEffectsError(f"{', '.join(wrong)}: a regional effect says it itself")
         scores = _score_regional(curve, scenario, feature, compare, points, metrics)
+    elif isinstance(curve, Surface):
+        given = {"effect": effect, "feature": feature, "lower": lower, "upper": upper, "center": center}
+        if wrong := [name for name, value in given.items() if value is not None]:
+            raise FeatureEffectsError(f"{', '.join(wrong)}: the effect of a pair says it itself")
+        at = None if points is None else _two("points", points)
+        names = ["mse", "mae", "rmse", "max"] if metrics is None else [str(of) for of in _list("metrics", metrics)]
+        if not names:
+            raise FeatureEffectsError("metrics: none is named; leave it out")
+        scores = Scores(_native.score_surface(curve, scenario, compare, at, names))
     elif effect is None:
         raise FeatureEffectsError('effect: must say what the curve estimates, such as "pd" or "ale"')
     elif isinstance(curve, Effect):
@@ -562,7 +748,7 @@ def score(
             raise FeatureEffectsError("metrics: those of a curve from elsewhere are all that it has")
         scores = _score_points(curve, scenario, effect, feature, lower, upper, compare, center)
     if scores.left_out:
-        is_estimate = isinstance(curve, Effect | RegionalEffect)
+        is_estimate = isinstance(curve, Effect | RegionalEffect | Surface)
         why = "outside the limits of the estimate" if is_estimate else f"outside the range of {scenario.id}"
         message = f"{scores.left_out} of {scores.left_out + scores.compared} points are left out: they lie {why}"
         _warn(message)

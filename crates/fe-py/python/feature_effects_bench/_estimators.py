@@ -14,6 +14,10 @@ __all__: list[str] = []
 _OPTIONS = {option["name"]: option for option in _api.options()}
 
 
+# The options that the effect of two features has beside.
+_OF_PAIRS = {info["name"]: info["options"] for info in _api._registered("pairs")}
+
+
 def _function(info: dict[str, Any], of: Callable[..., Any]) -> Callable[..., Any]:
     """The general function with the name of an estimator filled in."""
     name = info["name"]
@@ -55,8 +59,14 @@ def _signature(info: dict[str, Any], of: Callable[..., Any]) -> inspect.Signatur
     return signature.replace(parameters=general + options)
 
 
+def _with_pairs(info: dict[str, Any]) -> dict[str, Any]:
+    """An estimator with the options of pairs among its own."""
+    own = info["options"]
+    return info | {"options": own + [name for name in _OF_PAIRS.get(info["name"], []) if name not in own]}
+
+
 for _infos, _of in (
-    (_api.estimators(), _api.estimate),
+    ([_with_pairs(_known) for _known in _api.estimators()], _api.estimate),
     (_api.regional_estimators(), _api.regional),
 ):
     for _info in _infos:

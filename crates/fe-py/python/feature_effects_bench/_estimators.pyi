@@ -1,11 +1,11 @@
 """The functions that estimators have; written by stubs.py."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, overload
 
 from numpy.typing import ArrayLike
 
-from ._api import Effect, Jacobian, Model, RegionalEffect
+from ._api import Effect, Jacobian, Model, RegionalEffect, Surface
 from ._scenario import Scenario
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "regional_shapdp",
 ]
 
+@overload
 def pdp(
     X: ArrayLike,
     model: Model,
@@ -62,6 +63,27 @@ def pdp(
     subsample: int | None = None,
     subsample_seed: int | None = None,
 ) -> Effect: ...
+
+@overload
+def pdp(
+    X: ArrayLike,
+    model: Model,
+    feature: tuple[int | str, int | str],
+    *,
+    jacobian: Jacobian = None,
+    weights: ArrayLike | None = None,
+    names: Sequence[str] | None = None,
+    kinds: Mapping[int | str, str] | None = None,
+    output: int | None = None,
+    batch_size: int = 16384,
+    axis: str | tuple[float, float] | Scenario | None = None,
+    center: str | None = None,
+    grid: int | tuple[int, int] | None = None,
+    interaction: bool | None = None,
+    points: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None,
+    subsample: int | None = None,
+    subsample_seed: int | None = None,
+) -> Surface: ...
 
 def dpdp(
     X: ArrayLike,
@@ -198,6 +220,7 @@ def mplot(
     subsample_seed: int | None = None,
 ) -> Effect: ...
 
+@overload
 def ale(
     X: ArrayLike,
     model: Model,
@@ -242,6 +265,33 @@ def ale(
     subsample_seed: int | None = None,
     undivided: bool | None = None,
 ) -> Effect: ...
+
+@overload
+def ale(
+    X: ArrayLike,
+    model: Model,
+    feature: tuple[int | str, int | str],
+    *,
+    jacobian: Jacobian = None,
+    weights: ArrayLike | None = None,
+    names: Sequence[str] | None = None,
+    kinds: Mapping[int | str, str] | None = None,
+    output: int | None = None,
+    batch_size: int = 16384,
+    axis: str | tuple[float, float] | Scenario | None = None,
+    binning: str | None = None,
+    bins: int | tuple[int, int] | None = None,
+    center: str | None = None,
+    closed: str | None = None,
+    distinct: int | None = None,
+    empty: str | None = None,
+    limits: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None,
+    min_points: float | None = None,
+    order: str | None = None,
+    quantiles: str | None = None,
+    subsample: int | None = None,
+    subsample_seed: int | None = None,
+) -> Surface: ...
 
 def dale(
     X: ArrayLike,

@@ -1,6 +1,6 @@
 """The compiled part."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn, final
 
 import numpy as np
@@ -14,8 +14,10 @@ __all__ = [
     "ModelError",
     "RegionalEffect",
     "Scenario",
+    "Surface",
     "__version__",
     "estimate",
+    "indices",
     "numbers",
     "program",
     "regional",
@@ -23,6 +25,8 @@ __all__ = [
     "score",
     "score_effect",
     "score_regional",
+    "score_surface",
+    "surfaces",
 ]
 
 _Array = NDArray[np.float64]
@@ -74,6 +78,25 @@ class Scenario:
     def _curve_of(
         self, effect: Effect, x: ArrayLike
     ) -> tuple[_Array, _Array, list[str]]: ...
+    def _surface(
+        self,
+        effect: str,
+        features: tuple[int | str, int | str],
+        x: ArrayLike,
+        x2: ArrayLike,
+        center: str | None = None,
+        range: tuple[tuple[float, float], tuple[float, float]] | None = None,
+        interaction: bool = False,
+    ) -> tuple[_Array, _Array, list[str]]: ...
+    def _surface_of(
+        self, surface: Surface, x: ArrayLike, x2: ArrayLike
+    ) -> tuple[_Array, _Array, list[str]]: ...
+    def _indices(
+        self,
+        names: Sequence[str] | None,
+        features: Sequence[int | str] | None,
+        pairs: Sequence[tuple[int | str, int | str]] | None,
+    ) -> list[tuple[str, list[int], _Answer | None, str | None]]: ...
     def limit_names(self) -> list[tuple[str, int]]: ...
     def limit(
         self,
@@ -212,7 +235,56 @@ class RegionalEffect:
     def _repr_png_(self) -> bytes | None: ...
     def leaf_of(self, row: ArrayLike) -> int: ...
 
+@final
+class Surface:
+    def __new__(cls, text: str) -> Surface: ...
+    @classmethod
+    def from_json(cls, text: str) -> Surface: ...
+    def to_json(self) -> str: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
+    def __call__(self, x: ArrayLike, x2: ArrayLike) -> _Array: ...
+    @property
+    def features(self) -> tuple[int, int]: ...
+    @property
+    def names(self) -> tuple[str, str]: ...
+    @property
+    def output(self) -> int: ...
+    @property
+    def estimator(self) -> str: ...
+    @property
+    def x(self) -> _Array: ...
+    @property
+    def x2(self) -> _Array: ...
+    @property
+    def effect(self) -> _Array: ...
+    @property
+    def counts(self) -> _Array: ...
+    @property
+    def caution(self) -> str | None: ...
+    @property
+    def record(self) -> dict[str, Any]: ...
+    def plot(self, ax: Any = None) -> Any: ...
+    def to_frame(self) -> Any: ...
+    def _repr_png_(self) -> bytes | None: ...
+
 def estimate(request: Mapping[str, Any]) -> list[Effect]: ...
+def surfaces(request: Mapping[str, Any], second: str | None) -> list[Surface]: ...
+def indices(
+    request: Mapping[str, Any],
+    names: Sequence[str],
+    pairs: Sequence[tuple[int | str, int | str]],
+    outer: int | None,
+) -> list[
+    tuple[
+        str,
+        list[int],
+        int,
+        tuple[float, float | None, float | None, float | None, int] | None,
+        str | None,
+    ]
+]: ...
 def regional(request: Mapping[str, Any]) -> list[RegionalEffect]: ...
 def score(
     x: ArrayLike,
@@ -230,6 +302,13 @@ def score_regional(
     feature: int | str,
     compare: str,
     points: ArrayLike | None,
+    metrics: list[str],
+) -> list[_Score]: ...
+def score_surface(
+    surface: Surface,
+    scenario: Scenario,
+    compare: str,
+    points: tuple[ArrayLike, ArrayLike] | None,
     metrics: list[str],
 ) -> list[_Score]: ...
 def score_effect(

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ._native import Effect, FeatureEffectsError, RegionalEffect, Scenario
+from ._native import Effect, FeatureEffectsError, RegionalEffect, Scenario, Surface
 
 _SHOWN = 8
 """Rows of a table in a notebook."""
@@ -156,6 +156,27 @@ def _draw(ax: Any, effect: Effect, label: str, colour: str) -> None:
             ax.fill_between(effect.x, *limits, color=colour, alpha=alpha, linewidth=0)
     mark = "o-" if effect.levels is not None else "-"
     ax.plot(effect.x, effect.effect, mark, color=colour, label=label)
+
+
+def surface_to_frame(surface: Surface) -> Any:
+    """A row for each pair of points."""
+    x, x2 = np.meshgrid(surface.x, surface.x2, indexing="ij")
+    return frame({"x": x.ravel(), "x2": x2.ravel(), "effect": surface.effect.ravel()})
+
+
+def plot_surface(surface: Surface, ax: Any = None) -> Any:
+    """Draws the effect of two features: colours that are as strong on either side of 0, and contours."""
+    ax = _axes(ax)
+    most = float(abs(surface.effect).max()) or 1.0
+    drawn = ax.pcolormesh(
+        surface.x, surface.x2, surface.effect.T, cmap="RdBu_r", vmin=-most, vmax=most, shading="gouraud"
+    )
+    ax.contour(surface.x, surface.x2, surface.effect.T, colors="black", linewidths=0.5)
+    first, second = surface.names
+    ax.set_xlabel(first)
+    ax.set_ylabel(second)
+    ax.figure.colorbar(drawn, ax=ax, label="effect")
+    return ax
 
 
 def png(draw: Any) -> bytes | None:

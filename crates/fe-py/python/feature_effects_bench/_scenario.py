@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,6 +33,33 @@ class Truth(NamedTuple):
     """A bound on the absolute error of each value."""
     method: list[str]
     """How each value was obtained (the points row by row): closed, quadrature or simulation."""
+
+
+class SurfaceTruth(NamedTuple):
+    """A true effect of two features at all pairs of points, a row for each point of the first one."""
+
+    x: Array
+    x2: Array
+    value: Array
+    abs_error: Array
+    """A bound on the absolute error of each value."""
+    method: list[str]
+    """How each value was obtained, row by row."""
+
+
+class IndexTruth(NamedTuple):
+    """A true index; NaN where it is refused."""
+
+    name: str
+    features: tuple[str, ...]
+    """The features that it is of: one, two, or none where it is of the function as a whole."""
+    value: float
+    abs_error: float
+    """A bound on its absolute error."""
+    method: str
+    """How it was obtained: closed, quadrature or simulation."""
+    refused: str | None
+    """Why it means nothing, or cannot be told."""
 
 
 class BinTruth(NamedTuple):
@@ -150,25 +177,99 @@ class Scenario(_native.Scenario):
 
     __slots__ = ()
 
+    @overload
     def truth(
         self,
         effect: str,
         feature: int | str,
         x: ArrayLike,
-        center: str = "none",
+        center: str | None = None,
         range: tuple[float, float] | None = None,
-    ) -> Truth:
+    ) -> Truth: ...
+
+    @overload
+    def truth(
+        self,
+        effect: str,
+        feature: tuple[int | str, int | str],
+        x: tuple[ArrayLike, ArrayLike],
+        center: str | None = None,
+        range: tuple[tuple[float, float], tuple[float, float]] | None = None,
+        *,
+        interaction: bool = False,
+    ) -> SurfaceTruth: ...
+
+    def truth(
+        self,
+        effect: str,
+        feature: int | str | tuple[int | str, int | str],
+        x: Any,
+        center: str | None = None,
+        range: Any = None,
+        *,
+        interaction: bool = False,
+    ) -> Truth | SurfaceTruth:
         """The true curve of an effect at points ``x``, with a bound on the error of each value.
 
         ``effect`` is pd, dpd, mplot, ale, ale-derivative, mu, sigma, h-pdp, h-dpdp, main, shap or
         shap-variance. ``center`` is none, start (0 at the lower end of the range), integral (mean over
         the range 0) or data (mean over the law of the feature 0). The ``range`` is where accumulation
         starts and what centring refers to; the scenario's own unless given.
-        """
-        points = _native.numbers("x", x)
-        return Truth(points, *self._curve(effect, feature, points, center, range))
 
-    def truth_of(self, estimate: _native.Effect, x: ArrayLike | None = None) -> Truth:
+        Of two features, ``feature=("x1", "x2")`` and ``x=(u, v)``, it is the effect at all pairs of points of both:
+        pd, ale (of second order) or ale-derivative; with ``interaction=True`` the pd less those of either feature.
+        The mean of what is left over a constant is then 0 over the law unless ``center`` says otherwise.
+
+        >>> import feature_effects_bench as fe
+        >>> s = fe.scenario("poly3")  # x1^2 + x1 x2 + x3 / 2
+        >>> s.truth("ale", ("x1", "x2"), ([-1.0, 1.0], [0.5])).value.round(9).tolist()
+        [[-0.5], [0.5]]
+        """
+        if isinstance(feature, tuple):
+            first, second = _two("feature", feature)
+            u, v = (_native.numbers("x", given) for given in _two("x", x))
+            found = self._surface(effect, (first, second), u, v, center, range, interaction)
+            return SurfaceTruth(u, v, *found)
+        if interaction:
+            raise _native.FeatureEffectsError("interaction: of two features, as feature=('x1', 'x2')")
+        points = _native.numbers("x", x)
+        return Truth(points, *self._curve(effect, feature, points, center or "none", range))
+
+    def indices(
+        self,
+        indices: str | Sequence[str] | None = None,
+        features: Sequence[int | str | tuple[int | str, int | str]] | None = None,
+    ) -> list[IndexTruth]:
+        """True indices of features, of pairs of features and of the function, each with a bound on its error.
+
+        ``indices`` are all unless named; ``features`` are features and pairs, all features and all pairs that the
+        function reads unless given. Those that mean nothing are NaN, and ``refused`` says why.
+
+        >>> import feature_effects_bench as fe
+        >>> (h,) = fe.scenario("poly3").indices("h2.pair", [("x1", "x2")])
+        >>> round(h.value, 9)
+        0.555555556
+        """
+        names = [indices] if isinstance(indices, str) else indices
+        ones, pairs = (None, None) if features is None else _apart(features)
+        known = self.feature_names
+        nan = float("nan")
+        return [
+            IndexTruth(name, tuple(known[place - 1] for place in of), *(found or (nan, nan, "")), refused)
+            for name, of, found, refused in self._indices(names, ones, pairs)
+        ]
+
+    @overload
+    def truth_of(self, estimate: _native.Effect, x: ArrayLike | None = None) -> Truth: ...
+
+    @overload
+    def truth_of(
+        self, estimate: _native.Surface, x: tuple[ArrayLike, ArrayLike] | None = None
+    ) -> SurfaceTruth: ...
+
+    def truth_of(
+        self, estimate: _native.Effect | _native.Surface, x: Any = None
+    ) -> Truth | SurfaceTruth:
         """The true curve of what an estimate estimates: of its feature, centred as it is, over the same axis.
 
         At the points ``x``, or at those of the estimate. ``estimate.effect - scenario.truth_of(estimate).value`` is
@@ -181,6 +282,10 @@ class Scenario(_native.Scenario):
         >>> bool(abs(effect.effect - s.truth_of(effect).value).max() < 0.2)
         True
         """
+        if isinstance(estimate, _native.Surface):
+            given = (estimate.x, estimate.x2) if x is None else _two("x", x)
+            u, v = (_native.numbers("x", points) for points in given)
+            return SurfaceTruth(u, v, *self._surface_of(estimate, u, v))
         if not isinstance(estimate, _native.Effect):
             raise _native.FeatureEffectsError(f"estimate: must be an effect, not {estimate!r}")
         points = _native.numbers("x", estimate.x if x is None else x)
@@ -305,6 +410,23 @@ class Scenario(_native.Scenario):
     def __reduce__(self) -> tuple[Any, ...]:
         (name,), parameters = self.__getnewargs_ex__()
         return (_rebuilt, (name, parameters))
+
+
+def _two(what: str, given: Any) -> tuple[Any, Any]:
+    """Something of either feature of a pair."""
+    if not isinstance(given, tuple | list) or len(given) != 2:
+        raise _native.FeatureEffectsError(f"{what}: must be two of them, one of each feature, not {given!r}")
+    return given[0], given[1]
+
+
+def _apart(
+    features: Sequence[int | str | tuple[int | str, int | str]],
+) -> tuple[list[int | str], list[tuple[int | str, int | str]]]:
+    """Features and pairs of features, each in their order."""
+    if isinstance(features, str) or not isinstance(features, Sequence):
+        raise _native.FeatureEffectsError(f"features: must be a list of features and pairs, not {features!r}")
+    ones = [of for of in features if not isinstance(of, tuple)]
+    return ones, [_two("features", of) for of in features if isinstance(of, tuple)]
 
 
 def _rebuilt(name: str, parameters: dict[str, str]) -> Scenario:

@@ -28,6 +28,7 @@ pub(in crate::cli) fn execute(
     if !subject.pairs.is_empty() {
         return pairs::execute(arguments, subject, out);
     }
+    arguments.check_places_of_one()?;
     if is_regional(arguments.estimator()) {
         answer::<Regional>(arguments, subject, out)
     } else {

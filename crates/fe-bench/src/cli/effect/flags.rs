@@ -7,7 +7,7 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_pars
 use fe_core::settings::{self, Heading, SettingInfo, SettingKind};
 use fe_core::{Settings, registries};
 
-use crate::cli::arguments::{finite, points};
+use crate::cli::arguments::{Grid, Place, finite, grid, lists_of_places, place, points};
 use crate::study::{self, AxisSource};
 
 /// Options as flags give them: those about the rows, or all others, which follow in the help.
@@ -21,6 +21,10 @@ pub(super) struct OptionFlags<const ROWS: bool> {
     pub(super) background_rows: Option<PathBuf>,
     /// Limits of the bins of single features, by their names.
     pub(super) limits: Vec<(String, Vec<f64>)>,
+    /// Points of either feature of a pair.
+    pub(super) points_of_pairs: Option<[Vec<f64>; 2]>,
+    /// Numbers of points of either feature of a pair.
+    pub(super) grid_of_pairs: Option<[usize; 2]>,
 }
 
 impl<const ROWS: bool> OptionFlags<ROWS> {
@@ -52,6 +56,8 @@ impl<const ROWS: bool> FromArgMatches for OptionFlags<ROWS> {
                 "axis" => self.axis = matches.get_one(name).copied(),
                 "background_rows" => self.background_rows = matches.get_one(name).cloned(),
                 "limits" => self.read_limits(matches.get_many(name).into_iter().flatten().cloned()),
+                "points" => self.read_places(matches.get_many(name).into_iter().flatten())?,
+                "grid" => self.read_grid(matches.get_one(name).copied()),
                 _ => self.read(name, matches)?,
             }
         }
@@ -67,6 +73,31 @@ impl<const ROWS: bool> OptionFlags<ROWS> {
                 Some(feature) => self.limits.push((feature, limits)),
                 None => self.settings.limits.get_or_insert_default().extend(limits),
             }
+        }
+    }
+
+    /// Points of a feature or, with a colon among them, of either feature of a pair.
+    fn read_places<'m>(
+        &mut self,
+        given: impl Iterator<Item = &'m Place>,
+    ) -> Result<(), clap::Error> {
+        let places: Vec<Place> = given.copied().collect();
+        if places.iter().any(|place| place.turn.is_some()) {
+            let lists = lists_of_places(&places).map_err(|error| {
+                clap::Error::raw(clap::error::ErrorKind::ValueValidation, format!("{error}\n"))
+            })?;
+            self.points_of_pairs = Some(lists);
+        } else if !places.is_empty() {
+            self.settings.points = Some(places.iter().map(|place| place.value).collect());
+        }
+        Ok(())
+    }
+
+    fn read_grid(&mut self, given: Option<Grid>) {
+        match given {
+            Some(Grid(first, Some(second))) => self.grid_of_pairs = Some([first, second]),
+            Some(Grid(points, None)) => self.settings.grid = Some(points),
+            None => (),
         }
     }
 
@@ -118,7 +149,9 @@ fn parser(setting: &'static SettingInfo) -> ValueParser {
         ("band", _) => study::band.into(),
         ("level", _) => level.into(),
         ("background", _) => background.into(),
-        ("grid" | "even_points", _) => points.into(),
+        ("even_points", _) => points.into(),
+        ("grid", _) => grid.into(),
+        ("points", _) => place.into(),
         ("limits", _) => limits.into(),
         (_, SettingKind::Count) => value_parser!(usize).into(),
         (_, SettingKind::Seed) => value_parser!(u64).into(),

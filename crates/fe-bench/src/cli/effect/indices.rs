@@ -41,7 +41,10 @@ pub(super) fn execute(
     let truths = subject.scenario.map(Scenario::indices);
     let lines: Vec<Line<'_>> =
         found.estimates.iter().map(|of| Line::new(of, truths.as_ref())).collect();
-    say_refusals(&lines);
+    say_refusals(&lines, subject);
+    if !lines.is_empty() && lines.iter().all(|line| line.of.estimate.is_err()) {
+        return Err(Error::Failed("every index was refused".to_owned()));
+    }
     if let Some(path) = subject.picture {
         let bars: Vec<plot::indices::Bar> =
             lines.iter().filter_map(|line| line.bar(subject)).collect();
@@ -112,7 +115,7 @@ impl<'a> Line<'a> {
             index: self.of.index.name(),
             of: self.of.features.iter().map(|&feature| subject.named(feature)).collect(),
             value: measured.value,
-            half: measured.standard_error.map(|error| Z * error),
+            half: measured.interval().map(|(_, upper)| upper - measured.value),
             truth: self.truth.map(|truth| truth.value),
         })
     }
@@ -124,18 +127,27 @@ fn truth(truths: &Indices<'_>, of: &IndexEstimate) -> Option<Truth> {
     truths.index(index, &of.features).ok()
 }
 
-/// The 0.975 quantile of the normal law.
-const Z: f64 = 1.959_963_984_540_054;
-
-/// Says why there is no estimate, one reason once.
-fn say_refusals(lines: &[Line<'_>]) {
-    let mut said = BTreeSet::new();
+/// Says why there is no estimate, one reason once, and of what.
+fn say_refusals(lines: &[Line<'_>], subject: &Subject<'_>) {
+    let mut said: Vec<(String, Vec<String>)> = Vec::new();
     for line in lines {
-        if let Err(error) = &line.of.estimate {
-            let text = format!("{} is refused: {error}", line.of.index);
-            if said.insert(text.clone()) {
-                say!("{text}");
-            }
+        let Err(error) = &line.of.estimate else { continue };
+        let names = line.of.features.iter().map(|&feature| subject.named(feature));
+        let of = names.collect::<Vec<String>>().join(":");
+        let reason = format!("is refused: {error}");
+        let index = line.of.index.name();
+        let of = if of.is_empty() { index.to_owned() } else { format!("{index} of {of}") };
+        match said.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, all)) => all.push(of),
+            None => said.push((reason, vec![of])),
+        }
+    }
+    for (reason, all) in said {
+        const MOST: usize = 3;
+        let first = all[..all.len().min(MOST)].join(", ");
+        match all.len().saturating_sub(MOST) {
+            0 => say!("{first} {reason}"),
+            others => say!("{first} and {others} more {reason}"),
         }
     }
 }
@@ -164,11 +176,11 @@ fn sheet(lines: &[Line<'_>], subject: &Subject<'_>) -> OutputTable {
         let mut row = vec![name(0), name(1), subject.output(of.output), of.index.name().into()];
         match &of.estimate {
             Ok(measured) => {
-                let half = measured.standard_error.map(|error| Z * error);
+                let interval = measured.interval();
                 row.extend([measured.value.into(), measured.standard_error.into()]);
                 row.extend([
-                    half.map(|half| measured.value - half).into(),
-                    half.map(|half| measured.value + half).into(),
+                    interval.map(|(lower, _)| lower).into(),
+                    interval.map(|(_, upper)| upper).into(),
                 ]);
                 row.push(measured.rows.into());
             }

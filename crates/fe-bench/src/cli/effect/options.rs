@@ -1,6 +1,7 @@
 //! The flags of `effect` and `plan`: how effects are estimated, and where they are evaluated.
 
 use clap::Args;
+use fe_core::estimator::pair;
 use fe_core::settings::Centring;
 use fe_core::{AxisChoice, Dataset, Settings, estimator, preset};
 use fe_truth::Scenario;
@@ -63,9 +64,43 @@ impl EstimationArguments {
         (options.bins, options.background, options.background_seed)
     }
 
-    /// Number of equidistant points of each feature of a pair that its effect is given at.
-    pub(super) fn even_points(&self) -> Option<usize> {
-        self.options.settings.even_points
+    /// The points at which the effect is given.
+    pub(super) fn at(&self) -> Option<&[f64]> {
+        self.options.settings.points.as_deref()
+    }
+
+    /// The places where the effects of pairs are estimated and given.
+    pub(super) fn places_of_pairs(&self) -> Result<PlacesOfPairs> {
+        let OptionFlags { settings, points_of_pairs, grid_of_pairs, .. } = &self.options;
+        if settings.points.is_some() {
+            let message = "--at of a pair has two lists with a colon between: --at=U,V:W,Z";
+            return Err(Error::Argument(message.to_owned()));
+        }
+        let takes_grid = pair::info(self.estimator())?.options.contains(&"grid");
+        let grid = grid_of_pairs.or(settings.grid.map(|points| [points; 2]));
+        if !takes_grid && grid.is_some() && settings.even_points.is_some() {
+            self.printed(true)?;
+        }
+        let even = settings.even_points.map(|points| [points; 2]);
+        Ok(PlacesOfPairs {
+            grid: grid.filter(|_| takes_grid),
+            at: points_of_pairs.clone(),
+            even: even.or(grid.filter(|_| !takes_grid)),
+        })
+    }
+
+    /// Refuses places of pairs where single features are meant.
+    pub(super) fn check_places_of_one(&self) -> Result<()> {
+        let given = [
+            ("--at U,V:W,Z", self.options.points_of_pairs.is_some()),
+            ("--grid NxM", self.options.grid_of_pairs.is_some()),
+        ];
+        match given.iter().find(|(_, is_given)| *is_given) {
+            None => Ok(()),
+            Some((flag, _)) => {
+                Err(Error::Argument(format!("{flag}: only of a pair, as --feature x1:x2")))
+            }
+        }
     }
 
     /// The way in which derivatives are to be computed.
@@ -76,11 +111,6 @@ impl EstimationArguments {
     /// True if the background rows are those of a file.
     pub(in crate::cli) fn has_background_file(&self) -> bool {
         self.options.background_rows.is_some()
-    }
-
-    /// The points at which the effect is given.
-    pub(super) fn at(&self) -> Option<&[f64]> {
-        self.options.settings.points.as_deref()
     }
 
     /// The background rows of a file, with the features of the data in the same order.
@@ -137,7 +167,13 @@ impl EstimationArguments {
     /// The options that are given, by name.
     pub(in crate::cli) fn given(&self) -> Vec<&'static str> {
         let (rows, options) = (&self.rows.settings, &self.options.settings);
-        [rows.given(), options.given()].concat()
+        let of_pairs = [
+            ("points", self.options.points_of_pairs.is_some()),
+            ("grid", self.options.grid_of_pairs.is_some()),
+        ];
+        let of_pairs = of_pairs.into_iter().filter(|(_, is_given)| *is_given);
+        let of_pairs: Vec<&str> = of_pairs.map(|(name, _)| name).collect();
+        [rows.given(), options.given(), of_pairs].concat()
     }
 
     /// Prints in another format.
@@ -149,6 +185,16 @@ impl EstimationArguments {
     pub(in crate::cli) fn columns(&self) -> Result<ColumnRequests> {
         ColumnRequests::new(&self.kind, &self.levels)
     }
+}
+
+/// The places where the effects of pairs are estimated and given.
+pub(super) struct PlacesOfPairs {
+    /// Numbers of points of the grid on which they are estimated.
+    pub(super) grid: Option<[usize; 2]>,
+    /// The points at which they are given.
+    pub(super) at: Option<[Vec<f64>; 2]>,
+    /// Numbers of equidistant points at which they are given.
+    pub(super) even: Option<[usize; 2]>,
 }
 
 /// True if a name is that of a regional estimator, or was meant to be.

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::estimated::write_objects;
 use super::limits::limits_of_features;
-use super::options::{EstimationArguments, settings};
+use super::options::{EstimationArguments, PlacesOfPairs, settings};
 use super::subject::Subject;
 use crate::error::{Error, Result};
 use crate::output::{Entry, Format, OutputTable};
@@ -23,7 +23,8 @@ pub(super) fn execute(
     out: &mut dyn Write,
 ) -> Result<()> {
     check(arguments, subject)?;
-    let surfaces = estimated(arguments, subject)?;
+    let places = arguments.places_of_pairs()?;
+    let surfaces = estimated(arguments, subject, &places)?;
     for surface in &surfaces {
         if let Some(caution) = surface.record.cells.and_then(|cells| cells.caution()) {
             say!("{}: {caution}; take fewer bins", surface.names.join(":"));
@@ -34,7 +35,7 @@ pub(super) fn execute(
         pictured.notes.iter().for_each(|note| say!("{note}"));
         pictured.figure.write(path)?;
     }
-    let evaluated = surfaces.iter().map(|surface| Evaluated::new(surface, arguments.even_points()));
+    let evaluated = surfaces.iter().map(|surface| Evaluated::new(surface, &places));
     let evaluated = evaluated.collect::<Result<Vec<_>>>()?;
     match arguments.format {
         Format::Json => write_objects(evaluated.iter().map(|one| one.object(subject)), out),
@@ -48,11 +49,6 @@ fn check(arguments: &EstimationArguments, subject: &Subject<'_>) -> Result<()> {
         let message = "--feature names one feature beside a pair: ask for either";
         return Err(Error::Argument(message.to_owned()));
     }
-    if arguments.at().is_some() {
-        let message = "--at: the effect of a pair is given on its grid or at the limits of its bins; --points N gives \
-                       it at N × N points";
-        return Err(Error::Argument(message.to_owned()));
-    }
     if arguments.preset.is_some() {
         let message = "--preset: presets are of effects of one feature";
         return Err(Error::Argument(message.to_owned()));
@@ -62,15 +58,25 @@ fn check(arguments: &EstimationArguments, subject: &Subject<'_>) -> Result<()> {
     Ok(())
 }
 
-fn estimated(arguments: &EstimationArguments, subject: &Subject<'_>) -> Result<Vec<Surface>> {
+fn estimated(
+    arguments: &EstimationArguments,
+    subject: &Subject<'_>,
+    places: &PlacesOfPairs,
+) -> Result<Vec<Surface>> {
     let limits = limits_of_features(arguments, subject)?;
+    let takes_points = pair::info(arguments.estimator())?.options.contains(&"points");
+    let at = places.at.as_ref().filter(|_| takes_points);
     let estimate = |features: &[usize; 2]| {
-        let of = |feature: usize| {
-            let settings = settings(arguments, (subject.scenario, subject.data), feature, &limits)?;
-            // Where it is given is no matter of the estimator.
-            Ok::<_, Error>(Settings { even_points: None, points: None, ..settings })
+        let of = |side: usize| {
+            let of_rows = (subject.scenario, subject.data);
+            let settings = settings(arguments, of_rows, features[side], &limits)?;
+            // A partial dependence is exact on its grid, and where it is given; else that is no matter of the estimator.
+            let usual = at.map(|_| pair::POINTS);
+            let grid = places.grid.map(|grid| grid[side]).or(usual);
+            let points = at.map(|lists| lists[side].clone());
+            Ok::<_, Error>(Settings { even_points: None, points, grid, ..settings })
         };
-        let settings = [of(features[0])?, of(features[1])?];
+        let settings = [of(0)?, of(1)?];
         let estimator = pair::from_settings(arguments.estimator(), [&settings[0], &settings[1]])?;
         match estimator.estimate(subject.data, subject.model, *features) {
             // It has no effect, and other pairs may.
@@ -99,13 +105,22 @@ struct Evaluated<'a> {
 }
 
 impl<'a> Evaluated<'a> {
-    fn new(surface: &'a Surface, points: Option<usize>) -> Result<Self> {
+    fn new(surface: &'a Surface, places: &PlacesOfPairs) -> Result<Self> {
         let of = |side: usize| -> Result<Vec<f64>> {
             let record = &surface.record.sides[side];
-            match points.filter(|_| record.levels.is_none()) {
-                Some(points) => Ok(Axis::new(record.axis.lo(), record.axis.hi())?.grid(points)),
-                None => Ok(surface.x[side].clone()),
-            }
+            let at = places.at.as_ref().map(|lists| lists[side].clone());
+            let even = places.even.filter(|_| record.levels.is_none());
+            let even = match even {
+                Some(counts) => {
+                    Some(Axis::new(record.axis.lo(), record.axis.hi())?.grid(counts[side]))
+                }
+                None => None,
+            };
+            let Some(mut given) = at.or(even.clone()) else { return Ok(surface.x[side].clone()) };
+            given.extend(even.filter(|_| places.at.is_some()).into_iter().flatten());
+            given.sort_by(f64::total_cmp);
+            given.dedup();
+            Ok(given)
         };
         let x = [of(0)?, of(1)?];
         let values = surface.at_all([&x[0], &x[1]])?;

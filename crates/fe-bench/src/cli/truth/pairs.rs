@@ -5,38 +5,12 @@ use std::io::Write;
 use fe_core::Axis;
 use fe_truth::{Centring, PairEffect, Quantity, Scenario};
 
-use super::super::arguments::{finite, interval, points};
+use super::super::arguments::{Grid, interval, lists_of_places};
 use super::{Arguments, Asked, entries};
-use crate::data::features::Subject;
+use crate::data::features::{Subject, pairs_that_f_reads};
 use crate::error::{Error, Result};
 use crate::output::{Entry, OutputTable, write_rows};
 use crate::system::say::say;
-
-/// A point of a list, and the first point of the second list where it begins there.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Place {
-    pub(super) value: f64,
-    pub(super) turn: Option<f64>,
-}
-
-/// Reads a point, or two with the colon between that ends a list and begins the next one.
-pub(super) fn place(text: &str) -> Result<Place, String> {
-    Ok(match text.split_once(':') {
-        None => Place { value: finite(text)?, turn: None },
-        Some((value, turn)) => Place { value: finite(value)?, turn: Some(finite(turn)?) },
-    })
-}
-
-/// Numbers of points of one feature, or of two.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Grid(pub(super) usize, pub(super) Option<usize>);
-
-pub(super) fn grid(text: &str) -> Result<Grid, String> {
-    Ok(match text.split_once('x') {
-        None => Grid(points(text)?, None),
-        Some((first, second)) => Grid(points(first)?, Some(points(second)?)),
-    })
-}
 
 /// Ranges of one feature, or of two.
 #[derive(Debug, Clone, Copy)]
@@ -154,23 +128,7 @@ fn lists(
         };
         return Ok([of(0)?, of(1)?]);
     }
-    let mut lists = [Vec::new(), Vec::new()];
-    let mut side = 0;
-    for place in &arguments.at {
-        lists[side].push(place.value);
-        if let Some(turn) = place.turn {
-            if side == 1 {
-                return Err(Error::Argument("--at has more than two lists".to_owned()));
-            }
-            side = 1;
-            lists[side].push(turn);
-        }
-    }
-    if side == 0 {
-        let message = "--at of a pair has two lists with a colon between: --at=U,V:W,Z";
-        return Err(Error::Argument(message.to_owned()));
-    }
-    Ok(lists)
+    lists_of_places(&arguments.at)
 }
 
 /// The columns of named values.
@@ -185,13 +143,8 @@ fn asked_subjects(
 ) -> Result<(Vec<usize>, Vec<[usize; 2]>)> {
     let mut subjects = arguments.features.subjects(scenario)?;
     if subjects.is_empty() {
-        let expression = scenario.expression();
-        let read = (0..scenario.dimension()).filter(|&s| expression.reads(s));
-        let read: Vec<usize> = read.collect();
         subjects.extend((0..scenario.dimension()).map(Subject::One));
-        for (place, &a) in read.iter().enumerate() {
-            subjects.extend(read[place + 1..].iter().map(|&b| Subject::Two([a, b])));
-        }
+        subjects.extend(pairs_that_f_reads(scenario).into_iter().map(Subject::Two));
     }
     let one = |subject: &Subject| match *subject {
         Subject::One(feature) => Some(feature),

@@ -8,6 +8,7 @@ mod bins;
 mod count;
 mod distance;
 pub(super) mod heterogeneity;
+mod index;
 mod regions;
 mod value;
 
@@ -21,6 +22,7 @@ use fe_truth::{Scenario, Truth};
 
 use super::comparison::Comparison;
 use super::given_curve::GivenCurve;
+pub use index::ComparedIndex;
 pub(crate) use regions::ScoringTree;
 pub(crate) use value::VALUES;
 
@@ -53,6 +55,8 @@ pub const METRICS: &[Metric] = &[
     Metric::plain(&regions::SPLIT_FEATURE),
     Metric::plain(&regions::SPLIT_ERROR),
     Metric::plain(&regions::LEAVES),
+    Metric::plain(&index::ERROR),
+    Metric::plain(&index::SQUARE),
 ];
 
 /// One of [`METRICS`], or one of them of a named heterogeneity value.
@@ -98,6 +102,32 @@ enum Measure {
     Count(fn(&Effect, &Bins) -> usize),
     /// A tree of regions; of the population's tree as well, or not.
     Regions { needs_population: bool, value: fn(&ScoringTree<'_>) -> Result<Score, String> },
+    /// An index less the true one.
+    Index(index::OfDifference),
+}
+
+/// Kinds of estimates that metrics are computed of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EstimateKind {
+    /// The effect of a feature.
+    Effect,
+    /// A tree of regions.
+    Tree,
+    /// The effect of a pair of features.
+    Surface,
+    /// An index.
+    Index,
+}
+
+impl fmt::Display for EstimateKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Effect => "effects without regions",
+            Self::Tree => "trees of regions",
+            Self::Surface => "effects of pairs",
+            Self::Index => "indices",
+        })
+    }
 }
 
 /// An effect with what it is compared with.
@@ -211,17 +241,33 @@ impl Metric {
         matches!(self.definition.measure, Measure::Regions { .. })
     }
 
-    /// True if it can be computed of a tree of regions, or of an effect without.
+    /// True if it can be computed of estimates of a kind.
     #[must_use]
-    pub fn is_for(self, regional: bool) -> bool {
-        self.is_of_values() || self.is_of_regions() == regional
+    pub fn is_for(self, kind: EstimateKind) -> bool {
+        use EstimateKind::{Effect, Index, Surface, Tree};
+        let kinds: &[EstimateKind] = match self.definition.measure {
+            Measure::Curves(_) => &[Effect, Surface],
+            Measure::Band { simultaneous: false, .. } => &[Effect, Index],
+            Measure::Value(_) => &[Effect, Tree],
+            Measure::Regions { .. } => &[Tree],
+            Measure::Index(_) => &[Index],
+            Measure::Band { .. }
+            | Measure::Heterogeneity { .. }
+            | Measure::Bins(_)
+            | Measure::Count(_) => &[Effect],
+        };
+        kinds.contains(&kind)
     }
 
     /// True if it is no error, so that it has no order of convergence: a share, a number of leaves, a
     /// difference with its sign.
     #[must_use]
     pub fn has_no_order(self) -> bool {
-        (self.is_of_regions() || self.is_of_values()) && !self.is_error()
+        let may_have_none = matches!(
+            self.definition.measure,
+            Measure::Regions { .. } | Measure::Value(_) | Measure::Index(_)
+        );
+        may_have_none && !self.is_error()
     }
 
     /// True if it compares a tree with that of the population.
@@ -256,6 +302,7 @@ impl Metric {
             (Measure::Band { simultaneous, value }, _) => bands::score(of, *simultaneous, *value),
             (Measure::Regions { .. }, _) => Err(format!("{} has no regions", of.effect.estimator)),
             (Measure::Value(value), _) => value::score(of, self.value(), *value),
+            (Measure::Index(_), _) => Err(format!("{} is no index", of.effect.estimator)),
             (_, None) => Err(format!("{} has no bins", of.effect.estimator)),
             (Measure::Count(count), Some(bins)) => {
                 let (count, all) = (count(of.effect, bins), bins.partition.bins());
@@ -274,6 +321,17 @@ impl Metric {
             _ => Err(format!("a tree of regions has no {}", self.name())),
         };
         scored.unwrap_or_else(Score::failed)
+    }
+
+    /// The score of an index against the true one.
+    pub(crate) fn of_index(self, of: &ComparedIndex) -> Score {
+        match self.definition.measure {
+            Measure::Index(value) => index::difference(of, value),
+            Measure::Band { simultaneous: false, value } => {
+                index::interval(of, value).unwrap_or_else(Score::failed)
+            }
+            _ => Score::failed(format!("an index has no {}", self.name())),
+        }
     }
 
     /// The value of two curves on the same points; none if it is made of something else.

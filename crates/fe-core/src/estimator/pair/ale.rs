@@ -120,7 +120,12 @@ impl SecondOrderAle {
         if let Some(levels) = data.levels(feature)? {
             let order =
                 Order::of(self.order.unwrap_or_default(), (data, feature), &levels, response)?;
-            return Ok(Side { feature, points: Points::of_levels(levels, order), binning: None });
+            return Ok(Side {
+                feature,
+                points: Points::of_levels(levels, order),
+                of_grid: None,
+                binning: None,
+            });
         }
         let binning = &self.binnings[side];
         let choice = binning.choose(&BinningRequest {
@@ -134,6 +139,7 @@ impl SecondOrderAle {
             local_effects: None,
         })?;
         Ok(Side {
+            of_grid: None,
             feature,
             points: Points::Numbers(choice.partition),
             binning: Some(binning.describe()),
@@ -285,6 +291,10 @@ impl PairEstimator for SecondOrderAle {
 
     fn is_interaction(&self) -> bool {
         false
+    }
+
+    fn binnings(&self) -> Option<[&dyn Binning; 2]> {
+        Some([self.binnings[0].as_ref(), self.binnings[1].as_ref()])
     }
 
     fn cost(&self, rows: usize) -> Option<u64> {

@@ -10,12 +10,13 @@ mod pd;
 mod side;
 
 pub use ale::SecondOrderAle;
-pub use pd::PairPartialDependence;
+pub use pd::{POINTS, PairPartialDependence};
 
 use joint::Joint;
 use side::Side;
 
 use super::{Estimand, named};
+use crate::binning::Binning;
 use crate::data::Dataset;
 use crate::data::subsample::Subsample;
 use crate::effect::{CellRecord, Surface, SurfaceRecord};
@@ -40,6 +41,11 @@ pub trait PairEstimator: std::fmt::Debug + Send + Sync {
 
     /// True if the effects of either feature alone are taken away.
     fn is_interaction(&self) -> bool;
+
+    /// The way in which the bins of either feature are chosen, where there are any.
+    fn binnings(&self) -> Option<[&dyn Binning; 2]> {
+        None
+    }
 
     /// About how many rows the model will be asked for by an estimate from so many rows; none if only the data
     /// tell.

@@ -12,6 +12,7 @@ use crate::error::{Error, ModelError, Result};
 use crate::estimator::Estimand;
 use crate::estimator::ale::order::Order;
 use crate::model::{Column, Model, Observed, Rows};
+use crate::numeric::axis::Axis;
 use crate::numeric::blocks::fold_blocks_with;
 use crate::numeric::moments::Moments;
 use crate::numeric::partition::{Closed, Partition};
@@ -20,12 +21,12 @@ use crate::settings::{Centring, Settings};
 pub(super) const PD: PairEstimatorInfo = PairEstimatorInfo {
     name: "pdp",
     about: "partial dependence of two features on a grid (Friedman 2001)",
-    options: &["axis", "center", "grid", "interaction", "subsample", "subsample_seed"],
+    options: &["axis", "center", "grid", "points", "interaction", "subsample", "subsample_seed"],
     build: |settings| Ok(Box::new(PairPartialDependence::from_settings(settings)?)),
 };
 
-/// Points of each feature if nothing else is asked for.
-const POINTS: usize = 20;
+/// Points of each feature of a partial dependence if nothing else is asked for.
+pub const POINTS: usize = 20;
 
 /// Instances of a block: their features stay in the nearest cache.
 const BLOCK: usize = 256;
@@ -33,6 +34,8 @@ const BLOCK: usize = 256;
 /// The mean over the instances of f(x_j, x_k, x_rest) on a grid of two features, or at their levels.
 ///
 /// Its mean over both axes is 0 (trapezoid rule over the grid); where a feature has levels, that over the instances.
+/// With further points the constant is that of the grid alone. Two or more points where no grid is asked for are in place
+/// of it, and the axis reaches from the first to the last of them.
 /// With the option `interaction` the partial dependence of either feature, centred alike, is taken away. The table of
 /// predictions is never held.
 ///
@@ -47,11 +50,63 @@ const BLOCK: usize = 256;
 /// ```
 #[derive(Debug, Clone)]
 pub struct PairPartialDependence {
-    grids: [usize; 2],
+    grids: [PointsAsked; 2],
     axes: [AxisChoice; 2],
     centring: Option<Centring>,
     interaction: bool,
     subsample: Option<Subsample>,
+}
+
+/// The points of a feature without levels.
+#[derive(Debug, Clone)]
+struct PointsAsked {
+    /// So many equidistant points over the axis.
+    grid: Option<usize>,
+    /// And these, ascending.
+    further: Vec<f64>,
+}
+
+impl PointsAsked {
+    fn of(settings: &Settings) -> Result<Self> {
+        let mut further = settings.points.clone().unwrap_or_default();
+        if let Some(point) = further.iter().find(|point| !point.is_finite()) {
+            let allowed = "must be finite numbers".to_owned();
+            return Err(Error::BadOption { option: "points", given: point.to_string(), allowed });
+        }
+        further.sort_by(f64::total_cmp);
+        further.dedup();
+        let grid = match settings.grid {
+            None if further.len() > 1 => None,
+            grid => Some(grid.unwrap_or(POINTS)),
+        };
+        match grid {
+            Some(points) if !(2..=super::MOST).contains(&points) => Err(Error::BadOption {
+                option: "grid",
+                given: points.to_string(),
+                allowed: format!("must be from 2 to {}", super::MOST),
+            }),
+            grid => Ok(Self { grid, further }),
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.grid.unwrap_or_default() + self.further.len()
+    }
+
+    /// The points over an axis, and whether each is one of those that a mean over the axis is taken at.
+    fn over(&self, axis: Axis) -> Result<(Vec<f64>, Option<Vec<bool>>)> {
+        let Some(count) = self.grid else { return Ok((self.further.clone(), None)) };
+        let grid = axis.grid(count);
+        if let Some(&x) = self.further.iter().find(|x| !axis.contains(**x)) {
+            return Err(Error::OutsideLimits { x, lo: axis.lo(), hi: axis.hi() });
+        }
+        let mut points = [&grid[..], &self.further].concat();
+        points.sort_by(f64::total_cmp);
+        points.dedup();
+        let of_grid = |x: &f64| grid.contains(x);
+        let of_grid = (points.len() > grid.len()).then(|| points.iter().map(of_grid).collect());
+        Ok((points, of_grid))
+    }
 }
 
 impl PairPartialDependence {
@@ -65,14 +120,6 @@ impl PairPartialDependence {
     }
 
     fn from_settings(settings: [&Settings; 2]) -> Result<Self> {
-        let grid = |settings: &Settings| match settings.grid.unwrap_or(POINTS) {
-            points @ 2..=super::MOST => Ok(points),
-            points => Err(Error::BadOption {
-                option: "grid",
-                given: points.to_string(),
-                allowed: format!("must be from 2 to {}", super::MOST),
-            }),
-        };
         let [first, second] = settings;
         if first.center == Some(Centring::Bins) {
             let message =
@@ -85,7 +132,7 @@ impl PairPartialDependence {
             return Err(Error::Incompatible(message.to_owned()));
         }
         Ok(Self {
-            grids: [grid(first)?, grid(second)?],
+            grids: [PointsAsked::of(first)?, PointsAsked::of(second)?],
             axes: [first, second].map(|settings| settings.axis.unwrap_or_default()),
             centring: first.center,
             interaction,
@@ -101,10 +148,12 @@ impl PairPartialDependence {
             }
             None => {
                 let axis = self.axes[side].resolve(data, feature)?;
-                Points::Numbers(Partition::new(axis.grid(self.grids[side]), Closed::Left)?)
+                let (points, of_grid) = self.grids[side].over(axis)?;
+                let points = Points::Numbers(Partition::new(points, Closed::Left)?);
+                return Ok(Side { feature, points, of_grid, binning: None });
             }
         };
-        Ok(Side { feature, points, binning: None })
+        Ok(Side { feature, points, of_grid: None, binning: None })
     }
 
     fn on(
@@ -169,7 +218,7 @@ impl PairEstimator for PairPartialDependence {
 
     fn cost(&self, rows: usize) -> Option<u64> {
         let rows = self.subsample.map_or(rows, |subsample| rows.min(subsample.size()));
-        let [first, second] = self.grids.map(|points| points as u64);
+        let [first, second] = [0, 1].map(|side: usize| self.grids[side].len() as u64);
         let alone = if self.interaction { first + second } else { 0 };
         Some((rows as u64).saturating_mul(first.saturating_mul(second).saturating_add(alone)))
     }

@@ -17,6 +17,8 @@ use crate::numeric::partition::Partition;
 pub(super) struct Side {
     pub(super) feature: usize,
     pub(super) points: Points,
+    /// The points that a mean over the axis is taken at, as true; none where it is all of them.
+    pub(super) of_grid: Option<Vec<bool>>,
     /// The way in which bins were chosen.
     pub(super) binning: Option<String>,
 }
@@ -124,9 +126,16 @@ impl Side {
         let (widths, _) = self.widths_and_centres();
         let total: f64 = widths.iter().sum();
         let mut weights = vec![0.0; self.len()];
+        let is_meant = |point: usize| self.of_grid.as_ref().is_none_or(|meant| meant[point]);
+        // From each point that is meant to the next one.
+        let (mut last, mut way) = (0, 0.0);
         for (step, width) in widths.into_iter().enumerate() {
-            weights[step] += width / total / 2.0;
-            weights[step + 1] += width / total / 2.0;
+            way += width;
+            if is_meant(step + 1) {
+                weights[last] += way / total / 2.0;
+                weights[step + 1] += way / total / 2.0;
+                (last, way) = (step + 1, 0.0);
+            }
         }
         weights
     }

@@ -1,0 +1,247 @@
+//! Studies of pairs of features and of indices: their values by hand, and what such a study cannot ask for.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use fe_bench::data::sample;
+use fe_core::estimator::pair;
+use fe_core::indices::{self, Index, IndexOptions};
+use fe_core::metric::{Distance, centred_on_grid};
+use fe_core::{Axis, AxisChoice, Settings};
+
+/// A study of one block, with lines about the block and the estimators.
+fn study(block: &str, estimators: &[&str]) -> String {
+    let each = estimators.iter().map(|of| format!("[[block.estimator]]\n{of}\n"));
+    format!("about = \"pairs\"\n[[block]]\n{block}\n{}", each.collect::<String>())
+}
+
+fn run(folder: &Path, text: &str) -> Output {
+    let path = folder.join("study.toml");
+    std::fs::write(&path, text).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fe-bench"));
+    command.arg("run").arg(path).arg("--out").arg(folder.join("out"));
+    command.output().unwrap()
+}
+
+type Row = HashMap<String, String>;
+
+/// The rows of a file of results, by column.
+fn rows(folder: &Path, name: &str) -> Vec<Row> {
+    let mut reader = csv::Reader::from_path(folder.join("out").join(name)).unwrap();
+    reader.deserialize().collect::<Result<_, _>>().unwrap()
+}
+
+fn number(row: &Row, column: &str) -> f64 {
+    row[column].parse().unwrap_or_else(|_| panic!("{column} in {row:?}"))
+}
+
+/// f of `poly3` is x1² + x1 x2 + ½ x3: what x1 and x2 do together is x1 x2, and of the partial dependence x1² as well.
+#[test]
+fn errors_of_surfaces_are_those_by_hand() {
+    let folder = tempfile::tempdir().unwrap();
+    let block = "scenario = 'poly3'\nfeatures = ['x2:x1']\nN = 60\nreplicates = 3\ngrid = 6\n\
+                 metrics = ['mse', 'max']";
+    let estimators =
+        ["name = 'ale'\nbins = 3", "name = 'pdp'", "name = 'pdp'\ninteraction = true\ngrid = 2"];
+    let output = run(folder.path(), &study(block, &estimators));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let scenario = fe_truth::scenario("poly3", &[]).unwrap();
+    let grid = Axis::new(-1.0, 1.0).unwrap().grid(6);
+    let of = |truth: &dyn Fn(f64, f64) -> f64| -> Vec<f64> {
+        let pairs = grid.iter().flat_map(|&x2| grid.iter().map(move |&x1| (x2, x1)));
+        centred_on_grid(&pairs.map(|(x2, x1)| truth(x2, x1)).collect::<Vec<_>>())
+    };
+    let (product, dependence) = (of(&|x2, x1| x1 * x2), of(&|x2, x1| x1 * x1 + x1 * x2));
+    let axis = Some(AxisChoice::Given(-1.0, 1.0));
+    let ale = Settings { axis, bins: Some(3), ..Settings::default() };
+    let pd = Settings { points: Some(grid.clone()), ..Settings::default() };
+    let coarse = Settings { axis, grid: Some(2), interaction: Some(true), ..Settings::default() };
+    let cells = rows(folder.path(), "cells.csv");
+    assert_eq!(cells.len(), 3 * 3 * 2);
+    for cell in &cells {
+        assert_eq!([&*cell["feature"], &*cell["feature2"], &*cell["status"]], ["x2", "x1", "ok"]);
+        let (settings, truth) = match (&*cell["estimator"], cell["options"].contains("interaction"))
+        {
+            ("ale", _) => (&ale, &product),
+            (_, true) => (&coarse, &product),
+            (_, false) => (&pd, &dependence),
+        };
+        let data = sample::features(&scenario, 0, 60, cell["replicate"].parse().unwrap()).unwrap();
+        let built = pair::from_settings(&cell["estimator"], [settings; 2]).unwrap();
+        let surface = &built.estimate(&data, scenario.model(), [1, 0]).unwrap()[0];
+        let found = centred_on_grid(&surface.at_all([&grid, &grid]).unwrap());
+        let distance = if cell["metric"] == "mse" { Distance::Mse } else { Distance::Max };
+        let error = distance.between(&found, truth);
+        let value = number(cell, "value");
+        assert!(
+            (value - error).abs() <= 1e-12 * (1.0 + error),
+            "{value} is {error} by hand: {cell:?}"
+        );
+        assert_eq!(cell["compared"], "36");
+        assert_eq!(number(cell, "model_rows") as u64, surface.record.model_rows);
+    }
+    // A partial dependence is compared where it is computed; the empty cells of the ALE are counted.
+    let exact = |row: &&Row| row["estimator"] == "pdp" && !row["options"].contains("interaction");
+    assert!(cells.iter().filter(exact).all(|row| number(row, "value") < 1e-13));
+    let timings = rows(folder.path(), "timings.csv");
+    let ale = timings.iter().find(|row| row["estimator"] == "ale").unwrap();
+    assert_eq!((&*ale["bins"], &*ale["empty_bins"], &*ale["K"]), ("9", "nearest", "3"));
+}
+
+#[test]
+fn errors_of_indices_are_those_by_hand() {
+    let folder = tempfile::tempdir().unwrap();
+    let block = "scenario = 'poly3'\nN = 80\nreplicates = 4\n\
+                 metrics = ['index_error', 'index_squared_error', 'coverage', 'width']";
+    let estimators = [
+        "indices = ['h2.pair', 'h2.overall', 'additive.r2.pd']\nouter = 40",
+        "indices = ['ale2.sd']\nbins = [4, 7]",
+        "indices = ['shapley-effect']",
+    ];
+    let output = run(folder.path(), &study(block, &estimators));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let scenario = fe_truth::scenario("poly3", &[]).unwrap();
+    let cells = rows(folder.path(), "cells.csv");
+    // Three pairs, three features and f itself; pairs on two numbers of bins; features.
+    assert_eq!(cells.len(), 4 * 4 * ((3 + 3 + 1) + 3 * 2 + 3));
+    for cell in &cells {
+        let index: Index = cell["estimator"].parse().unwrap();
+        let features = ["feature", "feature2"].map(|column| scenario.feature_named(&cell[column]));
+        let features: Vec<usize> = features.into_iter().flatten().collect();
+        assert_eq!(features.len(), index.order(), "{cell:?}");
+        assert_eq!(cell["K"].is_empty(), index != Index::Ale2Sd);
+        let takes_outer = ["h2.pair", "h2.overall", "additive.r2.pd"].contains(&index.name());
+        assert_eq!(cell["options"], if takes_outer { "outer=40" } else { "" });
+        let default = IndexOptions::default();
+        let options = IndexOptions {
+            outer: if takes_outer { 40 } else { default.outer },
+            bins: cell["K"].parse().unwrap_or(default.bins),
+            ..default
+        };
+        let data = sample::features(&scenario, 0, 80, cell["replicate"].parse().unwrap()).unwrap();
+        let pair: Vec<[usize; 2]> = features.clone().try_into().into_iter().collect();
+        let one = if pair.is_empty() { &features[..] } else { &[] };
+        let found = indices::estimate(&data, scenario.model(), &[index], (one, &pair), &options);
+        let measured = found.unwrap().estimates[0].estimate.clone().unwrap();
+        let exact = index.name().parse().unwrap();
+        let truth = scenario.indices().index(exact, &features).unwrap().value;
+        let (lower, upper) = measured.interval().unwrap();
+        let value = match &*cell["metric"] {
+            "index_error" => measured.value - truth,
+            "index_squared_error" => (measured.value - truth).powi(2),
+            "coverage" => f64::from(u8::from((lower..=upper).contains(&truth))),
+            _ => upper - lower,
+        };
+        if cell["status"] == "degenerate" {
+            assert!(["coverage", "width"].contains(&&*cell["metric"]) && upper - lower < 1e-11);
+            continue;
+        }
+        assert!((number(cell, "value") - value).abs() < 1e-12, "{value}: {cell:?}");
+    }
+    let degenerate = cells.iter().filter(|cell| cell["status"] == "degenerate").count();
+    assert!(degenerate > 0, "x3 does not interact");
+}
+
+/// The truths of a group are those of all its numbers of rows, and shards and tables know the columns.
+#[test]
+fn tables_and_figures_of_pairs_name_both_features() {
+    let folder = tempfile::tempdir().unwrap();
+    let block = "scenario = 'poly3'\nfeatures = ['x1:x2', 'x2:x3']\nN = [50, 100, 200]\n\
+                 replicates = 3\ngrid = 5";
+    let mut text = study(block, &["name = 'ale'\nbins = 3", "name = 'pdp'\ninteraction = true"]);
+    text.push_str(
+        "[[table]]\nrows = ['feature', 'feature2', 'estimator']\ncolumns = ['N']\n\
+         where = { metric = 'mse' }\n",
+    );
+    let output = run(folder.path(), &text);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let table = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(table.contains("| x1      | x2       | ale"), "{table}");
+    let plot = Command::new(env!("CARGO_BIN_EXE_fe-bench"))
+        .args(["plot"])
+        .arg(folder.path().join("out"))
+        .arg("--out")
+        .arg(folder.path().join("figures"))
+        .output()
+        .unwrap();
+    assert!(plot.status.success(), "{}", String::from_utf8_lossy(&plot.stderr));
+    let figures = folder.path().join("figures");
+    let names: Vec<String> = std::fs::read_dir(&figures)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    let of_pair = names.iter().find(|name| name.contains("x1_x2")).expect("a figure of the pair");
+    let figure = std::fs::read_to_string(figures.join(of_pair)).unwrap();
+    assert!(figure.contains("x1:x2"), "the pair is named in {of_pair}");
+}
+
+#[test]
+fn what_means_nothing_of_pairs_and_indices_is_refused() {
+    let pairs = "scenario = 'poly3'\nfeatures = ['x1:x2']\nN = 50\nreplicates = 2";
+    let indices = "scenario = 'poly3'\nN = 50\nreplicates = 2\nmetrics = ['index_error']";
+    let h = "indices = ['h2.pair']";
+    for (block, estimators, why) in [
+        (
+            format!("{pairs}\nmetrics = ['L_mu']"),
+            &["name = 'ale'"][..],
+            "no `L_mu` of pairs of features",
+        ),
+        (format!("{pairs}\nmetrics = ['coverage']"), &["name = 'ale'"], "no `coverage` of pairs"),
+        (
+            format!("{pairs}\nkeep = ['curves']"),
+            &["name = 'ale'"],
+            "`keep` = \"curves\": only of effects of one",
+        ),
+        (pairs.to_owned(), &["name = 'rhale'"], "`rhale` is of one feature"),
+        (pairs.to_owned(), &["name = 'pdp'\nbins = 3"], "takes no option `bins`"),
+        (
+            pairs.to_owned(),
+            &["name = 'ale'\npreset = 'pyale-1.2'"],
+            "presets are of effects of one feature",
+        ),
+        (pairs.replace("'x1:x2'", "'x1', 'x1:x2'"), &["name = 'ale'"], "names x1 beside x1:x2"),
+        (pairs.replace("x1:x2", "x1:x9"), &["name = 'ale'"], "feature `x9` does not exist"),
+        (pairs.replace("x1:x2", "x1:x1"), &["name = 'ale'"], "x1 is named twice"),
+        (pairs.replace("x1:x2", "x1:x2', 'x2:x1"), &["name = 'ale'"], "x2:x1 is asked for twice"),
+        (pairs.replace("x1:x2", "x1:x2:x3"), &["name = 'ale'"], "a set of 3 features"),
+        (indices.to_owned(), &[h, "name = 'ale'"], "give each a block of its own"),
+        (indices.replace("index_error", "mse"), &[h], "no `mse` of indices; of indices there are"),
+        (format!("{indices}\ngrid = 5"), &[h], "`grid`: indices are single numbers"),
+        (format!("{indices}\nkeep = ['bins']"), &[h], "`keep`: indices are single numbers"),
+        (format!("{indices}\nfeatures = ['x1']"), &[h], "h2.pair is of a pair, such as x1:x2"),
+        (
+            format!("{indices}\npairs = ['empirical:pd']"),
+            &[h],
+            "compares an estimate with the truth of f alone",
+        ),
+        (indices.to_owned(), &["indices = ['permutation']"], "permutation has no truth"),
+        (
+            indices.to_owned(),
+            &[h, h],
+            "h2.pair for x1:x2 of poly3@1 with N = 50 is asked for twice",
+        ),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let output = run(folder.path(), &study(&block, estimators));
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{block}: {message}");
+        assert!(message.contains(why), "{block} {estimators:?}: {message}");
+    }
+}
+
+/// What is refused of single ones is a failed value that says why.
+#[test]
+fn indices_without_a_truth_are_failed_values() {
+    let folder = tempfile::tempdir().unwrap();
+    let block = "scenario = 'liu-product'\nset = { rho = 0.5 }\nN = 200\nreplicates = 2\nmetrics = ['index_error']";
+    let output = run(folder.path(), &study(block, &["indices = ['sobol.total', 'h2.pair']"]));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    for cell in rows(folder.path(), "cells.csv") {
+        let is_sobol = cell["estimator"] == "sobol.total";
+        assert_eq!(cell["status"] != "ok", is_sobol, "{cell:?}");
+        assert!(!is_sobol || cell["status"].contains("independent"), "{cell:?}");
+    }
+}
