@@ -1,7 +1,7 @@
 //! Curves that were computed elsewhere: CSV with the columns feature, x, effect and, for a band, lower
-//! and upper.
+//! and upper; for many of them method, replicate and N. What `effect` prints has all that it needs.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::path::Path;
 
 use fe_truth::Scenario;
@@ -9,9 +9,38 @@ use fe_truth::Scenario;
 use crate::data;
 use crate::data::features::feature_of;
 use crate::error::{Error, Result, listed};
+use crate::output::whole_of;
 
 const NEEDED: [&str; 3] = ["feature", "x", "effect"];
 const BAND: [&str; 2] = ["lower", "upper"];
+/// The columns that tell curves of a feature apart; that of the method is called as this program calls it, too.
+const METHOD: [&str; 2] = ["method", "estimator"];
+const REPLICATE: &str = "replicate";
+const ROWS: &str = "N";
+const OUTPUT: &str = "output";
+/// The columns that `effect` prints beside those: nothing is scored of them.
+const PRINTED: [&str; 7] = [
+    "level",
+    "count",
+    "truth",
+    "difference",
+    "heterogeneity",
+    "simultaneous_lower",
+    "simultaneous_upper",
+];
+
+/// The identity of a curve in a file of many; fields are empty where the file has no such column.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub struct Given {
+    /// The method that it was computed by.
+    pub method: String,
+    /// Number of the dataset.
+    pub replicate: String,
+    /// Number of rows of the dataset.
+    pub rows: String,
+    /// The feature, counted from 0.
+    pub feature: usize,
+}
 
 /// The effect of one feature at increasing points.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -94,13 +123,14 @@ impl Row {
     }
 }
 
-/// Reads the curves of a file, by feature (counted from 0); the order of its rows does not matter.
+/// Reads the curves of a file, in the order in which they begin, features in theirs; the order of the points of each does
+/// not matter.
 ///
 /// # Errors
 /// A file that cannot be read or has no rows, a column that is missing or unknown, a field that is not
 /// a finite number, a feature that the scenario does not have, a band whose limits are exchanged, or a
 /// point that is given twice.
-pub fn read(path: &Path, scenario: &Scenario) -> Result<BTreeMap<usize, GivenCurve>> {
+pub fn read(path: &Path, scenario: &Scenario) -> Result<Vec<(Given, GivenCurve)>> {
     let wrong = |message: String| Error::content(path, message);
     let file = crate::system::files::open(path)?;
     let mut reader = csv::Reader::from_reader(file);
@@ -111,29 +141,49 @@ pub fn read(path: &Path, scenario: &Scenario) -> Result<BTreeMap<usize, GivenCur
         .map(|name| name.trim().to_owned())
         .collect();
     check_header(&header).map_err(&wrong)?;
-    let mut rows: BTreeMap<usize, Vec<Row>> = BTreeMap::new();
+    let mut rows: HashMap<Given, (usize, Vec<Row>)> = HashMap::new();
     for (index, record) in reader.records().enumerate() {
         let record = record.map_err(|e| wrong(e.to_string()))?;
-        let (feature, row) = read_row(&header, &record, index, scenario).map_err(&wrong)?;
-        rows.entry(feature).or_default().push(row);
+        let (given, row) = read_row(&header, &record, index, scenario).map_err(&wrong)?;
+        let place = rows.len();
+        rows.entry(given).or_insert((place, Vec::new())).1.push(row);
     }
     if rows.is_empty() {
         return Err(wrong("there are no rows".to_owned()));
     }
-    let sorted = |(feature, rows)| Ok((feature, curve(feature, rows).map_err(&wrong)?));
-    rows.into_iter().map(sorted).collect()
+    let mut all: Vec<(Given, (usize, Vec<Row>))> = rows.into_iter().collect();
+    all.sort_by_key(|(_, (place, _))| *place);
+    let is_alone =
+        all.iter().all(|(given, _)| *given == Given { feature: given.feature, ..Given::default() });
+    if is_alone {
+        all.sort_by_key(|(given, _)| given.feature);
+    }
+    let sorted = |(given, (_, rows)): (Given, (usize, Vec<Row>))| {
+        let curve = curve(given.feature, rows).map_err(&wrong)?;
+        Ok((given, curve))
+    };
+    all.into_iter().map(sorted).collect()
 }
 
 fn check_header(header: &[String]) -> Result<(), String> {
-    let allowed = "the columns are feature, x, effect and, for a band, lower and upper";
+    let allowed = "the columns are feature, x, effect and, for a band, lower and upper; for many curves \
+                   method, replicate and N";
     let has = |name: &str| header.iter().any(|column| column == name);
-    let known = |name: &str| NEEDED.contains(&name) || BAND.contains(&name);
+    let known = |name: &str| {
+        let of_keys = METHOD.contains(&name) || [REPLICATE, ROWS, OUTPUT].contains(&name);
+        NEEDED.contains(&name) || BAND.contains(&name) || of_keys || PRINTED.contains(&name)
+    };
     let unknown: Vec<&str> = header.iter().map(String::as_str).filter(|n| !known(n)).collect();
     if !unknown.is_empty() {
         return Err(format!("unknown columns {}: {allowed}", listed(unknown)));
     }
     if let Some(twice) = (1..header.len()).find(|&j| header[..j].contains(&header[j])) {
         return Err(format!("two columns are called {}", header[twice]));
+    }
+    if METHOD.iter().all(|name| has(name)) {
+        return Err(
+            "the columns method and estimator are one: which of them names the method?".to_owned()
+        );
     }
     let banded = BAND.iter().any(|name| has(name));
     let needed = NEEDED.iter().chain(if banded { &BAND[..] } else { &[] });
@@ -149,7 +199,7 @@ fn read_row(
     record: &csv::StringRecord,
     index: usize,
     scenario: &Scenario,
-) -> Result<(usize, Row), String> {
+) -> Result<(Given, Row), String> {
     let field = |name: &str| {
         let column = header.iter().position(|column| column == name);
         column.and_then(|column| record.get(column)).unwrap_or_default()
@@ -162,7 +212,19 @@ fn read_row(
     } else {
         None
     };
-    Ok((feature, Row::new(index, number("x")?, number("effect")?, band)?))
+    if !matches!(field(OUTPUT).trim(), "" | "1") {
+        return Err(in_row("a curve of a second output: a scenario has one".to_owned()));
+    }
+    let whole = |name: &str| match field(name).trim() {
+        "" if header.iter().all(|column| column != name) => Ok(String::new()),
+        text => match text.parse::<f64>().ok().and_then(whole_of) {
+            Some(number) => Ok(number.to_string()),
+            None => Err(in_row(format!("{name} {text}: must be a whole number, at least 0"))),
+        },
+    };
+    let method = METHOD.map(|name| field(name).trim()).concat();
+    let given = Given { method, replicate: whole(REPLICATE)?, rows: whole(ROWS)?, feature };
+    Ok((given, Row::new(index, number("x")?, number("effect")?, band)?))
 }
 
 fn curve(feature: usize, mut rows: Vec<Row>) -> Result<GivenCurve, String> {

@@ -7,11 +7,11 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_pars
 use fe_core::settings::{self, Heading, SettingInfo, SettingKind};
 use fe_core::{Settings, registries};
 
-use crate::cli::arguments::{finite, points};
+use crate::cli::arguments::{count, finite, points, seed};
 use crate::study::{self, AxisSource};
 
 /// Options as flags give them: those about the rows, or all others, which follow in the help.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct OptionFlags<const ROWS: bool> {
     /// All but those below.
     pub(super) settings: Settings,
@@ -120,8 +120,8 @@ fn parser(setting: &'static SettingInfo) -> ValueParser {
         ("background", _) => background.into(),
         ("grid" | "even_points", _) => points.into(),
         ("limits", _) => limits.into(),
-        (_, SettingKind::Count) => value_parser!(usize).into(),
-        (_, SettingKind::Seed) => value_parser!(u64).into(),
+        (_, SettingKind::Count) => count.into(),
+        (_, SettingKind::Seed) => seed.into(),
         (_, SettingKind::Digit) => value_parser!(u8).into(),
         (_, SettingKind::Number | SettingKind::Numbers) => finite.into(),
         (_, SettingKind::Flag) => value_parser!(bool),

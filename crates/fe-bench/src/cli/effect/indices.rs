@@ -42,12 +42,12 @@ pub(super) fn execute(
     let lines: Vec<Line<'_>> =
         found.estimates.iter().map(|of| Line::new(of, truths.as_ref())).collect();
     say_refusals(&lines);
-    if let Some(path) = subject.picture {
+    if let Some(picture) = subject.picture {
         let bars: Vec<plot::indices::Bar> =
             lines.iter().filter_map(|line| line.bar(subject)).collect();
-        plot::indices::figure(&subject.pictured().title, &bars).write(path)?;
+        picture.write(&plot::indices::figure(&subject.pictured().title, &bars))?;
     }
-    sheet(&lines, subject).write(arguments.format, out)
+    sheet(&lines, subject).write(arguments.format(), out)
 }
 
 /// The indices of some names; `all` for all of them.

@@ -221,7 +221,15 @@ impl Metric {
     /// difference with its sign.
     #[must_use]
     pub fn has_no_order(self) -> bool {
-        (self.is_of_regions() || self.is_of_values()) && !self.is_error()
+        self.is_coverage() || (self.is_of_regions() || self.is_of_values()) && !self.is_error()
+    }
+
+    /// True if it is how often confidence bands hold the truth, which the level of confidence says how often they should.
+    #[must_use]
+    pub fn is_coverage(self) -> bool {
+        [&bands::COVERAGE, &bands::SIMULTANEOUS_COVERAGE]
+            .into_iter()
+            .any(|definition| std::ptr::eq(self.definition, definition))
     }
 
     /// True if it compares a tree with that of the population.
