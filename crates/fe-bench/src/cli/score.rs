@@ -103,15 +103,17 @@ fn refuse_folder(arguments: &Arguments, what: &str) -> Result<()> {
     }
 }
 
+/// A column that a file of many curves may have: its name and its value.
+type GivenColumn = (&'static str, fn(&Given) -> &str);
+
 /// The scores, with the columns that tell their curves apart.
 fn sheet(scenario: &Scenario, all: Vec<Scored>) -> OutputTable {
-    const METHOD: [(&str, fn(&Given) -> &str); 3] = [
+    const METHOD: [GivenColumn; 3] = [
         ("method", |given| &given.method),
         ("replicate", |given| &given.replicate),
         ("N", |given| &given.rows),
     ];
-    let is_given =
-        |(_, of): &(&str, fn(&Given) -> &str)| all.iter().any(|one| !of(&one.given).is_empty());
+    let is_given = |(_, of): &GivenColumn| all.iter().any(|one| !of(&one.given).is_empty());
     let keys: Vec<_> = METHOD.into_iter().filter(is_given).collect();
     let mut columns = vec!["scenario", "feature", "effect"];
     columns.extend(keys.iter().map(|(name, _)| *name));

@@ -183,6 +183,18 @@ impl OutputTable {
         for row in &self.rows {
             table.add_row(row.iter().map(Entry::readable));
         }
+        // Words are broken where the screen is narrow, numbers never.
+        for (place, column) in table.column_iter_mut().enumerate() {
+            let entries = || self.rows.iter().map(|row| &row[place]);
+            if entries().any(|entry| matches!(entry, Entry::Text(_))) {
+                continue;
+            }
+            let longest = entries().map(|entry| entry.readable().len()).max().unwrap_or_default();
+            let width = u16::try_from(longest).unwrap_or(u16::MAX).saturating_add(2);
+            column.set_constraint(comfy_table::ColumnConstraint::LowerBoundary(
+                comfy_table::Width::Fixed(width),
+            ));
+        }
         table
     }
 

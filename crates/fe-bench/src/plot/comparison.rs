@@ -183,8 +183,14 @@ fn curves(subject: &Subject<'_>, lines: &[Line<'_>]) -> Panel {
         x: axis(subject, first),
         y: Scale::linear(subject.effect_axis(first)),
         layers,
+        hold: first.record.levels.iter().flat_map(|levels| ends(levels.values.len())).collect(),
         ..Panel::default()
     }
+}
+
+/// The ends of an axis of so many levels.
+fn ends(levels: usize) -> [(f64, f64); 2] {
+    [(-0.5, f64::NAN), (levels as f64 - 0.5, f64::NAN)]
 }
 
 /// The truths, each named once with the estimators whose it is.

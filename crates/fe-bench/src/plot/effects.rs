@@ -31,6 +31,9 @@ const FEWEST_COUNTED: usize = 5;
 const CORNERS: usize = 41;
 const MOST_CURVES: usize = 60;
 
+/// Heterogeneities up to this share of the largest one of a tree are rounding errors of 0.
+const ROUNDING: f64 = 1e-12;
+
 /// Distance of a node of a tree from its parent, as a share of the width; and how many rows
 /// a tree has at least.
 const INDENT: f64 = 0.08;
@@ -304,9 +307,15 @@ pub(super) fn corners(points: impl Iterator<Item = (f64, f64)>) -> Vec<(f64, f64
 /// The regions of a tree as lines of text.
 fn tree(subject: &Subject<'_>, regional: &RegionalEffect) -> Panel {
     let nodes = regional.tree.nodes();
+    let heterogeneities = nodes.iter().filter_map(|node| node.heterogeneity);
+    let largest = heterogeneities.fold(0.0_f64, |most, one| most.max(one));
     let line = |node: &Node| {
         let rule = node.rule.as_ref().map_or("all data".to_owned(), short);
-        let heterogeneity = node.heterogeneity.map_or("–".to_owned(), rounded);
+        let heterogeneity = match node.heterogeneity {
+            None => "–".to_owned(),
+            Some(one) if one <= ROUNDING * largest => "0".to_owned(),
+            Some(one) => rounded(one),
+        };
         let words = format!("{rule}: {} instances, H = {heterogeneity}", node.rows);
         Outlined { parent: node.parent, depth: node.depth, words }
     };

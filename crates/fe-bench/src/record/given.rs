@@ -38,7 +38,7 @@ pub fn write(
     let inside = begun.path().join("results");
     std::fs::create_dir(&inside).map_err(Error::file(&inside))?;
     let mut writer = Writer::create(&inside, &Plan::new(&[]), false)?;
-    let mut tasks: Vec<((String, u64), Vec<(Key, Score)>)> = Vec::new();
+    let mut tasks: Vec<Task> = Vec::new();
     for (key, score) in values {
         let replicate = key.replicate.parse().unwrap_or_default();
         let task = (key.rows.clone(), replicate);
@@ -66,6 +66,9 @@ pub fn write(
     publish(&inside, folder)?;
     Ok(counts)
 }
+
+/// The values of a dataset, by its size and its number.
+type Task = ((String, u64), Vec<(Key, Score)>);
 
 fn number(rows: &str) -> u64 {
     rows.parse().unwrap_or_default()
