@@ -78,7 +78,7 @@ pub(super) struct Picture {
 }
 
 impl Picture {
-    /// Where it is.
+    /// Its path.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }

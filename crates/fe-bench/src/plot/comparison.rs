@@ -85,7 +85,7 @@ struct Line<'a> {
 }
 
 impl Line<'_> {
-    /// Where it is drawn and compared.
+    /// The places at which it is drawn and compared.
     fn places(&self) -> Vec<f64> {
         match self.effect.record.levels {
             Some(_) => self.effect.curve.x().to_vec(),

@@ -1,4 +1,4 @@
-//! What an SVG image shows, with letters as shapes: what is drawn does not depend on the fonts of a system.
+//! Contents of an SVG image, with letters as shapes: what is drawn does not depend on the fonts of a system.
 
 use std::sync::Arc;
 

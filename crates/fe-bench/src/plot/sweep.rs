@@ -109,7 +109,7 @@ pub(super) fn fields(columns: &[Column]) -> Vec<Field> {
 pub struct Sweeps {
     /// The figures.
     pub figures: Vec<Named>,
-    /// Why others are not drawn, and what to do.
+    /// Reasons why others are not drawn, with what to do.
     pub left_out: Vec<String>,
 }
 

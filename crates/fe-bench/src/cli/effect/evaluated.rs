@@ -111,7 +111,7 @@ impl Estimated for Evaluated {
 /// The limits of a confidence band at some points, by their names.
 type NamedLimits = [(&'static str, Option<Vec<f64>>); LIMITS];
 
-/// How many limits a band has at a point.
+/// Number of limits that a band has at a point.
 const LIMITS: usize = 4;
 
 /// The most points that truths are looked up at.
@@ -126,7 +126,7 @@ pub(super) struct Evaluated {
     pub(super) x: Vec<f64>,
     pub(super) y: Vec<f64>,
     pub(super) heterogeneity: Vec<f64>,
-    /// What the effect should be there, if there is a scenario that says so.
+    /// The true effect there, if there is a scenario that says it.
     truth: Option<Vec<f64>>,
     /// The spread about an accumulated effect, by its two names.
     bands: Option<[(&'static str, Vec<f64>); 2]>,

@@ -108,7 +108,7 @@ impl EstimationArguments {
         infos.iter().enumerate().map(one).collect()
     }
 
-    /// How it is printed: as it was asked, else as a table for people and as JSON for programs.
+    /// The format: the one that was asked for, else a table for people and JSON for programs.
     pub(in crate::cli) fn format(&self) -> Format {
         let is_seen = std::io::stdout().is_terminal() && !self.has_more_than_a_table();
         self.format.unwrap_or(if is_seen { Format::Table } else { Format::Json })
