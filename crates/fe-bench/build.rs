@@ -23,9 +23,21 @@ fn main() {
         _ => "true",
     };
     println!("cargo:rustc-env=FE_BENCH_DIRTY={dirty}");
+    println!("cargo:rustc-env=FE_BENCH_VERSION={}", version(dirty));
     println!("cargo:rustc-env=FE_BENCH_LOCK={}", lock_file().display());
     let profile = std::env::var("PROFILE").unwrap_or_default();
     println!("cargo:rustc-env=FE_BENCH_PROFILE={profile}");
+}
+
+/// The version with the commit, where there is one.
+fn version(dirty: &str) -> String {
+    let version = std::env::var("CARGO_PKG_VERSION").unwrap_or_default();
+    let commit = answer("git", &["rev-parse", "--short=12", "HEAD"]);
+    match (commit.as_str(), dirty) {
+        ("unknown", _) => version,
+        (commit, "true") => format!("{version} (commit {commit}, with changes)"),
+        (commit, _) => format!("{version} (commit {commit})"),
+    }
 }
 
 /// The lock file: that of the workspace, or the one that a published package brings along.

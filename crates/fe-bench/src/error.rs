@@ -80,6 +80,27 @@ pub fn listed<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
     text
 }
 
+/// A message in which the types of a programming language have words for people.
+///
+/// ```
+/// let message = "invalid type: string \"a\", expected usize";
+/// assert!(fe_bench::error::plain_types(message).ends_with("expected a whole number, at least 0"));
+/// ```
+#[must_use]
+pub fn plain_types(message: &str) -> String {
+    const WORDS: [(&str, &str); 8] = [
+        ("expected usize", "expected a whole number, at least 0"),
+        ("expected u64", "expected a whole number, at least 0"),
+        ("expected u32", "expected a whole number, at least 0"),
+        ("expected u16", "expected a whole number, at least 0"),
+        ("expected u8", "expected a whole number, at least 0"),
+        ("expected i64", "expected a whole number"),
+        ("expected f64", "expected a number"),
+        ("expected a boolean", "expected true or false"),
+    ];
+    WORDS.iter().fold(message.to_owned(), |message, (from, to)| message.replace(from, to))
+}
+
 /// The most characters of a line of a message, and the most lines.
 const LONGEST_LINE: usize = 2000;
 const MOST_LINES: usize = 60;

@@ -86,13 +86,9 @@ fn what_was_swept_over_is_drawn() {
     assert_eq!(names, expected);
     let text = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
     let by_bins = text(names[1]);
-    for label in [
-        "number of bins K",
-        "mse (mean ± standard error)",
-        "dale",
-        "rhale, dp",
-        "N\u{a0}=\u{a0}200",
-    ] {
+    for label in
+        ["number of bins K", "mse (mean ± standard error)", "dale", "rhale", "N\u{a0}=\u{a0}200"]
+    {
         assert!(by_bins.contains(label), "{label}");
     }
     let by_rows = text(names[3]);
@@ -199,9 +195,144 @@ fn effects_are_drawn_beside_their_truth() {
         "--estimator",
         "pdp",
         "--plot",
-        "a.pdf",
+        "a.gif",
     ];
-    assert!(refusal(folder.path(), &wrong).contains("NAME.svg or NAME.png"));
+    assert!(refusal(folder.path(), &wrong).contains("NAME.svg, NAME.png, NAME.pdf or NAME.eps"));
+}
+
+/// The number behind some words.
+fn number_behind(text: &str, words: &str) -> f64 {
+    let rest = text.split_once(words).unwrap_or_else(|| panic!("no {words}")).1;
+    let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+    rest[..end].parse().unwrap()
+}
+
+#[test]
+fn figures_have_the_form_that_is_asked_for() {
+    let folder = results();
+    let path = folder.path();
+    let one = ["plot", "results", "--kind", "error-by-K", "--where", "metric=mse"];
+    let form = ["--width", "3.3in", "--no-title", "--font", "Liberation Sans"];
+    let drawn = answer(path, &[&one[..], &form].concat());
+    let svg = std::fs::read_to_string(path.join(drawn.trim())).unwrap();
+    assert!((number_behind(&svg, "<svg width=\"") - 316.8).abs() < 1.0, "{}", &svg[..200]);
+    assert!(svg.contains("font-family=\"Liberation Sans, sans-serif\""));
+    // For those who cannot see it, and nowhere else.
+    assert_eq!(svg.matches("mean squared difference").count(), 1);
+    let kinds =
+        ["--svg", "--png", "--pdf", "--eps", "--width", "3.3in", "--height", "9in", "--dpi", "300"];
+    let drawn = answer(path, &[&one[..], &kinds].concat());
+    let names: Vec<&str> = drawn.lines().collect();
+    let endings: Vec<&str> = names.iter().map(|name| name.rsplit('.').next().unwrap()).collect();
+    assert_eq!(endings, ["svg", "png", "pdf", "eps"]);
+    let bytes = |i: usize| std::fs::read(path.join(names[i])).unwrap();
+    let png = bytes(1);
+    assert!(png.starts_with(b"\x89PNG") && &png[37..41] == b"pHYs");
+    assert_eq!(u32::from_be_bytes(png[41..45].try_into().unwrap()), 11811);
+    let pixels = u32::from_be_bytes(png[16..20].try_into().unwrap());
+    assert!((985..=992).contains(&pixels), "{pixels} pixels are no 3.3 inches of 300");
+    let pdf = String::from_utf8_lossy(&bytes(2)).into_owned();
+    assert!(pdf.starts_with("%PDF-1.5"));
+    assert!((number_behind(&pdf, "/MediaBox [0 0 ") - 237.6).abs() < 0.8);
+    let eps = String::from_utf8(bytes(3)).unwrap();
+    assert!(
+        eps.starts_with("%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 238 6"),
+        "{}",
+        &eps[..120]
+    );
+    let refused = [
+        (vec!["--width", "3.3"], "must be a length such as 3.3in"),
+        (vec!["--height", "1in"], "--height: "),
+        (vec!["--font", "Arial", "--pdf"], "FONT.ttf"),
+        (vec!["--font", "absent.ttf"], "absent.ttf"),
+        (vec!["--dpi", "0"], "from 36 to 2400"),
+    ];
+    for (options, words) in refused {
+        let message = refusal(path, &[&one[..], &options].concat());
+        assert!(message.contains(words), "{options:?}: {message}");
+    }
+    let unused = ["effect", "friedman1", "--n", "50", "--estimator", "ale", "--width", "3in"];
+    assert!(refusal(path, &unused).contains("--width: only with --plot"));
+}
+
+#[test]
+fn several_estimators_share_a_panel_with_the_truth() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let effect = |estimators: &str, feature: &str| {
+        let data = [
+            "--n",
+            "100",
+            "--feature",
+            feature,
+            "--bins",
+            "5",
+            "--plot",
+            "a.svg",
+            "--format",
+            "csv",
+        ];
+        answer(path, &[&["effect", "friedman1", "--estimator", estimators][..], &data].concat())
+    };
+    let table = effect("ale,dale,pdp", "x1");
+    let header = table.lines().next().unwrap();
+    assert_eq!(header, "feature,output,estimator,x,effect,truth,difference,heterogeneity");
+    for line in table.lines().skip(1) {
+        let numbers: Vec<f64> = line.split(',').skip(3).map(|word| word.parse().unwrap()).collect();
+        assert_eq!(numbers[1] - numbers[2], numbers[3], "{line}");
+    }
+    let svg = std::fs::read_to_string(path.join("a.svg")).unwrap();
+    for label in ["ale", "dale", "pdp", "truth", "error of ale", "error of dale", "error of pdp"] {
+        assert!(svg.contains(&format!(">\n{label}\n<")), "{label}");
+    }
+    // f is linear in x4: all of them are the truth, and named once.
+    effect("ale,dale,pdp", "x4");
+    let svg = std::fs::read_to_string(path.join("a.svg")).unwrap();
+    assert!(svg.contains(">\nale = dale = pdp\n<") && svg.contains(">\nerror of all: exact\n<"));
+    let refused = [
+        ("ale,ale", "named twice"),
+        ("ale,dpdp", "figures of their own"),
+        ("ale,regional-pdp", "regional"),
+        ("ale,al", "did you mean"),
+    ];
+    for (estimators, words) in refused {
+        let arguments =
+            ["effect", "friedman1", "--n", "50", "--estimator", estimators, "--plot", "b.svg"];
+        let message = refusal(path, &arguments);
+        assert!(message.contains(words), "{estimators}: {message}");
+    }
+}
+
+/// Coverage over N, of more lines than are told apart.
+const COVERING: &str = r#"
+about = "Coverage."
+
+[[block]]
+scenario = "snc"
+features = ["x1"]
+N = [50, 100, 200]
+replicates = 3
+metrics = ["coverage"]
+
+[[block.estimator]]
+name = "ale"
+bins = [3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]
+band = "analytic"
+level = 0.9
+"#;
+
+#[test]
+fn coverage_has_its_nominal_level_and_no_order() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    std::fs::write(path.join("covering.toml"), COVERING).unwrap();
+    answer(path, &["run", "covering.toml", "--out", "results"]);
+    let by_rows = ["plot", "results", "--kind", "error-by-N"];
+    let many = refusal(path, &by_rows);
+    assert!(many.contains("13 lines in a panel, of which at most 12"), "{many}");
+    let few = answer(path, &[&by_rows[..], &["--where", "K=5", "--where", "K=10"]].concat());
+    let svg = std::fs::read_to_string(path.join(few.trim())).unwrap();
+    assert!(svg.contains("nominal level 0.9") && !svg.contains("order"));
 }
 
 /// A study that keeps what was estimated, with a curve without bins among the others.
@@ -285,9 +416,15 @@ fn a_page_needs_no_network() {
     assert!(!page.contains("http://") && !page.contains("https://"));
     // What a study says is text, not markup.
     assert!(page.contains("Errors against &lt;K&gt; and N."));
-    for part in
-        ["<svg", "Mean squared error", "All means", "pdp has no bins", "Provenance", "--seed 0"]
-    {
+    for part in [
+        "<svg",
+        "Mean squared error",
+        "All means",
+        "pdp has no bins",
+        "Provenance",
+        "--seed 0",
+        "Methods (ADEMP)",
+    ] {
         assert!(page.contains(part), "{part}");
     }
     answer(folder.path(), &["report", "results", "--out", "again.html"]);

@@ -61,7 +61,7 @@ fn sums_of_what_does_not_add_up_are_refused() {
     refused(&format!("{common} dpdp"), &["dpdp", "does not add up"]);
     refused(&format!("{common} ale --band analytic"), &["--band"]);
     refused("reconstruct --estimator ale --data docs/iris.csv", &["SCENARIO"]);
-    refused(&format!("{common} pdp --plot sum.pdf"), &["NAME.svg"]);
+    refused(&format!("{common} pdp --plot sum.gif"), &["NAME.svg"]);
 }
 
 /// ALIBI's `grid_points`: features with limits of their own beside others with theirs.

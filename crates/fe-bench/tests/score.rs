@@ -101,6 +101,9 @@ fn bands_have_coverage_and_width() {
 fn bad_input_is_refused() {
     let good = "feature,x,effect\n1,0,0\n";
     refused("feature,x,y\n1,0,0\n", &[], "unknown columns y: the columns are feature, x, effect");
+    refused("feature,x,effect,replicate\n1,0,0,a\n", &[], "replicate a: must be a whole number");
+    refused("feature,x,effect,method,estimator\n1,0,0,a,b\n", &[], "method and estimator are one");
+    refused("feature,x,effect,output\n1,0,0,2\n", &[], "second output");
     refused("feature,x\n1,0\n", &[], "no column effect");
     refused("feature,x,effect,lower\n1,0,0,0\n", &[], "no column upper");
     refused("feature,x,effect,x\n1,0,0,0\n", &[], "two columns are called x");
@@ -233,4 +236,75 @@ fn printed_trees_have_the_scores_of_a_study() {
             );
         }
     }
+}
+
+fn fe_bench(folder: &std::path::Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fe-bench"));
+    command.current_dir(folder).args(arguments).output().unwrap()
+}
+
+fn answer(folder: &std::path::Path, arguments: &[&str]) -> String {
+    let output = fe_bench(folder, arguments);
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{arguments:?}: {message}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// The program's own estimate is scored as it is printed, and its truth is that of its estimator.
+#[test]
+fn what_effect_prints_is_scored() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let drawn = ["--n", "200", "--feature", "x1", "--estimator", "ale,pdp", "--band", "analytic"];
+    let printed = answer(path, &[&["effect", "snc", "--format", "csv"][..], &drawn].concat());
+    std::fs::write(path.join("own.csv"), printed).unwrap();
+    let scored = answer(path, &["score", "own.csv", "--scenario", "snc", "--format", "csv"]);
+    assert!(scored.starts_with("scenario,feature,effect,method,metric,value"));
+    assert!(
+        scored.contains("x1,ale,ale,mse,") && scored.contains("x1,pd,pdp,coverage,"),
+        "{scored}"
+    );
+}
+
+/// Many curves of another program become results, which all commands read.
+#[test]
+fn curves_of_many_datasets_become_results() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let mut curves = "method,replicate,N,feature,x,effect\n".to_owned();
+    for (method, size) in [("mine", 1.0), ("theirs", 2.0)] {
+        for replicate in 0..20 {
+            for rows in [100, 400] {
+                for x in [-1.0, 0.0, 1.0] {
+                    // The truth x, and an error that differs from dataset to dataset.
+                    let error =
+                        size * f64::from(1 + replicate % 4) * (x * x - 2.0 / 3.0) / f64::from(rows);
+                    curves.push_str(&format!("{method},{replicate},{rows},x1,{x},{}\n", x + error));
+                }
+            }
+        }
+    }
+    std::fs::write(path.join("curves.csv"), curves).unwrap();
+    let score =
+        ["score", "curves.csv", "--scenario", "liu-additive", "--effect", "pd", "--out", "results"];
+    assert_eq!(answer(path, &score), "");
+    let table = answer(
+        path,
+        &["table", "results", "--rows", "estimator", "--cols", "N", "--metric", "rmse"],
+    );
+    let row = |name: &str| table.lines().find(|line| line.contains(name)).unwrap().to_owned();
+    // The root of 2/9 times the mean of 1, 2, 3, 4, over N.
+    let expected = (2.0_f64 / 9.0).sqrt() * 2.5 / 100.0;
+    assert!((expected - 0.01179).abs() < 1e-5 && row("mine").contains("0.0118"), "{table}");
+    assert!(row("theirs").contains("0.0236") && table.contains("20 datasets"), "{table}");
+    assert!(answer(path, &["compare", "results", "results"]).contains("0"));
+    answer(path, &["report", "results"]);
+    let page = std::fs::read_to_string(path.join("results.html")).unwrap();
+    assert!(page.contains("curves.csv, scored against the truth") && page.contains("mine"));
+    let again = fe_bench(path, &score);
+    assert_eq!(again.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&again.stderr).contains("exists already"));
+    let nameless = fe_bench(path, &["score", "curves.csv", "--scenario", "liu-additive"]);
+    let message = String::from_utf8_lossy(&nameless.stderr).into_owned();
+    assert!(message.contains("--effect: needed") && message.contains("by `mine`"), "{message}");
 }

@@ -13,10 +13,10 @@ use ndarray::Array2;
 
 use super::arguments::{DataFeatures, key_value};
 use super::effect::model::ModelArguments;
+use crate::cli::figures::FormArguments;
 use crate::data::columns::ColumnRequests;
 use crate::error::{Error, Result};
 use crate::output::{Format, OutputTable};
-use crate::plot;
 use crate::plot::figure::{Figure, Layer, Mark, Panel, Scale};
 use crate::plot::style::{GREY, MarkStyle, VERMILION};
 
@@ -55,8 +55,10 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "K", default_value_t = 80, value_parser = number_of_bins)]
     reference_bins: u32,
     /// Draw the errors as well
-    #[arg(long, value_name = "FILE.svg|FILE.png")]
+    #[arg(long, value_name = "FILE.svg|.png|.pdf|.eps")]
     plot: Option<PathBuf>,
+    #[command(flatten)]
+    form: FormArguments,
     /// How they are printed
     #[arg(long, value_enum, default_value = "table")]
     format: Format,
@@ -84,10 +86,9 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
     let Some(name) = &arguments.model.model else {
         return Err(Error::Argument("--model is needed".to_owned()));
     };
-    if let Some(path) = &arguments.plot {
-        let inputs = [arguments.data.as_path()].into_iter().chain(arguments.model.file());
-        plot::check_file(path, &inputs.collect::<Vec<_>>())?;
-    }
+    let inputs = [arguments.data.as_path()].into_iter().chain(arguments.model.file());
+    let inputs: Vec<&std::path::Path> = inputs.collect();
+    let picture = arguments.form.picture(arguments.plot.as_deref(), &inputs)?;
     let observations =
         arguments.model.observations(&arguments.data, None, ColumnRequests::default())?;
     arguments.features.of_names(observations.names())?;
@@ -108,10 +109,10 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
     for feature in arguments.features.of_names(fitted.data.names())? {
         lines.extend(of_feature(arguments, &fitted.data, &*fitted.model, feature)?);
     }
-    if let Some(path) = &arguments.plot {
+    if let Some(picture) = picture {
         let (n, runs) = (arguments.n, arguments.runs);
         let title = format!("{}: dale and rhale, N = {n}, {runs} subsets", fitted.title);
-        figure(title, &lines).write(path)?;
+        picture.write(&figure(title, &lines))?;
     }
     sheet(&lines).write(arguments.format, out)
 }

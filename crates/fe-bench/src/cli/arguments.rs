@@ -6,7 +6,7 @@ use fe_truth::Scenario;
 use crate::data::features::Subject;
 use crate::data::{features, scenarios};
 use crate::error::{Error, Result};
-use crate::study::file::whole_of;
+use crate::output::whole_of;
 use crate::system::program;
 
 /// Refuses arguments that a record of the command cannot hold.
@@ -219,9 +219,20 @@ pub(super) fn feature_name(feature: usize) -> String {
 
 /// A number of rows, as `1000` or `1e3`.
 pub(super) fn rows(text: &str) -> Result<usize, String> {
-    let number = text.parse::<usize>().ok();
-    let number = number.or_else(|| text.parse::<f64>().ok().and_then(whole_of));
-    number.filter(|number| *number > 0).ok_or_else(|| "must be a whole number above 0".to_owned())
+    let number = count(text).ok().filter(|number| *number > 0);
+    number.ok_or_else(|| "must be a whole number above 0".to_owned())
+}
+
+/// A whole number, as `1000` or `1e3`.
+pub(super) fn count(text: &str) -> Result<usize, String> {
+    let number = text.trim().parse::<usize>().ok();
+    let number = number.or_else(|| text.trim().parse::<f64>().ok().and_then(whole_of));
+    number.ok_or_else(|| "must be a whole number, at least 0".to_owned())
+}
+
+/// A seed of random numbers.
+pub(super) fn seed(text: &str) -> Result<u64, String> {
+    text.trim().parse().map_err(|_| format!("must be a whole number from 0 to {}", u64::MAX))
 }
 
 /// The most points that are printed.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::panic::PanicHookInfo;
 use std::sync::{Mutex, PoisonError};
 
-use crate::system::say::{echo, say};
+use crate::system::say::{echo, error};
 
 /// Places where it was panicked already: a defect that a thousand cells run into is told once.
 static TOLD: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
@@ -15,7 +15,7 @@ pub(super) fn report(panic: &PanicHookInfo<'_>) {
     let text = panic.payload().downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.payload().downcast_ref::<String>().map(String::as_str));
     if let Some(words) = words(place, text.unwrap_or_default()) {
-        say!("{words}");
+        error(&words.to_string());
     }
 }
 

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum, value_parser};
 
 use super::arguments::above_zero;
+use crate::cli::figures::FormArguments;
 use crate::data::description::{Column, Descriptions, Selection};
 use crate::error::{Error, Result};
 use crate::output::{Entry, Format, OutputTable};
-use crate::plot;
 use crate::plot::figure::{Figure, Layer, Mark, Panel, Scale};
 use crate::plot::style::{BLUE, MarkStyle};
 use crate::system::say::say;
@@ -44,8 +44,10 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "DDOF", default_value_t = 1, value_parser = value_parser!(u8).range(0..=1))]
     ddof: u8,
     /// Draw a histogram of each column of numbers as well
-    #[arg(long, value_name = "FILE.svg|FILE.png")]
+    #[arg(long, value_name = "FILE.svg|.png|.pdf|.eps")]
     plot: Option<PathBuf>,
+    #[command(flatten)]
+    form: FormArguments,
     /// Bars of a histogram; of a column with no more different numbers there is one for each
     #[arg(long, value_name = "K", default_value_t = 40, requires = "plot",
           value_parser = value_parser!(u32).range(1..=10_000))]
@@ -67,9 +69,7 @@ enum Missing {
 const MOST_PANELS: usize = 60;
 
 pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
-    if let Some(path) = &arguments.plot {
-        plot::check_file(path, &[&arguments.data])?;
-    }
+    let picture = arguments.form.picture(arguments.plot.as_deref(), &[&arguments.data])?;
     let selection = Selection {
         columns: arguments.column.clone(),
         ignored: arguments.ignore.clone(),
@@ -85,8 +85,8 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
         let (name, words, numbers) = (&column.name, column.words, column.numbers());
         say!("{name}: {words} values are no finite number; mean to max are of the other {numbers}");
     }
-    if let Some(path) = &arguments.plot {
-        histograms(arguments, &columns)?.write(path)?;
+    if let Some(picture) = picture {
+        picture.write(&histograms(arguments, &columns)?)?;
     }
     sheet(arguments.ddof, &columns).write(arguments.format, out)
 }

@@ -12,6 +12,7 @@ mod describe;
 mod effect;
 mod engines;
 mod event;
+mod figures;
 mod finish;
 mod league;
 mod list;
@@ -44,6 +45,7 @@ use crate::system::guard;
 use crate::system::program::{self, Hosted};
 use crate::system::say::{self, say};
 use crate::system::screen::Screen;
+use crate::system::spelling::otherwise;
 
 /// Reference harness for feature effects: exact truths, estimators, and studies that compare them.
 ///
@@ -52,8 +54,14 @@ use crate::system::screen::Screen;
 /// standard output, messages and progress to standard error. Features are called x1 … xD, or as
 /// a scenario in a file names them.
 #[derive(Debug, Parser)]
-#[command(name = "fe-bench", version, after_help = EXAMPLES)]
+#[command(name = "fe-bench", version = env!("FE_BENCH_VERSION"), after_help = EXAMPLES)]
 struct Cli {
+    /// Says nothing but errors on standard error; cautions are in what is written
+    #[arg(short, long, global = true, conflicts_with = "verbose", display_order = 1000)]
+    quiet: bool,
+    /// Says on standard error which build this is, and how long the command took
+    #[arg(short, long, global = true, display_order = 1001)]
+    verbose: bool,
     #[command(subcommand)]
     command: Command,
 }
@@ -117,24 +125,35 @@ pub fn main_hosted(hosted: Hosted) -> u8 {
 fn status() -> u8 {
     std::panic::set_hook(Box::new(defect::report));
     std::panic::catch_unwind(|| match parse() {
-        Ok(cli) => run(&cli.command),
+        Ok(cli) => {
+            say::be_quiet(cli.quiet);
+            let started = std::time::Instant::now();
+            if cli.verbose {
+                say!("fe-bench {}", env!("FE_BENCH_VERSION"));
+            }
+            let status = run(&cli.command, cli.quiet);
+            if cli.verbose {
+                say!("status {status} after {:.1} s", started.elapsed().as_secs_f64());
+            }
+            status
+        }
         Err(refusal) => refuse(&refusal),
     })
     .unwrap_or(DEFECT)
 }
 
 fn parse() -> Result<Cli, clap::Error> {
-    let matches =
-        taking_negative_numbers(Cli::command()).try_get_matches_from(program::arguments())?;
+    let command = in_both_spellings(taking_negative_numbers(Cli::command()));
+    let matches = command.try_get_matches_from(program::arguments())?;
     Cli::from_arg_matches(&matches)
 }
 
-fn run(command: &Command) -> u8 {
+fn run(command: &Command, is_quiet: bool) -> u8 {
     // These two end with the process that started them, and say nothing of their own.
     if !matches!(command, Command::Serve(_) | Command::Watch(_)) {
         guard::be_watched();
         stop::heed_signals();
-        progress::begin();
+        progress::begin(is_quiet);
     }
     let mut out = Screen::new(std::io::BufWriter::new(std::io::stdout().lock()));
     let result = execute(command, &mut out).and_then(|()| out.flush().map_err(Error::Output));
@@ -145,7 +164,7 @@ fn run(command: &Command) -> u8 {
         Err(error) => {
             // What was printed before a check failed comes first.
             let _ = out.flush();
-            say!("fe-bench: {}", cut(&error.to_string()));
+            say::error(&format!("fe-bench: {}", cut(&error.to_string())));
             if matches!(error, Error::Failed(_)) { 1 } else { 2 }
         }
     }
@@ -161,12 +180,12 @@ fn refuse(refusal: &clap::Error) -> u8 {
         // In colours only where no argument brings any of its own.
         match say::visible(&text) {
             std::borrow::Cow::Borrowed(_) if text.len() < SHORT => drop(refusal.print()),
-            _ => say::line(text.trim_end()),
+            _ => say::error(text.trim_end()),
         }
     } else if let Err(error) = refusal.print().and_then(|()| std::io::stdout().flush())
         && error.kind() != ErrorKind::BrokenPipe
     {
-        say!("fe-bench: {}", Error::Output(error));
+        say::error(&format!("fe-bench: {}", Error::Output(error)));
         return 2;
     }
     u8::try_from(refusal.exit_code()).unwrap_or(2)
@@ -182,6 +201,15 @@ fn taking_negative_numbers(command: clap::Command) -> clap::Command {
         if is_taken(&argument) { argument.allow_negative_numbers(true) } else { argument }
     });
     command.mut_subcommands(taking_negative_numbers)
+}
+
+/// The same command, whose options are found in British and in American spelling.
+fn in_both_spellings(command: clap::Command) -> clap::Command {
+    let command = command.mut_args(|argument| match argument.get_long().and_then(otherwise) {
+        Some(other) => argument.alias(other),
+        None => argument,
+    });
+    command.mut_subcommands(in_both_spellings)
 }
 
 fn execute(command: &Command, out: &mut dyn Write) -> Result<()> {

@@ -117,6 +117,7 @@ impl Arguments {
             features: &chosen.features,
             pairs: &chosen.pairs,
             is_all: chosen.is_all,
+            with_truths: false,
             picture: None,
         };
         let alone = rayon::ThreadPoolBuilder::new().num_threads(1).build();

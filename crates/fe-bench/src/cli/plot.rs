@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
+use super::figures::FormArguments;
 use super::table::{condition, conditions};
 use crate::error::{Error, Result};
-use crate::plot::sweep::{self, Sweep};
-use crate::plot::{kept_trees, recorded};
+use crate::plot::sweep::{self, Sweep, Sweeps};
+use crate::plot::{FileKind, check_kind, kept_trees, recorded};
 use crate::record::measured::Times;
 use crate::record::summary::SummaryRow;
 use crate::record::{Column, Key, empty_bins, results};
@@ -42,9 +43,35 @@ pub(super) struct Arguments {
     /// Folder for the figures; made if need be, and figures in it are replaced [default: DIR-figures]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// PNG images instead of SVG
+    /// PNG images instead of SVG, or beside other kinds that are asked for
     #[arg(long)]
     png: bool,
+    /// PDF files likewise, whose letters are shapes
+    #[arg(long)]
+    pdf: bool,
+    /// EPS files likewise; what would let through what is below is pale
+    #[arg(long)]
+    eps: bool,
+    /// SVG images beside others that are asked for
+    #[arg(long)]
+    svg: bool,
+    #[command(flatten)]
+    form: FormArguments,
+}
+
+impl Arguments {
+    /// The kinds of files that are asked for.
+    fn files(&self) -> Vec<FileKind> {
+        let asked = [
+            (FileKind::Svg, self.svg),
+            (FileKind::Png, self.png),
+            (FileKind::Pdf, self.pdf),
+            (FileKind::Eps, self.eps),
+        ];
+        let asked: Vec<FileKind> =
+            asked.into_iter().filter_map(|(kind, is_asked)| is_asked.then_some(kind)).collect();
+        if asked.is_empty() { vec![FileKind::Svg] } else { asked }
+    }
 }
 
 /// The figures to be drawn.
@@ -86,6 +113,8 @@ impl Drawn {
 pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
     let folder = arguments.out.clone().unwrap_or_else(|| beside(&arguments.folder, "-figures"));
     check_folder(&folder, &arguments.folder)?;
+    let (files, form) = (arguments.files(), arguments.form.form()?);
+    files.iter().try_for_each(|kind| check_kind(*kind, &form))?;
     let is_chosen = |key: &Key<&str>| chosen(key, &arguments.filter);
     let results = results::read_chosen(&arguments.folder, &is_chosen)?;
     let values: Vec<&SummaryRow> = results.values.iter().collect();
@@ -108,7 +137,8 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
         }
         None => Times::default(),
     };
-    let mut figures = sweep::figures(&values, &sweeps, &times, &labels);
+    let Sweeps { mut figures, left_out } = sweep::figures(&values, &sweeps, &times, &labels);
+    left_out.iter().for_each(|reason| say!("{reason}"));
     if kinds.contains(&Drawn::Effect) || kinds.contains(&Drawn::Tree) {
         let kept = recorded::read(&arguments.folder, &is_chosen)?;
         if kinds.contains(&Drawn::Tree) {
@@ -118,17 +148,21 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
             figures.extend(recorded::figures(kept, &labels));
         }
     }
-    if figures.is_empty() {
+    if figures.is_empty() && left_out.is_empty() {
         let message = "nothing to draw: no study has three values or more of K, of N or of a \
                        parameter, or keeps curves, bins or trees; errors that are exact are not drawn";
         return Err(Error::content(&arguments.folder, message));
     }
+    if figures.is_empty() {
+        return Err(Error::content(&arguments.folder, "no figure can be drawn that can be read"));
+    }
     std::fs::create_dir_all(&folder).map_err(Error::file(&folder))?;
-    let ending = if arguments.png { "png" } else { "svg" };
     for named in &figures {
-        let path = folder.join(format!("{}.{ending}", named.name));
-        named.figure.write(&path)?;
-        writeln!(out, "{}", path.display()).map_err(Error::Output)?;
+        for kind in &files {
+            let path = folder.join(format!("{}.{}", named.name, kind.ending()));
+            named.figure.write(&path, &form)?;
+            writeln!(out, "{}", path.display()).map_err(Error::Output)?;
+        }
     }
     Ok(())
 }

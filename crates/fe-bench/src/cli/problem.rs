@@ -16,7 +16,7 @@ use crate::study::population::population;
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     /// Seed of the population
-    #[arg(long, value_name = "S")]
+    #[arg(long, value_name = "S", default_value_t = 0)]
     seed: u64,
     /// Which of its problems, from 0
     #[arg(long, value_name = "I")]

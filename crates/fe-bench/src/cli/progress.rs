@@ -1,5 +1,6 @@
 //! Signs of life on standard error: a bar on a terminal, elsewhere a line every quarter of a minute.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -20,8 +21,15 @@ const GOING: &str = "{spinner} {bar:40} {msg}, {eta} left";
 /// The work that is being done, if its size is known.
 static WORK: Mutex<Option<Work>> = Mutex::new(None);
 
-/// Writes a line every quarter of a minute from now on, until the process ends.
-pub(super) fn begin() {
+/// True if nothing is shown.
+static HIDDEN: AtomicBool = AtomicBool::new(false);
+
+/// Writes a line every quarter of a minute from now on, until the process ends; or shows nothing.
+pub(super) fn begin(is_quiet: bool) {
+    if is_quiet {
+        HIDDEN.store(true, Ordering::Relaxed);
+        return;
+    }
     let started = Instant::now();
     let _ = std::thread::Builder::new().spawn(move || {
         loop {
@@ -79,7 +87,11 @@ pub(super) struct Progress;
 impl Progress {
     /// Of work, some of which may have been done earlier.
     pub(super) fn new(what: &'static str, before: Amount, all: Amount) -> Self {
-        let bar = ProgressBar::new(all.cost);
+        let bar = match HIDDEN.load(Ordering::Relaxed) {
+            true => ProgressBar::hidden(),
+            false => ProgressBar::new(all.cost),
+        };
+        bar.set_length(all.cost);
         bar.set_style(style(BEGUN));
         bar.set_position(before.cost);
         bar.reset_eta();

@@ -48,6 +48,7 @@ const MOST_DRAWN: usize = 2000;
 
 pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
     let estimation = arguments.effect.estimation();
+    estimation.check_one("`reconstruct`")?;
     if is_regional(estimation.estimator()) {
         let message = format!(
             "--estimator {}: effects in regions are several for a feature; name one on all rows",
@@ -66,8 +67,8 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
     arguments.effect.explain(&mut |subject| {
         subject.check_single("a sum of effects")?;
         let sums = sums(arguments, subject)?;
-        if let Some(path) = subject.picture {
-            figure(subject, &sums)?.write(path)?;
+        if let Some(picture) = subject.picture {
+            picture.write(&figure(subject, &sums)?)?;
         }
         let mut sheet = OutputTable::new(&[
             "output",
@@ -99,7 +100,7 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
                 Entry::Count(sum.model_rows()),
             ]);
         }
-        sheet.write(estimation.format, out)
+        sheet.write(estimation.format(), out)
     })
 }
 

@@ -1,7 +1,7 @@
 //! `fe-bench score`.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use fe_truth::{Centring, Quantity, Scenario};
@@ -11,15 +11,25 @@ use super::truth::centring;
 use crate::data::scenarios;
 use crate::error::{Error, Result};
 use crate::output::{Entry, Format, OutputTable};
+use crate::record::{given, store};
 use crate::score;
 use crate::score::comparison::Comparison;
-use crate::score::{given_curve, given_surface, given_tree};
+use crate::score::given_curve::{self, Given};
+use crate::score::{given_surface, given_tree};
+use crate::study::OF_F;
+use crate::study::key::Key;
+use crate::system::files;
+use crate::system::say::say;
 
 /// Scores curves, or trees of regions, that were computed elsewhere against a scenario's exact truth.
 ///
 /// The file has the columns feature, x, effect and, for a band, lower and upper; rows may stand in any
 /// order. Points outside the scenario's range are left out and counted. For a band, `coverage` is the
 /// share of points whose truth, centred as the curve is, lies within it, and `width` its mean width.
+/// What `effect --format csv` prints is such a file; its other columns are passed over.
+///
+/// Many curves have the columns method, replicate (of the dataset, counted from 0) and N as well; with --out their
+/// scores become a results folder, which `table`, `plot`, `report` and `compare` read like that of a run.
 ///
 /// With the columns feature2 and x2 as well, effects of pairs of features are scored, at all their pairs of points; of
 /// pd with --interaction, what the two features do not do each on their own.
@@ -42,6 +52,7 @@ pub(super) struct Arguments {
     set: Vec<(String, String)>,
     /// What the curves estimate: pd, dpd, mplot, ale, ale-derivative, mu, sigma, h-pdp, h-dpdp, main,
     /// shap or shap-variance; trees say it themselves
+    /// [default: of methods called by the names of estimators, what these estimate]
     #[arg(long, value_parser = score::truth)]
     effect: Option<Quantity>,
     /// The effects of pairs are without those of either feature alone (of pd; those of ale always are)
@@ -53,6 +64,9 @@ pub(super) struct Arguments {
     /// How the curves are centred, for --compare Err: none, start, integral or data [default: none]
     #[arg(long, value_name = "CENTRING", value_parser = centring)]
     center: Option<Centring>,
+    /// Results folder for the scores; must not exist
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
     /// How it is printed
     #[arg(long, value_enum, default_value = "table")]
     format: Format,
@@ -64,10 +78,46 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
         return Err(Error::Argument(message.to_owned()));
     }
     let scenario = scenarios::find(&arguments.scenario, &arguments.set)?;
-    let mut sheet = OutputTable::new(&[
-        "scenario",
-        "feature",
-        "effect",
+    if has_pairs(arguments)? {
+        refuse_folder(arguments, "pairs of features")?;
+        return of_pairs(arguments, &scenario)?.write(arguments.format, out);
+    }
+    if let Some(folder) = &arguments.out {
+        super::arguments::can_be_recorded()?;
+        store::check_free(folder)?;
+    }
+    let all = scored(arguments, &scenario)?;
+    match &arguments.out {
+        Some(folder) => store(arguments, &scenario, all, &files::without_slash(folder)),
+        None => sheet(&scenario, all).write(arguments.format, out),
+    }
+}
+
+/// Refuses a folder for what no run has.
+fn refuse_folder(arguments: &Arguments, what: &str) -> Result<()> {
+    match arguments.out {
+        None => Ok(()),
+        Some(_) => {
+            Err(Error::Argument(format!("--out: results folders are of curves, not of {what}")))
+        }
+    }
+}
+
+/// A column that a file of many curves may have: its name and its value.
+type GivenColumn = (&'static str, fn(&Given) -> &str);
+
+/// The scores, with the columns that tell their curves apart.
+fn sheet(scenario: &Scenario, all: Vec<Scored>) -> OutputTable {
+    const METHOD: [GivenColumn; 3] = [
+        ("method", |given| &given.method),
+        ("replicate", |given| &given.replicate),
+        ("N", |given| &given.rows),
+    ];
+    let is_given = |(_, of): &GivenColumn| all.iter().any(|one| !of(&one.given).is_empty());
+    let keys: Vec<_> = METHOD.into_iter().filter(is_given).collect();
+    let mut columns = vec!["scenario", "feature", "effect"];
+    columns.extend(keys.iter().map(|(name, _)| *name));
+    columns.extend([
         "metric",
         "value",
         "truth_method",
@@ -76,27 +126,64 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
         "left_out",
         "status",
     ]);
-    if has_pairs(arguments)? {
-        return of_pairs(arguments, &scenario)?.write(arguments.format, out);
-    }
-    for Scored { feature, effect, scores } in scored(arguments, &scenario)? {
+    let mut sheet = OutputTable::new(&columns);
+    for Scored { given, effect, scores } in all {
         for (metric, score) in scores {
-            let row: Vec<Entry> = vec![
+            let mut row: Vec<Entry> = vec![
                 scenario.id().into(),
-                scenario.feature_name(feature).into(),
+                scenario.feature_name(given.feature).into(),
                 effect.clone().into(),
-                metric.into(),
-                score.value.into(),
-                score.truth_method.into(),
-                score.truth_abs_error.into(),
-                score.compared.into(),
-                score.left_out.into(),
-                score.status.into(),
             ];
+            row.extend(keys.iter().map(|(_, of)| Entry::from(of(&given))));
+            row.extend([metric.into(), score.value.into(), score.truth_method.into()]);
+            row.extend([score.truth_abs_error.into(), score.compared.into()]);
+            row.extend([score.left_out.into(), score.status.into()]);
             sheet.push(row);
         }
     }
-    sheet.write(arguments.format, out)
+    sheet
+}
+
+/// Stores the scores as the results of a study that is called as the file is.
+fn store(
+    arguments: &Arguments,
+    scenario: &Scenario,
+    all: Vec<Scored>,
+    folder: &Path,
+) -> Result<()> {
+    let study = arguments.curves.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let centring = match (arguments.compare, arguments.center) {
+        (Comparison::Centred, _) => "grid".to_owned(),
+        (Comparison::AsTheyAre, centring) => centring.unwrap_or(Centring::None).to_string(),
+    };
+    let mut values = Vec::new();
+    for Scored { given, effect, scores } in all {
+        let method = if given.method.is_empty() { effect } else { given.method };
+        for (metric, score) in scores {
+            let key = Key {
+                study: study.clone(),
+                scenario: scenario.id(),
+                parameters: scenario.parameters(),
+                feature: scenario.feature_name(given.feature),
+                estimator: method.clone(),
+                centring: centring.clone(),
+                rows: given.rows.clone(),
+                replicate: if given.replicate.is_empty() {
+                    "0".to_owned()
+                } else {
+                    given.replicate.clone()
+                },
+                pair: OF_F.to_owned(),
+                metric: metric.to_owned(),
+                ..Key::default()
+            };
+            values.push((key, score));
+        }
+    }
+    let about = format!("Curves of {}, scored against the truth.", arguments.curves.display());
+    let counts = given::write(folder, (&study, &about), scenario, values)?;
+    say!("{} values ({} failed): {}", counts.values, counts.failed, folder.display());
+    Ok(())
 }
 
 /// True if the file has effects of pairs; refuses the flag of these otherwise.
@@ -147,7 +234,7 @@ fn of_pairs(arguments: &Arguments, scenario: &Scenario) -> Result<OutputTable> {
 
 /// The scores of a feature's effect.
 struct Scored {
-    feature: usize,
+    given: Given,
     effect: String,
     scores: Vec<(&'static str, score::Score)>,
 }
@@ -156,14 +243,14 @@ struct Scored {
 fn scored(arguments: &Arguments, scenario: &Scenario) -> Result<Vec<Scored>> {
     let has_trees = arguments.curves.extension().is_some_and(|ending| ending == "json");
     match (has_trees, arguments.effect) {
-        (true, None) => of_trees(arguments, scenario),
-        (false, Some(effect)) => of_curves(arguments, scenario, effect),
+        (true, None) => {
+            refuse_folder(arguments, "trees")?;
+            of_trees(arguments, scenario)
+        }
+        (false, effect) => of_curves(arguments, scenario, effect),
         (true, Some(_)) => Err(Error::Argument(
             "--effect: only of curves; a tree names its `estimator`".to_owned(),
         )),
-        (false, None) => {
-            Err(Error::Argument("--effect: needed, to say what the curves estimate".to_owned()))
-        }
     }
 }
 
@@ -176,18 +263,31 @@ fn of_trees(arguments: &Arguments, scenario: &Scenario) -> Result<Vec<Scored>> {
     };
     let trees = given_tree::read(&arguments.curves, scenario, centring)?;
     let scored = |given: given_tree::GivenTree| Scored {
-        feature: given.tree.feature,
+        given: Given { feature: given.tree.feature, ..Given::default() },
         effect: format!("regional-{}", given.tree.method),
         scores: given.scores(scenario, arguments.compare),
     };
     Ok(trees.into_iter().map(scored).collect())
 }
 
-fn of_curves(arguments: &Arguments, scenario: &Scenario, effect: Quantity) -> Result<Vec<Scored>> {
+fn of_curves(
+    arguments: &Arguments,
+    scenario: &Scenario,
+    effect: Option<Quantity>,
+) -> Result<Vec<Scored>> {
     let (centring, compare) = (arguments.center.unwrap_or(Centring::None), arguments.compare);
-    let scored = |(feature, curve): (usize, given_curve::GivenCurve)| {
-        let scores = score::against_truth(scenario, effect, feature, &curve, compare, centring)?;
-        Ok(Scored { feature, effect: effect.name().to_owned(), scores })
+    let scored = |(given, curve): (Given, given_curve::GivenCurve)| {
+        let known = effect.or_else(|| score::estimand_of(&given.method).map(score::truth_of));
+        let effect = known.ok_or_else(|| {
+            let method = match given.method.as_str() {
+                "" => String::new(),
+                method => format!(" by `{method}`"),
+            };
+            Error::Argument(format!("--effect: needed, to say what the curves{method} estimate"))
+        })?;
+        let scores =
+            score::against_truth(scenario, effect, given.feature, &curve, compare, centring)?;
+        Ok(Scored { given, effect: effect.name().to_owned(), scores })
     };
     given_curve::read(&arguments.curves, scenario)?.into_iter().map(scored).collect()
 }

@@ -32,7 +32,7 @@ pub(super) fn heed_signals() {}
 
 #[cfg(unix)]
 fn stop(signal: i32) -> ! {
-    use crate::system::say::say;
+    use crate::system::say::error;
     use std::io::IsTerminal;
     crate::system::guard::end_all();
     let name = signal_hook::low_level::signal_name(signal).unwrap_or("a signal");
@@ -40,7 +40,7 @@ fn stop(signal: i32) -> ! {
     let advice = advice.map(|advice| format!("; {advice}")).unwrap_or_default();
     // Below what the terminal shows of Ctrl-C.
     let below = if std::io::stderr().is_terminal() { "\n" } else { "" };
-    say!("{below}fe-bench: ended by {name}{advice}");
+    error(&format!("{below}fe-bench: ended by {name}{advice}"));
     std::process::exit(128 + signal)
 }
 

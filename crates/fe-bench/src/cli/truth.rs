@@ -5,7 +5,7 @@ mod pairs;
 mod regions;
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use fe_core::Axis;
@@ -16,6 +16,7 @@ use super::arguments::{
     FeatureArguments, Grid, Place, ScenarioArguments, finite, grid, place, word,
 };
 use super::event;
+use super::figures::{FormArguments, Picture};
 use crate::error::{Error, Result, listed, suggestion};
 use crate::output::{Entry, Format, OutputTable, write_rows};
 use crate::plot;
@@ -133,11 +134,13 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "KEY=V,V,…", value_parser = distance::over, allow_hyphen_values = true,
           requires = "distance", conflicts_with_all = ["effect", "bins", "values", "shap_at", "regional"])]
     over: Option<distance::Over>,
-    /// Draws effects, local effects and heterogeneity of the features, to an .svg or .png file
+    /// Draws effects, local effects and heterogeneity of the features, to an .svg, .png, .pdf or .eps file
     #[arg(long, value_name = "FILE",
           conflicts_with_all = ["effect", "bins", "values", "indices", "shap_at", "regional"],
           conflicts_with_all = OF_BINS_OR_TREES)]
     plot: Option<PathBuf>,
+    #[command(flatten)]
+    form: FormArguments,
     /// How each term of f that reads the features is integrated, on standard error
     #[arg(long)]
     explain: bool,
@@ -236,8 +239,8 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
     if !arguments.distance.is_empty() {
         return distance::execute(arguments, &arguments.distance, &scenario, out);
     }
-    if let Some(path) = &arguments.plot {
-        return picture(arguments, &scenario, path);
+    if let Some(picture) = arguments.form.picture(arguments.plot.as_deref(), &[])? {
+        return draw(arguments, &scenario, &picture);
     }
     if let (Some(effect), true) = (&arguments.effect, arguments.features.has_pairs()) {
         return pairs::execute(arguments, &scenario, effect, out);
@@ -274,12 +277,11 @@ fn prepared(arguments: &Arguments, mut scenario: Scenario) -> Result<Scenario> {
 /// Points of a curve that is drawn.
 const DRAWN: usize = 201;
 
-fn picture(arguments: &Arguments, scenario: &Scenario, path: &Path) -> Result<()> {
-    plot::check_file(path, &[])?;
+fn draw(arguments: &Arguments, scenario: &Scenario, picture: &Picture) -> Result<()> {
     let drawn = plot::truths::figure(scenario, &arguments.features.of(scenario)?, DRAWN)?;
     drawn.notes.iter().for_each(|note| say!("{note}"));
-    drawn.figure.write(path)?;
-    say!("{}", path.display());
+    picture.write(&drawn.figure)?;
+    say!("{}", picture.path().display());
     Ok(())
 }
 

@@ -108,6 +108,13 @@ pub fn exact(number: f64) -> String {
     }
 }
 
+/// The whole number that a number is, where it is exact.
+#[must_use]
+pub fn whole_of(number: f64) -> Option<usize> {
+    const MOST: f64 = (1_u64 << 53) as f64;
+    ((0.0..=MOST).contains(&number) && number.fract() == 0.0).then_some(number as usize)
+}
+
 /// A number with six significant digits.
 #[must_use]
 pub fn readable(number: f64) -> String {
@@ -165,11 +172,28 @@ impl OutputTable {
     fn table(&self) -> comfy_table::Table {
         let mut table = comfy_table::Table::new();
         table.load_style(comfy_table::presets::NOTHING);
-        // On a terminal, columns are as wide as fits.
-        table.set_content_arrangement(comfy_table::ContentArrangement::Dynamic);
+        // On a terminal, columns are as wide as fits; one that is hardly wider than a column would break every number.
+        let is_narrow = table.width().is_some_and(|width| width < NARROW);
+        let arrangement = match is_narrow {
+            true => comfy_table::ContentArrangement::Disabled,
+            false => comfy_table::ContentArrangement::Dynamic,
+        };
+        table.set_content_arrangement(arrangement);
         table.set_header(&self.columns);
         for row in &self.rows {
             table.add_row(row.iter().map(Entry::readable));
+        }
+        // Words are broken where the screen is narrow, numbers never.
+        for (place, column) in table.column_iter_mut().enumerate() {
+            let entries = || self.rows.iter().map(|row| &row[place]);
+            if entries().any(|entry| matches!(entry, Entry::Text(_))) {
+                continue;
+            }
+            let longest = entries().map(|entry| entry.readable().len()).max().unwrap_or_default();
+            let width = u16::try_from(longest).unwrap_or(u16::MAX).saturating_add(2);
+            column.set_constraint(comfy_table::ColumnConstraint::LowerBoundary(
+                comfy_table::Width::Fixed(width),
+            ));
         }
         table
     }
@@ -181,6 +205,9 @@ impl OutputTable {
         self.rows.iter().map(object).collect()
     }
 }
+
+/// Terminals of fewer characters break lines by themselves.
+const NARROW: u16 = 40;
 
 /// The most rows of a table to read: all of them are held until the widths of its columns are known.
 const MOST_READ: usize = 100_000;

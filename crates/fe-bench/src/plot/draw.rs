@@ -9,6 +9,7 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::figure::{Figure, Layer, Mark, Panel};
+use super::form::{Form, ZOOM};
 use super::scale::Ruler;
 use super::style::{MarkStyle, Marker};
 use crate::error::{Error, Result};
@@ -21,10 +22,20 @@ const FONT: &str = "sans-serif";
 const TITLE: i32 = 16;
 const SUBTITLE: i32 = 13;
 const TEXT: i32 = 12;
+const SMALL: i32 = 9;
 const LINE: i32 = 18;
 const MARGIN: i32 = 12;
-/// Heights of the first panel of a cell and of those below it.
+/// Heights of the first panel of a cell and of those below it, and of these where there are many.
 const HEIGHTS: (i32, i32) = (280, 210);
+const LOW: i32 = 140;
+const MANY: usize = 3;
+/// Ticks of an axis, where there is room.
+const TICKS: usize = 6;
+/// Lengths of an axis, across and upright, that a tick takes.
+const ROOM: (i32, i32) = (62, 34);
+/// The least height of a panel, and the least width of a cell in a figure whose width is given.
+const LEAST_HEIGHT: i32 = 90;
+const LEAST_WIDTH: i32 = 230;
 /// Length of the piece of line in an entry of a legend.
 const SAMPLE: i32 = 34;
 
@@ -65,17 +76,17 @@ impl Ranged for Coordinate {
 /// The most cells of a figure.
 const MOST_CELLS: usize = 2000;
 
-pub(super) fn svg(figure: &Figure) -> Result<String> {
+pub(super) fn svg(figure: &Figure, form: &Form) -> Result<String> {
     let cells = figure.cells.len();
     if cells > MOST_CELLS {
         let message =
             format!("{cells} panels: at most {MOST_CELLS} are drawn; choose some of them");
         return Err(Error::Drawing(message));
     }
-    let layout = Layout::of(figure);
+    let layout = Layout::of(figure, form)?;
     let mut svg = String::new();
     paint(figure, &layout, &mut svg).map_err(|e| Error::Drawing(e.to_string()))?;
-    Ok(characters(&scaled(figure, &layout, &svg)))
+    Ok(characters(&scaled(figure, &layout, &svg, form)))
 }
 
 /// Without characters that an XML file cannot have.
@@ -91,11 +102,19 @@ fn characters(svg: &str) -> String {
 }
 
 /// The image in pixels, with its title for those who cannot see it.
-fn scaled(figure: &Figure, layout: &Layout, svg: &str) -> String {
+fn scaled(figure: &Figure, layout: &Layout, svg: &str, form: &Form) -> String {
     let body = svg.split_once('>').map_or("", |(_, rest)| rest);
-    let (width, height) = (layout.width, layout.height);
-    let view = format!("0 0 {} {}", width * FINE, height * FINE);
-    let body: Markup = PreEscaped(body.trim_start().to_owned());
+    let zoom = if form.width.is_some() { ZOOM } else { 1.0 };
+    let [width, height] = [layout.width, layout.height].map(|length| f64::from(length) / zoom);
+    let view = format!("0 0 {} {}", layout.width * FINE, layout.height * FINE);
+    let body = match &form.font {
+        None => body.trim_start().to_owned(),
+        Some(font) => {
+            let own = format!("font-family=\"{}, {FONT}\"", font.family());
+            body.trim_start().replace(&format!("font-family=\"{FONT}\""), &own)
+        }
+    };
+    let body: Markup = PreEscaped(body);
     let header = html! { title { (figure.title) } };
     format!(
         "<svg width=\"{width}\" height=\"{height}\" viewBox=\"{view}\" role=\"img\" \
@@ -111,49 +130,108 @@ struct Layout {
     height: i32,
     columns: usize,
     cell: (i32, i32),
+    /// Heights of the first panel of a cell and of those below it.
+    panels: (i32, i32),
     title: Vec<String>,
     subtitle_lines: i32,
     legend: Vec<Entry>,
+    /// True if the width was asked for, so that ticks need be no more than there is room for.
+    is_tight: bool,
 }
 
 impl Layout {
-    fn of(figure: &Figure) -> Self {
-        let columns = figure.cells.len().clamp(1, 3);
-        let cell_width = [640, 460, 380][columns - 1];
+    fn of(figure: &Figure, form: &Form) -> Result<Self> {
+        let zoomed = |length: f64| (length * ZOOM).round() as i32;
+        // Four are two by two, so that none is apart.
+        let columns = match figure.cells.len() {
+            4 => 2,
+            cells => cells.clamp(1, 3),
+        };
+        let (columns, cell_width) = match form.width.map(zoomed) {
+            None => (columns, [640, 460, 380][columns - 1]),
+            Some(width) => {
+                let fit = (width / LEAST_WIDTH).max(1) as usize;
+                (columns.min(fit), width / columns.min(fit) as i32)
+            }
+        };
         let width = cell_width * columns as i32;
         let subtitle = |panel: &Panel| wrapped(&panel.title, cell_width - 90, SUBTITLE).len();
-        let panels = || figure.cells.iter().flatten();
-        let subtitle_lines = panels().map(subtitle).max().unwrap_or_default() as i32;
-        let stack = |cell: &Vec<Panel>| {
-            let legend = figure.legend_per_cell.then(|| entries(cell.iter()));
-            let legend = legend.map_or(0, |entries| rows_of(&entries, cell_width));
-            panel_height(0) + cell.len().saturating_sub(1) as i32 * HEIGHTS.1 + legend * LINE
+        let all = || figure.cells.iter().flatten();
+        let subtitle_lines = all().map(subtitle).max().unwrap_or_default() as i32;
+        let own_legend = |cell: &Vec<Panel>| match figure.legend_per_cell {
+            true => rows_of(&entries(cell.iter()), cell_width) * LINE,
+            false => 0,
         };
-        let cell_height =
-            figure.cells.iter().map(stack).max().unwrap_or_default() + subtitle_lines * LINE;
-        let legend = if figure.legend_per_cell { Vec::new() } else { entries(panels()) };
-        let title = wrapped(&figure.title, width - 2 * MARGIN, TITLE);
+        let own_legends = figure.cells.iter().map(own_legend).max().unwrap_or_default();
+        let legend = if figure.legend_per_cell { Vec::new() } else { entries(all()) };
+        let title = match form.untitled {
+            true => Vec::new(),
+            false => wrapped(&figure.title, width - 2 * MARGIN, TITLE),
+        };
         let rows = figure.cells.len().div_ceil(columns) as i32;
-        let height =
-            title_height(&title) + rows * cell_height + rows_of(&legend, width) * LINE + MARGIN;
-        Self {
-            width,
-            height,
-            columns,
-            cell: (cell_width, cell_height),
-            title,
-            subtitle_lines,
-            legend,
+        let around = title_height(&title) + rows_of(&legend, width) * LINE + MARGIN;
+        let most = figure.cells.iter().map(Vec::len).max().unwrap_or_default();
+        let panels = heights(most, form.width.map(|_| cell_width));
+        // A figure without cells is as high as one panel.
+        let stack = |(first, below): (i32, i32)| first + most.saturating_sub(1) as i32 * below;
+        let beside = subtitle_lines * LINE + own_legends;
+        let panels = match form.height {
+            None => panels,
+            Some(height) => {
+                let zoom = if form.width.is_some() { ZOOM } else { 1.0 };
+                let room = ((height * zoom) as i32 - around) / rows.max(1) - beside;
+                let share = f64::from(room) / f64::from(stack(panels));
+                let part = |height: i32| (share * f64::from(height)) as i32;
+                let given = (part(panels.0), part(panels.1));
+                if given.0.min(if most > 1 { given.1 } else { given.0 }) < LEAST_HEIGHT {
+                    let least = LEAST_HEIGHT * stack(panels) / panels.1.min(panels.0);
+                    let needed = f64::from(around + rows * (beside + least)) / zoom;
+                    return Err(Error::Drawing(format!(
+                        "--height: {} panels one above the other with their legend need at least {:.1}in; \
+                         --no-title, a larger --width, or fewer panels or lines take less",
+                        rows as usize * most.max(1),
+                        (needed / super::form::PIXELS * 10.0).ceil() / 10.0
+                    )));
+                }
+                given
+            }
+        };
+        let cell = (cell_width, stack(panels) + beside);
+        let height = around + rows * cell.1;
+        let is_tight = form.width.is_some() || form.height.is_some();
+        Ok(Self { width, height, columns, cell, panels, title, subtitle_lines, legend, is_tight })
+    }
+
+    /// Height of a panel, counted from 0 from the top of its cell.
+    fn panel_height(&self, index: usize) -> i32 {
+        if index == 0 { self.panels.0 } else { self.panels.1 }
+    }
+
+    /// Numbers of ticks of the axes of a panel.
+    fn ticks(&self, (width, height): (i32, i32)) -> (usize, usize) {
+        let fit = |length: i32, room: i32| ((length / room).max(3) as usize).min(TICKS);
+        if self.is_tight {
+            (fit(width - 88, ROOM.0), fit(height - 54, ROOM.1))
+        } else {
+            (TICKS, fit(height, ROOM.1))
         }
     }
 }
 
-fn panel_height(index: usize) -> i32 {
-    if index == 0 { HEIGHTS.0 } else { HEIGHTS.1 }
+/// Heights of the first of so many panels of a cell and of those below it; those of a narrow cell are lower.
+fn heights(panels: usize, cell_width: Option<i32>) -> (i32, i32) {
+    let below = if panels > MANY { LOW } else { HEIGHTS.1 };
+    match cell_width {
+        None => (HEIGHTS.0, below),
+        Some(width) => {
+            let first = (width * 62 / 100).clamp(2 * LEAST_HEIGHT, HEIGHTS.0);
+            (first, (first * below / HEIGHTS.0).max(LEAST_HEIGHT + 20))
+        }
+    }
 }
 
 fn title_height(lines: &[String]) -> i32 {
-    lines.len() as i32 * (TITLE + 6) + MARGIN
+    if lines.is_empty() { MARGIN / 2 } else { lines.len() as i32 * (TITLE + 6) + MARGIN }
 }
 
 fn paint(figure: &Figure, layout: &Layout, svg: &mut String) -> Drawn {
@@ -191,9 +269,9 @@ fn paint_cell(
             }
             y += layout.subtitle_lines * LINE;
         }
-        let height = panel_height(i);
+        let height = layout.panel_height(i);
         let area = piece(root, (x, y), (layout.cell.0, height));
-        paint_panel(&area, panel)?;
+        paint_panel(&area, panel, height, layout.ticks((layout.cell.0, height)))?;
         y += height;
     }
     if with_legend {
@@ -239,10 +317,10 @@ fn wrapped(text: &str, width: i32, size: i32) -> Vec<String> {
     lines
 }
 
-fn paint_panel(area: &Area<'_>, panel: &Panel) -> Drawn {
+fn paint_panel(area: &Area<'_>, panel: &Panel, height: i32, ticks: (usize, usize)) -> Drawn {
     let points = panel.extent();
-    let x = Ruler::new(&panel.x, points.iter().map(|point| point.0), 6);
-    let y = Ruler::new(&panel.y, points.iter().map(|point| point.1), 6);
+    let x = Ruler::new(&panel.x, points.iter().map(|point| point.0), ticks.0);
+    let y = Ruler::new(&panel.y, points.iter().map(|point| point.1), ticks.1);
     let mut chart = ChartBuilder::on(area)
         .margin_top(8 * FINE)
         .margin_right(14 * FINE)
@@ -252,7 +330,7 @@ fn paint_panel(area: &Area<'_>, panel: &Panel) -> Drawn {
         .y_label_area_size(if panel.bare { 0 } else { 70 * FINE })
         .build_cartesian_2d(Coordinate::of(&x), Coordinate::of(&y))?;
     if !panel.bare {
-        axes(&mut chart, panel, &x, &y)?;
+        axes(&mut chart, panel, height, (&x, &y))?;
         grid(&mut chart, &x, &y)?;
     }
     for layer in &panel.layers {
@@ -261,13 +339,28 @@ fn paint_panel(area: &Area<'_>, panel: &Panel) -> Drawn {
     Ok(())
 }
 
-fn axes(chart: &mut Chart<'_, '_>, panel: &Panel, x: &Ruler, y: &Ruler) -> Drawn {
+fn axes(chart: &mut Chart<'_, '_>, panel: &Panel, height: i32, (x, y): (&Ruler, &Ruler)) -> Drawn {
+    // An upright label is no longer than its panel.
+    let fits = |size: &i32| width_of(&panel.y.label, *size) <= height;
+    let size = (SMALL..=TEXT + 1).rev().find(fits).unwrap_or(SMALL);
+    let is_alone = size != TEXT + 1;
+    if is_alone {
+        chart
+            .configure_mesh()
+            .disable_mesh()
+            .disable_axes()
+            .x_labels(0)
+            .y_labels(0)
+            .y_desc(panel.y.label.as_str())
+            .axis_desc_style(font(size))
+            .draw()?;
+    }
     chart
         .configure_mesh()
         .disable_mesh()
         .axis_style(BLACK.stroke_width(FINE as u32))
         .x_desc(panel.x.label.as_str())
-        .y_desc(panel.y.label.as_str())
+        .y_desc(if is_alone { "" } else { panel.y.label.as_str() })
         .x_labels(x.ticks.len())
         .y_labels(y.ticks.len())
         .x_label_formatter(&|tick| x.label(*tick))

@@ -18,7 +18,7 @@ use super::word;
 use crate::error::Result;
 use crate::output::readable;
 use crate::score::regions::region_of;
-use crate::score::{self, truth_at_levels, truth_centring, truth_of};
+use crate::score::{self, truth_of};
 
 /// Points of a curve that is not drawn through its own.
 const POINTS: usize = 301;
@@ -30,6 +30,9 @@ const FEWEST_COUNTED: usize = 5;
 /// Corners of either side of a violin.
 const CORNERS: usize = 41;
 const MOST_CURVES: usize = 60;
+
+/// Heterogeneities up to this share of the largest one of a tree are rounding errors of 0.
+const ROUNDING: f64 = 1e-12;
 
 /// Distance of a node of a tree from its parent, as a share of the width; and how many rows
 /// a tree has at least.
@@ -81,7 +84,7 @@ pub struct Subject<'a> {
 
 impl Subject<'_> {
     /// A feature and, where there are several, an output.
-    fn name(&self, effect: &Effect) -> String {
+    pub(super) fn name(&self, effect: &Effect) -> String {
         match (effect.output, self.outputs) {
             (output, [_, _, ..]) if output < self.outputs.len() => {
                 format!("{}, {}", effect.name, self.outputs[output])
@@ -92,13 +95,13 @@ impl Subject<'_> {
     }
 
     /// The axis of the feature of an effect.
-    fn feature_axis(&self, effect: &Effect) -> Scale {
+    pub(super) fn feature_axis(&self, effect: &Effect) -> Scale {
         let scaled_by = self.scales.get(effect.feature).copied().flatten();
         Scale { scaled_by, ..Scale::linear(effect.name.as_str()) }
     }
 
     /// The output as it is called on an axis: the target of a model of one output, else f.
-    fn output(&self) -> &str {
+    pub(super) fn output(&self) -> &str {
         match self.outputs {
             [target] => target,
             _ => "f",
@@ -111,9 +114,26 @@ impl Subject<'_> {
         if is_scaled { ", per standard deviation" } else { "" }
     }
 
-    fn headed(&self, estimator: &str) -> String {
+    /// The words at the axis of an effect.
+    pub(super) fn effect_axis(&self, effect: &Effect) -> String {
+        let (output, centring) = (self.output(), effect.record.centring);
+        match centring {
+            _ if is_derivative(effect) => {
+                format!("derivative of {output} by {}{}", effect.name, self.per_unit(effect))
+            }
+            fe_core::Centring::None => format!("effect on {output}"),
+            centring => format!("effect on {output}, centred ({})", word(&centring)),
+        }
+    }
+
+    pub(super) fn headed(&self, estimator: &str) -> String {
         format!("{}: {estimator}, N = {}", self.title, self.data.len())
     }
+}
+
+/// True if the curve is of derivatives, and not of values of f.
+pub(super) fn is_derivative(effect: &Effect) -> bool {
+    effect.record.derivatives.is_some() && effect.bins.is_none()
 }
 
 /// A cell per effect: the curve with its truth, its spread, bins and deciles; below it, where there
@@ -159,7 +179,9 @@ pub fn figure(subject: &Subject<'_>, effects: &[(Effect, Box<dyn Estimator>)]) -
     let names: Vec<&str> =
         effects.first().map(|(effect, _)| effect.estimator).into_iter().collect();
     let title = subject.headed(&names.join(", "));
-    Ok(Pictured { figure: Figure { title, cells, legend_per_cell: false }, notes })
+    let mut figure = Figure { title, cells, legend_per_cell: false };
+    figure.share_scales();
+    Ok(Pictured { figure, notes })
 }
 
 /// Each tree with the effect of all rows, then a cell per region under the rules that lead there: the curve with its
@@ -269,8 +291,7 @@ fn heterogeneity_panel(subject: &Subject<'_>, effect: &Effect, estimand: Estiman
     if let Some(Ok(points)) = known {
         layers.push(Layer::named("true σ", TRUTH, Mark::Line(points)));
     }
-    let of_slopes = effect.record.derivatives.is_some() && effect.bins.is_none();
-    let label = if of_slopes { "σ of the derivatives" } else { "σ of the instances" };
+    let label = if is_derivative(effect) { "σ of the derivatives" } else { "σ of the instances" };
     Panel { x: subject.feature_axis(effect), y: Scale::linear(label), layers, ..Panel::default() }
 }
 
@@ -286,9 +307,15 @@ pub(super) fn corners(points: impl Iterator<Item = (f64, f64)>) -> Vec<(f64, f64
 /// The regions of a tree as lines of text.
 fn tree(subject: &Subject<'_>, regional: &RegionalEffect) -> Panel {
     let nodes = regional.tree.nodes();
+    let heterogeneities = nodes.iter().filter_map(|node| node.heterogeneity);
+    let largest = heterogeneities.fold(0.0_f64, |most, one| most.max(one));
     let line = |node: &Node| {
         let rule = node.rule.as_ref().map_or("all data".to_owned(), short);
-        let heterogeneity = node.heterogeneity.map_or("–".to_owned(), rounded);
+        let heterogeneity = match node.heterogeneity {
+            None => "–".to_owned(),
+            Some(one) if one <= ROUNDING * largest => "0".to_owned(),
+            Some(one) => rounded(one),
+        };
         let words = format!("{rule}: {} instances, H = {heterogeneity}", node.rows);
         Outlined { parent: node.parent, depth: node.depth, words }
     };
@@ -488,15 +515,7 @@ fn curve_panel(
     if let Some(points) = truth {
         layers.push(Layer::named("truth", TRUTH, Mark::Line(points)));
     }
-    let centring = effect.record.centring;
-    let output = subject.output();
-    let label = match (&effect.record.derivatives, &effect.bins) {
-        (Some(_), None) => {
-            format!("derivative of {output} by {}{}", effect.name, subject.per_unit(effect))
-        }
-        _ if centring == fe_core::Centring::None => format!("effect on {output}"),
-        _ => format!("effect on {output}, centred ({})", word(&centring)),
-    };
+    let label = subject.effect_axis(effect);
     let title = match &effect.confidence {
         Some(_) => format!("{} ({OF_MODEL})", subject.name(effect)),
         None => subject.name(effect),
@@ -647,28 +666,22 @@ fn true_slopes(
     Some(Layer::named("true bin effects", TRUTH, Mark::Line(points)))
 }
 
-/// The truth that the estimate is compared with, centred like the estimate.
-fn truth(
+/// The points of the truth that the estimate is compared with, centred like the estimate.
+pub(super) fn truth(
     scenario: &Scenario,
     effect: &Effect,
     estimand: Estimand,
 ) -> std::result::Result<Vec<(f64, f64)>, String> {
-    let axis = effect.record.axis;
-    let centring = truth_centring(effect.record.centring)?;
-    if effect.record.levels.is_some() {
-        let x = effect.curve.x();
-        let truths = truth_at_levels(scenario, truth_of(estimand), effect, x, centring)?;
-        return Ok(x.iter().copied().zip(truths.iter().map(|truth| truth.value)).collect());
-    }
-    let x = axis.grid(POINTS);
-    let curve = scenario
-        .curve(truth_of(estimand), effect.feature, &x, (axis.lo(), axis.hi()), centring)
-        .map_err(|e| e.to_string())?;
-    Ok(x.into_iter().zip(curve.iter().map(|truth| truth.value)).collect())
+    let x = match &effect.record.levels {
+        Some(_) => effect.curve.x().to_vec(),
+        None => effect.record.axis.grid(POINTS),
+    };
+    let truths = score::true_effect(scenario, estimand, effect, &x)?;
+    Ok(x.into_iter().zip(truths.iter().map(|truth| truth.value)).collect())
 }
 
 /// The corners of a curve, and equidistant places between.
-fn places(curve: &Curve) -> Vec<f64> {
+pub(super) fn places(curve: &Curve) -> Vec<f64> {
     let (lo, hi) = curve.range();
     let between = (0..POINTS).map(|i| lo + (hi - lo) * i as f64 / (POINTS - 1) as f64);
     let mut x: Vec<f64> = between.chain(curve.x().iter().copied()).collect();
@@ -684,7 +697,7 @@ pub(super) fn limits_of_bins(limits: Vec<f64>) -> Layer {
     Layer::named("limits of bins", LIMITS, mark)
 }
 
-fn points(curve: &Curve) -> Vec<(f64, f64)> {
+pub(super) fn points(curve: &Curve) -> Vec<(f64, f64)> {
     match curve.shape() {
         Shape::Linear | Shape::Levels => {
             curve.x().iter().copied().zip(curve.y().iter().copied()).collect()

@@ -13,6 +13,44 @@ pub struct Figure {
     pub legend_per_cell: bool,
 }
 
+impl Figure {
+    /// Gives the first panels of all cells whose vertical axes have the same words the same scale, so that what they show
+    /// can be compared.
+    pub(super) fn share_scales(&mut self) {
+        let labels: Vec<String> = self.firsts().map(|panel| panel.y.label.clone()).collect();
+        for label in labels {
+            let alike = self.firsts().filter(|panel| panel.y.label == label);
+            let extent: Vec<(f64, f64)> =
+                alike.flat_map(|panel| panel.extent()).map(|(_, y)| (f64::NAN, y)).collect();
+            let (low, high) = extent
+                .iter()
+                .fold((f64::NAN, f64::NAN), |(low, high), (_, y)| (low.min(*y), high.max(*y)));
+            let firsts = self.cells.iter_mut().filter_map(|cell| cell.first_mut());
+            for panel in firsts.filter(|panel| panel.y.label == label) {
+                panel.hold.extend([(f64::NAN, low), (f64::NAN, high)]);
+            }
+        }
+    }
+
+    /// Each cell as a figure of its own, with the axes that it has among the others.
+    #[must_use]
+    pub fn apart(&self) -> Vec<Self> {
+        let one = |cell: &Vec<Panel>| {
+            let name = cell.first().map_or("", |panel| panel.title.as_str());
+            let title = match name {
+                "" => self.title.clone(),
+                name => format!("{}: {name}", self.title),
+            };
+            Self { title, cells: vec![cell.clone()], legend_per_cell: self.legend_per_cell }
+        };
+        self.cells.iter().map(one).collect()
+    }
+
+    fn firsts(&self) -> impl Iterator<Item = &Panel> {
+        self.cells.iter().filter_map(|cell| cell.first()).filter(|panel| !panel.bare)
+    }
+}
+
 /// Axes and what is drawn on them.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Panel {

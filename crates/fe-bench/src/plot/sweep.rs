@@ -7,7 +7,7 @@ use fe_core::binning;
 use fe_core::replicates::Order;
 
 use super::figure::{Figure, Layer, Mark, Panel, Scale};
-use super::style::MarkStyle;
+use super::style::{GREY, MarkStyle};
 use crate::record::measured::Times;
 use crate::record::summary::{SummaryRow, grouped};
 use crate::record::{Column, Key};
@@ -66,8 +66,15 @@ pub struct Named {
 
 /// A sweep is drawn from so many values on.
 const LEAST: usize = 3;
+/// The most lines of a panel that are told apart in print and by the colour-blind.
+const MOST_SERIES: usize = 12;
 /// Up to so many points have markers and error bars; more of them are a line and a band.
 const MOST_MARKERS: usize = 24;
+
+/// The option that says of how much confidence a band is, and its line.
+const LEVEL: &str = "level";
+const USUAL_LEVEL: f64 = 0.95;
+const NOMINAL: MarkStyle = MarkStyle::line(GREY, 1.2).dashed(2, 3);
 
 /// One figure for each of these,
 pub(super) const FIGURE: [Column; 8] = [
@@ -97,14 +104,18 @@ pub(super) fn fields(columns: &[Column]) -> Vec<Field> {
     columns.iter().copied().map(Field::Column).collect()
 }
 
+/// Figures, and the words for those that would show more than can be told apart.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Sweeps {
+    /// The figures.
+    pub figures: Vec<Named>,
+    /// Reasons why others are not drawn, with what to do.
+    pub left_out: Vec<String>,
+}
+
 /// The figures of the given kinds that some results are good for, in the words of some labels.
 #[must_use]
-pub fn figures(
-    values: &[&SummaryRow],
-    kinds: &[Sweep],
-    times: &Times,
-    labels: &Labels,
-) -> Vec<Named> {
+pub fn figures(values: &[&SummaryRow], kinds: &[Sweep], times: &Times, labels: &Labels) -> Sweeps {
     let errors: Vec<&SummaryRow> = values
         .iter()
         .copied()
@@ -123,11 +134,20 @@ pub fn figures(
                 let by = if by_time { "time" } else { along.swept.name() };
                 let name = file_name(&format!("error-by-{by}"), &FIGURE, key, keys);
                 let figure = figure(&along, &rows, labels)?;
-                Some(Named { name, study: key[0].clone(), figure })
+                let named = |figure| Named { name: name.clone(), study: key[0].clone(), figure };
+                Some(figure.map(named).map_err(|reason| format!("{name} is not drawn: {reason}")))
             })
         })
     });
-    distinct(named.collect())
+    let mut sweeps = Sweeps::default();
+    for named in named {
+        match named {
+            Ok(figure) => sweeps.figures.push(figure),
+            Err(reason) => sweeps.left_out.push(reason),
+        }
+    }
+    sweeps.figures = distinct(sweeps.figures);
+    sweeps
 }
 
 /// Names that are not taken yet get a number.
@@ -187,6 +207,16 @@ struct Along<'a> {
 }
 
 impl Along<'_> {
+    /// Its name, for people.
+    fn name(&self, labels: &Labels) -> String {
+        match &self.swept {
+            _ if self.times.is_some() => "seconds for one estimate".to_owned(),
+            Field::Column(Column::Bins) => "number of bins K".to_owned(),
+            Field::Column(_) => "number of instances N".to_owned(),
+            Field::Part(name) => labels.of(name).into_owned(),
+        }
+    }
+
     /// The place of a mean on the horizontal axis.
     fn place(&self, row: &SummaryRow) -> f64 {
         match self.times {
@@ -196,7 +226,12 @@ impl Along<'_> {
     }
 }
 
-fn figure(along: &Along<'_>, rows: &[&SummaryRow], labels: &Labels) -> Option<Figure> {
+/// A figure, or the reason why it would show nothing that can be read; none if nothing is swept over.
+fn figure(
+    along: &Along<'_>,
+    rows: &[&SummaryRow],
+    labels: &Labels,
+) -> Option<Result<Figure, String>> {
     let swept = &along.swept;
     let but_swept = |fields: Vec<Field>| -> Vec<Field> {
         fields.into_iter().filter(|field| field != swept).collect()
@@ -208,7 +243,14 @@ fn figure(along: &Along<'_>, rows: &[&SummaryRow], labels: &Labels) -> Option<Fi
     let keys_of = |keys: &[Field]| -> Vec<Vec<String>> {
         by(rows, |row| pick(row, keys)).into_iter().map(|(key, _)| key).collect()
     };
-    let series_names = names(&keys_of(&series_keys), &series_keys, labels);
+    let mut series_names = names(&keys_of(&series_keys), &series_keys, labels);
+    let (rows, twins) = without_twins(rows, &series_keys);
+    for (one, others) in twins {
+        let others = others.iter().map(|other| series_names[other].clone());
+        let all: Vec<String> = std::iter::once(series_names[&one].clone()).chain(others).collect();
+        series_names.insert(one, all.join(" = "));
+    }
+    let rows = &rows[..];
     let scale = scale_of(swept, rows);
     let panels = by(rows, |row| pick(row, &panel_keys));
     let is_swept = |rows: &[&SummaryRow]| {
@@ -218,6 +260,13 @@ fn figure(along: &Along<'_>, rows: &[&SummaryRow], labels: &Labels) -> Option<Fi
     };
     let shown: Vec<_> = panels.iter().filter(|(_, rows)| is_swept(rows)).collect();
     let first = shown.first()?.1[0];
+    let drawn = by(rows, |row| pick(row, &series_keys)).len();
+    if drawn > MOST_SERIES {
+        return Some(Err(format!(
+            "{drawn} lines in a panel, of which at most {MOST_SERIES} can be told apart; choose some, such as with \
+             --where estimator=…"
+        )));
+    }
     let titles = names(&keys_of(&panel_keys), &panel_keys, labels);
     let mut cells: Vec<Vec<Panel>> = shown
         .iter()
@@ -230,8 +279,8 @@ fn figure(along: &Along<'_>, rows: &[&SummaryRow], labels: &Labels) -> Option<Fi
     let metric = first.key.metric.as_str();
     let meaning = metric.parse::<Metric>().map_or("", Metric::about);
     let scenario = labels.of(&first.key.scenario);
-    let mut title =
-        format!("{scenario}, {}: {}", labels.of(&first.key.subject()), labels.of(metric));
+    let (feature, along_name) = (labels.of(&first.key.subject()), along.name(labels));
+    let mut title = format!("{scenario}, {feature}: {} against {along_name}", labels.of(metric));
     if !meaning.is_empty() {
         title.push_str(&format!(" ({meaning})"));
     }
@@ -240,8 +289,51 @@ fn figure(along: &Along<'_>, rows: &[&SummaryRow], labels: &Labels) -> Option<Fi
         title.push_str(&format!("; {fixed}"));
     }
     // The orders of a line differ from panel to panel.
-    let legend_per_cell = *swept == Field::Column(Column::Rows) && along.times.is_none();
-    Some(Figure { title, cells, legend_per_cell })
+    let legend_per_cell =
+        *swept == Field::Column(Column::Rows) && along.times.is_none() && !has_no_order(first);
+    Some(Ok(Figure { title, cells, legend_per_cell }))
+}
+
+/// The values of a line: for each of its keys but those that tell lines apart, its mean and the error of that.
+type Values<'a> = Vec<(Key<&'a str>, Option<u64>, Option<u64>)>;
+
+/// Without the lines that are the same as another in all panels, to the bit; and which these are, by the one that is left.
+#[expect(clippy::type_complexity, reason = "two lists of which either is plain")]
+fn without_twins<'a>(
+    rows: &[&'a SummaryRow],
+    series_keys: &[Field],
+) -> (Vec<&'a SummaryRow>, Vec<(Vec<String>, Vec<Vec<String>>)>) {
+    let lines = by(rows, |row| pick(row, series_keys));
+    let values = |rows: &[&'a SummaryRow]| -> Values<'a> {
+        let place = |row: &&'a SummaryRow| {
+            let mut key = row.key.borrowed();
+            // What tells lines apart, but for the number of bins where that is swept over.
+            for column in variants() {
+                if series_keys.contains(&Field::Column(column)) {
+                    key[column] = "";
+                }
+            }
+            let bits = |value: Option<f64>| value.map(f64::to_bits);
+            (key, bits(row.summary.mean), bits(row.summary.standard_error))
+        };
+        let mut all: Values<'a> = rows.iter().map(place).collect();
+        all.sort_unstable();
+        all
+    };
+    let mut known: Vec<(Vec<String>, Values<'a>, Vec<Vec<String>>)> = Vec::new();
+    let mut left = Vec::new();
+    for (line, of_line) in lines {
+        let own = values(&of_line);
+        match known.iter_mut().find(|(_, values, _)| *values == own) {
+            Some((_, _, twins)) => twins.push(line),
+            None => {
+                known.push((line, own, Vec::new()));
+                left.extend(of_line);
+            }
+        }
+    }
+    let twins = known.into_iter().map(|(line, _, twins)| (line, twins));
+    (left, twins.filter(|(_, twins)| !twins.is_empty()).collect())
 }
 
 /// The words for what holds for all of a figure: parameters that do not vary and, where there is one panel, its size.
@@ -319,16 +411,11 @@ fn panel(
         })
         .collect();
     let (low, high) = extremes(&places(&all));
-    let mut layers: Vec<Layer> =
-        all.into_iter().flat_map(|series| series.layers((low, high))).collect();
+    let mut layers: Vec<Layer> = nominal_levels(rows, (low, high));
+    layers.extend(all.into_iter().flat_map(|series| series.layers((low, high))));
     // Bands first: they must not hide lines.
     layers.sort_by_key(|layer| !matches!(layer.mark, Mark::Band(_)));
-    let x = match &along.swept {
-        _ if along.times.is_some() => "seconds for one estimate".to_owned(),
-        Field::Column(Column::Bins) => "number of bins K".to_owned(),
-        Field::Column(_) => "number of instances N".to_owned(),
-        Field::Part(name) => labels.of(name).into_owned(),
-    };
+    let x = along.name(labels);
     let metric = labels.of(&rows[0].key.metric);
     Panel {
         title,
@@ -341,6 +428,19 @@ fn panel(
         layers,
         ..Panel::default()
     }
+}
+
+/// A line at each level of confidence that the coverage of a panel should be.
+fn nominal_levels(rows: &[&SummaryRow], (low, high): (f64, f64)) -> Vec<Layer> {
+    let is_coverage = rows[0].key.metric.parse().is_ok_and(Metric::is_coverage);
+    let level = Field::Part(LEVEL.to_owned());
+    let of = |row: &SummaryRow| level.of(&row.key).parse().unwrap_or(USUAL_LEVEL);
+    let levels = by(rows, |row| of(row).to_bits()).into_iter().filter(|_| is_coverage);
+    let line = |level: f64| {
+        let ends = Mark::Line(vec![(low, level), (high, level)]);
+        Layer::named(format!("nominal level {level}"), NOMINAL, ends)
+    };
+    levels.map(|(bits, _)| line(f64::from_bits(bits))).collect()
 }
 
 fn has_no_order(row: &SummaryRow) -> bool {
@@ -449,7 +549,7 @@ fn has_no_fixed_bins(row: &SummaryRow) -> bool {
 fn with_error(order: Order) -> String {
     let slope = format!("{:.2}", order.slope).replace('-', "−");
     match order.standard_error {
-        Some(error) => format!("{slope} ± {error:.2}"),
+        Some(error) => format!("{slope}\u{a0}±\u{a0}{error:.2}"),
         None => slope,
     }
 }
@@ -458,17 +558,22 @@ fn extremes(values: &[f64]) -> (f64, f64) {
     values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), &v| (a.min(v), b.max(v)))
 }
 
-/// For people: those of the values of some keys that differ, the first one always; options only if they
-/// differ where the first one does not.
+/// For people: those of the values of some keys that differ, the first one always; the number of bins if it differs at
+/// all, and others if they differ where the first one does not.
 pub(super) fn names(
     all: &[Vec<String>],
     fields: &[Field],
     labels: &Labels,
 ) -> HashMap<Vec<String>, String> {
     // An estimator without bins does not make the bins of the others worth naming.
-    let is_options = |i: usize| fields[i] == Field::Column(Column::Options);
+    let is_own = |i: usize| {
+        matches!(
+            fields[i],
+            Field::Column(Column::Options | Column::Binning | Column::Preset | Column::EmptyBins)
+        )
+    };
     let differs = |own: &Vec<String>, i: usize| {
-        let rivals = all.iter().filter(|key| !is_options(i) || key[0] == own[0]);
+        let rivals = all.iter().filter(|key| !is_own(i) || key[0] == own[0]);
         let mut given = rivals.map(|key| &key[i]).filter(|value| !value.is_empty());
         given.next().is_some_and(|first| given.any(|value| value != first))
     };

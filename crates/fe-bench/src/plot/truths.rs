@@ -112,7 +112,9 @@ pub fn figure(scenario: &Scenario, features: &[usize], points: usize) -> Result<
     let parameters = scenario.parameters().replace(';', ", ");
     let parameters = if parameters.is_empty() { parameters } else { format!(" ({parameters})") };
     let title = format!("Truths of {}{parameters}", scenario.id());
-    Ok(Drawn { figure: Figure { title, cells, legend_per_cell: false }, notes })
+    let mut figure = Figure { title, cells, legend_per_cell: false };
+    figure.share_scales();
+    Ok(Drawn { figure, notes })
 }
 
 /// The centring of an effect: over the law of a feature with levels, over the range of others.

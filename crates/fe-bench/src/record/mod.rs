@@ -10,6 +10,7 @@ pub mod decomposition;
 pub mod empty_bins;
 pub mod encode;
 mod errors;
+pub mod given;
 pub mod journal;
 pub mod kept_curves;
 mod lines;

@@ -2,6 +2,7 @@
 //!
 //! It imports `table`, `plot`, `record` and what these import. Begin with [`page`].
 
+mod methods;
 pub mod option_table;
 pub mod population;
 pub mod problem_page;
@@ -10,8 +11,8 @@ pub mod scenario_page;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::output::{Entry, exact, readable};
-use crate::plot::sweep::{self, Named, Sweep};
-use crate::plot::{kept_trees, recorded};
+use crate::plot::sweep::{self, Named, Sweep, Sweeps};
+use crate::plot::{FileKind, Form, kept_trees, recorded};
 use crate::record::kept_curves::KeptEstimate;
 use crate::record::manifest::{Manifest, NamedStudy};
 use crate::record::measured::Times;
@@ -29,6 +30,11 @@ const SCRIPT: &str = include_str!("page.js");
 
 /// The most means that are listed; more of them make a page slow.
 const MOST_MEANS: usize = 4000;
+
+/// The words on how tables are read.
+const READING: &str = "Mean over replicates ± standard error. Bold: lowest among errors from the same truth on the same \
+                       data in its column; italic: not told from it, and *: lower than the baseline, by a paired 95 % \
+                       interval.";
 
 /// The most effects that are drawn.
 const MOST_EFFECTS: usize = 12;
@@ -88,7 +94,8 @@ pub fn page(results: &Results, kept: Vec<KeptEstimate>) -> Result<String, String
 fn study(named: &NamedStudy, results: &Results, effects: &[Named]) -> Result<Markup, String> {
     let own = |row: &&SummaryRow| row.key.study == named.name;
     let values: Vec<&SummaryRow> = results.values.iter().filter(own).collect();
-    let mut figures = sweep::figures(&values, &Sweep::ALL, &Times::default(), &named.study.labels);
+    let Sweeps { mut figures, left_out } =
+        sweep::figures(&values, &Sweep::ALL, &Times::default(), &named.study.labels);
     let values: Vec<&SummaryRow> =
         values.into_iter().chain(results.parts.iter().filter(own)).collect();
     // A study without tables has its means below.
@@ -99,23 +106,25 @@ fn study(named: &NamedStudy, results: &Results, effects: &[Named]) -> Result<Mar
     let effects: Vec<&Named> = effects.iter().filter(|figure| figure.study == named.name).collect();
     let more = effects.len().saturating_sub(MOST_EFFECTS);
     figures.extend(effects.into_iter().take(MOST_EFFECTS).cloned());
-    let drawn: Vec<Markup> = figures.iter().map(figure).collect();
     Ok(html! {
         section aria-labelledby={ "study-" (named.name) } {
             h2 id={ "study-" (named.name) } { (named.name) }
             p { (named.study.about.trim()) }
+            // The answer first: a table and a figure.
+            @if let Some(table) = tables.first() {
+                (scrolled(table.title(), table.html(Style::default())))
+                p.note { (READING) }
+            }
+            @if let Some(first) = figures.first() { (figure(first, true)) }
+            (methods::section(named, &values, &results.manifest))
             @if values.iter().any(|row| row.key.metric.parse().is_ok_and(Metric::is_of_bands)) {
                 p { "Confidence bands: " (fe_core::effect::MEANING) ". Here the model is the function itself." }
             }
-            @if !tables.is_empty() {
-                h3 { "Tables" }
-                p { "Mean over replicates ± standard error. Bold: lowest among errors from the same truth on the same data in its column; italic: not told from it, and *: lower than the baseline, by a paired 95 % interval." }
-            }
-            @for table in &tables { (scrolled(table.title(), table.html(Style::default()))) }
-            @if !drawn.is_empty() { h3 { "Figures" } }
-            @for (i, figure) in drawn.iter().enumerate() {
-                details open[i == 0] { summary { (figures[i].figure.title) } (figure) }
-            }
+            @if tables.len() > 1 { h3 { "Further tables" } }
+            @for table in tables.iter().skip(1) { (scrolled(table.title(), table.html(Style::default()))) }
+            @if figures.len() > 1 { h3 { "Further figures" } }
+            @for named in figures.iter().skip(1) { (figure(named, false)) }
+            @for reason in &left_out { p { (reason) } }
             @if more > 0 { p { (more) " more figures of effects are drawn by fe-bench plot." } }
             h3 { "All means" }
             (means(&named.name, &values))
@@ -127,20 +136,27 @@ fn scrolled(label: &str, content: Markup) -> Markup {
     html! { div.scroll tabindex="0" role="region" aria-label=(label) { (content) } }
 }
 
-/// A figure or, where it is too large, why there is none.
-fn figure(named: &Named) -> Markup {
-    let svg = match named.figure.svg() {
-        Ok(svg) => svg,
+/// Width of a cell of a figure in a page, in pixels: that of a narrow screen. Wide ones have several beside each other.
+const CELL: f64 = 370.0;
+
+/// A figure under its name, each of its cells an image by itself, so that they fit any screen; why there is none where it
+/// is too large.
+fn figure(named: &Named, is_open: bool) -> Markup {
+    let form = Form { width: Some(CELL), untitled: true, ..Form::default() };
+    let images = named.figure.apart().into_iter().map(|cell| cell.bytes(FileKind::Svg, &form));
+    let images = match images.collect::<crate::error::Result<Vec<Vec<u8>>>>() {
+        Ok(images) => images,
         Err(reason) => return html! { p { (reason) } },
     };
     // Within a page the name space goes without saying.
-    let svg = svg.replacen(" xmlns=\"http://www.w3.org/2000/svg\"", "", 1);
-    // As wide as it must be to be read, however narrow the screen.
-    let columns = named.figure.cells.len().clamp(1, 3);
+    let plain = |image: Vec<u8>| {
+        let svg = String::from_utf8(image).unwrap_or_default();
+        svg.replacen(" xmlns=\"http://www.w3.org/2000/svg\"", "", 1)
+    };
     html! {
-        figure class={ "columns-" (columns) } {
-            (scrolled(&named.figure.title, PreEscaped(svg)))
-            figcaption { (named.figure.title) }
+        details.figure open[is_open] {
+            summary { (named.figure.title) }
+            div.cells { @for image in images { div { (PreEscaped(plain(image))) } } }
         }
     }
 }
@@ -156,12 +172,12 @@ fn means(name: &str, rows: &[&SummaryRow]) -> Markup {
         table.sortable {
             caption { span { "Means over replicates, with standard errors and 95 % intervals" } }
             thead { tr {
-                @for column in &columns { th scope="col" { (column.name()) } }
                 @for of in STATISTICS { th scope="col" { (of.name) } }
+                @for column in &columns { th scope="col" { (column.name()) } }
             } }
             tbody { @for row in rows.iter().take(MOST_MEANS) { tr {
-                @for column in &columns { td { (row.key[*column]) } }
                 @for of in STATISTICS { (statistic((of.of)(&row.summary, row.failed))) }
+                @for column in &columns { td { (row.key[*column]) } }
             } } }
         }
     };

@@ -73,3 +73,10 @@ document.querySelectorAll("table.sortable").forEach((table, index) => {
   const words = given.get(`${table.id}-filter`);
   if (words) show(words);
 });
+
+// On paper nothing can be opened.
+const opened = [];
+addEventListener("beforeprint", () => {
+  document.querySelectorAll("details:not([open])").forEach((details) => { details.open = true; opened.push(details); });
+});
+addEventListener("afterprint", () => { opened.splice(0).forEach((details) => { details.open = false; }); });

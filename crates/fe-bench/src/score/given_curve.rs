@@ -1,7 +1,7 @@
 //! Curves that were computed elsewhere: CSV with the columns feature, x, effect and, for a band, lower
-//! and upper.
+//! and upper; for many of them method, replicate and N. What `effect` prints has all that it needs.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::path::Path;
 
 use fe_truth::Scenario;
@@ -9,11 +9,41 @@ use fe_truth::Scenario;
 use crate::data;
 use crate::data::features::feature_of;
 use crate::error::{Error, Result, listed};
+use crate::output::whole_of;
 
 const NEEDED: [&str; 3] = ["feature", "x", "effect"];
 pub(super) const BAND: [&str; 2] = ["lower", "upper"];
-/// The column of the output, which `effect` prints and nothing here needs.
+/// The columns that tell curves of a feature apart; that of the method is called as this program calls it, too.
+const METHOD: [&str; 2] = ["method", "estimator"];
+const REPLICATE: &str = "replicate";
+const ROWS: &str = "N";
 pub(super) const OUTPUT: &str = "output";
+/// The columns that `effect` prints beside those: nothing is scored of them.
+const PRINTED: [&str; 7] = [
+    "level",
+    "count",
+    "truth",
+    "difference",
+    "heterogeneity",
+    "simultaneous_lower",
+    "simultaneous_upper",
+];
+
+/// The end of the message that lists columns.
+const MANY: &str = "; for many curves method, replicate and N";
+
+/// The identity of a curve in a file of many; fields are empty where the file has no such column.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub struct Given {
+    /// The method that it was computed by.
+    pub method: String,
+    /// Number of the dataset.
+    pub replicate: String,
+    /// Number of rows of the dataset.
+    pub rows: String,
+    /// The feature, counted from 0.
+    pub feature: usize,
+}
 
 /// The effect of one feature at increasing points.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -96,13 +126,14 @@ impl Row {
     }
 }
 
-/// Reads the curves of a file, by feature (counted from 0); the order of its rows does not matter.
+/// Reads the curves of a file, in the order in which they begin, features in theirs; the order of the points of each does
+/// not matter.
 ///
 /// # Errors
 /// A file that cannot be read or has no rows, a column that is missing or unknown, a field that is not
 /// a finite number, a feature that the scenario does not have, a band whose limits are exchanged, or a
 /// point that is given twice.
-pub fn read(path: &Path, scenario: &Scenario) -> Result<BTreeMap<usize, GivenCurve>> {
+pub fn read(path: &Path, scenario: &Scenario) -> Result<Vec<(Given, GivenCurve)>> {
     let wrong = |message: String| Error::content(path, message);
     let file = crate::system::files::open(path)?;
     let mut reader = csv::Reader::from_reader(file);
@@ -112,28 +143,46 @@ pub fn read(path: &Path, scenario: &Scenario) -> Result<BTreeMap<usize, GivenCur
         .iter()
         .map(|name| name.trim().to_owned())
         .collect();
-    check_header(&header, &NEEDED, &[OUTPUT]).map_err(&wrong)?;
-    let mut rows: BTreeMap<usize, Vec<Row>> = BTreeMap::new();
+    check_header(&header, &NEEDED, &others(), MANY).map_err(&wrong)?;
+    let mut rows: HashMap<Given, (usize, Vec<Row>)> = HashMap::new();
     for (index, record) in reader.records().enumerate() {
         let record = record.map_err(|e| wrong(e.to_string()))?;
-        let (feature, row) = read_row(&header, &record, index, scenario).map_err(&wrong)?;
-        rows.entry(feature).or_default().push(row);
+        let (given, row) = read_row(&header, &record, index, scenario).map_err(&wrong)?;
+        let place = rows.len();
+        rows.entry(given).or_insert((place, Vec::new())).1.push(row);
     }
     if rows.is_empty() {
         return Err(wrong("there are no rows".to_owned()));
     }
-    let sorted = |(feature, rows)| Ok((feature, curve(feature, rows).map_err(&wrong)?));
-    rows.into_iter().map(sorted).collect()
+    let mut all: Vec<(Given, (usize, Vec<Row>))> = rows.into_iter().collect();
+    all.sort_by_key(|(_, (place, _))| *place);
+    let is_alone =
+        all.iter().all(|(given, _)| *given == Given { feature: given.feature, ..Given::default() });
+    if is_alone {
+        all.sort_by_key(|(given, _)| given.feature);
+    }
+    let sorted = |(given, (_, rows)): (Given, (usize, Vec<Row>))| {
+        let curve = curve(given.feature, rows).map_err(&wrong)?;
+        Ok((given, curve))
+    };
+    all.into_iter().map(sorted).collect()
 }
 
-/// Refuses columns that are missing, unknown or there twice. Beside those that are needed there may be a band, and others
-/// that say nothing new.
+/// The columns of curves that are not needed.
+fn others() -> Vec<&'static str> {
+    [&METHOD[..], &[REPLICATE, ROWS, OUTPUT], &PRINTED].concat()
+}
+
+/// Refuses columns that are missing, unknown or there twice. Beside those that are needed there may be a band, and
+/// others, of which a message says no more than it is told to.
 pub(super) fn check_header(
     header: &[String],
     needed: &[&str],
     others: &[&str],
+    more: &str,
 ) -> Result<(), String> {
-    let allowed = format!("the columns are {} and, for a band, lower and upper", needed.join(", "));
+    let allowed =
+        format!("the columns are {} and, for a band, lower and upper{more}", needed.join(", "));
     let has = |name: &str| header.iter().any(|column| column == name);
     let known = |name: &str| [needed, &BAND, others].iter().any(|names| names.contains(&name));
     let unknown: Vec<&str> = header.iter().map(String::as_str).filter(|n| !known(n)).collect();
@@ -142,6 +191,11 @@ pub(super) fn check_header(
     }
     if let Some(twice) = (1..header.len()).find(|&j| header[..j].contains(&header[j])) {
         return Err(format!("two columns are called {}", header[twice]));
+    }
+    if METHOD.iter().all(|name| has(name)) {
+        return Err(
+            "the columns method and estimator are one: which of them names the method?".to_owned()
+        );
     }
     let banded = BAND.iter().any(|name| has(name));
     let needed = needed.iter().chain(if banded { &BAND[..] } else { &[] });
@@ -167,7 +221,7 @@ fn read_row(
     record: &csv::StringRecord,
     index: usize,
     scenario: &Scenario,
-) -> Result<(usize, Row), String> {
+) -> Result<(Given, Row), String> {
     let field = |name: &str| {
         let column = header.iter().position(|column| column == name);
         column.and_then(|column| record.get(column)).unwrap_or_default()
@@ -181,7 +235,19 @@ fn read_row(
     } else {
         None
     };
-    Ok((feature, Row::new(index, number("x")?, number("effect")?, band)?))
+    if !matches!(field(OUTPUT).trim(), "" | "1") {
+        return Err(in_row("a curve of a second output: a scenario has one".to_owned()));
+    }
+    let whole = |name: &str| match field(name).trim() {
+        "" if header.iter().all(|column| column != name) => Ok(String::new()),
+        text => match text.parse::<f64>().ok().and_then(whole_of) {
+            Some(number) => Ok(number.to_string()),
+            None => Err(in_row(format!("{name} {text}: must be a whole number, at least 0"))),
+        },
+    };
+    let method = METHOD.map(|name| field(name).trim()).concat();
+    let given = Given { method, replicate: whole(REPLICATE)?, rows: whole(ROWS)?, feature };
+    Ok((given, Row::new(index, number("x")?, number("effect")?, band)?))
 }
 
 fn curve(feature: usize, mut rows: Vec<Row>) -> Result<GivenCurve, String> {

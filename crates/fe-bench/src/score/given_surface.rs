@@ -46,7 +46,7 @@ pub fn read(path: &Path, scenario: &Scenario) -> Result<BTreeMap<[usize; 2], Giv
     let mut reader = csv::Reader::from_reader(crate::system::files::open(path)?);
     let header = reader.headers().map_err(|e| wrong(e.to_string()))?;
     let header: Vec<String> = header.iter().map(|name| name.trim().to_owned()).collect();
-    check_header(&header, &NEEDED, &OTHERS).map_err(&wrong)?;
+    check_header(&header, &NEEDED, &OTHERS, "").map_err(&wrong)?;
     let banded = header.iter().any(|name| name == BAND[0]);
     let mut all: BTreeMap<[usize; 2], GivenSurface> = BTreeMap::new();
     for (index, record) in reader.records().enumerate() {

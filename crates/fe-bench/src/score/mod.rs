@@ -192,6 +192,26 @@ pub fn reference(effect: &Effect) -> Result<(fe_truth::Centring, (f64, f64)), St
     Ok((truth_centring(effect.record.centring)?, (axis.lo(), axis.hi())))
 }
 
+/// The truth that an effect is an estimate of at some points, centred as the estimate is.
+///
+/// # Errors
+/// What the scenario says; a centring that no truth has, and points that are no levels of a feature that has some.
+pub fn true_effect(
+    scenario: &Scenario,
+    estimand: Estimand,
+    effect: &Effect,
+    points: &[f64],
+) -> Result<Vec<Truth>, String> {
+    let (centring, axis) = reference(effect)?;
+    let quantity = truth_of(estimand);
+    if effect.record.levels.is_some() {
+        return truth_at_levels(scenario, quantity, effect, points, centring);
+    }
+    scenario
+        .curve(quantity, effect.feature, points, axis, centring)
+        .map_err(|error| error.to_string())
+}
+
 /// The points of a grid where an effect has a value.
 #[must_use]
 pub fn within_limits(effect: &Effect, grid: &[f64]) -> Vec<f64> {

@@ -7,7 +7,8 @@ use toml::{Table, Value};
 
 use super::labels::Labels;
 use crate::data::scenarios::Problems;
-use crate::error::{Error, Result, listed, suggestion};
+use crate::error::{Error, Result, listed, plain_types, suggestion};
+use crate::output::whole_of;
 use crate::score::comparison::Comparison;
 
 /// A study file.
@@ -149,12 +150,6 @@ pub(super) fn whole(value: &Value) -> Option<usize> {
     }
 }
 
-/// The whole number that a number is, where it is exact.
-pub(crate) fn whole_of(number: f64) -> Option<usize> {
-    const MOST: f64 = (1_u64 << 53) as f64;
-    ((0.0..=MOST).contains(&number) && number.fract() == 0.0).then_some(number as usize)
-}
-
 fn read_whole<'de, D: serde::Deserializer<'de>>(from: D) -> std::result::Result<usize, D::Error> {
     let value = Value::deserialize(from)?;
     whole(&value)
@@ -225,7 +220,7 @@ pub fn read(path: &Path) -> Result<StudyFile> {
             }
         }
     }
-    toml::from_str(&text).map_err(|e| wrong(e.to_string()))
+    toml::from_str(&text).map_err(|e| wrong(plain_types(&e.to_string())))
 }
 
 /// Refuses keys that are not known.

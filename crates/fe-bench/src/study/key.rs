@@ -6,6 +6,8 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::{Index, IndexMut};
 
+use crate::system::spelling::otherwise;
+
 /// The columns that identify a value: for each the field of [`Key`], its variant of [`Column`], and its name
 /// in files and flags, in the order of files.
 macro_rules! columns {
@@ -104,7 +106,8 @@ impl Column {
     /// The column of a name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|column| column.name() == name)
+        let find = |name: &str| Self::ALL.into_iter().find(|column| column.name() == name);
+        find(name).or_else(|| find(&otherwise(name)?))
     }
 
     /// True if it says how an effect is estimated: these tell apart what competes for the same truth on the

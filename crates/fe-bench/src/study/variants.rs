@@ -16,9 +16,10 @@ use super::key::Key;
 use super::sweep::plain;
 use super::{MOST_PLACES, engines, size, sweep};
 use crate::engines::External;
-use crate::error::{listed, suggestion};
+use crate::error::{listed, plain_types, suggestion};
 use crate::output::exact;
 use crate::score::comparison::Comparison;
+use crate::system::spelling::otherwise;
 
 /// An estimator with its options.
 #[derive(Debug, Clone)]
@@ -83,11 +84,12 @@ pub(super) fn variants(block: &Block, grid: &Grid, of_pairs: bool) -> Result<Vec
 }
 
 fn variant(
-    mut options: Table,
+    options: Table,
     comparison: Comparison,
     grid: &Grid,
     of_pairs: bool,
 ) -> Result<Variant, String> {
+    let mut options = in_our_spelling(options)?;
     let Some(Value::String(estimator)) = options.remove("name") else {
         return Err("an estimator needs a `name`".to_owned());
     };
@@ -125,7 +127,7 @@ fn variant(
         band(name).map_err(|e| format!("`band` = \"{name}\" of {estimator}: {e}"))?;
     }
     let settings = Settings::deserialize(Value::Table(options))
-        .map_err(|e| format!("options of {estimator}: {}", e.to_string().trim()))?;
+        .map_err(|e| format!("options of {estimator}: {}", plain_types(e.to_string().trim())))?;
     let settings = match &preset {
         None => settings,
         Some(name) => preset::complete(name, &estimator, settings).map_err(|e| e.to_string())?,
@@ -293,6 +295,22 @@ fn other_options(variant: &Variant, grid: &Grid) -> String {
     }
     options.sort();
     options.join(";")
+}
+
+/// The options under the names that they have here.
+fn in_our_spelling(options: Table) -> Result<Table, String> {
+    let known = known_options();
+    let mut named = Table::new();
+    for (key, value) in options {
+        let is_known = |name: &String| known.contains(name);
+        let name = if is_known(&key) { None } else { otherwise(&key).filter(is_known) };
+        let name = name.unwrap_or(key);
+        if named.contains_key(&name) {
+            return Err(format!("`{name}` is given twice, in two spellings"));
+        }
+        named.insert(name, value);
+    }
+    Ok(named)
 }
 
 fn check_option_names(options: &Table, estimator: &str) -> Result<(), String> {

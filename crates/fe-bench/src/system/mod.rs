@@ -8,3 +8,4 @@ pub(crate) mod guard;
 pub mod program;
 pub mod say;
 pub mod screen;
+pub mod spelling;

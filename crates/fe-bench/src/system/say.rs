@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 use std::io::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The most characters of somebody else's text that a message repeats.
 const LONGEST_ECHO: usize = 240;
@@ -14,8 +15,23 @@ macro_rules! say {
 }
 pub(crate) use say;
 
-/// Writes a line to standard error. Where that is closed or full there is nobody to tell.
+/// True if only errors are said.
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+/// Says only errors from now on, or all again.
+pub fn be_quiet(quiet: bool) {
+    QUIET.store(quiet, Ordering::Relaxed);
+}
+
+/// Writes a line to standard error, unless only errors are said.
 pub fn line(text: &str) {
+    if !QUIET.load(Ordering::Relaxed) {
+        error(text);
+    }
+}
+
+/// Writes a line to standard error. Where that is closed or full there is nobody to tell.
+pub fn error(text: &str) {
     let text = format!("{}\n", visible(text));
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }

@@ -62,6 +62,20 @@ macro_rules! settings {
                 Ok(())
             }
 
+            /// Takes an option back; nothing happens if there is no such option.
+            ///
+            /// ```
+            /// let mut settings = fe_core::Settings { bins: Some(5), ..Default::default() };
+            /// settings.clear("bins");
+            /// assert!(settings.given().is_empty());
+            /// ```
+            pub fn clear(&mut self, name: &str) {
+                match name {
+                    $(stringify!($name) => self.$name = None,)+
+                    _ => {}
+                }
+            }
+
             /// Each option where it is given, and that of `other` where it is not.
             pub(super) fn or_each(self, other: Self) -> Self {
                 Self { $($name: self.$name.or(other.$name)),+ }

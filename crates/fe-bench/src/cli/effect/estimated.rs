@@ -1,13 +1,13 @@
 //! Answers of estimators: what the command line needs of each kind of them.
 
 use std::io::{BufWriter, Write};
-use std::path::Path;
 
 use fe_core::{Effect, Settings};
 use serde::{Serialize, Serializer};
 
 use super::options::EstimationArguments;
 use super::subject::Subject;
+use crate::cli::figures::Picture;
 use crate::error::{Error, Result};
 
 /// An answer as it is printed: an effect on all rows, or a tree of regions with an effect in each.
@@ -31,6 +31,7 @@ pub(super) trait Estimated: Sized {
         answer: Self::Answer,
         settings: &Settings,
         arguments: &EstimationArguments,
+        of: &Subject<'_>,
     ) -> Result<Self>;
 
     /// The effects in it.
@@ -41,7 +42,7 @@ pub(super) trait Estimated: Sized {
         all: &[Self],
         arguments: &EstimationArguments,
         of: &Subject<'_>,
-        path: &Path,
+        picture: &Picture,
     ) -> Result<()>;
 
     /// Prints all of them.

@@ -25,6 +25,9 @@ pub(in crate::cli) fn execute(
     if !arguments.indices.is_empty() {
         return indices::execute(arguments, subject, out);
     }
+    if let [_, _, ..] = arguments.estimators() {
+        return several(arguments, subject, out);
+    }
     if !subject.pairs.is_empty() {
         return pairs::execute(arguments, subject, out);
     }
@@ -41,6 +44,36 @@ fn answer<T: Estimated>(
     subject: &Subject<'_>,
     out: &mut dyn Write,
 ) -> Result<()> {
+    let all = answers::<T>(arguments, subject)?;
+    present(&all, arguments, subject, out)
+}
+
+/// Several estimates of the same effects, one below the other.
+fn several(
+    arguments: &EstimationArguments,
+    subject: &Subject<'_>,
+    out: &mut dyn Write,
+) -> Result<()> {
+    if !subject.pairs.is_empty() {
+        arguments.check_one("an effect of a pair of features")?;
+    }
+    if arguments.estimators().iter().any(|name| is_regional(name)) {
+        arguments.check_one("a tree of regions")?;
+    }
+    let mut all = Vec::new();
+    for one in arguments.each()? {
+        all.extend(answers::<Evaluated>(&one, subject)?);
+    }
+    let place = |one: &Evaluated| {
+        let feature = subject.features.iter().position(|feature| *feature == one.effect.feature);
+        (feature, one.effect.output)
+    };
+    all.sort_by_key(place);
+    present(&all, arguments, subject, out)
+}
+
+/// The answers of one estimator.
+fn answers<T: Estimated>(arguments: &EstimationArguments, subject: &Subject<'_>) -> Result<Vec<T>> {
     T::check(arguments)?;
     let mut all = Vec::new();
     let found = estimates::<T>(arguments, subject)?;
@@ -55,14 +88,24 @@ fn answer<T: Estimated>(
             Ok(answers) => answers,
         };
         for answer in answers {
-            all.push(T::of(answer, &settings, arguments)?);
+            all.push(T::of(answer, &settings, arguments, subject)?);
         }
     }
-    if let Some(path) = subject.picture {
-        T::draw(&all, arguments, subject, path)?;
+    Ok(all)
+}
+
+/// Draws, says and prints.
+fn present<T: Estimated>(
+    all: &[T],
+    arguments: &EstimationArguments,
+    subject: &Subject<'_>,
+    out: &mut dyn Write,
+) -> Result<()> {
+    if let Some(picture) = subject.picture {
+        T::draw(all, arguments, subject, picture)?;
     }
     say_cautions(all.iter().flat_map(T::effects));
-    T::print(&all, arguments, subject, out)
+    T::print(all, arguments, subject, out)
 }
 
 /// The answers for a feature, or the reason why this one has no effect.

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::path::Path;
 
 use fe_core::effect::Bands;
 use fe_core::effect::ConfidenceBand;
@@ -16,9 +15,11 @@ use serde_json::{Value, json};
 use super::estimated::{Estimated, write_objects};
 use super::options::EstimationArguments;
 use super::subject::Subject;
+use crate::cli::figures::Picture;
 use crate::error::Result;
 use crate::output::{Entry, Format, OutputTable, write_csv};
 use crate::plot;
+use crate::score;
 use crate::system::say::say;
 
 impl Estimated for Evaluated {
@@ -38,8 +39,15 @@ impl Estimated for Evaluated {
         Ok(estimator.estimate(of.data, of.model, feature)?)
     }
 
-    fn of(effect: Effect, settings: &Settings, arguments: &EstimationArguments) -> Result<Self> {
-        Self::new(effect, settings, arguments)
+    fn of(
+        effect: Effect,
+        settings: &Settings,
+        arguments: &EstimationArguments,
+        of: &Subject<'_>,
+    ) -> Result<Self> {
+        let mut evaluated = Self::new(effect, settings, arguments)?;
+        evaluated.find_truth(of)?;
+        Ok(evaluated)
     }
 
     fn effects(&self) -> impl Iterator<Item = &Effect> {
@@ -50,16 +58,24 @@ impl Estimated for Evaluated {
         all: &[Self],
         arguments: &EstimationArguments,
         of: &Subject<'_>,
-        path: &Path,
+        picture: &Picture,
     ) -> Result<()> {
         let mut drawn = Vec::new();
         for one in all {
-            let estimator = estimator::from_settings(arguments.estimator(), &one.settings)?;
+            let estimator = estimator::from_settings(one.effect.estimator, &one.settings)?;
             drawn.push((one.effect.clone(), estimator));
         }
-        let pictured = plot::effects::figure(&of.pictured(), &drawn)?;
+        let subject = of.pictured();
+        let pictured = match arguments.estimators() {
+            [_, _, ..] => {
+                let estimands =
+                    drawn.into_iter().map(|(effect, estimator)| (effect, estimator.estimand()));
+                plot::comparison::figure(&subject, &estimands.collect::<Vec<_>>())?
+            }
+            _ => plot::effects::figure(&subject, &drawn)?,
+        };
         pictured.notes.iter().for_each(|note| say!("{note}"));
-        pictured.figure.write(path)
+        picture.write(&pictured.figure)
     }
 
     fn print(
@@ -71,7 +87,7 @@ impl Estimated for Evaluated {
         if all.iter().any(|evaluated| evaluated.confidence.is_some()) {
             say!("band: {}", fe_core::effect::MEANING);
         }
-        match arguments.format {
+        match arguments.format() {
             Format::Json => {
                 let objects = all.iter().map(|evaluated| {
                     let effect = &evaluated.effect;
@@ -81,16 +97,25 @@ impl Estimated for Evaluated {
                 write_objects(objects, out)
             }
             // A line for every value of every instance is no table for people.
-            Format::Csv if all.iter().any(|e| e.effect.curves.is_some()) => {
+            Format::Csv
+                if arguments.estimators().len() < 2
+                    && all.iter().any(|e| e.effect.curves.is_some()) =>
+            {
                 write_csv(&COLUMNS_OF_CURVES, rows_of_curves(all, of), out)
             }
-            format => sheet(all, of).write(format, out),
+            format => sheet(all, arguments.estimators().len() > 1, of).write(format, out),
         }
     }
 }
 
 /// The limits of a confidence band at some points, by their names.
-type NamedLimits = [(&'static str, Option<Vec<f64>>); 4];
+type NamedLimits = [(&'static str, Option<Vec<f64>>); LIMITS];
+
+/// Number of limits that a band has at a point.
+const LIMITS: usize = 4;
+
+/// The most points that truths are looked up at.
+const MOST_TRUTHS: usize = 10_000;
 
 /// An effect with its values at the points that were asked for.
 pub(super) struct Evaluated {
@@ -101,6 +126,8 @@ pub(super) struct Evaluated {
     pub(super) x: Vec<f64>,
     pub(super) y: Vec<f64>,
     pub(super) heterogeneity: Vec<f64>,
+    /// The true effect there, if there is a scenario that says it.
+    truth: Option<Vec<f64>>,
     /// The spread about an accumulated effect, by its two names.
     bands: Option<[(&'static str, Vec<f64>); 2]>,
     /// The limits of a confidence band, by their names; null where the band is not simultaneous.
@@ -134,7 +161,32 @@ impl Evaluated {
         let confidence = effect.confidence.as_ref().map(|band| limits(band, &x)).transpose()?;
         let preset = arguments.preset.clone();
         let settings = settings.clone();
-        Ok(Self { effect, settings, preset, x, y, heterogeneity, bands, confidence })
+        let truth = None;
+        Ok(Self { effect, settings, preset, x, y, heterogeneity, truth, bands, confidence })
+    }
+
+    /// Looks up the truth, or says why there is none.
+    fn find_truth(&mut self, subject: &Subject<'_>) -> Result<()> {
+        let Some(scenario) = subject.scenario.filter(|_| subject.with_truths) else {
+            return Ok(());
+        };
+        let name = subject.named(self.effect.feature);
+        if self.x.len() > MOST_TRUTHS {
+            say!("{name}: no truth beside {} points, only up to {MOST_TRUTHS}", self.x.len());
+            return Ok(());
+        }
+        let estimator = estimator::from_settings(self.effect.estimator, &self.settings)?;
+        match score::true_effect(scenario, estimator.estimand(), &self.effect, &self.x) {
+            Ok(truths) => self.truth = Some(truths.iter().map(|truth| truth.value).collect()),
+            Err(reason) => say!("{name}: no truth beside the estimate: {reason}"),
+        }
+        Ok(())
+    }
+
+    /// The estimate less the truth.
+    fn difference(&self) -> Option<Vec<f64>> {
+        let truth = self.truth.as_ref()?;
+        Some(self.y.iter().zip(truth).map(|(estimate, truth)| estimate - truth).collect())
     }
 
     /// The name and the weight of the level that each value is at, where the feature has levels.
@@ -176,6 +228,8 @@ impl Evaluated {
             bin_variance: effect.bin_variances(),
             x: &self.x,
             effect: &self.y,
+            truth: self.truth.as_deref(),
+            difference: self.difference(),
             heterogeneity: &self.heterogeneity,
             heterogeneity_values: &effect.heterogeneity_values,
             default_heterogeneity: effect.default_heterogeneity,
@@ -216,6 +270,10 @@ pub(super) struct Object<'a> {
     bin_variance: Option<Vec<Option<f64>>>,
     x: &'a [f64],
     effect: &'a [f64],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    truth: Option<&'a [f64]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    difference: Option<Vec<f64>>,
     heterogeneity: &'a [f64],
     heterogeneity_values: &'a Values,
     default_heterogeneity: &'static str,
@@ -308,29 +366,50 @@ fn rows_of_curves(
     })
 }
 
-fn sheet(effects: &[Evaluated], subject: &Subject<'_>) -> OutputTable {
-    let mut columns = vec!["feature", "output", "x", "effect", "heterogeneity"];
+fn sheet(effects: &[Evaluated], named: bool, subject: &Subject<'_>) -> OutputTable {
+    let mut columns = vec!["feature", "output"];
+    columns.extend(named.then_some("estimator"));
+    columns.push("x");
     let has_levels = effects.iter().any(|evaluated| evaluated.effect.record.levels.is_some());
     if has_levels {
-        columns.splice(3..3, ["level", "count"]);
+        columns.extend(["level", "count"]);
     }
+    columns.push("effect");
+    let has_truths = effects.iter().any(|evaluated| evaluated.truth.is_some());
+    if has_truths {
+        columns.extend(["truth", "difference"]);
+    }
+    columns.push("heterogeneity");
     let banded = effects.iter().find_map(|evaluated| evaluated.confidence.as_ref());
+    let has_bands = banded.is_some();
     columns.extend(banded.into_iter().flatten().map(|(name, _)| *name));
     let mut sheet = OutputTable::new(&columns);
     for evaluated in effects {
-        let Evaluated { effect, x, y, heterogeneity, confidence, .. } = evaluated;
+        let Evaluated { effect, x, y, heterogeneity, truth, confidence, .. } = evaluated;
         let levels = evaluated.levels();
         for (i, ((&x, &y), &h)) in x.iter().zip(y).zip(heterogeneity).enumerate() {
-            let mut row: Vec<Entry> =
-                vec![subject.feature(effect), subject.output(effect.output), x.into()];
+            let mut row: Vec<Entry> = vec![subject.feature(effect), subject.output(effect.output)];
+            row.extend(named.then(|| effect.estimator.into()));
+            row.push(x.into());
             if has_levels {
                 let level = levels.as_ref().map(|levels| levels[i]);
                 row.push(level.map_or(Entry::Missing, |(name, _)| name.into()));
                 row.push(level.map(|(_, count)| count).into());
             }
-            row.extend([y.into(), h.into()]);
-            let limits = confidence.iter().flatten();
-            row.extend(limits.map(|(_, values)| values.as_ref().map(|values| values[i]).into()));
+            row.push(y.into());
+            if has_truths {
+                let truth = truth.as_ref().map(|truth| truth[i]);
+                row.extend([truth.into(), truth.map(|truth| y - truth).into()]);
+            }
+            row.push(h.into());
+            if has_bands {
+                match confidence {
+                    Some(limits) => row.extend(
+                        limits.iter().map(|(_, values)| values.as_ref().map(|v| v[i]).into()),
+                    ),
+                    None => row.extend([const { Entry::Missing }; LIMITS]),
+                }
+            }
             sheet.push(row);
         }
     }

@@ -7,11 +7,13 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_pars
 use fe_core::settings::{self, Heading, SettingInfo, SettingKind};
 use fe_core::{Settings, registries};
 
-use crate::cli::arguments::{Grid, Place, finite, grid, lists_of_places, place, points};
+use crate::cli::arguments::{
+    Grid, Place, count, finite, grid, lists_of_places, place, points, seed,
+};
 use crate::study::{self, AxisSource};
 
 /// Options as flags give them: those about the rows, or all others, which follow in the help.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct OptionFlags<const ROWS: bool> {
     /// All but those below.
     pub(super) settings: Settings,
@@ -153,8 +155,8 @@ fn parser(setting: &'static SettingInfo) -> ValueParser {
         ("grid", _) => grid.into(),
         ("points", _) => place.into(),
         ("limits", _) => limits.into(),
-        (_, SettingKind::Count) => value_parser!(usize).into(),
-        (_, SettingKind::Seed) => value_parser!(u64).into(),
+        (_, SettingKind::Count) => count.into(),
+        (_, SettingKind::Seed) => seed.into(),
         (_, SettingKind::Digit) => value_parser!(u8).into(),
         (_, SettingKind::Number | SettingKind::Numbers) => finite.into(),
         (_, SettingKind::Flag) => value_parser!(bool),

@@ -45,12 +45,12 @@ pub(super) fn execute(
     if !lines.is_empty() && lines.iter().all(|line| line.of.estimate.is_err()) {
         return Err(Error::Failed("every index was refused".to_owned()));
     }
-    if let Some(path) = subject.picture {
+    if let Some(picture) = subject.picture {
         let bars: Vec<plot::indices::Bar> =
             lines.iter().filter_map(|line| line.bar(subject)).collect();
-        plot::indices::figure(&subject.pictured().title, &bars).write(path)?;
+        picture.write(&plot::indices::figure(&subject.pictured().title, &bars))?;
     }
-    sheet(&lines, subject).write(arguments.format, out)
+    sheet(&lines, subject).write(arguments.format(), out)
 }
 
 /// The indices of some names; `all` for all of them.

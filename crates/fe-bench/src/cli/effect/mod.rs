@@ -13,7 +13,7 @@ mod regional;
 pub(super) mod subject;
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use fe_core::Dataset;
@@ -21,12 +21,12 @@ use fe_core::settings::Jacobian;
 use fe_truth::Scenario;
 
 use crate::cli::arguments::{DataFeatures, key_value, rows};
+use crate::cli::figures::{FormArguments, Picture};
 use crate::data::levels::with_levels_of;
 use crate::data::sample;
 use crate::data::scenarios;
 use crate::data::{self, Roles};
 use crate::error::{Error, Result};
-use crate::plot;
 use model::ModelArguments;
 use options::EstimationArguments;
 use subject::Subject;
@@ -40,6 +40,9 @@ use subject::Subject;
 /// The data may be text with commas, semicolons or tabs (which is found), as it is or compressed by gzip, Parquet or
 /// Arrow, and - is standard input. Where there is no scenario, bins are quantiles and curves are centred over the rows,
 /// as in ALEPlot and alibi, unless options say otherwise; with one, bins are equal and curves centred by their integral.
+///
+/// Of a scenario, the truth and the difference from it stand beside each value. Several estimators are put side by side,
+/// and --plot draws them in one panel with the truth, and the error of each below.
 #[derive(Debug, Args)]
 #[command(group = clap::ArgGroup::new("rows").required(true).args(["n", "data"]))]
 pub(super) struct Arguments {
@@ -65,8 +68,13 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "COLUMN", requires = "data")]
     weights: Option<String>,
     /// Draw the effects as well, beside their truths where there are any
-    #[arg(long, value_name = "FILE.svg|FILE.png")]
+    #[arg(long, value_name = "FILE.svg|.png|.pdf|.eps")]
     plot: Option<PathBuf>,
+    #[command(flatten)]
+    form: FormArguments,
+    /// Only the estimates, without the truths of the scenario beside them: some take long
+    #[arg(long)]
+    no_truth: bool,
     #[command(flatten)]
     estimation: EstimationArguments,
     #[command(flatten)]
@@ -76,13 +84,15 @@ pub(super) struct Arguments {
 impl Arguments {
     /// Refuses a picture that could not be written, and finds or fits what is to be explained.
     pub(super) fn explain(&self, then: &mut dyn FnMut(&Subject<'_>) -> Result<()>) -> Result<()> {
-        if let Some(path) = &self.plot {
-            let inputs = self.data.as_deref().into_iter().chain(self.model.file());
-            plot::check_file(path, &inputs.collect::<Vec<_>>())?;
-        }
+        let inputs = self.data.as_deref().into_iter().chain(self.model.file());
+        let inputs: Vec<&Path> = inputs.collect();
+        let picture = self.form.picture(self.plot.as_deref(), &inputs)?;
+        let picture = picture.as_ref();
         match (&self.scenario, &self.model.model, &self.data) {
-            (Some(name), _, _) => of_scenario(self, &scenarios::find(name, &self.set)?, then),
-            (None, Some(model), Some(path)) => of_model(self, model, path, then),
+            (Some(name), _, _) => {
+                of_scenario(self, &scenarios::find(name, &self.set)?, picture, then)
+            }
+            (None, Some(model), Some(path)) => of_model(self, (model, path), picture, then),
             _ => Err(Error::Argument("SCENARIO, or --data with --model, is needed".to_owned())),
         }
     }
@@ -100,6 +110,7 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
 fn of_scenario(
     arguments: &Arguments,
     scenario: &Scenario,
+    picture: Option<&Picture>,
     then: &mut dyn FnMut(&Subject<'_>) -> Result<()>,
 ) -> Result<()> {
     let chosen = arguments.features.chosen(scenario)?;
@@ -113,14 +124,15 @@ fn of_scenario(
         features: &chosen.features,
         pairs: &chosen.pairs,
         is_all: chosen.is_all,
-        picture: arguments.plot.as_deref(),
+        with_truths: !arguments.no_truth,
+        picture,
     })
 }
 
 fn of_model(
     arguments: &Arguments,
-    model: &str,
-    path: &std::path::Path,
+    (model, path): (&str, &Path),
+    picture: Option<&Picture>,
     then: &mut dyn FnMut(&Subject<'_>) -> Result<()>,
 ) -> Result<()> {
     let weights = arguments.weights.as_deref();
@@ -130,8 +142,8 @@ fn of_model(
     arguments.features.chosen_of_names(observations.names())?;
     let fitted = arguments.model.fit(model, path, observations, &arguments.set)?;
     let numeric = arguments.estimation.jacobian() == Some(Jacobian::Numeric);
-    if arguments.estimation.indices.is_empty() {
-        fitted.check_derivatives(arguments.estimation.estimator(), numeric)?;
+    for estimator in arguments.estimation.estimators() {
+        fitted.check_derivatives(estimator, numeric)?;
     }
     if arguments.estimation.has_background_file() && arguments.model.standardize {
         return Err(Error::Argument(
@@ -148,7 +160,8 @@ fn of_model(
         features: &chosen.features,
         pairs: &chosen.pairs,
         is_all: chosen.is_all,
-        picture: arguments.plot.as_deref(),
+        with_truths: !arguments.no_truth,
+        picture,
     })
 }
 

@@ -1,5 +1,7 @@
 //! The flags of `effect` and `plan`: how effects are estimated, and where they are evaluated.
 
+use std::io::IsTerminal;
+
 use clap::Args;
 use fe_core::estimator::pair;
 use fe_core::settings::Centring;
@@ -14,7 +16,7 @@ use crate::output::Format;
 use crate::study::AxisSource;
 
 /// Options of how effects are estimated and printed.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(in crate::cli) struct EstimationArguments {
     #[command(flatten)]
     rows: OptionFlags<true>,
@@ -27,8 +29,8 @@ pub(in crate::cli) struct EstimationArguments {
     #[arg(long, value_name = "S=A,B,…")]
     levels: Vec<String>,
     // The help names what the registry holds.
-    #[arg(long, value_name = "NAME", help = estimators(), required_unless_present = "indices")]
-    estimator: Option<String>,
+    #[arg(long, value_name = "NAME,…", help = estimators(), value_delimiter = ',', required_unless_present = "indices")]
+    estimator: Vec<String>,
     /// Indices of features, of pairs of features and of f as a whole, in place of effects: h2.pair, h2.overall,
     /// sobol.first, sobol.total, shapley-effect and others as `fe-bench list indices` has them, or all
     #[arg(long, value_name = "I,J,…", value_delimiter = ',', conflicts_with_all = ["estimator", "preset"])]
@@ -43,19 +45,80 @@ pub(in crate::cli) struct EstimationArguments {
     #[command(flatten)]
     options: OptionFlags<false>,
     /// How it is printed; csv holds the curve of every row for ice and dice, json all that is known
-    #[arg(long, value_enum, default_value = "json")]
-    pub(in crate::cli) format: Format,
+    /// [default: table on a terminal, else json]
+    #[arg(long, value_enum)]
+    format: Option<Format>,
 }
 
 fn estimators() -> String {
     let names: Vec<&str> = estimator::ALL.iter().map(|info| info.name).collect();
-    format!("{} or regional-…; see `fe-bench list estimators`", names.join(", "))
+    format!(
+        "{} or regional-…; see `fe-bench list estimators`; of several, each takes what it can of the options",
+        names.join(", ")
+    )
 }
 
 impl EstimationArguments {
     /// The name of the estimator; empty where indices are asked in its place.
     pub(in crate::cli) fn estimator(&self) -> &str {
-        self.estimator.as_deref().unwrap_or_default()
+        self.estimator.first().map_or("", String::as_str)
+    }
+
+    /// The names of all estimators that are asked for.
+    pub(in crate::cli) fn estimators(&self) -> &[String] {
+        &self.estimator
+    }
+
+    /// Refuses several estimators, where one is meant.
+    pub(in crate::cli) fn check_one(&self, what: &str) -> Result<()> {
+        match &self.estimator[..] {
+            [] | [_] => Ok(()),
+            many => Err(Error::Argument(format!(
+                "--estimator {}: {what} has one estimator; ask for each by itself",
+                many.join(",")
+            ))),
+        }
+    }
+
+    /// The same for each of several estimators by itself, with those of the options that it takes. What none takes is left
+    /// for them to refuse.
+    pub(super) fn each(&self) -> Result<Vec<Self>> {
+        let infos = self.estimator.iter().map(|name| estimator::info(name));
+        let infos = infos.collect::<Result<Vec<_>, _>>()?;
+        let one = |(place, info): (usize, &&estimator::EstimatorInfo)| {
+            if self.estimator[..place].contains(&self.estimator[place]) {
+                let message = format!("--estimator: {} is named twice", info.name);
+                return Err(Error::Argument(message));
+            }
+            let is_others =
+                |option: &str| !info.takes(option) && infos.iter().any(|other| other.takes(option));
+            let mut own = Self { estimator: vec![info.name.to_owned()], ..self.clone() };
+            for option in own.options.settings.given() {
+                if is_others(option) {
+                    own.options.settings.clear(option);
+                }
+            }
+            if is_others("limits") {
+                own.options.limits.clear();
+            }
+            if is_others("background_rows") {
+                own.options.background_rows = None;
+            }
+            Ok(own)
+        };
+        infos.iter().enumerate().map(one).collect()
+    }
+
+    /// The format: the one that was asked for, else a table for people and JSON for programs.
+    pub(in crate::cli) fn format(&self) -> Format {
+        let is_seen = std::io::stdout().is_terminal() && !self.has_more_than_a_table();
+        self.format.unwrap_or(if is_seen { Format::Table } else { Format::Json })
+    }
+
+    /// True if JSON alone holds what is asked for.
+    fn has_more_than_a_table(&self) -> bool {
+        let options = &self.options.settings;
+        options.importance == Some(true) || options.shapley_values == Some(true)
     }
 
     /// Number of bins, and of background rows, and the seed of what is drawn.
@@ -139,7 +202,7 @@ impl EstimationArguments {
         let asked =
             [("--importance", options.importance), ("--shapley-values", options.shapley_values)];
         match asked.iter().find(|(_, asked)| *asked == Some(true)) {
-            Some((flag, _)) if self.format != Format::Json => {
+            Some((flag, _)) if self.format() != Format::Json => {
                 Err(Error::Argument(format!("{flag} needs --format json, which alone holds it")))
             }
             _ => Ok(()),
@@ -178,7 +241,7 @@ impl EstimationArguments {
 
     /// Prints in another format.
     pub(in crate::cli) fn print_as(&mut self, format: Format) {
-        self.format = format;
+        self.format = Some(format);
     }
 
     /// The kinds and levels that are asked for.

@@ -30,14 +30,14 @@ pub(super) fn execute(
             say!("{}: {caution}; take fewer bins", surface.names.join(":"));
         }
     }
-    if let Some(path) = subject.picture {
+    if let Some(picture) = subject.picture {
         let pictured = surfaces::figure(&subject.pictured(), &surfaces)?;
         pictured.notes.iter().for_each(|note| say!("{note}"));
-        pictured.figure.write(path)?;
+        picture.write(&pictured.figure)?;
     }
     let evaluated = surfaces.iter().map(|surface| Evaluated::new(surface, &places));
     let evaluated = evaluated.collect::<Result<Vec<_>>>()?;
-    match arguments.format {
+    match arguments.format() {
         Format::Json => write_objects(evaluated.iter().map(|one| one.object(subject)), out),
         format => sheet(&evaluated, subject).write(format, out),
     }

@@ -1,7 +1,6 @@
 //! Trees of regions with an effect in each, drawn and printed: `fe-bench effect --estimator regional-…`.
 
 use std::io::Write;
-use std::path::Path;
 
 use fe_core::regional::{self, Node, RegionalEffect};
 use fe_core::{Effect, Settings};
@@ -11,6 +10,7 @@ use super::estimated::{Estimated, write_objects};
 use super::evaluated::Evaluated;
 use super::options::EstimationArguments;
 use super::subject::Subject;
+use crate::cli::figures::Picture;
 use crate::error::{Error, Result};
 use crate::output::{Entry, Format, OutputTable};
 use crate::plot::effects;
@@ -36,7 +36,12 @@ impl Estimated for Regional {
         Ok(regional.fit(of.data, of.model, feature)?)
     }
 
-    fn of(effect: RegionalEffect, settings: &Settings, _: &EstimationArguments) -> Result<Self> {
+    fn of(
+        effect: RegionalEffect,
+        settings: &Settings,
+        _: &EstimationArguments,
+        _: &Subject<'_>,
+    ) -> Result<Self> {
         Ok(Self(effect, settings.clone()))
     }
 
@@ -44,14 +49,19 @@ impl Estimated for Regional {
         self.0.tree.leaves().filter_map(|leaf| leaf.effect.as_ref())
     }
 
-    fn draw(all: &[Self], _: &EstimationArguments, of: &Subject<'_>, path: &Path) -> Result<()> {
+    fn draw(
+        all: &[Self],
+        _: &EstimationArguments,
+        of: &Subject<'_>,
+        picture: &Picture,
+    ) -> Result<()> {
         let with_estimator = |Self(effect, settings): &Self| {
             Ok::<_, Error>((effect.clone(), regional::from_settings(effect.estimator, settings)?))
         };
         let fitted = all.iter().map(with_estimator).collect::<Result<Vec<_>>>()?;
         let pictured = effects::regional(&of.pictured(), &fitted)?;
         pictured.notes.iter().for_each(|note| say!("{note}"));
-        pictured.figure.write(path)
+        picture.write(&pictured.figure)
     }
 
     fn print(
@@ -60,7 +70,7 @@ impl Estimated for Regional {
         of: &Subject<'_>,
         out: &mut dyn Write,
     ) -> Result<()> {
-        match arguments.format {
+        match arguments.format() {
             Format::Table => {
                 let texts: Vec<String> = all.iter().map(|tree| tree.0.to_string()).collect();
                 write!(out, "{}", texts.join("\n")).map_err(Error::Output)

@@ -1,7 +1,5 @@
 //! The subject of estimates: a scenario's function, or a model of data.
 
-use std::path::Path;
-
 use fe_core::{Dataset, Effect, Model};
 use fe_truth::Scenario;
 use serde::Serialize;
@@ -9,6 +7,7 @@ use serde_json::Value;
 
 use super::model::Fitted;
 use crate::cli::arguments::feature_name;
+use crate::cli::figures::Picture;
 use crate::error::{Error, Result};
 use crate::output::Entry;
 use crate::plot;
@@ -27,8 +26,10 @@ pub(in crate::cli) struct Subject<'a> {
     pub(in crate::cli) pairs: &'a [[usize; 2]],
     /// True if no feature was named, so that all are meant.
     pub(in crate::cli) is_all: bool,
+    /// True if truths of a scenario are printed beside the effects.
+    pub(in crate::cli) with_truths: bool,
     /// File in which effects are drawn, beside the truths of a scenario if there is one.
-    pub(in crate::cli) picture: Option<&'a Path>,
+    pub(in crate::cli) picture: Option<&'a Picture>,
 }
 
 impl Subject<'_> {

@@ -9,7 +9,6 @@ use super::{Arguments, entries, range};
 use crate::data::scenarios;
 use crate::error::{Error, Result};
 use crate::output::{Entry, OutputTable};
-use crate::plot;
 use crate::plot::figure::{Figure, Layer, Mark, Panel, Scale};
 use crate::plot::style::MarkStyle;
 use crate::system::say::say;
@@ -51,9 +50,7 @@ pub(super) fn execute(
         let message = "--distance: must be two effects, such as pd,ale";
         Error::Argument(message.to_owned())
     })?;
-    if let Some(path) = &arguments.plot {
-        plot::check_file(path, &[])?;
-    }
+    let picture = arguments.form.picture(arguments.plot.as_deref(), &[])?;
     let mut lines = Vec::new();
     match &arguments.over {
         None => lines.extend(of_scenario(arguments, pair, scenario, None)?),
@@ -67,9 +64,9 @@ pub(super) fn execute(
             }
         }
     }
-    if let Some(path) = &arguments.plot {
-        figure(arguments, pair, &lines)?.write(path)?;
-        say!("{}", path.display());
+    if let Some(picture) = picture {
+        picture.write(&figure(arguments, pair, &lines)?)?;
+        say!("{}", picture.path().display());
     }
     let columns =
         ["scenario", "parameters", "feature", "first", "second", "mse", "abs_error", "method"];

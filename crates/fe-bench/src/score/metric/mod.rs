@@ -267,7 +267,15 @@ impl Metric {
             self.definition.measure,
             Measure::Regions { .. } | Measure::Value(_) | Measure::Index(_)
         );
-        may_have_none && !self.is_error()
+        self.is_coverage() || may_have_none && !self.is_error()
+    }
+
+    /// True if it is how often confidence bands hold the truth, which the level of confidence says how often they should.
+    #[must_use]
+    pub fn is_coverage(self) -> bool {
+        [&bands::COVERAGE, &bands::SIMULTANEOUS_COVERAGE]
+            .into_iter()
+            .any(|definition| std::ptr::eq(self.definition, definition))
     }
 
     /// True if it compares a tree with that of the population.

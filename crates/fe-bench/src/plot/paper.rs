@@ -1,0 +1,280 @@
+//! Images of lines and shapes for printing: PDF and EPS, whose letters are shapes, so that no font is needed.
+//!
+//! Both are the same list of drawing operators, which are PDF's own and which an EPS file defines.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
+use resvg::tiny_skia::PathSegment;
+use resvg::usvg::{Color, FillRule, Group, LineCap, LineJoin, Node, Paint, Path, Stroke, Tree};
+
+use super::form::{Form, PIXELS};
+use super::scene;
+use crate::error::{Error, Result};
+
+/// Points in a pixel.
+const POINTS: f64 = 72.0 / PIXELS;
+
+/// The image as a PDF file.
+pub(super) fn pdf(svg: &str, title: &str, form: &Form) -> Result<Vec<u8>> {
+    let tree = scene::of_svg(svg, form)?;
+    let mut drawing = Drawing { see_through: true, ..Drawing::default() };
+    drawing.group(tree.root(), 1.0);
+    let (width, height) = size(&tree);
+    let content = format!("{POINTS} 0 0 -{POINTS} 0 {height:.3} cm\n{}", drawing.operators);
+    let mut packed = ZlibEncoder::new(Vec::new(), Compression::default());
+    let packing = |e: std::io::Error| Error::Drawing(e.to_string());
+    packed.write_all(content.as_bytes()).map_err(packing)?;
+    let packed = packed.finish().map_err(packing)?;
+    let states: String = (0..)
+        .zip(&drawing.opacities)
+        .map(|(i, opacity)| format!("/G{i} << /ca {opacity} /CA {opacity} >> "))
+        .collect();
+    let stream = |about: &str, data: &[u8]| {
+        let head = format!("<< {about}/Length {} >>\nstream\n", data.len());
+        [head.as_bytes(), data, b"\nendstream"].concat()
+    };
+    Ok(file(&[
+        b"<< /Type /Catalog /Pages 2 0 R >>".to_vec(),
+        b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>".to_vec(),
+        format!(
+            "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 {width:.3} {height:.3}] /Contents 4 0 R \
+             /Resources << /ExtGState << {states}>> >> /Group << /S /Transparency /CS /DeviceRGB >> >>"
+        )
+        .into_bytes(),
+        stream("/Filter /FlateDecode ", &packed),
+        format!("<< /Title <{}> >>", hexadecimal(title)).into_bytes(),
+    ]))
+}
+
+/// The image as an EPS file. It knows no transparency: what lets through what is below is as pale as it would be on
+/// white.
+pub(super) fn eps(svg: &str, title: &str, form: &Form) -> Result<Vec<u8>> {
+    let tree = scene::of_svg(svg, form)?;
+    let mut drawing = Drawing::default();
+    drawing.group(tree.root(), 1.0);
+    let (width, height) = size(&tree);
+    // Lines of comments are short, and of plain characters.
+    let title: String =
+        title.chars().map(|c| if c.is_ascii_graphic() || c == ' ' { c } else { '?' }).collect();
+    let title: String = title.chars().take(200).collect();
+    let (right, top) = (width.ceil(), height.ceil());
+    Ok(format!(
+        "%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 {right} {top}\n\
+         %%HiResBoundingBox: 0 0 {width:.3} {height:.3}\n%%Title: {title}\n%%LanguageLevel: 2\n\
+         %%EndComments\nsave 32 dict begin\n\
+         /m {{moveto}} bind def /l {{lineto}} bind def /c {{curveto}} bind def /h {{closepath}} bind def\n\
+         /rg {{setrgbcolor}} bind def /RG {{setrgbcolor}} bind def /w {{setlinewidth}} bind def\n\
+         /J {{setlinecap}} bind def /j {{setlinejoin}} bind def /d {{setdash}} bind def\n\
+         /f {{fill}} bind def /f* {{eofill}} bind def /S {{stroke}} bind def\n\
+         0 {height:.3} translate {POINTS} -{POINTS} scale\n{}end restore\nshowpage\n%%EOF\n",
+        drawing.operators
+    )
+    .into_bytes())
+}
+
+/// Width and height in points.
+fn size(tree: &Tree) -> (f64, f64) {
+    let size = tree.size();
+    (POINTS * f64::from(size.width()), POINTS * f64::from(size.height()))
+}
+
+/// Objects as a PDF file, the catalogue first and what is known of the file last.
+fn file(objects: &[Vec<u8>]) -> Vec<u8> {
+    // The second line says that there are other bytes than text.
+    let mut bytes = b"%PDF-1.5\n%\xE2\xE3\xCF\xD3\n".to_vec();
+    let mut places = String::new();
+    for (number, object) in (1..).zip(objects) {
+        let _ = writeln!(places, "{:010} 00000 n ", bytes.len());
+        bytes.extend(format!("{number} 0 obj\n").bytes());
+        bytes.extend(object);
+        bytes.extend(b"\nendobj\n");
+    }
+    let (start, count) = (bytes.len(), objects.len() + 1);
+    bytes.extend(format!("xref\n0 {count}\n0000000000 65535 f \n{places}").bytes());
+    let info = objects.len();
+    let trailer = format!(
+        "trailer\n<< /Size {count} /Root 1 0 R /Info {info} 0 R >>\nstartxref\n{start}\n%%EOF\n"
+    );
+    bytes.extend(trailer.bytes());
+    bytes
+}
+
+/// A text in the digits of its UTF-16 units, marked as such.
+fn hexadecimal(text: &str) -> String {
+    std::iter::once(0xfeff).chain(text.encode_utf16()).map(|unit| format!("{unit:04x}")).collect()
+}
+
+/// Operators that draw shapes.
+#[derive(Default)]
+struct Drawing {
+    operators: String,
+    /// True if what is below may be seen.
+    see_through: bool,
+    /// The opacities that were used, each the state of its place.
+    opacities: Vec<f32>,
+}
+
+impl Drawing {
+    fn group(&mut self, group: &Group, opacity: f32) {
+        let opacity = opacity * group.opacity().get();
+        for node in group.children() {
+            match node {
+                Node::Group(inner) => self.group(inner, opacity),
+                Node::Path(path) if path.is_visible() => self.path(path, opacity),
+                Node::Text(text) => self.group(text.flattened(), opacity),
+                Node::Path(_) | Node::Image(_) => {}
+            }
+        }
+    }
+
+    fn path(&mut self, path: &Path, opacity: f32) {
+        let transform = path.abs_transform();
+        let Some(moved) = path.data().clone().transform(transform) else { return };
+        let outline = outline(moved.segments());
+        if let Some(fill) = path.fill() {
+            self.colour(fill.paint(), opacity * fill.opacity().get(), "rg");
+            let how = if fill.rule() == FillRule::EvenOdd { "f*" } else { "f" };
+            let _ = writeln!(self.operators, "{outline}{how}");
+        }
+        if let Some(stroke) = path.stroke() {
+            self.colour(stroke.paint(), opacity * stroke.opacity().get(), "RG");
+            self.pen(stroke, transform.get_scale().0);
+            let _ = writeln!(self.operators, "{outline}S");
+        }
+    }
+
+    /// Sets the colour; what is pale is see-through, or mixed with white.
+    fn colour(&mut self, paint: &Paint, opacity: f32, operator: &str) {
+        let colour = if let Paint::Color(colour) = paint { *colour } else { Color::black() };
+        let share = if self.see_through { 1.0 } else { opacity };
+        let part = |part: u8| number(1.0 - share * (1.0 - f32::from(part) / 255.0));
+        let parts = [colour.red, colour.green, colour.blue].map(part).join(" ");
+        if self.see_through {
+            let known = self.opacities.iter().position(|known| *known == opacity);
+            let place = known.unwrap_or_else(|| {
+                self.opacities.push(opacity);
+                self.opacities.len() - 1
+            });
+            let _ = writeln!(self.operators, "/G{place} gs");
+        }
+        let _ = writeln!(self.operators, "{parts} {operator}");
+    }
+
+    fn pen(&mut self, stroke: &Stroke, scale: f32) {
+        let cap = match stroke.linecap() {
+            LineCap::Butt => 0,
+            LineCap::Round => 1,
+            LineCap::Square => 2,
+        };
+        let join = match stroke.linejoin() {
+            LineJoin::Round => 1,
+            LineJoin::Bevel => 2,
+            LineJoin::Miter | LineJoin::MiterClip => 0,
+        };
+        let dashes = stroke.dasharray().unwrap_or_default().iter();
+        let dashes: Vec<String> = dashes.map(|dash| number(dash * scale)).collect();
+        let (width, offset) = (stroke.width().get() * scale, stroke.dashoffset() * scale);
+        let _ = writeln!(
+            self.operators,
+            "{} w {cap} J {join} j [{}] {} d",
+            number(width),
+            dashes.join(" "),
+            number(offset)
+        );
+    }
+}
+
+/// The operators of an outline, one to a line.
+fn outline(segments: impl Iterator<Item = PathSegment>) -> String {
+    let mut text = String::new();
+    let mut last = (0.0, 0.0);
+    for segment in segments {
+        let _ = match segment {
+            PathSegment::MoveTo(p) => writeln!(text, "{} {} m", number(p.x), number(p.y)),
+            PathSegment::LineTo(p) => writeln!(text, "{} {} l", number(p.x), number(p.y)),
+            // A cubic curve with the same points.
+            PathSegment::QuadTo(q, p) => {
+                let third = |end: f32, middle: f32| end + 2.0 / 3.0 * (middle - end);
+                let all = [
+                    third(last.0, q.x),
+                    third(last.1, q.y),
+                    third(p.x, q.x),
+                    third(p.y, q.y),
+                    p.x,
+                    p.y,
+                ];
+                writeln!(text, "{} c", all.map(number).join(" "))
+            }
+            PathSegment::CubicTo(a, b, p) => {
+                writeln!(text, "{} c", [a.x, a.y, b.x, b.y, p.x, p.y].map(number).join(" "))
+            }
+            PathSegment::Close => writeln!(text, "h"),
+        };
+        if let PathSegment::MoveTo(p)
+        | PathSegment::LineTo(p)
+        | PathSegment::QuadTo(_, p)
+        | PathSegment::CubicTo(_, _, p) = segment
+        {
+            last = (p.x, p.y);
+        }
+    }
+    text
+}
+
+/// A number to a thousandth of a pixel.
+fn number(value: f32) -> String {
+    let text = format!("{value:.3}");
+    let short = text.trim_end_matches('0').trim_end_matches('.');
+    if short == "-0" { "0".to_owned() } else { short.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SVG: &str = "<svg width=\"96\" height=\"48\" viewBox=\"0 0 192 96\" xmlns=\"http://www.w3.org/2000/svg\">\
+        <rect x=\"0\" y=\"0\" width=\"192\" height=\"96\" fill=\"#FFFFFF\"/>\
+        <line opacity=\"0.5\" stroke=\"#FF0000\" stroke-width=\"4\" x1=\"0\" y1=\"96\" x2=\"192\" y2=\"0\"/>\
+        <text x=\"10\" y=\"40\" font-family=\"sans-serif\" font-size=\"20\">µ</text></svg>";
+
+    #[test]
+    fn an_eps_file_has_its_size_and_pale_colours() {
+        let text = String::from_utf8(eps(SVG, "µ (x)", &Form::default()).unwrap()).unwrap();
+        assert!(text.starts_with("%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 72 36\n"));
+        assert!(text.contains("%%Title: ? (x)\n"));
+        // Half a red on white; the line in pixels, and half as wide.
+        assert!(text.contains("1 0.5 0.5 RG\n2 w 0 J 0 j [] 0 d\n0 48 m\n96 0 l\nS\n"), "{text}");
+        assert!(!text.contains(" gs"));
+        // The letter is a shape.
+        assert!(text.matches(" c\n").count() > 5 || text.matches(" l\n").count() > 10);
+    }
+
+    #[test]
+    fn a_pdf_file_says_where_its_objects_are() {
+        let bytes = pdf(SVG, "µ", &Form::default()).unwrap();
+        assert_eq!(bytes, pdf(SVG, "µ", &Form::default()).unwrap());
+        let find = |text: &str| bytes.windows(text.len()).position(|part| part == text.as_bytes());
+        assert!(find("/MediaBox [0 0 72.000 36.000]").is_some());
+        assert!(find("/ca 0.5").is_some() && find("<feff00b5>").is_some());
+        let tail = String::from_utf8_lossy(&bytes[bytes.len() - 40..]).into_owned();
+        let start: usize =
+            tail.split("startxref\n").nth(1).unwrap().lines().next().unwrap().parse().unwrap();
+        let table = String::from_utf8_lossy(&bytes[start..]).into_owned();
+        let places: Vec<usize> =
+            table.lines().skip(3).take(5).map(|line| line[..10].parse().unwrap()).collect();
+        for (number, place) in (1..).zip(places) {
+            assert!(bytes[place..].starts_with(format!("{number} 0 obj").as_bytes()), "{number}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_short() {
+        assert_eq!(
+            [0.0, -0.0001, 1.5, 12.3456, 100.0].map(number),
+            ["0", "0", "1.5", "12.346", "100"]
+        );
+    }
+}

@@ -1,0 +1,160 @@
+//! The page of results in a browser: on narrow and dark screens, on paper, and for assistive technology. Skipped where there
+//! is no chromium.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::path::Path;
+use std::process::Command;
+
+const STUDY: &str = r#"
+about = "Does the page hold what was asked?"
+
+[[block]]
+scenario = "snc"
+set = { rho = [0.3, 0.6, 0.9] }
+features = ["x1"]
+N = [50, 100, 200]
+replicates = 3
+metrics = ["mse", "coverage"]
+
+[[block.estimator]]
+name = "ale"
+bins = [5, 10, 20]
+band = "analytic"
+
+[[block.estimator]]
+name = "rhale"
+bins = 20
+band = "analytic"
+
+[[table]]
+title = "The answer"
+rows = ["estimator", "K"]
+columns = ["rho", "N"]
+where = { metric = "mse" }
+
+[[table]]
+title = "More of it"
+rows = ["estimator", "K"]
+columns = ["N"]
+where = { metric = "coverage", rho = 0.9 }
+"#;
+
+/// A folder with the page `results.html`.
+fn page() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("study.toml"), STUDY).unwrap();
+    for arguments in [&["run", "study.toml", "--out", "results"][..], &["report", "results"]] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fe-bench"));
+        let output = command.current_dir(folder.path()).args(arguments).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    folder
+}
+
+/// What the browser says of a page in a folder; nothing without a browser.
+fn browse(folder: &Path, page: &str, options: &[&str]) -> Option<String> {
+    let profile = format!("--user-data-dir={}", folder.join("profile").display());
+    let quiet = [
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--virtual-time-budget=20000",
+    ];
+    let address = format!("file://{}", folder.join(page).display());
+    let mut command = Command::new("chromium");
+    let output = command.args(quiet).args(options).args([&profile, &address]).output();
+    let Ok(output) = output else {
+        eprintln!("skipped: there is no chromium here to open the page");
+        return None;
+    };
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    Some(String::from_utf8(output.stdout).unwrap())
+}
+
+/// Writes the page with another script at its end.
+fn with_script(folder: &Path, name: &str, script: &str) {
+    let page = std::fs::read_to_string(folder.join("results.html")).unwrap();
+    let page = page.replacen("</body>", &format!("<script>{script}</script></body>"), 1);
+    std::fs::write(folder.join(name), page).unwrap();
+}
+
+/// What a script left at the root of the page.
+fn left<'a>(dom: &'a str, name: &str) -> &'a str {
+    let (_, rest) = dom.split_once(&format!("data-{name}=\"")).expect("the script ran");
+    rest.split('"').next().unwrap()
+}
+
+#[test]
+fn the_answer_comes_first_and_figures_are_named_once() {
+    let folder = page();
+    let page = std::fs::read_to_string(folder.path().join("results.html")).unwrap();
+    let place = |words: &str| page.find(words).unwrap_or_else(|| panic!("no {words}"));
+    let order = ["Does the page hold", "The answer", "<svg", "Methods (ADEMP)", "More of it"];
+    let places = order.map(place);
+    assert!(places.is_sorted(), "{places:?}");
+    let title = page.split("<summary>").nth(1).unwrap().split("</summary>").next().unwrap();
+    // Above the figure, and for those who cannot see it before each of its three cells.
+    let visible = page.replace(&format!("<title>{title}"), "");
+    assert_eq!(visible.matches(title).count(), 1, "{title}");
+    for part in [
+        "Data-generating mechanisms",
+        "snc@1",
+        "Numbers of rows: 50, 100, 200",
+        "Independent datasets of each combination: 3",
+        "master seed 0",
+        "Estimands",
+        "the accumulated E[∂f given x], with the jumps of f",
+        "K = 5, 10, 20",
+        "share of the grid on which a confidence band holds the truth",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    assert!(page.len() < 2 << 20, "{} bytes", page.len());
+}
+
+#[test]
+fn the_page_fits_narrow_screens_and_opens_for_print() {
+    let folder = page();
+    let script = "document.body.style.width = '390px'; document.body.style.margin = 0;\
+                  document.querySelectorAll('details').forEach((of) => { of.open = true; });\
+                  const far = [...document.querySelectorAll('h1, h2, h3, p, dl, ul, .scroll, .cells, svg, summary')]\
+                  .filter((of) => of.getBoundingClientRect().right > 391).map((of) => of.tagName);\
+                  document.documentElement.dataset.far = far.join(' ');";
+    with_script(folder.path(), "narrow.html", script);
+    let Some(dom) = browse(folder.path(), "narrow.html", &["--dump-dom"]) else { return };
+    assert_eq!(left(&dom, "far"), "");
+    let script = "dispatchEvent(new Event('beforeprint'));\
+                  const closed = () => document.querySelectorAll('details:not([open])').length;\
+                  document.documentElement.dataset.printed = closed();\
+                  dispatchEvent(new Event('afterprint'));\
+                  document.documentElement.dataset.afterwards = closed() > 0;";
+    with_script(folder.path(), "print.html", script);
+    let dom = browse(folder.path(), "print.html", &["--dump-dom"]).unwrap();
+    assert_eq!((left(&dom, "printed"), left(&dom, "afterwards")), ("0", "true"));
+    assert!(!dom.contains("data-error"), "a script failed");
+}
+
+/// What axe-core finds; `FE_BENCH_AXE` names its script.
+#[test]
+fn nothing_keeps_anybody_from_reading_the_page() {
+    let Some(axe) = std::env::var_os("FE_BENCH_AXE") else {
+        eprintln!("skipped: FE_BENCH_AXE does not name the script of axe-core");
+        return;
+    };
+    let folder = page();
+    let axe = std::fs::read_to_string(axe).unwrap().replace("</script", "<\\/script");
+    let script = format!(
+        "{axe};document.querySelectorAll('details').forEach((of) => {{ of.open = true; }});\
+         axe.run().then((found) => {{ document.documentElement.dataset.axe = \
+         found.violations.map((of) => of.id + ': ' + of.nodes[0].target).join('; '); }});"
+    );
+    with_script(folder.path(), "axe.html", &script);
+    for scheme in [&["--dump-dom"][..], &["--dump-dom", "--force-dark-mode"]] {
+        let Some(dom) = browse(folder.path(), "axe.html", scheme) else { return };
+        assert_eq!(left(&dom, "axe"), "", "{scheme:?}");
+    }
+}
