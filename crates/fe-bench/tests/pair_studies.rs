@@ -145,6 +145,19 @@ fn errors_of_indices_are_those_by_hand() {
     assert!(degenerate > 0, "x3 does not interact");
 }
 
+/// The interaction part of a partial dependence has another truth than the whole.
+#[test]
+fn the_whole_and_the_interaction_do_not_compete() {
+    let folder = tempfile::tempdir().unwrap();
+    let block = "scenario = 'poly3'\nfeatures = ['x1:x2']\nN = 50\nreplicates = 3\ngrid = 5";
+    let estimators = ["name = 'pdp'\ngrid = 4\ninteraction = [true, false]"];
+    let mut text = study(block, &estimators);
+    text.push_str("[[table]]\nrows = ['estimator', 'options']\ncolumns = ['metric']\n");
+    let output = run(folder.path(), &text);
+    let table = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(table.contains("interaction=true") && !table.contains("Bold"), "{table}");
+}
+
 /// The truths of a group are those of all its numbers of rows, and shards and tables know the columns.
 #[test]
 fn tables_and_figures_of_pairs_name_both_features() {

@@ -81,6 +81,19 @@ fn features_are_scored_apart_and_points_off_the_axis_are_counted() {
     assert!(rows.iter().all(|row| row.5 == "ok"));
 }
 
+/// The column `output`, as `effect` prints it, changes nothing, of one feature or of two.
+#[test]
+fn the_output_may_be_said() {
+    let plain = "feature,x,effect\nx1,0,0\nx1,1,3\n";
+    let with = "feature,output,x,effect\nx1,1,0,0\nx1,1,1,3\n";
+    assert_eq!(rows(plain, &[]), rows(with, &[]));
+    let pair = |text: &str| score(text, &[]).stdout;
+    let plain = "feature,feature2,x,x2,effect\nx1,x2,0,0,0\nx1,x2,1,0,3\n";
+    let with = "feature,feature2,output,x,x2,effect\nx1,x2,1,0,0,0\nx1,x2,1,1,0,3\n";
+    assert!(!pair(plain).is_empty());
+    assert_eq!(pair(plain), pair(with));
+}
+
 #[test]
 fn nothing_on_the_axis_is_no_score() {
     let rows = rows("feature,x,effect\nx1,50,0\n", &[]);
@@ -103,7 +116,11 @@ fn bad_input_is_refused() {
     refused("feature,x,y\n1,0,0\n", &[], "unknown columns y: the columns are feature, x, effect");
     refused("feature,x,effect,replicate\n1,0,0,a\n", &[], "replicate a: must be a whole number");
     refused("feature,x,effect,method,estimator\n1,0,0,a,b\n", &[], "method and estimator are one");
-    refused("feature,x,effect,output\n1,0,0,2\n", &[], "second output");
+    refused(
+        "feature,output,x,effect\n1,2,0,0\n",
+        &[],
+        "row 1: output 2: the function of a scenario",
+    );
     refused("feature,x\n1,0\n", &[], "no column effect");
     refused("feature,x,effect,lower\n1,0,0,0\n", &[], "no column upper");
     refused("feature,x,effect,x\n1,0,0,0\n", &[], "two columns are called x");

@@ -279,7 +279,8 @@ fn figure(
     let metric = first.key.metric.as_str();
     let meaning = metric.parse::<Metric>().map_or("", Metric::about);
     let scenario = labels.of(&first.key.scenario);
-    let (feature, along_name) = (labels.of(&first.key.subject()), along.name(labels));
+    let subject = first.key.subject();
+    let (feature, along_name) = (labels.of(&subject), along.name(labels));
     let mut title = format!("{scenario}, {feature}: {} against {along_name}", labels.of(metric));
     if !meaning.is_empty() {
         title.push_str(&format!(" ({meaning})"));

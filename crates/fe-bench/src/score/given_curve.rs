@@ -235,9 +235,6 @@ fn read_row(
     } else {
         None
     };
-    if !matches!(field(OUTPUT).trim(), "" | "1") {
-        return Err(in_row("a curve of a second output: a scenario has one".to_owned()));
-    }
     let whole = |name: &str| match field(name).trim() {
         "" if header.iter().all(|column| column != name) => Ok(String::new()),
         text => match text.parse::<f64>().ok().and_then(whole_of) {

@@ -14,12 +14,15 @@ use crate::data::scenarios;
 use crate::record::Key;
 use crate::record::summary::SummaryRow;
 use crate::score::{Metric, estimand_of};
+use crate::study::field::parts;
 
 /// The fields that competing values share: the truth, and data, feature and metric. Estimators whose estimand
 /// is not known have no competitors but themselves with other options.
 #[derive(PartialEq, Eq, Hash)]
 struct Contest {
     truth: Result<Estimand, String>,
+    /// True of what two features do not do each on their own.
+    interaction: bool,
     shared: Vec<String>,
 }
 
@@ -32,7 +35,8 @@ impl Contest {
             }
             known => known.ok_or_else(|| estimator.to_owned()),
         };
-        Self { truth, shared: contest(key) }
+        let interaction = parts(&key.options).any(|part| part == ("interaction", "true"));
+        Self { truth, interaction, shared: contest(key) }
     }
 }
 
