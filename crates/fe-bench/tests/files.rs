@@ -228,6 +228,29 @@ fn data_from_a_pipe_are_read_once() {
 }
 
 #[test]
+fn measures_of_bands_are_made_of_kept_curves() {
+    let study = |keep: &str| {
+        format!(
+            "about = \"a\"\n[[block]]\nscenario = \"nonlinear\"\nfeatures = [\"x1\"]\nN = 40\n\
+             replicates = 4\ngrid = 5\nmetrics = [\"coverage\"]\n{keep}\n[[block.estimator]]\n\
+             name = \"ale\"\nband = \"analytic\"\n"
+        )
+    };
+    let scratch = Scratch::with_results(&study("keep = [\"curves\"]"));
+    let table = scratch.answer(&["table", "R", "--bands", "--format", "csv"]);
+    let names = "empirical_se,model_se,relative_error,bias_eliminated_coverage,power";
+    for name in names.split(',') {
+        assert!(table.contains(&format!(",{name},")), "{table}");
+        scratch.answer(&["table", "R", "--bands", "--metric", name]);
+    }
+    scratch.refusal(&["table", "R", "--bands", "--decomposition"], &["--decomposition"]);
+    scratch.refusal(&["table", "R", "--bands", "--metric", "coverage"], &["coverage"]);
+    scratch.write("study.toml", study(""));
+    scratch.answer(&["run", "study.toml", "--out", "N"]);
+    scratch.refusal(&["table", "N", "--bands"], &["keeps no curves with bands", "`keep"]);
+}
+
+#[test]
 fn reports_have_the_tables_of_decompositions_and_failures() {
     let study = |axis: &str| {
         format!(

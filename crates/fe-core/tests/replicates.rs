@@ -3,13 +3,14 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use fe_core::replicates::{
-    Decomposition, ErrorParts, FreshCurves, Order, Paired, Summary, Test, decompose, holm,
-    split_variance,
+    BandMeasures, BandPoint, Decomposition, ErrorParts, FreshCurves, Order, Paired, Summary, Test,
+    decompose, holm, split_variance,
 };
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use statrs::distribution::{ContinuousCDF, StudentsT};
+use rand_distr::{Distribution, StandardNormal};
+use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 use statrs::statistics::Statistics;
 
 fn close(a: f64, b: f64) {
@@ -231,6 +232,58 @@ fn the_parts_of_a_variance_are_unbiased() {
         assert!((mean - expected).abs() < 0.6, "{mean}, {expected}");
     }
     assert_eq!(split_variance(&[]), None);
+}
+
+/// 4000 bands around normal centres, of the standard deviation 2 and a bias of 1, that believe it is 1.5; the second
+/// point has no band in half of the datasets.
+#[test]
+fn measures_of_bands_are_those_of_the_normal_law() {
+    let mut random = ChaCha8Rng::seed_from_u64(5);
+    let quantile = 1.959_963_985;
+    let point = |centre: f64| BandPoint {
+        lower: centre - 1.5 * quantile,
+        upper: centre + 1.5 * quantile,
+        truth: 0.0,
+    };
+    let bands: Vec<Vec<Option<BandPoint>>> = (0..4000)
+        .map(|i| {
+            let z: f64 = StandardNormal.sample(&mut random);
+            let centre = 1.0 + 2.0 * z;
+            vec![Some(point(centre)), (i % 2 == 0).then(|| point(centre))]
+        })
+        .collect();
+    let measures = BandMeasures::of(&bands, 0.95).unwrap();
+    let phi = |x: f64| Normal::standard().cdf(x);
+    let held = 2.0 * phi(0.75 * quantile) - 1.0;
+    let power = 1.0 - phi((1.5 * quantile - 1.0) / 2.0) + phi((-1.5 * quantile - 1.0) / 2.0);
+    for (name, summary, expected) in [
+        ("empirical", measures.empirical_error, 2.0),
+        ("model", measures.model_error, 1.5),
+        ("relative", measures.relative_error, -0.25),
+        ("eliminated", measures.bias_eliminated_coverage, held),
+        ("power", measures.power, power),
+    ] {
+        let (mean, error) = (summary.mean.unwrap(), summary.standard_error.unwrap());
+        assert!((mean - expected).abs() < 4.0 * error + 1e-9, "{name}: {mean} ± {error}");
+        assert!(error < 0.03, "{name}: {error}");
+    }
+    // Of n normal numbers the standard deviation has the relative error 1/√(2n).
+    let error = measures.empirical_error.standard_error.unwrap();
+    assert!((error / (2.0 / 8000_f64.sqrt()) - 1.0).abs() < 0.2, "{error}");
+    assert_eq!(BandMeasures::of(&bands[..1], 0.95), None);
+    assert_eq!(BandMeasures::of(&[], 0.95), None);
+}
+
+#[test]
+fn shares_that_are_all_alike_have_wilsons_interval() {
+    // n = 10: 1/(1 + 3.8415/10).
+    let (lo, hi) = Summary::of_shares(&[1.0; 10]).interval.unwrap();
+    assert!((lo - 0.722_467).abs() < 1e-6 && hi == 1.0, "{lo}");
+    let (lo, hi) = Summary::of_shares(&[0.0; 10]).interval.unwrap();
+    assert!(lo == 0.0 && (hi - 0.277_533).abs() < 1e-6, "{hi}");
+    let shares = [0.9, 1.0, 1.0];
+    assert_eq!(Summary::of_shares(&shares), Summary::of(&shares));
+    assert_eq!(Summary::of_shares(&[]).interval, None);
 }
 
 proptest! {

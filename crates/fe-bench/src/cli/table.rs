@@ -12,7 +12,7 @@ use crate::record::manifest::Manifest;
 use crate::record::measured::Times;
 use crate::record::results::{self, Results};
 use crate::record::summary::{SummaryRow, orders};
-use crate::record::{Column, Key, decomposition};
+use crate::record::{Column, Key, bands, decomposition};
 use crate::study::field::Field;
 use crate::table::{self, Context, Rendered, Style, TableFormat};
 
@@ -29,7 +29,7 @@ pub(super) struct Arguments {
     #[command(flatten)]
     choice: Choice,
     /// Times of the estimates that `cargo bench --bench sweep` measured, as a metric `seconds` beside the others
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["decomposition", "against", "order"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["decomposition", "bands", "against", "order"])]
     timings: Option<PathBuf>,
     /// md, latex or csv
     #[arg(long, value_enum, default_value = "md")]
@@ -70,6 +70,12 @@ struct Choice {
     /// (variance / R), averaged over the grid
     #[arg(long)]
     decomposition: bool,
+    /// Measures of pointwise bands over the datasets, of studies that keep curves: empirical_se (standard deviation of
+    /// the centre), model_se (half-width in normal quantiles), relative_error (by which share model_se exceeds
+    /// empirical_se), bias_eliminated_coverage (of the mean centre in place of the truth) and power (share of the grid
+    /// where the effect is told from 0)
+    #[arg(long, conflicts_with_all = ["decomposition", "against", "order"])]
+    bands: bool,
     /// Paired differences from the values with this key on the same data, and on how many datasets
     /// they are below 0, 0 and above; may be given several times
     #[arg(long, value_name = "KEY=VALUE", value_parser = condition, conflicts_with = "decomposition")]
@@ -134,7 +140,7 @@ impl Choice {
         let lists = [self.rows.is_empty(), self.cols.is_empty(), self.metric.is_empty()];
         let conditions = [self.filter.is_empty(), self.against.is_empty()];
         let all_empty = lists.into_iter().chain(conditions).all(|empty| empty);
-        !all_empty || self.decomposition || self.order.is_some()
+        !all_empty || self.decomposition || self.bands || self.order.is_some()
     }
 
     fn is_of_study(&self, key: &Key) -> bool {
@@ -188,23 +194,30 @@ impl Arguments {
         table::make_of(&spec, &values, &context).map_err(|message| self.wrong(message))
     }
 
+    /// Errors, their parts or measures of bands, whichever is asked for.
+    fn all_values(&self, results: Results) -> Result<Vec<SummaryRow>> {
+        let choice = &self.choice;
+        if choice.bands {
+            let is_chosen =
+                |key: &Key<&str>| choice.study.as_ref().is_none_or(|name| key.study == *name);
+            return bands::read(&self.folder, &is_chosen);
+        }
+        let Results { values, parts, .. } = results;
+        if choice.decomposition && parts.is_empty() {
+            let mut values = decomposition::read(&self.folder)?;
+            values.retain(|value| choice.is_of_study(&value.key));
+            return Ok(values);
+        }
+        let names = || ErrorParts::NAMES.into_iter().chain(VarianceParts::NAMES);
+        let is_part = |value: &SummaryRow| names().any(|name| name == value.key.metric);
+        let values = values.into_iter().chain(parts);
+        Ok(values.filter(|value| !choice.decomposition || is_part(value)).collect())
+    }
+
     /// The values that the options choose.
     fn values(&self, results: Results) -> Result<Vec<SummaryRow>> {
         let choice = &self.choice;
-        let Results { values, parts, .. } = results;
-        let values = match (choice.decomposition, parts.is_empty()) {
-            (true, true) => {
-                let mut values = decomposition::read(&self.folder)?;
-                values.retain(|value| choice.is_of_study(&value.key));
-                values
-            }
-            (is_chosen, _) => {
-                let values = values.into_iter().chain(parts);
-                let names = || ErrorParts::NAMES.into_iter().chain(VarianceParts::NAMES);
-                let is_part = |value: &SummaryRow| names().any(|name| name == value.key.metric);
-                values.filter(|value| !is_chosen || is_part(value)).collect()
-            }
-        };
+        let values = self.all_values(results)?;
         let wrong = |message: String| self.wrong(message);
         let keys: Vec<&Key> = values.iter().map(|value| &value.key).collect();
         let named = choice.filter.iter().chain(&choice.against).map(|(name, _)| name);

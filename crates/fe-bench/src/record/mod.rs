@@ -4,6 +4,7 @@
 //! [`journal`] holds what is finished, `store` makes a results folder of it, [`results`] reads one, and [`merge`] makes one
 //! of several.
 
+pub mod bands;
 mod columns;
 pub mod compare;
 pub mod decomposition;

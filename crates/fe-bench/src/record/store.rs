@@ -12,7 +12,7 @@ use super::columns::{DECOMPOSITION, ResultFile, SUMMARY, TaskLines, value_and_st
 use super::empty_bins::{self, EMPTY_BINS, Tally};
 use super::errors::{self, Errors};
 use super::manifest::{MANIFEST, Manifest};
-use super::summary::{STATISTICS, statistics};
+use super::summary::{STATISTICS, statistics, summarised};
 use super::{Column, Key};
 use crate::error::{Error, Result};
 use crate::output::formulas::unguarded;
@@ -210,8 +210,8 @@ impl Writer {
             self.counts.values += values.len();
             self.counts.failed += failed;
             if let Some(summary) = &mut self.summary {
-                let written =
-                    summary.write_record(summary_record(&key, Summary::of(&found), failed));
+                let mean = summarised(&key.metric, &found);
+                let written = summary.write_record(summary_record(&key, mean, failed));
                 written.map_err(|e| Error::content(self.inside.join(SUMMARY), e))?;
             }
         }

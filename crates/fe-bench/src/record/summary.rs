@@ -30,7 +30,8 @@ impl SummaryRow {
     #[must_use]
     pub fn new(key: Key, values: Vec<(String, f64)>, failed: usize) -> Self {
         let plain: Vec<f64> = values.iter().map(|(_, value)| *value).collect();
-        Self { key, summary: Summary::of(&plain), failed, degenerate: 0, values, paired: None }
+        let summary = summarised(&key.metric, &plain);
+        Self { key, summary, failed, degenerate: 0, values, paired: None }
     }
 
     /// The values of both on the datasets that they share.
@@ -57,6 +58,12 @@ impl SummaryRow {
             paired: Some(paired),
         }
     }
+}
+
+/// The mean of the values of a metric; coverage is a share.
+pub(crate) fn summarised(metric: &str, values: &[f64]) -> Summary {
+    let summary = if metric.ends_with("coverage") { Summary::of_shares } else { Summary::of };
+    summary(values)
 }
 
 /// A statistic of a mean, as files and pages have it.

@@ -2,7 +2,7 @@
 
 use super::uncertainty::{self, Uncertainty};
 use super::values::{Values, around};
-use super::{BandRequest, Resampling, bootstrap, per_bin};
+use super::{BandRequest, Debiased, Resampling, bootstrap, per_bin};
 use crate::data::Dataset;
 use crate::effect::{ConfidenceBand, Effect};
 use crate::error::{Error, Result};
@@ -26,7 +26,12 @@ impl BandRequest {
             Some(sample) if self.kind == BandKind::Bootstrap => {
                 bootstrap::limits(self, data, sample, &curve)?
             }
-            Some(sample) => analytic(self, &sample.uncertainty()?, &curve)?,
+            Some(sample) => match sample.debiased()? {
+                None => analytic(self, &sample.uncertainty()?, &curve)?,
+                Some(Debiased { curve, uncertainty, cells }) => {
+                    Values { cells: Some(cells), ..analytic(self, &uncertainty, &curve)? }
+                }
+            },
         };
         let drawn = (effect.curve.shape(), effect.record.extrapolated);
         let rounding = if is_certain { f64::INFINITY } else { rounding_of(model, effect) };
@@ -48,7 +53,7 @@ fn analytic(request: &BandRequest, uncertainty: &Uncertainty, curve: &[f64]) -> 
     let errors = uncertainty.standard_errors();
     let tail = 1.0 - request.level;
     let pointwise = uncertainty.quantiles(tail)?;
-    let critical = uncertainty.critical_value(request.level, request.seed)?;
+    let critical = uncertainty.thinned().critical_value(request.level, request.seed)?;
     let simultaneous = uncertainty.quantiles(uncertainty::two_sided_tail(critical))?;
     let degrees = uncertainty.degrees().iter().copied().fold(f64::INFINITY, f64::min);
     Ok(Values {
@@ -57,5 +62,6 @@ fn analytic(request: &BandRequest, uncertainty: &Uncertainty, curve: &[f64]) -> 
         failed: 0,
         least_degrees: Some(degrees).filter(|degrees| degrees.is_finite()),
         critical_value: Some(critical),
+        cells: None,
     })
 }

@@ -186,5 +186,6 @@ fn values(
         failed: 0,
         least_degrees: None,
         critical_value: Some(critical),
+        cells: None,
     }
 }

@@ -5,7 +5,8 @@
 //! The instances are a sample, so the effect estimated from them is one too. A band says how far off it
 //! may be *of the effect of this model*, at a confidence level: [`pointwise`](crate::effect::ConfidenceBand::pointwise)
 //! at each place by itself, [`simultaneous`](crate::effect::ConfidenceBand::simultaneous) at all places at once. It
-//! knows neither how far the model is from the truth, nor the bias of bins that are too wide.
+//! does not know how far the model is from the truth. Bands from resamples do not know the bias of bins that are too
+//! wide either; analytic ones are centred on a curve without it where the estimator has one ([`Debiased`]).
 //!
 //! Every estimator that has bands says how its curve depends on the rows ([`Resampling`]): as an
 //! [`Uncertainty`] for analytic bands, and under other weights of the rows for the bootstrap.
@@ -49,6 +50,15 @@ pub trait Resampling: Sync {
     /// Data that do not tell.
     fn uncertainty(&self) -> Result<Uncertainty>;
 
+    /// The curve with less bias than that of the effect, and its covariance, for analytic bands; none where the
+    /// curve of the effect is the best there is.
+    ///
+    /// # Errors
+    /// Data that do not tell; a model that fails.
+    fn debiased(&self) -> Result<Option<Debiased>> {
+        Ok(None)
+    }
+
     /// True if every instance says the same of its place, up to an error of this size: limits of a band are
     /// then apart only by the estimator's own doing, such as a spline that is not quite the curve. Only where
     /// that is known.
@@ -56,6 +66,17 @@ pub trait Resampling: Sync {
         let _ = rounding;
         false
     }
+}
+
+/// A curve with less bias than that of an effect, at the places of a band.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Debiased {
+    /// The curve, in units of the output, centred as the effect is.
+    pub curve: Vec<f64>,
+    /// Its covariance.
+    pub uncertainty: Uncertainty,
+    /// Number of cells that it is made of.
+    pub cells: usize,
 }
 
 /// The curve of a resample at the places of a band.

@@ -32,5 +32,6 @@ pub(super) fn limits(effect: &Effect, x: &[f64], curve: &[f64], level: f64) -> R
         failed: 0,
         least_degrees: None,
         critical_value: None,
+        cells: None,
     })
 }

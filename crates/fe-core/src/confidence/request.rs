@@ -9,6 +9,9 @@ use crate::settings::{BandKind, Interval, Settings};
 /// Resamples if nothing else is asked for.
 const DEFAULT_RESAMPLES: usize = 500;
 
+/// Places of a band between the limits of bins.
+const PLACES: usize = 101;
+
 /// Most resamples.
 const MOST_RESAMPLES: usize = 100_000;
 
@@ -112,7 +115,10 @@ impl BandRequest {
             ));
         }
         let axis = effect.record.axis;
-        let further = self.points.iter().copied().filter(|&x| axis.contains(x));
+        // Around a curve that is finer than that of the effect, a band is bent between its knots.
+        let is_finer = self.kind == BandKind::Analytic && effect.bins.is_some();
+        let between = if is_finer { axis.grid(PLACES) } else { Vec::new() };
+        let further = self.points.iter().copied().chain(between).filter(|&x| axis.contains(x));
         let mut x: Vec<f64> = effect.curve.x().iter().copied().chain(further).collect();
         x.sort_unstable_by(f64::total_cmp);
         x.dedup();

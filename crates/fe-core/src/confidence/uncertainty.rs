@@ -1,5 +1,6 @@
 //! The covariance of a curve, and the quantiles of bands that follow from it.
 
+use std::borrow::Cow;
 use std::convert::Infallible;
 
 use nalgebra::{DMatrix, DVector};
@@ -17,6 +18,9 @@ const DRAWS: usize = 2000;
 
 /// Curves that one thread simulates at a time.
 const BLOCK: usize = 250;
+
+/// Most places that are simulated where there are more columns than places.
+const MOST_SIMULATED: usize = 64;
 
 /// Student's t with more degrees of freedom is normal to five digits.
 const MOST_DEGREES: f64 = 1e5;
@@ -95,6 +99,20 @@ impl Uncertainty {
             factor.set_column(j, column);
         }
         Self { factor, degrees }
+    }
+
+    /// The same at no more than so many places and from no more columns than places: what is simulated costs as much
+    /// as there are of both. Of many places each goes along with its neighbours.
+    pub(crate) fn thinned(&self) -> Cow<'_, Self> {
+        let (places, columns) = self.factor.shape();
+        if columns <= places.max(MOST_SIMULATED) {
+            return Cow::Borrowed(self);
+        }
+        let step = places.div_ceil(MOST_SIMULATED);
+        let rows: Vec<usize> = (0..places).step_by(step).collect();
+        let factor = self.factor.select_rows(&rows);
+        let degrees = rows.iter().map(|&row| self.degrees[row]).collect();
+        Cow::Owned(Self::of_covariance(&factor * factor.transpose(), degrees))
     }
 
     pub(crate) fn into_factor(self) -> DMatrix<f64> {

@@ -12,6 +12,7 @@ pub(super) struct Values {
     pub(super) failed: usize,
     pub(super) least_degrees: Option<f64>,
     pub(super) critical_value: Option<f64>,
+    pub(super) cells: Option<usize>,
 }
 
 impl Values {
@@ -44,6 +45,7 @@ impl Values {
                 rebin: resampled.then_some(request.rebin),
                 least_degrees_of_freedom: self.least_degrees,
                 critical_value: self.critical_value,
+                cells: self.cells,
             },
         }
     }

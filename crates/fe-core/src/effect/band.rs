@@ -86,4 +86,7 @@ pub struct BandRecord {
     pub least_degrees_of_freedom: Option<f64>,
     /// By how many standard errors the simultaneous limits are away, where normal quantiles count.
     pub critical_value: Option<f64>,
+    /// Number of cells, finer than bins, whose curve the band is around; none if it is around that of the effect.
+    #[serde(default)]
+    pub cells: Option<usize>,
 }

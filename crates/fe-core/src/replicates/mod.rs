@@ -3,16 +3,18 @@
 //!
 //! May import `numeric` alone. Begin with [`Summary`].
 
+mod bands;
 mod decomposition;
 mod order;
 mod test;
 mod variance;
 
 use serde::Serialize;
-use statrs::distribution::{ContinuousCDF, StudentsT};
+use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
 use crate::numeric::moments::Moments;
 
+pub use bands::{BandMeasures, BandPoint};
 pub use decomposition::{Decomposition, ErrorParts, decompose};
 pub use order::Order;
 pub use test::{Test, holm};
@@ -34,7 +36,7 @@ pub struct Summary {
     pub mean: Option<f64>,
     /// Standard error of the mean; none for fewer than two replicates.
     pub standard_error: Option<f64>,
-    /// 95 % interval by Student's t; none for fewer than two replicates.
+    /// 95 % interval by Student's t; none for fewer than two replicates unless it is of shares.
     pub interval: Option<(f64, f64)>,
 }
 
@@ -46,6 +48,28 @@ impl Summary {
         let standard_error = moments.variance(1.0).map(|v| (v / moments.weight).sqrt());
         let mean = (!values.is_empty()).then_some(moments.mean);
         Self::with_error(values.len(), mean, standard_error)
+    }
+
+    /// Of shares. Where all are 0 or all are 1 replicates do not differ, which does not mean that the share is certain:
+    /// the interval is Wilson's (1927) then.
+    ///
+    /// ```
+    /// use fe_core::replicates::Summary;
+    /// let (lo, hi) = Summary::of_shares(&[1.0; 100]).interval.unwrap();
+    /// assert!((lo - 0.963).abs() < 1e-3 && hi == 1.0);
+    /// ```
+    #[must_use]
+    pub fn of_shares(shares: &[f64]) -> Self {
+        let summary = Self::of(shares);
+        let all = |share: f64| !shares.is_empty() && shares.iter().all(|&own| own == share);
+        let square = Normal::standard().inverse_cdf(0.975).powi(2);
+        let count = shares.len() as f64;
+        let interval = match (all(0.0), all(1.0)) {
+            (true, _) => Some((0.0, square / (count + square))),
+            (_, true) => Some((count / (count + square), 1.0)),
+            _ => summary.interval,
+        };
+        Self { interval, ..summary }
     }
 
     /// The same in other units: values that are `factor` times as large, which is positive.

@@ -8,9 +8,10 @@ use std::borrow::Cow;
 use nalgebra::{DMatrix, DVector};
 
 use super::Accumulated;
+use super::fine::{self, FineCurve};
 use super::local_effects::{LocalEffects, Source};
 use crate::binning::Choice;
-use crate::confidence::{MOST_HELD, Purpose, Replicate, Resampling, Uncertainty};
+use crate::confidence::{Debiased, MOST_HELD, Purpose, Replicate, Resampling, Uncertainty};
 use crate::data::Dataset;
 use crate::effect::centring::AxisMean;
 use crate::effect::{Bins, Effect};
@@ -20,6 +21,7 @@ use crate::model::Observed;
 use crate::numeric::interpolation::{interpolate_missing, sources};
 use crate::numeric::moments::Moments;
 use crate::numeric::partition::Partition;
+use crate::numeric::quantiles::SortedSample;
 use crate::settings::EmptyBins;
 use crate::settings::{CenterRule, Centring};
 
@@ -116,6 +118,22 @@ impl<'a> AccumulatedSample<'a> {
         contents
     }
 
+    /// Weights of the rows.
+    fn weights(&self) -> Vec<f64> {
+        self.data.weighted(self.effect.feature).map(|(_, weight)| weight).collect()
+    }
+
+    /// Cells that are finer than the bins; none where bins are the values that the feature has.
+    fn cells(&self) -> Result<Option<Partition>> {
+        let record = &self.effect.record;
+        if record.binning.as_ref().is_some_and(|binning| binning.distinct.is_some()) {
+            return Ok(None);
+        }
+        let rows = self.data.weighted(self.effect.feature);
+        let inside = rows.filter(|&(x, weight)| weight > 0.0 && record.axis.contains(x));
+        fine::cells(&SortedSample::new(inside), record.axis, self.bins.partition.closed())
+    }
+
     fn means<'b>(&self, partition: &'b Partition, contents: &[Content]) -> Result<Means<'b>> {
         let record = &self.effect.record;
         let policy =
@@ -149,15 +167,20 @@ impl Resampling for AccumulatedSample<'_> {
     fn uncertainty(&self) -> Result<Uncertainty> {
         let partition = &self.bins.partition;
         let contents = match &self.local {
-            Some(local) => {
-                let weights: Vec<f64> =
-                    self.data.weighted(self.effect.feature).map(|(_, weight)| weight).collect();
-                self.contents(partition, local, &weights)
-            }
+            Some(local) => self.contents(partition, local, &self.weights()),
             None => Content::of_bins(self.bins, self.effect.record.ddof),
         };
         let means = self.means(partition, &contents)?;
         Accumulation::new(means, &contents, &self.x).uncertainty(&contents)
+    }
+
+    fn debiased(&self) -> Result<Option<Debiased>> {
+        let Some(cells) = self.cells()? else { return Ok(None) };
+        check_size(cells.bins(), self.x.len())?;
+        let local = self.local_effects(self.data)?.of_instances(&cells)?;
+        let contents = self.contents(&cells, &local[self.effect.output], &self.weights());
+        let centring = (self.effect.record.centring, self.effect.record.axis_mean);
+        FineCurve::new(&cells, &contents, centring)?.debiased(&self.x).map(Some)
     }
 }
 
@@ -174,17 +197,17 @@ fn check_size(bins: usize, places: usize) -> Result<()> {
 
 /// The instances of a bin.
 #[derive(Debug, Clone, Copy, Default)]
-struct Content {
-    effects: Moments,
+pub(super) struct Content {
+    pub(super) effects: Moments,
     /// Mean of where they are, as part of the bin's width from its start.
-    part: f64,
+    pub(super) part: f64,
     /// Sums of squared deviations of that, and of its products with those of the local effects.
-    parts_squared: f64,
-    products: f64,
+    pub(super) parts_squared: f64,
+    pub(super) products: f64,
 }
 
 impl Content {
-    fn add(&mut self, part: f64, effect: f64, weight: f64) {
+    pub(super) fn add(&mut self, part: f64, effect: f64, weight: f64) {
         let total = self.effects.weight + weight;
         let before = (effect - self.effects.mean, part - self.part);
         self.part += before.1 * (weight / total);
@@ -207,9 +230,9 @@ impl Content {
 
 /// A bin, and how much of its width lies below.
 #[derive(Debug, Clone, Copy)]
-struct Place {
-    bin: usize,
-    part: f64,
+pub(super) struct Place {
+    pub(super) bin: usize,
+    pub(super) part: f64,
 }
 
 impl Place {
@@ -218,7 +241,7 @@ impl Place {
         Self { bin, part: ((x - lo) / (hi - lo)).clamp(0.0, 1.0) }
     }
 
-    fn find(partition: &Partition, x: f64) -> Self {
+    pub(super) fn find(partition: &Partition, x: f64) -> Self {
         let bin = partition.limits().partition_point(|&z| z <= x);
         Self::of(partition, bin.clamp(1, partition.bins()) - 1, x)
     }
@@ -344,12 +367,14 @@ impl<'a> Means<'a> {
 }
 
 /// The centred curve at some places as a weighted sum of the means of the bins that have instances.
-struct Accumulation {
+pub(super) struct Accumulation {
     /// c, places × bins; 0 for bins without instances.
-    weights: DMatrix<f64>,
-    means: DVector<f64>,
-    variances: Vec<f64>,
-    positions: Option<Vec<(f64, f64)>>,
+    pub(super) weights: DMatrix<f64>,
+    pub(super) means: DVector<f64>,
+    pub(super) variances: Vec<f64>,
+    /// For centrings over the instances: the curve there less its mean, as value at the mean place of
+    /// each bin, and rise over the bin.
+    pub(super) positions: Option<Vec<(f64, f64)>>,
 }
 
 impl Accumulation {
@@ -358,7 +383,7 @@ impl Accumulation {
         Self { weights, positions, means: means.means, variances: means.variances }
     }
 
-    fn curve(&self) -> Vec<f64> {
+    pub(super) fn curve(&self) -> Vec<f64> {
         (&self.weights * &self.means).as_slice().to_vec()
     }
 
@@ -368,6 +393,12 @@ impl Accumulation {
     /// centred curve at instance i, the constant varies with the mean of b, which within a bin may go
     /// along with the local effects.
     fn uncertainty(&self, contents: &[Content]) -> Result<Uncertainty> {
+        let (factor, degrees) = self.columns(contents);
+        Ok(Uncertainty::of_columns(factor, &degrees))
+    }
+
+    /// The columns, and the degrees of freedom of each.
+    pub(super) fn columns(&self, contents: &[Content]) -> (DMatrix<f64>, Vec<f64>) {
         let total: f64 = contents.iter().map(|bin| bin.effects.weight).sum();
         let mut factor = DMatrix::zeros(self.weights.nrows(), contents.len() + 1);
         let mut degrees = Vec::with_capacity(contents.len() + 1);
@@ -393,7 +424,7 @@ impl Accumulation {
         }
         degrees.push((total - 1.0).max(1.0));
         factor.column_mut(contents.len()).fill(of_positions.sqrt() / total);
-        Ok(Uncertainty::of_columns(factor, &degrees))
+        (factor, degrees)
     }
 }
 
@@ -402,43 +433,81 @@ impl Accumulation {
 fn centre(
     partition: &Partition,
     contents: &[Content],
-    (centring, mean): (Centring, AxisMean),
+    centring: (Centring, AxisMean),
     widths: &[f64],
 ) -> Vec<f64> {
-    let bins = widths.len();
-    // Share of each bin, and the same times the mean part.
-    let (mut shares, mut parts) = (vec![0.0; bins], vec![0.0; bins]);
-    let mut add = |place: Place, share: f64| {
-        shares[place.bin] += share;
-        parts[place.bin] += share * place.part;
-    };
-    match centring {
-        Centring::None => return vec![0.0; bins],
-        Centring::Start => add(Place { bin: 0, part: 0.0 }, 1.0),
-        Centring::Integral if mean.rule() == CenterRule::Exact => {
-            let length: f64 = widths.iter().sum();
-            (0..bins).for_each(|bin| add(Place { bin, part: 0.5 }, widths[bin] / length));
-        }
-        Centring::Integral => {
-            let places = partition.axis().map(|axis| mean.places(axis)).unwrap_or_default();
-            let share = 1.0 / places.len() as f64;
-            places.iter().for_each(|&x| add(Place::find(partition, x), share));
-        }
-        Centring::Data | Centring::Bins => {
-            let total: f64 = contents.iter().map(|bin| bin.effects.weight).sum();
-            for (bin, content) in contents.iter().enumerate() {
-                let part = if centring == Centring::Bins { 0.5 } else { content.part };
-                add(Place { bin, part }, content.effects.weight / total);
+    Averaged::over(partition, contents, centring, widths).centre(widths)
+}
+
+/// What the centring averages over, bin by bin.
+pub(super) struct Averaged {
+    /// The share that lies in each bin.
+    pub(super) shares: Vec<f64>,
+    /// The same times the mean part u of the bin that lies below.
+    parts: Vec<f64>,
+    /// The same times the mean of (u² − u)/2.
+    pub(super) bends: Vec<f64>,
+}
+
+impl Averaged {
+    pub(super) fn over(
+        partition: &Partition,
+        contents: &[Content],
+        (centring, mean): (Centring, AxisMean),
+        widths: &[f64],
+    ) -> Self {
+        let bins = widths.len();
+        let none = || vec![0.0; bins];
+        let mut all = Self { shares: none(), parts: none(), bends: none() };
+        match centring {
+            Centring::None => {}
+            Centring::Start => all.add(Place { bin: 0, part: 0.0 }, 1.0, 0.0),
+            Centring::Integral if mean.rule() == CenterRule::Exact => {
+                let length: f64 = widths.iter().sum();
+                (0..bins).for_each(|bin| all.add_evenly(bin, widths[bin] / length));
+            }
+            Centring::Integral => {
+                let places = partition.axis().map(|axis| mean.places(axis)).unwrap_or_default();
+                let share = 1.0 / places.len() as f64;
+                places.iter().for_each(|&x| all.add(Place::find(partition, x), share, 0.0));
+            }
+            Centring::Data | Centring::Bins => {
+                let total: f64 = contents.iter().map(|bin| bin.effects.weight).sum();
+                for (bin, content) in contents.iter().enumerate() {
+                    let weight = content.effects.weight;
+                    if centring == Centring::Bins {
+                        all.add_evenly(bin, weight / total);
+                    } else if weight > 0.0 {
+                        let spread = content.parts_squared / weight;
+                        all.add(Place { bin, part: content.part }, weight / total, spread);
+                    }
+                }
             }
         }
+        all
     }
-    let mut right = 0.0;
-    let mut centre = vec![0.0; bins];
-    for k in (0..bins).rev() {
-        centre[k] = widths[k] * (right + parts[k]);
-        right += shares[k];
+
+    /// Places of a mean part and a variance of it.
+    fn add(&mut self, Place { bin, part }: Place, share: f64, spread: f64) {
+        self.shares[bin] += share;
+        self.parts[bin] += share * part;
+        self.bends[bin] += share * (part * part + spread - part) / 2.0;
     }
-    centre
+
+    fn add_evenly(&mut self, bin: usize, share: f64) {
+        self.add(Place { bin, part: 0.5 }, share, 1.0 / 12.0);
+    }
+
+    /// The mean of the curve as weights of the means of the bins.
+    pub(super) fn centre(&self, widths: &[f64]) -> Vec<f64> {
+        let mut right = 0.0;
+        let mut centre = vec![0.0; widths.len()];
+        for k in (0..widths.len()).rev() {
+            centre[k] = widths[k] * (right + self.parts[k]);
+            right += self.shares[k];
+        }
+        centre
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Accumulated local effects: `ale`, `dale`, `rhale`.
 
 mod band;
+mod fine;
 mod levels;
 pub(crate) mod local_effects;
 pub(crate) mod order;

@@ -1,0 +1,338 @@
+//! Accumulated effects on cells of a few instances, of which analytic bands are made.
+//!
+//! Bins that are narrower make hardly any difference to the variance of a curve that adds them up, but all the
+//! difference to its bias. A band is therefore made of cells that are as narrow as variances can be known
+//! in, whatever the bins of the estimate: their number and limits, and how they were chosen, do not matter.
+//!
+//! What is left within a cell is of second order. Where instances do not lie evenly in it, a trend of the local effects
+//! there moves their mean ([`Trend::within`]); and the curve is bent, which the trend from cell to cell
+//! tells ([`Trend::along`]). A kink or a jump of the slope is no trend: by the inequality of Cauchy and Schwarz it
+//! moves the curve at the part p of a cell by at most √(p(1−p)) standard deviations of the mean local effect
+//! over the cell, times its width, which counts as a standard error.
+
+use std::f64::consts::PI;
+
+use nalgebra::{DMatrix, DVector};
+
+use super::band::{Accumulation, Averaged, Content, Place};
+use crate::confidence::{Debiased, Uncertainty};
+use crate::effect::centring::AxisMean;
+use crate::error::{Error, Result};
+use crate::numeric::axis::Axis;
+use crate::numeric::interpolation::interpolate_missing;
+use crate::numeric::moments::Moments;
+use crate::numeric::partition::{Closed, Partition};
+use crate::numeric::quantiles::SortedSample;
+use crate::settings::Centring;
+
+/// Weight of a cell: of fewer instances the variance is not known, and that of the curve is greater by one part in
+/// so many, as cells of more instances are wider by chance where these are few.
+const PER_CELL: f64 = 5.0;
+
+/// Most cells. Of so many the bias is less than the standard error up to a million rows.
+const MOST: f64 = 2000.0;
+
+/// Cells of equal weight that end midway between instances. None for fewer than two.
+pub(super) fn cells(
+    sample: &SortedSample,
+    axis: Axis,
+    closed: Closed,
+) -> Result<Option<Partition>> {
+    let count = (sample.total() / PER_CELL).floor().min(MOST);
+    if count < 2.0 {
+        return Ok(None);
+    }
+    let per_cell = sample.total() / count;
+    let mut limits = vec![axis.lo()];
+    let (mut reached, mut due) = (0.0, per_cell);
+    let mut values = sample.distinct_weights().peekable();
+    while let (Some((x, weight)), Some(&(next, _))) = (values.next(), values.peek()) {
+        reached += weight;
+        let end = x + 0.5 * (next - x);
+        if reached >= due - 1e-9 * per_cell && x < end && end < next && reached < sample.total() {
+            limits.push(end);
+            due = reached + per_cell;
+        }
+    }
+    limits.push(axis.hi());
+    Ok(Some(Partition::new(limits, closed)?))
+}
+
+/// Trends of the local effects at a cell, over its width.
+#[derive(Debug, Clone, Copy, Default)]
+struct Trend {
+    /// From the cell before to the next.
+    along: f64,
+    /// The share of it that the local effects within the cells have too. Of differences over cells they do not have
+    /// that part which is the same for all instances: it is in the differences already.
+    share: f64,
+    /// The weight of the mean of the next cell, and less that of the one before, in the trend.
+    weight: f64,
+    /// Half the change of the mean from the cell before to the next.
+    step: f64,
+    before: usize,
+    next: usize,
+}
+
+impl Trend {
+    fn at(cell: usize, partition: &Partition, contents: &[Content]) -> Self {
+        let (before, next) = (cell.saturating_sub(1), (cell + 1).min(contents.len() - 1));
+        let z = partition.limits();
+        let width = |k: usize| z[k + 1] - z[k];
+        let place = |k: usize| z[k] + contents[k].part * width(k);
+        let distance = |from: usize, to: usize| place(to) - place(from);
+        let change =
+            |from: usize, to: usize| contents[to].effects.mean - contents[from].effects.mean;
+        let slope =
+            |from, to| Some(change(from, to) / distance(from, to)).filter(|s| s.is_finite());
+        let Some(own) = slope(before, next) else {
+            return Self { before, next, ..Self::default() };
+        };
+        let weight = width(cell) / distance(before, next);
+        let along = own * width(cell);
+        // The slope within the three cells, each in its own units.
+        let (mut products, mut squares) = (0.0, 0.0);
+        for k in before..=next {
+            products += contents[k].products * width(k);
+            squares += contents[k].parts_squared * width(k) * width(k);
+        }
+        let within = if squares > 0.0 { products / squares * width(cell) } else { 0.0 };
+        let share = if along == 0.0 { 0.0 } else { (within / along).clamp(0.0, 1.0) };
+        let step = change(before, next) / (next - before) as f64;
+        Self { along, share, weight, step, before, next }
+    }
+
+    /// The trend within the cell: the smaller one of those from cell to cell and of the local effects.
+    fn within(self) -> f64 {
+        self.share * self.along
+    }
+
+    /// The instances of a cell about the trend.
+    fn residual(self, content: Content) -> Content {
+        let trend = self.within();
+        let Moments { weight, mean, squares } = content.effects;
+        let explained = trend * (2.0 * content.products - trend * content.parts_squared);
+        let effects = Moments { weight, mean, squares: (squares - explained).max(0.0) };
+        let products = content.products - trend * content.parts_squared;
+        Content { effects, products, ..content }
+    }
+}
+
+/// An accumulated effect on cells.
+pub(super) struct FineCurve<'a> {
+    partition: &'a Partition,
+    centring: Centring,
+    widths: Vec<f64>,
+    trends: Vec<Trend>,
+    /// The instances of each cell about its trend.
+    contents: Vec<Content>,
+    averaged: Averaged,
+    variances: Vec<f64>,
+}
+
+impl<'a> FineCurve<'a> {
+    pub(super) fn new(
+        partition: &'a Partition,
+        contents: &[Content],
+        centring: (Centring, AxisMean),
+    ) -> Result<Self> {
+        let widths = partition.widths();
+        let trends: Vec<Trend> =
+            (0..widths.len()).map(|cell| Trend::at(cell, partition, contents)).collect();
+        let averaged = Averaged::over(partition, contents, centring, &widths);
+        let contents: Vec<Content> =
+            trends.iter().zip(contents).map(|(trend, &content)| trend.residual(content)).collect();
+        let variances: Vec<Option<f64>> =
+            contents.iter().map(|cell| cell.effects.variance(1.0)).collect();
+        let (Some(variances), _) = interpolate_missing(&variances, &partition.centres()) else {
+            return Err(Error::Incompatible("no cell of a band has two instances".to_owned()));
+        };
+        Ok(Self { partition, centring: centring.0, widths, trends, contents, averaged, variances })
+    }
+
+    /// The centred curve at some places and its covariance.
+    pub(super) fn debiased(&self, x: &[f64]) -> Result<Debiased> {
+        let places: Vec<Place> = x.iter().map(|&x| Place::find(self.partition, x)).collect();
+        let means = DVector::from_iterator(
+            self.contents.len(),
+            self.contents.iter().map(|cell| cell.effects.mean),
+        );
+        let centre = self.weights_of(
+            &self.averaged.centre(&self.widths),
+            self.averaged.bends.iter().copied().enumerate(),
+        );
+        let positions = self.positions(&means, &centre);
+        let accumulation = Accumulation {
+            weights: self.weights(&places, &centre),
+            means,
+            variances: self.variances.clone(),
+            positions,
+        };
+        let (mut factor, mut degrees) = accumulation.columns(&self.contents);
+        let (bends, of_bends) = self.bends(&places);
+        let known = factor.ncols();
+        factor = factor.resize_horizontally(known + bends.ncols(), 0.0);
+        factor.columns_mut(known, bends.ncols()).copy_from(&bends);
+        degrees.extend(of_bends);
+        let uncertainty = Uncertainty::of_columns(factor, &degrees);
+        Ok(Debiased { curve: accumulation.curve(), uncertainty, cells: self.widths.len() })
+    }
+
+    /// Weights of the means of the cells in a sum of what cells contribute: so much of the mean of each about its
+    /// trend, and in some cells so much of the bend, in units of the width times the trend.
+    fn weights_of(&self, of_cells: &[f64], bent: impl Iterator<Item = (usize, f64)>) -> Vec<f64> {
+        let mut weights = of_cells.to_vec();
+        let mut add = |trend: &Trend, weight: f64| {
+            weights[trend.next] += weight * trend.weight;
+            weights[trend.before] -= weight * trend.weight;
+        };
+        for ((trend, content), &weight) in self.trends.iter().zip(&self.contents).zip(of_cells) {
+            add(trend, weight * trend.share * (0.5 - content.part));
+        }
+        for (cell, bend) in bent {
+            add(&self.trends[cell], self.widths[cell] * bend);
+        }
+        weights
+    }
+
+    /// c, places × cells.
+    fn weights(&self, places: &[Place], centre: &[f64]) -> DMatrix<f64> {
+        let mut weights = DMatrix::zeros(places.len(), self.widths.len());
+        let mut below = vec![0.0; self.widths.len()];
+        for (i, &Place { bin, part }) in places.iter().enumerate() {
+            below.fill(0.0);
+            below[..bin].copy_from_slice(&self.widths[..bin]);
+            below[bin] = self.widths[bin] * part;
+            let bend = part * (part - 1.0) / 2.0;
+            let row = self.weights_of(&below, std::iter::once((bin, bend)));
+            for (k, (weight, centre)) in row.iter().zip(centre).enumerate() {
+                weights[(i, k)] = weight - centre;
+            }
+        }
+        weights
+    }
+
+    /// For centrings over the instances: value at the mean place of each cell, and rise over the cell.
+    fn positions(&self, means: &DVector<f64>, centre: &[f64]) -> Option<Vec<(f64, f64)>> {
+        if !matches!(self.centring, Centring::Data | Centring::Bins) {
+            return None;
+        }
+        let mut reached = -centre.iter().zip(means).map(|(c, mean)| c * mean).sum::<f64>();
+        let position = |k: usize| {
+            let content = &self.contents[k];
+            let mean = means[k] + self.trends[k].within() * (0.5 - content.part);
+            let rise = self.widths[k] * mean;
+            let at = reached + content.part * rise;
+            reached += rise;
+            (at, rise)
+        };
+        Some((0..self.widths.len()).map(position).collect())
+    }
+
+    /// A column for each cell that holds a place, of what a kink in it may do there, with the degrees of freedom.
+    fn bends(&self, places: &[Place]) -> (DMatrix<f64>, Vec<f64>) {
+        let mut cells: Vec<usize> = places.iter().map(|place| place.bin).collect();
+        cells.dedup();
+        let mut columns = DMatrix::zeros(places.len(), cells.len());
+        for (mut column, &cell) in columns.column_iter_mut().zip(&cells) {
+            let trend = self.trends[cell];
+            let step = (1.0 - trend.share) * trend.step;
+            // Instances at a single place do not differ by where they are. Spread evenly, 1/12 is the variance of the part.
+            let Content { effects, parts_squared, .. } = self.contents[cell];
+            let spread = (12.0 * parts_squared / effects.weight).min(1.0);
+            let size = self.widths[cell] * (self.variances[cell] * spread + step * step).sqrt();
+            // π/8 is the mean of √(p(1−p)).
+            let mean = self.averaged.shares[cell] * PI / 8.0;
+            for (i, &Place { bin, part }) in places.iter().enumerate() {
+                let here = if bin == cell { (part * (1.0 - part)).max(0.0).sqrt() } else { 0.0 };
+                column[i] = size * (here - mean);
+            }
+        }
+        let degrees = |&cell: &usize| (self.contents[cell].effects.weight - 1.0).max(1.0);
+        let degrees = cells.iter().map(degrees).collect();
+        (columns, degrees)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Contents of cells whose local effects are some function of the place.
+    fn contents(partition: &Partition, x: &[f64], effect: impl Fn(f64) -> f64) -> Vec<Content> {
+        let mut contents = vec![Content::default(); partition.bins()];
+        for &x in x {
+            let place = Place::find(partition, x);
+            contents[place.bin].add(place.part, effect(x), 1.0);
+        }
+        contents
+    }
+
+    fn cells_of(x: &[f64]) -> Partition {
+        let sample = SortedSample::new(x.iter().map(|&x| (x, 1.0)));
+        cells(&sample, Axis::new(0.0, 1.0).unwrap(), Closed::Left).unwrap().unwrap()
+    }
+
+    /// Places that crowd at the start.
+    fn uneven() -> Vec<f64> {
+        (0..60).map(|i| ((f64::from(i) + 0.5) / 60.0).powf(2.5)).collect()
+    }
+
+    #[test]
+    fn a_parabola_is_exact_whatever_the_places_and_the_centring() {
+        let x = uneven();
+        let partition = cells_of(&x);
+        assert_eq!(partition.bins(), 12);
+        let at: Vec<f64> = (0..=50).map(|i| f64::from(i) / 50.0).collect();
+        let mean = x.iter().map(|x| x * x).sum::<f64>() / x.len() as f64;
+        for (centring, constant) in [
+            (Centring::None, 0.0),
+            (Centring::Start, 0.0),
+            (Centring::Integral, 1.0 / 3.0),
+            (Centring::Data, mean),
+        ] {
+            let contents = contents(&partition, &x, |x| 2.0 * x);
+            let curve = FineCurve::new(&partition, &contents, (centring, AxisMean::default()));
+            let fine = curve.unwrap().debiased(&at).unwrap();
+            for (x, y) in at.iter().zip(&fine.curve) {
+                assert!((y - (x * x - constant)).abs() < 1e-13, "{centring:?} at {x}: {y}");
+            }
+            // What is not certain is the mean over the instances alone.
+            let errors = fine.uncertainty.standard_errors();
+            let is_certain = errors.iter().all(|&error| error < 1e-13);
+            assert_eq!(is_certain, centring != Centring::Data, "{centring:?}");
+        }
+    }
+
+    #[test]
+    fn a_kink_within_a_cell_is_within_two_standard_errors() {
+        let x: Vec<f64> = (0..60).map(|i| (f64::from(i) + 0.5) / 60.0).collect();
+        let partition = cells_of(&x);
+        for i in 0..=10 {
+            // The slope falls from 3 to -4 somewhere in the seventh cell.
+            let kink = 0.5 + f64::from(i) / 120.0;
+            let contents = contents(&partition, &x, |x| if x < kink { 3.0 } else { -4.0 });
+            let centring = (Centring::Start, AxisMean::default());
+            let curve = FineCurve::new(&partition, &contents, centring).unwrap();
+            let fine = curve.debiased(&[kink]).unwrap();
+            let off = (fine.curve[0] - 3.0 * kink).abs();
+            let error = fine.uncertainty.standard_errors()[0];
+            assert!(off < 2.0 * error + 1e-12, "{kink}: {off} of {error}");
+        }
+    }
+
+    #[test]
+    fn cells_hold_five_instances_and_equal_ones_together() {
+        let bins = |x: &[f64]| cells_of(x).bins();
+        assert_eq!(bins(&uneven()), 12);
+        let mut x = uneven();
+        let tied = x[10];
+        x[10..40].fill(tied);
+        let partition = cells_of(&x);
+        let weights: Vec<f64> =
+            contents(&partition, &x, |_| 0.0).iter().map(|cell| cell.effects.weight).collect();
+        assert!(weights.iter().all(|&weight| weight >= 5.0), "{weights:?}");
+        let few = SortedSample::new([(0.1, 1.0), (0.2, 1.0)].into_iter());
+        assert_eq!(cells(&few, Axis::new(0.0, 1.0).unwrap(), Closed::Left).unwrap(), None);
+    }
+}
