@@ -122,6 +122,12 @@ fn argument(setting: &'static SettingInfo) -> Arg {
     if let Some(names) = registries::names(option.name) {
         help = format!("{help} [possible values: {}]", names.join(", "));
     }
+    // Of two features there may be two, which only this program reads.
+    match option.name {
+        "points" => help.push_str("; of a pair U,V:W,Z, the points of either feature"),
+        "grid" => help.push_str("; of a pair N or NxM"),
+        _ => (),
+    }
     if setting.says_default {
         help = format!("{help} [default: {}]", option.default);
     }
