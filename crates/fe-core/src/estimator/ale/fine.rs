@@ -32,6 +32,9 @@ const PER_CELL: f64 = 5.0;
 /// Most cells. Of so many the bias is less than the standard error up to a million rows.
 const MOST: f64 = 2000.0;
 
+/// Share of a sum of squares that rounding leaves where a trend is all there is.
+const ROUNDING: f64 = 1e-13;
+
 /// Cells of equal weight that end midway between instances. None for fewer than two.
 pub(super) fn cells(
     sample: &SortedSample,
@@ -80,25 +83,20 @@ impl Trend {
         let z = partition.limits();
         let width = |k: usize| z[k + 1] - z[k];
         let place = |k: usize| z[k] + contents[k].part * width(k);
-        let distance = |from: usize, to: usize| place(to) - place(from);
-        let change =
-            |from: usize, to: usize| contents[to].effects.mean - contents[from].effects.mean;
-        let slope =
-            |from, to| Some(change(from, to) / distance(from, to)).filter(|s| s.is_finite());
-        let Some(own) = slope(before, next) else {
+        let distance = place(next) - place(before);
+        let change = contents[next].effects.mean - contents[before].effects.mean;
+        if distance <= 0.0 {
             return Self { before, next, ..Self::default() };
-        };
-        let weight = width(cell) / distance(before, next);
-        let along = own * width(cell);
-        // The slope within the three cells, each in its own units.
-        let (mut products, mut squares) = (0.0, 0.0);
-        for k in before..=next {
-            products += contents[k].products * width(k);
-            squares += contents[k].parts_squared * width(k) * width(k);
         }
+        let weight = width(cell) / distance;
+        let along = change * weight;
+        // The slope within the three cells, each in its own units.
+        let sum = |term: &dyn Fn(usize) -> f64| (before..=next).map(term).sum::<f64>();
+        let products = sum(&|k| contents[k].products * width(k));
+        let squares = sum(&|k| contents[k].parts_squared * width(k) * width(k));
         let within = if squares > 0.0 { products / squares * width(cell) } else { 0.0 };
         let share = if along == 0.0 { 0.0 } else { (within / along).clamp(0.0, 1.0) };
-        let step = change(before, next) / (next - before) as f64;
+        let step = change / (next - before) as f64;
         Self { along, share, weight, step, before, next }
     }
 
@@ -112,7 +110,10 @@ impl Trend {
         let trend = self.within();
         let Moments { weight, mean, squares } = content.effects;
         let explained = trend * (2.0 * content.products - trend * content.parts_squared);
-        let effects = Moments { weight, mean, squares: (squares - explained).max(0.0) };
+        // The root of what rounding leaves is large beside it.
+        let left = squares - explained;
+        let squares = if left > ROUNDING * squares { left } else { 0.0 };
+        let effects = Moments { weight, mean, squares };
         let products = content.products - trend * content.parts_squared;
         Content { effects, products, ..content }
     }
