@@ -317,7 +317,7 @@ metrics = ["coverage"]
 [[block.estimator]]
 name = "ale"
 bins = [3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]
-band = "analytic"
+band = "bins"
 level = 0.9
 "#;
 

@@ -127,7 +127,7 @@ fn direct(folder: &Folder, options: &[&str]) -> Value {
     // `effect` takes its features from a scenario: the same data under its names.
     let renamed = folder.read("data.csv").lines().map(without_target).collect::<Vec<_>>();
     let data = folder.write("renamed.csv", &(renamed.join("\n") + "\n"));
-    let given = ["effect", "poly3", "--data", &data, "--weights", "weight"];
+    let given = ["effect", "poly3", "--data", &data, "--weights", "weight", "--no-truth"];
     serde_json::from_str(&answer(&[&given[..], options].concat())).unwrap()
 }
 

@@ -175,7 +175,10 @@ mod tests {
         let read = parse(&csv::StringRecord::from(records[0].clone())).unwrap();
         assert_eq!((read.datasets, read.of, read.largest), (2, 3, 1.0));
         let said = caution(&[read], |key| key.estimator == "rhale").unwrap();
-        assert!(said.contains("in 2 estimates") && said.contains("up to 100 % (rhale)"), "{said}");
+        assert!(
+            said.contains("in 2 estimates") && said.contains("up to 100 % (rhale, f)"),
+            "{said}"
+        );
         assert_eq!(caution(&[], |_| true), None);
     }
 }

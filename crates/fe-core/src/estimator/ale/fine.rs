@@ -14,7 +14,7 @@ use std::f64::consts::PI;
 
 use nalgebra::{DMatrix, DVector};
 
-use super::band::{Accumulation, Averaged, Content, Place};
+use super::accumulation::{Accumulation, Averaged, Content, Place};
 use crate::confidence::{Debiased, Uncertainty};
 use crate::effect::centring::AxisMean;
 use crate::error::{Error, Result};

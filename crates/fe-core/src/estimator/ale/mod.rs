@@ -1,5 +1,6 @@
 //! Accumulated local effects: `ale`, `dale`, `rhale`.
 
+mod accumulation;
 mod band;
 mod fine;
 mod levels;
