@@ -125,7 +125,7 @@ def test_bins_without_instances_are_said() -> None:
 def test_names_that_were_taken_for_another_thing_say_where_it_is() -> None:
     effect = fe.ale(X, S, 4, band="analytic")
     assert effect.band is not None and effect.spread is not None
-    assert (effect.band["lower"] <= effect.effect).all()
+    assert (effect.band["lower"] <= effect.band["upper"]).all()
     assert set(effect.spread) == {"std", "accumulated_sd"}
     assert not hasattr(effect, "bands")
     with pytest.raises(AttributeError, match="its confidence band is `band`"):
