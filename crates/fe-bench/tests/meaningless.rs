@@ -269,3 +269,21 @@ fn targets_that_are_no_numbers_are_refused() {
     let message = refusal(&["sample", "snc", "--n=50", "--seed=1", "--snr=5e-324"], folder.path());
     assert!(message.contains("snr = 5e-324"), "{message}");
 }
+
+/// Bands of cells do not hold a curve whose bins are too wide, and a shared panel draws none: both are said.
+#[test]
+fn curves_outside_of_their_bands_and_bands_that_are_not_drawn_are_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let effect = "effect friedman1 --n 300 --seed 0 --band analytic --format csv";
+    let asked = |further: &str| {
+        let call = format!("{effect} {further}");
+        let output = program(&call.split(' ').collect::<Vec<_>>(), folder.path());
+        assert!(output.status.success(), "{}", said(&output));
+        said(&output)
+    };
+    let outside = "x3: the curve of ale lies outside of its band at ";
+    assert!(asked("--estimator ale --bins 5 --feature x3").contains(outside));
+    assert!(!asked("--estimator ale --bins 5 --feature x4").contains("outside of its band"));
+    let both = asked("--estimator ale,pdp --feature x3 --plot both.svg");
+    assert!(both.contains("bands are not drawn where several estimators share a panel"), "{both}");
+}

@@ -68,6 +68,9 @@ impl Estimated for Evaluated {
         let subject = of.pictured();
         let pictured = match arguments.estimators() {
             [_, _, ..] => {
+                if all.iter().any(|evaluated| evaluated.confidence.is_some()) {
+                    say!("bands are not drawn where several estimators share a panel; name one");
+                }
                 let estimands =
                     drawn.into_iter().map(|(effect, estimator)| (effect, estimator.estimand()));
                 plot::comparison::figure(&subject, &estimands.collect::<Vec<_>>())?
@@ -87,6 +90,9 @@ impl Estimated for Evaluated {
         if all.iter().any(|evaluated| evaluated.confidence.is_some()) {
             say!("band: {}", fe_core::effect::MEANING);
         }
+        all.iter()
+            .filter_map(|evaluated| evaluated.outside(of))
+            .for_each(|caution| say!("{caution}"));
         match arguments.format() {
             Format::Json => {
                 let objects = all.iter().map(|evaluated| {
@@ -163,6 +169,29 @@ impl Evaluated {
         let settings = settings.clone();
         let truth = None;
         Ok(Self { effect, settings, preset, x, y, heterogeneity, truth, bands, confidence })
+    }
+
+    /// A caution where the curve lies outside of its own band, which is made of cells that are finer than its bins.
+    fn outside(&self, of: &Subject<'_>) -> Option<String> {
+        let band = self.effect.confidence.as_ref()?;
+        let cells = band.record.cells?;
+        let [.., (_, Some(lower)), (_, Some(upper))] = self.confidence.as_ref()? else {
+            return None;
+        };
+        let limits = lower.iter().zip(upper);
+        let is_out = |(y, (lower, upper)): (&f64, (&f64, &f64))| {
+            *y < lower - band.rounding || *y > upper + band.rounding
+        };
+        let count = self.y.iter().zip(limits).filter(|point| is_out(*point)).count();
+        (count > 0).then(|| {
+            format!(
+                "{}: the curve of {} lies outside of its band at {count} of {} points: the band is made of {cells} \
+                 cells, and bins are too wide there; take more of them",
+                of.named(self.effect.feature),
+                self.effect.estimator,
+                self.y.len()
+            )
+        })
     }
 
     /// Looks up the truth, or says why there is none.
