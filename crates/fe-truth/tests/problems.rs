@@ -243,10 +243,22 @@ fn what_has_no_truth_is_refused_with_the_reason() {
         ("x^2", "x = \"student(3)\"\n", "infinite"),
         ("x", "x = \"student(1.5)\"\n", "may be infinite"),
         ("x", "u = \"student(1.5)\"\nx = \"u + normal(0, 1)\"\n", "may be infinite"),
+        // The density of a child falls off as its own law where the panels of its parents end.
+        ("exp(x/2)", "u = \"lognormal(0, 0.5)\"\nx = \"u + normal(0, 0.6)\"\n", "may be infinite"),
     ] {
         let said = refused(f, law);
         assert!(said.contains(message), "{f}: {said}");
     }
+}
+
+/// A mean that is finite however far the law of a parent reaches: E exp(x/2) of a gamma variable plus a normal one.
+#[test]
+fn exponentials_of_children_have_their_means() {
+    let law = "[law]\nu = \"gamma(2, 0.5)\"\nx = \"u + normal(0, 0.6)\"\n";
+    let mean = mine("exp(x/2)", law).mean().unwrap();
+    let known = 0.75_f64.powi(-2) * (0.125 * 0.36_f64).exp();
+    assert!((mean.value - known).abs() <= mean.abs_error, "{mean:?}, {known}");
+    assert!(mean.abs_error < 1e-9, "{mean:?}");
 }
 
 #[test]

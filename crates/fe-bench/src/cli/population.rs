@@ -141,6 +141,7 @@ fn explain(
     estimator: &str,
     logs: &[(usize, f64)],
 ) {
+    let logs = &judged.known(logs);
     let mut push = |on: &str, numbers: [Option<f64>; 4]| {
         let mut row: Vec<Entry> = vec![rows.into(), estimator.into(), logs.len().into(), on.into()];
         row.extend(numbers.map(Entry::from));
@@ -160,9 +161,8 @@ fn errors(judged: &Judged) -> OutputTable {
     for rows in judged.sizes() {
         for estimator in &judged.estimators {
             for (place, log) in judged.errors(estimator, rows) {
-                let problem = judged.problems[place].id.as_str();
                 sheet.push(vec![
-                    problem.into(),
+                    judged.id(place).into(),
                     rows.into(),
                     estimator.as_str().into(),
                     log.into(),
@@ -177,9 +177,9 @@ fn properties(judged: &Judged) -> OutputTable {
     let mut columns = vec!["problem"];
     columns.extend(PROPERTIES);
     let mut sheet = OutputTable::new(&columns);
-    for problem in &judged.problems {
-        let mut row: Vec<Entry> = vec![problem.id.as_str().into()];
-        row.extend(problem.properties.map(Entry::from));
+    for (place, values) in judged.properties() {
+        let mut row: Vec<Entry> = vec![judged.id(place).into()];
+        row.extend(values.map(Entry::from));
         sheet.push(row);
     }
     sheet

@@ -1,10 +1,12 @@
 //! Errors of estimators on many problems, and what they are explained by.
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use fe_core::numeric::quantiles::SortedSample;
 use fe_core::numeric::regression::Regression;
 use fe_truth::Scenario;
+use rayon::prelude::*;
 
 use crate::data::scenarios;
 use crate::record::results::Results;
@@ -16,20 +18,12 @@ use crate::study::key::Column;
 pub const PROPERTIES: [&str; 6] =
     ["features", "active", "interaction_share", "largest_correlation", "roughness", "breaks"];
 
-/// A problem with its properties.
-#[derive(Debug)]
-pub struct Problem {
-    /// Name and version.
-    pub id: String,
-    /// In the order of [`PROPERTIES`].
-    pub properties: [f64; PROPERTIES.len()],
-}
-
 /// Errors on problems.
 #[derive(Debug)]
 pub struct Judged {
-    /// The problems whose properties can be told.
-    pub problems: Vec<Problem>,
+    problems: Vec<Scenario>,
+    /// What is told of each problem, once asked for: truths of a population take their time.
+    told: OnceLock<Vec<Option<Told>>>,
     /// The estimators with their options, in words.
     pub estimators: Vec<String>,
     sizes: Vec<String>,
@@ -37,8 +31,31 @@ pub struct Judged {
     errors: BTreeMap<(String, String, usize), BTreeMap<String, f64>>,
     /// True if the errors are squares.
     squared: bool,
-    /// Of each problem, the standard deviation of f.
-    sds: Vec<f64>,
+}
+
+/// What is told of a problem.
+#[derive(Debug)]
+struct Told {
+    /// In the order of [`PROPERTIES`].
+    properties: [f64; PROPERTIES.len()],
+    /// Standard deviation of f.
+    sd: f64,
+}
+
+impl Told {
+    /// None where they have no truth, or f is constant.
+    fn of(problem: &Scenario) -> Option<Self> {
+        let of = problem.properties().ok()?;
+        let properties = [
+            of.features as f64,
+            of.active as f64,
+            of.interaction_share,
+            of.largest_correlation,
+            of.roughness,
+            of.breaks as f64,
+        ];
+        (of.sd > 0.0).then_some(Self { properties, sd: of.sd })
+    }
 }
 
 /// The errors of a study of problem files.
@@ -51,17 +68,13 @@ pub fn judged(results: &Results, metric: Metric) -> Result<Judged, String> {
         return Err("there is no problem file in these results".to_owned());
     }
     let mut problems = Vec::new();
-    let mut sds = Vec::new();
     for (id, text) in &texts {
         let name = id.split('@').next().unwrap_or_default();
-        let scenario = scenarios::of_text(&format!("{name}.toml"), text, &[])?;
-        if let Some((problem, sd)) = told(&scenario) {
-            problems.push(problem);
-            sds.push(sd);
-        }
+        problems.push(scenarios::of_text(&format!("{name}.toml"), text, &[])?);
     }
+    let ids: Vec<String> = problems.iter().map(Scenario::id).collect();
     let place: BTreeMap<&str, usize> =
-        problems.iter().enumerate().map(|(place, problem)| (problem.id.as_str(), place)).collect();
+        ids.iter().enumerate().map(|(place, id)| (id.as_str(), place)).collect();
     let (mut estimators, mut sizes) = (Vec::new(), Vec::new());
     let mut errors: BTreeMap<_, BTreeMap<String, f64>> = BTreeMap::new();
     for row in results.values.iter().filter(|row| row.key.metric == metric.name()) {
@@ -87,24 +100,28 @@ pub fn judged(results: &Results, metric: Metric) -> Result<Judged, String> {
     if errors.is_empty() {
         return Err(format!("there is no value of `{}` in these results", metric.name()));
     }
-    Ok(Judged { problems, estimators, sizes, errors, squared: metric.is_squared(), sds })
-}
-
-/// A problem with its properties and the standard deviation of f, where they can be told.
-fn told(scenario: &Scenario) -> Option<(Problem, f64)> {
-    let of = scenario.properties().ok()?;
-    let properties = [
-        of.features as f64,
-        of.active as f64,
-        of.interaction_share,
-        of.largest_correlation,
-        of.roughness,
-        of.breaks as f64,
-    ];
-    (of.sd > 0.0).then(|| (Problem { id: scenario.id(), properties }, of.sd))
+    let squared = metric.is_squared();
+    Ok(Judged { problems, told: OnceLock::new(), estimators, sizes, errors, squared })
 }
 
 impl Judged {
+    /// The name and version of a problem.
+    #[must_use]
+    pub fn id(&self, place: usize) -> String {
+        self.problems[place].id()
+    }
+
+    /// What is told of a problem.
+    fn told(&self, place: usize) -> Option<&Told> {
+        let told = || self.problems.par_iter().map(Told::of).collect();
+        self.told.get_or_init(told)[place].as_ref()
+    }
+
+    /// The places of the problems whose properties can be told, with these.
+    pub fn properties(&self) -> impl Iterator<Item = (usize, &[f64; PROPERTIES.len()])> {
+        (0..self.problems.len()).filter_map(|place| Some((place, &self.told(place)?.properties)))
+    }
+
     /// The numbers of rows, as they stand in the results.
     pub fn sizes(&self) -> impl Iterator<Item = &str> {
         self.sizes.iter().map(String::as_str)
@@ -144,7 +161,7 @@ impl Judged {
         let of_place = |place: usize| {
             let log = self.log(self.of_problem(estimator, rows, place)?.values().copied())?;
             // Derivatives are in another unit than f.
-            let unit = if estimator.starts_with("dpdp") { 1.0 } else { self.sds[place] };
+            let unit = if estimator.starts_with("dpdp") { 1.0 } else { self.told(place)?.sd };
             Some((place, log - unit.log10()))
         };
         (0..self.problems.len()).filter_map(of_place).collect()
@@ -164,6 +181,12 @@ impl Judged {
         (0..self.problems.len()).filter_map(of_place).collect()
     }
 
+    /// The logarithms of problems whose properties can be told.
+    #[must_use]
+    pub fn known(&self, logs: &[(usize, f64)]) -> Vec<(usize, f64)> {
+        logs.iter().copied().filter(|(place, _)| self.told(*place).is_some()).collect()
+    }
+
     /// The regression of logarithms on the properties in which their problems differ, each measured from its
     /// mean over these problems, and the names of these properties; none where there are too few problems.
     #[must_use]
@@ -172,10 +195,11 @@ impl Judged {
         logs: &[(usize, f64)],
         level: f64,
     ) -> Option<(Vec<&'static str>, Regression)> {
+        let logs = logs.iter().filter_map(|(place, log)| Some((self.told(*place)?, *log)));
+        let logs: Vec<(&Told, f64)> = logs.collect();
         let (mut names, mut columns) = (Vec::new(), Vec::new());
         for (property, name) in PROPERTIES.into_iter().enumerate() {
-            let values: Vec<f64> =
-                logs.iter().map(|&(place, _)| self.problems[place].properties[property]).collect();
+            let values: Vec<f64> = logs.iter().map(|(told, _)| told.properties[property]).collect();
             if values.windows(2).any(|pair| pair[0] != pair[1]) {
                 let mean = values.iter().sum::<f64>() / values.len() as f64;
                 names.push(name);
@@ -198,6 +222,10 @@ pub fn median(values: &[f64]) -> Option<f64> {
 mod tests {
     use super::*;
 
+    fn of_text(text: &str) -> Scenario {
+        scenarios::of_text("a.toml", text, &[]).unwrap()
+    }
+
     /// Mean squares 4 and 100 of the first, 1 of the second on one feature alone: that one has the ratio 2.
     #[test]
     fn ratios_are_of_the_features_that_both_have() {
@@ -206,7 +234,8 @@ mod tests {
             errors.iter().map(|&(feature, error)| (feature.to_owned(), error)).collect()
         };
         let judged = Judged {
-            problems: vec![Problem { id: "a@1".into(), properties: [0.0; PROPERTIES.len()] }],
+            problems: vec![of_text("f = \"x\"\n[law]\nx = \"uniform(0, 1)\"\n")],
+            told: vec![Some(Told { properties: [0.0; PROPERTIES.len()], sd: 2.0 })].into(),
             estimators: vec!["first".into(), "second".into()],
             sizes: vec!["50".into()],
             errors: [
@@ -215,7 +244,6 @@ mod tests {
             ]
             .into(),
             squared: true,
-            sds: vec![2.0],
         };
         let ratios = judged.ratios("first", "second", "50");
         assert!((ratios[0].1 - 2_f64.log10()).abs() < 1e-12, "{ratios:?}");

@@ -313,18 +313,16 @@ impl<'a> HeldFeatures<'a> {
     }
 }
 
-/// Bound on the integral beyond the panels of a law that goes on there: the integrand at their ends,
-/// if it falls off from there at least as fast as on half the way.
+/// Bound on the integral beyond the panels of a law that goes on there, from the integrand at their ends, if it falls
+/// off from there at least as fast as on half the way; and at the places where the law itself was cut off.
 fn tails(law: &dyn Univariate, (from, to): (f64, f64), mut at: impl FnMut(f64) -> Estimate) -> f64 {
+    let mut size = |u: f64, mass: f64| if mass > 0.0 { mass * at(u).value.abs() } else { 0.0 };
+    let ends = law.open_ends((from, to)).into_iter();
+    let beyond: f64 = ends.map(|(end, half)| size(end, half * law.weight(end))).sum();
     let (low, high) = law.support();
-    let ends = [(from, low, to), (to, high, from)];
-    // Places are rounded on the scale of all of them: an end may be close to 0.
-    let rounding = 8.0 * f64::EPSILON * law.place(from).abs().max(law.place(to).abs());
-    let goes_on = |&(end, support, _): &(f64, f64, f64)| {
-        !support.is_finite() || (law.place(end) - support).abs() > rounding
-    };
-    let beyond = ends.into_iter().filter(goes_on);
-    beyond.map(|(end, _, other)| 0.5 * (other - end).abs() * at(end).value.abs()).sum()
+    let inside = |u: f64| (from..=to).contains(&u) && (low..=high).contains(&law.place(u));
+    let cuts = law.cuts().iter().filter(|(u, _)| inside(*u));
+    beyond + cuts.map(|&(u, mass)| size(u, mass)).sum::<f64>()
 }
 
 /// Share at which a witness divides panels.
@@ -429,13 +427,10 @@ impl NestedIntegral<'_> {
         }
         let panels = hidden.panels();
         let mut at = |u: f64| match mixing.given(hidden.place(u)) {
-            Some(law) => {
-                let inner = self.along((&*law, None), feature, rest, places, given, row);
-                inner.times(hidden.weight(u))
-            }
+            Some(law) => self.along((&*law, None), feature, rest, places, given, row),
             None => Estimate::exact(f64::NAN),
         };
-        let [total] = integrate(&panels, self.floor, |u| [at(u)]);
+        let [total] = integrate(&panels, self.floor, |u| [at(u).times(hidden.weight(u))]);
         let ends = (panels[0], panels[panels.len() - 1]);
         let beyond = tails(hidden, ends, at);
         let total = total.doubted(hidden.doubt());
@@ -471,13 +466,14 @@ impl NestedIntegral<'_> {
                 }
             }
             given.pop();
-            inner.times(law.weight(u))
+            inner
         };
         if self.engine.is_witness() {
             let inner: Vec<f64> = points.clone();
             points.extend(inner.windows(2).map(|ends| ends[0] + ELSEWHERE * (ends[1] - ends[0])));
         }
-        let [mut total] = integrate(&within(&points, from, to), self.floor, |u| [at(u)]);
+        let points = within(&points, from, to);
+        let [mut total] = integrate(&points, self.floor, |u| [at(u).times(law.weight(u))]);
         if self.engine.watch.is_some() {
             total = total.doubted(law.doubt());
             total.error += tails(law, (from, to), at);

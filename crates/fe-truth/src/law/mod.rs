@@ -116,6 +116,25 @@ pub(crate) trait Univariate: Send + Sync {
         None
     }
 
+    /// Where the integrals that this law is made of were cut off: coordinates, each with about the mass that lies
+    /// beyond. The density past these places says nothing of how the law goes on.
+    fn cuts(&self) -> &[(f64, f64)] {
+        self.base().map_or(&[], |law| law.cuts())
+    }
+
+    /// Ends of the panels beyond which the law goes on, each with half the width of the panels: a density that falls
+    /// off from there at least as fast as on half the way has less beyond than this width of it.
+    fn open_ends(&self, (from, to): (f64, f64)) -> Vec<(f64, f64)> {
+        let (low, high) = self.support();
+        // Places are rounded on the scale of all of them: an end may be close to 0.
+        let rounding = 8.0 * f64::EPSILON * self.place(from).abs().max(self.place(to).abs());
+        let goes_on = |(end, support): (f64, f64)| {
+            !support.is_finite() || (self.place(end) - support).abs() > rounding
+        };
+        let ends = [(from, low), (to, high)].into_iter();
+        ends.filter(|end| goes_on(*end)).map(|(end, _)| (end, 0.5 * (to - from).abs())).collect()
+    }
+
     /// Probability of an interval, whose ends may be infinite.
     fn mass(&self, from: f64, to: f64) -> f64 {
         let above = if from > f64::NEG_INFINITY { self.cdf(from) } else { 0.0 };

@@ -369,6 +369,7 @@ struct Posterior {
     support: (f64, f64),
     density: OnceLock<Density>,
     mixture: Option<Mixture>,
+    cuts: Vec<(f64, f64)>,
 }
 
 /// Panels that hold the weight of a density, and the logarithm of its integral.
@@ -435,6 +436,10 @@ impl Posterior {
             }),
             _ => None,
         };
+        let cuts = match own {
+            Some(_) => Vec::new(),
+            None => inner.cuts(&row, target, &unknown, scale),
+        };
         Self {
             inner: Arc::clone(inner),
             target,
@@ -447,6 +452,7 @@ impl Posterior {
             support: prior.support(),
             density: OnceLock::new(),
             mixture,
+            cuts,
         }
     }
 
@@ -519,6 +525,10 @@ impl Univariate for Posterior {
         self.density().panels.clone()
     }
 
+    fn cuts(&self) -> &[(f64, f64)] {
+        &self.cuts
+    }
+
     fn mixing(&self) -> Option<&dyn Mixing> {
         self.mixture.as_ref().map(|mixture| mixture as &dyn Mixing)
     }
@@ -548,6 +558,7 @@ struct Margin {
     panels: Vec<f64>,
     support: (f64, f64),
     heavy: bool,
+    cuts: Vec<(f64, f64)>,
 }
 
 impl Margin {
@@ -587,7 +598,12 @@ impl Margin {
         let (from, to) = (points[0], points[points.len() - 1]);
         let counts = |u: &f64| *u == from || *u == to || density.at(*u).value > 0.0;
         let panels = points.iter().copied().filter(counts).collect();
-        Self { scale, density, total, panels, support, heavy }
+        // The panels of tails that are powers end where these do.
+        let cuts = match heavy {
+            true => Vec::new(),
+            false => inner.cuts(&vec![f64::NAN; inner.nodes.len()], node, &unknown, scale),
+        };
+        Self { scale, density, total, panels, support, heavy, cuts }
     }
 }
 
@@ -631,6 +647,55 @@ impl Inner {
         }
         rows.iter().filter_map(|row| self.nodes[node].law.at(row).ok()).collect()
     }
+
+    /// Where the law of a node is cut off because those of what it descends from are: for either end of each of
+    /// these, the node's values where that one is at the end and the others in their middle, as coordinates on a scale,
+    /// with the share of the mass beyond that falls to them.
+    fn cuts(&self, known: &[f64], node: usize, unknown: &[usize], scale: Scale) -> Vec<(f64, f64)> {
+        let mut cuts = Vec::new();
+        for &at_end in unknown {
+            let law = self.law_at_middles(known, at_end, unknown, None);
+            let Some(law) = law.filter(|law| law.levels().is_none()) else { continue };
+            let panels = law.panels();
+            for (end, half) in law.open_ends((panels[0], panels[panels.len() - 1])) {
+                let mass = half * law.weight(end);
+                let held = Some((at_end, law.place(end)));
+                let Some(own) = self.law_at_middles(known, node, unknown, held) else { continue };
+                let places = own.panels();
+                let all: f64 = places.iter().map(|&u| own.weight(u)).sum();
+                cuts.extend(
+                    places.into_iter().map(|u| {
+                        (scale.coordinate(own.scale().place(u)), mass * own.weight(u) / all)
+                    }),
+                );
+            }
+        }
+        cuts.retain(|(u, mass)| u.is_finite() && *mass > 0.0);
+        cuts
+    }
+
+    /// The law of a node where those before it that are not known have values from the middle of their laws, but for
+    /// one that is held.
+    fn law_at_middles(
+        &self,
+        known: &[f64],
+        node: usize,
+        unknown: &[usize],
+        held: Option<(usize, f64)>,
+    ) -> Option<Plain> {
+        let mut row = known.to_vec();
+        for &other in unknown.iter().filter(|&&other| other < node) {
+            row[other] = match held {
+                Some((at, x)) if at == other => x,
+                _ => {
+                    let law = self.nodes[other].law.at(&row).ok()?;
+                    let panels = law.panels();
+                    law.place(*panels.get(panels.len() / 2)?)
+                }
+            };
+        }
+        self.nodes[node].law.at(&row).ok()
+    }
 }
 
 impl Univariate for Margin {
@@ -641,6 +706,10 @@ impl Univariate for Margin {
 
     fn is_heavy(&self) -> bool {
         self.heavy
+    }
+
+    fn cuts(&self) -> &[(f64, f64)] {
+        &self.cuts
     }
 
     fn pdf(&self, x: f64) -> f64 {

@@ -76,13 +76,15 @@ impl Operation {
     }
 }
 
-/// A tree as operations, each with the slot that its values go to.
+/// A tree as operations, each with the place that its values go to. Places are those of features, whose columns are
+/// read where they are, then of numbers, which are filled once, then of what is computed.
 #[derive(Debug)]
 pub(super) struct Program {
+    features: Vec<usize>,
+    numbers: Vec<f64>,
     operations: Vec<(Operation, usize)>,
-    /// Numbers with slots of their own, which are filled once.
-    numbers: Vec<(f64, usize)>,
-    slots: usize,
+    /// The number of places of what is computed.
+    computed: usize,
     result: usize,
 }
 
@@ -194,32 +196,42 @@ impl Program {
             operation.operands().for_each(|operand| last_use[operand] = i);
         }
         last_use[result] = usize::MAX;
-        // A slot is free again once its values were used for the last time.
-        let is_number = |operation: &Operation| matches!(operation, Operation::Number(_));
-        let (mut free, mut slots, mut numbers) = (Vec::new(), 0, Vec::new());
-        let mut slot_of = vec![0; operations.len()];
+        let (mut features, mut numbers) = (Vec::new(), Vec::new());
+        let mut place_of = vec![0; operations.len()];
+        for (place, operation) in place_of.iter_mut().zip(&operations) {
+            if let Operation::Feature(index) = operation {
+                *place = features.len();
+                features.push(*index);
+            }
+        }
+        for (place, operation) in place_of.iter_mut().zip(&operations) {
+            if let Operation::Number(bits) = operation {
+                *place = features.len() + numbers.len();
+                numbers.push(f64::from_bits(*bits));
+            }
+        }
+        // A place is free again once its values were used for the last time.
+        let is_given =
+            |i: usize| matches!(operations[i], Operation::Number(_) | Operation::Feature(_));
+        let (given, mut free, mut computed) = (features.len() + numbers.len(), Vec::new(), 0);
         let mut placed = Vec::with_capacity(operations.len());
         for (i, operation) in operations.iter().enumerate() {
-            if let Operation::Number(bits) = operation {
-                slot_of[i] = slots;
-                numbers.push((f64::from_bits(*bits), slots));
-                slots += 1;
+            if is_given(i) {
                 continue;
             }
-            let slot = free.pop().unwrap_or_else(|| {
-                slots += 1;
-                slots - 1
+            let place = free.pop().unwrap_or_else(|| {
+                computed += 1;
+                given + computed - 1
             });
-            slot_of[i] = slot;
-            placed.push((operation.moved(|operand| slot_of[operand]), slot));
-            let ends =
-                |&operand: &usize| last_use[operand] == i && !is_number(&operations[operand]);
+            place_of[i] = place;
+            placed.push((operation.moved(|operand| place_of[operand]), place));
+            let ends = |&operand: &usize| last_use[operand] == i && !is_given(operand);
             let mut ended: Vec<usize> = operation.operands().filter(ends).collect();
             ended.sort_unstable();
             ended.dedup();
-            free.extend(ended.into_iter().map(|operand| slot_of[operand]));
+            free.extend(ended.into_iter().map(|operand| place_of[operand]));
         }
-        Self { operations: placed, numbers, slots, result: slot_of[result] }
+        Self { features, numbers, operations: placed, computed, result: place_of[result] }
     }
 
     /// Writes the values at all rows, with the widest instructions that the processor has.
@@ -240,19 +252,61 @@ impl NullaryFnOnce for Run<'_> {
 
     #[inline(always)]
     fn call(self) {
-        let mut slots = vec![Box::new([0.0; WIDTH]); self.program.slots];
-        for &(number, slot) in &self.program.numbers {
-            slots[slot].fill(number);
-        }
-        // The slot that is written is none of those that are read.
+        let program = self.program;
+        let number = |&number: &f64| Box::new([number; WIDTH]);
+        let mut places = Places {
+            features: program.features.iter().map(|s| Source::of(&self.columns[*s])).collect(),
+            blocks: program.numbers.iter().map(number).collect(),
+            now: 0,
+        };
+        let all = places.blocks.len() + program.computed;
+        places.blocks.resize_with(all, || Box::new([0.0; WIDTH]));
+        // The block that is written is none of those that are read.
         let mut out = Box::new([0.0; WIDTH]);
-        for (block, values) in self.values.chunks_mut(WIDTH).enumerate() {
-            for &(operation, slot) in &self.program.operations {
-                let rows = (block * WIDTH, values.len());
-                operate(operation, &slots, self.columns, rows, &mut out);
-                std::mem::swap(&mut out, &mut slots[slot]);
+        for (now, values) in self.values.chunks_mut(WIDTH).enumerate() {
+            places.now = now;
+            for &(operation, place) in &program.operations {
+                operate(operation, &places, values.len(), &mut out);
+                std::mem::swap(&mut out, &mut places.blocks[place - program.features.len()]);
             }
-            values.copy_from_slice(&slots[self.program.result][..values.len()]);
+            values.copy_from_slice(&places.of(program.result)[..values.len()]);
+        }
+    }
+}
+
+/// Values of a column by blocks: those of whole blocks where they are, and one block of the rest, or of a constant.
+struct Source<'a> {
+    whole: &'a [Block],
+    rest: Box<Block>,
+}
+
+impl<'a> Source<'a> {
+    fn of(column: &Column<'a>) -> Self {
+        match *column {
+            Column::Values(values) => {
+                let (whole, rest) = values.as_chunks::<WIDTH>();
+                let mut block = Box::new([0.0; WIDTH]);
+                block[..rest.len()].copy_from_slice(rest);
+                Self { whole, rest: block }
+            }
+            Column::Constant(value) => Self { whole: &[], rest: Box::new([value; WIDTH]) },
+        }
+    }
+}
+
+/// The places of a program in the block of rows that is worked on.
+struct Places<'a> {
+    features: Vec<Source<'a>>,
+    blocks: Vec<Box<Block>>,
+    now: usize,
+}
+
+impl Places<'_> {
+    #[inline(always)]
+    fn of(&self, place: usize) -> &Block {
+        match self.features.get(place) {
+            Some(source) => source.whole.get(self.now).unwrap_or(&source.rest),
+            None => &self.blocks[place - self.features.len()],
         }
     }
 }
@@ -311,49 +365,40 @@ fn whole_power(a: &Block, power: u32, out: &mut Block) {
     }
 }
 
-/// The values of one operation for so many rows from one on.
+/// The values of one operation at so many rows of a block.
 #[inline(always)]
-fn operate(
-    operation: Operation,
-    slots: &[Box<Block>],
-    columns: &[Column<'_>],
-    (start, count): (usize, usize),
-    out: &mut Block,
-) {
+fn operate(operation: Operation, places: &Places<'_>, count: usize, out: &mut Block) {
     match operation {
-        Operation::Number(bits) => out.fill(f64::from_bits(bits)),
-        Operation::Feature(index) => match columns[index] {
-            Column::Values(values) => out[..count].copy_from_slice(&values[start..start + count]),
-            Column::Constant(value) => out.fill(value),
-        },
-        Operation::Add(a, b) => pairs(&slots[a], &slots[b], out, |a, b| a + b),
-        Operation::Subtract(a, b) => pairs(&slots[a], &slots[b], out, |a, b| a - b),
-        Operation::Multiply(a, b) => pairs(&slots[a], &slots[b], out, |a, b| a * b),
-        Operation::Divide(a, b) => pairs(&slots[a], &slots[b], out, |a, b| a / b),
+        // These have places and are not computed.
+        Operation::Number(_) | Operation::Feature(_) => {}
+        Operation::Add(a, b) => pairs(places.of(a), places.of(b), out, |a, b| a + b),
+        Operation::Subtract(a, b) => pairs(places.of(a), places.of(b), out, |a, b| a - b),
+        Operation::Multiply(a, b) => pairs(places.of(a), places.of(b), out, |a, b| a * b),
+        Operation::Divide(a, b) => pairs(places.of(a), places.of(b), out, |a, b| a / b),
         Operation::Power(a, bits) => match f64::from_bits(bits) {
             power if power.fract() == 0.0 && (1.0..=32.0).contains(&power) => {
-                whole_power(&slots[a], power as u32, out);
+                whole_power(places.of(a), power as u32, out);
             }
-            power => one_by_one(&slots[a][..count], out, |a| a.powf(power)),
+            power => one_by_one(&places.of(a)[..count], out, |a| a.powf(power)),
         },
-        Operation::SinPi(a) => each(&slots[a], out, wave::sin_pi),
-        Operation::CosPi(a) => each(&slots[a], out, wave::cos_pi),
+        Operation::SinPi(a) => each(places.of(a), out, wave::sin_pi),
+        Operation::CosPi(a) => each(places.of(a), out, wave::cos_pi),
         Operation::Function(function, a) => match function {
-            Unary::Sqrt => each(&slots[a], out, f64::sqrt),
-            Unary::Abs => each(&slots[a], out, f64::abs),
-            Unary::Exp => each(&slots[a], out, exponential::exp),
-            _ => one_by_one(&slots[a][..count], out, |a| function.of(a)),
+            Unary::Sqrt => each(places.of(a), out, f64::sqrt),
+            Unary::Abs => each(places.of(a), out, f64::abs),
+            Unary::Exp => each(places.of(a), out, exponential::exp),
+            _ => one_by_one(&places.of(a)[..count], out, |a| function.of(a)),
         },
         Operation::Joint(function, a, b) => match function {
-            Binary::Min => pairs(&slots[a], &slots[b], out, |a, b| Binary::Min.of(a, b)),
-            Binary::Max => pairs(&slots[a], &slots[b], out, |a, b| Binary::Max.of(a, b)),
+            Binary::Min => pairs(places.of(a), places.of(b), out, |a, b| Binary::Min.of(a, b)),
+            Binary::Max => pairs(places.of(a), places.of(b), out, |a, b| Binary::Max.of(a, b)),
             _ => {
-                let all = slots[a][..count].iter().zip(slots[b].iter()).zip(out);
+                let all = places.of(a)[..count].iter().zip(places.of(b).iter()).zip(out);
                 all.for_each(|((a, b), out)| *out = function.of(*a, *b));
             }
         },
         Operation::Indicator(comparison, a, b) => {
-            let (a, b) = (&slots[a], &slots[b]);
+            let (a, b) = (places.of(a), places.of(b));
             let one = |is: bool| if is { 1.0 } else { 0.0 };
             match comparison {
                 Comparison::Less => pairs(a, b, out, |a, b| one(a < b)),
@@ -362,13 +407,13 @@ fn operate(
             }
         }
         Operation::If(condition, a, b) => {
-            let (condition, a, b) = (&slots[condition], &slots[a], &slots[b]);
+            let (condition, a, b) = (places.of(condition), places.of(a), places.of(b));
             for i in 0..WIDTH {
                 out[i] = if condition[i] == 0.0 { b[i] } else { a[i] };
             }
         }
         Operation::Choose(comparison, a, b, then, other) => {
-            let [a, b, then, other] = [a, b, then, other].map(|slot| &slots[slot]);
+            let [a, b, then, other] = [a, b, then, other].map(|place| places.of(place));
             match comparison {
                 Comparison::Less => choose(a, b, then, other, out, |a, b| a < b),
                 Comparison::LessEqual => choose(a, b, then, other, out, |a, b| a <= b),
