@@ -333,3 +333,22 @@ fn populations_that_there_are_not_are_refused() {
         assert!(!at.join("none").exists());
     }
 }
+
+/// The study of docs/own-problem.md, of the file that `new` writes.
+#[test]
+fn the_study_of_the_page_runs_as_it_stands() {
+    let page = std::fs::read_to_string(
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/own-problem.md"),
+    );
+    let page = page.unwrap();
+    let study = page.split("# study.toml\n").nth(1).unwrap().split("```").next().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    std::fs::write(at.join("study.toml"), study).unwrap();
+    answer(at, &["new", "mine.toml"]);
+    let table = answer(at, &["run", "study.toml", "--out", "results"]);
+    assert!(
+        table.contains("Error of the effect of temp") && table.contains("penalized"),
+        "{table}"
+    );
+}
