@@ -751,4 +751,10 @@ mod tests {
         assert!(!differences(100, 0, 0.0, 0.0).look_like_steps(0.25, 10.0));
         assert!(!differences(100, 0, 1.0, 0.0).look_like_steps(0.25, 10.0));
     }
+
+    #[test]
+    fn rows_without_rows_are_empty() {
+        assert!(Rows::new(&[], 0).is_empty());
+        assert!(!Rows::new(&[Column::Constant(1.0)], 3).is_empty());
+    }
 }
