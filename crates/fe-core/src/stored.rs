@@ -106,7 +106,7 @@ mod tests {
         assert!(serde_json::from_str::<crate::Partition>(limits).is_err());
     }
 
-    /// What is kept for ever is short.
+    /// The longest word that is kept.
     #[test]
     fn names_of_two_hundred_letters_are_none() {
         assert_eq!(kept(&"n".repeat(199)).map(str::len), Some(199));

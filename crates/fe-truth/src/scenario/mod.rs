@@ -733,7 +733,7 @@ mod tests {
         );
     }
 
-    /// What has a closed form is not integrated.
+    /// Closed forms, which are not integrated.
     #[test]
     fn closed_forms_answer_where_they_are() {
         for (name, feature, quantity) in [

@@ -266,7 +266,7 @@ impl Forms {
 mod tests {
     use super::*;
 
-    /// The first line holds at the fold, and the last one at the end; without noise x1 tells on which one it is.
+    /// The first line holds at the fold, and the last one at the end.
     #[test]
     fn lines_hold_their_first_ends() {
         let function = ThresholdLinear { weights: [1.0, 1.0], alpha: 0.0, second: 2.0 };

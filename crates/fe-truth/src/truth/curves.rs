@@ -1010,7 +1010,7 @@ fn bin_truth(
 mod tests {
     use super::*;
 
-    /// By hand: a mass of ½, a mean slope of 2 ± 0.1, its mean square distance 10 ± 0.02 from −1, a variance 2 ± 0.06.
+    /// A mass of ½, a mean slope of 2 ± 0.1, its mean square distance 10 ± 0.02 from −1, a variance of 2 ± 0.06.
     #[test]
     fn bins_are_means_with_their_errors() {
         let part =
