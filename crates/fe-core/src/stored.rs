@@ -105,4 +105,11 @@ mod tests {
         let limits = r#"{"limits":[1,0],"closed":"left"}"#;
         assert!(serde_json::from_str::<crate::Partition>(limits).is_err());
     }
+
+    /// The longest word that is kept.
+    #[test]
+    fn names_of_two_hundred_letters_are_none() {
+        assert_eq!(kept(&"n".repeat(199)).map(str::len), Some(199));
+        assert_eq!(kept(&"n".repeat(200)), None);
+    }
 }

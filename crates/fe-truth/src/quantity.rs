@@ -414,3 +414,21 @@ pub struct DifferenceTruth {
     /// A bound on the absolute error of both.
     pub abs_error: f64,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_of_sums_add_up() {
+        let of = |value, abs_error| Truth { value, abs_error, method: Evaluation::Closed };
+        let (sum, difference) =
+            (of(1.0, 0.25).plus(of(2.0, 0.5)), of(1.0, 0.25).minus(of(2.0, 0.5)));
+        assert_eq!((sum.value, sum.abs_error), (3.0, 0.75));
+        assert_eq!((difference.value, difference.abs_error), (-1.0, 0.75));
+        assert!(of(1.0, 0.0).told(String::new).is_ok());
+        for truth in [of(f64::INFINITY, 0.0), of(1.0, f64::INFINITY), of(f64::NAN, 0.0)] {
+            assert!(truth.told(|| "much".into()).is_err(), "{truth:?}");
+        }
+    }
+}

@@ -259,4 +259,12 @@ mod tests {
         let (all, drawn) = Subsample { size: 4, seed: 0 }.draw(&data);
         assert_eq!((&*all, drawn.record.rows), (&data, 4));
     }
+
+    /// The first number of SplitMix64 from the seed 0, as its authors' program prints it.
+    #[test]
+    fn digests_are_those_of_splitmix() {
+        assert_eq!(digest(0, &[]), 0xe220_a839_7b1d_cdaf);
+        assert_eq!(digest(3, &[0.0]), digest(3, &[-0.0]));
+        assert_ne!(digest(3, &[0.0]), digest(4, &[0.0]));
+    }
 }

@@ -90,4 +90,13 @@ mod tests {
         let weights = (0..rows).map(|i| if i + 1 == rows { 0.0 } else { 1.0 }).collect();
         assert_eq!(merged(&data.with_weights(weights).unwrap()), [0.0, 1.0, 2.0, 5.0]);
     }
+
+    #[test]
+    fn the_empty_bin_that_is_refused_is_named() {
+        let partition = Partition::new(vec![0.0, 1.0, 2.5, 4.0], Closed::Left).unwrap();
+        let moments = [Moments::of(&[1.0]), Moments::default(), Moments::of(&[2.0])];
+        let refused = fill(EmptyBins::Error, 0.0, partition, &moments).unwrap_err();
+        let named = matches!(refused, Error::EmptyBin { bin: 2, bins: 3, lo: 1.0, hi: 2.5 });
+        assert!(named, "{refused}");
+    }
 }

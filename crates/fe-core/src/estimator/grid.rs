@@ -158,3 +158,15 @@ fn at_places(grid: &[f64], places: impl Iterator<Item = (f64, f64)>) -> Vec<f64>
     }
     weights
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_share_their_weight_among_the_points_beside_them() {
+        let places = [(0.0, 1.0), (2.5, 2.0), (4.0, 1.0), (9.0, 5.0)].into_iter();
+        // A quarter at either end, a half at 2.5 between 2 and 4, and nothing of what is beyond.
+        assert_eq!(at_places(&[0.0, 2.0, 4.0], places), [0.25, 0.375, 0.375]);
+    }
+}

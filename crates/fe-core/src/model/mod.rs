@@ -719,3 +719,42 @@ fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
     text.or_else(|| panic.downcast_ref::<String>().cloned())
         .unwrap_or_else(|| "no message".to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_numbers_keep_the_order_of_numbers() {
+        let tiny = f64::from_bits(1);
+        let sorted =
+            [f64::NEG_INFINITY, -2.0, -1.0, -tiny, -0.0, 0.0, tiny, 0.5, 1.0, 3e300, f64::INFINITY];
+        for pair in sorted.windows(2) {
+            assert!(in_order(pair[0]) < in_order(pair[1]), "{pair:?}");
+        }
+        for value in sorted {
+            assert_eq!(from_order(in_order(value)).to_bits(), value.to_bits(), "{value}");
+        }
+    }
+
+    /// A line of slope 1 along an axis of 1 rises by its range, and steps by far more than that.
+    #[test]
+    fn steps_are_flat_or_too_steep_for_their_range() {
+        let differences = |all, zero, typical, range| Differences { all, zero, typical, range };
+        assert!(!differences(100, 0, 1.0, 1.0).look_like_steps(1.0, 10.0));
+        // Over half of them flat; not where just half of them are.
+        assert!(!differences(100, 50, 1.0, 1.0).look_like_steps(1.0, 10.0));
+        assert!(differences(100, 51, 1.0, 1.0).look_like_steps(1.0, 10.0));
+        // Twenty times the share of the axis times the range is the most.
+        assert!(!differences(100, 0, 10.0, 2.0).look_like_steps(0.25, 10.0));
+        assert!(differences(100, 0, 10.1, 2.0).look_like_steps(0.25, 10.0));
+        assert!(!differences(100, 0, 0.0, 0.0).look_like_steps(0.25, 10.0));
+        assert!(!differences(100, 0, 1.0, 0.0).look_like_steps(0.25, 10.0));
+    }
+
+    #[test]
+    fn rows_without_rows_are_empty() {
+        assert!(Rows::new(&[], 0).is_empty());
+        assert!(!Rows::new(&[Column::Constant(1.0)], 3).is_empty());
+    }
+}

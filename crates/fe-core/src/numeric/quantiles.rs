@@ -490,4 +490,12 @@ mod tests {
         assert_eq!(sample.distinct(3), Some(vec![1.0, 2.0, 3.0]));
         assert_eq!(sample.distinct(2), None);
     }
+
+    /// Also where the numbers between them are more than there are.
+    #[test]
+    fn between_two_values_is_on_their_line() {
+        assert_eq!(interpolate(-1.5e308, 1.5e308, 0.25), -0.75e308);
+        assert_eq!(interpolate(-1.5e308, 1.5e308, 0.75), 0.75e308);
+        assert_eq!([0.0, 0.25, 0.75, 1.0].map(|p| interpolate(1.0, 3.0, p)), [1.0, 1.5, 2.5, 3.0]);
+    }
 }

@@ -748,4 +748,17 @@ mod tests {
             assert!((slope(end, end + sign * 0.5) - inside).abs() < 1e-2);
         }
     }
+
+    #[test]
+    fn points_at_the_same_place_have_a_mean() {
+        let points = Points::new(&[1.0, 1.0, 2.0, 1.0], &[0.0; 4], Some(&[1.0, 1.0, 1.0, 2.0]));
+        assert_eq!(points.different(), 2);
+        let found = points.differences_at_same_place(&[1.0, 3.0, 7.0, 20.0]);
+        // In their order: the mean of 1, 3 and twice 7 is 4.5; the last place has one point.
+        let known = [-3.5, -1.5, 2.5, 0.0];
+        assert!(
+            found.iter().zip(known).all(|(found, known)| (found - known).abs() < 1e-14),
+            "{found:?}"
+        );
+    }
 }

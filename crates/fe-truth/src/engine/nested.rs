@@ -527,3 +527,17 @@ impl NestedIntegral<'_> {
         found
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// E x² about the mean 0.5 ± 0.1 of x.
+    #[test]
+    fn errors_of_means_are_squared() {
+        let of = |value, magnitude, error| Estimate { value, magnitude, error, simulated: false };
+        let found = about(of(0.5, 3.0, 0.1), |_| of(2.0, 4.0, 0.01));
+        assert_eq!((found.value, found.magnitude), (2.0, 13.0));
+        assert!((found.error - 0.02).abs() < 1e-16, "{}", found.error);
+    }
+}

@@ -190,4 +190,24 @@ mod tests {
             assert!((found / known - 1.0).abs() < 1e-14, "{from} to {to}: {found}, {known}");
         }
     }
+
+    /// A short piece is its width times the height in its middle, and a long one is the sum of short ones.
+    #[test]
+    fn masses_beyond_are_exact_for_all_widths() {
+        for (n, from) in [(0.5, 0.0), (1.0, 3.0), (6.0, 0.25_f64)] {
+            let (width, middle): (f64, f64) = (1e-9, from + 0.5e-9);
+            let known = width * (-0.5 * middle * (2.0 * n + middle)).exp();
+            // The width itself is rounded.
+            let rounded = (from + width - from) / width;
+            let found = mass_beyond(n, from, from + width);
+            assert!((found / known / rounded - 1.0).abs() < 1e-12, "{n} {from}: {found}, {known}");
+            let pieces = (0..640).map(|k| from + f64::from(k) / 64.0);
+            let sum: f64 = pieces.map(|at| mass_beyond(n, at, at + 1.0 / 64.0)).sum();
+            let whole = mass_beyond(n, from, from + 10.0);
+            assert!((whole / sum - 1.0).abs() < 2e-13, "{n} {from}: {whole}, {sum}");
+        }
+        // e^−nd/n, where the width is small and its product with n is not.
+        let found = mass_beyond(1e6, 0.0, 9e-4);
+        assert!((found * 1e6 - 1.0).abs() < 2e-12, "{found}");
+    }
 }

@@ -1509,4 +1509,121 @@ mod tests {
         let half = |law| Plain::mixture(vec![(0.5, normal()), (0.5, law)]).unwrap();
         assert!(half(student()).is_heavy() && !half(normal()).is_heavy());
     }
+
+    #[test]
+    fn closed_forms_hold_wherever_the_ends_are() {
+        let of = |kind, arguments: &[f64]| Plain::of(kind, arguments).unwrap();
+        let ln8 = 8_f64.ln();
+        for x in [0.55, 1.5, 3.75_f64] {
+            let known = [1.0 / (x * ln8), (2.0 * x).ln() / ln8, (4.0 / x).ln() / ln8];
+            assert_law(&of(LawFamily::LogUniform, &[0.5, 4.0]), x, known);
+        }
+        let sloped = of(LawFamily::Triangular, &[-1.0, 0.5, 3.0]);
+        for x in [-0.75, -0.25, 0.25_f64] {
+            let below = (x + 1.0).powi(2) / 6.0;
+            assert_law(&sloped, x, [(x + 1.0) / 3.0, below, 1.0 - below]);
+        }
+        for x in [0.75, 2.0, 2.75_f64] {
+            let above = (3.0 - x).powi(2) / 10.0;
+            assert_law(&sloped, x, [(3.0 - x) / 5.0, 1.0 - above, above]);
+        }
+        // The mode has the height, also where it is an end.
+        assert_near(sloped.pdf(0.5), 0.5, "mode");
+        assert_near(of(LawFamily::Triangular, &[0.0, 0.0, 1.0]).pdf(0.0), 2.0, "mode at an end");
+        assert_near(of(LawFamily::Triangular, &[0.0, 1.0, 1.0]).pdf(1.0), 2.0, "mode at an end");
+        // From the smaller probability, beside which the other one is 1.
+        assert_eq!(of(LawFamily::Uniform, &[0.0, 1.0]).inverse(1e-20, 1.0), 1e-20);
+        assert_eq!(of(LawFamily::Uniform, &[-1.0, 0.0]).inverse(1.0, 1e-20), -1e-20);
+        // A power of x, for x whose square is no number too.
+        let student = of(LawFamily::Student, &[2.5]);
+        let fall = student.ln_pdf(1e100) - student.ln_pdf(1e250);
+        assert!((fall / (3.5 * 150.0 * 10_f64.ln()) - 1.0).abs() < 1e-14, "{fall}");
+    }
+
+    /// Of a variable v = v(u) the density of u is that of v times dv/du, whichever scale u is on.
+    #[test]
+    fn densities_of_coordinates_are_stretched() {
+        let of = |kind, arguments: &[f64]| Plain::of(kind, arguments).unwrap();
+        let scales = [Scale::Linear, Scale::Log, Scale::Logit, Scale::Asinh];
+        let laws = [
+            of(LawFamily::Normal, &[0.3, 2.0]),
+            of(LawFamily::LogNormal, &[0.3, 0.5]),
+            of(LawFamily::Beta, &[2.0, 3.0]),
+            of(LawFamily::Student, &[2.5]),
+            of(LawFamily::Weibull, &[1.7, 3.0]).shifted(-0.4),
+            Plain::truncated(of(LawFamily::Gamma, &[2.5, 0.4]), 0.2, 3.0).unwrap(),
+        ];
+        for law in laws {
+            for scale in scales {
+                for x in [0.25, 0.5, 0.8_f64] {
+                    let u = scale.coordinate(x);
+                    let step = 1e-5;
+                    let rise = (scale.place(u + step) - scale.place(u - step)) / (2.0 * step);
+                    let known = law.pdf(x) * rise;
+                    let found = law.ln_weight(scale, u).exp();
+                    let what = format!("{law:?} at {x} on {scale:?}");
+                    assert!((found / known - 1.0).abs() < 1e-8, "{what}: {found}, {known}");
+                }
+            }
+            let (u, step) = (law.coordinate(0.5), 1e-5);
+            let rise = (law.place(u + step) - law.place(u - step)) / (2.0 * step);
+            assert!((law.stretch(u) / rise - 1.0).abs() < 1e-8, "{law:?}");
+            assert!((law.weight(u) / (law.pdf(0.5) * law.stretch(u)) - 1.0).abs() < 1e-12);
+        }
+        let parts = |all: &[&Plain]| {
+            let share = 1.0 / all.len() as f64;
+            Plain::mixture(all.iter().map(|&law| (share, law.clone())).collect()).unwrap()
+        };
+        let (normal, log) =
+            (of(LawFamily::Normal, &[0.3, 2.0]), of(LawFamily::LogNormal, &[0.3, 0.5]));
+        assert_eq!(parts(&[&log, &log]).scale(), Scale::Log);
+        assert_eq!(parts(&[&normal, &log]).scale(), Scale::Linear);
+        assert_eq!(parts(&[&log, &log, &normal]).scale(), Scale::Linear);
+    }
+
+    #[test]
+    fn truncated_laws_are_inverted_in_both_halves() {
+        let normal = || Plain::of(LawFamily::Normal, &[0.0, 1.0]).unwrap();
+        for (low, high) in [(-2.0, -0.5), (-1.0, 1.5), (0.5, 2.0)] {
+            let law = Plain::truncated(normal(), low, high).unwrap();
+            let same = normal().restricted(low, high).unwrap();
+            for share in [0.1, 0.4, 0.6, 0.9] {
+                let x = low + share * (high - low);
+                let [below, above] = law.tails(x);
+                assert!((below + above - 1.0).abs() < 1e-13, "{x}");
+                assert!((law.inverse(below, above) - x).abs() < 1e-12, "{x} in [{low}, {high}]");
+                assert_eq!((same.pdf(x), same.cdf(x)), (law.pdf(x), law.cdf(x)));
+            }
+        }
+        for (low, high) in [(f64::NAN, 1.0), (0.0, f64::NAN), (1.0, 1.0), (2.0, 1.0)] {
+            let refused = Plain::truncated(normal(), low, high).unwrap_err();
+            assert!(refused.contains("no interval"), "{refused}");
+        }
+        assert!(normal().restricted(50.0, 60.0).is_none());
+    }
+
+    /// Parts without probability are none, and rounding of probabilities is made good.
+    #[test]
+    fn mixtures_are_of_what_has_probability() {
+        let uniform = |low: f64| Plain::of(LawFamily::Uniform, &[low, low + 1.0]).unwrap();
+        let student = Plain::of(LawFamily::Student, &[2.5]).unwrap();
+        let law = Plain::mixture(vec![(1.0, uniform(0.0)), (0.0, student)]).unwrap();
+        assert_eq!(law.support(), (0.0, 1.0));
+        assert!(!law.is_heavy());
+        let parts = vec![(0.5, uniform(0.0)), (0.5 + 5e-10, uniform(1.0))];
+        let [below, above] = Plain::mixture(parts).unwrap().tails(1.25);
+        assert!((below + above - 1.0).abs() < 1e-15, "{below} {above}");
+        for wrong in [-0.1, f64::NAN, 0.6] {
+            assert!(Plain::mixture(vec![(0.5, uniform(0.0)), (wrong, uniform(1.0))]).is_err());
+        }
+    }
+
+    /// By Stirling's series: 3e-15 for each of two logarithms of gamma functions near 500 000.
+    #[test]
+    fn the_doubt_of_a_student_law_is_that_of_its_constant() {
+        let half = 5e5_f64;
+        let ln_gamma = half * half.ln() - half;
+        let doubt = Plain::of(LawFamily::Student, &[2.0 * half]).unwrap().doubt();
+        assert!((doubt / (6e-15 * ln_gamma) - 1.0).abs() < 1e-4, "{doubt:e}");
+    }
 }

@@ -1054,4 +1054,35 @@ mod tests {
             assert!((rows[2 + i] - last).abs() < 1e-14, "{rows:?}");
         }
     }
+
+    /// Laws of one joint density, on scales on which their coordinates are unbounded.
+    #[test]
+    fn coordinates_carry_the_probability_of_values() {
+        let time = rates();
+        let gamma = |shape: f64, scale: f64| Plain::of(LawFamily::Gamma, &[shape, scale]).unwrap();
+        let (prior, posterior) = (gamma(3.0, 0.5), gamma(4.0, 1.0 / 2.8));
+        type Known<'a> = &'a dyn Fn(f64) -> [f64; 2];
+        let laws: [(_, Known<'_>); 4] = [
+            (time.conditional(0, &[]), &|x| [prior.pdf(x), prior.cdf(x)]),
+            (time.conditional(0, &[(1, 0.8)]), &|x| [posterior.pdf(x), posterior.cdf(x)]),
+            (time.conditional(1, &[]), &|x| lomax(3.0, 2.0, x)),
+            (time.conditional(2, &[(1, 0.8)]), &|x| lomax(4.0, 2.8, x)),
+        ];
+        for (number, (law, known)) in laws.into_iter().enumerate() {
+            for x in [0.05, 0.4, 3.0] {
+                let [pdf, cdf] = known(x);
+                close(law.pdf(x), pdf, 1e-9);
+                close(law.cdf(x), cdf, 1e-8);
+                let u = law.coordinate(x);
+                close(law.place(u), x, 1e-13);
+                close(law.weight(u), law.pdf(x) * law.stretch(u), 1e-12);
+                let step = 1e-5;
+                close(law.stretch(u), (law.place(u + step) - law.place(u - step)) / 2e-5, 1e-8);
+            }
+            assert_eq!(law.pdf(-1.0), 0.0, "{number}");
+            assert!((1e-16..1e-9).contains(&law.doubt()), "{number}: {:e}", law.doubt());
+            let [mass] = integrate(&law.panels(), 0.0, |u| [Estimate::exact(law.weight(u))]);
+            close(mass.value, 1.0, 1e-9);
+        }
+    }
 }

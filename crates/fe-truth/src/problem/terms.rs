@@ -304,4 +304,17 @@ mod tests {
         assert_eq!(size(difference(), &[vec![1000.0, 999.0], vec![500.0, 0.0]]), 0.0);
         assert_eq!(size(difference(), &[vec![1000.0, 999.0], vec![0.5, 0.0]]), 1999.0);
     }
+
+    /// A function passes on the rounding of its argument by its slope, also close to where it ends.
+    #[test]
+    fn rounding_passes_through_functions() {
+        for x in [1e-4_f64, 1e-3, 0.5, 40.0] {
+            let log = Expression::Feature(0).of(Unary::Ln);
+            let (value, size) = rounding(&log, &[x]);
+            assert_eq!(value, x.ln());
+            assert!((size - (x.ln().abs() + 1.0)).abs() < 1e-3, "{x}: {size}");
+        }
+        let (value, size) = rounding(&Expression::Feature(0).of(Unary::Sin), &[0.0]);
+        assert_eq!((value, size), (0.0, 0.0));
+    }
 }

@@ -126,3 +126,32 @@ impl ClosedForms for Forms {
         Some(61.0 / 180.0 + 7.0 / 3.0 * s2 + 2.0 * s2 * s2)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three points of Gauss–Legendre and of Gauss–Hermite are exact for squares of x1 + x2².
+    #[test]
+    fn mean_and_variance_are_those_of_the_sum() {
+        let noise = 0.7;
+        let forms = Forms { pair: CommonCause { noise } };
+        let common = [(0.5 - 0.15_f64.sqrt(), 5.0), (0.5, 8.0), (0.5 + 0.15_f64.sqrt(), 5.0)];
+        let normal = [(-3_f64.sqrt(), 1.0), (0.0, 4.0), (3_f64.sqrt(), 1.0)];
+        let mut moments = [0.0; 2];
+        for (u, first) in common {
+            for (a, second) in normal {
+                for (b, third) in normal {
+                    let value = u + noise * a + (u + noise * b).powi(2);
+                    let weight = first * second * third / (18.0 * 36.0);
+                    moments[0] += weight * value;
+                    moments[1] += weight * value * value;
+                }
+            }
+        }
+        let known = moments[1] - moments[0] * moments[0];
+        let (mean, variance) = (forms.mean().unwrap(), forms.variance().unwrap());
+        assert!((mean / moments[0] - 1.0).abs() < 1e-14, "{mean}");
+        assert!((variance / known - 1.0).abs() < 1e-13, "{variance}, {known}");
+    }
+}

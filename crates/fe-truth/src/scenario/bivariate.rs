@@ -280,3 +280,67 @@ impl Forms {
         self.law.rho * self.law.sd[0] * self.law.sd[1]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FORMS: Forms = Forms {
+        function: Quadratic { linear: [0.5, -1.5], square: [0.75, -0.25], cross: 2.0, noise: 1 },
+        law: BivariateNormal { mean: [1.5, -0.5], sd: [0.5, 3.0], rho: -0.6 },
+    };
+
+    /// Three Gauss–Hermite points of either feature are exact for the square of a quadratic function.
+    #[test]
+    fn mean_and_variance_are_those_of_a_quadratic_form() {
+        let Forms { function, law } = FORMS;
+        let points = [(-3_f64.sqrt(), 1.0 / 6.0), (0.0, 2.0 / 3.0), (3_f64.sqrt(), 1.0 / 6.0)];
+        let mut moments = [0.0; 2];
+        for (a, first) in points {
+            for (b, second) in points {
+                let z = law.rho * a + (1.0 - law.rho * law.rho).sqrt() * b;
+                let value =
+                    function.value(&[law.mean[0] + law.sd[0] * a, law.mean[1] + law.sd[1] * z]);
+                moments[0] += first * second * value;
+                moments[1] += first * second * value * value;
+            }
+        }
+        let (mean, variance) = (FORMS.mean().unwrap(), FORMS.variance().unwrap());
+        assert!((mean - moments[0]).abs() < 1e-14 * moments[1], "{mean}");
+        let known = moments[1] - moments[0] * moments[0];
+        assert!((variance / known - 1.0).abs() < 1e-13, "{variance}, {known}");
+    }
+
+    /// Sums of the sizes of summands, by hand: of 0.5 x1 + 0.75 x1² + 1.5 x2 + 0.25 x2² + 2 x1 x2.
+    #[test]
+    fn sizes_are_sums_of_the_sizes_of_summands() {
+        let (x, axis) = (2.0, (-1.0, 4.0));
+        // Of the mean of x2 given x1 = 2: 0.5 and 0.6·6·0.5 = 1.8.
+        let partner = 2.3;
+        let own = 0.5 * 2.0 + 0.75 * 4.0;
+        let known = [
+            (Pointwise::Pd, own + 4.0 * 0.5 + 1.5 * 0.5 + 0.25 * 0.25 + 0.25 * 9.0),
+            (
+                Pointwise::Mplot,
+                own + 4.0 * partner + 1.5 * partner + 0.25 * partner * partner + 0.25 * 9.0,
+            ),
+            (Pointwise::Dpd, 0.5 + 3.0 + 2.0 * 0.5),
+            (Pointwise::Mu, 0.5 + 3.0 + 2.0 * partner),
+            (Pointwise::Sigma2, 36.0),
+            (Pointwise::HDpdp, 36.0),
+            // Twice 36, the distance 0.5 from the middle, and the ends.
+            (Pointwise::HPdp, 72.0 * 0.5 * 5.0),
+            // The width times the slope at the ends 3, x2 given the middle 0.5: 0.5 + 3.6 (1 + 3).
+            (Pointwise::Accumulated, 3.0 * (0.5 + 4.5 + 2.0 * 14.9)),
+        ];
+        for (quantity, known) in known {
+            let found = FORMS.size(quantity, 0, x, axis);
+            assert!((found / known - 1.0).abs() < 1e-14, "{quantity:?}: {found}, {known}");
+        }
+        // From 1 to 2.5: at the ends 3.5.
+        let found = FORMS.size_of_difference(0, 1.0, 2.5, x);
+        let known = 1.5 * (0.5 + 5.25 + 2.0 * partner);
+        assert!((found / known - 1.0).abs() < 1e-14, "{found}, {known}");
+        assert!(FORMS.size_of_variance() >= FORMS.variance().unwrap());
+    }
+}

@@ -175,3 +175,23 @@ fn slope_variance(s: usize, x: f64) -> f64 {
     let square = PI * PI * (1.0 / 6.0 + 0.5 * series(2.0 * PI * x, 0, |k| 1.0 / (k + 3.0)));
     100.0 * square - slope(s, x).powi(2)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The mean square of 10 sin(πx1x2) by midpoints, and the variances of a square and of two lines.
+    #[test]
+    fn the_variance_is_that_of_four_parts() {
+        let points = 400;
+        let at = |i: i32| (f64::from(i) + 0.5) / f64::from(points);
+        let wave = |i: i32| (0..points).map(move |j| 10.0 * (PI * at(i) * at(j)).sin());
+        let [sum, squares] = (0..points)
+            .flat_map(wave)
+            .fold([0.0; 2], |[sum, squares], value| [sum + value, squares + value * value]);
+        let count = f64::from(points * points);
+        let known = squares / count - (sum / count).powi(2) + 400.0 / 180.0 + 125.0 / 12.0;
+        let found = Forms.variance().unwrap();
+        assert!((found - known).abs() < 1e-3, "{found}, {known}");
+    }
+}

@@ -696,4 +696,58 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn axes_are_finite_and_inside_the_support() {
+        let normal = scenario("liu-additive", &[]).unwrap();
+        for axis in [(-1.0, 1.0), (1e308, 1.5e308)] {
+            assert!(normal.check_axis(0, axis).is_ok(), "{axis:?}");
+        }
+        let infinity = f64::INFINITY;
+        for axis in [
+            (1.0, 1.0),
+            (1.0, -1.0),
+            (-infinity, 1.0),
+            (0.0, infinity),
+            (-1e308, 1.5e308),
+            (f64::NAN, 1.0),
+        ] {
+            assert!(normal.check_axis(0, axis).is_err(), "{axis:?}");
+        }
+        let uniform = scenario("friedman1", &[]).unwrap();
+        assert!(uniform.check_axis(0, (0.0, 1.0)).is_ok());
+        assert!(
+            uniform.check_axis(0, (-0.1, 1.0)).is_err()
+                && uniform.check_axis(0, (0.0, 1.1)).is_err()
+        );
+    }
+
+    #[test]
+    fn features_are_found_by_their_names() {
+        let scenario = scenario("apley-zhu", &[]).unwrap();
+        assert_eq!(scenario.dimension(), 2);
+        let names = ["x1", "x2", "x3", "x0", "y"];
+        assert_eq!(
+            names.map(|name| scenario.feature_named(name)),
+            [Some(0), Some(1), None, None, None]
+        );
+    }
+
+    /// Closed forms, which are not integrated.
+    #[test]
+    fn closed_forms_answer_where_they_are() {
+        for (name, feature, quantity) in [
+            ("piecewise-linear", 0, Quantity::Mu),
+            ("friedman1-copula", 3, Quantity::Mu),
+            ("poly3", 0, Quantity::Pd),
+            ("friedman1", 3, Quantity::Mu),
+            ("apley-zhu", 1, Quantity::Mu),
+        ] {
+            let scenario = scenario(name, &[]).unwrap();
+            let axis = scenario.axis(feature);
+            let place = [0.5 * (axis.0 + axis.1)];
+            let truth = scenario.curve(quantity, feature, &place, axis, Centring::None).unwrap()[0];
+            assert_eq!(truth.method, crate::Evaluation::Closed, "{name}");
+        }
+    }
 }

@@ -261,3 +261,23 @@ impl Forms {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The first line holds at the fold, and the last one at the end.
+    #[test]
+    fn lines_hold_their_first_ends() {
+        let function = ThresholdLinear { weights: [1.0, 1.0], alpha: 0.0, second: 2.0 };
+        for (u, value, slope) in [
+            (0.25, 0.25, 1.0),
+            (FOLD, FOLD, 1.0),
+            (0.75, 1.25, -1.0),
+            (END, 0.0, 0.0),
+            (2.0, 0.0, 0.0),
+        ] {
+            assert_eq!((function.tent(u), ThresholdLinear::slope(u)), (value, slope), "{u}");
+        }
+    }
+}

@@ -1005,3 +1005,24 @@ fn bin_truth(
         method: integrated(mean.plus(square).plus(variance)).1,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A mass of ½, a mean slope of 2 ± 0.1, its mean square distance 10 ± 0.02 from −1, a variance of 2 ± 0.06.
+    #[test]
+    fn bins_are_means_with_their_errors() {
+        let part =
+            |value: f64, error: f64| Estimate { value, magnitude: value, error, simulated: false };
+        let parts = [part(0.5, 0.0), part(1.0, 0.05), part(5.0, 0.01), part(1.0, 0.03)];
+        let bin = bin_truth(&|| "x1".into(), (0.0, 1.0), parts, -1.0).unwrap();
+        assert_eq!((bin.mu, bin.sigma2, bin.bin_error), (2.0, 2.0, 1.0));
+        // 0.06, and of the distance 0.02 + 2·3·0.1 + 0.1².
+        assert!((bin.abs_error - 0.69).abs() < 1e-15, "{}", bin.abs_error);
+        let parts = [part(0.5, 0.1), part(1.0, 0.05), part(4.5, 0.0), part(0.0, 0.0)];
+        let bin = bin_truth(&|| "x1".into(), (0.0, 1.0), parts, 2.0).unwrap();
+        // The mass is known to a fifth: 0.1 + 2/5 of the mean, 9/5 and 0.5² of the distance.
+        assert!((bin.abs_error - (1.8 + 0.25)).abs() < 1e-14, "{}", bin.abs_error);
+    }
+}

@@ -221,6 +221,18 @@ fn told(estimate: Estimate, moved: f64) -> Truth {
     told
 }
 
+/// Change of the values of either side over the doubt of a position.
+fn moved(at: impl Fn(f64) -> Option<[f64; 2]>, position: f64, doubt: f64) -> [f64; 2] {
+    let width = doubt.max(1e-6 * (1.0 + position.abs()));
+    match (at(position - width), at(position + width)) {
+        (Some(below), Some(above)) => [0, 1].map(|side| {
+            let values = [below[side], above[side]];
+            (values[1] - values[0]).abs() / (2.0 * width) * doubt
+        }),
+        _ => [f64::INFINITY; 2],
+    }
+}
+
 struct Growing<'a> {
     scenario: &'a Scenario,
     feature: usize,
@@ -287,7 +299,8 @@ impl Growing<'_> {
             self.leaves.push(node);
             return Some(());
         };
-        let moved = if doubt > 0.0 { self.moved(&at, position, doubt) } else { [0.0; 2] };
+        let values = |position| Some(at(position)?.map(|side| side.heterogeneity.value));
+        let moved = if doubt > 0.0 { moved(values, position, doubt) } else { [0.0; 2] };
         let [left, right] = &sides;
         let parent = &self.nodes[node];
         let [left, right] = [(left, moved[0]), (right, moved[1])].map(|(side, moved)| {
@@ -317,18 +330,6 @@ impl Growing<'_> {
         Some(())
     }
 
-    /// Change of the heterogeneity of either side with the position.
-    fn moved(&self, at: &dyn Fn(f64) -> Option<[Place; 2]>, position: f64, doubt: f64) -> [f64; 2] {
-        let width = doubt.max(1e-6 * (1.0 + position.abs()));
-        match (at(position - width), at(position + width)) {
-            (Some(below), Some(above)) => [0, 1].map(|side| {
-                let values = [&below, &above].map(|sides| sides[side].heterogeneity.value);
-                (values[1] - values[0]).abs() / (2.0 * width) * doubt
-            }),
-            _ => [f64::INFINITY; 2],
-        }
-    }
-
     fn finish(self) -> RegionalTree {
         let node = |node: Node| RegionalNode {
             parent: node.parent,
@@ -343,5 +344,32 @@ impl Growing<'_> {
             heterogeneity: self.heterogeneity.name(),
             nodes: self.nodes.into_iter().map(node).collect(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Along 10 p² and 3 − 2p the values move by their slopes times the doubt.
+    #[test]
+    fn values_move_by_slope_and_doubt() {
+        let sides = |p: f64| Some([10.0 * p * p, 3.0 - 2.0 * p]);
+        for (position, doubt) in [(-2.0, 0.125), (0.5, 1e-3), (3.0, 1e-9)] {
+            let found = moved(sides, position, doubt);
+            let known = [20.0 * f64::abs(position) * doubt, 2.0 * doubt];
+            for (found, known) in found.iter().zip(known) {
+                assert!((found / known - 1.0).abs() < 1e-8, "{position}: {found}, {known}");
+            }
+        }
+        // No closer than values tell positions apart.
+        let least =
+            |p: f64| ((p - 3.0).abs() > 3.9e-6 && (p - 3.0).abs() < 4.1e-6).then_some([p; 2]);
+        assert!(moved(least, 3.0, 1e-9).iter().all(|moved| moved.is_finite()));
+        // Beside an end nothing is known.
+        let inside = |p: f64| (p < 1.0).then_some([p; 2]);
+        assert_eq!(moved(inside, 1.0, 0.1), [f64::INFINITY; 2]);
+        let estimate = Estimate { value: 2.0, magnitude: 2.0, error: 0.25, simulated: false };
+        assert_eq!(told(estimate, 0.5).abs_error - told(estimate, 0.0).abs_error, 0.5);
     }
 }

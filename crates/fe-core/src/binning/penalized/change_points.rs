@@ -425,4 +425,28 @@ mod tests {
         let noise = signal(&values).noise;
         assert!(noise.iter().all(|noise| *noise < 0.02), "{noise:?}");
     }
+
+    /// A piece under a trend is halved at the limit nearest to its middle; a cell alone has no slope.
+    #[test]
+    fn pieces_under_a_trend_are_halved_in_the_middle() {
+        let line = signal(&[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]);
+        let edges: Vec<f64> = (0..=8).map(f64::from).collect();
+        assert_eq!(line.halved(&[0, 8], &edges, 1.0, 1.0), [0, 4, 8]);
+        let far: Vec<f64> = edges.iter().map(|edge| edge * edge).collect();
+        // The middle of [0, 64] is nearest to 36.
+        assert_eq!(line.halved(&[0, 8], &far, 1.0, 1.0), [0, 6, 8]);
+        assert_eq!(line.halved(&[0, 8], &edges, f64::INFINITY, 1.0), [0, 8]);
+        assert_eq!((line.line(3, 4).slope, line.line(3, 4).value), (0.0, 3.0));
+    }
+
+    /// A line through eight cells of two instances takes two of their sixteen degrees of freedom.
+    #[test]
+    fn lines_leave_degrees_of_freedom() {
+        let places = (0..8).map(f64::from).collect();
+        let values = [0.0, 1.5, 2.0, 2.5, 4.0, 5.0, 6.5, 7.0].to_vec();
+        let signal = Signal::new(places, vec![2.0; 8], values, &[(1.0, 1.0); 8], 1e-9);
+        let left: Vec<f64> =
+            signal.residuals(&[0, 8], &[1.0; 8]).iter().map(|squares| squares.1).collect();
+        assert_eq!(left, [1.75; 8]);
+    }
 }

@@ -544,4 +544,15 @@ mod tests {
         // They may cost the curve.
         assert_eq!(fewest(&[1.0, 9.0, 0.5, 0.5, 0.54], &[1.0, 1.0, 0.5, 0.9, 0.5], &bins), Some(4));
     }
+
+    #[test]
+    fn effects_without_variance_are_not_standardised() {
+        let of = |values: [f64; 2]| [Moments::of(&values[..1]), Moments::of(&values[1..])];
+        assert!(standardised(&of([0.0, 0.0])).is_none());
+        assert!(standardised(&of([0.3, 0.3])).is_none());
+        assert!(standardised(&of([-1e300, 1e300])).is_none());
+        assert!(standardised(&of([1.0, 3.0])[..1]).is_none());
+        let found = standardised(&of([1.0, 3.0])).unwrap();
+        assert_eq!([found[0].mean, found[1].mean], [-1.0, 1.0]);
+    }
 }

@@ -511,3 +511,25 @@ impl Estimator for Accumulated {
         Ok(Box::new(AccumulatedSample::new(self, of, purpose)?))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Widths of 1, 2 and 4, and rises of 3, 2 and 8, of which the second one is over an empty bin.
+    #[test]
+    fn the_empty_share_is_of_rises_and_falls() {
+        let partition =
+            crate::Partition::new(vec![0.0, 1.0, 3.0, 7.0], Default::default()).unwrap();
+        let bins = |effect: [f64; 3], counts: [f64; 3]| Bins {
+            partition: partition.clone(),
+            counts: counts.to_vec(),
+            effect: effect.to_vec(),
+            variance: vec![None; 3],
+        };
+        let share = empty_share(&bins([3.0, 1.0, -2.0], [5.0, 0.0, 5.0])).unwrap();
+        assert!((share - 2.0 / 13.0).abs() < 1e-15, "{share}");
+        assert_eq!(empty_share(&bins([3.0, 1.0, -2.0], [5.0, 1.0, 5.0])), None);
+        assert_eq!(empty_share(&bins([0.0, 0.0, 0.0], [5.0, 0.0, 5.0])), None);
+    }
+}
