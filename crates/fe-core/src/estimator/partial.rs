@@ -118,6 +118,18 @@ impl PartialEffect {
         })
     }
 
+    /// Name of the estimator.
+    #[must_use]
+    pub fn estimator(&self) -> &str {
+        &self.estimator
+    }
+
+    /// The feature's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Number of rows.
     #[must_use]
     pub fn rows(&self) -> usize {
