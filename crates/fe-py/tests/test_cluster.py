@@ -136,7 +136,7 @@ def test_a_dataset_that_ends_its_workers_has_failed_and_no_other(
     one, many = ((tmp_path / name / "cells.csv").read_text().splitlines() for name in ("one", "many"))
     different = [line for line, other in zip(many, one, strict=True) if line != other]
     assert len(different) == 2 and all("ended every process that computed it" in line for line in different)
-    assert all(",failed," in line and ",120," in line for line in different), different
+    assert all(",120,,4," in line for line in different), different
     assert len(results.manifest["merged"]) == 5 + 4
 
 

@@ -7,6 +7,7 @@ back is kept in ``DIR.shards`` until all are there and are merged; it is never c
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import os
@@ -31,8 +32,11 @@ MOST_SHARDS = 1000
 ATTEMPTS = 3
 """How often a shard may fail, or be lost by a scheduler that restarts."""
 
-IN_FLIGHT = 1000
-"""Shards that the scheduler knows of at once, so that its memory does not grow with their number."""
+IN_FLIGHT = 256
+"""Shards that the scheduler knows of at once, or four for each thread: its memory does not grow with their number."""
+
+FETCHED = 64
+"""Results that are fetched at once: each costs a message otherwise."""
 
 SIGNS_OF_LIFE = 30.0
 """Seconds between two lines about what is done, where standard error is no terminal."""
@@ -85,7 +89,7 @@ def run_on(
         return len((folder / "tasks.csv").read_bytes().splitlines()) - 1
 
     try:
-        suspected += cluster.gather(missing, IN_FLIGHT)
+        suspected += cluster.gather(missing, max(IN_FLIGHT, 4 * _threads(client)))
         # One by one: who dies beside the culprit is suspected as well.
         while suspected:
             shard = suspected.pop()
@@ -93,7 +97,7 @@ def run_on(
                 results = Path(folder) / "results"
                 datasets = abandon(shard, results)
                 if datasets > 1:
-                    pieces = [Shard(shard.index + part * shard.of, shard.of * datasets) for part in range(datasets)]
+                    pieces = [Shard(shard.number + part * shard.of, shard.of * datasets) for part in range(datasets)]
                     pieces = [piece for piece in pieces if not (kept / piece.folder).is_dir()]
                     progress.more(len(pieces) - 1)
                     suspected += pieces
@@ -117,17 +121,17 @@ def run_on(
 
 
 class Shard(NamedTuple):
-    """Every ``of``-th dataset, from that of number ``index`` on."""
+    """Every ``of``-th dataset, from that of a number, counted from 1, on."""
 
-    index: int
+    number: int
     of: int
 
     def __str__(self) -> str:
-        return f"{self.index}/{self.of}"
+        return f"{self.number}/{self.of}"
 
     @property
     def folder(self) -> str:
-        return f"{self.index}-of-{self.of}"
+        return f"{self.number}-of-{self.of}"
 
 
 def _arrived(kept: Path) -> Iterator[Shard]:
@@ -141,15 +145,19 @@ def _arrived(kept: Path) -> Iterator[Shard]:
 def _missing(kept: Path, of: int) -> tuple[list[Shard], list[Shard]]:
     """The shards that have not come back, and those of which some datasets have that were run one by one."""
     arrived = list(_arrived(kept))
-    whole = {shard.index for shard in arrived if shard.of == of}
-    begun = {(shard.index - 1) % of + 1 for shard in arrived if shard.of != of}
+    whole = {shard.number for shard in arrived if shard.of == of}
+    begun = {(shard.number - 1) % of + 1 for shard in arrived if shard.of != of}
     missing = [Shard(index, of) for index in range(1, of + 1) if index not in whole]
-    return [shard for shard in missing if shard.index not in begun], [shard for shard in missing if shard.index in begun]
+    return [shard for shard in missing if shard.number not in begun], [shard for shard in missing if shard.number in begun]
 
 
 def _default_shards(client: Any) -> int:
-    threads: int = sum(worker["nthreads"] for worker in client.scheduler_info(n_workers=-1)["workers"].values())
-    return max(1, min(MOST_SHARDS, SHARDS_PER_THREAD * max(1, threads)))
+    return max(1, min(MOST_SHARDS, SHARDS_PER_THREAD * max(1, _threads(client))))
+
+
+def _threads(client: Any) -> int:
+    workers = client.scheduler_info(n_workers=-1)["workers"].values()
+    return sum(int(worker["nthreads"]) for worker in workers)
 
 
 def _files(studies: Sequence[Path], engines: Path | None) -> dict[str, bytes]:
@@ -301,19 +309,30 @@ class _Cluster:
 
         try:
             ended = as_completed([future for _ in range(at_once) for future in submit()])
-            for future in ended:
-                try:
-                    outcome: Any = future.result()
-                except Exception as error:  # noqa: BLE001, one shard's failure is no reason to stop the others
-                    outcome = error
-                shard = running.pop(future)
-                future.release()
-                yield shard, outcome
-                for further in submit():
-                    ended.add(further)
+            for batch in ended.batches():
+                for start in range(0, len(batch), FETCHED):
+                    for future, outcome in self._outcomes(batch[start : start + FETCHED]):
+                        shard = running.pop(future)
+                        future.release()
+                        yield shard, outcome
+                        for further in submit():
+                            ended.add(further)
         finally:
             if running:
                 self._client.cancel(list(running), force=True)
+
+    def _outcomes(self, futures: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
+        """What came of some that have ended, fetched together where all of them can be."""
+        fetched: dict[Any, Any] = {}
+        done = [future for future in futures if future.status == "finished"]
+        with contextlib.suppress(Exception):
+            fetched = dict(zip(done, self._client.gather(done), strict=True))
+        for future in futures:
+            try:
+                outcome = fetched.pop(future) if future in fetched else future.result()
+            except Exception as error:  # noqa: BLE001, one shard's failure is no reason to stop the others
+                outcome = error
+            yield future, outcome
 
 
 def _ended_its_workers(error: BaseException) -> bool:
