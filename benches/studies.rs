@@ -46,7 +46,7 @@ fn complete(studies: &[Study], folder: &Path) -> Result<()> {
     let plan = Plan::new(studies);
     let manifest = Manifest::starting(studies, 0, 1, None);
     if let Begun::Open(mut journal) = Journal::begin(folder, manifest, plan.tasks, false)? {
-        run::run(&plan, &Engines::default(), 0, 1, &mut journal, &|_, _| ())?;
+        run::run(&plan, &Engines::default(), (0, None), 1, &mut journal, &|_, _| ())?;
         black_box(journal.finish(&plan, 0.0)?);
     }
     Ok(())

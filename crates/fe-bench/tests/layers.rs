@@ -40,7 +40,7 @@ const ORDER_OF_PYTHON: &[&[&str]] = &[
     &["callable"],
     &["jacobian"],
     &["calls", "effect", "registry", "program", "truths"],
-    &["surface"],
+    &["surface", "partial"],
     &["scenario", "regional"],
     &["estimate", "score"],
 ];

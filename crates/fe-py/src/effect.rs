@@ -25,7 +25,8 @@ pub(crate) struct Effect {
     y: Vec<f64>,
     heterogeneity: Vec<f64>,
     curves: Option<Py<Curves>>,
-    deciles: [f64; 11],
+    /// None of an effect that was finished from parts.
+    deciles: Option<[f64; 11]>,
     /// Levels that the positions 0, 1, … of the feature stand for, where it has some.
     levels: Option<Vec<String>>,
 }
@@ -50,7 +51,7 @@ struct Written {
     /// The contents of a file, and their form.
     format: String,
     effect: fe_core::Effect,
-    deciles: [f64; 11],
+    deciles: Option<[f64; 11]>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     levels: Option<Vec<String>>,
 }
@@ -62,7 +63,7 @@ impl Effect {
     pub(crate) fn new(
         py: Python<'_>,
         mut inner: fe_core::Effect,
-        deciles: [f64; 11],
+        deciles: Option<[f64; 11]>,
     ) -> PyResult<Self> {
         let curves = inner.curves.take().map(|curves| Py::new(py, Curves::new(py, curves)));
         Self::with_curves(inner, curves.transpose()?, deciles)
@@ -76,7 +77,7 @@ impl Effect {
     fn with_curves(
         inner: fe_core::Effect,
         curves: Option<Py<Curves>>,
-        deciles: [f64; 11],
+        deciles: Option<[f64; 11]>,
     ) -> PyResult<Self> {
         let x = inner.curve.x();
         let y = inner.curve.at_all(x).map_err(Raise::raise)?;
@@ -374,10 +375,10 @@ impl Effect {
         ))
     }
 
-    /// The quantiles 0, 0.1, …, 1 of the feature.
+    /// The quantiles 0, 0.1, …, 1 of the feature; None of an effect that was finished from parts.
     #[getter]
-    fn deciles<'py>(&self, py: Python<'py>) -> Vector<'py> {
-        PyArray1::from_slice(py, &self.deciles)
+    fn deciles<'py>(&self, py: Python<'py>) -> Option<Vector<'py>> {
+        self.deciles.map(|deciles| PyArray1::from_slice(py, &deciles))
     }
 
     /// Levels that the positions 0, 1, … of the feature stand for, where it has some.

@@ -17,6 +17,7 @@ use crate::calls::{self, Subject};
 use crate::effect::Effect;
 use crate::errors::Raise;
 use crate::jacobian;
+use crate::partial::PartialEffect;
 use crate::regional::RegionalEffect;
 use crate::scenario::Scenario;
 use crate::surface::{IndexRow, Surface, index_rows};
@@ -66,9 +67,33 @@ pub(crate) fn estimate(py: Python<'_>, request: EstimateRequest<'_>) -> PyResult
     })?;
     let effects = effects.map_err(Raise::raise)?.into_iter().flatten();
     let new = |(effect, deciles)| {
-        Ok(Effect::new(py, effect, deciles)?.with_levels(request.levels.clone()))
+        Ok(Effect::new(py, effect, Some(deciles))?.with_levels(request.levels.clone()))
     };
     effects.map(new).collect()
+}
+
+/// The effect of a feature as far as some rows tell it, of which there are so many others before.
+#[pyfunction]
+pub(crate) fn partial(
+    py: Python<'_>,
+    request: EstimateRequest<'_>,
+    first: usize,
+) -> PyResult<PartialEffect> {
+    let info = estimator::info(&request.estimator).map_err(Raise::raise)?;
+    let mut prepared = Prepared::new(&request, &info.options().collect::<Vec<_>>())?;
+    let of_features = prepared.each(|settings| match &request.preset {
+        None => Ok(settings),
+        Some(name) => preset::complete(name, info.name, settings),
+    })?;
+    let [(feature, settings)] = &of_features[..] else {
+        return Err("feature: a partial effect is of one".raise());
+    };
+    let Prepared { subject, data, .. } = &mut prepared;
+    let data = &*data;
+    let found = calls::run(py, subject, data, |model| {
+        estimator::PartialEffect::of(info.name, settings, (data, first), model, *feature)
+    })?;
+    Ok(PartialEffect::new(found.map_err(Raise::raise)?))
 }
 
 /// The effects of two features, one for each output of the model; the second one may have options of its own, as JSON.

@@ -14,6 +14,7 @@ mod effect;
 mod errors;
 mod estimate;
 mod jacobian;
+mod partial;
 mod program;
 mod questions;
 mod regional;
@@ -38,7 +39,9 @@ mod _native {
     #[pymodule_export]
     use super::errors::{FeatureEffectsError, ModelError};
     #[pymodule_export]
-    use super::estimate::{estimate, indices, regional, surfaces};
+    use super::estimate::{estimate, indices, partial, regional, surfaces};
+    #[pymodule_export]
+    use super::partial::PartialEffect;
     #[pymodule_export]
     use super::program::program;
     #[pymodule_export]

@@ -163,7 +163,7 @@ impl RegionalEffect {
                 .effect
                 .clone()
                 .zip(node.deciles)
-                .map(|(effect, deciles)| Effect::new(py, effect, deciles))
+                .map(|(effect, deciles)| Effect::new(py, effect, Some(deciles)))
                 .transpose()?;
             described.set_item("effect", effect)?;
             Ok(described)

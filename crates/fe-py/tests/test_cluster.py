@@ -93,8 +93,8 @@ def test_what_was_finished_is_not_computed_again(client: Any, study: Path, tmp_p
     from feature_effects_bench import _cluster
 
     _cluster._begin(kept, _cluster._files([study], None), 0, False, 3)
-    (tmp_path / "shard").rename(kept / "2")
-    before = (kept / "2" / "timings.csv").read_bytes().splitlines()[1:]
+    (tmp_path / "shard").rename(kept / "2-of-3")
+    before = (kept / "2-of-3" / "timings.csv").read_bytes().splitlines()[1:]
     with pytest.raises(fe.FeatureEffectsError, match="continue it with resume"):
         fe.run_study(study, tmp_path / "many", client=client, quiet=True)
     with pytest.raises(fe.FeatureEffectsError, match="of other studies, engines or another seed"):
@@ -106,28 +106,99 @@ def test_what_was_finished_is_not_computed_again(client: Any, study: Path, tmp_p
     assert all(line in timings for line in before)
 
 
-def test_a_shard_that_ends_its_workers_leaves_the_others(
-    client: Any, study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def fatal_for(monkeypatch: pytest.MonkeyPatch, dataset: int) -> None:
+    """Has each worker end that computes a dataset, by its number from 0."""
     from feature_effects_bench import _cluster
 
-    def fatal(task: Any, index: int) -> Any:
-        if index == 2:
+    def fatal(task: Any, shard: str) -> Any:
+        index, of = map(int, shard.split("/"))
+        if dataset % of == index - 1:
             os._exit(1)
         from feature_effects_bench._cluster import _shard
 
-        return _shard(task, index)
+        return _shard(task, shard)
 
     # By value: workers know no tests.
     fatal.__module__ = "__main__"
     monkeypatch.setattr(_cluster, "_shard", fatal)
-    with pytest.raises(fe.FeatureEffectsError, match=r"shard 2/3: ended every worker .*\n?.*many.shards"):
+
+
+def test_a_dataset_that_ends_its_workers_has_failed_and_no_other(
+    client: Any, study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    # Of 24 datasets in 6 shards the fifth with N = 120.
+    fatal_for(monkeypatch, 16)
+    results = fe.run_study(study, tmp_path / "many", client=client, shards=6)
+    said = capfd.readouterr().err
+    assert "a dataset of shard 17/24 has failed: it ended every process that computed it" in said, said
+    assert "(2 failed)" in said, said
+    fe.run_study(study, tmp_path / "one", quiet=True)
+    one, many = ((tmp_path / name / "cells.csv").read_text().splitlines() for name in ("one", "many"))
+    different = [line for line, other in zip(many, one, strict=True) if line != other]
+    assert len(different) == 2 and all("ended every process that computed it" in line for line in different)
+    assert all(",120,,4," in line for line in different), different
+    assert len(results.manifest["merged"]) == 5 + 4
+
+
+def test_what_fails_is_kept_and_tried_again(
+    client: Any, study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from feature_effects_bench import _cluster
+
+    def failing(task: Any, shard: str) -> Any:
+        if shard == "2/3":
+            raise OSError("no space left")
+        from feature_effects_bench._cluster import _shard
+
+        return _shard(task, shard)
+
+    failing.__module__ = "__main__"
+    monkeypatch.setattr(_cluster, "_shard", failing)
+    with pytest.raises(fe.FeatureEffectsError, match=r"shard 2/3: OSError: no space left.*many.shards"):
         fe.run_study(study, tmp_path / "many", client=client, shards=3, quiet=True)
     monkeypatch.undo()
-    client.wait_for_workers(2, timeout=60)
-    assert sorted(path.name for path in (tmp_path / "many.shards").iterdir()) == ["1", "3", "run.json"]
+    assert sorted(path.name for path in (tmp_path / "many.shards").iterdir()) == ["1-of-3", "3-of-3", "run.json"]
     fe.run_study(study, tmp_path / "one", quiet=True)
     fe.run_study(study, tmp_path / "many", client=client, resume=True, quiet=True)
+    assert read(tmp_path / "many") == read(tmp_path / "one")
+
+
+def test_one_by_one_goes_on_where_it_was_stopped(client: Any, study: Path, tmp_path: Path) -> None:
+    """Of a shard that was divided, the datasets that have come back are taken as they are."""
+    fe.run_study(study, tmp_path / "one", quiet=True)
+    from feature_effects_bench import _cluster
+
+    kept = tmp_path / "many.shards"
+    _cluster._begin(kept, _cluster._files([study], None), 0, False, 6)
+    for index in (5, 11):
+        fe.run_study(study, kept / f"{index}-of-24", shard=f"{index}/24", quiet=True)
+    fe.run_study(study, tmp_path / "many", client=client, resume=True, quiet=True)
+    assert read(tmp_path / "many") == read(tmp_path / "one")
+
+
+def test_other_instructions_and_other_threads_give_the_same_bytes(study: Path, tmp_path: Path) -> None:
+    """One worker without the wide instructions of its processor, the other with four threads."""
+    fe.run_study(study, tmp_path / "one", quiet=True)
+    command = [sys.executable, "-m", "feature_effects_bench", "--verbose", "list", "metrics"]
+    environment = os.environ | {"FE_BENCH_SIMD": "off"}
+    told = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
+    assert "no wide instructions" in told.stderr
+    options = {"dashboard_address": None, "silence_logs": 50}
+    with distributed.LocalCluster(n_workers=0, **options) as workers:
+        address = workers.scheduler_address
+        start = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--no-dashboard", "--local-directory", str(tmp_path)]
+        held = subprocess.Popen([*start, "--nthreads", "1"], env=os.environ | {"FE_BENCH_SIMD": "off"}, stderr=subprocess.DEVNULL)
+        free = subprocess.Popen([*start, "--nthreads", "4"], env=os.environ | {"RAYON_NUM_THREADS": "3"}, stderr=subprocess.DEVNULL)
+        try:
+            with distributed.Client(workers) as client:
+                client.wait_for_workers(2, timeout=60)
+                fe.run_study(study, tmp_path / "many", client=client, shards=12, quiet=True)
+                ran = client.run(lambda: os.environ.get("FE_BENCH_SIMD"))
+        finally:
+            for process in (held, free):
+                process.terminate()
+                process.wait()
+    assert sorted(map(str, ran.values())) == ["None", "off"]
     assert read(tmp_path / "many") == read(tmp_path / "one")
 
 
@@ -138,6 +209,105 @@ def test_a_scheduler_that_restarts_loses_nothing(client: Any, study: Path, tmp_p
     fe.run_study(study, tmp_path / "many", client=client, shards=12, quiet=True)
     restart.join()
     assert read(tmp_path / "many") == read(tmp_path / "one")
+
+
+@pytest.mark.skipif("CLUSTER_KILLS" not in os.environ, reason="takes minutes; CLUSTER_KILLS=20 runs it")
+def test_many_deaths_cost_nothing_that_was_finished(
+    study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So many random kills of workers, and one of the scheduler: the bytes of one process, nothing kept is run again."""
+    import random
+    import socket
+
+    from feature_effects_bench import _cluster
+
+    log = tmp_path / "log"
+    told = str(log)
+
+    def noting(task: Any, shard: str) -> Any:
+        with open(told, "a") as lines:
+            lines.write(f"begun {shard}\n")
+        from feature_effects_bench._cluster import _shard
+
+        return _shard(task, shard)
+
+    keep = _cluster._keep
+
+    def noted(kept: Path, shard: Any, sent: bytes) -> None:
+        keep(kept, shard, sent)
+        with open(told, "a") as lines:
+            lines.write(f"kept {shard}\n")
+
+    noting.__module__ = "__main__"
+    monkeypatch.setattr(_cluster, "_shard", noting)
+    monkeypatch.setattr(_cluster, "_keep", noted)
+    study.write_text(STUDY.replace("replicates = 12", "replicates = 400").replace("[60, 120]", "[3000, 4000]"), encoding="utf-8")
+    fe.run_study(study, tmp_path / "one", quiet=True)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    address = f"tcp://127.0.0.1:{port}"
+    quiet: Any = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+
+    def start(what: str, *words: str) -> subprocess.Popen[bytes]:
+        return subprocess.Popen([sys.executable, "-m", f"distributed.cli.dask_{what}", *words], **quiet)
+
+    def start_scheduler() -> subprocess.Popen[bytes]:
+        return start("scheduler", "--host", "127.0.0.1", "--port", port, "--no-dashboard")
+
+    def start_worker() -> subprocess.Popen[bytes]:
+        return start("worker", address, "--nthreads", "1", "--no-nanny", "--no-dashboard", "--local-directory", str(tmp_path))
+
+    scheduler, workers = [start_scheduler()], [start_worker(), start_worker()]
+    over = threading.Event()
+    kills = [0, 0]
+
+    def kill() -> None:
+        chance = random.Random(5)
+        for turn in range(int(os.environ["CLUSTER_KILLS"])):
+            if over.wait(chance.uniform(0.5, 3.0)):
+                return
+            if turn == 10:
+                scheduler[0].kill()
+                scheduler[0].wait()
+                scheduler[0] = start_scheduler()
+                kills[1] += 1
+            place = chance.randrange(2)
+            workers[place].kill()
+            kills[0] += 1
+            for at, worker in enumerate(workers):
+                if worker.poll() is not None or turn == 10:
+                    worker.kill()
+                    worker.wait()
+                    workers[at] = start_worker()
+
+    killer = threading.Thread(target=kill)
+    resumed = 0
+    try:
+        killer.start()
+        while True:
+            try:
+                with distributed.Client(address, timeout=60) as client:
+                    client.wait_for_workers(1, timeout=60)
+                    fe.run_study(study, tmp_path / "many", client=client, shards=200, quiet=True, resume=resumed > 0)
+                break
+            except Exception:  # noqa: BLE001, a client that lost its scheduler is resumed
+                resumed += 1
+                assert resumed < 4
+    finally:
+        over.set()
+        killer.join()
+        for process in [*scheduler, *workers]:
+            process.kill()
+            process.wait()
+    assert read(tmp_path / "many") == read(tmp_path / "one")
+    lines = log.read_text(encoding="utf-8").split("\n")
+    kept = [line.removeprefix("kept ") for line in lines if line.startswith("kept ")]
+    assert len(kept) == len(set(kept))
+    again = [line for at, line in enumerate(lines) if line.startswith("begun ") and f"kept {line[6:]}" in lines[:at]]
+    begun = sum(line.startswith("begun ") for line in lines)
+    print(f"{kills[0]} workers and {kills[1]} schedulers killed, client resumed {resumed} times, {begun} begun, {len(kept)} kept")
+    assert again == []
 
 
 def test_what_makes_no_sense_is_refused(client: Any, study: Path, tmp_path: Path) -> None:

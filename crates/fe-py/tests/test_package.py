@@ -79,6 +79,7 @@ def test_examples_run(example: Path) -> None:
     needed = {
         "frames": ["pandas", "matplotlib", "sklearn"],
         "keras_network": ["keras", "jax"],
+        "partial": ["polars", "distributed"],
         "pytorch": ["torch"],
         "scikit_learn": ["sklearn"],
     }

@@ -7,6 +7,8 @@ use std::sync::Arc;
 use fe_core::Model;
 use fe_core::error::ModelError;
 use fe_core::model::{Answered, Column, Rows};
+#[cfg(not(test))]
+use fe_core::numeric::simd::is_held_down;
 use pulp::{Arch, NullaryFnOnce};
 
 use crate::expression::Expression;
@@ -404,7 +406,7 @@ fn vectorised(work: impl NullaryFnOnce<Output = ()>) {
 #[cfg(not(test))]
 #[inline(always)]
 fn arch() -> Arch {
-    Arch::new()
+    if is_held_down() { Arch::Scalar } else { Arch::new() }
 }
 
 #[cfg(test)]

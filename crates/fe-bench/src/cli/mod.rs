@@ -39,6 +39,7 @@ use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use fe_core::numeric::simd;
 
 use crate::error::{Error, Result, cut};
 use crate::system::guard;
@@ -128,8 +129,12 @@ fn status() -> u8 {
         Ok(cli) => {
             say::be_quiet(cli.quiet);
             let started = std::time::Instant::now();
+            hold_down_if_told();
             if cli.verbose {
                 say!("fe-bench {}", env!("FE_BENCH_VERSION"));
+                if simd::is_held_down() {
+                    say!("no wide instructions ({SIMD}=off)");
+                }
             }
             let status = run(&cli.command, cli.quiet);
             if cli.verbose {
@@ -140,6 +145,15 @@ fn status() -> u8 {
         Err(refusal) => refuse(&refusal),
     })
     .unwrap_or(DEFECT)
+}
+
+/// The variable that, set to off, leaves the wide instructions of the processor alone.
+const SIMD: &str = "FE_BENCH_SIMD";
+
+fn hold_down_if_told() {
+    if std::env::var_os(SIMD).is_some_and(|value| value == "off") {
+        simd::hold_down();
+    }
 }
 
 fn parse() -> Result<Cli, clap::Error> {

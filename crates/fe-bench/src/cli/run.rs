@@ -47,6 +47,11 @@ pub(super) struct Arguments {
     /// `auto` takes I and M from the variables of an array job of Slurm (scripts/slurm).
     #[arg(long, value_name = "I/M", value_parser = shard)]
     shard: Option<Shard>,
+    /// Compute nothing of the shard: all its values have failed, for this reason
+    ///
+    /// For what ends the process whenever it is run, so that the other shards can be merged.
+    #[arg(long, value_name = "REASON", requires = "shard")]
+    abandon: Option<String>,
     /// Go on where an earlier run into the same --out was stopped; start if there was none
     #[arg(long, requires = "out")]
     resume: bool,
@@ -99,10 +104,10 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
         Begun::Open(mut journal) => {
             stop::advise(Some(to_resume(arguments, &folder)));
             let progress = progress(&plan, &journal);
-            let done =
-                run::run(&plan, &engines, arguments.seed, jobs, &mut journal, &|number, cost| {
-                    progress.add(Amount { number, cost });
-                });
+            let drawn = (arguments.seed, arguments.abandon.as_deref());
+            let done = run::run(&plan, &engines, drawn, jobs, &mut journal, &|number, cost| {
+                progress.add(Amount { number, cost });
+            });
             drop(progress);
             if let Err(error) = done {
                 journal.forget_if_empty();

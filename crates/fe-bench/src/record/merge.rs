@@ -25,8 +25,8 @@ pub fn merge(shards: &[PathBuf], folder: &Path) -> Result<(Manifest, Counts)> {
     check_free(folder)?;
     let mut shards =
         shards.iter().map(|path| ShardReader::open(path)).collect::<Result<Vec<ShardReader>>>()?;
-    shards.sort_by_key(|shard| shard.shard.index);
-    check_complete(&shards)?;
+    shards.sort_by_key(|shard| (shard.shard.of, shard.shard.index));
+    let holders = holders(&shards)?;
     let Some(first) = shards.first() else {
         return Err(Error::Argument("nothing to merge: name the folders of all shards".to_owned()));
     };
@@ -43,11 +43,11 @@ pub fn merge(shards: &[PathBuf], folder: &Path) -> Result<(Manifest, Counts)> {
     let scratch = scratch.tempdir_in(parent).map_err(Error::file(parent))?;
     let _temporary = Temporary::at(scratch.path());
     let mut writer = Writer::create(scratch.path(), &plan, false)?;
-    let of = shards.len();
     for task in 0..plan.tasks {
         let (group, replicate) = plan.locate(task);
-        let parts = shards[task % of].next(task)?;
-        shards[task % of].check(&parts, &plan.groups[group], replicate)?;
+        let shard = &mut shards[holders[task % holders.len()]];
+        let parts = shard.next(task)?;
+        shard.check(&parts, &plan.groups[group], replicate)?;
         writer.push(task, group, &parts)?;
     }
     shards.iter_mut().try_for_each(ShardReader::check_end)?;
@@ -63,10 +63,13 @@ fn studies(manifest: &Manifest, folder: &Path) -> Result<Vec<Study>> {
     study.collect::<Result<_, String>>().map_err(|message| Error::content(folder, message))
 }
 
-/// Refuses anything but the shards of one run, each of them once.
-fn check_complete(shards: &[ShardReader]) -> Result<()> {
-    let Some(first) = shards.first() else { return Ok(()) };
-    for (shard, next) in shards.iter().zip(&shards[1..]) {
+/// Most numbers that shards of different sizes may divide together.
+const MOST_DIVIDED: usize = 100_000_000;
+
+/// For each dataset, by its number modulo as many as there are here, the place of the shard that has it. Refuses
+/// anything but the shards of one run, in which each dataset is once; a shard may be there as several smaller ones.
+fn holders(shards: &[ShardReader]) -> Result<Vec<usize>> {
+    for (shard, next) in shards.iter().zip(shards.iter().skip(1)) {
         if let Some(difference) = shard.manifest.difference(&next.manifest) {
             let (one, other) = (shard.folder.display(), next.folder.display());
             return Err(Error::content(
@@ -78,20 +81,44 @@ fn check_complete(shards: &[ShardReader]) -> Result<()> {
             let message = format!("is shard {}, as is {}", next.shard, shard.folder.display());
             return Err(Error::content(&next.folder, message));
         }
-        if shard.shard.of != next.shard.of {
-            let (one, other) = (shard.shard, next.shard);
-            let message = format!("is shard {other}, but {} is {one}", shard.folder.display());
-            return Err(Error::content(&next.folder, message));
+    }
+    let mut divided = 1;
+    for shard in shards {
+        divided = common_multiple(divided, shard.shard.of)
+            .filter(|divided| *divided <= MOST_DIVIDED)
+            .ok_or_else(|| {
+                let message = format!("is shard {}, which does not fit the others", shard.shard);
+                Error::content(&shard.folder, message)
+            })?;
+    }
+    let mut holders: Vec<Option<usize>> = vec![None; divided];
+    for (place, reader) in shards.iter().enumerate() {
+        let Shard { index, of } = reader.shard;
+        for number in (index - 1..divided).step_by(of) {
+            if let Some(earlier) = holders[number].replace(place) {
+                let earlier = &shards[earlier];
+                let (one, other) = (earlier.shard, reader.shard);
+                let message =
+                    format!("is shard {other}, but {} is {one}", earlier.folder.display());
+                return Err(Error::content(&reader.folder, message));
+            }
         }
     }
-    let of = first.shard.of;
-    let there = |index: &usize| shards.iter().any(|shard| shard.shard.index == *index);
+    let missing = holders.iter().enumerate().filter(|(_, holder)| holder.is_none());
     let missing: Vec<String> =
-        (1..=of).filter(|index| !there(index)).map(|index| format!("{index}/{of}")).collect();
+        missing.map(|(number, _)| format!("{}/{divided}", number + 1)).collect();
     if missing.is_empty() {
-        return Ok(());
+        return Ok(holders.into_iter().flatten().collect());
     }
     Err(Error::Argument(format!("shards are missing: {}", missing.join(", "))))
+}
+
+fn common_multiple(a: usize, b: usize) -> Option<usize> {
+    let (mut divisor, mut rest) = (a, b);
+    while rest > 0 {
+        (divisor, rest) = (rest, divisor % rest);
+    }
+    (a / divisor.max(1)).checked_mul(b)
 }
 
 fn merged(shards: &[ShardReader], first: &Manifest) -> Manifest {

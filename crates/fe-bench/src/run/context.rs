@@ -19,6 +19,8 @@ pub(super) struct Task<'a> {
     pub(super) replicate: usize,
     /// The models and pairs of the group; f and its truth where it has none.
     pub(super) fitting: &'a Fitting,
+    /// The reason why nothing of it is computed, where that is so.
+    pub(super) abandoned: Option<&'a str>,
 }
 
 /// A subject with the estimates of a feature by all variants.

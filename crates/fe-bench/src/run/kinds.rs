@@ -95,8 +95,15 @@ pub fn each(
             continue;
         }
         let (replicate, fitting) = (0, &fitting);
-        let task =
-            Task { planned, prepared: &prepared, engines: &engines, seed, replicate, fitting };
+        let task = Task {
+            planned,
+            prepared: &prepared,
+            engines: &engines,
+            seed,
+            replicate,
+            fitting,
+            abandoned: None,
+        };
         let data = Arc::new(task.rows().map_err(Error::Argument)?);
         for (variant, own) in planned.group.variants.iter().enumerate() {
             if let Ok(Implementation::External(..)) = of.estimators[variant] {

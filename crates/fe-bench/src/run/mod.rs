@@ -27,7 +27,8 @@ use prepared::Prepared;
 
 /// Runs the datasets that a journal does not have yet on `jobs` threads, and enters them there.
 ///
-/// External estimators are asked of `engines`. What is entered does not depend on the threads.
+/// Datasets are drawn from a seed; where a reason is given to abandon them, nothing is computed, and their records
+/// have it. External estimators are asked of `engines`. What is entered does not depend on the threads.
 /// `progress` is told of each dataset that was finished: how many cells it has, and its share of the
 /// work, in model rows.
 ///
@@ -36,7 +37,7 @@ use prepared::Prepared;
 pub fn run(
     plan: &Plan<'_>,
     engines: &Engines,
-    seed: u64,
+    (seed, abandoned): (u64, Option<&str>),
     jobs: usize,
     journal: &mut Journal,
     progress: &(dyn Fn(usize, u64) + Sync),
@@ -60,7 +61,8 @@ pub fn run(
             let of_f = Fitting::of_f();
             let fitting = planned.group.fitting.as_ref().unwrap_or(&of_f);
             let prepared = &prepared;
-            let parts = Task { planned, prepared, engines, seed, replicate, fitting }.run();
+            let parts =
+                Task { planned, prepared, engines, seed, replicate, fitting, abandoned }.run();
             let parts = parts.map_err(|e| Error::Argument(e.to_string()))?;
             entries.push((task, log.append(task, &parts)?));
             states[group].one_less();

@@ -53,7 +53,10 @@ impl<'a> Task<'a> {
     /// Draws the dataset, fits, estimates and scores; what fails is a record with its reason.
     pub(super) fn run(&self) -> csv::Result<TaskLines> {
         let mut records = Encoder::new();
-        let drawn = caught(|| self.draw());
+        let drawn = match self.abandoned {
+            None => caught(|| self.draw()),
+            Some(reason) => Err(reason.to_owned()),
+        };
         let divided = drawn.as_ref().map_err(Clone::clone).and_then(|drawn| self.divide(drawn));
         let rows = drawn.as_ref().map_err(Clone::clone);
         let rows = rows.and_then(|drawn| Ok((drawn, divided.as_ref().map_err(Clone::clone)?)));

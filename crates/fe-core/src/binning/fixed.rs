@@ -3,6 +3,7 @@
 use super::grid::EqualBins;
 use super::{Binning, BinningInfo, BinningRequest, Choice, MOST_BINS, check_bins};
 use crate::error::Result;
+use crate::numeric::partition::Partition;
 
 pub(super) const INFO: BinningInfo = BinningInfo {
     name: "fixed",
@@ -55,5 +56,9 @@ impl Binning for Fixed {
     fn choose(&self, request: &BinningRequest<'_>) -> Result<Choice> {
         let EqualBins { partition, distinct } = EqualBins::of(request, self.bins, self.distinct)?;
         Ok(Choice { distinct, ..Choice::new(partition, true) })
+    }
+
+    fn cells(&self, request: &BinningRequest<'_>) -> Result<Option<Partition>> {
+        Ok(EqualBins::of(request, self.bins, self.distinct)?.by_width())
     }
 }

@@ -48,4 +48,8 @@ impl Binning for GivenLimits {
     fn choose(&self, request: &BinningRequest<'_>) -> Result<Choice> {
         Ok(Choice::new(Partition::new(self.limits.clone(), request.closed)?, true))
     }
+
+    fn cells(&self, request: &BinningRequest<'_>) -> Result<Option<Partition>> {
+        Partition::new(self.limits.clone(), request.closed).map(Some)
+    }
 }

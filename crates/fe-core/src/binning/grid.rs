@@ -34,6 +34,11 @@ impl EqualBins {
         let partition = Partition::new(limits, request.closed)?;
         Ok(Self { partition, distinct: values.map(|values| values.len()) })
     }
+
+    /// The bins if they are equally wide.
+    pub(super) fn by_width(self) -> Option<Partition> {
+        Some(self.partition).filter(|_| self.distinct.is_none())
+    }
 }
 
 /// The instances that count: their positions and weights.

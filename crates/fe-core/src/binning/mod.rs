@@ -114,6 +114,16 @@ pub trait Binning: std::fmt::Debug + Send + Sync {
     /// # Errors
     /// A reason why there can be no bins.
     fn choose(&self, request: &BinningRequest<'_>) -> Result<Choice>;
+
+    /// The bins, or the cells that they are made of once the local effects in these are known, where the axis
+    /// alone tells them: those of a part of the instances are then those of all. None otherwise.
+    ///
+    /// # Errors
+    /// As [`Binning::choose`].
+    fn cells(&self, request: &BinningRequest<'_>) -> Result<Option<Partition>> {
+        let _ = request;
+        Ok(None)
+    }
 }
 
 /// A strategy as it is found by name.

@@ -52,6 +52,11 @@ impl Options {
         format!("{name}(min_points={points};discount={})", self.discount)
     }
 
+    /// The cells if they are equally wide.
+    pub(super) fn equal_cells(&self, request: &BinningRequest<'_>) -> Result<Option<Partition>> {
+        Ok(EqualBins::of(request, self.cells, self.distinct)?.by_width())
+    }
+
     /// The equal cells, the moments of the local effects in them, and what bins made of them cost.
     pub(super) fn prepare(&self, name: &str, request: &BinningRequest<'_>) -> Result<Objective> {
         let Some(local_effects) = request.local_effects else {

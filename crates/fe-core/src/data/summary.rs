@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 
+use crate::numeric::blocks::STRETCH;
 use crate::numeric::moments::Moments;
 use crate::numeric::order_statistics::range;
 use crate::numeric::quantiles::deciles;
@@ -27,22 +28,50 @@ pub(crate) struct Summary {
 impl Summary {
     pub(crate) fn of(values: &[f64], weights: Option<&[f64]>) -> Self {
         let Some(weights) = weights else { return Self::unweighted(values) };
-        let pairs = values.iter().zip(weights).filter(|(_, weight)| **weight > 0.0);
-        let none = (0, [f64::INFINITY, f64::NEG_INFINITY], Moments::default());
-        let (rows, [lo, hi], moments) = pairs.fold(none, |(rows, [lo, hi], moments), (&x, &w)| {
-            (rows + 1, [lo.min(x), hi.max(x)], moments.merge(Moments::single(x, w)))
-        });
-        Self { rows, lo, hi, moments, deciles: OnceLock::new() }
+        let stretches = values.chunks(STRETCH).zip(weights.chunks(STRETCH));
+        stretches
+            .map(|(values, weights)| Self::weighted(values, weights))
+            .fold(Self::none(), Self::and)
     }
 
     fn unweighted(values: &[f64]) -> Self {
-        // Both look at a block while it is in the nearest cache.
-        let none = ([f64::INFINITY, f64::NEG_INFINITY], Moments::default());
-        let ([lo, hi], moments) = values.chunks(BLOCK).fold(none, |([lo, hi], moments), block| {
-            let [least, most] = range(block);
-            ([lo.min(least), hi.max(most)], moments.merge(Moments::of_block(block, None)))
-        });
-        Self { rows: values.len(), lo, hi, moments, deciles: OnceLock::new() }
+        let of_stretch = |values: &[f64]| {
+            // Both look at a block while it is in the nearest cache.
+            let of_block = |block: &[f64]| {
+                let ([lo, hi], moments) = (range(block), Moments::of_block(block, None));
+                Self { rows: block.len(), lo, hi, moments, ..Self::none() }
+            };
+            values.chunks(BLOCK).map(of_block).fold(Self::none(), Self::and)
+        };
+        values.chunks(STRETCH).map(of_stretch).fold(Self::none(), Self::and)
+    }
+
+    fn weighted(values: &[f64], weights: &[f64]) -> Self {
+        let pairs = values.iter().zip(weights).filter(|(_, weight)| **weight > 0.0);
+        let single = |(&x, &weight): (&f64, &f64)| Self {
+            rows: 1,
+            lo: x,
+            hi: x,
+            moments: Moments::single(x, weight),
+            ..Self::none()
+        };
+        pairs.map(single).fold(Self::none(), Self::and)
+    }
+
+    fn none() -> Self {
+        let (lo, hi) = (f64::INFINITY, f64::NEG_INFINITY);
+        Self { rows: 0, lo, hi, moments: Moments::default(), deciles: OnceLock::new() }
+    }
+
+    /// The summary of both; deciles are not known.
+    fn and(self, other: Self) -> Self {
+        Self {
+            rows: self.rows + other.rows,
+            lo: self.lo.min(other.lo),
+            hi: self.hi.max(other.hi),
+            moments: self.moments.merge(other.moments),
+            deciles: OnceLock::new(),
+        }
     }
 
     /// The deciles of the values that this is the summary of.

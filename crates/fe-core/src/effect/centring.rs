@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Instances;
+use super::instances::Places;
 use super::mean_at_instances;
 use crate::error::{Error, Result};
 use crate::numeric::axis::Axis;
@@ -98,12 +99,22 @@ pub fn constant_by(
     curve: &Curve,
     instances: Instances<'_>,
 ) -> Result<f64> {
+    constant_at(mean, centring, curve, instances.into())
+}
+
+/// The same where of the instances perhaps only sums are known.
+pub(crate) fn constant_at(
+    mean: AxisMean,
+    centring: Centring,
+    curve: &Curve,
+    at: Places<'_>,
+) -> Result<f64> {
     match centring {
         Centring::None => Ok(0.0),
         Centring::Start => Ok(curve.y()[0]),
         Centring::Integral => Ok(mean.of(curve)),
-        Centring::Data => Ok(mean_at_instances(curve, instances).unwrap_or_default()),
-        Centring::Bins => mean_over_bins(curve, instances.counts),
+        Centring::Data => Ok(mean_at_instances(curve, at).unwrap_or_default()),
+        Centring::Bins => mean_over_bins(curve, at.counts()),
     }
 }
 

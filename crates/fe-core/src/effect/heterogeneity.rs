@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::Instances;
+use super::instances::Places;
 use super::mean_at_instances;
 use crate::numeric::curve::Curve;
 use crate::numeric::moments::Moments;
@@ -142,19 +143,24 @@ pub(crate) const EFFECTOR_SCORE: &str = "effector_score";
 /// ```
 #[must_use]
 pub fn effector_score(variance: &Curve, instances: Instances<'_>, of_slopes: bool) -> Option<f64> {
-    effector_score_by(variance, instances, of_slopes.then(|| instances.on(variance)))
+    effector_score_at(variance, instances.into(), of_slopes)
+}
+
+/// The same where of the instances perhaps only sums are known.
+pub(crate) fn effector_score_at(variance: &Curve, at: Places<'_>, of_slopes: bool) -> Option<f64> {
+    effector_score_by(variance, at, of_slopes.then(|| at.on(variance)))
 }
 
 /// The same, from the moments of the positions on the curve if the variance is one of slopes.
 pub(crate) fn effector_score_by(
     variance: &Curve,
-    instances: Instances<'_>,
+    at: Places<'_>,
     positions: Option<Moments>,
 ) -> Option<f64> {
     if variance.y().iter().all(|value| value.is_nan()) {
         return None;
     }
-    let score = mean_at_instances(variance, instances)?.sqrt();
+    let score = mean_at_instances(variance, at)?.sqrt();
     let spread = |positions: Moments| (positions.squares / positions.weight).sqrt();
     Some(score * positions.map_or(1.0, spread)).filter(|score| score.is_finite())
 }

@@ -3,7 +3,11 @@
 use std::convert::Infallible;
 use std::ops::Range;
 
-use crate::numeric::blocks::fold_blocks;
+use serde::{Deserialize, Serialize};
+
+use crate::data::Dataset;
+use crate::numeric::axis::Axis;
+use crate::numeric::blocks::fold_stretches;
 use crate::numeric::curve::{Curve, Shape};
 use crate::numeric::moments::Moments;
 use crate::numeric::order_statistics::places_where;
@@ -25,17 +29,21 @@ pub struct Instances<'a> {
 const BLOCK: usize = 4096;
 
 /// The mean of a curve over the instances within its range; none if there are none.
-pub(crate) fn mean_at_instances(curve: &Curve, instances: Instances<'_>) -> Option<f64> {
-    match (curve.shape(), instances.counts) {
+pub(crate) fn mean_at_instances<'a>(curve: &Curve, at: impl Into<Places<'a>>) -> Option<f64> {
+    let at = at.into();
+    match (curve.shape(), at.counts()) {
         (Shape::Step(_), Some(counts)) => {
             let total: f64 = counts.iter().sum();
             let sum: f64 = counts.iter().zip(curve.y()).map(|(n, y)| n * y).sum();
             (total > 0.0).then(|| sum / total)
         }
-        (Shape::Levels, _) => instances.mean_at_levels(curve),
+        (Shape::Levels, _) => match at {
+            Places::Each(instances) => instances.mean_at_levels(curve),
+            Places::Sums(..) => None,
+        },
         _ => {
             let (mut total, mut sum) = (0.0, 0.0);
-            for (k, positions) in instances.on_stretches(curve).iter().enumerate() {
+            for (k, positions) in at.on_stretches(curve).iter().enumerate() {
                 // Of a line the mean is its value at the mean position; where nothing is it may be missing.
                 if !positions.is_empty() {
                     total += positions.weight;
@@ -78,7 +86,7 @@ impl Instances<'_> {
     /// The moments of the positions on a curve.
     pub(crate) fn on(self, curve: &Curve) -> Moments {
         let (lo, hi) = curve.range();
-        let of_block = |rows: Range<usize>| -> Result<Moments, Infallible> {
+        let of_block = |(): &mut (), rows: Range<usize>| -> Result<Moments, Infallible> {
             let positions = &self.positions[rows.clone()];
             let on =
                 places_where(rows.len(), |row| (lo <= positions[row]) & (positions[row] <= hi));
@@ -86,10 +94,15 @@ impl Instances<'_> {
             let weights = self.weights.map(|weights| select(&weights[rows]));
             Ok(Moments::of_block(&select(positions), weights.as_deref()))
         };
-        let mut total = Moments::default();
-        let Ok(()) = fold_blocks(self.positions.len(), BLOCK, of_block, |block| {
-            total = total.merge(block);
-        });
+        let Ok(total) = fold_stretches(
+            self.positions.len(),
+            |_| BLOCK,
+            Moments::default(),
+            || (),
+            of_block,
+            |total, block| *total = total.merge(block),
+            |total, stretch| *total = total.merge(*stretch),
+        );
         total
     }
 
@@ -98,6 +111,91 @@ impl Instances<'_> {
         let weight = |row| self.weights.map_or(1.0, |weights| weights[row]);
         let weights = self.positions.iter().enumerate().filter(|(_, x)| **x == knot);
         Moments::single(knot, weights.map(|(row, _)| weight(row)).sum())
+    }
+}
+
+/// Positions of instances: each of them, or their sums.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Places<'a> {
+    Each(Instances<'a>),
+    /// With the weights of bins, for curves that have such.
+    Sums(&'a PositionSums, Option<&'a [f64]>),
+}
+
+impl<'a> From<Instances<'a>> for Places<'a> {
+    fn from(instances: Instances<'a>) -> Self {
+        Self::Each(instances)
+    }
+}
+
+impl<'a> Places<'a> {
+    /// The weights of bins.
+    pub(crate) fn counts(&self) -> Option<&'a [f64]> {
+        match self {
+            Self::Each(instances) => instances.counts,
+            Self::Sums(_, counts) => *counts,
+        }
+    }
+
+    /// The moments of the positions on a curve.
+    pub(crate) fn on(&self, curve: &Curve) -> Moments {
+        match self {
+            Self::Each(instances) => instances.on(curve),
+            Self::Sums(sums, _) => sums.on_axis,
+        }
+    }
+
+    /// The moments of the positions between two knots of a curve, one pair after the other.
+    fn on_stretches(&self, curve: &Curve) -> Vec<Moments> {
+        match self {
+            Self::Each(instances) => instances.on_stretches(curve),
+            Self::Sums(sums, _) => sums.between.clone(),
+        }
+    }
+}
+
+/// Sums over the positions of some rows.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub(crate) struct PositionSums {
+    /// Number of rows.
+    pub(super) rows: usize,
+    /// Rows of positive weight on the axis, and off it.
+    pub(super) on: usize,
+    pub(super) outside: usize,
+    /// Moments of all positions, and of those on the axis.
+    pub(super) all: Moments,
+    on_axis: Moments,
+    /// Moments of those between two knots of the curve, one pair after the other.
+    between: Vec<Moments>,
+}
+
+impl PositionSums {
+    /// The sums over some data, for curves with the knots of this one, which end where the axis does.
+    pub(crate) fn of((data, feature): (&Dataset, usize), axis: Axis, curve: &Curve) -> Self {
+        let (on, outside) = data.count_rows(feature, &axis);
+        let positions =
+            Instances { positions: data.feature(feature), weights: data.weights(), counts: None };
+        Self {
+            rows: data.len(),
+            on,
+            outside,
+            all: data.summary(feature).moments,
+            on_axis: positions.on(curve),
+            between: positions.on_stretches(curve),
+        }
+    }
+
+    /// The sums over these rows and further ones.
+    pub(crate) fn merge(&mut self, further: &Self) {
+        self.rows += further.rows;
+        self.on += further.on;
+        self.outside += further.outside;
+        self.all = self.all.merge(further.all);
+        self.on_axis = self.on_axis.merge(further.on_axis);
+        self.between.resize(self.between.len().max(further.between.len()), Moments::default());
+        for (own, further) in self.between.iter_mut().zip(&further.between) {
+            *own = own.merge(*further);
+        }
     }
 }
 

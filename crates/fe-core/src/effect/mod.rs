@@ -7,12 +7,14 @@ pub mod centring;
 pub mod heterogeneity;
 pub mod importance;
 mod instances;
+mod sample;
 mod spread;
 mod surface;
 
 pub use band::{BandRecord, ConfidenceBand, Limits, MEANING};
 pub use instances::Instances;
-pub(crate) use instances::mean_at_instances;
+pub(crate) use instances::{PositionSums, mean_at_instances};
+pub(crate) use sample::Sample;
 pub use spread::Bands;
 pub use surface::{CellRecord, SideRecord, Surface, SurfaceRecord};
 
@@ -86,10 +88,20 @@ impl Effect {
         estimator: Name,
         (axis, curve): (Axis, Curve),
     ) -> Self {
+        Self::of_sample((data, feature).into(), output, estimator, (axis, curve))
+    }
+
+    /// The same from rows of which perhaps only sums are known.
+    pub(crate) fn of_sample(
+        sample: Sample<'_>,
+        output: usize,
+        estimator: Name,
+        (axis, curve): (Axis, Curve),
+    ) -> Self {
         let undefined = Curve::linear(vec![axis.lo(), axis.hi()], vec![f64::NAN; 2]);
         Self {
-            feature,
-            name: data.names()[feature].clone(),
+            feature: sample.feature,
+            name: sample.name.to_owned(),
             output,
             estimator,
             curve,
@@ -103,7 +115,7 @@ impl Effect {
             shapley: None,
             heterogeneity_values: Values::new(),
             default_heterogeneity: "",
-            record: Record::new(data.len(), axis),
+            record: Record::new(sample.rows(), axis),
         }
     }
 

@@ -1,8 +1,8 @@
 //! Options that estimators of curves share: the axis, how the curve is centred and continued.
 
-use crate::data::{AxisChoice, Dataset};
+use crate::data::AxisChoice;
 use crate::effect::centring::AxisMean;
-use crate::effect::{Effect, Record};
+use crate::effect::{Effect, Record, Sample};
 use crate::error::{Error, Result};
 use crate::numeric::axis::Axis;
 use crate::numeric::curve::Curve;
@@ -68,15 +68,15 @@ impl CurveOptions {
     }
 
     /// The effect with a curve that is not centred yet, lowered by the constant of its centring.
-    pub(super) fn effect(
+    pub(super) fn effect<'a>(
         &self,
-        (data, feature): (&Dataset, usize),
+        sample: impl Into<Sample<'a>>,
         (output, estimator): (usize, Name),
         (axis, curve): (Axis, Curve),
         constant: f64,
     ) -> Effect {
         let curve = curve.lowered(constant).extrapolated(self.extrapolate);
-        let effect = Effect::new((data, feature), output, estimator, (axis, curve));
+        let effect = Effect::of_sample(sample.into(), output, estimator, (axis, curve));
         let record = Record {
             centring: self.centring,
             axis_mean: self.axis_mean,

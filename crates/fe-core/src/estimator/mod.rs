@@ -15,6 +15,8 @@ mod ice;
 mod instances;
 mod mplot;
 pub mod pair;
+mod partial;
+mod parts;
 pub(crate) mod pdp;
 pub(crate) mod predictions;
 mod prepared;
@@ -24,6 +26,8 @@ pub use ale::{Accumulated, Ale, Dale, Rhale};
 pub use ice::IndividualCurves;
 pub use instances::{Estimated, InstanceEffects, Observation, Resampled};
 pub use mplot::MarginalPlot;
+pub use partial::{PartialEffect, STRETCH};
+pub use parts::PartSums;
 pub use pdp::PartialDependence;
 pub use shap::{ShapDependence, shapley};
 
@@ -97,6 +101,24 @@ pub trait Estimator: std::fmt::Debug + Send + Sync {
     /// # Errors
     /// A typed reason; nothing here panics, even if the model does.
     fn estimate(&self, data: &Dataset, model: &dyn Model, feature: usize) -> Result<Vec<Effect>>;
+
+    /// Sums over the rows of a part of all data, of which effects can be made later: see [`PartialEffect`].
+    ///
+    /// # Errors
+    /// [`Error::Incompatible`] for an estimator, or options, to which a part says nothing; as [`Estimator::estimate`].
+    fn sums(&self, part: &Dataset, model: &dyn Model, feature: usize) -> Result<PartSums> {
+        let _ = (part, model, feature);
+        Err(parts::not_in_parts(self.name(), "it needs all rows at once"))
+    }
+
+    /// The effects of a feature, counted from 0 and of a name, of which these are the sums over all rows.
+    ///
+    /// # Errors
+    /// As [`Estimator::estimate`].
+    fn of_sums(&self, feature: (usize, &str), sums: &PartSums) -> Result<Vec<Effect>> {
+        let _ = (feature, sums);
+        Err(parts::not_in_parts(self.name(), "it needs all rows at once"))
+    }
 
     /// The effects of some rows (counted from 0), of all that an effect of this estimator summarises.
     /// [`InstanceEffects::Unknown`] unless the estimator says otherwise.

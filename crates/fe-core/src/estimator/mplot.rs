@@ -5,14 +5,16 @@ use rayon::prelude::*;
 use super::at_levels::{self, LevelValues};
 use super::common::{CurveOptions, with_axis_and_centring};
 use super::grid::GridOptions;
+use super::parts::{Asked, BINS_OF_ALL, PartSums, not_in_parts};
 use super::{Estimand, Estimator, EstimatorInfo, empty_bins};
 use crate::binning::{self, Binning, BinningRequest, Choice, Quantile};
 use crate::data::{Dataset, Levels};
-use crate::effect::Instances;
 use crate::effect::centring::{self, AxisMean};
 use crate::effect::heterogeneity::{self, Values};
 use crate::effect::importance::importance;
-use crate::effect::{BinningRecord, Bins, Effect, NeighbourhoodRecord, Record};
+use crate::effect::{
+    BinningRecord, Bins, Effect, NeighbourhoodRecord, PositionSums, Record, Sample,
+};
 use crate::error::{Error, Result};
 use crate::estimator::predictions;
 use crate::model::{Model, Observed};
@@ -178,34 +180,42 @@ impl MarginalPlot {
         let (data, feature) = (place.data, place.feature);
         let local = match &place.around {
             Around::Bins(bins, choice) => {
-                bins.means(place, choice, predictions, self.common.ddof)?
+                let (positions, weights) = (data.feature(feature), data.weights());
+                let moments = moments_in_bins(&choice.partition, positions, predictions, weights);
+                bins.means(choice, &moments, self.common.ddof)?
             }
             Around::Points { least, grid, further } => {
                 nearest_means(place, predictions, *least, (grid, further), self.common.ddof)
             }
         };
-        let instances = Instances {
-            positions: data.feature(feature),
-            weights: data.weights(),
-            counts: local.bins.as_ref().map(|bins| bins.counts.as_slice()),
-        };
+        let mean = predictions::mean(data, predictions);
+        let of = ((data, feature).into(), place.rows, place.axis);
+        self.effect_of(of, local, mean, (output, model_rows))
+    }
+
+    /// The effect of local means, in a sample of which perhaps only sums are known, and which was so many rows.
+    fn effect_of(
+        &self,
+        (sample, rows, axis): (Sample<'_>, usize, Axis),
+        local: LocalMeans,
+        mean_prediction: f64,
+        (output, model_rows): (usize, u64),
+    ) -> Result<Effect> {
+        let counts = local.bins.as_ref().map(|bins| bins.counts.clone());
+        let places = sample.places(counts.as_deref());
         let centred = match self.common.centring {
             Centring::Bins => local.between_limits()?,
             _ => local.centred,
         };
-        let constant = centring::constant_by(
-            self.common.axis_mean,
-            self.common.centring,
-            &centred,
-            instances,
-        )?;
-        let importance =
-            self.common.importance.then(|| importance(&centred, instances, false)).flatten();
+        let constant =
+            centring::constant_at(self.common.axis_mean, self.common.centring, &centred, places)?;
+        let instances = sample.instances(None).filter(|_| self.common.importance);
+        let importance = instances.and_then(|instances| importance(&centred, instances, false));
         let what = (output, self.name());
-        let effect = self.common.effect((data, feature), what, (place.axis, local.curve), constant);
+        let effect = self.common.effect(sample, what, (axis, local.curve), constant);
         let record = Record {
-            rows: place.rows,
-            rows_outside: data.count_rows(feature, &place.axis).1,
+            rows,
+            rows_outside: sample.count_rows(&axis).1,
             model_rows,
             binning: local.binning,
             neighbourhoods: Some(local.neighbourhoods),
@@ -214,7 +224,7 @@ impl MarginalPlot {
         let effect = Effect {
             heterogeneity: local.heterogeneity.extrapolated(self.common.extrapolate),
             bins: local.bins,
-            mean_prediction: Some(predictions::mean(data, predictions)),
+            mean_prediction: Some(mean_prediction),
             importance,
             heterogeneity_values: local.values,
             default_heterogeneity: local.default_value,
@@ -291,6 +301,61 @@ impl Estimator for MarginalPlot {
         let asked = observed.model_rows();
         let each = predictions.iter().enumerate();
         each.map(|(output, values)| self.effect(&place, values, (output, asked))).collect()
+    }
+
+    fn sums(&self, part: &Dataset, model: &dyn Model, feature: usize) -> Result<PartSums> {
+        part.check_model(model, feature)?;
+        let Near::Bins(bins) = &self.near else {
+            return Err(not_in_parts(self.name(), "which instances are nearest depends on all"));
+        };
+        let axis = self.common.axis.resolve(part, feature)?;
+        let positions = (part.feature(feature), part.weights());
+        let Some(cells) = bins.binning.cells(&bins.request(axis, positions, self.common.ddof))?
+        else {
+            return Err(not_in_parts(self.name(), BINS_OF_ALL));
+        };
+        let counted = part.counted();
+        let observed = Observed::new(model);
+        let predictions = predictions::at_rows(&counted, &observed)?;
+        let (at, weights) = (counted.feature(feature), counted.weights());
+        let of_bins = |values: &Vec<f64>| moments_in_bins(&cells, at, values, weights);
+        let on_cells = cells.axis()?;
+        let zeros = vec![0.0; cells.bins()];
+        let curve = match bins.interpolation {
+            Interpolation::Linear => {
+                let (x, y) =
+                    through_centres((on_cells.lo(), on_cells.hi()), &cells.centres(), &zeros);
+                Curve::linear(x, y)
+            }
+            Interpolation::Step => Curve::step(cells.limits().to_vec(), zeros, bins.closed),
+        };
+        Ok(PartSums {
+            rows: part.len(),
+            moments: predictions.iter().map(of_bins).collect(),
+            predictions: predictions.iter().map(|of| predictions::moments(&counted, of)).collect(),
+            positions: PositionSums::of((&counted, feature), on_cells, &curve),
+            partition: Some(cells),
+            asked: Asked::of(&observed, None),
+            ..PartSums::default()
+        })
+    }
+
+    fn of_sums(&self, feature: (usize, &str), sums: &PartSums) -> Result<Vec<Effect>> {
+        let (Near::Bins(bins), Some(cells)) = (&self.near, &sums.partition) else {
+            return Ok(Vec::new());
+        };
+        let (axis, sample) = (cells.axis()?, Sample::summed(feature, &sums.positions));
+        if sample.count_rows(&axis).0 == 0 {
+            let name = sample.name.to_owned();
+            return Err(Error::NoRowsOnAxis { name, lo: axis.lo(), hi: axis.hi() });
+        }
+        let choice = Choice::new(cells.clone(), true);
+        let of_output = |(output, (moments, of_all)): (usize, (&Vec<Moments>, &Moments))| {
+            let local = bins.means(&choice, moments, self.common.ddof)?;
+            let asked = (output, sums.asked.model_rows);
+            self.effect_of((sample, sums.rows, axis), local, of_all.mean, asked)
+        };
+        sums.moments.iter().zip(&sums.predictions).enumerate().map(of_output).collect()
     }
 }
 
@@ -408,16 +473,8 @@ impl InBins {
     }
 
     fn choose(&self, axis: Axis, (data, feature): (&Dataset, usize), ddof: f64) -> Result<Choice> {
-        let choice = self.binning.choose(&BinningRequest {
-            axis,
-            closed: self.closed,
-            positions: data.feature(feature),
-            weights: data.weights(),
-            whole: (data.feature(feature), data.weights()),
-            levels: true,
-            ddof,
-            local_effects: None,
-        })?;
+        let positions = (data.feature(feature), data.weights());
+        let choice = self.binning.choose(&self.request(axis, positions, ddof))?;
         Ok(match self.empty {
             EmptyBins::Merge => {
                 let partition = empty_bins::merge(choice.partition, data, feature)?;
@@ -427,16 +484,26 @@ impl InBins {
         })
     }
 
-    fn means(
+    fn request<'a>(
         &self,
-        place: &Place<'_>,
-        choice: &Choice,
-        predictions: &[f64],
+        axis: Axis,
+        (positions, weights): (&'a [f64], Option<&'a [f64]>),
         ddof: f64,
-    ) -> Result<LocalMeans> {
-        let (positions, weights) = (place.data.feature(place.feature), place.data.weights());
-        let moments = moments_in_bins(&choice.partition, positions, predictions, weights);
-        let (bins, empty) = empty_bins::fill(self.empty, ddof, choice.partition.clone(), &moments)?;
+    ) -> BinningRequest<'a> {
+        BinningRequest {
+            axis,
+            closed: self.closed,
+            positions,
+            weights,
+            whole: (positions, weights),
+            levels: true,
+            ddof,
+            local_effects: None,
+        }
+    }
+
+    fn means(&self, choice: &Choice, moments: &[Moments], ddof: f64) -> Result<LocalMeans> {
+        let (bins, empty) = empty_bins::fill(self.empty, ddof, choice.partition.clone(), moments)?;
         let (filled, undefined_variances) =
             interpolate_missing(&bins.variance, &empty_bins::places(self.empty, &bins.partition));
         let values = heterogeneity::of_bins(&bins.partition, filled.as_deref(), false);

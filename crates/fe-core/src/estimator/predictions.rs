@@ -3,7 +3,7 @@
 use crate::data::Dataset;
 use crate::error::{ModelError, Result};
 use crate::model::{Observed, Rows};
-use crate::numeric::blocks::fill_blocks;
+use crate::numeric::blocks::{STRETCH, fill_blocks};
 use crate::numeric::moments::Moments;
 
 /// Rows of a block.
@@ -28,5 +28,14 @@ pub(crate) fn at_rows(data: &Dataset, model: &Observed<'_>) -> Result<Vec<Vec<f6
 
 /// Weighted mean of one value per row.
 pub(crate) fn mean(data: &Dataset, values: &[f64]) -> f64 {
-    Moments::of_block(values, data.weights()).mean
+    moments(data, values).mean
+}
+
+/// Weighted moments of one value per row.
+pub(crate) fn moments(data: &Dataset, values: &[f64]) -> Moments {
+    let stretch = |start: usize| {
+        let rows = start..values.len().min(start + STRETCH);
+        Moments::of_block(&values[rows.clone()], data.weights().map(|weights| &weights[rows]))
+    };
+    (0..values.len()).step_by(STRETCH).map(stretch).fold(Moments::default(), Moments::merge)
 }

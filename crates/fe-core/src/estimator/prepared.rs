@@ -1,7 +1,7 @@
 //! Rows with a value of the feature, subsample, mean prediction, band and whether the structure of the model is
 //! made use of: what every estimator takes on top of its own.
 
-use super::{Estimand, Estimated, Estimator, InstanceEffects, Observation, Resampled};
+use super::{Estimand, Estimated, Estimator, InstanceEffects, Observation, PartSums, Resampled};
 use crate::binning::Binning;
 use crate::confidence::{BandRequest, Purpose};
 use crate::data::Dataset;
@@ -74,6 +74,14 @@ impl Estimator for Prepared {
             effect.record.by_structure = Some(structured.was_used());
         }
         Ok(effects)
+    }
+
+    fn sums(&self, part: &Dataset, model: &dyn Model, feature: usize) -> Result<PartSums> {
+        self.estimator.sums(part, model, feature)
+    }
+
+    fn of_sums(&self, feature: (usize, &str), sums: &PartSums) -> Result<Vec<Effect>> {
+        self.estimator.of_sums(feature, sums)
     }
 
     fn instances(&self, of: Estimated<'_>, rows: &[usize]) -> Result<InstanceEffects> {

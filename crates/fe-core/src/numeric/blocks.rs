@@ -60,6 +60,55 @@ pub(crate) fn fold_blocks_with<R, T: Send, E: Send>(
     queue.error()
 }
 
+/// Rows whose results are merged by themselves before those of several such stretches are. What is known of whole
+/// stretches can so be put together later, to the bits of all rows in one piece.
+pub const STRETCH: usize = 1 << 20;
+
+/// The total of what `work` gives for consecutive blocks of `0..rows`, where no block reaches over the end of a
+/// [`STRETCH`]: `add` puts blocks together in row order, and `join` the totals of stretches. Blocks have as many rows as
+/// `block` says for the rows of their stretch.
+pub(crate) fn fold_stretches<R, B: Send, T: Clone + Send + Sync, E: Send>(
+    rows: usize,
+    block: impl Fn(usize) -> usize,
+    nothing: T,
+    room: impl Fn() -> R + Sync,
+    work: impl Fn(&mut R, Range<usize>) -> Result<B, E> + Sync,
+    add: impl Fn(&mut T, B) + Sync,
+    join: impl Fn(&mut T, &T) + Sync,
+) -> Result<T, E> {
+    let whole = rows / STRETCH;
+    let (in_whole, in_last) = (block(STRETCH.min(rows)), block(rows % STRETCH).max(1));
+    let per_stretch = STRETCH.div_ceil(in_whole);
+    let blocks = whole * per_stretch + (rows % STRETCH).div_ceil(in_last);
+    let of_block = |place: usize| {
+        let stretch = place / per_stretch;
+        let size = if stretch < whole { in_whole } else { in_last };
+        let start = stretch.min(whole) * STRETCH;
+        let from = start + (place - stretch.min(whole) * per_stretch) * size;
+        let end = rows.min(start + STRETCH);
+        (from..end.min(from + size), end)
+    };
+    let (mut total, mut stretch) = (nothing.clone(), nothing.clone());
+    fold_blocks_with(
+        blocks,
+        1,
+        room,
+        |room, place| {
+            let (rows, end) = of_block(place.start);
+            let is_last = rows.end == end;
+            Ok((work(room, rows)?, is_last))
+        },
+        |(found, is_last)| {
+            add(&mut stretch, found);
+            if is_last {
+                join(&mut total, &stretch);
+                stretch = nothing.clone();
+            }
+        },
+    )?;
+    Ok(total)
+}
+
 /// Calls `work` on consecutive blocks of `0..rows` with room of its own, and with what the block may write
 /// to: its rows of each of some tables. No thread has to copy what others found.
 pub(crate) fn fill_blocks<R, E: Send>(

@@ -13,6 +13,6 @@ pub(crate) mod order_statistics;
 pub mod partition;
 pub mod quantiles;
 pub mod regression;
-pub(crate) mod simd;
+pub mod simd;
 pub mod spline;
 pub(crate) mod sums;

@@ -3,6 +3,8 @@
 //! The instructions change how many numbers are worked on at once, never the arithmetic of one:
 //! nothing is fused, and sums have parts in a fixed order. Every processor gives the same bits.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use pulp::{Arch, NullaryFnOnce};
 
 /// Runs a loop, which must be marked `#[inline(always)]`, compiled for this processor.
@@ -25,10 +27,25 @@ impl<R, F: FnMut() -> R> NullaryFnOnce for Work<F> {
     }
 }
 
+/// True if wide instructions are left alone.
+static HELD_DOWN: AtomicBool = AtomicBool::new(false);
+
+/// Leaves wide instructions alone from now on, as on a processor that has none: slower, and the same bits.
+pub fn hold_down() {
+    HELD_DOWN.store(true, Ordering::Relaxed);
+}
+
+/// True after [`hold_down`].
+#[inline]
+#[must_use]
+pub fn is_held_down() -> bool {
+    HELD_DOWN.load(Ordering::Relaxed)
+}
+
 #[cfg(not(test))]
 #[inline(always)]
 fn arch() -> Arch {
-    Arch::new()
+    if is_held_down() { Arch::Scalar } else { Arch::new() }
 }
 
 #[cfg(test)]

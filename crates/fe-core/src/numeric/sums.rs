@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::ops::Range;
 
-use crate::numeric::blocks::fold_blocks;
+use crate::numeric::blocks::fold_stretches;
 use crate::numeric::moments::{Moments, merge_all};
 use crate::numeric::order_statistics::places_where;
 use crate::numeric::partition::Partition;
@@ -182,8 +182,7 @@ pub(crate) fn moments_in_bins(
     values: &[f64],
     weights: Option<&[f64]>,
 ) -> Vec<Moments> {
-    let mut total = vec![Moments::default(); partition.bins()];
-    let of_block = |rows: Range<usize>| -> Result<Vec<Moments>, Infallible> {
+    let of_block = |(): &mut (), rows: Range<usize>| -> Result<Vec<Moments>, Infallible> {
         let weights = weights.map(|weights| &weights[rows.clone()]);
         let (positions, values) = (&positions[rows.clone()], &values[rows]);
         let mut bins = vec![0; positions.len()];
@@ -197,9 +196,16 @@ pub(crate) fn moments_in_bins(
         Ok(moments_by_bin(partition.bins(), &bins, &values, weights.as_deref()))
     };
     let block = BLOCK.max(ROWS_PER_BIN * partition.bins());
-    let Ok(()) = fold_blocks(positions.len(), block, of_block, |block| {
-        merge_all(&mut total, &block);
-    });
+    let nothing = vec![Moments::default(); partition.bins()];
+    let Ok(total) = fold_stretches(
+        positions.len(),
+        |_| block,
+        nothing,
+        || (),
+        of_block,
+        |total, block| merge_all(total, &block),
+        |total, stretch| merge_all(total, stretch),
+    );
     total
 }
 

@@ -46,6 +46,7 @@ def run_on_cluster(words: list[str]) -> int:
         parser.error("--workers must be at least 1")
     out = given.out or Path("results/runs") / time.strftime("%Y-%m-%dT%H-%M-%SZ", time.gmtime())
     try:
+        import dask
         from distributed import Client, LocalCluster
     except ImportError:
         print("fe-bench: run: a cluster needs Dask: pip install 'feature-effects-bench[dask]'", file=sys.stderr)
@@ -55,6 +56,8 @@ def run_on_cluster(words: list[str]) -> int:
             cluster = None
             client = Client(given.scheduler)
         else:
+            # A task that has ended three workers is not given to a fourth.
+            dask.config.set({"distributed.scheduler.allowed-failures": 2})
             cluster = LocalCluster(n_workers=given.workers, threads_per_worker=1, dashboard_address=None)
             client = Client(cluster)
         with client:

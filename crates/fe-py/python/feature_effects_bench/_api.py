@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _frames, _native, _torch
-from ._native import Curves, Effect, FeatureEffectsError, ModelError, RegionalEffect, Surface
+from ._native import Curves, Effect, FeatureEffectsError, ModelError, PartialEffect, RegionalEffect, Surface
 from ._scenario import Scenario, _apart, _two
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "FeatureEffectsWarning",
     "IndexEstimate",
     "ModelError",
+    "PartialEffect",
     "RegionalEffect",
     "Scores",
     "Surface",
@@ -31,6 +32,7 @@ __all__ = [
     "estimators",
     "indices",
     "metrics",
+    "partial",
     "presets",
     "regional",
     "regional_estimators",
@@ -380,6 +382,65 @@ def _of_table(table: _frames.Table, request: dict[str, Any]) -> list[Effect]:
     asked = range(1, len(table.names) + 1) if request["features"] is None else request["features"]
     parts = _by_levels(table, asked)
     return [effect for part, levels in parts for effect in _native.estimate(request | _at(request, part, levels))]
+
+
+def partial(
+    estimator: str,
+    part: ArrayLike,
+    model: Model,
+    feature: int | str = 1,
+    *,
+    first: int,
+    jacobian: Jacobian = None,
+    weights: ArrayLike | None = None,
+    names: Sequence[str] | None = None,
+    preset: str | None = None,
+    batch_size: int = BATCH_SIZE,
+    **options: Any,
+) -> PartialEffect:
+    """The effect of one feature as far as a part of the rows tells it, for data that lie in several places.
+
+    What it returns can be sent (by pickle), merged with that of other parts in whatever order, and finished to the
+    effect of all rows, as in ``functools.reduce(PartialEffect.merge, parts).finish()``.
+
+    ``estimator`` is pdp, dpdp, ale, dale, rhale or mplot, on an ``axis`` that is given as (lo, hi), with bins that the
+    axis tells (equally wide ones, or ``limits`` with ``binning="grid"``), or that are chosen in the end from the local
+    effects in equal cells (rhale). ``first`` is the number of rows that come before those of the part, of all parts
+    together: it says in which order sums are added up, and ``finish`` refuses a gap, ``merge`` a row that is in two
+    parts. All else is as in :func:`estimate`.
+
+    Where each part begins at a multiple of 2**20 rows (which is a row group of Parquet as pyarrow writes it), the
+    effect is that of ``estimate`` on all rows to the last bit; otherwise, and for mplot where rows have weight 0, it is
+    equal to rounding. It has no ``deciles``. Small parts cost memory: sums are kept for each of them, some kilobytes.
+
+    Refused, with the reason: ice, dice and shapdp, quantile bins, bands, subsamples, ``importance``, features with
+    levels.
+
+    >>> import numpy as np
+    >>> import feature_effects_bench as fe
+    >>> X = np.random.default_rng(1).uniform(size=(900, 2))
+    >>> def part(rows):
+    ...     return fe.partial("ale", X[rows], lambda X: X[:, 0] * X[:, 1], first=rows.start, axis=(0, 1), bins=5)
+    >>> both = part(slice(400, 900)).merge(part(slice(0, 400)))
+    >>> both
+    <ale of x1 in 900 rows>
+    >>> whole = fe.ale(X, lambda X: X[:, 0] * X[:, 1], axis=(0, 1), bins=5)
+    >>> bool(np.allclose(both.finish().effect, whole.effect, rtol=0, atol=1e-14))
+    True
+    """
+    if not _is_whole(first) or first < 0:
+        raise FeatureEffectsError(f"first = {first!r}: must be the number of rows before the part, at least 0")
+    if isinstance(feature, tuple):
+        raise FeatureEffectsError("feature: a partial effect is of one feature")
+    _refuse_features(estimator, options)
+    request, table = _request(
+        estimator, part, model, [feature], jacobian, weights, names, None, preset, batch_size, options
+    )
+    if table is not None:
+        ((_, levels),) = _by_levels(table, [feature])
+        if levels is not None:
+            raise FeatureEffectsError(f"{feature}: the levels of a feature are those of all rows, and this is a part")
+    return _native.partial(request, first)
 
 
 def regional(

@@ -7,6 +7,7 @@ back is kept in ``DIR.shards`` until all are there and are merged; it is never c
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import os
@@ -15,9 +16,9 @@ import sys
 import tarfile
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ._native import FeatureEffectsError
 
@@ -29,7 +30,13 @@ SHARDS_PER_THREAD = 16
 MOST_SHARDS = 1000
 
 ATTEMPTS = 3
-"""How often a shard may end its worker."""
+"""How often a shard may fail, or be lost by a scheduler that restarts."""
+
+IN_FLIGHT = 256
+"""Shards that the scheduler knows of at once, or four for each thread: its memory does not grow with their number."""
+
+FETCHED = 64
+"""Results that are fetched at once: each costs a message otherwise."""
 
 SIGNS_OF_LIFE = 30.0
 """Seconds between two lines about what is done, where standard error is no terminal."""
@@ -55,37 +62,102 @@ def run_on(
     ------
     FeatureEffectsError
         A folder that exists, or an unfinished run without ``resume`` or of other studies; what the program says of a
-        study; a shard that ended three workers, all others being kept.
+        study; a shard that could not be run three times, all others being kept.
     """
     if out.exists():
         raise FeatureEffectsError(f"{out}: exists already")
     files = _files(studies, engines)
     kept = out.with_name(out.name + ".shards")
     of = _begin(kept, files, seed, resume, shards or _default_shards(client))
-    missing = [index for index in range(1, of + 1) if not (kept / str(index)).is_dir()]
+    missing, suspected = _missing(kept, of)
     names = [study.name for study in studies]
-    progress = _Progress(of, of - len(missing), quiet)
-    task = {"files": files, "studies": names, "engines": engines is not None, "seed": seed, "of": of}
+    progress = _Progress(of, of - len(missing) - len(suspected), quiet)
+    task = {"files": files, "studies": names, "engines": engines is not None, "seed": seed}
+    cluster = _Cluster(client, task, lambda shard, sent: _keep(kept, shard, sent), progress)
+
+    def abandon(shard: Shard, folder: Path) -> int:
+        """Writes a shard whose values have all failed; the number of its datasets."""
+        words = ["run", *map(os.fspath, studies), "--seed", str(seed), "--shard", str(shard), "--out", os.fspath(folder)]
+        words += ["--jobs", "1", "--abandon", "ended every process that computed it"]
+        if engines is not None:
+            words += ["--engines", os.fspath(engines)]
+        try:
+            run(words, True)
+        except FeatureEffectsError:
+            if not (folder / "manifest.json").is_file():
+                raise
+        return len((folder / "tasks.csv").read_bytes().splitlines()) - 1
+
     try:
-        lost = _gather(client, task, missing, lambda index, sent: _keep(kept, index, sent), progress)
+        suspected += cluster.gather(missing, max(IN_FLIGHT, 4 * _threads(client)))
+        # One by one: who dies beside the culprit is suspected as well.
+        while suspected:
+            shard = suspected.pop()
+            with tempfile.TemporaryDirectory(dir=kept, prefix=".abandoned-") as folder:
+                results = Path(folder) / "results"
+                datasets = abandon(shard, results)
+                if datasets > 1:
+                    pieces = [Shard(shard.number + part * shard.of, shard.of * datasets) for part in range(datasets)]
+                    pieces = [piece for piece in pieces if not (kept / piece.folder).is_dir()]
+                    progress.more(len(pieces) - 1)
+                    suspected += pieces
+                elif cluster.gather([shard], 1):
+                    results.rename(kept / shard.folder)
+                    progress.say(f"a dataset of shard {shard} has failed: it ended every process that computed it")
+                    progress.one_more()
     except BaseException:
-        if any((kept / str(index)).is_dir() for index in range(1, of + 1)):
+        if next(_arrived(kept), None) is not None:
             progress.say(f"stopped; what has come back is in {kept}: go on with resume")
         else:
             shutil.rmtree(kept, ignore_errors=True)
         raise
-    if lost:
-        told = "; ".join(f"shard {index}/{of}: {reason}" for index, reason in sorted(lost.items()))
+    if cluster.lost:
+        told = "; ".join(f"shard {shard}: {reason}" for shard, reason in sorted(cluster.lost.items()))
         raise FeatureEffectsError(
             f"run: {told}. All else is kept in {kept}; the same again with resume tries what is missing."
         )
-    run(["merge", *(os.fspath(kept / str(index)) for index in range(1, of + 1)), "--out", os.fspath(out)], quiet)
+    run(["merge", *(os.fspath(kept / shard.folder) for shard in _arrived(kept)), "--out", os.fspath(out)], quiet)
     shutil.rmtree(kept, ignore_errors=True)
 
 
+class Shard(NamedTuple):
+    """Every ``of``-th dataset, from that of a number, counted from 1, on."""
+
+    number: int
+    of: int
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.of}"
+
+    @property
+    def folder(self) -> str:
+        return f"{self.number}-of-{self.of}"
+
+
+def _arrived(kept: Path) -> Iterator[Shard]:
+    """The shards that have come back."""
+    for path in kept.iterdir():
+        index, _, of = path.name.partition("-of-")
+        if index.isdecimal() and of.isdecimal():
+            yield Shard(int(index), int(of))
+
+
+def _missing(kept: Path, of: int) -> tuple[list[Shard], list[Shard]]:
+    """The shards that have not come back, and those of which some datasets have that were run one by one."""
+    arrived = list(_arrived(kept))
+    whole = {shard.number for shard in arrived if shard.of == of}
+    begun = {(shard.number - 1) % of + 1 for shard in arrived if shard.of != of}
+    missing = [Shard(index, of) for index in range(1, of + 1) if index not in whole]
+    return [shard for shard in missing if shard.number not in begun], [shard for shard in missing if shard.number in begun]
+
+
 def _default_shards(client: Any) -> int:
-    threads: int = sum(worker["nthreads"] for worker in client.scheduler_info(n_workers=-1)["workers"].values())
-    return max(1, min(MOST_SHARDS, SHARDS_PER_THREAD * max(1, threads)))
+    return max(1, min(MOST_SHARDS, SHARDS_PER_THREAD * max(1, _threads(client))))
+
+
+def _threads(client: Any) -> int:
+    workers = client.scheduler_info(n_workers=-1)["workers"].values()
+    return sum(int(worker["nthreads"]) for worker in workers)
 
 
 def _files(studies: Sequence[Path], engines: Path | None) -> dict[str, bytes]:
@@ -141,7 +213,7 @@ def _begin(kept: Path, files: Mapping[str, bytes], seed: int, resume: bool, shar
     return number
 
 
-def _keep(kept: Path, index: int, sent: bytes) -> None:
+def _keep(kept: Path, shard: Shard, sent: bytes) -> None:
     """Unpacks a shard beside its place, and moves it there once it is whole."""
     with tempfile.TemporaryDirectory(dir=kept, prefix=".arriving-") as arriving:
         with tarfile.open(fileobj=io.BytesIO(sent), mode="r:gz") as archive:
@@ -150,11 +222,11 @@ def _keep(kept: Path, index: int, sent: bytes) -> None:
                 if source is not None and "/" not in member.name:
                     (Path(arriving) / member.name).write_bytes(source.read())
         place = Path(arriving)
-        place.rename(kept / str(index))
+        place.rename(kept / shard.folder)
         place.mkdir()
 
 
-def _shard(task: Mapping[str, Any], index: int) -> tuple[str | None, bytes]:
+def _shard(task: Mapping[str, Any], shard: str) -> tuple[str | None, bytes]:
     """Runs a shard on a worker: what the program says of an error, or the results."""
     from feature_effects_bench._program import _run
 
@@ -165,7 +237,7 @@ def _shard(task: Mapping[str, Any], index: int) -> tuple[str | None, bytes]:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
         results = Path(folder) / "results"
-        flags = ["--seed", str(task["seed"]), "--jobs", "1", "--shard", f"{index}/{task['of']}", "--out", os.fspath(results)]
+        flags = ["--seed", str(task["seed"]), "--jobs", "1", "--shard", shard, "--out", os.fspath(results)]
         if task["engines"]:
             flags += ["--engines", os.fspath(place / "engines.toml")]
         try:
@@ -181,58 +253,86 @@ def _shard(task: Mapping[str, Any], index: int) -> tuple[str | None, bytes]:
         return None, sent.getvalue()
 
 
-def _gather(
-    client: Any,
-    task: Mapping[str, Any],
-    missing: Sequence[int],
-    keep: Callable[[int, bytes], None],
-    progress: _Progress,
-) -> dict[int, str]:
-    """Runs the missing shards and keeps each as it comes back; why some never did."""
-    lost: dict[int, str] = {}
-    attempts = dict.fromkeys(missing, 0)
-    while attempts:
-        # With all they need: what is scattered beforehand goes with the worker that has it.
-        futures = {client.submit(_shard, task, index, pure=False): index for index in attempts}
-        reasons: dict[int, str] = {}
-        try:
-            for future, index, outcome in _finished(futures):
+class _Cluster:
+    """The workers of a client, and what becomes of the shards that are sent to them."""
+
+    def __init__(
+        self, client: Any, task: Mapping[str, Any], keep: Callable[[Shard, bytes], None], progress: _Progress
+    ) -> None:
+        self._client, self._task, self._keep, self._progress = client, task, keep, progress
+        self.lost: dict[Shard, str] = {}
+        """Why some never came back."""
+
+    def gather(self, shards: Iterable[Shard], at_once: int) -> list[Shard]:
+        """Runs shards and keeps each as it comes back; those that ended all workers that ran them."""
+        suspected: list[Shard] = []
+        attempts = dict.fromkeys(shards, 0)
+        while attempts:
+            reasons: dict[Shard, str] = {}
+            for shard, outcome in self._finished(list(attempts), at_once):
                 if isinstance(outcome, BaseException):
-                    reasons[index] = f"{type(outcome).__name__}: {outcome}"
+                    reasons[shard] = f"{type(outcome).__name__}: {outcome}"
                     if _ended_its_workers(outcome):
-                        lost[index] = f"ended every worker that ran it, {ATTEMPTS} or more"
-                        del attempts[index]
-                else:
-                    refusal, sent = outcome
-                    if refusal is not None:
-                        raise FeatureEffectsError(refusal)
-                    keep(index, sent)
-                    del attempts[index]
-                    progress.one_more()
-                future.release()
-        finally:
-            client.cancel(list(futures), force=True)
-        # What is left failed on its worker, or the scheduler was restarted and knows nothing of it.
-        for index in list(attempts):
-            attempts[index] += 1
-            if attempts[index] >= ATTEMPTS:
-                lost[index] = reasons.get(index, "was lost by the scheduler")
-                del attempts[index]
-        if attempts:
-            _wait_for_workers(client)
-    return lost
+                        suspected.append(shard)
+                        del attempts[shard]
+                    continue
+                refusal, sent = outcome
+                if refusal is not None:
+                    raise FeatureEffectsError(refusal)
+                self._keep(shard, sent)
+                del attempts[shard]
+                self._progress.one_more()
+            # What is left failed on its worker, or the scheduler was restarted and knows nothing of it.
+            for shard in list(attempts):
+                attempts[shard] += 1
+                if attempts[shard] >= ATTEMPTS:
+                    self.lost[shard] = reasons.get(shard, "was lost by the scheduler")
+                    del attempts[shard]
+            if attempts:
+                _wait_for_workers(self._client)
+        return suspected
 
+    def _finished(self, shards: Sequence[Shard], at_once: int) -> Iterator[tuple[Shard, Any]]:
+        """Shards as they end, with their results, or with what they failed of; so many are under way at once."""
+        from distributed import as_completed
 
-def _finished(futures: Mapping[Any, int]) -> Iterator[tuple[Any, int, Any]]:
-    """Futures as they end, with their results, or with what they failed of."""
-    from distributed import as_completed
+        waiting = iter(shards)
+        running: dict[Any, Shard] = {}
 
-    for future in as_completed(list(futures)):
+        def submit() -> Iterator[Any]:
+            for shard in waiting:
+                # With all they need: what is scattered beforehand goes with the worker that has it.
+                future = self._client.submit(_shard, self._task, str(shard), pure=False)
+                running[future] = shard
+                yield future
+                return
+
         try:
-            outcome: Any = future.result()
-        except Exception as error:  # noqa: BLE001, one shard's failure is no reason to stop the others
-            outcome = error
-        yield future, futures[future], outcome
+            ended = as_completed([future for _ in range(at_once) for future in submit()])
+            for batch in ended.batches():
+                for start in range(0, len(batch), FETCHED):
+                    for future, outcome in self._outcomes(batch[start : start + FETCHED]):
+                        shard = running.pop(future)
+                        future.release()
+                        yield shard, outcome
+                        for further in submit():
+                            ended.add(further)
+        finally:
+            if running:
+                self._client.cancel(list(running), force=True)
+
+    def _outcomes(self, futures: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
+        """What came of some that have ended, fetched together where all of them can be."""
+        fetched: dict[Any, Any] = {}
+        done = [future for future in futures if future.status == "finished"]
+        with contextlib.suppress(Exception):
+            fetched = dict(zip(done, self._client.gather(done), strict=True))
+        for future in futures:
+            try:
+                outcome = fetched.pop(future) if future in fetched else future.result()
+            except Exception as error:  # noqa: BLE001, one shard's failure is no reason to stop the others
+                outcome = error
+            yield future, outcome
 
 
 def _ended_its_workers(error: BaseException) -> bool:
@@ -254,6 +354,10 @@ class _Progress:
     def __init__(self, of: int, done: int, quiet: bool) -> None:
         self._of, self._done, self._before, self._quiet = of, done, done, quiet
         self._began = self._said = time.monotonic()
+
+    def more(self, shards: int) -> None:
+        """There are so many more than was known."""
+        self._of += shards
 
     def one_more(self) -> None:
         self._done += 1

@@ -1,6 +1,6 @@
 """The program: studies, their results, tables and pages.
 
-Each call runs ``python -m feature_effects_bench`` in a process of its own, so that Ctrl-C, exit statuses and files are
+Each call runs the program in a process of its own, so that Ctrl-C, exit statuses and files are
 those of the program. Its progress goes to standard error.
 """
 
@@ -23,6 +23,7 @@ from typing import Any
 
 from ._native import FeatureEffectsError
 from ._results import frame
+from ._start import STARTER
 
 __all__ = ["Results", "check", "report", "run_study", "table"]
 
@@ -310,7 +311,7 @@ def _flags(options: Mapping[str, Any]) -> list[str]:
 
 def _run(words: Sequence[str], quiet: bool = True, allowed: tuple[int, ...] = (0,)) -> str:
     """What the program prints; what it says of an error is raised."""
-    command = [sys.executable, "-m", "feature_effects_bench", *words]
+    command = [*STARTER, *words]
     said = io.StringIO()
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8", env=_environment()

@@ -130,7 +130,7 @@ def plot(
     first = effects[0]
     if first.levels is not None:
         ax.set_xticks(range(len(first.levels)), first.levels)
-    else:
+    elif first.deciles is not None:
         # Lengths of ticks are in shares of the height, wherever the curves are.
         ax.plot(first.deciles, np.full(11, 0.015), "|", color="grey", transform=ax.get_xaxis_transform())
     ax.set_xlabel(first.name)

@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 use fe_core::Model;
 use fe_core::error::ModelError;
 use fe_core::model::{Column, Rows};
+use fe_core::numeric::simd::is_held_down;
 use pulp::{Arch, NullaryFnOnce};
 
 use crate::expression::{Binary, Comparison, Expression, Unary, raised};
@@ -236,7 +237,8 @@ impl Program {
 
     /// Writes the values at all rows, with the widest instructions that the processor has.
     fn run(&self, rows: &Rows<'_>, values: &mut [f64]) {
-        Arch::new().dispatch(Run { program: self, columns: rows.columns(), values });
+        let arch = if is_held_down() { Arch::Scalar } else { Arch::new() };
+        arch.dispatch(Run { program: self, columns: rows.columns(), values });
     }
 }
 

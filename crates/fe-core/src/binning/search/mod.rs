@@ -11,6 +11,7 @@ use std::marker::PhantomData;
 use super::objective::{Objective, Options};
 use super::{Binning, BinningInfo, BinningRequest, Choice};
 use crate::error::Result;
+use crate::numeric::partition::Partition;
 
 pub use agglomerative::Agglomerative;
 pub use greedy::Greedy;
@@ -70,5 +71,9 @@ impl<S: Search> Binning for CellBinning<S> {
         let objective = self.options.prepare(S::NAME, request)?;
         let (ends, feasible) = S::ends(&objective);
         Ok(objective.bins_ending_at(&ends, feasible))
+    }
+
+    fn cells(&self, request: &BinningRequest<'_>) -> Result<Option<Partition>> {
+        self.options.equal_cells(request)
     }
 }

@@ -10,8 +10,9 @@ use std::sync::OnceLock;
 use crate::data::Dataset;
 use crate::error::{ModelError, Result};
 use crate::estimator::derivatives::Derivatives;
+use crate::estimator::parts::Asked;
 use crate::model::{Column, Observed, Rows};
-use crate::numeric::blocks::{fold_blocks, fold_blocks_with};
+use crate::numeric::blocks::{fold_blocks, fold_stretches};
 use crate::numeric::moments::{Moments, merge_all};
 use crate::numeric::order_statistics::places_where;
 use crate::numeric::partition::Partition;
@@ -105,6 +106,15 @@ impl<'a> LocalEffects<'a> {
         Ok(all)
     }
 
+    /// Questions that the model was asked.
+    pub(crate) fn asked(&self) -> Asked {
+        let derivatives = match self.source {
+            Source::Differences => None,
+            Source::Derivatives(derivatives) => Some(derivatives.describe()),
+        };
+        Asked::of(self.model, derivatives)
+    }
+
     /// Refuses derivatives that say nothing of the model.
     fn check(&self) -> Result<()> {
         match (self.source, &self.held) {
@@ -137,17 +147,17 @@ impl<'a> LocalEffects<'a> {
 
     fn evaluate(&self, partition: &Partition) -> Result<Vec<Vec<Moments>>> {
         let outputs = self.model.model().outputs();
-        let mut total = vec![vec![Moments::default(); partition.bins()]; outputs];
-        fold_blocks_with(
+        let merge = |total: &mut Vec<Vec<Moments>>, found: &Vec<Vec<Moments>>| {
+            total.iter_mut().zip(found).for_each(|(total, found)| merge_all(total, found));
+        };
+        let total = fold_stretches(
             self.data.len(),
-            rows_summed(self.data.len(), partition.bins()),
+            |rows| rows_summed(rows, partition.bins()),
+            vec![vec![Moments::default(); partition.bins()]; outputs],
             Buffers::default,
             |buffers, rows| self.evaluate_block(partition, rows, buffers),
-            |block| {
-                for (total, block) in total.iter_mut().zip(&block) {
-                    merge_all(total, block);
-                }
-            },
+            |total, block| merge(total, &block),
+            merge,
         )?;
         self.check()?;
         Ok(total)

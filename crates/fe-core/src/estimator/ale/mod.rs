@@ -9,11 +9,12 @@ pub(crate) mod order;
 
 use band::AccumulatedSample;
 use levels::LevelSample;
-use local_effects::{LocalEffects, Source, coarsening};
+use local_effects::{LocalEffects, Source, coarsening, regroup};
 
 use strum::IntoStaticStr;
 
 use super::common::{CurveOptions, with_axis_and_centring};
+use super::parts::{Asked, BINS_OF_ALL, PartSums, not_in_parts};
 use super::{
     Estimand, Estimated, Estimator, EstimatorInfo, InstanceEffects, Observation, Resampled,
     empty_bins,
@@ -21,11 +22,10 @@ use super::{
 use crate::binning::{self, Binning, Choice, Dynamic, Fixed};
 use crate::confidence::{BandRequest, Purpose};
 use crate::data::{Dataset, FeatureKind};
-use crate::effect::Bands;
-use crate::effect::Instances;
 use crate::effect::centring::{self, AxisMean};
 use crate::effect::heterogeneity;
 use crate::effect::importance::importance;
+use crate::effect::{Bands, PositionSums, Sample};
 use crate::effect::{BinningRecord, Bins, Effect, Record};
 use crate::error::{Error, Result};
 use crate::estimator::derivatives::Differentiation;
@@ -240,16 +240,28 @@ impl Accumulated {
         (all, of_all): (&Dataset, usize),
         local_effects: Option<&binning::Summarise<'_>>,
     ) -> Result<Choice> {
-        self.binning.choose(&binning::BinningRequest {
+        let whole = (all.feature(of_all), all.weights());
+        let positions = (data.feature(feature), data.weights());
+        self.binning.choose(&self.request(axis, positions, whole, local_effects))
+    }
+
+    fn request<'a>(
+        &self,
+        axis: Axis,
+        (positions, weights): (&'a [f64], Option<&'a [f64]>),
+        whole: (&'a [f64], Option<&'a [f64]>),
+        local_effects: Option<&'a binning::Summarise<'a>>,
+    ) -> binning::BinningRequest<'a> {
+        binning::BinningRequest {
             axis,
             closed: self.closed,
-            positions: data.feature(feature),
-            weights: data.weights(),
-            whole: (all.feature(of_all), all.weights()),
+            positions,
+            weights,
+            whole,
             levels: false,
             ddof: self.common.ddof,
             local_effects,
-        })
+        }
     }
 
     /// Heterogeneity values by name, from the moments of the local effects in each bin.
@@ -352,51 +364,51 @@ impl Accumulated {
         choice: Choice,
         output: usize,
     ) -> Result<Effect> {
-        let (data, feature) = (effects.data, effects.feature);
-        let axis = choice.partition.axis()?;
-        let (rows_on, rows_outside) = data.count_rows(feature, &axis);
-        if rows_on == 0 {
-            let name = data.names()[feature].clone();
-            return Err(Error::NoRowsOnAxis { name, lo: axis.lo(), hi: axis.hi() });
-        }
+        let sample = Sample::from((effects.data, effects.feature));
+        check_rows(sample, choice.partition.axis()?)?;
         let moments = effects.summarise(&choice.partition)?.swap_remove(output);
+        self.effect_of(sample, &moments, choice, (output, effects.asked()))
+    }
+
+    /// The effect on bins with these moments of the local effects.
+    fn effect_of(
+        &self,
+        sample: Sample<'_>,
+        moments: &[Moments],
+        choice: Choice,
+        (output, asked): (usize, Asked),
+    ) -> Result<Effect> {
+        let axis = choice.partition.axis()?;
+        let rows_outside = check_rows(sample, axis)?;
         let stretches =
             choice.spreads.as_ref().and_then(|spreads| coarsening(&choice.partition, spreads));
         let (bins, empty) =
-            empty_bins::fill(self.empty, self.common.ddof, choice.partition, &moments)?;
-        let known = heterogeneity::variances(&moments, stretches.as_deref(), self.common.ddof);
+            empty_bins::fill(self.empty, self.common.ddof, choice.partition, moments)?;
+        let known = heterogeneity::variances(moments, stretches.as_deref(), self.common.ddof);
         let (variances, undefined) =
             interpolate_missing(&known, &empty_bins::places(self.empty, &bins.partition));
         let curve = self.curve(&bins);
-        let instances = Instances {
-            positions: data.feature(feature),
-            weights: data.weights(),
-            counts: Some(&bins.counts),
-        };
+        let places = sample.places(Some(&bins.counts));
         let constant =
-            centring::constant_by(self.common.axis_mean, self.common.centring, &curve, instances)?;
+            centring::constant_at(self.common.axis_mean, self.common.centring, &curve, places)?;
         let mut values = self.values_of_variances(&bins.partition, variances.as_deref());
         let score = variances.clone().and_then(|variances| {
             let variance = self.step(&bins.partition, variances);
             if rows_outside > 0 {
-                return heterogeneity::effector_score(&variance, instances, true);
+                return heterogeneity::effector_score_at(&variance, places, true);
             }
-            let positions = data.summary(feature).moments;
-            heterogeneity::effector_score_by(&variance, instances, Some(positions))
+            heterogeneity::effector_score_by(&variance, places, Some(sample.moments()))
         });
         values.insert(heterogeneity::EFFECTOR_SCORE, score);
-        let importance =
-            self.common.importance.then(|| importance(&curve, instances, false)).flatten();
+        let instances = sample.instances(None).filter(|_| self.common.importance);
+        let importance = instances.and_then(|instances| importance(&curve, instances, false));
         let what = (output, self.method.name());
-        let effect = self.common.effect((data, feature), what, (axis, curve), constant);
+        let effect = self.common.effect(sample, what, (axis, curve), constant);
         let record = Record {
             rows_outside,
-            model_rows: effects.model.model_rows(),
-            jacobian_rows: effects.model.partial_rows(),
-            derivatives: match effects.source {
-                Source::Differences => None,
-                Source::Derivatives(derivatives) => Some(derivatives.describe()),
-            },
+            model_rows: asked.model_rows,
+            jacobian_rows: asked.jacobian_rows,
+            derivatives: asked.derivatives,
             binning: Some(BinningRecord {
                 strategy: self.binning.describe(),
                 asked: self.binning.bins(),
@@ -423,6 +435,17 @@ impl Accumulated {
             ..effect
         };
         effect.representable()
+    }
+}
+
+/// The number of rows off the axis, where there are some on it.
+fn check_rows(sample: Sample<'_>, axis: Axis) -> Result<usize> {
+    match sample.count_rows(&axis) {
+        (0, _) => {
+            let name = sample.name.to_owned();
+            Err(Error::NoRowsOnAxis { name, lo: axis.lo(), hi: axis.hi() })
+        }
+        (_, outside) => Ok(outside),
     }
 }
 
@@ -482,6 +505,54 @@ impl Estimator for Accumulated {
             self.effect_on(&effects, choice, output)
         };
         (0..model.outputs()).map(effect).collect()
+    }
+
+    fn sums(&self, part: &Dataset, model: &dyn Model, feature: usize) -> Result<PartSums> {
+        self.check(part, model, feature)?;
+        let axis = self.common.axis.resolve(part, feature)?;
+        let positions = (part.feature(feature), part.weights());
+        let Some(cells) = self.binning.cells(&self.request(axis, positions, positions, None))?
+        else {
+            return Err(not_in_parts(self.name(), BINS_OF_ALL));
+        };
+        let is_automatic = self.method != Variant::Ale && self.binning.bins().is_some();
+        if self.common.centring == Centring::Data && is_automatic {
+            let reason = "centring `data` needs the positions within bins that are not known yet: take integral, start, \
+                          bins or none, or give `limits`";
+            return Err(not_in_parts(self.name(), reason));
+        }
+        let observed = Observed::new(model);
+        let effects = LocalEffects::new(part, &observed, feature, self.source(model, axis)?);
+        let moments = effects.summarise(&cells)?;
+        let curve = Curve::linear(cells.limits().to_vec(), vec![0.0; cells.bins() + 1]);
+        Ok(PartSums {
+            rows: part.len(),
+            positions: PositionSums::of((part, feature), cells.axis()?, &curve),
+            partition: Some(cells),
+            moments,
+            asked: effects.asked(),
+            ..PartSums::default()
+        })
+    }
+
+    fn of_sums(&self, feature: (usize, &str), sums: &PartSums) -> Result<Vec<Effect>> {
+        let Some(cells) = &sums.partition else { return Ok(Vec::new()) };
+        let (axis, sample) = (cells.axis()?, Sample::summed(feature, &sums.positions));
+        check_rows(sample, axis)?;
+        let of_output = |(output, moments): (usize, &Vec<Moments>)| {
+            let summarise = |bins: &Partition| {
+                let of_cells = || not_in_parts(self.name(), "bins are not made of whole cells");
+                regroup(cells, moments, bins).ok_or_else(of_cells)
+            };
+            let local_effects: &binning::Summarise<'_> = &summarise;
+            let local_effects = Some(local_effects).filter(|_| self.method != Variant::Ale);
+            let nowhere: (&[f64], _) = (&[], None);
+            let choice =
+                self.binning.choose(&self.request(axis, nowhere, nowhere, local_effects))?;
+            let moments = summarise(&choice.partition)?;
+            self.effect_of(sample, &moments, choice, (output, sums.asked.clone()))
+        };
+        sums.moments.iter().enumerate().map(of_output).collect()
     }
 
     fn instances(&self, of: Estimated<'_>, rows: &[usize]) -> Result<InstanceEffects> {

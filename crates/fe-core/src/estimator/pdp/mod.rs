@@ -12,19 +12,19 @@ use ndarray::Array1;
 
 use super::common::{CurveOptions, with_axis_and_centring};
 use super::grid::{Grid, GridOptions, grid_weights};
+use super::parts::{Asked, PartSums, not_in_parts};
 use super::{
     Estimand, Estimated, Estimator, EstimatorInfo, InstanceEffects, Observation, Resampled,
 };
 use crate::confidence::{BandRequest, Purpose};
 use crate::data::AxisChoice;
 use crate::data::Dataset;
-use crate::effect::Instances;
 use crate::effect::centring::{self, AxisMean};
 use crate::effect::heterogeneity;
 use crate::effect::importance::importance;
-use crate::effect::{Effect, LevelRecord, Record};
+use crate::effect::{Effect, LevelRecord, PositionSums, Record, Sample};
 use crate::error::{Error, Result};
-use crate::estimator::derivatives::{Derivatives, Differentiation};
+use crate::estimator::derivatives::Differentiation;
 use crate::model::{Model, Observed};
 use crate::numeric::axis::Axis;
 use crate::numeric::curve::Curve;
@@ -217,6 +217,12 @@ impl PartialDependence {
         Ok(IceRun::new((data, feature), model, grid, derivatives))
     }
 
+    /// The points on an axis.
+    fn grid_on(&self, axis: Axis) -> Grid {
+        let (grid, further) = (self.grid.equidistant(axis), self.grid.further(axis));
+        Grid::new(axis, &grid, &further, self.common.axis_mean)
+    }
+
     /// Options of the curve on a grid, which may be one of levels.
     fn common(&self, grid: &Grid) -> CurveOptions {
         if grid.levels.is_some() { self.common.of_levels() } else { self.common }
@@ -249,24 +255,37 @@ impl PartialDependence {
 
     fn effect(&self, run: &IceRun<'_>, moments: &[PointMoments], output: usize) -> Result<Effect> {
         let (data, feature) = (run.data, run.feature);
-        let (grid, common) = (&run.grid.grid_indices, self.common(&run.grid));
-        let x: Vec<f64> = run.grid.x.clone();
+        let levels = run.grid.levels.as_ref().map(|levels| OfLevels {
+            constant: self.constant_weights(run, data.weighted(feature)),
+            record: LevelRecord::new(data.kinds()[feature], levels, None),
+        });
+        let of = ((data, feature).into(), &run.grid, levels);
+        self.effect_of(of, moments, (output, run.asked()))
+    }
+
+    /// The effect with these moments at the points of a grid, in a sample of which perhaps only sums are known.
+    fn effect_of(
+        &self,
+        (sample, points, levels): (Sample<'_>, &Grid, Option<OfLevels>),
+        moments: &[PointMoments],
+        (output, asked): (usize, Asked),
+    ) -> Result<Effect> {
+        let (grid, common) = (&points.grid_indices, self.common(points));
+        let x: Vec<f64> = points.x.clone();
         let means: Vec<f64> = moments.iter().map(|point| point.raw.mean).collect();
         let on_grid = Curve::linear(
             grid.iter().map(|&i| x[i]).collect(),
             grid.iter().map(|&i| means[i]).collect(),
         );
-        let instances =
-            Instances { positions: data.feature(feature), weights: data.weights(), counts: None };
+        let places = sample.places(None);
         // The constant is that of the grid alone, so that further points do not move the curve.
-        let constant = match run.grid.levels {
-            None => centring::constant_by(common.axis_mean, common.centring, &on_grid, instances)?,
-            Some(_) => {
-                let weights = self.constant_weights(run, data.weighted(feature));
-                weights.iter().zip(&means).map(|(weight, mean)| weight * mean).sum()
+        let constant = match &levels {
+            None => centring::constant_at(common.axis_mean, common.centring, &on_grid, places)?,
+            Some(levels) => {
+                levels.constant.iter().zip(&means).map(|(weight, mean)| weight * mean).sum()
             }
         };
-        let curve = run.grid.curve(x.clone(), means);
+        let curve = points.curve(x.clone(), means);
         let variances = |of: &dyn Fn(&PointMoments) -> Moments| -> Vec<Option<f64>> {
             let variance =
                 |point| of(point).variance(self.common.ddof).filter(|_| !self.curve_only);
@@ -275,45 +294,55 @@ impl PartialDependence {
         let raw = variances(&|point| point.raw);
         let centred = if self.raw_ice { raw.clone() } else { variances(&|point| point.centred) };
         let pick = |values: &[Option<f64>]| grid.iter().map(|&i| values[i]).collect::<Vec<_>>();
-        let values = match run.grid.levels {
+        let values = match levels {
             None => heterogeneity::of_grid(&pick(&centred), &pick(&raw)),
-            Some(_) => heterogeneity::of_levels(&centred, &run.grid.mean_weights),
+            Some(_) => heterogeneity::of_levels(&centred, &points.mean_weights),
         };
         let variance =
             |values: &[Option<f64>]| values.iter().map(|v| v.unwrap_or(f64::NAN)).collect();
         let of_slopes = matches!(self.kind, Averaged::Derivative(_));
-        let variance_on_grid = run.grid.curve(on_grid.x().to_vec(), variance(&pick(&centred)));
-        let score = heterogeneity::effector_score(&variance_on_grid, instances, of_slopes);
+        let variance_on_grid = points.curve(on_grid.x().to_vec(), variance(&pick(&centred)));
+        let score = heterogeneity::effector_score_at(&variance_on_grid, places, of_slopes);
         let values = heterogeneity::with_score(values, score);
         let heterogeneity = if self.grid_heterogeneity {
             variance_on_grid
         } else {
-            run.grid.curve(x, variance(&centred))
+            points.curve(x, variance(&centred))
         };
         let what = (output, self.name());
-        let on_axis = (run.grid.axis, curve);
-        let effect = common.effect((data, feature), what, on_axis, constant);
-        let levels = run.grid.levels.as_ref();
+        let on_axis = (points.axis, curve);
+        let effect = common.effect(sample, what, on_axis, constant);
         let record = Record {
-            levels: levels.map(|levels| LevelRecord::new(data.kinds()[feature], levels, None)),
-            model_rows: run.model.model_rows(),
-            jacobian_rows: run.model.partial_rows(),
+            levels: levels.map(|levels| levels.record),
+            model_rows: asked.model_rows,
+            jacobian_rows: asked.jacobian_rows,
             raw_ice: (self.raw_ice != self.kind.has_raw_ice()).then_some(self.raw_ice),
-            derivatives: run.derivatives.map(Derivatives::describe),
+            derivatives: asked.derivatives,
             ..effect.record
         };
-        let importance =
-            self.common.importance.then(|| importance(&on_grid, instances, of_slopes)).flatten();
+        let instances = sample.instances(None).filter(|_| self.common.importance);
+        let importance = instances.and_then(|instances| importance(&on_grid, instances, of_slopes));
         let effect = Effect {
             heterogeneity: heterogeneity.extrapolated(common.extrapolate),
             importance,
             heterogeneity_values: values,
-            default_heterogeneity: if levels.is_some() { "mean_levels" } else { "mean_grid" },
+            default_heterogeneity: if points.levels.is_some() {
+                "mean_levels"
+            } else {
+                "mean_grid"
+            },
             record,
             ..effect
         };
         effect.representable()
     }
+}
+
+/// The levels of a feature in an effect at them.
+struct OfLevels {
+    /// Weights of the values at the levels in the constant of the centring.
+    constant: Array1<f64>,
+    record: LevelRecord,
 }
 
 with_axis_and_centring!(PartialDependence, common);
@@ -359,6 +388,44 @@ impl Estimator for PartialDependence {
         let moments = if self.curve_only { run.means()? } else { run.moments()? };
         run.check()?;
         moments.iter().enumerate().map(|(output, m)| self.effect(&run, m, output)).collect()
+    }
+
+    fn sums(&self, part: &Dataset, model: &dyn Model, feature: usize) -> Result<PartSums> {
+        self.check((part, model), feature, self.name())?;
+        if self.distinct > 1 {
+            return Err(not_in_parts(self.name(), "the distinct values are those of all rows"));
+        }
+        let model = Observed::new(model);
+        let run = self.run(part, &model, feature)?;
+        let found = if self.curve_only { run.means()? } else { run.moments()? };
+        run.check()?;
+        let each = |of: fn(&PointMoments) -> Moments| {
+            found.iter().map(|points| points.iter().map(of).collect()).collect()
+        };
+        let grid = &run.grid;
+        let knots: Vec<f64> = grid.grid_indices.iter().map(|&i| grid.x[i]).collect();
+        let zeros = vec![0.0; knots.len()];
+        Ok(PartSums {
+            rows: part.len(),
+            moments: each(|point| point.raw),
+            centred: each(|point| point.centred),
+            positions: PositionSums::of((part, feature), grid.axis, &Curve::linear(knots, zeros)),
+            asked: run.asked(),
+            ..PartSums::default()
+        })
+    }
+
+    fn of_sums(&self, feature: (usize, &str), sums: &PartSums) -> Result<Vec<Effect>> {
+        let AxisChoice::Given(lo, hi) = self.common.axis else { return Ok(Vec::new()) };
+        let grid = self.grid_on(Axis::new(lo, hi)?);
+        let sample = Sample::summed(feature, &sums.positions);
+        let of_output = |(output, (raw, centred)): (usize, (&Vec<Moments>, &Vec<Moments>))| {
+            let points = raw.iter().zip(centred);
+            let moments: Vec<PointMoments> =
+                points.map(|(&raw, &centred)| PointMoments { raw, centred }).collect();
+            self.effect_of((sample, &grid, None), &moments, (output, sums.asked.clone()))
+        };
+        sums.moments.iter().zip(&sums.centred).enumerate().map(of_output).collect()
     }
 
     fn instances(&self, of: Estimated<'_>, rows: &[usize]) -> Result<InstanceEffects> {

@@ -6,8 +6,9 @@ use super::super::grid::Grid;
 use crate::data::Dataset;
 use crate::error::{ModelError, Result};
 use crate::estimator::derivatives::Derivatives;
+use crate::estimator::parts::Asked;
 use crate::model::{Column, Observed, Rows};
-use crate::numeric::blocks::fold_blocks_with;
+use crate::numeric::blocks::fold_stretches;
 use crate::numeric::moments::{Moments, add_each, sum_in_lanes};
 use crate::numeric::simd::all_finite;
 
@@ -34,6 +35,14 @@ impl PointMoments {
     }
 }
 
+/// Merges the moments of further rows, output by output and point by point.
+pub(super) fn merge_points(total: &mut [Vec<PointMoments>], further: &[Vec<PointMoments>]) {
+    for (total, further) in total.iter_mut().flatten().zip(further.iter().flatten()) {
+        total.raw = total.raw.merge(further.raw);
+        total.centred = total.centred.merge(further.centred);
+    }
+}
+
 /// The ICE curves of all instances on a grid, asked for block by block: what `pdp`, `dpdp`, `ice` and `dice` are
 /// made of.
 pub(crate) struct IceRun<'a> {
@@ -56,6 +65,11 @@ impl<'a> IceRun<'a> {
         Self { data, model, feature, derivatives, grid }
     }
 
+    /// Questions that the model was asked.
+    pub(super) fn asked(&self) -> Asked {
+        Asked::of(self.model, self.derivatives.map(Derivatives::describe))
+    }
+
     /// Refuses derivatives that were asked for and say nothing of the model.
     pub(super) fn check(&self) -> Result<()> {
         match self.derivatives {
@@ -67,18 +81,14 @@ impl<'a> IceRun<'a> {
     /// Moments at every point, for each output.
     pub(super) fn moments(&self) -> Result<Vec<Vec<PointMoments>>> {
         let outputs = self.model.model().outputs();
-        let mut total = vec![vec![PointMoments::default(); self.grid.x.len()]; outputs];
-        fold_blocks_with(
+        let total = fold_stretches(
             self.data.len(),
-            BLOCK,
+            |_| BLOCK,
+            vec![vec![PointMoments::default(); self.grid.x.len()]; outputs],
             || vec![0.0; self.grid.x.len() * outputs * BLOCK.min(self.data.len())],
             |ice, rows| self.block_moments(rows, ice),
-            |block| {
-                for (total, block) in total.iter_mut().flatten().zip(block.iter().flatten()) {
-                    total.raw = total.raw.merge(block.raw);
-                    total.centred = total.centred.merge(block.centred);
-                }
-            },
+            |total, block| merge_points(total, &block),
+            |total, stretch| merge_points(total, stretch),
         )?;
         Ok(total)
     }
@@ -99,19 +109,20 @@ impl<'a> IceRun<'a> {
     /// The same with the means alone: each value is looked at once, and no curve is held.
     pub(super) fn means(&self) -> Result<Vec<Vec<PointMoments>>> {
         let outputs = self.model.model().outputs();
-        let mut total = vec![vec![PointMoments::default(); self.grid.x.len()]; outputs];
-        fold_blocks_with(
+        let total = fold_stretches(
             self.data.len(),
-            BLOCK,
+            |_| BLOCK,
+            vec![vec![PointMoments::default(); self.grid.x.len()]; outputs],
             || vec![0.0; outputs * BLOCK],
             |values, rows| self.block_means(rows, values),
-            |block| {
+            |total, block| {
                 // For each point all outputs.
                 for (at, mean) in block.into_iter().enumerate() {
                     let total = &mut total[at % outputs][at / outputs].raw;
                     *total = total.merge(mean);
                 }
             },
+            |total, stretch| merge_points(total, stretch),
         )?;
         Ok(total)
     }
