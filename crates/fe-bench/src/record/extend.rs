@@ -17,7 +17,7 @@ use crate::study::file::{Keep, StudyFile};
 use crate::study::tasks::{Plan, Planned};
 use crate::system::files::Hashed;
 
-/// What a study says when its blocks ask for so many datasets; what a precision says of their number is left.
+/// Contents of a study whose blocks ask for so many datasets; what a precision says of their number is left.
 ///
 /// # Errors
 /// A block that asks for more, and blocks none of which asks for fewer.

@@ -81,7 +81,7 @@ fn mechanisms(named: &NamedStudy, values: &[&SummaryRow], manifest: &Manifest) -
     }
 }
 
-/// What says how many datasets there are, in blocks where a precision does.
+/// Rules for the number of datasets, of blocks where a precision says it.
 fn untils(named: &NamedStudy) -> Vec<String> {
     let mut found = Vec::new();
     let Ok(study) = Study::new(named.name.clone(), named.study.clone()) else { return found };
