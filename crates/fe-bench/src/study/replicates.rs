@@ -106,7 +106,7 @@ impl Replicates {
     /// True if a run can end with so many datasets.
     #[must_use]
     pub fn allows(&self, number: usize) -> bool {
-        let is_whole = self.until.is_none_or(|until| number % until.batch == 0);
+        let is_whole = self.until.is_none_or(|until| number.is_multiple_of(until.batch));
         (self.least..=self.most).contains(&number) && is_whole
     }
 }
