@@ -255,6 +255,62 @@ fn printed_trees_have_the_scores_of_a_study() {
     }
 }
 
+#[test]
+fn what_effect_prints_as_json_is_scored_like_its_csv() {
+    let scratch = tempfile::tempdir().unwrap();
+    let mut scores = Vec::new();
+    for format in ["csv", "json"] {
+        let asked = [
+            "--n",
+            "200",
+            "--seed",
+            "1",
+            "--estimator",
+            "ale",
+            "--bins",
+            "20",
+            "--band",
+            "analytic",
+        ];
+        let effect = [&["effect", "friedman1"][..], &asked, &["--format", format]].concat();
+        let printed = fe_bench(scratch.path(), &effect);
+        assert!(printed.status.success());
+        let file = format!("curves.{format}");
+        std::fs::write(scratch.path().join(&file), printed.stdout).unwrap();
+        let score =
+            ["score", &file, "--scenario", "friedman1", "--effect", "ale", "--format", "csv"];
+        let output = fe_bench(scratch.path(), &score);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let text = String::from_utf8(output.stdout).unwrap();
+        let mut reader = csv::Reader::from_reader(text.as_bytes());
+        let header = reader.headers().unwrap().clone();
+        let places: Vec<usize> = ["feature", "metric", "value", "compared"]
+            .map(|name| header.iter().position(|known| known == name).unwrap())
+            .to_vec();
+        let rows = reader.records().map(Result::unwrap);
+        let row = |record: csv::StringRecord| -> Vec<String> {
+            places.iter().map(|&place| record[place].to_owned()).collect()
+        };
+        scores.push(rows.map(row).collect::<Vec<_>>());
+    }
+    assert!(scores[0].iter().any(|row| row[1] == "coverage"));
+    assert_eq!(scores[0], scores[1]);
+    // JSON names its estimator, and so what it estimates.
+    let output = fe_bench(scratch.path(), &["score", "curves.json", "--scenario", "friedman1"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    std::fs::write(
+        scratch.path().join("bad.json"),
+        "[{\"feature\": \"x1\", \"x\": [1], \"effect\": []}]",
+    )
+    .unwrap();
+    let output = fe_bench(
+        scratch.path(),
+        &["score", "bad.json", "--scenario", "friedman1", "--effect", "ale"],
+    );
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(message.contains("curve 1: effect has 0 values and x has 1"), "{message}");
+}
+
 fn fe_bench(folder: &std::path::Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fe-bench"));
     command.current_dir(folder).args(arguments).output().unwrap()

@@ -225,6 +225,14 @@ fn explain(rows: u64, open: bool) {
     );
 }
 
+/// Number of datasets of a group, or the numbers between which its precision chooses.
+fn replicates(group: &Group) -> Entry {
+    match group.replicates.until {
+        None => group.replicates.most.into(),
+        Some(_) => group.replicates.to_string().into(),
+    }
+}
+
 fn grouped(study: &Study) -> OutputTable {
     let mut sheet = OutputTable::new(&[
         "scenario",
@@ -239,16 +247,16 @@ fn grouped(study: &Study) -> OutputTable {
     let (mut all, mut all_open) = (0_u64, false);
     for group in &study.groups {
         let (rows, open) = Prepared::new(group).cost(group);
-        let rows = rows.saturating_mul(group.replicates as u64);
+        let rows = rows.saturating_mul(group.replicates.most as u64);
         (all, all_open) = (all.saturating_add(rows), all_open || open);
         sheet.push(vec![
             group.scenario.id().into(),
             group.scenario.parameters().into(),
             group.rows.into(),
-            group.replicates.into(),
+            replicates(group),
             (group.subjects.features.len() + group.subjects.pairs.len()).into(),
             (group.variants.len() + group.indices.len()).into(),
-            (group.replicates * group.estimates()).into(),
+            (group.replicates.most * group.estimates()).into(),
             Entry::Count(rows),
         ]);
     }
@@ -298,14 +306,14 @@ fn expanded(study: &Study) -> OutputTable {
     let (mut all, mut all_open) = (0_u64, false);
     for group in &study.groups {
         for (key, cost) in estimates(group) {
-            let rows = cost.map(|cost| cost.saturating_mul(group.replicates as u64));
+            let rows = cost.map(|cost| cost.saturating_mul(group.replicates.most as u64));
             all = all.saturating_add(rows.unwrap_or_default());
             all_open |= rows.is_none();
             let mut row: Vec<Entry> =
                 vec![group.scenario.id().into(), group.scenario.parameters().into()];
             row.push(key.subject().into());
             row.extend(key.fields(of_variant()).map(Entry::from));
-            row.extend([group.rows.into(), group.replicates.into()]);
+            row.extend([group.rows.into(), replicates(group)]);
             row.push(rows.map_or(Entry::Missing, Entry::Count));
             sheet.push(row);
         }

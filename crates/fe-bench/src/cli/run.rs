@@ -13,8 +13,9 @@ use crate::engines::{Engines, declaration};
 use crate::error::{Error, Result};
 use crate::record::journal::{Begun, Journal};
 use crate::record::manifest::{self, Manifest};
-use crate::record::store::Counts;
-use crate::record::{empty_bins, results};
+use crate::record::precision::Precision;
+use crate::record::store::{self, Counts};
+use crate::record::{Key, empty_bins, extend, results};
 use crate::report::quoted;
 use crate::run;
 use crate::study::tasks::{Plan, Planned, Shard};
@@ -31,7 +32,7 @@ use crate::table;
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     /// Study files
-    #[arg(required = true, value_name = "STUDY.toml")]
+    #[arg(required_unless_present = "extend", value_name = "STUDY.toml")]
     studies: Vec<PathBuf>,
     /// Results folder; must not exist [default: results/runs/TIME]
     #[arg(long, value_name = "DIR")]
@@ -55,6 +56,16 @@ pub(super) struct Arguments {
     /// Go on where an earlier run into the same --out was stopped; start if there was none
     #[arg(long, requires = "out")]
     resume: bool,
+    /// Add replicates to the results in DIR, up to --replicates; its studies need not be named again
+    ///
+    /// The files are then those of a run that asked for as many from the start, and take the place of those in DIR once all
+    /// is finished; with --out DIR is left as it is. Stopped, it goes on by the same command. Of estimates whose bias and
+    /// variance are kept at each point, and of some that stand in two blocks, the earlier datasets are computed again.
+    #[arg(long, value_name = "DIR", requires = "replicates", conflicts_with_all = ["shard", "seed", "resume"])]
+    extend: Option<PathBuf>,
+    /// Number of replicates that all blocks have in the end
+    #[arg(long, value_name = "R", requires = "extend", value_parser = super::arguments::count)]
+    replicates: Option<usize>,
     /// File that declares engines, for studies that name any
     #[arg(long, value_name = "FILE.toml", default_value = declaration::DEFAULT_FILE)]
     engines: PathBuf,
@@ -90,31 +101,48 @@ fn of_array_job(variable: &dyn Fn(&str) -> Option<String>) -> std::result::Resul
 
 pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
     super::arguments::can_be_recorded()?;
-    let studies = read(&arguments.studies)?;
+    let earlier = arguments.extend.as_deref().map(finished).transpose()?;
+    let studies = match (&arguments.extend, &earlier) {
+        (Some(folder), Some(earlier)) => more(arguments, folder, earlier)?,
+        _ => read(&arguments.studies)?,
+    };
+    let seed = earlier.as_ref().map_or(arguments.seed, |earlier| earlier.seed);
     let engines = engines(&studies, &arguments.engines)?;
-    let plan = Plan::new(&studies);
-    let folder = arguments.out.as_deref().map_or_else(default_folder, files::without_slash);
+    let mut plan = Plan::new(&studies);
+    let out_folder = arguments.out.as_deref().map(files::without_slash);
+    let folder = out_folder.or_else(|| arguments.extend.as_deref().map(extended));
+    let mut folder = folder.unwrap_or_else(default_folder);
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let jobs = arguments.jobs.map_or(cores, usize::from);
-    let manifest = Manifest::starting(&studies, arguments.seed, jobs, arguments.shard);
+    let mut manifest = Manifest::starting(&studies, seed, jobs, arguments.shard);
+    if let Some(earlier) = &earlier {
+        manifest = extend::manifest(earlier, manifest);
+    }
+    let resume = arguments.resume || earlier.is_some();
     let started = Instant::now();
-    let (manifest, counts) = match Journal::begin(&folder, manifest, plan.tasks, arguments.resume)?
-    {
+    let (manifest, counts) = match Journal::begin(&folder, manifest, plan.tasks, resume)? {
         Begun::Finished(manifest) => (manifest, None),
         Begun::Open(mut journal) => {
             stop::advise(Some(to_resume(arguments, &folder)));
-            let progress = progress(&plan, &journal);
-            let drawn = (arguments.seed, arguments.abandon.as_deref());
-            let done = run::run(&plan, &engines, drawn, jobs, &mut journal, &|number, cost| {
-                progress.add(Amount { number, cost });
-            });
-            drop(progress);
-            if let Err(error) = done {
-                journal.forget_if_empty();
-                return Err(error);
+            if let (Some(from), Some(earlier)) = (&arguments.extend, &earlier) {
+                enter(from, earlier, &plan, &mut journal)?;
             }
+            let drawn = (seed, arguments.abandon.as_deref());
+            let done = run_all(&mut plan, &engines, drawn, jobs, &mut journal);
+            let imprecise = match done {
+                Ok(imprecise) => imprecise,
+                Err(error) => {
+                    journal.forget_if_empty();
+                    return Err(error);
+                }
+            };
             let (manifest, counts) = journal.finish(&plan, started.elapsed().as_secs_f64())?;
+            if let (Some(earlier), None) = (&arguments.extend, &arguments.out) {
+                store::replace(&files::without_slash(earlier), &folder)?;
+                folder = files::without_slash(earlier);
+            }
             stop::advise(Some(format!("the results are in {}", folder.display())));
+            tell_imprecise(&studies, &imprecise);
             (manifest, Some(counts))
         }
     };
@@ -129,6 +157,107 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
         }
     }
     printed.and_then(|()| counts.map_or(Ok(()), |counts| check_any(&counts)))
+}
+
+/// The manifest of results to which something can be added.
+fn finished(folder: &Path) -> Result<Manifest> {
+    let manifest = manifest::read_manifest(folder)?;
+    match manifest.shard {
+        None => Ok(manifest),
+        Some(shard) => {
+            let message = format!(
+                "is shard {shard} of a run: merge all shards, and extend what they are together"
+            );
+            Err(Error::content(folder, message))
+        }
+    }
+}
+
+/// The studies of finished results with more replicates, which must be the ones that are named, if any are.
+fn more(arguments: &Arguments, folder: &Path, earlier: &Manifest) -> Result<Vec<Study>> {
+    let studies = extend::studies(folder, earlier, arguments.replicates)?;
+    let replicates = arguments.replicates.unwrap_or_default();
+    let mut named = read(&arguments.studies)?;
+    for (study, path) in named.iter_mut().zip(&arguments.studies) {
+        let blocks = study.file.block.iter_mut().filter(|block| block.until.is_none());
+        blocks.for_each(|block| block.replicates = Some(replicates));
+        let is_there = |there: &Study| {
+            let text = |study: &Study| serde_json::to_value(&study.file).ok();
+            there.name == study.name && text(there) == text(study)
+        };
+        if !studies.iter().any(is_there) {
+            let message = format!(
+                "says something else than the studies of the results in {}: nothing can be added to them",
+                folder.display()
+            );
+            return Err(Error::content(path, message));
+        }
+    }
+    let starting = |seed| Manifest::starting(&studies, seed, 1, None);
+    let there = Manifest { studies: starting(0).studies, ..earlier.clone() };
+    match there.difference(&starting(earlier.seed)) {
+        None => Ok(studies),
+        Some(difference) => {
+            Err(Error::content(folder, format!("cannot be extended: {difference}")))
+        }
+    }
+}
+
+/// Path of what is to take the place of a results folder.
+fn extended(folder: &Path) -> PathBuf {
+    let mut name = files::without_slash(folder).into_os_string();
+    name.push(".extended");
+    PathBuf::from(name)
+}
+
+/// Enters what finished results have in the journal of a run that adds to them.
+fn enter(from: &Path, earlier: &Manifest, plan: &Plan<'_>, journal: &mut Journal) -> Result<()> {
+    let studies = extend::studies(from, earlier, None)?;
+    let mut before = Plan::new(&studies);
+    before.ask_all();
+    let again = extend::enter(from, earlier, (&before, plan), journal)?;
+    if again > 0 {
+        say!(
+            "{again} of the earlier datasets are computed again: the results do not have all that was made of them"
+        );
+    }
+    Ok(())
+}
+
+/// Runs all that is asked for, and what the precision of means asks for more: the keys of those that did not reach it.
+fn run_all(
+    plan: &mut Plan<'_>,
+    engines: &Engines,
+    drawn: (u64, Option<&str>),
+    jobs: usize,
+    journal: &mut Journal,
+) -> Result<Vec<Key>> {
+    let mut precision = Precision::new(plan);
+    loop {
+        let progress = progress(plan, journal);
+        run::run(plan, engines, drawn, jobs, journal, &|number, cost| {
+            progress.add(Amount { number, cost });
+        })?;
+        drop(progress);
+        if !precision.ask_more(plan, journal)? {
+            return Ok(precision.imprecise(plan));
+        }
+    }
+}
+
+/// Says how many means are less precise than their study asks for, on all the datasets that there may be.
+fn tell_imprecise(studies: &[Study], imprecise: &[Key]) {
+    for study in studies {
+        let own: Vec<&Key> = imprecise.iter().filter(|key| key.study == study.name).collect();
+        let Some(Key { metric, estimator, scenario, rows, .. }) = own.first() else { continue };
+        say!(
+            "{}: {} of its means are less precise than `until` asks for after `most` datasets; the first is {metric} of \
+             {estimator} for {} of {scenario} with N = {rows}; raise `most` or `relative_se`",
+            study.name,
+            own.len(),
+            own[0].subject(),
+        );
+    }
 }
 
 /// Fails if nothing could be computed: the results say why, and hold no number.
@@ -219,7 +348,7 @@ fn progress(plan: &Plan<'_>, journal: &Journal) -> Progress {
     let sizes: Vec<Amount> = plan.groups.iter().map(size).collect();
     let size = |task: usize| sizes[plan.locate(task).0];
     let before: Amount = journal.finished().map(size).sum();
-    let left: Amount = journal.outstanding().into_iter().map(size).sum();
+    let left: Amount = journal.outstanding(plan).into_iter().map(size).sum();
     Progress::new("cells", before, before + left)
 }
 
@@ -227,10 +356,10 @@ fn progress(plan: &Plan<'_>, journal: &Journal) -> Progress {
 fn to_resume(arguments: &Arguments, folder: &Path) -> String {
     let mut words = manifest::command();
     let mut added = Vec::new();
-    if arguments.out.is_none() {
+    if arguments.out.is_none() && arguments.extend.is_none() {
         added.extend(["--out".to_owned(), folder.display().to_string()]);
     }
-    if !arguments.resume {
+    if !arguments.resume && arguments.extend.is_none() {
         added.push("--resume".to_owned());
     }
     // Behind the name of the command, where no argument can take it for another.

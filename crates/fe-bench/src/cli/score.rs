@@ -14,7 +14,7 @@ use crate::output::{Entry, Format, OutputTable};
 use crate::record::{given, store};
 use crate::score;
 use crate::score::comparison::Comparison;
-use crate::score::given_curve::{self, Given};
+use crate::score::given_curve::{self, Given, GivenCurve};
 use crate::score::{given_surface, given_tree};
 use crate::study::OF_F;
 use crate::study::key::Key;
@@ -34,14 +34,14 @@ use crate::system::say::say;
 /// With the columns feature2 and x2 as well, effects of pairs of features are scored, at all their pairs of points; of
 /// pd with --interaction, what the two features do not do each on their own.
 ///
-/// A file that ends in .json has trees: what `effect --estimator regional-… --format json` prints, or
+/// A file that ends in .json has curves as `effect --format json` prints them, or trees: what `effect --estimator regional-… --format json` prints, or
 /// {"feature": "x1", "estimator": "regional-pdp", "nodes": […]} with {} for all rows first, then
 /// {"parent": 0, "rule": {"feature": "x3", "at-most": 0.5}} and so on, and in each leaf the arrays `x` and
 /// `effect`; for regional-ale `limits` of the bins; `depth`, `drop` and `partition` if the population's tree
 /// shall not have the same depth and the defaults.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// CSV file with the curves, or JSON file with the trees
+    /// CSV or JSON file with the curves, or JSON file with the trees
     #[arg(value_name = "CURVES.csv|TREES.json")]
     curves: PathBuf,
     /// Name of the scenario, as `fe-bench list scenarios` shows them, or a file FILE.toml
@@ -241,14 +241,18 @@ struct Scored {
 
 /// The scores of the curves, or of the trees, of the file.
 fn scored(arguments: &Arguments, scenario: &Scenario) -> Result<Vec<Scored>> {
-    let has_trees = arguments.curves.extension().is_some_and(|ending| ending == "json");
-    match (has_trees, arguments.effect) {
-        (true, None) => {
+    let is_json = arguments.curves.extension().is_some_and(|ending| ending == "json");
+    let curves = match is_json {
+        true => given_curve::read_json(&arguments.curves, scenario)?,
+        false => Some(given_curve::read(&arguments.curves, scenario)?),
+    };
+    match (curves, arguments.effect) {
+        (None, None) => {
             refuse_folder(arguments, "trees")?;
             of_trees(arguments, scenario)
         }
-        (false, effect) => of_curves(arguments, scenario, effect),
-        (true, Some(_)) => Err(Error::Argument(
+        (Some(curves), effect) => of_curves(arguments, scenario, effect, curves),
+        (None, Some(_)) => Err(Error::Argument(
             "--effect: only of curves; a tree names its `estimator`".to_owned(),
         )),
     }
@@ -274,9 +278,10 @@ fn of_curves(
     arguments: &Arguments,
     scenario: &Scenario,
     effect: Option<Quantity>,
+    curves: Vec<(Given, GivenCurve)>,
 ) -> Result<Vec<Scored>> {
     let (centring, compare) = (arguments.center.unwrap_or(Centring::None), arguments.compare);
-    let scored = |(given, curve): (Given, given_curve::GivenCurve)| {
+    let scored = |(given, curve): (Given, GivenCurve)| {
         let known = effect.or_else(|| score::estimand_of(&given.method).map(score::truth_of));
         let effect = known.ok_or_else(|| {
             let method = match given.method.as_str() {
@@ -289,5 +294,5 @@ fn of_curves(
             score::against_truth(scenario, effect, given.feature, &curve, compare, centring)?;
         Ok(Scored { given, effect: effect.name().to_owned(), scores })
     };
-    given_curve::read(&arguments.curves, scenario)?.into_iter().map(scored).collect()
+    curves.into_iter().map(scored).collect()
 }

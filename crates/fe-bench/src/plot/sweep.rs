@@ -367,17 +367,11 @@ struct ErrorScale {
     rounding: f64,
 }
 
-/// Errors below this share of the largest one of a figure are exact but for rounding; squared errors below its square.
-const ROUNDING: f64 = 1e-10;
-
 fn scale_of(swept: &Field, rows: &[&SummaryRow]) -> ErrorScale {
     let metric: Option<Metric> = rows[0].key.metric.parse().ok();
-    let is_error = metric.is_some_and(Metric::is_error);
-    let share = if metric.is_some_and(Metric::is_squared) { ROUNDING * ROUNDING } else { ROUNDING };
     let means = || rows.iter().filter_map(|row| row.summary.mean);
     let most = means().map(f64::abs).fold(0.0, f64::max);
-    // What is all rounding has no size to be compared with but that of a function of ordinary size.
-    let rounding = if is_error { share * most.max(1e-3) } else { f64::NEG_INFINITY };
+    let rounding = metric.and_then(|metric| metric.rounding(most)).unwrap_or(f64::NEG_INFINITY);
     let drawn: Vec<f64> = means().filter(|mean| mean.abs() > rounding).collect();
     let (least, most) = extremes(&drawn);
     let falls = !has_no_order(rows[0]);

@@ -8,6 +8,7 @@
 
 use std::fs::{File, TryLockError};
 use std::io::{BufRead, BufReader, Read, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -241,20 +242,25 @@ impl Journal {
         &self.manifest
     }
 
-    fn own(&self) -> impl Iterator<Item = usize> {
-        let shard = self.manifest.shard;
-        (0..self.entries.len()).filter(move |&task| shard.is_none_or(|shard| shard.has(task)))
-    }
-
-    /// The tasks that are not finished.
+    /// The tasks of a plan that are asked for and not finished.
     #[must_use]
-    pub fn outstanding(&self) -> Vec<usize> {
-        self.own().filter(|&task| self.entries[task].is_none()).collect()
+    pub fn outstanding(&self, plan: &Plan<'_>) -> Vec<usize> {
+        plan.asked(self.manifest.shard).filter(|&task| self.entries[task].is_none()).collect()
     }
 
     /// The tasks that are finished.
     pub fn finished(&self) -> impl Iterator<Item = usize> {
-        self.own().filter(|&task| self.entries[task].is_some())
+        (0..self.entries.len()).filter(|&task| self.entries[task].is_some())
+    }
+
+    /// The lines of tasks that are finished; those of others are left out.
+    ///
+    /// # Errors
+    /// Whatever the system reports.
+    pub fn lines(&self, tasks: Range<usize>) -> Result<Vec<TaskLines>> {
+        let mut logs = Logs { journal: self, open: Vec::new() };
+        let entries = tasks.filter_map(|task| self.entries[task]);
+        entries.map(|entry| logs.read(entry)).collect()
     }
 
     /// A log for each of some threads.
@@ -294,7 +300,7 @@ impl Journal {
         std::fs::create_dir(&inside).map_err(Error::file(&inside))?;
         let mut writer = Writer::create(&inside, plan, self.manifest.shard.is_some())?;
         let mut logs = Logs { journal: &self, open: Vec::new() };
-        for task in self.own() {
+        for task in plan.asked(self.manifest.shard) {
             let missing = || Error::content(&self.place, format!("dataset {task} is missing"));
             let entry = self.entries[task].ok_or_else(missing)?;
             writer.push(task, plan.locate(task).0, &logs.read(entry)?)?;

@@ -63,6 +63,9 @@ pub struct Manifest {
     /// Provenance of the shards, where the results were merged from some.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub merged: Vec<MergedShard>,
+    /// Provenance of the runs whose results this one added to, the first one first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub extended: Vec<EarlierRun>,
     /// The SHA-256 of each file beside the manifest.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub files: BTreeMap<String, String>,
@@ -81,6 +84,23 @@ pub struct MergedShard {
     pub jobs: usize,
     /// Number of times that the run was stopped and resumed.
     pub resumed: u32,
+    /// Time at which the run started (UTC).
+    pub started: String,
+    /// Seconds since it was started or last resumed.
+    pub wall_seconds: f64,
+}
+
+/// Provenance of a run whose results were added to.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct EarlierRun {
+    /// The command line.
+    pub command: Vec<String>,
+    /// Processor.
+    pub cpu: String,
+    /// Processors that could be used.
+    pub cores: usize,
+    /// Threads that ran cells.
+    pub jobs: usize,
     /// Time at which the run started (UTC).
     pub started: String,
     /// Seconds since it was started or last resumed.
@@ -131,6 +151,7 @@ impl Manifest {
             started: jiff::Timestamp::now().to_string(),
             wall_seconds: 0.0,
             merged: Vec::new(),
+            extended: Vec::new(),
             files: BTreeMap::new(),
         }
     }

@@ -43,9 +43,18 @@ pub fn merge(shards: &[PathBuf], folder: &Path) -> Result<(Manifest, Counts)> {
     let scratch = scratch.tempdir_in(parent).map_err(Error::file(parent))?;
     let _temporary = Temporary::at(scratch.path());
     let mut writer = Writer::create(scratch.path(), &plan, false)?;
+    let mut ended = None;
     for task in 0..plan.tasks {
         let (group, replicate) = plan.locate(task);
-        let shard = &mut shards[holders[task % holders.len()]];
+        if ended == Some(group) {
+            continue;
+        }
+        let shard = &mut shards[holders[plan.index(task, holders.len()) - 1]];
+        // Where a precision says how many datasets there are, the shard knows.
+        if plan.groups[group].group.replicates.allows(replicate) && !shard.has_next(task) {
+            ended = Some(group);
+            continue;
+        }
         let parts = shard.next(task)?;
         shard.check(&parts, &plan.groups[group], replicate)?;
         writer.push(task, group, &parts)?;
@@ -150,6 +159,8 @@ struct ShardReader {
     /// For each of the files, if there is one.
     files: Vec<Option<BufReader<Hashed<File>>>>,
     tasks: csv::Reader<Hashed<File>>,
+    /// The line of its tasks that comes next, where it was looked at.
+    ahead: Option<csv::StringRecord>,
 }
 
 impl ShardReader {
@@ -166,16 +177,31 @@ impl ShardReader {
         let path = folder.join(TASKS);
         let tasks = File::open(&path).map_err(Error::file(&path))?;
         let tasks = csv::Reader::from_reader(Hashed::new(tasks));
-        Ok(Self { folder: folder.to_owned(), manifest, shard, files, tasks })
+        Ok(Self { folder: folder.to_owned(), manifest, shard, files, tasks, ahead: None })
     }
 
     fn changed(&self, what: &str) -> Error {
         Error::content(self.folder.join(what), "is not as it was written")
     }
 
+    /// The line of its next task, as it is left for the next look.
+    fn look_ahead(&mut self) -> Option<&csv::StringRecord> {
+        if self.ahead.is_none() {
+            self.ahead = self.tasks.records().next().and_then(Result::ok);
+        }
+        self.ahead.as_ref()
+    }
+
+    /// True if its next task is the given one.
+    fn has_next(&mut self, task: usize) -> bool {
+        let number = self.look_ahead().and_then(|record| record.get(0)?.parse::<usize>().ok());
+        number == Some(task)
+    }
+
     /// The lines of its next task, which must be the given one.
     fn next(&mut self, task: usize) -> Result<TaskLines> {
-        let record = self.tasks.records().next().and_then(Result::ok);
+        self.look_ahead();
+        let record = self.ahead.take();
         let numbers: Option<Vec<usize>> =
             record.and_then(|record| record.iter().map(|field| field.parse().ok()).collect());
         let lengths = match numbers.as_deref() {
@@ -216,10 +242,11 @@ impl ShardReader {
 
     /// Refuses what is left after the last task.
     fn check_end(&mut self) -> Result<()> {
+        let has_more = self.look_ahead().is_some();
         let is_as_written = |name: &str, file: &Hashed<File>| {
             self.manifest.files.get(name).is_none_or(|hash| *hash == file.hash())
         };
-        if self.tasks.records().next().is_some() || !is_as_written(TASKS, self.tasks.get_ref()) {
+        if has_more || !is_as_written(TASKS, self.tasks.get_ref()) {
             return Err(self.changed(TASKS));
         }
         for (file, name) in self.files.iter_mut().zip(ResultFile::ALL.map(ResultFile::name)) {

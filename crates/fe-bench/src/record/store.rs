@@ -81,7 +81,7 @@ const GATHERED: usize = 1 << 20;
 
 /// The values of a group so far, one entry for each that its datasets have.
 #[derive(Debug, Default)]
-struct GroupValues {
+pub(super) struct GroupValues {
     found: Vec<(Key, Vec<Outcome>)>,
     /// The entry of the next value, if its dataset has the same as the one before.
     next: usize,
@@ -106,6 +106,26 @@ impl GroupValues {
         };
         self.next = (place + 1) % self.found.len();
         Ok(())
+    }
+
+    /// Adds the values of a metric in lines of a dataset.
+    pub(super) fn add_all(&mut self, lines: &[u8], metric: &str) -> Result<(), String> {
+        let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(lines);
+        let mut record = csv::StringRecord::new();
+        while reader.read_record(&mut record).map_err(|e| e.to_string())? {
+            if Key::read(Column::ALL, &record).metric == metric {
+                self.add(&record)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The means of the values that were computed.
+    pub(super) fn means(&self) -> impl Iterator<Item = (Key, Summary)> {
+        self.found.iter().map(|(key, values)| {
+            let values: Vec<f64> = values.iter().filter_map(|value| value.value()).collect();
+            (key.clone(), summarised(&key.metric, &values))
+        })
     }
 }
 
@@ -320,4 +340,19 @@ pub(super) fn publish(inside: &Path, folder: &Path) -> Result<()> {
     std::fs::rename(inside, folder).map_err(Error::file(folder))?;
     let parent = parent(folder);
     File::open(parent).and_then(|parent| parent.sync_all()).map_err(Error::file(parent))
+}
+
+/// Lets a folder that is complete take the place of an earlier one, which is then removed. Whatever happens between, both
+/// are there.
+///
+/// # Errors
+/// Whatever the system reports.
+pub fn replace(earlier: &Path, by: &Path) -> Result<()> {
+    let mut aside = earlier.as_os_str().to_owned();
+    aside.push(".replaced");
+    let aside = PathBuf::from(aside);
+    check_free(&aside)?;
+    std::fs::rename(earlier, &aside).map_err(Error::file(earlier))?;
+    publish(by, earlier)?;
+    std::fs::remove_dir_all(&aside).map_err(Error::file(&aside))
 }

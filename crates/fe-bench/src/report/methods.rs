@@ -8,9 +8,11 @@ use maud::{Markup, html};
 use crate::data::scenarios;
 use crate::record::manifest::{Manifest, NamedStudy};
 use crate::record::summary::SummaryRow;
-use crate::record::{Column, Key};
+use crate::record::{Column, Key, precision};
 use crate::score::comparison::Comparison;
 use crate::score::{Metric, estimand_of, truth_of};
+use crate::study::Study;
+use crate::study::replicates::Replicates;
 
 /// The methods of a study, from what it says and from the keys of its values.
 pub(super) fn section(named: &NamedStudy, values: &[&SummaryRow], manifest: &Manifest) -> Markup {
@@ -19,7 +21,7 @@ pub(super) fn section(named: &NamedStudy, values: &[&SummaryRow], manifest: &Man
             summary { "Methods (ADEMP)" }
             dl {
                 dt { "Aims" } dd { (named.study.about.trim()) }
-                dt { "Data-generating mechanisms" } dd { (mechanisms(values, manifest)) }
+                dt { "Data-generating mechanisms" } dd { (mechanisms(named, values, manifest)) }
                 dt { "Estimands" } dd { (estimands(values, named)) }
                 dt { "Methods" } dd { (methods(values)) }
                 dt { "Performance measures" } dd { (measures(values)) }
@@ -43,7 +45,7 @@ fn distinct<'a, const N: usize>(
     found
 }
 
-fn mechanisms(values: &[&SummaryRow], manifest: &Manifest) -> Markup {
+fn mechanisms(named: &NamedStudy, values: &[&SummaryRow], manifest: &Manifest) -> Markup {
     let texts = scenarios::recorded(manifest.studies.iter().map(|of| &of.study.problems));
     let laws = distinct(values, [Column::Scenario, Column::Parameters]);
     let sizes = distinct(values, [Column::Rows]).concat();
@@ -51,6 +53,8 @@ fn mechanisms(values: &[&SummaryRow], manifest: &Manifest) -> Markup {
     let (least, most) =
         datasets.fold((usize::MAX, 0), |(least, most), of| (least.min(of), most.max(of)));
     let datasets = if least == most { most.to_string() } else { format!("{least} to {most}") };
+    let untils = untils(named);
+    let imprecise = imprecise(named, values);
     let is_drawn = sizes.iter().any(|rows| !rows.is_empty());
     html! {
         ul { @for [id, parameters] in laws {
@@ -64,11 +68,40 @@ fn mechanisms(values: &[&SummaryRow], manifest: &Manifest) -> Markup {
         } }
         @if is_drawn { p { "Numbers of rows: " (sizes.join(", ")) "." } }
         p {
-            "Independent datasets of each combination: " (datasets)
+            "Independent datasets of each combination: " (datasets) @if !untils.is_empty() { " (" (untils.join("; ")) ")" }
             ". They are drawn from streams addressed by the master seed " (manifest.seed)
             ", scenario, parameters, size and number of the dataset, and all methods see the same."
         }
+        @if imprecise > 0 {
+            p { strong {
+                (imprecise) " means did not become as precise: they have a larger Monte Carlo standard error on the most "
+                "datasets that the study allows."
+            } }
+        }
     }
+}
+
+/// Rules for the number of datasets, of blocks where a precision says it.
+fn untils(named: &NamedStudy) -> Vec<String> {
+    let mut found = Vec::new();
+    let Ok(study) = Study::new(named.name.clone(), named.study.clone()) else { return found };
+    for group in study.groups {
+        let Replicates { least, most, until: Some(until) } = group.replicates else { continue };
+        let batch = until.batch;
+        let text = format!(
+            "from {least}, in batches of {batch} until every mean {until} or less, at most {most}"
+        );
+        if !found.contains(&text) {
+            found.push(text);
+        }
+    }
+    found
+}
+
+/// Number of means that did not become as precise as the study asks for.
+fn imprecise(named: &NamedStudy, values: &[&SummaryRow]) -> usize {
+    let study = Study::new(named.name.clone(), named.study.clone());
+    study.map_or(0, |study| precision::imprecise(&study, values).len())
 }
 
 fn estimands(values: &[&SummaryRow], named: &NamedStudy) -> Markup {

@@ -244,6 +244,10 @@ fn provenance(manifest: &Manifest) -> Markup {
         ("Wall time", format!("{:.1} s", manifest.wall_seconds)),
         ("Layout of results", manifest.schema.to_string()),
     ];
+    let earlier = manifest.extended.iter();
+    let earlier = earlier
+        .map(|of| ("Added to", format!("a run of {:.1} s, {}", of.wall_seconds, of.started)));
+    let entries: Vec<(&str, String)> = entries.into_iter().chain(earlier).collect();
     html! {
         section aria-labelledby="provenance" {
             h2 id="provenance" { "Provenance" }

@@ -25,7 +25,7 @@ use crate::study::tasks::{Plan, Planned};
 use context::Task;
 use prepared::Prepared;
 
-/// Runs the datasets that a journal does not have yet on `jobs` threads, and enters them there.
+/// Runs the datasets that are asked for and that a journal does not have yet on `jobs` threads, and enters them there.
 ///
 /// Datasets are drawn from a seed; where a reason is given to abandon them, nothing is computed, and their records
 /// have it. External estimators are asked of `engines`. What is entered does not depend on the threads.
@@ -42,7 +42,7 @@ pub fn run(
     journal: &mut Journal,
     progress: &(dyn Fn(usize, u64) + Sync),
 ) -> Result<()> {
-    let mut order = journal.outstanding();
+    let mut order = journal.outstanding(plan);
     let states: Vec<State> = plan.groups.iter().map(|_| State::default()).collect();
     for &task in &order {
         states[plan.locate(task).0].left.fetch_add(1, Ordering::Relaxed);

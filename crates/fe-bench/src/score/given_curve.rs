@@ -5,6 +5,8 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use fe_truth::Scenario;
+use serde::Deserialize;
+use serde_json::Value;
 
 use crate::data;
 use crate::data::features::feature_of;
@@ -166,6 +168,58 @@ pub fn read(path: &Path, scenario: &Scenario) -> Result<Vec<(Given, GivenCurve)>
         Ok((given, curve))
     };
     all.into_iter().map(sorted).collect()
+}
+
+/// The effect of a feature as `effect --format json` prints it; its other fields are passed over.
+#[derive(Deserialize)]
+struct Printed {
+    feature: String,
+    #[serde(default)]
+    output: Option<usize>,
+    #[serde(default)]
+    estimator: String,
+    x: Vec<f64>,
+    effect: Vec<f64>,
+    #[serde(default)]
+    confidence: Option<Confidence>,
+}
+
+/// The limits of its band.
+#[derive(Deserialize)]
+struct Confidence {
+    lower: Vec<f64>,
+    upper: Vec<f64>,
+}
+
+/// The curves of a file of JSON as `effect` prints them, or none if it has trees.
+///
+/// # Errors
+/// A file that cannot be read or is no JSON, and as [`read`].
+pub fn read_json(path: &Path, scenario: &Scenario) -> Result<Option<Vec<(Given, GivenCurve)>>> {
+    let wrong = |message: String| Error::content(path, message);
+    let text = std::fs::read_to_string(path).map_err(Error::file(path))?;
+    let value: Value = serde_json::from_str(&text).map_err(|e| wrong(e.to_string()))?;
+    let all = match value {
+        Value::Array(all) => all,
+        one => vec![one],
+    };
+    let is_curve = |value: &Value| value.get("nodes").is_none() && value.get("effect").is_some();
+    if !all.first().is_some_and(is_curve) {
+        return Ok(None);
+    }
+    let curve = |(number, value): (usize, Value)| {
+        let printed: Printed = serde_json::from_value(value).map_err(|e| e.to_string())?;
+        let output = printed.output.map_or_else(String::new, |output| output.to_string());
+        check_output(&output, number)?;
+        let feature = feature_of(scenario, &printed.feature)?;
+        let band = printed.confidence.map(|band| (band.lower, band.upper));
+        let curve = GivenCurve::from_points(feature, &printed.x, &printed.effect, band.as_ref())?;
+        Ok((Given { method: printed.estimator, feature, ..Given::default() }, curve))
+    };
+    let numbered = |(number, value)| {
+        curve((number, value)).map_err(|e: String| wrong(format!("curve {}: {e}", number + 1)))
+    };
+    all.into_iter().enumerate().map(numbered).collect::<Result<_>>().map(Some)
 }
 
 /// The columns of curves that are not needed.

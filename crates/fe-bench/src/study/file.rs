@@ -49,9 +49,16 @@ pub struct Block {
     /// Numbers of rows.
     #[serde(rename = "N")]
     pub n: Value,
-    /// Independent datasets per combination.
-    #[serde(deserialize_with = "read_whole")]
-    pub replicates: usize,
+    /// Independent datasets per combination; with `until`, the least number of them.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "read_some_whole"
+    )]
+    pub replicates: Option<usize>,
+    /// Precision up to which datasets are added.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Table>,
     /// Points at which curves are compared; a list is swept over.
     #[serde(default = "default_grid")]
     pub grid: Value,
@@ -156,6 +163,13 @@ fn read_whole<'de, D: serde::Deserializer<'de>>(from: D) -> std::result::Result<
         .ok_or_else(|| serde::de::Error::custom(format!("{value} is no whole number, at least 0")))
 }
 
+fn read_some_whole<'de, D>(from: D) -> std::result::Result<Option<usize>, D::Error>
+where
+    D: serde::Deserializer<'de>,
+{
+    read_whole(from).map(Some)
+}
+
 fn no_scenario() -> Value {
     Value::Array(Vec::new())
 }
@@ -180,6 +194,7 @@ const BLOCK_KEYS: &[&str] = &[
     "features",
     "N",
     "replicates",
+    "until",
     "grid",
     "metrics",
     "of",

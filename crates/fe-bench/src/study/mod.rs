@@ -13,6 +13,7 @@ pub mod labels;
 pub mod models;
 pub mod population;
 mod regions;
+pub mod replicates;
 mod size;
 pub mod subjects;
 mod sweep;
@@ -39,6 +40,7 @@ use file::{Block, Keep, StudyFile};
 use grid::Grid;
 use key::Key;
 use models::Fitting;
+use replicates::Replicates;
 use subjects::{IndexVariant, Subjects};
 pub(crate) use sweep::plain;
 pub(crate) use variants::band;
@@ -79,7 +81,7 @@ pub struct Group {
     /// Number of rows.
     pub rows: usize,
     /// Number of datasets.
-    pub replicates: usize,
+    pub replicates: Replicates,
     /// Features, or pairs of features, whose effects or indices are estimated.
     pub subjects: Subjects,
     /// Points at which curves are compared.
@@ -157,10 +159,10 @@ impl Study {
         variants.filter_map(|variant| variant.external.as_ref())
     }
 
-    /// Number of cells: datasets times [estimates](Group::estimates).
+    /// Number of cells: datasets, as many as there are at most, times [estimates](Group::estimates).
     #[must_use]
     pub fn cells(&self) -> usize {
-        self.groups.iter().map(|group| group.replicates * group.estimates()).sum()
+        self.groups.iter().map(|group| group.replicates.most * group.estimates()).sum()
     }
 }
 
@@ -201,11 +203,10 @@ fn metrics(block: &Block) -> Result<Vec<Metric>, String> {
 }
 
 fn expand(block: &Block, problems: &Problems) -> Result<Vec<Group>, String> {
-    if block.replicates == 0 {
-        return Err("`replicates` = 0: must be at least 1".to_owned());
-    }
+    let replicates = Replicates::read(block)?;
     let grids = grids(&block.grid)?;
     let metrics = metrics(block)?;
+    replicates.check(&metrics)?;
     let of_indices = subjects::is_of_indices(block)?;
     let of_pairs = !of_indices && subjects::is_of_pairs(block)?;
     let indices: Arc<[IndexVariant]> = match of_indices {
@@ -257,7 +258,7 @@ fn expand(block: &Block, problems: &Problems) -> Result<Vec<Group>, String> {
                             regions: Arc::clone(&regions),
                             of_pairs: Arc::clone(&pairs),
                             rows,
-                            replicates: block.replicates,
+                            replicates,
                             subjects: subjects.clone(),
                             grid,
                             metrics: metrics.clone(),

@@ -3,6 +3,7 @@
 use toml::{Table, Value};
 
 use super::file::{Block, StudyFile};
+use super::replicates::Replicates;
 use super::sweep::{combined, count};
 use super::{Group, MOST_DATASETS, MOST_MEANS};
 use crate::data::sample;
@@ -35,7 +36,7 @@ pub(super) fn check_file(file: &StudyFile) -> Result<(), String> {
 pub(super) fn check_groups(groups: &[Group]) -> Result<(), String> {
     let means = |group: &Group| group.means() as u128;
     check("values", groups.iter().map(means).sum(), MOST_MEANS as u128)?;
-    let cells = |group: &Group| means(group).saturating_mul(group.replicates as u128);
+    let cells = |group: &Group| means(group).saturating_mul(group.replicates.most as u128);
     check("values on all datasets", groups.iter().map(cells).sum(), MOST_CELLS)
 }
 
@@ -101,6 +102,10 @@ impl Size {
             estimators.max(1),
         ]);
         let means = product(&[groups, per_estimate.max(models)]);
-        Ok(Self { scenarios, datasets: product(&[groups, block.replicates as u128]), means })
+        Ok(Self {
+            scenarios,
+            datasets: product(&[groups, Replicates::read(block)?.most as u128]),
+            means,
+        })
     }
 }

@@ -9,11 +9,11 @@ use crate::output::exact;
 
 impl Study {
     /// The key of each value of its summary, which has no replicates, and how many datasets it is
-    /// made of.
+    /// made of at most.
     pub fn values(&self) -> impl Iterator<Item = (Key, usize)> {
-        self.groups
-            .iter()
-            .flat_map(|group| group.keys(&self.name).into_iter().map(|key| (key, group.replicates)))
+        self.groups.iter().flat_map(|group| {
+            group.keys(&self.name).into_iter().map(|key| (key, group.replicates.most))
+        })
     }
 }
 
@@ -28,7 +28,8 @@ struct Expected<'a> {
 }
 
 impl Group {
-    fn keys(&self, study: &str) -> Vec<Key> {
+    /// The keys of its values in a study, without replicates.
+    pub(crate) fn keys(&self, study: &str) -> Vec<Key> {
         let (scenario, parameters) = (self.scenario.id(), self.scenario.parameters());
         let rows = self.rows.to_string();
         let of_models = self.fitting.as_ref().filter(|fitting| !fitting.models.is_empty());

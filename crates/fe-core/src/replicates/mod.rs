@@ -72,6 +72,26 @@ impl Summary {
         Self { interval, ..summary }
     }
 
+    /// Monte Carlo standard error of the mean as a share of it, where both are known: 0 of replicates that are all 0, infinite
+    /// of a mean of 0 otherwise. Of shares that are all the same it is that of their interval.
+    ///
+    /// ```
+    /// use fe_core::replicates::Summary;
+    /// assert!((Summary::of(&[1.0, 2.0, 3.0]).relative_error().unwrap() - 3_f64.sqrt() / 6.0).abs() < 1e-15);
+    /// assert_eq!(Summary::of(&[0.0, 0.0]).relative_error(), Some(0.0));
+    /// assert_eq!(Summary::of(&[5.0]).relative_error(), None);
+    /// assert!(Summary::of_shares(&[1.0; 20]).relative_error().unwrap() > 0.05);
+    /// ```
+    #[must_use]
+    pub fn relative_error(&self) -> Option<f64> {
+        let (mean, own) = (self.mean?, self.standard_error?);
+        // Half a 95 % interval of a normal law is 1.96 standard errors.
+        let of_interval =
+            |(lo, hi): (f64, f64)| (hi - lo) / (2.0 * Normal::standard().inverse_cdf(0.975));
+        let error = if own == 0.0 { self.interval.map_or(0.0, of_interval) } else { own };
+        Some(if error == 0.0 { 0.0 } else { error / mean.abs() })
+    }
+
     /// The same in other units: values that are `factor` times as large, which is positive.
     #[must_use]
     pub fn scaled(&self, factor: f64) -> Self {

@@ -80,6 +80,9 @@ struct Definition {
     measure: Measure,
 }
 
+/// Errors below this share of the largest one are exact but for rounding; squared errors below its square.
+const ROUNDING: f64 = 1e-10;
+
 /// The value of two curves on the same points, the estimate and the truth.
 pub(crate) type OfCurves = fn(&[f64], &[f64]) -> f64;
 
@@ -215,6 +218,15 @@ impl Metric {
     #[must_use]
     pub fn is_squared(self) -> bool {
         self.definition.is_squared
+    }
+
+    /// Largest mean that is rounding of a number which is exact, beside others of which `most` is the largest; none where
+    /// it is no error.
+    #[must_use]
+    pub fn rounding(self, most: f64) -> Option<f64> {
+        let share = if self.is_squared() { ROUNDING * ROUNDING } else { ROUNDING };
+        // What is all rounding has no size to be compared with but that of a function of ordinary size.
+        self.is_error().then(|| share * most.max(1e-3))
     }
 
     /// True if it is made of curves alone, and not of bins or heterogeneity.
