@@ -70,6 +70,43 @@ def test_problem_files_go_with_their_study(client: Any, tmp_path: Path) -> None:
     assert read(tmp_path / "many") == read(tmp_path / "one")
 
 
+def test_fitted_models_are_fitted_on_workers(client: Any, tmp_path: Path) -> None:
+    study = tmp_path / "fitted.toml"
+    study.write_text(STUDY + '[[block.model]]\nname = ["linear", "gbdt"]\n', encoding="utf-8")
+    fe.run_study(study, tmp_path / "one", quiet=True)
+    fe.run_study(study, tmp_path / "many", client=client, shards=4, quiet=True)
+    assert read(tmp_path / "many") == read(tmp_path / "one")
+    assert b"gbdt" in (tmp_path / "many" / "cells.csv").read_bytes()
+
+
+ENGINES = """
+[[engine]]
+name = "here"
+version = ["{fe-bench}", "--version"]
+run = ["{fe-bench}", "serve"]
+[engine.effects.ale]
+truth = "ale"
+
+[[engine]]
+name = "nowhere"
+version = ["no-such-program"]
+run = ["no-such-program"]
+[engine.effects.ale]
+truth = "ale"
+"""
+
+
+def test_engines_run_on_workers_and_those_that_are_not_there_are_unsupported(client: Any, tmp_path: Path) -> None:
+    study, engines = tmp_path / "engines-study.toml", tmp_path / "declared.toml"
+    names = '[{ name = "here:ale" }, { name = "nowhere:ale" }]'
+    study.write_text(STUDY.partition("keep")[0] + f"estimator = {names}\n", encoding="utf-8")
+    engines.write_text(ENGINES, encoding="utf-8")
+    results = fe.run_study(study, tmp_path / "many", client=client, shards=3, engines=engines, quiet=True)
+    status = {name: set(rows["status"].str.partition(":")[0]) for name, rows in results.cells.groupby("estimator")}
+    assert status["here:ale"] == {"ok"}, status
+    assert all("unsupported" in told for told in status["nowhere:ale"]), status
+
+
 def test_workers_that_die_cost_nothing(client: Any, study: Path, tmp_path: Path) -> None:
     fe.run_study(study, tmp_path / "one", quiet=True)
 

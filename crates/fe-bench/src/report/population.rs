@@ -22,7 +22,7 @@ pub const PROPERTIES: [&str; 6] =
 #[derive(Debug)]
 pub struct Judged {
     problems: Vec<Scenario>,
-    /// What is told of each problem, once asked for: truths of a population take their time.
+    /// Properties of each problem, once asked for: truths of a population take their time.
     told: OnceLock<Vec<Option<Told>>>,
     /// The estimators with their options, in words.
     pub estimators: Vec<String>,
@@ -33,7 +33,7 @@ pub struct Judged {
     squared: bool,
 }
 
-/// What is told of a problem.
+/// Properties of a problem, and the size of its f.
 #[derive(Debug)]
 struct Told {
     /// In the order of [`PROPERTIES`].
@@ -111,7 +111,7 @@ impl Judged {
         self.problems[place].id()
     }
 
-    /// What is told of a problem.
+    /// The properties of a problem, where they can be told.
     fn told(&self, place: usize) -> Option<&Told> {
         let told = || self.problems.par_iter().map(Told::of).collect();
         self.told.get_or_init(told)[place].as_ref()

@@ -51,6 +51,8 @@ def run_on_cluster(words: list[str]) -> int:
     except ImportError:
         print("fe-bench: run: a cluster needs Dask: pip install 'feature-effects-bench[dask]'", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        return 130
     try:
         if given.scheduler is not None:
             cluster = None

@@ -71,7 +71,8 @@ def run_on(
     of = _begin(kept, files, seed, resume, shards or _default_shards(client))
     missing, suspected = _missing(kept, of)
     names = [study.name for study in studies]
-    progress = _Progress(of, of - len(missing) - len(suspected), quiet)
+    cells = sum(_cells(kept / shard.folder) for shard in _arrived(kept))
+    progress = _Progress(of, of - len(missing) - len(suspected), cells, quiet)
     task = {"files": files, "studies": names, "engines": engines is not None, "seed": seed}
     cluster = _Cluster(client, task, lambda shard, sent: _keep(kept, shard, sent), progress)
 
@@ -104,7 +105,7 @@ def run_on(
                 elif cluster.gather([shard], 1):
                     results.rename(kept / shard.folder)
                     progress.say(f"a dataset of shard {shard} has failed: it ended every process that computed it")
-                    progress.one_more()
+                    progress.one_more(_cells(kept / shard.folder))
     except BaseException:
         if next(_arrived(kept), None) is not None:
             progress.say(f"stopped; what has come back is in {kept}: go on with resume")
@@ -213,8 +214,8 @@ def _begin(kept: Path, files: Mapping[str, bytes], seed: int, resume: bool, shar
     return number
 
 
-def _keep(kept: Path, shard: Shard, sent: bytes) -> None:
-    """Unpacks a shard beside its place, and moves it there once it is whole."""
+def _keep(kept: Path, shard: Shard, sent: bytes) -> int:
+    """Unpacks a shard beside its place, and moves it there once it is whole; the number of its cells."""
     with tempfile.TemporaryDirectory(dir=kept, prefix=".arriving-") as arriving:
         with tarfile.open(fileobj=io.BytesIO(sent), mode="r:gz") as archive:
             for member in archive:
@@ -224,6 +225,13 @@ def _keep(kept: Path, shard: Shard, sent: bytes) -> None:
         place = Path(arriving)
         place.rename(kept / shard.folder)
         place.mkdir()
+    return _cells(kept / shard.folder)
+
+
+def _cells(shard: Path) -> int:
+    """The number of values in a shard."""
+    with (shard / "cells.csv").open("rb") as cells:
+        return max(0, sum(1 for _ in cells) - 1)
 
 
 def _shard(task: Mapping[str, Any], shard: str) -> tuple[str | None, bytes]:
@@ -257,7 +265,7 @@ class _Cluster:
     """The workers of a client, and what becomes of the shards that are sent to them."""
 
     def __init__(
-        self, client: Any, task: Mapping[str, Any], keep: Callable[[Shard, bytes], None], progress: _Progress
+        self, client: Any, task: Mapping[str, Any], keep: Callable[[Shard, bytes], int], progress: _Progress
     ) -> None:
         self._client, self._task, self._keep, self._progress = client, task, keep, progress
         self.lost: dict[Shard, str] = {}
@@ -279,9 +287,9 @@ class _Cluster:
                 refusal, sent = outcome
                 if refusal is not None:
                     raise FeatureEffectsError(refusal)
-                self._keep(shard, sent)
+                cells = self._keep(shard, sent)
                 del attempts[shard]
-                self._progress.one_more()
+                self._progress.one_more(cells)
             # What is left failed on its worker, or the scheduler was restarted and knows nothing of it.
             for shard in list(attempts):
                 attempts[shard] += 1
@@ -349,24 +357,26 @@ def _wait_for_workers(client: Any, seconds: float = 60.0) -> None:
 
 
 class _Progress:
-    """Lines about how many shards have come back, on standard error."""
+    """Lines about how many shards have come back, with how many values, on standard error."""
 
-    def __init__(self, of: int, done: int, quiet: bool) -> None:
-        self._of, self._done, self._before, self._quiet = of, done, done, quiet
+    def __init__(self, of: int, done: int, cells: int, quiet: bool) -> None:
+        self._of, self._done, self._before, self._cells, self._quiet = of, done, done, cells, quiet
         self._began = self._said = time.monotonic()
 
     def more(self, shards: int) -> None:
         """There are so many more than was known."""
         self._of += shards
 
-    def one_more(self) -> None:
+    def one_more(self, cells: int) -> None:
         self._done += 1
+        self._cells += cells
         now = time.monotonic()
         if not sys.stderr.isatty() and now - self._said < SIGNS_OF_LIFE and self._done < self._of:
             return
         self._said = now
         left = (now - self._began) / (self._done - self._before) * (self._of - self._done)
-        self.say(f"{self._done} of {self._of} shards, {left:.0f} s left" if left else f"{self._of} shards")
+        done = f"{self._done} of {self._of} shards, {self._cells} values"
+        self.say(f"{done}, {left:.0f} s left" if left else done)
 
     def say(self, line: str) -> None:
         if not self._quiet:

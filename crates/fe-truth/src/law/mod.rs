@@ -116,7 +116,7 @@ pub(crate) trait Univariate: Send + Sync {
         None
     }
 
-    /// Where the integrals that this law is made of were cut off: coordinates, each with about the mass that lies
+    /// Coordinates at which the integrals that this law is made of were cut off, each with about the mass that lies
     /// beyond. The density past these places says nothing of how the law goes on.
     fn cuts(&self) -> &[(f64, f64)] {
         self.base().map_or(&[], |law| law.cuts())

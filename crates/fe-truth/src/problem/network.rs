@@ -648,7 +648,7 @@ impl Inner {
         rows.iter().filter_map(|row| self.nodes[node].law.at(row).ok()).collect()
     }
 
-    /// Where the law of a node is cut off because those of what it descends from are: for either end of each of
+    /// Cuts of the law of a node where those of what it descends from are cut off: for either end of each of
     /// these, the node's values where that one is at the end and the others in their middle, as coordinates on a scale,
     /// with the share of the mass beyond that falls to them.
     fn cuts(&self, known: &[f64], node: usize, unknown: &[usize], scale: Scale) -> Vec<(f64, f64)> {
