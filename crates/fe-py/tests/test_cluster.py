@@ -82,6 +82,7 @@ def test_fitted_models_are_fitted_on_workers(client: Any, tmp_path: Path) -> Non
 ENGINES = """
 [[engine]]
 name = "here"
+about = "this program"
 version = ["{fe-bench}", "--version"]
 run = ["{fe-bench}", "serve"]
 [engine.effects.ale]
@@ -89,6 +90,7 @@ truth = "ale"
 
 [[engine]]
 name = "nowhere"
+about = "a program that is not there"
 version = ["no-such-program"]
 run = ["no-such-program"]
 [engine.effects.ale]

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use fe_truth::Scenario;
+use rayon::prelude::*;
 
 use crate::error::{Error, Result};
 
@@ -59,10 +60,10 @@ fn stem(path: &str) -> String {
 /// The names and versions of the scenarios that came from files, with the texts of these.
 #[must_use]
 pub fn recorded<'a>(problems: impl Iterator<Item = &'a Problems>) -> BTreeMap<String, String> {
-    let texts = problems.flatten();
-    let with_id = texts.filter_map(|(path, text)| {
+    let texts: Vec<(&String, &String)> = problems.flatten().collect();
+    let with_id = texts.par_iter().filter_map(|(path, text)| {
         let scenario = of_text(path, text, &[]).ok()?;
-        Some((scenario.id(), text.clone()))
+        Some((scenario.id(), (*text).clone()))
     });
     with_id.collect()
 }

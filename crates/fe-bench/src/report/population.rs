@@ -5,7 +5,6 @@ use std::sync::OnceLock;
 
 use fe_core::numeric::quantiles::SortedSample;
 use fe_core::numeric::regression::Regression;
-use fe_truth::Scenario;
 use rayon::prelude::*;
 
 use crate::data::scenarios;
@@ -21,7 +20,8 @@ pub const PROPERTIES: [&str; 6] =
 /// Errors on problems.
 #[derive(Debug)]
 pub struct Judged {
-    problems: Vec<Scenario>,
+    /// Names and versions of the problems, with their texts.
+    problems: Vec<(String, String)>,
     /// Properties of each problem, once asked for: truths of a population take their time.
     told: OnceLock<Vec<Option<Told>>>,
     /// The estimators with their options, in words.
@@ -44,8 +44,9 @@ struct Told {
 
 impl Told {
     /// None where they have no truth, or f is constant.
-    fn of(problem: &Scenario) -> Option<Self> {
-        let of = problem.properties().ok()?;
+    fn of((id, text): &(String, String)) -> Option<Self> {
+        let name = id.split('@').next().unwrap_or_default();
+        let of = scenarios::of_text(&format!("{name}.toml"), text, &[]).ok()?.properties().ok()?;
         let properties = [
             of.features as f64,
             of.active as f64,
@@ -67,14 +68,9 @@ pub fn judged(results: &Results, metric: Metric) -> Result<Judged, String> {
     if texts.is_empty() {
         return Err("there is no problem file in these results".to_owned());
     }
-    let mut problems = Vec::new();
-    for (id, text) in &texts {
-        let name = id.split('@').next().unwrap_or_default();
-        problems.push(scenarios::of_text(&format!("{name}.toml"), text, &[])?);
-    }
-    let ids: Vec<String> = problems.iter().map(Scenario::id).collect();
+    let problems: Vec<(String, String)> = texts.into_iter().collect();
     let place: BTreeMap<&str, usize> =
-        ids.iter().enumerate().map(|(place, id)| (id.as_str(), place)).collect();
+        problems.iter().enumerate().map(|(place, (id, _))| (id.as_str(), place)).collect();
     let (mut estimators, mut sizes) = (Vec::new(), Vec::new());
     let mut errors: BTreeMap<_, BTreeMap<String, f64>> = BTreeMap::new();
     for row in results.values.iter().filter(|row| row.key.metric == metric.name()) {
@@ -107,8 +103,8 @@ pub fn judged(results: &Results, metric: Metric) -> Result<Judged, String> {
 impl Judged {
     /// The name and version of a problem.
     #[must_use]
-    pub fn id(&self, place: usize) -> String {
-        self.problems[place].id()
+    pub fn id(&self, place: usize) -> &str {
+        &self.problems[place].0
     }
 
     /// The properties of a problem, where they can be told.
@@ -222,10 +218,6 @@ pub fn median(values: &[f64]) -> Option<f64> {
 mod tests {
     use super::*;
 
-    fn of_text(text: &str) -> Scenario {
-        scenarios::of_text("a.toml", text, &[]).unwrap()
-    }
-
     /// Mean squares 4 and 100 of the first, 1 of the second on one feature alone: that one has the ratio 2.
     #[test]
     fn ratios_are_of_the_features_that_both_have() {
@@ -234,7 +226,7 @@ mod tests {
             errors.iter().map(|&(feature, error)| (feature.to_owned(), error)).collect()
         };
         let judged = Judged {
-            problems: vec![of_text("f = \"x\"\n[law]\nx = \"uniform(0, 1)\"\n")],
+            problems: vec![("a@1".into(), String::new())],
             told: vec![Some(Told { properties: [0.0; PROPERTIES.len()], sd: 2.0 })].into(),
             estimators: vec!["first".into(), "second".into()],
             sizes: vec!["50".into()],

@@ -255,21 +255,21 @@ impl NullaryFnOnce for Run<'_> {
     #[inline(always)]
     fn call(self) {
         let program = self.program;
-        let number = |&number: &f64| Box::new([number; WIDTH]);
+        let number = |&number: &f64| Kept(Box::new([number; WIDTH]));
         let mut places = Places {
             features: program.features.iter().map(|s| Source::of(&self.columns[*s])).collect(),
             blocks: program.numbers.iter().map(number).collect(),
             now: 0,
         };
         let all = places.blocks.len() + program.computed;
-        places.blocks.resize_with(all, || Box::new([0.0; WIDTH]));
+        places.blocks.resize_with(all, || Kept(Box::new([0.0; WIDTH])));
         // The block that is written is none of those that are read.
         let mut out = Box::new([0.0; WIDTH]);
         for (now, values) in self.values.chunks_mut(WIDTH).enumerate() {
             places.now = now;
             for &(operation, place) in &program.operations {
                 operate(operation, &places, values.len(), &mut out);
-                std::mem::swap(&mut out, &mut places.blocks[place - program.features.len()]);
+                std::mem::swap(&mut out, &mut places.blocks[place - program.features.len()].0);
             }
             values.copy_from_slice(&places.of(program.result)[..values.len()]);
         }
@@ -296,10 +296,13 @@ impl<'a> Source<'a> {
     }
 }
 
+/// Values that are kept, and change places by their address alone.
+struct Kept(Box<Block>);
+
 /// The places of a program in the block of rows that is worked on.
 struct Places<'a> {
     features: Vec<Source<'a>>,
-    blocks: Vec<Box<Block>>,
+    blocks: Vec<Kept>,
     now: usize,
 }
 
@@ -308,7 +311,7 @@ impl Places<'_> {
     fn of(&self, place: usize) -> &Block {
         match self.features.get(place) {
             Some(source) => source.whole.get(self.now).unwrap_or(&source.rest),
-            None => &self.blocks[place - self.features.len()],
+            None => &self.blocks[place - self.features.len()].0,
         }
     }
 }
