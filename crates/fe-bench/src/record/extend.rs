@@ -242,14 +242,20 @@ impl Lines {
         Ok(())
     }
 
-    /// The lines of a task, which stand together.
-    fn of(&mut self, task: usize, plan: &Plan<'_>, groups: &Groups) -> Result<Vec<u8>> {
+    /// Reads on to a line of a task of the plan, unless it is there.
+    fn find(&mut self, plan: &Plan<'_>, groups: &Groups) -> Result<()> {
         if self.next.is_none() {
             self.advance(plan, groups)?;
         }
         while self.next == Some(None) {
             self.advance(plan, groups)?;
         }
+        Ok(())
+    }
+
+    /// The lines of a task, which stand together.
+    fn of(&mut self, task: usize, plan: &Plan<'_>, groups: &Groups) -> Result<Vec<u8>> {
+        self.find(plan, groups)?;
         if self.next != Some(Some(task)) {
             return Ok(Vec::new());
         }
@@ -268,12 +274,7 @@ impl Lines {
         plan: &Plan<'_>,
         groups: &Groups,
     ) -> Result<()> {
-        if self.next.is_none() {
-            self.advance(plan, groups)?;
-        }
-        while self.next == Some(None) {
-            self.advance(plan, groups)?;
-        }
+        self.find(plan, groups)?;
         let is_left = self.next.is_some();
         self.take(self.start)?;
         let hash = self.bytes.get_ref().hash();
