@@ -4,7 +4,8 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
 /// A noisy block and one whose estimates are exact but for rounding, of different needs.
 const UNTIL: &str = r#"
@@ -109,6 +110,29 @@ impl Scratch {
         said
     }
 
+    /// Runs the program, killed later and later and begun again, until it ends by itself; the number of times that it was
+    /// killed.
+    fn killed_again_and_again(&self, arguments: &[&str]) -> usize {
+        for kills in 0.. {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_fe-bench"));
+            let command = command.args(arguments).current_dir(self.0.path());
+            let command = command.stdout(Stdio::null()).stderr(Stdio::piped());
+            let mut child = command.spawn().unwrap();
+            std::thread::sleep(Duration::from_millis(30 * (kills + 1)));
+            if child.try_wait().unwrap().is_some() {
+                let output = child.wait_with_output().unwrap();
+                let said = String::from_utf8_lossy(&output.stderr).into_owned();
+                // It was killed when everything was done.
+                let is_done = said.contains("--replicates must be larger");
+                assert!(output.status.success() || is_done, "{arguments:?}: {said}");
+                return kills as usize;
+            }
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+        unreachable!()
+    }
+
     fn refused(&self, arguments: &[&str], words: &str) {
         let output = self.program(arguments);
         let said = String::from_utf8_lossy(&output.stderr);
@@ -208,6 +232,71 @@ fn datasets_are_added_until_every_mean_is_precise() {
     assert!(
         page.contains("in batches of 8 until every mean of mse has a Monte Carlo standard error")
     );
+}
+
+#[test]
+fn runs_that_were_killed_between_their_batches_give_the_same_bytes() {
+    let scratch = Scratch::new();
+    let text = UNTIL.replace("relative_se = 0.1", "relative_se = 0.02").replace("100 }", "400 }");
+    scratch.write("until.toml", &text);
+    scratch.succeed(&["run", "until.toml", "--out", "whole", "--jobs", "2"]);
+    let arguments = ["run", "until.toml", "--out", "killed", "--jobs", "2", "--resume"];
+    let kills = scratch.killed_again_and_again(&arguments);
+    assert!(kills >= 3, "killed {kills} times");
+    scratch.assert_same("whole", "killed");
+}
+
+#[test]
+fn results_whose_extension_was_killed_are_those_of_an_undisturbed_one() {
+    let scratch = Scratch::new();
+    scratch.write("growing.toml", GROWING);
+    scratch.succeed(&["run", "growing.toml", "--out", "grown", "--seed", "4"]);
+    let more = ["run", "--extend", "grown", "--replicates", "100"];
+    scratch.succeed(&[&more[..], &["--out", "whole"]].concat());
+    let kills = scratch.killed_again_and_again(&more);
+    assert!(kills >= 3, "killed {kills} times");
+    scratch.assert_same("whole", "grown");
+    assert!(!scratch.path("grown.extended.unfinished").exists());
+}
+
+#[test]
+fn tables_and_pages_name_means_that_are_less_precise_than_was_asked_for() {
+    let scratch = Scratch::new();
+    let text = UNTIL.replace("relative_se = 0.1", "relative_se = 1e-4").replace("100 }", "16 }");
+    scratch.write("until.toml", &text);
+    scratch.succeed(&["run", "until.toml", "--out", "out"]);
+    let table = |options: &[&str]| {
+        let output = scratch.program(&[&["table", "out"], options].concat());
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let note = "Less precise than `until` asks for, on as many datasets as `most` allows: ";
+    let all = table(&[]);
+    assert!(all.contains(note) && all.contains("; and 3 more."), "{all}");
+    let one = table(&[
+        "--where",
+        "scenario=poly3",
+        "--where",
+        "N=50",
+        "--where",
+        "K=4",
+        "--metric",
+        "mse",
+    ]);
+    let named = one.split_once(note).unwrap().1;
+    assert!(named.contains("mse.") && !named.contains("more"), "{one}");
+    // Of another metric, another scenario and differences nothing was asked.
+    for options in [
+        &["--metric", "mae"][..],
+        &["--where", "scenario=liu-product"],
+        &["--against", "K=4", "--metric", "mse", "--where", "scenario=poly3"],
+    ] {
+        let text = table(options);
+        assert!(!text.is_empty() && !text.contains(note), "{text}");
+    }
+    assert!(table(&["--format", "latex"]).contains("Less precise than"));
+    scratch.succeed(&["report", "out", "--out", "page.html"]);
+    let page = std::fs::read_to_string(scratch.path("page.html")).unwrap();
+    assert!(page.contains("means did not become as precise"));
 }
 
 #[test]

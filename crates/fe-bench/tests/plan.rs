@@ -274,3 +274,89 @@ fn what_does_not_belong_together_is_refused() {
     let other = folder.write("moved.csv", &(folder.read("moved.csv") + "0,0,0,0,1\n"));
     assert!(folder.refused(&["--data", &other]).contains("not the data that the questions"));
 }
+
+/// Answers of two methods on three datasets each, one after the other: the second is off by as much as the dataset.
+fn of_several(folder: &Folder) -> String {
+    folder.ask(&[1.0]);
+    let answers = folder.read("answers.csv");
+    let mut text = "method,f,replicate\n".to_owned();
+    for (method, replicate) in
+        [("exact", 0), ("exact", 1), ("exact", 2), ("off", 0), ("off", 1), ("off", 2)]
+    {
+        for value in answers.lines().skip(1) {
+            let factor = if method == "off" { 2.0 + f64::from(replicate) } else { 1.0 };
+            writeln!(text, "{method},{},{replicate}", factor * value.parse::<f64>().unwrap())
+                .unwrap();
+        }
+    }
+    text
+}
+
+#[test]
+fn answers_of_many_datasets_become_results() {
+    let folder = Folder::new();
+    folder.plan(&["--estimator", "ale", "--bins", "3"]);
+    let answers = of_several(&folder);
+    folder.write("answers.csv", &answers);
+    let output = folder.finish(&["--format", "csv"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.starts_with("method,replicate,N,feature,"), "{text}");
+    let curves = folder.write("curves.csv", &text);
+    // JSON says the same to `score`.
+    let output = folder.finish(&["--format", "json"]);
+    let objects = folder.write("curves.json", &String::from_utf8(output.stdout).unwrap());
+    let asked = ["--scenario", "poly3", "--effect", "ale"];
+    let scores = answer(&[&["score", &curves, "--format", "csv"], &asked[..]].concat());
+    assert_eq!(scores, answer(&[&["score", &objects, "--format", "csv"], &asked[..]].concat()));
+    let out = folder.path("results");
+    answer(&[&["score", &curves, "--out", &out], &asked[..]].concat());
+    let table =
+        answer(&["table", &out, "--metric", "mse", "--where", "feature=x1", "--rows", "estimator"]);
+    let of = |name: &str| table.lines().find(|line| line.contains(name)).unwrap().to_owned();
+    // Three datasets each; the exact one has no spread.
+    assert!(of("off").contains('\u{b1}'), "{table}");
+    assert_eq!(of("exact").contains('\u{b1}'), of("exact").contains("\u{b1} 0"), "{table}");
+    let cells = std::fs::read_to_string(folder.path("results/cells.csv")).unwrap();
+    assert_eq!(cells.lines().filter(|line| line.contains(",mse,")).count(), 2 * 3 * 3);
+    answer(&["report", &out, "--out", &folder.path("page.html")]);
+    answer(&["compare", &out, &out]);
+
+    // A dataset with questions of its own, and the estimator as its method.
+    folder.ask(&[1.0]);
+    let output = folder.finish(&["--format", "csv", "--replicate", "7"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.starts_with("method,replicate,N,") && text.contains("\nale,7,60,"), "{text}");
+    let output = folder.finish(&["--format", "csv", "--method", "forest"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.starts_with("method,N,") && text.contains("\nforest,60,"), "{text}");
+}
+
+#[test]
+fn answers_of_several_that_are_not_whole_are_refused() {
+    let folder = Folder::new();
+    folder.plan(&["--estimator", "ale", "--bins", "3", "--feature", "1"]);
+    let answers = of_several(&folder);
+    let lines: Vec<&str> = answers.lines().collect();
+    let rows = (lines.len() - 1) / 6;
+    let without = |place: usize| {
+        let mut left = lines.clone();
+        left.remove(place);
+        left.join("\n") + "\n"
+    };
+    folder.write("answers.csv", &without(rows + 1));
+    let message = folder.refused(&[]);
+    assert!(message.contains(&format!("only {} rows of exact, 1", rows - 1)), "{message}");
+    // The rows of a model again, and in two places.
+    let again = lines[1..=rows].join("\n");
+    folder.write("answers.csv", &format!("{answers}{again}\n"));
+    assert!(folder.refused(&[]).contains("the rows of exact, 0 do not stand together"));
+    folder.write("answers.csv", &answers.replacen(lines[rows + 3], "exact,many,1", 1));
+    let message = folder.refused(&[]);
+    assert!(message.contains(&format!("row {}, column 2: `many`", rows + 3)), "{message}");
+    folder.write("answers.csv", &answers.replace(",2\n", ",second\n"));
+    assert!(folder.refused(&[]).contains("replicate `second`: must be a whole number"));
+    folder.write("answers.csv", &answers);
+    let message = folder.refused(&["--method", "forest"]);
+    assert!(message.contains("has a column `method`, which says it"), "{message}");
+}

@@ -201,27 +201,23 @@ fn scenarios() -> OutputTable {
     sheet
 }
 
-/// Model rows that a thread gets through in a second where the model is as cheap as the scenarios'
-/// own: what the estimate of a study's time is based on.
-const ROWS_PER_SECOND: f64 = 2e8;
-
 /// The expansion of a study: for people what is estimated from the same datasets, otherwise one line
 /// for every combination but of replicates.
 fn study(path: &Path, format: Format) -> Result<OutputTable> {
     let study = super::run::study(path)?;
     match format {
-        Format::Table => Ok(grouped(&study)),
-        Format::Csv | Format::Json => Ok(expanded(&study)),
+        Format::Table => Ok(grouped(path, &study)),
+        Format::Csv | Format::Json => Ok(expanded(path, &study)),
     }
 }
 
-/// About so many model rows, in words, and the time that they take.
-fn explain(rows: u64, open: bool) {
+/// About so many model rows, in words, and the way to learn of the time.
+fn explain(path: &Path, rows: u64, open: bool) {
     let least = if open { "at least" } else { "about" };
-    let seconds = rows as f64 / ROWS_PER_SECOND;
     say!(
-        "{least} {:.1e} model rows: {least} {seconds:.1} s of one thread, at {ROWS_PER_SECOND:.0e} rows a second",
-        rows as f64
+        "{least} {:.1e} model rows; how long it takes: fe-bench run --dry-run {}",
+        rows as f64,
+        path.display()
     );
 }
 
@@ -233,7 +229,7 @@ fn replicates(group: &Group) -> Entry {
     }
 }
 
-fn grouped(study: &Study) -> OutputTable {
+fn grouped(path: &Path, study: &Study) -> OutputTable {
     let mut sheet = OutputTable::new(&[
         "scenario",
         "parameters",
@@ -264,7 +260,7 @@ fn grouped(study: &Study) -> OutputTable {
     total[0] = "all".into();
     total.extend([study.cells().into(), Entry::Count(all)]);
     sheet.push(total);
-    explain(all, all_open);
+    explain(path, all, all_open);
     sheet
 }
 
@@ -296,7 +292,7 @@ fn estimates(group: &Group) -> Vec<(Key, Option<u64>)> {
     all
 }
 
-fn expanded(study: &Study) -> OutputTable {
+fn expanded(path: &Path, study: &Study) -> OutputTable {
     let own = ["scenario", "parameters", "feature"];
     let of_variant = || Column::ALL.into_iter().filter(|column| column.is_of_variant());
     let last = ["N", "replicates", "model_rows"];
@@ -318,6 +314,6 @@ fn expanded(study: &Study) -> OutputTable {
             sheet.push(row);
         }
     }
-    explain(all, all_open);
+    explain(path, all, all_open);
     sheet
 }

@@ -14,6 +14,7 @@ mod engines;
 mod event;
 mod figures;
 mod finish;
+mod forecast;
 mod league;
 mod list;
 mod manual;

@@ -133,6 +133,13 @@ pub(super) fn beside(questions: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
+/// The words of a command behind its name, but those that say how much the program says.
+fn own_words(words: &[String]) -> Vec<String> {
+    let of_program =
+        |word: &&String| !["-q", "--quiet", "-v", "--verbose"].contains(&word.as_str());
+    words[manifest::named_by(words)..].iter().filter(of_program).cloned().collect()
+}
+
 pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
     super::arguments::can_be_recorded()?;
     if is_standard_input(&arguments.data) {
@@ -150,8 +157,7 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
     let plan = Plan {
         version: VERSION,
         program: format!("fe-bench {}", env!("CARGO_PKG_VERSION")),
-        // Behind the names of the program and of the command.
-        arguments: manifest::command().into_iter().skip(2).collect(),
+        arguments: own_words(&manifest::command()),
         data_sha256,
         questions,
     };

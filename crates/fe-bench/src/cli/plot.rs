@@ -142,10 +142,10 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
     if kinds.contains(&Drawn::Effect) || kinds.contains(&Drawn::Tree) {
         let kept = recorded::read(&arguments.folder, &is_chosen)?;
         if kinds.contains(&Drawn::Tree) {
-            figures.extend(kept_trees::figures(&kept, &labels));
+            figures.extend(kept_trees::figures(&kept, &labels, &results.manifest));
         }
         if kinds.contains(&Drawn::Effect) {
-            figures.extend(recorded::figures(kept, &labels));
+            figures.extend(recorded::figures(kept, &labels, &results.manifest));
         }
     }
     if figures.is_empty() && left_out.is_empty() {

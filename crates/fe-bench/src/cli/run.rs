@@ -7,10 +7,12 @@ use std::time::Instant;
 
 use clap::Args;
 
+use super::forecast;
 use super::progress::{Amount, Progress};
 use super::stop;
 use crate::engines::{Engines, declaration};
 use crate::error::{Error, Result};
+use crate::output::Format;
 use crate::record::journal::{Begun, Journal};
 use crate::record::manifest::{self, Manifest};
 use crate::record::precision::Precision;
@@ -18,6 +20,7 @@ use crate::record::store::{self, Counts};
 use crate::record::{Key, empty_bins, extend, results};
 use crate::report::quoted;
 use crate::run;
+use crate::run::forecast::Forecast;
 use crate::study::tasks::{Plan, Planned, Shard};
 use crate::study::{self, Study};
 use crate::system::files;
@@ -66,6 +69,16 @@ pub(super) struct Arguments {
     /// Number of replicates that all blocks have in the end
     #[arg(long, value_name = "R", requires = "extend", value_parser = super::arguments::count)]
     replicates: Option<usize>,
+    /// Say what would be computed, and how long it would take, and write nothing
+    ///
+    /// Some datasets of each kind are computed for this, on the threads of the run and for a minute at most, as far as
+    /// one of them does not take longer; the times of other kinds are told from theirs, by their rows. Of a block with
+    /// `until` it is the least number of datasets.
+    #[arg(long, conflicts_with_all = ["resume", "extend", "abandon"])]
+    dry_run: bool,
+    /// How the dry run is printed
+    #[arg(long, value_enum, default_value = "table", requires = "dry_run")]
+    format: Format,
     /// File that declares engines, for studies that name any
     #[arg(long, value_name = "FILE.toml", default_value = declaration::DEFAULT_FILE)]
     engines: PathBuf,
@@ -114,6 +127,10 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
     let mut folder = folder.unwrap_or_else(default_folder);
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let jobs = arguments.jobs.map_or(cores, usize::from);
+    if arguments.dry_run {
+        let forecast = Forecast::new(&plan, arguments.shard, jobs);
+        return forecast::tell(forecast, &plan, (&engines, seed), arguments.format, out);
+    }
     let mut manifest = Manifest::starting(&studies, seed, jobs, arguments.shard);
     if let Some(earlier) = &earlier {
         manifest = extend::manifest(earlier, manifest);
@@ -362,8 +379,8 @@ fn to_resume(arguments: &Arguments, folder: &Path) -> String {
     if !arguments.resume && arguments.extend.is_none() {
         added.push("--resume".to_owned());
     }
-    // Behind the name of the command, where no argument can take it for another.
-    let behind = words.len().min(2);
+    // Behind the name of the command, which may have flags of the program before it.
+    let behind = manifest::named_by(&words);
     words.splice(behind..behind, added);
     let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
     format!("what is finished is kept; to go on: {}", words.join(" "))

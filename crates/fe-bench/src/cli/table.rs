@@ -12,7 +12,7 @@ use crate::record::manifest::Manifest;
 use crate::record::measured::Times;
 use crate::record::results::{self, Results};
 use crate::record::summary::{SummaryRow, orders};
-use crate::record::{Column, Key, bands, decomposition};
+use crate::record::{Column, Key, bands, decomposition, precision};
 use crate::study::field::Field;
 use crate::table::{self, Context, Rendered, Style, TableFormat};
 
@@ -120,7 +120,10 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
     }
     let tables = if arguments.choice.is_made() || arguments.timings.is_some() {
         let empty_bins = std::mem::take(&mut results.empty_bins);
-        vec![arguments.chosen(results)?.cautioned(&empty_bins)]
+        let choice = &arguments.choice;
+        let is_of_means = choice.against.is_empty() && choice.order.is_none() && !choice.bands;
+        let imprecise = if is_of_means { precision::imprecise_in(&results) } else { Vec::new() };
+        vec![arguments.chosen(results)?.cautioned(&empty_bins).with_precision(&imprecise)]
     } else {
         tables(&results).map_err(|message| arguments.wrong(message))?
     };

@@ -4,8 +4,10 @@
 //! A file of questions has a column for each feature, a row for each row that an estimator asks, in
 //! the order in which it asks, and, where derivatives are asked for, a last column `derivative` that
 //! names the feature of the derivative and is empty where the value is asked. A file of answers has a
-//! column for each output and the same rows.
+//! column for each output and the same rows; with the columns `method` and `replicate` it has those of several models, one
+//! after the other.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -180,6 +182,12 @@ impl Model for Questions {
     }
 }
 
+/// Columns of answers that tell models apart: that of the method, and that of the number of the dataset.
+pub const TOLD_BY: [&str; 2] = ["method", "replicate"];
+
+/// The fields of [`TOLD_BY`]; none where there is no such column.
+pub type ToldBy = [Option<String>; 2];
+
 /// A model that answers from a file, to the questions of another file in their order.
 #[derive(Debug)]
 pub struct Answers {
@@ -187,8 +195,11 @@ pub struct Answers {
     answers: PathBuf,
     words: Words,
     dimension: usize,
-    outputs: usize,
     derivatives: bool,
+    /// The model of the file that it is.
+    model: ToldBy,
+    /// Places of the columns that tell models apart, and of the outputs.
+    columns: ([Option<usize>; 2], Vec<usize>),
     state: Mutex<Answering>,
 }
 
@@ -196,13 +207,20 @@ pub struct Answers {
 struct Answering {
     questions: Reader<File>,
     answers: Reader<File>,
+    /// The next line of the answers, read before its time.
+    ahead: Option<StringRecord>,
     rows: u64,
+    /// Number of rows of the models before.
+    before: u64,
+    /// The models that had their turn.
+    seen: HashSet<ToldBy>,
     /// The mistake in a file, more precisely than a model can say it.
     problem: Option<Error>,
 }
 
 impl Answers {
-    /// The answers to questions about the features of some data, of derivatives too or of values alone.
+    /// The answers of the first model of a file to questions about the features of some data, of derivatives too or of
+    /// values alone.
     ///
     /// # Errors
     /// Files that cannot be read, questions with other columns, or answers without any.
@@ -213,49 +231,84 @@ impl Answers {
         derivatives: bool,
     ) -> Result<Self> {
         let dimension = data.dimension();
-        let (asked, header) = open(questions)?;
-        if header.len() != dimension + usize::from(derivatives) {
-            let message = format!("{} columns where {dimension} features are asked", header.len());
-            return Err(Error::content(questions, message));
-        }
-        let (answered, header) = open(answers)?;
-        if header.is_empty() || header.iter().any(|name| name.parse::<f64>().is_ok()) {
+        let asked = open_questions(questions, dimension + usize::from(derivatives))?;
+        let (mut answered, header) = open(answers)?;
+        let named: Vec<&str> = header.iter().map(str::trim).collect();
+        let told_by = TOLD_BY.map(|name| named.iter().position(|column| *column == name));
+        let outputs = (0..named.len()).filter(|place| !told_by.contains(&Some(*place)));
+        let outputs: Vec<usize> = outputs.collect();
+        if outputs.is_empty() || outputs.iter().any(|&place| named[place].parse::<f64>().is_ok()) {
             let message = "the first line must name the outputs, one column for each";
             return Err(Error::content(answers, message));
         }
-        let state = Answering { questions: asked, answers: answered, rows: 0, problem: None };
+        let ahead = next(&mut answered, answers)?;
+        let model = model_of(ahead.as_ref(), told_by);
+        let state = Answering {
+            questions: asked,
+            answers: answered,
+            ahead,
+            rows: 0,
+            before: 0,
+            seen: HashSet::new(),
+            problem: None,
+        };
         Ok(Self {
             questions: questions.to_owned(),
             answers: answers.to_owned(),
             words: words_of(data),
             dimension,
-            outputs: header.len(),
             derivatives,
+            model,
+            columns: (told_by, outputs),
             state: Mutex::new(state),
         })
     }
 
-    /// The result that an estimator made of the answers, if all questions were asked and answered, each once.
+    /// The fields that say which model of its file it is.
+    #[must_use]
+    pub fn model(&self) -> &ToldBy {
+        &self.model
+    }
+
+    /// The result that an estimator made of the answers, if all questions were asked and answered, each once; and the
+    /// next model of the file, if there is one.
     ///
     /// # Errors
     /// What was wrong with the files, before what the estimator makes of it.
-    pub fn check<T>(self, result: Result<T>) -> Result<T> {
+    pub fn check<T>(self, result: Result<T>) -> Result<(T, Option<Self>)> {
         let mut state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
         if let Some(problem) = state.problem {
             return Err(problem);
         }
         let result = result?;
         let rows = state.rows;
-        for (path, reader, what) in [
-            (&self.questions, &mut state.questions, "questions"),
-            (&self.answers, &mut state.answers, "predictions"),
-        ] {
-            if next(reader, path)?.is_some() {
-                let message = format!("more {what} than the {rows} that are asked");
-                return Err(Error::content(path, message));
-            }
+        let more = |path: &Path, what: &str| {
+            let message = format!("more {what} than the {rows} that are asked");
+            Err(Error::content(path, message))
+        };
+        if next(&mut state.questions, &self.questions)?.is_some() {
+            return more(&self.questions, "questions");
         }
-        Ok(result)
+        let Some(ahead) = &state.ahead else { return Ok((result, None)) };
+        let model = model_of(Some(ahead), self.columns.0);
+        if model == self.model {
+            return more(&self.answers, "predictions");
+        }
+        state.seen.insert(self.model.clone());
+        if state.seen.contains(&model) {
+            let named = model.into_iter().flatten().collect::<Vec<_>>().join(", ");
+            let at = state.before + rows + 1;
+            let message = format!("row {at}: the rows of {named} do not stand together");
+            return Err(Error::content(&self.answers, message));
+        }
+        let width = self.dimension + usize::from(self.derivatives);
+        let state = Answering {
+            questions: open_questions(&self.questions, width)?,
+            rows: 0,
+            before: state.before + rows,
+            ..state
+        };
+        Ok((result, Some(Self { model, state: Mutex::new(state), ..self })))
     }
 
     fn answer(
@@ -291,7 +344,7 @@ impl Answers {
         derivative: Option<usize>,
     ) -> Result<Vec<f64>> {
         state.rows += 1;
-        let at = state.rows;
+        let (at, in_file) = (state.rows, state.before + state.rows);
         let question = next(&mut state.questions, &self.questions)?;
         let same = question.is_some_and(|question| {
             let numbers = rows.columns().iter().zip(&self.words).zip(&question);
@@ -313,20 +366,45 @@ impl Answers {
             );
             return Err(Error::content(&self.questions, message));
         }
-        let Some(answers) = next(&mut state.answers, &self.answers)? else {
-            let message = format!("only {} rows, but there are more questions", at - 1);
+        let is_own = |answer: &StringRecord| model_of(Some(answer), self.columns.0) == self.model;
+        let Some(answers) = state.ahead.take_if(|answer| is_own(answer)) else {
+            let of = self.model.iter().flatten().map(String::as_str).collect::<Vec<_>>().join(", ");
+            let of = if of.is_empty() { of } else { format!(" of {of}") };
+            let message = format!("only {} rows{of}, but there are more questions", at - 1);
             return Err(Error::content(&self.answers, message));
         };
-        let number = |(column, field): (usize, &str)| match field.trim().parse::<f64>() {
-            Ok(value) if value.is_finite() => Ok(value),
-            _ => {
-                let message =
-                    format!("row {at}, column {}: `{field}` is not a finite number", column + 1);
-                Err(Error::content(&self.answers, message))
+        state.ahead = next(&mut state.answers, &self.answers)?;
+        let number = |&column: &usize| {
+            let field = answers.get(column).unwrap_or_default();
+            match field.trim().parse::<f64>() {
+                Ok(value) if value.is_finite() => Ok(value),
+                _ => {
+                    let message = format!(
+                        "row {in_file}, column {}: `{field}` is not a finite number",
+                        column + 1
+                    );
+                    Err(Error::content(&self.answers, message))
+                }
             }
         };
-        answers.iter().enumerate().map(number).collect()
+        self.columns.1.iter().map(number).collect()
     }
+}
+
+/// The fields of an answer that say which model it is of.
+fn model_of(answer: Option<&StringRecord>, told_by: [Option<usize>; 2]) -> ToldBy {
+    let field = |place| Some(answer?.get(place)?.trim().to_owned());
+    told_by.map(|place| place.and_then(field))
+}
+
+/// Opens questions of so many columns.
+fn open_questions(path: &Path, columns: usize) -> Result<Reader<File>> {
+    let (reader, header) = open(path)?;
+    if header.len() == columns {
+        return Ok(reader);
+    }
+    let message = format!("{} columns where {columns} are asked for", header.len());
+    Err(Error::content(path, message))
 }
 
 /// Opens a file of comma-separated values and reads its header.
@@ -349,7 +427,7 @@ impl Model for Answers {
     }
 
     fn outputs(&self) -> usize {
-        self.outputs
+        self.columns.1.len()
     }
 
     fn predict(&self, rows: &Rows<'_>, values: &mut [f64]) -> Result<(), ModelError> {

@@ -3,10 +3,13 @@
 
 use super::effects::{ESTIMATE, Outlined, SPREAD, TRUTH, corners, outline, rounded};
 use super::figure::{Figure, Layer, Mark, Panel, Scale};
+use super::levels::{self, LevelsOfKey};
 use super::sweep::{FIGURE, Named, PANEL, distinct, fields, file_name, pieces, variants};
+use crate::data::scenarios;
 use crate::output::readable;
 use crate::record::Column;
 use crate::record::kept_curves::{KeptEstimate, KeptNode, KeptPoint};
+use crate::record::manifest::Manifest;
 use crate::study::labels::Labels;
 
 /// Name of these figures in files and flags.
@@ -17,7 +20,8 @@ const SIGNS: [(&str, &str); 4] = [("at-most", "≤"), ("above", ">"), ("is", "="
 
 /// A figure for each tree among what was kept, of its first dataset.
 #[must_use]
-pub fn figures(kept: &[KeptEstimate], labels: &Labels) -> Vec<Named> {
+pub fn figures(kept: &[KeptEstimate], labels: &Labels, manifest: &Manifest) -> Vec<Named> {
+    let texts = scenarios::recorded(manifest.studies.iter().map(|named| &named.study.problems));
     let of_values = |column: &Column| *column != Column::Metric;
     let columns: Vec<Column> =
         FIGURE.into_iter().filter(of_values).chain(PANEL).chain(variants()).collect();
@@ -35,12 +39,12 @@ pub fn figures(kept: &[KeptEstimate], labels: &Labels) -> Vec<Named> {
     let named = first.iter().map(|(key, one)| Named {
         name: file_name(NAME, &columns, key, &all),
         study: one.key.study.clone(),
-        figure: figure(one, labels),
+        figure: figure(one, labels, levels::of_key(&one.key, &texts).as_ref()),
     });
     distinct(named.collect())
 }
 
-fn figure(one: &KeptEstimate, labels: &Labels) -> Figure {
+fn figure(one: &KeptEstimate, labels: &Labels, levels: Option<&LevelsOfKey>) -> Figure {
     let key = &one.key;
     let details = pieces(&fields(&PANEL), &PANEL.map(|column| key[column].clone()), labels);
     let title = format!(
@@ -64,7 +68,8 @@ fn figure(one: &KeptEstimate, labels: &Labels) -> Figure {
     };
     let lines: Vec<Outlined> = one.nodes.iter().map(line).collect();
     let mut cells = vec![vec![outline("regions and their heterogeneity H".to_owned(), &lines)]];
-    let mut leaves: Vec<Panel> = (0..one.nodes.len()).filter_map(|node| leaf(one, node)).collect();
+    let mut leaves: Vec<Panel> =
+        (0..one.nodes.len()).filter_map(|node| leaf(one, node, levels)).collect();
     let hold = corners(leaves.iter().flat_map(Panel::extent));
     leaves.iter_mut().for_each(|panel| panel.hold.clone_from(&hold));
     cells.extend(leaves.into_iter().map(|panel| vec![panel]));
@@ -72,10 +77,24 @@ fn figure(one: &KeptEstimate, labels: &Labels) -> Figure {
 }
 
 /// The curve of a leaf beside its truth; none of a node that is split.
-fn leaf(one: &KeptEstimate, node: usize) -> Option<Panel> {
-    let curve: Vec<&KeptPoint> =
-        one.leaves.iter().filter(|(of, _)| *of == node).map(|(_, point)| point).collect();
+fn leaf(one: &KeptEstimate, node: usize, levels: Option<&LevelsOfKey>) -> Option<Panel> {
+    let own = one.leaves.iter().filter(|(of, _)| *of == node);
+    let curve: Vec<KeptPoint> = own.map(|(_, point)| *point).collect();
     let first = curve.first()?;
+    let (title, label) = (
+        format!("{} ({} instances)", in_words(&one.nodes, node), one.nodes[node].rows),
+        "effect on f, as compared",
+    );
+    // The spread of slopes is no distance from a curve.
+    let spread = (!one.key.estimator.ends_with("ale")).then_some("± σ of the instances");
+    if let Some(levels) = levels {
+        return Some(Panel {
+            title,
+            x: levels::axis(&one.key.feature, levels),
+            y: Scale::linear(label),
+            ..levels::kept_panel(levels, &curve, &[], spread)
+        });
+    }
     let line = |of: fn(&KeptPoint) -> f64| {
         Mark::Line(curve.iter().map(|point| (point.x, of(point))).collect())
     };
@@ -84,19 +103,17 @@ fn leaf(one: &KeptEstimate, node: usize) -> Option<Panel> {
         (point.x, point.effect - half, point.effect + half)
     });
     let mut layers = Vec::new();
-    // The spread of slopes is no distance from a curve.
-    if !one.key.estimator.ends_with("ale") {
-        layers.push(Layer::named("± σ of the instances", SPREAD, Mark::Band(band.collect())));
+    if let Some(name) = spread {
+        layers.push(Layer::named(name, SPREAD, Mark::Band(band.collect())));
     }
     layers.push(Layer::named("estimate", ESTIMATE, line(|point| point.effect)));
     if first.truth.is_finite() {
         layers.push(Layer::named("truth in the region", TRUTH, line(|point| point.truth)));
     }
-    let rows = one.nodes[node].rows;
     Some(Panel {
-        title: format!("{} ({rows} instances)", in_words(&one.nodes, node)),
+        title,
         x: Scale::linear(one.key.feature.as_str()),
-        y: Scale::linear("effect on f, as compared"),
+        y: Scale::linear(label),
         layers,
         ..Panel::default()
     })

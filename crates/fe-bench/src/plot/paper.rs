@@ -1,6 +1,6 @@
 //! Images of lines and shapes for printing: PDF and EPS, whose letters are shapes, so that no font is needed.
 //!
-//! Both are the same list of drawing operators, which are PDF's own and which an EPS file defines.
+//! Both are the same list of drawing operators, packed; they are PDF's own, and an EPS file defines them.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -24,10 +24,7 @@ pub(super) fn pdf(svg: &str, title: &str, form: &Form) -> Result<Vec<u8>> {
     drawing.group(tree.root(), 1.0);
     let (width, height) = size(&tree);
     let content = format!("{POINTS} 0 0 -{POINTS} 0 {height:.3} cm\n{}", drawing.operators);
-    let mut packed = ZlibEncoder::new(Vec::new(), Compression::default());
-    let packing = |e: std::io::Error| Error::Drawing(e.to_string());
-    packed.write_all(content.as_bytes()).map_err(packing)?;
-    let packed = packed.finish().map_err(packing)?;
+    let packed = packed(&content)?;
     let states: String = (0..)
         .zip(&drawing.opacities)
         .map(|(i, opacity)| format!("/G{i} << /ca {opacity} /CA {opacity} >> "))
@@ -63,16 +60,57 @@ pub(super) fn eps(svg: &str, title: &str, form: &Form) -> Result<Vec<u8>> {
     let (right, top) = (width.ceil(), height.ceil());
     Ok(format!(
         "%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 {right} {top}\n\
-         %%HiResBoundingBox: 0 0 {width:.3} {height:.3}\n%%Title: {title}\n%%LanguageLevel: 2\n\
+         %%HiResBoundingBox: 0 0 {width:.3} {height:.3}\n%%Title: {title}\n%%LanguageLevel: 3\n\
          %%EndComments\nsave 32 dict begin\n\
          /m {{moveto}} bind def /l {{lineto}} bind def /c {{curveto}} bind def /h {{closepath}} bind def\n\
          /rg {{setrgbcolor}} bind def /RG {{setrgbcolor}} bind def /w {{setlinewidth}} bind def\n\
          /J {{setlinecap}} bind def /j {{setlinejoin}} bind def /d {{setdash}} bind def\n\
          /f {{fill}} bind def /f* {{eofill}} bind def /S {{stroke}} bind def\n\
-         0 {height:.3} translate {POINTS} -{POINTS} scale\n{}end restore\nshowpage\n%%EOF\n",
-        drawing.operators
+         0 {height:.3} translate {POINTS} -{POINTS} scale\n\
+         /a currentfile /ASCII85Decode filter def /z a /FlateDecode filter def\n\
+         {{ z cvx exec a flushfile }} exec\n{}end restore\nshowpage\n%%EOF\n",
+        in_characters(&packed(&drawing.operators)?)
     )
     .into_bytes())
+}
+
+fn packed(text: &str) -> Result<Vec<u8>> {
+    let packing = |e: std::io::Error| Error::Drawing(e.to_string());
+    let mut packed = ZlibEncoder::new(Vec::new(), Compression::best());
+    packed.write_all(text.as_bytes()).map_err(packing)?;
+    packed.finish().map_err(packing)
+}
+
+/// Length of a line of characters.
+const WIDTH: usize = 76;
+
+/// Bytes in the 85 characters of PostScript, four in five.
+fn in_characters(bytes: &[u8]) -> String {
+    let mut characters = Vec::with_capacity(bytes.len() * 5 / 4 + 8);
+    for four in bytes.chunks(4) {
+        let mut padded = [0; 4];
+        padded[..four.len()].copy_from_slice(four);
+        let mut value = u32::from_be_bytes(padded);
+        let mut digits = [0; 5];
+        for digit in digits.iter_mut().rev() {
+            *digit = b'!' + (value % 85) as u8;
+            value /= 85;
+        }
+        match (four.len(), digits) {
+            (4, [b'!', b'!', b'!', b'!', b'!']) => characters.push(b'z'),
+            (length, digits) => characters.extend(&digits[..=length]),
+        }
+    }
+    let mut text = String::new();
+    for line in characters.chunks(WIDTH) {
+        // A line that begins with two of them would be a comment on the file.
+        if line[0] == b'%' {
+            text.push(' ');
+        }
+        text.push_str(&String::from_utf8_lossy(line));
+        text.push('\n');
+    }
+    text + "~>\n"
 }
 
 /// Width and height in points.
@@ -245,11 +283,55 @@ mod tests {
         let text = String::from_utf8(eps(SVG, "µ (x)", &Form::default()).unwrap()).unwrap();
         assert!(text.starts_with("%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 72 36\n"));
         assert!(text.contains("%%Title: ? (x)\n"));
+        let (_, packed) = text.split_once("} exec\n").unwrap();
+        let text = unpacked(packed.split_once("~>").unwrap().0);
         // Half a red on white; the line in pixels, and half as wide.
         assert!(text.contains("1 0.5 0.5 RG\n2 w 0 J 0 j [] 0 d\n0 48 m\n96 0 l\nS\n"), "{text}");
         assert!(!text.contains(" gs"));
         // The letter is a shape.
         assert!(text.matches(" c\n").count() > 5 || text.matches(" l\n").count() > 10);
+    }
+
+    /// The operators within an EPS file.
+    fn unpacked(characters: &str) -> String {
+        let mut bytes = Vec::new();
+        let mut group: Vec<u8> = Vec::new();
+        let mut take = |group: &mut Vec<u8>, length: usize| {
+            group.resize(5, b'u');
+            let value = group.iter().fold(0_u32, |value, digit| {
+                value.wrapping_mul(85).wrapping_add(u32::from(digit - b'!'))
+            });
+            bytes.extend(&value.to_be_bytes()[..length]);
+            group.clear();
+        };
+        for character in characters.bytes().filter(|byte| !byte.is_ascii_whitespace()) {
+            match character {
+                b'z' => take(&mut vec![b'!'; 5], 4),
+                digit => group.push(digit),
+            }
+            if group.len() == 5 {
+                take(&mut group, 4);
+            }
+        }
+        if group.len() > 1 {
+            let length = group.len() - 1;
+            take(&mut group, length);
+        }
+        let mut text = String::new();
+        let mut reader = flate2::read::ZlibDecoder::new(&bytes[..]);
+        std::io::Read::read_to_string(&mut reader, &mut text).unwrap();
+        text
+    }
+
+    #[test]
+    fn bytes_are_characters_of_short_lines() {
+        assert_eq!(in_characters(b"Man "), "9jqo^\n~>\n");
+        assert_eq!(in_characters(&[0, 0, 0, 0, 1]), "z!<\n~>\n");
+        let long = in_characters(&[0x12; 400]);
+        assert!(long.lines().all(|line| line.len() <= WIDTH + 1));
+        // Two of them would begin a comment on the file.
+        let percents = in_characters(&0x0c98_00b4_u32.to_be_bytes().repeat(100));
+        assert!(percents.contains("%%") && !percents.contains("\n%"), "{percents}");
     }
 
     #[test]

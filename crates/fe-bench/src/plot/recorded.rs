@@ -1,6 +1,7 @@
 //! Figures of the curves and bins that a study keeps: one dataset's, beside the truth and those of the
 //! other datasets.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use fe_core::effect::Bands;
@@ -9,10 +10,13 @@ use fe_core::numeric::partition::{Closed, Partition};
 
 use super::effects::{ESTIMATE, OF_MODEL, POINTWISE, SIMULTANEOUS, SPREAD, TRUTH, limits_of_bins};
 use super::figure::{Figure, Layer, Mark, Panel, Scale};
+use super::levels::{self, LevelsOfKey};
 use super::style::{BLACK, GREY, MarkStyle};
 use super::sweep::{FIGURE, Named, PANEL, fields, file_name, names, pieces, series};
+use crate::data::scenarios;
 use crate::error::Result;
 use crate::record::kept_curves::{self, KeptBin, KeptEstimate, KeptPoint};
+use crate::record::manifest::Manifest;
 use crate::record::summary::grouped;
 use crate::record::{Column, Key};
 use crate::score::estimand_of;
@@ -41,7 +45,8 @@ pub fn read(folder: &Path, chosen: &dyn Fn(&Key<&str>) -> bool) -> Result<Vec<Ke
 ///
 /// What is drawn is the first dataset that is there; others are thin lines.
 #[must_use]
-pub fn figures(kept: Vec<KeptEstimate>, labels: &Labels) -> Vec<Named> {
+pub fn figures(kept: Vec<KeptEstimate>, labels: &Labels, manifest: &Manifest) -> Vec<Named> {
+    let texts = scenarios::recorded(manifest.studies.iter().map(|named| &named.study.problems));
     let of_values = |column: &Column| *column != Column::Metric;
     let columns: Vec<Column> = FIGURE.into_iter().filter(of_values).chain(PANEL).collect();
     let pick = |key: &Key, fields: &[Field]| -> Vec<String> {
@@ -56,18 +61,24 @@ pub fn figures(kept: Vec<KeptEstimate>, labels: &Labels) -> Vec<Named> {
         Named {
             name,
             study: kept[0].key.study.clone(),
-            figure: figure(&kept[0].key, &estimates, labels),
+            figure: figure(&kept[0].key, &estimates, labels, &texts),
         }
     });
     super::sweep::distinct(figures.collect())
 }
 
 /// A figure of estimates by what tells them apart; `key` is that of one of them.
-fn figure(key: &Key, estimates: &[(Vec<String>, Vec<&KeptEstimate>)], labels: &Labels) -> Figure {
+fn figure(
+    key: &Key,
+    estimates: &[(Vec<String>, Vec<&KeptEstimate>)],
+    labels: &Labels,
+    texts: &BTreeMap<String, String>,
+) -> Figure {
+    let levels = levels::of_key(key, texts);
     let keys: Vec<Vec<String>> = estimates.iter().map(|(key, _)| key.clone()).collect();
     let names = names(&keys, &series(), labels);
     let cells = estimates.iter().take(MOST_CELLS);
-    let cells = cells.map(|(key, kept)| cell(names[key].clone(), kept)).collect();
+    let cells = cells.map(|(key, kept)| cell(names[key].clone(), kept, levels.as_ref())).collect();
     let mut title = format!("{}, {}", labels.of(&key.scenario), labels.of(&key.feature));
     let details = pieces(&fields(&PANEL), &PANEL.map(|column| key[column].clone()), labels);
     let first = estimates.first().map_or("", |(_, kept)| kept[0].replicate());
@@ -82,14 +93,17 @@ fn figure(key: &Key, estimates: &[(Vec<String>, Vec<&KeptEstimate>)], labels: &L
     Figure { title, cells, legend_per_cell: false }
 }
 
-fn cell(title: String, kept: &[&KeptEstimate]) -> Vec<Panel> {
+fn cell(title: String, kept: &[&KeptEstimate], levels: Option<&LevelsOfKey>) -> Vec<Panel> {
     let one = kept[0];
     let estimand = estimand_of(&one.key.estimator);
     let mut panels = Vec::new();
     if !one.curve.is_empty() {
-        panels.push(curve_panel(kept, estimand));
+        panels.push(match levels {
+            Some(levels) => levels_panel(levels, kept, estimand),
+            None => curve_panel(kept, estimand),
+        });
     }
-    if !one.bins.is_empty() && estimand != Some(Estimand::MarginalPlot) {
+    if levels.is_none() && !one.bins.is_empty() && estimand != Some(Estimand::MarginalPlot) {
         panels.push(bins_panel(one));
     }
     if let Some(first) = panels.first_mut() {
@@ -121,16 +135,37 @@ fn curve_panel(kept: &[&KeptEstimate], estimand: Option<Estimand>) -> Panel {
     }
     layers.push(Layer::named("estimate", ESTIMATE, line(&one.curve, |p| p.effect)));
     layers.push(Layer::named("truth", TRUTH, line(&one.curve, |p| p.truth)));
-    let label = match (estimand, one.key.centring.as_str()) {
+    Panel {
+        x: Scale::linear(one.key.feature.as_str()),
+        y: Scale::linear(label(one, estimand)),
+        layers,
+        ..Panel::default()
+    }
+}
+
+/// The words at the axis of an effect.
+fn label(one: &KeptEstimate, estimand: Option<Estimand>) -> String {
+    match (estimand, one.key.centring.as_str()) {
         (Some(Estimand::DerivativePartialDependence), _) => "mean derivative of f".to_owned(),
         (_, "none") => "effect on f".to_owned(),
         (_, centring) => format!("effect on f, centred ({centring})"),
+    }
+}
+
+fn levels_panel(levels: &LevelsOfKey, kept: &[&KeptEstimate], estimand: Option<Estimand>) -> Panel {
+    let one = kept[0];
+    let others = kept.iter().skip(1).take(MOST_OTHERS).map(|other| &other.curve[..]);
+    let spread = match estimand {
+        Some(Estimand::AccumulatedLocalEffects | Estimand::AccumulatedDerivatives) => {
+            "± σ of the changes from the level before"
+        }
+        _ => "± σ of the instances",
     };
+    let others: Vec<_> = others.collect();
     Panel {
-        x: Scale::linear(one.key.feature.as_str()),
-        y: Scale::linear(label),
-        layers,
-        ..Panel::default()
+        x: levels::axis(&one.key.feature, levels),
+        y: Scale::linear(label(one, estimand)),
+        ..levels::kept_panel(levels, &one.curve, &others, Some(spread))
     }
 }
 

@@ -121,6 +121,12 @@ pub(crate) fn command() -> Vec<String> {
     program::arguments().iter().map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
+/// Number of the words of a command up to its name, `run` or another: flags of the program may stand before it.
+pub(crate) fn named_by(words: &[String]) -> usize {
+    let place = words.iter().skip(1).position(|word| !word.starts_with('-'));
+    place.map_or(words.len(), |place| place + 2)
+}
+
 impl Manifest {
     /// Of a run that starts now.
     #[must_use]

@@ -7,6 +7,8 @@ use fe_core::replicates::Summary;
 use super::Key;
 use super::columns::ResultFile;
 use super::journal::Journal;
+use super::manifest::NamedStudy;
+use super::results::Results;
 use super::store::GroupValues;
 use super::summary::SummaryRow;
 use crate::error::{Error, Result};
@@ -77,6 +79,23 @@ fn open(plan: &Plan<'_>, shard: Option<Shard>) -> Vec<usize> {
 fn not_reached(until: &Until, means: Vec<(Key, Summary)>) -> Vec<Key> {
     let summaries: Vec<Summary> = means.iter().map(|(_, summary)| *summary).collect();
     until.imprecise(&summaries).into_iter().map(|place| means[place].0.clone()).collect()
+}
+
+/// The keys of the means of results that did not become as precise as their studies ask for; of a shard, nothing is known.
+#[must_use]
+pub fn imprecise_in(results: &Results) -> Vec<Key> {
+    let studies = results.manifest.studies.iter();
+    let with_until = studies.filter(|named| named.study.block.iter().any(|of| of.until.is_some()));
+    let own = |named: &NamedStudy| {
+        let values = results.values.iter().filter(|row| row.key.study == named.name);
+        // Of a study that this program would not run any more, nothing is known.
+        let study = Study::new(named.name.clone(), named.study.clone());
+        study.map_or_else(|_| Vec::new(), |study| imprecise(&study, &values.collect::<Vec<_>>()))
+    };
+    match results.manifest.shard {
+        None => with_until.flat_map(own).collect(),
+        Some(_) => Vec::new(),
+    }
 }
 
 /// The keys of the means of a study that did not become as precise as it asked for.

@@ -5,6 +5,7 @@
 
 mod context;
 mod estimate;
+pub mod forecast;
 mod indices;
 pub mod kinds;
 mod pairs;

@@ -178,6 +178,13 @@ struct Printed {
     output: Option<usize>,
     #[serde(default)]
     estimator: String,
+    /// The method, replicate and number of rows, as `finish` prints them of several models.
+    #[serde(default)]
+    method: Option<String>,
+    #[serde(default)]
+    replicate: Option<u64>,
+    #[serde(default, rename = "N")]
+    rows: Option<u64>,
     x: Vec<f64>,
     effect: Vec<f64>,
     #[serde(default)]
@@ -214,7 +221,10 @@ pub fn read_json(path: &Path, scenario: &Scenario) -> Result<Option<Vec<(Given, 
         let feature = feature_of(scenario, &printed.feature)?;
         let band = printed.confidence.map(|band| (band.lower, band.upper));
         let curve = GivenCurve::from_points(feature, &printed.x, &printed.effect, band.as_ref())?;
-        Ok((Given { method: printed.estimator, feature, ..Given::default() }, curve))
+        let number = |of: Option<u64>| of.map(|number| number.to_string()).unwrap_or_default();
+        let (replicate, rows) = (number(printed.replicate), number(printed.rows));
+        let method = printed.method.unwrap_or(printed.estimator);
+        Ok((Given { method, replicate, rows, feature }, curve))
     };
     let numbered = |(number, value)| {
         curve((number, value)).map_err(|e: String| wrong(format!("curve {}: {e}", number + 1)))

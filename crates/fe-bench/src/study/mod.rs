@@ -72,6 +72,8 @@ pub struct Study {
 /// Everything that is estimated from the same datasets.
 #[derive(Debug, Clone)]
 pub struct Group {
+    /// Number of its block in the study, counted from 1.
+    pub block: usize,
     /// The scenario with its parameters.
     pub scenario: Arc<Scenario>,
     /// The truths of its regions, remembered for all numbers of rows.
@@ -141,7 +143,8 @@ impl Study {
         let mut groups = Vec::new();
         for (i, block) in file.block.iter().enumerate() {
             groups.extend(
-                expand(block, &file.problems).map_err(|e| format!("block {}: {e}", i + 1))?,
+                expand((i + 1, block), &file.problems)
+                    .map_err(|e| format!("block {}: {e}", i + 1))?,
             );
         }
         if groups.is_empty() {
@@ -202,7 +205,7 @@ fn metrics(block: &Block) -> Result<Vec<Metric>, String> {
     Ok(metrics)
 }
 
-fn expand(block: &Block, problems: &Problems) -> Result<Vec<Group>, String> {
+fn expand((number, block): (usize, &Block), problems: &Problems) -> Result<Vec<Group>, String> {
     let replicates = Replicates::read(block)?;
     let grids = grids(&block.grid)?;
     let metrics = metrics(block)?;
@@ -254,6 +257,7 @@ fn expand(block: &Block, problems: &Problems) -> Result<Vec<Group>, String> {
                             Ok::<_, String>(fitting)
                         });
                         let group = Group {
+                            block: number,
                             scenario: Arc::clone(&scenario),
                             regions: Arc::clone(&regions),
                             of_pairs: Arc::clone(&pairs),

@@ -24,7 +24,7 @@ use crate::record::empty_bins::{self, EmptyBins};
 use crate::record::manifest::NamedStudy;
 use crate::record::results::Results;
 use crate::record::summary::SummaryRow;
-use crate::record::{Column, Key, is_part};
+use crate::record::{Column, Key, is_part, precision};
 use crate::study::field::{Field, parts};
 use crate::study::file::{StudyFile, TableSpec};
 use crate::study::labels::Labels;
@@ -66,6 +66,14 @@ struct TableEntry {
     standing: Standing,
 }
 
+/// The most means that a note names.
+const MOST_NAMED: usize = 5;
+
+/// The fingerprint of the key of a mean, whatever dataset it was taken from.
+fn without_replicate(key: &Key) -> u128 {
+    Key { replicate: "", ..key.borrowed() }.fingerprint()
+}
+
 /// The fingerprint of the estimate that a value is of, whatever it is compared with.
 fn estimate(key: &Key<&str>) -> u128 {
     Key { metric: "", pair: "", output: "", ..*key }.fingerprint()
@@ -96,6 +104,35 @@ impl Rendered {
         let entries = self.rows.iter().flat_map(|row| row.entries.iter().flatten());
         let meant: HashSet<u128> = entries.map(|entry| estimate(&entry.key.borrowed())).collect();
         self.notes.extend(empty_bins::caution(all, |key| meant.contains(&estimate(key))));
+        self
+    }
+
+    /// The same table, which names those of its means that are less precise than their study asks for.
+    #[must_use]
+    pub fn with_precision(mut self, imprecise: &[Key]) -> Self {
+        let imprecise: HashSet<u128> = imprecise.iter().map(Key::fingerprint).collect();
+        let entries = self.rows.iter().flat_map(|row| {
+            let named = |entry: &TableEntry| {
+                let is_meant =
+                    entry.paired.is_none() && imprecise.contains(&without_replicate(&entry.key));
+                is_meant.then(|| row.labels.join(" "))
+            };
+            let places = row.entries.iter().zip(&self.columns);
+            places.filter_map(move |(entry, heading)| {
+                Some((named(entry.as_ref()?)?, heading.join(" ")))
+            })
+        });
+        let named = entries.map(|(row, column)| format!("{row}, {column}").trim().to_owned());
+        let named: Vec<String> = named.collect();
+        if let Some(first) = named.get(..MOST_NAMED.min(named.len())).filter(|all| !all.is_empty())
+        {
+            let more = named.len() - first.len();
+            let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+            self.notes.push(format!(
+                "Less precise than `until` asks for, on as many datasets as `most` allows: {}{more}.",
+                first.join("; ")
+            ));
+        }
         self
     }
 }
@@ -132,9 +169,10 @@ pub fn of_study(named: &NamedStudy, results: &Results) -> Result<Vec<Rendered>, 
         return Ok(Vec::new());
     }
     let context = Context::of([&named.study].into_iter());
+    let imprecise = precision::imprecise_in(results);
     if named.study.table.is_empty() {
         let table = make_of(&default_spec(&named.name, &values), &values, &context)?;
-        return Ok(vec![table.cautioned(&results.empty_bins)]);
+        return Ok(vec![table.cautioned(&results.empty_bins).with_precision(&imprecise)]);
     }
     values.extend(results.parts.iter().filter(own).cloned());
     // A shard has only some of the datasets.
@@ -142,7 +180,10 @@ pub fn of_study(named: &NamedStudy, results: &Results) -> Result<Vec<Rendered>, 
         let absent = absent(named, &values);
         values.extend(absent);
     }
-    let table = |spec| Ok(make_of(spec, &values, &context)?.cautioned(&results.empty_bins));
+    let table = |spec| {
+        let made = make_of(spec, &values, &context)?.cautioned(&results.empty_bins);
+        Ok(made.with_precision(&imprecise))
+    };
     named.study.table.iter().map(table).collect()
 }
 

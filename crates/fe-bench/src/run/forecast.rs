@@ -1,0 +1,541 @@
+//! Forecast of a run: the number of everything that it computes, and the time by a few of its own datasets.
+//!
+//! Groups of a block with the same scenario and number of rows are a kind. The datasets of a kind take about the same
+//! time, but for its first, which finds no truths: these are computed once for a group, unless they are of bins that every
+//! dataset chooses anew, and then they are in the time of each.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use fe_core::settings::{self, BandKind};
+
+use super::context::Task;
+use super::prepared::Prepared;
+use crate::engines::Engines;
+use crate::error::{Error, Result};
+use crate::study::Group;
+use crate::study::models::Fitting;
+use crate::study::tasks::{Plan, Planned, Shard};
+
+/// Number of what is computed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Work {
+    /// Datasets.
+    pub datasets: u64,
+    /// Estimates of an effect, or of an index.
+    pub estimates: u64,
+    /// Rows that models are asked for.
+    pub model_rows: u64,
+    /// True if further rows are not known beforehand.
+    pub is_open: bool,
+    /// Fits of models.
+    pub fits: u64,
+    /// Confidence bands.
+    pub bands: u64,
+    /// Resamples of the rows, for bands.
+    pub resamples: u64,
+}
+
+/// Time of the datasets of a kind, in seconds of a thread.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Seconds {
+    /// Time of the truths that all datasets of a group share.
+    pub truths: f64,
+    /// Time of a dataset that finds them.
+    pub dataset: f64,
+    /// Number of bytes that are written of a dataset.
+    pub bytes: f64,
+}
+
+/// Groups of a block with the same scenario and number of rows.
+#[derive(Debug, Clone)]
+pub struct Kind {
+    /// Name of the study.
+    pub study: String,
+    /// Number of the block, counted from 1.
+    pub block: usize,
+    /// The scenario with its version.
+    pub scenario: String,
+    /// Number of rows of a dataset.
+    pub rows: usize,
+    /// Number of its groups: combinations of parameters, ratios and grids.
+    pub groups: u64,
+    /// Number of what all of them compute.
+    pub work: Work,
+    /// Time of one of its datasets, once that is known.
+    pub seconds: Option<Seconds>,
+    /// True if one of its datasets was computed; otherwise its time is that of another kind of the block, by their rows.
+    pub is_timed: bool,
+    /// True if its truths are shared by groups of other numbers of rows.
+    shares_truths: bool,
+    /// The group that stands for all.
+    group: usize,
+}
+
+/// Forecast of a run.
+#[derive(Debug, Clone)]
+pub struct Forecast {
+    /// Kinds in the order of the studies.
+    pub kinds: Vec<Kind>,
+    /// Threads.
+    pub jobs: usize,
+}
+
+/// Fewer datasets of a kind are computed once they took so long.
+const LONG_ENOUGH: Duration = Duration::from_millis(200);
+/// The most datasets of a kind that are computed.
+const MOST_DATASETS: usize = 5;
+
+/// Time of a start and an end.
+const BESIDE: f64 = 0.04;
+/// Time of a byte of results: it is written to a journal, from there to files, and summed up.
+const WRITING: f64 = 5e-9;
+
+/// Number of resamples where no study says it.
+fn usual_resamples() -> Option<usize> {
+    settings::info("resamples")?.option.default.parse().ok()
+}
+
+impl Work {
+    /// Of so many datasets of a group.
+    #[must_use]
+    pub fn of(group: &Group, datasets: u64) -> Self {
+        let (rows, is_open) = Prepared::new(group).cost(group);
+        let of_f = Fitting::of_f();
+        let fitting = group.fitting.as_ref().unwrap_or(&of_f);
+        let (parts, subjects) = match &group.fitting {
+            None => (1, 1),
+            Some(_) => (fitting.sizes(group.rows).len() as u64, fitting.subjects() as u64),
+        };
+        let effects = (group.subjects.features.len() + group.subjects.pairs.len()) as u64;
+        let banded = group.variants.iter().filter(|variant| variant.settings.band.is_some());
+        let (bands, resamples) = banded.fold((0, 0), |(bands, resamples), variant| {
+            let is_resampled = variant.settings.band == Some(BandKind::Bootstrap);
+            let own = variant.settings.resamples.or_else(usual_resamples).filter(|_| is_resampled);
+            (bands + 1, resamples + own.unwrap_or_default() as u64)
+        });
+        let each = effects * parts * subjects;
+        Self {
+            datasets,
+            estimates: datasets * group.estimates() as u64,
+            model_rows: datasets.saturating_mul(rows),
+            is_open,
+            fits: datasets * fitting.models.len() as u64 * parts,
+            bands: datasets * bands * each,
+            resamples: datasets * resamples * each,
+        }
+    }
+}
+
+/// True if the groups of a scenario with other numbers of rows find truths of this one.
+fn shares_truths(group: &Group) -> bool {
+    let has_regions = group.variants.iter().any(|variant| variant.regional().is_some());
+    has_regions || !group.subjects.pairs.is_empty() || !group.indices.is_empty()
+}
+
+impl std::ops::Add for Work {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            datasets: self.datasets + other.datasets,
+            estimates: self.estimates + other.estimates,
+            model_rows: self.model_rows.saturating_add(other.model_rows),
+            is_open: self.is_open || other.is_open,
+            fits: self.fits + other.fits,
+            bands: self.bands + other.bands,
+            resamples: self.resamples + other.resamples,
+        }
+    }
+}
+
+impl std::iter::Sum for Work {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), |sum, one| sum + one)
+    }
+}
+
+impl Kind {
+    /// Weight of a dataset beside those of other kinds of the block, before anything is known of the time.
+    fn weight(&self) -> f64 {
+        let work = &self.work;
+        let datasets = work.datasets.max(1) as f64;
+        (work.model_rows as f64 + (work.resamples * self.rows as u64) as f64) / datasets
+            + self.rows as f64
+    }
+
+    fn is_of_block(&self, other: &Self) -> bool {
+        (&self.study, self.block) == (&other.study, other.block)
+    }
+
+    /// Datasets of a group.
+    fn replicates(&self) -> f64 {
+        self.work.datasets as f64 / self.groups.max(1) as f64
+    }
+
+    /// Time of all its truths on so many threads, where all of these wait for the truths of a group.
+    #[must_use]
+    pub fn seconds_of_truths(&self, jobs: usize) -> f64 {
+        let waiting = self.replicates().min(jobs as f64).max(1.0);
+        let truths = self.seconds.unwrap_or_default().truths;
+        truths * self.groups as f64 * waiting / jobs as f64
+    }
+
+    /// Time of all its datasets on so many threads, and of what is written of them.
+    #[must_use]
+    pub fn seconds_of_datasets(&self, jobs: usize) -> f64 {
+        let Seconds { dataset, bytes, .. } = self.seconds.unwrap_or_default();
+        (dataset / jobs as f64 + bytes * WRITING) * self.work.datasets as f64
+    }
+}
+
+impl Forecast {
+    /// The numbers of a run, or of a shard of it, without any time.
+    #[must_use]
+    pub fn new(plan: &Plan<'_>, shard: Option<Shard>, jobs: usize) -> Self {
+        let mut tasks = vec![0_u64; plan.groups.len()];
+        for task in plan.asked(shard) {
+            tasks[plan.locate(task).0] += 1;
+        }
+        let mut kinds: Vec<Kind> = Vec::new();
+        for (place, (Planned { study, group, scenario, .. }, datasets)) in
+            plan.groups.iter().zip(tasks).enumerate()
+        {
+            if datasets == 0 {
+                continue;
+            }
+            let work = Work::of(group, datasets);
+            let is_same = |kind: &&mut Kind| {
+                (kind.study.as_str(), kind.block, kind.rows) == (study, group.block, group.rows)
+                    && kind.scenario == *scenario
+            };
+            match kinds.iter_mut().find(is_same) {
+                Some(kind) => {
+                    kind.groups += 1;
+                    kind.work = kind.work + work;
+                }
+                None => kinds.push(Kind {
+                    study: (*study).to_owned(),
+                    block: group.block,
+                    scenario: scenario.clone(),
+                    rows: group.rows,
+                    groups: 1,
+                    work,
+                    seconds: None,
+                    is_timed: false,
+                    shares_truths: shares_truths(group),
+                    group: place,
+                }),
+            }
+        }
+        Self { kinds, jobs }
+    }
+
+    /// Number of everything.
+    #[must_use]
+    pub fn work(&self) -> Work {
+        self.kinds.iter().map(|kind| kind.work).sum()
+    }
+
+    /// Time of the whole run.
+    #[must_use]
+    pub fn seconds(&self) -> f64 {
+        let of =
+            |kind: &Kind| kind.seconds_of_truths(self.jobs) + kind.seconds_of_datasets(self.jobs);
+        let longest = self.kinds.iter().filter_map(|kind| kind.seconds);
+        let longest = longest.map(|of| of.truths + of.dataset).fold(0.0, f64::max);
+        BESIDE + self.kinds.iter().map(of).sum::<f64>().max(longest)
+    }
+
+    /// Computes some datasets of each kind on the threads of the run, for about so long, and takes the others' times from
+    /// theirs. What was computed is forgotten.
+    ///
+    /// # Errors
+    /// Threads that cannot be started; an estimate that fails takes its time all the same.
+    pub fn time(
+        &mut self,
+        plan: &Plan<'_>,
+        (engines, seed): (&Engines, u64),
+        within: Duration,
+    ) -> Result<()> {
+        let until = Instant::now() + within;
+        let kinds = &self.kinds;
+        let turns = Mutex::new(Turns::new(kinds));
+        let turns = || turns.lock().unwrap_or_else(PoisonError::into_inner);
+        let work = || -> Result<()> {
+            loop {
+                let left = until.saturating_duration_since(Instant::now()).as_secs_f64();
+                let Some(kind) = turns().next(kinds, left) else { return Ok(()) };
+                let timed = timed(&plan.groups[kinds[kind].group], engines, seed)?;
+                turns().known[kind] = Some(timed);
+            }
+        };
+        // As in a run: each thread has a pool of its own, and all are at work.
+        let alone = || rayon::ThreadPoolBuilder::new().num_threads(1).build();
+        let threads = self.jobs.min(kinds.len());
+        let done: Vec<Result<()>> = std::thread::scope(|scope| {
+            let spawn = |_| {
+                std::thread::Builder::new().spawn_scoped(scope, || match alone() {
+                    Ok(pool) => pool.install(work),
+                    Err(_) => work(),
+                })
+            };
+            let workers: Vec<_> = (0..threads).map(spawn).collect();
+            let failed = |what: String| Err(Error::Argument(what));
+            let join = |worker: std::io::Result<Worker<'_>>| match worker {
+                Ok(worker) => worker.join().unwrap_or_else(|_| {
+                    failed("a thread of the forecast ended too early".to_owned())
+                }),
+                Err(e) => failed(format!("a thread of the forecast cannot be started: {e}")),
+            };
+            workers.into_iter().map(join).collect()
+        });
+        done.into_iter().collect::<Result<()>>()?;
+        let known = turns().known.clone();
+        let all: Vec<Option<Seconds>> =
+            (0..kinds.len()).map(|kind| foretold(kinds, &known, kind)).collect();
+        for (kind, (own, seconds)) in self.kinds.iter_mut().zip(known.iter().zip(all)) {
+            kind.is_timed = own.is_some();
+            kind.seconds = seconds;
+        }
+        Ok(())
+    }
+}
+
+type Worker<'scope> = std::thread::ScopedJoinHandle<'scope, Result<()>>;
+
+/// The kinds that are still to be timed, and what is known.
+struct Turns {
+    /// The cheapest of each scenario in each block.
+    first: VecDeque<usize>,
+    /// The others, those of which there is most before the others.
+    rest: Vec<usize>,
+    known: Vec<Option<Seconds>>,
+}
+
+impl Turns {
+    fn new(kinds: &[Kind]) -> Self {
+        let mut all: Vec<usize> = (0..kinds.len()).collect();
+        all.sort_by(|a, b| kinds[*a].weight().total_cmp(&kinds[*b].weight()));
+        let mut first: VecDeque<usize> = VecDeque::new();
+        for &kind in &all {
+            let is_like = |known: &&usize| {
+                kinds[**known].is_of_block(&kinds[kind])
+                    && kinds[**known].scenario == kinds[kind].scenario
+            };
+            if !first.iter().any(|known| is_like(&known)) {
+                first.push_back(kind);
+            }
+        }
+        let share = |kind: &usize| kinds[*kind].weight() * kinds[*kind].work.datasets as f64;
+        all.retain(|kind| !first.contains(kind));
+        all.sort_by(|a, b| share(b).total_cmp(&share(a)));
+        Self { first, rest: all, known: vec![None; kinds.len()] }
+    }
+
+    /// The next kind whose datasets take less than the time that is left, as far as is known; of each block there is one.
+    fn next(&mut self, kinds: &[Kind], left: f64) -> Option<usize> {
+        let is_known =
+            |kind: usize, known: &[Option<Seconds>]| foretold(kinds, known, kind).is_some();
+        while let Some(kind) = self.first.pop_front() {
+            if left > 0.0 || !is_known(kind, &self.known) {
+                return Some(kind);
+            }
+        }
+        let is_short = |kind: &usize| {
+            let foretold = foretold(kinds, &self.known, *kind);
+            foretold.is_some_and(|of| of.truths + 2.0 * of.dataset < left)
+        };
+        let place = self.rest.iter().position(is_short)?;
+        Some(self.rest.remove(place))
+    }
+}
+
+/// The time of a kind: where it is not known, on the line through two that are, of numbers of rows as of times in
+/// logarithms; along the weights where one is known. Those of the same scenario in the block come before the others.
+fn foretold(kinds: &[Kind], known: &[Option<Seconds>], kind: usize) -> Option<Seconds> {
+    if known[kind].is_some() {
+        return known[kind];
+    }
+    let own = &kinds[kind];
+    let at = own.weight().ln();
+    let of_block = kinds.iter().zip(known).filter_map(|(other, known)| {
+        known.filter(|_| other.is_of_block(own)).map(|seconds| (other, seconds))
+    });
+    let mut near: Vec<(&Kind, Seconds)> = of_block.collect();
+    if near.iter().any(|(other, _)| other.scenario == own.scenario) {
+        near.retain(|(other, _)| other.scenario == own.scenario);
+    }
+    near.sort_by(|(a, _), (b, _)| {
+        (a.weight().ln() - at).abs().total_cmp(&(b.weight().ln() - at).abs())
+    });
+    let (nearest, seconds) = *near.first()?;
+    let from = nearest.weight().ln();
+    let slope_to = |(other, of): &(&Kind, Seconds)| {
+        let distance = other.weight().ln() - from;
+        let slope = (of.dataset / seconds.dataset).ln() / distance;
+        (distance.abs() > LEAST_DISTANCE && slope.is_finite()).then_some(slope)
+    };
+    let slope = near.iter().skip(1).find_map(slope_to).unwrap_or(1.0).clamp(0.0, MOST_SLOPE);
+    let dataset = seconds.dataset * (slope * (at - from)).exp();
+    // Those of regions, pairs and indices are found by the datasets of other numbers of rows.
+    let truths =
+        if own.shares_truths && nearest.scenario == own.scenario { 0.0 } else { seconds.truths };
+    Some(Seconds { truths, dataset, bytes: seconds.bytes })
+}
+
+/// Least distance of two kinds, in logarithms, between which a line is drawn.
+const LEAST_DISTANCE: f64 = 0.1;
+/// The most that times grow with the work, as a power: sorting takes a little more.
+const MOST_SLOPE: f64 = 1.2;
+
+/// The time of the datasets of a group, by the first of them.
+fn timed(planned: &Planned<'_>, engines: &Engines, seed: u64) -> Result<Seconds> {
+    let (prepared, of_f) = (&Prepared::new(planned.group), &Fitting::of_f());
+    let fitting = planned.group.fitting.as_ref().unwrap_or(of_f);
+    let mut bytes = 0;
+    let mut one = |replicate: usize| -> Result<f64> {
+        let started = Instant::now();
+        let task = Task { planned, prepared, engines, seed, replicate, fitting, abandoned: None };
+        let lines = task.run().map_err(|e| Error::Argument(e.to_string()))?;
+        bytes = lines.iter().map(|lines| lines.len()).sum();
+        Ok(started.elapsed().as_secs_f64())
+    };
+    let first = one(0)?;
+    let mut others = Vec::new();
+    let most = planned.group.replicates.most.min(MOST_DATASETS);
+    for replicate in 1..most {
+        others.push(one(replicate)?);
+        if others.iter().sum::<f64>() >= LONG_ENOUGH.as_secs_f64() {
+            break;
+        }
+    }
+    Ok(Seconds { bytes: bytes as f64, ..told_apart(first, &others) })
+}
+
+/// The time of the truths, and that of a dataset, from those of the first dataset and of some others.
+fn told_apart(first: f64, others: &[f64]) -> Seconds {
+    match others {
+        // One dataset: nothing is shared.
+        [] => Seconds { dataset: first, ..Seconds::default() },
+        _ => {
+            let dataset = others.iter().sum::<f64>() / others.len() as f64;
+            Seconds { truths: (first - dataset).max(0.0), dataset, bytes: 0.0 }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::study::{Study, file};
+
+    fn study(blocks: &str) -> Study {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("small.toml");
+        std::fs::write(&path, format!("about = 'small'\n{blocks}")).unwrap();
+        Study::new("small".to_owned(), file::read(&path).unwrap()).unwrap()
+    }
+
+    const BANDS: &str = "[[block]]\nscenario = 'piecewise-linear'\nset = { noise_sd = [0.1, 0.2] }\n\
+        features = ['x1', 'x2']\nN = [20, 200]\nreplicates = 7\nmetrics = ['coverage']\n\
+        [[block.estimator]]\nname = 'ale'\nbins = [2, 5]\nband = 'bootstrap'\nresamples = 40\n\
+        [[block.estimator]]\nname = 'ale'\nbins = 3\nband = 'analytic'\n\
+        [[block.estimator]]\nname = 'ale'\nbins = 4\n";
+
+    #[test]
+    fn everything_is_counted() {
+        let studies = [study(BANDS)];
+        let plan = Plan::new(&studies);
+        let forecast = Forecast::new(&plan, None, 2);
+        let sizes: Vec<(usize, u64)> =
+            forecast.kinds.iter().map(|kind| (kind.rows, kind.groups)).collect();
+        assert_eq!(sizes, [(20, 2), (200, 2)]);
+        let datasets = 2 * 2 * 7;
+        let expected = Work {
+            datasets,
+            estimates: datasets * 2 * 4,
+            // Two values of each row.
+            model_rows: 2 * 7 * (20 + 200) * 2 * 4 * 2,
+            is_open: false,
+            fits: 0,
+            bands: datasets * 2 * 3,
+            resamples: datasets * 2 * 2 * 40,
+        };
+        assert_eq!(forecast.work(), expected);
+        // All shards do it together.
+        let shards = (1..=3).map(|index| Forecast::new(&plan, Some(Shard { index, of: 3 }), 2));
+        assert_eq!(shards.map(|shard| shard.work()).sum::<Work>(), expected);
+    }
+
+    #[test]
+    fn fits_are_those_of_all_parts() {
+        let text = "[[block]]\nscenario = 'friedman1'\nfeatures = ['x1', 'x4']\nN = 40\nreplicates = 3\n\
+            metrics = ['mse']\nsnr = 3\nsplit = ['cv:4', 'train']\npairs = ['model:theoretical']\n\
+            [[block.model]]\nname = 'linear'\n[[block.estimator]]\nname = 'pdp'\n";
+        let work = Forecast::new(&Plan::new(&[study(text)]), None, 1).work();
+        assert_eq!((work.datasets, work.fits), (3, 3 * 5));
+    }
+
+    fn kind(rows: usize, groups: u64, replicates: u64) -> Kind {
+        let datasets = groups * replicates;
+        let model_rows = datasets * rows as u64;
+        Kind {
+            study: String::new(),
+            block: 1,
+            scenario: "poly3@1".to_owned(),
+            rows,
+            groups,
+            work: Work { datasets, model_rows, ..Work::default() },
+            seconds: None,
+            is_timed: false,
+            shares_truths: false,
+            group: 0,
+        }
+    }
+
+    #[test]
+    fn truths_are_counted_once_for_a_group() {
+        let seconds = told_apart(5.0, &[1.0, 3.0]);
+        assert_eq!(seconds, Seconds { truths: 3.0, dataset: 2.0, bytes: 0.0 });
+        let kind = Kind { seconds: Some(seconds), ..kind(100, 4, 50) };
+        // All threads wait for the truths of a group.
+        assert_eq!([1, 2].map(|jobs| kind.seconds_of_truths(jobs)), [12.0, 12.0]);
+        assert_eq!([1, 2].map(|jobs| kind.seconds_of_datasets(jobs)), [400.0, 200.0]);
+        let alone = Kind { work: Work { datasets: 4, ..Work::default() }, ..kind };
+        assert_eq!(alone.seconds_of_truths(2), 6.0);
+    }
+
+    #[test]
+    fn other_sizes_lie_on_a_line_through_known_ones() {
+        let kinds: Vec<Kind> = [100, 1000, 10_000, 100_000].map(|rows| kind(rows, 1, 9)).into();
+        let of = |truths, dataset| Some(Seconds { truths, dataset, bytes: 0.0 });
+        let dataset = |known: &[Option<Seconds>], at| foretold(&kinds, known, at).unwrap().dataset;
+        // One is known: as the work.
+        let one = [of(1.0, 0.1), None, None, None];
+        assert!((dataset(&one, 2) / 10.0 - 1.0).abs() < 1e-9);
+        // Two are: a tenth of the power.
+        let two = [of(1.0, 0.1), of(1.0, 0.1 * 10_f64.powf(0.1)), None, None];
+        assert!((dataset(&two, 3) / (0.1 * 10_f64.powf(0.3)) - 1.0).abs() < 1e-9);
+        assert_eq!(foretold(&kinds, &two, 2).unwrap().truths, 1.0);
+        let mut shared = kinds.clone();
+        shared.iter_mut().for_each(|kind| kind.shares_truths = true);
+        assert_eq!(foretold(&shared, &two, 2).unwrap().truths, 0.0);
+        assert_eq!(foretold(&kinds, &[None; 4], 2), None);
+    }
+
+    #[test]
+    fn cheap_ones_come_first_and_long_ones_not_at_all() {
+        let kinds: Vec<Kind> = [1000, 100, 10_000].map(|rows| kind(rows, 1, 9)).into();
+        let mut turns = Turns::new(&kinds);
+        assert_eq!(turns.next(&kinds, 0.0), Some(1));
+        // Nothing is known yet of any.
+        assert_eq!(turns.next(&kinds, 10.0), None);
+        turns.known[1] = Some(Seconds { truths: 0.0, dataset: 1.0, bytes: 0.0 });
+        assert_eq!(turns.next(&kinds, 30.0), Some(0));
+        turns.known[0] = Some(Seconds { truths: 0.0, dataset: 1.1, bytes: 0.0 });
+        assert_eq!(turns.next(&kinds, 30.0), Some(2));
+        assert_eq!(turns.next(&kinds, 30.0), None);
+    }
+}
