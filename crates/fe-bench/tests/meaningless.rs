@@ -284,6 +284,16 @@ fn curves_outside_of_their_bands_and_bands_that_are_not_drawn_are_said() {
     let outside = "x3: the curve of ale lies outside of its band at ";
     assert!(asked("--estimator ale --bins 5 --feature x3").contains(outside));
     assert!(!asked("--estimator ale --bins 5 --feature x4").contains("outside of its band"));
+    // Bands of several are about their errors, where these are known.
+    let unseen = "bands are not drawn where several estimators share a panel";
     let both = asked("--estimator ale,pdp --feature x3 --plot both.svg");
-    assert!(both.contains("bands are not drawn where several estimators share a panel"), "{both}");
+    assert!(!both.contains(unseen), "{both}");
+    let drawn = std::fs::read_to_string(folder.path().join("both.svg")).unwrap();
+    assert!(drawn.contains("95 % confidence, pointwise (analytic)"));
+    let sample = program(&["sample", "friedman1", "--n", "100", "--seed", "1"], folder.path());
+    std::fs::write(folder.path().join("rows.csv"), sample.stdout).unwrap();
+    let call = "effect --data rows.csv --target y --model linear --estimator ale,pdp --feature x3 --band analytic \
+                --plot data.svg";
+    let output = program(&call.split_whitespace().collect::<Vec<_>>(), folder.path());
+    assert!(output.status.success() && said(&output).contains(unseen), "{}", said(&output));
 }

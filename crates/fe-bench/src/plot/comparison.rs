@@ -3,7 +3,9 @@
 use fe_core::Effect;
 use fe_core::estimator::Estimand;
 
-use super::effects::{Pictured, Subject, TRUTH, is_derivative, places, points, truth};
+use super::effects::{
+    Pictured, Subject, TRUTH, confidence_less, is_derivative, places, points, truth,
+};
 use super::figure::{Figure, Layer, Mark, Panel, Scale};
 use super::style::{BLACK, GREY, MarkStyle, Marker, PALETTE};
 use super::word;
@@ -245,15 +247,19 @@ fn error(subject: &Subject<'_>, line: &Line<'_>, is_one: bool) -> Option<Panel> 
     let size = truths.iter().fold(0.0_f64, |size, truth| size.max(truth.value.abs()));
     let is_exact = errors.iter().all(|(_, error)| error.abs() <= SAME * size);
     let plain = MarkStyle { marker: Marker::None, dashes: (0, 0), ..line.look };
+    let truth: Vec<f64> = truths.iter().map(|truth| truth.value).collect();
+    let band = line.effect.confidence.iter().flat_map(|band| confidence_less(band, &x, &truth));
     let layers = match level_places(line.effect) {
         Some(at) => {
             let ends = vec![(-0.5, 0.0), (x.len() as f64 - 0.5, 0.0)];
             let points = errors.iter().filter_map(|&(x, y)| Some((at(x)?, y, 0.0))).collect();
-            vec![unnamed(ZERO, Mark::Line(ends)), unnamed(line.look, Mark::Points(points))]
+            let bars = band.filter_map(|layer| as_bars(layer, &at));
+            let zero = unnamed(ZERO, Mark::Line(ends));
+            bars.chain([zero, unnamed(line.look, Mark::Points(points))]).collect()
         }
         None => {
-            let zero = Mark::Line(vec![(low, 0.0), (high, 0.0)]);
-            vec![unnamed(ZERO, zero), unnamed(plain, Mark::Line(errors))]
+            let zero = unnamed(ZERO, Mark::Line(vec![(low, 0.0), (high, 0.0)]));
+            band.chain([zero, unnamed(plain, Mark::Line(errors))]).collect::<Vec<Layer>>()
         }
     };
     let of = match line.names.as_slice() {
@@ -269,6 +275,16 @@ fn error(subject: &Subject<'_>, line: &Line<'_>, is_one: bool) -> Option<Panel> 
         layers,
         ..Panel::default()
     })
+}
+
+/// A band at levels: an interval at each.
+fn as_bars(layer: Layer, at: &dyn Fn(f64) -> Option<f64>) -> Option<Layer> {
+    let Mark::Band(area) = layer.mark else { return None };
+    let bar = |&(x, lower, upper): &(f64, f64, f64)| {
+        Some((at(x)?, 0.5 * (lower + upper), 0.5 * (upper - lower)))
+    };
+    let mark = Mark::Points(area.iter().filter_map(bar).collect());
+    Some(Layer { mark, ..layer })
 }
 
 fn unnamed(look: MarkStyle, mark: Mark) -> Layer {

@@ -11,7 +11,7 @@ use fe_core::settings::BandKind;
 use fe_core::{Curve, Dataset, Effect, Model};
 use fe_truth::Scenario;
 
-use super::figure::{Figure, Layer, Mark, Panel, Scale};
+use super::figure::{ERROR, Figure, Layer, Mark, Panel, Scale};
 use super::levels;
 use super::style::{BLACK, BLUE, GREEN, GREY, MarkStyle, VERMILION};
 use super::word;
@@ -173,6 +173,7 @@ pub fn figure(subject: &Subject<'_>, effects: &[(Effect, Box<dyn Estimator>)]) -
         }
         let deciles = subject.data.deciles(effect.feature);
         let mut cell = vec![curve_panel(subject, effect, deciles, &instances, truth)];
+        cell.extend(error_panel(subject, effect, estimator.estimand()));
         cell.extend(slopes_panel(subject, effect, estimator.estimand(), &instances));
         cells.push(cell);
     }
@@ -533,6 +534,28 @@ fn curve_panel(
 
 /// A confidence band.
 fn confidence(band: &ConfidenceBand) -> Vec<Layer> {
+    confidence_of(band, &|limits| {
+        let ends = limits.lower.y().iter().zip(limits.upper.y());
+        limits.lower.x().iter().zip(ends).map(|(&x, (&lower, &upper))| (x, lower, upper)).collect()
+    })
+}
+
+/// A confidence band less the truth at some points.
+pub(super) fn confidence_less(band: &ConfidenceBand, x: &[f64], truth: &[f64]) -> Vec<Layer> {
+    confidence_of(band, &|limits| {
+        let less = |limit: &Curve, (x, truth): (&f64, &f64)| Some(limit.at(*x).ok()? - truth);
+        let points = x.iter().zip(truth);
+        let area = points
+            .filter_map(|at| Some((*at.0, less(&limits.lower, at)?, less(&limits.upper, at)?)));
+        area.collect()
+    })
+}
+
+/// The limits of a confidence band as layers, the wider ones first.
+fn confidence_of(
+    band: &ConfidenceBand,
+    area: &dyn Fn(&Limits) -> Vec<(f64, f64, f64)>,
+) -> Vec<Layer> {
     let percent = readable(100.0 * band.record.level);
     let kind = match band.record.kind {
         BandKind::Analytic => "analytic",
@@ -541,15 +564,40 @@ fn confidence(band: &ConfidenceBand) -> Vec<Layer> {
     };
     let layer = |limits: &Limits, reach: &str, look: MarkStyle| {
         let name = format!("{percent} % confidence, {reach} ({kind})");
-        let ends = limits.lower.y().iter().zip(limits.upper.y());
-        let area =
-            limits.lower.x().iter().zip(ends).map(|(&x, (&lower, &upper))| (x, lower, upper));
-        Layer::named(name, look, Mark::Band(area.collect()))
+        Layer::named(name, look, Mark::Band(area(limits)))
     };
     let simultaneous = band.simultaneous.as_ref();
     let simultaneous = simultaneous.map(|limits| layer(limits, "whole curve", SIMULTANEOUS));
     let pointwise = layer(&band.pointwise, "pointwise", POINTWISE);
     simultaneous.into_iter().chain([pointwise]).collect()
+}
+
+/// The error of an estimate, with its band less the truth: whether that holds the truth is seen on no other scale. None
+/// without both, and of levels, where bars are far enough from each other.
+fn error_panel(subject: &Subject<'_>, effect: &Effect, estimand: Estimand) -> Option<Panel> {
+    let (scenario, band) = (subject.scenario?, effect.confidence.as_ref()?);
+    let x = places(&effect.curve);
+    let truths = score::true_effect(scenario, estimand, effect, &x).ok()?;
+    let truth: Vec<f64> = truths.iter().map(|truth| truth.value).collect();
+    let values = effect.curve.at_all(&x).ok()?;
+    let errors = x.iter().zip(values).zip(&truth).map(|((&x, y), truth)| (x, y - truth));
+    let estimate = Mark::Line(errors.collect());
+    let bands = confidence_less(band, &x, &truth);
+    Some(errors_about_zero(subject.feature_axis(effect), &x, bands, estimate))
+}
+
+/// A panel of an error about zero, with bands behind it.
+pub(super) fn errors_about_zero(
+    axis: Scale,
+    x: &[f64],
+    bands: Vec<Layer>,
+    estimate: Mark,
+) -> Panel {
+    let ends = x.first().into_iter().chain(x.last()).map(|&x| (x, 0.0)).collect();
+    let mut layers = bands;
+    layers.push(Layer { name: None, look: TRUTH, mark: Mark::Line(ends) });
+    layers.push(Layer { name: None, look: ESTIMATE, mark: estimate });
+    Panel { x: axis, y: Scale::linear(ERROR), layers, ..Panel::default() }
 }
 
 /// Distance of instances from the curve: eq. 16 of RHALE for accumulated effects, and the root of the

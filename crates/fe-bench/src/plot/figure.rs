@@ -2,6 +2,9 @@
 
 use super::style::MarkStyle;
 
+/// The words at the axis of errors, in the unit of the effect.
+pub(super) const ERROR: &str = "estimate − truth";
+
 /// Cells side by side under a title, each with panels one above the other.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Figure {
@@ -14,21 +17,26 @@ pub struct Figure {
 }
 
 impl Figure {
-    /// Gives the first panels of all cells whose vertical axes have the same words the same scale, so that what they show
-    /// can be compared.
+    /// Gives the first panels of all cells whose vertical axes have the same words the same scale, and panels of errors
+    /// theirs, so that what they show can be compared.
     pub(super) fn share_scales(&mut self) {
         let labels: Vec<String> = self.firsts().map(|panel| panel.y.label.clone()).collect();
         for label in labels {
-            let alike = self.firsts().filter(|panel| panel.y.label == label);
-            let extent: Vec<(f64, f64)> =
-                alike.flat_map(|panel| panel.extent()).map(|(_, y)| (f64::NAN, y)).collect();
-            let (low, high) = extent
-                .iter()
-                .fold((f64::NAN, f64::NAN), |(low, high), (_, y)| (low.min(*y), high.max(*y)));
-            let firsts = self.cells.iter_mut().filter_map(|cell| cell.first_mut());
-            for panel in firsts.filter(|panel| panel.y.label == label) {
-                panel.hold.extend([(f64::NAN, low), (f64::NAN, high)]);
-            }
+            self.share_scale(&|place, panel| place == 0 && panel.y.label == label);
+        }
+        self.share_scale(&|_, panel| panel.y.label == ERROR);
+    }
+
+    /// Gives the panels that are meant, by their place in the cell, the same vertical scale.
+    fn share_scale(&mut self, is_meant: &dyn Fn(usize, &Panel) -> bool) {
+        let panels = self.cells.iter_mut().flat_map(|cell| cell.iter_mut().enumerate());
+        let meant = panels.filter(|(place, panel)| !panel.bare && is_meant(*place, panel));
+        let mut meant: Vec<&mut Panel> = meant.map(|(_, panel)| panel).collect();
+        let extent = meant.iter().flat_map(|panel| panel.extent());
+        let (low, high) =
+            extent.fold((f64::NAN, f64::NAN), |(low, high), (_, y)| (low.min(y), high.max(y)));
+        for panel in &mut meant {
+            panel.hold.extend([(f64::NAN, low), (f64::NAN, high)]);
         }
     }
 

@@ -8,7 +8,9 @@ use fe_core::effect::Bands;
 use fe_core::estimator::Estimand;
 use fe_core::numeric::partition::{Closed, Partition};
 
-use super::effects::{ESTIMATE, OF_MODEL, POINTWISE, SIMULTANEOUS, SPREAD, TRUTH, limits_of_bins};
+use super::effects::{
+    ESTIMATE, OF_MODEL, POINTWISE, SIMULTANEOUS, SPREAD, TRUTH, errors_about_zero, limits_of_bins,
+};
 use super::figure::{Figure, Layer, Mark, Panel, Scale};
 use super::levels::{self, LevelsOfKey};
 use super::style::{BLACK, GREY, MarkStyle};
@@ -90,7 +92,9 @@ fn figure(
     if estimates.len() > MOST_CELLS {
         title.push_str(&format!("; the first {MOST_CELLS} of {} estimates", estimates.len()));
     }
-    Figure { title, cells, legend_per_cell: false }
+    let mut figure = Figure { title, cells, legend_per_cell: false };
+    figure.share_scales();
+    figure
 }
 
 fn cell(title: String, kept: &[&KeptEstimate], levels: Option<&LevelsOfKey>) -> Vec<Panel> {
@@ -102,6 +106,9 @@ fn cell(title: String, kept: &[&KeptEstimate], levels: Option<&LevelsOfKey>) -> 
             Some(levels) => levels_panel(levels, kept, estimand),
             None => curve_panel(kept, estimand),
         });
+    }
+    if levels.is_none() {
+        panels.extend(error_panel(one));
     }
     if levels.is_none() && !one.bins.is_empty() && estimand != Some(Estimand::MarginalPlot) {
         panels.push(bins_panel(one));
@@ -125,7 +132,7 @@ fn curve_panel(kept: &[&KeptEstimate], estimand: Option<Estimand>) -> Panel {
             Layer::named("estimates of other datasets", OTHERS, line(&other.curve, |p| p.effect))
         })
         .collect();
-    match confidence(&one.curve) {
+    match confidence(&one.curve, &|_| 0.0) {
         none if none.is_empty() => layers.push(spread(one, estimand)),
         // Two kinds of bands in one panel would be taken for each other.
         bands => layers.extend(bands),
@@ -169,10 +176,24 @@ fn levels_panel(levels: &LevelsOfKey, kept: &[&KeptEstimate], estimand: Option<E
     }
 }
 
-/// The confidence bands that were kept, the wider one first.
-fn confidence(curve: &[KeptPoint]) -> Vec<Layer> {
+/// The error of an estimate about zero, with its bands less the truth; none without both.
+fn error_panel(one: &KeptEstimate) -> Option<Panel> {
+    let known: Vec<KeptPoint> =
+        one.curve.iter().copied().filter(|point| point.truth.is_finite()).collect();
+    let bands = confidence(&known, &|point| point.truth);
+    let x: Vec<f64> = known.iter().map(|point| point.x).collect();
+    let errors = known.iter().map(|point| (point.x, point.effect - point.truth)).collect();
+    let axis = Scale::linear(one.key.feature.as_str());
+    (!bands.is_empty()).then(|| errors_about_zero(axis, &x, bands, Mark::Line(errors)))
+}
+
+/// The confidence bands that were kept, less something, the wider one first.
+fn confidence(curve: &[KeptPoint], less: &dyn Fn(&KeptPoint) -> f64) -> Vec<Layer> {
     let layer = |name: &str, look: MarkStyle, limits: fn(&KeptPoint) -> (f64, f64)| {
-        let area = curve.iter().map(|point| (point.x, limits(point).0, limits(point).1));
+        let area = curve.iter().map(|point| {
+            let ((lower, upper), less) = (limits(point), less(point));
+            (point.x, lower - less, upper - less)
+        });
         let area: Vec<_> = area.filter(|(_, lower, upper)| lower <= upper).collect();
         (!area.is_empty()).then(|| Layer::named(name, look, Mark::Band(area)))
     };

@@ -68,7 +68,8 @@ impl Estimated for Evaluated {
         let subject = of.pictured();
         let pictured = match arguments.estimators() {
             [_, _, ..] => {
-                if all.iter().any(|evaluated| evaluated.confidence.is_some()) {
+                let has_bands = all.iter().any(|evaluated| evaluated.confidence.is_some());
+                if has_bands && subject.scenario.is_none() {
                     say!("bands are not drawn where several estimators share a panel; name one");
                 }
                 let estimands =
