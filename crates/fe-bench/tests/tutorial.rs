@@ -1,4 +1,5 @@
-//! The commands of docs/tutorial.md, run one after the other, and what the page says of their answers.
+//! The commands of docs/tutorial.md, run one after the other, and what the page says of their answers; and those of the front
+//! page.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -47,6 +48,9 @@ fn every_command_runs_and_answers_what_the_page_says() {
         match word {
             "truth" => check_truth(&answer, &text),
             "effect" => assert!(folder.join("ale.svg").exists()),
+            "run" if command.contains("--dry-run") => {
+                assert!(answer.contains("seconds"), "{answer}")
+            }
             "run" => check_table(&answer, &study),
             "plot" => assert!(answer.lines().any(|path| path.contains("error-by-K"))),
             "report" => assert!(folder.join(answer.trim()).exists(), "{answer}"),
@@ -94,4 +98,53 @@ fn check_table(answer: &str, study: &toml::Table) {
     let marked = rows.iter().map(|row| row.matches("**").count()).sum::<usize>();
     assert_eq!(marked, 2 * block["N"].as_array().unwrap().len(), "{answer}");
     assert!(rows[2..].iter().all(|row| row.matches('±').count() == 2), "{answer}");
+}
+
+/// The shell knows the program by its name, and the files that commands name are there or made before.
+#[cfg(unix)]
+#[test]
+fn every_command_of_the_front_page_runs_in_a_fresh_copy() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
+    let text = std::fs::read_to_string(root.join("README.md")).unwrap();
+    let scratch = tempfile::tempdir().unwrap();
+    for folder in ["docs", "scenarios"] {
+        std::os::unix::fs::symlink(root.join(folder), scratch.path().join(folder)).unwrap();
+    }
+    let program = Path::new(env!("CARGO_BIN_EXE_fe-bench"));
+    let others = std::env::var_os("PATH").unwrap_or_default();
+    let path =
+        [program.parent().unwrap().to_owned()].into_iter().chain(std::env::split_paths(&others));
+    let path = std::env::join_paths(path).unwrap();
+    let lines = blocks(&text, "sh").join("");
+    let lines: Vec<&str> = lines.lines().filter(|line| !line.starts_with('#')).collect();
+    assert!(
+        lines.contains(
+            &"cargo install --locked --path crates/fe-bench # puts fe-bench on your path"
+        )
+    );
+    // What is built, or takes long: their files are there, which other tests read.
+    let is_left_out = |line: &&&str| {
+        ["cargo ", "pip ", "fe-bench run scenarios/*.toml", "fe-bench engines"]
+            .iter()
+            .any(|word| line.starts_with(word))
+    };
+    let commands: Vec<&&str> =
+        lines.iter().filter(|line| !is_left_out(line) && !line.is_empty()).collect();
+    assert!(commands.len() > 25, "{commands:?}");
+    for command in commands {
+        let mut shell = Command::new("sh");
+        shell.args(["-e", "-c", command]).env("PATH", &path).current_dir(scratch.path());
+        let output = shell.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{command}: {said}");
+        // Where an effect is estimated, there is something to see.
+        assert!(
+            !output.stdout.is_empty() || command.contains('>') || command.contains("--plot"),
+            "{command}"
+        );
+    }
+    for made in ["results/runs/demo/cells.csv", "rhale.svg", "pair.svg", "iris.svg", "answers.csv"]
+    {
+        assert!(scratch.path().join(made).exists(), "{made}");
+    }
 }

@@ -113,6 +113,7 @@ fn of_array_job(variable: &dyn Fn(&str) -> Option<String>) -> std::result::Resul
 }
 
 pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
+    let begun = Instant::now();
     super::arguments::can_be_recorded()?;
     let earlier = arguments.extend.as_deref().map(finished).transpose()?;
     let studies = match (&arguments.extend, &earlier) {
@@ -128,7 +129,7 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let jobs = arguments.jobs.map_or(cores, usize::from);
     if arguments.dry_run {
-        let forecast = Forecast::new(&plan, arguments.shard, jobs);
+        let forecast = Forecast::new(&plan, arguments.shard, jobs, begun.elapsed());
         return forecast::tell(forecast, &plan, (&engines, seed), arguments.format, out);
     }
     let mut manifest = Manifest::starting(&studies, seed, jobs, arguments.shard);
@@ -163,6 +164,9 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
             (manifest, Some(counts))
         }
     };
+    if let Some(counts) = &counts {
+        say!("{}", made(&studies, counts, manifest.shard.is_some()));
+    }
     let printed = print_tables(&folder, counts.as_ref(), manifest.shard.is_some(), out)
         .and_then(|()| out.flush().map_err(Error::Output));
     // Below the tables, where it is seen.
@@ -174,6 +178,16 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
         }
     }
     printed.and_then(|()| counts.map_or(Ok(()), |counts| check_any(&counts)))
+}
+
+/// What was made, in a line above the tables.
+fn made(studies: &[Study], counts: &Counts, is_shard: bool) -> String {
+    let of = match studies {
+        [one] => format!("of the study {}", one.name),
+        all => format!("of {} studies", all.len()),
+    };
+    let rest = if is_shard { "" } else { "; their tables:" };
+    format!("made: {} values {of}, means over their datasets{rest}", counts.values)
 }
 
 /// The manifest of results to which something can be added.

@@ -264,10 +264,16 @@ impl Arguments {
     }
 }
 
-/// The tables of all studies.
+/// The tables of all studies; where there are several, titles name theirs.
 fn tables(results: &Results) -> Result<Vec<Rendered>, String> {
-    let studies = results.manifest.studies.iter();
-    let tables: Vec<Vec<Rendered>> =
-        studies.map(|named| table::of_study(named, results)).collect::<Result<_, String>>()?;
-    Ok(tables.concat())
+    let studies = &results.manifest.studies;
+    let tables = studies.iter().map(|named| {
+        let own = table::of_study(named, results)?;
+        let is_alone = studies.len() == 1;
+        Ok(match is_alone {
+            true => own,
+            false => own.into_iter().map(|table| table.of_named(&named.name)).collect(),
+        })
+    });
+    Ok(tables.collect::<Result<Vec<Vec<Rendered>>, String>>()?.concat())
 }

@@ -405,7 +405,7 @@ pub(super) const DECOMPOSITION: &str = "decomposition.csv";
 
 /// A file with a line or more for every estimate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ResultFile {
+pub(crate) enum ResultFile {
     Cells,
     Timings,
     Curves,

@@ -26,6 +26,6 @@ pub mod summary;
 pub mod timings;
 
 pub use crate::study::key::{Column, Key};
-pub(crate) use columns::TaskLines;
 pub use columns::{BinCount, BinRow, Cell, CurveErrors, Estimated, LeafPoint, TreeNode};
+pub(crate) use columns::{ResultFile, TaskLines};
 pub(crate) use errors::is_part;

@@ -5,6 +5,7 @@
 //! dataset chooses anew, and then they are in the time of each.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -14,6 +15,7 @@ use super::context::Task;
 use super::prepared::Prepared;
 use crate::engines::Engines;
 use crate::error::{Error, Result};
+use crate::record::ResultFile;
 use crate::study::Group;
 use crate::study::models::Fitting;
 use crate::study::tasks::{Plan, Planned, Shard};
@@ -44,8 +46,8 @@ pub struct Seconds {
     pub truths: f64,
     /// Time of a dataset that finds them.
     pub dataset: f64,
-    /// Number of bytes that are written of a dataset.
-    pub bytes: f64,
+    /// Time of what is written of a dataset, and of what becomes of it in tables: of one thread, whatever their number.
+    pub after: f64,
 }
 
 /// Groups of a block with the same scenario and number of rows.
@@ -80,6 +82,8 @@ pub struct Forecast {
     pub kinds: Vec<Kind>,
     /// Threads.
     pub jobs: usize,
+    /// Time that it took to read the studies.
+    pub reading: f64,
 }
 
 /// Fewer datasets of a kind are computed once they took so long.
@@ -89,8 +93,12 @@ const MOST_DATASETS: usize = 5;
 
 /// Time of a start and an end.
 const BESIDE: f64 = 0.04;
-/// Time of a byte of results: it is written to a journal, from there to files, and summed up.
+/// Number of times that a run reads its studies with all their scenarios: for the datasets, and for tables.
+const TIMES_READ: f64 = 2.0;
+/// Time of a byte of results: it is written to a journal and from there to files.
 const WRITING: f64 = 5e-9;
+/// Time of a value: it is read again, summed up and laid out in a table.
+const TABULATING: f64 = 6e-6;
 
 /// Number of resamples where no study says it.
 fn usual_resamples() -> Option<usize> {
@@ -185,15 +193,15 @@ impl Kind {
     /// Time of all its datasets on so many threads, and of what is written of them.
     #[must_use]
     pub fn seconds_of_datasets(&self, jobs: usize) -> f64 {
-        let Seconds { dataset, bytes, .. } = self.seconds.unwrap_or_default();
-        (dataset / jobs as f64 + bytes * WRITING) * self.work.datasets as f64
+        let Seconds { dataset, after, .. } = self.seconds.unwrap_or_default();
+        (dataset / jobs as f64 + after) * self.work.datasets as f64
     }
 }
 
 impl Forecast {
     /// The numbers of a run, or of a shard of it, without any time.
     #[must_use]
-    pub fn new(plan: &Plan<'_>, shard: Option<Shard>, jobs: usize) -> Self {
+    pub fn new(plan: &Plan<'_>, shard: Option<Shard>, jobs: usize, reading: Duration) -> Self {
         let mut tasks = vec![0_u64; plan.groups.len()];
         for task in plan.asked(shard) {
             tasks[plan.locate(task).0] += 1;
@@ -229,7 +237,7 @@ impl Forecast {
                 }),
             }
         }
-        Self { kinds, jobs }
+        Self { kinds, jobs, reading: reading.as_secs_f64() }
     }
 
     /// Number of everything.
@@ -245,7 +253,7 @@ impl Forecast {
             |kind: &Kind| kind.seconds_of_truths(self.jobs) + kind.seconds_of_datasets(self.jobs);
         let longest = self.kinds.iter().filter_map(|kind| kind.seconds);
         let longest = longest.map(|of| of.truths + of.dataset).fold(0.0, f64::max);
-        BESIDE + self.kinds.iter().map(of).sum::<f64>().max(longest)
+        BESIDE + TIMES_READ * self.reading + self.kinds.iter().map(of).sum::<f64>().max(longest)
     }
 
     /// Computes some datasets of each kind on the threads of the run, for about so long, and takes the others' times from
@@ -263,7 +271,9 @@ impl Forecast {
         let kinds = &self.kinds;
         let turns = Mutex::new(Turns::new(kinds));
         let turns = || turns.lock().unwrap_or_else(PoisonError::into_inner);
-        let work = || -> Result<()> {
+        let threads = self.jobs.min(self.work().datasets as usize);
+        let at_work = AtomicUsize::new(threads);
+        let turn = || -> Result<()> {
             loop {
                 let left = until.saturating_duration_since(Instant::now()).as_secs_f64();
                 let Some(kind) = turns().next(kinds, left) else { return Ok(()) };
@@ -271,9 +281,19 @@ impl Forecast {
                 turns().known[kind] = Some(timed);
             }
         };
+        let work = || -> Result<()> {
+            let done = turn();
+            at_work.fetch_sub(1, Ordering::AcqRel);
+            // Until all are done, all share the processors, as they do in a run.
+            while at_work.load(Ordering::Acquire) > 0 && done.is_ok() {
+                let cheapest = turns().cheapest();
+                let Some(kind) = cheapest else { break };
+                timed(&plan.groups[kinds[kind].group], engines, seed)?;
+            }
+            done
+        };
         // As in a run: each thread has a pool of its own, and all are at work.
         let alone = || rayon::ThreadPoolBuilder::new().num_threads(1).build();
-        let threads = self.jobs.min(kinds.len());
         let done: Vec<Result<()>> = std::thread::scope(|scope| {
             let spawn = |_| {
                 std::thread::Builder::new().spawn_scoped(scope, || match alone() {
@@ -315,6 +335,14 @@ struct Turns {
 }
 
 impl Turns {
+    /// The kind that takes the least time, of those that are known.
+    fn cheapest(&self) -> Option<usize> {
+        let known = self.known.iter().enumerate();
+        let known = known.filter_map(|(kind, known)| Some((kind, known.as_ref()?)));
+        let all = known.map(|(kind, of)| (kind, of.truths + of.dataset));
+        Some(all.min_by(|(_, a), (_, b)| a.total_cmp(b))?.0)
+    }
+
     fn new(kinds: &[Kind]) -> Self {
         let mut all: Vec<usize> = (0..kinds.len()).collect();
         all.sort_by(|a, b| kinds[*a].weight().total_cmp(&kinds[*b].weight()));
@@ -382,7 +410,7 @@ fn foretold(kinds: &[Kind], known: &[Option<Seconds>], kind: usize) -> Option<Se
     // Those of regions, pairs and indices are found by the datasets of other numbers of rows.
     let truths =
         if own.shares_truths && nearest.scenario == own.scenario { 0.0 } else { seconds.truths };
-    Some(Seconds { truths, dataset, bytes: seconds.bytes })
+    Some(Seconds { truths, dataset, ..seconds })
 }
 
 /// Least distance of two kinds, in logarithms, between which a line is drawn.
@@ -394,12 +422,15 @@ const MOST_SLOPE: f64 = 1.2;
 fn timed(planned: &Planned<'_>, engines: &Engines, seed: u64) -> Result<Seconds> {
     let (prepared, of_f) = (&Prepared::new(planned.group), &Fitting::of_f());
     let fitting = planned.group.fitting.as_ref().unwrap_or(of_f);
-    let mut bytes = 0;
+    let mut after = 0.0;
     let mut one = |replicate: usize| -> Result<f64> {
         let started = Instant::now();
         let task = Task { planned, prepared, engines, seed, replicate, fitting, abandoned: None };
         let lines = task.run().map_err(|e| Error::Argument(e.to_string()))?;
-        bytes = lines.iter().map(|lines| lines.len()).sum();
+        let bytes: usize = lines.iter().map(|lines| lines.len()).sum();
+        let values = &lines[ResultFile::Cells as usize];
+        let values = values.iter().filter(|byte| **byte == b'\n').count();
+        after = bytes as f64 * WRITING + values as f64 * TABULATING;
         Ok(started.elapsed().as_secs_f64())
     };
     let first = one(0)?;
@@ -411,7 +442,7 @@ fn timed(planned: &Planned<'_>, engines: &Engines, seed: u64) -> Result<Seconds>
             break;
         }
     }
-    Ok(Seconds { bytes: bytes as f64, ..told_apart(first, &others) })
+    Ok(Seconds { after, ..told_apart(first, &others) })
 }
 
 /// The time of the truths, and that of a dataset, from those of the first dataset and of some others.
@@ -421,7 +452,7 @@ fn told_apart(first: f64, others: &[f64]) -> Seconds {
         [] => Seconds { dataset: first, ..Seconds::default() },
         _ => {
             let dataset = others.iter().sum::<f64>() / others.len() as f64;
-            Seconds { truths: (first - dataset).max(0.0), dataset, bytes: 0.0 }
+            Seconds { truths: (first - dataset).max(0.0), dataset, after: 0.0 }
         }
     }
 }
@@ -448,7 +479,7 @@ mod tests {
     fn everything_is_counted() {
         let studies = [study(BANDS)];
         let plan = Plan::new(&studies);
-        let forecast = Forecast::new(&plan, None, 2);
+        let forecast = Forecast::new(&plan, None, 2, Duration::ZERO);
         let sizes: Vec<(usize, u64)> =
             forecast.kinds.iter().map(|kind| (kind.rows, kind.groups)).collect();
         assert_eq!(sizes, [(20, 2), (200, 2)]);
@@ -465,7 +496,8 @@ mod tests {
         };
         assert_eq!(forecast.work(), expected);
         // All shards do it together.
-        let shards = (1..=3).map(|index| Forecast::new(&plan, Some(Shard { index, of: 3 }), 2));
+        let shards = (1..=3)
+            .map(|index| Forecast::new(&plan, Some(Shard { index, of: 3 }), 2, Duration::ZERO));
         assert_eq!(shards.map(|shard| shard.work()).sum::<Work>(), expected);
     }
 
@@ -474,7 +506,7 @@ mod tests {
         let text = "[[block]]\nscenario = 'friedman1'\nfeatures = ['x1', 'x4']\nN = 40\nreplicates = 3\n\
             metrics = ['mse']\nsnr = 3\nsplit = ['cv:4', 'train']\npairs = ['model:theoretical']\n\
             [[block.model]]\nname = 'linear'\n[[block.estimator]]\nname = 'pdp'\n";
-        let work = Forecast::new(&Plan::new(&[study(text)]), None, 1).work();
+        let work = Forecast::new(&Plan::new(&[study(text)]), None, 1, Duration::ZERO).work();
         assert_eq!((work.datasets, work.fits), (3, 3 * 5));
     }
 
@@ -498,7 +530,7 @@ mod tests {
     #[test]
     fn truths_are_counted_once_for_a_group() {
         let seconds = told_apart(5.0, &[1.0, 3.0]);
-        assert_eq!(seconds, Seconds { truths: 3.0, dataset: 2.0, bytes: 0.0 });
+        assert_eq!(seconds, Seconds { truths: 3.0, dataset: 2.0, after: 0.0 });
         let kind = Kind { seconds: Some(seconds), ..kind(100, 4, 50) };
         // All threads wait for the truths of a group.
         assert_eq!([1, 2].map(|jobs| kind.seconds_of_truths(jobs)), [12.0, 12.0]);
@@ -510,7 +542,7 @@ mod tests {
     #[test]
     fn other_sizes_lie_on_a_line_through_known_ones() {
         let kinds: Vec<Kind> = [100, 1000, 10_000, 100_000].map(|rows| kind(rows, 1, 9)).into();
-        let of = |truths, dataset| Some(Seconds { truths, dataset, bytes: 0.0 });
+        let of = |truths, dataset| Some(Seconds { truths, dataset, after: 0.0 });
         let dataset = |known: &[Option<Seconds>], at| foretold(&kinds, known, at).unwrap().dataset;
         // One is known: as the work.
         let one = [of(1.0, 0.1), None, None, None];
@@ -532,9 +564,9 @@ mod tests {
         assert_eq!(turns.next(&kinds, 0.0), Some(1));
         // Nothing is known yet of any.
         assert_eq!(turns.next(&kinds, 10.0), None);
-        turns.known[1] = Some(Seconds { truths: 0.0, dataset: 1.0, bytes: 0.0 });
+        turns.known[1] = Some(Seconds { truths: 0.0, dataset: 1.0, after: 0.0 });
         assert_eq!(turns.next(&kinds, 30.0), Some(0));
-        turns.known[0] = Some(Seconds { truths: 0.0, dataset: 1.1, bytes: 0.0 });
+        turns.known[0] = Some(Seconds { truths: 0.0, dataset: 1.1, after: 0.0 });
         assert_eq!(turns.next(&kinds, 30.0), Some(2));
         assert_eq!(turns.next(&kinds, 30.0), None);
     }

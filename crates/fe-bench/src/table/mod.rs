@@ -98,6 +98,16 @@ impl Rendered {
         Self { title: title.to_owned(), ..self }
     }
 
+    /// The same table, whose title names its study.
+    #[must_use]
+    pub fn of_named(self, study: &str) -> Self {
+        if self.title.contains(study) {
+            return self;
+        }
+        let title = format!("{study}: {}", self.title);
+        Self { title, ..self }
+    }
+
     /// The same table, which says if many bins are empty in the estimates that its numbers are of.
     #[must_use]
     pub fn cautioned(mut self, all: &[EmptyBins]) -> Self {
