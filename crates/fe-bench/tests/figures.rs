@@ -240,6 +240,7 @@ fn figures_have_the_form_that_is_asked_for() {
         "{}",
         &eps[..120]
     );
+    assert!(eps.len() < 150_000, "{} bytes", eps.len());
     let refused = [
         (vec!["--width", "3.3"], "must be a length such as 3.3in"),
         (vec!["--height", "1in"], "--height: "),
@@ -406,6 +407,65 @@ fn what_was_kept_is_drawn() {
     // A file that is not what `run` wrote is refused, and says where.
     std::fs::write(path.join("kept/bins.csv"), "a,b\n1,2\n").unwrap();
     assert!(refusal(path, &["plot", "kept"]).contains("kept/bins.csv: the columns are not"));
+}
+
+/// A study of a feature with levels and of one without, with bands.
+const LEVELS: &str = r#"
+about = "Kept curves at levels."
+
+[[block]]
+scenario = "SEASONS.toml"
+features = ["season", "x"]
+N = 120
+replicates = 3
+metrics = ["mse"]
+keep = ["curves", "bins"]
+
+[[block.estimator]]
+name = "ale"
+band = "analytic"
+
+[[block.estimator]]
+name = "pdp"
+"#;
+
+const SEASONS: &str = r#"
+f = "level(season, winter: -1, summer: 2, autumn: 0.5) + x*x*level(season, winter: 0, summer: 1, autumn: 1)"
+[law]
+season = "categorical(winter: 0.3, summer: 0.5, autumn: 0.2)"
+x = "uniform(0, 1)"
+"#;
+
+#[test]
+fn kept_curves_at_levels_are_bars_and_bands_are_seen_about_errors() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    std::fs::write(path.join("seasons.toml"), SEASONS).unwrap();
+    std::fs::write(path.join("kept.toml"), LEVELS.replace("SEASONS.toml", "seasons.toml")).unwrap();
+    answer(path, &["run", "kept.toml", "--out", "kept"]);
+    answer(path, &["plot", "kept", "--kind", "effect"]);
+    let drawn = |feature: &str| {
+        let name = format!("kept-figures/kept_effect_seasons_{feature}.svg");
+        std::fs::read_to_string(path.join(name)).unwrap()
+    };
+    let (season, x) = (drawn("season"), drawn("x"));
+    // A panel for each estimator, whose axis has the levels; one bar and one stroke at each.
+    for level in ["winter", "summer", "autumn"] {
+        assert_eq!(season.matches(&format!(">\n{level}\n<")).count(), 2, "{level}");
+    }
+    for label in [
+        "confidence, pointwise",
+        "confidence, all levels at once",
+        "± σ of the instances",
+        "estimates of other datasets",
+    ] {
+        assert!(season.contains(label), "{label}");
+    }
+    assert!(!season.contains("limits of bins") && !season.contains("bin effect"));
+    assert!(!season.contains("estimate − truth") && !x.contains("winter"));
+    // The band of the curve is narrow beside its effect: it is drawn about the error as well.
+    assert_eq!(x.matches(">\nestimate − truth").count(), 1);
+    answer(path, &["report", "kept"]);
 }
 
 #[test]

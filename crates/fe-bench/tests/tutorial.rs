@@ -49,7 +49,7 @@ fn every_command_runs_and_answers_what_the_page_says() {
             "truth" => check_truth(&answer, &text),
             "effect" => assert!(folder.join("ale.svg").exists()),
             "run" if command.contains("--dry-run") => {
-                assert!(answer.contains("seconds"), "{answer}")
+                assert!(answer.contains("seconds"), "{answer}");
             }
             "run" => check_table(&answer, &study),
             "plot" => assert!(answer.lines().any(|path| path.contains("error-by-K"))),

@@ -115,7 +115,7 @@ impl Arguments {
     }
 }
 
-/// What the effects of all models share.
+/// Facts that the effects of all models share.
 struct Told<'a> {
     /// Number of rows.
     rows: usize,

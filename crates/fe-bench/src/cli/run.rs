@@ -180,7 +180,7 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
     printed.and_then(|()| counts.map_or(Ok(()), |counts| check_any(&counts)))
 }
 
-/// What was made, in a line above the tables.
+/// A line above the tables, on the values that were made.
 fn made(studies: &[Study], counts: &Counts, is_shard: bool) -> String {
     let of = match studies {
         [one] => format!("of the study {}", one.name),

@@ -551,11 +551,11 @@ pub(super) fn confidence_less(band: &ConfidenceBand, x: &[f64], truth: &[f64]) -
     })
 }
 
+/// The area between two curves: places, lower and upper values.
+type Area = Vec<(f64, f64, f64)>;
+
 /// The limits of a confidence band as layers, the wider ones first.
-fn confidence_of(
-    band: &ConfidenceBand,
-    area: &dyn Fn(&Limits) -> Vec<(f64, f64, f64)>,
-) -> Vec<Layer> {
+fn confidence_of(band: &ConfidenceBand, area: &dyn Fn(&Limits) -> Area) -> Vec<Layer> {
     let percent = readable(100.0 * band.record.level);
     let kind = match band.record.kind {
         BandKind::Analytic => "analytic",

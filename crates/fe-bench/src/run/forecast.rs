@@ -469,7 +469,7 @@ mod tests {
         Study::new("small".to_owned(), file::read(&path).unwrap()).unwrap()
     }
 
-    const BANDS: &str = "[[block]]\nscenario = 'piecewise-linear'\nset = { noise_sd = [0.1, 0.2] }\n\
+    const BANDS: &str = "[[block]]\nscenario = 'sin-indicator'\nset = { noise_sd = [0.1, 0.2] }\n\
         features = ['x1', 'x2']\nN = [20, 200]\nreplicates = 7\nmetrics = ['coverage']\n\
         [[block.estimator]]\nname = 'ale'\nbins = [2, 5]\nband = 'bootstrap'\nresamples = 40\n\
         [[block.estimator]]\nname = 'ale'\nbins = 3\nband = 'analytic'\n\
