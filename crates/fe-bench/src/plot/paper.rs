@@ -1,6 +1,7 @@
 //! Images of lines and shapes for printing: PDF and EPS, whose letters are shapes, so that no font is needed.
 //!
-//! Both are the same list of drawing operators, packed; they are PDF's own, and an EPS file defines them.
+//! Both are the same list of drawing operators, packed; they are PDF's own, and an EPS file defines them. Its places are told
+//! from the point before.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -62,7 +63,7 @@ pub(super) fn eps(svg: &str, title: &str, form: &Form) -> Result<Vec<u8>> {
         "%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 {right} {top}\n\
          %%HiResBoundingBox: 0 0 {width:.3} {height:.3}\n%%Title: {title}\n%%LanguageLevel: 3\n\
          %%EndComments\nsave 32 dict begin\n\
-         /m {{moveto}} bind def /l {{lineto}} bind def /c {{curveto}} bind def /h {{closepath}} bind def\n\
+         /m {{moveto}} bind def /l {{rlineto}} bind def /c {{rcurveto}} bind def /h {{closepath}} bind def\n\
          /rg {{setrgbcolor}} bind def /RG {{setrgbcolor}} bind def /w {{setlinewidth}} bind def\n\
          /J {{setlinecap}} bind def /j {{setlinejoin}} bind def /d {{setdash}} bind def\n\
          /f {{fill}} bind def /f* {{eofill}} bind def /S {{stroke}} bind def\n\
@@ -171,7 +172,8 @@ impl Drawing {
     fn path(&mut self, path: &Path, opacity: f32) {
         let transform = path.abs_transform();
         let Some(moved) = path.data().clone().transform(transform) else { return };
-        let outline = outline(moved.segments());
+        let way = if self.see_through { Way::Absolute } else { Way::Relative };
+        let outline = outline(moved.segments(), way);
         if let Some(fill) = path.fill() {
             self.colour(fill.paint(), opacity * fill.opacity().get(), "rg");
             let how = if fill.rule() == FillRule::EvenOdd { "f*" } else { "f" };
@@ -226,28 +228,27 @@ impl Drawing {
 }
 
 /// The operators of an outline, one to a line.
-fn outline(segments: impl Iterator<Item = PathSegment>) -> String {
+fn outline(segments: impl Iterator<Item = PathSegment>, way: Way) -> String {
     let mut text = String::new();
+    let mut pen = Pen { way, start: (0.0, 0.0), at: (0.0, 0.0) };
     let mut last = (0.0, 0.0);
     for segment in segments {
         let _ = match segment {
-            PathSegment::MoveTo(p) => writeln!(text, "{} {} m", number(p.x), number(p.y)),
-            PathSegment::LineTo(p) => writeln!(text, "{} {} l", number(p.x), number(p.y)),
+            PathSegment::MoveTo(p) => {
+                pen.start = (p.x, p.y);
+                pen.at = (0.0, 0.0);
+                writeln!(text, "{} {} m", number(p.x), number(p.y))
+            }
+            PathSegment::LineTo(p) => writeln!(text, "{} l", pen.to(&[(p.x, p.y)])),
             // A cubic curve with the same points.
             PathSegment::QuadTo(q, p) => {
                 let third = |end: f32, middle: f32| end + 2.0 / 3.0 * (middle - end);
-                let all = [
-                    third(last.0, q.x),
-                    third(last.1, q.y),
-                    third(p.x, q.x),
-                    third(p.y, q.y),
-                    p.x,
-                    p.y,
-                ];
-                writeln!(text, "{} c", all.map(number).join(" "))
+                let first = (third(last.0, q.x), third(last.1, q.y));
+                let second = (third(p.x, q.x), third(p.y, q.y));
+                writeln!(text, "{} c", pen.to(&[first, second, (p.x, p.y)]))
             }
             PathSegment::CubicTo(a, b, p) => {
-                writeln!(text, "{} c", [a.x, a.y, b.x, b.y, p.x, p.y].map(number).join(" "))
+                writeln!(text, "{} c", pen.to(&[(a.x, a.y), (b.x, b.y), (p.x, p.y)]))
             }
             PathSegment::Close => writeln!(text, "h"),
         };
@@ -262,9 +263,51 @@ fn outline(segments: impl Iterator<Item = PathSegment>) -> String {
     text
 }
 
-/// A number to a thousandth of a pixel.
+/// The point from which places in an outline are counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Way {
+    /// The corner of the image.
+    #[default]
+    Absolute,
+    /// The point before. The same letter is the same text wherever it stands, which packs well.
+    Relative,
+}
+
+/// The way that an outline has come.
+struct Pen {
+    way: Way,
+    start: (f32, f32),
+    /// Its last point, as it was written, from the start.
+    at: (f32, f32),
+}
+
+impl Pen {
+    /// The numbers of some points, the last of which is the next to start from.
+    fn to(&mut self, points: &[(f32, f32)]) -> String {
+        let from_start =
+            |(x, y): &(f32, f32)| (rounded(x - self.start.0), rounded(y - self.start.1));
+        let written = |point: &(f32, f32)| match self.way {
+            Way::Absolute => [point.0, point.1],
+            Way::Relative => {
+                let (x, y) = from_start(point);
+                [x - self.at.0, y - self.at.1]
+            }
+        };
+        let all: Vec<String> = points.iter().flat_map(written).map(number).collect();
+        if let Some(last) = points.last() {
+            self.at = from_start(last);
+        }
+        all.join(" ")
+    }
+}
+
+fn rounded(value: f32) -> f32 {
+    (value * 100.0).round() / 100.0
+}
+
+/// A number to a hundredth of a pixel.
 fn number(value: f32) -> String {
-    let text = format!("{value:.3}");
+    let text = format!("{value:.2}");
     let short = text.trim_end_matches('0').trim_end_matches('.');
     if short == "-0" { "0".to_owned() } else { short.to_owned() }
 }
@@ -286,7 +329,7 @@ mod tests {
         let (_, packed) = text.split_once("} exec\n").unwrap();
         let text = unpacked(packed.split_once("~>").unwrap().0);
         // Half a red on white; the line in pixels, and half as wide.
-        assert!(text.contains("1 0.5 0.5 RG\n2 w 0 J 0 j [] 0 d\n0 48 m\n96 0 l\nS\n"), "{text}");
+        assert!(text.contains("1 0.5 0.5 RG\n2 w 0 J 0 j [] 0 d\n0 48 m\n96 -48 l\nS\n"), "{text}");
         assert!(!text.contains(" gs"));
         // The letter is a shape.
         assert!(text.matches(" c\n").count() > 5 || text.matches(" l\n").count() > 10);
@@ -356,7 +399,7 @@ mod tests {
     fn numbers_are_short() {
         assert_eq!(
             [0.0, -0.0001, 1.5, 12.3456, 100.0].map(number),
-            ["0", "0", "1.5", "12.346", "100"]
+            ["0", "0", "1.5", "12.35", "100"]
         );
     }
 }
