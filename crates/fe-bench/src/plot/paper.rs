@@ -70,7 +70,7 @@ pub(super) fn eps(svg: &str, title: &str, form: &Form) -> Result<Vec<u8>> {
          0 {height:.3} translate {POINTS} -{POINTS} scale\n\
          /a currentfile /ASCII85Decode filter def /z a /FlateDecode filter def\n\
          {{ z cvx exec a flushfile }} exec\n{}end restore\nshowpage\n%%EOF\n",
-        in_characters(&packed(&drawing.operators)?)
+        in_characters(&packed(&(drawing.below + &drawing.operators))?)
     )
     .into_bytes())
 }
@@ -150,6 +150,8 @@ fn hexadecimal(text: &str) -> String {
 #[derive(Default)]
 struct Drawing {
     operators: String,
+    /// Those of pale areas, where nothing is seen through: they would hide the lines that they lie over.
+    below: String,
     /// True if what is below may be seen.
     see_through: bool,
     /// The opacities that were used, each the state of its place.
@@ -175,9 +177,18 @@ impl Drawing {
         let way = if self.see_through { Way::Absolute } else { Way::Relative };
         let outline = outline(moved.segments(), way);
         if let Some(fill) = path.fill() {
-            self.colour(fill.paint(), opacity * fill.opacity().get(), "rg");
+            let opacity = opacity * fill.opacity().get();
+            let above = std::mem::take(&mut self.operators);
+            self.colour(fill.paint(), opacity, "rg");
             let how = if fill.rule() == FillRule::EvenOdd { "f*" } else { "f" };
             let _ = writeln!(self.operators, "{outline}{how}");
+            let own = std::mem::replace(&mut self.operators, above);
+            match (self.see_through, opacity < 1.0) {
+                (false, true) => self.below.push_str(&own),
+                // Paper is white.
+                (false, false) if is_white(fill.paint()) => {}
+                _ => self.operators.push_str(&own),
+            }
         }
         if let Some(stroke) = path.stroke() {
             self.colour(stroke.paint(), opacity * stroke.opacity().get(), "RG");
@@ -225,6 +236,10 @@ impl Drawing {
             number(offset)
         );
     }
+}
+
+fn is_white(paint: &Paint) -> bool {
+    matches!(paint, Paint::Color(colour) if *colour == Color::white())
 }
 
 /// The operators of an outline, one to a line.
@@ -331,6 +346,12 @@ mod tests {
         // Half a red on white; the line in pixels, and half as wide.
         assert!(text.contains("1 0.5 0.5 RG\n2 w 0 J 0 j [] 0 d\n0 48 m\n96 -48 l\nS\n"), "{text}");
         assert!(!text.contains(" gs"));
+        // A pale area hides no line, wherever it stood.
+        let svg = SVG.replace("<text", "<rect x=\"0\" y=\"0\" width=\"9\" height=\"9\" fill=\"#0000FF\" opacity=\"0.5\"/><text");
+        let text = String::from_utf8(eps(&svg, "", &Form::default()).unwrap()).unwrap();
+        let text = unpacked(text.split_once("} exec\n").unwrap().1.split_once("~>").unwrap().0);
+        assert!(text.find("0.5 0.5 1 rg").unwrap() < text.find("1 0.5 0.5 RG").unwrap(), "{text}");
+        assert!(!text.contains("1 1 1 rg"), "paper is white");
         // The letter is a shape.
         assert!(text.matches(" c\n").count() > 5 || text.matches(" l\n").count() > 10);
     }
