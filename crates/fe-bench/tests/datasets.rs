@@ -412,3 +412,63 @@ fn extended_results_are_those_of_a_run_that_asked_for_as_many() {
     scratch
         .refused(&["run", "--extend", "beside", "--replicates", "9"], "is not as it was written");
 }
+
+#[test]
+fn a_dry_run_counts_what_a_run_computes_and_writes_nothing() {
+    let scratch = Scratch::new();
+    scratch.write("growing.toml", GROWING);
+    let output = scratch.program(&["run", "growing.toml", "--dry-run", "--format", "json"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.success() && said.contains("about ") && said.contains(" for truths"),
+        "{said}"
+    );
+    let rows: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let rows = rows.as_array().unwrap();
+    let of = |row: &serde_json::Value, name: &str| row[name].as_f64().unwrap();
+    let (all, kinds) = rows.split_last().unwrap();
+    for name in ["datasets", "cells", "model_rows", "fits"] {
+        let sum: f64 = kinds.iter().map(|kind| of(kind, name)).sum();
+        assert_eq!(sum, of(all, name), "{name}");
+    }
+    // By block, scenario and N.
+    let kinds: Vec<(f64, f64, f64)> =
+        kinds.iter().map(|kind| (of(kind, "block"), of(kind, "N"), of(kind, "datasets"))).collect();
+    assert_eq!(kinds[..2], [(1.0, 60.0, 4.0), (1.0, 90.0, 4.0)]);
+    assert_eq!(kinds.len(), 5);
+    assert!(of(all, "seconds") > 0.0);
+    let left: Vec<_> = std::fs::read_dir(scratch.0.path()).unwrap().collect();
+    assert_eq!(left.len(), 1, "{left:?}");
+    scratch.succeed(&["run", "growing.toml", "--out", "out"]);
+    // A line for each estimate, and one for each fit.
+    let lines = scratch.read("out", "timings.csv").unwrap().lines().count() as f64 - 1.0;
+    assert_eq!(of(all, "cells") + of(all, "fits"), lines);
+    for wrong in [&["--resume", "--out", "out"][..], &["--abandon", "why", "--shard", "1/2"]] {
+        let asked = [&["run", "growing.toml", "--dry-run"], wrong].concat();
+        scratch.refused(&asked, "cannot be used with");
+    }
+}
+
+#[test]
+fn the_first_line_says_what_was_made_and_titles_name_their_studies() {
+    let scratch = Scratch::new();
+    let study = |title: &str| {
+        format!(
+            "about = 'small'\n[[block]]\nscenario = 'poly3'\nN = 20\nreplicates = 2\nmetrics = ['mse']\n\
+             [[block.estimator]]\nname = 'pdp'\n{title}"
+        )
+    };
+    let table = "[[table]]\ntitle = 'Errors'\nrows = ['feature']\ncolumns = ['metric']\n";
+    scratch.write("one.toml", &study(table));
+    scratch.write("two.toml", &study(""));
+    let output = scratch.program(&["run", "one.toml", "two.toml", "--out", "both"]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.starts_with("made: 12 values of 2 studies"), "{said}");
+    assert!(said.trim_end().ends_with(": both"), "{said}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("**one: Errors**") && text.contains("**two**"), "{text}");
+    let output = scratch.program(&["run", "one.toml", "--out", "single"]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.starts_with("made: 6 values of the study one"), "{said}");
+    assert!(String::from_utf8(output.stdout).unwrap().contains("**Errors**"));
+}

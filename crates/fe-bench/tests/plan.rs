@@ -360,3 +360,16 @@ fn answers_of_several_that_are_not_whole_are_refused() {
     let message = folder.refused(&["--method", "forest"]);
     assert!(message.contains("has a column `method`, which says it"), "{message}");
 }
+
+#[test]
+fn flags_of_the_program_are_no_part_of_a_plan() {
+    let folder = Folder::new();
+    let (data, out) = (folder.path("data.csv"), folder.path("query.csv"));
+    let plan = ["plan", "--data", &data, "--weights", "weight", "--target", "y", "--out", &out];
+    let plan = [&plan[..], &["--estimator", "ale", "--feature", "1"]].concat();
+    for quiet in [[&["-q"], &plan[..]].concat(), [&plan[..], &["--quiet"]].concat()] {
+        answer(&quiet);
+        folder.ask(&[1.0]);
+        assert_eq!(folder.finished().as_array().unwrap().len(), 1);
+    }
+}

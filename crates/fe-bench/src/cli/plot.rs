@@ -121,14 +121,14 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
     if values.is_empty() {
         return Err(nothing_left(arguments)?);
     }
-    if let Some(caution) = empty_bins::caution(&results.empty_bins, |key| is_chosen(key)) {
-        say!("{caution}");
-    }
     let given = &arguments.kind;
     let kinds = if given.is_empty() { Drawn::value_variants() } else { given };
     let sweeps: Vec<Sweep> = kinds.iter().copied().filter_map(Drawn::sweep).collect();
     let studies = results.manifest.studies.iter();
     let labels = studies.fold(Labels::default(), |all, named| all.and(&named.study.labels));
+    if let Some(caution) = empty_bins::caution(&results.empty_bins, &labels, |key| is_chosen(key)) {
+        say!("{caution}");
+    }
     let times = match &arguments.timings {
         Some(path) => Times::of(path, &results.values)?,
         None if given.contains(&Drawn::ErrorByTime) => {

@@ -317,7 +317,8 @@ pub(super) fn print_tables(
         return Ok(());
     }
     let results = results::read(folder)?;
-    if let Some(caution) = empty_bins::caution(&results.empty_bins, |_| true) {
+    let labels = results.labels();
+    if let Some(caution) = empty_bins::caution(&results.empty_bins, &labels, |_| true) {
         say!("{caution} See {}", folder.join("empty_bins.csv").display());
     }
     super::table::print_all(&results, out)

@@ -119,11 +119,11 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
         results.values.extend(times.beside(&results.values));
     }
     let tables = if arguments.choice.is_made() || arguments.timings.is_some() {
-        let empty_bins = std::mem::take(&mut results.empty_bins);
+        let (empty_bins, labels) = (std::mem::take(&mut results.empty_bins), results.labels());
         let choice = &arguments.choice;
         let is_of_means = choice.against.is_empty() && choice.order.is_none() && !choice.bands;
         let imprecise = if is_of_means { precision::imprecise_in(&results) } else { Vec::new() };
-        vec![arguments.chosen(results)?.cautioned(&empty_bins).with_precision(&imprecise)]
+        vec![arguments.chosen(results)?.cautioned(&empty_bins, &labels).with_precision(&imprecise)]
     } else {
         tables(&results).map_err(|message| arguments.wrong(message))?
     };

@@ -11,6 +11,7 @@ use super::{Column, Key};
 use crate::error::Result;
 use crate::output::exact;
 use crate::output::formulas::unguarded;
+use crate::study::labels::Labels;
 
 /// The name of the file.
 pub(super) const EMPTY_BINS: &str = "empty_bins.csv";
@@ -117,9 +118,13 @@ fn parse(record: &csv::StringRecord) -> Result<EmptyBins, String> {
 }
 
 /// The caution about some of a results folder's estimates; none where none of them is among those of which
-/// many bins are empty.
+/// many bins are empty. What it names has the labels of its study.
 #[must_use]
-pub fn caution(all: &[EmptyBins], is_meant: impl Fn(&Key<&str>) -> bool) -> Option<String> {
+pub fn caution(
+    all: &[EmptyBins],
+    labels: &Labels,
+    is_meant: impl Fn(&Key<&str>) -> bool,
+) -> Option<String> {
     let meant: Vec<&EmptyBins> =
         all.iter().filter(|found| is_meant(&found.key.borrowed())).collect();
     let worst = meant.iter().max_by(|a, b| a.largest.total_cmp(&b.largest))?;
@@ -128,7 +133,8 @@ pub fn caution(all: &[EmptyBins], is_meant: impl Fn(&Key<&str>) -> bool) -> Opti
     let datasets: usize = meant.iter().map(|found| found.datasets).sum();
     let words = [("", estimator), ("K = ", bins), ("N = ", rows), ("", scenario), ("", &subject)];
     let words = words.iter().filter(|(_, word)| !word.is_empty());
-    let words: Vec<String> = words.map(|(name, word)| format!("{name}{word}")).collect();
+    let words: Vec<String> =
+        words.map(|(name, word)| format!("{name}{}", labels.of(word))).collect();
     Some(format!(
         "Empty bins: in {datasets} estimates, of {} settings, more than a tenth of the bins are without instances, up to \
          {:.0} % ({}).",
@@ -174,11 +180,12 @@ mod tests {
         assert_eq!(tally.records().count(), 0);
         let read = parse(&csv::StringRecord::from(records[0].clone())).unwrap();
         assert_eq!((read.datasets, read.of, read.largest), (2, 3, 1.0));
-        let said = caution(&[read], |key| key.estimator == "rhale").unwrap();
+        let labels: Labels = toml::from_str("rhale = 'RHALE'").unwrap();
+        let said = caution(&[read], &labels, |key| key.estimator == "rhale").unwrap();
         assert!(
-            said.contains("in 2 estimates") && said.contains("up to 100 % (rhale, f)"),
+            said.contains("in 2 estimates") && said.contains("up to 100 % (RHALE, f)"),
             "{said}"
         );
-        assert_eq!(caution(&[], |_| true), None);
+        assert_eq!(caution(&[], &labels, |_| true), None);
     }
 }

@@ -17,6 +17,7 @@ use crate::error::{Error, Result};
 use crate::output::formulas::unguarded;
 use crate::score::Outcome;
 pub use crate::study::MOST_MEANS;
+use crate::study::labels::Labels;
 
 /// The most reasons of failures that are told apart.
 const MOST_REASONS: usize = 200;
@@ -38,6 +39,15 @@ pub struct Results {
     pub failures: Vec<Failure>,
     /// True if the values are not as they were written.
     pub is_changed: bool,
+}
+
+impl Results {
+    /// The labels of all studies.
+    #[must_use]
+    pub fn labels(&self) -> Labels {
+        let studies = self.manifest.studies.iter();
+        studies.fold(Labels::default(), |all, named| all.and(&named.study.labels))
+    }
 }
 
 /// A reason why values are missing.

@@ -61,7 +61,7 @@ impl ValueColumn {
             text + entry.remarks().chars().count() + usize::from(entry.better)
         };
         let heading = table.columns[column].last().map_or(0, |text| text.chars().count());
-        let power = exponent.map_or(0, |_| 5);
+        let power = exponent.filter(|power| *power != 0).map_or(0, |_| 5);
         let width = entries().map(text).max().unwrap_or(0).max(heading + power);
         Self { exponent, width }
     }
@@ -90,7 +90,9 @@ fn common_exponent<'a>(
     let means = entries.filter_map(|entry| entry.summary.mean).filter(|mean| *mean != 0.0);
     let powers: Vec<i32> = means.map(|mean| mean.abs().log10().floor() as i32).collect();
     let (least, most) = (powers.iter().min()?, powers.iter().max()?);
-    (needed && most - least <= 2).then_some(*most)
+    // Tenths need none.
+    let power = if *most == -1 { 0 } else { *most };
+    (needed && most - least <= 2).then_some(power)
 }
 
 pub(super) fn table(table: &Rendered, style: Style, label: Option<&str>) -> String {
@@ -261,8 +263,8 @@ impl Set<'_> {
         let names = self.table.labels.iter().map(|name| escape(name));
         let last = part.clone().map(|column| {
             let name = self.table.columns[column].last().map_or("", String::as_str);
-            let power =
-                self.columns[column].exponent.map(|power| format!("$\\times 10^{{{power}}}$"));
+            let power = self.columns[column].exponent.filter(|power| *power != 0);
+            let power = power.map(|power| format!("$\\times 10^{{{power}}}$"));
             let words = [Some(escape(name)), power];
             let words = words.into_iter().flatten().filter(|word| !word.is_empty());
             self.in_braces(words.collect::<Vec<_>>().join(" "))

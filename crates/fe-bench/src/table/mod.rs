@@ -110,10 +110,10 @@ impl Rendered {
 
     /// The same table, which says if many bins are empty in the estimates that its numbers are of.
     #[must_use]
-    pub fn cautioned(mut self, all: &[EmptyBins]) -> Self {
+    pub fn cautioned(mut self, all: &[EmptyBins], labels: &Labels) -> Self {
         let entries = self.rows.iter().flat_map(|row| row.entries.iter().flatten());
         let meant: HashSet<u128> = entries.map(|entry| estimate(&entry.key.borrowed())).collect();
-        self.notes.extend(empty_bins::caution(all, |key| meant.contains(&estimate(key))));
+        self.notes.extend(empty_bins::caution(all, labels, |key| meant.contains(&estimate(key))));
         self
     }
 
@@ -182,7 +182,9 @@ pub fn of_study(named: &NamedStudy, results: &Results) -> Result<Vec<Rendered>, 
     let imprecise = precision::imprecise_in(results);
     if named.study.table.is_empty() {
         let table = make_of(&default_spec(&named.name, &values), &values, &context)?;
-        return Ok(vec![table.cautioned(&results.empty_bins).with_precision(&imprecise)]);
+        return Ok(vec![
+            table.cautioned(&results.empty_bins, &context.labels).with_precision(&imprecise),
+        ]);
     }
     values.extend(results.parts.iter().filter(own).cloned());
     // A shard has only some of the datasets.
@@ -191,7 +193,8 @@ pub fn of_study(named: &NamedStudy, results: &Results) -> Result<Vec<Rendered>, 
         values.extend(absent);
     }
     let table = |spec| {
-        let made = make_of(spec, &values, &context)?.cautioned(&results.empty_bins);
+        let made =
+            make_of(spec, &values, &context)?.cautioned(&results.empty_bins, &context.labels);
         Ok(made.with_precision(&imprecise))
     };
     named.study.table.iter().map(table).collect()
