@@ -216,7 +216,15 @@ permutations = 2
     };
     assert_eq!(by(&listed), by(&cells));
     let message = String::from_utf8(list.stderr).unwrap();
-    assert!(message.contains("model rows") && message.contains("of one thread"), "{message}");
+    assert!(message.contains("model rows") && message.contains("run --dry-run"), "{message}");
+    // The forecast of a run counts the same.
+    let dry = program(&["run", "study.toml", "--dry-run", "--format", "csv"], folder.path());
+    let forecast = OutputTable::new(std::str::from_utf8(&dry.stdout).unwrap());
+    let sum = |sheet: &OutputTable| -> u64 {
+        sheet.column("model_rows").iter().map(|rows| rows.parse::<u64>().unwrap()).sum()
+    };
+    // The last row has the sum of the others.
+    assert_eq!(sum(&forecast), 2 * sum(&listed));
     assert!(!folder.path().join("results").exists());
 }
 
