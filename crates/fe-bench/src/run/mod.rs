@@ -24,6 +24,7 @@ use crate::record::journal::{Entry, Journal, Log};
 use crate::study::models::Fitting;
 use crate::study::tasks::{Plan, Planned};
 use context::Task;
+use forecast::Work;
 use prepared::Prepared;
 
 /// Runs the datasets that are asked for and that a journal does not have yet on `jobs` threads, and enters them there.
@@ -108,11 +109,12 @@ pub fn run(
     Ok(())
 }
 
-/// The size of a dataset's work: the rows that models are asked for, as far as known, and its own.
+/// The size of a dataset's work: the rows that models are asked for, as far as known, those that are resampled, and its own.
 #[must_use]
 pub fn cost(planned: &Planned<'_>) -> u64 {
-    let group = planned.group;
-    Prepared::new(group).cost(group).0.saturating_add(group.rows as u64)
+    let (group, rows) = (planned.group, planned.group.rows as u64);
+    let work = Work::of(group, 1);
+    work.model_rows.saturating_add(work.resamples.saturating_mul(rows)).saturating_add(rows)
 }
 
 /// State that the datasets of a group share while the group is run.
