@@ -8,7 +8,7 @@ use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint, Ranged};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use super::figure::{Figure, Layer, Mark, Panel};
+use super::figure::{Figure, Layer, Mark, Panel, lower_end};
 use super::form::{Form, ZOOM};
 use super::scale::Ruler;
 use super::style::{MarkStyle, Marker};
@@ -412,7 +412,7 @@ fn paint_layer(chart: &mut Chart<'_, '_>, layer: &Layer, x: &Ruler, y: &Ruler) -
             for &(a, b, half) in points {
                 let Some(place) = at(&(a, b)) else { continue };
                 if let (true, Some(low), Some(high)) =
-                    (half > 0.0, at(&(a, b - half)), at(&(a, b + half)))
+                    (half > 0.0, at(&(a, lower_end(y.log, b, half))), at(&(a, b + half)))
                 {
                     let thin = MarkStyle { width: 1.2, ..*look };
                     chart.draw_series([PathElement::new([low, high], stroke(&thin))])?;

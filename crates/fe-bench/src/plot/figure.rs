@@ -77,10 +77,26 @@ pub struct Panel {
     pub bare: bool,
 }
 
+/// The longest error bar below a point of a logarithmic axis, as a factor: one that reaches down to 0 has no end there.
+const LONGEST: f64 = 30.0;
+
+/// The lower end of an error bar.
+pub(super) fn lower_end(log: bool, y: f64, half: f64) -> f64 {
+    if log { (y - half).max(y / LONGEST) } else { y - half }
+}
+
 impl Panel {
     /// All points that its axes must hold.
     pub(super) fn extent(&self) -> Vec<(f64, f64)> {
-        let drawn = self.layers.iter().flat_map(|layer| layer.mark.extent());
+        let drawn = self.layers.iter().flat_map(|layer| match &layer.mark {
+            Mark::Points(points) if self.y.log => {
+                let ends = |&(x, y, half): &(f64, f64, f64)| {
+                    [(x, lower_end(true, y, half)), (x, y + half), (x, y)]
+                };
+                points.iter().flat_map(ends).collect()
+            }
+            mark => mark.extent(),
+        });
         drawn.chain(self.hold.iter().copied()).collect()
     }
 }
@@ -171,5 +187,22 @@ impl Mark {
             Self::SideRug(y) => y.iter().map(|&y| (f64::NAN, y)).collect(),
             Self::Rug(x) | Self::Verticals(x) => x.iter().map(|&x| (x, f64::NAN)).collect(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn error_bars_on_logarithmic_axes_have_an_end() {
+        let mark = Mark::Points(vec![(1.0, 0.5, 0.1), (2.0, 3e-8, 3e-8 - 1e-25)]);
+        let layers = vec![Layer { name: None, look: MarkStyle::of_series(0), mark }];
+        let least = |log: bool| {
+            let y = Scale { log, ..Scale::linear("mse") };
+            let panel = Panel { y, layers: layers.clone(), ..Panel::default() };
+            panel.extent().iter().map(|(_, y)| *y).fold(f64::MAX, f64::min)
+        };
+        assert!(least(true) > 9e-10 && least(false) < 1e-24, "{} {}", least(true), least(false));
     }
 }
