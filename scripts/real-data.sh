@@ -68,7 +68,7 @@ add_up() {
 regions() {
     local name=$1
     shift
-    "$program" effect "$@" --kind "$kinds" --depth 1 --format table --plot "$folder/$name.svg" > "$folder/$name.txt"
+    "$program" effect "$@" --depth 1 --format table --plot "$folder/$name.svg" > "$folder/$name.txt"
 }
 
 case $example in
@@ -86,8 +86,12 @@ case $example in
         levels=(--kind "$kinds" --feature season,yr,holiday,weekday,workingday,weathersit)
         estimate levels-ale "${bike[@]}" "${levels[@]}" --estimator ale
         estimate levels-pdp "${bike[@]}" "${levels[@]}" --estimator pdp
-        regions regional-rhale "${bike[@]}" "${by_integral[@]}" --estimator regional-rhale --feature hr,temp
-        regions regional-pdp "${bike[@]}" "${by_integral[@]}" --estimator regional-pdp --feature hr,temp --grid 24
+        # With levels the network has columns of its own for them, and is another one.
+        split=("${by_integral[@]}" --feature hr,temp)
+        regions regional-rhale "${bike[@]}" "${split[@]}" --estimator regional-rhale
+        regions regional-pdp "${bike[@]}" "${split[@]}" --estimator regional-pdp --grid 24
+        regions levels-regional-rhale "${bike[@]}" --kind "$kinds" "${split[@]}" --estimator regional-rhale
+        regions levels-regional-pdp "${bike[@]}" --kind "$kinds" "${split[@]}" --estimator regional-pdp --grid 24
         ;;
     alibi)
         estimate ale "${alibi[@]}"

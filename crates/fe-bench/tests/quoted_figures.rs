@@ -11,7 +11,8 @@
 //!
 //! The keys name one row of the file; the figure is its `mean`, with its `se` after ±, to the digits that are
 //! printed; another column is named by `column=`, and has its error under the same name with `_se`. In a file with a
-//! column `column` it is named by `value=`.
+//! column `column` it is named by `value=`. Trees as text have a row a feature: `split` is what it is first split by,
+//! `drop` by how many per cent heterogeneity falls then, `change` the same with its sign.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -67,12 +68,33 @@ fn figures(text: &str) -> Vec<(f64, f64)> {
         Some((inner, exponent)) => (inner, exponent.parse().unwrap()),
         None => (text, 0),
     };
-    inner.split('±').map(|number| printed(number.trim(), exponent)).collect()
+    let number = |text: &str| printed(text.trim().trim_end_matches(" %"), exponent);
+    inner.split('±').map(number).collect()
 }
 
 type Rows = Vec<HashMap<String, String>>;
 
+/// The first splits of trees as `effect --format table` prints them.
+fn trees(path: &Path) -> Rows {
+    let text = std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    let first_split = |tree: &str| {
+        let feature = tree.split_once(": ")?.0;
+        let split = tree.lines().find_map(|line| line.strip_prefix("    "))?.split(' ').next()?;
+        let level = tree.lines().find(|line| line.starts_with("level 1: "))?;
+        let drop = level.split_once("drop ")?.1.strip_suffix(" %")?;
+        let row = [("drop", drop), ("change", &format!("-{drop}")), ("feature", feature)];
+        let row = row.into_iter().chain([("split", split)]);
+        Some(row.map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
+    };
+    text.split("\n\n")
+        .map(|tree| first_split(tree).unwrap_or_else(|| panic!("{}: {tree}", path.display())))
+        .collect()
+}
+
 fn read(path: &Path) -> Rows {
+    if path.extension().is_some_and(|extension| extension == "txt") {
+        return trees(path);
+    }
     let mut reader =
         csv::Reader::from_path(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     reader.deserialize().map(|row| row.unwrap()).collect()
