@@ -128,7 +128,8 @@ fn scaled(figure: &Figure, layout: &Layout, svg: &str, form: &Form) -> String {
 struct Layout {
     width: i32,
     height: i32,
-    columns: usize,
+    /// Column and row of each cell.
+    places: Vec<(i32, i32)>,
     cell: (i32, i32),
     /// Heights of the first panel of a cell and of those below it.
     panels: (i32, i32),
@@ -142,8 +143,9 @@ struct Layout {
 impl Layout {
     fn of(figure: &Figure, form: &Form) -> Result<Self> {
         let zoomed = |length: f64| (length * ZOOM).round() as i32;
+        let groups = figure.groups();
         // Four are two by two, so that none is apart.
-        let columns = match figure.cells.len() {
+        let columns = match groups.iter().copied().max().unwrap_or_default() {
             4 => 2,
             cells => cells.clamp(1, 3),
         };
@@ -168,7 +170,8 @@ impl Layout {
             true => Vec::new(),
             false => wrapped(&figure.title, width - 2 * MARGIN, TITLE),
         };
-        let rows = figure.cells.len().div_ceil(columns) as i32;
+        let places = grouped_places(&groups, columns);
+        let rows = places.last().map_or(0, |(_, row)| row + 1);
         let around = title_height(&title) + rows_of(&legend, width) * LINE + MARGIN;
         let most = figure.cells.iter().map(Vec::len).max().unwrap_or_default();
         let panels = heights(most, form.width.map(|_| cell_width));
@@ -199,7 +202,7 @@ impl Layout {
         let cell = (cell_width, stack(panels) + beside);
         let height = around + rows * cell.1;
         let is_tight = form.width.is_some() || form.height.is_some();
-        Ok(Self { width, height, columns, cell, panels, title, subtitle_lines, legend, is_tight })
+        Ok(Self { width, height, places, cell, panels, title, subtitle_lines, legend, is_tight })
     }
 
     /// Height of a panel, counted from 0 from the top of its cell.
@@ -216,6 +219,17 @@ impl Layout {
             (TICKS, fit(height, ROOM.1))
         }
     }
+}
+
+/// Column and row of each cell of groups of so many: each group begins a row.
+fn grouped_places(groups: &[usize], columns: usize) -> Vec<(i32, i32)> {
+    let mut above = 0;
+    let mut places = Vec::new();
+    for &size in groups {
+        places.extend((0..size).map(|i| ((i % columns) as i32, (above + i / columns) as i32)));
+        above += size.div_ceil(columns);
+    }
+    places
 }
 
 /// Heights of the first of so many panels of a cell and of those below it; those of a narrow cell are lower.
@@ -243,8 +257,7 @@ fn paint(figure: &Figure, layout: &Layout, svg: &mut String) -> Drawn {
         write(&root, line, (MARGIN, y), TITLE, VPos::Top)?;
     }
     let top = title_height(&layout.title);
-    for (i, cell) in figure.cells.iter().enumerate() {
-        let (column, row) = ((i % layout.columns) as i32, (i / layout.columns) as i32);
+    for (cell, (column, row)) in figure.cells.iter().zip(&layout.places) {
         let corner = (column * layout.cell.0, top + row * layout.cell.1);
         paint_cell(&root, cell, figure.legend_per_cell, corner, layout)?;
     }
@@ -630,6 +643,23 @@ mod tests {
     fn lines_break_where_values_are_missing() {
         let values = [Some(1), None, None, Some(2), Some(3)];
         assert_eq!(unbroken(values.into_iter()), [vec![1], vec![2, 3]]);
+    }
+
+    #[test]
+    fn each_tree_begins_a_row() {
+        let root = || vec![Panel { opens: true, ..Panel::default() }];
+        let other = || vec![Panel::default()];
+        let of = |cells| Figure { cells, ..Figure::default() };
+        let tree = || [root(), other(), other(), other()];
+        let two = of([tree(), tree()].concat());
+        assert_eq!(two.groups(), [4, 4]);
+        let rows: Vec<i32> = grouped_places(&[4, 4], 2).iter().map(|place| place.1).collect();
+        assert_eq!(rows, [0, 0, 1, 1, 2, 2, 3, 3]);
+        let split_and_whole = of([&tree()[..3], &[root()]].concat());
+        assert_eq!(split_and_whole.groups(), [3, 1]);
+        assert_eq!(grouped_places(&[3, 1], 3)[3], (0, 1));
+        // Features that are not split stand side by side.
+        assert_eq!(of(vec![root(), root()]).groups(), [2]);
     }
 
     #[test]

@@ -204,9 +204,13 @@ pub fn regional(subject: &Subject<'_>, effects: &[(RegionalEffect, Regional)]) -
         }
         hold_alike(&mut regions);
         let mut regions = regions.into_iter();
+        let whole = cells.len();
         cells.extend(regions.next());
         if regions.len() > 0 {
             cells.push(vec![tree(subject, regional)]);
+        }
+        if let Some(first) = cells.get_mut(whole).and_then(|cell| cell.first_mut()) {
+            first.opens = true;
         }
         cells.extend(regions);
     }

@@ -54,6 +54,18 @@ impl Figure {
         self.cells.iter().map(one).collect()
     }
 
+    /// Numbers of cells that stand together: one group of all, unless panels open groups of several.
+    pub(super) fn groups(&self) -> Vec<usize> {
+        let mut sizes = Vec::new();
+        for cell in &self.cells {
+            match sizes.last_mut() {
+                Some(size) if !cell.first().is_some_and(|panel| panel.opens) => *size += 1,
+                _ => sizes.push(1),
+            }
+        }
+        if sizes.iter().any(|&size| size > 1) { sizes } else { vec![self.cells.len()] }
+    }
+
     fn firsts(&self) -> impl Iterator<Item = &Panel> {
         self.cells.iter().filter_map(|cell| cell.first()).filter(|panel| !panel.bare)
     }
@@ -75,6 +87,8 @@ pub struct Panel {
     pub hold: Vec<(f64, f64)>,
     /// True if it is a drawing without axes.
     pub bare: bool,
+    /// True if it is the first of a group whose cells stand together.
+    pub opens: bool,
 }
 
 /// The longest error bar below a point of a logarithmic axis, as a factor: one that reaches down to 0 has no end there.
