@@ -40,8 +40,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// PD, ALE and M-plot of the main feature on the left, sigma on the right.
 fn picture(scenario: &Scenario) -> Result<String, Box<dyn Error>> {
     let cells = vec![
-        vec![panel(scenario, "effects, centred", &CURVES)?],
-        vec![panel(scenario, "heterogeneity: sigma", &SIGMA)?],
+        vec![panel(scenario, "effects", "effect on f, centred (integral)", &CURVES)?],
+        vec![panel(scenario, "heterogeneity", "σ of the local effects", &SIGMA)?],
     ];
     let title = scenario.info().name.to_owned();
     Ok(Figure { title, cells, legend_per_cell: false }.svg()?)
@@ -50,6 +50,7 @@ fn picture(scenario: &Scenario) -> Result<String, Box<dyn Error>> {
 fn panel(
     scenario: &Scenario,
     title: &str,
+    y: &str,
     curves: &[(Quantity, &str, MarkStyle)],
 ) -> Result<Panel, Box<dyn Error>> {
     let s = scenario_page::main_feature(scenario)?;
@@ -65,7 +66,7 @@ fn panel(
     Ok(Panel {
         title: title.to_owned(),
         x: Scale::linear(format!("x{}", s + 1)),
-        y: Scale::default(),
+        y: Scale::linear(y),
         layers: curves.iter().map(layer).collect::<Result<_, _>>()?,
         ..Panel::default()
     })
