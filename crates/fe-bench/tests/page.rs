@@ -127,6 +127,26 @@ fn the_page_fits_narrow_screens_and_opens_for_print() {
     with_script(folder.path(), "narrow.html", script);
     let Some(dom) = browse(folder.path(), "narrow.html", &["--dump-dom"]) else { return };
     assert_eq!(left(&dom, "far"), "");
+    // A frame is as narrow as a telephone: of each own table a value is in sight beside the keys of its row.
+    let script = "if (top === self) {\
+                  const frame = document.createElement('iframe'); frame.width = 390;\
+                  frame.onload = () => {\
+                  const row = (of) => of.querySelector('tbody tr');\
+                  const tables = [...frame.contentDocument.querySelectorAll('table')].filter((of) => of.querySelector('.key'));\
+                  const right = (of) => Math.round(row(of).querySelector('.number').getBoundingClientRect().right);\
+                  tables.forEach((of) => of.closest('details')?.setAttribute('open', ''));\
+                  document.documentElement.dataset.rights = tables.map(right).join(' ');\
+                  document.documentElement.dataset.keys = row(tables[0]).querySelector('.keys').innerText;\
+                  const shown = (of) => getComputedStyle(row(tables[0]).querySelector(of)).display;\
+                  document.documentElement.dataset.shown = shown('.key') + ' ' + shown('.keys'); };\
+                  frame.srcdoc = document.documentElement.outerHTML; document.body.append(frame); }";
+    with_script(folder.path(), "telephone.html", script);
+    let dom = browse(folder.path(), "telephone.html", &["--dump-dom"]).unwrap();
+    let rights: Vec<u32> =
+        left(&dom, "rights").split(' ').map(|right| right.parse().unwrap()).collect();
+    assert!(rights.len() == 2 && rights.iter().all(|right| (1..375).contains(right)), "{rights:?}");
+    assert_eq!(left(&dom, "keys").replace("&nbsp;", " "), "ale, K = 5");
+    assert_eq!(left(&dom, "shown"), "none table-cell");
     let script = "dispatchEvent(new Event('beforeprint'));\
                   const closed = () => document.querySelectorAll('details:not([open])').length;\
                   document.documentElement.dataset.printed = closed();\

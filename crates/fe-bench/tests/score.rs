@@ -371,6 +371,15 @@ fn curves_of_many_datasets_become_results() {
     assert!((expected - 0.01179).abs() < 1e-5 && row("mine").contains("0.0118"), "{table}");
     assert!(row("theirs").contains("0.0236") && table.contains("20 datasets"), "{table}");
     assert!(answer(path, &["compare", "results", "results"]).contains("0"));
+    // Two sizes are no sweep: the curves are drawn beside the truth.
+    let drawn = answer(path, &["plot", "results", "--out", "figures"]);
+    assert_eq!(drawn.lines().count(), 2, "{drawn}");
+    let picture = std::fs::read_to_string(path.join(drawn.lines().next().unwrap())).unwrap();
+    for words in ["mine", "theirs", "truth", "dataset 0"] {
+        assert!(picture.contains(words), "no {words}: {drawn}");
+    }
+    let kept = std::fs::read_to_string(path.join("results/curves.csv")).unwrap();
+    assert_eq!(kept.lines().count(), 1 + 2 * 20 * 2 * 3);
     answer(path, &["report", "results"]);
     let page = std::fs::read_to_string(path.join("results.html")).unwrap();
     assert!(page.contains("curves.csv, scored against the truth") && page.contains("mine"));

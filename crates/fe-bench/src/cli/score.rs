@@ -29,7 +29,7 @@ use crate::system::say::say;
 /// What `effect --format csv` prints is such a file; its other columns are passed over.
 ///
 /// Many curves have the columns method, replicate (of the dataset, counted from 0) and N as well; with --out their
-/// scores become a results folder, which `table`, `plot`, `report` and `compare` read like that of a run.
+/// scores and the curves beside their truths become a results folder, which `table`, `plot`, `report` and `compare` read like that of a run.
 ///
 /// With the columns feature2 and x2 as well, effects of pairs of features are scored, at all their pairs of points; of
 /// pd with --interaction, what the two features do not do each on their own.
@@ -127,7 +127,7 @@ fn sheet(scenario: &Scenario, all: Vec<Scored>) -> OutputTable {
         "status",
     ]);
     let mut sheet = OutputTable::new(&columns);
-    for Scored { given, effect, scores } in all {
+    for Scored { given, effect, scores, .. } in all {
         for (metric, score) in scores {
             let mut row: Vec<Entry> = vec![
                 scenario.id().into(),
@@ -156,32 +156,30 @@ fn store(
         (Comparison::Centred, _) => "grid".to_owned(),
         (Comparison::AsTheyAre, centring) => centring.unwrap_or(Centring::None).to_string(),
     };
-    let mut values = Vec::new();
-    for Scored { given, effect, scores } in all {
+    let (mut values, mut curves) = (Vec::new(), Vec::new());
+    for Scored { given, effect, scores, points } in all {
         let method = if given.method.is_empty() { effect } else { given.method };
+        let replicate =
+            if given.replicate.is_empty() { "0".to_owned() } else { given.replicate.clone() };
+        let key = Key {
+            study: study.clone(),
+            scenario: scenario.id(),
+            parameters: scenario.parameters(),
+            feature: scenario.feature_name(given.feature),
+            estimator: method,
+            centring: centring.clone(),
+            rows: given.rows,
+            replicate,
+            pair: OF_F.to_owned(),
+            ..Key::default()
+        };
         for (metric, score) in scores {
-            let key = Key {
-                study: study.clone(),
-                scenario: scenario.id(),
-                parameters: scenario.parameters(),
-                feature: scenario.feature_name(given.feature),
-                estimator: method.clone(),
-                centring: centring.clone(),
-                rows: given.rows.clone(),
-                replicate: if given.replicate.is_empty() {
-                    "0".to_owned()
-                } else {
-                    given.replicate.clone()
-                },
-                pair: OF_F.to_owned(),
-                metric: metric.to_owned(),
-                ..Key::default()
-            };
-            values.push((key, score));
+            values.push((Key { metric: metric.to_owned(), ..key.clone() }, score));
         }
+        curves.push((key, points));
     }
     let about = format!("Curves of {}, scored against the truth.", arguments.curves.display());
-    let counts = given::write(folder, (&study, &about), scenario, values)?;
+    let counts = given::write(folder, (&study, &about), scenario, values, curves)?;
     say!("{} values ({} failed): {}", counts.values, counts.failed, folder.display());
     Ok(())
 }
@@ -237,6 +235,8 @@ struct Scored {
     given: Given,
     effect: String,
     scores: Vec<(&'static str, score::Score)>,
+    /// The curve beside its truth, if results are asked for.
+    points: Vec<score::CurvePoint>,
 }
 
 /// The scores of the curves, or of the trees, of the file.
@@ -270,6 +270,7 @@ fn of_trees(arguments: &Arguments, scenario: &Scenario) -> Result<Vec<Scored>> {
         given: Given { feature: given.tree.feature, ..Given::default() },
         effect: format!("regional-{}", given.tree.method),
         scores: given.scores(scenario, arguments.compare),
+        points: Vec::new(),
     };
     Ok(trees.into_iter().map(scored).collect())
 }
@@ -292,7 +293,13 @@ fn of_curves(
         })?;
         let scores =
             score::against_truth(scenario, effect, given.feature, &curve, compare, centring)?;
-        Ok(Scored { given, effect: effect.name().to_owned(), scores })
+        let points = match arguments.out {
+            Some(_) => {
+                score::beside_truth(scenario, effect, given.feature, &curve, compare, centring)?
+            }
+            None => Vec::new(),
+        };
+        Ok(Scored { given, effect: effect.name().to_owned(), scores, points })
     };
     curves.into_iter().map(scored).collect()
 }

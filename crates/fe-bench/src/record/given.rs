@@ -1,6 +1,6 @@
 //! Results folders of curves that were computed elsewhere and scored here.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use fe_truth::Scenario;
@@ -12,10 +12,9 @@ use super::manifest::{Manifest, NamedStudy};
 use super::store::{Counts, Writer, check_free, publish};
 use crate::data::scenarios::Problems;
 use crate::error::{Error, Result};
-use crate::score::Score;
-use crate::study::file::{Block, StudyFile};
+use crate::score::{CurvePoint, Score};
+use crate::study::file::{Block, Keep, StudyFile};
 use crate::study::key::Key;
-use crate::study::tasks::Plan;
 use crate::system::files::parent;
 
 /// Writes the scores of curves as a results folder with one study, of a name and a purpose. Means are taken over the
@@ -28,6 +27,7 @@ pub fn write(
     (name, about): (&str, &str),
     scenario: &Scenario,
     values: Vec<(Key, Score)>,
+    curves: Vec<(Key, Vec<CurvePoint>)>,
 ) -> Result<Counts> {
     check_free(folder)?;
     let parent = parent(folder);
@@ -37,19 +37,16 @@ pub fn write(
     let begun = begun.map_err(Error::file(parent))?;
     let inside = begun.path().join("results");
     std::fs::create_dir(&inside).map_err(Error::file(&inside))?;
-    let mut writer = Writer::create(&inside, &Plan::new(&[]), false)?;
-    let mut tasks: Vec<Task> = Vec::new();
+    let mut writer = Writer::keeping(&inside, |what| what == Keep::Curves, false)?;
+    let mut tasks: BTreeMap<Dataset, Task> = BTreeMap::new();
     for (key, score) in values {
-        let replicate = key.replicate.parse().unwrap_or_default();
-        let task = (key.rows.clone(), replicate);
-        match tasks.iter_mut().rev().find(|(known, _)| *known == task) {
-            Some((_, all)) => all.push((key, score)),
-            None => tasks.push((task, vec![(key, score)])),
-        }
+        tasks.entry(dataset(&key)).or_default().0.push((key, score));
     }
-    tasks.sort_by(|(a, _), (b, _)| number(&a.0).cmp(&number(&b.0)).then(a.1.cmp(&b.1)));
+    for (key, points) in curves {
+        tasks.entry(dataset(&key)).or_default().1.push((key, points));
+    }
     let mut sizes: Vec<String> = Vec::new();
-    for (place, ((rows, _), values)) in tasks.iter().enumerate() {
+    for (place, ((_, rows, _), (values, curves))) in tasks.iter().enumerate() {
         if sizes.last() != Some(rows) {
             sizes.push(rows.clone());
         }
@@ -59,6 +56,12 @@ pub fn write(
             let written = encoder.cell(&key.borrowed(), 0, &key.metric, &cell);
             written.map_err(|e| Error::content(folder, e))?;
         }
+        for (key, points) in curves {
+            for point in points {
+                let written = encoder.curve(&key.borrowed(), 0, point);
+                written.map_err(|e| Error::content(folder, e))?;
+            }
+        }
         let parts = encoder.into_parts().map_err(|e| Error::content(folder, e))?;
         writer.push(place, sizes.len(), &parts)?;
     }
@@ -67,8 +70,15 @@ pub fn write(
     Ok(counts)
 }
 
-/// The values of a dataset, by its size and its number.
-type Task = ((String, u64), Vec<(Key, Score)>);
+/// The size of a dataset, as a number and as it is written, and its number.
+type Dataset = (u64, String, u64);
+
+/// The values of a dataset, and its curves.
+type Task = (Vec<(Key, Score)>, Vec<(Key, Vec<CurvePoint>)>);
+
+fn dataset(key: &Key) -> Dataset {
+    (number(&key.rows), key.rows.clone(), number(&key.replicate))
+}
 
 fn number(rows: &str) -> u64 {
     rows.parse().unwrap_or_default()
@@ -95,6 +105,10 @@ fn described(about: &str, scenario: &Scenario, values: &[(Key, Score)]) -> Resul
         ("replicates".to_owned(), Value::Integer(all(|key| &key.replicate).len() as i64)),
     ]);
     let words = |words: Vec<String>| Value::Array(words.into_iter().map(Value::String).collect());
+    block.insert(
+        "keep".to_owned(),
+        Value::Array(vec![Value::String(Keep::Curves.name().to_owned())]),
+    );
     block.insert("features".to_owned(), words(all(|key| &key.feature)));
     block.insert("metrics".to_owned(), words(all(|key| &key.metric)));
     block.insert("estimator".to_owned(), Value::Array(estimators.map(Value::Table).collect()));

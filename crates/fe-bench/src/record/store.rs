@@ -132,14 +132,23 @@ impl GroupValues {
 impl Writer {
     /// Into an empty folder.
     pub(super) fn create(inside: &Path, plan: &Plan<'_>, is_shard: bool) -> Result<Self> {
-        let decomposes = plan.keeps(Keep::Decomposition);
+        Self::keeping(inside, |what| plan.keeps(what), is_shard)
+    }
+
+    /// A writer of results that keep what is said.
+    pub(super) fn keeping(
+        inside: &Path,
+        keeps: impl Fn(Keep) -> bool,
+        is_shard: bool,
+    ) -> Result<Self> {
+        let decomposes = keeps(Keep::Decomposition);
         // Of the errors of single curves, whole results have what is made of them.
         let wanted = |file: ResultFile| match file {
             ResultFile::Cells | ResultFile::Timings => true,
-            ResultFile::Curves => plan.keeps(Keep::Curves),
-            ResultFile::Bins => plan.keeps(Keep::Bins),
+            ResultFile::Curves => keeps(Keep::Curves),
+            ResultFile::Bins => keeps(Keep::Bins),
             ResultFile::Errors => decomposes && is_shard,
-            ResultFile::Trees | ResultFile::Leaves => plan.keeps(Keep::Trees),
+            ResultFile::Trees | ResultFile::Leaves => keeps(Keep::Trees),
         };
         let mut files = Vec::new();
         for file in ResultFile::ALL {

@@ -253,6 +253,42 @@ pub fn against_truth(
     Ok(given(&part, &truths, comparison, curve.x.len() - part.x.len()))
 }
 
+/// A curve that was computed elsewhere beside its truth, as [`against_truth`] compares them.
+///
+/// # Errors
+/// A truth that cannot be computed.
+pub fn beside_truth(
+    scenario: &Scenario,
+    effect: fe_truth::Quantity,
+    feature: usize,
+    curve: &GivenCurve,
+    comparison: Comparison,
+    centring: fe_truth::Centring,
+) -> Result<Vec<CurvePoint>, fe_truth::Error> {
+    let axis = scenario.axis(feature);
+    let part = curve.within(axis.0, axis.1);
+    let truths = scenario.curve(effect, feature, &part.x, axis, centring)?;
+    let compared = Compared::new(&part.effect, &truths, comparison);
+    let point = |(i, &x): (usize, &f64)| {
+        let estimate = compared.estimate[i];
+        // The band moves with the curve.
+        let moved = |limit: f64| Some(limit + estimate - part.effect[i]);
+        let [lower, upper] = match &part.band {
+            Some((lower, upper)) => [moved(lower[i]), moved(upper[i])],
+            None => [None, None],
+        };
+        CurvePoint {
+            x,
+            effect: Some(estimate),
+            heterogeneity: None,
+            truth: Some(compared.truth[i]),
+            truth_abs_error: Some(truths[i].abs_error),
+            confidence: [lower, upper, None, None],
+        }
+    };
+    Ok(part.x.iter().enumerate().map(point).collect())
+}
+
 /// An estimated curve and the true one on the same points, centred alike.
 pub(crate) struct Compared {
     pub(crate) estimate: Vec<f64>,
