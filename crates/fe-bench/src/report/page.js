@@ -68,7 +68,9 @@ document.querySelectorAll("table.sortable").forEach((table, index) => {
   const order = given.get(`${table.id}-sort`);
   if (order) {
     const [column, direction] = order.split("-");
-    sort(table, Number(column) - 1, direction === "descending");
+    // Columns are counted without that of all keys, which only narrow screens show.
+    const before = table.tHead.querySelectorAll(".keys").length;
+    sort(table, Number(column) - 1 + before, direction === "descending");
   }
   const words = given.get(`${table.id}-filter`);
   if (words) show(words);
