@@ -6,8 +6,8 @@ use std::f64::consts::PI;
 use std::path::Path;
 
 use fe_truth::{
-    Centring, Evaluation, Quantity, Region, Scenario, Truth, Weighting, problem, scenario,
-    scenarios,
+    Centring, Evaluation, HeterogeneityValue, Quantity, Region, Scenario, Truth, Weighting,
+    problem, scenario, scenarios,
 };
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -337,8 +337,6 @@ fn many_features_at_once_are_simulated_within_their_interval() {
     assert!(finer.abs_error < 3e-5 * mean.abs() && (finer.value - mean).abs() < finer.abs_error);
     let error = sine.simulating(Some(1e-9), Some(2e4)).unwrap().mean().unwrap_err().to_string();
     assert!(error.contains("a simulation over x1, x2, x3, x4, x5 has after"), "{error}");
-    let error = sine.curve(Quantity::ShapVariance, 0, &[0.4], (0.0, 1.0), Centring::None);
-    assert!(error.unwrap_err().to_string().contains("such as Shapley values, are not simulated"));
     let witness = sine.witness().unwrap().mean().unwrap();
     assert!(witness != sine.mean().unwrap() && (witness.value - mean).abs() < witness.abs_error);
 }
@@ -365,6 +363,58 @@ fn simulation_draws_from_the_law_given_what_is_held() {
             assert!(off <= exact.abs_error + found.abs_error, "{quantity} {s} {exact:?} {found:?}");
         }
     }
+}
+
+/// Variances of Shapley values and of centred curves, at a point and along the feature, where more features are
+/// averaged than are integrated at once: of a product they are known, of its square's root they are not.
+#[test]
+fn variances_over_many_features_are_those_of_a_product() {
+    use HeterogeneityValue::{AleIntegral, AleIntegralSd, DpdpMean, PdpMean, ShapMean};
+    for (names, how) in [("abcd", Evaluation::Quadrature), ("abcdg", Evaluation::Simulation)] {
+        let features: Vec<String> = names.chars().map(String::from).collect();
+        let laws = features.iter().map(|name| format!("{name} = \"uniform(1, 2)\"\n"));
+        let law = format!("[law]\n{}", laws.collect::<String>());
+        let f = features.join("*");
+        let product = mine(&f, &law);
+        let whole = mine(&format!("sqrt(({f})^2)"), &law);
+        let whole = whole.simulating(Some(0.02), Some(3e7)).unwrap();
+        let agree = |what: &str, exact: Truth, found: Truth| {
+            assert_eq!(found.method, how, "{what} of {f}");
+            assert!(exact.abs_error < 1e-9 * exact.value, "{what} of {f}: {exact:?}");
+            let off = (exact.value - found.value).abs();
+            assert!(off <= exact.abs_error + found.abs_error, "{what} of {f}: {exact:?} {found:?}");
+            assert!(found.abs_error < 0.25 * found.value, "{what} of {f}: {found:?}");
+        };
+        for quantity in [Quantity::ShapVariance, Quantity::HPdp] {
+            let ask = |scenario: &Scenario| {
+                scenario.curve(quantity, 1, &[1.3], (1.0, 2.0), Centring::None).unwrap()[0]
+            };
+            agree(&quantity.to_string(), ask(&product), ask(&whole));
+        }
+        for value in [PdpMean, DpdpMean, AleIntegral, AleIntegralSd, ShapMean] {
+            let ask =
+                |scenario: &Scenario| scenario.heterogeneity_value(value, 1, (1.0, 2.0)).unwrap();
+            agree(&value.to_string(), ask(&product), ask(&whole));
+        }
+        let all = |scenario: &Scenario| scenario.values(1, (1.0, 2.0)).unwrap();
+        for ((name, exact), (_, found)) in all(&product).into_iter().zip(all(&whole)) {
+            agree(name, exact, found);
+        }
+    }
+}
+
+/// What is asked first does not change the answer: memory spares evaluations, and they are counted all the same.
+#[test]
+fn answers_over_many_features_do_not_depend_on_what_was_asked_before() {
+    let law = "[law]\na = \"uniform(1, 2)\"\nb = \"uniform(1, 2)\"\nc = \"uniform(1, 2)\"\nd = \"uniform(1, 2)\"\n";
+    let ask = |scenario: &Scenario, x: f64| {
+        let at = |quantity| scenario.curve(quantity, 0, &[x], (1.0, 2.0), Centring::None).unwrap();
+        [at(Quantity::ShapVariance), at(Quantity::HPdp)].concat()
+    };
+    let first = mine("(a*b + c*d)^2.5", law);
+    let (alone, second) = (ask(&first, 1.2), mine("(a*b + c*d)^2.5", law));
+    ask(&second, 1.7);
+    assert_eq!(alone, ask(&second, 1.2));
 }
 
 #[test]

@@ -11,6 +11,7 @@ use clap::Args;
 use fe_core::Axis;
 use fe_core::settings::Splitting;
 use fe_truth::{Centring, Level, Quantity, Regional, Scenario, Truth, Weighting};
+use rayon::prelude::*;
 
 use super::arguments::{
     FeatureArguments, Grid, Place, ScenarioArguments, finite, grid, place, word,
@@ -560,9 +561,14 @@ fn values(arguments: &Arguments, scenario: &Scenario) -> Result<OutputTable> {
         sheet.push(row);
         Ok(())
     };
-    for feature in arguments.features.of(scenario)? {
+    let features = arguments.features.of(scenario)?;
+    let of = |&feature: &usize| -> Result<_> {
         let axis = range(arguments, scenario, feature)?;
-        for (name, truth) in scenario.each_value(feature, axis)? {
+        Ok(scenario.each_value(feature, axis)?)
+    };
+    let each: Vec<Result<_>> = features.par_iter().map(of).collect();
+    for (&feature, values) in features.iter().zip(each) {
+        for (name, truth) in values? {
             push(Some(scenario.feature_name(feature)), name, truth)?;
         }
     }

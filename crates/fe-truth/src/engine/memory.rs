@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Mutex, PoisonError};
 
+use super::watch::{spend, with_cost};
 use crate::numeric::quadrature::Estimate;
 
 /// Most features whose values are part of a key.
@@ -26,9 +27,9 @@ impl HeldValues {
     }
 }
 
-/// Numbers by what they are of and the values that are held: the nodes of integrals around them come again
+/// Numbers by what they are of and the values that are held, with what they cost: the nodes of integrals around them come again
 /// at each point of a curve. They are the same to the bit as if computed anew.
-pub(crate) struct Memory<K>(Mutex<HashMap<(K, HeldValues), Estimate>>);
+pub(crate) struct Memory<K>(Mutex<HashMap<(K, HeldValues), (Estimate, f64)>>);
 
 impl<K> Default for Memory<K> {
     fn default() -> Self {
@@ -43,16 +44,18 @@ impl<K: Hash + Eq> Memory<K> {
             return make();
         }
         let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = lock().get(&key) {
-            return *known;
+        let known = lock().get(&key).copied();
+        if let Some((known, cost)) = known {
+            spend(cost);
+            return known;
         }
-        let made = make();
+        let (made, cost) = with_cost(make);
         if !made.value.is_nan() {
             let mut kept = lock();
             if kept.len() >= MOST_KEPT {
                 kept.clear();
             }
-            kept.insert(key, made);
+            kept.insert(key, (made, cost));
         }
         made
     }

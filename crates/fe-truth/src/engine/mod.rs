@@ -22,11 +22,12 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use crate::function::Term;
 use crate::law::region::Condition;
 use crate::law::{Crossing, Law, Univariate};
-use crate::numeric::quadrature::{Estimate, Piecewise, integrate, within};
+use crate::numeric::quadrature::{Estimate, Piecewise, TOLERANCE, integrate, integrate_to, within};
 use memory::{HeldValues, Memory};
 use nested::HeldFeatures;
 use shapley::Coalitions;
-use watch::Watch;
+use simulation::is_simulating;
+use watch::{OVER_AXIS, Watch, spend};
 
 /// Local quantity: the integrand at a row in which the feature of interest has its value.
 #[derive(Debug, Clone, Copy)]
@@ -59,8 +60,8 @@ pub(crate) struct Moments {
     pub(crate) variance: Estimate,
 }
 
-/// A part of a term, a feature of it, and the ends of an axis of that.
-type AxisKey = (usize, PartPlace, usize, [u64; 2]);
+/// A part of a term, a feature of it, the ends of an axis of that, and if it serves a simulation.
+type AxisKey = (usize, PartPlace, usize, [u64; 2], bool);
 
 /// Means of parts of terms over axes: as functions of the one other feature that a part reads, or number by
 /// number where it reads several.
@@ -306,11 +307,12 @@ impl Engine {
     ) -> Estimate {
         let term = part.term;
         if part.place == PartPlace::Elsewhere {
-            return axis_mean(term, feature, axis, row);
+            return self.integrated_axis_mean(term, feature, axis, row);
         }
         let others = term.features().iter().copied().filter(|&other| other != feature);
         let others: Vec<usize> = others.collect();
-        let key = (part.index, part.place, feature, [axis.0.to_bits(), axis.1.to_bits()]);
+        let ends = [axis.0.to_bits(), axis.1.to_bits()];
+        let key = (part.index, part.place, feature, ends, is_simulating());
         if let &[other] = others.as_slice()
             && !term.is_affine_in(other)
         {
@@ -318,10 +320,16 @@ impl Engine {
             let resolve = || self.resolved_axis_mean(term, feature, axis, other);
             let curve = self.axis_means.of(key, resolve);
             let u = self.whole.margin(other).coordinate(x);
-            return if curve.covers(u) { curve.at(u) } else { axis_mean(term, feature, axis, row) };
+            return if curve.covers(u) {
+                curve.at(u)
+            } else {
+                self.integrated_axis_mean(term, feature, axis, row)
+            };
         }
         let held = HeldValues::of(&others, row);
-        self.axis_means.numbers.of((key, held), || axis_mean(term, feature, axis, row))
+        self.axis_means
+            .numbers
+            .of((key, held), || self.integrated_axis_mean(term, feature, axis, row))
     }
 
     fn resolved_axis_mean(
@@ -343,8 +351,13 @@ impl Engine {
         let points = within(&points, panels[0], panels[panels.len() - 1]);
         Piecewise::of(&points, |u| {
             row[other] = law.place(u);
-            axis_mean(term, feature, axis, &mut row)
+            self.integrated_axis_mean(term, feature, axis, &mut row)
         })
+    }
+
+    /// A term of the function, as a part.
+    fn part(&self, index: usize) -> Part<'_> {
+        Part { index, term: &self.terms[index], place: PartPlace::Whole }
     }
 
     pub(crate) fn law(&self) -> &Law {
@@ -455,6 +468,13 @@ impl Engine {
                 held.mean(t, LocalQuantity::Value).minus(self.mean_of_term(t))
             }
         }))
+    }
+
+    /// True if the variance of a local quantity of the terms that read a feature is simulated at each of its values,
+    /// for the number of features that are integrated at once.
+    pub(crate) fn simulates_variance(&self, s: usize, rest: Rest, local: LocalQuantity) -> bool {
+        let held = self.at(s, self.law().marginal(s).quantile(0.5), rest);
+        held.simulates(&self.readers(s), local)
     }
 
     /// Mean rate at which f jumps as the feature moves on from x, where the place of the jump
@@ -624,14 +644,46 @@ fn value_with(term: &Term, feature: usize, x: f64, row: &mut [f64]) -> Estimate 
     value
 }
 
-fn axis_mean(term: &Term, feature: usize, (lo, hi): (f64, f64), row: &mut [f64]) -> Estimate {
-    let held = row[feature];
-    let mut breaks = Vec::new();
-    term.breaks(feature, row, &mut breaks);
-    let [total] = integrate(&within(&breaks, lo, hi), 0.0, |x| {
-        row[feature] = x;
-        [term.estimate(row)]
-    });
-    row[feature] = held;
-    total.times(1.0 / (hi - lo))
+/// Error of a mean over an axis where it serves a simulation, whose interval is far wider.
+const SIMULATED: f64 = 1e-9;
+
+/// Ratio of the ends of an axis, in units of a law's coordinate, from which on it is integrated along that.
+const STRETCHED: f64 = 10.0;
+
+impl Engine {
+    fn integrated_axis_mean(
+        &self,
+        term: &Term,
+        feature: usize,
+        (lo, hi): (f64, f64),
+        row: &mut [f64],
+    ) -> Estimate {
+        spend(OVER_AXIS);
+        let held = row[feature];
+        let mut breaks = Vec::new();
+        term.breaks(feature, row, &mut breaks);
+        let tolerance = if is_simulating() { SIMULATED } else { TOLERANCE };
+        let law = self.whole.margin(feature);
+        let ends = [lo, hi].map(|end| law.coordinate(end));
+        let stretches = ends.map(|u| law.stretch(u));
+        let is_stretched = self.watch.is_some() && {
+            let ratio = stretches[0] / stretches[1];
+            ratio.max(1.0 / ratio) > STRETCHED && ends.iter().all(|end| end.is_finite())
+        };
+        let [total] = if is_stretched {
+            breaks.retain(|place| lo < *place && *place < hi);
+            let places: Vec<f64> = breaks.iter().map(|&x| law.coordinate(x)).collect();
+            integrate_to(tolerance, &within(&places, ends[0], ends[1]), 0.0, |u| {
+                row[feature] = law.place(u);
+                [term.estimate(row).times(law.stretch(u))]
+            })
+        } else {
+            integrate_to(tolerance, &within(&breaks, lo, hi), 0.0, |x| {
+                row[feature] = x;
+                [term.estimate(row)]
+            })
+        };
+        row[feature] = held;
+        total.times(1.0 / (hi - lo))
+    }
 }

@@ -2,7 +2,9 @@
 
 use std::cell::Cell;
 
-use super::watch::MOST_EVALUATIONS;
+use super::watch::{
+    MOST_EVALUATIONS, MOST_MEMBERS, MOST_OF_AXES, MOST_OF_SHAPLEY, is_spent, spend, within_budget,
+};
 use super::{
     Alone, Engine, FactorMoments, LocalQuantity, Measure, Moments, Part, PartPlace, Rest,
     fixed_break,
@@ -10,7 +12,7 @@ use super::{
 use crate::function::Term;
 use crate::law::levels::Levels;
 use crate::law::{Law, Mixing, Univariate};
-use crate::numeric::quadrature::{Estimate, integrate, within};
+use crate::numeric::quadrature::{Estimate, TOLERANCE, integrate_to, within};
 
 /// Terms that share randomness, and the features to integrate over for them.
 #[derive(Debug, Default)]
@@ -59,6 +61,10 @@ impl<'a> HeldFeatures<'a> {
         &self.engine.factor_moments
     }
 
+    pub(super) fn engine(&self) -> &'a Engine {
+        self.engine
+    }
+
     /// The law of all features.
     pub(crate) fn law(&self) -> &Law {
         &self.measure.law
@@ -73,6 +79,10 @@ impl<'a> HeldFeatures<'a> {
             let means = factors.iter().map(|&factor| self.mean_of_product(&[factor]));
             return means.fold(Estimate::exact(1.0), Estimate::product);
         }
+        self.shapley(&[index], local, None, || self.integrated_mean(index, local))
+    }
+
+    fn integrated_mean(&self, index: usize, local: LocalQuantity) -> Estimate {
         let (part, features) = self.averaged(index, local);
         let integrand = |row: &mut [f64]| self.engine.local(local, part, row);
         self.expectation(&features, &[part.term], local, 0.0, &integrand)
@@ -92,7 +102,7 @@ impl<'a> HeldFeatures<'a> {
     }
 
     fn whole(&self, index: usize) -> Part<'a> {
-        Part { index, term: &self.engine.terms[index], place: PartPlace::Whole }
+        self.engine.part(index)
     }
 
     /// A term and the features to integrate it over; its declared mean over some of them, where
@@ -166,6 +176,17 @@ impl<'a> HeldFeatures<'a> {
     }
 
     fn variance(&self, group: &Group, local: LocalQuantity, means: &[Estimate]) -> Estimate {
+        let mean = Estimate::sum(means.iter().copied());
+        let integrated = || self.integrated_variance(group, local, means);
+        self.shapley(&group.terms, local, Some(mean), integrated)
+    }
+
+    fn integrated_variance(
+        &self,
+        group: &Group,
+        local: LocalQuantity,
+        means: &[Estimate],
+    ) -> Estimate {
         // All at once is more accurate; pair by pair is what can be paid for in many dimensions.
         let is_product = |&term: &usize| self.factors(term, local).is_some();
         let at_once = match group.terms.as_slice() {
@@ -203,6 +224,81 @@ impl<'a> HeldFeatures<'a> {
         };
         let spread = |floor| self.expectation(&group.features, &terms, local, floor, &integrand);
         about(mean, spread)
+    }
+
+    /// True if the variance of a local quantity of the sum of terms is simulated, for the number of features that are
+    /// integrated at once.
+    pub(super) fn simulates(&self, terms: &[usize], local: LocalQuantity) -> bool {
+        let Some(watch) = &self.engine.watch else { return false };
+        let too_many = |terms: &[usize]| {
+            let parts: Vec<&Term> = terms.iter().map(|&t| &*self.engine.terms[t]).collect();
+            let mut features: Vec<usize> =
+                parts.iter().flat_map(|term| self.free_features(term)).collect();
+            features.sort_unstable();
+            features.dedup();
+            let affine = self.affine_features(&features, &parts);
+            self.integrated(&features, &affine).len() > watch.most
+        };
+        self.groups(terms).iter().any(|group| match local {
+            LocalQuantity::Shapley(s) => self.too_deep_for(s, &group.terms).is_some(),
+            _ if group.terms.len() == 1 || group.features.len() <= 3 => {
+                group.terms.iter().all(|&t| self.factors(t, local).is_none())
+                    && too_many(&group.terms)
+            }
+            _ => group.terms.iter().any(|&t| self.factors(t, local).is_none() && too_many(&[t])),
+        })
+    }
+
+    /// The integral of a local quantity of terms: its mean, or about a mean its variance. Of Shapley values of more
+    /// features than are integrated at once it is simulated where that takes too many evaluations.
+    fn shapley(
+        &self,
+        terms: &[usize],
+        local: LocalQuantity,
+        mean: Option<Estimate>,
+        integrated: impl FnOnce() -> Estimate,
+    ) -> Estimate {
+        let (LocalQuantity::Shapley(feature), Some(watch)) = (local, &self.engine.watch) else {
+            return integrated();
+        };
+        let Some(deep) = self.too_deep_for(feature, terms) else { return integrated() };
+        let can_be = deep.iter().all(|term| term.features().len() <= watch.most + 1);
+        let known = can_be.then(|| within_budget(MOST_OF_SHAPLEY, integrated)).flatten();
+        known.unwrap_or_else(|| {
+            if is_spent() {
+                return Estimate::exact(f64::NAN);
+            }
+            let simulated = |centre| self.simulated_shapley(watch, feature, &deep, centre);
+            match mean {
+                None => simulated(None),
+                Some(mean) => about(mean, |_| simulated(Some(mean.value))),
+            }
+        })
+    }
+
+    /// Those of terms that read a feature, where its Shapley values for them are not integrated.
+    fn too_deep_for(&self, feature: usize, terms: &[usize]) -> Option<Vec<&'a Term>> {
+        let watch = self.engine.watch.as_ref()?;
+        let engine = self.engine;
+        let readers: Vec<usize> =
+            terms.iter().copied().filter(|&t| engine.terms[t].reads(feature)).collect();
+        let terms: Vec<&Term> = readers.iter().map(|&t| &*engine.terms[t]).collect();
+        let mut free: Vec<usize> = terms.iter().flat_map(|term| self.free_features(term)).collect();
+        free.sort_unstable();
+        free.dedup();
+        let within = readers.iter().map(|&t| engine.integrated_for_coalitions(t)).max()?;
+        let many = terms.iter().any(|term| term.features().len() > MOST_MEMBERS);
+        let affine = self.affine_features(&free, &terms);
+        let integrated = self.integrated(&free, &affine).len();
+        // Worths are asked for at the same nodes, and kept: one feature more can be paid for.
+        (!many && integrated + within > watch.most + 1).then_some(terms)
+    }
+
+    /// Those of features that are integrated over, neither at two points nor by a sum.
+    fn integrated(&self, features: &[usize], affine: &[usize]) -> Vec<usize> {
+        let has_levels = |feature: usize| self.measure.margin(feature).levels().is_some();
+        let free = |feature: &usize| !affine.contains(feature) && !has_levels(*feature);
+        features.iter().copied().filter(free).collect()
     }
 
     fn covariance(&self, terms: [(usize, Estimate); 2], local: LocalQuantity) -> Estimate {
@@ -256,6 +352,27 @@ impl<'a> HeldFeatures<'a> {
         groups
     }
 
+    /// Features that a local quantity of terms is integrated over itself: a centred curve over its axis, where that
+    /// mean is not resolved as a function of one other feature.
+    fn integrated_within(&self, terms: &[&Term], local: LocalQuantity) -> usize {
+        let LocalQuantity::Centred { feature, .. } = local else { return 0 };
+        let is_integrated = |term: &&Term| term.reads(feature) && term.features().len() > 2;
+        usize::from(terms.iter().any(is_integrated))
+    }
+
+    /// A row of what is held, and what laws of other features are given.
+    pub(super) fn start(&self) -> (Vec<f64>, Vec<(usize, f64)>) {
+        let mut row = vec![f64::NAN; self.measure.law.dimension()];
+        let mut given = Vec::new();
+        for &(feature, value) in &self.held {
+            row[feature] = value;
+            if self.rest == Rest::Conditional {
+                given.push((feature, self.measure.law.known(feature, value)));
+            }
+        }
+        (row, given)
+    }
+
     /// The mean over `features` of an integrand: a local quantity of the sum of terms, or a
     /// product of two.
     pub(crate) fn expectation(
@@ -266,14 +383,7 @@ impl<'a> HeldFeatures<'a> {
         floor: f64,
         integrand: &dyn Fn(&mut [f64]) -> Estimate,
     ) -> Estimate {
-        let mut row = vec![f64::NAN; self.measure.law.dimension()];
-        let mut given = Vec::new();
-        for &(feature, value) in &self.held {
-            row[feature] = value;
-            if self.rest == Rest::Conditional {
-                given.push((feature, self.measure.law.known(feature, value)));
-            }
-        }
+        let (mut row, mut given) = self.start();
         let arbitrary = self.arbitrary_angle(features, terms);
         if let Some(angle) = arbitrary {
             row[angle] = 0.0;
@@ -289,26 +399,48 @@ impl<'a> HeldFeatures<'a> {
         // Where something breaks is known once the levels are.
         let has_levels = |feature: usize| self.measure.margin(feature).levels().is_some();
         features.sort_by_key(|&feature| !has_levels(feature));
+        let (mut tolerance, mut budget) = (TOLERANCE, None);
         if let Some(watch) = &self.engine.watch {
-            let free = |feature: &usize| !affine.contains(feature) && !has_levels(*feature);
-            let integrated = features.iter().copied().filter(free);
-            let integrated: Vec<usize> = integrated.collect();
-            if integrated.len() > watch.most {
-                return self.simulated(watch, local, &features, &given, &mut row, integrand);
+            let count = self.integrated(&features, &affine).len();
+            if count > watch.most {
+                return self.simulated(watch, local, &features, &given, &row, integrand);
+            }
+            if count >= MANY {
+                tolerance = TOLERANCE_OF_MANY;
+            }
+            if count + self.integrated_within(terms, local) > watch.most {
+                budget = Some(MOST_OF_AXES);
             }
         }
         let (engine, measure) = (self.engine, self.measure);
         let spent = Cell::new(0.0);
-        let nest =
-            NestedIntegral { engine, measure, terms, affine, local, floor, integrand, spent };
-        let mut total = nest.over(&features, &mut given, &mut row);
-        total.error += measure.doubt * total.magnitude;
-        match &self.engine.watch {
-            Some(watch) if nest.spent.get() > MOST_EVALUATIONS => {
-                given.truncate(self.held.len());
-                self.simulated(watch, local, &features, &given, &mut row, integrand)
+        let nest = NestedIntegral {
+            engine,
+            measure,
+            terms,
+            affine,
+            local,
+            floor,
+            tolerance,
+            integrand,
+            spent,
+        };
+        let start = row.clone();
+        let known = given.len();
+        let mut over = || nest.over(&features, &mut given, &mut row);
+        let total = match budget {
+            Some(most) => within_budget(most, over),
+            None => Some(over()).filter(|_| nest.spent.get() <= nest.most()),
+        };
+        match (&self.engine.watch, total) {
+            (Some(watch), None) if !is_spent() => {
+                given.truncate(known);
+                self.simulated(watch, local, &features, &given, &start, integrand)
             }
-            _ => total,
+            (_, total) => {
+                let total = total.unwrap_or(Estimate::exact(f64::NAN));
+                Estimate { error: total.error + measure.doubt * total.magnitude, ..total }
+            }
         }
     }
 }
@@ -324,6 +456,11 @@ fn tails(law: &dyn Univariate, (from, to): (f64, f64), mut at: impl FnMut(f64) -
     let cuts = law.cuts().iter().filter(|(u, _)| inside(*u));
     beyond + cuts.map(|&(u, mass)| size(u, mass)).sum::<f64>()
 }
+
+/// Features integrated at once from which on integrals of a problem file are taken to a tolerance of their own: it
+/// is far below what is promised of them, and spares halvings in each of the features.
+const MANY: usize = 3;
+const TOLERANCE_OF_MANY: f64 = 1e-11;
 
 /// Share at which a witness divides panels.
 const ELSEWHERE: f64 = 0.381_966;
@@ -348,17 +485,26 @@ struct NestedIntegral<'a> {
     affine: Vec<usize>,
     local: LocalQuantity,
     floor: f64,
+    tolerance: f64,
     integrand: &'a dyn Fn(&mut [f64]) -> Estimate,
     /// Evaluations of the integrand so far.
     spent: Cell<f64>,
 }
 
 impl NestedIntegral<'_> {
+    /// Most evaluations of the integrand.
+    fn most(&self) -> f64 {
+        if self.engine.watch.is_some() { MOST_EVALUATIONS } else { f64::INFINITY }
+    }
+
     fn over(&self, features: &[usize], given: &mut Vec<(usize, f64)>, row: &mut [f64]) -> Estimate {
         let Some((&feature, rest)) = features.split_first() else {
             self.spent.set(self.spent.get() + 1.0);
-            if self.engine.watch.is_some() && self.spent.get() > MOST_EVALUATIONS {
-                return Estimate::exact(f64::NAN);
+            if self.engine.watch.is_some() {
+                spend(1.0);
+                if is_spent() || self.spent.get() > self.most() {
+                    return Estimate::exact(f64::NAN);
+                }
             }
             return (self.integrand)(row);
         };
@@ -430,7 +576,8 @@ impl NestedIntegral<'_> {
             Some(law) => self.along((&*law, None), feature, rest, places, given, row),
             None => Estimate::exact(f64::NAN),
         };
-        let [total] = integrate(&panels, self.floor, |u| [at(u).times(hidden.weight(u))]);
+        let [total] =
+            integrate_to(self.tolerance, &panels, self.floor, |u| [at(u).times(hidden.weight(u))]);
         let ends = (panels[0], panels[panels.len() - 1]);
         let beyond = tails(hidden, ends, at);
         let total = total.doubted(hidden.doubt());
@@ -473,7 +620,8 @@ impl NestedIntegral<'_> {
             points.extend(inner.windows(2).map(|ends| ends[0] + ELSEWHERE * (ends[1] - ends[0])));
         }
         let points = within(&points, from, to);
-        let [mut total] = integrate(&points, self.floor, |u| [at(u).times(law.weight(u))]);
+        let [mut total] =
+            integrate_to(self.tolerance, &points, self.floor, |u| [at(u).times(law.weight(u))]);
         if self.engine.watch.is_some() {
             total = total.doubted(law.doubt());
             total.error += tails(law, (from, to), at);

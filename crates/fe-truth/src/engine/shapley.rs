@@ -8,19 +8,15 @@ use std::sync::{Arc, OnceLock};
 
 use super::memory::{HeldValues, Memory};
 use super::nested::HeldFeatures;
+use super::watch::{MOST_MEMBERS, uncounted};
 use super::{Engine, LocalQuantity, Rest, known_number};
 use crate::function::Term;
 use crate::law::Law;
-use crate::numeric::quadrature::{Estimate, Piecewise, within};
-
-/// Largest number of features of a term whose coalitions are asked.
-const MOST_MEMBERS: usize = 12;
+use crate::numeric::quadrature::{Estimate, Piecewise, integrate, within};
 
 /// Worths of coalitions of the features of each term.
 pub(crate) struct Coalitions {
     terms: Vec<OfTerm>,
-    /// Worths of coalitions of several features, by the term, the members and their values.
-    several: Memory<(usize, usize)>,
 }
 
 struct OfTerm {
@@ -30,6 +26,56 @@ struct OfTerm {
     empty: OnceLock<Estimate>,
     /// Worth of each feature on its own, as a function of it.
     singles: Vec<OnceLock<Piecewise>>,
+    /// Worths of coalitions of several features, by the members and their values.
+    several: Memory<usize>,
+    /// Factors that share no randomness: what a coalition is worth is the product of its worths for them.
+    factors: Vec<OfFactor>,
+}
+
+struct OfFactor {
+    known: OfTerm,
+    /// The places of its features among those of the term.
+    places: Vec<usize>,
+}
+
+impl Coalitions {
+    /// Of terms under a law as background.
+    pub(crate) fn of(terms: &[Arc<Term>], law: &Law) -> Self {
+        Self { terms: terms.iter().map(|term| OfTerm::new(term, law)).collect() }
+    }
+}
+
+impl OfTerm {
+    fn new(term: &Term, law: &Law) -> Self {
+        let features = term.features();
+        let factors = term.factors();
+        let tied = |a: &Term, b: &Term| {
+            let with = |&a: &usize| b.features().iter().any(|&b| a == b || law.related(a, b));
+            a.features().iter().any(with)
+        };
+        let apart = |i: usize| factors[..i].iter().all(|other| !tied(&factors[i], other));
+        let is_product = (1..factors.len()).all(apart);
+        let of_factor = |factor: &Term| {
+            let place = |s: &usize| features.iter().position(|other| other == s);
+            let places = factor.features().iter().filter_map(place).collect();
+            OfFactor { known: Self::new(factor, law), places }
+        };
+        Self {
+            plans: (0..coalitions(features)).map(|set| Plan::of(term, set, law)).collect(),
+            empty: OnceLock::new(),
+            singles: features.iter().map(|_| OnceLock::new()).collect(),
+            several: Memory::default(),
+            factors: factors.iter().filter(|_| is_product).map(of_factor).collect(),
+        }
+    }
+}
+
+impl OfFactor {
+    /// The members of a coalition that the factor reads.
+    fn members(&self, members: usize) -> usize {
+        let own = self.places.iter().enumerate();
+        own.fold(0, |all, (k, &place)| all | (members >> place & 1) << k)
+    }
 }
 
 /// Plan for the worth of a coalition: the mean of the term, or of a declared mean of it.
@@ -37,22 +83,6 @@ struct Plan {
     average: Option<usize>,
     inside: Vec<usize>,
     over: Vec<usize>,
-}
-
-impl Coalitions {
-    /// Of terms under a law as background.
-    pub(crate) fn of(terms: &[Arc<Term>], law: &Law) -> Self {
-        let of_term = |term: &Term| {
-            let features = term.features();
-            OfTerm {
-                plans: (0..coalitions(features)).map(|set| Plan::of(term, set, law)).collect(),
-                empty: OnceLock::new(),
-                singles: features.iter().map(|_| OnceLock::new()).collect(),
-            }
-        };
-        let terms = terms.iter().map(|term| of_term(term)).collect();
-        Self { terms, several: Memory::default() }
-    }
 }
 
 /// Number of the coalitions of features; 0 if there are too many to ask them all.
@@ -74,6 +104,26 @@ impl Plan {
     }
 }
 
+/// Worths at a row of coalitions, by the bits of their members.
+enum Worths<'a> {
+    Each(Vec<Estimate>),
+    /// For factors that share no randomness.
+    Product(Vec<(&'a OfFactor, Self)>),
+}
+
+impl Worths<'_> {
+    fn of(&self, members: usize) -> Estimate {
+        match self {
+            Self::Each(worths) => worths[members],
+            Self::Product(factors) => {
+                let each =
+                    factors.iter().map(|(factor, worths)| worths.of(factor.members(members)));
+                each.fold(Estimate::exact(1.0), Estimate::product)
+            }
+        }
+    }
+}
+
 impl Engine {
     /// The Shapley value of a feature for a term at a row of the features it reads.
     pub(crate) fn shapley(&self, index: usize, feature: usize, row: &mut [f64]) -> Estimate {
@@ -88,57 +138,128 @@ impl Engine {
             });
         }
         let (count, own) = (features.len(), 1_usize << place);
+        let worths = self.worths(&self.coalitions.terms[index], &self.terms[index], row);
         let without = (0..1_usize << count).filter(|coalition| coalition & own == 0);
         Estimate::sum(without.map(|coalition| {
-            let gain = self.coalition(index, coalition | own, row);
-            let gain = gain.minus(self.coalition(index, coalition, row));
+            let gain = worths.of(coalition | own).minus(worths.of(coalition));
             gain.times(weight(coalition.count_ones() as usize, count))
         }))
     }
 
+    /// Worths at a row of all coalitions of the features of a term.
+    fn worths<'a>(&self, known: &'a OfTerm, whole: &Term, row: &mut [f64]) -> Worths<'a> {
+        let Some(factors) = self.factors_of(known) else {
+            let all = (0..known.plans.len()).map(|members| self.worth(known, whole, members, row));
+            return Worths::Each(all.collect());
+        };
+        let each = factors.iter().zip(whole.factors());
+        Worths::Product(
+            each.map(|(of, factor)| (of, self.worths(&of.known, factor, row))).collect(),
+        )
+    }
+
+    /// Features that worths of coalitions of several features of a term are integrated over: of a row inside of
+    /// an integral over rows.
+    pub(super) fn integrated_for_coalitions(&self, index: usize) -> usize {
+        self.integrated_for(&self.coalitions.terms[index], &self.terms[index])
+    }
+
+    fn integrated_for(&self, known: &OfTerm, term: &Term) -> usize {
+        if let Some(factors) = self.factors_of(known) {
+            let each = factors.iter().zip(term.factors());
+            return each
+                .map(|(of, factor)| self.integrated_for(&of.known, factor))
+                .max()
+                .unwrap_or(0);
+        }
+        let features = term.features();
+        let is_simple = |feature: usize| {
+            let related = |&other: &usize| other != feature && self.law().related(feature, other);
+            term.is_affine_in(feature) && !features.iter().any(related)
+        };
+        let plans = known.plans.iter().filter(|plan| plan.inside.len() > 1);
+        let over =
+            plans.map(|plan| plan.over.iter().filter(|&&feature| !is_simple(feature)).count());
+        over.max().unwrap_or(0)
+    }
+
+    /// The factors of a product; a witness takes nothing apart.
+    fn factors_of<'a>(&self, known: &'a OfTerm) -> Option<&'a [OfFactor]> {
+        (!known.factors.is_empty() && !self.is_witness()).then_some(&known.factors)
+    }
+
     /// Worth at a row of a coalition of the features of a term, a bit for each.
-    fn coalition(&self, index: usize, members: usize, row: &mut [f64]) -> Estimate {
-        let known = &self.coalitions.terms[index];
+    fn worth(&self, known: &OfTerm, whole: &Term, members: usize, row: &mut [f64]) -> Estimate {
         let Plan { average, inside, over } = &known.plans[members];
-        let whole = &self.terms[index];
-        let term = average.map_or(&**whole, |average| whole.average(average));
+        let term = average.map_or(whole, |average| whole.average(average));
         match inside.as_slice() {
             _ if over.is_empty() => term.estimate(row),
-            [] => known_number(&known.empty, || self.mean_over_background(term, over, &[])),
-            &[feature] => self.single(index, term, feature, over, row[feature]),
-            several => {
-                let key = ((index, members), HeldValues::of(several, row));
-                self.coalitions.several.of(key, || {
-                    let held: Vec<(usize, f64)> = several.iter().map(|&f| (f, row[f])).collect();
-                    self.mean_over_background(term, over, &held)
-                })
+            [] => uncounted(|| {
+                known_number(&known.empty, || self.empty_worth(known, whole, term, over))
+            }),
+            &[feature] => {
+                let place = whole.features().iter().position(|&other| other == feature);
+                let single = &known.singles[place.unwrap_or_default()];
+                self.single(single, term, feature, over, row[feature])
             }
+            several => known.several.of((members, HeldValues::of(several, row)), || {
+                let held: Vec<(usize, f64)> = several.iter().map(|&f| (f, row[f])).collect();
+                self.mean_over_background(term, over, &held)
+            }),
         }
+    }
+
+    /// The mean of a term over all features; of more than are integrated at once that of a mean over all but one that is
+    /// independent of them, which is a curve.
+    fn empty_worth(&self, known: &OfTerm, whole: &Term, term: &Term, over: &[usize]) -> Estimate {
+        let exact = || self.mean_over_background(term, over, &[]);
+        let Some(watch) = self.watch.as_ref().filter(|watch| over.len() == watch.most + 1) else {
+            return exact();
+        };
+        let law = &self.whole.law;
+        let is_free = |&s: &usize| {
+            let tied = over.iter().any(|&other| other != s && law.related(s, other));
+            !tied && self.whole.margin(s).levels().is_none()
+        };
+        let features = whole.features();
+        let free = over.iter().copied().find(is_free).filter(|_| !watch.is_witness);
+        let place = free.and_then(|s| features.iter().position(|&other| other == s));
+        let (Some(s), Some(place)) = (free, place) else { return exact() };
+        let margin = self.whole.margin(s);
+        let panels = margin.panels();
+        let points = [self.resolution(s), panels.clone()].concat();
+        let points = within(&points, panels[0], panels[panels.len() - 1]);
+        let mut row = vec![f64::NAN; law.dimension()];
+        let [mean] = integrate(&points, 0.0, |u| {
+            row[s] = margin.place(u);
+            [self.worth(known, whole, 1 << place, &mut row).times(margin.weight(u))]
+        });
+        mean.doubted(self.whole.doubt + margin.doubt())
     }
 
     /// The mean of a term over all features but one, as a function of that one.
     fn single(
         &self,
-        index: usize,
+        single: &OnceLock<Piecewise>,
         term: &Term,
         feature: usize,
         over: &[usize],
         x: f64,
     ) -> Estimate {
-        let exact = |x: f64| self.mean_over_background(term, over, &[(feature, x)]);
-        let place = self.terms[index].features().iter().position(|&other| other == feature);
+        let exact = |x: f64| uncounted(|| self.mean_over_background(term, over, &[(feature, x)]));
         let law = self.whole.margin(feature);
-        let single = &self.coalitions.terms[index].singles[place.unwrap_or_default()];
-        let known = single.get_or_init(|| {
-            let panels = law.panels();
-            let mut places = self.passages(term, feature);
-            term.breaks(feature, &vec![f64::NAN; self.whole.law.dimension()], &mut places);
-            // Of lines that also run along other features the places are not known.
-            places.retain(|place| place.is_finite());
-            let mut points: Vec<f64> = places.into_iter().map(|x| law.coordinate(x)).collect();
-            points.extend(&panels);
-            let points = within(&points, panels[0], panels[panels.len() - 1]);
-            Piecewise::of(&points, |u| exact(law.place(u)))
+        let known = uncounted(|| {
+            single.get_or_init(|| {
+                let panels = law.panels();
+                let mut places = self.passages(term, feature);
+                term.breaks(feature, &vec![f64::NAN; self.whole.law.dimension()], &mut places);
+                // Of lines that also run along other features the places are not known.
+                places.retain(|place| place.is_finite());
+                let mut points: Vec<f64> = places.into_iter().map(|x| law.coordinate(x)).collect();
+                points.extend(&panels);
+                let points = within(&points, panels[0], panels[panels.len() - 1]);
+                Piecewise::of(&points, |u| exact(law.place(u)))
+            })
         });
         let coordinate = law.coordinate(x);
         if known.covers(coordinate) { known.at(coordinate) } else { exact(x) }
@@ -152,6 +273,31 @@ impl Engine {
         let integrand = |row: &mut [f64]| term.estimate(row);
         held.expectation(over, &[term], LocalQuantity::Value, 0.0, &integrand)
     }
+}
+
+/// The Shapley value of a feature for a term at a row, against one row of the background.
+pub(super) fn shapley_against(
+    term: &Term,
+    feature: usize,
+    row: &[f64],
+    background: &[f64],
+) -> Estimate {
+    let features = term.features();
+    let Some(own) = features.iter().position(|&other| other == feature) else {
+        return Estimate::default();
+    };
+    let mut mixed = background.to_vec();
+    let without = (0..1_usize << features.len()).filter(|coalition| coalition >> own & 1 == 0);
+    Estimate::sum(without.map(|coalition| {
+        for (place, &other) in features.iter().enumerate() {
+            let is_inside = coalition >> place & 1 == 1;
+            mixed[other] = if is_inside { row[other] } else { background[other] };
+        }
+        let before = term.estimate(&mixed);
+        mixed[feature] = row[feature];
+        let size = coalition.count_ones() as usize;
+        term.estimate(&mixed).minus(before).times(weight(size, features.len()))
+    }))
 }
 
 /// Share of the orders of `count` features in which one comes right after a coalition of a size:

@@ -6,6 +6,7 @@
 //! are smooth where the truth is, and have the same bits on any number of threads.
 
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use fe_core::interrupt;
@@ -14,9 +15,11 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-use super::LocalQuantity;
 use super::nested::HeldFeatures;
-use super::watch::Watch;
+use super::shapley::shapley_against;
+use super::watch::{Watch, spend};
+use super::{Engine, LocalQuantity, Part, Rest};
+use crate::function::Term;
 use crate::law::{Block, Law, Univariate};
 use crate::numeric::quadrature::Estimate;
 
@@ -25,7 +28,11 @@ const RANDOMISATIONS: usize = 32;
 /// Points of each before the interval is looked at, and again at each doubling.
 const FIRST: usize = 256;
 /// Share of the tolerance that one mean may take: answers are sums of several.
-const SHARE: f64 = 0.25;
+const SHARE: f64 = 0.5;
+/// Means along a feature may take so many times what one at a point may: they stand for all points.
+const ALONG: f64 = 8.0;
+/// Widest interval of a variance that is told, relative to it.
+const WIDEST: f64 = 0.25;
 /// Cost of a value of a law that is an integral itself, in evaluations.
 const INTEGRATED: f64 = 1000.0;
 
@@ -176,12 +183,9 @@ thread_local! {
 struct Inside;
 
 impl Inside {
-    fn enter(local: LocalQuantity) -> Option<Self> {
-        let is_made_of_means = matches!(local, LocalQuantity::Shapley(_)) || SIMULATING.get();
-        (!is_made_of_means).then(|| {
-            SIMULATING.set(true);
-            Self
-        })
+    /// None if something is being simulated on this thread.
+    fn enter() -> Option<Self> {
+        (!SIMULATING.replace(true)).then_some(Self)
     }
 }
 
@@ -189,6 +193,11 @@ impl Drop for Inside {
     fn drop(&mut self) {
         SIMULATING.set(false);
     }
+}
+
+/// True while an integrand is simulated on this thread, whose own integrals need not be exact.
+pub(super) fn is_simulating() -> bool {
+    SIMULATING.get()
 }
 
 /// Source of values of a row.
@@ -199,6 +208,8 @@ enum Source<'a> {
     Block(&'a [usize], &'a dyn Block),
     /// A feature given what is held and was drawn before.
     Given(usize),
+    /// A feature, evenly between two values.
+    Between(usize, f64, f64),
 }
 
 impl Source<'_> {
@@ -234,106 +245,304 @@ fn sources<'a>(law: &'a Law, features: &[usize], given: &[(usize, f64)]) -> Vec<
     sources
 }
 
+/// Features that are drawn together, given what is held and known.
+struct Drawn<'a> {
+    law: &'a Law,
+    sources: Vec<Source<'a>>,
+    held: Vec<(usize, f64)>,
+    /// Values that laws are given: first those known from the start.
+    known: Vec<(usize, f64)>,
+    start: usize,
+    values: Vec<f64>,
+    /// The feature that is held at its value in the first row that is drawn, and if laws are given that.
+    follows: Option<(usize, Rest)>,
+}
+
+impl<'a> Drawn<'a> {
+    /// Features of a row in which those that are held have their values, and all others none.
+    fn new(law: &'a Law, features: &[usize], given: &[(usize, f64)], row: &[f64]) -> Self {
+        // What is held stays, though a block may draw it too.
+        let held = (0..row.len()).filter(|&s| !row[s].is_nan()).map(|s| (s, row[s])).collect();
+        let sources = sources(law, features, given);
+        let values = vec![0.0; law.dimension()];
+        let (known, start) = (given.to_vec(), given.len());
+        Self { law, sources, held, known, start, values, follows: None }
+    }
+
+    /// One feature, under a law of its own or evenly between two values.
+    fn alone(law: &'a Law, feature: usize, between: Option<(f64, f64)>) -> Self {
+        let source = match between {
+            Some((from, to)) => Source::Between(feature, from, to),
+            None => Source::Fixed(feature, law.marginal(feature)),
+        };
+        let (sources, held, known, values) = (vec![source], Vec::new(), Vec::new(), Vec::new());
+        Self { law, sources, held, known, start: 0, values, follows: None }
+    }
+
+    /// Holds the one feature that is held at another value.
+    fn hold(&mut self, feature: usize, x: f64, rest: Rest) {
+        self.held = vec![(feature, x)];
+        if rest == Rest::Conditional {
+            self.known = vec![(feature, self.law.known(feature, x))];
+        }
+    }
+
+    /// Uniform numbers that a row takes.
+    fn draws(&self) -> usize {
+        self.sources.iter().map(Source::draws).sum()
+    }
+
+    /// Writes values to a row; what that costs beside an evaluation.
+    fn write(&mut self, mut point: &[f64], row: &mut [f64]) -> f64 {
+        let mut cost = 0.0;
+        self.known.truncate(self.start);
+        for source in &self.sources {
+            let (own, others) = point.split_at(source.draws());
+            point = others;
+            match source {
+                Source::Fixed(feature, law) => row[*feature] = law.quantile(own[0]),
+                Source::Between(feature, from, to) => row[*feature] = from + (to - from) * own[0],
+                Source::Block(features, block) => {
+                    block.sample(own, &mut self.values[..features.len()]);
+                    let drawn = features.iter().zip(&self.values);
+                    drawn.for_each(|(&feature, x)| row[feature] = *x);
+                }
+                Source::Given(feature) => {
+                    let conditional = self.law.conditional(*feature, &self.known);
+                    if conditional.doubt() >= 1e-12 {
+                        cost += INTEGRATED;
+                    }
+                    let x = conditional.quantile(own[0]);
+                    row[*feature] = x;
+                    self.known.push((*feature, self.law.known(*feature, x)));
+                }
+            }
+        }
+        self.held.iter().for_each(|&(feature, x)| row[feature] = x);
+        cost
+    }
+}
+
 impl HeldFeatures<'_> {
-    /// The mean over features of an integrand by simulation, at a row and given what is held. Refused
-    /// where the integrand is made of means itself.
+    /// The mean over features of an integrand by simulation, at a row and given what is held.
     pub(crate) fn simulated(
         &self,
         watch: &Watch,
         local: LocalQuantity,
         features: &[usize],
         given: &[(usize, f64)],
-        row: &mut [f64],
+        row: &[f64],
         integrand: &dyn Fn(&mut [f64]) -> Estimate,
     ) -> Estimate {
-        if Watch::has_refused() {
-            return Estimate::exact(f64::NAN);
+        if matches!(local, LocalQuantity::Shapley(_)) {
+            return watch.inside(features);
         }
-        let Some(_inside) = Inside::enter(local) else { return watch.inside(features) };
+        let drawn = Drawn::new(self.law(), features, given, row);
+        let of_rows = |rows: &mut [Vec<f64>]| integrand(&mut rows[0]);
+        let limits = Limits { most: watch.most_simulated, widest: f64::INFINITY };
+        simulate(watch, limits, features, &mut [drawn], 1.0, &of_rows)
+    }
+
+    /// The mean of the Shapley values of a feature for the sum of terms, or with a centre their mean square
+    /// distance from it. Each is the mean over a background of its own of the value against one row of that, so
+    /// that nothing is averaged twice.
+    pub(super) fn simulated_shapley(
+        &self,
+        watch: &Watch,
+        feature: usize,
+        terms: &[&Term],
+        centre: Option<f64>,
+    ) -> Estimate {
+        let features: BTreeSet<usize> =
+            terms.iter().flat_map(|term| term.features()).copied().collect();
+        let (row, given) = self.start();
+        let free: Vec<usize> = features.iter().copied().filter(|&s| row[s].is_nan()).collect();
+        let features: Vec<usize> = features.into_iter().collect();
+        let rows = Drawn::new(self.law(), &free, &given, &row);
+        let background = || {
+            let nothing = vec![f64::NAN; row.len()];
+            Drawn::new(&self.engine().whole.law, &features, &[], &nothing)
+        };
+        let mut drawn = vec![rows, background()];
+        if centre.is_some() {
+            drawn.push(background());
+        }
+        let against = |rows: &mut [Vec<f64>], background: usize| {
+            let [row, background] = [&rows[0], &rows[background]];
+            Estimate::sum(terms.iter().map(|term| shapley_against(term, feature, row, background)))
+        };
+        let integrand = |rows: &mut [Vec<f64>]| {
+            let first = against(rows, 1);
+            let Some(centre) = centre else { return first };
+            let centre = Estimate::exact(centre);
+            first.minus(centre).product(against(rows, 2).minus(centre))
+        };
+        let each = worths_of(terms.iter().copied()) * (drawn.len() - 1) as f64;
+        let widest = if centre.is_some() { WIDEST } else { f64::INFINITY };
+        let limits = Limits { most: watch.most_simulated, widest };
+        simulate(watch, limits, &free, &mut drawn, each, &integrand)
+    }
+}
+
+impl Engine {
+    /// The mean along a feature, over its law or evenly between two values, of the variance of a local quantity of the
+    /// terms that read it, by simulation: half the mean square of the difference of
+    /// two rows that are drawn given the same value. Of centred curves it is half the mean square of how that difference
+    /// changes from one value to another. None where no law of the engine is watched.
+    pub(crate) fn simulated_mean_of_variance(
+        &self,
+        s: usize,
+        between: Option<(f64, f64)>,
+        rest: Rest,
+        local: LocalQuantity,
+    ) -> Option<Estimate> {
+        let watch = self.watch.as_deref()?;
         let law = self.law();
-        // What is held stays, though a block may draw it too.
-        let held: Vec<(usize, f64)> =
-            (0..row.len()).filter(|&s| !row[s].is_nan()).map(|s| (s, row[s])).collect();
-        let sources = sources(law, features, given);
-        let count = sources.iter().map(Source::draws).sum();
-        let mut values = vec![0.0; law.dimension()];
-        let mut replicates: Vec<Replicate<'_>> = (0..RANDOMISATIONS)
-            .map(|r| Replicate {
-                points: Points::new(r, count, watch.is_witness),
-                sum: 0.0,
-                size: 0.0,
-                magnitude: 0.0,
-                error: 0.0,
-            })
-            .collect();
-        let mut point = vec![0.0; count];
-        let mut known = given.to_vec();
-        let (mut done, mut until, mut cost) = (0, FIRST, 0.0);
-        loop {
-            for replicate in &mut replicates {
-                interrupt::check();
-                for _ in done..until {
-                    replicate.points.write(&mut point);
-                    known.truncate(given.len());
-                    let mut rest = point.as_slice();
-                    for source in &sources {
-                        let (own, others) = rest.split_at(source.draws());
-                        rest = others;
-                        match source {
-                            Source::Fixed(feature, law) => row[*feature] = law.quantile(own[0]),
-                            Source::Block(features, block) => {
-                                block.sample(own, &mut values[..features.len()]);
-                                let drawn = features.iter().zip(&values);
-                                drawn.for_each(|(&feature, x)| row[feature] = *x);
-                            }
-                            Source::Given(feature) => {
-                                let conditional = law.conditional(*feature, &known);
-                                if conditional.doubt() >= 1e-12 {
-                                    cost += INTEGRATED;
-                                }
-                                let x = conditional.quantile(own[0]);
-                                row[*feature] = x;
-                                known.push((*feature, law.known(*feature, x)));
-                            }
-                        }
+        let held = self.at(s, law.marginal(s).quantile(0.5), rest);
+        let readers = self.readers(s);
+        let (row, given) = held.start();
+        let mut features: Vec<usize> =
+            readers.iter().flat_map(|&t| self.terms[t].features()).copied().collect();
+        features.sort_unstable();
+        features.dedup();
+        let free: Vec<usize> = features.iter().copied().filter(|&feature| feature != s).collect();
+        let rows = || {
+            let rows = Drawn::new(law, &free, &given, &row);
+            Drawn { follows: Some((s, rest)), ..rows }
+        };
+        let mut drawn = vec![Drawn::alone(law, s, between), rows(), rows()];
+        let parts: Vec<Part<'_>> = readers.iter().map(|&index| self.part(index)).collect();
+        let mut each = 2.0 * parts.len() as f64;
+        if matches!(local, LocalQuantity::Centred { .. }) {
+            drawn.push(Drawn::alone(law, s, between));
+            each *= 2.0;
+        }
+        if matches!(local, LocalQuantity::Shapley(_)) {
+            let nothing = vec![f64::NAN; row.len()];
+            drawn.extend([0, 1].map(|_| Drawn::new(&self.whole.law, &features, &[], &nothing)));
+            each = 4.0 * worths_of(parts.iter().map(|part| part.term));
+        }
+        let integrand = |rows: &mut [Vec<f64>]| {
+            if let LocalQuantity::Shapley(s) = local {
+                let of = |row: usize, background: usize| {
+                    let [row, background] = [&rows[row], &rows[background]];
+                    let each = parts.iter().map(|p| shapley_against(p.term, s, row, background));
+                    Estimate::sum(each)
+                };
+                let [first, second] =
+                    [3, 4].map(|background| of(1, background).minus(of(2, background)));
+                return first.product(second).times(0.5);
+            }
+            if matches!(local, LocalQuantity::Centred { .. }) {
+                let [from, to] = [rows[0][s], rows[3][s]];
+                let mut change = |row: usize| {
+                    let mut at = |x: f64| {
+                        rows[row][s] = x;
+                        Estimate::sum(parts.iter().map(|part| part.term.estimate(&rows[row])))
+                    };
+                    at(to).minus(at(from))
+                };
+                return change(1).minus(change(2)).squared_from(0.0).times(0.25);
+            }
+            let mut of = |row: usize| {
+                Estimate::sum(parts.iter().map(|&part| self.local(local, part, &mut rows[row])))
+            };
+            let (first, second) = (of(1), of(2));
+            first.minus(second).squared_from(0.0).times(0.5)
+        };
+        let is_along = between.is_none_or(|(from, to)| from < to);
+        let most = if is_along { ALONG * watch.most_simulated } else { watch.most_simulated };
+        let limits = Limits { most, widest: WIDEST };
+        Some(simulate(watch, limits, &features, &mut drawn, each, &integrand))
+    }
+}
+
+/// Evaluations of terms for the worths of all coalitions of the features of each.
+fn worths_of<'a>(terms: impl Iterator<Item = &'a Term>) -> f64 {
+    terms.map(|term| 2_f64.powi(term.features().len() as i32)).sum()
+}
+
+/// Limits of a simulation: the evaluations that it may take, and the widest interval relative to the answer. That is
+/// not its size where the integrand has both signs and the answer must not, as of a variance.
+#[derive(Clone, Copy)]
+struct Limits {
+    most: f64,
+    widest: f64,
+}
+
+/// The mean of an integrand of rows that are drawn independently of each other, and what one evaluation costs.
+/// Refused within another simulation.
+fn simulate(
+    watch: &Watch,
+    Limits { most, widest }: Limits,
+    features: &[usize],
+    drawn: &mut [Drawn<'_>],
+    each: f64,
+    integrand: &dyn Fn(&mut [Vec<f64>]) -> Estimate,
+) -> Estimate {
+    if Watch::has_refused() {
+        return Estimate::exact(f64::NAN);
+    }
+    let Some(_inside) = Inside::enter() else { return watch.inside(features) };
+    let draws: Vec<usize> = drawn.iter().map(Drawn::draws).collect();
+    let count = draws.iter().sum();
+    let mut rows: Vec<Vec<f64>> =
+        drawn.iter().map(|drawn| vec![f64::NAN; drawn.law.dimension()]).collect();
+    let mut replicates: Vec<Replicate<'_>> = (0..RANDOMISATIONS)
+        .map(|r| Replicate {
+            points: Points::new(r, count, watch.is_witness),
+            sum: 0.0,
+            size: 0.0,
+            magnitude: 0.0,
+            error: 0.0,
+        })
+        .collect();
+    let mut point = vec![0.0; count];
+    let (mut done, mut until, mut cost) = (0, FIRST, 0.0);
+    // Counted as what it may take: how much it does is as certain, and known only later.
+    spend(most);
+    loop {
+        for replicate in &mut replicates {
+            interrupt::check();
+            for _ in done..until {
+                replicate.points.write(&mut point);
+                let mut rest = point.as_slice();
+                for (k, drawn) in drawn.iter_mut().enumerate() {
+                    if let Some((feature, rest)) = drawn.follows {
+                        drawn.hold(feature, rows[0][feature], rest);
                     }
-                    held.iter().for_each(|&(feature, x)| row[feature] = x);
-                    let value = integrand(row);
-                    cost += 1.0;
-                    replicate.sum += value.value;
-                    replicate.size += value.value.abs();
-                    replicate.magnitude += value.magnitude;
-                    replicate.error += value.error;
+                    let (own, others) = rest.split_at(draws[k]);
+                    rest = others;
+                    cost += drawn.write(own, &mut rows[k]);
                 }
-                if cost > 2.0 * watch.most_simulated {
-                    break;
-                }
+                let value = integrand(&mut rows);
+                cost += each;
+                replicate.sum += value.value;
+                replicate.size += value.value.abs();
+                replicate.magnitude += value.magnitude;
+                replicate.error += value.error;
             }
-            for source in &sources {
-                match source {
-                    Source::Fixed(feature, _) | Source::Given(feature) => row[*feature] = f64::NAN,
-                    Source::Block(all, _) => {
-                        all.iter().for_each(|&feature| row[feature] = f64::NAN);
-                    }
-                }
+            if cost > 2.0 * most {
+                return watch.too_wide(features, most, cost, f64::NAN);
             }
-            held.iter().for_each(|&(feature, x)| row[feature] = x);
-            if cost > 2.0 * watch.most_simulated {
-                return watch.too_wide(features, cost, f64::NAN);
-            }
-            done = until;
-            let found = summary(&replicates, done);
-            let sizes = replicates.iter().map(|r| r.size / done as f64);
-            let size = sizes.sum::<f64>() / RANDOMISATIONS as f64;
-            let relative = found.error / size;
-            if found.value.is_nan() || found.error <= SHARE * watch.tolerance * size {
+        }
+        done = until;
+        let found = summary(&replicates, done);
+        let sizes = replicates.iter().map(|r| r.size / done as f64);
+        let size = sizes.sum::<f64>() / RANDOMISATIONS as f64;
+        let is_told = found.error <= widest * found.value.abs();
+        if found.value.is_nan() || (is_told && found.error <= SHARE * watch.tolerance * size) {
+            return found;
+        }
+        if 2.0 * cost > most {
+            // What is made of it is judged on its own.
+            if is_told && found.error <= watch.tolerance * size {
                 return found;
             }
-            if 2.0 * cost > watch.most_simulated {
-                return watch.too_wide(features, cost, relative);
-            }
-            until = 2 * done;
+            let size = if is_told { size } else { found.value.abs() };
+            return watch.too_wide(features, most, cost, found.error / size);
         }
+        until = 2 * done;
     }
 }
 

@@ -1,14 +1,24 @@
 //! Limits of integration: a value that is not a number, with the reason, in place of one that is wrong.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use crate::numeric::quadrature::Estimate;
 
 /// Largest number of evaluations of one integral.
-pub(crate) const MOST_EVALUATIONS: f64 = 5e7;
+pub(crate) const MOST_EVALUATIONS: f64 = 3e7;
+/// Evaluations that an integral of means over an axis may take, where it is one over more features than are integrated
+/// at once, before it is simulated.
+pub(super) const MOST_OF_AXES: f64 = 1e7;
+/// Evaluations that a moment of a Shapley value at a point may take before it is simulated, those of each coalition
+/// counted anew.
+pub(super) const MOST_OF_SHAPLEY: f64 = 1e9;
+/// Evaluations that a mean over an axis counts for.
+pub(super) const OVER_AXIS: f64 = 20.0;
 /// Tolerance and cost of simulation unless asked otherwise.
 const TOLERANCE: f64 = 1e-3;
 const MOST_SIMULATED: f64 = 4e6;
+/// Largest number of features of a term whose coalitions are asked.
+pub(super) const MOST_MEMBERS: usize = 12;
 
 /// Limits of what is integrated, and the first reason why something was not.
 #[derive(Debug)]
@@ -25,8 +35,49 @@ pub(crate) struct Watch {
 }
 
 thread_local! {
+    /// Evaluations on this thread so far, and where they have to end.
+    static SPENT: Cell<f64> = const { Cell::new(0.0) };
+    static LIMIT: Cell<f64> = const { Cell::new(f64::INFINITY) };
     /// The last reason why something was not integrated.
     static REASON: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// The result of no more than so many evaluations, nor than are left of what is made around it; none where that is
+/// not enough.
+pub(crate) fn within_budget<T>(evaluations: f64, make: impl FnOnce() -> T) -> Option<T> {
+    let around = LIMIT.get();
+    let own = SPENT.get() + evaluations;
+    LIMIT.set(around.min(own));
+    let made = make();
+    let is_paid = !is_spent();
+    LIMIT.set(around);
+    is_paid.then_some(made)
+}
+
+/// The result of making something, and the evaluations that it took.
+pub(super) fn with_cost<T>(make: impl FnOnce() -> T) -> (T, f64) {
+    let before = SPENT.get();
+    let made = make();
+    (made, SPENT.get() - before)
+}
+
+/// Counts evaluations, also those that memory spares: what is left must not depend on what was asked before.
+pub(super) fn spend(evaluations: f64) {
+    SPENT.set(SPENT.get() + evaluations);
+}
+
+/// The result of what is made once for all: whatever it takes counts for nothing.
+pub(super) fn uncounted<T>(make: impl FnOnce() -> T) -> T {
+    let (before, limit) = (SPENT.get(), LIMIT.replace(f64::INFINITY));
+    let made = make();
+    SPENT.set(before);
+    LIMIT.set(limit);
+    made
+}
+
+/// True if no evaluations are left.
+pub(super) fn is_spent() -> bool {
+    SPENT.get() > LIMIT.get()
 }
 
 impl Watch {
@@ -48,26 +99,35 @@ impl Watch {
         Estimate { value: f64::NAN, magnitude: f64::NAN, error: f64::NAN, simulated: false }
     }
 
+    /// Names of features, one after the other.
+    pub(super) fn names_of(&self, features: &[usize]) -> String {
+        let names: Vec<&str> =
+            features.iter().map(|&feature| self.names[feature].as_str()).collect();
+        names.join(", ")
+    }
+
     /// Refuses a simulation of what is made of means itself.
     pub(crate) fn inside(&self, features: &[usize]) -> Estimate {
         self.refuse(|| {
-            let names: Vec<&str> =
-                features.iter().map(|&feature| self.names[feature].as_str()).collect();
             format!(
                 "means over {} at once of what is made of means itself, such as Shapley values, are not \
                  simulated",
-                names.join(", ")
+                self.names_of(features)
             )
         })
     }
 
     /// Refuses a simulation whose interval is too wide after so many evaluations.
-    pub(crate) fn too_wide(&self, features: &[usize], cost: f64, relative: f64) -> Estimate {
+    pub(crate) fn too_wide(
+        &self,
+        features: &[usize],
+        most: f64,
+        cost: f64,
+        relative: f64,
+    ) -> Estimate {
         self.refuse(|| {
-            let names: Vec<&str> =
-                features.iter().map(|&feature| self.names[feature].as_str()).collect();
-            let names = names.join(", ");
-            let (tolerance, most) = (self.tolerance, self.most_simulated);
+            let names = self.names_of(features);
+            let tolerance = self.tolerance;
             if relative.is_nan() {
                 return format!(
                     "a simulation over {names} needs values of laws that are integrals themselves, and \

@@ -19,7 +19,7 @@ const TAIL: usize = 3;
 /// a wide and a narrow part the first ones fall off and the last ones need not.
 const BEYOND: f64 = 1e-3;
 /// Error of a panel that is accepted, relative to the integral of the magnitude.
-const TOLERANCE: f64 = 1e-14;
+pub(crate) const TOLERANCE: f64 = 1e-14;
 /// Highest coefficients of this size, relative to the integrand, are taken for rounding, which halving does not
 /// lessen; up to the second size where they do not fall off.
 const ROUNDING: f64 = 1e-12;
@@ -306,6 +306,16 @@ fn falling(last: &[f64; LAST], middle: &[f64; TAIL]) -> f64 {
 pub(crate) fn integrate<const M: usize>(
     points: &[f64],
     floor: f64,
+    f: impl FnMut(f64) -> [Estimate; M],
+) -> [Estimate; M] {
+    integrate_to(TOLERANCE, points, floor, f)
+}
+
+/// As [`integrate`], to another error of a panel, relative to the integral of the magnitude.
+pub(crate) fn integrate_to<const M: usize>(
+    tolerance: f64,
+    points: &[f64],
+    floor: f64,
     mut f: impl FnMut(f64) -> [Estimate; M],
 ) -> [Estimate; M] {
     let mut open: Vec<Panel<M>> = points
@@ -323,7 +333,7 @@ pub(crate) fn integrate<const M: usize>(
         // Halving does not help where the integrand is not a number,
         // nor below the errors of the integrand itself.
         let settled = |m: usize| {
-            let enough = floor.max(TOLERANCE * sizes[m]).max(panel.integrals[m].error);
+            let enough = floor.max(tolerance * sizes[m]).max(panel.integrals[m].error);
             sizes[m].is_nan() || panel.doubt[m] <= enough || panel.is_rounding[m]
         };
         let good = (0..M).all(settled);

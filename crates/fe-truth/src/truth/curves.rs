@@ -1,8 +1,12 @@
 //! Truths of one feature of a scenario: closed where it knows a closed form, integrated where it does not.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+
 use fe_core::interrupt;
 
-use crate::engine::{LocalQuantity, Moments, Rest};
+use crate::engine::watch::{Watch, within_budget};
+use crate::engine::{Engine, LocalQuantity, Moments, Rest};
 use crate::error::Error;
 use crate::error::number;
 use crate::law::Univariate;
@@ -73,6 +77,11 @@ const FAR: f64 = 100.0;
 
 /// The name of a value, and the value or why there is none.
 type NamedAnswer = (&'static str, Result<Truth, Error>);
+
+/// Evaluations that a mean of variances along a feature of a problem file may take before it is simulated.
+const MOST_OF_A_VALUE: f64 = 3e7;
+/// Multiple of that for the variances of Shapley values, the evaluations of each coalition counted anew.
+const SHAPLEY: f64 = 100.0;
 
 /// Largest error of a root that is taken of a resolved curve.
 const ROOT: f64 = 1e-11;
@@ -254,7 +263,7 @@ impl Scenario {
     pub fn each_value(&self, feature: usize, axis: (f64, f64)) -> Result<Vec<NamedAnswer>, Error> {
         self.check_axis(feature, axis)?;
         let on = OneFeature { scenario: self, feature, axis };
-        let shap = || on.over_law(|x| on.value(Quantity::ShapVariance, x).0);
+        let shap = || on.mean_shapley_variance();
         if self.parts.engine.has_levels(feature) {
             let names =
                 ["pdp.mean", "dpdp.mean", "ale.integral", "ale.mean_range", "ale.integral_sd"];
@@ -273,13 +282,31 @@ impl Scenario {
             let judged = self.judge([value]);
             (name, judged.and_then(|()| value.told(what)))
         };
+        // Three of them are made of the same numbers at the same nodes, and of a feature that no other one
+        // depends on so is a fourth; what was refused is asked for again, so that the reason is told again.
+        let seen: RefCell<HashMap<u64, Known>> = RefCell::default();
+        let variance = |x: f64| {
+            if let Some(known) = seen.borrow().get(&x.to_bits()) {
+                return *known;
+            }
+            let made = on.point(Pointwise::Sigma2, x);
+            if !made.0.value.is_nan() {
+                seen.borrow_mut().insert(x.to_bits(), made);
+            }
+            made
+        };
+        let engine = &self.parts.engine;
+        let is_alone = engine.watch.is_some() && engine.partners(feature).is_empty();
+        let partial_variance = |x: f64| {
+            if is_alone { variance(x).0 } else { on.point(Pointwise::HDpdp, x).0 }
+        };
         // Each is judged before the next one is computed: a reason is that of the last question.
         let mut values = Vec::new();
-        let pdp = on.over_axis(|x| on.point(Pointwise::HPdp, x).0).times(per_length);
-        values.push(told("pdp.mean", pdp));
-        let dpdp = on.over_axis(|x| on.point(Pointwise::HDpdp, x).0).times(per_length);
-        values.push(told("dpdp.mean", dpdp));
-        let integral = on.over_axis(|x| on.point(Pointwise::Sigma2, x).0);
+        let pdp = on.variance_over_axis(Pointwise::HPdp, |x| on.point(Pointwise::HPdp, x).0);
+        values.push(told("pdp.mean", pdp.times(per_length)));
+        let dpdp = on.variance_over_axis(Pointwise::HDpdp, partial_variance);
+        values.push(told("dpdp.mean", dpdp.times(per_length)));
+        let integral = on.variance_over_axis(Pointwise::Sigma2, |x| variance(x).0);
         let (name, judged) = told("ale.integral", integral);
         let range = "ale.mean_range";
         let mean_range = match &judged {
@@ -287,7 +314,7 @@ impl Scenario {
             Err(error) => (range, Err(error.clone())),
         };
         values.extend([(name, judged), mean_range]);
-        let sd = on.over_axis(|x| on.value(Quantity::Sigma, x).0);
+        let sd = on.deviation_over_axis(|x| standard_deviation(variance(x)).0);
         values.push(told("ale.integral_sd", sd));
         values.push(told("shap.mean", truth(integrated(shap()))));
         Ok(values)
@@ -533,17 +560,16 @@ impl OneFeature<'_> {
             return integrated(estimate);
         }
         let (engine, s) = (&self.scenario.parts.engine, self.feature);
+        if let Some((rest, local)) = self.local(quantity) {
+            return integrated(self.moments(x, rest, local).variance);
+        }
         let partial = LocalQuantity::Partial(s);
-        let centred = LocalQuantity::Centred { feature: s, axis: self.axis };
         integrated(match quantity {
             Pointwise::Pd => engine.mean_value(s, x, Rest::Marginal),
             Pointwise::Mplot => engine.mean_value(s, x, Rest::Conditional),
             Pointwise::Dpd => engine.mean(s, x, Rest::Marginal, partial),
             Pointwise::Mu => engine.mean(s, x, Rest::Conditional, partial),
-            Pointwise::Sigma2 => self.moments(x, Rest::Conditional, partial).variance,
-            Pointwise::HPdp => self.moments(x, Rest::Marginal, centred).variance,
-            Pointwise::HDpdp => self.moments(x, Rest::Marginal, partial).variance,
-            Pointwise::Accumulated => self.over((self.axis.0, x), |x| self.slope(false, x)),
+            _ => self.over((self.axis.0, x), |x| self.slope(false, x)),
         })
     }
 
@@ -885,6 +911,98 @@ impl OneFeature<'_> {
         let [mut mean] = integrate(&points, 0.0, |u| [f(law.place(u)).times(law.weight(u))]);
         mean.error += self.scenario.parts.engine.doubt() * mean.magnitude;
         mean.doubted(law.doubt())
+    }
+
+    /// The local quantity that a variance is of, and the law of the others.
+    fn local(&self, variance: Pointwise) -> Option<(Rest, LocalQuantity)> {
+        let partial = LocalQuantity::Partial(self.feature);
+        match variance {
+            Pointwise::Sigma2 => Some((Rest::Conditional, partial)),
+            Pointwise::HDpdp => Some((Rest::Marginal, partial)),
+            Pointwise::HPdp => {
+                let centred = LocalQuantity::Centred { feature: self.feature, axis: self.axis };
+                Some((Rest::Marginal, centred))
+            }
+            _ => None,
+        }
+    }
+
+    /// The integral over the axis of a variance, that has a value at each point. Of a problem file it is simulated where
+    /// its values are, or where they take too many evaluations.
+    pub(super) fn variance_over_axis(
+        &self,
+        variance: Pointwise,
+        at: impl Fn(f64) -> Estimate,
+    ) -> Truth {
+        let (lo, hi) = self.axis;
+        let Some((rest, local)) = self.local(variance) else { return self.over_axis(at) };
+        let simulated = |engine: &Engine| {
+            let mean =
+                engine.simulated_mean_of_variance(self.feature, Some(self.axis), rest, local);
+            mean.map(|mean| truth(integrated(mean.times(hi - lo))))
+        };
+        self.or_simulated((rest, local), || self.over_axis(&at), simulated, |truth| truth.value)
+    }
+
+    /// The integral over the axis of the standard deviation of local effects, as [`Self::variance_over_axis`] that of
+    /// their variance.
+    pub(super) fn deviation_over_axis(&self, at: impl Fn(f64) -> Estimate) -> Truth {
+        let (rest, local) = (Rest::Conditional, LocalQuantity::Partial(self.feature));
+        let simulated = |engine: &Engine| {
+            let at = |x: f64| {
+                let at_x = Some((x, x));
+                engine.simulated_mean_of_variance(self.feature, at_x, rest, local)
+            };
+            engine.watch.as_ref().map(|_| {
+                self.over_axis(|x| at(x).map_or(Estimate::exact(f64::NAN), Estimate::sqrt))
+            })
+        };
+        self.or_simulated((rest, local), || self.over_axis(&at), simulated, |truth| truth.value)
+    }
+
+    /// The mean over the law of the feature of the variance of its Shapley value.
+    pub(super) fn mean_shapley_variance(&self) -> Estimate {
+        let local = LocalQuantity::Shapley(self.feature);
+        let simulated = |engine: &Engine| {
+            engine.simulated_mean_of_variance(self.feature, None, Rest::Conditional, local)
+        };
+        let at = |x: f64| self.value(Quantity::ShapVariance, x).0;
+        self.or_simulated(
+            (Rest::Conditional, local),
+            || self.over_law(at),
+            simulated,
+            |mean| mean.value,
+        )
+    }
+
+    /// The integral of variances, simulated where they are or where it takes too many evaluations.
+    fn or_simulated<T>(
+        &self,
+        (rest, local): (Rest, LocalQuantity),
+        integrated: impl Fn() -> T,
+        simulated: impl Fn(&Engine) -> Option<T>,
+        value: fn(&T) -> f64,
+    ) -> T {
+        let engine = &self.scenario.parts.engine;
+        if engine.watch.is_none() {
+            return integrated();
+        }
+        // Shapley values vary far more than what they are the means of, and are simulated last.
+        let is_shapley = matches!(local, LocalQuantity::Shapley(_));
+        let is_simulated = engine.simulates_variance(self.feature, rest, local);
+        let most = match (is_shapley, is_simulated) {
+            (true, false) => return integrated(),
+            (true, true) => Some(SHAPLEY * MOST_OF_A_VALUE),
+            (false, false) => Some(MOST_OF_A_VALUE),
+            (false, true) => None,
+        };
+        let known = most.and_then(|most| within_budget(most, &integrated));
+        if let Some(known) = known.filter(|known| !value(known).is_nan()) {
+            return known;
+        }
+        // What was refused at a point is no reason here.
+        Watch::reason();
+        simulated(engine).unwrap_or_else(integrated)
     }
 
     pub(super) fn over_axis(&self, f: impl Fn(f64) -> Estimate) -> Truth {

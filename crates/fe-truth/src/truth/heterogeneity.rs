@@ -48,8 +48,9 @@ impl OneFeature<'_> {
     fn heterogeneity(&self, value: HeterogeneityValue) -> Truth {
         let (lo, hi) = self.axis;
         let mean = |integral: Truth| integral.times(1.0 / (hi - lo));
-        let of = |quantity: Pointwise| self.over_axis(|x| self.point(quantity, x).0);
-        let deviation = || self.over_axis(|x| self.value(Quantity::Sigma, x).0);
+        let of =
+            |quantity: Pointwise| self.variance_over_axis(quantity, |x| self.point(quantity, x).0);
+        let deviation = || self.deviation_over_axis(|x| self.value(Quantity::Sigma, x).0);
         match value {
             HeterogeneityValue::PdpMean => mean(of(Pointwise::HPdp)),
             HeterogeneityValue::PdpMeanSd => mean(self.over_axis(|x| {
@@ -63,9 +64,7 @@ impl OneFeature<'_> {
             HeterogeneityValue::AleMeanRange => mean(of(Pointwise::Sigma2)),
             HeterogeneityValue::AleIntegralSd => deviation(),
             HeterogeneityValue::AleMeanSd => mean(deviation()),
-            HeterogeneityValue::ShapMean => {
-                truth(integrated(self.over_law(|x| self.value(Quantity::ShapVariance, x).0)))
-            }
+            HeterogeneityValue::ShapMean => truth(integrated(self.mean_shapley_variance())),
         }
     }
 }
