@@ -28,7 +28,7 @@ const RANDOMISATIONS: usize = 32;
 /// Points of each before the interval is looked at, and again at each doubling.
 const FIRST: usize = 256;
 /// Share of the tolerance that one mean may take: answers are sums of several.
-const SHARE: f64 = 0.5;
+const SHARE: f64 = 0.25;
 /// Means along a feature may take so many times what one at a point may: they stand for all points.
 const ALONG: f64 = 8.0;
 /// Widest interval of a variance that is told, relative to it.
