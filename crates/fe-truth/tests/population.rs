@@ -204,7 +204,11 @@ fn against_another_quadrature(seed: u64, index: u64) -> Result<(), Option<String
 /// Cases in which a bound was once broken.
 #[test]
 fn bounds_hold_where_they_once_were_broken() {
-    for (seed, index) in [(12_196_961_599_611_836_832, 341), (1_037_555_311_838_302_734, 333)] {
+    for (seed, index) in [
+        (12_196_961_599_611_836_832, 341),
+        (1_037_555_311_838_302_734, 333),
+        (518_504_630_123_314_667, 421),
+    ] {
         if let Err(broken) = against_another_quadrature(seed, index) {
             panic!("{broken:?}");
         }

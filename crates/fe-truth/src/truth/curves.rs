@@ -78,6 +78,9 @@ const FAR: f64 = 100.0;
 /// The name of a value, and the value or why there is none.
 type NamedAnswer = (&'static str, Result<Truth, Error>);
 
+/// Distance from a place, relative to its size, at which f is on one side of it however it is written.
+const COARSE: f64 = 1e-14;
+
 /// Evaluations that a mean of variances along a feature of a problem file may take before it is simulated.
 const MOST_OF_A_VALUE: f64 = 3e7;
 /// Multiple of that for the variances of Shapley values, the evaluations of each coalition counted anew.
@@ -797,10 +800,12 @@ impl OneFeature<'_> {
             let local = LocalQuantity::Difference { feature, from, to };
             truth(integrated(engine.mean(feature, z, Rest::Conditional, local)))
         };
-        let jump = |z: f64| Jump {
-            place: z,
-            before: step(z, z.next_down(), z),
-            after: step(z, z, z.next_up()),
+        // A witness takes f as it is written, to which neighbours of a place may be the same number.
+        let near = if engine.is_witness() { COARSE } else { 0.0 };
+        let jump = |z: f64| {
+            let width = near * (1.0 + z.abs());
+            let (below, above) = (z.next_down().min(z - width), z.next_up().max(z + width));
+            Jump { place: z, before: step(z, below, z), after: step(z, z, above) }
         };
         engine.breaks(feature).into_iter().map(jump).collect()
     }
