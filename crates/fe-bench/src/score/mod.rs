@@ -247,10 +247,22 @@ pub fn against_truth(
     comparison: Comparison,
     centring: fe_truth::Centring,
 ) -> Result<Vec<(&'static str, Score)>, fe_truth::Error> {
+    let (part, truths) = within_range(scenario, effect, feature, curve, centring)?;
+    Ok(given(&part, &truths, comparison, curve.x.len() - part.x.len()))
+}
+
+/// The points of a curve within the scenario's range, and the truth there.
+fn within_range(
+    scenario: &Scenario,
+    effect: fe_truth::Quantity,
+    feature: usize,
+    curve: &GivenCurve,
+    centring: fe_truth::Centring,
+) -> Result<(GivenCurve, Vec<Truth>), fe_truth::Error> {
     let axis = scenario.axis(feature);
     let part = curve.within(axis.0, axis.1);
     let truths = scenario.curve(effect, feature, &part.x, axis, centring)?;
-    Ok(given(&part, &truths, comparison, curve.x.len() - part.x.len()))
+    Ok((part, truths))
 }
 
 /// A curve that was computed elsewhere beside its truth, as [`against_truth`] compares them.
@@ -265,9 +277,7 @@ pub fn beside_truth(
     comparison: Comparison,
     centring: fe_truth::Centring,
 ) -> Result<Vec<CurvePoint>, fe_truth::Error> {
-    let axis = scenario.axis(feature);
-    let part = curve.within(axis.0, axis.1);
-    let truths = scenario.curve(effect, feature, &part.x, axis, centring)?;
+    let (part, truths) = within_range(scenario, effect, feature, curve, centring)?;
     let compared = Compared::new(&part.effect, &truths, comparison);
     let point = |(i, &x): (usize, &f64)| {
         let estimate = compared.estimate[i];

@@ -27,8 +27,8 @@ impl HeldValues {
     }
 }
 
-/// Numbers by what they are of and the values that are held, with what they cost: the nodes of integrals around them come again
-/// at each point of a curve. They are the same to the bit as if computed anew.
+/// Numbers by what they are of and the values that are held, with what they cost: the nodes of integrals around
+/// them come again at each point of a curve. They are the same to the bit as if computed anew.
 pub(crate) struct Memory<K>(Mutex<HashMap<(K, HeldValues), (Estimate, f64)>>);
 
 impl<K> Default for Memory<K> {

@@ -665,9 +665,8 @@ impl Engine {
         let tolerance = if is_simulating() { SIMULATED } else { TOLERANCE };
         let law = self.whole.margin(feature);
         let ends = [lo, hi].map(|end| law.coordinate(end));
-        let stretches = ends.map(|u| law.stretch(u));
         let is_stretched = self.watch.is_some() && {
-            let ratio = stretches[0] / stretches[1];
+            let ratio = law.stretch(ends[0]) / law.stretch(ends[1]);
             ratio.max(1.0 / ratio) > STRETCHED && ends.iter().all(|end| end.is_finite())
         };
         let [total] = if is_stretched {

@@ -386,9 +386,9 @@ impl HeldFeatures<'_> {
 
 impl Engine {
     /// The mean along a feature, over its law or evenly between two values, of the variance of a local quantity of the
-    /// terms that read it, by simulation: half the mean square of the difference of
-    /// two rows that are drawn given the same value. Of centred curves it is half the mean square of how that difference
-    /// changes from one value to another. None where no law of the engine is watched.
+    /// terms that read it, by simulation: half the mean square of the difference of two rows that are drawn given the
+    /// same value. Of centred curves it is a quarter of the mean square of how that difference changes from one value
+    /// to another. None where nothing limits what is integrated.
     pub(crate) fn simulated_mean_of_variance(
         &self,
         s: usize,
