@@ -191,7 +191,7 @@ impl<'a> HeldFeatures<'a> {
         let is_product = |&term: &usize| self.factors(term, local).is_some();
         let at_once = match group.terms.as_slice() {
             [term] => !is_product(term),
-            _ => group.features.len() <= 3,
+            _ => group.features.len() <= 3 && !self.is_of_pairs(group, local),
         };
         if at_once {
             return self.joint_variance(group, local, Estimate::sum(means.iter().copied()));
@@ -205,6 +205,23 @@ impl<'a> HeldFeatures<'a> {
             }
         }
         sum
+    }
+
+    /// True if no term reads all features of a group, and means of terms given what two of them share tell their
+    /// covariance: integrals over fewer features than all at once.
+    fn is_of_pairs(&self, group: &Group, local: LocalQuantity) -> bool {
+        let all = group.features.len();
+        let few = |&term: &usize| self.free_features(self.term(term)).len() < all;
+        all > 2 && self.have_means(&group.features, local) && group.terms.iter().all(few)
+    }
+
+    /// True if terms have means given any of features, which are independent of each other.
+    fn have_means(&self, features: &[usize], local: LocalQuantity) -> bool {
+        let plain = matches!(local, LocalQuantity::Value) && self.held.is_empty();
+        plain
+            && self.is_of_rows()
+            && !self.is_witness()
+            && features.iter().all(|&feature| self.is_independent(feature, features))
     }
 
     fn variance_of_term(&self, term: usize, local: LocalQuantity, mean: Estimate) -> Estimate {
@@ -309,10 +326,20 @@ impl<'a> HeldFeatures<'a> {
         if !each[0].iter().any(|&a| each[1].iter().any(|&b| self.related(a, b))) {
             return Estimate::default();
         }
+        let shared: Vec<usize> = each[0].iter().copied().filter(|s| each[1].contains(s)).collect();
         let mut features = each.concat();
         features.sort_unstable();
         features.dedup();
-        let parts = terms.map(|(t, mean)| (self.whole(t), mean));
+        // Given what they share, the mean of a product of independent terms is that of their means.
+        let apart = self.have_means(&features, local);
+        let means = terms.map(|(t, _)| apart.then(|| self.engine.marginal_mean(t, &shared, 1.0)));
+        let features = if apart { shared } else { features };
+        let parts = [0, 1].map(|side| {
+            let (index, mean) = terms[side];
+            let place = PartPlace::Elsewhere;
+            let averaged = means[side].as_ref().map(|term| Part { index, term, place });
+            (averaged.unwrap_or_else(|| self.whole(index)), mean)
+        });
         let integrand = |row: &mut [f64]| {
             let [a, b] = parts.map(|(part, mean)| {
                 let local = self.engine.local(local, part, row);

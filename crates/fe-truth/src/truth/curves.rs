@@ -802,12 +802,25 @@ impl OneFeature<'_> {
         };
         // A witness takes f as it is written, to which neighbours of a place may be the same number.
         let near = if engine.is_witness() { COARSE } else { 0.0 };
-        let jump = |z: f64| {
+        let around = |z: f64| {
             let width = near * (1.0 + z.abs());
-            let (below, above) = (z.next_down().min(z - width), z.next_up().max(z + width));
-            Jump { place: z, before: step(z, below, z), after: step(z, z, above) }
+            (z.next_down().min(z - width), z.next_up().max(z + width))
         };
-        engine.breaks(feature).into_iter().map(jump).collect()
+        // A place that is computed in two ways is one place.
+        let places = engine.breaks(feature);
+        let places = places.chunk_by(|&a, &b| around(b).0 <= around(a).1);
+        let jump = |same: &[f64]| {
+            let (place, last) = (same[0], same[same.len() - 1]);
+            let (below, above) = (around(place).0, around(last).1);
+            let (mut before, mut after) = (step(place, below, place), step(place, place, above));
+            if engine.is_witness() {
+                // What f changes by over a width beside is no jump.
+                before.abs_error += step(place, 2.0 * below - place, below).value.abs();
+                after.abs_error += step(place, above, 2.0 * above - place).value.abs();
+            }
+            Jump { place, before, after }
+        };
+        places.map(jump).collect()
     }
 
     /// The sum of the jumps between the lower end of the axis and x.
