@@ -207,12 +207,16 @@ impl<'a> HeldFeatures<'a> {
         sum
     }
 
-    /// True if no term reads all features of a group, and means of terms given what two of them share tell their
-    /// covariance: integrals over fewer features than all at once.
+    /// True if variances and covariances of the terms of a group are integrals over fewer features than all at once.
     fn is_of_pairs(&self, group: &Group, local: LocalQuantity) -> bool {
         let all = group.features.len();
-        let few = |&term: &usize| self.free_features(self.term(term)).len() < all;
-        all > 2 && self.have_means(&group.features, local) && group.terms.iter().all(few)
+        let apart = self.have_means(&group.features, local);
+        let of = |&term: &usize| self.free_features(self.term(term));
+        let each: Vec<Vec<usize>> = group.terms.iter().map(of).collect();
+        let together = |a: &[usize], b: &[usize]| {
+            a.len() + if apart { 0 } else { b.iter().filter(|s| !a.contains(s)).count() }
+        };
+        all > 2 && each.iter().all(|a| each.iter().all(|b| together(a, b) < all))
     }
 
     /// True if terms have means given any of features, which are independent of each other.
