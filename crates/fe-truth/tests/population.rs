@@ -192,9 +192,7 @@ fn simulated(case: &mut Case, index: u64, count: usize) -> Scores {
 
 /// The scores of a problem by few rows, or by many where few leave a doubt.
 fn scores_of(seed: u64, index: u64) -> Scores {
-    let score = |rows| {
-        simulated(&mut Case::of(&small_population(seed, index), index), index, rows)
-    };
+    let score = |rows| simulated(&mut Case::of(&small_population(seed, index), index), index, rows);
     let few = score(ROWS);
     if few.of.values().flatten().all(|(z, _)| z.abs() < DOUBTED) { few } else { score(MANY_ROWS) }
 }

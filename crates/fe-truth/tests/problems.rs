@@ -436,3 +436,13 @@ fn messages_call_features_as_the_file_does() {
     let message = built_in.curve(Quantity::Pd, 1, &[7.0], (-1.0, 1.0), none).unwrap_err();
     assert!(message.to_string().contains("of x2"), "{message}");
 }
+
+/// Features that are sums of those before: each is integrated over the one before it.
+#[test]
+fn a_chain_of_sums_has_its_mean() {
+    let law = "[law]\nu = \"lognormal(0, 1)\"\nv = \"u + lognormal(0, 0.5)\"\nx = \"v + lognormal(0, 0.3)\"\n";
+    let chain = mine("x", law);
+    let known = 0.5_f64.exp() + 0.125_f64.exp() + 0.045_f64.exp();
+    let mean = chain.mean().unwrap();
+    assert!((mean.value - known).abs() <= mean.abs_error, "{mean:?}, not {known}");
+}

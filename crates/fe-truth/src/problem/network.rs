@@ -86,7 +86,10 @@ impl Network {
     }
 
     fn margin(&self, node: usize) -> Arc<Margin> {
-        let make = || Arc::new(Margin::of(&self.inner, node));
+        let make = || {
+            let parent = self.inner.only_parent(node).map(|parent| (parent, self.margin(parent)));
+            Arc::new(Margin::of(&self.inner, node, parent))
+        };
         Arc::clone(self.margins[node].get_or_init(make))
     }
 
@@ -145,6 +148,12 @@ fn gaussian(node: &Node) -> Option<(Affine, f64)> {
 }
 
 impl Inner {
+    /// The one feature through which a node depends on all others, where that depends on others itself.
+    fn only_parent(&self, node: usize) -> Option<usize> {
+        let &[parent] = self.nodes[node].parents.as_slice() else { return None };
+        (!self.has_levels(parent) && !self.nodes[parent].parents.is_empty()).then_some(parent)
+    }
+
     fn has_levels(&self, node: usize) -> bool {
         self.nodes[node].law.levels().is_some()
     }
@@ -309,16 +318,29 @@ impl Inner {
             return largest + each.iter().map(|ln| (ln - largest).exp()).sum::<f64>().ln();
         }
         let scale = own.scale();
-        let panels = own.panels();
+        let prior = |u: f64| own.ln_weight(scale, u);
+        self.ln_integral_along(node, scale, &own.panels(), &prior, (rest, factors), row)
+    }
+
+    /// As [`Self::ln_integral`], over a first node whose law on a scale is known by the logarithm of its weight.
+    fn ln_integral_along(
+        &self,
+        node: usize,
+        scale: Scale,
+        panels: &[f64],
+        ln_weight: &dyn Fn(f64) -> f64,
+        (rest, factors): (&[usize], &[usize]),
+        row: &mut [f64],
+    ) -> f64 {
         let ends = (panels[0], panels[panels.len() - 1]);
-        let places: Vec<f64> = finer(&panels).iter().map(|&u| scale.place(u)).collect();
+        let places: Vec<f64> = finer(panels).iter().map(|&u| scale.place(u)).collect();
         let corners = self.corners(node, factors, &places, row);
         let corners = corners.into_iter().map(|x| scale.coordinate(x));
         let start =
             within(&panels.iter().copied().chain(corners).collect::<Vec<_>>(), ends.0, ends.1);
         let mut at = |u: f64| {
             row[node] = scale.place(u);
-            let prior = own.ln_weight(scale, u);
+            let prior = ln_weight(u);
             if prior == f64::NEG_INFINITY {
                 return prior;
             }
@@ -562,7 +584,8 @@ struct Margin {
 }
 
 impl Margin {
-    fn of(inner: &Arc<Inner>, node: usize) -> Self {
+    /// The law of a node; by that of its only parent, where it has one.
+    fn of(inner: &Arc<Inner>, node: usize, parent: Option<(usize, Arc<Self>)>) -> Self {
         let unknown: Vec<usize> =
             inner.relevant(node, &[]).into_iter().filter(|&other| other != node).collect();
         let laws = inner.laws_of(node, &unknown);
@@ -591,8 +614,11 @@ impl Margin {
         let mut row = vec![f64::NAN; inner.nodes.len()];
         let density = Piecewise::of(&points, |u| {
             row[node] = scale.place(u);
-            let ln = inner.ln_integral(&unknown, &[node], &mut row) + scale.ln_stretch(u);
-            Estimate::exact(ln.exp())
+            let ln = match &parent {
+                None => inner.ln_integral(&unknown, &[node], &mut row),
+                Some((parent, law)) => law.ln_integral_of_child(inner, *parent, node, &mut row),
+            };
+            Estimate::exact((ln + scale.ln_stretch(u)).exp())
         });
         let total = density.integral_to(points[points.len() - 1]).value;
         let (from, to) = (points[0], points[points.len() - 1]);
@@ -604,6 +630,21 @@ impl Margin {
             false => inner.cuts(&vec![f64::NAN; inner.nodes.len()], node, &unknown, scale),
         };
         Self { scale, density, total, panels, support, heavy, cuts }
+    }
+}
+
+impl Margin {
+    /// Logarithm of the integral over a parent, whose law this is, of the law of its child.
+    fn ln_integral_of_child(
+        &self,
+        inner: &Inner,
+        parent: usize,
+        child: usize,
+        row: &mut [f64],
+    ) -> f64 {
+        let ln_weight = |u: f64| (self.density.at(u).value.max(0.0) / self.total).ln();
+        let factors = (&[][..], &[child][..]);
+        inner.ln_integral_along(parent, self.scale, &self.panels, &ln_weight, factors, row)
     }
 }
 
@@ -931,6 +972,25 @@ mod tests {
     fn lomax(shape: f64, rate: f64, x: f64) -> [f64; 2] {
         let survival = (rate / (rate + x)).powf(shape);
         [shape * survival / (rate + x), 1.0 - survival]
+    }
+
+    /// A chain of four log-normal features, each about the one before: all are log-normal.
+    #[test]
+    fn a_chain_is_integrated_link_by_link() {
+        let links = ["lognormal(ln(x1), 0.5)", "lognormal(ln(x2), 0.3)", "lognormal(ln(x3), 0.4)"];
+        let network = network(&[&["lognormal(0, 1)"], &links[..]].concat(), &[0, 1, 2, 3]);
+        assert_eq!(
+            (0..4).map(|node| network.inner.only_parent(node)).collect::<Vec<_>>(),
+            [None, None, Some(1), Some(2)]
+        );
+        for (node, variance) in [(2, 1.34_f64), (3, 1.5)] {
+            let known = Plain::of(LawFamily::LogNormal, &[0.0, variance.sqrt()]).unwrap();
+            let law = network.conditional(node, &[]);
+            for x in [0.1, 0.9, 3.0, 20.0] {
+                close(law.pdf(x), known.pdf(x), 1e-11);
+                close(law.cdf(x), known.cdf(x), 1e-11);
+            }
+        }
     }
 
     /// Given one time another one is a mixture over the rate that both share.
