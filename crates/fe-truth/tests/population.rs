@@ -244,6 +244,7 @@ fn bounds_hold_where_they_once_were_broken() {
         (518_504_630_123_314_667, 421),
         (11_343_691_154_469_835_854, 355),
         (8_892_394_874_737_122_192, 234),
+        (5_688_630_972_320_858_038, 487),
     ] {
         if let Err(broken) = against_another_quadrature(seed, index) {
             panic!("{broken:?}");
