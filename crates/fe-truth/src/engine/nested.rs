@@ -608,7 +608,7 @@ impl NestedIntegral<'_> {
             None => Estimate::exact(f64::NAN),
         };
         let [total] =
-            integrate_to(self.tolerance, &panels, self.floor, |u| [at(u).times(hidden.weight(u))]);
+            integrate_to(self.tolerance, &panels, self.floor, |u| [hidden.weighed(u, at(u))]);
         let ends = (panels[0], panels[panels.len() - 1]);
         let beyond = tails(hidden, ends, at);
         let total = total.doubted(hidden.doubt());
@@ -652,7 +652,7 @@ impl NestedIntegral<'_> {
         }
         let points = within(&points, from, to);
         let [mut total] =
-            integrate_to(self.tolerance, &points, self.floor, |u| [at(u).times(law.weight(u))]);
+            integrate_to(self.tolerance, &points, self.floor, |u| [law.weighed(u, at(u))]);
         if self.engine.watch.is_some() {
             total = total.doubted(law.doubt());
             total.error += tails(law, (from, to), at);

@@ -232,7 +232,7 @@ impl Engine {
         let mut row = vec![f64::NAN; law.dimension()];
         let [mean] = integrate(&points, 0.0, |u| {
             row[s] = margin.place(u);
-            [self.worth(known, whole, 1 << place, &mut row).times(margin.weight(u))]
+            [margin.weighed(u, self.worth(known, whole, 1 << place, &mut row))]
         });
         mean.doubted(self.whole.doubt + margin.doubt())
     }

@@ -34,6 +34,8 @@ use part::Part;
 use region::Condition;
 use restricted::Restricted;
 
+use crate::numeric::quadrature::Estimate;
+
 /// A law of one real variable that has a density.
 pub(crate) trait Univariate: Send + Sync {
     /// Density.
@@ -104,6 +106,17 @@ pub(crate) trait Univariate: Send + Sync {
     /// Relative error of the density, beyond a few roundings.
     fn doubt(&self) -> f64 {
         self.base().map_or(0.0, |law| law.doubt())
+    }
+
+    /// Relative error of the density of a coordinate, beyond what all have in common.
+    fn doubt_at(&self, u: f64) -> f64 {
+        self.base().map_or(0.0, |law| law.doubt_at(u))
+    }
+
+    /// A value times the density of its coordinate.
+    fn weighed(&self, u: f64, value: Estimate) -> Estimate {
+        let product = value.times(self.weight(u));
+        Estimate { error: product.error + self.doubt_at(u) * product.value.abs(), ..product }
     }
 
     /// True if there are powers of the variable that have no mean.

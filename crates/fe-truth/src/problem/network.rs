@@ -148,10 +148,12 @@ fn gaussian(node: &Node) -> Option<(Affine, f64)> {
 }
 
 impl Inner {
-    /// The one feature through which a node depends on all others, where that depends on others itself.
+    /// The one feature through which a node depends on all others, where that depends on others itself. Not where tails
+    /// are powers: there the law of the parent, as it is resolved, has too few digits of its own.
     fn only_parent(&self, node: usize) -> Option<usize> {
         let &[parent] = self.nodes[node].parents.as_slice() else { return None };
-        (!self.has_levels(parent) && !self.nodes[parent].parents.is_empty()).then_some(parent)
+        let is_simple = self.has_levels(parent) || self.nodes[parent].parents.is_empty();
+        (!is_simple && !self.is_heavy(node)).then_some(parent)
     }
 
     fn has_levels(&self, node: usize) -> bool {
@@ -631,9 +633,7 @@ impl Margin {
         };
         Self { scale, density, total, panels, support, heavy, cuts }
     }
-}
 
-impl Margin {
     /// Logarithm of the integral over a parent, whose law this is, of the law of its child.
     fn ln_integral_of_child(
         &self,
@@ -742,7 +742,18 @@ impl Inner {
 impl Univariate for Margin {
     /// All of its probability should be 1.
     fn doubt(&self) -> f64 {
-        INTEGRATED.max((self.total - 1.0).abs())
+        let missed = (self.total - 1.0).abs();
+        // A probability that is no number is none of which a share is known.
+        if missed.is_nan() { f64::INFINITY } else { INTEGRATED.max(missed) }
+    }
+
+    /// Far out in tails that are powers large values meet densities below the digits of the largest one.
+    fn doubt_at(&self, u: f64) -> f64 {
+        if !self.heavy || !self.density.covers(u) {
+            return 0.0;
+        }
+        let density = self.density.at_own(u);
+        if density.error == 0.0 { 0.0 } else { density.error / density.value.max(density.error) }
     }
 
     fn is_heavy(&self) -> bool {
@@ -793,7 +804,12 @@ impl Univariate for Margin {
     }
 
     fn weight(&self, u: f64) -> f64 {
-        if self.density.covers(u) { (self.density.at(u).value / self.total).max(0.0) } else { 0.0 }
+        if !self.density.covers(u) {
+            return 0.0;
+        }
+        let density = self.density.at_own(u);
+        let least = if self.heavy { density.error } else { 0.0 };
+        density.value.max(least) / self.total
     }
 }
 

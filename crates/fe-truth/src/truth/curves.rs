@@ -933,7 +933,7 @@ impl OneFeature<'_> {
         let panels = law.panels();
         let points = [self.scenario.resolution(self.feature), &panels].concat();
         let points = within(&points, panels[0], panels[panels.len() - 1]);
-        let [mut mean] = integrate(&points, 0.0, |u| [f(law.place(u)).times(law.weight(u))]);
+        let [mut mean] = integrate(&points, 0.0, |u| [law.weighed(u, f(law.place(u)))]);
         mean.error += self.scenario.parts.engine.doubt() * mean.magnitude;
         mean.doubted(law.doubt())
     }

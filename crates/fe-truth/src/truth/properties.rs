@@ -123,7 +123,7 @@ impl Scenario {
         let points = within(&points, panels[0], panels[panels.len() - 1]);
         let mean = apart.mean_f();
         let floor = (1e-13 * mean.magnitude).powi(2);
-        let [variance] = integrate(&points, floor, |u| [at(law.place(u)).times(law.weight(u))]);
+        let [variance] = integrate(&points, floor, |u| [law.weighed(u, at(law.place(u)))]);
         variance
     }
 
