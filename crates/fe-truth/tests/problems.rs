@@ -458,3 +458,16 @@ fn a_moment_of_heavy_tails_is_no_better_than_their_density() {
         }
     }
 }
+
+/// Terms of two features each: given the feature that they share, the covariance of two is one of means.
+#[test]
+fn terms_that_share_features_pair_by_pair_have_their_covariances() {
+    let law = "[law]\nx1 = \"normal(0, 1)\"\nx2 = \"normal(0, 1)\"\nx3 = \"normal(0, 1)\"\n";
+    let f = "if(x1 + x2 < 0, 0, 1) + if(x1 + x3 < 0, 0, 1) + x1";
+    let (scenario, pi) = (mine(f, law), std::f64::consts::PI);
+    // Both sums are positive with probability 1/4 + asin(1/2)/(2π), and each has the covariance 1/√(4π) with x1.
+    let known = (1.5 + 2.0 * (1.0 / 12.0 + 2.0 / (4.0 * pi).sqrt())).sqrt();
+    let sd = scenario.sd().unwrap();
+    assert!((sd.value - known).abs() <= sd.abs_error, "{sd:?}, not {known}");
+    assert!(sd.abs_error < 1e-9, "{sd:?}");
+}
