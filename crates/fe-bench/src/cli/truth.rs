@@ -286,16 +286,28 @@ fn draw(arguments: &Arguments, scenario: &Scenario, picture: &Picture) -> Result
     Ok(())
 }
 
-/// The range that is asked for, or that of the scenario where the event leaves something of it.
+/// The range that is asked for, or that of the scenario.
 fn range(arguments: &Arguments, scenario: &Scenario, feature: usize) -> Result<(f64, f64)> {
     let range = arguments.range.map(|range| range.0);
-    let (lo, hi) = range.unwrap_or_else(|| scenario.axis(feature));
+    ascending(range.unwrap_or_else(|| scenario.axis(feature)), arguments, scenario, feature)
+}
+
+/// A range of a feature, refused where there is nothing between its ends.
+fn ascending(
+    (lo, hi): (f64, f64),
+    arguments: &Arguments,
+    scenario: &Scenario,
+    feature: usize,
+) -> Result<(f64, f64)> {
     if lo < hi {
         return Ok((lo, hi));
     }
     let name = scenario.feature_name(feature);
-    let message = format!("--where leaves nothing of the range of {name}: give a --range");
-    Err(Error::Argument(message))
+    let why = match &arguments.event {
+        Some(_) => format!("--where leaves nothing of the range of {name}"),
+        None => format!("the range of {name} is from {lo} to {hi}, with nothing between"),
+    };
+    Err(Error::Argument(format!("{why}: give a --range")))
 }
 
 /// Points that are answered at once: what a curve is read off is resolved once for all of them, and

@@ -7,7 +7,7 @@ use super::file::File;
 use super::laws::Plain;
 use super::lexer::Fault;
 use super::named_law::{self, NamedLaw};
-use super::network::{MOST_UNKNOWN, Network, Node, span};
+use super::network::{MOST_ASKED, MOST_UNKNOWN, Network, Node, span};
 use super::parser::{Meaning, Names, expression, hint};
 use super::program::Compiled;
 use super::scores::Scores;
@@ -225,10 +225,15 @@ fn network(features: &[Feature<'_>], group: &[usize]) -> Result<Network, Fault> 
     {
         if !network.is_resolved(place) {
             let Feature { name, formula, .. } = &features[node];
-            return Err(formula.wrong(format!(
-                "the law of `{}` on its own cannot be found: it is too narrow or too wide for what it reads",
-                name.value
-            )));
+            let why = match network.is_costly(place) {
+                true => format!(
+                    "takes more than {MOST_ASKED} evaluations of the laws of what it depends on"
+                ),
+                false => {
+                    "cannot be found: it is too narrow or too wide for what it reads".to_owned()
+                }
+            };
+            return Err(formula.wrong(format!("the law of `{}` on its own {why}", name.value)));
         }
     }
     Ok(network)

@@ -35,11 +35,16 @@ pub(super) struct Network {
     margins: Vec<OnceLock<Arc<Margin>>>,
     /// Laws that were asked for last, with what was given.
     recent: Mutex<VecDeque<(Question, Arc<Posterior>)>>,
+    /// Number of laws that the law of one on its own may ask.
+    most_asked: u64,
     shadows: Mutex<VecDeque<([u64; 4], Vec<f64>)>>,
 }
 
 /// Share of the probability of a law that may be missed at most.
 const UNRESOLVED: f64 = 1e-6;
+
+/// Number of laws of nodes that the law of one on its own may ask: some ten to twenty seconds.
+pub(super) const MOST_ASKED: u64 = 100_000_000;
 
 /// A target and what is given of others.
 type Question = (usize, Vec<(usize, u64)>);
@@ -60,7 +65,8 @@ impl Network {
         let gaussian = nodes.iter().map(gaussian).collect();
         let margins = nodes.iter().map(|_| OnceLock::new()).collect();
         let inner = Arc::new(Inner { nodes, gaussian });
-        Self { inner, visible, margins, recent: Mutex::default(), shadows: Mutex::default() }
+        let (recent, shadows) = (Mutex::default(), Mutex::default());
+        Self { inner, visible, margins, recent, most_asked: MOST_ASKED, shadows }
     }
 
     /// Largest number of unknown features that the law of one is integrated over.
@@ -80,6 +86,11 @@ impl Network {
         self.conditional(feature, &[]).doubt() <= UNRESOLVED
     }
 
+    /// True if the law of a visible feature on its own is not known as it takes too many evaluations of other laws.
+    pub(super) fn is_costly(&self, feature: usize) -> bool {
+        self.margins[self.visible[feature]].get().is_some_and(|margin| margin.is_costly)
+    }
+
     /// Law of a node whose parents are at the row, or what is wrong with it.
     pub(super) fn law_at(&self, node: usize, row: &[f64]) -> Result<Plain, String> {
         self.inner.nodes[node].law.at(row)
@@ -88,7 +99,7 @@ impl Network {
     fn margin(&self, node: usize) -> Arc<Margin> {
         let make = || {
             let parent = self.inner.only_parent(node).map(|parent| (parent, self.margin(parent)));
-            Arc::new(Margin::of(&self.inner, node, parent))
+            Arc::new(Margin::of(&self.inner, node, parent, self.most_asked))
         };
         Arc::clone(self.margins[node].get_or_init(make))
     }
@@ -182,11 +193,12 @@ impl Inner {
         }
         values.sort_by(f64::total_cmp);
         values.dedup();
+        let mut known = Known::of(row);
         let ln: Vec<f64> = values
             .iter()
             .map(|&value| {
-                row[target] = value;
-                self.ln_integral(&unknown, &factors, &mut row)
+                known.row[target] = value;
+                self.ln_integral(&unknown, &factors, &mut known)
             })
             .collect();
         let largest = ln.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -258,11 +270,14 @@ impl Inner {
     }
 
     /// Logarithm of the product of the laws of some nodes, all of which and whose parents are known.
-    fn ln_density(&self, nodes: &[usize], row: &[f64]) -> f64 {
+    fn ln_density(&self, nodes: &[usize], known: &mut Known) -> f64 {
         let mut sum = 0.0;
         for &node in nodes {
-            match self.nodes[node].law.at(row) {
-                Ok(law) => sum += law.ln_pdf(row[node]),
+            if !known.may_ask() {
+                return f64::NEG_INFINITY;
+            }
+            match self.nodes[node].law.at(&known.row) {
+                Ok(law) => sum += law.ln_pdf(known.row[node]),
                 Err(_) => return f64::NEG_INFINITY,
             }
             if sum == f64::NEG_INFINITY {
@@ -299,20 +314,23 @@ impl Inner {
 
     /// Logarithm of the integral over the nodes that are not known, in order, of the product of the
     /// laws of these and of further nodes.
-    fn ln_integral(&self, unknown: &[usize], factors: &[usize], row: &mut [f64]) -> f64 {
+    fn ln_integral(&self, unknown: &[usize], factors: &[usize], known: &mut Known) -> f64 {
         let Some((&node, rest)) = unknown.split_first() else {
-            return self.ln_density(factors, row);
+            return self.ln_density(factors, known);
         };
-        let Ok(own) = self.nodes[node].law.at(row) else { return f64::NEG_INFINITY };
+        if !known.may_ask() {
+            return f64::NEG_INFINITY;
+        }
+        let Ok(own) = self.nodes[node].law.at(&known.row) else { return f64::NEG_INFINITY };
         if let Plain::Levels(levels) = &own {
             let each: Vec<f64> = levels
                 .iter()
                 .map(|(value, p)| {
-                    row[node] = value;
-                    p.ln() + self.ln_integral(rest, factors, row)
+                    known.row[node] = value;
+                    p.ln() + self.ln_integral(rest, factors, known)
                 })
                 .collect();
-            row[node] = f64::NAN;
+            known.row[node] = f64::NAN;
             let largest = each.iter().copied().fold(f64::NEG_INFINITY, f64::max);
             if largest == f64::NEG_INFINITY {
                 return largest;
@@ -321,7 +339,7 @@ impl Inner {
         }
         let scale = own.scale();
         let prior = |u: f64| own.ln_weight(scale, u);
-        self.ln_integral_along(node, scale, &own.panels(), &prior, (rest, factors), row)
+        self.ln_integral_along(node, scale, &own.panels(), &prior, (rest, factors), known)
     }
 
     /// As [`Self::ln_integral`], over a first node whose law on a scale is known by the logarithm of its weight.
@@ -332,26 +350,45 @@ impl Inner {
         panels: &[f64],
         ln_weight: &dyn Fn(f64) -> f64,
         (rest, factors): (&[usize], &[usize]),
-        row: &mut [f64],
+        known: &mut Known,
     ) -> f64 {
         let ends = (panels[0], panels[panels.len() - 1]);
         let places: Vec<f64> = finer(panels).iter().map(|&u| scale.place(u)).collect();
-        let corners = self.corners(node, factors, &places, row);
+        let corners = self.corners(node, factors, &places, &mut known.row);
         let corners = corners.into_iter().map(|x| scale.coordinate(x));
         let start =
             within(&panels.iter().copied().chain(corners).collect::<Vec<_>>(), ends.0, ends.1);
         let mut at = |u: f64| {
-            row[node] = scale.place(u);
+            known.row[node] = scale.place(u);
             let prior = ln_weight(u);
             if prior == f64::NEG_INFINITY {
                 return prior;
             }
-            prior + self.ln_integral(rest, factors, row)
+            prior + self.ln_integral(rest, factors, known)
         };
         let points = resolve(&start, &mut at);
-        let ln_total = ln_total(&points, &mut at);
-        row[node] = f64::NAN;
+        let ln_total = ln_total(&points, scale, &mut at);
+        known.row[node] = f64::NAN;
         ln_total
+    }
+}
+
+/// Values of nodes, NaN where none is known, and how many more laws of nodes may be asked.
+struct Known {
+    row: Vec<f64>,
+    left: u64,
+}
+
+impl Known {
+    /// With as many questions as it takes.
+    fn of(row: Vec<f64>) -> Self {
+        Self { row, left: u64::MAX }
+    }
+
+    /// True as long as one more law may be asked, which is counted.
+    fn may_ask(&mut self) -> bool {
+        self.left = self.left.saturating_sub(1);
+        self.left > 0
     }
 }
 
@@ -365,15 +402,23 @@ fn finer(panels: &[f64]) -> Vec<f64> {
     all
 }
 
-/// Logarithm of the integral of a function that is known by its logarithm.
-fn ln_total(points: &[f64], at: &mut dyn FnMut(f64) -> f64) -> f64 {
+/// Logarithm of the integral over a scale of a function that is known by its logarithm.
+fn ln_total(points: &[f64], scale: Scale, at: &mut dyn FnMut(f64) -> f64) -> f64 {
     let middles = points.windows(2).map(|ends| 0.5 * (ends[0] + ends[1]));
     let all: Vec<f64> = points.iter().copied().chain(middles).collect();
     let top = all.into_iter().map(&mut *at).fold(f64::NEG_INFINITY, f64::max);
     if top == f64::NEG_INFINITY {
         return top;
     }
-    let [total] = integrate(points, 0.0, |u| [Estimate::exact((at(u) - top).exp())]);
+    let [total] = integrate(points, 0.0, |u| {
+        let ln = at(u);
+        let value = Estimate::exact((ln - top).exp());
+        // Far out in tails that are powers a law may be hardly wider than places are apart.
+        match scale {
+            Scale::Asinh => [value.doubted((at(u.next_up()) - ln).abs())],
+            _ => [value],
+        }
+    });
     top + total.value.ln()
 }
 
@@ -483,7 +528,7 @@ impl Posterior {
     fn density(&self) -> &Density {
         self.density.get_or_init(|| {
             let panels = resolve(&self.start, |u| self.ln_relative(u));
-            let ln_total = ln_total(&panels, &mut |u| self.ln_relative(u));
+            let ln_total = ln_total(&panels, self.scale, &mut |u| self.ln_relative(u));
             Density { panels, ln_total }
         })
     }
@@ -495,8 +540,8 @@ impl Posterior {
 
     /// The same before it is normalised.
     fn ln_relative(&self, u: f64) -> f64 {
-        let mut row = self.row.clone();
-        row[self.target] = self.scale.place(u);
+        let mut known = Known::of(self.row.clone());
+        known.row[self.target] = self.scale.place(u);
         let own = match &self.own {
             Some(law) => law.ln_weight(self.scale, u),
             None => self.scale.ln_stretch(u),
@@ -504,7 +549,7 @@ impl Posterior {
         if own == f64::NEG_INFINITY {
             return own;
         }
-        own + self.inner.ln_integral(&self.unknown, &self.factors, &mut row)
+        own + self.inner.ln_integral(&self.unknown, &self.factors, &mut known)
     }
 }
 
@@ -583,11 +628,13 @@ struct Margin {
     support: (f64, f64),
     heavy: bool,
     cuts: Vec<(f64, f64)>,
+    /// True if it would have taken more questions than there may be, so that it is not known.
+    is_costly: bool,
 }
 
 impl Margin {
-    /// The law of a node; by that of its only parent, where it has one.
-    fn of(inner: &Arc<Inner>, node: usize, parent: Option<(usize, Arc<Self>)>) -> Self {
+    /// The law of a node; by that of its only parent, where it has one. It may ask so many laws of nodes.
+    fn of(inner: &Arc<Inner>, node: usize, parent: Option<(usize, Arc<Self>)>, most: u64) -> Self {
         let unknown: Vec<usize> =
             inner.relevant(node, &[]).into_iter().filter(|&other| other != node).collect();
         let laws = inner.laws_of(node, &unknown);
@@ -600,25 +647,21 @@ impl Margin {
             false => Scale::Linear,
         };
         let reach = if heavy { Scale::Asinh.coordinate(FARTHEST) } else { f64::MAX };
-        let mut points: Vec<f64> = laws
-            .iter()
-            .flat_map(|law| law.panels().into_iter().map(|u| law.scale().place(u)))
-            .map(|x| scale.coordinate(x).clamp(-reach, reach))
-            .filter(|u| u.is_finite())
-            .collect();
-        points.sort_by(f64::total_cmp);
-        let width = points.last().copied().unwrap_or(1.0) - points.first().copied().unwrap_or(0.0);
-        points.dedup_by(|a, b| (*a - *b).abs() <= 1e-9 * width);
+        let points = thinned(laws.iter().map(|law| {
+            let places = law.panels().into_iter().map(|u| law.scale().place(u));
+            let own = places.map(|x| scale.coordinate(x).clamp(-reach, reach));
+            own.filter(|u| u.is_finite()).collect()
+        }));
         let support = laws.iter().map(Univariate::support);
         let support = support.fold((f64::INFINITY, f64::NEG_INFINITY), |all, own| {
             (all.0.min(own.0), all.1.max(own.1))
         });
-        let mut row = vec![f64::NAN; inner.nodes.len()];
+        let mut known = Known { row: vec![f64::NAN; inner.nodes.len()], left: most };
         let density = Piecewise::of(&points, |u| {
-            row[node] = scale.place(u);
+            known.row[node] = scale.place(u);
             let ln = match &parent {
-                None => inner.ln_integral(&unknown, &[node], &mut row),
-                Some((parent, law)) => law.ln_integral_of_child(inner, *parent, node, &mut row),
+                None => inner.ln_integral(&unknown, &[node], &mut known),
+                Some((parent, law)) => law.ln_integral_of_child(inner, *parent, node, &mut known),
             };
             Estimate::exact((ln + scale.ln_stretch(u)).exp())
         });
@@ -631,7 +674,8 @@ impl Margin {
             true => Vec::new(),
             false => inner.cuts(&vec![f64::NAN; inner.nodes.len()], node, &unknown, scale),
         };
-        Self { scale, density, total, panels, support, heavy, cuts }
+        let is_costly = known.left <= 1;
+        Self { scale, density, total, panels, support, heavy, cuts, is_costly }
     }
 
     /// Logarithm of the integral over a parent, whose law this is, of the law of its child.
@@ -640,12 +684,39 @@ impl Margin {
         inner: &Inner,
         parent: usize,
         child: usize,
-        row: &mut [f64],
+        known: &mut Known,
     ) -> f64 {
         let ln_weight = |u: f64| (self.density.at(u).value.max(0.0) / self.total).ln();
         let factors = (&[][..], &[child][..]);
-        inner.ln_integral_along(parent, self.scale, &self.panels, &ln_weight, factors, row)
+        inner.ln_integral_along(parent, self.scale, &self.panels, &ln_weight, factors, known)
     }
+}
+
+/// Most points that are kept as they are.
+const FEW: usize = 128;
+
+/// Points between which all of several laws are smooth, ascending, from those of each. Of many points those are left out
+/// that are closer to the one before than half of the distances within their own laws.
+fn thinned(laws: impl Iterator<Item = Vec<f64>>) -> Vec<f64> {
+    // Each point with the distance to its neighbour.
+    let mut points: Vec<(f64, f64)> = Vec::new();
+    for mut own in laws {
+        own.sort_by(f64::total_cmp);
+        own.dedup();
+        let gaps = own.windows(2).map(|ends| ends[1] - ends[0]);
+        let gaps: Vec<f64> = std::iter::once(f64::INFINITY).chain(gaps).collect();
+        let next = gaps.iter().skip(1).chain([&f64::INFINITY]);
+        points.extend(own.iter().zip(gaps.iter().zip(next)).map(|(u, (a, b))| (*u, a.min(*b))));
+    }
+    points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let (Some(&(first, _)), Some(&(last, _))) = (points.first(), points.last()) else {
+        return Vec::new();
+    };
+    points.dedup_by(|b, a| b.0 - a.0 <= 1e-9 * (last - first));
+    if points.len() > FEW {
+        points.dedup_by(|b, a| b.0 < last && b.0 - a.0 < 0.5 * a.1.min(b.1));
+    }
+    points.into_iter().map(|(point, _)| point).collect()
 }
 
 /// Largest value of a law whose tails are powers: beyond, the laws of what it depends on are too narrow for numbers,
@@ -1007,6 +1078,37 @@ mod tests {
                 close(law.cdf(x), known.cdf(x), 1e-11);
             }
         }
+    }
+
+    /// What takes too many evaluations of other laws is refused, not answered by what was found until then.
+    #[test]
+    fn laws_that_cost_too_much_are_not_known() {
+        let laws = ["student(4)", "x1 + student(4)"];
+        let mut costly = network(&laws, &[0, 1]);
+        costly.most_asked = 100_000;
+        assert!(!costly.is_resolved(1) && costly.is_costly(1));
+        let known = network(&laws, &[0, 1]);
+        assert!(known.is_resolved(1) && !known.is_costly(1) && !known.is_costly(0));
+    }
+
+    /// Far out in heavy tails, where a law is hardly wider than places are apart, halving is of no use.
+    #[test]
+    fn rounding_of_places_far_out_costs_little() {
+        let mut child = network(&["student(4)", "x1 + student(4)"], &[0, 1]);
+        child.most_asked = 5_000_000;
+        assert!(child.is_resolved(1));
+    }
+
+    #[test]
+    fn many_points_are_thinned_but_not_where_a_law_is_narrow() {
+        let wide = |k: u32| (0..8).map(|i| f64::from(i) + 1e-3 * f64::from(k)).collect::<Vec<_>>();
+        let few = thinned([wide(0), wide(1)].into_iter());
+        assert_eq!(few.len(), 16);
+        let narrow: Vec<f64> = (0..8).map(|i| 3.2 + 1e-5 * f64::from(i)).collect();
+        let many = thinned((0..100).map(wide).chain([narrow.clone()]));
+        assert!(many.len() < 40 && many.is_sorted(), "{many:?}");
+        assert_eq!((many[0], many[many.len() - 1]), (0.0, 7.099));
+        assert!(many.iter().filter(|u| narrow.contains(u)).count() >= 7, "{many:?}");
     }
 
     /// Given one time another one is a mixture over the rate that both share.

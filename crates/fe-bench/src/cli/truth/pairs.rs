@@ -100,12 +100,8 @@ fn axes(
 ) -> Result<[(f64, f64); 2]> {
     let given = arguments.range.map(|range| [range.0, range.1.unwrap_or(range.0)]);
     let axes = given.unwrap_or(features.map(|feature| scenario.axis(feature)));
-    for ((lo, hi), feature) in axes.into_iter().zip(features) {
-        if lo >= hi {
-            let name = scenario.feature_name(feature);
-            let message = format!("--where leaves nothing of the range of {name}: give a --range");
-            return Err(Error::Argument(message));
-        }
+    for (axis, feature) in axes.into_iter().zip(features) {
+        super::ascending(axis, arguments, scenario, feature)?;
     }
     Ok(axes)
 }
