@@ -86,13 +86,18 @@ fn what_was_swept_over_is_drawn() {
     assert_eq!(names, expected);
     let text = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
     let by_bins = text(names[1]);
-    for label in
-        ["number of bins K", "mse (mean ± standard error)", "dale", "rhale", "N\u{a0}=\u{a0}200"]
-    {
+    for label in [
+        "number of bins K",
+        "mean squared error in f² (mean ± s.e.)",
+        "DALE",
+        "RHALE",
+        "N\u{a0}=\u{a0}200",
+    ] {
         assert!(by_bins.contains(label), "{label}");
     }
     let by_rows = text(names[3]);
-    for label in ["number of instances N", "pdp: order −", "K\u{a0}=\u{a0}20: order −"] {
+    for label in ["number of instances N", "PDP: order\u{a0}−", "K\u{a0}=\u{a0}20: order\u{a0}−"]
+    {
         assert!(by_rows.contains(label), "{label}");
     }
     assert!(!by_rows.contains("NaN") && !by_rows.contains("inf"));
@@ -115,7 +120,7 @@ fn automatic_bins_are_a_level_that_leaves_the_axis_alone() {
     let figure = "results-figures/study_error-by-K_piecewise-linear_x1_mse.svg";
     let text = std::fs::read_to_string(folder.path().join(figure)).unwrap();
     let labels: Vec<&str> = text.lines().map(str::trim).collect();
-    assert!(labels.contains(&"rhale, penalized") && labels.contains(&"20"));
+    assert!(labels.contains(&"RHALE, penalized bins") && labels.contains(&"20"));
     // `penalized` may have 20 000 bins, which is not a place.
     for beyond in ["100", "1000", "10⁴"] {
         assert!(!labels.contains(&beyond), "{beyond}");
@@ -153,8 +158,8 @@ fn effects_are_drawn_beside_their_truth() {
             "ale",
             vec!["truth", "true bin effects", "limits of bins", "distribution of local effects"],
         ),
-        ("ice", vec!["truth", "c-ICE curves", "ice (estimate)"]),
-        ("pdp", vec!["truth", "c-ICE curves", "centred (integral)"]),
+        ("ice", vec!["truth", "c-ICE curves", "ICE (estimate)"]),
+        ("pdp", vec!["truth", "c-ICE curves", "effect on f, mean 0 over the axis"]),
         ("dpdp", vec!["truth", "d-ICE curves", "derivative of f by x1"]),
         ("shapdp", vec!["truth", "Shapley values"]),
         (
@@ -165,7 +170,7 @@ fn effects_are_drawn_beside_their_truth() {
                 "instances)",
                 "x1: all data (60 instances,",
                 "all data: 60 instances, H = ",
-                "(integral)",
+                "(integral of the variance)",
                 "truth",
                 "true mean local effect",
             ],
@@ -218,7 +223,7 @@ fn figures_have_the_form_that_is_asked_for() {
     assert!((number_behind(&svg, "<svg width=\"") - 316.8).abs() < 1.0, "{}", &svg[..200]);
     assert!(svg.contains("font-family=\"Liberation Sans, sans-serif\""));
     // For those who cannot see it, and nowhere else.
-    assert_eq!(svg.matches("mean squared difference").count(), 1);
+    assert_eq!(svg.matches("against number of bins").count(), 1);
     let kinds =
         ["--svg", "--png", "--pdf", "--eps", "--width", "3.3in", "--height", "9in", "--dpi", "300"];
     let drawn = answer(path, &[&one[..], &kinds].concat());
@@ -283,13 +288,17 @@ fn several_estimators_share_a_panel_with_the_truth() {
         assert_eq!(numbers[1] - numbers[2], numbers[3], "{line}");
     }
     let svg = std::fs::read_to_string(path.join("a.svg")).unwrap();
-    for label in ["ale", "dale", "pdp", "truth", "error of ale", "error of dale", "error of pdp"] {
+    for label in ["ALE", "DALE", "PDP", "truth", "error of ALE", "error of DALE", "error of PDP"] {
         assert!(svg.contains(&format!(">\n{label}\n<")), "{label}");
     }
     // f is linear in x4: all of them are the truth, and named once.
     effect("ale,dale,pdp", "x4");
     let svg = std::fs::read_to_string(path.join("a.svg")).unwrap();
-    assert!(svg.contains(">\nale = dale = pdp\n<") && svg.contains(">\nerror of all: exact\n<"));
+    assert!(svg.contains(">\nALE = DALE = PDP\n<") && svg.contains(">\nerror of all: exact\n<"));
+    // Without any effect, too, where nothing but rounding is left.
+    effect("ale,dale,pdp", "x6");
+    let svg = std::fs::read_to_string(path.join("a.svg")).unwrap();
+    assert!(svg.contains(">\nALE = DALE = PDP\n<") && svg.contains(">\nerror of all: exact\n<"));
     let refused = [
         ("ale,ale", "named twice"),
         ("ale,dpdp", "figures of their own"),
@@ -334,6 +343,75 @@ fn coverage_has_its_nominal_level_and_no_order() {
     let few = answer(path, &[&by_rows[..], &["--where", "K=5", "--where", "K=10"]].concat());
     let svg = std::fs::read_to_string(path.join(few.trim())).unwrap();
     assert!(svg.contains("nominal level 0.9") && !svg.contains("order"));
+}
+
+/// Lines that are the same (ALE and DALE where f is quadratic), that cannot be told apart (grids of 40 and of 41 points), that
+/// are exact, and that have no value (coverage without a band).
+const COINCIDING: &str = r#"
+about = "Lines that coincide."
+
+[labels]
+mplot = "marginal plot"
+
+[[block]]
+scenario = ["friedman1", "snc"]
+features = ["x1", "x4"]
+N = [10, 30, 100]
+replicates = 4
+metrics = ["mse", "coverage"]
+
+[[block.estimator]]
+name = ["ale", "dale"]
+bins = [2, 10]
+band = "analytic"
+
+[[block.estimator]]
+name = "pdp"
+grid = [40, 41]
+
+[[block.estimator]]
+name = "mplot"
+"#;
+
+/// The words of a figure, line by line.
+fn words(svg: &str) -> Vec<String> {
+    svg.lines().map(|line| line.replace('\u{a0}', " ")).collect()
+}
+
+#[test]
+fn lines_that_coincide_are_drawn_and_named_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    std::fs::write(path.join("alike.toml"), COINCIDING).unwrap();
+    answer(path, &["run", "alike.toml", "--out", "alike"]);
+    let draw = |conditions: &[&str]| -> Vec<String> {
+        let mut arguments = vec!["plot", "alike", "--kind", "error-by-N"];
+        for condition in conditions {
+            arguments.extend(["--where", condition]);
+        }
+        let drawn = answer(path, &arguments);
+        words(&std::fs::read_to_string(path.join(drawn.trim())).unwrap())
+    };
+    let named =
+        |words: &[String], name: &str| words.iter().filter(|line| line.starts_with(name)).count();
+    // The same to the last digits: in one entry, with the details that they share behind.
+    let same = draw(&["metric=mse", "scenario=snc", "feature=x1"]);
+    assert_eq!(named(&same, "ALE = DALE, K = 2"), 1, "{same:?}");
+    assert_eq!(named(&same, "ALE = DALE, K = 10"), 1, "{same:?}");
+    assert_eq!(named(&same, "ALE, ") + named(&same, "DALE"), 0, "{same:?}");
+    // Not the same, but no eye sees it; and not so where f has other derivatives.
+    let close = draw(&["metric=mse", "scenario=friedman1", "feature=x1"]);
+    assert_eq!(named(&close, "PDP (grid=40) ≈ PDP (grid=41): order −"), 1, "{close:?}");
+    assert_eq!(named(&close, "ALE, K = 2") + named(&close, "DALE, K = 2"), 2, "{close:?}");
+    assert!(close.iter().any(|line| line.ends_with("≈: lines that cannot be told apart here")));
+    assert_eq!(named(&close, "marginal plot"), 1);
+    // f is linear in x4: all but the M-plot are the truth.
+    let exact = draw(&["metric=mse", "scenario=friedman1", "feature=x4"]).join(" ");
+    for name in ["ALE (K = 2) = DALE (K = 2) = ALE (K = 10)", "= PDP (grid=40) =", ": exact"] {
+        assert!(exact.contains(name), "{name}: {exact}");
+    }
+    let none = draw(&["metric=coverage", "scenario=friedman1", "feature=x1"]);
+    assert_eq!(named(&none, "no value: PDP, grid=40; PDP, grid=41; marginal plot"), 1, "{none:?}");
 }
 
 /// A study that keeps what was estimated, with a curve without bins among the others.
@@ -385,7 +463,7 @@ fn what_was_kept_is_drawn() {
         "true bin effects ± σ",
         "bin effect (slope)",
         "K\u{a0}=\u{a0}8",
-        "mplot",
+        "M-plot",
     ] {
         assert!(all.contains(label), "{label}");
     }

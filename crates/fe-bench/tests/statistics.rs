@@ -365,6 +365,37 @@ fn check_latex(text: &str) {
     assert!(rows > 0);
 }
 
+/// Compiles a document; the lines of its log about what does not fit, or none without LaTeX and its packages.
+fn too_wide(folder: &Path, text: &str) -> Option<Vec<String>> {
+    let packages = ["lmodern.sty", "siunitx.sty", "booktabs.sty", "longtable.sty", "geometry.sty"];
+    let found = Command::new("kpsewhich").args(packages).output().ok()?;
+    if !found.status.success() {
+        return None;
+    }
+    std::fs::write(folder.join("a.tex"), text).unwrap();
+    let flags = ["-interaction=nonstopmode", "-halt-on-error", "a.tex"];
+    let done = Command::new("pdflatex").current_dir(folder).args(flags).output().ok()?;
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stdout));
+    let log = String::from_utf8_lossy(&std::fs::read(folder.join("a.log")).unwrap()).into_owned();
+    Some(log.lines().filter(|line| line.contains("Overfull \\hbox")).map(str::to_owned).collect())
+}
+
+#[test]
+fn latex_is_no_wider_than_its_page() {
+    let results = Results::new();
+    let folder = tempfile::tempdir().unwrap();
+    for cols in [&["--cols", "K,N,metric"][..], &["--cols", "N,metric"], &[]] {
+        for numbers in [&[][..], &["--siunitx"], &["--errors", "interval"]] {
+            let options = [&["--format", "latex", "--standalone"][..], cols, numbers].concat();
+            let Some(wide) = too_wide(folder.path(), &results.table(&options)) else {
+                eprintln!("skipped: there is no LaTeX here with its packages");
+                return;
+            };
+            assert!(wide.is_empty(), "{options:?}: {wide:?}");
+        }
+    }
+}
+
 #[test]
 fn latex_compiles_as_it_is() {
     let results = Results::new();
@@ -383,6 +414,15 @@ fn latex_compiles_as_it_is() {
     check_latex(&whole);
     assert!(whole.starts_with("\\documentclass") && whole.contains("\\usepackage{booktabs}"));
     assert!(whole.contains("\\label{tab:a-1}") && whole.ends_with("\\end{document}\n"));
+    // Columns under one heading stay together.
+    let parts = |width: &str| -> Vec<String> {
+        let columns = ["--cols", "N,metric", "--where", "estimator=ale", "--text-width", width];
+        let text = latex(&columns);
+        let parts = text.split("\\begin{tabular}{").skip(1);
+        parts.map(|part| part.split('}').next().unwrap().to_owned()).collect()
+    };
+    assert_eq!(parts("900"), ["lrrrrrr"]);
+    assert_eq!(parts("380"), ["lrrr", "lrrr"]);
     // What the check can see.
     let broken = std::panic::catch_unwind(|| check_latex("\\begin{tabular}{l}\na_b \\\\\n"));
     assert!(broken.is_err());

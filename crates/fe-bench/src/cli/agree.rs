@@ -19,6 +19,7 @@ use crate::error::{Error, Result};
 use crate::output::{Format, OutputTable};
 use crate::plot::figure::{Figure, Layer, Mark, Panel, Scale};
 use crate::plot::style::{GREY, MarkStyle, VERMILION};
+use crate::study::labels::usual;
 
 /// How well bins of few rows agree with dense bins of all rows, for a model of data.
 ///
@@ -111,7 +112,7 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
     }
     if let Some(picture) = picture {
         let (n, runs) = (arguments.n, arguments.runs);
-        let title = format!("{}: dale and rhale, N = {n}, {runs} subsets", fitted.title);
+        let title = format!("{}: DALE and RHALE, N = {n}, {runs} subsets", fitted.title);
         picture.write(&figure(title, &lines))?;
     }
     sheet(&lines).write(arguments.format, out)
@@ -226,14 +227,15 @@ fn figure(title: String, lines: &[Line]) -> Figure {
     let mut cells = Vec::new();
     for of_feature in lines.chunk_by(|a, b| a.feature == b.feature) {
         cells.push(vec![
-            panel("L_mu", of_feature, |line| &line.l_mu),
-            panel("L_sigma", of_feature, |line| &line.l_sigma),
+            panel(("L_mu", true), of_feature, |line| &line.l_mu),
+            panel(("L_sigma", false), of_feature, |line| &line.l_sigma),
         ]);
     }
     Figure { title, cells, legend_per_cell: false }
 }
 
-fn panel(label: &str, lines: &[Line], values: fn(&Line) -> &[f64]) -> Panel {
+/// The errors of one feature by a metric; the first panel of the feature has its name.
+fn panel((metric, is_first): (&str, bool), lines: &[Line], values: fn(&Line) -> &[f64]) -> Panel {
     let half =
         |line: &Line| Summary::of(values(line)).interval.map_or(0.0, |(lo, hi)| 0.5 * (hi - lo));
     let mean = |line: &Line| Summary::of(values(line)).mean.unwrap_or(f64::NAN);
@@ -247,23 +249,21 @@ fn panel(label: &str, lines: &[Line], values: fn(&Line) -> &[f64]) -> Panel {
     for line in lines.iter().filter(|line| line.asked.is_none()) {
         let (mean, half) = (mean(line), half(line));
         let band = vec![(lo, mean - half, mean + half), (hi, mean - half, mean + half)];
-        layers.push(Layer::named(
-            "rhale",
-            MarkStyle::line(VERMILION, 1.0).faint(0.2),
-            Mark::Band(band),
-        ));
+        let name = format!("{} (mean and 95 % interval)", usual("rhale"));
+        let faint = MarkStyle::line(VERMILION, 1.0).faint(0.2);
+        layers.push(Layer::named(name.clone(), faint, Mark::Band(band)));
         let level = Mark::Line(vec![(lo, mean), (hi, mean)]);
-        layers.push(Layer::named("rhale", MarkStyle::line(VERMILION, 2.4), level));
+        layers.push(Layer::named(name, MarkStyle::line(VERMILION, 2.4), level));
     }
     let curve = equal.iter().map(|&(k, mean, _)| (k, mean)).collect();
     let joined = Layer { name: None, look: MarkStyle::line(GREY, 1.0), mark: Mark::Line(curve) };
     layers.push(joined);
-    let name = "dale with K equal bins";
+    let name = format!("{} with K equal bins (mean and 95 % interval)", usual("dale"));
     layers.push(Layer::named(name, MarkStyle::of_series(0), Mark::Points(equal)));
     Panel {
-        title: if label == "L_mu" { lines[0].feature.clone() } else { String::new() },
-        x: Scale::linear("K"),
-        y: Scale::linear(label),
+        title: if is_first { lines[0].feature.clone() } else { String::new() },
+        x: Scale::linear("number of bins K"),
+        y: Scale::linear(usual(metric)),
         layers,
         ..Panel::default()
     }

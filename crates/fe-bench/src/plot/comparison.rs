@@ -3,6 +3,7 @@
 use fe_core::Effect;
 use fe_core::estimator::Estimand;
 
+use super::coinciding::SAME;
 use super::effects::{
     Pictured, Subject, TRUTH, confidence_less, is_derivative, places, points, truth,
 };
@@ -11,9 +12,8 @@ use super::style::{BLACK, GREY, MarkStyle, Marker, PALETTE};
 use super::word;
 use crate::error::{Error, Result};
 use crate::score;
+use crate::study::labels::{centred, usual};
 
-/// Curves that differ by less than this share of their size are the same.
-const SAME: f64 = 1e-9;
 /// Zero in panels of errors.
 const ZERO: MarkStyle = MarkStyle::line(GREY, 1.0);
 /// Truths beside the first one, where estimators estimate different things.
@@ -58,12 +58,13 @@ pub fn figure(subject: &Subject<'_>, effects: &[(Effect, Estimand)]) -> Result<P
     }
     let mut names: Vec<&str> = Vec::new();
     for (effect, _) in effects {
-        if !names.contains(&effect.estimator) {
-            names.push(effect.estimator);
+        let name = usual(effect.estimator);
+        if !names.contains(&name) {
+            names.push(name);
         }
     }
     let title = subject.headed(&names.join(", "));
-    let mut figure = Figure { title, cells, legend_per_cell: false };
+    let mut figure = Figure { title, cells, legend_per_cell: false }.of_size(subject.size());
     figure.share_scales();
     Ok(Pictured { figure, notes })
 }
@@ -96,27 +97,30 @@ impl Line<'_> {
     }
 
     /// True if another effect has the same curve and the same truth.
-    fn is(&self, other: &Effect, truth: Option<&Vec<(f64, f64)>>) -> bool {
+    fn is(&self, other: &Effect, truth: Option<&Vec<(f64, f64)>>, size: f64) -> bool {
         let x = self.places();
         let same_places = self.effect.curve.range() == other.curve.range();
         let values = |effect: &Effect| effect.curve.at_all(&x).ok();
         let (Some(own), Some(others)) = (values(self.effect), values(other)) else { return false };
-        same_places && are_same(&own, &others) && same_truths(self.truth.as_ref(), truth)
+        same_places
+            && are_same(&own, &others, size)
+            && same_truths(self.truth.as_ref(), truth, size)
     }
 }
 
-fn are_same(a: &[f64], b: &[f64]) -> bool {
-    let size = a.iter().fold(0.0_f64, |size, value| size.max(value.abs()));
+/// True if values are the same, but for rounding of a function of some size.
+fn are_same(a: &[f64], b: &[f64], size: f64) -> bool {
+    let size = a.iter().fold(size, |size, value| size.max(value.abs()));
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| (a - b).abs() <= SAME * size)
 }
 
-fn same_truths(a: Option<&Vec<(f64, f64)>>, b: Option<&Vec<(f64, f64)>>) -> bool {
+fn same_truths(a: Option<&Vec<(f64, f64)>>, b: Option<&Vec<(f64, f64)>>, size: f64) -> bool {
     let split = |points: &[(f64, f64)]| -> (Vec<f64>, Vec<f64>) { points.iter().copied().unzip() };
     match (a, b) {
         (None, None) => true,
         (Some(a), Some(b)) => {
             let (a, b) = (split(a), split(b));
-            are_same(&a.0, &b.0) && are_same(&a.1, &b.1)
+            are_same(&a.0, &b.0, 0.0) && are_same(&a.1, &b.1, size)
         }
         _ => false,
     }
@@ -129,6 +133,7 @@ fn cell(
 ) -> Vec<Panel> {
     let centrings = || group.iter().map(|(effect, _)| effect.record.centring);
     let is_alike = centrings().all(|centring| Some(centring) == centrings().next());
+    let size = subject.size();
     let mut lines: Vec<Line<'_>> = Vec::new();
     for (effect, estimand) in group {
         let known = subject.scenario.map(|scenario| truth(scenario, effect, *estimand));
@@ -140,10 +145,14 @@ fn cell(
             None
         });
         let name = match is_alike {
-            true => effect.estimator.to_owned(),
-            false => format!("{}, centred: {}", effect.estimator, word(&effect.record.centring)),
+            true => usual(effect.estimator).to_owned(),
+            false => {
+                let centring = word(&effect.record.centring);
+                let words = centred(&centring).unwrap_or("not centred");
+                format!("{}, {words}", usual(effect.estimator))
+            }
         };
-        match lines.iter_mut().find(|line| line.is(effect, truth.as_ref())) {
+        match lines.iter_mut().find(|line| line.is(effect, truth.as_ref(), size)) {
             Some(line) => line.names.push(name),
             None => {
                 let look = look(lines.len());
@@ -179,7 +188,7 @@ fn curves(subject: &Subject<'_>, lines: &[Line<'_>]) -> Panel {
         Layer::named(line.names.join(" = "), line.look, mark)
     };
     let mut layers: Vec<Layer> = lines.iter().enumerate().map(drawn).collect();
-    layers.extend(truths(lines));
+    layers.extend(truths(lines, subject.size()));
     Panel {
         title: subject.name(first),
         x: axis(subject, first),
@@ -196,13 +205,13 @@ fn ends(levels: usize) -> [(f64, f64); 2] {
 }
 
 /// The truths, each named once with the estimators whose it is.
-fn truths(lines: &[Line<'_>]) -> Vec<Layer> {
+fn truths(lines: &[Line<'_>], size: f64) -> Vec<Layer> {
     let mut different: Vec<(&Line<'_>, Vec<String>)> = Vec::new();
     for line in lines.iter().filter(|line| line.truth.is_some()) {
         let names = line.names.clone();
         match different
             .iter_mut()
-            .find(|(of, _)| same_truths(of.truth.as_ref(), line.truth.as_ref()))
+            .find(|(of, _)| same_truths(of.truth.as_ref(), line.truth.as_ref(), size))
         {
             Some((_, all)) => all.extend(names),
             None => different.push((line, names)),
@@ -226,7 +235,8 @@ fn truths(lines: &[Line<'_>]) -> Vec<Layer> {
         let name = match is_one {
             true => "truth".to_owned(),
             false => {
-                format!("truth of {}: {}", names.join(", "), score::truth_of(line.estimand).name())
+                let quantity = usual(score::truth_of(line.estimand).name());
+                format!("truth of {}: {quantity}", names.join(", "))
             }
         };
         Layer::named(name, look, mark)
@@ -244,7 +254,7 @@ fn error(subject: &Subject<'_>, line: &Line<'_>, is_one: bool) -> Option<Panel> 
     let values = line.effect.curve.at_all(&x).ok()?;
     let pairs = x.iter().zip(values).zip(&truths);
     let errors: Vec<(f64, f64)> = pairs.map(|((&x, y), truth)| (x, y - truth.value)).collect();
-    let size = truths.iter().fold(0.0_f64, |size, truth| size.max(truth.value.abs()));
+    let size = truths.iter().fold(subject.size(), |size, truth| size.max(truth.value.abs()));
     let is_exact = errors.iter().all(|(_, error)| error.abs() <= SAME * size);
     let plain = MarkStyle { marker: Marker::None, dashes: (0, 0), ..line.look };
     let truth: Vec<f64> = truths.iter().map(|truth| truth.value).collect();

@@ -128,9 +128,9 @@ fn scaled(figure: &Figure, layout: &Layout, svg: &str, form: &Form) -> String {
 struct Layout {
     width: i32,
     height: i32,
-    /// Column and row of each cell.
+    /// Left end and top of each cell, below the title.
     places: Vec<(i32, i32)>,
-    cell: (i32, i32),
+    cell_width: i32,
     /// Heights of the first panel of a cell and of those below it.
     panels: (i32, i32),
     title: Vec<String>,
@@ -171,38 +171,54 @@ impl Layout {
             false => wrapped(&figure.title, width - 2 * MARGIN, TITLE),
         };
         let places = grouped_places(&groups, columns);
-        let rows = places.last().map_or(0, |(_, row)| row + 1);
+        let most = most_panels(figure, &places);
+        let rows = most.len() as i32;
         let around = title_height(&title) + rows_of(&legend, width) * LINE + MARGIN;
-        let most = figure.cells.iter().map(Vec::len).max().unwrap_or_default();
-        let panels = heights(most, form.width.map(|_| cell_width));
-        // A figure without cells is as high as one panel.
-        let stack = |(first, below): (i32, i32)| first + most.saturating_sub(1) as i32 * below;
+        let highest = most.iter().copied().max().unwrap_or_default();
+        let panels = heights(highest, form.width.map(|_| cell_width));
+        let stack =
+            |most: usize, (first, below): (i32, i32)| first + most.saturating_sub(1) as i32 * below;
+        let all = |panels: (i32, i32)| most.iter().map(|most| stack(*most, panels)).sum::<i32>();
         let beside = subtitle_lines * LINE + own_legends;
         let panels = match form.height {
             None => panels,
             Some(height) => {
                 let zoom = if form.width.is_some() { ZOOM } else { 1.0 };
-                let room = ((height * zoom) as i32 - around) / rows.max(1) - beside;
-                let share = f64::from(room) / f64::from(stack(panels));
+                let room = (height * zoom) as i32 - around - rows * beside;
+                let share = f64::from(room) / f64::from(all(panels).max(1));
                 let part = |height: i32| (share * f64::from(height)) as i32;
                 let given = (part(panels.0), part(panels.1));
-                if given.0.min(if most > 1 { given.1 } else { given.0 }) < LEAST_HEIGHT {
-                    let least = LEAST_HEIGHT * stack(panels) / panels.1.min(panels.0);
-                    let needed = f64::from(around + rows * (beside + least)) / zoom;
+                if given.0.min(if highest > 1 { given.1 } else { given.0 }) < LEAST_HEIGHT {
+                    let least = LEAST_HEIGHT * all(panels) / panels.1.min(panels.0);
+                    let needed = f64::from(around + rows * beside + least) / zoom;
                     return Err(Error::Drawing(format!(
                         "--height: {} panels one above the other with their legend need at least {:.1}in; \
                          --no-title, a larger --width, or fewer panels or lines take less",
-                        rows as usize * most.max(1),
+                        most.iter().sum::<usize>().max(1),
                         (needed / super::form::PIXELS * 10.0).ceil() / 10.0
                     )));
                 }
                 given
             }
         };
-        let cell = (cell_width, stack(panels) + beside);
-        let height = around + rows * cell.1;
+        let row_heights: Vec<i32> = most.iter().map(|most| stack(*most, panels) + beside).collect();
+        // A figure without cells is as high as one panel.
+        let height =
+            around + row_heights.iter().sum::<i32>().max(if rows == 0 { panels.0 } else { 0 });
+        let top = |row: i32| row_heights[..row as usize].iter().sum::<i32>();
+        let places = places.iter().map(|(column, row)| (column * cell_width, top(*row))).collect();
         let is_tight = form.width.is_some() || form.height.is_some();
-        Ok(Self { width, height, places, cell, panels, title, subtitle_lines, legend, is_tight })
+        Ok(Self {
+            width,
+            height,
+            places,
+            cell_width,
+            panels,
+            title,
+            subtitle_lines,
+            legend,
+            is_tight,
+        })
     }
 
     /// Height of a panel, counted from 0 from the top of its cell.
@@ -219,6 +235,16 @@ impl Layout {
             (TICKS, fit(height, ROOM.1))
         }
     }
+}
+
+/// The most panels of a cell, by the rows of cells.
+fn most_panels(figure: &Figure, places: &[(i32, i32)]) -> Vec<usize> {
+    let rows = places.last().map_or(0, |(_, row)| row + 1);
+    let most = |row: i32| {
+        let cells = figure.cells.iter().zip(places).filter(|(_, place)| place.1 == row);
+        cells.map(|(cell, _)| cell.len()).max().unwrap_or_default()
+    };
+    (0..rows).map(most).collect()
 }
 
 /// Column and row of each cell of groups of so many: each group begins a row.
@@ -257,8 +283,8 @@ fn paint(figure: &Figure, layout: &Layout, svg: &mut String) -> Drawn {
         write(&root, line, (MARGIN, y), TITLE, VPos::Top)?;
     }
     let top = title_height(&layout.title);
-    for (cell, (column, row)) in figure.cells.iter().zip(&layout.places) {
-        let corner = (column * layout.cell.0, top + row * layout.cell.1);
+    for (cell, (left, below)) in figure.cells.iter().zip(&layout.places) {
+        let corner = (*left, top + below);
         paint_cell(&root, cell, figure.legend_per_cell, corner, layout)?;
     }
     let bottom = layout.height - MARGIN / 2 - rows_of(&layout.legend, layout.width) * LINE;
@@ -276,19 +302,19 @@ fn paint_cell(
 ) -> Drawn {
     for (i, panel) in cell.iter().enumerate() {
         if i == 0 {
-            let lines = wrapped(&panel.title, layout.cell.0 - 90, SUBTITLE);
+            let lines = wrapped(&panel.title, layout.cell_width - 90, SUBTITLE);
             for (i, line) in lines.iter().enumerate() {
                 write(root, line, (x + 74, y + i as i32 * LINE), SUBTITLE, VPos::Top)?;
             }
             y += layout.subtitle_lines * LINE;
         }
         let height = layout.panel_height(i);
-        let area = piece(root, (x, y), (layout.cell.0, height));
-        paint_panel(&area, panel, height, layout.ticks((layout.cell.0, height)))?;
+        let area = piece(root, (x, y), (layout.cell_width, height));
+        paint_panel(&area, panel, height, layout.ticks((layout.cell_width, height)))?;
         y += height;
     }
     if with_legend {
-        legend(root, &entries(cell.iter()), (x, y), layout.cell.0)?;
+        legend(root, &entries(cell.iter()), (x, y), layout.cell_width)?;
     }
     Ok(())
 }
@@ -309,9 +335,18 @@ fn write(area: &Area<'_>, text: &str, (x, y): (i32, i32), size: i32, vertical: V
     Ok(())
 }
 
-/// Width of a text in pixels, rather too large than too small.
+/// Width of a text in pixels, rather too large than too small: letters are about as wide as those of DejaVu Sans, the
+/// widest of the usual fonts.
 fn width_of(text: &str, size: i32) -> i32 {
-    text.chars().count() as i32 * size * 60 / 100
+    let hundredths = |c: char| match c {
+        'i' | 'j' | 'l' | '.' | ',' | ':' | ';' | '|' | '\'' | ' ' | '\u{a0}' | 'I' => 35,
+        'f' | 't' | 'r' | '(' | ')' | '[' | ']' | '/' | '-' | '²' => 43,
+        'm' | 'w' | 'M' | 'W' | '…' | '%' | '@' => 100,
+        '=' | '±' | '<' | '>' | '−' | '≈' | '+' | '≤' | '≥' => 85,
+        'A'..='Z' => 78,
+        _ => 65,
+    };
+    (text.chars().map(hundredths).sum::<i32>() * size + 99) / 100
 }
 
 /// A text in lines of at most the given width.
@@ -572,24 +607,41 @@ fn emptied(mark: &Mark) -> Mark {
         Mark::SideRug(_) => Mark::SideRug(Vec::new()),
         Mark::Cells(_) => Mark::Cells(Vec::new()),
         Mark::Verticals(_) => Mark::Verticals(Vec::new()),
-        Mark::Areas(_) => Mark::Areas(Vec::new()),
+        // Bars have four corners.
+        Mark::Areas(outlines) if outlines.iter().all(|corners| corners.len() == 4) => {
+            Mark::Areas(vec![vec![(0.2, 0.0), (0.2, 1.0), (0.8, 1.0), (0.8, 0.0)]])
+        }
+        Mark::Areas(_) => Mark::Areas(vec![vec![(0.5, 0.0), (0.75, 0.5), (0.5, 1.0), (0.25, 0.5)]]),
         Mark::Words(_) => Mark::Words(Vec::new()),
     }
 }
 
-/// Places of the entries of a legend: column in pixels and row.
+/// Places of the entries of a legend, column in pixels and row: as many columns as fit, each as wide as its widest entry.
 fn places(entries: &[Entry], width: i32) -> Vec<(i32, i32)> {
-    let (mut x, mut row, mut height) = (MARGIN, 0, 1);
-    let place = |entry: &Entry| {
-        if x > MARGIN && x + entry.width() > width - MARGIN {
-            (x, row, height) = (MARGIN, row + height, 1);
-        }
-        let place = (x, row);
-        x += entry.width();
-        height = height.max(entry.lines(width).len() as i32);
-        place
+    let widths = |columns: usize| -> Vec<i32> {
+        let widest = |column: usize| {
+            let own = entries.iter().skip(column).step_by(columns);
+            own.map(Entry::width).max().unwrap_or_default()
+        };
+        (0..columns).map(widest).collect()
     };
-    entries.iter().map(place).collect()
+    let fits = |columns: &usize| widths(*columns).iter().sum::<i32>() <= width - MARGIN;
+    let columns = (2..=entries.len()).rev().find(fits).unwrap_or(1);
+    let lefts: Vec<i32> = widths(columns)
+        .into_iter()
+        .scan(MARGIN, |left, width| {
+            let own = *left;
+            *left += width;
+            Some(own)
+        })
+        .collect();
+    let mut row = 0;
+    let mut places = Vec::new();
+    for entries in entries.chunks(columns) {
+        places.extend(lefts.iter().take(entries.len()).map(|&left| (left, row)));
+        row += entries.iter().map(|entry| entry.lines(width).len() as i32).max().unwrap_or(1);
+    }
+    places
 }
 
 fn rows_of(entries: &[Entry], width: i32) -> i32 {
@@ -629,7 +681,7 @@ fn sample(root: &Area<'_>, layer: &Layer, (left, middle): (i32, i32)) -> Drawn {
         Mark::Rug(_) | Mark::SideRug(_) => Mark::Verticals(strokes),
         Mark::Cells(_) => Mark::Cells(vec![[0.1, 0.9, 0.1, 0.9]]),
         Mark::Verticals(_) => Mark::Verticals(vec![0.5]),
-        Mark::Areas(_) => Mark::Areas(vec![vec![(0.5, 0.0), (0.75, 0.5), (0.5, 1.0), (0.25, 0.5)]]),
+        Mark::Areas(outlines) => Mark::Areas(outlines.clone()),
         Mark::Words(_) => Mark::Words(Vec::new()),
     };
     paint_layer(&mut chart, &Layer { mark, ..layer.clone() }, &x, &y)

@@ -3,6 +3,7 @@
 use fe_core::effect::BinningRecord;
 use fe_core::effect::{ConfidenceBand, Limits};
 use fe_core::estimator::{Estimand, Estimated, Estimator, InstanceEffects};
+use fe_core::model::Rows;
 use fe_core::numeric::curve::Shape;
 use fe_core::numeric::kde::density;
 use fe_core::numeric::partition::Partition;
@@ -14,12 +15,17 @@ use fe_truth::Scenario;
 use super::figure::{ERROR, Figure, Layer, Mark, Panel, Scale};
 use super::levels;
 use super::style::{BLACK, BLUE, GREEN, GREY, MarkStyle, VERMILION};
-use super::word;
+use super::{effect_on, word};
 use crate::error::Result;
 use crate::output::readable;
 use crate::score::regions::region_of;
 use crate::score::{self, truth_of};
+use crate::study::field::Field;
+use crate::study::key::Column;
+use crate::study::labels::{Labels, heterogeneity, usual};
 
+/// Rows that tell how large a function is.
+const MOST_ASKED: usize = 200;
 /// Points of a curve that is not drawn through its own.
 const POINTS: usize = 301;
 /// The most instances that are drawn as dots, and as curves.
@@ -121,13 +127,28 @@ impl Subject<'_> {
             _ if is_derivative(effect) => {
                 format!("derivative of {output} by {}{}", effect.name, self.per_unit(effect))
             }
-            fe_core::Centring::None => format!("effect on {output}"),
-            centring => format!("effect on {output}, centred ({})", word(&centring)),
+            centring => effect_on(output, &word(&centring)),
         }
+    }
+
+    /// The largest size of f at some rows; 0 where it cannot be asked.
+    pub(super) fn size(&self) -> f64 {
+        size(self.model, self.data)
     }
 
     pub(super) fn headed(&self, estimator: &str) -> String {
         format!("{}: {estimator}, N = {}", self.title, self.data.len())
+    }
+}
+
+/// The largest size of a function at the first rows of some data; 0 where it cannot be asked.
+pub(super) fn size(model: &dyn Model, data: &Dataset) -> f64 {
+    let rows = data.len().min(MOST_ASKED);
+    let mut values = vec![0.0; rows * model.outputs()];
+    let columns = data.columns(0..rows);
+    match model.predict(&Rows::new(&columns, rows), &mut values) {
+        Ok(()) => values.iter().fold(0.0, |most, value| value.abs().max(most)),
+        Err(_) => 0.0,
     }
 }
 
@@ -177,10 +198,9 @@ pub fn figure(subject: &Subject<'_>, effects: &[(Effect, Box<dyn Estimator>)]) -
         cell.extend(slopes_panel(subject, effect, estimator.estimand(), &instances));
         cells.push(cell);
     }
-    let names: Vec<&str> =
-        effects.first().map(|(effect, _)| effect.estimator).into_iter().collect();
-    let title = subject.headed(&names.join(", "));
-    let mut figure = Figure { title, cells, legend_per_cell: false };
+    let name = effects.first().map_or("", |(effect, _)| usual(effect.estimator));
+    let title = subject.headed(name);
+    let mut figure = Figure { title, cells, legend_per_cell: false }.of_size(subject.size());
     figure.share_scales();
     Ok(Pictured { figure, notes })
 }
@@ -214,9 +234,9 @@ pub fn regional(subject: &Subject<'_>, effects: &[(RegionalEffect, Regional)]) -
         }
         cells.extend(regions);
     }
-    let name = effects.first().map_or("", |(effect, _)| effect.estimator);
+    let name = effects.first().map_or("", |(effect, _)| usual(effect.estimator));
     let figure = Figure { title: subject.headed(name), cells, legend_per_cell: false };
-    Ok(Pictured { figure, notes })
+    Ok(Pictured { figure: figure.of_size(subject.size()), notes })
 }
 
 /// The panels of a region, and why the truth there is missing; none without an effect.
@@ -316,19 +336,25 @@ fn tree(subject: &Subject<'_>, regional: &RegionalEffect) -> Panel {
     let largest = heterogeneities.fold(0.0_f64, |most, one| most.max(one));
     let line = |node: &Node| {
         let rule = node.rule.as_ref().map_or("all data".to_owned(), short);
-        let heterogeneity = match node.heterogeneity {
-            None => "–".to_owned(),
-            Some(one) if one <= ROUNDING * largest => "0".to_owned(),
-            Some(one) => rounded(one),
-        };
-        let words = format!("{rule}: {} instances, H = {heterogeneity}", node.rows);
+        let value = beside(node.heterogeneity, largest);
+        let words = format!("{rule}: {} instances, H = {value}", node.rows);
         Outlined { parent: node.parent, depth: node.depth, words }
     };
     let lines: Vec<Outlined> = nodes.iter().map(line).collect();
     let first = nodes.iter().find_map(|node| node.effect.as_ref());
     let name = first.map(|effect| subject.name(effect)).unwrap_or_default();
-    let title = format!("{name}: regions and their heterogeneity H ({})", regional.heterogeneity);
+    let meaning = heterogeneity(regional.heterogeneity);
+    let title = format!("{name}: regions and their heterogeneity H ({meaning})");
     outline(title, &lines)
+}
+
+/// A heterogeneity among others of a tree, of which what is rounding is 0; a dash where there is none.
+pub(super) fn beside(heterogeneity: Option<f64>, largest: f64) -> String {
+    match heterogeneity.filter(|one| one.is_finite()) {
+        None => "–".to_owned(),
+        Some(one) if one <= ROUNDING * largest => "0".to_owned(),
+        Some(one) => rounded(one),
+    }
 }
 
 /// A node of an outline: its parent's place, how far it is to the right, and its words.
@@ -410,9 +436,10 @@ pub(super) fn rounded(value: f64) -> String {
 /// A scenario and its parameters.
 #[must_use]
 pub fn title_of(scenario: &Scenario) -> String {
-    let parameters = scenario.parameters().replace(';', ", ");
+    let labels = Labels::default().for_figures();
+    let parameters = Field::Column(Column::Parameters).heading(&scenario.parameters(), &labels);
     let parameters = if parameters.is_empty() { parameters } else { format!(" ({parameters})") };
-    format!("{}{parameters}", scenario.id())
+    format!("{}{parameters}", labels.of_scenario(&scenario.id()))
 }
 
 /// Values of some instances, where they are, and how much they weigh.
@@ -515,7 +542,7 @@ fn curve_panel(
         layers.push(limits_of_bins(bins.partition.limits().to_vec()));
     }
     layers.push(Layer::named("deciles", DECILES, Mark::Rug(deciles.to_vec())));
-    let name = format!("{} (estimate)", effect.estimator);
+    let name = format!("{} (estimate)", usual(effect.estimator));
     layers.push(Layer::named(name, ESTIMATE, Mark::Line(points(&effect.curve))));
     if let Some(points) = truth {
         layers.push(Layer::named("truth", TRUTH, Mark::Line(points)));

@@ -1,9 +1,14 @@
 //! Figures: their contents, without a word on how they are drawn.
 
+use std::collections::BTreeSet;
+
 use super::style::MarkStyle;
 
 /// The words at the axis of errors, in the unit of the effect.
 pub(super) const ERROR: &str = "estimate − truth";
+
+/// Values smaller than so much of a function are rounding.
+const ROUNDING: f64 = 1e-9;
 
 /// Cells side by side under a title, each with panels one above the other.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -17,21 +22,27 @@ pub struct Figure {
 }
 
 impl Figure {
-    /// Gives the first panels of all cells whose vertical axes have the same words the same scale, and panels of errors
-    /// theirs, so that what they show can be compared.
+    /// Gives all panels whose vertical axes have the same words the same scale, so that what they show can be compared.
     pub(super) fn share_scales(&mut self) {
-        let labels: Vec<String> = self.firsts().map(|panel| panel.y.label.clone()).collect();
+        let panels = self.cells.iter().flatten().filter(|panel| !panel.bare);
+        let labels: BTreeSet<String> = panels.map(|panel| panel.y.label.clone()).collect();
         for label in labels {
-            self.share_scale(&|place, panel| place == 0 && panel.y.label == label);
+            self.share_scale(&|panel| panel.y.label == label);
         }
-        self.share_scale(&|_, panel| panel.y.label == ERROR);
     }
 
-    /// Gives the panels that are meant, by their place in the cell, the same vertical scale.
-    fn share_scale(&mut self, is_meant: &dyn Fn(usize, &Panel) -> bool) {
-        let panels = self.cells.iter_mut().flat_map(|cell| cell.iter_mut().enumerate());
-        let meant = panels.filter(|(place, panel)| !panel.bare && is_meant(*place, panel));
-        let mut meant: Vec<&mut Panel> = meant.map(|(_, panel)| panel).collect();
+    /// The same figure of a function of some size, that of 0 if it is not known: what is smaller by nine digits is rounding.
+    pub(super) fn of_size(mut self, size: f64) -> Self {
+        let rounding = (size > 0.0).then_some(ROUNDING * size);
+        self.cells.iter_mut().flatten().for_each(|panel| panel.y.rounding = rounding);
+        self
+    }
+
+    /// Gives the panels that are meant the same vertical scale.
+    fn share_scale(&mut self, is_meant: &dyn Fn(&Panel) -> bool) {
+        let panels = self.cells.iter_mut().flatten();
+        let mut meant: Vec<&mut Panel> =
+            panels.filter(|panel| !panel.bare && is_meant(panel)).collect();
         let extent = meant.iter().flat_map(|panel| panel.extent());
         let (low, high) =
             extent.fold((f64::NAN, f64::NAN), |(low, high), (_, y)| (low.min(y), high.max(y)));
@@ -64,10 +75,6 @@ impl Figure {
             }
         }
         if sizes.iter().any(|&size| size > 1) { sizes } else { vec![self.cells.len()] }
-    }
-
-    fn firsts(&self) -> impl Iterator<Item = &Panel> {
-        self.cells.iter().filter_map(|cell| cell.first()).filter(|panel| !panel.bare)
     }
 }
 
@@ -126,6 +133,8 @@ pub struct Scale {
     pub names: Vec<String>,
     /// The mean and the standard deviation that values were scaled by: numbers at the axis are what they were.
     pub scaled_by: Option<(f64, f64)>,
+    /// The size of what is rounding, where it is known: values that differ by less are the same, and smaller ones 0.
+    pub rounding: Option<f64>,
 }
 
 impl Scale {

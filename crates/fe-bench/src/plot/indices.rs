@@ -3,6 +3,7 @@
 use super::figure::{Figure, Layer, Mark, Panel, Scale};
 use super::style::{BLACK, BLUE, MarkStyle, Marker, VERMILION};
 use super::surfaces::shade;
+use crate::study::labels::usual;
 
 /// An index as it is drawn.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,7 +49,7 @@ pub fn figure(title: &str, bars: &[Bar]) -> Figure {
 
 fn panel(mut bars: Vec<&Bar>) -> Panel {
     let (all, name) = (bars.len(), bars.first().map_or("", |bar| bar.index));
-    let mut title = name.to_owned();
+    let mut title = usual(name).to_owned();
     let is_long = bars.iter().any(|bar| bar.of.join(":").chars().count() > SHORT);
     let most = MOST[usize::from(is_long)];
     if all > most {
@@ -91,7 +92,7 @@ fn panel(mut bars: Vec<&Bar>) -> Panel {
     Panel {
         title,
         x,
-        y: Scale::linear(name),
+        y: Scale::linear(usual(name)),
         layers,
         hold: vec![(f64::NAN, 0.0)],
         ..Panel::default()
@@ -128,7 +129,7 @@ fn matrix(bars: &[&Bar]) -> Panel {
     let scale = || Scale::levels("", features.iter().map(|name| (*name).clone()).collect());
     let name = bars.first().map_or("", |bar| bar.index);
     Panel {
-        title: format!("{name} of all pairs"),
+        title: format!("{}, all of them", usual(name)),
         x: scale(),
         y: scale(),
         layers,

@@ -1,12 +1,11 @@
 //! Figures of the trees of regions that a study keeps: the tree of one dataset, and the curve in each leaf beside the
 //! truth in that region.
 
-use super::effects::{ESTIMATE, Outlined, SPREAD, TRUTH, corners, outline, rounded};
+use super::effects::{ESTIMATE, Outlined, SPREAD, TRUTH, beside, corners, outline, rounded};
 use super::figure::{Figure, Layer, Mark, Panel, Scale};
 use super::levels::{self, LevelsOfKey};
 use super::sweep::{FIGURE, Named, PANEL, distinct, fields, file_name, pieces, variants};
 use crate::data::scenarios;
-use crate::output::readable;
 use crate::record::Column;
 use crate::record::kept_curves::{KeptEstimate, KeptNode, KeptPoint};
 use crate::record::manifest::Manifest;
@@ -21,6 +20,7 @@ const SIGNS: [(&str, &str); 4] = [("at-most", "≤"), ("above", ">"), ("is", "="
 /// A figure for each tree among what was kept, of its first dataset.
 #[must_use]
 pub fn figures(kept: &[KeptEstimate], labels: &Labels, manifest: &Manifest) -> Vec<Named> {
+    let labels = &labels.for_figures();
     let texts = scenarios::recorded(manifest.studies.iter().map(|named| &named.study.problems));
     let of_values = |column: &Column| *column != Column::Metric;
     let columns: Vec<Column> =
@@ -49,12 +49,14 @@ fn figure(one: &KeptEstimate, labels: &Labels, levels: Option<&LevelsOfKey>) -> 
     let details = pieces(&fields(&PANEL), &PANEL.map(|column| key[column].clone()), labels);
     let title = format!(
         "{}, {}: {}",
-        labels.of(&key.scenario),
-        labels.of(&key.feature),
+        labels.of_scenario(&key.scenario),
+        labels.of_own(&key.feature),
         labels.of(&key.estimator)
     );
     let details = if details.is_empty() { details } else { format!("{details}, ") };
     let title = format!("{title}, {details}dataset {}", one.replicate());
+    let heterogeneities = one.nodes.iter().flat_map(|n| [n.heterogeneity, n.true_heterogeneity]);
+    let largest = heterogeneities.fold(0.0_f64, f64::max);
     let line = |node: &KeptNode| Outlined {
         parent: node.parent,
         depth: node.depth,
@@ -62,8 +64,8 @@ fn figure(one: &KeptEstimate, labels: &Labels, levels: Option<&LevelsOfKey>) -> 
             "{}: {} instances, H = {} (true {})",
             rule(node).unwrap_or_else(|| "all data".to_owned()),
             node.rows,
-            value(node.heterogeneity),
-            value(node.true_heterogeneity)
+            beside(Some(node.heterogeneity), largest),
+            beside(Some(node.true_heterogeneity), largest)
         ),
     };
     let lines: Vec<Outlined> = one.nodes.iter().map(line).collect();
@@ -71,7 +73,11 @@ fn figure(one: &KeptEstimate, labels: &Labels, levels: Option<&LevelsOfKey>) -> 
     let mut leaves: Vec<Panel> =
         (0..one.nodes.len()).filter_map(|node| leaf(one, node, levels)).collect();
     let hold = corners(leaves.iter().flat_map(Panel::extent));
-    leaves.iter_mut().for_each(|panel| panel.hold.clone_from(&hold));
+    let feature = labels.of_own(&key.feature);
+    for panel in &mut leaves {
+        panel.hold.clone_from(&hold);
+        panel.x.label = feature.to_owned();
+    }
     cells.extend(leaves.into_iter().map(|panel| vec![panel]));
     Figure { title, cells, legend_per_cell: false }
 }
@@ -135,11 +141,4 @@ fn rule(node: &KeptNode) -> Option<String> {
     let sign =
         SIGNS.iter().find(|(known, _)| known == word).map_or(word.as_str(), |(_, sign)| sign);
     Some(format!("{feature} {sign} {}", rounded(*position)))
-}
-
-fn value(heterogeneity: f64) -> String {
-    match heterogeneity.is_finite() {
-        true => rounded(heterogeneity),
-        false => readable(heterogeneity),
-    }
 }

@@ -7,12 +7,13 @@ use fe_core::estimator::InstanceEffects;
 
 use super::figure::{Layer, Mark, Panel, Scale};
 use super::style::{BLACK, BLUE, GREEN, GREY, MarkStyle, Marker};
-use super::word;
+use super::{effect_on, word};
 use crate::data::features::feature_of;
 use crate::data::scenarios;
 use crate::output::readable;
 use crate::record::Key;
 use crate::record::kept_curves::KeptPoint;
+use crate::study::labels::usual;
 
 const BARS: MarkStyle = MarkStyle::line(BLUE, 1.0).faint(0.45);
 const TRUTH: MarkStyle = MarkStyle::line(BLACK, 1.8);
@@ -44,7 +45,11 @@ pub(super) fn panel(
     let bar = |x: f64| Some(bar(place(x)?, at(x)));
     let mut layers = Vec::new();
     let bars = order.iter().filter_map(|&x| bar(x)).collect();
-    layers.push(Layer::named(format!("{} (estimate)", effect.estimator), BARS, Mark::Areas(bars)));
+    layers.push(Layer::named(
+        format!("{} (estimate)", usual(effect.estimator)),
+        BARS,
+        Mark::Areas(bars),
+    ));
     if let InstanceEffects::Curves { x, y } = instances {
         let points = y.iter().flat_map(|y| x.iter().zip(y));
         let points = points.filter_map(|(&x, &y)| Some((place(x)? + 0.5 * HALF, y))).collect();
@@ -82,10 +87,7 @@ pub(super) fn panel(
         layers.push(Layer::named("truth", TRUTH, strokes(points)));
     }
     let names = order.iter().filter_map(named).map(|(name, _)| name).collect();
-    let label = match effect.record.centring {
-        fe_core::Centring::None => format!("effect on {output}"),
-        centring => format!("effect on {output}, centred ({})", word(&centring)),
-    };
+    let label = effect_on(output, &word(&effect.record.centring));
     let last = order.len().saturating_sub(1) as f64;
     Panel {
         title: format!("{title}{rule}"),

@@ -5,6 +5,7 @@
 //! what single instances say), [`surfaces`] of pairs, [`indices`] and [`truths`]; its looks by `style`, `scale` and `draw`,
 //! its size and font by a [`Form`]. The same figure gives the same bytes.
 
+pub mod coinciding;
 pub mod comparison;
 mod draw;
 pub mod effects;
@@ -30,6 +31,7 @@ pub use figure::Figure;
 pub use form::{Font, Form};
 
 use crate::error::{Error, Result};
+use crate::study::labels;
 use crate::system::files;
 use crate::system::guard::Temporary;
 
@@ -139,6 +141,14 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
     file.write_all(bytes).map_err(Error::file(path))?;
     file.persist(path).map_err(|e| Error::file(path)(e.error))?;
     Ok(())
+}
+
+/// The words at the axis of an effect on an output, by what it is centred by.
+fn effect_on(output: &str, centring: &str) -> String {
+    match labels::centred(centring) {
+        None => format!("effect on {output}"),
+        Some(words) => format!("effect on {output}, {words}"),
+    }
 }
 
 /// A word of the core, as it stands in files.

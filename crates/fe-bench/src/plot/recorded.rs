@@ -8,6 +8,7 @@ use fe_core::effect::Bands;
 use fe_core::estimator::Estimand;
 use fe_core::numeric::partition::{Closed, Partition};
 
+use super::effect_on;
 use super::effects::{
     ESTIMATE, OF_MODEL, POINTWISE, SIMULTANEOUS, SPREAD, TRUTH, errors_about_zero, limits_of_bins,
 };
@@ -48,6 +49,7 @@ pub fn read(folder: &Path, chosen: &dyn Fn(&Key<&str>) -> bool) -> Result<Vec<Ke
 /// What is drawn is the first dataset that is there; others are thin lines.
 #[must_use]
 pub fn figures(kept: Vec<KeptEstimate>, labels: &Labels, manifest: &Manifest) -> Vec<Named> {
+    let labels = &labels.for_figures();
     let texts = scenarios::recorded(manifest.studies.iter().map(|named| &named.study.problems));
     let of_values = |column: &Column| *column != Column::Metric;
     let columns: Vec<Column> = FIGURE.into_iter().filter(of_values).chain(PANEL).collect();
@@ -80,8 +82,11 @@ fn figure(
     let keys: Vec<Vec<String>> = estimates.iter().map(|(key, _)| key.clone()).collect();
     let names = names(&keys, &series(), labels);
     let cells = estimates.iter().take(MOST_CELLS);
-    let cells = cells.map(|(key, kept)| cell(names[key].clone(), kept, levels.as_ref())).collect();
-    let mut title = format!("{}, {}", labels.of(&key.scenario), labels.of(&key.feature));
+    let mut cells: Vec<Vec<Panel>> =
+        cells.map(|(key, kept)| cell(names[key].clone(), kept, levels.as_ref())).collect();
+    let feature = labels.of_own(&key.feature);
+    cells.iter_mut().flatten().for_each(|panel| panel.x.label = feature.to_owned());
+    let mut title = format!("{}, {}", labels.of_scenario(&key.scenario), feature);
     let details = pieces(&fields(&PANEL), &PANEL.map(|column| key[column].clone()), labels);
     let first = estimates.first().map_or("", |(_, kept)| kept[0].replicate());
     for detail in [details, format!("dataset {first}")] {
@@ -154,8 +159,7 @@ fn curve_panel(kept: &[&KeptEstimate], estimand: Option<Estimand>) -> Panel {
 fn label(one: &KeptEstimate, estimand: Option<Estimand>) -> String {
     match (estimand, one.key.centring.as_str()) {
         (Some(Estimand::DerivativePartialDependence), _) => "mean derivative of f".to_owned(),
-        (_, "none") => "effect on f".to_owned(),
-        (_, centring) => format!("effect on f, centred ({centring})"),
+        (_, centring) => effect_on("f", centring),
     }
 }
 

@@ -35,13 +35,7 @@ impl Ruler {
         let (low, high) = if low <= high { (low, high) } else { (0.0, 1.0) };
         let unit = if low.abs().max(high.abs()) > LARGE { SMALL_UNIT } else { 1.0 };
         let (low, high) = (unit * low, unit * high);
-        // What is constant but for rounding is shown in the middle.
-        let size = low.abs().max(high.abs());
-        let room = if high - low > 1e-9 * (1.0 + high.abs()).max(size) {
-            0.05 * (high - low)
-        } else {
-            if size < 1e6 { 0.5 } else { 0.05 * size }
-        };
+        let room = room(scale, unit, (low, high));
         let range = low - room..high + room;
         let written = scale.scaled_by.unwrap_or((0.0, 1.0));
         let ticks = match (scale.log, scale.scaled_by) {
@@ -63,6 +57,19 @@ impl Ruler {
         placed(self.log, value).map(|value| self.unit * value)
     }
 
+    /// The place of a value as a share of the axis; none if it cannot be drawn.
+    pub(super) fn share(&self, value: f64) -> Option<f64> {
+        let place = self.place(value)?;
+        Some((place - self.range.start) / (self.range.end - self.range.start))
+    }
+
+    /// True if all ticks are powers of ten, and some of them written as such.
+    fn in_powers(&self) -> bool {
+        let power = |tick: &f64| (tick - tick.round()).abs() < 1e-6;
+        let is_plain = |tick: &f64| PLAIN.contains(&(tick.round() as i32));
+        self.ticks.iter().all(power) && !self.ticks.iter().all(is_plain)
+    }
+
     /// The words at a tick.
     pub(super) fn label(&self, tick: f64) -> String {
         if !self.names.is_empty() {
@@ -73,12 +80,28 @@ impl Ruler {
                 .unwrap_or_default();
         }
         if self.log {
-            return power_label(tick);
+            return power_label(tick, self.in_powers());
         }
         let step = self.ticks.windows(2).map(|pair| pair[1] - pair[0]).fold(f64::MAX, f64::min);
         let step = if step < f64::MAX { step } else { tick.abs() };
         let (zero, one) = self.written;
         linear_label(zero + one * (tick / self.unit), one * (step / self.unit))
+    }
+}
+
+/// Values that differ by less than this share of their size are the same.
+const SAME: f64 = 1e-9;
+
+/// The room beyond the least and the largest value. What is constant but for rounding is shown in the middle, and has
+/// numbers beside it from which it can be read.
+fn room(scale: &Scale, unit: f64, (low, high): (f64, f64)) -> f64 {
+    let size = low.abs().max(high.abs());
+    // Of values of unknown origin, those below 1e-9 may be rounding.
+    let rounding = scale.rounding.map_or(SAME, |rounding| unit * rounding);
+    match high - low {
+        length if length > (SAME * size).max(rounding) => 0.05 * length,
+        _ if scale.log || size <= rounding => 0.5,
+        _ => 0.5 * size,
     }
 }
 
@@ -146,11 +169,14 @@ fn linear_label(tick: f64, step: f64) -> String {
     text.replace('-', "−")
 }
 
+/// Powers of ten of numbers that are written without one.
+const PLAIN: std::ops::RangeInclusive<i32> = -3..=4;
+
 /// The value of a logarithm.
-fn power_label(tick: f64) -> String {
+fn power_label(tick: f64, in_powers: bool) -> String {
     let power = (tick + 1e-9).floor() as i32;
     let digits = 10_f64.powf(tick - f64::from(power));
-    if (-3..=4).contains(&power) {
+    if PLAIN.contains(&power) && !in_powers {
         let decimals = (3 - power).max(0) as usize;
         let text = format!("{:.decimals$}", 10_f64.powf(tick));
         let short = if text.contains('.') { text.trim_end_matches('0') } else { &text };
@@ -189,6 +215,8 @@ mod tests {
         assert_eq!(labels(false, -1.0, 1.0), ["−1.0", "−0.5", "0", "0.5", "1.0"]);
         assert_eq!(labels(true, 10.0, 10_000.0), ["10", "100", "1000", "10000"]);
         assert_eq!(labels(true, 1e-7, 1e-4), ["10⁻⁷", "10⁻⁶", "10⁻⁵", "10⁻⁴"]);
+        // One way of writing along an axis.
+        assert_eq!(labels(true, 1.0, 1e6), ["10⁰", "10²", "10⁴", "10⁶"]);
         assert_eq!(labels(true, 2.0, 40.0), ["2", "5", "10", "20"]);
         assert_eq!(labels(true, 2e-6, 4e-5), ["2·10⁻⁶", "5·10⁻⁶", "10⁻⁵", "2·10⁻⁵"]);
         for (low, high) in [(0.1, 0.1), (1e-9, 2e-9), (1e8, 1.1e8), (0.0, 1e-300), (3.1, 3.2)] {
@@ -207,6 +235,32 @@ mod tests {
         let labels: Vec<String> = ruler.ticks.iter().map(|&tick| ruler.label(tick)).collect();
         assert_eq!(labels, ["0", "10", "20", "30"]);
         assert!((ruler.ticks[0] + 1.5).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_constant_can_be_read_from_its_axis() {
+        let ticks = |values: [f64; 2], rounding: Option<f64>| {
+            let scale = Scale { rounding, ..Scale::default() };
+            let ruler = Ruler::new(&scale, values.into_iter(), 6);
+            let labels: Vec<String> = ruler.ticks.iter().map(|&tick| ruler.label(tick)).collect();
+            (ruler.share(values[0]).unwrap(), labels)
+        };
+        // A constant is in the middle, among numbers of its size.
+        for constant in [0.003, 5.0, -2e5, 1e-12] {
+            let (share, labels) = ticks([constant, constant], Some(1e-9 * constant.abs()));
+            assert!((share - 0.5).abs() < 1e-9 && labels.len() > 2, "{constant}: {labels:?}");
+        }
+        assert_eq!(
+            ticks([0.003, 0.003], None).1,
+            ["0.0015", "0.0020", "0.0025", "0.0030", "0.0035", "0.0040", "0.0045"]
+        );
+        // Rounding of 0 is 0, whatever the size of the function.
+        for (noise, rounding) in [(1e-17, None), (1e-17, Some(1e-8)), (1e-5, Some(1e-3))] {
+            let (share, labels) = ticks([-noise, noise], rounding);
+            assert!((share - 0.5).abs() < 1e-4 && labels[2] == "0", "{noise}: {labels:?}");
+        }
+        // What is small is drawn where the function is small.
+        assert!(ticks([0.0, 1e-12], Some(1e-21)).0 < 0.1);
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! Figures of effects of two features: heat maps with contours, beside the truth and what differs from it.
 
 use fe_core::effect::Surface;
-use fe_core::model::Rows;
 use fe_truth::Scenario;
 use plotters::style::RGBColor;
 
@@ -21,8 +20,6 @@ const TRUTH: usize = 21;
 const RUG: usize = 200;
 /// Values smaller than so much of f are rounding.
 const ROUNDING: f64 = 1e-12;
-/// Rows that tell how large f is.
-const SCALE: usize = 200;
 /// Colours on either side of 0.
 const CLASSES: f64 = 5.0;
 
@@ -32,7 +29,7 @@ const CLASSES: f64 = 5.0;
 /// What the estimates report of points.
 pub fn figure(subject: &Subject<'_>, surfaces: &[Surface]) -> Result<Drawn> {
     let (mut cells, mut notes) = (Vec::new(), Vec::new());
-    let scale = scale(subject);
+    let scale = subject.size();
     let floor = ROUNDING * scale;
     for surface in surfaces {
         let estimate = Sheet::of(surface).without(floor);
@@ -72,17 +69,6 @@ pub fn figure(subject: &Subject<'_>, surfaces: &[Surface]) -> Result<Drawn> {
     // One scale of colours serves one surface.
     let legend_per_cell = cells.len() > 1;
     Ok(Drawn { figure: Figure { title, cells, legend_per_cell }, notes })
-}
-
-/// The largest size of f at some rows; 0 where it cannot be asked.
-fn scale(subject: &Subject<'_>) -> f64 {
-    let rows = subject.data.len().min(SCALE);
-    let mut values = vec![0.0; rows * subject.model.outputs()];
-    let columns = subject.data.columns(0..rows);
-    match subject.model.predict(&Rows::new(&columns, rows), &mut values) {
-        Ok(()) => values.iter().fold(0.0, |most, value| value.abs().max(most)),
-        Err(_) => 0.0,
-    }
 }
 
 fn what(surface: &Surface) -> String {

@@ -4,15 +4,18 @@ use std::collections::HashMap;
 use std::hash::Hash;
 
 use fe_core::binning;
+use fe_core::estimator::Estimand;
 use fe_core::replicates::Order;
 
-use super::figure::{Figure, Layer, Mark, Panel, Scale};
+use super::coinciding::{self, Group, Name, Spot};
+use super::figure::{Figure, Layer, Mark, Panel, Scale, lower_end};
+use super::scale::Ruler;
 use super::style::{GREY, MarkStyle};
 use crate::record::measured::Times;
 use crate::record::summary::{SummaryRow, grouped};
 use crate::record::{Column, Key};
-use crate::score::Metric;
-use crate::study::field::{Field, parts};
+use crate::score::{Metric, estimand_of};
+use crate::study::field::{Field, parts, rounded};
 use crate::study::labels::Labels;
 
 /// The kind of what errors are drawn against.
@@ -122,6 +125,7 @@ pub fn figures(values: &[&SummaryRow], kinds: &[Sweep], times: &Times, labels: &
         .filter(|row| !row.key.metric.parse().is_ok_and(Metric::is_count))
         .collect();
     let groups = by(&errors, |row| pick(row, &fields(&FIGURE)));
+    let labels = &labels.for_figures();
     let keys: Vec<&Vec<String>> = groups.iter().map(|(key, _)| key).collect();
     let named = kinds.iter().flat_map(|&kind| {
         let keys = &keys;
@@ -213,7 +217,7 @@ impl Along<'_> {
             _ if self.times.is_some() => "seconds for one estimate".to_owned(),
             Field::Column(Column::Bins) => "number of bins K".to_owned(),
             Field::Column(_) => "number of instances N".to_owned(),
-            Field::Part(name) => labels.of(name).into_owned(),
+            Field::Part(name) => labels.of_option(name).into_owned(),
         }
     }
 
@@ -240,17 +244,6 @@ fn figure(
     let mut panel_keys = Field::varying(Column::Parameters, &all);
     panel_keys.extend(fields(&PANEL[1..]));
     let (panel_keys, series_keys) = (but_swept(panel_keys), but_swept(series()));
-    let keys_of = |keys: &[Field]| -> Vec<Vec<String>> {
-        by(rows, |row| pick(row, keys)).into_iter().map(|(key, _)| key).collect()
-    };
-    let mut series_names = names(&keys_of(&series_keys), &series_keys, labels);
-    let (rows, twins) = without_twins(rows, &series_keys);
-    for (one, others) in twins {
-        let others = others.iter().map(|other| series_names[other].clone());
-        let all: Vec<String> = std::iter::once(series_names[&one].clone()).chain(others).collect();
-        series_names.insert(one, all.join(" = "));
-    }
-    let rows = &rows[..];
     let scale = scale_of(swept, rows);
     let panels = by(rows, |row| pick(row, &panel_keys));
     let is_swept = |rows: &[&SummaryRow]| {
@@ -260,27 +253,42 @@ fn figure(
     };
     let shown: Vec<_> = panels.iter().filter(|(_, rows)| is_swept(rows)).collect();
     let first = shown.first()?.1[0];
-    let drawn = by(rows, |row| pick(row, &series_keys)).len();
-    if drawn > MOST_SERIES {
+    let of_panels: Vec<&[&SummaryRow]> = shown.iter().map(|(_, rows)| &rows[..]).collect();
+    let lines = lines(along, &of_panels, &series_keys, &scale, labels);
+    let axes = Axes::of(&lines, along, first, &scale, labels);
+    let spots: Vec<Vec<Spot>> = lines.iter().map(|line| line.spots(&axes)).collect();
+    let groups = coinciding::groups(&spots);
+    if groups.len() > MOST_SERIES {
         return Some(Err(format!(
-            "{drawn} lines in a panel, of which at most {MOST_SERIES} can be told apart; choose some, such as with \
-             --where estimator=…"
+            "{} lines in a panel, of which at most {MOST_SERIES} can be told apart; choose some, such as with \
+             --where estimator=…",
+            groups.len()
         )));
     }
-    let titles = names(&keys_of(&panel_keys), &panel_keys, labels);
-    let mut cells: Vec<Vec<Panel>> = shown
-        .iter()
-        .map(|(key, rows)| {
+    let valueless: Vec<&Line> = lines.iter().filter(|line| line.has_no_value()).collect();
+    let titles = names(&keys_of(rows, &panel_keys), &panel_keys, labels);
+    let mut cells: Vec<Vec<Panel>> = (0..)
+        .zip(&shown)
+        .map(|(place, (key, rows))| {
             let title = if panels.len() > 1 { titles[key].clone() } else { String::new() };
-            vec![panel(along, &scale, title, rows, (&series_keys, &series_names), labels)]
+            vec![panel((place, title), rows, (&lines, &groups), &axes)]
         })
         .collect();
     share_axes(&mut cells);
+    if let (Some(last), false) =
+        (cells.last_mut().and_then(|cell| cell.last_mut()), valueless.is_empty())
+    {
+        let names: Vec<String> = valueless.iter().map(|line| line.name("").words()).collect();
+        let name = format!("no value: {}", names.join("; "));
+        last.layers.push(Layer::named(name, NOMINAL, Mark::Words(Vec::new())));
+    }
     let metric = first.key.metric.as_str();
-    let meaning = metric.parse::<Metric>().map_or("", Metric::about);
-    let scenario = labels.of(&first.key.scenario);
+    // Distances of curves, and coverages, are said by their labels.
+    let known = metric.parse::<Metric>().ok().filter(|metric| !metric.is_of_curves());
+    let meaning = known.map_or("", Metric::about);
+    let scenario = labels.of_scenario(&first.key.scenario);
     let subject = first.key.subject();
-    let (feature, along_name) = (labels.of(&subject), along.name(labels));
+    let (feature, along_name) = (labels.of_own(&subject), along.name(labels));
     let mut title = format!("{scenario}, {feature}: {} against {along_name}", labels.of(metric));
     if !meaning.is_empty() {
         title.push_str(&format!(" ({meaning})"));
@@ -289,52 +297,100 @@ fn figure(
     if !fixed.is_empty() {
         title.push_str(&format!("; {fixed}"));
     }
+    if groups.iter().any(Group::is_close) {
+        title.push_str("; ≈: lines that cannot be told apart here");
+    }
     // The orders of a line differ from panel to panel.
     let legend_per_cell =
         *swept == Field::Column(Column::Rows) && along.times.is_none() && !has_no_order(first);
     Some(Ok(Figure { title, cells, legend_per_cell }))
 }
 
-/// The values of a line: for each of its keys but those that tell lines apart, its mean and the error of that.
-type Values<'a> = Vec<(Key<&'a str>, Option<u64>, Option<u64>)>;
+/// The different values of some keys.
+fn keys_of(rows: &[&SummaryRow], keys: &[Field]) -> Vec<Vec<String>> {
+    by(rows, |row| pick(row, keys)).into_iter().map(|(key, _)| key).collect()
+}
 
-/// Without the lines that are the same as another in all panels, to the bit; and which these are, by the one that is left.
-#[expect(clippy::type_complexity, reason = "two lists of which either is plain")]
-fn without_twins<'a>(
-    rows: &[&'a SummaryRow],
+/// A line of a figure: its name in pieces, and what it is in each panel.
+struct Line {
+    name: Vec<String>,
+    of_panels: Vec<Option<Series>>,
+}
+
+/// The lines of the panels whose means are given, in their order.
+fn lines(
+    along: &Along<'_>,
+    of_panels: &[&[&SummaryRow]],
     series_keys: &[Field],
-) -> (Vec<&'a SummaryRow>, Vec<(Vec<String>, Vec<Vec<String>>)>) {
-    let lines = by(rows, |row| pick(row, series_keys));
-    let values = |rows: &[&'a SummaryRow]| -> Values<'a> {
-        let place = |row: &&'a SummaryRow| {
-            let mut key = row.key.borrowed();
-            // What tells lines apart, but for the number of bins where that is swept over.
-            for column in variants() {
-                if series_keys.contains(&Field::Column(column)) {
-                    key[column] = "";
-                }
-            }
-            let bits = |value: Option<f64>| value.map(f64::to_bits);
-            (key, bits(row.summary.mean), bits(row.summary.standard_error))
+    scale: &ErrorScale,
+    labels: &Labels,
+) -> Vec<Line> {
+    let rows: Vec<&SummaryRow> = of_panels.concat();
+    let keys = keys_of(&rows, series_keys);
+    let names = names_in_pieces(&keys, series_keys, labels);
+    let line = |key: Vec<String>| {
+        let series = |rows: &&[&SummaryRow]| {
+            let is_own = |row: &&SummaryRow| pick(row, series_keys) == key;
+            let own: Vec<&SummaryRow> = rows.iter().copied().filter(is_own).collect();
+            (!own.is_empty()).then(|| Series::new(along, &own, scale))
         };
-        let mut all: Values<'a> = rows.iter().map(place).collect();
-        all.sort_unstable();
-        all
+        let of_panels = of_panels.iter().map(series).collect();
+        Line { name: names[&key].clone(), of_panels }
     };
-    let mut known: Vec<(Vec<String>, Values<'a>, Vec<Vec<String>>)> = Vec::new();
-    let mut left = Vec::new();
-    for (line, of_line) in lines {
-        let own = values(&of_line);
-        match known.iter_mut().find(|(_, values, _)| *values == own) {
-            Some((_, _, twins)) => twins.push(line),
-            None => {
-                known.push((line, own, Vec::new()));
-                left.extend(of_line);
-            }
-        }
+    keys.into_iter().map(line).collect()
+}
+
+impl Line {
+    /// Its name, with a note.
+    fn name<'a>(&'a self, note: &'a str) -> Name<'a> {
+        Name { pieces: &self.name, note }
     }
-    let twins = known.into_iter().map(|(line, _, twins)| (line, twins));
-    (left, twins.filter(|(_, twins)| !twins.is_empty()).collect())
+
+    /// True if none of its means is known.
+    fn has_no_value(&self) -> bool {
+        let mut series = self.of_panels.iter().flatten();
+        series.all(|series| series.points.is_empty() && series.exact.is_empty())
+    }
+
+    /// Its points as they are drawn, in all panels.
+    fn spots(&self, axes: &Axes) -> Vec<Spot> {
+        let series = self.of_panels.iter().enumerate();
+        let series = series.filter_map(|(panel, series)| Some((panel, series.as_ref()?)));
+        series.flat_map(|(panel, series)| series.spots(panel, axes)).collect()
+    }
+}
+
+/// The axes that the panels of a figure share.
+struct Axes {
+    x: Scale,
+    y: Scale,
+    /// The first place and the last one.
+    reach: (f64, f64),
+    rulers: (Ruler, Ruler),
+}
+
+impl Axes {
+    fn of(
+        lines: &[Line],
+        along: &Along<'_>,
+        first: &SummaryRow,
+        scale: &ErrorScale,
+        labels: &Labels,
+    ) -> Self {
+        let series = || lines.iter().flat_map(|line| line.of_panels.iter().flatten());
+        let (low, high) = extremes(&places(series()));
+        let is_of_size = along.swept == Field::Column(Column::Rows) && along.times.is_none();
+        let log = low > 0.0 && (high >= 20.0 * low || is_of_size && high > low);
+        let x = Scale { log, ..Scale::linear(along.name(labels)) };
+        let metric = labels.of(&first.key.metric);
+        let unit = scale.unit.map_or(String::new(), |unit| format!(" in {unit}"));
+        let y = Scale { log: scale.log, ..Scale::linear(format!("{metric}{unit} (mean ± s.e.)")) };
+        let ends = series()
+            .flat_map(|series| &series.points)
+            .flat_map(|&(_, mean, error)| [lower_end(scale.log, mean, error), mean, mean + error]);
+        let rulers = (Ruler::new(&x, [low, high].into_iter(), 2), Ruler::new(&y, ends, 2));
+        Self { x, y, reach: (low, high), rulers }
+    }
 }
 
 /// The words for what holds for all of a figure: parameters that do not vary and, where there is one panel, its size.
@@ -365,6 +421,8 @@ struct ErrorScale {
     log: bool,
     /// Means up to this are rounding errors of a number that is exact.
     rounding: f64,
+    /// Its unit, where it is that of f or its square.
+    unit: Option<&'static str>,
 }
 
 fn scale_of(swept: &Field, rows: &[&SummaryRow]) -> ErrorScale {
@@ -377,7 +435,11 @@ fn scale_of(swept: &Field, rows: &[&SummaryRow]) -> ErrorScale {
     let falls = !has_no_order(rows[0]);
     let is_of_size = *swept == Field::Column(Column::Rows);
     let log = falls && least > 0.0 && most > 0.0 && (is_of_size || most > 20.0 * least);
-    ErrorScale { log, rounding }
+    let of_derivatives = |row: &&SummaryRow| {
+        estimand_of(&row.key.estimator) == Some(Estimand::DerivativePartialDependence)
+    };
+    let unit = metric.and_then(Metric::unit).filter(|_| !rows.iter().any(of_derivatives));
+    ErrorScale { log, rounding, unit }
 }
 
 impl ErrorScale {
@@ -387,42 +449,25 @@ impl ErrorScale {
     }
 }
 
+/// A panel by its place among all, with those of the lines that are drawn in it.
 fn panel(
-    along: &Along<'_>,
-    scale: &ErrorScale,
-    title: String,
+    (place, title): (usize, String),
     rows: &[&SummaryRow],
-    (series_keys, names): (&[Field], &HashMap<Vec<String>, String>),
-    labels: &Labels,
+    (lines, groups): (&[Line], &[Group]),
+    axes: &Axes,
 ) -> Panel {
-    // A line keeps its look in all panels: it is that of its place among all lines of the figure.
-    let mut order: Vec<&Vec<String>> = names.keys().collect();
-    order.sort();
-    let all: Vec<Series> = by(rows, |row| pick(row, series_keys))
-        .iter()
-        .map(|(key, rows)| {
-            let place = order.iter().position(|other| *other == key).unwrap_or_default();
-            Series::new(along, &names[key], rows, MarkStyle::of_series(place), scale)
-        })
-        .collect();
-    let (low, high) = extremes(&places(&all));
-    let mut layers: Vec<Layer> = nominal_levels(rows, (low, high));
-    layers.extend(all.into_iter().flat_map(|series| series.layers((low, high))));
+    let mut layers: Vec<Layer> = nominal_levels(rows, axes.reach);
+    // A line keeps its look in all panels.
+    for (i, group) in groups.iter().enumerate() {
+        let series = |line: usize| lines[line].of_panels[place].as_ref();
+        let Some(drawn) = series(group.drawn) else { continue };
+        let note = |line: usize| series(line).map_or("", |series| series.note.as_str());
+        let name = group.named(|line| lines[line].name(note(line)));
+        layers.extend(drawn.layers(&name, MarkStyle::of_series(i), axes));
+    }
     // Bands first: they must not hide lines.
     layers.sort_by_key(|layer| !matches!(layer.mark, Mark::Band(_)));
-    let x = along.name(labels);
-    let metric = labels.of(&rows[0].key.metric);
-    Panel {
-        title,
-        x: Scale { label: x, log: low > 0.0 && high >= 20.0 * low, ..Scale::default() },
-        y: Scale {
-            label: format!("{metric} (mean ± standard error)"),
-            log: scale.log,
-            ..Scale::default()
-        },
-        layers,
-        ..Panel::default()
-    }
+    Panel { title, x: axes.x.clone(), y: axes.y.clone(), layers, ..Panel::default() }
 }
 
 /// A line at each level of confidence that the coverage of a panel should be.
@@ -442,27 +487,22 @@ fn has_no_order(row: &SummaryRow) -> bool {
     row.key.metric.parse().is_ok_and(Metric::has_no_order)
 }
 
-/// A line of a panel.
+/// A line in a panel.
 struct Series {
-    name: String,
-    look: MarkStyle,
+    /// What is noted of it behind its name.
+    note: String,
     /// Place, mean, and standard error.
     points: Vec<(f64, f64, f64)>,
+    /// Places at which its mean is exact but for rounding.
+    exact: Vec<f64>,
     /// True if its only value is meant for all places.
     level: bool,
     /// True if it goes back and forth too often to be a line: many sizes along times.
     scattered: bool,
-    log_y: bool,
 }
 
 impl Series {
-    fn new(
-        along: &Along<'_>,
-        name: &str,
-        rows: &[&SummaryRow],
-        look: MarkStyle,
-        scale: &ErrorScale,
-    ) -> Self {
+    fn new(along: &Along<'_>, rows: &[&SummaryRow], scale: &ErrorScale) -> Self {
         let value = |row: &&SummaryRow| {
             Some((
                 along.place(row),
@@ -472,63 +512,94 @@ impl Series {
         };
         // A line goes from size to size, also along times.
         let size = |row: &SummaryRow| along.swept.of(&row.key).parse::<f64>().unwrap_or(f64::NAN);
-        let mut shown: Vec<_> = rows.iter().filter(|row| scale.shows(row)).collect();
-        shown.sort_by(|a, b| size(a).total_cmp(&size(b)));
-        let points: Vec<(f64, f64, f64)> = shown.into_iter().filter_map(value).collect();
-        let known = rows.iter().filter(|row| row.summary.mean.is_some()).count();
-        let name = match (known, known - points.len()) {
-            (_, 0) => name.to_owned(),
-            (all, exact) if all == exact => format!("{name}: exact"),
-            (all, exact) => format!("{name} (exact at {exact} of {all})"),
-        };
+        let mut known: Vec<&SummaryRow> =
+            rows.iter().copied().filter(|row| row.summary.mean.is_some()).collect();
+        known.sort_by(|a, b| size(a).total_cmp(&size(b)));
+        let (shown, exact): (Vec<_>, Vec<_>) = known.into_iter().partition(|row| scale.shows(row));
+        let points: Vec<(f64, f64, f64)> = shown.iter().filter_map(value).collect();
+        let exact: Vec<f64> = exact.iter().map(|row| along.place(row)).collect();
         let is_by = |column| along.times.is_none() && along.swept == Field::Column(column);
         let level = is_by(Column::Bins) && points.len() == 1 && has_no_fixed_bins(rows[0]);
-        let order = (is_by(Column::Rows) && points.len() >= LEAST && !has_no_order(rows[0]))
+        // What becomes exact has no order.
+        let has_order = exact.is_empty() && points.len() >= LEAST && !has_no_order(rows[0]);
+        let order = (is_by(Column::Rows) && has_order)
             .then(|| Order::of(&points.iter().map(|p| (p.0, p.1)).collect::<Vec<_>>()))
             .flatten();
-        let name = match order {
-            Some(_) if Order::ends_in_plateau(&points) => format!("{name}: levels off"),
-            Some(order) => format!("{name}: order {}", with_error(order)),
-            None => name,
+        let note = match order {
+            Some(_) if Order::ends_in_plateau(&points) => "levels off".to_owned(),
+            Some(order) => format!("order\u{a0}{}", with_error(order)),
+            None => String::new(),
         };
+        let of_exact = match (exact.len(), points.len()) {
+            (0, _) => String::new(),
+            (_, 0) => "exact".to_owned(),
+            _ if along.times.is_none() && ends_exact(&points, &exact) => {
+                format!("exact from {} on", rounded(&exact[0].to_string()))
+            }
+            (exact, others) => format!("exact at {exact} of {}", exact + others),
+        };
+        let notes = [note, of_exact].into_iter().filter(|note| !note.is_empty());
+        let note = notes.collect::<Vec<_>>().join(", ");
         let scattered = along.times.is_some() && points.len() > MOST_MARKERS;
-        Self { name, look, points, level, scattered, log_y: scale.log }
+        Self { note, points, exact, level, scattered }
     }
 
-    fn layers(self, (low, high): (f64, f64)) -> Vec<Layer> {
-        let layer = |look, mark| Layer::named(self.name.clone(), look, mark);
+    /// Its points as they are drawn in a panel.
+    fn spots(&self, panel: usize, axes: &Axes) -> Vec<Spot> {
+        let at = |ruler: &Ruler, value: f64| ruler.share(value).unwrap_or(f64::NAN);
+        let (x, y) = (|x| at(&axes.rulers.0, x), |y| at(&axes.rulers.1, y));
+        let point = |&(place, mean, error): &(f64, f64, f64)| {
+            // A level is meant for all places.
+            let (place, across) = if self.level { (f64::NAN, -1.0) } else { (place, x(place)) };
+            let lower = lower_end(axes.y.log, mean, error);
+            let shares = [across, y(mean), y(lower), y(mean + error)];
+            Spot { panel, values: [place, mean, error], shares }
+        };
+        let exact = |&place: &f64| {
+            let shares = [x(place), -1.0, -1.0, -1.0];
+            Spot { panel, values: [place, 0.0, 0.0], shares }
+        };
+        self.points.iter().map(point).chain(self.exact.iter().map(exact)).collect()
+    }
+
+    fn layers(&self, name: &str, look: MarkStyle, axes: &Axes) -> Vec<Layer> {
+        let (low, high) = axes.reach;
+        let layer = |look, mark| Layer::named(name, look, mark);
         let band = |points: &[(f64, f64, f64)]| {
-            // A logarithmic axis has no place for what is not positive.
-            let lower = |mean: f64, error: f64| {
-                if self.log_y { (mean - error).max(0.05 * mean) } else { mean - error }
-            };
-            let ends = |&(x, mean, error): &_| (x, lower(mean, error), mean + error);
+            let ends =
+                |&(x, mean, error): &_| (x, lower_end(axes.y.log, mean, error), mean + error);
             Mark::Band(points.iter().map(ends).collect())
         };
         let line = |points: &[(f64, f64, f64)]| {
             Mark::Line(points.iter().map(|&(x, mean, _)| (x, mean)).collect())
         };
-        let plain = MarkStyle { marker: super::style::Marker::None, ..self.look };
+        let plain = MarkStyle { marker: super::style::Marker::None, ..look };
         match &self.points[..] {
             // Named alone: there is nothing to be drawn.
-            [] => vec![layer(self.look, Mark::Points(Vec::new()))],
+            [] => vec![layer(look, Mark::Points(Vec::new()))],
             [(_, mean, error)] if self.level => {
                 let ends = [(low, *mean, *error), (high, *mean, *error)];
                 vec![layer(plain.faint(0.18), band(&ends)), layer(plain, line(&ends))]
             }
-            many if self.scattered => vec![layer(self.look, Mark::Points(many.to_vec()))],
+            many if self.scattered => vec![layer(look, Mark::Points(many.to_vec()))],
             many if many.len() > MOST_MARKERS => {
                 vec![layer(plain.faint(0.18), band(many)), layer(plain, line(many))]
             }
-            few => vec![layer(plain, line(few)), layer(self.look, Mark::Points(few.to_vec()))],
+            few => vec![layer(plain, line(few)), layer(look, Mark::Points(few.to_vec()))],
         }
     }
 }
 
+/// True if the last means are exact, and no others.
+fn ends_exact(points: &[(f64, f64, f64)], exact: &[f64]) -> bool {
+    let (_, last) = extremes(&points.iter().map(|point| point.0).collect::<Vec<_>>());
+    exact.iter().all(|place| *place > last)
+}
+
 /// Places that the axis has to reach; what is meant for all places counts only where there is nothing else.
-fn places(all: &[Series]) -> Vec<f64> {
+fn places<'a>(all: impl Iterator<Item = &'a Series> + Clone) -> Vec<f64> {
     let of = |level| -> Vec<f64> {
-        let those = all.iter().filter(|series| series.level == level);
+        let those = all.clone().filter(|series| series.level == level);
         those.flat_map(|series| series.points.iter().map(|point| point.0)).collect()
     };
     let swept = of(false);
@@ -560,6 +631,16 @@ pub(super) fn names(
     fields: &[Field],
     labels: &Labels,
 ) -> HashMap<Vec<String>, String> {
+    let names = names_in_pieces(all, fields, labels).into_iter();
+    names.map(|(key, pieces)| (key, pieces.join(", "))).collect()
+}
+
+/// The same, in pieces.
+fn names_in_pieces(
+    all: &[Vec<String>],
+    fields: &[Field],
+    labels: &Labels,
+) -> HashMap<Vec<String>, Vec<String>> {
     // An estimator without bins does not make the bins of the others worth naming.
     let is_own = |i: usize| {
         matches!(
@@ -572,19 +653,48 @@ pub(super) fn names(
         let mut given = rivals.map(|key| &key[i]).filter(|value| !value.is_empty());
         given.next().is_some_and(|first| given.any(|value| value != first))
     };
+    let heading = |key: &Vec<String>, i: usize| match fields[i] {
+        Field::Column(Column::Binning) => {
+            binning_words(&key[i], all.iter().map(|other| other[i].as_str()), labels)
+        }
+        _ => fields[i].heading(&key[i], labels),
+    };
     let named = |key: &Vec<String>| {
-        let shown: Vec<usize> = (0..fields.len()).filter(|&i| i == 0 || differs(key, i)).collect();
-        let fields: Vec<Field> = shown.iter().map(|&i| fields[i].clone()).collect();
-        let values: Vec<String> = shown.iter().map(|&i| key[i].clone()).collect();
-        (key.clone(), pieces(&fields, &values, labels))
+        let shown = (0..fields.len()).filter(|&i| i == 0 || differs(key, i));
+        let pieces = shown.map(|i| heading(key, i)).filter(|piece| !piece.is_empty());
+        (key.clone(), pieces.collect())
     };
     all.iter().map(named).collect()
 }
 
+/// The label of a binning or, where it has none of its own, that of its kind with those of its options that differ among
+/// binnings of this kind.
+fn binning_words<'a>(
+    binning: &str,
+    all: impl Iterator<Item = &'a str> + Clone,
+    labels: &Labels,
+) -> String {
+    let kind = |binning: &'a str| binning.split('(').next().unwrap_or_default();
+    let own = binning.split('(').next().unwrap_or_default();
+    let whole = labels.of_own(binning);
+    if whole != binning {
+        return whole.to_owned();
+    }
+    let rivals = || all.clone().filter(|other| kind(other) == own);
+    let differs = |part: &(&str, &str)| rivals().any(|other| !parts(other).any(|of| of == *part));
+    let options = parts(binning).filter(differs);
+    let options = options.map(|(name, value)| Field::Part(name.to_owned()).heading(value, labels));
+    listed(std::iter::once(labels.of(own).into_owned()).chain(options))
+}
+
+/// Words in a row.
+fn listed(words: impl Iterator<Item = String>) -> String {
+    words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(", ")
+}
+
 /// Values in a row; numbers and the like with the name of their key.
 pub(super) fn pieces(fields: &[Field], values: &[String], labels: &Labels) -> String {
-    let pieces = fields.iter().zip(values).map(|(field, value)| field.heading(value, labels));
-    pieces.filter(|piece| !piece.is_empty()).collect::<Vec<_>>().join(", ")
+    listed(fields.iter().zip(values).map(|(field, value)| field.heading(value, labels)))
 }
 
 fn pick(row: &SummaryRow, fields: &[Field]) -> Vec<String> {

@@ -3,8 +3,11 @@
 use fe_core::Axis;
 use fe_truth::{Centring, Quantity, Scenario};
 
+use super::effect_on;
+use super::effects::{size, title_of};
 use super::figure::{Figure, Layer, Mark, Panel, Scale};
 use super::style::{BLACK, BLUE, GREEN, MarkStyle, Marker, PALETTE, VERMILION};
+use crate::data::sample::features as features_of;
 use crate::error::Result;
 
 /// A figure, and notes on curves that it lacks.
@@ -19,11 +22,17 @@ pub struct Drawn {
 /// A truth that is drawn, its name in the legend, and its look.
 type Curve = (Quantity, &'static str, MarkStyle);
 
+/// Rows that tell how large f is.
+const ASKED: usize = 200;
+
+/// The words at the axis of effects, before these are centred.
+const ON_F: &str = "effect on f";
+
 /// The panels, with what their vertical axes measure, before it is centred.
 const PANELS: [(&str, &str, &[Curve]); 3] = [
     (
         "effects",
-        "effect on f",
+        ON_F,
         &[
             (Quantity::Pd, "PD", MarkStyle::line(PALETTE[5], 5.0)),
             (Quantity::Ale, "ALE", MarkStyle::line(VERMILION, 2.2).dashed(10, 5)),
@@ -43,7 +52,7 @@ const PANELS: [(&str, &str, &[Curve]); 3] = [
         "heterogeneity",
         "sd of the derivative",
         &[
-            (Quantity::HDpdp, "√h-dpdp", MarkStyle::line(PALETTE[5], 5.0)),
+            (Quantity::HDpdp, "σ (d-PD)", MarkStyle::line(PALETTE[5], 5.0)),
             (Quantity::Sigma, "σ, given x", MarkStyle::line(BLUE, 2.2).dashed(10, 5)),
         ],
     ),
@@ -96,8 +105,10 @@ pub fn figure(scenario: &Scenario, features: &[usize], points: usize) -> Result<
                 None => Scale::linear(name),
             };
             let y = match curves.first().map(|curve| centring(scenario, curve.0, feature)) {
-                None | Some(Centring::None) => Scale::linear(*label),
-                Some(centring) => Scale::linear(format!("{label}, centred ({centring})")),
+                Some(centring) if *label == ON_F => {
+                    Scale::linear(effect_on("f", &centring.to_string()))
+                }
+                _ => Scale::linear(*label),
             };
             Panel { title: (*title).to_owned(), x, y, layers, ..Panel::default() }
         });
@@ -109,10 +120,9 @@ pub fn figure(scenario: &Scenario, features: &[usize], points: usize) -> Result<
             cells.push(panels);
         }
     }
-    let parameters = scenario.parameters().replace(';', ", ");
-    let parameters = if parameters.is_empty() { parameters } else { format!(" ({parameters})") };
-    let title = format!("Truths of {}{parameters}", scenario.id());
-    let mut figure = Figure { title, cells, legend_per_cell: false };
+    let title = format!("Truths of {}", title_of(scenario));
+    let size = features_of(scenario, 0, ASKED, 0).map_or(0.0, |data| size(scenario.model(), &data));
+    let mut figure = Figure { title, cells, legend_per_cell: false }.of_size(size);
     figure.share_scales();
     Ok(Drawn { figure, notes })
 }

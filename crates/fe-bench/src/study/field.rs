@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use super::key::{Column, Key};
-use super::labels::Labels;
+use super::labels::{Labels, centred};
 use crate::error::{listed, suggestion};
 
 /// The columns that hold several values by name: a name is looked for in this order.
@@ -67,11 +67,18 @@ impl Field {
     /// the label of its key; empty where there is no value.
     #[must_use]
     pub fn heading(&self, value: &str, labels: &Labels) -> String {
-        if let Some(label) = labels.given(value) {
+        let label = match self {
+            Self::Column(Column::Estimator | Column::Binning | Column::Metric) => {
+                labels.given(value)
+            }
+            _ => labels.own(value),
+        };
+        if let Some(label) = label {
             return label.into_owned();
         }
-        let name = labels.of(self.name());
-        let part = |(name, value): (&str, &str)| format!("{}={}", labels.of(name), rounded(value));
+        let name = labels.of_option(self.name());
+        let part =
+            |(name, value): (&str, &str)| format!("{}={}", labels.of_option(name), rounded(value));
         match self {
             _ if value.is_empty() => String::new(),
             Self::Column(Column::Parameters | Column::Options) => {
@@ -79,7 +86,8 @@ impl Field {
                     value.split(';').map(|word| word.split_once('=').map_or(word.to_owned(), part));
                 words.collect::<Vec<_>>().join(", ")
             }
-            Self::Column(Column::Centring) => format!("centred by {value}"),
+            Self::Column(Column::Scenario) => labels.of_scenario(value).into_owned(),
+            Self::Column(Column::Centring) => centred(value).unwrap_or("not centred").to_owned(),
             Self::Column(Column::EmptyBins) => format!("empty bins: {value}"),
             Self::Column(Column::Bins | Column::Rows | Column::Snr) | Self::Part(_) => {
                 format!("{name}\u{a0}=\u{a0}{}", rounded(value))

@@ -25,8 +25,11 @@ const MOST_ROWS: usize = 40;
 /// Widths in points, rather too large than too small: of a character, and of the space between two columns.
 const CHARACTER: f64 = 5.3;
 const GAP: f64 = 12.0;
-/// Size of small print beside that of the text.
-const SMALL: f64 = 0.8;
+/// Width of small print beside that of the text; the space between columns stays.
+const SMALL: f64 = 0.86;
+/// Characters that siunitx keeps free for a sign, and those by which its powers are longer than they are written.
+const SIGN: usize = 2;
+const LONGER: usize = 4;
 
 impl Rendered {
     /// The table in LaTeX, for a document that uses the packages booktabs, longtable (for more than 40 rows), siunitx (if
@@ -55,10 +58,19 @@ impl ValueColumn {
         let entries = || table.rows.iter().filter_map(|row| row.entries[column].as_ref());
         let exponent = common_exponent(entries(), style);
         let own = Self { exponent, width: 0 };
+        let is_power = |entry: &TableEntry| {
+            own.written(entry, style).is_some_and(|written| written.places()[3] > 0)
+        };
+        // A column of numbers has room for all that one of them has.
+        let kept = match is_of_numbers(style) {
+            true if entries().any(is_power) => SIGN + LONGER,
+            true => SIGN,
+            false => 0,
+        };
         let text = |entry: &TableEntry| {
             let text =
                 own.written(entry, style).map_or(1, |written| written.text(&PLAIN).chars().count());
-            text + entry.remarks().chars().count() + usize::from(entry.better)
+            kept + text + entry.remarks().chars().count() + usize::from(entry.better)
         };
         let heading = table.columns[column].last().map_or(0, |text| text.chars().count());
         let power = exponent.filter(|power| *power != 0).map_or(0, |_| 5);
@@ -114,38 +126,62 @@ pub(super) fn table(table: &Rendered, style: Style, label: Option<&str>) -> Stri
     }
 }
 
+/// True if columns are set by siunitx.
+fn is_of_numbers(style: Style) -> bool {
+    style.siunitx && style.errors != ErrorStyle::Interval
+}
+
 /// Runs of columns that fit on a page, and whether they do so in small print only.
 fn parts(table: &Rendered, columns: &[ValueColumn], page: f64) -> (Vec<Range<usize>>, bool) {
     let label = |i: usize| {
         let entries = table.rows.iter().map(|row| row.labels[i].chars().count());
         entries.chain([table.labels[i].chars().count()]).max().unwrap_or(0)
     };
-    let wide = |characters: usize| characters as f64 * CHARACTER + GAP;
-    let labels: f64 = (0..table.labels.len()).map(|i| wide(label(i))).sum();
-    let widths: Vec<f64> = columns.iter().map(|column| wide(column.width)).collect();
-    let whole = labels + widths.iter().sum::<f64>();
+    let labels = (0..table.labels.len()).map(label);
+    let labels: Vec<usize> = labels.collect();
+    let fits_at = |size: f64, part: Range<usize>| {
+        let all = labels.iter().copied().chain(columns[part].iter().map(|column| column.width));
+        all.map(|characters| size * characters as f64 * CHARACTER + GAP).sum::<f64>() <= page
+    };
     let all = || std::iter::once(0..columns.len()).collect();
-    if whole <= page || columns.is_empty() {
+    if fits_at(1.0, 0..columns.len()) || columns.is_empty() {
         return (all(), false);
     }
-    if SMALL * whole <= page {
+    let fits = |part: Range<usize>| fits_at(SMALL, part);
+    if fits(0..columns.len()) {
         return (all(), true);
     }
+    let groups = spans(table, 0..columns.len(), 0);
     let mut parts: Vec<Range<usize>> = Vec::new();
-    let mut used = f64::INFINITY;
-    for (i, width) in widths.iter().enumerate() {
+    for i in 0..columns.len() {
         match parts.last_mut() {
-            Some(part) if SMALL * (used + width) <= page => {
-                part.end = i + 1;
-                used += width;
+            Some(part) if fits(part.start..i + 1) => part.end = i + 1,
+            Some(part) => {
+                // Columns under one heading stay together where there is room for them.
+                let whole = groups.iter().find(|group| group.contains(&i));
+                let whole =
+                    whole.filter(|group| part.start < group.start && fits((*group).clone()));
+                let start = whole.map_or(i, |group| group.start);
+                part.end = start;
+                parts.push(start..i + 1);
             }
-            _ => {
-                parts.push(i..i + 1);
-                used = labels + width;
-            }
+            None => parts.push(i..i + 1),
         }
     }
     (parts, true)
+}
+
+/// Runs of columns whose headings are the same down to a level.
+fn spans(table: &Rendered, columns: Range<usize>, level: usize) -> Vec<Range<usize>> {
+    let mut spans: Vec<Range<usize>> = Vec::new();
+    let path = |column: usize| table.columns[column].get(..=level);
+    for column in columns {
+        match spans.last_mut() {
+            Some(span) if path(span.start) == path(column) => span.end = column + 1,
+            _ => spans.push(column..column + 1),
+        }
+    }
+    spans
 }
 
 /// A table on its way into LaTeX.
@@ -212,16 +248,11 @@ impl Set<'_> {
     }
 
     fn alignment(&self, part: &Range<usize>) -> String {
-        let values = part.clone().map(|column| match self.is_of_numbers() {
+        let values = part.clone().map(|column| match is_of_numbers(self.style) {
             true => self.number_column(column),
             false => "r".to_owned(),
         });
         "l".repeat(self.table.labels.len()) + &values.collect::<String>()
-    }
-
-    /// True if columns are set by siunitx.
-    fn is_of_numbers(&self) -> bool {
-        self.style.siunitx && self.style.errors != ErrorStyle::Interval
     }
 
     /// A column that siunitx aligns: as many digits before and behind the point as its numbers have at the most.
@@ -243,7 +274,7 @@ impl Set<'_> {
         let levels = self.table.columns.first().map_or(0, Vec::len);
         let mut lines = Vec::new();
         for level in 0..levels.saturating_sub(1) {
-            let groups = self.groups(part, level);
+            let groups = spans(self.table, part.clone(), level);
             let heads = groups.iter().map(|group| {
                 let text = escape(&self.table.columns[group.start][level]);
                 match group.len() {
@@ -273,22 +304,9 @@ impl Set<'_> {
         lines
     }
 
-    /// Runs of columns whose headings are the same down to a level.
-    fn groups(&self, part: &Range<usize>, level: usize) -> Vec<Range<usize>> {
-        let mut groups: Vec<Range<usize>> = Vec::new();
-        let path = |column: usize| &self.table.columns[column][..=level];
-        for column in part.clone() {
-            match groups.last_mut() {
-                Some(group) if path(group.start) == path(column) => group.end = column + 1,
-                _ => groups.push(column..column + 1),
-            }
-        }
-        groups
-    }
-
     /// Words in a column of numbers are in braces.
     fn in_braces(&self, text: String) -> String {
-        if self.is_of_numbers() { format!("{{{text}}}") } else { text }
+        if is_of_numbers(self.style) { format!("{{{text}}}") } else { text }
     }
 
     fn row(&self, row: &TableRow, part: &Range<usize>) -> String {
@@ -307,7 +325,7 @@ impl Set<'_> {
             return self.in_braces(format!("--{star}{remarks}"));
         };
         let mark = entry.mark(self.style);
-        let plain = self.is_of_numbers() && remarks.is_empty() && !entry.better;
+        let plain = is_of_numbers(self.style) && remarks.is_empty() && !entry.better;
         if let (true, Some(number)) = (plain && mark != Mark::Dagger, written.siunitx()) {
             return match mark {
                 Mark::Bold => format!("\\bfseries {number}"),

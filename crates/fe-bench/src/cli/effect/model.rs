@@ -15,6 +15,7 @@ use crate::data::columns::ColumnRequests;
 use crate::data::observations::{Observations, Preparation};
 use crate::data::{Missing, Target};
 use crate::error::{Error, Result, listed};
+use crate::study::labels::usual;
 use crate::system::say::say;
 
 /// A model instead of a scenario.
@@ -211,7 +212,7 @@ impl ModelArguments {
             outputs,
             scales: explained.scales,
             data: explained.data,
-            title: format!("{}, {model_name}", file(path)),
+            title: format!("{}, {}", file(path), usual(&model_name)),
             about: Value::Object(about),
             model,
         })

@@ -14,6 +14,7 @@ use super::subject::Subject;
 use crate::error::{Error, Result};
 use crate::output::{Entry, Format, OutputTable};
 use crate::plot::surfaces;
+use crate::score::pairs::truth_beside;
 use crate::system::say::say;
 
 /// Estimates and prints.
@@ -35,7 +36,7 @@ pub(super) fn execute(
         pictured.notes.iter().for_each(|note| say!("{note}"));
         picture.write(&pictured.figure)?;
     }
-    let evaluated = surfaces.iter().map(|surface| Evaluated::new(surface, &places));
+    let evaluated = surfaces.iter().map(|surface| Evaluated::new(surface, &places, subject));
     let evaluated = evaluated.collect::<Result<Vec<_>>>()?;
     match arguments.format() {
         Format::Json => write_objects(evaluated.iter().map(|one| one.object(subject)), out),
@@ -97,15 +98,36 @@ fn estimated(
     Ok(all)
 }
 
-/// A surface at the points where it is given.
+/// The most points that truths are looked up at.
+const MOST_TRUTHS: usize = 2500;
+
+/// A surface at the points where it is given, with the truth there if it is known.
 struct Evaluated<'a> {
     surface: &'a Surface,
     x: [Vec<f64>; 2],
     values: Vec<f64>,
+    truth: Option<Vec<f64>>,
+}
+
+/// The truth beside a surface at some points; none without a scenario, or for a reason that is said.
+fn truth(surface: &Surface, x: &[Vec<f64>; 2], subject: &Subject<'_>) -> Option<Vec<f64>> {
+    let scenario = subject.scenario.filter(|_| subject.with_truths)?;
+    let (name, points) = (surface.names.join(":"), x[0].len() * x[1].len());
+    if points > MOST_TRUTHS {
+        say!("{name}: no truth beside {points} points, only up to {MOST_TRUTHS}");
+        return None;
+    }
+    match truth_beside(scenario, surface, [&x[0], &x[1]]) {
+        Ok(truths) => Some(truths.iter().map(|truth| truth.value).collect()),
+        Err(reason) => {
+            say!("{name}: no truth beside the estimate: {reason}");
+            None
+        }
+    }
 }
 
 impl<'a> Evaluated<'a> {
-    fn new(surface: &'a Surface, places: &PlacesOfPairs) -> Result<Self> {
+    fn new(surface: &'a Surface, places: &PlacesOfPairs, subject: &Subject<'_>) -> Result<Self> {
         let of = |side: usize| -> Result<Vec<f64>> {
             let record = &surface.record.sides[side];
             let at = places.at.as_ref().map(|lists| lists[side].clone());
@@ -124,7 +146,14 @@ impl<'a> Evaluated<'a> {
         };
         let x = [of(0)?, of(1)?];
         let values = surface.at_all([&x[0], &x[1]])?;
-        Ok(Self { surface, x, values })
+        let truth = truth(surface, &x, subject);
+        Ok(Self { surface, x, values, truth })
+    }
+
+    /// The estimate less the truth.
+    fn difference(&self) -> Option<Vec<f64>> {
+        let truth = self.truth.as_ref()?;
+        Some(self.values.iter().zip(truth).map(|(value, truth)| value - truth).collect())
     }
 
     fn object(&self, subject: &Subject<'_>) -> serde_json::Value {
@@ -137,7 +166,7 @@ impl<'a> Evaluated<'a> {
             .levels
             .as_ref()
             .map_or(surface.x[1].len() - 1, |_| surface.x[1].len());
-        json!({
+        let mut object = json!({
             "scenario": scenario,
             "parameters": parameters,
             "feature": subject.named(surface.features[0]),
@@ -149,7 +178,15 @@ impl<'a> Evaluated<'a> {
             "effect": rows(&self.values, self.x[1].len()),
             "counts": rows(&surface.counts, of_counts),
             "record": surface.record,
-        })
+        });
+        let columns = self.x[1].len();
+        if let (Some(object), Some(truth), Some(difference)) =
+            (object.as_object_mut(), &self.truth, self.difference())
+        {
+            object.insert("truth".to_owned(), json!(rows(truth, columns)));
+            object.insert("difference".to_owned(), json!(rows(&difference, columns)));
+        }
+        object
     }
 
     /// The name of the level that a place of a feature is.
@@ -170,17 +207,25 @@ fn sheet(all: &[Evaluated<'_>], subject: &Subject<'_>) -> OutputTable {
     if has_levels {
         columns.splice(5..5, ["level", "level2"]);
     }
+    let has_truths = all.iter().any(|one| one.truth.is_some());
+    if has_truths {
+        columns.extend(["truth", "difference"]);
+    }
     let mut sheet = OutputTable::new(&columns);
     for one in all {
         let names = one.surface.features.map(|feature| subject.named(feature));
         let pairs = one.x[0].iter().flat_map(|&x| one.x[1].iter().map(move |&y| (x, y)));
-        for ((x, y), &value) in pairs.zip(&one.values) {
+        for (i, ((x, y), &value)) in pairs.zip(&one.values).enumerate() {
             let mut row: Vec<Entry> = names.iter().map(|name| name.as_str().into()).collect();
             row.extend([subject.output(one.surface.output), x.into(), y.into()]);
             if has_levels {
                 row.extend([one.level(0, x), one.level(1, y)]);
             }
             row.push(value.into());
+            if has_truths {
+                let truth = one.truth.as_ref().map(|truth| truth[i]);
+                row.extend([truth.into(), truth.map(|truth| value - truth).into()]);
+            }
             sheet.push(row);
         }
     }

@@ -9,8 +9,9 @@ use super::{Arguments, entries, range};
 use crate::data::scenarios;
 use crate::error::{Error, Result};
 use crate::output::{Entry, OutputTable};
-use crate::plot::figure::{Figure, Layer, Mark, Panel, Scale};
-use crate::plot::style::MarkStyle;
+use crate::plot::coinciding;
+use crate::plot::figure::{Figure, Scale};
+use crate::study::labels::{Labels, usual};
 use crate::system::say::say;
 
 /// A parameter and the values that it takes.
@@ -113,20 +114,17 @@ fn figure(arguments: &Arguments, pair: [Quantity; 2], lines: &[Line]) -> Result<
             features.push(&line.feature);
         }
     }
-    let layer = |(place, feature): (usize, &&str)| {
+    let of_feature = |feature: &&str| {
         let own = lines.iter().filter(|line| line.feature == **feature);
         let points = own.filter_map(|line| Some((line.at?, line.distance.value)));
-        let look =
-            MarkStyle { marker: crate::plot::style::Marker::None, ..MarkStyle::of_series(place) };
-        Layer::named(*feature, look, Mark::Line(points.collect()))
+        ((*feature).to_owned(), points.collect())
     };
-    let name = lines.first().map(|line| line.scenario.as_str()).unwrap_or_default();
-    let panel = Panel {
-        x: Scale::linear(over.name.as_str()),
-        y: Scale::linear("mean squared distance, both centred"),
-        layers: features.iter().enumerate().map(layer).collect(),
-        ..Panel::default()
-    };
-    let title = format!("{name}: distance of {} and {}", pair[0], pair[1]);
+    let drawn: Vec<(String, Vec<(f64, f64)>)> = features.iter().map(of_feature).collect();
+    let labels = Labels::default().for_figures();
+    let x = Scale::linear(labels.of_option(&over.name));
+    let panel = coinciding::panel(x, Scale::linear("mean squared distance, both centred"), &drawn);
+    let name = lines.first().map(|line| labels.of_scenario(&line.scenario)).unwrap_or_default();
+    let [first, second] = pair.map(|quantity| usual(quantity.name()));
+    let title = format!("{name}: distance of the truths {first} and {second}");
     Ok(Figure { title, cells: vec![vec![panel]], legend_per_cell: false })
 }

@@ -220,6 +220,17 @@ impl Metric {
         self.definition.is_squared
     }
 
+    /// Its unit, in that of f; none where it has none or that of something else, such as slopes and variances.
+    #[must_use]
+    pub fn unit(self) -> Option<&'static str> {
+        match self.definition.measure {
+            Measure::Curves(_) if self.is_squared() => Some("f²"),
+            Measure::Curves(_) => Some("f"),
+            Measure::Band { .. } => (!self.is_coverage()).then_some("f"),
+            _ => None,
+        }
+    }
+
     /// Largest mean that is rounding of a number which is exact, beside others of which `most` is the largest; none where
     /// it is no error.
     #[must_use]
