@@ -77,5 +77,10 @@ if grep -E "Overfull|undefined" article.log; then
     echo "article.sh: the article does not fit, or refers to what there is not"
     exit 1
 fi
+# As it is shown: the text, and all tables and figures on two further pages.
+if ! grep -q "article.pdf (3 pages" article.log; then
+    echo "article.sh: the article has not three pages"
+    exit 1
+fi
 rm article.out article.aux article.log
 echo "$folder/article.pdf"

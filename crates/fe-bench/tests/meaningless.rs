@@ -282,7 +282,10 @@ fn curves_outside_of_their_bands_and_bands_that_are_not_drawn_are_said() {
         said(&output)
     };
     let outside = "x3: the curve of ale lies outside of its band at ";
-    assert!(asked("--estimator ale --bins 5 --feature x3").contains(outside));
+    let wide = asked("--estimator ale --bins 5 --feature x3");
+    assert!(wide.contains(outside) && wide.contains("too wide there; take more of them"), "{wide}");
+    let narrow = asked("--estimator rhale --binning penalized --feature x3");
+    assert!(narrow.contains("cells, which are wider than its "), "{narrow}");
     assert!(!asked("--estimator ale --bins 5 --feature x4").contains("outside of its band"));
     // Bands of several are about their errors, where these are known.
     let unseen = "bands are not drawn where several estimators share a panel";

@@ -40,10 +40,57 @@ columns = ["N"]
 where = { metric = "coverage", rho = 0.9 }
 "#;
 
+/// Fitted models, effects of two features, and indices.
+const FITTED: &str = r#"
+about = "Do the methods say all?"
+
+[labels]
+pdp = "PD"
+
+[[block]]
+scenario = "friedman1"
+features = ["x1", "x4"]
+N = 60
+replicates = 2
+metrics = ["mse"]
+snr = 3
+split = ["cv:4", "train"]
+pairs = ["model:theoretical", "model:empirical"]
+[[block.model]]
+name = "gam"
+splines = 8
+[[block.estimator]]
+name = "pdp"
+
+[[block]]
+scenario = "friedman1"
+features = ["x1:x2"]
+N = 60
+replicates = 2
+metrics = ["mse"]
+grid = 5
+[[block.estimator]]
+name = "ale"
+bins = 3
+
+[[block]]
+scenario = "friedman1"
+features = ["x1", "x1:x2"]
+N = 60
+replicates = 2
+metrics = ["index_error"]
+[[block.estimator]]
+indices = ["h2.pair", "h2.overall"]
+"#;
+
 /// A folder with the page `results.html`.
 fn page() -> tempfile::TempDir {
+    page_of(STUDY)
+}
+
+fn page_of(study: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("study.toml"), STUDY).unwrap();
+    std::fs::write(folder.path().join("study.toml"), study).unwrap();
     for arguments in [&["run", "study.toml", "--out", "results"][..], &["report", "results"]] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_fe-bench"));
         let output = command.current_dir(folder.path()).args(arguments).output().unwrap();
@@ -117,6 +164,87 @@ fn the_answer_comes_first_and_figures_are_named_once() {
 }
 
 #[test]
+fn methods_name_models_noise_pairs_and_indices() {
+    let folder = page_of(FITTED);
+    let page = std::fs::read_to_string(folder.path().join("results.html")).unwrap();
+    let methods =
+        page.split("class=\"methods\"").nth(1).unwrap().split("</details>").next().unwrap();
+    for part in [
+        "Models are fitted to f(x) with normal noise, sd f(X) = 3 sd of the noise",
+        "PD (pdp): E f(x, X_c)",
+        "ale: the second-order accumulated effect",
+        "h2.pair: share of a pair's partial dependence that is interaction",
+        "Of x1, x4, x1:x2.",
+        "gam(splines=8):theoretical: the effect of the model gam(splines=8), less the exact effect of f",
+        "gam(splines=8):empirical: the effect of the model gam(splines=8), less the effect of f by the same estimator",
+        "gam(splines=8): additive model of penalised cubic B-splines",
+        "cv:4: 4 models, each fitted without one fold and explained on it",
+        "train: fitted to all rows, and explained on them",
+        "each measures the first from the second",
+    ] {
+        assert!(methods.contains(part), "{part}: {methods}");
+    }
+}
+
+/// Each page of a table has its head, and no page ends in a name; skipped without poppler as well.
+#[test]
+fn printed_tables_have_their_heads_on_each_page() {
+    let folder = page();
+    let pdf = folder.path().join("results.pdf");
+    let print = [&format!("--print-to-pdf={}", pdf.display()), "--no-pdf-header-footer"];
+    if browse(folder.path(), "results.html", &print).is_none() {
+        return;
+    }
+    let Ok(text) = Command::new("pdftotext").arg("-layout").arg(&pdf).arg("-").output() else {
+        eprintln!("skipped: there is no pdftotext here to read the printed page");
+        return;
+    };
+    let text = String::from_utf8(text.stdout).unwrap();
+    let pages: Vec<&str> = text.trim_end_matches('\u{c}').split('\u{c}').collect();
+    let of_means = |page: &&&str| page.lines().filter(|line| line.contains("rho=0.")).count() > 5;
+    let of_means: Vec<&&str> = pages.iter().filter(of_means).collect();
+    assert!(of_means.len() > 1, "{} pages", pages.len());
+    assert!(of_means.iter().all(|page| page.contains("ci_lo")));
+    let ends_in_name = |page: &&str| {
+        let last = page.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default();
+        last.trim_start().starts_with(['▼', '▾']) || last.contains("Further figures")
+    };
+    assert_eq!(pages.iter().filter(|page| ends_in_name(page)).count(), 0);
+}
+
+/// On telephones, tablets and desks nothing but tables is wider than the screen, and figures fill it beside each other; on
+/// dark ones page and figures are dark.
+#[test]
+fn three_sizes_of_screens_light_and_dark() {
+    let folder = page();
+    let script = "if (top === self) {\
+                  const data = document.documentElement.dataset;\
+                  data.paper = getComputedStyle(document.body).backgroundColor;\
+                  data.figures = getComputedStyle(document.querySelector('.cells')).filter !== 'none';\
+                  const page = document.documentElement.outerHTML;\
+                  for (const width of [390, 1024, 1600]) {\
+                  const frame = document.createElement('iframe'); frame.width = width; frame.style.border = 0;\
+                  frame.onload = () => { const of = frame.contentDocument;\
+                  of.querySelectorAll('details').forEach((one) => { one.open = true; });\
+                  const figures = getComputedStyle(of.querySelector('.cells')).gridTemplateColumns.split(' ').length;\
+                  const over = of.documentElement.scrollWidth - of.documentElement.clientWidth;\
+                  data['at' + width] = over + ' ' + figures; };\
+                  frame.srcdoc = page; document.body.append(frame); } }";
+    with_script(folder.path(), "sizes.html", script);
+    let schemes = [
+        (&["--dump-dom"][..], "rgb(255, 255, 255)", "false"),
+        (&["--dump-dom", "--force-dark-mode"], "rgb(22, 24, 27)", "true"),
+    ];
+    for (scheme, paper, is_dark) in schemes {
+        let Some(dom) = browse(folder.path(), "sizes.html", scheme) else { return };
+        assert_eq!((left(&dom, "paper"), left(&dom, "figures")), (paper, is_dark));
+        for (width, expected) in [(390, "0 1"), (1024, "0 2"), (1600, "0 3")] {
+            assert_eq!(left(&dom, &format!("at{width}")), expected, "{width}");
+        }
+    }
+}
+
+#[test]
 fn the_page_fits_narrow_screens_and_opens_for_print() {
     let folder = page();
     let script = "document.body.style.width = '390px'; document.body.style.margin = 0;\
@@ -165,16 +293,18 @@ fn nothing_keeps_anybody_from_reading_the_page() {
         eprintln!("skipped: FE_BENCH_AXE does not name the script of axe-core");
         return;
     };
-    let folder = page();
     let axe = std::fs::read_to_string(axe).unwrap().replace("</script", "<\\/script");
     let script = format!(
         "{axe};document.querySelectorAll('details').forEach((of) => {{ of.open = true; }});\
          axe.run().then((found) => {{ document.documentElement.dataset.axe = \
          found.violations.map((of) => of.id + ': ' + of.nodes[0].target).join('; '); }});"
     );
-    with_script(folder.path(), "axe.html", &script);
-    for scheme in [&["--dump-dom"][..], &["--dump-dom", "--force-dark-mode"]] {
-        let Some(dom) = browse(folder.path(), "axe.html", scheme) else { return };
-        assert_eq!(left(&dom, "axe"), "", "{scheme:?}");
+    for study in [STUDY, FITTED] {
+        let folder = page_of(study);
+        with_script(folder.path(), "axe.html", &script);
+        for scheme in [&["--dump-dom"][..], &["--dump-dom", "--force-dark-mode"]] {
+            let Some(dom) = browse(folder.path(), "axe.html", scheme) else { return };
+            assert_eq!(left(&dom, "axe"), "", "{scheme:?}");
+        }
     }
 }

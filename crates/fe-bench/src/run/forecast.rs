@@ -37,6 +37,8 @@ pub struct Work {
     pub bands: u64,
     /// Resamples of the rows, for bands.
     pub resamples: u64,
+    /// Bands whose width along the whole curve is simulated.
+    pub simulated: u64,
 }
 
 /// Time of the datasets of a kind, in seconds of a thread.
@@ -100,6 +102,9 @@ const WRITING: f64 = 5e-9;
 /// Time of a value: it is read again, summed up and laid out in a table.
 const TABULATING: f64 = 6e-6;
 
+/// Rows of a model that take about as long as a simulated band, whatever its number of rows: some milliseconds.
+const ROWS_OF_BAND: u64 = 1_000_000;
+
 /// Number of resamples where no study says it.
 fn usual_resamples() -> Option<usize> {
     settings::info("resamples")?.option.default.parse().ok()
@@ -118,11 +123,18 @@ impl Work {
         };
         let effects = (group.subjects.features.len() + group.subjects.pairs.len()) as u64;
         let banded = group.variants.iter().filter(|variant| variant.settings.band.is_some());
-        let (bands, resamples) = banded.fold((0, 0), |(bands, resamples), variant| {
-            let is_resampled = variant.settings.band == Some(BandKind::Bootstrap);
-            let own = variant.settings.resamples.or_else(usual_resamples).filter(|_| is_resampled);
-            (bands + 1, resamples + own.unwrap_or_default() as u64)
-        });
+        let (mut bands, mut resamples, mut simulated) = (0, 0, 0);
+        for variant in banded {
+            bands += 1;
+            match variant.settings.band {
+                Some(BandKind::Bootstrap) => {
+                    let own = variant.settings.resamples.or_else(usual_resamples);
+                    resamples += own.unwrap_or_default() as u64;
+                }
+                Some(BandKind::Analytic) => simulated += 1,
+                Some(BandKind::Bins) | None => {}
+            }
+        }
         let each = effects * parts * subjects;
         Self {
             datasets,
@@ -132,7 +144,17 @@ impl Work {
             fits: datasets * fitting.models.len() as u64 * parts,
             bands: datasets * bands * each,
             resamples: datasets * resamples * each,
+            simulated: datasets * simulated * each,
         }
+    }
+
+    /// Weight beside other work, in rows of a model, before anything is known of the time: the rows that models are asked
+    /// for, as far as known, those that are resampled, bands, and the datasets, of so many rows each.
+    #[must_use]
+    pub fn weight(&self, rows: usize) -> u64 {
+        let of_rows = (self.datasets + self.resamples).saturating_mul(rows as u64);
+        let of_bands = self.simulated.saturating_mul(ROWS_OF_BAND);
+        self.model_rows.saturating_add(of_rows).saturating_add(of_bands)
     }
 }
 
@@ -154,6 +176,7 @@ impl std::ops::Add for Work {
             fits: self.fits + other.fits,
             bands: self.bands + other.bands,
             resamples: self.resamples + other.resamples,
+            simulated: self.simulated + other.simulated,
         }
     }
 }
@@ -167,10 +190,7 @@ impl std::iter::Sum for Work {
 impl Kind {
     /// Weight of a dataset beside those of other kinds of the block, before anything is known of the time.
     fn weight(&self) -> f64 {
-        let work = &self.work;
-        let datasets = work.datasets.max(1) as f64;
-        (work.model_rows as f64 + (work.resamples * self.rows as u64) as f64) / datasets
-            + self.rows as f64
+        self.work.weight(self.rows) as f64 / self.work.datasets.max(1) as f64
     }
 
     fn is_of_block(&self, other: &Self) -> bool {
@@ -493,12 +513,31 @@ mod tests {
             fits: 0,
             bands: datasets * 2 * 3,
             resamples: datasets * 2 * 2 * 40,
+            simulated: datasets * 2,
         };
         assert_eq!(forecast.work(), expected);
         // All shards do it together.
         let shards = (1..=3)
             .map(|index| Forecast::new(&plan, Some(Shard { index, of: 3 }), 2, Duration::ZERO));
         assert_eq!(shards.map(|shard| shard.work()).sum::<Work>(), expected);
+    }
+
+    #[test]
+    fn a_simulated_band_weighs_more_than_its_few_rows() {
+        let weight = |band: &str, rows| {
+            let text = format!(
+                "[[block]]\nscenario = 'poly3'\nfeatures = ['x1']\nN = {rows}\nreplicates = 1\n\
+                 [[block.estimator]]\nname = 'ale'\nbins = 5\n{band}"
+            );
+            let forecast = Forecast::new(&Plan::new(&[study(&text)]), None, 1, Duration::ZERO);
+            forecast.work().weight(rows)
+        };
+        assert!(weight("", 100) * 90 < weight("", 10_000));
+        // Small datasets take about as long as large ones.
+        assert!(weight("band = 'analytic'", 100) * 2 > weight("band = 'analytic'", 10_000));
+        let resampled = "band = 'bootstrap'\nresamples = 40";
+        assert!(weight(resampled, 100) * 90 < weight(resampled, 10_000));
+        assert!(weight(resampled, 100) > weight("", 100) + 39 * 100);
     }
 
     #[test]

@@ -32,7 +32,7 @@ use prepared::Prepared;
 /// Datasets are drawn from a seed; where a reason is given to abandon them, nothing is computed, and their records
 /// have it. External estimators are asked of `engines`. What is entered does not depend on the threads.
 /// `progress` is told of each dataset that was finished: how many cells it has, and its share of the
-/// work, in model rows.
+/// work, as [`cost`] weighs it.
 ///
 /// # Errors
 /// Only what makes the whole run impossible; a cell that fails is a record.
@@ -109,12 +109,10 @@ pub fn run(
     Ok(())
 }
 
-/// The size of a dataset's work: the rows that models are asked for, as far as known, those that are resampled, and its own.
+/// The weight of a dataset's work.
 #[must_use]
 pub fn cost(planned: &Planned<'_>) -> u64 {
-    let (group, rows) = (planned.group, planned.group.rows as u64);
-    let work = Work::of(group, 1);
-    work.model_rows.saturating_add(work.resamples.saturating_mul(rows)).saturating_add(rows)
+    Work::of(planned.group, 1).weight(planned.group.rows)
 }
 
 /// State that the datasets of a group share while the group is run.

@@ -61,6 +61,17 @@ impl Side {
         matches!(self, Side::Model | Side::Empirical | Side::Theoretical)
     }
 
+    /// The effect in words, of a model of some name.
+    fn about(self, model: &str) -> String {
+        match self {
+            Side::Model => format!("the effect of the model {model}"),
+            Side::ModelMain => format!("the term of the feature in the model {model}"),
+            Side::Empirical => "the effect of f by the same estimator on the same rows".to_owned(),
+            Side::Theoretical => "the exact effect of f".to_owned(),
+            Side::Truth(quantity) => format!("the exact {quantity} of f"),
+        }
+    }
+
     /// True if it is a term of a sum, which says nothing of its constant.
     fn is_main(self) -> bool {
         matches!(self, Side::ModelMain | Side::Truth(fe_truth::Quantity::Main))
@@ -179,6 +190,13 @@ impl Pair {
             other => other.to_string(),
         };
         format!("{}:{}", name(self.first), name(self.second))
+    }
+
+    /// Its name in the results, and what it compares, in words.
+    #[must_use]
+    pub fn about(self, model: &str) -> String {
+        let [first, second] = self.sides().map(|side| side.about(model));
+        format!("{}: {first}, less {second}", self.named(model))
     }
 
     /// Refuses curves that say nothing of their constant where constants are compared.

@@ -125,7 +125,9 @@ impl Rendered {
             let named = |entry: &TableEntry| {
                 let is_meant =
                     entry.paired.is_none() && imprecise.contains(&without_replicate(&entry.key));
-                is_meant.then(|| row.labels.join(" "))
+                let labels: Vec<&str> =
+                    row.labels.iter().map(String::as_str).filter(|of| !of.is_empty()).collect();
+                is_meant.then(|| labels.join(" "))
             };
             let places = row.entries.iter().zip(&self.columns);
             places.filter_map(move |(entry, heading)| {

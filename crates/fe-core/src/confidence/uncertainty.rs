@@ -22,6 +22,9 @@ const BLOCK: usize = 250;
 /// Most places that are simulated where there are more columns than places.
 const MOST_SIMULATED: usize = 64;
 
+/// Most products of a place and a column in a simulated curve; of more, curves at fewer places are simulated.
+const MOST_PRODUCTS: usize = 1 << 20;
+
 /// Student's t with more degrees of freedom is normal to five digits.
 const MOST_DEGREES: f64 = 1e5;
 
@@ -101,11 +104,12 @@ impl Uncertainty {
         Self { factor, degrees }
     }
 
-    /// The same at no more than so many places and from no more columns than places: what is simulated costs as much
-    /// as there are of both. Of many places each goes along with its neighbours.
+    /// The same at no more than so many places and from no more columns than places, if it has more columns than places
+    /// or too many of both: what is simulated costs as much as there are of both. Of many places each goes along with
+    /// its neighbours.
     pub(crate) fn thinned(&self) -> Cow<'_, Self> {
         let (places, columns) = self.factor.shape();
-        if columns <= places.max(MOST_SIMULATED) {
+        if columns <= places.max(MOST_SIMULATED) && places * columns <= MOST_PRODUCTS {
             return Cow::Borrowed(self);
         }
         let step = places.div_ceil(MOST_SIMULATED);
@@ -208,4 +212,27 @@ pub(super) fn order_statistic(values: &mut [f64], probability: f64) -> f64 {
     let below = place.floor() as usize;
     let above = (below + 1).min(last);
     values[below] + (values[above] - values[below]) * (place - below as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn curves_at_many_places_from_many_columns_are_simulated_at_few_places() {
+        // A random walk, seen twice after each step.
+        let walk = |steps: usize| {
+            let factor =
+                DMatrix::from_fn(2 * steps, steps, |i, j| if 2 * j <= i { 1.0 } else { 0.0 });
+            Uncertainty::new(factor, vec![f64::INFINITY; 2 * steps])
+        };
+        let (long, short) = (walk(1200), walk(700));
+        let thinned = long.thinned();
+        assert_eq!(thinned.factor.shape(), (64, 64));
+        for (place, variance) in thinned.variances().into_iter().enumerate() {
+            let steps = (2400_usize.div_ceil(64) * place / 2 + 1) as f64;
+            assert!((variance / steps - 1.0).abs() < 1e-9, "{place}: {variance}");
+        }
+        assert!(matches!(short.thinned(), Cow::Borrowed(_)));
+    }
 }

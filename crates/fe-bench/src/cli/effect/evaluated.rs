@@ -184,10 +184,15 @@ impl Evaluated {
             *y < lower - band.rounding || *y > upper + band.rounding
         };
         let count = self.y.iter().zip(limits).filter(|point| is_out(*point)).count();
+        let bins = self.effect.bins.as_ref().map_or(0, |bins| bins.partition.bins());
+        let why = match bins > cells {
+            false => "and bins are too wide there; take more of them".to_owned(),
+            true => format!("which are wider than its {bins} bins; take fewer of them"),
+        };
         (count > 0).then(|| {
             format!(
                 "{}: the curve of {} lies outside of its band at {count} of {} points: the band is made of {cells} \
-                 cells, and bins are too wide there; take more of them",
+                 cells, {why}",
                 of.named(self.effect.feature),
                 self.effect.estimator,
                 self.y.len()
