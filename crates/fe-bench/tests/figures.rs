@@ -345,8 +345,7 @@ fn coverage_has_its_nominal_level_and_no_order() {
     assert!(svg.contains("nominal level 0.9") && !svg.contains("order"));
 }
 
-/// Lines that are the same (ALE and DALE where f is quadratic), that cannot be told apart (grids of 40 and of 41 points), that
-/// are exact, and that have no value (coverage without a band).
+/// Lines that are the same (ALE and DALE where f is quadratic; grids of 40 and of 41 points), that are exact, and that have no value (coverage without a band).
 const COINCIDING: &str = r#"
 about = "Lines that coincide."
 
@@ -399,11 +398,10 @@ fn lines_that_coincide_are_drawn_and_named_once() {
     assert_eq!(named(&same, "ALE = DALE, K = 2"), 1, "{same:?}");
     assert_eq!(named(&same, "ALE = DALE, K = 10"), 1, "{same:?}");
     assert_eq!(named(&same, "ALE, ") + named(&same, "DALE"), 0, "{same:?}");
-    // Not the same, but no eye sees it; and not so where f has other derivatives.
+    // The curve does not depend on the grid where it is asked at the points of the study; with two bins ALE is another one.
     let close = draw(&["metric=mse", "scenario=friedman1", "feature=x1"]);
-    assert_eq!(named(&close, "PDP (grid=40) ≈ PDP (grid=41): order −"), 1, "{close:?}");
+    assert_eq!(named(&close, "PDP (grid=40) = PDP (grid=41): order −"), 1, "{close:?}");
     assert_eq!(named(&close, "ALE, K = 2") + named(&close, "DALE, K = 2"), 2, "{close:?}");
-    assert!(close.iter().any(|line| line.ends_with("≈: lines that cannot be told apart here")));
     assert_eq!(named(&close, "marginal plot"), 1);
     // f is linear in x4: all but the M-plot are the truth.
     let exact = draw(&["metric=mse", "scenario=friedman1", "feature=x4"]).join(" ");

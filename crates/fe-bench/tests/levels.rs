@@ -398,13 +398,12 @@ fn figures_of_levels_have_bars_and_names() {
 fn figures_of_truths_say_what_they_are_centred_by() {
     let folder = tempfile::tempdir().unwrap();
     let (at, seasons) = (folder.path(), path("problems/seasons"));
-    for (feature, centring, other) in [("season", "data", "integral"), ("temp", "integral", "data")]
-    {
+    for (feature, centring, other) in [("season", "data", "axis"), ("temp", "axis", "data")] {
         let plot = ["--feature", feature, "--plot", "truth.svg"];
         answer(at, &[&["truth", seasons.to_str().unwrap()], &plot[..]].concat());
         let figure = std::fs::read_to_string(at.join("truth.svg")).unwrap();
-        assert!(figure.contains(&format!("effect on f, centred ({centring})")), "{feature}");
-        assert!(!figure.contains(&format!("({other})")), "{feature}");
+        assert!(figure.contains(&format!("effect on f, mean 0 over the {centring}")), "{feature}");
+        assert!(!figure.contains(&format!("over the {other}")), "{feature}");
     }
 }
 

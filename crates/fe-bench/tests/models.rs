@@ -277,7 +277,7 @@ fn effects_are_drawn_without_any_truth() {
             "all",
         ]);
         let picture = std::fs::read_to_string(&svg).unwrap();
-        assert!(picture.contains("houses.csv, mlp"), "{estimator}");
+        assert!(picture.contains("houses.csv, neural network"), "{estimator}");
         assert!(picture.contains("size") && picture.contains("age"));
         assert!(estimator != "rhale" || picture.contains(words));
         assert!(!picture.contains("truth"));

@@ -35,7 +35,7 @@ pub(super) struct Spot {
     pub(super) panel: usize,
     /// Its numbers.
     pub(super) values: [f64; 3],
-    /// Where it is drawn, with the ends of its error bar, as shares of the axes.
+    /// Its place, with the ends of its error bar, as shares of the axes.
     pub(super) shares: [f64; 4],
 }
 

@@ -618,30 +618,41 @@ fn emptied(mark: &Mark) -> Mark {
 
 /// Places of the entries of a legend, column in pixels and row: as many columns as fit, each as wide as its widest entry.
 fn places(entries: &[Entry], width: i32) -> Vec<(i32, i32)> {
-    let widths = |columns: usize| -> Vec<i32> {
-        let widest = |column: usize| {
-            let own = entries.iter().skip(column).step_by(columns);
-            own.map(Entry::width).max().unwrap_or_default()
+    let lines: Vec<i32> = entries.iter().map(|entry| entry.lines(width).len() as i32).collect();
+    let widths = |slots: &[(usize, i32)], columns: usize| -> Vec<i32> {
+        let of = |column: usize| {
+            let own = entries.iter().zip(slots).zip(&lines);
+            let own = own.filter(|((_, slot), lines)| slot.0 == column && **lines <= 1);
+            own.map(|((entry, _), _)| entry.width()).max().unwrap_or_default()
         };
-        (0..columns).map(widest).collect()
+        (0..columns).map(of).collect()
     };
-    let fits = |columns: &usize| widths(*columns).iter().sum::<i32>() <= width - MARGIN;
+    let fits = |columns: &usize| {
+        widths(&slots(&lines, *columns), *columns).iter().sum::<i32>() <= width - MARGIN
+    };
     let columns = (2..=entries.len()).rev().find(fits).unwrap_or(1);
-    let lefts: Vec<i32> = widths(columns)
-        .into_iter()
-        .scan(MARGIN, |left, width| {
-            let own = *left;
-            *left += width;
-            Some(own)
-        })
-        .collect();
-    let mut row = 0;
-    let mut places = Vec::new();
-    for entries in entries.chunks(columns) {
-        places.extend(lefts.iter().take(entries.len()).map(|&left| (left, row)));
-        row += entries.iter().map(|entry| entry.lines(width).len() as i32).max().unwrap_or(1);
-    }
-    places
+    let slots = slots(&lines, columns);
+    let widths = widths(&slots, columns);
+    let left = |column: usize| MARGIN + widths[..column].iter().sum::<i32>();
+    slots.into_iter().map(|(column, row)| (left(column), row)).collect()
+}
+
+/// Column and row of entries of so many lines each; one of several has them to itself.
+fn slots(lines: &[i32], columns: usize) -> Vec<(usize, i32)> {
+    let (mut column, mut row) = (0, 0);
+    let slot = |&lines: &i32| {
+        if column > 0 && (column == columns || lines > 1) {
+            (column, row) = (0, row + 1);
+        }
+        let slot = (column, row);
+        if lines > 1 {
+            row += lines;
+        } else {
+            column += 1;
+        }
+        slot
+    };
+    lines.iter().map(slot).collect()
 }
 
 fn rows_of(entries: &[Entry], width: i32) -> i32 {
@@ -732,5 +743,14 @@ mod tests {
         let places = places(&entries, 300);
         assert_eq!([places[0].1, places[1].1, places[2].1, places[3].1], [0, 0, 1, 1 + lines]);
         assert_eq!(rows_of(&entries, 300), 2 + lines);
+        // Columns stand below each other, and entries nowhere on others.
+        let names = ["a", "a longer name", "b", "a much longer name", "c", &long, "name", "d"];
+        let entries = names.map(entry);
+        let places = super::places(&entries, 420);
+        for (one, place) in entries.iter().zip(&places) {
+            let behind = places.iter().filter(|other| other.1 == place.1 && other.0 > place.0);
+            assert!(behind.into_iter().all(|other| other.0 >= place.0 + one.width()));
+        }
+        assert_eq!((places[0].0, places[1].0), (places[2].0, places[3].0));
     }
 }

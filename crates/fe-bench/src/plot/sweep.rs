@@ -489,7 +489,7 @@ fn has_no_order(row: &SummaryRow) -> bool {
 
 /// A line in a panel.
 struct Series {
-    /// What is noted of it behind its name.
+    /// A note on it behind its name.
     note: String,
     /// Place, mean, and standard error.
     points: Vec<(f64, f64, f64)>,

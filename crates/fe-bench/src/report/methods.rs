@@ -62,7 +62,7 @@ fn called<'a>(labels: &'a Labels, word: &'a str) -> Cow<'a, str> {
     }
 }
 
-/// What is fitted to the datasets of a study, by its groups.
+/// The models that are fitted to the datasets of a study, by its groups.
 fn fittings(study: Option<&Study>) -> impl Iterator<Item = &Fitting> {
     study.into_iter().flat_map(|study| &study.groups).filter_map(|group| group.fitting.as_ref())
 }
@@ -145,7 +145,7 @@ fn untils(study: Option<&Study>) -> Vec<String> {
     once(groups.filter_map(|group| rule(group.replicates)))
 }
 
-/// What several estimates are of: an effect of one or of two features, or an index.
+/// The subject of several estimates: an effect of one or of two features, or an index.
 #[derive(PartialEq)]
 enum Subject {
     Effect(Estimand),

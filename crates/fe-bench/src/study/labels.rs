@@ -117,7 +117,7 @@ pub fn heterogeneity(name: &str) -> &str {
     }
 }
 
-/// What stands for a word of the program where people read it; the word itself where there is nothing.
+/// The words for a word of the program where people read it; the word itself where there are none.
 #[must_use]
 pub fn usual(word: &str) -> &str {
     found(word, USUAL).unwrap_or(word)
