@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 
 const NEEDED: [&str; 5] = ["feature", "feature2", "x", "x2", "effect"];
 /// Columns that `effect` prints beside these.
-const OTHERS: [&str; 3] = [OUTPUT, "level", "level2"];
+const OTHERS: [&str; 5] = [OUTPUT, "level", "level2", "truth", "difference"];
 
 /// The effect of a pair of features at some pairs of points.
 #[derive(Debug, Clone, PartialEq, Default)]
