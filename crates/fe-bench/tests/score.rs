@@ -339,6 +339,20 @@ fn what_effect_prints_is_scored() {
     );
 }
 
+/// So is what it prints of a pair of features, the truth beside it.
+#[test]
+fn what_effect_prints_of_pairs_is_scored() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let drawn = ["--n", "200", "--feature", "x1:x2", "--estimator", "ale", "--bins", "5"];
+    let printed = answer(path, &[&["effect", "friedman1", "--format", "csv"][..], &drawn].concat());
+    assert!(printed.starts_with("feature,feature2,output,x,x2,effect,truth,difference\n"));
+    std::fs::write(path.join("pair.csv"), printed).unwrap();
+    let asked = ["--scenario", "friedman1", "--effect", "ale", "--format", "csv"];
+    let scored = answer(path, &[&["score", "pair.csv"][..], &asked].concat());
+    assert!(scored.contains(",mse,"), "{scored}");
+}
+
 /// Many curves of another program become results, which all commands read.
 #[test]
 fn curves_of_many_datasets_become_results() {
