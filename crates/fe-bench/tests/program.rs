@@ -390,6 +390,42 @@ fn regional_effects() {
     assert!(wrong(&["--estimator", "ale", "--depth", "2"]).contains("depth"));
 }
 
+/// 3 x1 where x3 is above 0, else −3 x1: in a region whose limit is a little below 0 the slope is 3 less what that costs.
+#[test]
+fn the_truth_stands_beside_a_tree_of_regions() {
+    let ask = |more: &[&str]| {
+        let common =
+            ["effect", "effector-regional", "--n", "1000", "--seed", "1", "--feature", "1"];
+        let estimator = ["--estimator", "regional-pdp", "--depth", "1"];
+        answer(&[&common[..], &estimator, more].concat())
+    };
+    let table = ask(&["--format", "table"]);
+    assert!(table.contains("heterogeneity 0 (truth: weight 49.9 %, heterogeneity 0)"), "{table}");
+    let rows = csv(&ask(&["--format", "csv"]));
+    let region = rows[0].iter().position(|name| name == "region").unwrap();
+    let [x, effect, truth, difference] =
+        ["x", "effect", "truth", "difference"].map(|name| column(&rows, name));
+    for (i, row) in rows[1..].iter().enumerate() {
+        let (side, limit) = row[region].rsplit_once(' ').unwrap();
+        let limit: f64 = limit.parse().unwrap();
+        assert!(limit < 0.0, "{limit}");
+        let above = side.ends_with('>');
+        let slope = if above { 3.0 - 6.0 * -limit / (1.0 - limit) } else { -3.0 };
+        // Both curves are centred over the axis.
+        let middle = 0.5 * (x[0] + x[x.len() - 1]);
+        assert!((truth[i] - slope * (x[i] - middle)).abs() < 1e-9, "{slope} {} {}", x[i], truth[i]);
+        assert!((effect[i] - truth[i] - difference[i]).abs() < 1e-15);
+    }
+    let parsed: serde_json::Value = serde_json::from_str(&ask(&["--format", "json"])).unwrap();
+    let nodes = parsed[0]["nodes"].as_array().unwrap();
+    assert_eq!(nodes.len(), 3);
+    for node in nodes {
+        assert!(node["truth"]["heterogeneity"].as_f64().is_some(), "{node}");
+        assert!(node["effect"]["difference"].is_array(), "{node}");
+    }
+    assert!(!ask(&["--format", "table", "--no-truth"]).contains("truth"));
+}
+
 #[test]
 fn shap_dependence_is_scored_against_its_truth() {
     let folder = folder();

@@ -374,3 +374,19 @@ def test_the_command_starts_workers_of_its_own(study: Path, tmp_path: Path) -> N
     assert "| ale " in done.stdout and "2 shards" in done.stderr
     done = subprocess.run([*command, "--resume"], capture_output=True, text=True, check=False)
     assert done.returncode == 2 and "--resume needs --out" in done.stderr
+
+
+def test_flags_of_the_program_may_stand_before_the_command(study: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    command = [sys.executable, "-m", "feature_effects_bench", "-q", "run", str(study), "--workers", "1", "--shards", "2"]
+    done = subprocess.run([*command, "--out", str(out)], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "pdp" in done.stdout
+    assert (out / "cells.csv").is_file()
+
+
+def test_workers_keep_memory_that_is_free() -> None:
+    """Rows come and go; to give back their memory each time costs a tenth of the time."""
+    from feature_effects_bench.__main__ import worker_environment
+
+    assert "MALLOC_TRIM_THRESHOLD_" not in worker_environment()

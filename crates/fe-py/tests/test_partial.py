@@ -141,3 +141,22 @@ def test_what_makes_no_sense_is_refused() -> None:
         PartialEffect("{}")
     with pytest.raises(fe.ModelError, match="division by zero"):
         fe.partial("ale", X, lambda X: 1 / 0 if len(X) > 2 else X[:, 0], first=0, axis=(-2, 2))
+
+
+def test_partitions_of_a_frame_of_dask() -> None:
+    """As in docs/python/parts.md."""
+    dask = pytest.importorskip("dask")
+    frames = pytest.importorskip("dask.dataframe")
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame(rows(300)).rename(columns=str)
+    frame = frames.from_pandas(table, npartitions=3)
+    sizes = frame.map_partitions(len).compute()
+    firsts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+
+    def part(rows: Any, first: int) -> PartialEffect:
+        return fe.partial("ale", rows.to_numpy(), model, feature=1, first=int(first), axis=(-2, 2))
+
+    made = dask.compute(*[dask.delayed(part)(*of) for of in zip(frame.to_delayed(), firsts, strict=True)])
+    effect = functools.reduce(PartialEffect.merge, made).finish()
+    whole = fe.ale(table.to_numpy(), model, feature=1, axis=(-2, 2))
+    np.testing.assert_allclose(effect.effect, whole.effect, rtol=0, atol=1e-12)

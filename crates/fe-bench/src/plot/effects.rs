@@ -7,7 +7,7 @@ use fe_core::model::Rows;
 use fe_core::numeric::curve::Shape;
 use fe_core::numeric::kde::density;
 use fe_core::numeric::partition::Partition;
-use fe_core::regional::{Node, Regional, RegionalEffect, Rule, RuleKind};
+use fe_core::regional::{Node, ROUNDING, Regional, RegionalEffect, Rule, RuleKind};
 use fe_core::settings::BandKind;
 use fe_core::{Curve, Dataset, Effect, Model};
 use fe_truth::Scenario;
@@ -36,9 +36,6 @@ const FEWEST_COUNTED: usize = 5;
 /// Corners of either side of a violin.
 const CORNERS: usize = 41;
 const MOST_CURVES: usize = 60;
-
-/// Heterogeneities up to this share of the largest one of a tree are rounding errors of 0.
-const ROUNDING: f64 = 1e-12;
 
 /// Distance of a node of a tree from its parent, as a share of the width; and how many rows
 /// a tree has at least.
@@ -349,7 +346,7 @@ fn tree(subject: &Subject<'_>, regional: &RegionalEffect) -> Panel {
 }
 
 /// A heterogeneity among others of a tree, of which what is rounding is 0; a dash where there is none.
-pub(super) fn beside(heterogeneity: Option<f64>, largest: f64) -> String {
+pub(crate) fn beside(heterogeneity: Option<f64>, largest: f64) -> String {
     match heterogeneity.filter(|one| one.is_finite()) {
         None => "–".to_owned(),
         Some(one) if one <= ROUNDING * largest => "0".to_owned(),

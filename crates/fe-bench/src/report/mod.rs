@@ -68,7 +68,7 @@ pub fn page(results: &Results, kept: Vec<KeptEstimate>) -> Result<String, String
             body {
                 header {
                     h1 { "Results: " (title) }
-                    p { (results.cells) " values; master seed " (manifest.seed) "; started " (manifest.started) "." }
+                    p { (results.cells) " values; master seed " (manifest.seed) "; started " (to_seconds(&manifest.started)) "." }
                     @if results.is_changed {
                         p { strong { "cells.csv is not as it was written: its numbers need not be those of the run." } }
                     }
@@ -241,13 +241,14 @@ fn provenance(manifest: &Manifest) -> Markup {
         ("Threads", manifest.jobs.to_string()),
         ("System", manifest.os.clone()),
         ("Master seed", manifest.seed.to_string()),
-        ("Started (UTC)", manifest.started.clone()),
+        ("Started", to_seconds(&manifest.started)),
         ("Wall time", format!("{:.1} s", manifest.wall_seconds)),
         ("Layout of results", manifest.schema.to_string()),
     ];
     let earlier = manifest.extended.iter();
-    let earlier = earlier
-        .map(|of| ("Added to", format!("a run of {:.1} s, {}", of.wall_seconds, of.started)));
+    let earlier = earlier.map(|of| {
+        ("Added to", format!("a run of {:.1} s, {}", of.wall_seconds, to_seconds(&of.started)))
+    });
     let entries: Vec<(&str, String)> = entries.into_iter().chain(earlier).collect();
     html! {
         section aria-labelledby="provenance" {
@@ -288,6 +289,12 @@ fn rerun(manifest: &Manifest) -> Markup {
 /// A file in the working directory, as a command takes it: its name may begin like an option.
 fn file(name: &str) -> String {
     quoted(&if name.starts_with('-') { format!("./{name}") } else { name.to_owned() })
+}
+
+/// A recorded time to the second, as people write it.
+fn to_seconds(recorded: &str) -> String {
+    let second = recorded.split(['.', 'Z']).next().unwrap_or(recorded);
+    format!("{} UTC", second.replace('T', " "))
 }
 
 /// A word as a shell takes it.

@@ -85,6 +85,17 @@ impl FoundTree {
     /// # Errors
     /// An estimator that has no truth.
     pub fn of(effect: &RegionalEffect) -> Result<Self, String> {
+        Self::with_nodes(effect, effect.tree.leaf_positions())
+    }
+
+    /// Of a regional effect, with some of its nodes in place of its leaves, as far as they have an effect.
+    ///
+    /// # Errors
+    /// As [`FoundTree::of`].
+    pub(crate) fn with_nodes(
+        effect: &RegionalEffect,
+        places: impl Iterator<Item = usize>,
+    ) -> Result<Self, String> {
         let nodes = effect.tree.nodes();
         let options = effect.record.options;
         let leaf = |(node, effect): (usize, &fe_core::Effect)| {
@@ -99,8 +110,7 @@ impl FoundTree {
                 other_ice: effect.record.raw_ice.is_some(),
             })
         };
-        let leaves = effect.tree.leaf_positions();
-        let leaves = leaves.filter_map(|place| Some((place, nodes[place].effect.as_ref()?)));
+        let leaves = places.filter_map(|place| Some((place, nodes[place].effect.as_ref()?)));
         let leaves = leaves.map(leaf).collect::<Result<Vec<FoundLeaf>, String>>()?;
         let first = nodes.iter().find(|node| node.parent == Some(0));
         let first = first.and_then(|node| node.rule.as_ref());
@@ -253,7 +263,7 @@ impl RegionTruths {
     ///
     /// # Errors
     /// What the scenario says of it, and a value that has no truth.
-    pub(super) fn value(
+    pub(crate) fn value(
         &self,
         scenario: &Scenario,
         of: &FoundTree,

@@ -89,14 +89,23 @@ pub(super) fn of_column(values: &[Option<&SummaryRow>], truths: &SharedTruths) -
         let Some(&(best, _, winner)) = competitors.iter().min_by(|a, b| a.1.total_cmp(&b.1)) else {
             continue;
         };
-        for &(i, _, value) in competitors {
-            if tied(value, winner) {
+        let exact = largest_exact(winner, competitors.iter().map(|competitor| competitor.1));
+        for &(i, mean, value) in competitors {
+            if mean <= exact {
+                standings[i] = Standing::Best;
+            } else if tied(value, winner) {
                 standings[i] = Standing::Tied;
             }
         }
         standings[best] = Standing::Best;
     }
     standings
+}
+
+/// The largest mean that is rounding alone: what is exact is as good as what is exact.
+fn largest_exact(row: &SummaryRow, means: impl Iterator<Item = f64>) -> f64 {
+    let most = means.fold(0.0, f64::max);
+    row.key.metric.parse::<Metric>().ok().and_then(|metric| metric.rounding(most)).unwrap_or(0.0)
 }
 
 fn is_error(value: &SummaryRow) -> bool {
@@ -108,5 +117,25 @@ fn tied(value: &SummaryRow, best: &SummaryRow) -> bool {
     match paired.difference.interval {
         Some((lo, hi)) => lo <= 0.0 && 0.0 <= hi,
         None => paired.difference.mean == Some(0.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(options: &str, mean: f64) -> SummaryRow {
+        let key =
+            Key { scenario: "poly3", estimator: "pdp", options, metric: "mse", ..Key::default() };
+        let values = ["0", "1"].map(|replicate| (replicate.to_owned(), mean));
+        SummaryRow::new(key.owned(), values.into_iter().collect(), 0)
+    }
+
+    #[test]
+    fn what_is_exact_is_as_good_as_what_is_exact() {
+        let rows = [row("grid=40", 3e-31), row("grid=41", 1e-33), row("grid=5", 0.1)];
+        let values: Vec<_> = rows.iter().map(Some).collect();
+        let expected = [Standing::Best, Standing::Best, Standing::Other];
+        assert!(of_column(&values, &SharedTruths::default()) == expected);
     }
 }

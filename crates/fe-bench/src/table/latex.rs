@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::number::{Signs, Written, exponent};
 use super::style::{ErrorStyle, Mark, Style};
-use super::{Rendered, TableEntry, TableRow};
+use super::{Rendered, TableEntry, TableRow, width};
 
 /// The part of a document before its tables. What it says of siunitx does no harm without.
 const PREAMBLE: &str = "\\documentclass{article}
@@ -22,14 +22,10 @@ const SIUNITX: &str = "\\usepackage{siunitx}
 
 /// Longer tables are set over several pages.
 const MOST_ROWS: usize = 40;
-/// Widths in points, rather too large than too small: of a character, and of the space between two columns.
-const CHARACTER: f64 = 5.3;
+/// Widths in points: of the space between two columns, of a power of ten, and of what siunitx keeps free for a sign.
 const GAP: f64 = 12.0;
-/// Width of small print beside that of the text; the space between columns stays.
-const SMALL: f64 = 0.86;
-/// Characters that siunitx keeps free for a sign, and those by which its powers are longer than they are written.
-const SIGN: usize = 2;
-const LONGER: usize = 4;
+const POWER: f64 = 29.0;
+const SIGN: f64 = 10.0;
 
 impl Rendered {
     /// The table in LaTeX, for a document that uses the packages booktabs, longtable (for more than 40 rows), siunitx (if
@@ -47,35 +43,34 @@ pub fn document(tables: &str, style: Style) -> String {
     format!("{PREAMBLE}{siunitx}\\begin{{document}}\n{tables}\\end{{document}}\n")
 }
 
-/// A column of values: their power of ten if they have one in common, and how wide it is in characters.
+/// A column of values: their power of ten if they have one in common, and how wide it is in points.
 struct ValueColumn {
     exponent: Option<i32>,
-    width: usize,
+    width: f64,
 }
 
 impl ValueColumn {
     fn of(table: &Rendered, column: usize, style: Style) -> Self {
         let entries = || table.rows.iter().filter_map(|row| row.entries[column].as_ref());
         let exponent = common_exponent(entries(), style);
-        let own = Self { exponent, width: 0 };
+        let own = Self { exponent, width: 0.0 };
         let is_power = |entry: &TableEntry| {
             own.written(entry, style).is_some_and(|written| written.places()[3] > 0)
         };
+        let power = if entries().any(is_power) { POWER } else { 0.0 };
         // A column of numbers has room for all that one of them has.
-        let kept = match is_of_numbers(style) {
-            true if entries().any(is_power) => SIGN + LONGER,
-            true => SIGN,
-            false => 0,
+        let kept = if is_of_numbers(style) { SIGN } else { 0.0 };
+        let of_entry = |entry: &TableEntry| {
+            let number = own.written(entry, style).map_or_else(|| "-".into(), |w| w.text(&PLAIN));
+            let is_bold = entry.mark(style) == Mark::Bold;
+            let star = if entry.better { "*" } else { "" };
+            kept + width::of_number(&number, is_bold)
+                + width::of_text(&format!("{}{star}", entry.remarks()))
         };
-        let text = |entry: &TableEntry| {
-            let text =
-                own.written(entry, style).map_or(1, |written| written.text(&PLAIN).chars().count());
-            kept + text + entry.remarks().chars().count() + usize::from(entry.better)
-        };
-        let heading = table.columns[column].last().map_or(0, |text| text.chars().count());
-        let power = exponent.filter(|power| *power != 0).map_or(0, |_| 5);
-        let width = entries().map(text).max().unwrap_or(0).max(heading + power);
-        Self { exponent, width }
+        let heading = table.columns[column].last().map_or(0.0, |text| width::of_text(text));
+        let in_heading = exponent.filter(|power| *power != 0).map_or(0.0, |_| POWER);
+        let width = entries().map(of_entry).fold(0.0, f64::max) + power;
+        Self { exponent, width: width.max(heading + in_heading) }
     }
 
     fn written(&self, entry: &TableEntry, style: Style) -> Option<Written> {
@@ -90,7 +85,8 @@ impl ValueColumn {
     }
 }
 
-const PLAIN: Signs = Signs { pm: "±", power: ("e", "") };
+/// The signs in a number without its power, whose width is known.
+const PLAIN: Signs = Signs { pm: "±", power: ("", "") };
 
 /// The power of ten in which all numbers of a column are written, if one needs one and they differ by less than a factor of
 /// about a thousand.
@@ -134,20 +130,22 @@ fn is_of_numbers(style: Style) -> bool {
 /// Runs of columns that fit on a page, and whether they do so in small print only.
 fn parts(table: &Rendered, columns: &[ValueColumn], page: f64) -> (Vec<Range<usize>>, bool) {
     let label = |i: usize| {
-        let entries = table.rows.iter().map(|row| row.labels[i].chars().count());
-        entries.chain([table.labels[i].chars().count()]).max().unwrap_or(0)
+        let entries = table.rows.iter().map(|row| width::of_text(&row.labels[i]));
+        entries.fold(width::of_text(&table.labels[i]), f64::max)
     };
-    let labels = (0..table.labels.len()).map(label);
-    let labels: Vec<usize> = labels.collect();
+    let labels: Vec<f64> = (0..table.labels.len()).map(label).collect();
+    let wide =
+        |widths: &[f64], size: f64| widths.iter().map(|width| size * width + GAP).sum::<f64>();
+    let of_columns: Vec<f64> = columns.iter().map(|column| column.width).collect();
     let fits_at = |size: f64, part: Range<usize>| {
-        let all = labels.iter().copied().chain(columns[part].iter().map(|column| column.width));
-        all.map(|characters| size * characters as f64 * CHARACTER + GAP).sum::<f64>() <= page
+        let by_headings = widened_by_headings(table, &of_columns, part.clone());
+        wide(&labels, size) + wide(&of_columns[part], size) + size * by_headings <= page
     };
     let all = || std::iter::once(0..columns.len()).collect();
     if fits_at(1.0, 0..columns.len()) || columns.is_empty() {
         return (all(), false);
     }
-    let fits = |part: Range<usize>| fits_at(SMALL, part);
+    let fits = |part: Range<usize>| fits_at(width::SMALL, part);
     if fits(0..columns.len()) {
         return (all(), true);
     }
@@ -169,6 +167,20 @@ fn parts(table: &Rendered, columns: &[ValueColumn], page: f64) -> (Vec<Range<usi
         }
     }
     (parts, true)
+}
+
+/// By how many points headings are wider than the columns that they span, at the level where they are so most.
+fn widened_by_headings(table: &Rendered, columns: &[f64], part: Range<usize>) -> f64 {
+    let levels = table.columns.first().map_or(0, Vec::len).saturating_sub(1);
+    let at_level = |level: usize| -> f64 {
+        let beyond = |span: Range<usize>| {
+            let heading = width::of_text(&table.columns[span.start][level]);
+            let gaps = GAP * (span.len() - 1) as f64;
+            (heading - columns[span].iter().sum::<f64>() - gaps).max(0.0)
+        };
+        spans(table, part.clone(), level).into_iter().map(beyond).sum()
+    };
+    (0..levels).map(at_level).fold(0.0, f64::max)
 }
 
 /// Runs of columns whose headings are the same down to a level.

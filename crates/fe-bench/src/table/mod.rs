@@ -12,6 +12,7 @@ pub mod league;
 mod number;
 mod render;
 mod style;
+mod width;
 
 use std::collections::HashSet;
 

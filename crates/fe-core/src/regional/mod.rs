@@ -16,6 +16,7 @@ mod tree;
 
 pub use any::AnyEstimator;
 pub use rule::{Rule, RuleKind};
+pub use text::ROUNDING;
 pub use tree::{Level, Node, Tree};
 
 use serde::{Deserialize, Serialize};

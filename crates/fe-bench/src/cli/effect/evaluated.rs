@@ -172,6 +172,11 @@ impl Evaluated {
         Ok(Self { effect, settings, preset, x, y, heterogeneity, truth, bands, confidence })
     }
 
+    /// The same beside the truth at its points.
+    pub(super) fn beside(self, truth: Option<Vec<f64>>) -> Self {
+        Self { truth, ..self }
+    }
+
     /// A caution where the curve lies outside of its own band, which is made of cells that are finer than its bins.
     fn outside(&self, of: &Subject<'_>) -> Option<String> {
         let band = self.effect.confidence.as_ref()?;

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use fe_core::regional::{self, Node, RegionalEffect};
+use fe_core::regional::{self, Node, RegionalEffect, Rule};
 use fe_core::{Effect, Settings};
 use serde_json::{Value, json};
 
@@ -14,10 +14,27 @@ use crate::cli::figures::Picture;
 use crate::error::{Error, Result};
 use crate::output::{Entry, Format, OutputTable};
 use crate::plot::effects;
+use crate::score::comparison::Comparison;
+use crate::score::regions::{FoundTree, RegionTruths};
 use crate::system::say::say;
 
 /// A tree of regions.
-pub(super) struct Regional(RegionalEffect, Settings);
+pub(super) struct Regional {
+    effect: RegionalEffect,
+    settings: Settings,
+    /// The truths of its regions, by their positions; none where nothing says them.
+    truths: Vec<RegionTruth>,
+}
+
+/// The truths of a region that was found.
+struct RegionTruth {
+    /// Its probability.
+    share: f64,
+    /// The heterogeneity that regions lower, where it has a truth.
+    heterogeneity: Option<f64>,
+    /// The effect at the points that are printed, where it has a truth.
+    effect: Option<Vec<f64>>,
+}
 
 impl Estimated for Regional {
     type Answer = RegionalEffect;
@@ -39,14 +56,16 @@ impl Estimated for Regional {
     fn of(
         effect: RegionalEffect,
         settings: &Settings,
-        _: &EstimationArguments,
-        _: &Subject<'_>,
+        arguments: &EstimationArguments,
+        of: &Subject<'_>,
     ) -> Result<Self> {
-        Ok(Self(effect, settings.clone()))
+        let mut regional = Self { effect, settings: settings.clone(), truths: Vec::new() };
+        regional.truths = regional.find_truths(arguments, of)?;
+        Ok(regional)
     }
 
     fn effects(&self) -> impl Iterator<Item = &Effect> {
-        self.0.tree.leaves().filter_map(|leaf| leaf.effect.as_ref())
+        self.effect.tree.leaves().filter_map(|leaf| leaf.effect.as_ref())
     }
 
     fn draw(
@@ -55,7 +74,7 @@ impl Estimated for Regional {
         of: &Subject<'_>,
         picture: &Picture,
     ) -> Result<()> {
-        let with_estimator = |Self(effect, settings): &Self| {
+        let with_estimator = |Self { effect, settings, .. }: &Self| {
             Ok::<_, Error>((effect.clone(), regional::from_settings(effect.estimator, settings)?))
         };
         let fitted = all.iter().map(with_estimator).collect::<Result<Vec<_>>>()?;
@@ -72,13 +91,13 @@ impl Estimated for Regional {
     ) -> Result<()> {
         match arguments.format() {
             Format::Table => {
-                let texts: Vec<String> = all.iter().map(|tree| tree.0.to_string()).collect();
+                let texts: Vec<String> = all.iter().map(Self::text).collect();
                 write!(out, "{}", texts.join("\n")).map_err(Error::Output)
             }
             Format::Json => {
                 let objects = all.iter().map(|tree| to_json(tree, arguments, of));
                 let objects = objects.collect::<Result<Vec<Value>>>()?.into_iter();
-                let outputs = all.iter().map(|tree| tree.0.output);
+                let outputs = all.iter().map(|tree| tree.effect.output);
                 let described = objects.zip(outputs);
                 write_objects(described.map(|(object, output)| of.described(object, output)), out)
             }
@@ -87,17 +106,97 @@ impl Estimated for Regional {
     }
 }
 
+impl Regional {
+    /// Looks up the truths of the regions that were found, or says why there are none.
+    fn find_truths(
+        &self,
+        arguments: &EstimationArguments,
+        of: &Subject<'_>,
+    ) -> Result<Vec<RegionTruth>> {
+        let Some(scenario) = of.scenario.filter(|_| of.with_truths) else {
+            return Ok(Vec::new());
+        };
+        let name = of.named(self.effect.feature);
+        let without = |what: &str, reason: String| say!("{name}: no truth beside {what}: {reason}");
+        let all = 0..self.effect.tree.nodes().len();
+        let found = match FoundTree::with_nodes(&self.effect, all) {
+            Ok(found) => found,
+            Err(reason) => {
+                without("the regions", reason);
+                return Ok(Vec::new());
+            }
+        };
+        let (known, mut truths) = (RegionTruths::default(), Vec::<RegionTruth>::new());
+        for (node, region) in self.effect.tree.nodes().iter().zip(&found.leaves) {
+            let share = match scenario.probability(&region.region) {
+                Ok(share) => share,
+                Err(reason) => {
+                    without("the regions", reason.to_string());
+                    return Ok(Vec::new());
+                }
+            };
+            let words = node.rule.as_ref().map_or_else(|| "all data".to_owned(), Rule::to_string);
+            let of_this = |what: &str, reason: String| {
+                without(&format!("the {what} of {words} and its parts"), reason);
+            };
+            // What has no answer in the region around has none in its part, and is long in saying so.
+            let around = node.parent.and_then(|parent| truths.get(parent));
+            let heterogeneity = match around {
+                Some(RegionTruth { heterogeneity: None, .. }) => None,
+                _ => known
+                    .value(scenario, &found, region, self.effect.heterogeneity)
+                    .map_err(|reason| of_this("heterogeneity", reason))
+                    .ok(),
+            };
+            let points = match (around, &node.effect) {
+                (Some(RegionTruth { effect: None, .. }), _) | (_, None) => None,
+                // A table has no curves.
+                _ if arguments.format() == Format::Table => None,
+                (_, Some(effect)) => {
+                    Some(Evaluated::new(effect.clone(), &self.settings, arguments)?.x)
+                }
+            };
+            let effect = points.and_then(|points| {
+                let curve = known.curve(scenario, &found, region, &points, Comparison::AsTheyAre);
+                curve.map_err(|reason| of_this("effect", reason)).ok()
+            });
+            truths.push(RegionTruth {
+                share,
+                heterogeneity: heterogeneity.map(|truth| truth.value),
+                effect: effect.map(|curve| curve.iter().map(|truth| truth.value).collect()),
+            });
+        }
+        Ok(truths)
+    }
+
+    /// The tree in lines, with the truths beside the estimates.
+    fn text(&self) -> String {
+        let known = self.truths.iter().filter_map(|truth| truth.heterogeneity);
+        let largest = known.fold(0.0, f64::max);
+        let words = |truth: &RegionTruth| {
+            let heterogeneity = effects::beside(truth.heterogeneity, largest);
+            format!(" (truth: weight {:.1} %, heterogeneity {heterogeneity})", 100.0 * truth.share)
+        };
+        let beside = |region: usize| self.truths.get(region).map(words).unwrap_or_default();
+        self.effect.text(&beside)
+    }
+}
+
 fn to_json(
-    Regional(effect, settings): &Regional,
+    regional: &Regional,
     arguments: &EstimationArguments,
     subject: &Subject<'_>,
 ) -> Result<Value> {
     let [scenario, parameters] = subject.identity();
+    let effect = &regional.effect;
     let nodes: Vec<Value> = effect
         .tree
         .nodes()
         .iter()
-        .map(|node| node_json(node, settings, arguments, subject))
+        .enumerate()
+        .map(|(index, node)| {
+            node_json(node, regional.truths.get(index), &regional.settings, arguments, subject)
+        })
         .collect::<Result<_>>()?;
     Ok(json!({
         "scenario": scenario,
@@ -116,18 +215,20 @@ fn to_json(
 /// A node; parents are counted from 0, as positions among the nodes.
 fn node_json(
     node: &Node,
+    truth: Option<&RegionTruth>,
     settings: &Settings,
     arguments: &EstimationArguments,
     subject: &Subject<'_>,
 ) -> Result<Value> {
     let evaluate = |(effect, deciles): (&fe_core::Effect, [f64; 11])| {
-        let evaluated = Evaluated::new(effect.clone(), settings, arguments)?;
+        let truth = truth.and_then(|truth| truth.effect.clone());
+        let evaluated = Evaluated::new(effect.clone(), settings, arguments)?.beside(truth);
         Ok::<_, Error>(json!(evaluated.object(subject, deciles)))
     };
     let rule = node.rule.as_ref().map(|rule| {
         json!({ "feature": subject.feature_name(rule.feature), "name": rule.name, "kind": rule.kind })
     });
-    Ok(json!({
+    let mut object = json!({
         "rule": rule,
         "parent": node.parent,
         "depth": node.depth,
@@ -136,7 +237,11 @@ fn node_json(
         "share": node.share,
         "heterogeneity": node.heterogeneity,
         "effect": node.effect.as_ref().zip(node.deciles).map(evaluate).transpose()?,
-    }))
+    });
+    if let Some(truth) = truth {
+        object["truth"] = json!({ "share": truth.share, "heterogeneity": truth.heterogeneity });
+    }
+    Ok(object)
 }
 
 /// The effects of the leaves, with their rules in words.
@@ -145,22 +250,30 @@ fn sheet(
     arguments: &EstimationArguments,
     subject: &Subject<'_>,
 ) -> Result<OutputTable> {
-    let mut sheet =
-        OutputTable::new(&["feature", "output", "region", "x", "effect", "heterogeneity"]);
-    for Regional(regional, settings) in fitted {
+    let has_truths = fitted.iter().any(|tree| !tree.truths.is_empty());
+    let mut columns = vec!["feature", "output", "region", "x", "effect"];
+    columns.extend(has_truths.then_some(["truth", "difference"]).into_iter().flatten());
+    columns.push("heterogeneity");
+    let mut sheet = OutputTable::new(&columns);
+    for Regional { effect: regional, settings, truths } in fitted {
         for index in regional.tree.leaf_positions() {
             let Some(effect) = &regional.tree.nodes()[index].effect else { continue };
             let region = effects::region(regional, index, &ToString::to_string);
             let at = Evaluated::new(effect.clone(), settings, arguments)?;
-            for ((&x, &y), &h) in at.x.iter().zip(&at.y).zip(&at.heterogeneity) {
-                let row: Vec<Entry> = vec![
+            let truth = truths.get(index).and_then(|truth| truth.effect.as_ref());
+            for (i, ((&x, &y), &h)) in at.x.iter().zip(&at.y).zip(&at.heterogeneity).enumerate() {
+                let mut row: Vec<Entry> = vec![
                     subject.feature(&at.effect),
                     subject.output(at.effect.output),
                     region.as_str().into(),
                     x.into(),
                     y.into(),
-                    h.into(),
                 ];
+                if has_truths {
+                    let truth = truth.map(|truth| truth[i]);
+                    row.extend([truth.into(), truth.map(|truth| y - truth).into()]);
+                }
+                row.push(h.into());
                 sheet.push(row);
             }
         }
