@@ -58,7 +58,7 @@ for scenario in friedman1 snc; do
 done
 rmdir "$folder/figures"
 fe-bench --quiet effect friedman1 --n 316 --seed 0 --feature x1 --estimator ale,rhale,pdp --bins 20 \
-    --axis scenario --format csv --plot "$made/effect.pdf" --width 4.2in --height 4.4in --no-title > "$made/effect.csv"
+    --axis scenario --format csv --plot "$made/effect.pdf" --width 4.6in --height 5.4in --no-title > "$made/effect.csv"
 
 cp docs/article/article.tex "$folder/"
 if ! command -v pdflatex > /dev/null; then
