@@ -390,3 +390,37 @@ def test_workers_keep_memory_that_is_free() -> None:
     from feature_effects_bench.__main__ import worker_environment
 
     assert "MALLOC_TRIM_THRESHOLD_" not in worker_environment()
+
+
+def test_fewer_shards_have_the_same_datasets() -> None:
+    from feature_effects_bench._cluster import Shard, _coarser
+
+    for of, fewest, done in [(8, 2, 2), (32, 4, 3), (12, 3, 0), (6, 6, 1), (16, 1, 1)]:
+        left = [Shard(number, of) for number in range(done + 1, of + 1)]
+        found = _coarser(left, of, fewest)
+        numbers = [number for shard in found for number in range(shard.number, of + 1, shard.of)]
+        assert sorted(numbers) == list(range(done + 1, of + 1))
+        assert len(found) <= len(left)
+    assert _coarser([Shard(number, 8) for number in range(2, 9)], 8, 2) == [(2, 2), (3, 4), (5, 8)]
+
+
+def test_parts_that_cost_much_beside_their_datasets_are_few(tmp_path: Path) -> None:
+    """As where each works out the same truths: the first of each thread tell, by what it took and what its estimates took."""
+    from feature_effects_bench._cluster import Shard, _fewest
+
+    def part(seconds: float, estimates: float) -> int:
+        folder = tmp_path / "1-of-32"
+        folder.mkdir(exist_ok=True)
+        (folder / "manifest.json").write_text(f'{{"wall_seconds": {seconds}}}')
+        (folder / "timings.csv").write_text(f"seconds\n{estimates / 2}\n{estimates / 2}\n")
+        return _fewest([Shard(1, 32)], tmp_path, 32, 2)
+
+    assert part(1.01, 1.0) == 32
+    assert part(40.0, 1.0) == 2
+    assert 2 < part(1.2, 1.0) < 32
+
+
+def test_a_run_without_a_number_of_shards_has_the_same_bytes(client: Any, study: Path, tmp_path: Path) -> None:
+    fe.run_study(study, tmp_path / "one", seed=3, quiet=True)
+    fe.run_study(study, tmp_path / "many", seed=3, client=client, quiet=True)
+    assert read(tmp_path / "many") == read(tmp_path / "one")

@@ -8,6 +8,7 @@ back is kept in ``DIR.shards`` until all are there and are merged; it is never c
 from __future__ import annotations
 
 import contextlib
+import csv
 import io
 import json
 import os
@@ -70,11 +71,12 @@ def run_on(
     kept = out.with_name(out.name + ".shards")
     of = _begin(kept, files, seed, resume, shards or _default_shards(client))
     missing, suspected = _missing(kept, of)
+    adapted = shards is None
     names = [study.name for study in studies]
     cells = sum(_cells(kept / shard.folder) for shard in _arrived(kept))
     progress = _Progress(of, of - len(missing) - len(suspected), cells, quiet)
     task = {"files": files, "studies": names, "engines": engines is not None, "seed": seed}
-    cluster = _Cluster(client, task, lambda shard, sent: _keep(kept, shard, sent), progress)
+    cluster = _Cluster(client, task, of, lambda shard, sent: _keep(kept, shard, sent), progress)
 
     def abandon(shard: Shard, folder: Path) -> int:
         """Writes a shard whose values have all failed; the number of its datasets."""
@@ -90,10 +92,21 @@ def run_on(
         return len((folder / "tasks.csv").read_bytes().splitlines()) - 1
 
     try:
-        suspected += cluster.gather(missing, max(IN_FLIGHT, 4 * _threads(client)))
+        threads = _threads(client)
+        if adapted:
+            # The first tell what each part costs beside its datasets.
+            first, missing = missing[:threads], missing[threads:]
+            suspected += cluster.gather(first, threads)
+            arrived = [shard for shard in first if (kept / shard.folder).is_dir()]
+            missing = _coarser(missing, of, _fewest(arrived, kept, of, threads))
+        suspected += cluster.gather(missing, max(IN_FLIGHT, 4 * threads))
         # One by one: who dies beside the culprit is suspected as well.
         while suspected:
             shard = suspected.pop()
+            if shard.of < of:
+                pieces = range(shard.number, of + 1, shard.of)
+                suspected += [Shard(piece, of) for piece in pieces]
+                continue
             with tempfile.TemporaryDirectory(dir=kept, prefix=".abandoned-") as folder:
                 results = Path(folder) / "results"
                 datasets = abandon(shard, results)
@@ -146,10 +159,49 @@ def _arrived(kept: Path) -> Iterator[Shard]:
 def _missing(kept: Path, of: int) -> tuple[list[Shard], list[Shard]]:
     """The shards that have not come back, and those of which some datasets have that were run one by one."""
     arrived = list(_arrived(kept))
-    whole = {shard.number for shard in arrived if shard.of == of}
-    begun = {(shard.number - 1) % of + 1 for shard in arrived if shard.of != of}
+    whole = {number for shard in arrived if of % shard.of == 0 for number in range(shard.number, of + 1, shard.of)}
+    begun = {(shard.number - 1) % of + 1 for shard in arrived if of % shard.of != 0}
     missing = [Shard(index, of) for index in range(1, of + 1) if index not in whole]
     return [shard for shard in missing if shard.number not in begun], [shard for shard in missing if shard.number in begun]
+
+
+def _coarser(shards: Sequence[Shard], of: int, fewest: int) -> list[Shard]:
+    """The same datasets in fewer shards, of which there would be ``fewest`` in all if none were done; the largest first."""
+    left = {shard.number for shard in shards}
+    found: list[Shard] = []
+    while fewest < of:
+        for number in range(1, fewest + 1):
+            parts = range(number, of + 1, fewest)
+            if left.issuperset(parts):
+                found.append(Shard(number, fewest))
+                left.difference_update(parts)
+        fewest *= 2
+    return found + [Shard(number, of) for number in sorted(left)]
+
+
+def _fewest(arrived: Sequence[Shard], kept: Path, of: int, threads: int) -> int:
+    """In how many shards a run is divided that ends first: each costs something beside its datasets, as truths that all need."""
+    if not arrived:
+        return of
+    walls = [float(json.loads((kept / shard.folder / "manifest.json").read_text("utf-8"))["wall_seconds"]) for shard in arrived]
+    estimates = [_estimating(kept / shard.folder) for shard in arrived]
+    beside = max(0.0, sum(walls) - sum(estimates)) / len(arrived)
+    work = of * sum(estimates) / len(arrived)
+
+    def until(shards: int) -> float:
+        # All threads are at work but for the last part.
+        return (shards * beside + work) / threads + beside + work / shards
+
+    halves = [of]
+    while halves[-1] % 2 == 0 and halves[-1] // 2 >= threads:
+        halves.append(halves[-1] // 2)
+    return min(halves, key=until)
+
+
+def _estimating(shard: Path) -> float:
+    """Seconds that the estimates of a shard took."""
+    with (shard / "timings.csv").open(newline="", encoding="utf-8") as rows:
+        return sum(float(row["seconds"] or 0) for row in csv.DictReader(rows))
 
 
 def _default_shards(client: Any) -> int:
@@ -265,9 +317,9 @@ class _Cluster:
     """The workers of a client, and what becomes of the shards that are sent to them."""
 
     def __init__(
-        self, client: Any, task: Mapping[str, Any], keep: Callable[[Shard, bytes], int], progress: _Progress
+        self, client: Any, task: Mapping[str, Any], of: int, keep: Callable[[Shard, bytes], int], progress: _Progress
     ) -> None:
-        self._client, self._task, self._keep, self._progress = client, task, keep, progress
+        self._client, self._task, self._of, self._keep, self._progress = client, task, of, keep, progress
         self.lost: dict[Shard, str] = {}
         """Why some never came back."""
 
@@ -289,7 +341,7 @@ class _Cluster:
                     raise FeatureEffectsError(refusal)
                 cells = self._keep(shard, sent)
                 del attempts[shard]
-                self._progress.one_more(cells)
+                self._progress.one_more(cells, max(1, self._of // shard.of))
             # What is left failed on its worker, or the scheduler was restarted and knows nothing of it.
             for shard in list(attempts):
                 attempts[shard] += 1
@@ -367,8 +419,8 @@ class _Progress:
         """There are so many more than was known."""
         self._of += shards
 
-    def one_more(self, cells: int) -> None:
-        self._done += 1
+    def one_more(self, cells: int, shards: int = 1) -> None:
+        self._done += shards
         self._cells += cells
         now = time.monotonic()
         if not sys.stderr.isatty() and now - self._said < SIGNS_OF_LIFE and self._done < self._of:
