@@ -370,14 +370,14 @@ fn names_of_files() {
 #[test]
 fn laws_of_more_than_two_unknown_features() {
     let text = |count: usize, last: &str| {
-        let laws = (1..=count).map(|i| format!("x{i} = \"uniform(1, 2)\"\n"));
-        let sum: Vec<String> = (1..=count).map(|i| format!("x{i}")).collect();
-        let (laws, sum) = (laws.collect::<String>(), sum.join(" + "));
-        format!("f = \"x1\"\n[law]\n{laws}last = \"{last}uniform(0, {sum})\"\n")
+        let laws = (1..=count).map(|i| format!("x{i} = \"uniform(1, 2)\"\n")).collect::<String>();
+        let product: Vec<String> = (1..=count).map(|i| format!("x{i}")).collect();
+        let last = format!("last = \"{last}normal({}, 1)\"\n", product.join("*"));
+        format!("f = \"x1\"\n[law]\n{laws}{last}")
     };
     refused(&text(3, "¦"), "`last` on its own is an integral over 3 features");
     all_refused();
-    // Half the sum of the others.
+    // Nearly symmetric about its mean, 1.5².
     let two = problem("good", &text(2, ""), &[]).unwrap();
-    assert!((two.quantile(2, 0.5).unwrap() - 1.5).abs() < 0.05);
+    assert!((two.quantile(2, 0.5).unwrap() - 2.25).abs() < 0.05);
 }

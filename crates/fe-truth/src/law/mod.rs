@@ -55,7 +55,7 @@ pub(crate) trait Univariate: Send + Sync {
         let panels = self.panels();
         let (first, last) = (panels[0], panels[panels.len() - 1]);
         let (centre, half) = (0.5 * (first + last), 0.5 * (last - first));
-        let distances = || std::iter::successors(Some(half), |d| Some(2.0 * d));
+        let distances = || std::iter::successors(Some(half), |d| Some(2.0 * d).filter(|e| e > d));
         let above = distances().map(|d| centre + d).take_while(|u| *u < to);
         let below = distances().map(|d| centre - d).take_while(|u| from < *u);
         if half > 0.0 { above.chain(below).collect() } else { Vec::new() }

@@ -310,5 +310,14 @@ mod tests {
         for (x, value) in known {
             assert_eq!(printed(x), value, "{x}");
         }
+        // 2 x up to 0.2, and 0.4 − 2 x between ¼ and 0.4.
+        let function = ThresholdLinear { weights: [2.0, 0.5], alpha: 0.0, second: 1.0 };
+        let set = [("a1".into(), "2".into()), ("a2".into(), "0.5".into())];
+        let scenario = crate::scenario("threshold-linear", &set).unwrap();
+        assert_eq!(limits(function).len(), scenario.limits().len());
+        let ask = |x| scenario.limit("ale-limit", 0, &[x], (0.0, 1.0), crate::Centring::None);
+        for (x, value) in [(0.125, 0.25), (0.25, 0.0), (0.375, 0.4 - 0.75), (0.4, 0.0)] {
+            assert_eq!(ask(x).unwrap()[0], value, "{x}");
+        }
     }
 }

@@ -868,4 +868,16 @@ mod tests {
         known.sort_by(f64::total_cmp);
         assert_eq!(positions, known);
     }
+
+    #[test]
+    fn regions_of_terms_of_more_than_three_features_are_not_integrated() {
+        let place = |f: &str| {
+            let laws = (1..=4).map(|i| format!("x{i} = \"uniform(0, 1)\"\n")).collect::<String>();
+            let text = format!("f = \"{f}\"\n[law]\n{laws}");
+            let scenario = crate::problem("mine", &text, &[]).unwrap();
+            Place::whole(&scenario, Heterogeneity::DpdpMean, 0).is_some()
+        };
+        assert!(place("sin(x1*x2*x3) + x4"));
+        assert!(!place("sin(x1*x2*x3*x4)"));
+    }
 }
