@@ -1317,4 +1317,14 @@ mod tests {
             close(mass.value, 1.0, 1e-9);
         }
     }
+
+    /// A gamma law of shape 1 is exponential: 2⁻⁴⁰ lies beyond 40 ln 2, and no digits of that are lost.
+    #[test]
+    fn rows_far_out_in_a_tail_keep_their_digits() {
+        let network = network(&["gamma(1, 1)", "normal(x1, 1)"], &[0]);
+        let (mut rows, beyond) = ([0.0; 2], 2_f64.powi(-40));
+        network.sample(&[1.0 - beyond, beyond, 0.5, 0.5], &mut rows);
+        close(rows[0], 40.0 * std::f64::consts::LN_2, 1e-12);
+        close(rows[1], beyond, 1e-11);
+    }
 }
