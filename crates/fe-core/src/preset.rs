@@ -304,4 +304,13 @@ mod tests {
         assert!(error.contains("must be one of effector-0.6, alibi-0.9"), "{error}");
         assert!(settings("effector-0.6", "hale").unwrap_err().to_string().contains("rhale"));
     }
+
+    #[test]
+    fn presets_have_as_many_bins_as_the_libraries() {
+        for (preset, estimator) in
+            [("effector-0.6", "ale"), ("effector-0.6", "rhale"), ("pyale-1.2", "ale")]
+        {
+            assert_eq!(settings(preset, estimator).unwrap().bins, Some(20), "{preset} {estimator}");
+        }
+    }
 }

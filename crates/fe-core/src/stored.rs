@@ -23,7 +23,10 @@ pub(crate) fn name<'de, D: Deserializer<'de>>(reader: D) -> Result<Name, D::Erro
 
 fn kept(text: &str) -> Option<Name> {
     static NAMES: Mutex<BTreeSet<Name>> = Mutex::new(BTreeSet::new());
-    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+    kept_among(&mut NAMES.lock().unwrap_or_else(PoisonError::into_inner), text)
+}
+
+fn kept_among(names: &mut BTreeSet<Name>, text: &str) -> Option<Name> {
     if let Some(known) = names.get(text) {
         return Some(known);
     }
@@ -101,6 +104,12 @@ mod tests {
         for (x, y) in [("[0,1]", "[2]"), ("[1,0]", "[2,3]"), ("[]", "[]"), ("[0,null]", "[1,2]")] {
             assert!(curve(&written(x, y)).is_err(), "{x} {y}");
         }
+        // A limit alone is no step.
+        for (x, y, is_curve) in [("[0,1]", "[2]", true), ("[0]", "[]", false), ("[]", "[]", false)]
+        {
+            let step = written(x, y).replace(r#""linear""#, r#"{"step":"left"}"#);
+            assert_eq!(curve(&step).is_ok(), is_curve, "{step}");
+        }
         assert!(serde_json::from_str::<crate::Axis>(r#"{"lo":1,"hi":0}"#).is_err());
         let limits = r#"{"limits":[1,0],"closed":"left"}"#;
         assert!(serde_json::from_str::<crate::Partition>(limits).is_err());
@@ -111,5 +120,15 @@ mod tests {
     fn names_of_two_hundred_letters_are_none() {
         assert_eq!(kept(&"n".repeat(199)).map(str::len), Some(199));
         assert_eq!(kept(&"n".repeat(200)), None);
+    }
+
+    #[test]
+    fn of_too_many_names_those_that_are_known_are_kept() {
+        let mut names = BTreeSet::new();
+        for number in 0..MOST_NAMES {
+            assert!(kept_among(&mut names, &number.to_string()).is_some());
+        }
+        assert_eq!(kept_among(&mut names, "one more"), None);
+        assert_eq!(kept_among(&mut names, "7"), Some("7"));
     }
 }

@@ -83,3 +83,16 @@ fn a_curved_feature_that_is_added_is_certain_for_shapley_values_and_on_a_grid() 
         }
     }
 }
+
+/// The rows on a part of the axis are explained, against the background of all.
+#[test]
+fn on_a_part_of_the_axis_too() {
+    let model = FunctionModel::new(3, |x| 20.0 * (x[0] - 0.5).powi(2) + x[1] * x[2]);
+    let axis = Some(fe_core::AxisChoice::Given(0.5, 0.9));
+    let settings =
+        Settings { axis, grid: Some(9), band: Some(BandKind::Analytic), ..Settings::default() };
+    let estimator = estimator::from_settings("shapdp", &settings).unwrap();
+    let effect = &estimator.estimate(&data(), &model, 0).unwrap()[0];
+    let (count, all) = degenerate(effect);
+    assert_eq!(count, all);
+}

@@ -2,9 +2,11 @@
 
 #![allow(clippy::unwrap_used)]
 
+use fe_core::binning::{Binning, BinningRequest, Fixed};
 use fe_core::estimator::{self, Ale, Estimator};
 use fe_core::model::FunctionModel;
-use fe_core::{Dataset, Effect, Error, Settings, preset, regional};
+use fe_core::numeric::partition::Closed;
+use fe_core::{Axis, Dataset, Effect, Error, Settings, preset, regional};
 use ndarray::Array2;
 
 /// A feature of few values, and one of many.
@@ -135,4 +137,37 @@ fn an_option_says_how_many_values_are_few_and_presets_use_it() {
         },
     );
     assert!(matches!(refused, Err(Error::Incompatible(_))));
+}
+
+/// Limits of bins on [−1, 1], and of how many values they are.
+fn bins_of(binning: Fixed, positions: &[f64]) -> (Vec<f64>, Option<usize>) {
+    let choice = binning.choose(&BinningRequest {
+        axis: Axis::new(-1.0, 1.0).unwrap(),
+        closed: Closed::Left,
+        positions,
+        weights: None,
+        whole: (positions, None),
+        levels: false,
+        ddof: 0.0,
+        local_effects: None,
+    });
+    let choice = choice.unwrap();
+    (choice.partition.limits().to_vec(), choice.distinct)
+}
+
+#[test]
+fn a_single_value_leaves_bins_equal() {
+    let four = Fixed::new(4).unwrap();
+    let equal = vec![-1.0, -0.5, 0.0, 0.5, 1.0];
+    assert_eq!(bins_of(four, &[0.2; 8]), (equal.clone(), None));
+    let two = [0.2, 0.2, 0.6, 0.6];
+    assert_eq!(bins_of(four, &two), (vec![-1.0, 0.2, 0.6, 1.0], Some(2)));
+    assert_eq!(bins_of(four.with_distinct(0), &two), (equal, None));
+}
+
+#[test]
+fn a_limit_at_zero_has_no_sign() {
+    let (limits, distinct) = bins_of(Fixed::new(4).unwrap(), &[-0.0, -0.0, 0.5, 0.5]);
+    assert_eq!((limits.as_slice(), distinct), ([-1.0, 0.0, 0.5, 1.0].as_slice(), Some(2)));
+    assert!(limits[1].is_sign_positive());
 }

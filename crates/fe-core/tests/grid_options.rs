@@ -49,6 +49,10 @@ fn how_a_curve_is_centred_does_not_change_its_heterogeneity() {
         };
         let by_default = if name == "pdp" || name == "ice" { raw(false) } else { raw(true) };
         assert_eq!(by_default.heterogeneity, as_default.heterogeneity, "{name}");
+        // The record has what is not the default.
+        let other = name == "pdp" || name == "ice";
+        assert_eq!((as_default.record.raw_ice, by_default.record.raw_ice), (None, None), "{name}");
+        assert_eq!(raw(other).record.raw_ice, Some(other), "{name}");
         assert_ne!(raw(true).heterogeneity, raw(false).heterogeneity, "{name}");
     }
 }

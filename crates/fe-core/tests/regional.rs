@@ -76,6 +76,13 @@ fn structure(effect: &RegionalEffect) -> Vec<(Option<String>, Option<usize>, f64
 }
 
 #[test]
+fn methods_have_the_names_that_they_are_found_by() {
+    for info in regional::ALL {
+        assert_eq!(regional::from_settings(info.name, &none()).unwrap().name(), info.name);
+    }
+}
+
+#[test]
 fn every_method_finds_where_the_slope_switches() {
     let data = data(&uniform(1000, 3));
     let (lo, hi) =

@@ -825,6 +825,11 @@ mod tests {
             (choice(both(below(), less(y.clone(), 0.0))), 6.0),
             (choice(both(below(), less_equal(y.clone(), 0.0))), 4.0),
             (choice(not(below())), 4.0),
+            // Both sides change at one place.
+            (choice(both(below(), not(less(0.0, x.clone())))), 4.0),
+            // A power that does not change, where the base is 0.
+            (joint(Binary::Power, x.clone(), y.clone() + 2.0), 0.0),
+            (joint(Binary::Power, x.clone(), y.clone() + 1.0), 1.0),
             (
                 choice(Expression::Indicator(Comparison::Equal, Box::new([x.clone(), 0.0.into()]))),
                 6.0,

@@ -289,6 +289,15 @@ fn files() {
         "outside of its range",
     );
     keys(
+        &format!("f = \"x1\"\n[parameters]\n¦c = {{ default = 2, from = 3 }}{LAW}"),
+        "outside of its range",
+    );
+    for range in ["from = 2", "to = 2", "from = 2, to = 2", "from = 1, to = 3"] {
+        let text = format!("f = \"x1\"\n[parameters]\nc = {{ default = 2, {range} }}{LAW}");
+        assert_eq!(problem("good", &text, &[]).unwrap().parameters(), "c=2", "{range}");
+    }
+    keys(&format!("f = \"x1\"\n[parameters]\nc = ¦0x10{LAW}"), "must be a number");
+    keys(
         &format!("f = \"x1\"\n[parameters]\nc = {{ default = 2, ¦max = 1 }}{LAW}"),
         "unknown key `max`",
     );
@@ -302,6 +311,7 @@ fn files() {
     );
     keys(&format!("f = \"x1\"{LAW}[axis]\nx2 = [¦0, 2]\n"), "inside the support [0, 1]");
     keys(&format!("f = \"x1\"{LAW}[axis]\nx2 = [¦1, 0]\n"), "must be ascending");
+    keys(&format!("f = \"x1\"{LAW}[axis]\nx2 = [¦0.5, 0.5]\n"), "must be ascending");
     keys(&format!("f = \"x1\"{LAW}[axis]\nx2 = ¦[1]\n"), "must be [lo, hi]");
     // Forms of TOML itself.
     keys(&format!("f = ¦x1{LAW}"), "");
@@ -309,6 +319,9 @@ fn files() {
     let many: String = (1..=10_000).map(|i| format!("x{i} = \"uniform(0, 1)\"\n")).collect();
     let many = many.replace("x1001 =", "¦x1001 =");
     keys(&format!("f = \"x1\"\n[law]\n{many}"), "10000 features: there may be 1000 at most");
+    let most = many.split('¦').next().unwrap();
+    let text = format!("f = \"x1\"\n[law]\n{most}");
+    assert_eq!(problem("good", &text, &[]).unwrap().dimension(), 1000);
     all_refused();
 }
 
@@ -351,4 +364,20 @@ fn names_of_files() {
         let error = problem(name, "f = \"1\"", &[]).map(|scenario| scenario.id()).unwrap_err();
         assert!(matches!(error, Error::BadProblemName { .. }), "{error}");
     }
+}
+
+/// Features that a law reads, directly or through others, are integrated over where nothing is known of them.
+#[test]
+fn laws_of_more_than_two_unknown_features() {
+    let text = |count: usize, last: &str| {
+        let laws = (1..=count).map(|i| format!("x{i} = \"uniform(1, 2)\"\n")).collect::<String>();
+        let product: Vec<String> = (1..=count).map(|i| format!("x{i}")).collect();
+        let last = format!("last = \"{last}normal({}, 1)\"\n", product.join("*"));
+        format!("f = \"x1\"\n[law]\n{laws}{last}")
+    };
+    refused(&text(3, "¦"), "`last` on its own is an integral over 3 features");
+    all_refused();
+    // Nearly symmetric about its mean, 1.5².
+    let two = problem("good", &text(2, ""), &[]).unwrap();
+    assert!((two.quantile(2, 0.5).unwrap() - 2.25).abs() < 0.05);
 }

@@ -79,3 +79,9 @@ fn bins_agree_with_curves() {
         assert!((bin.mu * (bin.hi - bin.lo) - step).abs() < 1e-9, "{bin:?}");
     }
 }
+
+#[test]
+fn the_variance_is_known() {
+    let scenario = at("feynman-i29-16", "");
+    assert_eq!(scenario.sd().unwrap().method, fe_truth::Evaluation::Closed);
+}

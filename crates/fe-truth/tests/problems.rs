@@ -471,3 +471,11 @@ fn terms_that_share_features_pair_by_pair_have_their_covariances() {
     assert!((sd.value - known).abs() <= sd.abs_error, "{sd:?}, not {known}");
     assert!(sd.abs_error < 1e-9, "{sd:?}");
 }
+
+#[test]
+fn the_axis_of_a_feature_without_an_end_is_between_quantiles() {
+    let one = mine("x1", "[law]\nx1 = \"exponential(1)\"\n");
+    assert_eq!(one.support(0), (0.0, f64::INFINITY));
+    let (lo, hi) = one.axis(0);
+    assert!(0.0 < lo && lo < 0.1 && (2.0..20.0).contains(&hi), "{lo} {hi}");
+}

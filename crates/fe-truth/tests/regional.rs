@@ -326,3 +326,59 @@ fn simulated_sides() {
         }
     }
 }
+
+#[test]
+fn accumulated_effects_have_two_heterogeneities() {
+    let scenario = at("effector-regional", "");
+    for (method, known) in [
+        (Regional::Pdp, &["pdp.mean"][..]),
+        (Regional::Dpdp, &["dpdp.mean"][..]),
+        (Regional::Ale, &["ale.integral", "ale.integral_sd"][..]),
+        (Regional::Rhale, &["ale.integral", "ale.integral_sd"][..]),
+        (Regional::Shapdp, &["shap.mean"][..]),
+    ] {
+        let found = scenario.regional(method, 0).unwrap();
+        let names: Vec<&str> = found.iter().map(|optimum| optimum.heterogeneity).collect();
+        assert_eq!(names, known, "{method}");
+    }
+}
+
+/// The sum of the variances over the widths of bins is off by that of their errors.
+#[test]
+fn differences_are_in_doubt_by_their_bins() {
+    let scenario = at("effector-regional", "");
+    let limits = [-1.0, -0.25, 0.5, 1.0];
+    let before = scenario.regional_differences(2, &limits).unwrap().before;
+    let bins = scenario.differences(2, &limits).unwrap();
+    let sum = |of: &dyn Fn(&fe_truth::DifferenceTruth) -> f64| {
+        bins.iter().map(|bin| of(bin) / (bin.hi - bin.lo)).sum::<f64>()
+    };
+    let (value, error) = (sum(&|bin| bin.variance), sum(&|bin| bin.abs_error));
+    assert!(error > 0.0);
+    assert!((before.value / value - 1.0).abs() < 1e-14);
+    assert!((before.abs_error / error - 1.0).abs() < 1e-14, "{before:?}, not {error:e}");
+}
+
+/// The slope of x1 rises from 0 to 1 as x2 goes from 0.49 to 0.5: a position between is better than either.
+#[test]
+fn a_split_beside_a_kink_is_followed_to_its_minimum() {
+    let text = "f = \"x1*min(max(100*(x2 - 0.49), 0), 1)\"\n[law]\n\
+                x1 = \"uniform(0, 1)\"\nx2 = \"uniform(0, 1)\"\n";
+    let scenario = fe_truth::problem("ramp", text, &[]).unwrap();
+    let split = split(&scenario, Regional::Dpdp, 0);
+    // ∫ g and ∫ g² from 0 to p.
+    let sums = |p: f64| match p {
+        p if p < 0.49 => [0.0, 0.0],
+        p if p < 0.5 => [50.0 * (p - 0.49).powi(2), 1e4 / 3.0 * (p - 0.49).powi(3)],
+        p => [0.005 + p - 0.5, 0.01 / 3.0 + p - 0.5],
+    };
+    let weighted = |p: f64| {
+        let [left, all] = [sums(p), sums(1.0)];
+        let side = |[sum, square]: [f64; 2], share: f64| square - sum * sum / share;
+        side(left, p) + side([all[0] - left[0], all[1] - left[1]], 1.0 - p)
+    };
+    let best = (1..10_000).map(|k| f64::from(k) / 1e4).map(weighted).fold(f64::INFINITY, f64::min);
+    assert!((0.494..0.496).contains(&split.position), "{split:?}");
+    assert!(split.weighted.value <= best + 1e-12 && split.position_error > 0.0, "{split:?}");
+    assert_near(split.weighted.value, weighted(split.position), "weighted");
+}

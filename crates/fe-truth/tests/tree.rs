@@ -468,3 +468,35 @@ fn levels_that_others_depend_on() {
     assert!(near(tree.nodes[0].heterogeneity.value, slope / 12.0));
     assert!(near(tree.weighted().value, slope / 48.0), "{:?}", tree.weighted());
 }
+
+/// A first split is that of the regional optimum: where it is, and how far off that and the sides may be.
+#[test]
+fn errors_of_a_first_split_are_those_of_the_optimum() {
+    let scenario = at("friedman1", "noise_features=1");
+    let options = TreeOptions { depth: 1, ..TreeOptions::default() };
+    let tree = grown(&scenario, Regional::Dpdp, 0, options);
+    let (found, known) =
+        (tree.nodes[0].split.as_ref().unwrap(), scenario.regional(Regional::Dpdp, 0).unwrap()[0]);
+    let known = known.split.unwrap();
+    assert_eq!((found.feature, found.position), (known.feature, known.position));
+    assert!(known.position_error > 0.0);
+    assert_eq!(found.position_error, known.position_error);
+    for (found, known) in [(found.left, known.left), (found.right, known.right)] {
+        // Slopes of the sides times the error of the position, and what integration leaves.
+        assert!((0.9..1.1).contains(&(found.abs_error / known.abs_error)), "{found:?} {known:?}");
+    }
+}
+
+/// Heterogeneities are squares: of a small function they are far smaller.
+#[test]
+fn small_functions_are_split_as_large_ones() {
+    for unit in ["1", "1e-5"] {
+        let text = format!(
+            "f = \"{unit}*x*level(g, a: 1, b: -1)\"\n[law]\nx = \"uniform(-1, 1)\"\n\
+             g = \"categorical(a: 0.5, b: 0.5)\"\n"
+        );
+        let scenario = fe_truth::problem("small", &text, &[]).unwrap();
+        let tree = grown(&scenario, Regional::Dpdp, 0, TreeOptions::default());
+        assert_splits(&tree, &[(1, 0.0)]);
+    }
+}

@@ -116,3 +116,24 @@ impl Binning for Quantile {
         Ok(Choice::new(partition, feasible))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::numeric::partition::Closed;
+
+    #[test]
+    fn a_poor_bin_joins_its_right_neighbour_and_the_last_one_its_left() {
+        let limits_of = |values: &[f64]| {
+            let sample = SortedSample::new(values.iter().map(|&x| (x, 1.0)));
+            let partition = Partition::new(vec![0.0, 2.0, 4.0, 9.0], Closed::Left).unwrap();
+            let settings = Settings { min_points: Some(2.0), ..Settings::default() };
+            let binning = Quantile::from_settings(&settings).unwrap();
+            binning.without_poor_bins(partition, &sample).limits().to_vec()
+        };
+        assert_eq!(limits_of(&[0.0, 1.0, 2.0, 3.0, 3.5, 9.0]), [0.0, 2.0, 9.0]);
+        assert_eq!(limits_of(&[0.0, 2.0, 3.0, 3.5, 8.0, 9.0]), [0.0, 4.0, 9.0]);
+        assert_eq!(limits_of(&[0.0, 1.0, 3.0, 7.0, 8.0, 9.0]), [0.0, 2.0, 9.0]);
+        assert_eq!(limits_of(&[3.0]), [0.0, 9.0]);
+    }
+}

@@ -65,3 +65,27 @@ fn analytic(request: &BandRequest, uncertainty: &Uncertainty, curve: &[f64]) -> 
         cells: None,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Column, FunctionModel, Model, Rows};
+    use crate::numeric::axis::Axis;
+    use crate::numeric::curve::Curve;
+
+    /// Values as large as 3, and slopes as large as 5 along an axis of 4.
+    #[test]
+    fn rounding_is_that_of_values_and_of_slopes_along_the_axis() {
+        let data = Dataset::from_rows(&ndarray::array![[0.0], [4.0]].view()).unwrap();
+        let model = FunctionModel::new(1, |x| 1.0 - x[0]).with_partial(|_, x| 5.0 - x[0]);
+        let probe = MagnitudeProbe::new(&model);
+        let columns = [Column::Values(data.feature(0))];
+        let rows = Rows::new(&columns, 2);
+        Model::predict(&probe, &rows, &mut [0.0; 2]).unwrap();
+        Model::partial(&probe, 0, &rows, &mut [0.0; 2]).unwrap();
+        let axis = Axis::new(0.0, 4.0).unwrap();
+        let curve = Curve::linear(vec![0.0, 4.0], vec![0.0; 2]);
+        let effect = Effect::new((&data, 0), 0, "ale", (axis, curve));
+        assert_eq!(rounding_of(&probe, &effect), ROUNDING * (3.0 + 5.0 * 4.0));
+    }
+}

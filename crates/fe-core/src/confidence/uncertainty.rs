@@ -235,4 +235,17 @@ mod tests {
         }
         assert!(matches!(short.thinned(), Cow::Borrowed(_)));
     }
+
+    /// Units are powers of two, which change no rounding.
+    #[test]
+    fn critical_values_do_not_depend_on_units() {
+        let factor = DMatrix::from_fn(5, 3, |i, j| ((3 * i + 7 * j) as f64).sin());
+        let critical = |unit: f64| {
+            let uncertainty = Uncertainty::new(&factor * unit, vec![f64::INFINITY; 5]);
+            uncertainty.critical_value(0.95, 1).unwrap()
+        };
+        assert!(critical(1.0) > 1.9);
+        assert_eq!(critical(2_f64.powi(-60)), critical(1.0));
+        assert_eq!(critical(2_f64.powi(60)), critical(1.0));
+    }
 }

@@ -90,3 +90,33 @@ pub struct BandRecord {
     #[serde(default)]
     pub cells: Option<usize>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_apart_by_rounding_up_to_a_billionth_of_the_curve() {
+        let line = |end: f64| Curve::linear(vec![0.0, 1.0], vec![0.0, end]);
+        let band = ConfidenceBand {
+            pointwise: Limits { lower: line(-4.0), upper: line(-4.0) },
+            simultaneous: None,
+            rounding: 0.0,
+            record: BandRecord {
+                kind: BandKind::Analytic,
+                level: 0.95,
+                meaning: MEANING,
+                seed: None,
+                resamples: None,
+                failed_resamples: None,
+                interval: None,
+                rebin: None,
+                least_degrees_of_freedom: None,
+                critical_value: None,
+                cells: None,
+            },
+        };
+        assert_eq!(band.clone().rounded(0.0, &line(-4.0)).rounding, 4.0 * NO_WIDTH);
+        assert_eq!(band.rounded(1e-3, &line(-4.0)).rounding, 1e-3);
+    }
+}

@@ -193,4 +193,22 @@ mod tests {
             [Some(1.0), Some(2.0), Some(2.0)]
         );
     }
+
+    /// Widths of 1 and 2, and standard deviations of 2 and 3.
+    #[test]
+    fn values_of_bins_are_sums_and_means() {
+        use crate::numeric::partition::Closed;
+        let bins = Partition::new(vec![0.0, 1.0, 3.0], Closed::Left).unwrap();
+        let values = of_bins(&bins, Some(&[4.0, 9.0]), false);
+        let known = [
+            ("integral", 22.0),
+            ("integral_sd", 8.0),
+            ("mean_bins", 6.5),
+            ("mean_range", 22.0 / 3.0),
+            ("mean_sd", 8.0 / 3.0),
+            ("sum_bins", 13.0),
+        ];
+        assert_eq!(values, BTreeMap::from(known.map(|(name, value)| (name, Some(value)))));
+        assert_eq!(of_bins(&bins, Some(&[4.0, 9.0]), true)["sum_bins"], Some(40.0));
+    }
 }

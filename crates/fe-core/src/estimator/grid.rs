@@ -49,8 +49,7 @@ impl GridOptions {
 
     /// The further points, on the axis and off it.
     pub(super) fn further(&self, axis: Axis) -> Vec<f64> {
-        let even = if self.even > 0 { axis.grid(self.even) } else { Vec::new() };
-        self.further.iter().copied().chain(even).collect()
+        self.further.iter().copied().chain(axis.grid(self.even)).collect()
     }
 
     /// All points on the axis, ascending.
@@ -147,7 +146,7 @@ pub(super) fn grid_weights(
 fn at_places(grid: &[f64], places: impl Iterator<Item = (f64, f64)>) -> Vec<f64> {
     let (mut weights, mut total) = (vec![0.0; grid.len()], 0.0);
     for (x, weight) in places.filter(|(x, _)| (grid[0]..=grid[grid.len() - 1]).contains(x)) {
-        let right = grid.partition_point(|&point| point < x).clamp(1, grid.len() - 1);
+        let right = grid.partition_point(|&point| point < x).max(1);
         let share = (x - grid[right - 1]) / (grid[right] - grid[right - 1]);
         weights[right - 1] += weight * (1.0 - share);
         weights[right] += weight * share;

@@ -757,4 +757,64 @@ mod tests {
         assert!(Rows::new(&[], 0).is_empty());
         assert!(!Rows::new(&[Column::Constant(1.0)], 3).is_empty());
     }
+
+    struct Able(bool);
+
+    impl Model for Able {
+        fn dimension(&self) -> usize {
+            1
+        }
+
+        fn predict(&self, _: &Rows<'_>, _: &mut [f64]) -> Answered {
+            Ok(())
+        }
+
+        fn predicts_along(&self) -> bool {
+            self.0
+        }
+
+        fn predicts_changes(&self) -> bool {
+            self.0
+        }
+
+        fn knows_shapley_values(&self) -> bool {
+            self.0
+        }
+
+        fn reach(&self) -> Reach {
+            if self.0 { Reach::Planned } else { Reach::Anything }
+        }
+
+        fn has_partial(&self) -> bool {
+            self.0
+        }
+    }
+
+    #[test]
+    fn a_watched_model_can_do_what_the_model_can() {
+        for able in [true, false] {
+            let model = Able(able);
+            let watched = magnitude::MagnitudeProbe::new(&model);
+            let known = [
+                watched.predicts_along(),
+                watched.predicts_changes(),
+                watched.knows_shapley_values(),
+                watched.has_partial(),
+                watched.reach() == Reach::Planned,
+            ];
+            assert_eq!(known, [able; 5]);
+        }
+    }
+
+    /// Of 0, 2 and 8, from values of −1 to 4: the geometric mean of the last two is 4.
+    #[test]
+    fn the_typical_difference_is_a_mean_of_those_that_are_not_zero() {
+        let model = FunctionModel::new(1, |x| x[0]);
+        let observed = Observed::new(&model);
+        observed.saw_differences(0, &[0.0], &[4.0]);
+        assert_eq!(observed.differences(0).typical, 0.0);
+        observed.saw_differences(0, &[2.0, -8.0], &[-1.0, 0.0]);
+        let seen = observed.differences(0);
+        assert_eq!((seen.all, seen.zero, seen.typical, seen.range), (3, 1, 4.0, 5.0));
+    }
 }

@@ -50,7 +50,7 @@ impl TryFrom<Knots> for Curve {
 
     fn try_from(Knots { x, y, shape, extrapolate }: Knots) -> Result<Self> {
         let expected = x.len().saturating_sub(usize::from(matches!(shape, Shape::Step(_))));
-        if x.is_empty() || y.is_empty() || y.len() != expected {
+        if y.is_empty() || y.len() != expected {
             let expected = expected.max(1);
             return Err(Error::WrongCount { what: "values of a curve", expected, got: y.len() });
         }

@@ -375,6 +375,12 @@ impl Points {
     }
 }
 
+/// Every second knot, and the last one.
+fn half_as_many(knots: &[f64]) -> Vec<f64> {
+    let last = knots.len() - 1;
+    (0..=last).filter(|&j| j % 2 == 0 || j == last).map(|j| knots[j]).collect()
+}
+
 fn compare(a: (f64, f64), b: (f64, f64)) -> Ordering {
     a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1))
 }
@@ -404,8 +410,7 @@ impl Problem {
             if let Some(problem) = Self::new(points, residuals, &knots) {
                 return Some(problem);
             }
-            let last = knots.len() - 1;
-            knots = (0..=last).filter(|&j| j % 2 == 0 || j == last).map(|j| knots[j]).collect();
+            knots = half_as_many(&knots);
         }
         None
     }
@@ -760,5 +765,76 @@ mod tests {
             found.iter().zip(known).all(|(found, known)| (found - known).abs() < 1e-14),
             "{found:?}"
         );
+    }
+
+    #[test]
+    fn the_ends_of_the_range_stay_knots() {
+        assert_eq!(half_as_many(&[0.0, 0.2, 0.4, 1.0]), [0.0, 0.4, 1.0]);
+        assert_eq!(half_as_many(&[0.0, 0.2, 0.4, 0.7, 1.0]), [0.0, 0.4, 1.0]);
+        assert_eq!(half_as_many(&[0.0, 0.3, 1.0]), [0.0, 1.0]);
+        // Knots next to either end would be too close to it.
+        let points = Points::new(&[0.0, 0.0002, 0.5, 0.9995, 1.0], &[0.0; 5], None);
+        assert_eq!(points.knots(), [0.0, 0.5, 1.0]);
+    }
+
+    /// A score is followed by differences along ln λ.
+    #[test]
+    fn slopes_are_those_of_the_scores() {
+        let (x, y) = noisy(60);
+        let (_, _, problem) = problem(&x, &y);
+        let weight = problem.weight;
+        for lambda in [1e-8_f64, 1e-6, 1e-4, 1e-2, 1.0] {
+            let along = |score: &dyn Fn(f64) -> f64| {
+                let h = 1e-4;
+                (score(lambda * f64::exp(h)) - score(lambda * f64::exp(-h))) / (2.0 * h)
+            };
+            let sum = |of: &dyn Fn(f64, f64) -> f64| {
+                problem.taken(lambda).map(|(taken, z)| of(taken, z)).sum::<f64>()
+            };
+            let residual = problem.unexplained + sum(&|taken, z| (taken * z).powi(2));
+            let free = weight - problem.knots.len() as f64 + sum(&|taken, _| taken);
+            let gcv = along(&|lambda| problem.gcv(lambda).ln()) * residual * free / 2.0;
+            let penalised = problem.unexplained + sum(&|taken, z| taken * z * z);
+            let reml = along(&|lambda| problem.reml(lambda)) * penalised;
+            for (smoothing, known) in [(Smoothing::Gcv, gcv), (Smoothing::Reml, reml)] {
+                let slope = problem.slope(lambda, smoothing);
+                // Third derivatives over 6 are about 1, times h² = 1e-8; rounding is less.
+                let size = penalised * weight;
+                assert!(
+                    (slope - known).abs() < 1e-7 * size,
+                    "{smoothing:?} {lambda}: {slope} {known}"
+                );
+            }
+        }
+    }
+
+    /// A straight line loses nothing; of a spline the shares that are taken away vary most in the middle.
+    #[test]
+    fn smoothing_takes_from_the_variance_what_is_shrunk() {
+        let smoother = |y: &[f64], lambda| {
+            let x: Vec<f64> = (0..y.len()).map(|i| i as f64).collect();
+            Smoother::fit_held(&x, y, None, lambda).unwrap().1
+        };
+        assert_eq!(smoother(&[0.0, 1.0, 0.0, 1.0, 3.0], None).lost(), [0.0, 0.0]);
+        let bent = smoother(&[0.0, 1.0, 0.0, 1.0, 3.0], Some(1e-3));
+        for (s, lost) in bent.shrinkage().iter().zip(bent.lost()) {
+            assert!((0.0..=0.25).contains(&lost) && (lost + s * s - s).abs() < 1e-15, "{s} {lost}");
+        }
+        assert!(bent.lost().iter().any(|&lost| lost > 0.01));
+    }
+
+    /// Through t² at 1, 2 and 3.
+    #[test]
+    fn a_spline_is_straight_beyond_knots_anywhere() {
+        let knots = vec![1.0, 2.0, 3.0];
+        let (curvature, _) = curvature_and_penalty(&knots).unwrap();
+        let values = DVector::from_vec(vec![1.0, 4.0, 9.0]);
+        let curvatures = (&curvature * &values).as_slice().to_vec();
+        let values = values.as_slice().to_vec();
+        let bend = Bend { knots, values, curvatures, lambda: 0.0 };
+        // Natural: slopes of 2.5 and 5.5 at the ends, as g'' is 3 in the middle.
+        for (t, known) in [(0.0, -1.5), (0.5, -0.25), (1.0, 1.0), (3.0, 9.0), (3.5, 11.75)] {
+            assert!((bend.at(t) - known).abs() < 1e-12, "{t}: {}", bend.at(t));
+        }
     }
 }

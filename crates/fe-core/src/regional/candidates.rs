@@ -144,3 +144,18 @@ fn levels(data: &Dataset, feature: usize) -> Vec<f64> {
 fn weight(data: &Dataset, row: usize) -> f64 {
     data.weights().map_or(1.0, |weights| weights[row])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zero_is_one_level_whatever_its_sign() {
+        let rows = ndarray::array![[-0.0], [1.0], [0.0], [-0.0], [7.0]];
+        let data = Dataset::from_rows(&rows.view()).unwrap();
+        let data = data.with_weights(vec![1.0, 1.0, 1.0, 1.0, 0.0]).unwrap();
+        let levels = levels(&data, 0);
+        assert_eq!(levels, [0.0, 1.0]);
+        assert!(levels[0].is_sign_positive());
+    }
+}

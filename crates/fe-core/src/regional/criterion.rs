@@ -80,3 +80,21 @@ pub(super) fn noise_of_value(probe: &MagnitudeProbe<'_>, output: usize) -> f64 {
 pub(super) fn merged(a: &[Moments], b: &[Moments]) -> Vec<Moments> {
     a.iter().zip(b).map(|(a, b)| a.merge(*b)).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Column, FunctionModel, Model, Rows};
+
+    /// Values as large as 3, and derivatives as large as 5.
+    #[test]
+    fn rounding_is_that_of_what_was_asked() {
+        let model = FunctionModel::new(1, |_| -3.0).with_partial(|_, _| 5.0);
+        let probe = MagnitudeProbe::new(&model);
+        let rows = Rows::new(&[Column::Constant(0.0)], 1);
+        Model::predict(&probe, &rows, &mut [0.0]).unwrap();
+        Model::partial(&probe, 0, &rows, &mut [0.0]).unwrap();
+        assert_eq!(noise_of_derivative(Derivatives::OfModel, &probe, 0), 5.0 * ROUNDING);
+        assert_eq!(noise_of_difference(0.5, &probe, 0), 6.0 * ROUNDING);
+    }
+}

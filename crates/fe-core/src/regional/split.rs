@@ -184,3 +184,59 @@ pub(super) fn mean_heterogeneity(regions: &[&Region]) -> Option<f64> {
         regions.iter().map(|region| region.heterogeneity.map(|h| region.weight / total * h)).sum();
     sum
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::candidates::candidates;
+    use super::*;
+    use crate::Effect;
+    use crate::error::Error;
+    use crate::numeric::moments::Moments;
+
+    /// Local effects that are given row by row.
+    struct Given([f64; 8], [usize; 8]);
+
+    impl Criterion for Given {
+        type Summary = Moments;
+
+        fn rows(&self) -> &[usize] {
+            &self.1
+        }
+
+        fn summarise(&self, rows: &[usize]) -> Moments {
+            Moments::of(&rows.iter().map(|&row| self.0[row]).collect::<Vec<_>>())
+        }
+
+        fn merge(&self, a: &Moments, b: &Moments) -> Moments {
+            a.merge(*b)
+        }
+
+        fn heterogeneity(&self, summary: &Moments) -> Result<Option<f64>> {
+            Ok(summary.variance(0.0))
+        }
+
+        fn floor(&self) -> f64 {
+            0.0
+        }
+
+        fn effect(&self, _: &[usize]) -> Result<Effect> {
+            Err(Error::Incompatible("no effect is asked for".to_owned()))
+        }
+    }
+
+    /// A region of four rows and variance 9 that the split leaves whole, and one of four that it explains.
+    #[test]
+    fn a_region_that_is_not_split_counts_by_its_weight() {
+        let x2 = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0];
+        let rows = ndarray::Array2::from_shape_fn((8, 2), |(i, j)| [i as f64, x2[i]][j]);
+        let data = Dataset::from_rows(&rows.view()).unwrap();
+        let local = Given([0.0, 6.0, 0.0, 6.0, 5.0, 5.0, 9.0, 9.0], [0, 1, 2, 3, 4, 5, 6, 7]);
+        let candidates = candidates(&data, 0, 1).unwrap();
+        let splitter = Splitter { local: &local, candidates: &candidates, leaf: 1.0 };
+        let regions = [vec![0, 1, 2, 3], vec![4, 5, 6, 7]];
+        let regions = regions.map(|rows| splitter.region(&data, rows).unwrap());
+        assert_eq!(regions.each_ref().map(|region| region.heterogeneity), [Some(9.0), Some(4.0)]);
+        let best = splitter.best(&data, &[&regions[0], &regions[1]]).unwrap().unwrap();
+        assert_eq!((best.candidates, best.candidate, best.heterogeneity), (0, 0, 4.5));
+    }
+}

@@ -686,3 +686,115 @@ impl Engine {
         total.times(1.0 / (hi - lo))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::law::{Normal, PiecewiseUniform};
+    use crate::numeric::special::{normal_between, normal_pdf};
+
+    /// x1 uniform from 0 to 1, x2 normal around ½ with sd 2, x3 uniform from 0 to 2.
+    fn law() -> Law {
+        Law::new()
+            .with_independent(0, PiecewiseUniform::on(0.0, 1.0))
+            .with_independent(1, Normal { mean: 0.5, sd: 2.0 })
+            .with_independent(2, PiecewiseUniform::on(0.0, 2.0))
+    }
+
+    /// A jump, or a kink if it is 0, where 2 x1 + 3 x2 passes 1.
+    fn line(jump: f64) -> Term {
+        let value = move |x: &[f64]| jump * f64::from(2.0 * x[0] + 3.0 * x[1] > 1.0);
+        Term::new(&[0, 1], value, |_, _| 0.0).breaking_across(&[(0, 2.0), (1, 3.0)], 1.0, jump)
+    }
+
+    /// The product of so many features.
+    fn product(count: usize) -> Term {
+        let features: Vec<usize> = (0..count).collect();
+        let value = move |x: &[f64]| x[..count].iter().product();
+        let others =
+            move |s: usize, x: &[f64]| (0..count).filter(|&t| t != s).map(|t| x[t]).product();
+        Term::new(&features, value, others)
+            .with_factors(features.iter().map(|&s| Term::linear(1.0, s)).collect())
+    }
+
+    /// Products of features that are uniform on [0, 1], watched.
+    fn of_product(count: usize) -> Engine {
+        let unit = |law: Law, s: usize| law.with_independent(s, PiecewiseUniform::on(0.0, 1.0));
+        let names: Vec<String> = (0..count).map(|s| format!("x{}", s + 1)).collect();
+        let engine = Engine::new((0..count).fold(Law::new(), unit), vec![product(count)]);
+        engine.watched(Arc::new(Watch::new(3, false, &names)))
+    }
+
+    #[track_caller]
+    fn close(found: f64, known: f64, relative: f64) {
+        assert!((found - known).abs() <= relative * known.abs(), "{found}, not {known}");
+    }
+
+    #[test]
+    fn limits_stay_whatever_is_asked_of_an_engine() {
+        let names = ["x1", "x2", "x3"].map(str::to_owned);
+        for is_witness in [true, false] {
+            let engine = Engine::new(law(), vec![line(1.0)]);
+            assert!(engine.watch.is_none() && !engine.is_witness());
+            let engine = engine.watched(Arc::new(Watch::new(3, is_witness, &names)));
+            let half = Condition::between(0.0, 0.5);
+            for other in [
+                engine.given(law()),
+                engine.restricted(0, &half),
+                engine.of_terms([Arc::new(line(2.0))]),
+                engine.within(|watch| watch.simulating(None, None)),
+            ] {
+                assert!(other.watch.is_some());
+                assert_eq!(other.is_witness(), is_witness);
+            }
+        }
+    }
+
+    /// The line passes x2 = (1 − 2 x)/3 at a rate of 2/3.
+    #[test]
+    fn a_jump_moves_along_its_line() {
+        let engine = Engine::new(law(), vec![line(5.0), line(0.0)]);
+        let density = |x: f64| normal_pdf(((1.0 - 2.0 * x) / 3.0 - 0.5) / 2.0) / 2.0;
+        close(engine.moving_jumps(0, 0.3).value, 5.0 * 2.0 / 3.0 * density(0.3), 1e-14);
+        assert_eq!(engine.doubt(), 0.0);
+        // Of a law that is a quotient the density is in doubt, and its jumps are.
+        let cut = engine.restricted(1, &Condition::between(-1.0, 3.0));
+        assert_eq!(cut.doubt(), QUOTIENT);
+        let mass = normal_between(-0.75, 1.25);
+        let jumps = cut.moving_jumps(0, 0.3);
+        close(jumps.value, 5.0 * 2.0 / 3.0 * density(0.3) / mass, 1e-13);
+        close(jumps.error, QUOTIENT * jumps.value, 0.01);
+    }
+
+    #[test]
+    fn jumps_move_with_features_of_their_lines_alone() {
+        let moves = |terms| {
+            let engine = Engine::new(law(), terms);
+            [0, 1, 2].map(|s| engine.has_moving_jumps(s))
+        };
+        assert_eq!(moves(vec![line(0.0), Term::linear(1.0, 2)]), [false; 3]);
+        assert_eq!(moves(vec![line(0.0), line(5.0)]), [true, true, false]);
+    }
+
+    #[test]
+    fn breaks_off_the_support_are_none() {
+        let term = Term::linear(1.0, 2).breaking_at(2, &[2.0, 0.5, -1.0, 0.0, 7.0, 0.25, 0.5]);
+        assert_eq!(Engine::new(law(), vec![term]).breaks(2), [0.25, 0.5]);
+    }
+
+    /// Of the product of features with mean ½: (x − ½) times the means of the others.
+    #[test]
+    fn shapley_values_of_many_independent_features_have_known_means() {
+        let mean = of_product(13).mean_shapley(0, 0.8);
+        close(mean.value, 0.3 * 0.5_f64.powi(12), 1e-13);
+    }
+
+    /// At a row of equal features all share alike what the product has beyond its mean.
+    #[test]
+    fn coalitions_of_twelve_features_are_asked_and_of_thirteen_are_not() {
+        let value = |count: usize| of_product(count).shapley(0, 0, &mut vec![0.8; count]).value;
+        close(value(12), (0.8_f64.powi(12) - 0.5_f64.powi(12)) / 12.0, 1e-12);
+        assert!(value(13).is_nan());
+        assert!(Watch::reason().unwrap().contains("13 features; at most 12"));
+    }
+}

@@ -93,3 +93,47 @@ impl Engine {
         found
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::law::{Law, Normal, PiecewiseUniform};
+    use crate::numeric::special::normal_pdf;
+
+    /// A jump of 2.5 where x1 x2 passes 1.2.
+    fn term(slope: impl Fn(usize, &[f64]) -> f64 + Send + Sync + 'static) -> Term {
+        let value = |x: &[f64]| 2.5 * f64::from(x[0] * x[1] > 1.2);
+        Term::new(&[0, 1], value, |_, _| 0.0).jumping_across(Moving {
+            features: vec![0, 1],
+            places: Box::new(|along, row| vec![1.2 / row[1 - along]]),
+            level: Box::new(|row| row[0] * row[1] - 1.2),
+            slope: Box::new(slope),
+            jump: Box::new(|_| 2.5),
+        })
+    }
+
+    fn law() -> Law {
+        Law::new().with_independent(0, PiecewiseUniform::on(1.0, 2.0))
+    }
+
+    /// Where x1 = 1.5 the surface is at x2 = 0.8, which moves by 0.8/1.5 as x1 does.
+    #[test]
+    fn a_jump_counts_by_its_rate_and_the_density_there() {
+        let law = law().with_independent(1, Normal { mean: 0.5, sd: 2.0 });
+        let engine = Engine::new(law, vec![term(|s, row| row[1 - s])]);
+        let found = engine.moving_jumps(0, 1.5);
+        let known = 2.5 * 0.8 / 1.5 * normal_pdf(0.15) / 2.0;
+        assert!((found.value / known - 1.0).abs() < 1e-14, "{found:?}, not {known}");
+        // Four roundings, and the root.
+        let error = found.error / found.value;
+        assert!((ROOT..1.2 * ROOT).contains(&error), "{error:e}");
+    }
+
+    #[test]
+    fn a_jump_off_the_support_does_not_count() {
+        let law = law().with_independent(1, PiecewiseUniform::on(0.0, 0.5));
+        // Even where the surface runs along x2.
+        let engine = Engine::new(law, vec![term(|s, row| f64::from(s == 0) * row[1])]);
+        assert_eq!(engine.moving_jumps(0, 1.5).value, 0.0);
+    }
+}

@@ -12,7 +12,7 @@ use super::{
 use crate::function::Term;
 use crate::law::levels::Levels;
 use crate::law::{Law, Mixing, Univariate};
-use crate::numeric::quadrature::{Estimate, TOLERANCE, integrate_to, within};
+use crate::numeric::quadrature::{Estimate, TOLERANCE, error_of_product, integrate_to, within};
 
 /// Terms that share randomness, and the features to integrate over for them.
 #[derive(Debug, Default)]
@@ -351,7 +351,7 @@ impl<'a> HeldFeatures<'a> {
                 (local.value - mean.value, error, local.simulated | mean.simulated)
             });
             let value = a.0 * b.0;
-            let error = a.0.abs() * b.1 + b.0.abs() * a.1 + a.1 * b.1;
+            let error = error_of_product((a.0, a.1), (b.0, b.1));
             let simulated = a.2 | b.2;
             Estimate { value, magnitude: value.abs(), error, simulated }
         };
@@ -709,7 +709,13 @@ impl NestedIntegral<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::engine::watch::Watch;
+    use crate::law::region::Condition;
+    use crate::law::{Normal, PiecewiseUniform};
+    use crate::numeric::special::{normal_cdf, normal_pdf};
 
     /// E x² about the mean 0.5 ± 0.1 of x.
     #[test]
@@ -718,5 +724,143 @@ mod tests {
         let found = about(of(0.5, 3.0, 0.1), |_| of(2.0, 4.0, 0.01));
         assert_eq!((found.value, found.magnitude), (2.0, 13.0));
         assert!((found.error - 0.02).abs() < 1e-16, "{}", found.error);
+    }
+
+    fn uniform(law: Law, features: std::ops::Range<usize>, ends: (f64, f64)) -> Law {
+        let with = |law: Law, s| law.with_independent(s, PiecewiseUniform::on(ends.0, ends.1));
+        features.fold(law, with)
+    }
+
+    fn watched(engine: Engine, is_witness: bool) -> Engine {
+        let names: Vec<String> = (1..=engine.law().dimension()).map(|s| format!("x{s}")).collect();
+        engine.watched(Arc::new(Watch::new(3, is_witness, &names)))
+    }
+
+    fn given<'a>(engine: &'a Engine, held: &[(usize, f64)]) -> HeldFeatures<'a> {
+        HeldFeatures::new(engine, &engine.measure, held.iter().copied(), Rest::Marginal)
+    }
+
+    /// x1 and x2 are angles, of which terms may see the difference alone.
+    #[test]
+    fn one_of_two_angles_is_arbitrary_where_both_are_free() {
+        let turning = || Term::new(&[0, 1], |x| (x[0] - x[1]).cos(), |_, _| 0.0).turning([0, 1]);
+        let law =
+            uniform(uniform(Law::new(), 0..2, (0.0, std::f64::consts::TAU)), 2..3, (0.0, 1.0));
+        let engine = Engine::new(law, vec![turning()]);
+        let free = given(&engine, &[]);
+        let (term, other) = (turning(), Term::linear(1.0, 0));
+        assert_eq!(free.arbitrary_angle(&[0, 1, 2], &[&term]), Some(0));
+        assert_eq!(free.arbitrary_angle(&[0, 2], &[&term]), None);
+        assert_eq!(free.arbitrary_angle(&[1, 2], &[&term]), None);
+        assert_eq!(free.arbitrary_angle(&[0, 1], &[&term, &other]), None);
+        // Where one is cut off the other one is not.
+        let cut = engine.restricted(1, &Condition::between(0.0, 1.0));
+        assert_eq!(given(&cut, &[]).arbitrary_angle(&[0, 1], &[&term]), Some(1));
+    }
+
+    /// x1 x2² has the mean x1/3 over x2 on [0, 1], and x1/12 over x2 on [0, ½].
+    #[test]
+    fn a_declared_mean_serves_where_its_law_is_whole() {
+        let square = Term::new(&[0, 1], |x| x[0] * x[1] * x[1], |_, _| 0.0);
+        let term = square.averaging_to(&[1], Term::linear(1.0 / 3.0, 0));
+        let engine = Engine::new(uniform(Law::new(), 0..2, (0.0, 1.0)), vec![term]);
+        let whole = engine.mean_value(0, 2.0, Rest::Marginal);
+        assert!((whole.value - 2.0 / 3.0).abs() < 1e-15 && whole.error < 1e-14, "{whole:?}");
+        let cut = engine.restricted(1, &Condition::between(0.0, 0.5));
+        let cut = cut.mean_value(0, 2.0, Rest::Marginal);
+        assert!((cut.value - 1.0 / 6.0).abs() < 1e-15, "{cut:?}");
+        // Densities are quotients there.
+        assert!((1.0..1.1).contains(&(cut.error / (1e-12 * cut.value))), "{cut:?}");
+    }
+
+    #[test]
+    fn a_witness_takes_nothing_apart() {
+        let product = || {
+            let term = Term::new(&[0, 1], |x| x[0] * x[1].exp(), |_, _| 0.0);
+            let factor = Term::new(&[1], |x| x[1].exp(), |_, _| 0.0);
+            term.with_factors(vec![Term::linear(1.0, 0), factor])
+        };
+        let engine = || Engine::new(uniform(Law::new(), 0..2, (0.0, 1.0)), vec![product()]);
+        let (own, witness) = (watched(engine(), false), watched(engine(), true));
+        assert!(given(&witness, &[]).is_witness() && !given(&own, &[]).is_witness());
+        assert!(given(&witness, &[]).mean_of_value(&product()).is_none());
+        let mean = given(&own, &[]).mean_of_value(&product()).unwrap();
+        let known = 0.5 * (std::f64::consts::E - 1.0);
+        assert!((mean.value - known).abs() < 1e-15, "{mean:?}");
+        let mean = given(&witness, &[]).mean(0, LocalQuantity::Value);
+        assert!((mean.value - known).abs() < 1e-14, "{mean:?}");
+    }
+
+    fn nest<'a>(
+        engine: &'a Engine,
+        integrand: &'a dyn Fn(&mut [f64]) -> Estimate,
+        spent: f64,
+    ) -> NestedIntegral<'a> {
+        NestedIntegral {
+            engine,
+            measure: &engine.measure,
+            terms: &[],
+            affine: Vec::new(),
+            local: LocalQuantity::Value,
+            floor: 0.0,
+            tolerance: TOLERANCE,
+            integrand,
+            spent: Cell::new(spent),
+        }
+    }
+
+    #[test]
+    fn an_integral_ends_after_the_most_evaluations() {
+        let engine = || Engine::new(uniform(Law::new(), 0..1, (0.0, 1.0)), Vec::new());
+        let (free, watched) = (engine(), watched(engine(), false));
+        for (engine, ends) in [(&free, false), (&watched, true)] {
+            let nest = nest(engine, &|_| Estimate::exact(3.0), MOST_EVALUATIONS - 1.0);
+            let ask = || nest.over(&[], &mut Vec::new(), &mut [0.5]).value;
+            assert_eq!((ask(), nest.spent.get()), (3.0, MOST_EVALUATIONS));
+            assert_eq!(ask().is_nan(), ends);
+            assert_eq!(nest.spent.get(), MOST_EVALUATIONS + 1.0);
+        }
+    }
+
+    /// A standard normal law that is integrated as far as its third deviation.
+    struct Short;
+
+    impl Univariate for Short {
+        fn pdf(&self, x: f64) -> f64 {
+            normal_pdf(x)
+        }
+
+        fn cdf(&self, x: f64) -> f64 {
+            normal_cdf(x)
+        }
+
+        fn support(&self) -> (f64, f64) {
+            (f64::NEG_INFINITY, f64::INFINITY)
+        }
+
+        fn panels(&self) -> Vec<f64> {
+            vec![-3.0, 0.0, 3.0]
+        }
+    }
+
+    impl Mixing for Short {
+        fn hidden(&self) -> &dyn Univariate {
+            self
+        }
+
+        fn given(&self, x: f64) -> Option<Box<dyn Univariate>> {
+            Some(Box::new(Normal { mean: x, sd: 1.0 }))
+        }
+    }
+
+    /// Both ends have a density of φ(3), half of six units from the middle.
+    #[test]
+    fn a_mixture_is_in_doubt_by_what_was_cut_off() {
+        let engine = Engine::new(uniform(Law::new(), 0..1, (0.0, 1.0)), Vec::new());
+        let one = |_: &mut [f64]| Estimate::exact(1.0);
+        let nest = nest(&engine, &one, 0.0);
+        let found = nest.over_mixture(&Short, 0, &[], &[], &mut Vec::new(), &mut [f64::NAN]);
+        assert!((found.value - (1.0 - 2.0 * normal_cdf(-3.0))).abs() < 1e-12, "{found:?}");
+        assert!((found.error / (2.0 * 3.0 * normal_pdf(3.0)) - 1.0).abs() < 1e-9, "{found:?}");
     }
 }

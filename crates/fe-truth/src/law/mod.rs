@@ -55,7 +55,7 @@ pub(crate) trait Univariate: Send + Sync {
         let panels = self.panels();
         let (first, last) = (panels[0], panels[panels.len() - 1]);
         let (centre, half) = (0.5 * (first + last), 0.5 * (last - first));
-        let distances = || std::iter::successors(Some(half), |d| Some(2.0 * d));
+        let distances = || std::iter::successors(Some(half), |d| Some(2.0 * d).filter(|e| e > d));
         let above = distances().map(|d| centre + d).take_while(|u| *u < to);
         let below = distances().map(|d| centre - d).take_while(|u| from < *u);
         if half > 0.0 { above.chain(below).collect() } else { Vec::new() }
@@ -509,7 +509,7 @@ impl Law {
         }
         let place = |word: usize, row: usize| {
             let step = ratio.powi(-(word as i32) - 1);
-            (0.5 + step * (row as f64 + 1.0)).fract().clamp(1e-9, 1.0 - 1e-9)
+            inwards((0.5 + step * (row as f64 + 1.0)).fract())
         };
         let drawn: Vec<f64> =
             (0..words).flat_map(|word| (0..n).map(move |row| place(word, row))).collect();
@@ -527,6 +527,11 @@ impl Law {
         }
         rows
     }
+}
+
+/// A share of the probability, not closer to either end than a billionth.
+fn inwards(share: f64) -> f64 {
+    share.clamp(1e-9, 1.0 - 1e-9)
 }
 
 /// Rows that are drawn together: their columns stay in the cache.
@@ -629,5 +634,44 @@ mod tests {
         for (found, known) in rows.iter().zip(known) {
             assert!((found - known).abs() < 1e-13, "{rows:?}");
         }
+    }
+
+    /// Of one feature the shares are ½ and multiples of the golden ratio, of which whole numbers do not count.
+    #[test]
+    fn shares_of_one_feature_follow_the_golden_ratio() {
+        let law = Law::new().with_independent(0, PiecewiseUniform::on(0.0, 1.0));
+        let golden = 0.5 * (5_f64.sqrt() - 1.0);
+        for (row, known) in
+            law.spread(3).iter().zip([golden - 0.5, 2.0 * golden - 0.5, 3.0 * golden - 1.5])
+        {
+            assert!((row[0] - known).abs() < 1e-15, "{row:?}, not {known}");
+        }
+        assert_eq!([0.0, 0.3, 1.0].map(inwards), [1e-9, 0.3, 1.0 - 1e-9]);
+    }
+
+    /// A law at a point.
+    struct Point(f64);
+
+    impl Univariate for Point {
+        fn pdf(&self, _: f64) -> f64 {
+            f64::INFINITY
+        }
+
+        fn cdf(&self, x: f64) -> f64 {
+            f64::from(x >= self.0)
+        }
+
+        fn support(&self) -> (f64, f64) {
+            (self.0, self.0)
+        }
+
+        fn panels(&self) -> Vec<f64> {
+            vec![self.0; 2]
+        }
+    }
+
+    #[test]
+    fn nothing_lies_beyond_the_panels_of_a_point() {
+        assert!(Point(2.0).outwards(0.0, 5.0).is_empty());
     }
 }

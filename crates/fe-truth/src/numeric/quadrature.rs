@@ -44,6 +44,11 @@ pub(crate) struct Estimate {
     pub(crate) simulated: bool,
 }
 
+/// The error of the product of two numbers that are known up to errors of their own.
+pub(crate) fn error_of_product(a: (f64, f64), b: (f64, f64)) -> f64 {
+    a.0.abs() * b.1 + b.0.abs() * a.1 + a.1 * b.1
+}
+
 impl Estimate {
     /// A number that was computed to rounding, of summands of a size.
     pub(crate) fn of_size(value: f64, size: f64) -> Self {
@@ -86,9 +91,7 @@ impl Estimate {
 
     /// The product of two numbers.
     pub(crate) fn product(self, other: Self) -> Self {
-        let error = self.value.abs() * other.error
-            + other.value.abs() * self.error
-            + self.error * other.error;
+        let error = error_of_product((self.value, self.error), (other.value, other.error));
         let value = self.value * other.value;
         let magnitude = self.magnitude * other.magnitude;
         let simulated = self.simulated | other.simulated;
@@ -784,5 +787,12 @@ mod tests {
             // Interpolation makes four times the error of a value.
             assert!((found.error / (0.04 * x) - 1.0).abs() < 1e-9, "{x}: {found:?}");
         }
+    }
+
+    /// −2 ± 0.5 times 3 ± 0.25 lies between −8.125 and −4.125.
+    #[test]
+    fn a_product_is_as_far_off_as_its_factors_make_it() {
+        assert_eq!(error_of_product((-2.0, 0.5), (3.0, 0.25)), 8.125 - 6.0);
+        assert_eq!(error_of_product((0.0, 0.5), (0.0, 0.25)), 0.125);
     }
 }

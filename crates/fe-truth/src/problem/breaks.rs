@@ -89,13 +89,18 @@ fn passages(node: &Expression, spans: &[Span]) -> Result<Vec<Passage>, String> {
     }
 }
 
+/// Number of points along each of so many features of a grid of about four thousand.
+fn points_along(features: usize) -> usize {
+    (4096_f64.powf(1.0 / features.max(1) as f64) as usize).clamp(2, 257)
+}
+
 /// The whole numbers that an expression may pass through.
 fn levels(of: &Expression, spans: &[Span]) -> Result<std::ops::RangeInclusive<i64>, String> {
     let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
     let features = of.features();
     let mut row = vec![0.0; spans.len()];
     // Of a monotone expression the range is that at the corners; of others it is found on a grid.
-    let per_feature = (4096_f64.powf(1.0 / features.len().max(1) as f64) as usize).clamp(2, 257);
+    let per_feature = points_along(features.len());
     let count = per_feature.pow(features.len() as u32);
     for number in 0..count {
         let mut rest = number;
@@ -392,6 +397,29 @@ mod tests {
         ] {
             let surface = Passage::of(read(text), None).surface;
             assert_eq!(surface.is_outside(&spans()), is_outside, "{text}");
+        }
+    }
+
+    #[test]
+    fn grids_have_about_four_thousand_points_and_two_along_each_feature() {
+        assert_eq!([0, 1, 2, 12, 20].map(points_along), [257, 257, 64, 2, 2]);
+        for features in 2..=12 {
+            let count = points_along(features).pow(features as u32);
+            assert!((250..=4096).contains(&count), "{features}: {count}");
+        }
+    }
+
+    /// Places some roundings beside the number at which a comparison changes, of whatever size it is.
+    #[test]
+    fn the_number_at_which_a_comparison_changes_is_found_beside_a_computed_place() {
+        for number in [1000.3, 0.3, -7e-5, 3e12] {
+            let node = crate::expression::less(crate::expression::feature(0), number);
+            let beside = number * (1.0 + 8.0 * f64::EPSILON);
+            for place in [number, beside, number * (1.0 - 8.0 * f64::EPSILON)] {
+                assert_eq!(exact_place(&node, 0, place, &[f64::NAN]), number, "{place}");
+            }
+            // Nothing changes nearby.
+            assert_eq!(exact_place(&node, 0, 1.1 * number, &[f64::NAN]), 1.1 * number);
         }
     }
 }

@@ -1626,4 +1626,37 @@ mod tests {
         let doubt = Plain::of(LawFamily::Student, &[2.0 * half]).unwrap().doubt();
         assert!((doubt / (6e-15 * ln_gamma) - 1.0).abs() < 1e-4, "{doubt:e}");
     }
+
+    /// The constant of Student's density is made of ln Γ(5) and ln Γ(5.5) where df is 10.
+    #[test]
+    fn densities_are_in_doubt_by_the_logarithms_that_they_are_made_of() {
+        let law = Plain::of(LawFamily::Student, &[10.0]).unwrap();
+        let known = 5e-14 + 3e-15 * (24_f64.ln() + 52.342_777_784_553_52_f64.ln());
+        assert!((law.doubt() / known - 1.0).abs() < 1e-6, "{}", law.doubt());
+    }
+
+    /// Moved laws of families that have a place are laws of the family.
+    #[test]
+    fn moved_laws_stay_in_their_family() {
+        for (kind, arguments, moved) in [
+            (LawFamily::Normal, &[1.0, 2.0][..], [4.0, 2.0]),
+            (LawFamily::Gumbel, &[1.0, 2.0][..], [4.0, 2.0]),
+            (LawFamily::Uniform, &[1.0, 2.0][..], [4.0, 5.0]),
+            (LawFamily::Triangular, &[1.0, 2.0, 4.0][..], [4.0, 5.0]),
+        ] {
+            let law = Plain::of(kind, arguments).unwrap();
+            let Plain::Of(family, found, _) = law.clone().shifted(3.0) else {
+                panic!("{kind:?} is moved to another one")
+            };
+            assert_eq!((family, &found[..2]), (kind, &moved[..]));
+            close_to(law.shifted(3.0).pdf(4.5), Plain::of(kind, arguments).unwrap().pdf(1.5));
+        }
+        let gamma = Plain::of(LawFamily::Gamma, &[2.0, 1.0]).unwrap().shifted(3.0);
+        close_to(gamma.pdf(4.5), 1.5 * (-1.5_f64).exp());
+    }
+
+    #[track_caller]
+    fn close_to(found: f64, known: f64) {
+        assert!((found / known - 1.0).abs() < 1e-13, "{found}, not {known}");
+    }
 }

@@ -132,6 +132,7 @@ mod tests {
             ("x + é", 4, "`é` is no part"),
             ("1e999", 0, "too large"),
             (".", 0, "not a number"),
+            ("3 - 2e+", 4, "`2e` is neither"),
             ("1.2.3", 3, ""),
         ] {
             match tokens(text) {

@@ -206,3 +206,31 @@ fn parameter(declared: &Declared) -> OptionInfo {
 fn forever(text: String) -> &'static str {
     Box::leak(text.into_boxed_str())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_default_of_zero_has_no_sign() {
+        let declared = |default: f64| Declared {
+            name: table::Placed { at: 0, value: "c".to_owned() },
+            default,
+            from: Some(-1.0),
+            to: None,
+            about: String::new(),
+        };
+        assert_eq!([-0.0, 0.0, -0.5].map(|c| parameter(&declared(c)).default), ["0", "0", "-0.5"]);
+    }
+
+    /// Answers are judged against the mean size of f over rows of the law.
+    #[test]
+    fn the_size_of_a_function_is_its_mean_over_rows() {
+        let size = |f: &str| {
+            let text = format!("f = \"{f}\"\n[law]\nx1 = \"uniform(-1, 1)\"\n");
+            problem("mine", &text, &[]).unwrap().parts.size
+        };
+        assert_eq!(size("-3"), 3.0);
+        assert!((size("4*x1") - 2.0).abs() < 0.02, "{}", size("4*x1"));
+    }
+}

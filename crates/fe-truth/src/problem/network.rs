@@ -666,9 +666,7 @@ impl Margin {
             Estimate::exact((ln + scale.ln_stretch(u)).exp())
         });
         let total = density.integral_to(points[points.len() - 1]).value;
-        let (from, to) = (points[0], points[points.len() - 1]);
-        let counts = |u: &f64| *u == from || *u == to || density.at(*u).value > 0.0;
-        let panels = points.iter().copied().filter(counts).collect();
+        let panels = with_density(&points, |u| density.at(u).value);
         // The panels of tails that are powers end where these do.
         let cuts = match heavy {
             true => Vec::new(),
@@ -690,6 +688,13 @@ impl Margin {
         let factors = (&[][..], &[child][..]);
         inner.ln_integral_along(parent, self.scale, &self.panels, &ln_weight, factors, known)
     }
+}
+
+/// Both ends of ascending points, and those between them at which there is a density.
+fn with_density(points: &[f64], density: impl Fn(f64) -> f64) -> Vec<f64> {
+    let (from, to) = (points[0], points[points.len() - 1]);
+    let counts = |u: &f64| *u == from || *u == to || density(*u) > 0.0;
+    points.iter().copied().filter(counts).collect()
 }
 
 /// Most points that are kept as they are.
@@ -1109,6 +1114,55 @@ mod tests {
         assert!(many.len() < 40 && many.is_sorted(), "{many:?}");
         assert_eq!((many[0], many[many.len() - 1]), (0.0, 7.099));
         assert!(many.iter().filter(|u| narrow.contains(u)).count() >= 7, "{many:?}");
+        // Equal is what is closer than a billionth of all, wherever that lies.
+        let equal =
+            vec![1e5, 1e5 + 100.0, 1e5 + 100.0 + 5e-7, 1e5 + 500.0, 1e5 + 500.0 + 2e-6, 1e5 + 1e3];
+        let left = [1e5, 1e5 + 100.0, 1e5 + 500.0, 1e5 + 500.0 + 2e-6, 1e5 + 1e3];
+        assert_eq!(thinned([equal].into_iter()), left);
+    }
+
+    #[test]
+    fn points_without_density_are_kept_at_the_ends_alone() {
+        let points = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0];
+        let left = |density: [f64; 6]| with_density(&points, |u| density[u as usize]);
+        assert_eq!(left([0.0, 0.0, 1e-300, 2.0, -1e-20, 0.0]), [0.0, 2.0, 3.0, 5.0]);
+        assert_eq!(left([1.0, 0.0, 0.0, 0.0, 0.0, 1.0]), [0.0, 5.0]);
+        assert_eq!(left([1.0; 6]), points);
+    }
+
+    /// A peak of width 0.014 in the middle, 5000 e-folds above either end.
+    #[test]
+    fn integrals_of_narrow_peaks_are_relative_to_their_top() {
+        let mut at = |u: f64| -5000.0 * (u - 1.0) * (u - 1.0);
+        let found = ln_total(&[0.0, 2.0], Scale::Linear, &mut at);
+        let known = 0.5 * (std::f64::consts::PI / 5000.0).ln();
+        assert!((found - known).abs() < 1e-12, "{found}, not {known}");
+        assert_eq!(
+            ln_total(&[0.0, 2.0], Scale::Linear, &mut |_| f64::NEG_INFINITY),
+            f64::NEG_INFINITY
+        );
+    }
+
+    /// A density of 2 on [0, 1] and 6 on [1, 2].
+    #[test]
+    fn a_law_of_its_own_has_a_probability_of_one_in_all() {
+        let density = |u: f64| Estimate::exact(if u < 1.0 { 2.0 } else { 6.0 });
+        let margin = Margin {
+            scale: Scale::Linear,
+            density: Piecewise::of(&[0.0, 1.0, 2.0], density),
+            total: 8.0,
+            panels: vec![0.0, 1.0, 2.0],
+            support: (0.0, 2.0),
+            heavy: false,
+            cuts: Vec::new(),
+            is_costly: false,
+        };
+        for (x, pdf, cdf) in [(0.5, 0.25, 0.125), (1.5, 0.75, 0.625)] {
+            close(margin.pdf(x), pdf, 1e-13);
+            close(margin.weight(x), pdf, 1e-13);
+            close(margin.cdf(x), cdf, 1e-13);
+        }
+        assert_eq!(margin.doubt(), 7.0);
     }
 
     /// Given one time another one is a mixture over the rate that both share.
@@ -1262,5 +1316,15 @@ mod tests {
             let [mass] = integrate(&law.panels(), 0.0, |u| [Estimate::exact(law.weight(u))]);
             close(mass.value, 1.0, 1e-9);
         }
+    }
+
+    /// A gamma law of shape 1 is exponential: 2⁻⁴⁰ lies beyond 40 ln 2, and no digits of that are lost.
+    #[test]
+    fn rows_far_out_in_a_tail_keep_their_digits() {
+        let network = network(&["gamma(1, 1)", "normal(x1, 1)"], &[0]);
+        let (mut rows, beyond) = ([0.0; 2], 2_f64.powi(-40));
+        network.sample(&[1.0 - beyond, beyond, 0.5, 0.5], &mut rows);
+        close(rows[0], 40.0 * std::f64::consts::LN_2, 1e-12);
+        close(rows[1], beyond, 1e-11);
     }
 }

@@ -286,6 +286,9 @@ mod tests {
             ("sqrt(a*b)", 1),
             ("a/(b*c)", 3),
             ("abs(a - b)*c", 2),
+            // The last one joins two that are apart.
+            ("a*b*(a + b)", 1),
+            ("3*a*b*c*(b + c)", 2),
         ] {
             let tree = read(text);
             let factors = factors(&tree);

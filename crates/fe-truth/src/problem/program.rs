@@ -588,6 +588,7 @@ mod tests {
             let agree = |a: f64, b: f64| (a - b).abs() <= bound;
             let tree = expression(text, &names).unwrap();
             let (model, scalar) = (Compiled::new(&tree, 3), Scalar::of(&tree));
+            assert!(model.dimension() == 3 && model.has_partial());
             let batch = [&columns[0], &columns[1], &columns[2]];
             let mut batch = batch.map(|column| Column::Values(column)).to_vec();
             batch[2] = Column::Constant(0.3);

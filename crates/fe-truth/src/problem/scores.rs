@@ -537,4 +537,13 @@ mod tests {
         assert_eq!(law.draws(), 3);
         assert!(law.conditional(0, &[]).resolves_small_masses());
     }
+
+    /// Of what is left of a variance a billionth of a thousandth is rounding.
+    #[test]
+    fn a_variance_of_rounding_is_none() {
+        assert!(cholesky(&[vec![1e-12]]).is_none() && cholesky(&[vec![2e-12]]).is_some());
+        let root = cholesky(&[vec![1.0, 0.6], vec![0.6, 1.0]]).unwrap();
+        assert_eq!(root[1][0], 0.6);
+        assert!((root[1][1] - 0.8).abs() < 1e-15);
+    }
 }

@@ -303,6 +303,26 @@ mod tests {
         // The largest ones count, wherever they are.
         assert_eq!(size(difference(), &[vec![1000.0, 999.0], vec![500.0, 0.0]]), 0.0);
         assert_eq!(size(difference(), &[vec![1000.0, 999.0], vec![0.5, 0.0]]), 1999.0);
+        // Where both arguments vanish an angle has a value, and no size.
+        let angle = || Expression::Joint(Binary::Atan2, Box::new([difference(), difference()]));
+        let known = size(angle(), &[vec![3.0, 1.0]]);
+        assert!((known - (0.25 * std::f64::consts::PI + 8_f64.sqrt())).abs() < 1e-12, "{known}");
+        assert_eq!(size(angle(), &[vec![3.0, 3.0], vec![3.0, 1.0]]), known);
+    }
+
+    #[test]
+    fn products_of_functions_of_other_features_are_taken_apart() {
+        let span = || Span { points: vec![0.0, 1.0], marks: vec![0.0, 1.0] };
+        let spans: Arc<[Span]> = Arc::new([span(), span()]);
+        let factors = |tree: Expression| -> Vec<usize> {
+            let terms = terms(&tree, &spans, &[None, None], &[false; 2], &[]).unwrap();
+            terms.iter().map(|term| term.factors().len()).collect()
+        };
+        let (x, y) = (|| feature(0), || feature(1));
+        assert_eq!(factors(x().sin() * y().exp()), [2]);
+        assert_eq!(factors((x() * y()).sin()), [0]);
+        assert_eq!(factors(x().sin() * x().exp()), [0]);
+        assert_eq!(factors(x().sin() * (x() * y()).exp()), [0]);
     }
 
     /// A function passes on the rounding of its argument by its slope, also close to where it ends.

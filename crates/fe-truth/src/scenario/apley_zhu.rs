@@ -154,4 +154,13 @@ mod tests {
         assert!((mean / moments[0] - 1.0).abs() < 1e-14, "{mean}");
         assert!((variance / known - 1.0).abs() < 1e-13, "{variance}, {known}");
     }
+
+    /// What is summed up to a value, with signs left out.
+    #[test]
+    fn sizes_are_those_of_the_summands() {
+        let forms = Forms { pair: CommonCause { noise: 0.5 } };
+        let size = |quantity, s| forms.size(quantity, s, -3.0, (0.0, 1.0));
+        assert_eq!((size(Pointwise::Pd, 0), size(Pointwise::Pd, 1)), (4.25, 10.25));
+        assert_eq!((size(Pointwise::Mu, 0), size(Pointwise::Mu, 1)), (1.0, 7.0));
+    }
 }

@@ -607,4 +607,24 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn variances_of_slopes_are_as_far_off_as_the_squares_of_their_means() {
+        for x in [0.37, 2.1] {
+            let (mean, found) = (mean_slope(x), variance_of_slope(x));
+            let least = 2.0 * mean.value.abs() * mean.error;
+            assert!(least > 0.0 && found.error >= least && found.error < 1e-11, "{found:?}");
+        }
+    }
+
+    /// On a narrow axis next to nothing is left of a centred curve, and rounding of that is not below 0.
+    #[test]
+    fn variances_on_a_narrow_axis_are_not_negative() {
+        let forms = Forms::default();
+        for k in 0..40 {
+            let (x, width) = (0.15 * f64::from(k), 1e-7);
+            let found = forms.variance_of_centred_angle(x, (x - 0.3 * width, x + 0.7 * width));
+            assert!((0.0..=found.error).contains(&found.value), "{x}: {found:?}");
+        }
+    }
 }

@@ -632,7 +632,7 @@ impl Scenario {
     pub(crate) fn check_axis(&self, feature: usize, (low, high): (f64, f64)) -> Result<(), Error> {
         self.check_feature(feature)?;
         let support = self.support(feature);
-        let finite = low.is_finite() && high.is_finite() && (high - low).is_finite();
+        let finite = (high - low).is_finite();
         if finite && support.0 <= low && low < high && high <= support.1 {
             return Ok(());
         }
@@ -709,6 +709,7 @@ mod tests {
             (1.0, -1.0),
             (-infinity, 1.0),
             (0.0, infinity),
+            (-infinity, infinity),
             (-1e308, 1.5e308),
             (f64::NAN, 1.0),
         ] {
@@ -749,5 +750,28 @@ mod tests {
             let truth = scenario.curve(quantity, feature, &place, axis, Centring::None).unwrap()[0];
             assert_eq!(truth.method, crate::Evaluation::Closed, "{name}");
         }
+    }
+
+    #[test]
+    fn models_read_all_features_of_their_scenarios() {
+        for info in scenarios() {
+            let scenario = scenario(info.name, &[]).unwrap();
+            assert_eq!(scenario.model().dimension(), scenario.dimension(), "{}", info.name);
+        }
+        assert_eq!(scenario("apley-zhu", &[]).unwrap().model().dimension(), 2);
+    }
+
+    /// Points of integrals are those of the law in the region, whatever was asked before.
+    #[test]
+    fn a_region_has_a_resolution_of_its_own() {
+        let whole = scenario("friedman1", &[]).unwrap();
+        let ends = |scenario: &Scenario| {
+            let points = scenario.resolution(0);
+            let least = points.iter().copied().fold(f64::INFINITY, f64::min);
+            (least, points.iter().copied().fold(f64::NEG_INFINITY, f64::max))
+        };
+        assert_eq!(ends(&whole), (0.0, 1.0));
+        let half = whole.leaf(&Region::default().and(0, 0.25, 0.5)).unwrap();
+        assert_eq!(ends(&half), (0.25, 0.5));
     }
 }

@@ -280,4 +280,44 @@ mod tests {
             assert_eq!((function.tent(u), ThresholdLinear::slope(u)), (value, slope), "{u}");
         }
     }
+
+    /// Where x2 does not count the weighted sum is x1 itself, on one of the pieces.
+    #[test]
+    fn without_x2_the_piece_is_certain() {
+        let pair = ParentChild { parent: PiecewiseUniform::on(0.0, 1.0), noise: 0.1 };
+        let function = ThresholdLinear { weights: [2.0, 0.0], alpha: 0.0, second: 1.0 };
+        let forms = Forms { function, pair };
+        for (x, pieces) in [
+            (0.125, [1.0, 0.0, 0.0]),
+            (0.25, [1.0, 0.0, 0.0]),
+            (0.375, [0.0, 1.0, 0.0]),
+            (0.5, [0.0, 0.0, 1.0]),
+            (0.75, [0.0, 0.0, 1.0]),
+        ] {
+            assert_eq!(forms.given_x1(x).0, pieces, "{x}");
+        }
+    }
+
+    /// The printed curve x up to ¼, then ¼ − x as far as ½, and 0.
+    #[test]
+    fn the_printed_curve_has_open_ends() {
+        let scenario = crate::scenario("threshold-linear", &[]).unwrap();
+        let printed = |x: f64| {
+            let centring = crate::Centring::None;
+            scenario.limit("ale-limit", 0, &[x], (0.0, 1.0), centring).unwrap()[0]
+        };
+        let known = [(0.125, 0.125), (0.25, 0.25), (0.375, -0.125), (0.5, 0.0), (0.75, 0.0)];
+        for (x, value) in known {
+            assert_eq!(printed(x), value, "{x}");
+        }
+        // 2 x up to 0.2, and 0.4 − 2 x between ¼ and 0.4.
+        let function = ThresholdLinear { weights: [2.0, 0.5], alpha: 0.0, second: 1.0 };
+        let set = [("a1".into(), "2".into()), ("a2".into(), "0.5".into())];
+        let scenario = crate::scenario("threshold-linear", &set).unwrap();
+        assert_eq!(limits(function).len(), scenario.limits().len());
+        let ask = |x| scenario.limit("ale-limit", 0, &[x], (0.0, 1.0), crate::Centring::None);
+        for (x, value) in [(0.125, 0.25), (0.25, 0.0), (0.375, 0.4 - 0.75), (0.4, 0.0)] {
+            assert_eq!(ask(x).unwrap()[0], value, "{x}");
+        }
+    }
 }

@@ -1168,4 +1168,77 @@ mod tests {
         // The mass is known to a fifth: 0.1 + 2/5 of the mean, 9/5 and 0.5² of the distance.
         assert!((bin.abs_error - (1.8 + 0.25)).abs() < 1e-14, "{}", bin.abs_error);
     }
+
+    /// Below and at a jump, above it, and from an axis that begins on either side.
+    #[test]
+    fn jumps_are_passed_in_both_directions() {
+        let scenario = crate::scenario("poly3", &[]).unwrap();
+        let of = |value: f64| Truth { value, abs_error: 0.0, method: Evaluation::Closed };
+        let jumps = [Jump { place: 0.0, before: of(2.0), after: of(5.0) }];
+        for (lo, x, known) in [
+            (-1.0, -0.5, 0.0),
+            (-1.0, 0.0, 2.0),
+            (-1.0, 1.0, 7.0),
+            (0.0, 1.0, 5.0),
+            (0.0, 0.0, 0.0),
+            (0.0, -1.0, -2.0),
+            (1.0, 0.0, -5.0),
+            (1.0, -1.0, -7.0),
+            (1.0, 2.0, 0.0),
+            (-2.0, -1.0, 0.0),
+        ] {
+            let on = OneFeature { scenario: &scenario, feature: 0, axis: (lo, 3.0) };
+            assert_eq!(on.jumped(&jumps, x).value, known, "from {lo} to {x}");
+        }
+    }
+
+    /// Of 4 as a sum of 5 and −1 rounding is lost relative to 1, and half of that of its root.
+    #[test]
+    fn a_root_is_in_doubt_by_what_its_square_has_lost() {
+        let root = |value: f64, magnitude: f64| {
+            let variance = Estimate { value, magnitude, error: 0.0, simulated: false };
+            standard_deviation((variance, Evaluation::Closed)).0
+        };
+        let lost = 8.0 * f64::EPSILON;
+        let (found, exact) = (root(4.0, 5.0), root(4.0, 4.0));
+        assert_eq!((found.value, exact.error), (2.0, 3e-12));
+        assert!(((found.error - exact.error) / (0.5 * lost) - 1.0).abs() < 0.3, "{found:?}");
+        // Near 0 it is lost wholly.
+        for value in [0.0, 1e-20] {
+            let doubt = root(value, 1.0 + value).error - root(value, value).error;
+            assert!((doubt / lost.sqrt() - 1.0).abs() < 1e-3, "{value}: {doubt:e}");
+        }
+    }
+
+    /// A square a² (x − m)²/12, m the middle of the axis, whose argument is a difference of numbers that are rounded.
+    #[test]
+    fn closed_forms_far_out_are_in_doubt_by_their_arguments() {
+        let error = |alpha: &str, x: f64, axis: (f64, f64)| {
+            let set = [("alpha".into(), alpha.into())];
+            let scenario = crate::scenario("threshold-linear", &set).unwrap();
+            let on = OneFeature { scenario: &scenario, feature: 2, axis };
+            let found = on.known(Pointwise::HPdp, x).unwrap();
+            (found.error, closed(found.value, 0.0).0.error)
+        };
+        // Not as far as a hundred.
+        for x in [-50.0, 0.0, 99.0, 100.0] {
+            let (found, least) = error("1000", x, (x - 0.002, x));
+            assert_eq!(found, least, "{x}");
+        }
+        let (found, least) = error("1", 1e6 + 0.5, (1e6 - 1.0, 1e6 + 1.0));
+        // The slope of 1/12 times 4 roundings of 10⁶, once for x, and by half for either end of the axis.
+        let known = 2.0 * 4.0 * f64::EPSILON * 1e6 / 12.0;
+        assert!(found > least && (found / known - 1.0).abs() < 0.3, "{found:e}, not {known:e}");
+    }
+
+    /// Means over a law that is a quotient are in doubt by that.
+    #[test]
+    fn means_over_a_region_are_in_doubt_by_its_density() {
+        let region = crate::Region::default().and(0, 0.25, 0.75);
+        let scenario = crate::scenario("friedman1", &[]).unwrap().leaf(&region).unwrap();
+        let on = OneFeature { scenario: &scenario, feature: 0, axis: scenario.axis(0) };
+        let found = on.over_law(|_| Estimate { error: 0.0, ..Estimate::exact(2.0) });
+        assert!((found.value - 2.0).abs() < 1e-14, "{found:?}");
+        assert!((found.error / (1e-12 * 2.0) - 1.0).abs() < 0.01, "{found:?}");
+    }
 }

@@ -90,3 +90,42 @@ impl Scenario {
             .to_owned()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A uniform feature, whose size is a half.
+    fn feature() -> Scenario {
+        crate::problem("mine", "f = \"x1\"\n[law]\nx1 = \"uniform(0, 1)\"\n", &[]).unwrap()
+    }
+
+    /// Of an answer of 4 an error of 4e-6 is allowed, and no more.
+    #[test]
+    fn a_bound_may_be_a_millionth_of_the_largest_answer() {
+        let scenario = feature();
+        let truth = |value: f64, abs_error: f64| {
+            let method = Evaluation::Quadrature;
+            Truth { value, abs_error, method }
+        };
+        for (abs_error, is_allowed) in [(0.0, true), (4e-6, true), (4.1e-6, false)] {
+            let answers = [truth(1.0, abs_error), truth(-4.0, 0.0)];
+            assert_eq!(scenario.judge(answers).is_ok(), is_allowed, "{abs_error:e}");
+            let bin = BinTruth {
+                lo: 0.0,
+                hi: 1.0,
+                mu: -1.0,
+                sigma2: 2.0,
+                sigma2_star: 3.0,
+                bin_error: 1.0,
+                abs_error,
+                method: Evaluation::Quadrature,
+            };
+            assert_eq!(scenario.judge_bins(&[bin]).is_ok(), is_allowed, "{abs_error:e}");
+        }
+        // Small answers are judged by the size of f.
+        assert!(scenario.judge([truth(0.0, 4e-7)]).is_ok());
+        assert!(scenario.judge([truth(0.0, 6e-7)]).is_err());
+        assert!(scenario.judge([truth(0.0, f64::INFINITY)]).is_err());
+    }
+}

@@ -403,6 +403,33 @@ impl Best {
     }
 }
 
+/// True if a value is the least one, but for rounding of what was before.
+fn is_least(value: f64, least: f64, before: f64) -> bool {
+    value <= least + LEAST_DROP * before
+}
+
+/// The least of some minima, the first of those that are equal, if it is lower than what was before.
+fn least(minima: &[Minimum], before: f64) -> Option<Best> {
+    let least = minima.iter().map(|m| m.outcome.weighted.value).fold(f64::INFINITY, f64::min);
+    let is_best = |m: &&Minimum| is_least(m.outcome.weighted.value, least, before);
+    let lowers = |m: &&Minimum| m.outcome.weighted.value < before * (1.0 - LEAST_DROP);
+    let mut equal = minima.iter().filter(is_best).filter(lowers);
+    let &minimum = equal.next()?;
+    let mut ties: Vec<(usize, f64)> = Vec::new();
+    for other in equal {
+        let place = (other.feature, other.outcome.position);
+        let near = |(feature, position): (usize, f64)| {
+            let apart = (position - place.1).abs();
+            feature == place.0 && apart <= SAME * (1.0 + position.abs())
+        };
+        let first = (minimum.feature, minimum.outcome.position);
+        if !near(first) && !ties.iter().copied().any(near) {
+            ties.push(place);
+        }
+    }
+    Some(Best { minimum, ties })
+}
+
 impl<'a> Search<'a> {
     pub(crate) fn new(
         scenario: &'a Scenario,
@@ -451,7 +478,7 @@ impl<'a> Search<'a> {
         let on_grid = starts.iter().map(|(line, i)| line.weighted(*i));
         let least_on_grid = on_grid.fold(f64::INFINITY, f64::min);
         let may_be_best = |(line, i): &&(&Line<'_>, usize)| {
-            line.promise(*i) <= least_on_grid + LEAST_DROP * before.value
+            is_least(line.promise(*i), least_on_grid, before.value)
         };
         let follow = |(line, i): &(&'_ Line<'_>, usize)| line.follow(*i);
         let followed: Vec<Minimum> = starts.iter().filter(may_be_best).map(follow).collect();
@@ -459,24 +486,7 @@ impl<'a> Search<'a> {
         if followed.iter().any(|m| m.outcome.weighted.value.is_nan()) {
             return None;
         }
-        let least = followed.iter().map(|m| m.outcome.weighted.value).fold(f64::INFINITY, f64::min);
-        let is_best = |m: &&Minimum| m.outcome.weighted.value <= least + LEAST_DROP * before.value;
-        let lowers = |m: &&Minimum| m.outcome.weighted.value < before.value * (1.0 - LEAST_DROP);
-        let mut equal = followed.iter().filter(is_best).filter(lowers);
-        let Some(&minimum) = equal.next() else { return Some(None) };
-        let mut ties: Vec<(usize, f64)> = Vec::new();
-        for other in equal {
-            let place = (other.feature, other.outcome.position);
-            let near = |(feature, position): (usize, f64)| {
-                let apart = (position - place.1).abs();
-                feature == place.0 && apart <= SAME * (1.0 + position.abs())
-            };
-            let first = (minimum.feature, minimum.outcome.position);
-            if !near(first) && !ties.iter().copied().any(near) {
-                ties.push(place);
-            }
-        }
-        Some(Some(Best { minimum, ties }))
+        Some(least(&followed, before.value))
     }
 
     /// The weighted heterogeneity along each feature that may split.
@@ -767,4 +777,107 @@ fn is_accurate(truth: Truth) -> bool {
 
 pub(crate) fn truth(estimate: Estimate) -> Truth {
     Truth { value: estimate.value, abs_error: estimate.error, method: Evaluation::Quadrature }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Minima by feature, position and what they leave.
+    fn minima(all: &[(usize, f64, f64)]) -> Vec<Minimum> {
+        let zero = Estimate::default();
+        let minimum = |&(feature, position, left): &(usize, f64, f64)| {
+            let weighted = Estimate::exact(left);
+            let outcome = Outcome { position, left: zero, right: zero, weighted };
+            Minimum { feature, outcome, position_error: 0.0, slopes: [0.0; 2] }
+        };
+        all.iter().map(minimum).collect()
+    }
+
+    #[test]
+    fn the_first_of_equal_minima_is_the_least_and_the_others_are_ties() {
+        let found = |all: &[(usize, f64, f64)]| {
+            let best = least(&minima(all), 2.0)?;
+            Some((best.feature(), best.position(), best.ties))
+        };
+        // A billionth of 2 is rounding.
+        let [near, apart] = [1.0 + 1.9e-9, 1.0 + 2.1e-9];
+        assert_eq!(
+            found(&[
+                (3, 0.1, apart),
+                (1, 0.5, near),
+                (1, 0.7, 1.0),
+                (2, 0.5, near),
+                (2, 0.6, apart)
+            ]),
+            Some((1, 0.5, vec![(1, 0.7), (2, 0.5)]))
+        );
+        // Positions that are the same to a hundred thousandth of 1 and their size.
+        assert_eq!(found(&[(1, 0.5, 1.0), (1, 0.5 + 1.4e-5, 1.0)]), Some((1, 0.5, vec![])));
+        let other = 0.5 + 1.6e-5;
+        assert_eq!(found(&[(1, 0.5, 1.0), (1, other, 1.0)]), Some((1, 0.5, vec![(1, other)])));
+        let twice = [(1, 0.5, 1.0), (1, 0.7, 1.0), (1, 0.7 + 1e-6, 1.0), (1, 0.5 - 1e-6, 1.0)];
+        assert_eq!(found(&twice), Some((1, 0.5, vec![(1, 0.7)])));
+        assert_eq!(found(&[(1, 0.5, 1.0), (2, 0.5, 1.0)]), Some((1, 0.5, vec![(2, 0.5)])));
+        // No lower than before but for rounding.
+        for left in [2.0 * (1.0 - LEAST_DROP), 2.0 - 1e-9, 2.0, 3.0] {
+            assert_eq!(found(&[(1, 0.5, left)]), None, "{left}");
+        }
+        assert_eq!(found(&[(1, 0.5, 2.0 - 3e-9)]), Some((1, 0.5, vec![])));
+        assert_eq!(found(&[]), None);
+    }
+
+    fn friedman() -> Scenario {
+        crate::scenario("friedman1", &[]).unwrap()
+    }
+
+    #[test]
+    fn a_split_at_an_end_of_the_support_is_none() {
+        let scenario = friedman();
+        let whole = Place::whole(&scenario, Heterogeneity::DpdpMean, 0).unwrap();
+        let divided = |position: f64| whole.divided(&scenario, (1, position));
+        for position in [-1.0, 0.0, 1.0, 2.0] {
+            assert!(divided(position).is_none(), "{position}");
+        }
+        let [left, right] = divided(0.3).unwrap();
+        assert_eq!((left.1, right.1), (0.3, 0.7));
+        let ends = |side: &Region| side.condition(1).unwrap().interval;
+        assert_eq!((ends(&left.0), ends(&right.0)), ((0.0, 0.3), (0.3, 1.0)));
+    }
+
+    /// Middles of equal shares, shares of the tails, and where a place was cut off before.
+    #[test]
+    fn a_search_begins_between_the_ends_of_the_law() {
+        let (scenario, value) = (friedman(), Heterogeneity::DpdpMean);
+        let whole = Place::whole(&scenario, value, 0).unwrap();
+        let begun =
+            |places: Vec<(&Place, f64)>| match Search::new(&scenario, 0, value, places, None)
+                .positions(1)
+            {
+                Positions::Grid { positions, breaks } => (positions, breaks),
+                Positions::Alone(_) => panic!("x2 has a density"),
+            };
+        let mut known: Vec<f64> = (0..32).map(|k| (f64::from(k) + 0.5) / 32.0).collect();
+        known.extend([1e-4, 1.0 - 1e-4]);
+        known.sort_by(f64::total_cmp);
+        assert_eq!(begun(vec![(&whole, 1.0)]), (known.clone(), vec![]));
+        let [left, right] = whole.sides(&scenario, value, 0, (1, 0.3)).unwrap();
+        let (positions, breaks) = begun(vec![(&left, 0.3), (&right, 0.7)]);
+        assert_eq!(breaks, [0.3, 0.3]);
+        known.push(0.3);
+        known.sort_by(f64::total_cmp);
+        assert_eq!(positions, known);
+    }
+
+    #[test]
+    fn regions_of_terms_of_more_than_three_features_are_not_integrated() {
+        let place = |f: &str| {
+            let laws = (1..=4).map(|i| format!("x{i} = \"uniform(0, 1)\"\n")).collect::<String>();
+            let text = format!("f = \"{f}\"\n[law]\n{laws}");
+            let scenario = crate::problem("mine", &text, &[]).unwrap();
+            Place::whole(&scenario, Heterogeneity::DpdpMean, 0).is_some()
+        };
+        assert!(place("sin(x1*x2*x3) + x4"));
+        assert!(!place("sin(x1*x2*x3*x4)"));
+    }
 }

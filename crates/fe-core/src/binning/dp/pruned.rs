@@ -338,3 +338,53 @@ impl FirstBins {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::binning::BinningRequest;
+    use crate::binning::objective::Options;
+    use crate::numeric::axis::Axis;
+    use crate::numeric::partition::{Closed, Partition};
+
+    /// Cells of width 1 with these moments, at least two instances in a bin, and discount one half.
+    fn objective(cells: &[Moments]) -> Objective {
+        let summarise = |_: &Partition| Ok(cells.to_vec());
+        let places: Vec<f64> = (0..cells.len()).map(|cell| cell as f64 + 0.5).collect();
+        let request = BinningRequest {
+            axis: Axis::new(0.0, cells.len() as f64).unwrap(),
+            closed: Closed::Left,
+            positions: &places,
+            weights: None,
+            whole: (&places, None),
+            levels: false,
+            ddof: 1.0,
+            local_effects: Some(&summarise),
+        };
+        Options::new(cells.len(), Some(2.0), 0.5).unwrap().prepare("dp", &request).unwrap()
+    }
+
+    /// Means 1 and 5 about 3: squares of 3 + 1 within and 2 · 4 + 2 · 4 between.
+    #[test]
+    fn slack_is_in_units_of_all_that_is_added_up() {
+        let cell = |mean, squares| Moments { weight: 2.0, mean, squares };
+        let bounds = Bounds::of(&objective(&[cell(1.0, 3.0), cell(5.0, 1.0)]));
+        let roundings = 16.0 * f64::EPSILON;
+        assert_eq!((bounds.centre, bounds.slack_of_weight), (3.0, 4.0 * roundings));
+        // The farthest mean is 2 away, and the largest is 5.
+        assert_eq!(bounds.slack, roundings * (20.0 + 4.0 * 2.0 * (2.0 + 5.0)));
+    }
+
+    /// Two instances whose squares are 6, of which the sums say no more than that they weigh 1 to 3: at the
+    /// least the bin costs 6 / (3 − 1) times 1 − 0.5 · 3 / 4.
+    #[test]
+    fn a_bin_is_beaten_by_less_than_it_can_cost() {
+        let cell = Moments { weight: 2.0, mean: 0.0, squares: 6.0 };
+        let objective = objective(&[cell, cell]);
+        let bounds = Bounds { slack: 0.0, slack_of_weight: 1.0, ..Bounds::of(&objective) };
+        let outline = Outline { end: [1.0; LANES], rest: [0.0; LANES], ..Outline::NONE };
+        let sums = Sums { weight: 2.0, sum: 0.0, squares: 6.0 };
+        let is_beaten = |least: f64| outline.is_beaten(0.0, sums, least, bounds);
+        assert!(is_beaten(1.8) && is_beaten(1.87) && !is_beaten(1.88) && !is_beaten(2.0));
+    }
+}

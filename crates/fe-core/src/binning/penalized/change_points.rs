@@ -417,6 +417,8 @@ mod tests {
         assert_eq!((within[10].degrees, within[10].cells.clone()), (11.0, 5..16));
         let few = Pooled::all(&squares, 0.0, 10.0, &[0, 18, 20, 40]);
         assert!(few[19].mean > 1.0, "two cells alone say too little");
+        let nothing = Pooled::all(&[(0.0, 0.0); 3], 0.5, 10.0, &[0, 3]);
+        assert!(nothing.iter().all(|around| around.mean == 1.0));
     }
 
     #[test]

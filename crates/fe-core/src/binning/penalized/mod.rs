@@ -272,8 +272,14 @@ impl Instances {
 
     /// The mean local effect in each cell.
     fn level(&self) -> Signal {
-        let (places, moments, edges) = (&self.places, &self.moments, self.cells.limits());
-        let values: Vec<f64> = moments.iter().map(|cell| cell.mean).collect();
+        let values: Vec<f64> = self.moments.iter().map(|cell| cell.mean).collect();
+        let within = self.squares_without_trend(&values);
+        Signal::new(self.places.clone(), self.weights(), values, &within, RESOLUTION)
+    }
+
+    /// The squares within each cell but for what a trend of these values adds to them.
+    fn squares_without_trend(&self, values: &[f64]) -> Vec<Squares> {
+        let (places, edges) = (&self.places, self.cells.limits());
         let last = values.len() - 1;
         let within = |(j, cell): (usize, &Moments)| {
             let degrees = (cell.weight - 1.0).max(0.0);
@@ -285,12 +291,22 @@ impl Instances {
             let rise = slope * (edges[j + 1] - edges[j]);
             ((cell.squares - degrees * rise * rise / 12.0).max(0.0), degrees)
         };
-        let within: Vec<(f64, f64)> = moments.iter().enumerate().map(within).collect();
-        Signal::new(places.clone(), self.weights(), values, &within, RESOLUTION)
+        self.moments.iter().enumerate().map(within).collect()
+    }
+
+    /// The spread in each cell about the means of some bins.
+    fn spread(&self, bins: &[usize]) -> Signal {
+        let values = self.roots(bins);
+        let weights = self.weights();
+        let squares: f64 =
+            values.iter().zip(&weights).map(|(value, weight)| weight * value * value).sum();
+        let floor = RESOLUTION * squares / weights.iter().sum::<f64>();
+        let within = vec![(0.0, 0.0); values.len()];
+        Signal::new(self.places.clone(), weights, values, &within, floor)
     }
 
     /// The cube root of the mean squared distance from the mean of the bin, in each cell.
-    fn spread(&self, bins: &[usize]) -> Signal {
+    fn roots(&self, bins: &[usize]) -> Vec<f64> {
         let mut values = Vec::with_capacity(self.moments.len());
         for ends in bins.windows(2) {
             let cells = &self.moments[ends[0]..ends[1]];
@@ -300,12 +316,7 @@ impl Instances {
             };
             values.extend(cells.iter().map(of_cell));
         }
-        let weights = self.weights();
-        let squares: f64 =
-            values.iter().zip(&weights).map(|(value, weight)| weight * value * value).sum();
-        let floor = RESOLUTION * squares / weights.iter().sum::<f64>();
-        let within = vec![(0.0, 0.0); values.len()];
-        Signal::new(self.places.clone(), weights, values, &within, floor)
+        values
     }
 }
 
@@ -554,5 +565,109 @@ mod tests {
         assert!(standardised(&of([1.0, 3.0])[..1]).is_none());
         let found = standardised(&of([1.0, 3.0])).unwrap();
         assert_eq!([found[0].mean, found[1].mean], [-1.0, 1.0]);
+    }
+
+    fn limits(ends: &[u32]) -> Partition {
+        Partition::new(ends.iter().copied().map(f64::from).collect(), Closed::Left).unwrap()
+    }
+
+    /// Five squares as instances: their quantiles, and their range in equal parts.
+    #[test]
+    fn even_bins_are_equal_ones_and_those_between_quantiles() {
+        let sample = SortedSample::of_equal(&[0.0, 1.0, 4.0, 9.0, 16.0]);
+        let even = Penalized::default().even(&limits(&[0, 16]), &sample).unwrap();
+        let third = 16.0 / 3.0;
+        let even: Vec<&[f64]> = even.iter().map(Partition::limits).collect();
+        assert_eq!(even.len(), 6);
+        assert_eq!([even[0], even[1]], [&[0.0, 8.0, 16.0], &[0.0, 4.0, 16.0]]);
+        let near = |found: &[f64], known: [f64; 4]| {
+            found.iter().zip(known).all(|(found, known)| (found - known).abs() < 1e-12)
+        };
+        // Of five values, the third parts lie at places 4/3 and 8/3.
+        assert!(near(even[2], [0.0, third, 2.0 * third, 16.0]), "{:?}", even[2]);
+        assert!(near(even[3], [0.0, 2.0, 4.0 + 5.0 * 2.0 / 3.0, 16.0]), "{:?}", even[3]);
+        assert_eq!(even[4], [0.0, 4.0, 8.0, 12.0, 16.0]);
+        assert_eq!(even[5], [0.0, 1.0, 4.0, 9.0, 16.0]);
+    }
+
+    #[test]
+    fn even_limits_keep_away_from_changes() {
+        let changes = Partition::new(vec![0.0, 2.2, 5.0], Closed::Left).unwrap();
+        let united = united(&limits(&[0, 1, 2, 3, 4, 5]), &changes).unwrap();
+        assert_eq!(united.limits(), [0.0, 1.0, 2.2, 3.0, 4.0, 5.0]);
+    }
+
+    /// A trend of slope 3 in cells of width 2: four instances spread evenly have 3 · 6² / 12 = 9 of it.
+    #[test]
+    fn a_trend_adds_nothing_to_the_squares_within_cells() {
+        let moments = |j: u32| Moments { weight: 4.0, mean: 6.0 * f64::from(j), squares: 40.0 };
+        let instances = Instances {
+            cells: limits(&[0, 2, 4, 6]),
+            places: vec![1.0, 3.0, 5.0],
+            moments: (0..3).map(moments).collect(),
+        };
+        let squares = instances.squares_without_trend(&[0.0, 6.0, 12.0]);
+        assert_eq!(squares, [(40.0, 3.0), (31.0, 3.0), (40.0, 3.0)]);
+    }
+
+    /// Two and three instances of a bin whose mean is 4.4.
+    #[test]
+    fn the_spread_of_a_cell_is_about_the_mean_of_its_bin() {
+        let instances = Instances {
+            cells: limits(&[0, 1, 2]),
+            places: vec![0.5, 1.5],
+            moments: vec![Moments::of(&[1.0, 3.0]), Moments::of(&[5.0, 5.0, 8.0])],
+        };
+        let known = [
+            (3.4_f64.powi(2) + 1.4_f64.powi(2)) / 2.0,
+            (2.0 * 0.6_f64.powi(2) + 3.6_f64.powi(2)) / 3.0,
+        ];
+        for (root, square) in instances.roots(&[0, 2]).into_iter().zip(known) {
+            assert!((root.powi(3) - square).abs() < 1e-12, "{root} {square}");
+        }
+    }
+
+    /// As many different values as there may be cells, whatever they weigh.
+    #[test]
+    fn every_value_has_a_cell_where_there_are_enough() {
+        let weight = |i: usize| if i.is_multiple_of(2) { 1.0 } else { 3.0 };
+        let sample = SortedSample::new((0..CELLS).map(|i| (i as f64, weight(i))));
+        let axis = Axis::new(0.0, (CELLS - 1) as f64).unwrap();
+        let (cells, places) = cells(&sample, axis, Closed::Left, &[]).unwrap();
+        assert_eq!((cells.bins(), places.len()), (CELLS, CELLS));
+    }
+
+    /// A trend with hardly any noise: even bins follow it more closely than those of the segmentation.
+    #[test]
+    fn even_bins_are_taken_where_they_are_better() {
+        let places: Vec<f64> = (0..400).map(|i| (f64::from(i) + 0.5) / 400.0).collect();
+        let noise = |x: f64| 0.01 * ((x * 400.0).floor() * 0.618_034).fract();
+        let summarise = |bins: &Partition| -> Result<Vec<Moments>> {
+            let mut all = vec![Moments::default(); bins.bins()];
+            for &x in &places {
+                let bin = bins.locate(x).unwrap();
+                all[bin] = all[bin].merge(Moments::single((6.0 * x).sin() + noise(x), 1.0));
+            }
+            Ok(all)
+        };
+        let request = BinningRequest {
+            axis: Axis::new(0.0, 1.0).unwrap(),
+            closed: Closed::Left,
+            positions: &places,
+            weights: None,
+            whole: (&places, None),
+            levels: false,
+            ddof: 0.0,
+            local_effects: Some(&summarise),
+        };
+        let chosen = Penalized::default().choose(&request).unwrap().partition;
+        let (cells, centres) = cells(&request.sample(), request.axis, request.closed, &[]).unwrap();
+        let moments = standardised(&summarise(&cells).unwrap()).unwrap();
+        let first = Instances { cells, places: centres, moments }.segmented().halved;
+        let within = |bins: &Partition| -> f64 {
+            summarise(bins).unwrap().iter().map(|bin| bin.squares).sum()
+        };
+        assert!(chosen != first, "{chosen:?}");
+        assert!(within(&chosen) < 0.9 * within(&first), "{} {}", within(&chosen), within(&first));
     }
 }

@@ -301,7 +301,7 @@ impl Bin {
     /// The variance within the bins.
     fn variance(&self) -> Option<f64> {
         let degrees = self.moments.weight - self.lost;
-        (self.moments.weight > 1.0 && degrees > 0.0).then(|| self.moments.squares / degrees)
+        (degrees > 0.0).then(|| self.moments.squares / degrees)
     }
 
     /// Joins a bin with a mean of its own.
@@ -428,10 +428,7 @@ fn integrated(limits: &[f64], places: &[f64], slopes: &[f64]) -> Vec<f64> {
             (from, slope) = (places[next], slopes[next]);
             next += 1;
         }
-        let rise = match places.get(next) {
-            Some(place) if *place > from => (slopes[next] - slope) / (place - from),
-            _ => 0.0,
-        };
+        let rise = places.get(next).map_or(0.0, |place| (slopes[next] - slope) / (place - from));
         before + (slope + 0.5 * rise * (x - from)) * (x - from) / length
     };
     centred((0..PLACES).map(at).collect())
@@ -559,6 +556,106 @@ mod tests {
         // What all instances know together is known better than what those of one bin know.
         let own = risk.spread_along(&bins, &division).unwrap();
         assert!(shared.variance < own.variance / 3.0, "{} {}", shared.variance, own.variance);
+    }
+
+    /// Nine cells of unlike widths with instances of unlike numbers and spreads.
+    fn uneven() -> (Partition, Vec<f64>, Vec<Moments>, Vec<Squares>) {
+        let limits = vec![0.0, 1.0, 1.7, 3.1, 4.0, 4.9, 6.2, 7.0, 8.3, 9.0];
+        let cells = Partition::new(limits, Closed::Left).unwrap();
+        let places = vec![0.43, 1.4, 2.3, 3.6, 4.3, 5.7, 6.6, 7.7, 8.7];
+        let moments = |j: usize| Moments {
+            weight: (2 + j % 3) as f64,
+            mean: (1.7 * j as f64).sin(),
+            squares: 3.0 + (j * j % 5) as f64,
+        };
+        let moments: Vec<Moments> = (0..9).map(moments).collect();
+        // Noise of variance 4 everywhere.
+        let squares = moments.iter().map(|cell| (4.0 * cell.weight, cell.weight)).collect();
+        (cells, places, moments, squares)
+    }
+
+    fn estimator<'a>(
+        cells: &'a Partition,
+        places: &'a [f64],
+        moments: &'a [Moments],
+        squares: &[Squares],
+    ) -> RiskEstimator<'a> {
+        RiskEstimator::new(cells, places, moments, squares.to_vec(), &[0, 9], 1e-9)
+    }
+
+    /// The mean squared distances from the reference are smooth functions of the local effects: their change
+    /// with the mean of each cell is found by moving it. The reference alone counts as a sum of steps.
+    #[test]
+    fn the_standard_error_of_a_gain_of_the_curve_is_that_of_a_smooth_function() {
+        let (cells, places, moments, squares) = uneven();
+        let bins = [cells.keeping(|limit| limit % 2 == 0), cells.keeping(|limit| limit == 4)];
+        let risk = estimator(&cells, &places, &moments, &squares);
+        let divisions = bins.each_ref().map(|bins| risk.divide(bins));
+        let curves = divisions.each_ref().map(|division| risk.curve(division).unwrap());
+        let gain = risk.gain_of_curve((&divisions[0], &curves[0]), (&divisions[1], &curves[1]));
+        let mut variance = 0.0;
+        for j in 0..9 {
+            let mut moved = moments.clone();
+            moved[j].mean += 1.0;
+            let moved = estimator(&cells, &places, &moved, &squares);
+            let change = |k: usize, place: usize| {
+                let now = moved.curve(&moved.divide(&bins[k])).unwrap().values[place];
+                (risk.reference[place] - curves[k].values[place]) * (now - curves[k].values[place])
+            };
+            let width = (cells.limits()[j + 1] - cells.limits()[j]) / 9.0;
+            let of_place = |place: usize| {
+                let is_above = place as f64 / (PLACES - 1) as f64 >= places[j] / 9.0;
+                let apart = curves[0].values[place] - curves[1].values[place];
+                change(0, place) - change(1, place) + if is_above { width * apart } else { 0.0 }
+            };
+            let slope = 2.0 * (0..PLACES).map(of_place).sum::<f64>() / PLACES as f64;
+            variance += slope * slope * 4.0 / moments[j].weight;
+        }
+        assert!((gain.se / variance.sqrt() - 1.0).abs() < 1e-9, "{} {}", gain.se, variance.sqrt());
+    }
+
+    /// The distance of the spread from the deviations around, moved square by square.
+    #[test]
+    fn the_standard_error_of_a_gain_of_the_spread_is_that_of_a_smooth_function() {
+        let (cells, places, moments, squares) = uneven();
+        let bins = [cells.keeping(|limit| limit % 2 == 0), cells.keeping(|limit| limit == 4)];
+        let gain_with = |squares: &[Squares]| {
+            let risk =
+                RiskEstimator::new(&cells, &places, &moments, squares.to_vec(), &[0, 9], 1e-9);
+            let divisions = bins.each_ref().map(|bins| risk.divide(bins));
+            let spreads = divisions.each_ref().map(|division| risk.spread(division).unwrap());
+            let [of, over] = [0, 1].map(|k| (&divisions[k], &spreads[k]));
+            let noise = 2.0 * (over.1.covariance - of.1.covariance);
+            let gain = risk.gain_of_spread(of, over);
+            (gain.mean - noise, gain.se)
+        };
+        let mut variance = 0.0;
+        for (j, (_, degrees)) in squares.iter().enumerate() {
+            let moved = |by: f64| {
+                let mut squares = squares.clone();
+                squares[j].0 += 4.0 * by;
+                gain_with(&squares).0
+            };
+            // Few cells: the noise counts as normal, and a sum of squares varies by twice its degrees.
+            let slope = (moved(1e-3) - moved(-1e-3)) / 2e-3;
+            variance += slope * slope * 2.0 * degrees;
+        }
+        let se = gain_with(&squares).1;
+        // Of the central difference the third derivative is left, a millionth.
+        assert!((se / variance.sqrt() - 1.0).abs() < 1e-5, "{se} {}", variance.sqrt());
+    }
+
+    /// Of normal noise of variance 4: a standard deviation of n instances varies by 4 / (2 (n − 1)).
+    #[test]
+    fn the_spread_in_a_bin_varies_as_a_standard_deviation_does() {
+        let (cells, places, moments, squares) = uneven();
+        let risk = RiskEstimator::new(&cells, &places, &moments, squares, &[0, 9], 1e-9);
+        let bins = cells.keeping(|limit| limit == 4);
+        let spread = risk.spread(&risk.divide(&bins)).unwrap();
+        let count = |cells: &[Moments]| cells.iter().map(|cell| cell.weight).sum::<f64>();
+        let of_bin = |cells: &[Moments]| 4.0 / (2.0 * (count(cells) - 1.0));
+        let known = (4.0 * of_bin(&moments[..4]) + 5.0 * of_bin(&moments[4..])) / 9.0;
+        assert!((spread.variance / known - 1.0).abs() < 1e-12, "{} {known}", spread.variance);
     }
 
     /// Uniform numbers between 0 and 1 (Steele, Lea and Flood 2014).

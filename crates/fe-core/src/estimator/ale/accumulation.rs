@@ -189,3 +189,29 @@ impl Averaged {
         centre
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Bins of four instances, one, none and seven.
+    #[test]
+    fn a_variance_has_one_degree_of_freedom_less_than_instances() {
+        let content = |weight: f64| {
+            let effects = Moments { weight, mean: 1.0, squares: weight };
+            Content { effects, part: 0.5, ..Content::default() }
+        };
+        let contents = [4.0, 1.0, 0.0, 7.0].map(content);
+        let accumulation = Accumulation {
+            weights: DMatrix::from_element(2, 4, 0.5),
+            means: DVector::from_element(4, 1.0),
+            variances: vec![2.0; 4],
+            positions: None,
+        };
+        let (columns, degrees) = accumulation.columns(&contents);
+        assert_eq!(degrees, [3.0, 1.0, 1.0, 6.0, 11.0]);
+        // c s / √n of the first bin; none of the empty one, and none of positions that do not count.
+        assert_eq!(columns[(0, 0)], 0.5 * 0.5_f64.sqrt());
+        assert!(columns.column(2).iter().chain(&columns.column(4)).all(|&entry| entry == 0.0));
+    }
+}

@@ -357,10 +357,69 @@ mod tests {
                     || Means::new(Cow::Borrowed(&partition), &contents, policy, centring).unwrap();
                 let quick = means().curve(&x);
                 let plain = means().summed(&contents, &x).curve();
+                assert_eq!((quick.len(), plain.len()), (x.len(), x.len()));
                 for (quick, plain) in quick.iter().zip(&plain) {
                     assert!((quick - plain).abs() < 1e-13, "{policy:?} {centring:?}");
                 }
             }
+        }
+    }
+
+    /// Bins of widths 1, 2 and 4, of which the second is empty; instances at three tenths of the others.
+    #[test]
+    fn positions_are_those_of_the_curve_at_the_mean_places() {
+        let partition = Partition::new(vec![0.0, 1.0, 3.0, 7.0], Closed::Left).unwrap();
+        let content = |(weight, mean): (f64, f64)| {
+            let effects = Moments { weight, mean, squares: weight };
+            Content { effects, part: 0.3, ..Content::default() }
+        };
+        let contents = [(3.0, 2.0), (0.0, 0.0), (5.0, -1.0)].map(content);
+        for (centring, part) in [(Centring::Data, 0.3), (Centring::Bins, 0.5)] {
+            let means = Means::new(
+                Cow::Borrowed(&partition),
+                &contents,
+                EmptyBins::Interpolate,
+                (centring, AxisMean::default()),
+            );
+            let means = means.unwrap();
+            let positions = means.positions(&contents).unwrap();
+            assert_eq!(positions.len(), 3);
+            for (ends, (at, rise)) in partition.limits().windows(2).zip(positions) {
+                let curve = means.curve(&[ends[0], ends[0] + part * (ends[1] - ends[0]), ends[1]]);
+                assert!((at - curve[1]).abs() < 1e-14, "{centring:?}: {at} {}", curve[1]);
+                assert!((rise - (curve[2] - curve[0])).abs() < 1e-14, "{centring:?}");
+            }
+        }
+        let start = (Centring::Start, AxisMean::default());
+        let means = Means::new(Cow::Borrowed(&partition), &contents, EmptyBins::Interpolate, start);
+        assert!(means.unwrap().positions(&contents).is_none());
+    }
+
+    /// More bins times places than curves are a product for: variances are wanted all the same.
+    #[test]
+    fn a_resample_that_draws_every_row_once_has_the_variances_of_the_data() {
+        let rows = ndarray::Array2::from_shape_fn((900, 2), |(i, j)| match j {
+            0 => i as f64 / 899.0,
+            _ => (i * 37 % 900) as f64 / 900.0,
+        });
+        let data = Dataset::from_rows(&rows.view()).unwrap();
+        let model = crate::model::FunctionModel::new(2, |x| x[0] * x[1]);
+        let estimator = super::super::Ale::with_bins(260).unwrap();
+        let effect =
+            &crate::estimator::Estimator::estimate(&estimator, &data, &model, 0).unwrap()[0];
+        let observed = Observed::new(&model);
+        let x: Vec<f64> = (0..260).map(|i| f64::from(i) / 259.0).collect();
+        let purpose = Purpose { x: &x, resampled: true, rebin: false };
+        let of = Estimated { data: &data, model: &observed, effect };
+        let sample = AccumulatedSample::new(&estimator, of, &purpose).unwrap();
+        assert!(260 * x.len() > MOST_MULTIPLIED);
+        let known = sample.uncertainty().unwrap().variances();
+        let resample = sample.replicate(&[1.0; 900], true).unwrap();
+        assert_eq!(resample.variances, Some(known));
+        let quick = sample.replicate(&[1.0; 900], false).unwrap();
+        assert!(quick.variances.is_none());
+        for (quick, plain) in quick.curve.iter().zip(&resample.curve) {
+            assert!((quick - plain).abs() < 1e-13);
         }
     }
 }

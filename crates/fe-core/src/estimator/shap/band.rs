@@ -143,9 +143,7 @@ impl<'a> ShapleySample<'a> {
             squares += of_explained[e] / total * residual * residual;
             let mut column = of_rows.column_mut(row);
             let mut column = column.rows_mut(0, count);
-            // The residual that the spline would leave without this row: it bends towards those at the
-            // ends most.
-            column += to_coordinates.column(e) * (residual / (1.0 - leverages[e]).max(LEAST_FREE));
+            column += to_coordinates.column(e) * without_the_row(residual, leverages[e]);
         }
         let by_background = &to_coordinates * &self.pairs.values;
         let mean = &by_background * &fit.background;
@@ -191,6 +189,12 @@ impl<'a> ShapleySample<'a> {
     }
 }
 
+/// The residual of a row from the spline through the others, by its residual from the spline through all and its
+/// leverage: the spline bends towards rows at the ends most.
+fn without_the_row(residual: f64, leverage: f64) -> f64 {
+    residual / (1.0 - leverage).max(LEAST_FREE)
+}
+
 impl Resampling for ShapleySample<'_> {
     fn replicate(&self, weights: &[f64], variances: bool) -> Result<Replicate> {
         let fit = self.fit(weights)?;
@@ -220,5 +224,17 @@ impl Resampling for ShapleySample<'_> {
         let degrees = uncertainty.degrees().to_vec();
         let factor = uncertainty.into_factor();
         Ok(Uncertainty::of_covariance(&factor * factor.transpose(), degrees))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of 1, 2 and 6 the last is 3 above the mean of all, and 4.5 above that of the others.
+    #[test]
+    fn a_row_is_farther_from_the_others_than_from_all() {
+        assert!((without_the_row(3.0, 1.0 / 3.0) - 4.5).abs() < 1e-15);
+        assert_eq!(without_the_row(1e-15, 1.0), 1e-15 / LEAST_FREE);
     }
 }

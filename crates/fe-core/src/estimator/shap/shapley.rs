@@ -797,3 +797,38 @@ fn shares(rows: &[(usize, f64)]) -> Vec<f64> {
     let total: f64 = rows.iter().map(|row| row.1 / largest).sum();
     rows.iter().map(|row| row.1 / largest / total).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::BatchModel;
+
+    /// Three features and two outputs that have something to do with each other.
+    #[test]
+    fn the_mean_of_values_against_each_row_is_the_value_against_all() {
+        let rows = Array2::from_shape_fn((6, 3), |(i, j)| ((i * (3 + 2 * j) + j) % 7) as f64);
+        let data = Dataset::from_rows(&rows.view()).unwrap();
+        let data = data.with_weights(vec![1.0, 2.0, 1.0, 0.5, 1.0, 3.0]).unwrap();
+        let model = BatchModel::new(3, 2, |rows: &Rows<'_>| {
+            let x = |i: usize, s: usize| rows.columns()[s].get(i);
+            let first = (0..rows.len()).map(|i| x(i, 0) * x(i, 1) - x(i, 2));
+            first.chain((0..rows.len()).map(|i| x(i, 0) + x(i, 1) * x(i, 2).powi(2))).collect()
+        });
+        for method in [ShapleyMethod::Exact, ShapleyMethod::Permutations { pairs: 3, seed: 1 }] {
+            let options = Shapley { method, background: Background::All };
+            let explained = vec![0, 2, 5];
+            let all = values(&data, &model, &explained, &options).unwrap();
+            let observed = Observed::new(&model);
+            for (feature, output) in [(0, 0), (1, 0), (2, 0), (0, 1), (1, 1), (2, 1)] {
+                let (rows, what) = (explained.clone(), (feature, output));
+                let pairs = Pairs::new(&data, &observed, rows, &options, what).unwrap();
+                for i in 0..explained.len() {
+                    let shares = pairs.shares.iter().enumerate();
+                    let mean: f64 = shares.map(|(b, share)| share * pairs.values[(i, b)]).sum();
+                    let value = all.values[[i, feature, output]];
+                    assert!((mean - value).abs() < 1e-12, "{method:?}: {mean} for {value}");
+                }
+            }
+        }
+    }
+}
