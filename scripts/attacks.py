@@ -1834,10 +1834,10 @@ def wrong(answer: Answer, attack: Attack, before: dict[str, str], folder: pathli
         say(f"ended by signal {-answer.status}")
     elif answer.status not in (0, 1, 2) and not answer.is_ended:
         say(f"status {answer.status}")
-    if re.search(r"panicked|a defect of the program", answer.said + answer.text):
+    if re.search(r"panicked|a defect of the program, at", answer.said + answer.text):
         say(
             "a defect: "
-            + re.search(r".*(?:panicked|a defect of the program).*", answer.said + answer.text).group()[:300]
+            + re.search(r".*(?:panicked|a defect of the program, at).*", answer.said + answer.text).group()[:300]
         )
     for name, stream in (("standard output", answer.out), ("standard error", answer.err)):
         text = stream[:KEPT_OUTPUT]
