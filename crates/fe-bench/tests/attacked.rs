@@ -1,4 +1,4 @@
-//! What `scripts/attacks.py` has found: each is refused in words, or right, and leaves nothing behind.
+//! Finds of `scripts/attacks.py`: each is refused in words, or right, and leaves nothing behind.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -118,7 +118,7 @@ fn refusals_speak_no_programming_language() {
     assert_eq!(nearest("1e1"), nearest("10"));
 }
 
-/// What needs a flag that cannot stand beside another one is not passed over where that one stands.
+/// Flags that need one which cannot stand beside a third are not passed over where that third stands.
 #[test]
 fn flags_are_not_passed_over() {
     let folder = folder_with(&[("study.toml", STUDY), ("engines.toml", "engine = []\n")]);

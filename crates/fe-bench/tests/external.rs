@@ -193,7 +193,7 @@ fn declarations_that_make_no_sense_are_refused() {
         (engine("run = [\"a\"]=>run = []"), "`run` is empty"),
         (engine("\"a\"=>\"a b\""), "`name`: must be of letters"),
         (engine("\"pd\"=>\"h-pdp\""), "`truth` = h-pdp: must be pd"),
-        (engine("\"pd\"=>\"pdd\""), "unknown word `pdd`"),
+        (engine("\"pd\"=>\"pdd\""), "unknown variant `pdd`"),
         (engine("effects.pdp.truth = \"pd\"=>effects = {}"), "`effects` is empty"),
         (engine("run ==>time_limit = 0.0\nrun ="), "`time_limit` = 0"),
         (engine("run ==>timelimit = 3\nrun ="), "unknown field `timelimit`"),

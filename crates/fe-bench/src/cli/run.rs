@@ -77,8 +77,8 @@ pub(super) struct Arguments {
     /// `until` it is the least number of datasets.
     #[arg(long, conflicts_with_all = ["resume", "extend", "abandon"])]
     dry_run: bool,
-    /// How the dry run is printed
     // What `requires` a flag that cannot stand beside another one is passed over where that one stands.
+    /// How the dry run is printed
     #[arg(long, value_enum, default_value = "table", requires = "dry_run",
           conflicts_with_all = ["resume", "extend", "abandon"])]
     format: Format,
