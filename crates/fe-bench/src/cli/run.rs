@@ -145,11 +145,11 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
         Begun::Finished(manifest) => (manifest, None),
         Begun::Open(mut journal) => {
             stop::advise(Some(to_resume(arguments, &folder)));
-            if let (Some(from), Some(earlier)) = (&arguments.extend, &earlier) {
-                if let Err(error) = enter(from, earlier, &plan, &mut journal) {
-                    journal.forget_if_empty();
-                    return Err(error);
-                }
+            if let (Some(from), Some(earlier)) = (&arguments.extend, &earlier)
+                && let Err(error) = enter(from, earlier, &plan, &mut journal)
+            {
+                journal.forget_if_empty();
+                return Err(error);
             }
             let drawn = (seed, arguments.abandon.as_deref());
             let done = run_all(&mut plan, &engines, drawn, jobs, &mut journal);
