@@ -88,17 +88,39 @@ pub fn listed<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
 /// ```
 #[must_use]
 pub fn plain_types(message: &str) -> String {
-    const WORDS: [(&str, &str); 8] = [
-        ("expected usize", "expected a whole number, at least 0"),
-        ("expected u64", "expected a whole number, at least 0"),
-        ("expected u32", "expected a whole number, at least 0"),
-        ("expected u16", "expected a whole number, at least 0"),
-        ("expected u8", "expected a whole number, at least 0"),
-        ("expected i64", "expected a whole number"),
+    const WHOLE: &str = "expected a whole number";
+    const COUNT: &str = "expected a whole number, at least 0";
+    const WORDS: [(&str, &str); 19] = [
+        ("invalid type: unit variant, expected string only", "must be a text"),
+        ("expected a sequence", "expected a list"),
+        ("expected usize", COUNT),
+        ("expected u64", COUNT),
+        ("expected u32", COUNT),
+        ("expected u16", COUNT),
+        ("expected u8", COUNT),
+        ("expected a nonzero u", COUNT),
+        ("expected i64", WHOLE),
+        ("expected i32", WHOLE),
+        ("expected i16", WHOLE),
+        ("expected i8", WHOLE),
         ("expected f64", "expected a number"),
+        ("expected f32", "expected a number"),
         ("expected a boolean", "expected true or false"),
+        ("unknown variant `", "unknown word `"),
+        ("invalid digit found in string", "must be a whole number, at least 0"),
+        ("number too large to fit in target type", "must be a smaller whole number"),
+        ("cannot parse integer from empty string", "must be a whole number"),
     ];
-    WORDS.iter().fold(message.to_owned(), |message, (from, to)| message.replace(from, to))
+    let message =
+        WORDS.iter().fold(message.to_owned(), |message, (from, to)| message.replace(from, to));
+    // A type by its name in the source is a table of the file.
+    match message.split_once("expected struct ") {
+        None => message,
+        Some((before, name)) => {
+            let rest = name.trim_start_matches(|c: char| c.is_ascii_alphanumeric());
+            format!("{before}expected a table{rest}")
+        }
+    }
 }
 
 /// The most characters of a line of a message, and the most lines.

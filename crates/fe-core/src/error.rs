@@ -119,7 +119,7 @@ pub enum Error {
         rows: usize,
     },
     /// An axis whose limits are not finite and increasing.
-    #[error("the axis [{lo}, {hi}] must have finite limits, the first below the second")]
+    #[error("the axis [{}, {}] must have finite limits, the first below the second", short(*lo), short(*hi))]
     BadAxis {
         /// Lower limit.
         lo: f64,
@@ -127,7 +127,7 @@ pub enum Error {
         hi: f64,
     },
     /// No row has its feature within the axis.
-    #[error("no row with positive weight has {name} within the axis [{lo}, {hi}]")]
+    #[error("no row with positive weight has {name} within the axis [{}, {}]", short(*lo), short(*hi))]
     NoRowsOnAxis {
         /// Name of the feature.
         name: String,
@@ -264,4 +264,10 @@ pub fn suggestion<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> 
         }
         _ => String::new(),
     }
+}
+
+/// A number for a message: with an exponent where it would have very many digits.
+pub(crate) fn short(number: f64) -> String {
+    let is_long = number != 0.0 && !(1e-5..1e16).contains(&number.abs());
+    if is_long && number.is_finite() { format!("{number:e}") } else { number.to_string() }
 }

@@ -26,13 +26,13 @@ pub(crate) trait Raise {
 
 impl Raise for String {
     fn raise(self) -> PyErr {
-        FeatureEffectsError::new_err(self)
+        FeatureEffectsError::new_err(fe_bench::error::plain_types(&self))
     }
 }
 
 impl Raise for &str {
     fn raise(self) -> PyErr {
-        FeatureEffectsError::new_err(self.to_owned())
+        self.to_owned().raise()
     }
 }
 

@@ -36,7 +36,7 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     (lambda: fe.pdp(X, S, bins=3), "pdp takes no option `bins`"),
     (lambda: fe.ale(X, S, preset="alibi"), "alibi-0.9"),
     (lambda: fe.ale(X, S, binning="quantil"), "quantile"),
-    (lambda: fe.ale(X, S, center="middle"), 'center = "middle": unknown variant'),
+    (lambda: fe.ale(X, S, center="middle"), 'center = "middle": unknown word'),
     # Features are counted from 1.
     (lambda: S.pd(0, [0.0]), "feature `0` does not exist: there are x1 … x3"),
     (lambda: fe.ale(X, S, 4), "feature `4` does not exist: there are x1 … x3"),
@@ -63,7 +63,7 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     (lambda: fe.ale(X, S, weights=np.ones((30, 1))), r"weights: must have one dim.*\(30, 1\)"),
     (lambda: fe.ale(X, S, names=["a"]), "names of features: 1 given, 3 needed"),
     (lambda: fe.ale(X, S, names="abc"), "names: must be a list, not 'abc'"),
-    (lambda: fe.regional_ale(X, S, kinds={1: "odd"}), "kinds: unknown variant `odd`"),
+    (lambda: fe.regional_ale(X, S, kinds={1: "odd"}), "kinds: unknown word `odd`"),
     (lambda: fe.regional_ale(X, S, kinds={"y": "nominal"}), "feature `y` does not exist"),
     (lambda: fe.regional_ale(X, S, kinds=["nominal"]), "kinds: must be a dictionary"),
     (lambda: fe.rhale(X, S, 2, kinds={2: "nominal"}), "`rhale` is made of derivatives, and x2, which is nominal"),

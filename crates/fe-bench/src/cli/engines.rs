@@ -33,16 +33,23 @@ pub(super) struct Arguments {
     #[arg(long = "try", value_name = "ENGINE:EFFECT")]
     tried: Option<String>,
     /// What --try asks about: a scenario with its default parameters
-    #[arg(long, default_value = "friedman1", requires = "tried")]
+    #[arg(long, default_value = "friedman1", requires = "tried", conflicts_with = "capabilities")]
     scenario: String,
     /// Number of rows for --try
-    #[arg(long, value_name = "N", default_value_t = 500, requires = "tried")]
+    #[arg(long, value_name = "N", default_value_t = 500, value_parser = super::arguments::rows, requires = "tried", conflicts_with = "capabilities")]
     n: usize,
     /// Feature for --try
-    #[arg(long, value_name = "S", default_value = "x1", requires = "tried")]
+    #[arg(
+        long,
+        value_name = "S",
+        default_value = "x1",
+        requires = "tried",
+        conflicts_with = "capabilities"
+    )]
     feature: String,
     /// An option for --try; its value is one of JSON, or text
-    #[arg(long, value_name = "KEY=VALUE", value_parser = super::arguments::key_value, requires = "tried")]
+    #[arg(long, value_name = "KEY=VALUE", value_parser = super::arguments::key_value, requires = "tried",
+          conflicts_with = "capabilities")]
     option: Vec<(String, String)>,
     /// Lists which effects each of them has, of all rows and in regions, as they are declared, and those
     /// of this program; nothing is started

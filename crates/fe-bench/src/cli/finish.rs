@@ -184,7 +184,7 @@ impl Told<'_> {
 
 fn read(questions: &std::path::Path) -> Result<(Plan, PathBuf)> {
     let path = beside(questions);
-    let text = std::fs::read_to_string(&path).map_err(Error::file(&path))?;
+    let text = crate::system::files::long_text(&path)?;
     let plan: Plan = serde_json::from_str(&text)
         .map_err(|e| Error::content(&path, format!("not a plan: {e}")))?;
     if plan.version != VERSION {

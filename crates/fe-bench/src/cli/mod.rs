@@ -39,10 +39,11 @@ mod watch;
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
+use clap::error::ErrorKind as ErrorKindOfArguments;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use fe_core::numeric::simd;
 
-use crate::error::{Error, Result, cut};
+use crate::error::{Error, Result, cut, plain_types};
 use crate::system::guard;
 use crate::system::program::{self, Hosted};
 use crate::system::say::{self, say};
@@ -179,7 +180,7 @@ fn run(command: &Command, is_quiet: bool) -> u8 {
         Err(error) => {
             // What was printed before a check failed comes first.
             let _ = out.flush();
-            say::error(&format!("fe-bench: {}", cut(&error.to_string())));
+            say::error(&format!("fe-bench: {}", cut(&plain_types(&error.to_string()))));
             if matches!(error, Error::Failed(_)) { 1 } else { 2 }
         }
     }
@@ -190,11 +191,24 @@ const SHORT: usize = 2000;
 
 /// Prints what is wrong with the arguments, or the help that they ask for.
 fn refuse(refusal: &clap::Error) -> u8 {
-    let text = cut(&refusal.render().to_string());
+    let mut given = refusal.render().to_string();
+    if refusal.kind() == ErrorKindOfArguments::InvalidUtf8
+        && let Some(wrong) =
+            program::arguments().into_iter().find(|argument| argument.to_str().is_none())
+    {
+        let named = format!("the argument `{}` is no text in UTF-8", wrong.display());
+        given = given.replace("invalid UTF-8 was detected in one or more arguments", &named);
+    }
+    let text = cut(&given);
     if refusal.use_stderr() {
-        // In colours only where no argument brings any of its own.
+        let text = plain_types(&text);
+        // In colours only where no argument brings any of its own, and nothing is said in other words.
         match say::visible(&text) {
-            std::borrow::Cow::Borrowed(_) if text.len() < SHORT => drop(refusal.print()),
+            std::borrow::Cow::Borrowed(_)
+                if text.len() < SHORT && text == refusal.render().to_string() =>
+            {
+                drop(refusal.print());
+            }
             _ => say::error(text.trim_end()),
         }
     } else if let Err(error) = refusal.print().and_then(|()| std::io::stdout().flush())

@@ -54,7 +54,7 @@ pub(super) struct Arguments {
     /// Compute nothing of the shard: all its values have failed, for this reason
     ///
     /// For what ends the process whenever it is run, so that the other shards can be merged.
-    #[arg(long, value_name = "REASON", requires = "shard")]
+    #[arg(long, value_name = "REASON", requires = "shard", conflicts_with = "extend")]
     abandon: Option<String>,
     /// Go on where an earlier run into the same --out was stopped; start if there was none
     #[arg(long, requires = "out")]
@@ -67,7 +67,8 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "DIR", requires = "replicates", conflicts_with_all = ["shard", "seed", "resume"])]
     extend: Option<PathBuf>,
     /// Number of replicates that all blocks have in the end
-    #[arg(long, value_name = "R", requires = "extend", value_parser = super::arguments::count)]
+    #[arg(long, value_name = "R", requires = "extend", value_parser = super::arguments::count,
+          conflicts_with_all = ["shard", "seed", "resume"])]
     replicates: Option<usize>,
     /// Say what would be computed, and how long it would take, and write nothing
     ///
@@ -76,8 +77,10 @@ pub(super) struct Arguments {
     /// `until` it is the least number of datasets.
     #[arg(long, conflicts_with_all = ["resume", "extend", "abandon"])]
     dry_run: bool,
+    // What `requires` a flag that cannot stand beside another one is passed over where that one stands.
     /// How the dry run is printed
-    #[arg(long, value_enum, default_value = "table", requires = "dry_run")]
+    #[arg(long, value_enum, default_value = "table", requires = "dry_run",
+          conflicts_with_all = ["resume", "extend", "abandon"])]
     format: Format,
     /// File that declares engines, for studies that name any
     #[arg(long, value_name = "FILE.toml", default_value = declaration::DEFAULT_FILE)]
@@ -142,8 +145,11 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
         Begun::Finished(manifest) => (manifest, None),
         Begun::Open(mut journal) => {
             stop::advise(Some(to_resume(arguments, &folder)));
-            if let (Some(from), Some(earlier)) = (&arguments.extend, &earlier) {
-                enter(from, earlier, &plan, &mut journal)?;
+            if let (Some(from), Some(earlier)) = (&arguments.extend, &earlier)
+                && let Err(error) = enter(from, earlier, &plan, &mut journal)
+            {
+                journal.forget_if_empty();
+                return Err(error);
             }
             let drawn = (seed, arguments.abandon.as_deref());
             let done = run_all(&mut plan, &engines, drawn, jobs, &mut journal);

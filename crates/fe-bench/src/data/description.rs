@@ -44,7 +44,10 @@ pub struct Column {
     pub name: String,
     /// Its finite numbers in increasing order.
     sorted: SortedSample,
+    /// Of its numbers divided by `unit`, whose squares are numbers too.
     moments: Moments,
+    /// A power of two near the largest of its numbers.
+    unit: f64,
     /// Number of its values that are no finite number.
     pub words: usize,
     distinct_words: usize,
@@ -115,11 +118,17 @@ impl Column {
         Facts {
             count: numbers + self.words,
             distinct: self.sorted.values().chunk_by(|a, b| a == b).count() + self.distinct_words,
-            mean: (numbers > 0).then_some(self.moments.mean),
-            sd: self.moments.variance(f64::from(ddof)).map(f64::sqrt),
+            mean: (numbers > 0).then_some(self.moments.mean * self.unit),
+            sd: self.sd(ddof),
             quartiles: (numbers > 0)
                 .then(|| [0.0, 0.25, 0.5, 0.75, 1.0].map(|p| self.sorted.quantile(p))),
         }
+    }
+
+    /// Standard deviation of its numbers; none where it is beyond the largest number, or there are too few.
+    fn sd(&self, ddof: u8) -> Option<f64> {
+        let sd = self.moments.variance(f64::from(ddof))?.sqrt() * self.unit;
+        sd.is_finite().then_some(sd)
     }
 
     /// Number of its finite numbers.
@@ -140,7 +149,9 @@ impl Column {
             let half = |x: f64| 0.5_f64.max(1e-3 * x.abs());
             return Ok(each.into_iter().map(|(x, n)| (x - half(x), x + half(x), n)).collect());
         };
-        let axis = Axis::new(first, last)?;
+        let axis = Axis::new(first, last).map_err(|error| {
+            Error::Argument(format!("{}: no histogram is drawn: {error}", self.name))
+        })?;
         if each.len() <= bins {
             let gaps = each.windows(2).map(|pair| pair[1].0 - pair[0].0);
             let half = 0.45 * gaps.fold(f64::INFINITY, f64::min);
@@ -231,14 +242,25 @@ impl<'a> DescribedColumn<'a> {
         words.sort_unstable();
         words.dedup();
         let there: Vec<f64> = numbers.into_iter().filter(|x| !x.is_nan()).collect();
+        let unit = unit_of(&there);
         Column {
             name: self.name.to_owned(),
-            moments: Moments::of(&there),
+            moments: Moments::of(&there.iter().map(|x| x / unit).collect::<Vec<f64>>()),
+            unit,
             words: count,
             distinct_words: words.len(),
             missing: fields - there.len() - count,
             sorted: SortedSample::new(there.into_iter().map(|x| (x, 1.0))),
         }
+    }
+}
+
+/// A power of two by which numbers are divided so that their squares are numbers: 1 wherever these are anyway.
+fn unit_of(numbers: &[f64]) -> f64 {
+    let largest = numbers.iter().fold(0.0, |largest: f64, x| largest.max(x.abs()));
+    match largest {
+        0.0 | 1e-100..1e100 => 1.0,
+        _ => largest.log2().floor().clamp(-1021.0, 1022.0).exp2(),
     }
 }
 

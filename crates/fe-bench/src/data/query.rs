@@ -409,8 +409,7 @@ fn open_questions(path: &Path, columns: usize) -> Result<Reader<File>> {
 
 /// Opens a file of comma-separated values and reads its header.
 fn open(path: &Path) -> Result<(Reader<File>, StringRecord)> {
-    let file = File::open(path).map_err(Error::file(path))?;
-    let mut reader = Reader::from_reader(file);
+    let mut reader = Reader::from_reader(crate::system::files::open(path)?);
     let header = reader.headers().map_err(|e| Error::content(path, e))?.clone();
     Ok((reader, header))
 }

@@ -35,7 +35,7 @@ pub fn find(name: &str, set: &[(String, String)]) -> Result<Scenario> {
 /// # Errors
 /// A file that cannot be read or is no text.
 pub fn read(path: &Path) -> Result<String> {
-    std::fs::read_to_string(path).map_err(Error::file(path))
+    crate::system::files::text(path)
 }
 
 /// The scenario of a path and the text of the file there.

@@ -85,7 +85,7 @@ fn default_time_limit() -> f64 {
 /// # Errors
 /// A file that cannot be read or says something that makes no sense.
 pub fn read(path: &Path) -> Result<Vec<Engine>> {
-    let text = std::fs::read_to_string(path).map_err(Error::file(path))?;
+    let text = crate::system::files::text(path)?;
     let wrong = |message: String| Error::content(path, message);
     let File { engine: mut engines } = toml::from_str(&text).map_err(|e| wrong(e.to_string()))?;
     let folder = path.parent().unwrap_or(Path::new(""));

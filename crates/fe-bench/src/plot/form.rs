@@ -63,7 +63,7 @@ impl Font {
             }
             return Ok(Self { family: text.trim().to_owned(), data: None });
         }
-        let data = std::fs::read(path).map_err(Error::file(path))?;
+        let data = crate::system::files::bytes(path)?;
         let mut fonts = Database::new();
         fonts.load_font_data(data.clone());
         let family =

@@ -47,7 +47,7 @@ pub fn read(folder: &Path) -> Result<Vec<SummaryRow>> {
 /// The points of each curve, of all its replicates.
 fn points(path: &Path) -> Result<Vec<(Key, Vec<Point>)>> {
     let wrong = |message: String| Error::content(path, message);
-    let mut reader = csv::Reader::from_reader(files::open(path)?);
+    let mut reader = csv::Reader::from_reader(files::open_written(path)?);
     let header = reader.headers().map_err(|e| wrong(e.to_string()))?.clone();
     let column = |name: &str| {
         let place = header.iter().position(|column| column == name);

@@ -15,7 +15,7 @@ use crate::output::formulas::unguarded;
 use crate::study::Study;
 use crate::study::file::{Keep, StudyFile};
 use crate::study::tasks::{Plan, Planned};
-use crate::system::files::Hashed;
+use crate::system::files::{self, Hashed};
 
 /// Contents of a study whose blocks ask for so many datasets; what a precision says of their number is left.
 ///
@@ -75,7 +75,13 @@ pub fn enter(
     let mut files = Vec::new();
     for file in ResultFile::ALL {
         let path = folder.join(file.name());
-        files.push(if path.exists() { Some(Lines::open(path, file)?) } else { None });
+        if path.exists() {
+            // Before anything of it is in the journal, which a later run would take up.
+            check_written(&path, manifest.files.get(file.name()))?;
+            files.push(Some(Lines::open(path, file)?));
+        } else {
+            files.push(None);
+        }
     }
     let open: HashSet<usize> = journal.outstanding(after).into_iter().collect();
     let mut again = 0;
@@ -175,6 +181,18 @@ fn of_estimate(key: &Key<&str>) -> u128 {
     Key { output: "", replicate: "", metric: "", ..*key }.fingerprint()
 }
 
+fn changed(path: &Path) -> Error {
+    Error::content(path, "is not as it was written: nothing is added to it")
+}
+
+/// Refuses a file that does not have the SHA-256 that is known of it.
+fn check_written(path: &Path, known: Option<&String>) -> Result<()> {
+    let Some(known) = known else { return Ok(()) };
+    let mut file = Hashed::new(files::open_written(path)?);
+    std::io::copy(&mut file, &mut std::io::sink()).map_err(Error::file(path))?;
+    if file.hash() == *known { Ok(()) } else { Err(changed(path)) }
+}
+
 /// The lines of a file: their keys, and once more their bytes.
 struct Lines {
     path: PathBuf,
@@ -190,7 +208,7 @@ struct Lines {
 
 impl Lines {
     fn open(path: PathBuf, file: ResultFile) -> Result<Self> {
-        let open = || File::open(&path).map_err(Error::file(&path));
+        let open = || files::open_written(&path);
         let (records, bytes) = (csv::Reader::from_reader(open()?), Hashed::new(open()?));
         let bytes = BufReader::new(bytes);
         let mut lines = Self { path, file, records, bytes, next: None, read: 0, start: 0 };
@@ -201,7 +219,7 @@ impl Lines {
     }
 
     fn changed(&self) -> Error {
-        Error::content(&self.path, "is not as it was written: nothing is added to it")
+        changed(&self.path)
     }
 
     /// The bytes up to a place.

@@ -19,7 +19,7 @@ use super::manifest::{Manifest, read_manifest};
 use super::store::{Counts, Writer, check_free, publish, write_json};
 use crate::error::{Error, Result};
 use crate::study::tasks::Plan;
-use crate::system::files::parent;
+use crate::system::files::{self, parent};
 
 /// Time of a run that a loss of power may cost; a process that ends loses nothing.
 const SYNC_EVERY: Duration = Duration::from_secs(1);
@@ -196,7 +196,7 @@ impl Journal {
         if !path.exists() {
             return Ok(None);
         }
-        let text = std::fs::read_to_string(&path).map_err(Error::file(&path))?;
+        let text = files::text_written(&path)?;
         let head: Head = serde_json::from_str(&text)
             .map_err(|e| Error::content(&path, format!("not a journal: {e}")))?;
         self.check_same(&head.manifest, &self.place)?;
@@ -209,7 +209,7 @@ impl Journal {
     /// Enters what a log has, up to what is half-written.
     fn read_log(&mut self, log: u32) -> Result<()> {
         let path = self.log_path(log);
-        let mut file = BufReader::new(File::open(&path).map_err(Error::file(&path))?);
+        let mut file = BufReader::new(files::open_written(&path)?);
         let (mut offset, mut head, mut lines) = (0, Vec::new(), Vec::new());
         let mut chain = chained(self.chain, log);
         loop {
@@ -430,7 +430,7 @@ impl Logs<'_> {
                 if self.open.len() == MOST_OPEN {
                     self.open.remove(0);
                 }
-                let file = BufReader::new(File::open(&path).map_err(Error::file(&path))?);
+                let file = BufReader::new(files::open_written(&path)?);
                 self.open.push(OpenLog { number: entry.log, file, offset: 0 });
                 self.open.len() - 1
             }

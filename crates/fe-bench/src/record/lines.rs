@@ -35,9 +35,9 @@ struct Files {
 impl Lines {
     pub(crate) fn open(folder: &Path, name: &str) -> Result<Self> {
         let path = folder.join(name);
-        let file = Hashed::new(files::open(&path)?);
+        let file = Hashed::new(files::open_written(&path)?);
         let reader = csv::ReaderBuilder::new().buffer_capacity(BUFFER).from_reader(file);
-        let manifest = std::fs::read_to_string(folder.join(MANIFEST)).ok();
+        let manifest = files::text_written(&folder.join(MANIFEST)).ok();
         let known = manifest.and_then(|text| serde_json::from_str::<Files>(&text).ok());
         let hash = known.and_then(|mut known| known.files.remove(name));
         Ok(Self { path, reader, record: StringRecord::new(), hash })

@@ -198,7 +198,7 @@ impl Manifest {
 /// What the system reports; a file that is no manifest, or one of another version of this layout.
 pub fn read_manifest(folder: &Path) -> Result<Manifest> {
     let path = folder.join(MANIFEST);
-    let text = std::fs::read_to_string(&path).map_err(Error::file(&path))?;
+    let text = crate::system::files::text_written(&path)?;
     let manifest: Manifest = serde_json::from_str(&text)
         .map_err(|e| Error::content(&path, format!("not a manifest: {e}")))?;
     if manifest.schema != SCHEMA {

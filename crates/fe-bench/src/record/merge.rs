@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::output::formulas::guarded;
 use crate::study::Study;
 use crate::study::tasks::{Plan, Planned, Shard};
-use crate::system::files::{Hashed, parent};
+use crate::system::files::{self, Hashed, parent};
 use crate::system::guard::Temporary;
 
 /// Merges the results of all shards of a run: the files are those that one run writes.
@@ -175,7 +175,7 @@ impl ShardReader {
             files.push(if path.exists() { Some(open(&path, file)?) } else { None });
         }
         let path = folder.join(TASKS);
-        let tasks = File::open(&path).map_err(Error::file(&path))?;
+        let tasks = files::open_written(&path)?;
         let tasks = csv::Reader::from_reader(Hashed::new(tasks));
         Ok(Self { folder: folder.to_owned(), manifest, shard, files, tasks, ahead: None })
     }
@@ -262,7 +262,7 @@ impl ShardReader {
 
 /// A file after its header.
 fn open(path: &Path, file: ResultFile) -> Result<BufReader<Hashed<File>>> {
-    let opened = File::open(path).map_err(Error::file(path))?;
+    let opened = files::open_written(path)?;
     let mut reader = BufReader::new(Hashed::new(opened));
     let (mut header, wanted) = (String::new(), file.columns().join(","));
     // Not more than a header has, whatever stands there in its place.

@@ -204,7 +204,7 @@ struct Confidence {
 /// A file that cannot be read or is no JSON, and as [`read`].
 pub fn read_json(path: &Path, scenario: &Scenario) -> Result<Option<Vec<(Given, GivenCurve)>>> {
     let wrong = |message: String| Error::content(path, message);
-    let text = std::fs::read_to_string(path).map_err(Error::file(path))?;
+    let text = crate::system::files::long_text(path)?;
     let value: Value = serde_json::from_str(&text).map_err(|e| wrong(e.to_string()))?;
     let all = match value {
         Value::Array(all) => all,

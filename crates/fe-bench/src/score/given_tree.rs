@@ -84,7 +84,10 @@ struct GivenRule {
 }
 
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "`effect` must be numbers, or an object with the arrays `x` and `effect`"
+)]
 enum GivenEffect {
     Values(Vec<f64>),
     Object {
@@ -101,7 +104,7 @@ enum GivenEffect {
 /// A file that cannot be read or is no such JSON, a feature that the scenario does not have, rules, parents or
 /// curves that do not fit together.
 pub fn read(path: &Path, scenario: &Scenario, centring: Centring) -> Result<Vec<GivenTree>> {
-    let text = std::fs::read_to_string(path).map_err(Error::file(path))?;
+    let text = crate::system::files::long_text(path)?;
     let wrong = |message: String| Error::content(path, message);
     let trees = parse(&text, scenario, centring).map_err(wrong)?;
     if trees.is_empty() { Err(wrong("there is no tree".to_owned())) } else { Ok(trees) }

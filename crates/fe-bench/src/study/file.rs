@@ -219,7 +219,7 @@ const TABLE_KEYS: &[&str] = &["title", "rows", "columns", "where", "baseline"];
 /// A file that cannot be read, is not TOML, has an unknown key (the nearest known one is named) or a
 /// value of the wrong type (its line is shown).
 pub fn read(path: &Path) -> Result<StudyFile> {
-    let text = std::fs::read_to_string(path).map_err(Error::file(path))?;
+    let text = crate::system::files::text(path)?;
     let wrong = |message: String| Error::content(path, message);
     let table: Table = toml::from_str(&text).map_err(|e| wrong(e.to_string()))?;
     check_keys(&table, STUDY_KEYS, "the study").map_err(wrong)?;

@@ -114,7 +114,89 @@ pub fn open(path: &Path) -> Result<File> {
     if file.metadata().is_ok_and(|there| there.is_dir()) {
         return Err(Error::content(path, "is a folder, and a file is to be read"));
     }
+    if is_device(&file) {
+        return Err(Error::content(path, "is a device, which need not have an end"));
+    }
     Ok(file)
+}
+
+/// True of devices such as `/dev/zero`, but not of a terminal.
+#[cfg(unix)]
+fn is_device(file: &File) -> bool {
+    use std::io::IsTerminal;
+    use std::os::unix::fs::FileTypeExt;
+    let is_one = |there: Metadata| there.file_type().is_char_device();
+    file.metadata().is_ok_and(is_one) && !file.is_terminal()
+}
+
+#[cfg(not(unix))]
+fn is_device(_: &File) -> bool {
+    false
+}
+
+/// Opens a file of a folder that this program has written: no pipe, which would be waited for, and no device.
+///
+/// # Errors
+/// As [`open`]; what is no regular file.
+pub fn open_written(path: &Path) -> Result<File> {
+    let there = std::fs::metadata(path).map_err(Error::file(path))?;
+    if there.is_file() || there.is_dir() {
+        return open(path);
+    }
+    Err(Error::content(path, "is no regular file, as this program writes them"))
+}
+
+/// Most bytes of a text that is written by hand, such as a study, and of a file that a program has made.
+const LONGEST_TEXT: u64 = 64 << 20;
+const LONGEST: u64 = 1 << 30;
+
+/// The text of a file that is written by hand; it may come from a pipe.
+///
+/// # Errors
+/// As [`open`]; more than 64 MiB; no UTF-8.
+pub fn text(path: &Path) -> Result<String> {
+    in_utf8(path, up_to(LONGEST_TEXT, open(path)?, path)?)
+}
+
+/// The text of a file that this program has written into a folder of its own.
+///
+/// # Errors
+/// As [`open_written`]; more than a GiB; no UTF-8.
+pub fn text_written(path: &Path) -> Result<String> {
+    in_utf8(path, up_to(LONGEST, open_written(path)?, path)?)
+}
+
+/// The text of a file that a program has made; it may come from a pipe.
+///
+/// # Errors
+/// As [`open`]; more than a GiB; no UTF-8.
+pub fn long_text(path: &Path) -> Result<String> {
+    in_utf8(path, bytes(path)?)
+}
+
+/// All that a file has; it may be a pipe.
+///
+/// # Errors
+/// As [`open`]; more than a GiB.
+pub fn bytes(path: &Path) -> Result<Vec<u8>> {
+    up_to(LONGEST, open(path)?, path)
+}
+
+fn up_to(most: u64, file: File, path: &Path) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.take(most + 1).read_to_end(&mut bytes).map_err(Error::file(path))?;
+    if bytes.len() as u64 > most {
+        let message = format!("has more than {} MiB, and no such file has", most >> 20);
+        return Err(Error::content(path, message));
+    }
+    Ok(bytes)
+}
+
+fn in_utf8(path: &Path, bytes: Vec<u8>) -> Result<String> {
+    String::from_utf8(bytes).map_err(|error| {
+        let place = error.utf8_error().valid_up_to();
+        Error::content(path, format!("is no text in UTF-8: byte {place} is part of no character"))
+    })
 }
 
 /// Bytes that are read or written, with the SHA-256 of all of them: a pipe can be read only once.

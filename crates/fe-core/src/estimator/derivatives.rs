@@ -1,7 +1,7 @@
 //! Partial derivatives of a model: its own, or central differences.
 
 use crate::data::Dataset;
-use crate::error::{Error, ModelError, Result};
+use crate::error::{Error, ModelError, Result, short};
 use crate::model::{Column, Model, Observed, Reach, Rows};
 use crate::numeric::axis::Axis;
 use crate::numeric::simd::subtract;
@@ -65,7 +65,10 @@ impl Differentiation {
         }
         Err(Error::BadOption {
             option: "step",
-            given: format!("{} of the axis [{}, {}]", self.step, axis.lo(), axis.hi()),
+            given: {
+                let (lo, hi) = (short(axis.lo()), short(axis.hi()));
+                format!("{} of the axis [{lo}, {hi}]", self.step)
+            },
             allowed: "is lost in rounding: give a larger `step`, or the feature less an offset"
                 .to_owned(),
         })

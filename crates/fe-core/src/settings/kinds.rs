@@ -156,25 +156,38 @@ pub trait SettingType: Sized {
 }
 
 macro_rules! parsed {
-    ($($type:ty, $kind:ident, $allowed:literal;)+) => {$(
+    ($($type:ty, $kind:ident, $allowed:literal, $wrong:literal;)+) => {$(
         impl SettingType for $type {
             const KIND: SettingKind = SettingKind::$kind;
             const ALLOWED: &'static str = $allowed;
 
             fn read(text: &str) -> Result<Self, String> {
-                text.trim().parse().map_err(|error| format!("{error}"))
+                text.trim().parse().map_err(|_| $wrong.to_owned())
             }
         }
     )+};
 }
 
 parsed! {
-    usize, Count, "a whole number";
-    u64, Seed, "a whole number";
-    u8, Digit, "0 or 1";
-    f64, Number, "a number";
-    bool, Flag, "true or false";
-    String, Name, "a name";
+    u64, Seed, "a whole number", "must be a whole number, at least 0";
+    u8, Digit, "0 or 1", "must be 0 or 1";
+    f64, Number, "a number", "must be a number";
+    bool, Flag, "true or false", "must be true or false";
+    String, Name, "a name", "must be a name";
+}
+
+impl SettingType for usize {
+    const KIND: SettingKind = SettingKind::Count;
+    const ALLOWED: &'static str = "a whole number";
+
+    /// As `1000` or `1e3`.
+    fn read(text: &str) -> Result<Self, String> {
+        const MOST: f64 = (1_u64 << 53) as f64;
+        let whole = |x: &f64| x.fract() == 0.0 && (0.0..=MOST).contains(x);
+        let number = || text.trim().parse().ok().filter(whole).map(|x: f64| x as Self);
+        let count = text.trim().parse().ok().or_else(number);
+        count.ok_or_else(|| "must be a whole number, at least 0".to_owned())
+    }
 }
 
 impl SettingType for Vec<f64> {

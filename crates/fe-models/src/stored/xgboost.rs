@@ -137,7 +137,7 @@ struct Written {
 
 /// A truth value: older files have words, newer ones numbers.
 #[derive(Deserialize, Clone, Copy)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "a flag must be true, false, or a whole number up to 255")]
 enum Flag {
     Word(bool),
     Number(u8),

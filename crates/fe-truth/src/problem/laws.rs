@@ -245,7 +245,7 @@ pub(super) enum Plain {
 
 /// Relative error of the probability of an interval.
 const TAILS: f64 = 1e-13;
-/// Smallest probability of what a law is truncated to.
+/// Smallest probability of what a law is truncated to, and the largest of what is no number.
 const LEAST: f64 = 1e-9;
 
 impl Plain {
@@ -324,7 +324,27 @@ impl Plain {
                 -ln_beta(0.5, 0.5 * a[0]) - 0.5 * a[0].ln()
             }
         };
-        Ok(Self::Of(kind, a, constant))
+        let law = Self::Of(kind, a, constant);
+        law.check_range(&format!("`{}` of {}", kind.name(), described(names, &a)))?;
+        Ok(law)
+    }
+
+    /// Refuses a law with more than [`LEAST`] of its probability where values round to 0 or to infinity.
+    fn check_range(&self, name: &str) -> Result<(), String> {
+        let (low, high) = self.support();
+        let (smallest, largest) = (f64::MIN_POSITIVE, f64::MAX);
+        let lost = [
+            (low == 0.0, self.tails(smallest)[0], format!("below {smallest:e}")),
+            (low.is_infinite(), self.tails(-largest)[0], format!("below -{largest:e}")),
+            (high.is_infinite(), self.tails(largest)[1], format!("above {largest:e}")),
+        ];
+        match lost.iter().find(|(is_open, mass, _)| *is_open && *mass > LEAST) {
+            None => Ok(()),
+            Some((_, mass, place)) => Err(format!(
+                "{name} is {place} with probability {mass:e}, where floating-point numbers end; \
+                 at most {LEAST:e} is allowed"
+            )),
+        }
     }
 
     pub(super) fn truncated(law: Self, low: f64, high: f64) -> Result<Self, String> {
@@ -652,6 +672,21 @@ fn ln_kernel(kind: LawFamily, a: &[f64; 3], u: f64, x: f64) -> f64 {
     }
 }
 
+/// The arguments of a law with their names.
+fn described(names: &[&str], arguments: &[f64; 3]) -> String {
+    let one = |(name, value): (&&str, &f64)| format!("{name} {value}");
+    names.iter().zip(arguments).map(one).collect::<Vec<_>>().join(", ")
+}
+
+/// Probabilities of a gamma law of scale 1 below and above a value, which may be rounded to 0 or to infinity.
+fn gamma_tails(shape: f64, x: f64) -> [f64; 2] {
+    match x {
+        x if x <= 0.0 => [0.0, 1.0],
+        f64::INFINITY => [1.0, 0.0],
+        _ => [gamma_lr(shape, x), gamma_ur(shape, x)],
+    }
+}
+
 /// Probabilities below and above a value inside the support.
 fn tails(kind: LawFamily, a: &[f64; 3], x: f64) -> [f64; 2] {
     let share = |below: f64| [below, 1.0 - below];
@@ -667,7 +702,7 @@ fn tails(kind: LawFamily, a: &[f64; 3], x: f64) -> [f64; 2] {
             [(x / a[0]).ln() / span, (a[1] / x).ln() / span]
         }
         LawFamily::Exponential => [-(-a[0] * x).exp_m1(), (-a[0] * x).exp()],
-        LawFamily::Gamma => [gamma_lr(a[0], x / a[1]), gamma_ur(a[0], x / a[1])],
+        LawFamily::Gamma => gamma_tails(a[0], x / a[1]),
         LawFamily::Beta => {
             let below = beta_reg(a[0], a[1], x);
             if below < 0.5 {

@@ -110,7 +110,9 @@ impl<const ROWS: bool> OptionFlags<ROWS> {
         match (name, texts.join(",").as_str()) {
             ("background", "all") => Ok(()),
             (_, text) => self.settings.read(name, text).map_err(|message| {
-                clap::Error::raw(clap::error::ErrorKind::ValueValidation, format!("{message}\n"))
+                let flag = name.replace('_', "-");
+                let message = format!("invalid value '{text}' for '--{flag}': {message}\n");
+                clap::Error::raw(clap::error::ErrorKind::ValueValidation, message)
             }),
         }
     }

@@ -309,7 +309,7 @@ impl Source {
             }
             Self::File(path, format) => (path, *format),
         };
-        let bytes = std::fs::read(path).map_err(Error::file(path))?;
+        let bytes = crate::system::files::bytes(path)?;
         let columns = observations.names().len();
         let folder = path.parent().unwrap_or(Path::new(""));
         let read = stored::read_beside(format, &bytes, columns, folder);
