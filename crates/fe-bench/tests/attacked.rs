@@ -214,3 +214,12 @@ fn an_extension_that_is_refused_leaves_nothing() {
         assert_eq!(left, ["done", "study.toml"]);
     }
 }
+
+#[test]
+fn a_table_without_a_title_has_the_name_of_its_study() {
+    let study = "about = \"a\"\n[[block]]\nscenario = \"poly3\"\nN = [20, 40]\nreplicates = 2\nmetrics = [\"mse\"]\n\
+                 [[block.estimator]]\nname = \"pdp\"\n[[table]]\nrows = [\"feature\"]\ncolumns = [\"N\"]\n";
+    let folder = folder_with(&[("mine.toml", study)]);
+    let printed = answer(folder.path(), &["-q", "run", "mine.toml", "--out", "results"]);
+    assert!(printed.contains("**mine**"), "{printed}");
+}

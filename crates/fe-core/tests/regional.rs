@@ -563,7 +563,7 @@ fn the_text_shows_the_tree() {
     );
     assert!(lines[3].starts_with("    x3 <= "), "{text}");
     assert!(lines[4].starts_with("    x3 > "), "{text}");
-    assert!(lines[6].starts_with("level 1: 2 regions, mean_grid 0.0"), "{text}");
+    assert!(lines[6].starts_with("level 1: 2 regions, mean_grid 0, drop"), "{text}");
 }
 
 #[test]

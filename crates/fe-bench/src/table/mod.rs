@@ -198,6 +198,8 @@ pub fn of_study(named: &NamedStudy, results: &Results) -> Result<Vec<Rendered>, 
     let table = |spec| {
         let made =
             make_of(spec, &values, &context)?.cautioned(&results.empty_bins, &context.labels);
+        // A table without a title has the name of its study.
+        let made = if made.title.trim().is_empty() { made.titled(&named.name) } else { made };
         Ok(made.with_precision(&imprecise))
     };
     named.study.table.iter().map(table).collect()
