@@ -20,18 +20,15 @@ impl RegionalEffect {
     /// [`Tree::nodes`](super::Tree::nodes).
     ///
     /// ```
-    /// # fn main() -> Result<(), fe_core::Error> {
-    /// use fe_core::{Dataset, Settings, model::FnModel, regional};
-    /// use ndarray::Array2;
-    ///
-    /// let data = Dataset::new(Array2::from_shape_fn((60, 2), |(i, j)| ((i * (j + 3)) % 60) as f64))?;
-    /// let model = FnModel::new(|row: ndarray::ArrayView1<'_, f64>| row[0] * (row[1] - 30.0));
-    /// let pdp = regional::from_settings("regional-pdp", &Settings::default())?;
-    /// let tree = &pdp.fit(&data, &model, 0)?[0];
-    /// assert_eq!(tree.text(&|_| String::new()), tree.to_string());
-    /// assert!(tree.text(&|position| format!(" (region {position})")).contains(" (region 0)\n"));
-    /// # Ok(())
-    /// # }
+    /// use fe_core::{Dataset, Settings, model::FunctionModel, regional};
+    /// let rows = ndarray::Array2::from_shape_fn((100, 2), |(i, j)| ((i * (7 + 30 * j)) % 100) as f64);
+    /// let data = Dataset::from_rows(&rows.view())?;
+    /// let model = FunctionModel::new(2, |x| if x[1] > 50.0 { x[0] } else { -x[0] });
+    /// let regional = regional::from_settings("regional-pdp", &Settings::default())?;
+    /// let effect = regional.fit(&data, &model, 0)?.remove(0);
+    /// assert_eq!(effect.text(&|_| String::new()), effect.to_string());
+    /// assert!(effect.text(&|position| format!(" (region {position})")).contains(" (region 0)\n"));
+    /// # Ok::<(), fe_core::Error>(())
     /// ```
     #[must_use]
     pub fn text(&self, beside: &dyn Fn(usize) -> String) -> String {
