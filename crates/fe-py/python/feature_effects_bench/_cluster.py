@@ -104,8 +104,7 @@ def run_on(
         while suspected:
             shard = suspected.pop()
             if shard.of < of:
-                pieces = range(shard.number, of + 1, shard.of)
-                suspected += [Shard(piece, of) for piece in pieces]
+                suspected += [Shard(number, of) for number in range(shard.number, of + 1, shard.of)]
                 continue
             with tempfile.TemporaryDirectory(dir=kept, prefix=".abandoned-") as folder:
                 results = Path(folder) / "results"
