@@ -259,6 +259,51 @@ fn results_whose_extension_was_killed_are_those_of_an_undisturbed_one() {
     assert!(!scratch.path("grown.extended.unfinished").exists());
 }
 
+/// Wherever a process was stopped between results that are complete and their place, the next one goes on there.
+#[test]
+fn an_extension_that_was_stopped_at_its_end_takes_its_place() {
+    let scratch = Scratch::new();
+    scratch.write("growing.toml", GROWING);
+    scratch.succeed(&["run", "growing.toml", "--out", "first", "--seed", "4"]);
+    let more = |folder: &str| ["run", "--extend", folder, "--replicates", "6"].map(str::to_owned);
+    let run = |arguments: &[String]| {
+        scratch.program(&arguments.iter().map(String::as_str).collect::<Vec<_>>())
+    };
+    let whole = [&more("first")[..], &["--out", "whole"].map(str::to_owned)].concat();
+    assert!(run(&whole).status.success());
+    let copy = |from: &str, to: &str| {
+        std::fs::create_dir(scratch.path(to)).unwrap();
+        for entry in std::fs::read_dir(scratch.path(from)).unwrap() {
+            let path = entry.unwrap().path();
+            std::fs::copy(&path, scratch.path(to).join(path.file_name().unwrap())).unwrap();
+        }
+    };
+    // The folders of each state in which a process can be stopped: their names, and what they hold.
+    let states: [&[(&str, &str)]; 3] = [
+        &[("", "first"), (".extended", "whole")],
+        &[(".replaced", "first"), (".extended", "whole")],
+        &[("", "whole"), (".replaced", "first")],
+    ];
+    for (state, folders) in states.iter().enumerate() {
+        let own = format!("own{state}");
+        folders.iter().for_each(|(end, from)| copy(from, &format!("{own}{end}")));
+        let output = run(&more(&own));
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(state == 0, output.status.success(), "{said}");
+        assert_eq!(state != 0, said.contains("is in place"), "{said}");
+        scratch.assert_same("whole", &own);
+        for end in [".extended", ".replaced", ".extended.unfinished"] {
+            assert!(!scratch.path(&format!("{own}{end}")).exists(), "{own}{end}");
+        }
+    }
+    // A folder of that name that is somebody's own is left alone.
+    copy("whole", "own.replaced");
+    copy("first", "own");
+    let output = run(&more("own"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("own.replaced"));
+    assert!(scratch.path("own.replaced/manifest.json").exists());
+}
+
 #[test]
 fn tables_and_pages_name_means_that_are_less_precise_than_was_asked_for() {
     let scratch = Scratch::new();

@@ -323,15 +323,23 @@ fn answer(folder: &std::path::Path, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
+/// What `effect` prints as CSV, and what `score` says of that.
+fn printed_and_scored(effect: &[&str], score: &[&str]) -> [String; 2] {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let as_csv = ["--format", "csv"];
+    let printed = answer(path, &[&["effect"][..], effect, &as_csv].concat());
+    std::fs::write(path.join("own.csv"), &printed).unwrap();
+    let scored = answer(path, &[&["score", "own.csv"][..], score, &as_csv].concat());
+    [printed, scored]
+}
+
 /// The program's own estimate is scored as it is printed, and its truth is that of its estimator.
 #[test]
 fn what_effect_prints_is_scored() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path();
-    let drawn = ["--n", "200", "--feature", "x1", "--estimator", "ale,pdp", "--band", "analytic"];
-    let printed = answer(path, &[&["effect", "snc", "--format", "csv"][..], &drawn].concat());
-    std::fs::write(path.join("own.csv"), printed).unwrap();
-    let scored = answer(path, &["score", "own.csv", "--scenario", "snc", "--format", "csv"]);
+    let drawn =
+        ["snc", "--n", "200", "--feature", "x1", "--estimator", "ale,pdp", "--band", "analytic"];
+    let [_, scored] = printed_and_scored(&drawn, &["--scenario", "snc"]);
     assert!(scored.starts_with("scenario,feature,effect,method,metric,value"));
     assert!(
         scored.contains("x1,ale,ale,mse,") && scored.contains("x1,pd,pdp,coverage,"),
@@ -342,14 +350,11 @@ fn what_effect_prints_is_scored() {
 /// So is what it prints of a pair of features, the truth beside it.
 #[test]
 fn what_effect_prints_of_pairs_is_scored() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path();
-    let drawn = ["--n", "200", "--feature", "x1:x2", "--estimator", "ale", "--bins", "5"];
-    let printed = answer(path, &[&["effect", "friedman1", "--format", "csv"][..], &drawn].concat());
+    let drawn =
+        ["friedman1", "--n", "200", "--feature", "x1:x2", "--estimator", "ale", "--bins", "5"];
+    let asked = ["--scenario", "friedman1", "--effect", "ale"];
+    let [printed, scored] = printed_and_scored(&drawn, &asked);
     assert!(printed.starts_with("feature,feature2,output,x,x2,effect,truth,difference\n"));
-    std::fs::write(path.join("pair.csv"), printed).unwrap();
-    let asked = ["--scenario", "friedman1", "--effect", "ale", "--format", "csv"];
-    let scored = answer(path, &[&["score", "pair.csv"][..], &asked].concat());
     assert!(scored.contains(",mse,"), "{scored}");
 }
 

@@ -118,6 +118,14 @@ fn of_array_job(variable: &dyn Fn(&str) -> Option<String>) -> std::result::Resul
 pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
     let begun = Instant::now();
     super::arguments::can_be_recorded()?;
+    // Results that are extended under their own name.
+    let in_place = arguments.extend.as_deref().filter(|_| arguments.out.is_none());
+    let in_place = in_place.map(files::without_slash);
+    if let Some(folder) = in_place.as_deref().filter(|_| !arguments.dry_run)
+        && store::finish_replacing(folder, &extended(folder))?
+    {
+        say!("{}: an extension that was stopped at its end is in place", folder.display());
+    }
     let earlier = arguments.extend.as_deref().map(finished).transpose()?;
     let studies = match (&arguments.extend, &earlier) {
         (Some(folder), Some(earlier)) => more(arguments, folder, earlier)?,
@@ -127,7 +135,7 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
     let engines = engines(&studies, &arguments.engines)?;
     let mut plan = Plan::new(&studies);
     let out_folder = arguments.out.as_deref().map(files::without_slash);
-    let folder = out_folder.or_else(|| arguments.extend.as_deref().map(extended));
+    let folder = out_folder.or_else(|| in_place.as_deref().map(extended));
     let mut folder = folder.unwrap_or_else(default_folder);
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let jobs = arguments.jobs.map_or(cores, usize::from);
@@ -161,15 +169,16 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
                 }
             };
             let (manifest, counts) = journal.finish(&plan, started.elapsed().as_secs_f64())?;
-            if let (Some(earlier), None) = (&arguments.extend, &arguments.out) {
-                store::replace(&files::without_slash(earlier), &folder)?;
-                folder = files::without_slash(earlier);
-            }
             stop::advise(Some(format!("the results are in {}", folder.display())));
             tell_imprecise(&studies, &imprecise);
             (manifest, Some(counts))
         }
     };
+    if let Some(earlier) = in_place {
+        store::replace(&earlier, &folder)?;
+        folder = earlier;
+        stop::advise(Some(format!("the results are in {}", folder.display())));
+    }
     if let Some(counts) = &counts {
         say!("{}", made(&studies, counts, manifest.shard.is_some()));
     }

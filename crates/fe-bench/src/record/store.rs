@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::columns::{DECOMPOSITION, ResultFile, SUMMARY, TaskLines, value_and_status};
 use super::empty_bins::{self, EMPTY_BINS, Tally};
 use super::errors::{self, Errors};
-use super::manifest::{MANIFEST, Manifest};
+use super::manifest::{MANIFEST, Manifest, read_manifest};
 use super::summary::{STATISTICS, statistics, summarised};
 use super::{Column, Key};
 use crate::error::{Error, Result};
@@ -352,16 +352,43 @@ pub(super) fn publish(inside: &Path, folder: &Path) -> Result<()> {
 }
 
 /// Lets a folder that is complete take the place of an earlier one, which is then removed. Whatever happens between, both
-/// are there.
+/// are there, and [`finish_replacing`] goes on.
 ///
 /// # Errors
 /// Whatever the system reports.
 pub fn replace(earlier: &Path, by: &Path) -> Result<()> {
-    let mut aside = earlier.as_os_str().to_owned();
-    aside.push(".replaced");
-    let aside = PathBuf::from(aside);
+    let aside = replaced(earlier);
     check_free(&aside)?;
     std::fs::rename(earlier, &aside).map_err(Error::file(earlier))?;
     publish(by, earlier)?;
     std::fs::remove_dir_all(&aside).map_err(Error::file(&aside))
+}
+
+/// Ends what a process that was stopped in [`replace`] began: true where there was something to do.
+///
+/// # Errors
+/// A folder of the name that is needed which was never replaced, and is somebody's own; whatever the system reports.
+pub fn finish_replacing(earlier: &Path, by: &Path) -> Result<bool> {
+    let aside = replaced(earlier);
+    let new = if earlier.exists() { earlier } else { by };
+    let are_one = read_manifest(&aside).is_ok_and(|old| {
+        let is_taken_over =
+            |new: Manifest| new.extended.iter().any(|run| run.started == old.started);
+        read_manifest(new).is_ok_and(is_taken_over)
+    });
+    if !are_one {
+        return check_free(&aside).map(|()| false);
+    }
+    if new == by {
+        publish(by, earlier)?;
+    }
+    std::fs::remove_dir_all(&aside).map_err(Error::file(&aside))?;
+    Ok(true)
+}
+
+/// Path of results while others take their place.
+fn replaced(folder: &Path) -> PathBuf {
+    let mut name = folder.as_os_str().to_owned();
+    name.push(".replaced");
+    PathBuf::from(name)
 }

@@ -33,8 +33,8 @@ const MOST_MEANS: usize = 4000;
 
 /// The words on how tables are read.
 const READING: &str = "Mean over replicates ± standard error. Bold: lowest among errors from the same truth on the same \
-                       data in its column; italic: not told from it, and *: lower than the baseline, by a paired 95 % \
-                       interval.";
+                       data in its column, or exact but for rounding as it is; italic: not told from it, and *: lower \
+                       than the baseline, by a paired 95 % interval.";
 
 /// The most effects that are drawn.
 const MOST_EFFECTS: usize = 12;

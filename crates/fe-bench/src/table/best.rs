@@ -92,7 +92,7 @@ pub(super) fn of_column(values: &[Option<&SummaryRow>], truths: &SharedTruths) -
         let exact = largest_exact(winner, competitors.iter().map(|competitor| competitor.1));
         for &(i, mean, value) in competitors {
             if mean <= exact {
-                standings[i] = Standing::Best;
+                standings[i] = Standing::Exact;
             } else if tied(value, winner) {
                 standings[i] = Standing::Tied;
             }
@@ -135,7 +135,7 @@ mod tests {
     fn what_is_exact_is_as_good_as_what_is_exact() {
         let rows = [row("grid=40", 3e-31), row("grid=41", 1e-33), row("grid=5", 0.1)];
         let values: Vec<_> = rows.iter().map(Some).collect();
-        let expected = [Standing::Best, Standing::Best, Standing::Other];
+        let expected = [Standing::Exact, Standing::Best, Standing::Other];
         assert!(of_column(&values, &SharedTruths::default()) == expected);
     }
 }

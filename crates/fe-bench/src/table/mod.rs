@@ -88,6 +88,8 @@ enum Standing {
     Other,
     /// The lowest.
     Best,
+    /// Exact but for rounding, as the lowest is.
+    Exact,
     /// Its paired difference from the lowest has a 95 % interval that covers 0.
     Tied,
 }

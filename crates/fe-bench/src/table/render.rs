@@ -131,6 +131,7 @@ impl Rendered {
                 style.best,
                 "lowest among errors from the same truth on the same data in its column",
             ),
+            (Standing::Exact, style.best, "exact but for rounding, as the lowest is"),
             (Standing::Tied, style.ties, "not told from the lowest by a paired 95 % interval"),
         ] {
             if mark != Mark::None && self.entries().any(|entry| entry.standing == standing) {
@@ -163,7 +164,7 @@ impl TableEntry {
 
     pub(super) fn mark(&self, style: Style) -> Mark {
         match self.standing {
-            Standing::Best => style.best,
+            Standing::Best | Standing::Exact => style.best,
             Standing::Tied => style.ties,
             Standing::Other => Mark::None,
         }
@@ -247,7 +248,7 @@ fn compared(entry: &TableEntry) -> [Entry; 4] {
         paired.as_ref().map_or(Entry::Missing, |paired| of(paired).into())
     };
     let standing = match entry.standing {
-        Standing::Best => "best",
+        Standing::Best | Standing::Exact => "best",
         Standing::Tied => "tied",
         Standing::Other => "",
     };
