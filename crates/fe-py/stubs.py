@@ -38,7 +38,7 @@ def {name}(
     names: Sequence[str] | None = None,
     kinds: Mapping[int | str, str] | None = None,
 {preset}    output: int | None = None,
-    batch_size: int = 16384,
+    batch_size: int = 8192,
 {options}
 ) -> {result}: ...
 '''

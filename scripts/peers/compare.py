@@ -148,8 +148,8 @@ def alibi_ale(**options):
 
         names = [f"x{j + 1}" for j in range(x.shape[1])]
         chosen = dict(options)
-        if chosen.pop("equal", False):
-            chosen["grid_points"] = {j: grid(x, j, 101) for j in range(x.shape[1])}
+        if bins := chosen.pop("equal", None):
+            chosen["grid_points"] = {j: grid(x, j, bins + 1) for j in range(x.shape[1])}
         ale = ALE(model, feature_names=names).explain(x, **chosen)
         return list(ale.feature_values), [values[:, 0] for values in ale.ale_values]
 
@@ -283,12 +283,13 @@ def own_pdp(points):
     return work
 
 
-def own_effects(estimator, bins, **options):
+def own_effects(estimator, bins, points=100, **options):
     def work(x):
         import feature_effects_bench as fe
 
         found = fe.effects(estimator, x, model, binning="fixed", bins=bins, **options)
-        return [effect.x for effect in found], [effect.effect for effect in found]
+        at = [grid(x, j, points) for j in range(x.shape[1])]
+        return at, [effect(places) for effect, places in zip(found, at)]
 
     return work
 
@@ -318,7 +319,7 @@ def rows(folder):
         ours = request("ale", ten, EFFECTOR, bins=100)
         found.append((name, n, 10, "effector", effector_ale(100), ours, 80))
         ours = request("ale", ten, ALIBI, binning="fixed", bins=100)
-        found.append((name, n, 10, "alibi", alibi_ale(equal=True), ours, 25))
+        found.append((name, n, 10, "alibi", alibi_ale(equal=100), ours, 25))
     name = "ALE, default bins, all features"
     found.append((name, 50_000, 10, "alibi", alibi_ale(), request("ale", ten, ALIBI), 1000))
     for n, cells, least in ((1000, 100, 200), (1000, 400, 1000), (1000, 1000, 3000), (100_000, 100, 80)):
@@ -345,7 +346,8 @@ def rows(folder):
     for library, work in (("scikit-learn", sklearn_pdp_of(20)), ("alibi", alibi_pdp(20))):
         found.append((name, 50_000, 20, library, work, own_pdp(20), 1))
     name = "ALE, K = 20, all features, our Python"
-    found.append((name, 50_000, 20, "effector", effector_ale(20), own_effects("ale", 20), 2))
+    for library, work, points in (("effector", effector_ale(20), 100), ("alibi", alibi_ale(equal=20), 21)):
+        found.append((name, 50_000, 20, library, work, own_effects("ale", 20, points), 2))
     name = "RHALE, K = 20, all features, our Python"
     ours = own_effects("rhale", 20, jacobian=jacobian)
     found.append((name, 50_000, 20, "effector", effector_rhale_of_all, ours, 1))

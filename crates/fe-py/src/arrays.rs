@@ -1,7 +1,8 @@
 //! Arrays of Python, taken in and handed out.
 //!
 //! What comes in is copied once: Python code may write to an array while Rust computes without the
-//! interpreter's lock. What goes out is moved, not copied.
+//! interpreter's lock. While it holds that lock it reads rows of data where they were given. What goes
+//! out is moved, not copied.
 
 use ndarray::{Array2, ArrayD, Ix2, IxDyn};
 use numpy::{IntoPyArray, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
@@ -76,7 +77,35 @@ pub(crate) fn columns(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Array2<f
         )
         .raise()
     })?;
+    if let Some(rows) = view.as_slice() {
+        let (count, dimension) = view.dim();
+        let columns = transposed(count, dimension, |row| &rows[row * dimension..][..dimension]);
+        return Array2::from_shape_vec((dimension, count), columns)
+            .map_err(|e| e.to_string().raise());
+    }
     Ok(view.reversed_axes().as_standard_layout().into_owned())
+}
+
+/// Lines that are transposed together: those that are read and those that are written are in the nearest cache.
+const TILE: usize = 32;
+
+/// The values of some lines of the same length, one place of all lines after the other.
+pub(crate) fn transposed<'l>(
+    lines: usize,
+    length: usize,
+    line: impl Fn(usize) -> &'l [f64],
+) -> Vec<f64> {
+    let mut turned = vec![0.0; lines * length];
+    for first in (0..lines).step_by(TILE) {
+        let tile: Vec<&[f64]> = (first..lines.min(first + TILE)).map(&line).collect();
+        for from in (0..length).step_by(TILE) {
+            for at in from..length.min(from + TILE) {
+                let places = &mut turned[at * lines + first..][..tile.len()];
+                places.iter_mut().zip(&tile).for_each(|(place, line)| *place = line[at]);
+            }
+        }
+    }
+    turned
 }
 
 /// A sequence of numbers.
@@ -111,5 +140,24 @@ pub(crate) fn tuple(shape: &[usize]) -> String {
     match shape {
         [only] => format!("({only},)"),
         _ => format!("({})", shape.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_value_changes_its_places() {
+        for (lines, columns) in [(1, 1), (1, 70), (70, 1), (33, 65), (100, 20), (32, 32)] {
+            let values: Vec<f64> = (0..lines * columns).map(|value| value as f64).collect();
+            let turned = transposed(lines, columns, |line| &values[line * columns..][..columns]);
+            for line in 0..lines {
+                for column in 0..columns {
+                    assert_eq!(turned[column * lines + line], values[line * columns + column]);
+                }
+            }
+            assert_eq!(transposed(columns, lines, |at| &turned[at * lines..][..lines]), values);
+        }
     }
 }

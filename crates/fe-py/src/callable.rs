@@ -1,25 +1,167 @@
 //! A Python function, and its derivatives where they are known.
 
+use std::collections::HashMap;
+
 use fe_core::Dataset;
-use numpy::{PyArray2, PyArrayMethods, PyUntypedArrayMethods};
+use numpy::{PyArray2, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
+use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 
 use crate::arrays::{self, Doubles};
 use crate::errors::{ModelError as PyModelError, Raise, model_failed};
-use crate::questions::{Question, QuestionKind};
+use crate::questions::{Piece, Question, QuestionKind};
 
 /// A Python function, and its derivatives where they are known.
 pub(crate) struct Callable {
     value: Py<PyAny>,
     partials: Option<Partials>,
-    /// The rows of the data, one after the other.
-    rows: Vec<f64>,
+    rows: DataRows,
+    /// Number of rows of the data.
+    count: usize,
     dimension: usize,
     outputs: usize,
     /// Most rows of a batch.
     batch: usize,
     /// The array that the model was asked with last, to be written to again if nobody else holds it.
     room: Option<Py<PyArray2<f64>>>,
+    /// False once the model has written to its rows: they are copied for each call.
+    keeps_rows: bool,
+    /// True once a call was looked at for that.
+    is_judged: bool,
+}
+
+/// Times that rows are asked about from which on they are kept: looking whether they are still there takes as long as
+/// writing them twice.
+const FEWEST_TURNS: usize = 4;
+
+/// The rows of the data, one after the other.
+enum DataRows {
+    /// The array that was given, which is read while the lock of the interpreter is held.
+    Given(Py<PyArrayDyn<f64>>),
+    Copied(Vec<f64>),
+}
+
+impl DataRows {
+    fn new(given: &Bound<'_, PyAny>, data: &Dataset) -> Self {
+        let shape = [data.len(), data.dimension()];
+        let lies_so = |array: &&Doubles<'_>| array.is_c_contiguous() && array.shape() == shape;
+        match given.cast::<PyArrayDyn<f64>>().ok().filter(lies_so) {
+            Some(array) => Self::Given(array.clone().unbind()),
+            None => {
+                let feature = |feature| data.feature(feature);
+                Self::Copied(arrays::transposed(data.dimension(), data.len(), feature))
+            }
+        }
+    }
+
+    fn read<T>(&self, py: Python<'_>, with: impl FnOnce(&[f64]) -> T) -> PyResult<T> {
+        match self {
+            Self::Given(array) => Ok(with(array.bind(py).try_readonly()?.as_slice()?)),
+            Self::Copied(rows) => Ok(with(rows)),
+        }
+    }
+}
+
+/// Calls that answer some questions.
+struct CallPlan<'q> {
+    calls: Vec<Vec<PlacedPiece<'q>>>,
+    /// Rows of all of them.
+    rows: usize,
+    /// True if rows of the data are asked about so often that those of one call are worth keeping for the next.
+    has_again: bool,
+}
+
+/// A piece of a question, and the first of its answers among all.
+struct PlacedPiece<'q> {
+    piece: Piece<'q>,
+    place: usize,
+}
+
+impl<'q> CallPlan<'q> {
+    /// All blocks of rows with what is asked of each first, then with what is asked next: what is the same in the rows of
+    /// a call and of the one before then stands at the same place.
+    fn new(questions: impl IntoIterator<Item = &'q Question>, batch: usize) -> Self {
+        let mut turns: Vec<Vec<PlacedPiece<'q>>> = Vec::new();
+        let mut asked: HashMap<usize, usize> = HashMap::new();
+        let mut rows = 0;
+        for question in questions {
+            let turn = asked.entry(question.start()).or_default();
+            if turns.len() == *turn {
+                turns.push(Vec::new());
+            }
+            for from in (0..question.len()).step_by(batch) {
+                let piece = question.piece(from..question.len().min(from + batch));
+                turns[*turn].push(PlacedPiece { piece, place: rows + from });
+            }
+            *turn += 1;
+            rows += question.len();
+        }
+        let has_again = turns.len() >= FEWEST_TURNS;
+        let turn = turns.first().map_or(0, |turn| rows_of(turn)).max(1);
+        let whole = (batch / turn * turn).max(1);
+        let most = if rows.div_ceil(whole) == rows.div_ceil(batch) { whole } else { batch };
+        let mut calls = Vec::new();
+        let (mut call, mut size) = (Vec::new(), 0);
+        for placed in turns.into_iter().flatten() {
+            if size > 0 && size + placed.piece.len() > most {
+                calls.push(std::mem::take(&mut call));
+                size = 0;
+            }
+            size += placed.piece.len();
+            call.push(placed);
+        }
+        calls.extend((!call.is_empty()).then_some(call));
+        Self { has_again: has_again && calls.len() > 1, calls, rows }
+    }
+}
+
+fn rows_of(pieces: &[PlacedPiece<'_>]) -> usize {
+    pieces.iter().map(|placed| placed.piece.len()).sum()
+}
+
+/// Whether a call ended because it is to end, such as by an interruption from the keyboard.
+fn interrupts<T>(py: Python<'_>, answer: &PyResult<T>) -> bool {
+    answer.as_ref().is_err_and(|error| !error.is_instance_of::<PyException>(py))
+}
+
+/// Writes rows one after the other, where those of the call before are written.
+fn write(
+    pieces: &[PlacedPiece<'_>],
+    before: &[PlacedPiece<'_>],
+    data: &[f64],
+    mut room: &mut [f64],
+) {
+    let dimension = room.len() / rows_of(pieces).max(1);
+    let mut before = before.iter().map(|placed| &placed.piece);
+    // Pieces stand where those of before do as long as these have the same length.
+    let mut is_aligned = true;
+    for PlacedPiece { piece, .. } in pieces {
+        let (own, rest) = room.split_at_mut(piece.len() * dimension);
+        let old = before.next().filter(|old| is_aligned && old.len() == piece.len());
+        is_aligned = old.is_some();
+        match old {
+            Some(old) => piece.write_over(old, data, own),
+            None => piece.write(data, own),
+        }
+        room = rest;
+    }
+}
+
+/// Answers in the order of the questions.
+#[derive(Default)]
+struct Answers(Vec<f64>);
+
+impl Answers {
+    /// Puts those to some pieces, one after the other, where they belong among those to so many rows.
+    fn place(&mut self, pieces: &[PlacedPiece<'_>], rows: usize, mut answers: &[f64]) {
+        let each = answers.len() / rows_of(pieces).max(1);
+        self.0.resize(rows * each, 0.0);
+        for PlacedPiece { piece, place } in pieces {
+            let (own, rest) = answers.split_at(piece.len() * each);
+            self.0[place * each..][..own.len()].copy_from_slice(own);
+            answers = rest;
+        }
+    }
 }
 
 /// Source of derivatives.
@@ -36,19 +178,26 @@ const FIRST: usize = 2;
 
 impl Callable {
     /// A model from a Python function, asked at the first rows for the number of its outputs.
-    pub(crate) fn new(value: &Bound<'_, PyAny>, data: &Dataset, batch: usize) -> PyResult<Self> {
+    pub(crate) fn new(
+        value: &Bound<'_, PyAny>,
+        (given, data): (&Bound<'_, PyAny>, &Dataset),
+        batch: usize,
+    ) -> PyResult<Self> {
         let mut new = Self {
             value: value.clone().unbind(),
             partials: None,
-            rows: row_by_row(data),
+            rows: DataRows::new(given, data),
+            count: data.len(),
             dimension: data.dimension(),
             outputs: 1,
             batch,
             room: None,
+            keeps_rows: true,
+            is_judged: false,
         };
         let count = data.len().min(FIRST);
-        let answer = new.call(value, count, |new, room| {
-            room.copy_from_slice(&new.rows[..room.len()]);
+        let answer = new.call(value, count, |rows, room, _| {
+            room.copy_from_slice(&rows[..room.len()]);
         })?;
         new.outputs = match *answer.shape() {
             [n, outputs] if n == count && outputs > 0 => outputs,
@@ -65,12 +214,12 @@ impl Callable {
         jacobian: &Bound<'_, PyAny>,
         features: usize,
     ) -> PyResult<Self> {
-        let count = self.rows.len() / self.dimension;
+        let count = self.count;
         let mut partials = Partials { function: None, known: Vec::new(), is_known: Vec::new() };
         if jacobian.is_callable() {
             partials.function = Some(jacobian.clone().unbind());
             if features > 1 {
-                partials.known = vec![0.0; self.rows.len() * self.outputs];
+                partials.known = vec![0.0; count * self.dimension * self.outputs];
                 partials.is_known = vec![false; count];
             }
         } else {
@@ -132,7 +281,7 @@ impl Callable {
         let mut values = Vec::with_capacity(rows.len() / self.dimension * self.outputs);
         for batch in rows.chunks(most) {
             let count = batch.len() / self.dimension;
-            let answer = self.call(&value, count, |_, room| room.copy_from_slice(batch))?;
+            let answer = self.call(&value, count, |_, room, _| room.copy_from_slice(batch))?;
             self.check_values(&answer, count)?;
             values.extend(answer.try_readonly()?.as_array().iter());
         }
@@ -149,9 +298,10 @@ impl Callable {
             return Ok(rows.iter().flat_map(of_row).copied().collect());
         };
         let function = function.clone_ref(py).into_bound(py);
-        let answer = self.call(&function, rows.len(), |own, room| {
-            for (&row, place) in rows.iter().zip(room.chunks_mut(own.dimension)) {
-                place.copy_from_slice(&own.rows[row * own.dimension..][..own.dimension]);
+        let dimension = self.dimension;
+        let answer = self.call(&function, rows.len(), |data, room, _| {
+            for (&row, place) in rows.iter().zip(room.chunks_mut(dimension)) {
+                place.copy_from_slice(&data[row * dimension..][..dimension]);
             }
         })?;
         self.check_partials(&answer, rows.len())?;
@@ -229,51 +379,113 @@ impl Callable {
         Ok(())
     }
 
-    /// Answers of a function to some questions, in their order; what is more than a batch in several.
+    /// Answers of a function to some questions, in their order, by calls with no more rows than a batch.
     fn by_row<'q>(
         &mut self,
         function: &Bound<'_, PyAny>,
-        questions: impl IntoIterator<Item = &'q Question> + Clone,
+        questions: impl IntoIterator<Item = &'q Question>,
         check: impl Fn(&Self, &Doubles<'_>, usize) -> PyResult<()>,
     ) -> PyResult<Vec<f64>> {
-        let count: usize = questions.clone().into_iter().map(Question::len).sum();
-        let dimension = self.dimension;
-        let write = |own: &Self, mut room: &mut [f64]| {
-            for question in questions.clone() {
-                let (rows, rest) = room.split_at_mut(question.len() * dimension);
-                question.write(&own.rows, rows);
-                room = rest;
+        let plan = CallPlan::new(questions, self.batch);
+        if self.keeps_rows && plan.has_again {
+            let answers = self.by_calls(function, &plan, &check, true);
+            if self.keeps_rows {
+                return answers;
             }
-        };
-        if count <= self.batch {
-            let answer = self.call(function, count, write)?;
-            check(self, &answer, count)?;
-            return Ok(answer.try_readonly()?.as_array().iter().copied().collect());
+            // The model has written to its rows: what was to stay there did not, and no answer counts.
         }
-        let mut rows = vec![0.0; count * dimension];
-        write(self, &mut rows);
-        let mut by_row = Vec::new();
-        for batch in rows.chunks(self.batch * dimension) {
-            let count = batch.len() / dimension;
-            let answer = self.call(function, count, |_, room| room.copy_from_slice(batch))?;
-            check(self, &answer, count)?;
-            by_row.extend(answer.try_readonly()?.as_array().iter());
-        }
-        Ok(by_row)
+        self.by_calls(function, &plan, &check, false)
     }
 
-    /// Answers of a function to so many rows, once they are written.
+    /// The same; where it is asked for, what is in the array of rows already is not written again. That ends where the
+    /// model turns out to have changed it.
+    fn by_calls(
+        &mut self,
+        function: &Bound<'_, PyAny>,
+        plan: &CallPlan<'_>,
+        check: &impl Fn(&Self, &Doubles<'_>, usize) -> PyResult<()>,
+        is_again: bool,
+    ) -> PyResult<Vec<f64>> {
+        let mut answers = Answers::default();
+        let mut before: &[PlacedPiece<'_>] = &[];
+        for (number, pieces) in plan.calls.iter().enumerate() {
+            function.py().check_signals()?;
+            let rows = rows_of(pieces);
+            let answer = self.call(function, rows, |data, room, is_same| {
+                let before = if is_same && is_again { before } else { &[] };
+                write(pieces, before, data, room);
+            });
+            // A model that changes its rows mostly does so at once; what it did later is there until the array is let
+            // go.
+            let is_first = !self.is_judged;
+            self.is_judged |= is_again;
+            let next = plan.calls.get(number + 1).map(|pieces| rows_of(pieces));
+            let is_let_go = next != Some(rows) || !self.has_room(function.py(), rows);
+            let is_judged = is_again && (is_first || is_let_go || answer.is_err());
+            if is_judged
+                && !interrupts(function.py(), &answer)
+                && self.is_changed(function.py(), pieces)?
+            {
+                self.keeps_rows = false;
+                return Ok(Vec::new());
+            }
+            let answer = answer?;
+            check(self, &answer, rows)?;
+            let answer = answer.try_readonly()?;
+            match answer.as_slice() {
+                Ok(values) if answer.is_c_contiguous() => answers.place(pieces, plan.rows, values),
+                _ => {
+                    let values: Vec<f64> = answer.as_array().iter().copied().collect();
+                    answers.place(pieces, plan.rows, &values);
+                }
+            }
+            before = pieces;
+        }
+        Ok(answers.0)
+    }
+
+    /// Whether the array of rows has something else than was written to it.
+    fn is_changed(&self, py: Python<'_>, pieces: &[PlacedPiece<'_>]) -> PyResult<bool> {
+        let Some(room) = &self.room else { return Ok(false) };
+        let Ok(room) = room.bind(py).try_readonly() else { return Ok(true) };
+        let Ok(there) = room.as_slice() else { return Ok(true) };
+        self.rows.read(py, |data| self.differs(there, pieces, data))
+    }
+
+    fn differs(&self, there: &[f64], pieces: &[PlacedPiece<'_>], data: &[f64]) -> bool {
+        let mut rest = there;
+        let mut expected = Vec::new();
+        for PlacedPiece { piece, .. } in pieces {
+            let Some((own, others)) = rest.split_at_checked(piece.len() * self.dimension) else {
+                return true;
+            };
+            expected.resize(own.len(), 0.0);
+            piece.write(data, &mut expected);
+            // All of them at once, as many as a register holds.
+            let differ = |all: u64, (a, b): (&f64, &f64)| all | (a.to_bits() ^ b.to_bits());
+            if own.iter().zip(&expected).fold(0, differ) != 0 {
+                return true;
+            }
+            rest = others;
+        }
+        !rest.is_empty()
+    }
+
+    /// Answers of a function to so many rows, once they are written to an array, which may be the same as before.
     fn call<'py>(
         &mut self,
         function: &Bound<'py, PyAny>,
         rows: usize,
-        write: impl FnOnce(&Self, &mut [f64]),
+        write: impl FnOnce(&[f64], &mut [f64], bool),
     ) -> PyResult<Doubles<'py>> {
         let py = function.py();
-        let room = self.room(py, rows);
+        let before = self.room_before(py, rows);
+        let is_same = before.is_some();
+        let room = before.unwrap_or_else(|| PyArray2::zeros(py, [rows, self.dimension], false));
         {
             let mut writable = room.try_readwrite()?;
-            write(self, writable.as_slice_mut()?);
+            let to = writable.as_slice_mut()?;
+            self.rows.read(py, |data| write(data, to, is_same))?;
         }
         let answer = function.call1((&room,));
         self.room = Some(room.unbind());
@@ -281,18 +493,27 @@ impl Callable {
         arrays::doubles("what the model returned", &answer).map_err(|cause| model_failed(py, cause))
     }
 
-    /// An array for so many rows: the one before, unless the model kept it, or made something else of it.
+    /// The array for so many rows that was there before, if it is free.
+    fn room_before<'py>(
+        &mut self,
+        py: Python<'py>,
+        rows: usize,
+    ) -> Option<Bound<'py, PyArray2<f64>>> {
+        let is_free = self.has_room(py, rows);
+        let before = self.room.take().filter(|_| is_free)?;
+        Some(before.into_bound(py))
+    }
+
+    /// Whether there is an array for so many rows, which the model did not keep, nor make something else of.
     #[expect(deprecated, reason = "what is to be called instead is unsafe")]
-    fn room<'py>(&mut self, py: Python<'py>, rows: usize) -> Bound<'py, PyArray2<f64>> {
-        let before = self.room.take().map(|room| room.into_bound(py).into_any());
-        let before = before.filter(|room| room.get_refcnt() == 1);
-        let before = before.and_then(|room| room.cast_into::<PyArray2<f64>>().ok());
-        let is_ours = |room: &Bound<'py, PyArray2<f64>>| {
-            room.shape() == [rows, self.dimension]
-                && room.is_c_contiguous()
-                && room.try_readwrite().is_ok()
-        };
-        before.filter(is_ours).unwrap_or_else(|| PyArray2::zeros(py, [rows, self.dimension], false))
+    fn has_room(&self, py: Python<'_>, rows: usize) -> bool {
+        let Some(room) = &self.room else { return false };
+        let room = room.bind(py);
+        room.get_refcnt() == 1
+            && room.as_any().cast::<PyArray2<f64>>().is_ok()
+            && room.shape() == [rows, self.dimension]
+            && room.is_c_contiguous()
+            && room.try_readwrite().is_ok()
     }
 
     fn check_values(&self, answer: &Doubles<'_>, rows: usize) -> PyResult<()> {
@@ -323,16 +544,6 @@ impl Callable {
             outputs => vec![rows, outputs, self.dimension],
         }
     }
-}
-
-/// The rows of data one after the other.
-fn row_by_row(data: &Dataset) -> Vec<f64> {
-    let mut rows = vec![0.0; data.len() * data.dimension()];
-    for feature in 0..data.dimension() {
-        let places = rows[feature..].iter_mut().step_by(data.dimension());
-        places.zip(data.feature(feature)).for_each(|(place, &x)| *place = x);
-    }
-    rows
 }
 
 /// Values given row by row, output by output.

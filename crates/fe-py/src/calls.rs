@@ -10,7 +10,7 @@
 //! Where it asks something else after all, the model is asked directly. Both run on one thread, in the
 //! order of the rows: the batches are the same every time.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender};
 use std::sync::{Mutex, PoisonError};
@@ -108,7 +108,8 @@ fn serve<T: Send>(
         let rehearsal = scope.spawn(move || {
             let _over = Announce { line, over: Some(Message::Rehearsed) };
             on_one_thread(stop, || {
-                let batch = Batch { line, pending: Mutex::default(), most: shape.batch };
+                let Shape { batch: most, dimension, .. } = shape;
+                let batch = Batch { line, pending: Mutex::default(), most, dimension };
                 work(&rehearsal(shape, data, &batch));
                 batch.send();
             })
@@ -248,33 +249,67 @@ where
     }
 }
 
-/// Questions that will be asked together: of one kind, and no more rows than a batch has.
+/// Batches of rows that are told of together.
+const MOST_TURNS: usize = 128;
+
+/// Questions that will be asked together: of one kind, about no more rows of the data than a batch has.
 struct Batch<'a> {
     line: &'a Line,
-    pending: Mutex<Vec<Question>>,
+    pending: Mutex<Pending>,
     most: usize,
+    dimension: usize,
+}
+
+/// Questions that were not told of yet, and what they come to.
+#[derive(Default)]
+struct Pending {
+    questions: Vec<Question>,
+    /// Rows of the data that they are about, by the first of each question.
+    starts: HashSet<usize>,
+    distinct: usize,
+    rows: usize,
+    held: usize,
+}
+
+impl Pending {
+    /// Whether a question can be told of with those that are there.
+    fn fits(&self, question: &Question, Batch { most, dimension, .. }: &Batch<'_>) -> bool {
+        let is_known = self.starts.contains(&question.start());
+        let distinct = self.distinct + if is_known { 0 } else { question.len() };
+        let alike = self.questions.last().is_none_or(|other| other.kind() == question.kind());
+        alike
+            && distinct <= *most
+            && self.rows + question.len() <= most.saturating_mul(MOST_TURNS)
+            && self.held + question.held() <= most.saturating_mul(*dimension)
+    }
+
+    fn push(&mut self, question: Question) {
+        if self.starts.insert(question.start()) {
+            self.distinct += question.len();
+        }
+        self.rows += question.len();
+        self.held += question.held();
+        self.questions.push(question);
+    }
 }
 
 impl Batch<'_> {
     fn add(&self, question: Question) -> Result<(), ModelError> {
         let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
-        let rows: usize = pending.iter().map(Question::len).sum();
-        let fits = rows + question.len() <= self.most;
-        let alike = pending.last().is_none_or(|other| other.kind() == question.kind());
-        let full = (!(fits && alike)).then(|| std::mem::take(&mut *pending));
+        let full = (!pending.fits(&question, self)).then(|| std::mem::take(&mut *pending));
         pending.push(question);
         drop(pending);
-        match full.filter(|questions| !questions.is_empty()) {
+        match full.filter(|full| !full.questions.is_empty()) {
             None => Ok(()),
-            Some(questions) => self.line.send(Message::Ahead(questions)),
+            Some(full) => self.line.send(Message::Ahead(full.questions)),
         }
     }
 
     /// Tells what is left; where nobody listens any more, nobody needs to know.
     fn send(self) {
         let pending = self.pending.into_inner().unwrap_or_else(PoisonError::into_inner);
-        if !pending.is_empty() {
-            let _ = self.line.send(Message::Ahead(pending));
+        if !pending.questions.is_empty() {
+            let _ = self.line.send(Message::Ahead(pending.questions));
         }
     }
 }

@@ -295,7 +295,7 @@ fn subject(request: &EstimateRequest<'_>, data: &Dataset, features: usize) -> Py
     if request.batch == 0 {
         return Err("batch_size = 0: must be at least 1".raise());
     }
-    let callable = Callable::new(model, data, request.batch)?;
+    let callable = Callable::new(model, (&request.data, data), request.batch)?;
     Ok(Subject::Callable(match &request.jacobian {
         None => callable,
         Some(jacobian) => callable.with_jacobian(jacobian, features)?,

@@ -1,5 +1,7 @@
 //! Questions to a model: rows that are mostly those of the data, with a feature or two elsewhere.
 
+use std::ops::Range;
+
 use fe_core::Dataset;
 use fe_core::model::{Column, Rows};
 
@@ -76,21 +78,84 @@ impl Question {
     }
 
     /// Rows of the data that these are, if nothing about them is different.
-    pub(crate) fn rows_of_data(&self) -> Option<std::ops::Range<usize>> {
+    pub(crate) fn rows_of_data(&self) -> Option<Range<usize>> {
         self.others.is_empty().then(|| self.start..self.start + self.len)
+    }
+
+    /// The row of the data that the first of these is, but for some features.
+    pub(crate) fn start(&self) -> usize {
+        self.start
+    }
+
+    /// Numbers that are held for it.
+    pub(crate) fn held(&self) -> usize {
+        let held = |(_, part): &(usize, Part)| match part {
+            Part::Constant(_) => 0,
+            Part::Values(values) => values.len(),
+        };
+        self.others.iter().map(held).sum()
+    }
+
+    /// A part of its rows.
+    pub(crate) fn piece(&self, range: Range<usize>) -> Piece<'_> {
+        Piece { question: self, range }
+    }
+}
+
+/// A part of the rows of a question.
+#[derive(Clone)]
+pub(crate) struct Piece<'q> {
+    question: &'q Question,
+    range: Range<usize>,
+}
+
+impl Piece<'_> {
+    pub(crate) fn len(&self) -> usize {
+        self.range.len()
+    }
+
+    /// The rows of the data that these are, but for some features.
+    fn of_data(&self) -> Range<usize> {
+        self.question.start + self.range.start..self.question.start + self.range.end
     }
 
     /// Writes the rows one after the other; `data` has those of the data like that.
     pub(crate) fn write(&self, data: &[f64], rows: &mut [f64]) {
-        let dimension = rows.len() / self.len.max(1);
-        if self.others.len() < dimension {
-            rows.copy_from_slice(&data[self.start * dimension..][..rows.len()]);
+        let dimension = rows.len() / self.len().max(1);
+        if self.question.others.len() < dimension {
+            let of_data = self.of_data();
+            rows.copy_from_slice(&data[of_data.start * dimension..of_data.end * dimension]);
         }
-        for (feature, part) in &self.others {
+        self.write_others(rows, dimension);
+    }
+
+    /// Writes the rows over those of another piece, as these were written: only the features that differ, where the
+    /// rest are the same rows of the data.
+    pub(crate) fn write_over(&self, before: &Self, data: &[f64], rows: &mut [f64]) {
+        let dimension = rows.len() / self.len().max(1);
+        let (others, of_before) = (&self.question.others, &before.question.others);
+        let is_whole = |others: &[(usize, Part)]| others.len() == dimension;
+        if self.of_data() != before.of_data() || is_whole(others) || is_whole(of_before) {
+            return self.write(data, rows);
+        }
+        let is_other = |feature: usize| others.iter().any(|&(other, _)| other == feature);
+        for &(feature, _) in of_before.iter().filter(|(feature, _)| !is_other(*feature)) {
+            let places = rows[feature..].iter_mut().step_by(dimension);
+            let of_data = data[self.of_data().start * dimension + feature..].iter();
+            places.zip(of_data.step_by(dimension)).for_each(|(place, &x)| *place = x);
+        }
+        self.write_others(rows, dimension);
+    }
+
+    fn write_others(&self, rows: &mut [f64], dimension: usize) {
+        for (feature, part) in &self.question.others {
             let places = rows[*feature..].iter_mut().step_by(dimension);
             match part {
                 Part::Constant(value) => places.for_each(|place| *place = *value),
-                Part::Values(values) => places.zip(values).for_each(|(place, &x)| *place = x),
+                Part::Values(values) => {
+                    let values = &values[self.range.clone()];
+                    places.zip(values).for_each(|(place, &x)| *place = x);
+                }
             }
         }
     }

@@ -45,8 +45,8 @@ def test_rows_come_as_arrays_and_in_batches() -> None:
     assert probe.tolist() == X[:2].tolist()
     sizes = [len(rows) for rows in batches]
     assert sum(sizes) == effect.record["model_rows"] == 20 * 3000
-    assert max(sizes) <= 16384
-    assert len(sizes) <= 5
+    assert max(sizes) <= 8192
+    assert len(sizes) <= 10
     small: list[int] = []
     again = fe.pdp(X, lambda X: (small.append(len(X)), product(X))[1], 1, grid=20, batch_size=500)
     assert max(small) <= 500
@@ -329,6 +329,36 @@ def test_models_may_do_anything_to_their_rows() -> None:
             return answer
 
         assert fe.pdp(X, model, 1, grid=30, batch_size=1000) == expected
+
+
+@pytest.mark.parametrize(
+    ("estimator", "options"), [(fe.pdp, {"grid": 12}), (fe.ice, {"grid": 12}), (fe.shapdp, {"background": 8})]
+)
+def test_models_may_change_their_rows_at_any_call(
+    estimator: Callable[..., fe.Effect], options: dict[str, int]
+) -> None:
+    """Rows that stay where they are between calls are asked about as they were, whatever became of them when."""
+
+    def effect(model: Callable[[Array], Array]) -> fe.Effect:
+        return estimator(X[:1000], model, 1, batch_size=300, **options)
+
+    expected = effect(product)
+    kept: list[Array] = []
+    for number in range(2, 60, 3):
+        for keeps in (False, True):
+            calls = 0
+
+            def model(rows: Array, number: int = number, keeps: bool = keeps) -> Array:
+                nonlocal calls
+                answer = product(rows)
+                calls += 1
+                if calls == number:
+                    rows[:, [0, 2]] = 7.0
+                if keeps and calls == number + 1:
+                    kept.append(rows)
+                return answer
+
+            assert effect(model).effect.tolist() == expected.effect.tolist()
 
 
 def test_batches_have_no_more_rows_than_was_said() -> None:

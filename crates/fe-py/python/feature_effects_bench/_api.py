@@ -52,7 +52,7 @@ class Estimator(Protocol):
 Model = Scenario | Estimator | Callable[[Any], ArrayLike]
 Jacobian = Callable[[Any], ArrayLike] | ArrayLike | str | None
 
-BATCH_SIZE = 16384
+BATCH_SIZE = 8192
 """Most rows that a Python model is asked for at once, unless told otherwise."""
 
 
