@@ -346,10 +346,12 @@ def rows(folder):
     for library, work in (("scikit-learn", sklearn_pdp_of(20)), ("alibi", alibi_pdp(20))):
         found.append((name, 50_000, 20, library, work, own_pdp(20), 1))
     name = "ALE, K = 20, all features, our Python"
-    for library, work, points in (("effector", effector_ale(20), 100), ("alibi", alibi_ale(equal=20), 21)):
-        found.append((name, 50_000, 20, library, work, own_effects("ale", 20, points), 2))
+    works = (("effector", effector_ale(20), 100, EFFECTOR), ("alibi", alibi_ale(equal=20), 21, ALIBI))
+    for library, work, points, preset in works:
+        ours = own_effects("ale", 20, points, preset=preset)
+        found.append((name, 50_000, 20, library, work, ours, 2))
     name = "RHALE, K = 20, all features, our Python"
-    ours = own_effects("rhale", 20, jacobian=jacobian)
+    ours = own_effects("rhale", 20, jacobian=jacobian, preset=EFFECTOR)
     found.append((name, 50_000, 20, "effector", effector_rhale_of_all, ours, 1))
     trees = Trees(folder)
     path = str(trees.path)

@@ -452,23 +452,15 @@ impl Callable {
         self.rows.read(py, |data| self.differs(there, pieces, data))
     }
 
-    fn differs(&self, there: &[f64], pieces: &[PlacedPiece<'_>], data: &[f64]) -> bool {
-        let mut rest = there;
-        let mut expected = Vec::new();
+    fn differs(&self, mut there: &[f64], pieces: &[PlacedPiece<'_>], data: &[f64]) -> bool {
         for PlacedPiece { piece, .. } in pieces {
-            let Some((own, others)) = rest.split_at_checked(piece.len() * self.dimension) else {
-                return true;
-            };
-            expected.resize(own.len(), 0.0);
-            piece.write(data, &mut expected);
-            // All of them at once, as many as a register holds.
-            let differ = |all: u64, (a, b): (&f64, &f64)| all | (a.to_bits() ^ b.to_bits());
-            if own.iter().zip(&expected).fold(0, differ) != 0 {
-                return true;
+            match there.split_at_checked(piece.len() * self.dimension) {
+                Some((own, _)) if piece.differs(data, own) => return true,
+                Some((_, rest)) => there = rest,
+                None => return true,
             }
-            rest = others;
         }
-        !rest.is_empty()
+        !there.is_empty()
     }
 
     /// Answers of a function to so many rows, once they are written to an array, which may be the same as before.

@@ -147,6 +147,30 @@ impl Piece<'_> {
         self.write_others(rows, dimension);
     }
 
+    /// Whether rows that were written differ now, bit by bit.
+    pub(crate) fn differs(&self, data: &[f64], rows: &[f64]) -> bool {
+        let dimension = rows.len() / self.len().max(1);
+        let mut differ = vec![0; dimension];
+        if self.question.others.len() < dimension {
+            let of_data = &data[self.of_data().start * dimension..];
+            for (own, there) in rows.chunks_exact(dimension).zip(of_data.chunks_exact(dimension)) {
+                let bits = own.iter().zip(there).map(|(a, b)| a.to_bits() ^ b.to_bits());
+                differ.iter_mut().zip(bits).for_each(|(all, bits)| *all |= bits);
+            }
+        }
+        for (feature, part) in &self.question.others {
+            let places = rows[*feature..].iter().step_by(dimension).map(|x| x.to_bits());
+            differ[*feature] = match part {
+                Part::Constant(value) => places.fold(0, |all, x| all | (x ^ value.to_bits())),
+                Part::Values(values) => {
+                    let values = values[self.range.clone()].iter().map(|value| value.to_bits());
+                    places.zip(values).fold(0, |all, (x, value)| all | (x ^ value))
+                }
+            };
+        }
+        differ.iter().any(|&bits| bits != 0)
+    }
+
     fn write_others(&self, rows: &mut [f64], dimension: usize) {
         for (feature, part) in &self.question.others {
             let places = rows[*feature..].iter_mut().step_by(dimension);
