@@ -412,3 +412,30 @@ fn shapley_values_far_out() {
         }
     }
 }
+
+/// A law given something so far away that it is narrower than floating-point numbers are apart, or that rounding of its
+/// density is all that is left of it, is not known; where it is, it is that of the same scenario in closed form.
+#[test]
+fn problem_files_know_nothing_of_what_can_hardly_be() {
+    let snc = include_str!("../../../scenarios/problems/snc.toml");
+    let apley_zhu = include_str!("../../../scenarios/problems/apley-zhu.toml");
+    let read = |name, text| fe_truth::problem(name, text, &[]).unwrap();
+    let own = read("snc", snc);
+    let known = fe_truth::scenario("snc", &[]).unwrap();
+    let mut told = 0;
+    for power in [0, 3, 6, 10, 13, 16, 20, 50, 100, 150] {
+        for s in 0..2 {
+            let limits = [-10_f64.powi(power), 0.0];
+            let Ok(ours) = own.bins(s, &limits, Weighting::Uniform) else { continue };
+            let theirs = known.bins(s, &limits, Weighting::Uniform).unwrap();
+            let apart = (ours[0].mu - theirs[0].mu).abs();
+            assert!(apart <= 1e-6 * theirs[0].mu.abs(), "{power}: {apart}");
+            told += 1;
+        }
+    }
+    assert!(told >= 6, "{told}");
+    let far = read("apley-zhu", apley_zhu);
+    let asked = |x| far.curve(Quantity::Mplot, 0, &[x], (0.0, 1.0), Centring::None);
+    assert!(asked(1.2).is_ok());
+    assert!(asked(-3866.9).is_err());
+}

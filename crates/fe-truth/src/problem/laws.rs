@@ -249,6 +249,15 @@ const TAILS: f64 = 1e-13;
 const LEAST: f64 = 1e-9;
 
 impl Plain {
+    /// Mean and standard deviation, if it is normal.
+    pub(super) fn normal(&self) -> Option<(f64, f64)> {
+        match self {
+            Self::Of(LawFamily::Normal, [mean, sd, _], _) => Some((*mean, *sd)),
+            Self::Shifted(by, law) => law.normal().map(|(mean, sd)| (mean + by, sd)),
+            _ => None,
+        }
+    }
+
     /// A law of a kind, or what is wrong with its arguments.
     pub(super) fn of(kind: LawFamily, arguments: &[f64]) -> Result<Self, String> {
         let names = kind.arguments();

@@ -49,6 +49,9 @@ pub(super) const MOST_ASKED: u64 = 100_000_000;
 /// A target and what is given of others.
 type Question = (usize, Vec<(usize, u64)>);
 
+/// Largest rounding of the logarithm of a density beside which a law is known.
+const LOST: f64 = 1e-9;
+
 /// Numbers of laws and shadows that are kept.
 const RECENT: usize = 8;
 const SHADOWS: usize = 64;
@@ -124,7 +127,8 @@ impl Network {
     /// The law of a node given others.
     fn law(&self, target: usize, given: &[(usize, f64)]) -> Box<dyn Univariate> {
         if let Some(gaussian) = &self.inner.gaussian {
-            return Box::new(self.inner.gaussian_law(gaussian, target, given));
+            let law = self.inner.gaussian_law(gaussian, target, given);
+            return if is_resolved(&law) { Box::new(law) } else { Box::new(Nowhere) };
         }
         let mut row = vec![f64::NAN; self.inner.nodes.len()];
         given.iter().for_each(|&(node, x)| row[node] = x);
@@ -133,8 +137,8 @@ impl Network {
         let is_child = |node: &usize| self.inner.nodes[*node].parents.contains(&target);
         if self.inner.nodes[target].parents.iter().all(known) && !relevant.iter().any(is_child) {
             return match self.inner.nodes[target].law.at(&row) {
-                Ok(law) => Box::new(law),
-                Err(_) => Box::new(Nowhere),
+                Ok(law) if is_resolved(&law) => Box::new(law),
+                _ => Box::new(Nowhere),
             };
         }
         if self.inner.has_levels(target) {
@@ -147,6 +151,17 @@ impl Network {
             return Box::new(Shared(self.margin(target)));
         }
         Box::new(Shared(self.posterior(target, given)))
+    }
+}
+
+/// Numbers that must lie between the middle half of a law and 0 apart from each other, or there is no integral over it.
+const FEWEST_PLACES: f64 = 1e5;
+
+/// False for a normal law so far out that hardly a floating-point number lies in it.
+fn is_resolved(law: &Plain) -> bool {
+    match law.normal() {
+        Some((mean, sd)) => sd > FEWEST_PLACES * f64::EPSILON * mean.abs(),
+        None => true,
     }
 }
 
@@ -402,12 +417,18 @@ fn finer(panels: &[f64]) -> Vec<f64> {
     all
 }
 
+/// True if the density of which this is the logarithm is so low that hardly more than its rounding is known.
+fn is_lost(ln_density: f64) -> bool {
+    ln_density.abs() * f64::EPSILON > LOST
+}
+
 /// Logarithm of the integral over a scale of a function that is known by its logarithm.
 fn ln_total(points: &[f64], scale: Scale, at: &mut dyn FnMut(f64) -> f64) -> f64 {
     let middles = points.windows(2).map(|ends| 0.5 * (ends[0] + ends[1]));
     let all: Vec<f64> = points.iter().copied().chain(middles).collect();
     let top = all.into_iter().map(&mut *at).fold(f64::NEG_INFINITY, f64::max);
-    if top == f64::NEG_INFINITY {
+    // Rounding of what is so improbable is all that would be integrated; beside anything else it does not count.
+    if top == f64::NEG_INFINITY || is_lost(top) {
         return top;
     }
     let [total] = integrate(points, 0.0, |u| {
@@ -529,7 +550,7 @@ impl Posterior {
         self.density.get_or_init(|| {
             let panels = resolve(&self.start, |u| self.ln_relative(u));
             let ln_total = ln_total(&panels, self.scale, &mut |u| self.ln_relative(u));
-            Density { panels, ln_total }
+            Density { panels, ln_total: if is_lost(ln_total) { f64::NAN } else { ln_total } }
         })
     }
 

@@ -88,13 +88,17 @@ const EQUAL: f64 = 1e-10;
 fn by_similarity(data: &Dataset, feature: usize, levels: &Levels) -> Result<Vec<usize>> {
     data.check_complete()?;
     let distances = distances(data, feature, levels)?;
-    let coordinate = scaled(&distances);
-    let Some(coordinate) = coordinate else { return Ok(levels.given.clone()) };
-    let sign = if coordinate[levels.given[0]] > 0.0 { -1.0 } else { 1.0 };
-    Ok(ascending(levels.given.clone(), |place| sign * coordinate[place]))
+    // As they are given, so that the numbers that levels have do not matter, not even to rounding.
+    let given = &levels.given;
+    let m = given.len();
+    let coordinate = scaled(&DMatrix::from_fn(m, m, |i, j| distances[(given[i], given[j])]));
+    let Some(coordinate) = coordinate else { return Ok(given.clone()) };
+    let places = ascending((0..m).collect(), |place| coordinate[place]);
+    Ok(places.into_iter().map(|place| given[place]).collect())
 }
 
-/// The first coordinate of classical scaling, −½ J D² J; none where all distances are 0.
+/// The first coordinate of classical scaling, −½ J D² J, the first that is not 0 below 0; none where no direction is
+/// longer than all others.
 fn scaled(distances: &DMatrix<f64>) -> Option<Vec<f64>> {
     let m = distances.nrows();
     let squares = distances.map(|distance| -0.5 * distance * distance);
@@ -105,7 +109,18 @@ fn scaled(distances: &DMatrix<f64>) -> Option<Vec<f64>> {
     }
     let eigen = SymmetricEigen::new(doubly);
     let first = eigen.eigenvalues.imax();
-    Some(eigen.eigenvectors.column(first).iter().copied().collect())
+    let longest = eigen.eigenvalues[first];
+    let is_as_long =
+        |(at, &value): (usize, &f64)| at != first && longest - value <= EQUAL * longest;
+    if eigen.eigenvalues.iter().enumerate().any(is_as_long) {
+        return None;
+    }
+    let direction = eigen.eigenvectors.column(first);
+    // What differs by rounding alone is the same coordinate.
+    let rounded = |x: &f64| (x / EQUAL).round() * EQUAL;
+    let coordinate: Vec<f64> = direction.iter().map(rounded).collect();
+    let sign = coordinate.iter().find(|x| **x != 0.0).map_or(1.0, |x| -x.signum());
+    Some(coordinate.into_iter().map(|x| sign * x).collect())
 }
 
 /// Distances between levels, summed over the other features: the largest difference of distribution functions
@@ -206,6 +221,22 @@ mod tests {
         assert_eq!(order(&data, LevelOrder::Response, Some(&response)), ["v", "w", "u"]);
         // u is nearest to v.
         assert_eq!(order(&data, LevelOrder::Similarity, None), ["u", "v", "w"]);
+    }
+
+    /// Three levels that are equally far from each other, and two pairs of the same: no direction is longest in the first,
+    /// and the second has the pairs apart, each as it is given.
+    #[test]
+    fn directions_of_the_same_length_are_none() {
+        let equal = DMatrix::from_fn(3, 3, |i, j| if i == j { 0.0 } else { 0.7 });
+        assert!(scaled(&equal).is_none());
+        let pairs = DMatrix::from_fn(4, 4, |i, j| if i % 2 == j % 2 { 0.0 } else { 0.3 });
+        let coordinate = scaled(&pairs).unwrap();
+        assert!(coordinate[0] == coordinate[2] && coordinate[1] == coordinate[3]);
+        assert!(coordinate[0] < 0.0 && coordinate[1] > 0.0);
+        // The first lies in the middle, and the second is below it.
+        let line = [0.0, -1.0, 1.0_f64];
+        let coordinate = scaled(&DMatrix::from_fn(3, 3, |i, j| (line[i] - line[j]).abs())).unwrap();
+        assert!(coordinate[0] == 0.0 && coordinate[1] < 0.0 && coordinate[2] > 0.0);
     }
 
     #[test]
