@@ -119,7 +119,7 @@ fn rows_of(pieces: &[PlacedPiece<'_>]) -> usize {
     pieces.iter().map(|placed| placed.piece.len()).sum()
 }
 
-/// Whether a call ended because it is to end, such as by an interruption from the keyboard.
+/// True if a call ended because it is to end, such as by an interruption from the keyboard.
 fn interrupts<T>(py: Python<'_>, answer: &PyResult<T>) -> bool {
     answer.as_ref().is_err_and(|error| !error.is_instance_of::<PyException>(py))
 }
@@ -444,7 +444,7 @@ impl Callable {
         Ok(answers.0)
     }
 
-    /// Whether the array of rows has something else than was written to it.
+    /// True if the array of rows has something else than was written to it.
     fn is_changed(&self, py: Python<'_>, pieces: &[PlacedPiece<'_>]) -> PyResult<bool> {
         let Some(room) = &self.room else { return Ok(false) };
         let Ok(room) = room.bind(py).try_readonly() else { return Ok(true) };
@@ -496,7 +496,7 @@ impl Callable {
         Some(before.into_bound(py))
     }
 
-    /// Whether there is an array for so many rows, which the model did not keep, nor make something else of.
+    /// True if there is an array for so many rows, which the model did not keep, nor make something else of.
     #[expect(deprecated, reason = "what is to be called instead is unsafe")]
     fn has_room(&self, py: Python<'_>, rows: usize) -> bool {
         let Some(room) = &self.room else { return false };

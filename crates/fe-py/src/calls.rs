@@ -272,7 +272,7 @@ struct Pending {
 }
 
 impl Pending {
-    /// Whether a question can be told of with those that are there.
+    /// True if a question can be told of with those that are there.
     fn fits(&self, question: &Question, Batch { most, dimension, .. }: &Batch<'_>) -> bool {
         let is_known = self.starts.contains(&question.start());
         let distinct = self.distinct + if is_known { 0 } else { question.len() };

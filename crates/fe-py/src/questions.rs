@@ -147,7 +147,7 @@ impl Piece<'_> {
         self.write_others(rows, dimension);
     }
 
-    /// Whether rows that were written differ now, bit by bit.
+    /// True if rows that were written differ now, bit by bit.
     pub(crate) fn differs(&self, data: &[f64], rows: &[f64]) -> bool {
         let dimension = rows.len() / self.len().max(1);
         let mut differ = vec![0; dimension];

@@ -127,8 +127,14 @@ impl Network {
     /// The law of a node given others.
     fn law(&self, target: usize, given: &[(usize, f64)]) -> Box<dyn Univariate> {
         if let Some(gaussian) = &self.inner.gaussian {
-            let law = self.inner.gaussian_law(gaussian, target, given);
-            return if is_resolved(&law) { Box::new(law) } else { Box::new(Nowhere) };
+            let law = match given {
+                [] => gaussian_margin(gaussian, target),
+                _ => self.inner.gaussian_law(gaussian, target, given),
+            };
+            return match law.filter(is_resolved) {
+                Some(law) => Box::new(law),
+                None => Box::new(Nowhere),
+            };
         }
         let mut row = vec![f64::NAN; self.inner.nodes.len()];
         given.iter().for_each(|&(node, x)| row[node] = x);
@@ -152,6 +158,24 @@ impl Network {
         }
         Box::new(Shared(self.posterior(target, given)))
     }
+}
+
+/// The normal law of a node on its own: its mean, and its weights of what is drawn for it and for earlier nodes.
+fn gaussian_margin(gaussian: &[(Affine, f64)], target: usize) -> Option<Plain> {
+    let mut known: Vec<(f64, Vec<f64>)> = Vec::with_capacity(target + 1);
+    for (node, (of_parents, sd)) in gaussian.iter().enumerate().take(target + 1) {
+        let (mut mean, mut weights) = (of_parents.constant, vec![0.0; target + 1]);
+        weights[node] = *sd;
+        for &(parent, weight) in &of_parents.weights {
+            let (of_parent, drawn) = &known[parent];
+            mean += weight * of_parent;
+            weights.iter_mut().zip(drawn).for_each(|(own, drawn)| *own += weight * drawn);
+        }
+        known.push((mean, weights));
+    }
+    let (mean, weights) = known.pop()?;
+    let sd = weights.iter().fold(0.0_f64, |norm, weight| norm.hypot(*weight));
+    Plain::of(LawFamily::Normal, &[mean, sd]).ok()
 }
 
 /// Numbers that must lie between the middle half of a law and 0 apart from each other, or there is no integral over it.
@@ -239,13 +263,13 @@ impl Inner {
     }
 
     /// The normal law of a node given others: least squares over all that are not known, the node
-    /// itself eliminated last.
+    /// itself eliminated last; none where rounding leaves nothing of it.
     fn gaussian_law(
         &self,
         gaussian: &[(Affine, f64)],
         target: usize,
         given: &[(usize, f64)],
-    ) -> Plain {
+    ) -> Option<Plain> {
         let relevant = self.relevant(target, given);
         let value = |node: usize| given.iter().find(|(other, _)| *other == node).map(|(_, x)| *x);
         let free = relevant.iter().copied().filter(|&node| value(node).is_none() && node != target);
@@ -281,7 +305,7 @@ impl Inner {
         }
         let (precision, weighted) = (system[n - 1][n - 1], system[n - 1][n]);
         let arguments = [weighted / precision, (1.0 / precision).sqrt()];
-        Plain::of(LawFamily::Normal, &arguments).unwrap_or(Plain::Mixture(Vec::new()))
+        Plain::of(LawFamily::Normal, &arguments).ok()
     }
 
     /// Logarithm of the product of the laws of some nodes, all of which and whose parents are known.
@@ -1292,6 +1316,21 @@ mod tests {
     }
 
     /// Each feature is drawn given those before it, the hidden ones too.
+    /// A child that is nearly its parent: on its own its variance is a sum, of which the precisions keep nothing.
+    #[test]
+    fn narrow_children_keep_the_variance_of_their_parents() {
+        let network =
+            network(&["normal(1, 2)", "normal(1000*x1, 1e-9)", "normal(x2 - x1, 3)"], &[0, 1, 2]);
+        for (node, mean, sd) in [(1, 1000.0, 2000.0), (2, 999.0, 1998.0_f64.hypot(3.0))] {
+            let law = network.conditional(node, &[]);
+            close(law.pdf(mean), 1.0 / (sd * std::f64::consts::TAU.sqrt()), 1e-14);
+            close(law.cdf(mean), 0.5, 1e-14);
+        }
+        close(network.conditional(0, &[(1, 5.0)]).cdf(0.005), 0.5, 1e-3);
+        // So far out that hardly a number lies in it.
+        assert!(network.conditional(0, &[(1, 5e9)]).pdf(5e6).is_nan());
+    }
+
     #[test]
     fn rows_are_drawn_feature_after_feature() {
         let laws = ["exponential(2)", "uniform(0, x1)", "x1 + x2 + normal(0, 1)"];
