@@ -30,10 +30,6 @@ pub(crate) struct Callable {
     is_judged: bool,
 }
 
-/// Times that rows are asked about from which on they are kept: looking whether they are still there takes as long as
-/// writing them twice.
-const FEWEST_TURNS: usize = 4;
-
 /// The rows of the data, one after the other.
 enum DataRows {
     /// The array that was given, which is read while the lock of the interpreter is held.
@@ -67,7 +63,8 @@ struct CallPlan<'q> {
     calls: Vec<Vec<PlacedPiece<'q>>>,
     /// Rows of all of them.
     rows: usize,
-    /// True if rows of the data are asked about so often that those of one call are worth keeping for the next.
+    /// True if the rows of so many calls can stay for the next that it is worth looking, wherever they do not, whether they
+    /// stayed: that takes as long as writing them twice.
     has_again: bool,
 }
 
@@ -96,7 +93,6 @@ impl<'q> CallPlan<'q> {
             *turn += 1;
             rows += question.len();
         }
-        let has_again = turns.len() >= FEWEST_TURNS;
         let turn = turns.first().map_or(0, |turn| rows_of(turn)).max(1);
         let whole = (batch / turn * turn).max(1);
         let most = if rows.div_ceil(whole) == rows.div_ceil(batch) { whole } else { batch };
@@ -111,8 +107,15 @@ impl<'q> CallPlan<'q> {
             call.push(placed);
         }
         calls.extend((!call.is_empty()).then_some(call));
-        Self { has_again: has_again && calls.len() > 1, calls, rows }
+        let staying = calls.windows(2).filter(|calls| stay(&calls[0], &calls[1])).count();
+        Self { has_again: staying > 2 * (calls.len() - staying), calls, rows }
     }
+}
+
+/// True if the rows of a call, but for features that are written for each of the two, are those of the next.
+fn stay(pieces: &[PlacedPiece<'_>], next: &[PlacedPiece<'_>]) -> bool {
+    let mut pairs = pieces.iter().zip(next);
+    pieces.len() == next.len() && pairs.all(|(one, other)| one.piece.stays_for(&other.piece))
 }
 
 fn rows_of(pieces: &[PlacedPiece<'_>]) -> usize {
@@ -124,24 +127,15 @@ fn interrupts<T>(py: Python<'_>, answer: &PyResult<T>) -> bool {
     answer.as_ref().is_err_and(|error| !error.is_instance_of::<PyException>(py))
 }
 
-/// Writes rows one after the other, where those of the call before are written.
-fn write(
-    pieces: &[PlacedPiece<'_>],
-    before: &[PlacedPiece<'_>],
-    data: &[f64],
-    mut room: &mut [f64],
-) {
+/// Writes rows one after the other; only what differs, where the others are there from the call before.
+fn write(pieces: &[PlacedPiece<'_>], data: &[f64], mut room: &mut [f64], are_there: bool) {
     let dimension = room.len() / rows_of(pieces).max(1);
-    let mut before = before.iter().map(|placed| &placed.piece);
-    // Pieces stand where those of before do as long as these have the same length.
-    let mut is_aligned = true;
     for PlacedPiece { piece, .. } in pieces {
         let (own, rest) = room.split_at_mut(piece.len() * dimension);
-        let old = before.next().filter(|old| is_aligned && old.len() == piece.len());
-        is_aligned = old.is_some();
-        match old {
-            Some(old) => piece.write_over(old, data, own),
-            None => piece.write(data, own),
+        if are_there {
+            piece.write_others(own);
+        } else {
+            piece.write(data, own);
         }
         room = rest;
     }
@@ -406,31 +400,28 @@ impl Callable {
         check: &impl Fn(&Self, &Doubles<'_>, usize) -> PyResult<()>,
         is_again: bool,
     ) -> PyResult<Vec<f64>> {
+        let py = function.py();
         let mut answers = Answers::default();
-        let mut before: &[PlacedPiece<'_>] = &[];
+        let mut stays = false;
         for (number, pieces) in plan.calls.iter().enumerate() {
-            function.py().check_signals()?;
             let rows = rows_of(pieces);
             let answer = self.call(function, rows, |data, room, is_same| {
-                let before = if is_same && is_again { before } else { &[] };
-                write(pieces, before, data, room);
+                write(pieces, data, room, stays && is_same);
             });
-            // A model that changes its rows mostly does so at once; what it did later is there until the array is let
-            // go.
+            let answer = answer.and_then(|answer| check(self, &answer, rows).map(|()| answer));
+            py.check_signals()?;
+            let next = plan.calls.get(number + 1).filter(|next| is_again && stay(pieces, next));
+            stays = next.is_some() && self.has_room(py, rows);
+            // A model that changes its rows mostly does so at once; what it did later is there until they are let go, or
+            // was in features that are written for each call.
             let is_first = !self.is_judged;
             self.is_judged |= is_again;
-            let next = plan.calls.get(number + 1).map(|pieces| rows_of(pieces));
-            let is_let_go = next != Some(rows) || !self.has_room(function.py(), rows);
-            let is_judged = is_again && (is_first || is_let_go || answer.is_err());
-            if is_judged
-                && !interrupts(function.py(), &answer)
-                && self.is_changed(function.py(), pieces)?
-            {
+            let is_judged = is_again && (is_first || !stays || answer.is_err());
+            if is_judged && !interrupts(py, &answer) && self.is_changed(py, pieces)? {
                 self.keeps_rows = false;
                 return Ok(Vec::new());
             }
             let answer = answer?;
-            check(self, &answer, rows)?;
             let answer = answer.try_readonly()?;
             match answer.as_slice() {
                 Ok(values) if answer.is_c_contiguous() => answers.place(pieces, plan.rows, values),
@@ -439,7 +430,6 @@ impl Callable {
                     answers.place(pieces, plan.rows, &values);
                 }
             }
-            before = pieces;
         }
         Ok(answers.0)
     }

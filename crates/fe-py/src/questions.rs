@@ -103,7 +103,6 @@ impl Question {
 }
 
 /// A part of the rows of a question.
-#[derive(Clone)]
 pub(crate) struct Piece<'q> {
     question: &'q Question,
     range: Range<usize>,
@@ -126,25 +125,13 @@ impl Piece<'_> {
             let of_data = self.of_data();
             rows.copy_from_slice(&data[of_data.start * dimension..of_data.end * dimension]);
         }
-        self.write_others(rows, dimension);
+        self.write_others(rows);
     }
 
-    /// Writes the rows over those of another piece, as these were written: only the features that differ, where the
-    /// rest are the same rows of the data.
-    pub(crate) fn write_over(&self, before: &Self, data: &[f64], rows: &mut [f64]) {
-        let dimension = rows.len() / self.len().max(1);
-        let (others, of_before) = (&self.question.others, &before.question.others);
-        let is_whole = |others: &[(usize, Part)]| others.len() == dimension;
-        if self.of_data() != before.of_data() || is_whole(others) || is_whole(of_before) {
-            return self.write(data, rows);
-        }
-        let is_other = |feature: usize| others.iter().any(|&(other, _)| other == feature);
-        for &(feature, _) in of_before.iter().filter(|(feature, _)| !is_other(*feature)) {
-            let places = rows[feature..].iter_mut().step_by(dimension);
-            let of_data = data[self.of_data().start * dimension + feature..].iter();
-            places.zip(of_data.step_by(dimension)).for_each(|(place, &x)| *place = x);
-        }
-        self.write_others(rows, dimension);
+    /// True if these are the same rows of the data as those of another piece, but for the same features.
+    pub(crate) fn stays_for(&self, next: &Self) -> bool {
+        let others = |piece: &Self| piece.question.others.iter().map(|(feature, _)| *feature);
+        self.of_data() == next.of_data() && others(self).eq(others(next))
     }
 
     /// True if rows that were written differ now, bit by bit.
@@ -171,7 +158,9 @@ impl Piece<'_> {
         differ.iter().any(|&bits| bits != 0)
     }
 
-    fn write_others(&self, rows: &mut [f64], dimension: usize) {
+    /// Writes the features that are not those of the data.
+    pub(crate) fn write_others(&self, rows: &mut [f64]) {
+        let dimension = rows.len() / self.len().max(1);
         for (feature, part) in &self.question.others {
             let places = rows[*feature..].iter_mut().step_by(dimension);
             match part {

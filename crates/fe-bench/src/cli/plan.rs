@@ -128,9 +128,7 @@ impl Arguments {
 
 /// File that holds the plan of some questions.
 pub(super) fn beside(questions: &Path) -> PathBuf {
-    let mut name = questions.as_os_str().to_owned();
-    name.push(".plan.json");
-    PathBuf::from(name)
+    files::beside(questions, ".plan.json")
 }
 
 /// The words of a command behind its name, but those that say how much the program says.

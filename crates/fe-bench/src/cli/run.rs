@@ -251,9 +251,7 @@ fn more(arguments: &Arguments, folder: &Path, earlier: &Manifest) -> Result<Vec<
 
 /// Path of what is to take the place of a results folder.
 fn extended(folder: &Path) -> PathBuf {
-    let mut name = files::without_slash(folder).into_os_string();
-    name.push(".extended");
-    PathBuf::from(name)
+    files::beside(folder, ".extended")
 }
 
 /// Enters what finished results have in the journal of a run that adds to them.

@@ -391,9 +391,7 @@ fn extended(chain: u32, more: &[&[u8]]) -> u32 {
 
 /// Path of the journal of a results folder.
 fn unfinished(folder: &Path) -> PathBuf {
-    let mut name = folder.as_os_str().to_owned();
-    name.push(".unfinished");
-    PathBuf::from(name)
+    files::beside(folder, ".unfinished")
 }
 
 fn lock(place: &Path) -> Result<File> {

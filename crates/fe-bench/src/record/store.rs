@@ -19,7 +19,7 @@ use crate::output::formulas::unguarded;
 use crate::score::Outcome;
 use crate::study::file::Keep;
 use crate::study::tasks::Plan;
-use crate::system::files::{Hashed, parent};
+use crate::system::files::{Hashed, beside, parent};
 
 /// The file that says which lines of a shard belong to which dataset.
 pub(super) const TASKS: &str = "tasks.csv";
@@ -351,13 +351,16 @@ pub(super) fn publish(inside: &Path, folder: &Path) -> Result<()> {
     File::open(parent).and_then(|parent| parent.sync_all()).map_err(Error::file(parent))
 }
 
+/// The end of the name of results while others take their place.
+const REPLACED: &str = ".replaced";
+
 /// Lets a folder that is complete take the place of an earlier one, which is then removed. Whatever happens between, both
 /// are there, and [`finish_replacing`] goes on.
 ///
 /// # Errors
 /// Whatever the system reports.
 pub fn replace(earlier: &Path, by: &Path) -> Result<()> {
-    let aside = replaced(earlier);
+    let aside = beside(earlier, REPLACED);
     check_free(&aside)?;
     std::fs::rename(earlier, &aside).map_err(Error::file(earlier))?;
     publish(by, earlier)?;
@@ -369,7 +372,7 @@ pub fn replace(earlier: &Path, by: &Path) -> Result<()> {
 /// # Errors
 /// A folder of the name that is needed which was never replaced, and is somebody's own; whatever the system reports.
 pub fn finish_replacing(earlier: &Path, by: &Path) -> Result<bool> {
-    let aside = replaced(earlier);
+    let aside = beside(earlier, REPLACED);
     let new = if earlier.exists() { earlier } else { by };
     let are_one = read_manifest(&aside).is_ok_and(|old| {
         let is_taken_over =
@@ -384,11 +387,4 @@ pub fn finish_replacing(earlier: &Path, by: &Path) -> Result<bool> {
     }
     std::fs::remove_dir_all(&aside).map_err(Error::file(&aside))?;
     Ok(true)
-}
-
-/// Path of results while others take their place.
-fn replaced(folder: &Path) -> PathBuf {
-    let mut name = folder.as_os_str().to_owned();
-    name.push(".replaced");
-    PathBuf::from(name)
 }

@@ -105,6 +105,14 @@ pub fn without_slash(path: &Path) -> PathBuf {
     path.components().collect()
 }
 
+/// Path of what stands beside a file or folder: its name, and an end.
+#[must_use]
+pub fn beside(path: &Path, end: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(end);
+    PathBuf::from(name)
+}
+
 /// Opens a file to read it.
 ///
 /// # Errors

@@ -137,7 +137,8 @@ def estimate(
         types. Or a fitted estimator as scikit-learn has them: a classifier has an output for each class, by its
         ``predict_proba``. Or a booster of XGBoost or LightGBM. Or a ``torch.nn.Module`` of rows, evaluated in double
         precision, whose derivatives come by automatic differentiation unless ``jacobian`` says otherwise. Or a
-        scenario, whose function Rust evaluates.
+        scenario, whose function Rust evaluates. A model may write to the rows that it is given, but not to ``X``,
+        from which they are taken while it is asked.
     feature
         Counted from 1; or its name, where ``names`` are given; or "x1", "x2", …, where none is called so. Or two of
         them, as ``("x1", "x2")``, for the effect of both: partial dependence (pdp, less those of either feature with

@@ -1315,7 +1315,6 @@ mod tests {
         }
     }
 
-    /// Each feature is drawn given those before it, the hidden ones too.
     /// A child that is nearly its parent: on its own its variance is a sum, of which the precisions keep nothing.
     #[test]
     fn narrow_children_keep_the_variance_of_their_parents() {
@@ -1331,6 +1330,7 @@ mod tests {
         assert!(network.conditional(0, &[(1, 5e9)]).pdf(5e6).is_nan());
     }
 
+    /// Each feature is drawn given those before it, the hidden ones too.
     #[test]
     fn rows_are_drawn_feature_after_feature() {
         let laws = ["exponential(2)", "uniform(0, x1)", "x1 + x2 + normal(0, 1)"];
