@@ -152,7 +152,9 @@ pub enum Error {
         allowed: String,
     },
     /// A truth that is beyond the numbers there are, or made of such: what it is, and where.
-    #[error("{0} cannot be told: it, or a number that it is computed from, is larger than 1.8e308 or lost in rounding")]
+    #[error(
+        "{0} cannot be told: it, or a number that it is computed from, is larger than 1.8e308 or lost in rounding"
+    )]
     TooLarge(String),
     /// A feature with levels does not have what was asked.
     #[error("`{feature}` has levels: {what} is of features that have a density")]
