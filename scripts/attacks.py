@@ -643,7 +643,7 @@ class Drawer:
             "--resamples": ["2", "20", "0"],
             "--runs": ["1", "2", "0"],
             "--replicates": ["3", "2", "0"],
-            "--most": ["10", "1000"],
+            "--most": ["10", "1e4", "1e5"],
             "--tolerance": ["0.01", "0", "1"],
             "": self.names + program.scenarios + program.lists + ["x1", "out"],
         }

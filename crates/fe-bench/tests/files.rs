@@ -396,6 +396,41 @@ fn words_of_others_command_nothing() {
     assert!(is_seen(&message) && message.len() < 10_000, "{message}");
 }
 
+/// Names of files are words of others too: manifests and plans hold the command that made them.
+#[test]
+fn no_file_holds_what_commands_a_terminal() {
+    let scratch = Scratch::new();
+    let folder = "r\u{9b}2J\u{202e}";
+    scratch.write("study.toml", STUDY);
+    scratch.answer(&["run", "study.toml", "--out", folder, "--shard", "1/1"]);
+    let shard = format!("{folder}.shard-1-of-1");
+    let whole = if scratch.path(&shard).exists() { shard } else { folder.to_owned() };
+    scratch.answer(&["merge", &whole, "--out", "all\u{9b}"]);
+    scratch.write("d.csv", "a,b,y\n1,2,3\n4,5,6\n7,9,8\n");
+    scratch.answer(&[
+        "plan",
+        "--data",
+        "d.csv",
+        "--target",
+        "y",
+        "--estimator",
+        "ale",
+        "--out",
+        "q\u{9b}.csv",
+    ]);
+    let mut manifests = 0;
+    for (path, bytes) in scratch.files() {
+        let text = String::from_utf8(bytes).unwrap();
+        assert!(is_seen(&text) && !text.contains('\u{202e}'), "{}", path.display());
+        if path.ends_with("manifest.json") {
+            let manifest: Value = serde_json::from_str(&text).unwrap();
+            assert!(manifest["command"].to_string().contains('\u{9b}'), "{text}");
+            manifests += 1;
+        }
+    }
+    assert_eq!(manifests, 2);
+}
+
 #[test]
 fn spreadsheets_compute_nothing() {
     let scratch = Scratch::new();
@@ -533,9 +568,13 @@ fn figures_have_an_end() {
         let rows = (0..9).map(|row| line(&|i| format!("{}", (row * (i % 6 + 1) + i) % 7)));
         header + &rows.collect::<String>()
     };
-    scratch.write("d.csv", wide(400));
+    // The constant has no effect, which is found out as soon as anything is estimated.
+    let constant =
+        |line: (usize, &str)| format!("{},{}\n", line.1, if line.0 == 0 { "c" } else { "1" });
+    scratch.write("d.csv", wide(400).lines().enumerate().map(constant).collect::<String>());
     let effect =
         ["effect", "--data", "d.csv", "--model", "linear", "--target", "c0", "--estimator"];
     let png = [&effect[..], &["ale", "--bins", "2", "--axis", "data", "--plot", "f.png"]].concat();
-    scratch.refusal(&png, &["too large for this kind of image", "pixels"]);
+    let message = scratch.refusal(&png, &["too large for this kind of image", "pixels"]);
+    assert!(!message.contains("left out"), "{message}");
 }

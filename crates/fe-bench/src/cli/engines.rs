@@ -1,6 +1,5 @@
 //! `fe-bench engines`.
 
-use std::borrow::Cow;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -17,7 +16,6 @@ use crate::output::{Entry, Format, OutputTable};
 use crate::score::comparison::Comparison;
 use crate::score::{Comparing, Metric, Truths};
 use crate::study::grid::Grid;
-use crate::system::say::visible;
 
 /// Lists the engines that are declared: which can run here, and why the others cannot.
 ///
@@ -218,14 +216,5 @@ fn try_out(
         "record": answer.record,
     });
     let text = serde_json::to_string_pretty(&shown).map_err(|e| wrong(e.to_string()))?;
-    writeln!(out, "{}", escaped(&text)).map_err(Error::Output)
-}
-
-/// JSON in which nothing commands a terminal: the standard leaves some control characters as they are.
-fn escaped(json: &str) -> String {
-    let shown = |c: char| match visible(c.encode_utf8(&mut [0; 4])) {
-        Cow::Borrowed(_) => c.to_string(),
-        Cow::Owned(_) => format!("\\u{:04x}", u32::from(c)),
-    };
-    json.chars().map(shown).collect()
+    writeln!(out, "{text}").map_err(Error::Output)
 }

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::error::{Error, Result};
-use crate::plot::{self, Figure, Font, Form, form};
+use crate::plot::figure::Panel;
+use crate::plot::{self, Figure, FileKind, Font, Form, form};
 
 /// Form of figures.
 #[derive(Debug, Args)]
@@ -70,6 +71,9 @@ impl FormArguments {
     }
 }
 
+/// Cells of a figure that always find room.
+const MANY: usize = 20;
+
 /// A file in which something is drawn.
 #[derive(Debug)]
 pub(super) struct Picture {
@@ -81,6 +85,15 @@ impl Picture {
     /// Its path.
     pub(super) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Refuses a figure of so many cells which is too large even where nothing is drawn in them.
+    pub(super) fn check_room(&self, cells: usize) -> Result<()> {
+        if cells <= MANY {
+            return Ok(());
+        }
+        let empty = Figure { cells: vec![vec![Panel::default()]; cells], ..Figure::default() };
+        empty.bytes(FileKind::of(&self.path)?, &self.form).map(drop)
     }
 
     /// Writes a figure there.

@@ -18,6 +18,7 @@ use crate::error::{Error, Result};
 use crate::plot::write_whole;
 use crate::record::manifest;
 use crate::system::files;
+use crate::system::screen::in_json;
 
 /// Writes the rows that a model must be asked, so that it may be written in any language.
 ///
@@ -160,7 +161,7 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
         questions,
     };
     let text = serde_json::to_string_pretty(&plan).map_err(|e| Error::content(&path, e))?;
-    write_whole(&path, (text + "\n").as_bytes())?;
+    write_whole(&path, format!("{}\n", in_json(&text)).as_bytes())?;
     let file = arguments.out.display();
     writeln!(out, "{questions} rows to answer: {file}").map_err(Error::Output)
 }

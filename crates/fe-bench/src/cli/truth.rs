@@ -149,7 +149,8 @@ pub(super) struct Arguments {
     /// of a simulated answer, relative to its size [default: 0.001]
     #[arg(long, value_name = "T", value_parser = finite)]
     tolerance: Option<f64>,
-    /// So many evaluations of f for one simulated mean at most [default: 4e6]
+    /// So many evaluations of f for one simulated mean at most; with fewer than the default, integrals
+    /// take fewer as well before they are simulated [default: 4e6]
     #[arg(long, value_name = "N", value_parser = finite)]
     most: Option<f64>,
     /// How it is printed

@@ -53,7 +53,7 @@ impl FileKind {
     const ALL: [Self; 4] = [Self::Svg, Self::Png, Self::Pdf, Self::Eps];
 
     /// The kind that the ending of a file says.
-    fn of(path: &Path) -> Result<Self> {
+    pub(crate) fn of(path: &Path) -> Result<Self> {
         let ending = path.extension().and_then(|ending| ending.to_str());
         let is_said = |kind: &Self| ending == Some(kind.ending());
         Self::ALL.into_iter().find(is_said).ok_or_else(|| {

@@ -20,6 +20,7 @@ use crate::score::Outcome;
 use crate::study::file::Keep;
 use crate::study::tasks::Plan;
 use crate::system::files::{Hashed, beside, parent};
+use crate::system::screen::in_json;
 
 /// The file that says which lines of a shard belong to which dataset.
 pub(super) const TASKS: &str = "tasks.csv";
@@ -337,7 +338,7 @@ pub(super) fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
     let begun = path.with_extension("json.new");
     let write = || {
         let mut file = File::create(&begun)?;
-        writeln!(file, "{text}")?;
+        writeln!(file, "{}", in_json(&text))?;
         file.sync_all()?;
         std::fs::rename(&begun, path)
     };

@@ -40,7 +40,7 @@ impl<W: Write> Screen<W> {
                     (std::str::from_utf8(text).unwrap_or_default(), rest)
                 }
             };
-            self.inside.write_all(written(text).as_bytes())?;
+            self.inside.write_all(in_json(text).as_bytes())?;
             left = rest;
             if left.is_empty() {
                 break;
@@ -61,7 +61,14 @@ impl<W: Write> Screen<W> {
     }
 }
 
-fn written(text: &str) -> Cow<'_, str> {
+/// A text with the characters written out that [`visible`] does not let pass, as JSON writes them: its standard leaves
+/// some of them as they are.
+///
+/// ```
+/// assert_eq!(fe_bench::system::screen::in_json("\"a\u{9b}\""), "\"a\\u009b\"");
+/// ```
+#[must_use]
+pub fn in_json(text: &str) -> Cow<'_, str> {
     let Cow::Owned(_) = visible(text) else { return Cow::Borrowed(text) };
     let one = |c: char| match visible(c.encode_utf8(&mut [0; 4])) {
         Cow::Owned(_) => format!("\\u{:04x}", u32::from(c)),
@@ -99,7 +106,7 @@ mod tests {
     #[test]
     fn text_in_pieces_is_the_same_text() {
         let text = "plain ü € 𝄞 \u{1b}[31m \u{9b} \u{202e} \r\n\t\u{7f}";
-        let expected = written(text).into_owned();
+        let expected = in_json(text).into_owned();
         assert_eq!(expected, "plain ü € 𝄞 \\u001b[31m \\u009b \\u202e \\u000d\n\t\\u007f");
         for size in 1..text.len() {
             let mut screen = Screen::new(Vec::new());

@@ -284,7 +284,8 @@ impl<'a> HeldFeatures<'a> {
         };
         let Some(deep) = self.too_deep_for(feature, terms) else { return integrated() };
         let can_be = deep.iter().all(|term| term.features().len() <= watch.most + 1);
-        let known = can_be.then(|| within_budget(MOST_OF_SHAPLEY, integrated)).flatten();
+        let known =
+            can_be.then(|| within_budget(watch.limit(MOST_OF_SHAPLEY), integrated)).flatten();
         known.unwrap_or_else(|| {
             if is_spent() {
                 return Estimate::exact(f64::NAN);
@@ -440,7 +441,7 @@ impl<'a> HeldFeatures<'a> {
                 tolerance = TOLERANCE_OF_MANY;
             }
             if count + self.integrated_within(terms, local) > watch.most {
-                budget = Some(MOST_OF_AXES);
+                budget = Some(watch.limit(MOST_OF_AXES));
             }
         }
         let (engine, measure) = (self.engine, self.measure);
@@ -525,7 +526,8 @@ struct NestedIntegral<'a> {
 impl NestedIntegral<'_> {
     /// Most evaluations of the integrand.
     fn most(&self) -> f64 {
-        if self.engine.watch.is_some() { MOST_EVALUATIONS } else { f64::INFINITY }
+        let watch = self.engine.watch.as_ref();
+        watch.map_or(f64::INFINITY, |watch| watch.limit(MOST_EVALUATIONS))
     }
 
     fn over(&self, features: &[usize], given: &mut Vec<(usize, f64)>, row: &mut [f64]) -> Estimate {

@@ -17,6 +17,8 @@ pub(super) const OVER_AXIS: f64 = 20.0;
 /// Tolerance and cost of simulation unless asked otherwise.
 const TOLERANCE: f64 = 1e-3;
 const MOST_SIMULATED: f64 = 4e6;
+/// Evaluations that an integral may take however few a simulated mean may: nobody waits for them.
+const ALWAYS: f64 = 1e5;
 /// Largest number of features of a term whose coalitions are asked.
 pub(super) const MOST_MEMBERS: usize = 12;
 
@@ -93,6 +95,13 @@ impl Watch {
         Self { tolerance, most_simulated, names: self.names.clone(), ..*self }
     }
 
+    /// Evaluations that something may take which usually may take so many: fewer where a simulated mean may take fewer
+    /// than usual.
+    pub(crate) fn limit(&self, usual: f64) -> f64 {
+        let share = (self.most_simulated / MOST_SIMULATED).min(1.0);
+        (share * usual).max(ALWAYS)
+    }
+
     /// Remembers a reason; no number is the answer.
     pub(crate) fn refuse(&self, reason: impl FnOnce() -> String) -> Estimate {
         REASON.set(Some(reason()));
@@ -150,5 +159,21 @@ impl Watch {
     /// The reason for what is not a number, as found on this thread since it was last asked for.
     pub(crate) fn reason() -> Option<String> {
         REASON.take()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// With a fortieth of what a simulated mean may take, a fortieth of what integrals may; never more than usual.
+    #[test]
+    fn integrals_take_fewer_evaluations_where_simulations_do() {
+        let watch = Watch::new(3, false, &[]);
+        assert_eq!(watch.limit(MOST_EVALUATIONS), MOST_EVALUATIONS);
+        let with = |most: f64| watch.simulating(None, Some(most));
+        assert_eq!(with(1e5).limit(MOST_EVALUATIONS), 7.5e5);
+        assert_eq!(with(1e4).limit(MOST_EVALUATIONS), ALWAYS);
+        assert_eq!(with(1e9).limit(MOST_EVALUATIONS), MOST_EVALUATIONS);
     }
 }

@@ -334,26 +334,31 @@ impl Plain {
             }
         };
         let law = Self::Of(kind, a, constant);
-        law.check_range(&format!("`{}` of {}", kind.name(), described(names, &a)))?;
+        law.check_range(|| format!("`{}` of {}", kind.name(), described(names, &a)))?;
         Ok(law)
     }
 
     /// Refuses a law with more than [`LEAST`] of its probability where values round to 0 or to infinity.
-    fn check_range(&self, name: &str) -> Result<(), String> {
+    fn check_range(&self, name: impl Fn() -> String) -> Result<(), String> {
         let (low, high) = self.support();
         let (smallest, largest) = (f64::MIN_POSITIVE, f64::MAX);
-        let lost = [
-            (low == 0.0, self.tails(smallest)[0], format!("below {smallest:e}")),
-            (low.is_infinite(), self.tails(-largest)[0], format!("below -{largest:e}")),
-            (high.is_infinite(), self.tails(largest)[1], format!("above {largest:e}")),
+        // Where values round to nothing, and on which side of that.
+        let ends = [
+            (low == 0.0, smallest, 0, "below"),
+            (low.is_infinite(), -largest, 0, "below"),
+            (high.is_infinite(), largest, 1, "above"),
         ];
-        match lost.iter().find(|(is_open, mass, _)| *is_open && *mass > LEAST) {
-            None => Ok(()),
-            Some((_, mass, place)) => Err(format!(
-                "{name} is {place} with probability {mass:e}, where floating-point numbers end; \
-                 at most {LEAST:e} is allowed"
-            )),
+        for (_, end, side, word) in ends.into_iter().filter(|(is_open, ..)| *is_open) {
+            let mass = self.tails(end)[side];
+            if mass > LEAST {
+                return Err(format!(
+                    "{} is {word} {end:e} with probability {mass:e}, where floating-point numbers end; \
+                     at most {LEAST:e} is allowed",
+                    name()
+                ));
+            }
         }
+        Ok(())
     }
 
     pub(super) fn truncated(law: Self, low: f64, high: f64) -> Result<Self, String> {

@@ -43,8 +43,8 @@ pub(super) struct Network {
 /// Share of the probability of a law that may be missed at most.
 const UNRESOLVED: f64 = 1e-6;
 
-/// Number of laws of nodes that the law of one on its own may ask: some ten to twenty seconds.
-pub(super) const MOST_ASKED: u64 = 100_000_000;
+/// Number of laws of nodes that the law of one on its own may ask: some five seconds.
+pub(super) const MOST_ASKED: u64 = 30_000_000;
 
 /// A target and what is given of others.
 type Question = (usize, Vec<(usize, u64)>);
@@ -237,7 +237,7 @@ impl Inner {
             .iter()
             .map(|&value| {
                 known.row[target] = value;
-                self.ln_integral(&unknown, &factors, &mut known)
+                self.ln_integral(&unknown, &factors, &mut known).ln
             })
             .collect();
         let largest = ln.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -309,17 +309,17 @@ impl Inner {
     }
 
     /// Logarithm of the product of the laws of some nodes, all of which and whose parents are known.
-    fn ln_density(&self, nodes: &[usize], known: &mut Known) -> f64 {
-        let mut sum = 0.0;
+    fn ln_density(&self, nodes: &[usize], known: &mut Known) -> Logarithm {
+        let mut sum = Logarithm::exact(0.0);
         for &node in nodes {
             if !known.may_ask() {
-                return f64::NEG_INFINITY;
+                return Logarithm::NOTHING;
             }
             match self.nodes[node].law.at(&known.row) {
-                Ok(law) => sum += law.ln_pdf(known.row[node]),
-                Err(_) => return f64::NEG_INFINITY,
+                Ok(law) => sum = sum.plus(Logarithm::of_density(&law, known.row[node])),
+                Err(_) => return Logarithm::NOTHING,
             }
-            if sum == f64::NEG_INFINITY {
+            if sum.ln == f64::NEG_INFINITY {
                 break;
             }
         }
@@ -353,28 +353,29 @@ impl Inner {
 
     /// Logarithm of the integral over the nodes that are not known, in order, of the product of the
     /// laws of these and of further nodes.
-    fn ln_integral(&self, unknown: &[usize], factors: &[usize], known: &mut Known) -> f64 {
+    fn ln_integral(&self, unknown: &[usize], factors: &[usize], known: &mut Known) -> Logarithm {
         let Some((&node, rest)) = unknown.split_first() else {
             return self.ln_density(factors, known);
         };
         if !known.may_ask() {
-            return f64::NEG_INFINITY;
+            return Logarithm::NOTHING;
         }
-        let Ok(own) = self.nodes[node].law.at(&known.row) else { return f64::NEG_INFINITY };
+        let Ok(own) = self.nodes[node].law.at(&known.row) else { return Logarithm::NOTHING };
         if let Plain::Levels(levels) = &own {
-            let each: Vec<f64> = levels
+            let each: Vec<Logarithm> = levels
                 .iter()
                 .map(|(value, p)| {
                     known.row[node] = value;
-                    p.ln() + self.ln_integral(rest, factors, known)
+                    Logarithm::exact(p.ln()).plus(self.ln_integral(rest, factors, known))
                 })
                 .collect();
             known.row[node] = f64::NAN;
-            let largest = each.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            if largest == f64::NEG_INFINITY {
-                return largest;
+            let top = Logarithm::top(&each);
+            if top.ln == f64::NEG_INFINITY {
+                return top;
             }
-            return largest + each.iter().map(|ln| (ln - largest).exp()).sum::<f64>().ln();
+            let total = each.iter().map(|own| (own.ln - top.ln).exp()).sum::<f64>();
+            return top.plus(Logarithm::exact(total.ln()));
         }
         let scale = own.scale();
         let prior = |u: f64| own.ln_weight(scale, u);
@@ -390,7 +391,7 @@ impl Inner {
         ln_weight: &dyn Fn(f64) -> f64,
         (rest, factors): (&[usize], &[usize]),
         known: &mut Known,
-    ) -> f64 {
+    ) -> Logarithm {
         let ends = (panels[0], panels[panels.len() - 1]);
         let places: Vec<f64> = finer(panels).iter().map(|&u| scale.place(u)).collect();
         let corners = self.corners(node, factors, &places, &mut known.row);
@@ -399,13 +400,13 @@ impl Inner {
             within(&panels.iter().copied().chain(corners).collect::<Vec<_>>(), ends.0, ends.1);
         let mut at = |u: f64| {
             known.row[node] = scale.place(u);
-            let prior = ln_weight(u);
-            if prior == f64::NEG_INFINITY {
+            let prior = Logarithm::exact(ln_weight(u));
+            if prior.ln == f64::NEG_INFINITY {
                 return prior;
             }
-            prior + self.ln_integral(rest, factors, known)
+            prior.plus(self.ln_integral(rest, factors, known))
         };
-        let points = resolve(&start, &mut at);
+        let points = resolve(&start, |u| at(u).ln);
         let ln_total = ln_total(&points, scale, &mut at);
         known.row[node] = f64::NAN;
         ln_total
@@ -446,25 +447,63 @@ fn is_lost(ln_density: f64) -> bool {
     ln_density.abs() * f64::EPSILON > LOST
 }
 
+/// The logarithm of a density or of an integral of one, and what rounding may have added to it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Logarithm {
+    ln: f64,
+    doubt: f64,
+}
+
+/// How far below the largest of several logarithms others count for what it is in doubt by: most of a normal law.
+const NEAR_TOP: f64 = 3.0;
+
+impl Logarithm {
+    /// That of 0.
+    const NOTHING: Self = Self::exact(f64::NEG_INFINITY);
+
+    const fn exact(ln: f64) -> Self {
+        Self { ln, doubt: 0.0 }
+    }
+
+    /// That of the density of a law, in doubt by as much as it changes to the next value: where it reads others, its place
+    /// is not known better. A narrow law far from 0 loses many digits.
+    fn of_density(law: &Plain, x: f64) -> Self {
+        let ln = law.ln_pdf(x);
+        let doubt = (law.ln_pdf(x.next_up()) - ln).abs();
+        Self { ln, doubt: if doubt.is_finite() { doubt } else { 0.0 } }
+    }
+
+    fn plus(self, other: Self) -> Self {
+        Self { ln: self.ln + other.ln, doubt: self.doubt + other.doubt }
+    }
+
+    /// The largest of several, in doubt as those near it are.
+    fn top(all: &[Self]) -> Self {
+        let ln = all.iter().map(|own| own.ln).fold(f64::NEG_INFINITY, f64::max);
+        let near = all.iter().filter(|own| own.ln > ln - NEAR_TOP);
+        Self { ln, doubt: near.map(|own| own.doubt).fold(0.0, f64::max) }
+    }
+}
+
 /// Logarithm of the integral over a scale of a function that is known by its logarithm.
-fn ln_total(points: &[f64], scale: Scale, at: &mut dyn FnMut(f64) -> f64) -> f64 {
+fn ln_total(points: &[f64], scale: Scale, at: &mut dyn FnMut(f64) -> Logarithm) -> Logarithm {
     let middles = points.windows(2).map(|ends| 0.5 * (ends[0] + ends[1]));
-    let all: Vec<f64> = points.iter().copied().chain(middles).collect();
-    let top = all.into_iter().map(&mut *at).fold(f64::NEG_INFINITY, f64::max);
+    let all: Vec<Logarithm> = points.iter().copied().chain(middles).map(&mut *at).collect();
+    let top = Logarithm::top(&all);
     // Rounding of what is so improbable is all that would be integrated; beside anything else it does not count.
-    if top == f64::NEG_INFINITY || is_lost(top) {
+    if top.ln == f64::NEG_INFINITY || is_lost(top.ln) {
         return top;
     }
     let [total] = integrate(points, 0.0, |u| {
-        let ln = at(u);
-        let value = Estimate::exact((ln - top).exp());
+        let Logarithm { ln, doubt } = at(u);
+        let value = Estimate::exact((ln - top.ln).exp());
         // Far out in tails that are powers a law may be hardly wider than places are apart.
         match scale {
-            Scale::Asinh => [value.doubted((at(u.next_up()) - ln).abs())],
-            _ => [value],
+            Scale::Asinh => [value.doubted(doubt.max((at(u.next_up()).ln - ln).abs()))],
+            _ => [value.doubted(doubt)],
         }
     });
-    top + total.value.ln()
+    top.plus(Logarithm::exact(total.value.ln()))
 }
 
 /// The law of a node given others, by its density.
@@ -490,6 +529,8 @@ struct Posterior {
 struct Density {
     panels: Vec<f64>,
     ln_total: f64,
+    /// Share by which it may be off.
+    doubt: f64,
 }
 
 /// A law of a target that nothing depends on which is known, given the one feature that is not.
@@ -572,29 +613,30 @@ impl Posterior {
 
     fn density(&self) -> &Density {
         self.density.get_or_init(|| {
-            let panels = resolve(&self.start, |u| self.ln_relative(u));
-            let ln_total = ln_total(&panels, self.scale, &mut |u| self.ln_relative(u));
-            Density { panels, ln_total: if is_lost(ln_total) { f64::NAN } else { ln_total } }
+            let panels = resolve(&self.start, |u| self.ln_relative(u).ln);
+            let Logarithm { ln, doubt } =
+                ln_total(&panels, self.scale, &mut |u| self.ln_relative(u));
+            Density { panels, ln_total: if is_lost(ln) { f64::NAN } else { ln }, doubt }
         })
     }
 
     /// Logarithm of the density of the coordinate.
     fn ln_weight(&self, u: f64) -> f64 {
-        self.ln_relative(u) - self.density().ln_total
+        self.ln_relative(u).ln - self.density().ln_total
     }
 
     /// The same before it is normalised.
-    fn ln_relative(&self, u: f64) -> f64 {
+    fn ln_relative(&self, u: f64) -> Logarithm {
         let mut known = Known::of(self.row.clone());
         known.row[self.target] = self.scale.place(u);
-        let own = match &self.own {
+        let own = Logarithm::exact(match &self.own {
             Some(law) => law.ln_weight(self.scale, u),
             None => self.scale.ln_stretch(u),
-        };
-        if own == f64::NEG_INFINITY {
+        });
+        if own.ln == f64::NEG_INFINITY {
             return own;
         }
-        own + self.inner.ln_integral(&self.unknown, &self.factors, &mut known)
+        own.plus(self.inner.ln_integral(&self.unknown, &self.factors, &mut known))
     }
 }
 
@@ -606,9 +648,19 @@ fn certain((from, to): (f64, f64), x: f64) -> Option<f64> {
 /// Relative error of the density of a law that is an integral itself, or needs one.
 const INTEGRATED: f64 = 1e-12;
 
+/// A relative error of a density by rounding, where integrals over it have to know: more would be resolved of it than
+/// there is.
+fn beyond_integrated(rounding: f64) -> f64 {
+    if rounding > INTEGRATED { rounding } else { 0.0 }
+}
+
 impl Univariate for Posterior {
     fn doubt(&self) -> f64 {
-        INTEGRATED
+        INTEGRATED.max(self.density().doubt)
+    }
+
+    fn doubt_at(&self, _: f64) -> f64 {
+        beyond_integrated(self.density().doubt)
     }
 
     fn pdf(&self, x: f64) -> f64 {
@@ -672,6 +724,8 @@ struct Margin {
     panels: Vec<f64>,
     support: (f64, f64),
     heavy: bool,
+    /// Share of the largest density by which one may be off.
+    rounding: f64,
     cuts: Vec<(f64, f64)>,
     /// True if it would have taken more questions than there may be, so that it is not known.
     is_costly: bool,
@@ -704,11 +758,11 @@ impl Margin {
         let mut known = Known { row: vec![f64::NAN; inner.nodes.len()], left: most };
         let density = Piecewise::of(&points, |u| {
             known.row[node] = scale.place(u);
-            let ln = match &parent {
+            let Logarithm { ln, doubt } = match &parent {
                 None => inner.ln_integral(&unknown, &[node], &mut known),
                 Some((parent, law)) => law.ln_integral_of_child(inner, *parent, node, &mut known),
             };
-            Estimate::exact((ln + scale.ln_stretch(u)).exp())
+            Estimate::exact((ln + scale.ln_stretch(u)).exp()).doubted(doubt)
         });
         let total = density.integral_to(points[points.len() - 1]).value;
         let panels = with_density(&points, |u| density.at(u).value);
@@ -718,7 +772,9 @@ impl Margin {
             false => inner.cuts(&vec![f64::NAN; inner.nodes.len()], node, &unknown, scale),
         };
         let is_costly = known.left <= 1;
-        Self { scale, density, total, panels, support, heavy, cuts, is_costly }
+        let anywhere = density.at(points[0]);
+        let rounding = if heavy { 0.0 } else { anywhere.error / anywhere.magnitude };
+        Self { scale, density, total, panels, support, heavy, rounding, cuts, is_costly }
     }
 
     /// Logarithm of the integral over a parent, whose law this is, of the law of its child.
@@ -728,7 +784,7 @@ impl Margin {
         parent: usize,
         child: usize,
         known: &mut Known,
-    ) -> f64 {
+    ) -> Logarithm {
         let ln_weight = |u: f64| (self.density.at(u).value.max(0.0) / self.total).ln();
         let factors = (&[][..], &[child][..]);
         inner.ln_integral_along(parent, self.scale, &self.panels, &ln_weight, factors, known)
@@ -865,13 +921,13 @@ impl Univariate for Margin {
     fn doubt(&self) -> f64 {
         let missed = (self.total - 1.0).abs();
         // A probability that is no number is none of which a share is known.
-        if missed.is_nan() { f64::INFINITY } else { INTEGRATED.max(missed) }
+        if missed.is_nan() { f64::INFINITY } else { INTEGRATED.max(missed).max(self.rounding) }
     }
 
     /// Far out in tails that are powers large values meet densities below the digits of the largest one.
     fn doubt_at(&self, u: f64) -> f64 {
         if !self.heavy || !self.density.covers(u) {
-            return 0.0;
+            return beyond_integrated(self.rounding);
         }
         let density = self.density.at_own(u);
         if density.error == 0.0 { 0.0 } else { density.error / density.value.max(density.error) }
@@ -1079,7 +1135,7 @@ pub(super) fn span(law: &dyn Univariate) -> Span {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::numeric::special::normal_quantile;
+    use crate::numeric::special::{normal_cdf, normal_quantile};
     use crate::problem::named_law;
     use crate::problem::parser::{Meaning, Names};
 
@@ -1109,6 +1165,37 @@ mod tests {
     fn lomax(shape: f64, rate: f64, x: f64) -> [f64; 2] {
         let survival = (rate / (rate + x)).powf(shape);
         [shape * survival / (rate + x), 1.0 - survival]
+    }
+
+    /// Evenly up to 1000, blurred by less and less: at most so far as numbers tell its places apart.
+    #[test]
+    fn a_narrow_child_is_known_as_far_as_numbers_go() {
+        for (sd, relative) in [("1", 1e-11), ("0.1", 1e-10), ("1e-3", 1e-8), ("1e-5", 1e-6)] {
+            let child = format!("normal(1000*x1, {sd})");
+            let mut network = network(&["uniform(0, 1)", &child], &[0, 1]);
+            network.most_asked = 3_000_000;
+            assert!(network.is_resolved(1), "{sd}");
+            let sd: f64 = sd.parse().unwrap();
+            let law = network.conditional(1, &[]);
+            let bound = law.doubt();
+            assert!(bound <= relative, "{sd}: {bound:e}");
+            for (y, known) in [(500.0, 1e-3), (sd, 1e-3 * normal_cdf(1.0))] {
+                close(law.pdf(y), known, bound + 1e-12);
+            }
+            let parent = network.conditional(0, &[(1, 500.0)]);
+            let (bound, known) = (parent.doubt(), Plain::of(LawFamily::Normal, &[0.5, 1e-3 * sd]));
+            assert!(bound <= relative, "{sd}: {bound:e}");
+            for z in [-2.0, -0.5, 0.0, 1.0] {
+                let x = 0.5 + z * 1e-3 * sd;
+                let known = known.as_ref().unwrap();
+                assert!((parent.pdf(x) / known.pdf(x) - 1.0).abs() <= 3.0 * bound, "{sd} {z}");
+            }
+        }
+        for sd in ["1e-7", "1e-9"] {
+            let child = format!("normal(1000*x1, {sd})");
+            let network = network(&["uniform(0, 1)", &child], &[0, 1]);
+            assert!(!network.is_resolved(1) && !network.is_costly(1), "{sd}");
+        }
     }
 
     /// A chain of four log-normal features, each about the one before: all are log-normal.
@@ -1178,13 +1265,13 @@ mod tests {
     /// A peak of width 0.014 in the middle, 5000 e-folds above either end.
     #[test]
     fn integrals_of_narrow_peaks_are_relative_to_their_top() {
-        let mut at = |u: f64| -5000.0 * (u - 1.0) * (u - 1.0);
-        let found = ln_total(&[0.0, 2.0], Scale::Linear, &mut at);
+        let mut at = |u: f64| Logarithm::exact(-5000.0 * (u - 1.0) * (u - 1.0));
+        let found = ln_total(&[0.0, 2.0], Scale::Linear, &mut at).ln;
         let known = 0.5 * (std::f64::consts::PI / 5000.0).ln();
         assert!((found - known).abs() < 1e-12, "{found}, not {known}");
         assert_eq!(
-            ln_total(&[0.0, 2.0], Scale::Linear, &mut |_| f64::NEG_INFINITY),
-            f64::NEG_INFINITY
+            ln_total(&[0.0, 2.0], Scale::Linear, &mut |_| Logarithm::NOTHING),
+            Logarithm::NOTHING
         );
     }
 
@@ -1199,6 +1286,7 @@ mod tests {
             panels: vec![0.0, 1.0, 2.0],
             support: (0.0, 2.0),
             heavy: false,
+            rounding: 0.0,
             cuts: Vec::new(),
             is_costly: false,
         };

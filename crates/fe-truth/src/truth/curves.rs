@@ -1009,9 +1009,7 @@ impl OneFeature<'_> {
         value: fn(&T) -> f64,
     ) -> T {
         let engine = &self.scenario.parts.engine;
-        if engine.watch.is_none() {
-            return integrated();
-        }
+        let Some(watch) = &engine.watch else { return integrated() };
         // Shapley values vary far more than what they are the means of, and are simulated last.
         let is_shapley = matches!(local, LocalQuantity::Shapley(_));
         let is_simulated = engine.simulates_variance(self.feature, rest, local);
@@ -1021,7 +1019,7 @@ impl OneFeature<'_> {
             (false, false) => Some(MOST_OF_A_VALUE),
             (false, true) => None,
         };
-        let known = most.and_then(|most| within_budget(most, &integrated));
+        let known = most.and_then(|most| within_budget(watch.limit(most), &integrated));
         if let Some(known) = known.filter(|known| !value(known).is_nan()) {
             return known;
         }

@@ -2,7 +2,7 @@
 //! reason.
 
 use crate::engine::watch::Watch;
-use crate::error::Error;
+use crate::error::{Error, number};
 use crate::quantity::{BinTruth, Evaluation, Truth};
 use crate::scenario::Scenario;
 
@@ -44,6 +44,7 @@ impl Scenario {
             return Ok(());
         };
         let Truth { value, abs_error, method } = wide;
+        let (value, scale) = (number(value), number(&scale));
         refused(match method {
             Evaluation::Simulation => format!(
                 "simulation gives {value} within {abs_error:e}, which is wider than {:e} of {scale}: \

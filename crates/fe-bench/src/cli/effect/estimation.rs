@@ -32,11 +32,17 @@ pub(in crate::cli) fn execute(
         return pairs::execute(arguments, subject, out);
     }
     arguments.check_places_of_one()?;
+    check_room(subject)?;
     if is_regional(arguments.estimator()) {
         answer::<Regional>(arguments, subject, out)
     } else {
         answer::<Evaluated>(arguments, subject, out)
     }
+}
+
+/// Refuses more features than the picture has room for, before anything is estimated.
+fn check_room(subject: &Subject<'_>) -> Result<()> {
+    subject.picture.map_or(Ok(()), |picture| picture.check_room(subject.features.len()))
 }
 
 fn answer<T: Estimated>(
@@ -60,6 +66,7 @@ fn several(
     if arguments.estimators().iter().any(|name| is_regional(name)) {
         arguments.check_one("a tree of regions")?;
     }
+    check_room(subject)?;
     let mut all = Vec::new();
     for one in arguments.each()? {
         all.extend(answers::<Evaluated>(&one, subject)?);
