@@ -85,12 +85,15 @@ pub fn listed<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
 /// ```
 /// let message = "invalid type: string \"a\", expected usize";
 /// assert!(fe_bench::error::plain_types(message).ends_with("expected a whole number, at least 0"));
+/// let message = "invalid type: integer `9` as i128, expected any valid TOML value";
+/// assert_eq!(fe_bench::error::plain_types(message), "invalid type: integer `9`, which is too large");
+/// assert!(!fe_bench::error::plain_types("u64 value was too large").contains("u64"));
 /// ```
 #[must_use]
 pub fn plain_types(message: &str) -> String {
     const WHOLE: &str = "expected a whole number";
     const COUNT: &str = "expected a whole number, at least 0";
-    const WORDS: [(&str, &str); 19] = [
+    const WORDS: [(&str, &str); 22] = [
         ("invalid type: unit variant, expected string only", "must be a text"),
         ("expected a sequence", "expected a list"),
         ("expected usize", COUNT),
@@ -110,6 +113,9 @@ pub fn plain_types(message: &str) -> String {
         ("invalid digit found in string", "must be a whole number, at least 0"),
         ("number too large to fit in target type", "must be a smaller whole number"),
         ("cannot parse integer from empty string", "must be a whole number"),
+        ("u64 value was too large", "must be a smaller whole number"),
+        (" as i128, expected any valid TOML value", ", which is too large"),
+        (" as u128, expected any valid TOML value", ", which is too large"),
     ];
     let message =
         WORDS.iter().fold(message.to_owned(), |message, (from, to)| message.replace(from, to));
