@@ -29,6 +29,8 @@ pub struct Order {
 
 /// Slope below which errors do not fall.
 const FLAT: f64 = 0.1;
+/// Multiple of a size over which errors are compared at the end.
+const FAR: f64 = 4.0;
 
 impl Order {
     /// Of pairs of a size and a mean error there.
@@ -58,8 +60,9 @@ impl Order {
     }
 
     /// True if mean errors, given as size, mean and standard error in order of size, end in a plateau, which no
-    /// power of the size describes: from the last size but one to the last they fall by less than half of the
-    /// slope through all, beyond two standard errors; or there is no slope of a tenth through all.
+    /// power of the size describes: over the last factor of four of the size, or from the last size but one to the last
+    /// where these are further apart, they fall by less than half of the slope through all, beyond two standard errors;
+    /// or there is no slope of a tenth through all.
     ///
     /// ```
     /// use fe_core::replicates::Order;
@@ -67,14 +70,19 @@ impl Order {
     /// let levels_off = [(100.0, 1.0, 0.01), (1000.0, 0.1, 0.001), (10000.0, 0.099, 0.001)];
     /// assert!(!Order::ends_in_plateau(&falls));
     /// assert!(Order::ends_in_plateau(&levels_off));
+    /// // Two neighbours that happen to be alike are no plateau.
+    /// let close = [(10.0, 1.0, 0.01), (100.0, 0.1, 0.001), (300.0, 0.03, 0.001), (330.0, 0.03, 0.0001)];
+    /// assert!(!Order::ends_in_plateau(&close));
     /// ```
     #[must_use]
     pub fn ends_in_plateau(errors: &[(f64, f64, f64)]) -> bool {
         let means: Vec<(f64, f64)> = errors.iter().map(|(size, mean, _)| (*size, *mean)).collect();
         let Some(order) = Self::of(&means) else { return false };
-        let [.., (smaller, before, doubt), (larger, last, last_doubt)] = errors else {
-            return false;
-        };
+        let [earlier @ .., (larger, last, last_doubt)] = errors else { return false };
+        // Neighbours that are close say little of how errors go on.
+        let is_far = |(size, ..): &&(f64, f64, f64)| FAR * size <= *larger;
+        let found = earlier.iter().rev().find(is_far).or(earlier.last());
+        let Some((smaller, before, doubt)) = found else { return false };
         let length = (larger / smaller).ln();
         let slope = (last / before).ln() / length;
         let doubt = (doubt / before).hypot(last_doubt / last) / length;

@@ -454,7 +454,7 @@ struct Logarithm {
     doubt: f64,
 }
 
-/// How far below the largest of several logarithms others count for what it is in doubt by: most of a normal law.
+/// Depth below the largest of several logarithms to which others count for what it is in doubt by: most of a normal law.
 const NEAR_TOP: f64 = 3.0;
 
 impl Logarithm {
@@ -751,10 +751,7 @@ impl Margin {
             let own = places.map(|x| scale.coordinate(x).clamp(-reach, reach));
             own.filter(|u| u.is_finite()).collect()
         }));
-        let support = laws.iter().map(Univariate::support);
-        let support = support.fold((f64::INFINITY, f64::NEG_INFINITY), |all, own| {
-            (all.0.min(own.0), all.1.max(own.1))
-        });
+        let support = inner.support_of(&laws, &unknown);
         let mut known = Known { row: vec![f64::NAN; inner.nodes.len()], left: most };
         let density = Piecewise::of(&points, |u| {
             known.row[node] = scale.place(u);
@@ -799,7 +796,7 @@ fn with_density(points: &[f64], density: impl Fn(f64) -> f64) -> Vec<f64> {
 }
 
 /// Most points that are kept as they are.
-const FEW: usize = 128;
+const FEW: usize = 24;
 
 /// Points between which all of several laws are smooth, ascending, from those of each. Of many points those are left out
 /// that are closer to the one before than half of the distances within their own laws.
@@ -838,6 +835,27 @@ impl Inner {
             self.laws_of(node, &before).iter().any(Univariate::is_heavy)
         };
         self.relevant(node, &[]).iter().any(own)
+    }
+
+    /// The support of a node by its laws where those that are not known resolve theirs: ends that move with one of these
+    /// that goes on for ever do so as well.
+    fn support_of(&self, laws: &[Plain], unknown: &[usize]) -> (f64, f64) {
+        let goes_on = |law: Plain| {
+            let (low, high) = law.support();
+            low.is_infinite() || high.is_infinite()
+        };
+        let is_open = unknown.iter().any(|&other| {
+            let before: Vec<usize> = unknown.iter().copied().filter(|&node| node < other).collect();
+            self.laws_of(other, &before).into_iter().any(goes_on)
+        });
+        let (lows, highs): (Vec<f64>, Vec<f64>) = laws.iter().map(Univariate::support).unzip();
+        let moves = |ends: &[f64]| is_open && ends.iter().any(|end| *end != ends[0]);
+        let low = lows.iter().copied().fold(f64::INFINITY, f64::min);
+        let high = highs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        (
+            if moves(&lows) { f64::NEG_INFINITY } else { low },
+            if moves(&highs) { f64::INFINITY } else { high },
+        )
     }
 
     /// The laws of a node where those that are not known have values that resolve their own laws.
@@ -1165,6 +1183,34 @@ mod tests {
     fn lomax(shape: f64, rate: f64, x: f64) -> [f64; 2] {
         let survival = (rate / (rate + x)).powf(shape);
         [shape * survival / (rate + x), 1.0 - survival]
+    }
+
+    /// A normal feature with something even added: the density has no corner, what it is the integral of has two.
+    #[test]
+    fn corners_of_what_is_integrated_are_where_they_are() {
+        let mut network = network(&["normal(0, 1)", "x1 + uniform(0, 20)"], &[0, 1]);
+        network.most_asked = 1_000_000;
+        assert!(network.is_resolved(1));
+        let law = network.conditional(1, &[]);
+        assert_eq!(law.doubt(), INTEGRATED);
+        for y in [-3.0, -1e-3, 0.3, 2.0 + 1e-4, 5.0 - 1e-6, 12.0, 20.5] {
+            let known = (normal_cdf(y) - normal_cdf(y - 20.0)) / 20.0;
+            close(law.pdf(y), known, 1e-11);
+        }
+    }
+
+    #[test]
+    fn supports_end_where_no_parent_carries_them_on() {
+        for (parent, child, known) in [
+            ("normal(0, 1)", "x1 + uniform(0, 20)", (f64::NEG_INFINITY, f64::INFINITY)),
+            ("normal(0, 1)", "uniform(0, 1 + exp(x1))", (0.0, f64::INFINITY)),
+            ("normal(0, 1)", "triangular(-1, tanh(x1), 1)", (-1.0, 1.0)),
+            ("uniform(-1, 2)", "x1 + uniform(0, 20)", (-1.0, 22.0)),
+            ("exponential(1)", "uniform(-x1, 5)", (f64::NEG_INFINITY, 5.0)),
+        ] {
+            let network = network(&[parent, child], &[0, 1]);
+            assert_eq!(network.conditional(1, &[]).support(), known, "{child}");
+        }
     }
 
     /// Evenly up to 1000, blurred by less and less: at most so far as numbers tell its places apart.
