@@ -30,7 +30,7 @@ pub struct Order {
 /// Slope below which errors do not fall.
 const FLAT: f64 = 0.1;
 /// Multiple of a size over which errors are compared at the end.
-const FAR: f64 = 4.0;
+const FAR: f64 = 3.0;
 
 impl Order {
     /// Of pairs of a size and a mean error there.
@@ -60,7 +60,7 @@ impl Order {
     }
 
     /// True if mean errors, given as size, mean and standard error in order of size, end in a plateau, which no
-    /// power of the size describes: over the last factor of four of the size, or from the last size but one to the last
+    /// power of the size describes: over the last factor of three of the size, or from the last size but one to the last
     /// where these are further apart, they fall by less than half of the slope through all, beyond two standard errors;
     /// or there is no slope of a tenth through all.
     ///
