@@ -169,6 +169,7 @@ fn laws() {
     law("¦uniform(1, 1)", "not above it");
     law("¦uniform(x1, 0.5)", "not above it at x1 = ");
     law("¦loguniform(0, 1)", "`lo` of `loguniform` is 0");
+    law("¦loguniform(1e300, 1.0000000000000002e300)", "have the same logarithm");
     law("¦exponential(-2)", "`rate` of `exponential` is -2");
     law("¦gamma(0, 1)", "`shape` of `gamma`");
     law("¦gamma(1, temp)", "`scale` of `gamma`");

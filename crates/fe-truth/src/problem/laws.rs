@@ -292,6 +292,15 @@ impl Plain {
             LawFamily::LogUniform => {
                 positive(0)?;
                 ascending(0, 1, true)?;
+                // It is integrated over the logarithm.
+                if a[0].ln() >= a[1].ln() {
+                    let (low, high) = (names[0], names[1]);
+                    return Err(format!(
+                        "`{low}` and `{high}` of `{}` have the same logarithm: {}",
+                        kind.name(),
+                        a[0].ln()
+                    ));
+                }
                 -(a[1] / a[0]).ln().ln()
             }
             LawFamily::Exponential => {

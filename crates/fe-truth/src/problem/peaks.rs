@@ -20,7 +20,7 @@ pub(super) fn resolve(start: &[f64], mut ln_density: impl FnMut(f64) -> f64) -> 
         let value = ln_density(u);
         if value.is_nan() { f64::NEG_INFINITY } else { value }
     };
-    let few = (FIRST / (start.len() - 1)).clamp(FIRST_BETWEEN, BETWEEN);
+    let few = (FIRST / start.len().saturating_sub(1).max(1)).clamp(FIRST_BETWEEN, BETWEEN);
     let mut grid = looked_at(start, few, &mut at);
     // Most integrals are of a law that its start points resolve, times one that is as wide.
     if let Some(weighty) = smooth(&grid) {
