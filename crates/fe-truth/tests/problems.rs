@@ -479,3 +479,103 @@ fn the_axis_of_a_feature_without_an_end_is_between_quantiles() {
     let (lo, hi) = one.axis(0);
     assert!(0.0 < lo && lo < 0.1 && (2.0..20.0).contains(&hi), "{lo} {hi}");
 }
+
+/// Features that read several others, none of them a weighted sum: what is given the first of a chain is known.
+#[test]
+fn chains_and_products_have_truths() {
+    let chain = r#"
+f = "x1 + x2*x3"
+[law]
+x1 = "uniform(-1, 1)"
+x2 = "normal(x1^2, 0.3)"
+x3 = "normal(x1 - x2^2, 0.3)"
+"#;
+    let scenario = problem("chain", chain, &[]).unwrap();
+    let mean = scenario.mean().unwrap();
+    assert!((mean.value + 1.0 / 7.0 + 0.09).abs() <= mean.abs_error + 1e-14, "{mean:?}");
+    let points = [-0.7, 0.5];
+    let found = scenario.curve(Quantity::Mplot, 0, &points, (-1.0, 1.0), Centring::None).unwrap();
+    for (t, found) in points.into_iter().zip(found) {
+        let known = t + t.powi(3) - t.powi(6) - 0.27 * t * t;
+        assert!((found.value - known).abs() <= found.abs_error + 1e-14, "{t}: {found:?}, {known}");
+    }
+    // Of a product of two even features everything is even.
+    let product = r#"
+f = "x3 + x1*x2"
+[law]
+x1 = "normal(0, 1)"
+x2 = "uniform(-2, 2)"
+x3 = "normal(x1*x2, 0.3)"
+"#;
+    let scenario = problem("product", product, &[]).unwrap();
+    let points = [-0.7, 0.7];
+    let found = scenario.curve(Quantity::Mplot, 2, &points, (-1.0, 1.0), Centring::None).unwrap();
+    let bound = found[0].abs_error + found[1].abs_error;
+    assert!((found[0].value + found[1].value).abs() <= bound, "{found:?}");
+    assert!(found[1].value > 1.2 && bound < 1e-9, "{found:?}");
+}
+
+/// Up to the end of a feature's range, where it has no density: E(x1 | x2) x2 there is E(x1 | x2 = 1).
+#[test]
+fn effects_reach_the_ends_of_ranges() {
+    let text = r#"
+f = "x1*x2"
+[law]
+x1 = "uniform(0, 1)"
+x2 = "beta(2, 1 + x1)"
+"#;
+    let scenario = problem("ends", text, &[]).unwrap();
+    let ask = |effect| scenario.curve(effect, 1, &[0.0, 1.0], (0.0, 1.0), Centring::None).unwrap();
+    assert_eq!(ask(Quantity::Mplot)[0].value, 0.0);
+    let ale = ask(Quantity::Ale)[1];
+    assert!(ale.value > 0.3 && ale.value < 0.6 && ale.abs_error < 1e-9, "{ale:?}");
+}
+
+/// Means over the last of three features, which reads both others, are those of rows. What f is given it leaves a rest of
+/// mean 0, whatever that is weighted by.
+#[test]
+fn laws_of_features_that_read_two_others_are_those_of_rows() {
+    for (number, laws) in [
+        ["normal(0, 1)", "normal(x1^2, 0.5)", "normal(x1*x2, 0.3)"],
+        ["uniform(0, 1)", "beta(2, 1 + x1)", "gamma(1 + x1, x2)"],
+        ["gamma(2, 1)", "normal(x1, 0.5)", "normal(sin(x1) + x2, 0.2 + 0.1*abs(x1 - 1))"],
+        ["uniform(0, 1)", "uniform(0, 1)", "uniform(x1, x1 + x2 + 1)"],
+        ["exponential(1)", "exponential(1 + x1^2)", "normal(x1^2 - x2, 0.5)"],
+        ["normal(0, 1)", "poisson(2)", "sin(x1 + x2) + normal(0, 0.2)"],
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let [x1, x2, x3] = laws;
+        let text =
+            format!("f = \"x1 + x2*x3\"\n[law]\nx1 = \"{x1}\"\nx2 = \"{x2}\"\nx3 = \"{x3}\"\n");
+        let scenario = problem("three", &text, &[]).unwrap_or_else(|error| panic!("{error}"));
+        let many = 20_000;
+        let rows = scenario.sample(many, &mut ChaCha8Rng::seed_from_u64(number as u64));
+        for of in ["cos(2*x3)", "exp(-x3^2)", "tanh(x3)"] {
+            let text = text.replace("x1 + x2*x3", of);
+            let alone = problem("three", &text, &[]).unwrap_or_else(|error| panic!("{error}"));
+            let (mean, f) = (alone.mean().unwrap(), alone.expression());
+            let rests = rows[2 * many..].iter().map(|&x3| f.value(&[0.0, 0.0, x3]) - mean.value);
+            let (sum, squares) =
+                rests.fold((0.0, 0.0_f64), |(sum, squares), r| (sum + r, squares + r * r));
+            let score = sum / squares.sqrt();
+            assert!(score.abs() < 4.5 && mean.abs_error < 1e-8, "{laws:?} {of}: {score} {mean:?}");
+        }
+        let n = 24;
+        let rows = scenario.sample(n, &mut ChaCha8Rng::seed_from_u64(number as u64));
+        let given = &rows[2 * n..];
+        let ends = given.iter().fold((f64::MAX, f64::MIN), |(a, b), x| (a.min(*x), b.max(*x)));
+        let means = scenario.curve(Quantity::Mplot, 2, given, ends, Centring::None).unwrap();
+        for weigh in [|_: f64| 1.0, f64::cos, f64::tanh] {
+            let (mut sum, mut squares) = (0.0, 0.0_f64);
+            for (i, mean) in means.iter().enumerate() {
+                assert!(mean.abs_error < 1e-8 * (1.0 + mean.value.abs()), "{laws:?}: {mean:?}");
+                let rest = weigh(given[i]) * (rows[i] + rows[n + i] * given[i] - mean.value);
+                (sum, squares) = (sum + rest, squares + rest * rest);
+            }
+            let score = sum / squares.sqrt();
+            assert!(score.abs() < 4.5, "{laws:?}: {score}");
+        }
+    }
+}

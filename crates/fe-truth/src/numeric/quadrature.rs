@@ -489,6 +489,41 @@ impl Piecewise {
         Estimate { magnitude, error, ..self.at(x) }
     }
 
+    /// Those of ascending points that are covered between which one series is as good as these: the ends, and as few
+    /// others as that takes.
+    pub(crate) fn coarsest(&self, points: &[f64]) -> Vec<f64> {
+        let mut kept: Vec<f64> = points.iter().copied().take(1).collect();
+        let mut from = 0;
+        while from + 1 < points.len() {
+            let mut to = from + 1;
+            while to + 1 < points.len() && self.is_one_series(&points[from..=to + 1]) {
+                to += 1;
+            }
+            kept.push(points[to]);
+            from = to;
+        }
+        kept
+    }
+
+    /// True if one series from the first to the last of ascending points is as good as these, at its nodes and at
+    /// several places from each point to the next.
+    fn is_one_series(&self, points: &[f64]) -> bool {
+        let (from, to) = (points[0], points[points.len() - 1]);
+        let samples = Samples::of(from, to, 0, &mut |x| self.at(x));
+        let enough = 2.0 * RESOLVED * self.magnitude;
+        if samples.tail() > enough {
+            return false;
+        }
+        let series = samples.series();
+        let places = |ends: &[f64]| {
+            [0.1, 0.3, 0.5, 0.7, 0.9].map(|share| ends[0] + share * (ends[1] - ends[0]))
+        };
+        let (centre, half) = (0.5 * (from + to), 0.5 * (to - from));
+        let is_near =
+            |x: f64| (sum(&series, (x - centre) / half) - self.at(x).value).abs() <= 4.0 * enough;
+        points.windows(2).flat_map(places).all(is_near)
+    }
+
     /// The integral from the start to a point that is covered.
     pub(crate) fn integral_to(&self, x: f64) -> Estimate {
         let piece = self.piece(x);
@@ -503,16 +538,19 @@ impl Piecewise {
 }
 
 impl Piece {
-    /// A Legendre series at x, by Clenshaw's recurrence.
     fn sum(&self, series: &[f64], x: f64) -> f64 {
-        let t = ((x - self.centre) / self.half).clamp(-1.0, 1.0);
-        let (mut next, mut after) = (0.0, 0.0);
-        for (k, c) in series.iter().enumerate().skip(1).rev() {
-            let here = c + RECURRENCE[k].0 * t * next - RECURRENCE[k].1 * after;
-            (next, after) = (here, next);
-        }
-        series[0] + t * next - 0.5 * after
+        sum(series, ((x - self.centre) / self.half).clamp(-1.0, 1.0))
     }
+}
+
+/// A Legendre series, by Clenshaw's recurrence.
+fn sum(series: &[f64], t: f64) -> f64 {
+    let (mut next, mut after) = (0.0, 0.0);
+    for (k, c) in series.iter().enumerate().skip(1).rev() {
+        let here = c + RECURRENCE[k].0 * t * next - RECURRENCE[k].1 * after;
+        (next, after) = (here, next);
+    }
+    series[0] + t * next - 0.5 * after
 }
 
 /// `(2k + 1)/(k + 1)` and `(k + 1)/(k + 2)` for each k: the recurrence of Legendre polynomials.
@@ -602,6 +640,21 @@ mod tests {
 
     fn integral(points: &[f64], f: impl Fn(f64) -> f64) -> Estimate {
         integrate(points, 0.0, |x| [Estimate::exact(f(x))])[0]
+    }
+
+    /// A normal density needs few pieces; a kink stays where it is, a narrow bump is not lost between nodes.
+    #[test]
+    fn pieces_are_joined_where_one_series_is_as_good() {
+        let points: Vec<f64> = (-40..=40).map(|k| 0.25 * f64::from(k)).collect();
+        let smooth = Piecewise::of(&points, |x| Estimate::exact((-0.5 * x * x).exp()));
+        let few = smooth.coarsest(&points);
+        assert!(few.len() < 12 && few[0] == -10.0 && few[few.len() - 1] == 10.0, "{few:?}");
+        let kink = Piecewise::of(&points, |x| Estimate::exact((x - 1.0).abs()));
+        assert_eq!(kink.coarsest(&points), [-10.0, 1.0, 10.0]);
+        let bump = [-10.0, 0.0, 0.99, 1.0, 1.01, 10.0];
+        let height = |x: f64| if (0.99..1.01).contains(&x) { (x - 0.99) * (1.01 - x) } else { 0.0 };
+        let narrow = Piecewise::of(&bump, |x| Estimate::exact(height(x)));
+        assert_eq!(narrow.coarsest(&bump), [-10.0, 0.99, 1.01, 10.0]);
     }
 
     #[test]

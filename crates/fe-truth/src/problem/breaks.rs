@@ -89,6 +89,21 @@ fn passages(node: &Expression, spans: &[Span]) -> Result<Vec<Passage>, String> {
     }
 }
 
+/// Expressions that are 0 where a tree has a kink or jumps.
+pub(super) fn kink_levels(tree: &Expression) -> Vec<Expression> {
+    let own = match tree {
+        Expression::Indicator(_, pair) | Expression::Joint(Binary::Min | Binary::Max, pair) => {
+            Some(pair[0].clone() - pair[1].clone())
+        }
+        Expression::Function(Unary::Abs | Unary::Sign, of) => Some((**of).clone()),
+        Expression::Function(Unary::Floor, of) => {
+            Some(((**of).clone() * std::f64::consts::PI).sin())
+        }
+        _ => None,
+    };
+    own.into_iter().chain(tree.parts().iter().flat_map(kink_levels)).collect()
+}
+
 /// Number of points along each of so many features of a grid of about four thousand.
 fn points_along(features: usize) -> usize {
     (4096_f64.powf(1.0 / features.max(1) as f64) as usize).clamp(2, 257)

@@ -6,8 +6,9 @@ use super::breaks::Span;
 use super::file::File;
 use super::laws::Plain;
 use super::lexer::Fault;
-use super::named_law::{self, NamedLaw};
-use super::network::{MOST_ASKED, MOST_UNKNOWN, Network, Node, span};
+use super::named_law::{self, NamedLaw, Node};
+
+use super::network::{MOST_ASKED, MOST_UNKNOWN, Network, span};
 use super::parser::{Meaning, Names, expression, hint};
 use super::program::Compiled;
 use super::scores::Scores;
@@ -205,9 +206,7 @@ fn network(features: &[Feature<'_>], group: &[usize]) -> Result<Network, Fault> 
     let local = |node: usize| group.iter().position(|&other| other == node).unwrap_or_default();
     let mut nodes = Vec::new();
     for &node in group {
-        let feature = &features[node];
-        let parents = feature.parents.iter().map(|&parent| local(parent)).collect();
-        nodes.push(Node { law: feature.law.renumbered(&local), parents });
+        nodes.push(Node::new(features[node].law.renumbered(&local)));
     }
     let columns = group.iter().enumerate().filter(|(_, node)| features[**node].column.is_some());
     let network = Network::new(nodes, columns.map(|(place, _)| place).collect());

@@ -8,6 +8,7 @@
 //!
 //! Imports all other folders; none imports it. Begin with [`problem`], then `build`.
 
+mod blend;
 mod breaks;
 mod build;
 mod explain;

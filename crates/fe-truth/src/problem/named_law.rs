@@ -1,9 +1,11 @@
 //! Laws of problem files, read into trees of their arguments.
 
+use super::breaks::kink_levels;
 use super::laws::{LawFamily, LevelFamily, NAMES, Plain};
 use super::lexer::{Fault, Token};
 use super::parser::{LevelNames, Names, Parser, functions, hint, is_reserved};
 use crate::expression::Expression;
+use crate::numeric::roots::scan;
 
 /// A law whose arguments are expressions of parameters and earlier features.
 #[derive(Debug, Clone)]
@@ -309,6 +311,46 @@ impl NamedLaw {
         parents.dedup();
         parents
     }
+}
+
+/// A feature of a network: its law given the earlier ones that it reads.
+#[derive(Debug, Clone)]
+pub(super) struct Node {
+    pub(super) law: NamedLaw,
+    pub(super) parents: Vec<usize>,
+    /// Expressions, one of which is 0 where an argument of the law has a kink or jumps.
+    kinks: Vec<Expression>,
+}
+
+impl Node {
+    pub(super) fn new(law: NamedLaw) -> Self {
+        let parents = law.parents();
+        let kinks = law.law.expressions().into_iter().chain(&law.location).flat_map(kink_levels);
+        let kinks = kinks.collect();
+        Self { law, parents, kinks }
+    }
+}
+
+/// Values of a feature at which arguments of the laws of some of those that read it have kinks or jump, as far as what
+/// else they read is known; between ascending places.
+pub(super) fn kinks(
+    nodes: &[Node],
+    along: usize,
+    readers: impl Iterator<Item = usize>,
+    places: &[f64],
+    row: &mut [f64],
+) -> Vec<f64> {
+    let held = row[along];
+    let levels = readers.flat_map(|reader| &nodes[reader].kinks);
+    let mut found = Vec::new();
+    for level in levels.filter(|level| level.reads(along)) {
+        found.extend(scan(places, &mut |x| {
+            row[along] = x;
+            level.value(row)
+        }));
+    }
+    row[along] = held;
+    found
 }
 
 #[cfg(test)]

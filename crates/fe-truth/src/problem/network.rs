@@ -3,12 +3,13 @@
 //! The law of one feature given others is the product of the laws of all that matter, integrated over
 //! those that are not known. Where all are normal around weighted sums it is a normal again.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use super::blend::{Blend, Blended};
 use super::breaks::Span;
 use super::laws::{LawFamily, Plain, Scale};
-use super::named_law::{LawTree, NamedLaw};
+use super::named_law::{LawTree, Node, kinks};
 use super::peaks::resolve;
 use super::pieces::Affine;
 use crate::expression::Expression;
@@ -19,13 +20,6 @@ use crate::numeric::roots::scan;
 
 /// Largest number of unknown features that a law is integrated over.
 pub(super) const MOST_UNKNOWN: usize = 2;
-
-/// A feature of a network: its law given the earlier ones that it reads.
-#[derive(Debug, Clone)]
-pub(super) struct Node {
-    pub(super) law: NamedLaw,
-    pub(super) parents: Vec<usize>,
-}
 
 /// Features that depend on each other, in an order in which each reads earlier ones only.
 pub(super) struct Network {
@@ -122,6 +116,21 @@ impl Network {
         recent.push_front((question, Arc::clone(&law)));
         recent.truncate(RECENT);
         law
+    }
+
+    /// A value of a node that may be given: at an end of its law that has no coordinate, the next number inside.
+    fn inside(&self, node: usize, x: f64) -> f64 {
+        // Of all scales only 0 and 1 are such ends.
+        if x != 0.0 && x != 1.0 || self.inner.has_levels(node) {
+            return x;
+        }
+        let law = self.law(node, &[]);
+        let (low, high) = law.support();
+        match law.coordinate(x).is_finite() {
+            false if x == low => x.next_up(),
+            false if x == high => x.next_down(),
+            _ => x,
+        }
     }
 
     /// The law of a node given others.
@@ -326,28 +335,45 @@ impl Inner {
         sum
     }
 
-    /// Values of a node at which the laws of others, which are known, have corners.
-    fn corners(&self, along: usize, factors: &[usize], start: &[f64], row: &mut [f64]) -> Vec<f64> {
+    /// Values of a node at which the laws of others, which are known, have corners, where the rest that they read is at
+    /// an end of its own law.
+    fn corners(
+        &self,
+        along: usize,
+        (rest, factors): (&[usize], &[usize]),
+        start: &[f64],
+        row: &mut [f64],
+    ) -> Vec<f64> {
         let mut found = Vec::new();
-        for &factor in factors.iter().filter(|&&f| self.nodes[f].parents.contains(&along)) {
+        let moves = |other: &usize| *other == along || rest.contains(other);
+        for &factor in factors.iter().filter(|&&f| self.nodes[f].parents.iter().any(moves)) {
             let y = row[factor];
             if y.is_nan() {
                 continue;
             }
-            let count = start.iter().find_map(|&x| {
-                row[along] = x;
-                Some(self.nodes[factor].law.at(row).ok()?.corners().len())
-            });
-            for k in 0..count.unwrap_or(0) {
-                let mut gap = |x: f64| {
+            for ends in 0..1_u32 << rest.len() {
+                let mut corners_at = |x: f64| {
                     row[along] = x;
-                    let law = self.nodes[factor].law.at(row).ok();
-                    law.and_then(|law| law.corners().get(k).copied()).map_or(f64::NAN, |c| c - y)
+                    for (k, &other) in rest.iter().enumerate() {
+                        let (low, high) = self.nodes[other].law.at(row).ok()?.support();
+                        row[other] = if ends >> k & 1 == 0 { low } else { high };
+                    }
+                    Some(self.nodes[factor].law.at(row).ok()?.corners())
                 };
-                found.extend(scan(start, &mut gap));
+                let count = start.iter().find_map(|&x| Some(corners_at(x)?.len()));
+                for k in 0..count.unwrap_or(0) {
+                    let mut gap = |x: f64| {
+                        corners_at(x)
+                            .and_then(|all| all.get(k).copied())
+                            .map_or(f64::NAN, |corner| corner - y)
+                    };
+                    found.extend(scan(start, &mut gap));
+                }
             }
         }
         row[along] = f64::NAN;
+        rest.iter().for_each(|&other| row[other] = f64::NAN);
+        found.extend(kinks(&self.nodes, along, rest.iter().chain(factors).copied(), start, row));
         found
     }
 
@@ -394,7 +420,7 @@ impl Inner {
     ) -> Logarithm {
         let ends = (panels[0], panels[panels.len() - 1]);
         let places: Vec<f64> = finer(panels).iter().map(|&u| scale.place(u)).collect();
-        let corners = self.corners(node, factors, &places, &mut known.row);
+        let corners = self.corners(node, (rest, factors), &places, &mut known.row);
         let corners = corners.into_iter().map(|x| scale.coordinate(x));
         let start =
             within(&panels.iter().copied().chain(corners).collect::<Vec<_>>(), ends.0, ends.1);
@@ -521,6 +547,9 @@ struct Posterior {
     start: Vec<f64>,
     support: (f64, f64),
     density: OnceLock<Density>,
+    /// Densities before they are normalised, by the bits of their coordinates, where each is an integral: what resolves
+    /// the law asks at the nodes of what is integrated over it.
+    asked: Mutex<HashMap<u64, Logarithm>>,
     mixture: Option<Mixture>,
     cuts: Vec<(f64, f64)>,
 }
@@ -577,7 +606,7 @@ impl Posterior {
         let panels = prior.panels();
         let ends = (panels[0], panels[panels.len() - 1]);
         let places: Vec<f64> = finer(&panels).iter().map(|&u| scale.place(u)).collect();
-        let corners = inner.corners(target, &factors, &places, &mut row.clone());
+        let corners = inner.corners(target, (&unknown, &factors), &places, &mut row.clone());
         let corners = corners.into_iter().map(|x| scale.coordinate(x));
         let start: Vec<f64> = panels.iter().copied().chain(corners).collect();
         let is_last = !relevant.iter().any(|&node| inner.nodes[node].parents.contains(&target));
@@ -606,6 +635,7 @@ impl Posterior {
             start: within(&start, ends.0, ends.1),
             support: prior.support(),
             density: OnceLock::new(),
+            asked: Mutex::default(),
             mixture,
             cuts,
         }
@@ -627,6 +657,19 @@ impl Posterior {
 
     /// The same before it is normalised.
     fn ln_relative(&self, u: f64) -> Logarithm {
+        if self.unknown.is_empty() {
+            return self.found(u);
+        }
+        let asked = || self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = asked().get(&u.to_bits()) {
+            return *known;
+        }
+        let found = self.found(u);
+        asked().insert(u.to_bits(), found);
+        found
+    }
+
+    fn found(&self, u: f64) -> Logarithm {
         let mut known = Known::of(self.row.clone());
         known.row[self.target] = self.scale.place(u);
         let own = Logarithm::exact(match &self.own {
@@ -745,15 +788,28 @@ impl Margin {
             true => first,
             false => Scale::Linear,
         };
-        let reach = if heavy { Scale::Asinh.coordinate(FARTHEST) } else { f64::MAX };
+        let reach = if heavy { Scale::Asinh.coordinate(FARTHEST) } else { f64::INFINITY };
         let points = thinned(laws.iter().map(|law| {
-            let places = law.panels().into_iter().map(|u| law.scale().place(u));
-            let own = places.map(|x| scale.coordinate(x).clamp(-reach, reach));
+            let to_scale = |u: f64| match law.scale() {
+                own if own == scale => u,
+                own => scale.coordinate(own.place(u)),
+            };
+            let own = law.panels().into_iter().map(to_scale).map(|u| u.clamp(-reach, reach));
             own.filter(|u| u.is_finite()).collect()
         }));
         let support = inner.support_of(&laws, &unknown);
         let mut known = Known { row: vec![f64::NAN; inner.nodes.len()], left: most };
+        let several = parent.is_none() && unknown.len() > 1 && !heavy;
+        let blend = several.then(|| {
+            let blended = Blended { nodes: &inner.nodes, node, over: &unknown, scale };
+            let middles = points.windows(2).map(|ends| 0.5 * (ends[0] + ends[1]));
+            Blend::of(blended, &points.iter().copied().chain(middles).collect::<Vec<_>>())
+        });
+        let blend = blend.flatten();
         let density = Piecewise::of(&points, |u| {
+            if let Some(blend) = &blend {
+                return blend.at(u);
+            }
             known.row[node] = scale.place(u);
             let Logarithm { ln, doubt } = match &parent {
                 None => inner.ln_integral(&unknown, &[node], &mut known),
@@ -763,6 +819,7 @@ impl Margin {
         });
         let total = density.integral_to(points[points.len() - 1]).value;
         let panels = with_density(&points, |u| density.at(u).value);
+        let panels = if heavy { panels } else { density.coarsest(&panels) };
         // The panels of tails that are powers end where these do.
         let cuts = match heavy {
             true => Vec::new(),
@@ -873,9 +930,13 @@ impl Inner {
                 let panels = law.panels();
                 let middles = panels.windows(2).map(|ends| 0.5 * (ends[0] + ends[1]));
                 let inner = if panels.len() <= 3 { middles.collect() } else { Vec::new() };
-                for u in panels.iter().copied().chain(inner) {
+                let mut places: Vec<f64> = panels.iter().map(|&u| law.place(u)).collect();
+                let readers = unknown.iter().copied().chain([node]);
+                let kinks = kinks(&self.nodes, other, readers, &places, &mut row.clone());
+                places.extend(inner.into_iter().map(|u| law.place(u)).chain(kinks));
+                for x in places {
                     let mut with = row.clone();
-                    with[other] = law.place(u);
+                    with[other] = x;
                     longer.push(with);
                 }
             }
@@ -1065,7 +1126,11 @@ impl Univariate for Nowhere {
 impl Block for Network {
     fn conditional(&self, target: usize, given: &[(usize, f64)]) -> Box<dyn Univariate> {
         let others = given.iter().filter(|(feature, _)| *feature != target);
-        let mut given: Vec<_> = others.map(|&(feature, x)| (self.visible[feature], x)).collect();
+        let inside = |&(feature, x): &(usize, f64)| {
+            let node = self.visible[feature];
+            (node, self.inside(node, x))
+        };
+        let mut given: Vec<_> = others.map(inside).collect();
         given.sort_by_key(|(node, _)| *node);
         self.law(self.visible[target], &given)
     }
@@ -1163,7 +1228,7 @@ mod tests {
         let mut nodes = Vec::new();
         for (number, text) in laws.iter().enumerate() {
             let law = named_law::law(text, &names).unwrap();
-            nodes.push(Node { parents: law.parents(), law });
+            nodes.push(Node::new(law));
             names.add(&format!("x{}", number + 1), Meaning::Feature(number));
         }
         Network::new(nodes, visible.to_vec())
@@ -1197,6 +1262,66 @@ mod tests {
             let known = (normal_cdf(y) - normal_cdf(y - 20.0)) / 20.0;
             close(law.pdf(y), known, 1e-11);
         }
+    }
+
+    /// A product of two normal features and noise: by the inverse of its characteristic function, which is known.
+    #[test]
+    fn a_feature_that_reads_two_others_is_a_sum_over_both() {
+        let mut network = network(&["normal(0, 1)", "normal(0, 1)", "normal(x1*x2, 0.3)"], &[2]);
+        // So that no value has an integral of its own.
+        network.most_asked = 10;
+        assert!(network.is_resolved(0) && !network.is_costly(0));
+        let law = network.conditional(0, &[]);
+        for y in [0.0_f64, 0.2, -1.0, 3.0] {
+            let ends: Vec<f64> = (0..=60).map(|k| 0.5 * f64::from(k)).collect();
+            let [total] = integrate(&ends, 0.0, |t| {
+                let size = (-0.045 * t * t).exp() / (1.0 + t * t).sqrt();
+                [Estimate::exact((t * y).cos() * size / std::f64::consts::PI)]
+            });
+            assert!(
+                (law.pdf(y) - total.value).abs() < 1e-13,
+                "{y}: {} {}",
+                law.pdf(y),
+                total.value
+            );
+        }
+        assert!((law.cdf(0.0) - 0.5).abs() < 1e-13);
+    }
+
+    /// Even between two ends, both of which move with others: where an end meets an end the density has a corner.
+    #[test]
+    fn corners_move_with_all_that_is_integrated_over() {
+        let laws = ["uniform(0, 1)", "uniform(0, 1)", "uniform(x1, x1 + x2 + 1)"];
+        let mut network = network(&laws, &[2]);
+        network.most_asked = 6_000_000;
+        assert!(network.is_resolved(0));
+        let law = network.conditional(0, &[]);
+        for (y, known) in [
+            (0.3, 0.3 * std::f64::consts::LN_2),
+            (1.0, std::f64::consts::LN_2),
+            (2.5, 0.5 - 1.5 * (4.0_f64 / 3.0).ln()),
+        ] {
+            close(law.pdf(y), known, 1e-12);
+        }
+    }
+
+    /// On a scale of log odds the places of a law round to 1 long before its weight ends.
+    #[test]
+    fn log_odds_of_children_reach_their_ends() {
+        let network = network(&["uniform(0, 1)", "beta(2, 1 + x1)"], &[0, 1]);
+        assert!(network.is_resolved(1));
+        let law = network.conditional(1, &[]);
+        for x in [0.1_f64, 0.7, 0.99] {
+            let density = |t: f64| (1.0 + t) * (2.0 + t) * x * (1.0 - x).powf(t);
+            let [known] = integrate(&[0.0, 1.0], 0.0, |t| [Estimate::exact(density(t))]);
+            close(law.pdf(x), known.value, 1e-12);
+        }
+        // At an end that has no density itself the law is the one that it is close by.
+        let at_0 = network.conditional(0, &[(1, 0.0)]);
+        for x in [0.1, 0.5, 1.0] {
+            close(at_0.pdf(x), (1.0 + x) * (2.0 + x) * 6.0 / 23.0, 1e-12);
+        }
+        assert!(network.conditional(0, &[(1, 1.0)]).pdf(0.01).is_finite());
     }
 
     #[test]

@@ -45,48 +45,77 @@ pub(super) fn resolve(start: &[f64], mut ln_density: impl FnMut(f64) -> f64) -> 
     if peaks.is_empty() {
         return start.to_vec();
     }
-    let mut points: Vec<f64> = Vec::new();
+    let mut points: Vec<Point> = Vec::new();
     let (mut from, mut to) = (f64::INFINITY, f64::NEG_INFINITY);
     for &(peak, height) in &peaks {
+        let below = highest - height;
+        let depths = [1.5, 6.0, 18.0, DEPTH].map(|drop: f64| drop.min(DEPTH - below));
+        // What is too low for places of its own still tells where there is any weight.
+        let depths = if below <= SEEN { &depths[..] } else { &depths[3..] };
+        let mut own = vec![0.0];
         for (side, end) in [(-1.0, first), (1.0, last)] {
             let room = (end - peak).abs();
             // Distances by which the density falls from one scale to the next.
             let mut before = 0.0;
-            for drop in [1.5, 6.0, 18.0, DEPTH] {
-                let distance = falls_by(drop, peak, height, side, room, before, &mut at);
-                points.push(peak + side * distance);
-                before = distance;
+            for &drop in depths {
+                before = falls_by(drop, peak, height, side, room, before, &mut at);
+                own.push(side * before);
             }
-            points.push(peak);
             from = from.min(peak + side * before);
             to = to.max(peak + side * before);
         }
-    }
-    from = from.max(first);
-    to = to.min(last);
-    points.retain(|u| from <= *u && *u <= to);
-    points.push(from);
-    points.push(to);
-    // Points much closer than the peaks are wide only cost; but a density may have a corner at a start point.
-    let least = 1e-3 * narrowest(&points, &peaks);
-    let inner: Vec<f64> = start.iter().copied().filter(|u| from < *u && *u < to).collect();
-    let beside = |u: f64| {
-        let next = inner.partition_point(|other| *other < u);
-        let near = inner[next.saturating_sub(1)..inner.len().min(next + 1)].iter();
-        near.map(|other| (u - other).abs()).fold(f64::INFINITY, f64::min)
-    };
-    points.retain(|&u| u == from || u == to || beside(u) > least);
-    points.sort_by(f64::total_cmp);
-    let mut kept: Vec<f64> = Vec::with_capacity(points.len() + inner.len());
-    for u in points {
-        if kept.last().is_none_or(|before| u - before > least) {
-            kept.push(u);
+        own.sort_by(f64::total_cmp);
+        own.dedup();
+        if below <= SEEN {
+            points.extend(Point::all(&own.iter().map(|d| peak + d).collect::<Vec<_>>()));
         }
     }
-    kept.extend(inner);
-    kept.sort_by(f64::total_cmp);
+    let (from, to) = (from.max(first), to.min(last));
+    points.retain(|point| from < point.at && point.at < to);
+    let inner = start.iter().copied().filter(|u| from < *u && *u < to);
+    let kept = apart(&points, [from, to].into_iter().chain(inner).collect());
     if kept.len() < 2 { vec![first, last] } else { kept }
 }
+
+/// Depth below the highest maximum at which others are too low for places of their own.
+const SEEN: f64 = 40.0;
+
+/// A place beside a maximum, and the distance to the nearest of those around the same one.
+struct Point {
+    at: f64,
+    gap: f64,
+}
+
+impl Point {
+    /// Ascending places, each with its distance to the nearest other.
+    fn all(places: &[f64]) -> impl Iterator<Item = Self> {
+        (0..places.len()).map(|i| {
+            let before = i.checked_sub(1).map_or(f64::INFINITY, |k| places[i] - places[k]);
+            let after = places.get(i + 1).map_or(f64::INFINITY, |next| next - places[i]);
+            Self { at: places[i], gap: before.min(after) }
+        })
+    }
+}
+
+/// Places that are kept, a density may have a corner there, with those of several maxima that are not much closer to
+/// others than to their own neighbours, ascending.
+fn apart(points: &[Point], mut kept: Vec<f64>) -> Vec<f64> {
+    kept.sort_by(f64::total_cmp);
+    kept.dedup();
+    let mut narrow_first: Vec<&Point> = points.iter().collect();
+    narrow_first.sort_by(|a, b| a.gap.total_cmp(&b.gap).then(a.at.total_cmp(&b.at)));
+    for point in narrow_first {
+        let next = kept.partition_point(|other| *other < point.at);
+        let near = kept[next.saturating_sub(1)..kept.len().min(next + 1)].iter();
+        if near.map(|other| (point.at - other).abs()).all(|d| d > CLOSE * point.gap) {
+            kept.insert(next, point.at);
+        }
+    }
+    kept
+}
+
+/// Share of the distance to its neighbours at which a place is too close to another.
+const CLOSE: f64 = 0.5;
 
 /// The part of a grid outside of which there is no weight, if the logarithm is hardly bent from any of its points to the
 /// next.
@@ -113,13 +142,6 @@ fn looked_at(start: &[f64], between: usize, at: &mut dyn FnMut(f64) -> f64) -> V
     };
     let all = start.windows(2).flat_map(inner).chain(start.last().copied());
     all.map(|u| (u, at(u))).collect()
-}
-
-/// Distance from the peaks to the nearest points that are not peaks themselves.
-fn narrowest(points: &[f64], peaks: &[(f64, f64)]) -> f64 {
-    let distances = peaks.iter().flat_map(|peak| points.iter().map(|u| (u - peak.0).abs()));
-    let least = distances.filter(|d| *d > 0.0).fold(f64::INFINITY, f64::min);
-    if least.is_finite() { least } else { 0.0 }
 }
 
 /// The maximum between two places, by golden section.
@@ -242,6 +264,31 @@ mod tests {
         assert!(few < 60 && points.len() < start.len(), "{few} {points:?}");
         let (many, _) = asked(0.1);
         assert!(many > 200, "{many}");
+    }
+
+    #[test]
+    fn places_of_wide_peaks_give_way_to_those_of_narrow_ones() {
+        let wide = [0.0, 1.0, 2.0, 3.0, 4.0];
+        let narrow = [1.9, 1.95, 2.04];
+        let points: Vec<Point> = Point::all(&wide).chain(Point::all(&narrow)).collect();
+        let kept = apart(&points, vec![5.0, 0.0, 3.2]);
+        assert_eq!(kept, [0.0, 1.0, 1.9, 1.95, 2.04, 3.2, 4.0, 5.0]);
+    }
+
+    /// Normal densities, the second e^-30 and the third e^-45 of the first.
+    #[test]
+    fn low_maxima_have_places_only_where_they_count() {
+        let places = |depth: f64| {
+            let ln = |u: f64| {
+                let low = -50.0 * (u - 30.0_f64).powi(2) - depth;
+                let high = -50.0 * u * u;
+                high.max(low) + (-(high - low).abs()).exp().ln_1p()
+            };
+            let points = resolve(&[-10.0, 40.0], ln);
+            points.iter().filter(|u| (29.0..31.0).contains(*u)).count()
+        };
+        assert!(places(30.0) >= 7, "{}", places(30.0));
+        assert!(places(45.0) <= 2, "{}", places(45.0));
     }
 
     #[test]
