@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 use std::process::{Command, Output};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fe_bench::check::{self, Plan, Standard, UnderTest};
 use fe_core::estimator::{self, Estimand, Estimator, EstimatorInfo, pair};
@@ -600,11 +601,15 @@ const SMALL: Plan = Plan {
 fn the_check_passes_what_is_right_and_fails_what_is_wrong() {
     let scenarios =
         ["friedman1", "liu-quadratic"].map(|name| fe_truth::scenario(name, &[]).unwrap());
+    let parts = AtomicUsize::new(0);
     let check = |estimators: &[EstimatorInfo]| {
         let held = UnderTest { estimators, regional: &[], pairs: &[], indices: &[] };
-        check::run(held, &scenarios, SMALL, 0, 1e-6, &|| ()).unwrap()
+        let part = || drop(parts.fetch_add(1, Ordering::Relaxed));
+        check::run(held, &scenarios, SMALL, 0, 1e-6, &part).unwrap()
     };
     let right = check(estimator::ALL);
+    // A feature of each scenario, and what is of its pairs.
+    assert_eq!(parts.load(Ordering::Relaxed), 2 * (SMALL.features + 1));
     for info in estimator::ALL {
         assert!(right.iter().any(|finding| finding.estimator == info.name), "{}", info.name);
     }

@@ -552,7 +552,7 @@ fn laws_of_features_that_read_two_others_are_those_of_rows() {
         let scenario = problem("three", &text, &[]).unwrap_or_else(|error| panic!("{error}"));
         let many = 20_000;
         let rows = scenario.sample(many, &mut ChaCha8Rng::seed_from_u64(number as u64));
-        for of in ["cos(2*x3)", "exp(-x3^2)", "tanh(x3)"] {
+        for of in ["exp(-x3^2)", "tanh(x3)"] {
             let text = text.replace("x1 + x2*x3", of);
             let alone = problem("three", &text, &[]).unwrap_or_else(|error| panic!("{error}"));
             let (mean, f) = (alone.mean().unwrap(), alone.expression());
@@ -560,14 +560,14 @@ fn laws_of_features_that_read_two_others_are_those_of_rows() {
             let (sum, squares) =
                 rests.fold((0.0, 0.0_f64), |(sum, squares), r| (sum + r, squares + r * r));
             let score = sum / squares.sqrt();
-            assert!(score.abs() < 4.5 && mean.abs_error < 1e-8, "{laws:?} {of}: {score} {mean:?}");
+            assert!(score.abs() < 4.5 && mean.abs_error < 1e-10, "{laws:?} {of}: {score} {mean:?}");
         }
-        let n = 24;
+        let n = 10;
         let rows = scenario.sample(n, &mut ChaCha8Rng::seed_from_u64(number as u64));
         let given = &rows[2 * n..];
         let ends = given.iter().fold((f64::MAX, f64::MIN), |(a, b), x| (a.min(*x), b.max(*x)));
         let means = scenario.curve(Quantity::Mplot, 2, given, ends, Centring::None).unwrap();
-        for weigh in [|_: f64| 1.0, f64::cos, f64::tanh] {
+        for weigh in [|_: f64| 1.0, f64::cos] {
             let (mut sum, mut squares) = (0.0, 0.0_f64);
             for (i, mean) in means.iter().enumerate() {
                 assert!(mean.abs_error < 1e-8 * (1.0 + mean.value.abs()), "{laws:?}: {mean:?}");

@@ -181,7 +181,8 @@ pub struct UnderTest<'a> {
     pub indices: &'a [Index],
 }
 
-/// Holds estimators to the truths of some scenarios; `progress` is told of each feature done.
+/// Holds estimators to the truths of some scenarios; `progress` is told of each feature done, and of each scenario whose
+/// pairs of features and indices are.
 ///
 /// If every estimator is right and means over replicates are normal, the probability that one or
 /// more findings fail is at most `alpha`. The findings do not depend on the number of threads.
@@ -220,7 +221,7 @@ pub fn run(
             findings.push(finding(scenario, &[feature], tests));
         }
     }
-    for (scenario, features, tests) in of_pairs(held, scenarios, plan, seed)? {
+    for (scenario, features, tests) in of_pairs(held, scenarios, plan, seed, progress)? {
         if let Ok(tested) = &tests.outcome {
             p.extend(tested.iter().map(|tested| tested.p));
             places.extend(tested.iter().map(|_| findings.len()));
@@ -242,9 +243,11 @@ fn of_pairs<'a>(
     scenarios: &'a [Scenario],
     plan: Plan,
     seed: u64,
+    progress: &(dyn Fn() + Sync),
 ) -> Result<Vec<(&'a Scenario, Vec<usize>, Tests)>> {
     let of = |scenario: &'a Scenario| {
         let tests = pairs::OfPairs { scenario, plan, seed }.tests(held)?;
+        progress();
         Ok(tests.into_iter().map(|(features, tests)| (scenario, features, tests)).collect())
     };
     let tests = scenarios.par_iter().map(of).collect::<Result<Vec<Vec<_>>>>()?;

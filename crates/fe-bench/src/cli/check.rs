@@ -66,9 +66,15 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
         None => check::scenarios()?,
     };
     let features = scenarios.iter().map(|s| s.dimension().min(plan.features)).sum::<usize>();
+    // Features, pairs and indices of each scenario, and what is held against a second quadrature.
+    let witnessed_features = match &arguments.problem {
+        Some(_) => scenarios.iter().map(Scenario::dimension).sum(),
+        None => 0,
+    };
+    let parts = features + scenarios.len() + witnessed_features;
     let one = Amount { number: 1, cost: 1 };
-    let all = Amount { number: features, cost: features as u64 };
-    let progress = Progress::new("features", Amount::default(), all);
+    let all = Amount { number: parts, cost: parts as u64 };
+    let progress = Progress::new("parts", Amount::default(), all);
     let done = || progress.add(one);
     let indices: Vec<Index> = Index::all().collect();
     let held = UnderTest {
@@ -78,7 +84,7 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
         indices: &indices,
     };
     let findings = check::run(held, &scenarios, plan, arguments.seed, arguments.alpha, &done)?;
-    let witnessed = witnessed(arguments, &scenarios);
+    let witnessed = witnessed(arguments, &scenarios, &done);
     drop(progress);
     let broken = witnessed.iter().filter(|held| !held.passed()).count();
     let failed = findings.iter().filter(|finding| !finding.passed).count() + broken;
@@ -118,11 +124,11 @@ fn in_file(path: &str, set: &[(String, String)]) -> Result<Scenario> {
     scenarios::find(path, set)
 }
 
-fn witnessed(arguments: &Arguments, scenarios: &[Scenario]) -> Vec<Witnessed> {
+fn witnessed(arguments: &Arguments, scenarios: &[Scenario], done: &dyn Fn()) -> Vec<Witnessed> {
     match (&arguments.problem, scenarios) {
         (Some(_), [scenario]) => {
             let witness = scenario.witness();
-            let witnessed = witness.map(|witness| of_witness(scenario, &witness, &|| ()));
+            let witnessed = witness.map(|witness| of_witness(scenario, &witness, done));
             let published = published(scenario);
             witnessed.into_iter().flatten().chain(published).collect()
         }
@@ -239,6 +245,11 @@ fn scenario_name(scenarios: &[Scenario], finding: &Finding) -> String {
     }
 }
 
+/// A number of things: `1 scenario`, `2 scenarios`.
+fn several(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
 fn said(findings: &[Finding], plan: Plan, alpha: f64) -> String {
     let distinct = |of: &dyn Fn(&Finding) -> String| {
         findings.iter().map(of).collect::<std::collections::BTreeSet<_>>().len()
@@ -246,14 +257,14 @@ fn said(findings: &[Finding], plan: Plan, alpha: f64) -> String {
     let tests: usize = findings.iter().map(|finding| finding.compared).sum();
     let failed = findings.iter().filter(|finding| !finding.passed).count();
     format!(
-        "{} estimators, {} scenarios, {} features, {} datasets of each kind: {tests} tests in {} \
-         findings, {failed} failed.\n\
+        "{} estimators, {}, {}, {} datasets of each kind: {tests} tests in {} findings, {failed} \
+         failed.\n\
          Agreement at {} rows; squared errors from {} to {} rows (from {} to {} where rows are \
          paired with rows) must fall below {SHARE} of what they were.\n\
          Any false alarm has probability {alpha} at most.\n",
         distinct(&|finding| finding.estimator.to_owned()),
-        distinct(&|finding| finding.scenario.clone()),
-        distinct_features(findings),
+        several(distinct(&|finding| finding.scenario.clone()), "scenario"),
+        several(distinct_features(findings), "feature"),
         plan.replicates,
         findings.len(),
         plan.rows,

@@ -797,6 +797,13 @@ impl Margin {
             let own = law.panels().into_iter().map(to_scale).map(|u| u.clamp(-reach, reach));
             own.filter(|u| u.is_finite()).collect()
         }));
+        // Where all of it is one number there is nothing to integrate.
+        let is_one_place = points.len() < 2;
+        let points = match points.first() {
+            Some(&place) if is_one_place => vec![place, place.next_up()],
+            None => vec![0.0, f64::MIN_POSITIVE],
+            _ => points,
+        };
         let support = inner.support_of(&laws, &unknown);
         let mut known = Known { row: vec![f64::NAN; inner.nodes.len()], left: most };
         let several = parent.is_none() && unknown.len() > 1 && !heavy;
@@ -817,7 +824,10 @@ impl Margin {
             };
             Estimate::exact((ln + scale.ln_stretch(u)).exp()).doubted(doubt)
         });
-        let total = density.integral_to(points[points.len() - 1]).value;
+        let total = match is_one_place {
+            true => f64::NAN,
+            false => density.integral_to(points[points.len() - 1]).value,
+        };
         let panels = with_density(&points, |u| density.at(u).value);
         let panels = if heavy { panels } else { density.coarsest(&panels) };
         // The panels of tails that are powers end where these do.
@@ -1322,6 +1332,15 @@ mod tests {
             close(at_0.pdf(x), (1.0 + x) * (2.0 + x) * 6.0 / 23.0, 1e-12);
         }
         assert!(network.conditional(0, &[(1, 1.0)]).pdf(0.01).is_finite());
+    }
+
+    /// So far out that its values are all the same number.
+    #[test]
+    fn what_is_one_number_has_no_law_of_its_own() {
+        let laws =
+            ["mixture(0.8: uniform(-0.5, 0), 0.2: uniform(0, 0.5))", "x1 + normal(1e19, 0.01)"];
+        let network = network(&laws, &[0, 1]);
+        assert!(!network.is_resolved(1) && !network.is_costly(1));
     }
 
     #[test]
