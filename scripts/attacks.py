@@ -1918,6 +1918,7 @@ def wrong_refusal(answer: Answer, line: list[str], before: dict[str, str], attac
         shown = (
             {piece.strip() for piece in given}
             | {escaped(piece)[:40] for piece in given}
+            | {named(piece)[:40] for piece in given}
             | {piece[:100] for piece in given}
         )
         if not any(piece and piece in message for piece in shown):
@@ -1930,6 +1931,11 @@ def wrong_refusal(answer: Answer, line: list[str], before: dict[str, str], attac
 
 def escaped(text: str) -> str:
     return "".join(f"\\u{{{ord(c):x}}}" if UNSEEN.match(c) or c in "\n\t" else c for c in text)
+
+
+def named(text: str) -> str:
+    """As `escaped`, with the short forms of ends of lines and tabs."""
+    return "".join({"\n": "\\n", "\r": "\\r", "\t": "\\t"}.get(c) or escaped(c) for c in text)
 
 
 def finite(value: object) -> bool:
