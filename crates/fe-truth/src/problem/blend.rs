@@ -9,7 +9,6 @@ use gauss_quad::legendre::GaussLegendre;
 
 use super::laws::{Plain, Scale};
 use super::named_law::{Node, kinks};
-
 use crate::law::Univariate;
 use crate::numeric::quadrature::{Estimate, within};
 
@@ -118,7 +117,8 @@ impl Search<'_> {
         self.probes.iter().map(sum).collect()
     }
 
-    /// Adds the laws of a cell: first those before the last feature but one are resolved, then the first one.
+    /// Adds the laws of a cell: first a rule over further features is found to be fine enough, then halves of what is
+    /// integrated over of the first one.
     fn settle(&mut self, cell: Cell, depth: u32, first_rule: usize) -> Option<()> {
         let mut rule = first_rule;
         let mut sums = None;
