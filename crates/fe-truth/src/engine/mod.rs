@@ -1,7 +1,7 @@
 //! Expectations of a sum of terms under a law, by nested quadrature: the general truth.
 //!
 //! Imports laws, functions and numerical methods; nothing here knows a scenario. Begin with [`Engine`] and
-//! its `mean`: `nested` integrates one feature after the other, `memory` keeps what is asked for again,
+//! its `mean`: `nested` integrates one feature after the other, `memory` keeps what is asked for again, `places` sums where laws are integrals themselves,
 //! `factors` takes products whose factors share no feature, `shapley` coalitions, `averages` means as terms of the
 //! features they are not over, `moving` jumps at places that move, `simulation` means over more features than
 //! quadrature can take. A term is integrated over the features it reads and no others, and a variance over groups
@@ -12,6 +12,7 @@ mod factors;
 mod memory;
 mod moving;
 pub(crate) mod nested;
+mod places;
 pub(crate) mod shapley;
 mod simulation;
 pub(crate) mod watch;
@@ -141,7 +142,7 @@ const QUOTIENT: f64 = 1e-12;
 
 impl Measure {
     fn new(law: Law) -> Arc<Self> {
-        let margins = (0..law.dimension()).map(|feature| law.marginal(feature)).collect();
+        let margins: Vec<_> = (0..law.dimension()).map(|feature| law.marginal(feature)).collect();
         let moments = (0..law.dimension()).map(|_| OnceLock::new()).collect();
         let alone = (0..law.dimension()).map(|_| OnceLock::new()).collect();
         let doubt = if law.is_restricted() { QUOTIENT } else { 0.0 };
@@ -481,6 +482,9 @@ impl Engine {
     /// depends on another feature that has a density there.
     pub(crate) fn moving_jumps(&self, s: usize, x: f64) -> Estimate {
         let lines = self.terms.iter().flat_map(|term| term.lines()).filter(|line| line.jump != 0.0);
+        if let Some(refused) = self.unknown_jumps(s) {
+            return refused;
+        }
         let fixed = Estimate::sum(lines.filter_map(|line| {
             let own = line.weight(s)?;
             let &(other, weight) = line.weights.iter().find(|(feature, _)| *feature != s)?;
@@ -492,6 +496,22 @@ impl Engine {
             Some(jumps)
         }));
         fixed.plus(self.jumps_across_surfaces(s, x))
+    }
+
+    /// A refusal where f jumps with a feature at places of another one whose law given that is not known.
+    fn unknown_jumps(&self, s: usize) -> Option<Estimate> {
+        let watch = self.watch.as_ref()?;
+        let jumps = |term: &Term| -> Vec<usize> {
+            let lines = term.lines().iter().filter(|line| line.jump != 0.0);
+            let lines =
+                lines.map(|line| line.weights.iter().map(|(feature, _)| *feature).collect());
+            let surfaces = term.moving().iter().map(|surface| surface.features.clone());
+            let all = lines.chain(surfaces).filter(|read: &Vec<usize>| read.contains(&s));
+            all.flatten().filter(|&other| other != s).collect()
+        };
+        let mut others = self.terms.iter().flat_map(|term| jumps(term));
+        let other = others.find(|&other| !self.law().is_known(other, &[s]))?;
+        Some(watch.unknown_density(s, other))
     }
 
     pub(crate) fn has_moving_jumps(&self, s: usize) -> bool {

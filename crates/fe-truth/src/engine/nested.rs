@@ -258,7 +258,7 @@ impl<'a> HeldFeatures<'a> {
             features.sort_unstable();
             features.dedup();
             let affine = self.affine_features(&features, &parts);
-            self.integrated(&features, &affine).len() > watch.most
+            self.integrated(&features, &affine).len() > watch.most || !self.is_known(&features)
         };
         self.groups(terms).iter().any(|group| match local {
             LocalQuantity::Shapley(s) => self.too_deep_for(s, &group.terms).is_some(),
@@ -392,6 +392,17 @@ impl<'a> HeldFeatures<'a> {
         usize::from(terms.iter().any(is_integrated))
     }
 
+    /// True if the law of each of features is known, given what is held and those before it.
+    fn is_known(&self, features: &[usize]) -> bool {
+        let held = self.held.iter().filter(|_| self.rest == Rest::Conditional);
+        let mut given: Vec<usize> = held.map(|&(feature, _)| feature).collect();
+        features.iter().all(|&feature| {
+            let is_known = self.measure.law.is_known(feature, &given);
+            given.push(feature);
+            is_known
+        })
+    }
+
     /// A row of what is held, and what laws of other features are given.
     pub(super) fn start(&self) -> (Vec<f64>, Vec<(usize, f64)>) {
         let mut row = vec![f64::NAN; self.measure.law.dimension()];
@@ -431,10 +442,17 @@ impl<'a> HeldFeatures<'a> {
         // Where something breaks is known once the levels are.
         let has_levels = |feature: usize| self.measure.margin(feature).levels().is_some();
         features.sort_by_key(|&feature| !has_levels(feature));
-        let (mut tolerance, mut budget) = (TOLERANCE, None);
+        let (mut tolerance, mut budget, mut placed) = (TOLERANCE, None, None);
         if let Some(watch) = &self.engine.watch {
+            let held: Vec<usize> = given.iter().map(|(feature, _)| *feature).collect();
+            placed = self.placed(&mut features, &held);
+            let is_known = placed.is_some() || self.is_known(&features) || {
+                features.sort_unstable();
+                self.is_known(&features)
+            };
             let count = self.integrated(&features, &affine).len();
-            if count > watch.most {
+            let hidden = placed.map_or(0, |placed| placed.over.saturating_sub(placed.count));
+            if !is_known || count + hidden > watch.most {
                 return self.simulated(watch, local, &features, &given, &row, integrand);
             }
             if count >= MANY {
@@ -456,6 +474,7 @@ impl<'a> HeldFeatures<'a> {
             tolerance,
             integrand,
             spent,
+            placed,
         };
         let start = row.clone();
         let known = given.len();
@@ -509,19 +528,33 @@ pub(super) fn about(mean: Estimate, spread: impl FnOnce(f64) -> Estimate) -> Est
     }
 }
 
+/// Features of a block, the last of those that are integrated over, that are summed over places.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Placed {
+    /// Number of these features.
+    pub(super) count: usize,
+    /// Number of features without levels that are placed, those included that are not asked for.
+    pub(super) over: usize,
+}
+
 /// A nested integral over features, one after the other.
-struct NestedIntegral<'a> {
-    engine: &'a Engine,
-    measure: &'a Measure,
-    terms: &'a [&'a Term],
+pub(super) struct NestedIntegral<'a> {
+    pub(super) engine: &'a Engine,
+    pub(super) measure: &'a Measure,
+    pub(super) terms: &'a [&'a Term],
     affine: Vec<usize>,
     local: LocalQuantity,
-    floor: f64,
+    pub(super) floor: f64,
     tolerance: f64,
     integrand: &'a dyn Fn(&mut [f64]) -> Estimate,
     /// Evaluations of the integrand so far.
     spent: Cell<f64>,
+    /// The last of the features that are integrated over, where they are summed over places.
+    placed: Option<Placed>,
 }
+
+/// Features without levels that nested integrals are taken over where sums over places do not agree.
+const MOST_NESTED: usize = 2;
 
 impl NestedIntegral<'_> {
     /// Most evaluations of the integrand.
@@ -530,17 +563,31 @@ impl NestedIntegral<'_> {
         watch.map_or(f64::INFINITY, |watch| watch.limit(MOST_EVALUATIONS))
     }
 
+    /// The integrand at a row; none where it takes more evaluations than it may.
+    pub(super) fn at(&self, row: &mut [f64]) -> Option<Estimate> {
+        self.spent.set(self.spent.get() + 1.0);
+        if self.engine.watch.is_some() {
+            spend(1.0);
+            if is_spent() || self.spent.get() > self.most() {
+                return None;
+            }
+        }
+        Some((self.integrand)(row))
+    }
+
     fn over(&self, features: &[usize], given: &mut Vec<(usize, f64)>, row: &mut [f64]) -> Estimate {
         let Some((&feature, rest)) = features.split_first() else {
-            self.spent.set(self.spent.get() + 1.0);
-            if self.engine.watch.is_some() {
-                spend(1.0);
-                if is_spent() || self.spent.get() > self.most() {
-                    return Estimate::exact(f64::NAN);
-                }
-            }
-            return (self.integrand)(row);
+            return self.at(row).unwrap_or(Estimate::exact(f64::NAN));
         };
+        if let Some(placed) = self.placed.filter(|placed| placed.count == features.len()) {
+            if let Some(total) = self.over_places(features, given, row) {
+                return total;
+            }
+            if placed.over > MOST_NESTED {
+                self.spent.set(f64::INFINITY);
+                return Estimate::exact(f64::NAN);
+            }
+        }
         if self.affine.contains(&feature) {
             return self.over_two_points(feature, rest, given, row);
         }
@@ -602,7 +649,7 @@ impl NestedIntegral<'_> {
                 Some(law) => self.along((&*law, None), feature, rest, places, given, row).times(p),
                 None => Estimate::exact(f64::NAN),
             });
-            return Estimate::sum(each.collect::<Vec<_>>()).doubted(hidden.doubt());
+            return hidden.vouched(Estimate::sum(each.collect::<Vec<_>>()));
         }
         let panels = hidden.panels();
         let mut at = |u: f64| match mixing.given(hidden.place(u)) {
@@ -613,7 +660,7 @@ impl NestedIntegral<'_> {
             integrate_to(self.tolerance, &panels, self.floor, |u| [hidden.weighed(u, at(u))]);
         let ends = (panels[0], panels[panels.len() - 1]);
         let beyond = tails(hidden, ends, at);
-        let total = total.doubted(hidden.doubt());
+        let total = hidden.vouched(total);
         Estimate { error: total.error + beyond, ..total }
     }
 
@@ -628,7 +675,7 @@ impl NestedIntegral<'_> {
         row: &mut [f64],
     ) -> Estimate {
         if let Some(levels) = law.levels() {
-            return self.over_levels(levels, feature, rest, given, row).doubted(law.doubt());
+            return law.vouched(self.over_levels(levels, feature, rest, given, row));
         }
         let mut points = panels.map_or_else(|| law.panels(), <[f64]>::to_vec);
         let (from, to) = (points[0], points[points.len() - 1]);
@@ -656,7 +703,7 @@ impl NestedIntegral<'_> {
         let [mut total] =
             integrate_to(self.tolerance, &points, self.floor, |u| [law.weighed(u, at(u))]);
         if self.engine.watch.is_some() {
-            total = total.doubted(law.doubt());
+            total = law.vouched(total);
             total.error += tails(law, (from, to), at);
         }
         total
@@ -699,7 +746,7 @@ impl NestedIntegral<'_> {
         Estimate::sum(sides).doubted(2.0 * self.measure.margin(feature).doubt())
     }
 
-    fn breaks(&self, along: usize, row: &mut [f64]) -> Vec<f64> {
+    pub(super) fn breaks(&self, along: usize, row: &mut [f64]) -> Vec<f64> {
         let mut found = Vec::new();
         for term in self.terms {
             self.local.breaks(term, along, row, &mut found);
@@ -808,6 +855,7 @@ mod tests {
             tolerance: TOLERANCE,
             integrand,
             spent: Cell::new(spent),
+            placed: None,
         }
     }
 

@@ -234,7 +234,7 @@ impl Engine {
             row[s] = margin.place(u);
             [margin.weighed(u, self.worth(known, whole, 1 << place, &mut row))]
         });
-        mean.doubted(self.whole.doubt + margin.doubt())
+        margin.vouched(mean.doubted(self.whole.doubt))
     }
 
     /// The mean of a term over all features but one, as a function of that one.

@@ -1,19 +1,12 @@
 //! Means over many features at once: randomised quasi-Monte-Carlo.
 //!
-//! Points are Sobol' sequences (direction numbers of Joe & Kuo 2008), each randomisation with a linear
-//! scramble (Matoušek 1998) and a digital shift of its own, so that every point is uniform. The mean over
-//! independent randomisations has an interval by Student's t. All questions see the same points: answers
-//! are smooth where the truth is, and have the same bits on any number of threads.
+//! The mean over independent randomisations has an interval by Student's t. All questions see the same
+//! points: answers are smooth where the truth is, and have the same bits on any number of threads.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
-use std::sync::LazyLock;
 
 use fe_core::interrupt;
-use rand::Rng;
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::SeedableRng;
-use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use super::nested::HeldFeatures;
 use super::shapley::shapley_against;
@@ -22,9 +15,8 @@ use super::{Engine, LocalQuantity, Part, Rest};
 use crate::function::Term;
 use crate::law::{Block, Law, Univariate};
 use crate::numeric::quadrature::Estimate;
+use crate::numeric::sobol::{Points, RANDOMISATIONS, WIDTH};
 
-/// Independent randomisations.
-const RANDOMISATIONS: usize = 32;
 /// Points of each before the interval is looked at, and again at each doubling.
 const FIRST: usize = 256;
 /// Share of the tolerance that one mean may take: answers are sums of several.
@@ -33,140 +25,16 @@ const SHARE: f64 = 0.25;
 const ALONG: f64 = 8.0;
 /// Widest interval of a variance that is told, relative to it.
 const WIDEST: f64 = 0.25;
+/// Widest interval of the mean weight of rows, relative to it: a quotient by less is not told.
+const MOST_UNEVEN: f64 = 0.1;
 /// Cost of a value of a law that is an integral itself, in evaluations.
 const INTEGRATED: f64 = 1000.0;
-
-/// Half width of the 99.99 % interval, in standard errors of the mean of all randomisations.
-static WIDTH: LazyLock<f64> = LazyLock::new(|| {
-    let law = StudentsT::new(0.0, 1.0, (RANDOMISATIONS - 1) as f64);
-    law.map_or(f64::INFINITY, |law| law.inverse_cdf(1.0 - 0.5e-4))
-});
-
-/// Primitive polynomials without their ends, and first direction numbers: degree, polynomial, numbers.
-const POLYNOMIALS: [(usize, u64, &[u64]); 20] = [
-    (1, 0, &[1]),
-    (2, 1, &[1, 3]),
-    (3, 1, &[1, 3, 1]),
-    (3, 2, &[1, 1, 1]),
-    (4, 1, &[1, 1, 3, 3]),
-    (4, 4, &[1, 3, 5, 13]),
-    (5, 2, &[1, 1, 5, 5, 17]),
-    (5, 4, &[1, 1, 5, 5, 5]),
-    (5, 7, &[1, 1, 7, 11, 19]),
-    (5, 11, &[1, 1, 5, 1, 1]),
-    (5, 13, &[1, 1, 1, 3, 11]),
-    (5, 14, &[1, 3, 5, 5, 31]),
-    (6, 1, &[1, 3, 3, 9, 7, 49]),
-    (6, 13, &[1, 1, 1, 15, 21, 21]),
-    (6, 16, &[1, 3, 1, 13, 27, 49]),
-    (6, 19, &[1, 1, 1, 15, 7, 5]),
-    (6, 22, &[1, 3, 1, 15, 13, 25]),
-    (6, 25, &[1, 1, 5, 5, 19, 61]),
-    (7, 1, &[1, 3, 7, 11, 23, 15, 103]),
-    (7, 4, &[1, 3, 7, 13, 13, 15, 69]),
-];
-/// Dimensions of Sobol' points; further ones are drawn independently.
-const DIMENSIONS: usize = POLYNOMIALS.len() + 1;
-/// Direction numbers of a dimension: so many doublings of the number of points.
-const DIRECTIONS: usize = 32;
-/// Digits of a coordinate.
-const DIGITS: usize = 53;
-
-/// Direction numbers of a dimension, their first digit the highest of [`DIGITS`].
-fn directions(dimension: usize) -> [u64; DIRECTIONS] {
-    let place = |number: u64, k: usize| number << (DIGITS - 1 - k);
-    let mut v = [0; DIRECTIONS];
-    let Some((degree, polynomial, first)) = dimension.checked_sub(1).map(|d| POLYNOMIALS[d]) else {
-        (0..DIRECTIONS).for_each(|k| v[k] = place(1, k));
-        return v;
-    };
-    for k in 0..DIRECTIONS {
-        v[k] = match first.get(k) {
-            Some(&number) => place(number, k),
-            None => {
-                let inner = (1..degree).filter(|i| (polynomial >> (degree - 1 - i)) & 1 == 1);
-                let start = v[k - degree] ^ (v[k - degree] >> degree);
-                inner.fold(start, |sum, i| sum ^ v[k - i])
-            }
-        };
-    }
-    v
-}
-
-/// A randomised dimension: scrambled direction numbers, and the shift.
-type Dimension = ([u64; DIRECTIONS], u64);
-
-/// A scramble and a shift of a dimension.
-fn randomised(v: &[u64; DIRECTIONS], numbers: &mut ChaCha8Rng) -> Dimension {
-    // Each digit keeps itself and takes any of the higher ones.
-    let rows: [u64; DIGITS] = std::array::from_fn(|digit| {
-        let own = 1 << (DIGITS - 1 - digit);
-        own | (numbers.next_u64() & !(own | (own - 1)) & ((1 << DIGITS) - 1))
-    });
-    let scrambled = v.map(|number| {
-        rows.iter().fold(0, |all, row| (all << 1) | u64::from((row & number).count_ones() & 1))
-    });
-    (scrambled, numbers.next_u64() >> (64 - DIGITS))
-}
-
-/// The generator of a randomisation.
-fn generator(randomisation: usize, is_witness: bool) -> ChaCha8Rng {
-    let mut numbers = ChaCha8Rng::from_seed(*b"feature effects: simulated truth");
-    numbers.set_stream((2 * randomisation + usize::from(is_witness)) as u64);
-    numbers
-}
-
-/// All dimensions of all randomisations, of truths and of their witnesses.
-static RANDOMISED: LazyLock<[Vec<Vec<Dimension>>; 2]> = LazyLock::new(|| {
-    let plain: Vec<_> = (0..DIMENSIONS).map(directions).collect();
-    [false, true].map(|is_witness| {
-        let of = |r: usize| {
-            let mut numbers = generator(r, is_witness);
-            plain.iter().map(|v| randomised(v, &mut numbers)).collect()
-        };
-        (0..RANDOMISATIONS).map(of).collect()
-    })
-});
-
-/// The points of one randomisation, one after the other.
-struct Points<'a> {
-    dimensions: &'a [Dimension],
-    state: Vec<u64>,
-    next: u64,
-    further: ChaCha8Rng,
-}
-
-impl<'a> Points<'a> {
-    fn new(randomisation: usize, count: usize, is_witness: bool) -> Self {
-        let dimensions = &RANDOMISED[usize::from(is_witness)][randomisation];
-        let dimensions = &dimensions[..count.min(DIMENSIONS)];
-        let state = dimensions.iter().map(|(_, shift)| *shift).collect();
-        // Far behind what scrambles are drawn from.
-        let mut further = generator(randomisation, is_witness);
-        further.set_word_pos(1 << 40);
-        Self { dimensions, state, next: 0, further }
-    }
-
-    /// Writes the next point, all of whose coordinates are strictly between 0 and 1.
-    fn write(&mut self, point: &mut [f64]) {
-        let unit = |digits: u64| (digits as f64 + 0.5) / (1_u64 << DIGITS) as f64;
-        for (place, x) in point.iter_mut().enumerate() {
-            let digits = self.state.get(place).copied();
-            let digits = digits.unwrap_or_else(|| self.further.next_u64() >> (64 - DIGITS));
-            *x = unit(digits).min(1.0 - 0.5 * f64::EPSILON);
-        }
-        // The digit in which neighbours of the Gray code differ.
-        let digit = (!self.next).trailing_zeros() as usize % DIRECTIONS;
-        self.next += 1;
-        for (state, (v, _)) in self.state.iter_mut().zip(self.dimensions) {
-            *state ^= v[digit];
-        }
-    }
-}
 
 /// Sums of one randomisation.
 struct Replicate<'a> {
     points: Points<'a>,
+    /// Of weights: the number of points where nothing is weighed.
+    weight: f64,
     sum: f64,
     /// Of absolute values: what the tolerance is relative to.
     size: f64,
@@ -206,6 +74,8 @@ enum Source<'a> {
     Fixed(usize, Box<dyn Univariate>),
     /// All features of a block of which nothing is held, as rows of the law are drawn.
     Block(&'a [usize], &'a dyn Block),
+    /// All features of a block of which something is held, or that is restricted, with a weight.
+    Weighed(&'a [usize], &'a dyn Block),
     /// A feature given what is held and was drawn before.
     Given(usize),
     /// A feature, evenly between two values.
@@ -217,6 +87,7 @@ impl Source<'_> {
     fn draws(&self) -> usize {
         match self {
             Self::Block(_, block) => block.draws(),
+            Self::Weighed(_, block) => block.draws_given(),
             _ => 1,
         }
     }
@@ -236,6 +107,9 @@ fn sources<'a>(law: &'a Law, features: &[usize], given: &[(usize, f64)]) -> Vec<
         if !is_held && tied && !law.is_restricted() && block.draws() > 0 {
             drawn.extend(all);
             sources.push(Source::Block(all, block));
+        } else if tied && block.draws_given() > 0 {
+            drawn.extend(all);
+            sources.push(Source::Weighed(all, block));
         } else if is_held || tied {
             sources.push(Source::Given(feature));
         } else {
@@ -256,6 +130,14 @@ struct Drawn<'a> {
     values: Vec<f64>,
     /// The feature that is held at its value in the first row that is drawn, and if laws are given that.
     follows: Option<(usize, Rest)>,
+    /// The law of that feature, where rows are weighed by the density of its value.
+    followed: Option<Box<dyn Univariate>>,
+}
+
+/// The cost of a row beside an evaluation, and its weight.
+struct Drawing {
+    cost: f64,
+    weight: f64,
 }
 
 impl<'a> Drawn<'a> {
@@ -266,7 +148,18 @@ impl<'a> Drawn<'a> {
         let sources = sources(law, features, given);
         let values = vec![0.0; law.dimension()];
         let (known, start) = (given.to_vec(), given.len());
-        Self { law, sources, held, known, start, values, follows: None }
+        Self { law, sources, held, known, start, values, follows: None, followed: None }
+    }
+
+    /// The same, but that a feature is held at its value in the first row that is drawn.
+    fn following(self, feature: usize, rest: Rest) -> Self {
+        let weighs = |source: &Source<'_>| match source {
+            Source::Weighed(features, _) => features.contains(&feature),
+            _ => false,
+        };
+        let is_given = rest == Rest::Conditional && self.sources.iter().any(weighs);
+        let followed = is_given.then(|| self.law.marginal(feature));
+        Self { follows: Some((feature, rest)), followed, ..self }
     }
 
     /// One feature, under a law of its own or evenly between two values.
@@ -276,7 +169,7 @@ impl<'a> Drawn<'a> {
             None => Source::Fixed(feature, law.marginal(feature)),
         };
         let (sources, held, known, values) = (vec![source], Vec::new(), Vec::new(), Vec::new());
-        Self { law, sources, held, known, start: 0, values, follows: None }
+        Self { law, sources, held, known, start: 0, values, follows: None, followed: None }
     }
 
     /// Holds the one feature that is held at another value.
@@ -292,9 +185,9 @@ impl<'a> Drawn<'a> {
         self.sources.iter().map(Source::draws).sum()
     }
 
-    /// Writes values to a row; what that costs beside an evaluation.
-    fn write(&mut self, mut point: &[f64], row: &mut [f64]) -> f64 {
-        let mut cost = 0.0;
+    /// Writes values to a row.
+    fn write(&mut self, mut point: &[f64], row: &mut [f64]) -> Drawing {
+        let (mut cost, mut weight) = (0.0, 1.0);
         self.known.truncate(self.start);
         for source in &self.sources {
             let (own, others) = point.split_at(source.draws());
@@ -305,6 +198,16 @@ impl<'a> Drawn<'a> {
                 Source::Block(features, block) => {
                     block.sample(own, &mut self.values[..features.len()]);
                     let drawn = features.iter().zip(&self.values);
+                    drawn.for_each(|(&feature, x)| row[feature] = *x);
+                }
+                Source::Weighed(features, block) => {
+                    let local = |&(feature, x): &(usize, f64)| {
+                        Some((features.iter().position(|&own| own == feature)?, x))
+                    };
+                    let given: Vec<(usize, f64)> = self.known.iter().filter_map(local).collect();
+                    let values = &mut self.values[..features.len()];
+                    weight *= block.sample_given(&given, own, values);
+                    let drawn = features.iter().zip(values);
                     drawn.for_each(|(&feature, x)| row[feature] = *x);
                 }
                 Source::Given(feature) => {
@@ -319,7 +222,11 @@ impl<'a> Drawn<'a> {
             }
         }
         self.held.iter().for_each(|&(feature, x)| row[feature] = x);
-        cost
+        // Given each of its values weights have a mean of one.
+        if let (Some(law), Some(&(_, x))) = (&self.followed, self.held.first()) {
+            weight /= law.pdf(x);
+        }
+        Drawing { cost, weight }
     }
 }
 
@@ -406,10 +313,7 @@ impl Engine {
         features.sort_unstable();
         features.dedup();
         let free: Vec<usize> = features.iter().copied().filter(|&feature| feature != s).collect();
-        let rows = || {
-            let rows = Drawn::new(law, &free, &given, &row);
-            Drawn { follows: Some((s, rest)), ..rows }
-        };
+        let rows = || Drawn::new(law, &free, &given, &row).following(s, rest);
         let mut drawn = vec![Drawn::alone(law, s, between), rows(), rows()];
         let parts: Vec<Part<'_>> = readers.iter().map(|&index| self.part(index)).collect();
         let mut each = 2.0 * parts.len() as f64;
@@ -491,6 +395,7 @@ fn simulate(
     let mut replicates: Vec<Replicate<'_>> = (0..RANDOMISATIONS)
         .map(|r| Replicate {
             points: Points::new(r, count, watch.is_witness),
+            weight: 0.0,
             sum: 0.0,
             size: 0.0,
             magnitude: 0.0,
@@ -506,17 +411,24 @@ fn simulate(
             interrupt::check();
             for _ in done..until {
                 replicate.points.write(&mut point);
-                let mut rest = point.as_slice();
+                let (mut rest, mut weight) = (point.as_slice(), 1.0);
                 for (k, drawn) in drawn.iter_mut().enumerate() {
                     if let Some((feature, rest)) = drawn.follows {
                         drawn.hold(feature, rows[0][feature], rest);
                     }
                     let (own, others) = rest.split_at(draws[k]);
                     rest = others;
-                    cost += drawn.write(own, &mut rows[k]);
+                    let drawing = drawn.write(own, &mut rows[k]);
+                    cost += drawing.cost;
+                    weight *= drawing.weight;
                 }
-                let value = integrand(&mut rows);
                 cost += each;
+                // What is impossible is not asked.
+                if weight == 0.0 {
+                    continue;
+                }
+                let value = integrand(&mut rows).times(weight);
+                replicate.weight += weight;
                 replicate.sum += value.value;
                 replicate.size += value.value.abs();
                 replicate.magnitude += value.magnitude;
@@ -527,10 +439,16 @@ fn simulate(
             }
         }
         done = until;
-        let found = summary(&replicates, done);
-        let sizes = replicates.iter().map(|r| r.size / done as f64);
-        let size = sizes.sum::<f64>() / RANDOMISATIONS as f64;
-        let is_told = found.error <= widest * found.value.abs();
+        let Summary { found, size, off } = summary(&replicates, done);
+        let is_uneven = off.is_nan() || off > MOST_UNEVEN;
+        if is_uneven {
+            if 2.0 * cost > most {
+                return watch.weightless(features);
+            }
+            until = 2 * done;
+            continue;
+        }
+        let is_told = widest.is_infinite() || found.error <= widest * found.value.abs();
         if found.value.is_nan() || (is_told && found.error <= SHARE * watch.tolerance * size) {
             return found;
         }
@@ -546,58 +464,33 @@ fn simulate(
     }
 }
 
-/// The mean of all randomisations after so many points, with its interval.
-fn summary(replicates: &[Replicate<'_>], points: usize) -> Estimate {
-    let n = points as f64;
-    let count = replicates.len() as f64;
-    let value = replicates.iter().map(|r| r.sum / n).sum::<f64>() / count;
-    let squares: f64 = replicates.iter().map(|r| (r.sum / n - value).powi(2)).sum();
-    let standard_error = (squares / (count * (count - 1.0))).sqrt();
-    let magnitude = replicates.iter().map(|r| r.magnitude / n).sum::<f64>() / count;
-    let own = replicates.iter().map(|r| r.error / n).sum::<f64>() / count;
-    let error = *WIDTH * standard_error + own + 1e-13 * magnitude;
-    Estimate { value, magnitude, error, simulated: true }
+/// A mean with its interval, the mean of absolute values, and the half width of the interval of the mean weight relative
+/// to that.
+struct Summary {
+    found: Estimate,
+    size: f64,
+    off: f64,
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Every interval of 2^-k is met by each of so many points once: a (0, k, 1)-net in each dimension.
-    #[test]
-    fn points_are_spread_evenly_and_differ_by_randomisation() {
-        for r in [0, 7] {
-            let mut points = Points::new(r, DIMENSIONS + 2, false);
-            let mut point = vec![0.0; DIMENSIONS + 2];
-            let mut hits = vec![vec![0; 64]; DIMENSIONS];
-            for _ in 0..64 {
-                points.write(&mut point);
-                assert!(point.iter().all(|x| 0.0 < *x && *x < 1.0));
-                for (hits, x) in hits.iter_mut().zip(&point) {
-                    hits[(x * 64.0) as usize] += 1;
-                }
-            }
-            assert!(hits.iter().flatten().all(|count| *count == 1));
-        }
-        let first = |r, is_witness| {
-            let mut point = [0.0; 3];
-            Points::new(r, 3, is_witness).write(&mut point);
-            point
-        };
-        assert_ne!(first(0, false), first(1, false));
-        assert_ne!(first(0, false), first(0, true));
-        assert_eq!(first(3, true), first(3, true));
-    }
-
-    /// The first two dimensions of the plain sequence, as everyone has them.
-    #[test]
-    fn direction_numbers() {
-        let shift = |v: u64| v >> (DIGITS - 4);
-        assert_eq!(directions(0)[..4].iter().map(|v| shift(*v)).collect::<Vec<_>>(), [8, 4, 2, 1]);
-        assert_eq!(
-            directions(1)[..4].iter().map(|v| shift(*v)).collect::<Vec<_>>(),
-            [8, 12, 10, 15]
-        );
-        assert_eq!(directions(2)[..4].iter().map(|v| shift(*v)).collect::<Vec<_>>(), [8, 12, 6, 9]);
-    }
+/// The mean of all randomisations after so many points: of products with weights over that of weights.
+fn summary(replicates: &[Replicate<'_>], points: usize) -> Summary {
+    let n = points as f64;
+    let count = replicates.len() as f64;
+    let total =
+        |of: &dyn Fn(&Replicate<'_>) -> f64| replicates.iter().map(|r| of(r) / n).sum::<f64>();
+    let weight = total(&|r| r.weight);
+    let value = total(&|r| r.sum) / weight;
+    let error = |of: &dyn Fn(&Replicate<'_>) -> f64| {
+        let squares: f64 = replicates.iter().map(|r| of(r).powi(2)).sum();
+        *WIDTH * (squares / (count * (count - 1.0))).sqrt() * (count / weight)
+    };
+    let (magnitude, own) = (total(&|r| r.magnitude) / weight, total(&|r| r.error) / weight);
+    let found = Estimate {
+        value,
+        magnitude,
+        error: error(&|r| r.sum / n - value * (r.weight / n)) + own + 1e-13 * magnitude,
+        simulated: true,
+    };
+    let off = error(&|r| r.weight / n - weight / count);
+    Summary { found, size: total(&|r| r.size) / weight, off }
 }

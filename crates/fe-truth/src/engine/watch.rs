@@ -115,6 +115,27 @@ impl Watch {
         names.join(", ")
     }
 
+    /// Refuses jumps along a feature at places of another one, whose density given that is not known.
+    pub(super) fn unknown_density(&self, along: usize, other: usize) -> Estimate {
+        let [along, other] = [along, other].map(|feature| &self.names[feature]);
+        self.refuse(|| {
+            format!(
+                "f jumps along {along} at places that depend on {other}, whose density given {along} is an \
+                 integral over too many features; with bins there are differences in place of derivatives"
+            )
+        })
+    }
+
+    /// Refuses a simulation in which no row has a weight that counts.
+    pub(crate) fn weightless(&self, features: &[usize]) -> Estimate {
+        self.refuse(|| {
+            format!(
+                "a simulation over {} meets what is given too seldom: too few rows have a weight",
+                self.names_of(features)
+            )
+        })
+    }
+
     /// Refuses a simulation of what is made of means itself.
     pub(crate) fn inside(&self, features: &[usize]) -> Estimate {
         self.refuse(|| {

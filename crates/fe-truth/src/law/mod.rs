@@ -113,6 +113,17 @@ pub(crate) trait Univariate: Send + Sync {
         self.base().map_or(0.0, |law| law.doubt_at(u))
     }
 
+    /// True if the density itself is a mean over simulated rows.
+    fn is_simulated(&self) -> bool {
+        self.base().is_some_and(|law| law.is_simulated())
+    }
+
+    /// A mean over the law, in doubt by what its density is.
+    fn vouched(&self, mean: Estimate) -> Estimate {
+        let mean = mean.doubted(self.doubt());
+        Estimate { simulated: mean.simulated | self.is_simulated(), ..mean }
+    }
+
     /// A value times the density of its coordinate.
     fn weighed(&self, u: f64, value: Estimate) -> Estimate {
         let product = value.times(self.weight(u));
@@ -223,6 +234,9 @@ impl Crossing {
     }
 }
 
+/// Places at which a function of a feature breaks, given values of features before it.
+pub(crate) type BreaksOf<'a> = &'a dyn Fn(usize, &[(usize, f64)]) -> Vec<f64>;
+
 /// A group of dependent features, counted from 0 within the block.
 pub(crate) trait Block: Send + Sync {
     /// Form of a value of a feature for [`Block::conditional`]: as it is, unless a block knows
@@ -235,6 +249,44 @@ pub(crate) trait Block: Send + Sync {
     /// The law of one feature given others, told as [`Block::known`]; none given is its marginal
     /// law.
     fn conditional(&self, target: usize, given: &[(usize, f64)]) -> Box<dyn Univariate>;
+
+    /// True if the law of one feature given others, by their numbers, is known; otherwise rows are weighed.
+    fn is_known(&self, target: usize, given: &[usize]) -> bool {
+        let _ = (target, given);
+        true
+    }
+
+    /// Number of features without levels, those included that are not asked for, that a mean over features given others,
+    /// by their numbers, is an integral over where it is a sum over places; 0 if it need not be one.
+    fn places_over(&self, targets: &[usize], given: &[usize]) -> usize {
+        let _ = (targets, given);
+        0
+    }
+
+    /// Visits values of features given others, told as [`Block::known`], with the logarithm of a weight: at the nodes of a
+    /// rule between points of each law, and breaks where there are any. None where they are too many, or a visit ends it.
+    fn visit_places(
+        &self,
+        targets: &[usize],
+        given: &[(usize, f64)],
+        (rule, breaks): (usize, Option<BreaksOf<'_>>),
+        visit: &mut dyn FnMut(f64, &[f64]) -> Option<()>,
+    ) -> Option<()> {
+        let _ = (targets, given, rule, breaks, visit);
+        None
+    }
+
+    /// Number of uniform numbers that a row takes in which some features are given; 0 if there are no such rows.
+    fn draws_given(&self) -> usize {
+        0
+    }
+
+    /// Makes a row in which some features have given values, told as [`Block::known`], all others as if these were
+    /// not, and returns its weight: the density of what is given beside the rest of the row.
+    fn sample_given(&self, given: &[(usize, f64)], drawn: &[f64], values: &mut [f64]) -> f64 {
+        let _ = (given, drawn, values);
+        f64::NAN
+    }
 
     /// The law of one feature where no other matters, in the coordinate that is best for that.
     fn alone(&self, target: usize) -> Box<dyn Univariate> {
@@ -385,7 +437,9 @@ impl Law {
             }
             for part in [inside, outside] {
                 let features = part.iter().map(|&local| members[local]).collect();
-                law.add(features, Arc::new(Part { base: Arc::clone(block), members: part }));
+                let size = members.len();
+                let (base, members) = (Arc::clone(block), part);
+                law.add(features, Arc::new(Part { base, members, size }));
             }
         }
         law
@@ -438,9 +492,55 @@ impl Law {
         given: &[(usize, f64)],
     ) -> Box<dyn Univariate> {
         let (block, target) = self.place[feature];
+        self.blocks[block].1.conditional(target, &self.local(feature, given))
+    }
+
+    /// True if the law of a feature given others, by their numbers, is known; see [`Block::is_known`].
+    pub(crate) fn is_known(&self, feature: usize, given: &[usize]) -> bool {
+        let (block, target) = self.place[feature];
+        let in_block = given.iter().filter(|other| self.place[**other].0 == block);
+        let local: Vec<usize> = in_block.map(|&other| self.place[other].1).collect();
+        self.blocks[block].1.is_known(target, &local)
+    }
+
+    /// Those of given features that are in the block of a feature, by their places there.
+    fn local(&self, feature: usize, given: &[(usize, f64)]) -> Vec<(usize, f64)> {
+        let block = self.place[feature].0;
         let in_block = given.iter().filter(|(other, _)| self.place[*other].0 == block);
-        let local: Vec<_> = in_block.map(|&(other, x)| (self.place[other].1, x)).collect();
-        self.blocks[block].1.conditional(target, &local)
+        in_block.map(|&(other, x)| (self.place[other].1, x)).collect()
+    }
+
+    /// See [`Block::places_over`]; of features of one block.
+    pub(crate) fn places_over(&self, targets: &[usize], given: &[usize]) -> usize {
+        let Some(&first) = targets.first() else { return 0 };
+        let block = self.place[first].0;
+        let local = |features: &[usize]| {
+            let own = features.iter().filter(|feature| self.place[**feature].0 == block);
+            own.map(|&feature| self.place[feature].1).collect::<Vec<usize>>()
+        };
+        self.blocks[block].1.places_over(&local(targets), &local(given))
+    }
+
+    /// See [`Block::visit_places`]; of features of one block.
+    pub(crate) fn visit_places(
+        &self,
+        targets: &[usize],
+        given: &[(usize, f64)],
+        (rule, breaks): (usize, Option<BreaksOf<'_>>),
+        visit: &mut dyn FnMut(f64, &[f64]) -> Option<()>,
+    ) -> Option<()> {
+        let &first = targets.first()?;
+        let (members, block) = &self.blocks[self.place[first].0];
+        let local: Vec<usize> = targets.iter().map(|&feature| self.place[feature].1).collect();
+        let given = self.local(first, given);
+        let Some(breaks) = breaks else {
+            return block.visit_places(&local, &given, (rule, None), visit);
+        };
+        let of_members = |target: usize, known: &[(usize, f64)]| {
+            let known: Vec<_> = known.iter().map(|&(local, x)| (members[local], x)).collect();
+            breaks(members[target], &known)
+        };
+        block.visit_places(&local, &given, (rule, Some(&of_members)), visit)
     }
 
     pub(crate) fn marginal(&self, feature: usize) -> Box<dyn Univariate> {

@@ -9,6 +9,8 @@ pub(super) struct Part {
     pub(super) base: Arc<dyn Block>,
     /// The features, by their places in the block.
     pub(super) members: Vec<usize>,
+    /// Number of features of the block.
+    pub(super) size: usize,
 }
 
 impl Block for Part {
@@ -20,6 +22,24 @@ impl Block for Part {
         let given: Vec<(usize, f64)> =
             given.iter().map(|&(feature, x)| (self.members[feature], x)).collect();
         self.base.conditional(self.members[target], &given)
+    }
+
+    fn is_known(&self, target: usize, given: &[usize]) -> bool {
+        let given: Vec<usize> = given.iter().map(|&feature| self.members[feature]).collect();
+        self.base.is_known(self.members[target], &given)
+    }
+
+    fn draws_given(&self) -> usize {
+        self.base.draws_given()
+    }
+
+    fn sample_given(&self, given: &[(usize, f64)], drawn: &[f64], values: &mut [f64]) -> f64 {
+        let given: Vec<(usize, f64)> =
+            given.iter().map(|&(feature, x)| (self.members[feature], x)).collect();
+        let mut all = vec![f64::NAN; self.size];
+        let weight = self.base.sample_given(&given, drawn, &mut all);
+        values.iter_mut().zip(&self.members).for_each(|(x, &member)| *x = all[member]);
+        weight
     }
 
     fn alone(&self, target: usize) -> Box<dyn Univariate> {

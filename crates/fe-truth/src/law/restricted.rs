@@ -65,6 +65,24 @@ impl Block for Restricted {
         })
     }
 
+    fn is_known(&self, target: usize, given: &[usize]) -> bool {
+        let after = || {
+            let with: Vec<usize> = given.iter().copied().chain([target]).collect();
+            self.base.is_known(self.target, given) && self.base.is_known(self.target, &with)
+        };
+        let is_apart = target == self.target || given.contains(&self.target);
+        self.base.is_known(target, given) && (is_apart || after())
+    }
+
+    fn draws_given(&self) -> usize {
+        self.base.draws_given()
+    }
+
+    fn sample_given(&self, given: &[(usize, f64)], drawn: &[f64], values: &mut [f64]) -> f64 {
+        let weight = self.base.sample_given(given, drawn, values);
+        if self.condition.holds(values[self.target]) { weight } else { 0.0 }
+    }
+
     fn known(&self, feature: usize, x: f64) -> f64 {
         self.base.known(feature, x)
     }

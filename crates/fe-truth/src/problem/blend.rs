@@ -1,16 +1,15 @@
 //! The law of a feature that reads several others, as a sum of its laws at fixed places of these.
 //!
 //! One sum answers for every value of the feature, where an integral of its own for each value would look for peaks
-//! anew. It is taken only where a finer one agrees at many values.
-
-use std::num::NonZeroUsize;
-
-use gauss_quad::legendre::GaussLegendre;
+//! anew. It is taken only where a finer one agrees at many values; of too many features it is one over simulated rows.
 
 use super::laws::{Plain, Scale};
 use super::named_law::{Node, kinks};
+use super::places::{BreaksAlong, Cell, Grid};
 use crate::law::Univariate;
-use crate::numeric::quadrature::{Estimate, within};
+use crate::law::levels::Levels;
+use crate::numeric::quadrature::Estimate;
+use crate::numeric::sobol::{Points, RANDOMISATIONS, WIDTH};
 
 /// Nodes between neighbouring points of the first feature.
 const OUTER: usize = 12;
@@ -25,8 +24,6 @@ const MOST_MADE: usize = 6_000_000;
 /// the densities.
 const AGREED: f64 = 1e-14;
 const AGREED_IN_ALL: f64 = 2e-13;
-/// Probability of what a law is left out for.
-const WEIGHTLESS: f64 = 1e-20;
 /// Fewest pieces of a law.
 const FEWEST_PIECES: usize = 4;
 /// Standard deviations from the mean of a normal law beyond which it counts for nothing.
@@ -41,12 +38,22 @@ pub(super) struct Blended<'a> {
     pub(super) scale: Scale,
 }
 
+/// Rows of each randomisation from which a law is simulated, the share of its probability that may be off where fewer
+/// are enough.
+const FEWEST_ROWS: usize = 512;
+const MOST_ROWS: usize = 4096;
+const WELL_KNOWN: f64 = 1e-3;
+/// Rows of each randomisation from which probabilities of levels are simulated.
+const ROWS_OF_LEVELS: usize = 1024;
+
 /// Laws of a feature with their weights.
 pub(super) struct Blend {
     scale: Scale,
     parts: Vec<Part>,
     /// Error of a density.
     error: f64,
+    /// Half width of the interval of the probability of anything, where the laws are those at simulated rows.
+    pub(super) share: Option<f64>,
 }
 
 /// A law, its weight, and the coordinates between which it has any.
@@ -80,9 +87,26 @@ impl Blend {
             search.settle(cell, 0, 0)?;
         }
         let Search { parts, error, .. } = search;
-        let blend = Self { scale: of.scale, parts, error };
+        let blend = Self { scale: of.scale, parts, error, share: None };
         let densities: Vec<f64> = probes.iter().map(|&u| blend.at(u).value).collect();
         (error < AGREED_IN_ALL * largest(&densities)).then_some(blend)
+    }
+
+    /// The law of a feature by simulation, over as many rows as it takes until it is known well, or as there may be;
+    /// how well is looked at between ascending coordinates.
+    pub(super) fn drawn(of: Blended<'_>, points: &[f64]) -> Option<Self> {
+        let probes = sparse(points);
+        let middles = probes.windows(2).map(|ends| 0.5 * (ends[0] + ends[1]));
+        let mut probes: Vec<f64> = probes.iter().copied().chain(middles).collect();
+        probes.sort_by(f64::total_cmp);
+        let mut rows = FEWEST_ROWS;
+        loop {
+            let blend = of.drawn(rows, &probes)?;
+            if rows >= MOST_ROWS || blend.share.is_some_and(|share| share < WELL_KNOWN) {
+                return Some(blend);
+            }
+            rows *= 2;
+        }
     }
 
     /// The density of a coordinate.
@@ -90,6 +114,15 @@ impl Blend {
         let value = self.parts.iter().map(|part| part.at(self.scale, u)).sum();
         Estimate { error: self.error, ..Estimate::exact(value) }
     }
+}
+
+/// Both ends of ascending points and some of those between, evenly.
+pub(super) fn sparse(points: &[f64]) -> Vec<f64> {
+    const SOME: usize = 16;
+    let last = points.len() - 1;
+    let mut places: Vec<usize> = (0..=SOME).map(|k| k * last / SOME).collect();
+    places.dedup();
+    places.into_iter().map(|place| points[place]).collect()
 }
 
 fn largest(densities: &[f64]) -> f64 {
@@ -165,105 +198,114 @@ fn difference(before: &[f64], finer: &[f64]) -> f64 {
     each.fold(0.0, |worst: f64, own| if own <= worst { worst } else { own })
 }
 
-/// A part of the range of the first feature that a law is a sum over: between two coordinates, or a value with its
-/// probability.
-#[derive(Clone, Copy)]
-enum Cell {
-    Between(f64, f64),
-    Value(f64, f64),
-}
-
 impl Blended<'_> {
-    fn cells(&self) -> Option<Vec<Cell>> {
-        let mut row = vec![f64::NAN; self.nodes.len()];
-        let law = self.nodes[*self.over.first()?].law.at(&row).ok()?;
-        Some(match &law {
-            Plain::Levels(levels) => {
-                levels.iter().map(|(value, p)| Cell::Value(value, p)).collect()
-            }
-            law => {
-                let points = self.pieces(law, 0, &mut row);
-                points.windows(2).map(|ends| Cell::Between(ends[0], ends[1])).collect()
-            }
-        })
-    }
-
-    /// Coordinates of the law of one of the features before, between each of which and the next a rule is applied: those
-    /// of the law, parts of what lies between these where they are few, and where laws that read it have kinks.
-    fn pieces(&self, law: &Plain, number: usize, row: &mut [f64]) -> Vec<f64> {
-        let panels = law.panels();
-        let parts = FEWEST_PIECES.div_ceil(panels.len().saturating_sub(1).max(1));
-        let split = |ends: &[f64]| {
-            let (from, width) = (ends[0], ends[1] - ends[0]);
-            (0..parts).map(move |k| from + width * k as f64 / parts as f64)
-        };
-        let points: Vec<f64> =
-            panels.windows(2).flat_map(split).chain(panels.last().copied()).collect();
-        let places: Vec<f64> = points.iter().map(|&u| law.place(u)).collect();
-        let readers = self.over[number + 1..].iter().chain([&self.node]).copied();
-        let kinks = kinks(self.nodes, self.over[number], readers, &places, row);
-        if kinks.is_empty() {
-            return points;
-        }
-        let all: Vec<f64> =
-            kinks.into_iter().map(|x| law.coordinate(x)).chain(points.iter().copied()).collect();
-        within(&all, points[0], points[points.len() - 1])
-    }
-
     /// The laws of the feature where those before it are at the nodes of rules, the first of them in a cell.
     fn parts(&self, cell: Cell, inner: usize) -> Option<Vec<Part>> {
-        let [outer, inner] =
-            [OUTER, inner].map(|nodes| NonZeroUsize::new(nodes).map(GaussLegendre::new));
-        let (outer, inner) = (outer?, inner?);
-        let mut rows = vec![(1.0, vec![f64::NAN; self.nodes.len()])];
-        for (number, &other) in self.over.iter().enumerate() {
-            let mut longer = Vec::new();
-            for (weight, mut row) in rows {
-                let law = self.nodes[other].law.at(&row).ok()?;
-                let places = match (&law, cell) {
-                    (_, Cell::Value(value, p)) if number == 0 => vec![(p, value)],
-                    (law, Cell::Between(from, to)) if number == 0 => {
-                        between(law, &[from, to], &outer)
-                    }
-                    (Plain::Levels(levels), _) => {
-                        levels.iter().map(|(value, p)| (p, value)).collect()
-                    }
-                    (law, _) => between(law, &self.pieces(law, number, &mut row), &inner),
-                };
-                for (own, x) in places.into_iter().filter(|(own, _)| weight * own > WEIGHTLESS) {
-                    let mut with = row.clone();
-                    with[other] = x;
-                    longer.push((weight * own, with));
-                }
-                if longer.len() > MOST_LAWS {
-                    return None;
-                }
-            }
-            rows = longer;
-        }
-        let part = |(weight, row): (f64, Vec<f64>)| {
-            let law = self.nodes[self.node].law.at(&row).ok()?;
-            let (low, high) = match law.normal() {
-                Some((mean, sd)) => (mean - REACH * sd, mean + REACH * sd),
-                None => law.support(),
-            };
-            let ends = [low, high].map(|end| self.scale.coordinate(end));
-            let end = |u: f64, beyond: f64| if u.is_nan() { beyond } else { u };
-            let between = (end(ends[0], f64::NEG_INFINITY), end(ends[1], f64::INFINITY));
-            Some(Part { weight, between, law })
+        let nothing = vec![f64::NAN; self.nodes.len()];
+        let kinks =
+            |number: usize, places: &[f64], row: &mut [f64]| self.kinks(number, places, row);
+        let mut parts = Vec::new();
+        let mut visit = |weight: f64, row: &mut [f64]| {
+            parts.push(self.part(weight, row)?);
+            Some(())
         };
-        rows.into_iter().map(part).collect()
+        self.grid(&kinks).visit(&nothing, Some(cell), [OUTER, inner], &mut visit)?;
+        Some(parts)
+    }
+
+    fn cells(&self) -> Option<Vec<Cell>> {
+        self.grid(&|number, places, row| self.kinks(number, places, row)).cells()
+    }
+
+    fn grid<'a>(&'a self, breaks: BreaksAlong<'a>) -> Grid<'a> {
+        let (nodes, over) = (self.nodes, self.over);
+        Grid { nodes, over, breaks, resolved: None, pieces: FEWEST_PIECES, most: MOST_LAWS }
+    }
+
+    /// Values of one of the features before at which laws that read it have kinks.
+    fn kinks(&self, number: usize, places: &[f64], row: &mut [f64]) -> Vec<f64> {
+        let readers = self.over[number + 1..].iter().chain([&self.node]).copied();
+        kinks(self.nodes, self.over[number], readers, places, row)
+    }
+
+    /// The law of the feature at a row of those before it.
+    fn part(&self, weight: f64, row: &[f64]) -> Option<Part> {
+        let law = self.nodes[self.node].law.at(row).ok()?;
+        let (low, high) = match law.normal() {
+            Some((mean, sd)) => (mean - REACH * sd, mean + REACH * sd),
+            None => law.support(),
+        };
+        let ends = [low, high].map(|end| self.scale.coordinate(end));
+        let end = |u: f64, beyond: f64| if u.is_nan() { beyond } else { u };
+        let between = (end(ends[0], f64::NEG_INFINITY), end(ends[1], f64::INFINITY));
+        Some(Part { weight, between, law })
+    }
+
+    /// The mean of the laws at so many simulated rows of each randomisation.
+    fn drawn(&self, rows: usize, probes: &[f64]) -> Option<Blend> {
+        let scale = self.scale;
+        let weight = 1.0 / (RANDOMISATIONS * rows) as f64;
+        let parts = self.drawn_rows(rows).into_iter().map(|row| self.part(weight, &row));
+        let parts = parts.collect::<Option<Vec<_>>>()?;
+        let density = |parts: &[Part], u: f64| {
+            RANDOMISATIONS as f64 * parts.iter().map(|part| part.at(scale, u)).sum::<f64>()
+        };
+        let half_width = |u: f64| {
+            let each: Vec<f64> = parts.chunks(rows).map(|parts| density(parts, u)).collect();
+            half_width(&each)
+        };
+        let widths: Vec<f64> = probes.iter().map(|&u| half_width(u)).collect();
+        let trapezium = |(u, width): (&[f64], &[f64])| 0.5 * (u[1] - u[0]) * (width[0] + width[1]);
+        let share = probes.windows(2).zip(widths.windows(2)).map(trapezium).sum();
+        Some(Blend { scale, parts, error: 0.0, share: Some(share) })
+    }
+
+    /// Simulated rows of the features before, so many of each randomisation, one randomisation after the other.
+    fn drawn_rows(&self, count: usize) -> Vec<Vec<f64>> {
+        let mut rows = Vec::with_capacity(RANDOMISATIONS * count);
+        let mut point = vec![0.0; self.over.len()];
+        for randomisation in 0..RANDOMISATIONS {
+            let mut points = Points::new(randomisation, point.len(), false);
+            for _ in 0..count {
+                points.write(&mut point);
+                let mut row = vec![f64::NAN; self.nodes.len()];
+                for (&node, p) in self.over.iter().zip(&point) {
+                    let law = self.nodes[node].law.at(&row);
+                    row[node] = law.map_or(f64::NAN, |law| law.inverse(*p, 1.0 - p));
+                }
+                rows.push(row);
+            }
+        }
+        rows
+    }
+
+    /// The levels of a feature with their probabilities by simulation, and the share of these that may be off.
+    pub(super) fn drawn_levels(&self) -> Option<(Vec<(f64, f64)>, f64)> {
+        let rows = self.drawn_rows(ROWS_OF_LEVELS);
+        let laws = rows.iter().map(|row| self.nodes[self.node].law.at(row).ok());
+        let laws = laws.collect::<Option<Vec<Plain>>>()?;
+        let levels = laws.iter().map(Plain::levels).collect::<Option<Vec<&Levels>>>()?;
+        let mut values: Vec<f64> =
+            levels.iter().flat_map(|levels| levels.values()).copied().collect();
+        values.sort_by(f64::total_cmp);
+        values.dedup();
+        let share = |levels: &[&Levels], value: f64| {
+            levels.iter().map(|levels| levels.probability(value)).sum::<f64>() / levels.len() as f64
+        };
+        let mut doubt = 0.0;
+        let told = values.into_iter().map(|value| {
+            let each = levels.chunks(ROWS_OF_LEVELS).map(|levels| share(levels, value));
+            doubt += half_width(&each.collect::<Vec<f64>>());
+            (value, share(&levels, value))
+        });
+        Some((told.collect(), doubt))
     }
 }
 
-/// The nodes of a rule between neighbouring coordinates of a law, with their weights.
-fn between(law: &Plain, points: &[f64], rule: &GaussLegendre) -> Vec<(f64, f64)> {
-    let nodes = |ends: &[f64]| {
-        let (centre, half) = (0.5 * (ends[0] + ends[1]), 0.5 * (ends[1] - ends[0]));
-        rule.iter().map(move |&(node, weight)| {
-            let u = centre + half * node;
-            (half * weight * law.weight(u), law.place(u))
-        })
-    };
-    points.windows(2).flat_map(nodes).collect()
+/// Half the width of the interval of the mean of independent numbers, one of each randomisation.
+fn half_width(each: &[f64]) -> f64 {
+    let count = each.len() as f64;
+    let mean = each.iter().sum::<f64>() / count;
+    let squares: f64 = each.iter().map(|own| (own - mean).powi(2)).sum();
+    *WIDTH * (squares / (count * (count - 1.0))).sqrt()
 }

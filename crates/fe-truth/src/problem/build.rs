@@ -8,7 +8,7 @@ use super::laws::Plain;
 use super::lexer::Fault;
 use super::named_law::{self, NamedLaw, Node};
 
-use super::network::{MOST_ASKED, MOST_UNKNOWN, Network, span};
+use super::network::{MOST_ASKED, Network, at_most, span};
 use super::parser::{Meaning, Names, expression, hint};
 use super::program::Compiled;
 use super::scores::Scores;
@@ -25,6 +25,9 @@ use crate::truth::point;
 const MOST_AT_ONCE: usize = 3;
 /// Rows of the law on which f must be real, and by which rounding is sized.
 const ROWS: usize = 512;
+
+/// Most rows of what a law reads at which its arguments are looked at.
+const MOST_ROWS: usize = 100_000;
 
 /// A feature of [law], hidden or not.
 struct Feature<'a> {
@@ -210,27 +213,21 @@ fn network(features: &[Feature<'_>], group: &[usize]) -> Result<Network, Fault> 
     }
     let columns = group.iter().enumerate().filter(|(_, node)| features[**node].column.is_some());
     let network = Network::new(nodes, columns.map(|(place, _)| place).collect());
-    let last = &features[group[group.len() - 1]];
-    if network.unknowns() > MOST_UNKNOWN {
-        let (name, count) = (&last.name.value, network.unknowns());
-        return Err(last.formula.wrong(format!(
-            "the law of `{name}` on its own is an integral over {count} features that it depends \
-             on; at most {MOST_UNKNOWN} are integrated over, unless all are normal around weighted \
-             sums with fixed sd"
-        )));
-    }
     check_arguments(features, group, &network)?;
     for (place, &node) in group.iter().filter(|node| features[**node].column.is_some()).enumerate()
     {
         if !network.is_resolved(place) {
             let Feature { name, formula, .. } = &features[node];
-            let why = match network.is_costly(place) {
-                true => format!(
+            let why = if network.is_wild(place) {
+                "is simulated, as that of all that descend from more than two features, and cannot \
+                 be where tails fall off as powers"
+                    .to_owned()
+            } else if network.is_costly(place) {
+                format!(
                     "takes more than {MOST_ASKED} evaluations of the laws of what it depends on"
-                ),
-                false => {
-                    "cannot be found: it is too narrow or too wide for what it reads".to_owned()
-                }
+                )
+            } else {
+                "cannot be found: it is too narrow or too wide for what it reads".to_owned()
             };
             return Err(formula.wrong(format!("the law of `{}` on its own {why}", name.value)));
         }
@@ -260,7 +257,7 @@ fn check_arguments(
                     longer.push(with);
                 }
             }
-            rows = longer;
+            rows = at_most(MOST_ROWS, longer);
         }
         for row in &rows {
             network.law_at(place, row).map_err(|message| {

@@ -64,6 +64,11 @@ impl Scenario {
         for surface in term.moving() {
             said.push(format!("may jump where {} meet a surface", self.named(&surface.features)));
         }
+        let simulated = |&&s: &&usize| self.parts.engine.margin(s).is_simulated();
+        let simulated: Vec<usize> = read.iter().filter(simulated).copied().collect();
+        if !simulated.is_empty() {
+            said.push(format!("the law of {} on its own is simulated", self.named(&simulated)));
+        }
         said.push(self.integrals(term));
         format!("{line}: {}", said.join("; "))
     }

@@ -20,6 +20,7 @@ mod network;
 mod parser;
 mod peaks;
 mod pieces;
+mod places;
 mod population;
 mod program;
 mod published;

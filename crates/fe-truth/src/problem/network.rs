@@ -6,20 +6,21 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use super::blend::{Blend, Blended};
+use super::blend::{Blend, Blended, sparse};
 use super::breaks::Span;
 use super::laws::{LawFamily, Plain, Scale};
 use super::named_law::{LawTree, Node, kinks};
 use super::peaks::resolve;
 use super::pieces::Affine;
+use super::places::Grid;
 use crate::expression::Expression;
 use crate::law::levels::Levels;
-use crate::law::{Block, Crossing, Mixing, Univariate};
+use crate::law::{Block, BreaksOf, Crossing, Mixing, Univariate};
 use crate::numeric::quadrature::{Estimate, Piecewise, integrate, within};
 use crate::numeric::roots::scan;
 
 /// Largest number of unknown features that a law is integrated over.
-pub(super) const MOST_UNKNOWN: usize = 2;
+const MOST_UNKNOWN: usize = 2;
 
 /// Features that depend on each other, in an order in which each reads earlier ones only.
 pub(super) struct Network {
@@ -27,6 +28,8 @@ pub(super) struct Network {
     /// The node of each feature that is not hidden.
     visible: Vec<usize>,
     margins: Vec<OnceLock<Arc<Margin>>>,
+    /// Laws of nodes with levels that are simulated; none where one cannot be.
+    levels: Vec<OnceLock<Option<Arc<SimulatedLevels>>>>,
     /// Laws that were asked for last, with what was given.
     recent: Mutex<VecDeque<(Question, Arc<Posterior>)>>,
     /// Number of laws that the law of one on its own may ask.
@@ -34,8 +37,15 @@ pub(super) struct Network {
     shadows: Mutex<VecDeque<([u64; 4], Vec<f64>)>>,
 }
 
+/// Fewest pieces of a law along which nodes are placed, and most rows.
+const FEWEST_PIECES: usize = 2;
+const MOST_PLACES: usize = 2_000_000;
+
 /// Share of the probability of a law that may be missed at most.
 const UNRESOLVED: f64 = 1e-6;
+
+/// Share of the probability of a simulated law that may not be known at most.
+const MOST_SIMULATED: f64 = 0.05;
 
 /// Number of laws of nodes that the law of one on its own may ask: some five seconds.
 pub(super) const MOST_ASKED: u64 = 30_000_000;
@@ -61,31 +71,28 @@ impl Network {
     pub(super) fn new(nodes: Vec<Node>, visible: Vec<usize>) -> Self {
         let gaussian = nodes.iter().map(gaussian).collect();
         let margins = nodes.iter().map(|_| OnceLock::new()).collect();
+        let levels = nodes.iter().map(|_| OnceLock::new()).collect();
         let inner = Arc::new(Inner { nodes, gaussian });
-        let (recent, shadows) = (Mutex::default(), Mutex::default());
-        Self { inner, visible, margins, recent, most_asked: MOST_ASKED, shadows }
-    }
-
-    /// Largest number of unknown features that the law of one is integrated over.
-    pub(super) fn unknowns(&self) -> usize {
-        if self.inner.gaussian.is_some() {
-            return 0;
-        }
-        let count = |&target: &usize| {
-            let relevant = self.inner.relevant(target, &[]).into_iter();
-            relevant.filter(|&node| node != target && !self.inner.has_levels(node)).count()
-        };
-        self.visible.iter().map(count).max().unwrap_or(0)
+        let (recent, shadows, most_asked) = (Mutex::default(), Mutex::default(), MOST_ASKED);
+        Self { inner, visible, margins, levels, recent, most_asked, shadows }
     }
 
     /// True if the law of a visible feature on its own is known, by its number: all of its probability is found.
     pub(super) fn is_resolved(&self, feature: usize) -> bool {
-        self.conditional(feature, &[]).doubt() <= UNRESOLVED
+        let law = self.conditional(feature, &[]);
+        law.doubt() <= if law.is_simulated() { MOST_SIMULATED } else { UNRESOLVED }
     }
 
     /// True if the law of a visible feature on its own is not known as it takes too many evaluations of other laws.
     pub(super) fn is_costly(&self, feature: usize) -> bool {
         self.margins[self.visible[feature]].get().is_some_and(|margin| margin.is_costly)
+    }
+
+    /// True if the law of a visible feature on its own, by its number, would have to be simulated, and has tails that fall
+    /// off as powers.
+    pub(super) fn is_wild(&self, feature: usize) -> bool {
+        let node = self.visible[feature];
+        self.inner.unknowns(node, &[]) > MOST_UNKNOWN && self.inner.is_heavy(node)
     }
 
     /// Law of a node whose parents are at the row, or what is wrong with it.
@@ -133,6 +140,68 @@ impl Network {
         }
     }
 
+    /// Visits rows in which nodes are placed, with the logarithms of their probabilities beside what is given.
+    fn visit_placed(
+        &self,
+        over: &[usize],
+        given: &[(usize, f64)],
+        (rule, breaks): (usize, Option<BreaksOf<'_>>),
+        visit: &mut dyn FnMut(f64, &[f64]) -> Option<()>,
+    ) -> Option<()> {
+        let inner = &self.inner;
+        let mut known = vec![f64::NAN; inner.nodes.len()];
+        given.iter().for_each(|&(node, x)| known[node] = x);
+        let factors = inner.factors_of(over, given);
+        let along = |number: usize, places: &[f64], row: &mut [f64]| {
+            let node = over[number];
+            let mut found = inner.corners(node, (&over[number + 1..], &factors), places, row);
+            if let Some(breaks) = breaks
+                && let Some(target) = self.visible.iter().position(|&own| own == node)
+            {
+                let before =
+                    self.visible.iter().enumerate().filter(|(_, own)| !row[**own].is_nan());
+                let before: Vec<(usize, f64)> = before.map(|(f, &own)| (f, row[own])).collect();
+                found.extend(breaks(target, &before));
+            }
+            found
+        };
+        let last = *over.last()?;
+        let resolved = |law: &Plain, points: &[f64], row: &mut [f64]| {
+            let scale = law.scale();
+            let found = resolve(points, |u| {
+                row[last] = scale.place(u);
+                law.ln_weight(scale, u) + inner.ln_given(&factors, row)
+            });
+            row[last] = f64::NAN;
+            found
+        };
+        let (nodes, breaks) = (&inner.nodes, &along);
+        let grid = Grid {
+            nodes,
+            over,
+            breaks,
+            resolved: Some(&resolved),
+            pieces: FEWEST_PIECES,
+            most: MOST_PLACES,
+        };
+        grid.visit(&known, None, [rule; 2], &mut |weight, row| {
+            visit(weight.ln() + inner.ln_given(&factors, row), row)
+        })
+    }
+
+    /// The law of a node with levels by simulation.
+    fn simulated_levels(&self, target: usize) -> Option<Arc<SimulatedLevels>> {
+        let relevant = self.inner.relevant(target, &[]).into_iter();
+        let over: Vec<usize> = relevant.filter(|&node| node != target).collect();
+        let make = || {
+            let nodes = &self.inner.nodes;
+            let of = Blended { nodes, node: target, over: &over, scale: Scale::Linear };
+            let (told, doubt) = of.drawn_levels()?;
+            Some(Arc::new(SimulatedLevels { levels: Levels::new(told), doubt }))
+        };
+        self.levels[target].get_or_init(make).clone()
+    }
+
     /// The law of a node given others.
     fn law(&self, target: usize, given: &[(usize, f64)]) -> Box<dyn Univariate> {
         if let Some(gaussian) = &self.inner.gaussian {
@@ -145,14 +214,21 @@ impl Network {
                 None => Box::new(Nowhere),
             };
         }
-        let mut row = vec![f64::NAN; self.inner.nodes.len()];
-        given.iter().for_each(|&(node, x)| row[node] = x);
-        let relevant = self.inner.relevant(target, given);
-        let known = |parent: &usize| !row[*parent].is_nan();
-        let is_child = |node: &usize| self.inner.nodes[*node].parents.contains(&target);
-        if self.inner.nodes[target].parents.iter().all(known) && !relevant.iter().any(is_child) {
+        if self.inner.is_direct(target, &numbers(given)) {
+            let mut row = vec![f64::NAN; self.inner.nodes.len()];
+            given.iter().for_each(|&(node, x)| row[node] = x);
             return match self.inner.nodes[target].law.at(&row) {
                 Ok(law) if is_resolved(&law) => Box::new(law),
+                _ => Box::new(Nowhere),
+            };
+        }
+        if self.inner.unknowns(target, &numbers(given)) > MOST_UNKNOWN {
+            return match given {
+                [] if self.inner.has_levels(target) => match self.simulated_levels(target) {
+                    Some(levels) => Box::new(Shared(levels)),
+                    None => Box::new(Nowhere),
+                },
+                [] => Box::new(Shared(self.margin(target))),
                 _ => Box::new(Nowhere),
             };
         }
@@ -167,6 +243,11 @@ impl Network {
         }
         Box::new(Shared(self.posterior(target, given)))
     }
+}
+
+/// The nodes of values.
+fn numbers(given: &[(usize, f64)]) -> Vec<usize> {
+    given.iter().map(|(node, _)| *node).collect()
 }
 
 /// The normal law of a node on its own: its mean, and its weights of what is drawn for it and for earlier nodes.
@@ -207,6 +288,60 @@ fn gaussian(node: &Node) -> Option<(Affine, f64)> {
 }
 
 impl Inner {
+    /// True if the law of a node given others is the one that it has by what it reads.
+    fn is_direct(&self, target: usize, given: &[usize]) -> bool {
+        let reads_target = |node: &usize| self.nodes[*node].parents.contains(&target);
+        self.nodes[target].parents.iter().all(|parent| given.contains(parent))
+            && !self.relevant(target, given).iter().any(reads_target)
+    }
+
+    /// Number of unknown features without levels that the law of a node given others is an integral over.
+    fn unknowns(&self, target: usize, given: &[usize]) -> usize {
+        let relevant = self.relevant(target, given).into_iter();
+        let is_unknown =
+            |node: &usize| *node != target && !given.contains(node) && !self.has_levels(*node);
+        relevant.filter(is_unknown).count()
+    }
+
+    /// The nodes that the laws of some given others are integrals over, these included, in order.
+    fn unknown_of(&self, targets: &[usize], given: &[usize]) -> Vec<usize> {
+        let Some((&first, others)) = targets.split_first() else { return Vec::new() };
+        let all: Vec<usize> = given.iter().chain(others).copied().collect();
+        let relevant = self.relevant(first, &all).into_iter();
+        relevant.filter(|node| !given.contains(node)).collect()
+    }
+
+    /// Those of given nodes whose laws read any of others.
+    fn factors_of(&self, over: &[usize], given: &[(usize, f64)]) -> Vec<usize> {
+        let reads = |node: &usize| self.nodes[*node].parents.iter().any(|p| over.contains(p));
+        numbers(given).into_iter().filter(reads).collect()
+    }
+
+    /// Logarithm of the density of some nodes, which are known as all is that they read.
+    fn ln_given(&self, factors: &[usize], row: &[f64]) -> f64 {
+        let ln_density = |&factor: &usize| match self.nodes[factor].law.at(row) {
+            Ok(law) => law.ln_pdf(row[factor]),
+            Err(_) => f64::NAN,
+        };
+        factors.iter().map(ln_density).sum()
+    }
+
+    /// A row in which some nodes have given values, from uniform numbers, and the density of what is given beside it.
+    fn row_given(&self, given: &[(usize, f64)], drawn: &[f64]) -> Option<(Vec<f64>, f64)> {
+        let mut row = vec![f64::NAN; self.nodes.len()];
+        given.iter().for_each(|&(node, x)| row[node] = x);
+        let mut ln_density = 0.0;
+        for (node, p) in drawn.iter().enumerate() {
+            let law = self.nodes[node].law.at(&row).ok()?;
+            if row[node].is_nan() {
+                row[node] = law.inverse(*p, 1.0 - p);
+            } else {
+                ln_density += law.ln_pdf(row[node]);
+            }
+        }
+        Some((row, ln_density.exp()))
+    }
+
     /// The one feature through which a node depends on all others, where that depends on others itself. Not where tails
     /// are powers: there the law of the parent, as it is resolved, has too few digits of its own.
     fn only_parent(&self, node: usize) -> Option<usize> {
@@ -223,7 +358,7 @@ impl Inner {
     fn levels_given(&self, target: usize, given: &[(usize, f64)]) -> Option<Levels> {
         let mut row = vec![f64::NAN; self.nodes.len()];
         given.iter().for_each(|&(node, x)| row[node] = x);
-        let relevant = self.relevant(target, given);
+        let relevant = self.relevant(target, &numbers(given));
         let unknown: Vec<usize> =
             relevant.iter().copied().filter(|&node| node != target && row[node].is_nan()).collect();
         let moving = |node: usize| node == target || unknown.contains(&node);
@@ -259,10 +394,10 @@ impl Inner {
 
     /// The nodes whose laws matter for the law of one given others, it and those given included: they
     /// and all that they read, in order.
-    fn relevant(&self, target: usize, given: &[(usize, f64)]) -> Vec<usize> {
+    fn relevant(&self, target: usize, given: &[usize]) -> Vec<usize> {
         let mut relevant = vec![false; self.nodes.len()];
         relevant[target] = true;
-        given.iter().for_each(|&(node, _)| relevant[node] = true);
+        given.iter().for_each(|&node| relevant[node] = true);
         for node in (0..self.nodes.len()).rev() {
             if relevant[node] {
                 self.nodes[node].parents.iter().for_each(|&parent| relevant[parent] = true);
@@ -279,7 +414,7 @@ impl Inner {
         target: usize,
         given: &[(usize, f64)],
     ) -> Option<Plain> {
-        let relevant = self.relevant(target, given);
+        let relevant = self.relevant(target, &numbers(given));
         let value = |node: usize| given.iter().find(|(other, _)| *other == node).map(|(_, x)| *x);
         let free = relevant.iter().copied().filter(|&node| value(node).is_none() && node != target);
         let free: Vec<usize> = free.chain([target]).collect();
@@ -587,7 +722,7 @@ impl Posterior {
     fn new(inner: &Arc<Inner>, target: usize, given: &[(usize, f64)], network: &Network) -> Self {
         let mut row = vec![f64::NAN; inner.nodes.len()];
         given.iter().for_each(|&(node, x)| row[node] = x);
-        let relevant = inner.relevant(target, given);
+        let relevant = inner.relevant(target, &numbers(given));
         let unknown: Vec<usize> =
             relevant.iter().copied().filter(|&node| node != target && row[node].is_nan()).collect();
         let moving = |node: usize| node == target || unknown.contains(&node);
@@ -769,6 +904,8 @@ struct Margin {
     heavy: bool,
     /// Share of the largest density by which one may be off.
     rounding: f64,
+    /// Share of the probability by which one may be off, where the law is simulated.
+    simulated: Option<f64>,
     cuts: Vec<(f64, f64)>,
     /// True if it would have taken more questions than there may be, so that it is not known.
     is_costly: bool,
@@ -807,12 +944,27 @@ impl Margin {
         let support = inner.support_of(&laws, &unknown);
         let mut known = Known { row: vec![f64::NAN; inner.nodes.len()], left: most };
         let several = parent.is_none() && unknown.len() > 1 && !heavy;
+        let too_many = parent.is_none() && inner.unknowns(node, &[]) > MOST_UNKNOWN;
         let blend = several.then(|| {
             let blended = Blended { nodes: &inner.nodes, node, over: &unknown, scale };
             let middles = points.windows(2).map(|ends| 0.5 * (ends[0] + ends[1]));
-            Blend::of(blended, &points.iter().copied().chain(middles).collect::<Vec<_>>())
+            let probes: Vec<f64> = points.iter().copied().chain(middles).collect();
+            let known = Blend::of(blended, &probes);
+            if too_many && known.is_none() { Blend::drawn(blended, &points) } else { known }
         });
         let blend = blend.flatten();
+        // The mixture is smooth between fewer.
+        let points = match &blend {
+            Some(blend) if blend.share.is_some() => sparse(&points),
+            _ => points,
+        };
+        let simulated = match &parent {
+            Some((_, law)) => law.simulated,
+            None => blend.as_ref().and_then(|blend| blend.share),
+        };
+        if too_many && blend.is_none() {
+            known.left = 0;
+        }
         let density = Piecewise::of(&points, |u| {
             if let Some(blend) = &blend {
                 return blend.at(u);
@@ -838,7 +990,7 @@ impl Margin {
         let is_costly = known.left <= 1;
         let anywhere = density.at(points[0]);
         let rounding = if heavy { 0.0 } else { anywhere.error / anywhere.magnitude };
-        Self { scale, density, total, panels, support, heavy, rounding, cuts, is_costly }
+        Self { scale, density, total, panels, support, heavy, rounding, simulated, cuts, is_costly }
     }
 
     /// Logarithm of the integral over a parent, whose law this is, of the law of its child.
@@ -860,6 +1012,22 @@ fn with_density(points: &[f64], density: impl Fn(f64) -> f64) -> Vec<f64> {
     let (from, to) = (points[0], points[points.len() - 1]);
     let counts = |u: &f64| *u == from || *u == to || density(*u) > 0.0;
     points.iter().copied().filter(counts).collect()
+}
+
+/// Most rows at which laws are looked at.
+const MOST_ROWS: usize = 20_000;
+
+/// Of many rows so many at most, without regard to their order.
+pub(super) fn at_most(most: usize, rows: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
+    /// The inverse of the golden ratio: its multiples, modulo 1, are spread evenly.
+    const SPREAD: f64 = 0.618_033_988_749_894_9;
+    let share = most as f64 / rows.len() as f64;
+    let is_kept = |number: usize| (number as f64 * SPREAD).fract() < share;
+    rows.into_iter()
+        .enumerate()
+        .filter(|(number, _)| is_kept(*number))
+        .map(|(_, row)| row)
+        .collect()
 }
 
 /// Most points that are kept as they are.
@@ -950,7 +1118,7 @@ impl Inner {
                     longer.push(with);
                 }
             }
-            rows = longer;
+            rows = at_most(MOST_ROWS, longer);
         }
         rows.iter().filter_map(|row| self.nodes[node].law.at(row).ok()).collect()
     }
@@ -1010,7 +1178,14 @@ impl Univariate for Margin {
     fn doubt(&self) -> f64 {
         let missed = (self.total - 1.0).abs();
         // A probability that is no number is none of which a share is known.
-        if missed.is_nan() { f64::INFINITY } else { INTEGRATED.max(missed).max(self.rounding) }
+        if missed.is_nan() {
+            return f64::INFINITY;
+        }
+        INTEGRATED.max(missed).max(self.rounding).max(self.simulated.unwrap_or(0.0))
+    }
+
+    fn is_simulated(&self) -> bool {
+        self.simulated.is_some()
     }
 
     /// Far out in tails that are powers large values meet densities below the digits of the largest one.
@@ -1079,6 +1254,51 @@ impl Univariate for Margin {
     }
 }
 
+/// Levels whose probabilities are simulated.
+struct SimulatedLevels {
+    levels: Levels,
+    /// Share of the probability that may be off.
+    doubt: f64,
+}
+
+impl Univariate for SimulatedLevels {
+    fn base(&self) -> Option<&dyn Univariate> {
+        Some(&self.levels)
+    }
+
+    fn doubt(&self) -> f64 {
+        self.doubt
+    }
+
+    fn is_simulated(&self) -> bool {
+        true
+    }
+
+    fn pdf(&self, x: f64) -> f64 {
+        self.levels.pdf(x)
+    }
+
+    fn cdf(&self, x: f64) -> f64 {
+        self.levels.cdf(x)
+    }
+
+    fn support(&self) -> (f64, f64) {
+        self.levels.support()
+    }
+
+    fn panels(&self) -> Vec<f64> {
+        self.levels.panels()
+    }
+
+    fn weight(&self, u: f64) -> f64 {
+        self.levels.weight(u)
+    }
+
+    fn quantile(&self, p: f64) -> f64 {
+        self.levels.quantile(p)
+    }
+}
+
 /// A law that is kept elsewhere too.
 struct Shared<U>(Arc<U>);
 
@@ -1101,6 +1321,10 @@ impl<U: Univariate> Univariate for Shared<U> {
 
     fn base(&self) -> Option<&dyn Univariate> {
         Some(&*self.0)
+    }
+
+    fn quantile(&self, p: f64) -> f64 {
+        self.0.quantile(p)
     }
 
     fn mixing(&self) -> Option<&dyn Mixing> {
@@ -1145,8 +1369,73 @@ impl Block for Network {
         self.law(self.visible[target], &given)
     }
 
+    fn is_known(&self, target: usize, given: &[usize]) -> bool {
+        let target = self.visible[target];
+        let given: Vec<usize> = given.iter().map(|&feature| self.visible[feature]).collect();
+        self.inner.gaussian.is_some()
+            || given.contains(&target)
+            || self.inner.is_direct(target, &given)
+            || self.inner.unknowns(target, &given) <= MOST_UNKNOWN
+    }
+
+    fn places_over(&self, targets: &[usize], given: &[usize]) -> usize {
+        if self.inner.gaussian.is_some() {
+            return 0;
+        }
+        let [targets, given] = [targets, given]
+            .map(|features| features.iter().map(|&f| self.visible[f]).collect::<Vec<usize>>());
+        let mut known = given.clone();
+        let mut is_direct = |&target: &usize| {
+            let is_direct = self.inner.is_direct(target, &known);
+            known.push(target);
+            is_direct
+        };
+        if targets.iter().all(&mut is_direct) {
+            return 0;
+        }
+        self.inner
+            .unknown_of(&targets, &given)
+            .iter()
+            .filter(|&&n| !self.inner.has_levels(n))
+            .count()
+    }
+
+    fn visit_places(
+        &self,
+        targets: &[usize],
+        given: &[(usize, f64)],
+        (rule, breaks): (usize, Option<BreaksOf<'_>>),
+        visit: &mut dyn FnMut(f64, &[f64]) -> Option<()>,
+    ) -> Option<()> {
+        let of_nodes = given.iter().map(|&(feature, x)| (self.visible[feature], x));
+        let given: Vec<(usize, f64)> =
+            of_nodes.map(|(node, x)| (node, self.inside(node, x))).collect();
+        let nodes: Vec<usize> = targets.iter().map(|&feature| self.visible[feature]).collect();
+        let over = self.inner.unknown_of(&nodes, &numbers(&given));
+        let mut values = vec![f64::NAN; nodes.len()];
+        self.visit_placed(&over, &given, (rule, breaks), &mut |ln_weight, row| {
+            values.iter_mut().zip(&nodes).for_each(|(x, &node)| *x = row[node]);
+            visit(ln_weight, &values)
+        })
+    }
+
+    fn draws_given(&self) -> usize {
+        if self.inner.gaussian.is_some() { 0 } else { self.inner.nodes.len() }
+    }
+
+    fn sample_given(&self, given: &[(usize, f64)], drawn: &[f64], values: &mut [f64]) -> f64 {
+        let of_nodes = given.iter().map(|&(feature, x)| (self.visible[feature], x));
+        let of_nodes: Vec<(usize, f64)> = of_nodes.collect();
+        let Some((row, weight)) = self.inner.row_given(&of_nodes, drawn) else { return f64::NAN };
+        values.iter_mut().zip(&self.visible).for_each(|(x, &node)| *x = row[node]);
+        weight
+    }
+
     fn shadow(&self, broken: Crossing) -> Vec<f64> {
         let Crossing { of, along, slope, at } = broken;
+        if !self.is_known(of, &[along]) {
+            return Vec::new();
+        }
         if [of, along].iter().any(|&feature| self.inner.has_levels(self.visible[feature])) {
             return Vec::new();
         }
@@ -1477,6 +1766,7 @@ mod tests {
             support: (0.0, 2.0),
             heavy: false,
             rounding: 0.0,
+            simulated: None,
             cuts: Vec::new(),
             is_costly: false,
         };
@@ -1548,11 +1838,22 @@ mod tests {
 
     #[test]
     fn unknown_features_are_counted() {
-        assert_eq!(rates().unknowns(), 1);
-        assert_eq!(network(&["gamma(3, 0.5)", "weibull(1, 1/x1)"], &[0]).unknowns(), 0);
-        let both = ["gamma(3, 0.5)", "gamma(2, 1)", "weibull(1, 1/(x1 + x2))"];
-        assert_eq!(network(&both, &[0, 1, 2]).unknowns(), 2);
-        assert_eq!(network(&["normal(0, 1)", "x1 + normal(0, 1)"], &[0, 1]).unknowns(), 0);
+        assert_eq!([0, 1, 2].map(|node| rates().inner.unknowns(node, &[])), [0, 1, 1]);
+        assert_eq!(rates().inner.unknowns(1, &[2]), 1);
+        let sum = ["gamma(3, 0.5)", "gamma(2, 1)", "gamma(1, 2)", "weibull(1, 1/(x1 + x2 + x3))"];
+        let network = network(&sum, &[0, 1, 2, 3]);
+        assert_eq!(network.inner.unknowns(3, &[]), 3);
+        // What is known: its parents given all, a parent where no child is given, or two of all that is unknown.
+        for (target, given, known) in [
+            (3, &[][..], false),
+            (3, &[0, 1, 2], true),
+            (3, &[1], true),
+            (0, &[1, 2], true),
+            (0, &[3], true),
+            (0, &[], true),
+        ] {
+            assert_eq!(network.is_known(target, given), known, "{target} given {given:?}");
+        }
     }
 
     /// Means and covariances of x1 ~ N(1, 2), x2 = x1/2 + 1.25 + N(0, 0.7), x3 = x1 − x2 + N(0, 1.5).

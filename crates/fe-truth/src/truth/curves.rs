@@ -928,14 +928,14 @@ impl OneFeature<'_> {
     pub(super) fn over_law(&self, f: impl Fn(f64) -> Estimate) -> Estimate {
         let law = self.law();
         if let Some(levels) = law.levels() {
-            return Estimate::sum(levels.iter().map(|(x, p)| f(x).times(p))).doubted(law.doubt());
+            return law.vouched(Estimate::sum(levels.iter().map(|(x, p)| f(x).times(p))));
         }
         let panels = law.panels();
         let points = [self.scenario.resolution(self.feature), &panels].concat();
         let points = within(&points, panels[0], panels[panels.len() - 1]);
         let [mut mean] = integrate(&points, 0.0, |u| [law.weighed(u, f(law.place(u)))]);
         mean.error += self.scenario.parts.engine.doubt() * mean.magnitude;
-        mean.doubted(law.doubt())
+        law.vouched(mean)
     }
 
     /// The local quantity that a variance is of, and the law of the others.
