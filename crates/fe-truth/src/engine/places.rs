@@ -27,17 +27,25 @@ impl HeldFeatures<'_> {
     /// laws are known so that it need not be, or those of more than one block are not.
     pub(super) fn placed(&self, features: &mut [usize], given: &[usize]) -> Option<Placed> {
         let law = self.law();
-        let held = given.iter().copied().find(|&held| {
-            let of_block = features.iter().copied().filter(|&feature| law.related(feature, held));
-            law.places_over(&of_block.collect::<Vec<_>>(), given) > 0
-        })?;
-        let (members, others): (Vec<usize>, Vec<usize>) =
-            features.iter().partition(|&&feature| law.related(feature, held));
-        let is_elsewhere = |other: &usize| given.iter().any(|&held| law.related(*other, held));
-        if others.iter().any(is_elsewhere) {
+        let of_block = |features: &[usize], own: usize| {
+            let related = features.iter().copied().filter(|&feature| law.related(feature, own));
+            related.collect::<Vec<usize>>()
+        };
+        let over = |own: usize| {
+            let members = of_block(features, own);
+            // One feature of which nothing is given has a law on its own.
+            let is_alone = members.len() == 1 && of_block(given, own).is_empty();
+            if is_alone { 0 } else { law.places_over(&members, given) }
+        };
+        let mut unknown = features.iter().copied().filter(|&feature| over(feature) > 0);
+        let first = unknown.next()?;
+        if unknown.any(|other| !law.related(other, first)) {
             return None;
         }
-        let (count, over) = (members.len(), law.places_over(&members, given));
+        let over = over(first);
+        let (members, others): (Vec<usize>, Vec<usize>) =
+            features.iter().partition(|&&feature| law.related(feature, first));
+        let count = members.len();
         let moved = others.into_iter().chain(members);
         features.iter_mut().zip(moved).for_each(|(place, feature)| *place = feature);
         (over >= FEWEST).then_some(Placed { count, over })
