@@ -1,7 +1,8 @@
 //! Expectations of a sum of terms under a law, by nested quadrature: the general truth.
 //!
 //! Imports laws, functions and numerical methods; nothing here knows a scenario. Begin with [`Engine`] and
-//! its `mean`: `nested` integrates one feature after the other, `memory` keeps what is asked for again, `places` sums where laws are integrals themselves,
+//! its `mean`: `nested` integrates one feature after the other, `places` sums where laws are integrals themselves,
+//! `memory` keeps what is asked for again,
 //! `factors` takes products whose factors share no feature, `shapley` coalitions, `averages` means as terms of the
 //! features they are not over, `moving` jumps at places that move, `simulation` means over more features than
 //! quadrature can take. A term is integrated over the features it reads and no others, and a variance over groups

@@ -237,6 +237,15 @@ impl Crossing {
 /// Places at which a function of a feature breaks, given values of features before it.
 pub(crate) type BreaksOf<'a> = &'a dyn Fn(usize, &[(usize, f64)]) -> Vec<f64>;
 
+/// A row of a sum over places.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Weighed {
+    /// Logarithm of its weight.
+    pub(crate) ln_weight: f64,
+    /// True if it is the last before an end beyond which one of its laws goes on.
+    pub(crate) is_edge: bool,
+}
+
 /// A group of dependent features, counted from 0 within the block.
 pub(crate) trait Block: Send + Sync {
     /// Form of a value of a feature for [`Block::conditional`]: as it is, unless a block knows
@@ -263,14 +272,14 @@ pub(crate) trait Block: Send + Sync {
         0
     }
 
-    /// Visits values of features given others, told as [`Block::known`], with the logarithm of a weight: at the nodes of a
-    /// rule between points of each law, and breaks where there are any. None where they are too many, or a visit ends it.
+    /// Visits values of features given others, told as [`Block::known`], with their weights: at the nodes of a rule
+    /// between points of each law, and breaks where there are any. None where they are too many, or a visit ends it.
     fn visit_places(
         &self,
         targets: &[usize],
         given: &[(usize, f64)],
         (rule, breaks): (usize, Option<BreaksOf<'_>>),
-        visit: &mut dyn FnMut(f64, &[f64]) -> Option<()>,
+        visit: &mut dyn FnMut(Weighed, &[f64]) -> Option<()>,
     ) -> Option<()> {
         let _ = (targets, given, rule, breaks, visit);
         None
@@ -527,7 +536,7 @@ impl Law {
         targets: &[usize],
         given: &[(usize, f64)],
         (rule, breaks): (usize, Option<BreaksOf<'_>>),
-        visit: &mut dyn FnMut(f64, &[f64]) -> Option<()>,
+        visit: &mut dyn FnMut(Weighed, &[f64]) -> Option<()>,
     ) -> Option<()> {
         let &first = targets.first()?;
         let (members, block) = &self.blocks[self.place[first].0];

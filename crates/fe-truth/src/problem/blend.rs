@@ -5,7 +5,7 @@
 
 use super::laws::{Plain, Scale};
 use super::named_law::{Node, kinks};
-use super::places::{BreaksAlong, Cell, Grid};
+use super::places::{BreaksAlong, Cell, Grid, Visit};
 use crate::law::Univariate;
 use crate::law::levels::Levels;
 use crate::numeric::quadrature::Estimate;
@@ -24,6 +24,8 @@ const MOST_MADE: usize = 6_000_000;
 /// the densities.
 const AGREED: f64 = 1e-14;
 const AGREED_IN_ALL: f64 = 2e-13;
+/// Probability of what a law is left out for.
+const WEIGHTLESS: f64 = 1e-20;
 /// Fewest pieces of a law.
 const FEWEST_PIECES: usize = 4;
 /// Standard deviations from the mean of a normal law beyond which it counts for nothing.
@@ -205,8 +207,8 @@ impl Blended<'_> {
         let kinks =
             |number: usize, places: &[f64], row: &mut [f64]| self.kinks(number, places, row);
         let mut parts = Vec::new();
-        let mut visit = |weight: f64, row: &mut [f64]| {
-            parts.push(self.part(weight, row)?);
+        let mut visit = |visit: Visit, row: &mut [f64]| {
+            parts.push(self.part(visit.weight, row)?);
             Some(())
         };
         self.grid(&kinks).visit(&nothing, Some(cell), [OUTER, inner], &mut visit)?;
@@ -219,7 +221,8 @@ impl Blended<'_> {
 
     fn grid<'a>(&'a self, breaks: BreaksAlong<'a>) -> Grid<'a> {
         let (nodes, over) = (self.nodes, self.over);
-        Grid { nodes, over, breaks, resolved: None, pieces: FEWEST_PIECES, most: MOST_LAWS }
+        let (weightless, pieces, most) = (WEIGHTLESS, FEWEST_PIECES, MOST_LAWS);
+        Grid { nodes, over, breaks, resolved: None, weightless, pieces, most }
     }
 
     /// Values of one of the features before at which laws that read it have kinks.

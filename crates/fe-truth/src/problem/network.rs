@@ -15,7 +15,7 @@ use super::pieces::Affine;
 use super::places::Grid;
 use crate::expression::Expression;
 use crate::law::levels::Levels;
-use crate::law::{Block, BreaksOf, Crossing, Mixing, Univariate};
+use crate::law::{Block, BreaksOf, Crossing, Mixing, Univariate, Weighed};
 use crate::numeric::quadrature::{Estimate, Piecewise, integrate, within};
 use crate::numeric::roots::scan;
 
@@ -37,6 +37,8 @@ pub(super) struct Network {
     shadows: Mutex<VecDeque<([u64; 4], Vec<f64>)>>,
 }
 
+/// Probability of rows that are left out, though what is averaged may be large there.
+const WEIGHTLESS: f64 = 1e-40;
 /// Fewest pieces of a law along which nodes are placed, and most rows.
 const FEWEST_PIECES: usize = 2;
 const MOST_PLACES: usize = 2_000_000;
@@ -146,7 +148,7 @@ impl Network {
         over: &[usize],
         given: &[(usize, f64)],
         (rule, breaks): (usize, Option<BreaksOf<'_>>),
-        visit: &mut dyn FnMut(f64, &[f64]) -> Option<()>,
+        visit: &mut dyn FnMut(Weighed, &[f64]) -> Option<()>,
     ) -> Option<()> {
         let inner = &self.inner;
         let mut known = vec![f64::NAN; inner.nodes.len()];
@@ -181,11 +183,13 @@ impl Network {
             over,
             breaks,
             resolved: Some(&resolved),
+            weightless: WEIGHTLESS,
             pieces: FEWEST_PIECES,
             most: MOST_PLACES,
         };
-        grid.visit(&known, None, [rule; 2], &mut |weight, row| {
-            visit(weight.ln() + inner.ln_given(&factors, row), row)
+        grid.visit(&known, None, [rule; 2], &mut |placed, row| {
+            let ln_weight = placed.weight.ln() + inner.ln_given(&factors, row);
+            visit(Weighed { ln_weight, is_edge: placed.is_edge }, row)
         })
     }
 
@@ -1405,7 +1409,7 @@ impl Block for Network {
         targets: &[usize],
         given: &[(usize, f64)],
         (rule, breaks): (usize, Option<BreaksOf<'_>>),
-        visit: &mut dyn FnMut(f64, &[f64]) -> Option<()>,
+        visit: &mut dyn FnMut(Weighed, &[f64]) -> Option<()>,
     ) -> Option<()> {
         let of_nodes = given.iter().map(|&(feature, x)| (self.visible[feature], x));
         let given: Vec<(usize, f64)> =
@@ -1413,9 +1417,9 @@ impl Block for Network {
         let nodes: Vec<usize> = targets.iter().map(|&feature| self.visible[feature]).collect();
         let over = self.inner.unknown_of(&nodes, &numbers(&given));
         let mut values = vec![f64::NAN; nodes.len()];
-        self.visit_placed(&over, &given, (rule, breaks), &mut |ln_weight, row| {
+        self.visit_placed(&over, &given, (rule, breaks), &mut |weighed, row| {
             values.iter_mut().zip(&nodes).for_each(|(x, &node)| *x = row[node]);
-            visit(ln_weight, &values)
+            visit(weighed, &values)
         })
     }
 

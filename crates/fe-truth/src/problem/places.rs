@@ -10,9 +10,6 @@ use super::named_law::Node;
 use crate::law::Univariate;
 use crate::numeric::quadrature::within;
 
-/// Probability of what is left out.
-const WEIGHTLESS: f64 = 1e-20;
-
 /// Values of a feature, by its number among those placed, between ascending values at which what is summed breaks, where
 /// a row holds those before it.
 pub(super) type BreaksAlong<'a> = &'a dyn Fn(usize, &[f64], &mut [f64]) -> Vec<f64>;
@@ -25,6 +22,8 @@ pub(super) struct Grid<'a> {
     pub(super) breaks: BreaksAlong<'a>,
     /// The points that are left for the last feature of all.
     pub(super) resolved: Option<Resolved<'a>>,
+    /// Probability of what is left out, but at ends beyond which laws go on.
+    pub(super) weightless: f64,
     /// Fewest pieces of a law, and most rows that are visited.
     pub(super) pieces: usize,
     pub(super) most: usize,
@@ -91,13 +90,22 @@ impl Grid<'_> {
         known: &[f64],
         first: Option<Cell>,
         rules: [usize; 2],
-        visit: &mut dyn FnMut(f64, &mut [f64]) -> Option<()>,
+        visit: &mut dyn FnMut(Visit, &mut [f64]) -> Option<()>,
     ) -> Option<()> {
         let [outer, inner] = rules.map(|nodes| NonZeroUsize::new(nodes).map(GaussLegendre::new));
         let mut visits =
             Visits { grid: *self, first, rules: [outer?, inner?], left: self.most, visit };
-        visits.from(0, 1.0, &mut known.to_vec())
+        visits.from(0, Visit { weight: 1.0, is_edge: false }, &mut known.to_vec())
     }
+}
+
+/// A row that is visited.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Visit {
+    /// Its probability.
+    pub(super) weight: f64,
+    /// True if one of its features is at the last place before an end beyond which its law goes on.
+    pub(super) is_edge: bool,
 }
 
 /// Visits of the rows of a grid.
@@ -106,32 +114,49 @@ struct Visits<'a, 'b> {
     first: Option<Cell>,
     rules: [GaussLegendre; 2],
     left: usize,
-    visit: &'b mut dyn FnMut(f64, &mut [f64]) -> Option<()>,
+    visit: &'b mut dyn FnMut(Visit, &mut [f64]) -> Option<()>,
 }
 
 impl Visits<'_, '_> {
     /// Visits all rows that share the values of the first features.
-    fn from(&mut self, number: usize, weight: f64, row: &mut [f64]) -> Option<()> {
+    fn from(&mut self, number: usize, so_far: Visit, row: &mut [f64]) -> Option<()> {
         let Some(&node) = self.grid.over.get(number) else {
             self.left = self.left.checked_sub(1)?;
-            return (self.visit)(weight, row);
+            return (self.visit)(so_far, row);
         };
         let law = self.grid.nodes[node].law.at(row).ok()?;
         let (cell, rule) = if number == 0 { (self.first, 0) } else { (None, 1) };
         let rule = &self.rules[rule];
-        let places = match (&law, cell) {
-            (_, Some(Cell::Value(value, p))) => vec![(p, value)],
-            (law, Some(Cell::Between(from, to))) => between(law, &[from, to], rule),
-            (Plain::Levels(levels), None) => levels.iter().map(|(value, p)| (p, value)).collect(),
-            (law, None) => between(law, &self.grid.pieces(law, number, row), rule),
+        let (places, open) = match (&law, cell) {
+            (_, Some(Cell::Value(value, p))) => (vec![(p, value)], [false; 2]),
+            (law, Some(Cell::Between(from, to))) => (between(law, &[from, to], rule), [false; 2]),
+            (Plain::Levels(levels), None) => {
+                (levels.iter().map(|(value, p)| (p, value)).collect(), [false; 2])
+            }
+            (law, None) => {
+                let points = self.grid.pieces(law, number, row);
+                (between(law, &points, rule), goes_on(law, &points))
+            }
         };
-        for (own, x) in places.into_iter().filter(|(own, _)| weight * own > WEIGHTLESS) {
-            row[node] = x;
-            self.from(number + 1, weight * own, row)?;
+        let last = places.len().saturating_sub(1);
+        for (place, (own, x)) in places.into_iter().enumerate() {
+            let is_edge = (place == 0 && open[0]) || (place == last && open[1]);
+            // What a mean may be made of beyond an end is seen there, however improbable it is.
+            let (weight, is_edge) = (so_far.weight * own, so_far.is_edge || is_edge);
+            if weight > self.grid.weightless || (is_edge && own > 0.0) {
+                row[node] = x;
+                self.from(number + 1, Visit { weight, is_edge }, row)?;
+            }
         }
         row[node] = f64::NAN;
         Some(())
     }
+}
+
+/// True for either end of ascending points beyond which a law goes on.
+fn goes_on(law: &Plain, points: &[f64]) -> [bool; 2] {
+    let ends = law.open_ends((points[0], points[points.len() - 1]));
+    [points[0], points[points.len() - 1]].map(|end| ends.iter().any(|(open, _)| *open == end))
 }
 
 /// The nodes of a rule between neighbouring coordinates of a law, with their weights.
