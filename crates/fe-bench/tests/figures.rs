@@ -140,6 +140,8 @@ fn figures_of_results_that_have_none_are_refused() {
     let few = refusal(path, &["plot", "results", "--where", "N=100", "--kind", "error-by-N"]);
     assert!(few.contains("three values or more"), "{few}");
     assert!(refusal(path, &["report", "nowhere"]).contains("nowhere/manifest.json"));
+    let figure = refusal(path, &["report", "results", "--out", "page.svg"]);
+    assert!(figure.contains("`page.svg` must end in .html"), "{figure}");
 }
 
 #[test]

@@ -311,7 +311,7 @@ fn only_the_shards_of_one_run_are_merged() {
         refused(scratch.program("merge", &[names, &["--out", "merged"]].concat()), words);
         assert!(!exists(&scratch.path("merged"), ""));
     };
-    merge(&["one"], &["missing", "2/2"]);
+    merge(&["one"], &["missing", "2/2", "one is 1/2"]);
     merge(&["one", "two", "two"], &["two", "is shard 2/2, as is"]);
     merge(&["one", "seed"], &["not shards of one run", "seed"]);
     merge(&["one", "third"], &["is shard 2/3, but one is 1/2"]);

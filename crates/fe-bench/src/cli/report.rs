@@ -29,6 +29,11 @@ pub(super) struct Arguments {
 pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
     let path = arguments.out.clone().unwrap_or_else(|| beside(&arguments.folder, ".html"));
     files::check_output(&path, &[&arguments.folder])?;
+    let is_page = |ending: &std::ffi::OsStr| ending == "html" || ending == "htm";
+    if !path.extension().is_some_and(is_page) {
+        let message = format!("the page is HTML: `{}` must end in .html", path.display());
+        return Err(Error::Argument(message));
+    }
     let results = results::read(&arguments.folder)?;
     let kept = recorded::read(&arguments.folder, &|_| true)?;
     let page = report::page(&results, kept)

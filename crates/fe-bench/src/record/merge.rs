@@ -119,7 +119,12 @@ fn holders(shards: &[ShardReader]) -> Result<Vec<usize>> {
     if missing.is_empty() {
         return Ok(holders.into_iter().flatten().collect());
     }
-    Err(Error::Argument(format!("shards are missing: {}", missing.join(", "))))
+    let given: Vec<String> = shards
+        .iter()
+        .map(|shard| format!("{} is {}", shard.folder.display(), shard.shard))
+        .collect();
+    let (missing, given) = (missing.join(", "), given.join(", "));
+    Err(Error::Argument(format!("shards are missing: {missing} ({given})")))
 }
 
 fn common_multiple(a: usize, b: usize) -> Option<usize> {
