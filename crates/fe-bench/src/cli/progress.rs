@@ -38,10 +38,18 @@ pub(super) fn begin(is_quiet: bool) {
             match &*work {
                 Some(work) if !work.bar.is_hidden() => {}
                 Some(work) => say::line(&work.described(work.started.elapsed())),
-                None => say::line(&format!("at work for {}", HumanDuration(started.elapsed()))),
+                None => say::line(&format!("at work for {}", spent(started.elapsed()))),
             }
         }
     });
+}
+
+/// Time that has gone by, in whole minutes from the second on: never more than it was.
+fn spent(time: Duration) -> String {
+    match time.as_secs() {
+        seconds @ 0..120 => format!("{seconds} seconds"),
+        seconds => format!("{} minutes", seconds / 60),
+    }
 }
 
 /// Work of a known size.
@@ -158,6 +166,14 @@ fn style(template: &str) -> ProgressStyle {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn time_that_has_gone_by_is_never_told_longer_than_it_was() {
+        for (seconds, known) in [(15, "15 seconds"), (90, "90 seconds"), (125, "2 minutes")] {
+            assert_eq!(spent(Duration::from_secs(seconds)), known);
+        }
+        assert_eq!(spent(Duration::from_secs(7199)), "119 minutes");
+    }
 
     #[test]
     fn a_line_says_how_far_it_is_how_fast_and_how_long() {
