@@ -74,7 +74,7 @@ enum Source<'a> {
     Fixed(usize, Box<dyn Univariate>),
     /// All features of a block of which nothing is held, as rows of the law are drawn.
     Block(&'a [usize], &'a dyn Block),
-    /// All features of a block of which something is held, or that is restricted, with a weight.
+    /// All features of a block with a weight, where something may be held, or the block be restricted.
     Weighed(&'a [usize], &'a dyn Block),
     /// A feature given what is held and was drawn before.
     Given(usize),
@@ -104,12 +104,12 @@ fn sources<'a>(law: &'a Law, features: &[usize], given: &[(usize, f64)]) -> Vec<
         let is_held = given.iter().any(|&(other, _)| law.related(feature, other));
         let (all, block) = law.block_of(feature);
         let tied = all.len() > 1;
-        if !is_held && tied && !law.is_restricted() && block.draws() > 0 {
-            drawn.extend(all);
-            sources.push(Source::Block(all, block));
-        } else if tied && block.draws_given() > 0 {
+        if tied && block.draws_given() > 0 {
             drawn.extend(all);
             sources.push(Source::Weighed(all, block));
+        } else if !is_held && tied && !law.is_restricted() && block.draws() > 0 {
+            drawn.extend(all);
+            sources.push(Source::Block(all, block));
         } else if is_held || tied {
             sources.push(Source::Given(feature));
         } else {

@@ -16,6 +16,7 @@ mod file;
 mod laws;
 mod lexer;
 mod named_law;
+mod near_places;
 mod network;
 mod parser;
 mod peaks;

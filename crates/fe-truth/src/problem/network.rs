@@ -10,6 +10,7 @@ use super::blend::{Blend, Blended, sparse};
 use super::breaks::Span;
 use super::laws::{LawFamily, Plain, Scale};
 use super::named_law::{LawTree, Node, kinks};
+use super::near_places::NearPlaces;
 use super::peaks::resolve;
 use super::pieces::Affine;
 use super::places::Grid;
@@ -64,6 +65,8 @@ const SHADOWS: usize = 64;
 
 struct Inner {
     nodes: Vec<Node>,
+    /// Places near to the quantiles of each node that reads no other.
+    near: Vec<NearPlaces>,
     /// Means as weighted sums with standard deviations, where all are normal around such.
     gaussian: Option<Vec<(Affine, f64)>>,
 }
@@ -74,7 +77,8 @@ impl Network {
         let gaussian = nodes.iter().map(gaussian).collect();
         let margins = nodes.iter().map(|_| OnceLock::new()).collect();
         let levels = nodes.iter().map(|_| OnceLock::new()).collect();
-        let inner = Arc::new(Inner { nodes, gaussian });
+        let near = nodes.iter().map(|_| NearPlaces::default()).collect();
+        let inner = Arc::new(Inner { nodes, near, gaussian });
         let (recent, shadows, most_asked) = (Mutex::default(), Mutex::default(), MOST_ASKED);
         Self { inner, visible, margins, levels, recent, most_asked, shadows }
     }
@@ -338,7 +342,11 @@ impl Inner {
         for (node, p) in drawn.iter().enumerate() {
             let law = self.nodes[node].law.at(&row).ok()?;
             if row[node].is_nan() {
-                row[node] = law.inverse(*p, 1.0 - p);
+                let is_root = self.nodes[node].parents.is_empty();
+                row[node] = match &law {
+                    law if is_root => self.near[node].inverse(law, *p, 1.0 - p),
+                    law => law.inverse(*p, 1.0 - p),
+                };
             } else {
                 ln_density += law.ln_pdf(row[node]);
             }

@@ -1,10 +1,10 @@
 //! Features of any laws, their normal scores jointly normal: a Gaussian copula with any correlations.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use super::laws::{LawFamily, Plain};
+use super::near_places::NearPlaces;
 use crate::law::{Block, Crossing, NORMAL_PANELS, Univariate};
-use crate::numeric::quadrature::{Estimate, Piecewise};
 use crate::numeric::special::{normal_between, normal_cdf, normal_pdf, normal_quantile};
 
 /// Margins, and the correlations of their normal scores.
@@ -133,19 +133,15 @@ fn positive_part(matrix: &[Vec<f64>]) -> Vec<Vec<f64>> {
     (0..n).map(|i| (0..n).map(|j| part(i, j)).collect()).collect()
 }
 
-/// Scores between which values are read off a curve.
-const READ: [f64; 7] = [-12.0, -6.0, -3.0, 0.0, 3.0, 6.0, 12.0];
-
 /// A law of one feature, and the ways to its normal scores and back.
 struct Margin {
     law: Plain,
-    /// Coordinate of the value of a score, where it has to be searched for: integrals ask again and again.
-    searched: OnceLock<Piecewise>,
+    near: NearPlaces,
 }
 
 impl Margin {
     fn of(law: Plain) -> Self {
-        Self { law, searched: OnceLock::new() }
+        Self { law, near: NearPlaces::default() }
     }
 
     /// The normal score of a value. At the ends of the support it is so far out that nothing changes
@@ -170,7 +166,7 @@ impl Margin {
 
     /// The same for integrals, which ask so often that a curve is worth its cost.
     fn place(&self, z: f64) -> f64 {
-        self.value_from(z, self.near(z))
+        self.value_from(z, self.near.at(&self.law, z))
     }
 
     /// The value of a normal score, from a coordinate near it if one is known.
@@ -187,23 +183,6 @@ impl Margin {
                 read.unwrap_or_else(|| law.inverse(below, above)).clamp(low, high)
             }
         }
-    }
-
-    /// A coordinate near to that of the value of a score, where that has to be searched for.
-    fn near(&self, z: f64) -> Option<f64> {
-        let law = &self.law;
-        if !law.is_searched() || !(READ[0]..=READ[READ.len() - 1]).contains(&z) {
-            return None;
-        }
-        // Near is near enough for one of Newton's steps, and where values lie close together for numbers, as below
-        // 1 those of a beta law do, the coordinate is known no better than they are told apart.
-        let search = |z: f64| {
-            let u = law.search(normal_cdf(z), normal_cdf(-z));
-            let scale = law.scale();
-            let spacing = f64::EPSILON * scale.place(u).abs() * (-scale.ln_stretch(u)).exp();
-            Estimate { error: 1e-10 * (1.0 + u.abs()) + spacing, ..Estimate::exact(u) }
-        };
-        Some(self.searched.get_or_init(|| Piecewise::of(&READ, search)).at(z).value)
     }
 }
 
@@ -405,7 +384,7 @@ mod tests {
         for (kind, arguments) in cases {
             let margin = Margin::of(Plain::of(kind, arguments).unwrap());
             let _ = margin.place(0.5);
-            let pieces = margin.searched.get().unwrap().count();
+            let pieces = margin.near.pieces();
             assert!(pieces <= 100, "{kind:?} {arguments:?}: {pieces}");
         }
     }
