@@ -70,10 +70,9 @@ mod tests {
                 let (found, known) = (near.inverse(&law, p, 1.0 - p), law.inverse(p, 1.0 - p));
                 let scale = law.scale();
                 let off = (scale.coordinate(found) - scale.coordinate(known)).abs();
-                assert!(
-                    off <= 1e-8 * (1.0 + scale.coordinate(known).abs()),
-                    "{law:?} {p}: {off:e}"
-                );
+                // Places next to 1 round to it.
+                let is_near = off <= 1e-8 * (1.0 + scale.coordinate(known).abs());
+                assert!(found == known || is_near, "{law:?} {p}: {off:e}");
             }
         }
     }
