@@ -45,6 +45,15 @@ fn three_features_given_their_sum() {
     }
 }
 
+/// The law on its own of what reads three uniform features is a sum over places, and no simulation.
+#[test]
+fn three_features_may_leave_a_law_that_is_not_simulated() {
+    let mut text = "f = \"x4^2\"\n[law]\n".to_owned();
+    (1..=3).for_each(|k| text += &format!("x{k} = \"uniform(0, 1)\"\n"));
+    let scenario = problem("even", &(text + "x4 = \"normal(x1 + x2 + x3, 0.5)\"\n"), &[]).unwrap();
+    assert_is(scenario.mean().unwrap(), 1.5 * 1.5 + 0.25 + 0.25, 1e-9, Evaluation::Quadrature);
+}
+
 /// The axis of the sum of four with noise: that of a normal law with variance 5, as far as it is simulated.
 #[test]
 fn four_features_given_their_sum_are_simulated() {

@@ -143,7 +143,7 @@ const QUOTIENT: f64 = 1e-12;
 
 impl Measure {
     fn new(law: Law) -> Arc<Self> {
-        let margins: Vec<_> = (0..law.dimension()).map(|feature| law.marginal(feature)).collect();
+        let margins = (0..law.dimension()).map(|feature| law.marginal(feature)).collect();
         let moments = (0..law.dimension()).map(|_| OnceLock::new()).collect();
         let alone = (0..law.dimension()).map(|_| OnceLock::new()).collect();
         let doubt = if law.is_restricted() { QUOTIENT } else { 0.0 };

@@ -5,7 +5,7 @@
 //! It is taken where a finer one agrees.
 
 use super::nested::{HeldFeatures, NestedIntegral, Placed};
-use crate::law::{BreaksOf, Weighed};
+use crate::law::{BreaksOf, Placing, Weighed};
 use crate::numeric::quadrature::Estimate;
 
 /// Features without levels, hidden ones too, from which on means over some of them are sums over places.
@@ -89,7 +89,7 @@ impl NestedIntegral<'_> {
         let (mut last, mut apart): (Option<Sum>, f64) = (None, f64::INFINITY);
         for (number, rule) in rules.into_iter().enumerate() {
             let breaks = is_broken.then_some(&breaks_of as BreaksOf<'_>);
-            let finer = self.sum_over(features, given, (rule, breaks), row)?;
+            let finer = self.sum_over(Placing { targets: features, given, rule, breaks }, row)?;
             if let Some(coarse) = last {
                 let off = (finer.mean.value - coarse.mean.value).abs();
                 let is_found = (finer.ln_total - coarse.ln_total).abs() <= AGREED_IN_ALL;
@@ -110,17 +110,12 @@ impl NestedIntegral<'_> {
     }
 
     /// None where there are too many places, or the integrand takes more evaluations than it may.
-    fn sum_over(
-        &self,
-        features: &[usize],
-        given: &[(usize, f64)],
-        rule: (usize, Option<BreaksOf<'_>>),
-        row: &mut [f64],
-    ) -> Option<Sum> {
+    fn sum_over(&self, asked: Placing<'_>, row: &mut [f64]) -> Option<Sum> {
+        let features = asked.targets;
         let (mut sum, mut weights, mut at_ends) = (Estimate::default(), 0.0, 0.0);
         // Weights are relative to the largest one so far.
         let mut top = f64::NEG_INFINITY;
-        self.measure.law.visit_places(features, given, rule, &mut |weighed, values| {
+        self.measure.law.visit_places(asked, &mut |weighed, values| {
             let Weighed { ln_weight, is_edge } = weighed;
             if ln_weight == f64::NEG_INFINITY || ln_weight.is_nan() {
                 return (!ln_weight.is_nan()).then_some(());

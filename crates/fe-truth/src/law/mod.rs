@@ -237,6 +237,19 @@ impl Crossing {
 /// Places at which a function of a feature breaks, given values of features before it.
 pub(crate) type BreaksOf<'a> = &'a dyn Fn(usize, &[(usize, f64)]) -> Vec<f64>;
 
+/// Features that are placed given others, at the nodes of a rule between points of each law, and breaks if there are any.
+#[derive(Clone, Copy)]
+pub(crate) struct Placing<'a> {
+    pub(crate) targets: &'a [usize],
+    /// Told as [`Block::known`].
+    pub(crate) given: &'a [(usize, f64)],
+    pub(crate) rule: usize,
+    pub(crate) breaks: Option<BreaksOf<'a>>,
+}
+
+/// A visit of the values of the targets at a place; none ends the visits.
+pub(crate) type VisitPlace<'a> = &'a mut dyn FnMut(Weighed, &[f64]) -> Option<()>;
+
 /// A row of a sum over places.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Weighed {
@@ -272,16 +285,9 @@ pub(crate) trait Block: Send + Sync {
         0
     }
 
-    /// Visits values of features given others, told as [`Block::known`], with their weights: at the nodes of a rule
-    /// between points of each law, and breaks where there are any. None where they are too many, or a visit ends it.
-    fn visit_places(
-        &self,
-        targets: &[usize],
-        given: &[(usize, f64)],
-        (rule, breaks): (usize, Option<BreaksOf<'_>>),
-        visit: &mut dyn FnMut(Weighed, &[f64]) -> Option<()>,
-    ) -> Option<()> {
-        let _ = (targets, given, rule, breaks, visit);
+    /// Visits values of features given others with their weights. None where they are too many, or a visit ends it.
+    fn visit_places(&self, asked: Placing<'_>, visit: VisitPlace<'_>) -> Option<()> {
+        let _ = (asked, visit);
         None
     }
 
@@ -531,25 +537,18 @@ impl Law {
     }
 
     /// See [`Block::visit_places`]; of features of one block.
-    pub(crate) fn visit_places(
-        &self,
-        targets: &[usize],
-        given: &[(usize, f64)],
-        (rule, breaks): (usize, Option<BreaksOf<'_>>),
-        visit: &mut dyn FnMut(Weighed, &[f64]) -> Option<()>,
-    ) -> Option<()> {
-        let &first = targets.first()?;
+    pub(crate) fn visit_places(&self, asked: Placing<'_>, visit: VisitPlace<'_>) -> Option<()> {
+        let &first = asked.targets.first()?;
         let (members, block) = &self.blocks[self.place[first].0];
-        let local: Vec<usize> = targets.iter().map(|&feature| self.place[feature].1).collect();
-        let given = self.local(first, given);
-        let Some(breaks) = breaks else {
-            return block.visit_places(&local, &given, (rule, None), visit);
-        };
+        let targets: Vec<usize> =
+            asked.targets.iter().map(|&feature| self.place[feature].1).collect();
+        let given = self.local(first, asked.given);
         let of_members = |target: usize, known: &[(usize, f64)]| {
             let known: Vec<_> = known.iter().map(|&(local, x)| (members[local], x)).collect();
-            breaks(members[target], &known)
+            asked.breaks.map_or_else(Vec::new, |breaks| breaks(members[target], &known))
         };
-        block.visit_places(&local, &given, (rule, Some(&of_members)), visit)
+        let breaks = asked.breaks.is_some().then_some(&of_members as BreaksOf<'_>);
+        block.visit_places(Placing { targets: &targets, given: &given, breaks, ..asked }, visit)
     }
 
     pub(crate) fn marginal(&self, feature: usize) -> Box<dyn Univariate> {

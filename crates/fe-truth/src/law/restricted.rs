@@ -145,6 +145,12 @@ impl Univariate for CutOff {
         if (self.from..=self.to).contains(&x) { self.law.pdf(x) / self.total } else { 0.0 }
     }
 
+    /// Of a simulated law a share of the whole probability may be off, which is more of a part of it.
+    fn doubt(&self) -> f64 {
+        let doubt = self.law.doubt();
+        if self.law.is_simulated() { doubt / self.total } else { doubt }
+    }
+
     fn cdf(&self, x: f64) -> f64 {
         self.mass(self.from, x)
     }

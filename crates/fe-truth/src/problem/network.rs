@@ -16,7 +16,7 @@ use super::pieces::Affine;
 use super::places::Grid;
 use crate::expression::Expression;
 use crate::law::levels::Levels;
-use crate::law::{Block, BreaksOf, Crossing, Mixing, Univariate, Weighed};
+use crate::law::{Block, Crossing, Mixing, Placing, Univariate, VisitPlace, Weighed};
 use crate::numeric::quadrature::{Estimate, Piecewise, integrate, within};
 use crate::numeric::roots::scan;
 
@@ -151,8 +151,8 @@ impl Network {
         &self,
         over: &[usize],
         given: &[(usize, f64)],
-        (rule, breaks): (usize, Option<BreaksOf<'_>>),
-        visit: &mut dyn FnMut(Weighed, &[f64]) -> Option<()>,
+        Placing { rule, breaks, .. }: Placing<'_>,
+        visit: VisitPlace<'_>,
     ) -> Option<()> {
         let inner = &self.inner;
         let mut known = vec![f64::NAN; inner.nodes.len()];
@@ -305,10 +305,8 @@ impl Inner {
 
     /// Number of unknown features without levels that the law of a node given others is an integral over.
     fn unknowns(&self, target: usize, given: &[usize]) -> usize {
-        let relevant = self.relevant(target, given).into_iter();
-        let is_unknown =
-            |node: &usize| *node != target && !given.contains(node) && !self.has_levels(*node);
-        relevant.filter(is_unknown).count()
+        let others = self.unknown_of(&[target], given).into_iter().filter(|&node| node != target);
+        others.filter(|&node| !self.has_levels(node)).count()
     }
 
     /// The nodes that the laws of some given others are integrals over, these included, in order.
@@ -1388,6 +1386,7 @@ impl Block for Network {
             || given.contains(&target)
             || self.inner.is_direct(target, &given)
             || self.inner.unknowns(target, &given) <= MOST_UNKNOWN
+            || (given.is_empty() && !self.law(target, &[]).is_simulated())
     }
 
     fn places_over(&self, targets: &[usize], given: &[usize]) -> usize {
@@ -1405,27 +1404,19 @@ impl Block for Network {
         if targets.iter().all(&mut is_direct) {
             return 0;
         }
-        self.inner
-            .unknown_of(&targets, &given)
-            .iter()
-            .filter(|&&n| !self.inner.has_levels(n))
-            .count()
+        let unknown = self.inner.unknown_of(&targets, &given).into_iter();
+        unknown.filter(|&node| !self.inner.has_levels(node)).count()
     }
 
-    fn visit_places(
-        &self,
-        targets: &[usize],
-        given: &[(usize, f64)],
-        (rule, breaks): (usize, Option<BreaksOf<'_>>),
-        visit: &mut dyn FnMut(Weighed, &[f64]) -> Option<()>,
-    ) -> Option<()> {
+    fn visit_places(&self, asked: Placing<'_>, visit: VisitPlace<'_>) -> Option<()> {
+        let Placing { targets, given, .. } = asked;
         let of_nodes = given.iter().map(|&(feature, x)| (self.visible[feature], x));
         let given: Vec<(usize, f64)> =
             of_nodes.map(|(node, x)| (node, self.inside(node, x))).collect();
         let nodes: Vec<usize> = targets.iter().map(|&feature| self.visible[feature]).collect();
         let over = self.inner.unknown_of(&nodes, &numbers(&given));
         let mut values = vec![f64::NAN; nodes.len()];
-        self.visit_placed(&over, &given, (rule, breaks), &mut |weighed, row| {
+        self.visit_placed(&over, &given, asked, &mut |weighed, row| {
             values.iter_mut().zip(&nodes).for_each(|(x, &node)| *x = row[node]);
             visit(weighed, &values)
         })
