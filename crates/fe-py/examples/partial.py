@@ -45,7 +45,7 @@ def part(path: Path, first: int) -> fe.PartialEffect:
 
 def main(rows: int) -> None:
     firsts = range(0, rows, ROWS_OF_A_FILE)
-    options: dict[str, Any] = {"n_workers": 2, "threads_per_worker": 1, "memory_limit": "1GiB", "dashboard_address": None}
+    options: dict[str, Any] = {"n_workers": 2, "threads_per_worker": 1, "memory_limit": "1GiB", "dashboard_address": "127.0.0.1:0"}
     with tempfile.TemporaryDirectory() as folder, LocalCluster(**options) as workers, Client(workers) as client:
         sizes = [min(ROWS_OF_A_FILE, rows - first) for first in firsts]
         paths = client.gather(client.map(functools.partial(write, folder), firsts, sizes))

@@ -31,14 +31,20 @@ keep = ["curves"]
 estimator = [{ name = "pdp" }, { name = "ale", bins = 5 }]
 """
 
+# The pages of a scheduler are served at any free port: another cluster of this machine may hold the usual one.
+QUIET: dict[str, Any] = {
+    "dashboard_address": "127.0.0.1:0",
+    "scheduler_kwargs": {"dashboard": False},
+    "silence_logs": 50,
+}
+
 FILES = ("cells.csv", "summary.csv", "curves.csv")
 
 
 @pytest.fixture
 def client() -> Iterator[Any]:
     """Two worker processes, each in a folder of its own."""
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None, "silence_logs": 50}
-    with distributed.LocalCluster(**options) as workers, distributed.Client(workers) as client:
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, **QUIET) as workers, distributed.Client(workers) as client:
         yield client
 
 
@@ -222,8 +228,7 @@ def test_other_instructions_and_other_threads_give_the_same_bytes(study: Path, t
     environment = os.environ | {"FE_BENCH_SIMD": "off"}
     told = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
     assert "no wide instructions" in told.stderr
-    options = {"dashboard_address": None, "silence_logs": 50}
-    with distributed.LocalCluster(n_workers=0, **options) as workers:
+    with distributed.LocalCluster(n_workers=0, **QUIET) as workers:
         address = workers.scheduler_address
         start = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--no-dashboard", "--local-directory", str(tmp_path)]
         held = subprocess.Popen([*start, "--nthreads", "1"], env=os.environ | {"FE_BENCH_SIMD": "off"}, stderr=subprocess.DEVNULL)
@@ -383,6 +388,20 @@ def test_flags_of_the_program_may_stand_before_the_command(study: Path, tmp_path
     assert (done.returncode, done.stderr) == (0, "")
     assert "pdp" in done.stdout
     assert (out / "cells.csv").is_file()
+
+
+def test_the_usual_port_of_another_cluster_is_left_alone(study: Path, tmp_path: Path) -> None:
+    import contextlib
+    import socket
+
+    command = [sys.executable, "-W", "error", "-m", "feature_effects_bench", "--quiet", "run", str(study), "--workers", "1"]
+    with socket.socket() as held:
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        with contextlib.suppress(OSError):  # held by another program already
+            held.bind(("", 8787))
+            held.listen()
+        done = subprocess.run([*command, "--out", str(tmp_path / "out")], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_workers_keep_memory_that_is_free() -> None:

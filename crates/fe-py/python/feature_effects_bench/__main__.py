@@ -78,7 +78,13 @@ def run_on_cluster(words: list[str]) -> int:
             dask.config.set({"distributed.nanny.pre-spawn-environ": worker_environment()})
             # A worker waits for the program: to look a hundred times a second what it is at would slow that down.
             dask.config.set({"distributed.worker.profile.enabled": False})
-            cluster = LocalCluster(n_workers=given.workers, threads_per_worker=1, dashboard_address=None)
+            # Its pages are not shown, yet are served: at any free port, as another cluster may hold the usual one.
+            cluster = LocalCluster(
+                n_workers=given.workers,
+                threads_per_worker=1,
+                dashboard_address="127.0.0.1:0",
+                scheduler_kwargs={"dashboard": False},
+            )
             client = Client(cluster)
         with client:
             results = run_study(
