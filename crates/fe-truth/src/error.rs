@@ -313,6 +313,14 @@ pub(crate) fn number(x: &f64) -> String {
     if x.trunc() == *x && x.abs() < 1e15 { format!("{x}") } else { format!("{x:?}") }
 }
 
+impl Error {
+    /// A bin of a feature that is beyond the numbers there are.
+    pub(crate) fn large_bin(feature: &str, low: f64, high: f64) -> Self {
+        let [low, high] = [low, high].map(|end| number(&end));
+        Self::TooLarge(format!("the bin [{low}, {high}] of {feature}"))
+    }
+}
+
 fn hint(nearest: &Option<String>) -> String {
     nearest.as_ref().map_or_else(String::new, |name| format!(" (nearest: `{name}`)"))
 }

@@ -2,14 +2,14 @@
 //!
 //! Imports laws, functions and numerical methods; nothing here knows a scenario. Begin with [`Engine`] and
 //! its `mean`: `nested` integrates one feature after the other, `places` sums where laws are integrals themselves,
-//! `memory` keeps what is asked for again,
-//! `factors` takes products whose factors share no feature, `shapley` coalitions, `averages` means as terms of the
-//! features they are not over, `moving` jumps at places that move, `simulation` means over more features than
-//! quadrature can take. A term is integrated over the features it reads and no others, and a variance over groups
+//! `memory` keeps what is asked for again, `factors` takes products whose factors share no feature, `shapley`
+//! coalitions, `interactions` variances of Shapley values, `averages` means as terms of the features they are not
+//! over, `moving` jumps at places that move, `simulation` means over more features than quadrature can take. A term is integrated over the features it reads and no others, and a variance over groups
 //! of terms that share randomness, so that integrals stay of low dimension however many features there are.
 
 mod averages;
 mod factors;
+mod interactions;
 mod memory;
 mod moving;
 pub(crate) mod nested;
@@ -458,18 +458,13 @@ impl Engine {
 
     /// `E[φ_s | x_s = x]`, φ the Shapley value.
     pub(crate) fn mean_shapley(&self, s: usize, x: f64) -> Estimate {
-        let held = self.at(s, x, Rest::Conditional);
-        Estimate::sum(self.readers(s).into_iter().map(|t| {
-            let features = self.terms[t].features();
-            let tied = |&a: &usize| features.iter().any(|&b| a != b && self.law().related(a, b));
-            let elsewhere = !Arc::ptr_eq(&self.measure, &self.whole);
-            if elsewhere || features.iter().any(tied) {
-                held.mean(t, LocalQuantity::Shapley(s))
-            } else {
-                // Of independent features all coalitions with s have the same mean.
-                held.mean(t, LocalQuantity::Value).minus(self.mean_of_term(t))
-            }
-        }))
+        self.mean(s, x, Rest::Conditional, LocalQuantity::Shapley(s))
+    }
+
+    /// True if no two of features are related, under the law of the background as under that of the rows.
+    fn are_independent(&self, features: &[usize]) -> bool {
+        let tied = |&a: &usize| features.iter().any(|&b| a != b && self.law().related(a, b));
+        Arc::ptr_eq(&self.measure, &self.whole) && !features.iter().any(tied)
     }
 
     /// True if the variance of a local quantity of the terms that read a feature is simulated at each of its values,

@@ -75,6 +75,14 @@ impl<'a> HeldFeatures<'a> {
     }
 
     pub(crate) fn mean(&self, index: usize, local: LocalQuantity) -> Estimate {
+        if let LocalQuantity::Shapley(s) = local
+            && self.held.iter().map(|(held, _)| *held).eq([s])
+            && self.is_of_rows()
+            && self.engine.are_independent(self.term(index).features())
+        {
+            // Of independent features all coalitions with s have the same mean.
+            return self.mean(index, LocalQuantity::Value).minus(self.engine.mean_of_term(index));
+        }
         if let Some(factors) = self.factors(index, local) {
             let means = factors.iter().map(|&factor| self.mean_of_product(&[factor]));
             return means.fold(Estimate::exact(1.0), Estimate::product);
@@ -291,6 +299,11 @@ impl<'a> HeldFeatures<'a> {
                 return Estimate::exact(f64::NAN);
             }
             let simulated = |centre| self.simulated_shapley(watch, feature, &deep, centre);
+            if let Some(variance) =
+                mean.and_then(|_| self.simulated_interactions(watch, feature, &deep))
+            {
+                return variance;
+            }
             match mean {
                 None => simulated(None),
                 Some(mean) => about(mean, |_| simulated(Some(mean.value))),

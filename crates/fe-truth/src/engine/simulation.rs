@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 
 use fe_core::interrupt;
 
+use super::interactions::{MOST_MIXED, Mixed};
 use super::nested::HeldFeatures;
 use super::shapley::shapley_against;
 use super::watch::{Watch, spend};
@@ -289,9 +290,40 @@ impl HeldFeatures<'_> {
         let limits = Limits { most: watch.most_simulated, widest };
         simulate(watch, limits, &free, &mut drawn, each, &integrand)
     }
+
+    /// The variance of the Shapley values of a feature, which is held, for the sum of terms of independent features; none
+    /// of others.
+    pub(super) fn simulated_interactions(
+        &self,
+        watch: &Watch,
+        feature: usize,
+        terms: &[&Term],
+    ) -> Option<Estimate> {
+        let (row, given) = self.start();
+        let others = self.engine().mixed_with(feature, terms)?;
+        let x = Some(row[feature]).filter(|x| !x.is_nan() && given.len() <= 1)?;
+        let mixed = Mixed { terms, feature, others: &others };
+        let of_rows = || Drawn::new(self.law(), &others, &given, &row);
+        let from = || Drawn::alone(self.law(), feature, None);
+        let mut drawn = [of_rows(), of_rows(), from(), from()];
+        let integrand = |rows: &mut [Vec<f64>]| {
+            let change = |from: f64| mixed.components([&rows[0], &rows[1]], [from, x]);
+            change(rows[2][feature]).variance_with(&change(rows[3][feature]))
+        };
+        let limits = Limits { most: watch.most_simulated, widest: WIDEST };
+        Some(simulate(watch, limits, &others, &mut drawn, 2.0 * mixed.cost(), &integrand))
+    }
 }
 
 impl Engine {
+    /// The features that terms read beside one, if all are independent and rows of them can be mixed.
+    fn mixed_with(&self, feature: usize, terms: &[&Term]) -> Option<Vec<usize>> {
+        let all: BTreeSet<usize> = terms.iter().flat_map(|term| term.features()).copied().collect();
+        let all: Vec<usize> = all.into_iter().collect();
+        let can_be = all.len() <= MOST_MIXED && self.are_independent(&all);
+        can_be.then(|| all.into_iter().filter(|&other| other != feature).collect())
+    }
+
     /// The mean along a feature, over its law or evenly between two values, of the variance of a local quantity of the
     /// terms that read it, by simulation: half the mean square of the difference of two rows that are drawn given the
     /// same value. Of centred curves it is a quarter of the mean square of how that difference changes from one value
@@ -321,10 +353,22 @@ impl Engine {
             drawn.push(Drawn::alone(law, s, between));
             each *= 2.0;
         }
-        if matches!(local, LocalQuantity::Shapley(_)) {
+        let terms: Vec<&Term> = parts.iter().map(|part| part.term).collect();
+        let is_shapley = matches!(local, LocalQuantity::Shapley(_));
+        let others = if is_shapley { self.mixed_with(s, &terms) } else { None };
+        if let Some(others) = &others {
+            let mixed = Mixed { terms: &terms, feature: s, others };
+            drawn.push(Drawn::alone(law, s, between));
+            let limits = Limits { most: ALONG * watch.most_simulated, widest: WIDEST };
+            return Some(simulate(watch, limits, &features, &mut drawn, mixed.cost(), &|rows| {
+                let change = mixed.components([&rows[1], &rows[2]], [rows[0][s], rows[3][s]]);
+                change.variance_with(&change).times(0.5)
+            }));
+        }
+        if is_shapley {
             let nothing = vec![f64::NAN; row.len()];
             drawn.extend([0, 1].map(|_| Drawn::new(&self.whole.law, &features, &[], &nothing)));
-            each = 4.0 * worths_of(parts.iter().map(|part| part.term));
+            each = 4.0 * worths_of(terms.iter().copied());
         }
         let integrand = |rows: &mut [Vec<f64>]| {
             if let LocalQuantity::Shapley(s) = local {

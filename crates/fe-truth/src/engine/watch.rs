@@ -11,7 +11,7 @@ pub(crate) const MOST_EVALUATIONS: f64 = 3e7;
 pub(super) const MOST_OF_AXES: f64 = 1e7;
 /// Evaluations that a moment of a Shapley value at a point may take before it is simulated, those of each coalition
 /// counted anew.
-pub(super) const MOST_OF_SHAPLEY: f64 = 1e9;
+pub(super) const MOST_OF_SHAPLEY: f64 = 1e8;
 /// Evaluations that a mean over an axis counts for.
 pub(super) const OVER_AXIS: f64 = 20.0;
 /// Tolerance and cost of simulation unless asked otherwise.
@@ -57,7 +57,7 @@ pub(crate) fn within_budget<T>(evaluations: f64, make: impl FnOnce() -> T) -> Op
 }
 
 /// The result of making something, and the evaluations that it took.
-pub(super) fn with_cost<T>(make: impl FnOnce() -> T) -> (T, f64) {
+pub(crate) fn with_cost<T>(make: impl FnOnce() -> T) -> (T, f64) {
     let before = SPENT.get();
     let made = make();
     (made, SPENT.get() - before)
@@ -78,7 +78,7 @@ pub(super) fn uncounted<T>(make: impl FnOnce() -> T) -> T {
 }
 
 /// True if no evaluations are left.
-pub(super) fn is_spent() -> bool {
+pub(crate) fn is_spent() -> bool {
     SPENT.get() > LIMIT.get()
 }
 

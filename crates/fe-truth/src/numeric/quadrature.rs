@@ -10,7 +10,7 @@ use fe_core::interrupt;
 use gauss_quad::legendre::GaussLegendre;
 
 /// Nodes in a panel.
-const NODES: usize = 20;
+pub(crate) const NODES: usize = 20;
 /// Numbers of Legendre coefficients that are looked at: of the highest ones, of those whose size counts, and of
 /// some of half the degree.
 const LAST: usize = 4;
@@ -321,6 +321,13 @@ pub(crate) fn integrate_to<const M: usize>(
     floor: f64,
     mut f: impl FnMut(f64) -> [Estimate; M],
 ) -> [Estimate; M] {
+    let mut is_lost = false;
+    let mut f = |x: f64| {
+        // With one that is not a number the integral is none: what it takes to know the others is spared.
+        let values = if is_lost { [Estimate::exact(f64::NAN); M] } else { f(x) };
+        is_lost = values.iter().all(|estimate| estimate.value.is_nan());
+        values
+    };
     let mut open: Vec<Panel<M>> = points
         .windows(2)
         .filter(|ends| ends[0] < ends[1])

@@ -1,16 +1,16 @@
 //! Truths of one feature of a scenario: closed where it knows a closed form, integrated where it does not.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
 use fe_core::interrupt;
 
-use crate::engine::watch::{Watch, within_budget};
+use crate::engine::watch::{Watch, with_cost, within_budget};
 use crate::engine::{Engine, LocalQuantity, Moments, Rest};
 use crate::error::Error;
 use crate::error::number;
 use crate::law::Univariate;
-use crate::numeric::quadrature::{Estimate, Piecewise, integrate, within};
+use crate::numeric::quadrature::{Estimate, NODES, Piecewise, integrate, within};
 use crate::quantity::{
     BinTruth, Centring, DifferenceTruth, Evaluation, Quantity, Truth, Weighting,
 };
@@ -84,7 +84,7 @@ const COARSE: f64 = 1e-14;
 /// Evaluations that a mean of variances along a feature of a problem file may take before it is simulated.
 const MOST_OF_A_VALUE: f64 = 3e7;
 /// Multiple of that for the variances of Shapley values, the evaluations of each coalition counted anew.
-const SHAPLEY: f64 = 100.0;
+const SHAPLEY: f64 = 10.0;
 
 /// Largest error of a root that is taken of a resolved curve.
 const ROOT: f64 = 1e-11;
@@ -200,7 +200,7 @@ impl Scenario {
                 _ => on.moments(z, Rest::Conditional, LocalQuantity::Partial(feature)),
             }
         })?;
-        self.judge_bins(&bins)?;
+        self.judge_bins(feature, &bins)?;
         Ok(bins)
     }
 
@@ -229,7 +229,7 @@ impl Scenario {
                 on.moments(z, Rest::Conditional, LocalQuantity::Difference { feature, from, to })
             })
         })?;
-        self.judge_bins(&bins)?;
+        self.judge_bins(feature, &bins)?;
         let difference = |bin: BinTruth| DifferenceTruth {
             lo: bin.lo,
             hi: bin.hi,
@@ -285,8 +285,8 @@ impl Scenario {
             let judged = self.judge([value]);
             (name, judged.and_then(|()| value.told(what)))
         };
-        // Three of them are made of the same numbers at the same nodes, and of a feature that no other one
-        // depends on so is a fourth; what was refused is asked for again, so that the reason is told again.
+        // Two of them are made of the same numbers at the same nodes, and of a feature that no other one
+        // depends on two are the same; what was refused is asked for again, so that the reason is told again.
         let seen: RefCell<HashMap<u64, Known>> = RefCell::default();
         let variance = |x: f64| {
             if let Some(known) = seen.borrow().get(&x.to_bits()) {
@@ -309,7 +309,11 @@ impl Scenario {
         values.push(told("pdp.mean", pdp.times(per_length)));
         let dpdp = on.variance_over_axis(Pointwise::HDpdp, partial_variance);
         values.push(told("dpdp.mean", dpdp.times(per_length)));
-        let integral = on.variance_over_axis(Pointwise::Sigma2, |x| variance(x).0);
+        let integral = if is_alone && !dpdp.value.is_nan() {
+            dpdp
+        } else {
+            on.variance_over_axis(Pointwise::Sigma2, |x| variance(x).0)
+        };
         let (name, judged) = told("ale.integral", integral);
         let range = "ale.mean_range";
         let mean_range = match &judged {
@@ -966,7 +970,13 @@ impl OneFeature<'_> {
                 engine.simulated_mean_of_variance(self.feature, Some(self.axis), rest, local);
             mean.map(|mean| truth(integrated(mean.times(hi - lo))))
         };
-        self.or_simulated((rest, local), || self.over_axis(&at), simulated, |truth| truth.value)
+        self.or_simulated(
+            (rest, local),
+            &at,
+            |at| self.over_axis(at),
+            simulated,
+            |truth| truth.value,
+        )
     }
 
     /// The integral over the axis of the standard deviation of local effects, as [`Self::variance_over_axis`] that of
@@ -982,7 +992,13 @@ impl OneFeature<'_> {
                 self.over_axis(|x| at(x).map_or(Estimate::exact(f64::NAN), Estimate::sqrt))
             })
         };
-        self.or_simulated((rest, local), || self.over_axis(&at), simulated, |truth| truth.value)
+        self.or_simulated(
+            (rest, local),
+            &at,
+            |at| self.over_axis(at),
+            simulated,
+            |truth| truth.value,
+        )
     }
 
     /// The mean over the law of the feature of the variance of its Shapley value.
@@ -994,38 +1010,43 @@ impl OneFeature<'_> {
         let at = |x: f64| self.value(Quantity::ShapVariance, x).0;
         self.or_simulated(
             (Rest::Conditional, local),
-            || self.over_law(at),
+            &at,
+            |at| self.over_law(at),
             simulated,
             |mean| mean.value,
         )
     }
 
-    /// The integral of variances, simulated where they are or where it takes too many evaluations.
+    /// The integral of variances, each given at a point, simulated where they are or where it takes too many evaluations.
     fn or_simulated<T>(
         &self,
         (rest, local): (Rest, LocalQuantity),
-        integrated: impl Fn() -> T,
+        at: &dyn Fn(f64) -> Estimate,
+        integrated: impl Fn(&dyn Fn(f64) -> Estimate) -> T,
         simulated: impl Fn(&Engine) -> Option<T>,
         value: fn(&T) -> f64,
     ) -> T {
         let engine = &self.scenario.parts.engine;
-        let Some(watch) = &engine.watch else { return integrated() };
+        let Some(watch) = &engine.watch else { return integrated(at) };
         // Shapley values vary far more than what they are the means of, and are simulated last.
         let is_shapley = matches!(local, LocalQuantity::Shapley(_));
         let is_simulated = engine.simulates_variance(self.feature, rest, local);
         let most = match (is_shapley, is_simulated) {
-            (true, false) => return integrated(),
+            (true, false) => return integrated(at),
             (true, true) => Some(SHAPLEY * MOST_OF_A_VALUE),
             (false, false) => Some(MOST_OF_A_VALUE),
             (false, true) => None,
         };
-        let known = most.and_then(|most| within_budget(watch.limit(most), &integrated));
+        let known = most.and_then(|most| {
+            let most = watch.limit(most);
+            within_budget(most, || integrated(&in_time(most, at)))
+        });
         if let Some(known) = known.filter(|known| !value(known).is_nan()) {
             return known;
         }
         // What was refused at a point is no reason here.
         Watch::reason();
-        simulated(engine).unwrap_or_else(integrated)
+        simulated(engine).unwrap_or_else(|| integrated(at))
     }
 
     pub(super) fn over_axis(&self, f: impl Fn(f64) -> Estimate) -> Truth {
@@ -1092,6 +1113,9 @@ impl OneFeature<'_> {
             // the square of their mean cancels nothing that matters.
             let typical = median.map_or(0.5 * (lo + hi), |median| median.clamp(lo, hi));
             let reference = moments(typical, lo, hi).mean.value;
+            if reference.is_nan() {
+                return Ok(unknown_bin(lo, hi));
+            }
             let places = self.scenario.parts.engine.passages_of_difference(self.feature, [lo, hi]);
             let sums = self.integrals((lo, hi), &places, |u| {
                 let Moments { mean, variance } = moments(law.place(u), lo, hi);
@@ -1105,6 +1129,28 @@ impl OneFeature<'_> {
         };
         limits.windows(2).map(bin).collect()
     }
+}
+
+/// An integrand that is not a number any more once its values so far tell that an integral of it takes more than twice
+/// the evaluations that it may: the rest of them is spared.
+fn in_time(most: f64, at: &dyn Fn(f64) -> Estimate) -> impl Fn(f64) -> Estimate {
+    let (count, spent) = (Cell::new(0.0), Cell::new(0.0));
+    move |x: f64| {
+        if spent.get() * NODES as f64 > 2.0 * most * count.get() {
+            return Estimate::exact(f64::NAN);
+        }
+        let (value, cost) = with_cost(|| at(x));
+        count.set(count.get() + 1.0);
+        spent.set(spent.get() + cost);
+        value
+    }
+}
+
+/// A bin of which nothing is known, to be refused with the reason.
+fn unknown_bin(lo: f64, hi: f64) -> BinTruth {
+    let [mu, sigma2, sigma2_star, bin_error, abs_error] = [f64::NAN; 5];
+    let method = Evaluation::Quadrature;
+    BinTruth { lo, hi, mu, sigma2, sigma2_star, bin_error, abs_error, method }
 }
 
 /// A bin from the integrals over it of the weight, and of the weight times the mean, the squared
@@ -1131,9 +1177,8 @@ fn bin_truth(
     let bin_error = (about_reference - shift * shift).max(0.0);
     let bin_doubt = square_error + 2.0 * shift.abs() * mu_error + mu_error * mu_error;
     let abs_error = mu_error.max(sigma2_error + bin_doubt);
-    if ![mu, sigma2, bin_error, abs_error].iter().all(|number| number.is_finite()) {
-        let ends = [lo, hi].map(|end| number(&end)).join(", ");
-        return Err(Error::TooLarge(format!("the bin [{ends}] of {}", feature())));
+    if [mu, sigma2, bin_error, abs_error].iter().any(|number| number.is_infinite()) {
+        return Err(Error::large_bin(&feature(), lo, hi));
     }
     Ok(BinTruth {
         lo,

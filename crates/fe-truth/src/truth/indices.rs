@@ -11,7 +11,7 @@ use fe_core::interrupt;
 use super::curves::{Known, integrated, truth};
 use crate::engine::Engine;
 use crate::engine::shapley::weight;
-use crate::engine::watch::Watch;
+use crate::engine::watch::{Watch, is_spent, within_budget};
 use crate::error::Error;
 use crate::function::Term;
 use crate::numeric::quadrature::Estimate;
@@ -22,6 +22,8 @@ use crate::scenario::Scenario;
 const MOST_AT_ONCE: usize = 3;
 /// Largest number of features whose coalitions are asked: independent ones, and dependent ones.
 const MOST_PLAYERS: [usize; 2] = [10, 3];
+/// Evaluations that an index may take, those of means that it is made of included.
+const MOST_OF_AN_INDEX: f64 = 1e9;
 
 /// An index, what it is of, and its value or why there is none.
 #[derive(Debug, Clone, PartialEq)]
@@ -110,12 +112,25 @@ impl Indices<'_> {
             scenario.check_two([a, b])?;
         }
         scenario.begin();
-        let value = match *features {
+        let most = self.most();
+        let value = within_budget(most, || match *features {
             [] => self.of_function(index),
             [s] => self.of_feature(index, s),
             [a, b, ..] => self.of_pair(index, [a, b]),
-        }?;
-        self.answered(index, value)
+        });
+        self.answered(index, value.unwrap_or_else(|| self.too_long(most))?)
+    }
+
+    /// Evaluations that an index may take.
+    fn most(&self) -> f64 {
+        self.engine.watch.as_ref().map_or(MOST_OF_AN_INDEX, |watch| watch.limit(MOST_OF_AN_INDEX))
+    }
+
+    fn too_long<T>(&self, most: f64) -> Result<T, Error> {
+        drop(Watch::reason());
+        self.scenario.refused(format!(
+            "more than {most:e} evaluations are needed: integrals stand in integrals that are hard themselves"
+        ))
     }
 
     /// The answer, unless it is no number.
@@ -409,6 +424,9 @@ impl Indices<'_> {
                 });
                 effects[player] = Estimate::sum(gains);
             }
+        }
+        if is_spent() {
+            return self.too_long(self.most());
         }
         Ok(effects)
     }

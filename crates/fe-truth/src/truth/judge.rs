@@ -58,14 +58,18 @@ impl Scenario {
         })
     }
 
-    /// As [`Self::judge`], of bins.
-    pub(crate) fn judge_bins(&self, bins: &[BinTruth]) -> Result<(), Error> {
+    /// As [`Self::judge`], of bins of a feature; of built-in scenarios those that are no numbers are refused too.
+    pub(crate) fn judge_bins(&self, feature: usize, bins: &[BinTruth]) -> Result<(), Error> {
         let truth = |bin: &BinTruth| Truth {
             value: bin.mu.abs() + bin.sigma2 + bin.bin_error,
             abs_error: bin.abs_error,
             method: bin.method,
         };
-        self.judge(bins.iter().map(truth))
+        self.judge(bins.iter().map(truth))?;
+        match bins.iter().find(|bin| truth(bin).value.is_nan()) {
+            Some(bin) => Err(Error::large_bin(&self.feature_name(feature), bin.lo, bin.hi)),
+            None => Ok(()),
+        }
     }
 
     /// Reason for which an integral is not a number.
@@ -122,7 +126,7 @@ mod tests {
                 abs_error,
                 method: Evaluation::Quadrature,
             };
-            assert_eq!(scenario.judge_bins(&[bin]).is_ok(), is_allowed, "{abs_error:e}");
+            assert_eq!(scenario.judge_bins(0, &[bin]).is_ok(), is_allowed, "{abs_error:e}");
         }
         // Small answers are judged by the size of f.
         assert!(scenario.judge([truth(0.0, 4e-7)]).is_ok());

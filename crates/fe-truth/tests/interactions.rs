@@ -1,0 +1,53 @@
+//! Variances of Shapley values of four features at once, which are simulated, against the Hoeffding decomposition.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use fe_truth::{Centring, Evaluation, Quantity, Scenario, Truth, problem};
+
+/// A product that is not taken apart, of features with the mean 1 and the variance 1/12.
+fn product() -> Scenario {
+    let laws: String = (1..=4).map(|k| format!("x{k} = \"uniform(0.5, 1.5)\"\n")).collect();
+    let text = format!("f = \"sqrt((x1*x2*x3*x4)^2)\"\n[law]\n{laws}");
+    problem("product", &text, &[]).unwrap()
+}
+
+/// The sum over sets u of two features and more with x1 among them of v^|u| / |u|².
+fn mean_variance(v: f64) -> f64 {
+    3.0 * v.powi(2) / 4.0 + 3.0 * v.powi(3) / 9.0 + v.powi(4) / 16.0
+}
+
+#[track_caller]
+fn assert_simulated(found: Truth, known: f64, relative: f64) {
+    assert_eq!(found.method, Evaluation::Simulation);
+    assert!((found.value - known).abs() <= found.abs_error, "{found:?}, not {known}");
+    assert!(found.abs_error <= relative * known, "{found:?}");
+}
+
+#[test]
+fn variances_of_shapley_values_are_those_of_interactions() {
+    let scenario = product();
+    let (axis, known) = (scenario.axis(0), mean_variance(1.0 / 12.0));
+    let values = scenario.each_value(0, axis).unwrap();
+    let (_, shap) = values.into_iter().find(|(name, _)| *name == "shap.mean").unwrap();
+    assert_simulated(shap.unwrap(), known, 1e-3);
+    let at = scenario.curve(Quantity::ShapVariance, 0, &[1.4, 0.7], axis, Centring::None).unwrap();
+    for (found, x) in at.into_iter().zip([1.4_f64, 0.7]) {
+        // Each component is as far from 0 as x1 is from its mean.
+        assert_simulated(found, known * 12.0 * (x - 1.0).powi(2), 1e-3);
+    }
+}
+
+/// Its derivatives have the same law whatever else is given: of two integrals that are the same each is told.
+#[test]
+fn the_effects_of_a_feature_without_partners_have_one_variance() {
+    let scenario = product();
+    let values = scenario.each_value(0, scenario.axis(0)).unwrap();
+    let value = |name: &str| {
+        let found = values.iter().find(|(other, _)| *other == name).unwrap();
+        found.1.clone().unwrap().value
+    };
+    // E (x2 x3 x4)² − 1.
+    let known = (13.0_f64 / 12.0).powi(3) - 1.0;
+    for name in ["dpdp.mean", "ale.integral", "ale.mean_range"] {
+        assert!((value(name) - known).abs() < 1e-10, "{name}: {}", value(name));
+    }
+}
