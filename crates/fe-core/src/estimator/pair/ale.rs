@@ -5,23 +5,23 @@ use std::ops::Range;
 use super::joint::{Joint, Sums, shares};
 use super::side::{Points, Side};
 use super::{
-    PairEstimator, PairEstimatorInfo, Raw, centring, check, check_size, empty_cells, on_subsample,
+    PairEstimator, PairEstimatorInfo, PairObservation, Raw, band, centring, check, check_size,
+    empty_cells,
 };
 use crate::binning::{self, Binning, BinningRequest};
-use crate::data::subsample::Subsample;
 use crate::data::{AxisChoice, Dataset, FeatureKind};
 use crate::effect::{CellRecord, Surface};
 use crate::error::{Error, ModelError, Result};
 use crate::estimator::ale::local_effects::{BLOCK, rows_summed};
 use crate::estimator::ale::order::Order;
-use crate::estimator::{Estimand, predictions};
+use crate::estimator::{Estimand, Resampled, predictions};
 use crate::model::{Column, Model, Observed, Reach, Rows};
 use crate::numeric::blocks::fold_blocks_with;
 use crate::numeric::interpolation::interpolate_missing;
 use crate::numeric::order_statistics::places_where;
 use crate::numeric::partition::{Closed, Partition};
 use crate::numeric::simd::{subtract, vectorised};
-use crate::settings::{Centring, EmptyBins, LevelOrder, Settings};
+use crate::settings::{BandKind, Centring, EmptyBins, Interval, LevelOrder, Settings};
 
 pub(super) const ALE: PairEstimatorInfo = PairEstimatorInfo {
     name: "ale",
@@ -40,6 +40,11 @@ pub(super) const ALE: PairEstimatorInfo = PairEstimatorInfo {
         "order",
         "subsample",
         "subsample_seed",
+        "band",
+        "level",
+        "resamples",
+        "band_seed",
+        "interval",
     ],
     build: |settings| Ok(Box::new(SecondOrderAle::from_settings(settings)?)),
 };
@@ -73,7 +78,6 @@ pub struct SecondOrderAle {
     empty: EmptyBins,
     closed: Closed,
     order: Option<LevelOrder>,
-    subsample: Option<Subsample>,
 }
 
 impl SecondOrderAle {
@@ -99,6 +103,7 @@ impl SecondOrderAle {
                 });
             }
         };
+        check_band(first)?;
         Ok(Self {
             binnings: [fixed_binning(first)?, fixed_binning(second)?],
             axes: [first, second].map(|settings| settings.axis.unwrap_or_default()),
@@ -106,7 +111,6 @@ impl SecondOrderAle {
             empty,
             closed: first.closed.unwrap_or_default(),
             order: first.order,
-            subsample: Subsample::new(first.subsample, first.subsample_seed)?,
         })
     }
 
@@ -144,6 +148,18 @@ impl SecondOrderAle {
             points: Points::Numbers(choice.partition),
             binning: Some(binning.describe()),
         })
+    }
+
+    fn sides(
+        &self,
+        data: &Dataset,
+        features: [usize; 2],
+        response: Option<&[f64]>,
+    ) -> Result<[Side; 2]> {
+        let side = |side: usize| self.side(data, (features[side], side), response);
+        let sides = [side(0)?, side(1)?];
+        check_size(&sides)?;
+        Ok(sides)
     }
 
     /// The predictions at the rows for each output, where an order comes from them.
@@ -184,16 +200,14 @@ impl SecondOrderAle {
             let response = responses.as_ref().map(|responses| &responses[output][..]);
             // Another order of levels is another question.
             if known.is_none() || response.is_some() {
-                let side = |side: usize| self.side(data, (features[side], side), response);
-                let sides = [side(0)?, side(1)?];
-                check_size(&sides)?;
-                let cells = Cells::of(data, model, &sides)?;
+                let sides = self.sides(data, features, response)?;
+                let cells = Cells::of(data, model, &sides, false)?;
                 known = Some((sides, cells));
             }
             let Some((sides, cells)) = &known else { continue };
             let joint = Joint::new(sides, cells.places.clone());
             let joint = if centring == Centring::Bins { joint.in_the_middle() } else { joint };
-            let means = cells.mean_differences(output);
+            let means = mean_differences(&cells.weights, &cells.differences[output]);
             let (means, empty) = empty_cells::fill(self.empty, sides, &means)?;
             let raw = Raw {
                 data,
@@ -214,6 +228,17 @@ impl SecondOrderAle {
             surfaces.push(raw.surface(&joint)?);
         }
         Ok(surfaces)
+    }
+
+    /// The values at the points along their orders, from the mean differences of the cells that have some.
+    pub(super) fn values(
+        &self,
+        sides: &[Side; 2],
+        joint: &Joint<'_>,
+        means: &[Option<f64>],
+    ) -> Result<Vec<f64>> {
+        let (means, _) = empty_cells::fill(self.empty, sides, means)?;
+        Ok(self.second_order(sides, joint, &means))
     }
 
     /// Mean differences accumulated over both features, less what either has on its own.
@@ -245,6 +270,19 @@ impl SecondOrderAle {
         }
         values
     }
+}
+
+/// Refuses what needs standard errors, which cells that are few or empty do not tell.
+fn check_band(settings: &Settings) -> Result<()> {
+    let what = match (settings.band, settings.interval) {
+        (Some(BandKind::Analytic), _) => "the band analytic",
+        (_, Some(Interval::Studentised)) => "the interval studentised",
+        _ => return Ok(()),
+    };
+    Err(Error::Incompatible(format!(
+        "{what} needs standard errors, and `ale` of a pair has none: many of its cells have an instance or two; take \
+         the band bootstrap with the interval percentile"
+    )))
 }
 
 /// The binning that settings ask for; what needs local effects, of which two features have none, is refused.
@@ -298,7 +336,6 @@ impl PairEstimator for SecondOrderAle {
     }
 
     fn cost(&self, rows: usize) -> Option<u64> {
-        let rows = self.subsample.map_or(rows, |subsample| rows.min(subsample.size()));
         Some((rows as u64).saturating_mul(4))
     }
 
@@ -309,7 +346,18 @@ impl PairEstimator for SecondOrderAle {
         features: [usize; 2],
     ) -> Result<Vec<Surface>> {
         check(data, model, features)?;
-        on_subsample(self.subsample, data, |data| self.on(data, &Observed::new(model), features))
+        self.on(data, &Observed::new(model), features)
+    }
+
+    fn resampling<'a>(&'a self, of: PairObservation<'a>, _: bool) -> Resampled<'a> {
+        let PairObservation { data, model, effect: surface } = of;
+        let responses = self.responses(data, model, surface.features)?;
+        let response = responses.as_ref().map(|responses| &responses[surface.output][..]);
+        let sides = self.sides(data, surface.features, response)?;
+        band::check_held(data, sides[0].passes() * sides[1].passes())?;
+        let cells = Cells::of(data, model, &sides, true)?;
+        let each = cells.each.unwrap_or_default();
+        Ok(Box::new(band::CellSample::new(self, sides, of, each)))
     }
 }
 
@@ -321,12 +369,33 @@ struct Cells {
     weights: Vec<f64>,
     /// For each output the weighted sums of the mixed differences there.
     differences: Vec<Vec<f64>>,
+    /// All the mixed differences, where they are wanted again with other weights.
+    each: Option<Each>,
+}
+
+/// Mixed differences one by one.
+#[derive(Default)]
+pub(super) struct Each {
+    /// The row of each.
+    pub(super) rows: Vec<usize>,
+    /// Its pair of steps.
+    pub(super) steps: Vec<usize>,
+    /// For each output its value.
+    pub(super) values: Vec<Vec<f64>>,
+}
+
+/// The mean of differences with some weights and weighted sums; none where there is no weight.
+pub(super) fn mean_differences(weights: &[f64], sums: &[f64]) -> Vec<Option<f64>> {
+    let all = weights.iter().zip(sums);
+    all.map(|(weight, sum)| (*weight > 0.0).then(|| sum / weight)).collect()
 }
 
 impl Cells {
-    fn new(sides: &[Side; 2], outputs: usize) -> Self {
+    fn new(sides: &[Side; 2], outputs: usize, keep_each: bool) -> Self {
         let steps = sides[0].steps() * sides[1].steps();
+        let each = || Each { values: vec![Vec::new(); outputs], ..Each::default() };
         Self {
+            each: keep_each.then(each),
             places: vec![Sums::default(); sides[0].homes() * sides[1].homes()],
             weights: vec![0.0; steps],
             differences: vec![vec![0.0; steps]; outputs],
@@ -334,27 +403,32 @@ impl Cells {
     }
 
     /// Of all rows within both axes; asks the model for four rows for each, for more where features have levels.
-    fn of(data: &Dataset, model: &Observed<'_>, sides: &[Side; 2]) -> Result<Self> {
+    fn of(
+        data: &Dataset,
+        model: &Observed<'_>,
+        sides: &[Side; 2],
+        keep_each: bool,
+    ) -> Result<Self> {
         let outputs = model.model().outputs();
-        let mut total = Self::new(sides, outputs);
+        let mut total = Self::new(sides, outputs, keep_each);
         fold_blocks_with(
             data.len(),
             rows_summed(data.len(), total.weights.len()),
             Room::default,
             |room, rows| {
-                let mut cells = Self::new(sides, outputs);
+                let mut cells = Self::new(sides, outputs, keep_each);
                 for start in rows.clone().step_by(BLOCK) {
                     let part = start..rows.end.min(start + BLOCK);
                     Block { data, model, sides }.add(part, room, &mut cells)?;
                 }
                 Ok::<_, ModelError>(cells)
             },
-            |cells| total.merge(&cells),
+            |cells| total.merge(cells),
         )?;
         Ok(total)
     }
 
-    fn merge(&mut self, other: &Self) {
+    fn merge(&mut self, other: Self) {
         let add = |to: &mut [f64], from: &[f64]| {
             to.iter_mut().zip(from).for_each(|(to, from)| *to += from);
         };
@@ -363,12 +437,13 @@ impl Cells {
         for (to, from) in self.differences.iter_mut().zip(&other.differences) {
             add(to, from);
         }
-    }
-
-    /// The mean difference of each pair of steps; none where no instance has both.
-    fn mean_differences(&self, output: usize) -> Vec<Option<f64>> {
-        let all = self.weights.iter().zip(&self.differences[output]);
-        all.map(|(weight, sum)| (*weight > 0.0).then(|| sum / weight)).collect()
+        if let (Some(to), Some(from)) = (&mut self.each, other.each) {
+            to.rows.extend(from.rows);
+            to.steps.extend(from.steps);
+            for (to, from) in to.values.iter_mut().zip(from.values) {
+                to.extend(from);
+            }
+        }
     }
 }
 
@@ -560,6 +635,16 @@ impl Block<'_> {
             &weights[..]
         });
         add_differences(self.sides, steps, both, weights, cells);
+        if let Some(each) = &mut cells.each {
+            let row = |i: usize| rows.start + keep.map_or(i, |keep| keep[i]);
+            let columns = self.sides[1].steps();
+            each.rows.extend((0..len).map(row));
+            each.steps
+                .extend((0..len).map(|i| steps[0][i] as usize * columns + steps[1][i] as usize));
+            for (values, both) in each.values.iter_mut().zip(both.chunks(len)) {
+                values.extend_from_slice(both);
+            }
+        }
         if keep.is_none() {
             for side in 0..2 {
                 let values = &self.data.feature(self.sides[side].feature)[rows.clone()];
