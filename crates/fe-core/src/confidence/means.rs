@@ -10,7 +10,7 @@ use nalgebra::{DMatrix, DVector};
 use super::{MOST_HELD, Replicate, Resampling, Uncertainty};
 use crate::error::{Error, Result};
 
-/// What each instance has at some places, of which the means are taken.
+/// Values of each instance at some places, of which the means are taken.
 pub(crate) trait InstanceValues: Sync {
     /// Number of places.
     fn places(&self) -> usize;

@@ -5,11 +5,11 @@ use std::ops::Range;
 
 use nalgebra::DMatrix;
 
-use super::ale::{Each, SecondOrderAle, mean_differences};
+use super::cells::{Each, mean_differences};
 use super::joint::Joint;
-use super::pd::{BLOCK, Places, Run};
+use super::run::{BLOCK, Places, Run};
 use super::side::Side;
-use super::{PairObservation, arranged, constant, names, without_instances};
+use super::{PairObservation, arranged, constant, names, second_order, without_instances};
 use crate::confidence::{
     InstanceValues, MOST_HELD, MeanSample, Replicate, Resampling, Uncertainty,
 };
@@ -19,7 +19,7 @@ use crate::error::{Error, ModelError, Result};
 use crate::estimator::Estimated;
 use crate::numeric::blocks::fold_blocks_with;
 use crate::numeric::simd::all_finite;
-use crate::settings::Centring;
+use crate::settings::{Centring, EmptyBins};
 
 /// The surfaces of the instances, which a partial dependence is the mean of.
 pub(super) struct PairValues<'a> {
@@ -161,7 +161,7 @@ pub(super) fn check_held(data: &Dataset, of_row: usize) -> Result<()> {
 
 /// A second-order accumulated effect with the mixed differences that it came from, on its cells.
 pub(super) struct CellSample<'a> {
-    estimator: &'a SecondOrderAle,
+    empty: EmptyBins,
     sides: [Side; 2],
     data: &'a Dataset,
     surface: &'a Surface,
@@ -170,12 +170,12 @@ pub(super) struct CellSample<'a> {
 
 impl<'a> CellSample<'a> {
     pub(super) fn new(
-        estimator: &'a SecondOrderAle,
+        empty: EmptyBins,
         sides: [Side; 2],
         Estimated { data, effect: surface, .. }: PairObservation<'a>,
         each: Each,
     ) -> Self {
-        Self { estimator, sides, data, surface, each }
+        Self { empty, sides, data, surface, each }
     }
 
     /// The mean mixed difference of each pair of steps.
@@ -196,7 +196,8 @@ impl Resampling for CellSample<'_> {
         let centring = self.surface.record.centring;
         let joint = Joint::weighted(&self.sides, self.data, Some(weights));
         let joint = if centring == Centring::Bins { joint.in_the_middle() } else { joint };
-        let mut values = self.estimator.values(&self.sides, &joint, &self.means(weights))?;
+        let means = self.means(weights);
+        let (mut values, _) = second_order::values(self.empty, &self.sides, &joint, &means)?;
         let Some(constant) = constant(centring, &self.sides, &joint, &values, true) else {
             return Err(without_instances(&names(self.data, &self.sides)));
         };

@@ -5,10 +5,13 @@
 
 mod ale;
 mod band;
+mod cells;
 mod empty_cells;
 mod joint;
 mod pd;
 mod prepared;
+mod run;
+mod second_order;
 mod side;
 
 pub use ale::SecondOrderAle;
