@@ -78,8 +78,8 @@ pub fn recorded(case: Case<'_>) -> Vec<f64> {
 
 /// True if numbers are as close as rounding brings them.
 pub fn close(ours: &[f64], theirs: &[f64], size: f64) -> bool {
-    let far = |(a, b): (&f64, &f64)| !((a - b).abs() <= TOLERANCE * size);
-    ours.len() == theirs.len() && !ours.iter().zip(theirs).any(far)
+    let near = |(a, b): (&f64, &f64)| (a - b).abs() <= TOLERANCE * size;
+    ours.len() == theirs.len() && ours.iter().zip(theirs).all(near)
 }
 
 /// True if points and values are those that are recorded.
