@@ -135,6 +135,7 @@ def test_surfaces_are_kept_and_shown():
 
 
 def test_bands_have_the_shape_of_the_surface():
+    pytest.importorskip("pandas")
     scenario, X = poly()
     assert fe.pdp(X, scenario, PAIR, grid=3).band is None
     for surface in (
@@ -148,6 +149,8 @@ def test_bands_have_the_shape_of_the_surface():
         widths = [limits[2] - limits[1], limits[3] - limits[0]]
         assert 0 < widths[0].mean() < widths[1].mean()
         assert fe.Surface.from_json(surface.to_json()) == surface
+        table = fe.Surface.from_json(surface.to_json()).to_frame()
+        assert list(table.columns)[3:] == ["lower", "simultaneous_lower", "simultaneous_upper", "upper"]
         found = fe.score(surface, scenario, metrics=["coverage", "simultaneous_width"])
         assert 0 <= found["coverage"] <= 1 and found["simultaneous_width"] > 0
 
