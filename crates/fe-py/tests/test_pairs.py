@@ -143,6 +143,7 @@ def test_bands_have_the_shape_of_the_surface():
         fe.ale(X, scenario, PAIR, bins=(2, 3), band="bootstrap", resamples=60, level=0.9),
     ):
         band = surface.band
+        assert band is not None
         assert band["record"]["level"] == 0.9
         limits = [band[name] for name in ("simultaneous_lower", "lower", "upper", "simultaneous_upper")]
         assert all(limit.shape == surface.effect.shape for limit in limits)
