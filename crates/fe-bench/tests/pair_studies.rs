@@ -10,7 +10,8 @@ use fe_bench::data::sample;
 use fe_core::estimator::pair;
 use fe_core::indices::{self, Index, IndexOptions};
 use fe_core::metric::{Distance, centred_on_grid};
-use fe_core::{Axis, AxisChoice, Settings};
+use fe_core::settings::BandKind;
+use fe_core::{Axis, AxisChoice, Centring, Settings};
 
 /// A study of one block, with lines about the block and the estimators.
 fn study(block: &str, estimators: &[&str]) -> String {
@@ -89,6 +90,111 @@ fn errors_of_surfaces_are_those_by_hand() {
     let timings = rows(folder.path(), "timings.csv");
     let ale = timings.iter().find(|row| row["estimator"] == "ale").unwrap();
     assert_eq!((&*ale["bins"], &*ale["empty_bins"], &*ale["K"]), ("9", "nearest", "3"));
+}
+
+/// Of f = x1 x2 (1 + x3) + x1, centred as it is and on the grid of the comparison.
+#[test]
+fn scores_of_bands_are_those_by_hand() {
+    let folder = tempfile::tempdir().unwrap();
+    let problem = folder.path().join("product.toml");
+    let laws = "x1 = 'uniform(0, 1)'\nx2 = 'uniform(0, 1)'\nx3 = 'uniform(0, 1)'";
+    std::fs::write(&problem, format!("f = 'x1*x2*(1 + x3) + x1'\n[law]\n{laws}\n")).unwrap();
+    let block = |compare: &str| {
+        format!(
+            "scenario = '{}'\nfeatures = ['x1:x2']\nN = 60\nreplicates = 20\ngrid = 4\ncompare = '{compare}'\n\
+             metrics = ['coverage', 'width', 'simultaneous_coverage', 'simultaneous_width', 'max']",
+            problem.display()
+        )
+    };
+    let pd = "name = 'pdp'\ninteraction = true\ncenter = 'data'\nband = 'analytic'\nlevel = 0.5";
+    let ale =
+        "name = 'ale'\nbins = 2\ncenter = 'data'\nband = 'bootstrap'\nresamples = 60\nlevel = 0.5";
+    let common = Settings {
+        axis: Some(AxisChoice::Given(0.0, 1.0)),
+        center: Some(Centring::Data),
+        level: Some(0.5),
+        ..Settings::default()
+    };
+    let grid = Axis::new(0.0, 1.0).unwrap().grid(4);
+    let of_pd = Settings {
+        interaction: Some(true),
+        band: Some(BandKind::Analytic),
+        points: Some(grid.clone()),
+        ..common.clone()
+    };
+    let of_ale =
+        Settings { bins: Some(2), band: Some(BandKind::Bootstrap), resamples: Some(60), ..common };
+    let truth: Vec<f64> =
+        grid.iter().flat_map(|x| grid.iter().map(move |y| 1.5 * (x - 0.5) * (y - 0.5))).collect();
+    for compare in ["Err", "Err_c"] {
+        let _ = std::fs::remove_dir_all(folder.path().join("out"));
+        let output = run(folder.path(), &study(&block(compare), &[pd, ale]));
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let cells = rows(folder.path(), "cells.csv");
+        assert_eq!(cells.len(), 2 * 20 * 5);
+        let path = problem.to_str().unwrap();
+        let scenario = fe_bench::data::scenarios::find(path, &[]).unwrap();
+        for cell in cells.iter().filter(|cell| cell["metric"] != "max") {
+            let replicate = cell["replicate"].parse().unwrap();
+            let data = sample::features(&scenario, 0, 60, replicate).unwrap();
+            let settings = if cell["estimator"] == "pdp" { &of_pd } else { &of_ale };
+            let built = pair::from_settings(&cell["estimator"], [settings; 2]).unwrap();
+            let surface = &built.estimate(&data, scenario.model(), [0, 1]).unwrap()[0];
+            let band = surface.confidence.as_ref().unwrap();
+            let limits = match cell["metric"].starts_with("simultaneous") {
+                true => band.simultaneous.as_ref().unwrap(),
+                false => &band.pointwise,
+            };
+            let at = |values: &[f64]| surface.read_all(values, [&grid, &grid]).unwrap();
+            let (lower, upper) = (at(&limits.lower), at(&limits.upper));
+            let estimate = at(&surface.values);
+            let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+            // What the comparison takes from the estimate it takes from its limits.
+            let moved = if compare == "Err" { 0.0 } else { mean(&estimate) - mean(&truth) };
+            let inside = (0..truth.len()).map(|i| {
+                let truth = truth[i] + moved;
+                f64::from(u8::from(lower[i] <= truth && truth <= upper[i]))
+            });
+            let inside: Vec<f64> = inside.collect();
+            let widths: Vec<f64> = lower.iter().zip(&upper).map(|(l, u)| u - l).collect();
+            let expected = match &*cell["metric"] {
+                "coverage" => mean(&inside),
+                "simultaneous_coverage" => f64::from(u8::from(mean(&inside) == 1.0)),
+                _ => mean(&widths),
+            };
+            let value = number(cell, "value");
+            assert!((value - expected).abs() < 1e-9, "{value} is {expected} by hand: {cell:?}");
+            assert_eq!(cell["compared"], "16");
+        }
+        let summary = rows(folder.path(), "summary.csv");
+        let coverage = |row: &&Row| row["metric"] == "coverage";
+        for row in summary.iter().filter(coverage) {
+            assert!((0.2..0.8).contains(&number(row, "mean")), "{row:?}");
+        }
+    }
+}
+
+/// The interaction of features that only add is certain, which is no failure; an estimate without a band is one.
+#[test]
+fn bands_without_width_are_degenerate_and_none_is_a_failure() {
+    let folder = tempfile::tempdir().unwrap();
+    let block = "scenario = 'poly3'\nfeatures = ['x1:x3']\nN = 60\nreplicates = 3\ngrid = 4\n\
+                 metrics = ['coverage', 'simultaneous_width']";
+    let estimators = [
+        "name = 'pdp'\ninteraction = true\nband = 'analytic'",
+        "name = 'ale'\nbins = 3\nband = 'bootstrap'\nresamples = 60",
+        "name = 'ale'\nbins = 3",
+    ];
+    let output = run(folder.path(), &study(block, &estimators));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let cells = rows(folder.path(), "cells.csv");
+    assert_eq!(cells.len(), 3 * 3 * 2);
+    for cell in cells {
+        match cell["options"].contains("band") {
+            true => assert_eq!(cell["status"], "degenerate", "{cell:?}"),
+            false => assert!(cell["status"].contains("has no confidence band here"), "{cell:?}"),
+        }
+    }
 }
 
 #[test]
@@ -202,7 +308,7 @@ fn what_means_nothing_of_pairs_and_indices_is_refused() {
             &["name = 'ale'"][..],
             "no `L_mu` of pairs of features",
         ),
-        (format!("{pairs}\nmetrics = ['coverage']"), &["name = 'ale'"], "no `coverage` of pairs"),
+        (format!("{pairs}\nmetrics = ['bins']"), &["name = 'ale'"], "no `bins` of pairs"),
         (
             format!("{pairs}\nkeep = ['curves']"),
             &["name = 'ale'"],
@@ -212,9 +318,20 @@ fn what_means_nothing_of_pairs_and_indices_is_refused() {
         (pairs.to_owned(), &["name = 'pdp'\nbins = 3"], "takes no option `bins`"),
         (
             pairs.to_owned(),
-            &["name = 'ale'\npreset = 'pyale-1.2'"],
-            "presets are of effects of one feature",
+            &["name = 'ale'\npreset = 'alibi-0.9'"],
+            "the preset `alibi-0.9` has nothing for pairs: the ALE of alibi 0.9 is of one feature",
         ),
+        (
+            pairs.to_owned(),
+            &["name = 'ale'\nband = 'analytic'"],
+            "the band analytic needs standard errors, and `ale` of a pair has none",
+        ),
+        (
+            pairs.to_owned(),
+            &["name = 'pdp'\nband = 'bins'"],
+            "the band bins is of the bins of one feature",
+        ),
+        (pairs.to_owned(), &["name = 'pdp'\nband = 'analitic'"], "did you mean `analytic`?"),
         (pairs.replace("'x1:x2'", "'x1', 'x1:x2'"), &["name = 'ale'"], "names x1 beside x1:x2"),
         (pairs.replace("x1:x2", "x1:x9"), &["name = 'ale'"], "feature `x9` does not exist"),
         (pairs.replace("x1:x2", "x1:x1"), &["name = 'ale'"], "x1 is named twice"),

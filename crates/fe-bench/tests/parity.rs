@@ -9,6 +9,8 @@
 mod compare;
 #[path = "../../fe-core/tests/parity/models.rs"]
 mod models;
+#[path = "../../fe-core/tests/parity/pairs.rs"]
+mod pairs;
 #[allow(dead_code)]
 #[path = "../../fe-core/tests/parity/record.rs"]
 mod record;
@@ -504,4 +506,54 @@ fn recorded_shapley_values_come_out_of_the_program() {
         compared += 1;
     }
     assert!(compared > 0 || record::other_folder().is_some());
+}
+
+/// The same of pairs of features, of which `fe-core`'s test `pair_parity` says which are the same.
+#[test]
+fn records_of_pairs_come_out_of_the_program() {
+    let records = record::of_pairs();
+    let mut asked = Vec::new();
+    for record in &records {
+        let cases = record.results.iter().map(|result| Case { record, result });
+        let is_same = |case: &Case<'_>| {
+            case.text("status") == "ok"
+                && pairs::estimate(*case).is_ok_and(|surface| {
+                    pairs::is_same(*case, surface.x.each_ref().map(Vec::as_slice), &surface.values)
+                })
+        };
+        asked.extend(cases.filter(is_same));
+    }
+    assert!(asked.len() > 100, "{} results of pairs", asked.len());
+    let wrong: Vec<String> = asked.par_iter().filter_map(|case| wrong_pair(*case)).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The program's answer where it is not what is recorded.
+fn wrong_pair(case: Case<'_>) -> Option<String> {
+    let (preset, estimator) = pairs::preset_and_estimator(case);
+    let [first, second] = case.pair().map(|feature| format!("x{}", feature + 1));
+    let data = folder().join(format!("{}.csv", case.record.name));
+    let given = [
+        ("data", data.to_str().unwrap().to_owned()),
+        ("estimator", estimator.to_owned()),
+        ("preset", preset.to_owned()),
+        ("feature", format!("{first}:{second}")),
+    ];
+    let route = [vec!["effect".to_owned()], scenario(case.record)].concat();
+    let further = vec!["--no-truth".to_owned()];
+    let arguments = [route, flags(&given), pairs::flags(case), further].concat();
+    let printed = match run(&arguments) {
+        Ok(printed) => printed,
+        Err(error) => return Some(format!("{case}: {error}")),
+    };
+    let found: Vec<Value> = serde_json::from_slice(&printed).unwrap();
+    let answer = Answer(found[0].clone());
+    let rows = answer.0["effect"].as_array().unwrap();
+    let values: Vec<f64> = rows
+        .iter()
+        .flat_map(|row| row.as_array().unwrap())
+        .map(|value| value.as_f64().unwrap_or(f64::NAN))
+        .collect();
+    let (x, x2) = (answer.numbers("x"), answer.numbers("x2"));
+    (!pairs::is_same(case, [&x, &x2], &values)).then(|| format!("{case}: other numbers"))
 }

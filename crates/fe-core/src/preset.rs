@@ -3,7 +3,8 @@
 //! May import `estimator` and what lies below. Begin with [`ALL`].
 //!
 //! A preset is nothing but settings: whatever a library does differently is an option that can be
-//! given without it. Presets are about continuous features. A new preset is an entry of [`ALL`].
+//! given without it. Presets are about continuous features, and some about pairs of them. A new preset is an entry of
+//! [`ALL`].
 //!
 //! ```
 //! use fe_core::{Settings, estimator, preset};
@@ -20,7 +21,7 @@
 
 use crate::data::AxisChoice;
 use crate::error::{Error, Result};
-use crate::estimator;
+use crate::estimator::{self, pair};
 use crate::numeric::partition::Closed;
 use crate::numeric::quantiles::QuantileRule;
 use crate::settings::{CenterRule, Centring};
@@ -37,6 +38,8 @@ pub struct Preset {
     pub about: &'static str,
     /// The options of each estimator that it covers, but those of a binning.
     estimators: &'static [Covered],
+    /// The same of estimators of pairs, or why there are none.
+    pairs: Result<&'static [Covered], &'static str>,
     /// The options of a binning.
     binning: fn(&str) -> Settings,
 }
@@ -56,6 +59,11 @@ impl Preset {
         self.complete(estimator, Settings::default())
     }
 
+    /// The estimators of pairs that it covers.
+    pub fn pairs(&self) -> impl Iterator<Item = &'static str> {
+        self.pairs.unwrap_or_default().iter().map(|(name, _)| *name)
+    }
+
     /// Some options of an estimator, with those of the preset where they are not given. With another
     /// binning than its first one come the options that the preset has for that binning.
     ///
@@ -63,11 +71,44 @@ impl Preset {
     /// As [`Preset::settings`].
     pub fn complete(&self, estimator: &str, given: Settings) -> Result<Settings> {
         let estimator = estimator::info(estimator)?.name;
-        let Some((_, settings)) = self.estimators.iter().find(|(name, _)| *name == estimator)
-        else {
-            let names: Vec<&str> = self.estimators().collect();
+        self.completed((estimator, ""), self.estimators, given)
+    }
+
+    /// The same of an estimator of pairs.
+    ///
+    /// # Errors
+    /// [`Error::BadOption`] for an unknown estimator, [`Error::Incompatible`] for one of single features, and for one that
+    /// the preset does not cover, with the reason where it covers no pairs at all.
+    ///
+    /// ```
+    /// use fe_core::{Settings, preset};
+    /// let sklearn = preset::preset("sklearn-1.9")?.complete_pair("pdp", Settings::default())?;
+    /// assert_eq!((sklearn.grid, sklearn.raw_ice), (Some(100), None));
+    /// let refused = preset::preset("alibi-0.9")?.complete_pair("ale", Settings::default());
+    /// assert!(refused.unwrap_err().to_string().contains("of one feature"));
+    /// # Ok::<(), fe_core::Error>(())
+    /// ```
+    pub fn complete_pair(&self, estimator: &str, given: Settings) -> Result<Settings> {
+        let estimator = pair::info(estimator)?.name;
+        let covered = self.pairs.map_err(|reason| {
+            Error::Incompatible(format!(
+                "the preset `{}` has nothing for pairs: {reason}",
+                self.name
+            ))
+        })?;
+        self.completed((estimator, " of a pair"), covered, given)
+    }
+
+    fn completed(
+        &self,
+        (estimator, of): (&str, &str),
+        covered: &[Covered],
+        given: Settings,
+    ) -> Result<Settings> {
+        let Some((_, settings)) = covered.iter().find(|(name, _)| *name == estimator) else {
+            let names: Vec<&str> = covered.iter().map(|(name, _)| *name).collect();
             return Err(Error::Incompatible(format!(
-                "the preset `{}` has nothing for `{estimator}`: it covers {}",
+                "the preset `{}` has nothing for `{estimator}`{of}: it covers {}",
                 self.name,
                 names.join(", ")
             )));
@@ -89,24 +130,28 @@ pub const ALL: &[Preset] = &[
             ("pdp", effector_pdp),
             ("dpdp", effector_dpdp),
         ],
+        pairs: Err("effector 0.6 has effects of one feature alone"),
         binning: effector_binning,
     },
     Preset {
         name: "alibi-0.9",
         about: "the defaults of alibi 0.9: its ALE",
         estimators: &[("ale", alibi_ale)],
+        pairs: Err("the ALE of alibi 0.9 is of one feature"),
         binning: alibi_binning,
     },
     Preset {
         name: "pyale-1.2",
         about: "the defaults of PyALE 1.2 for continuous features, with the variance of its intervals",
         estimators: &[("ale", pyale_ale)],
+        pairs: Ok(&[("ale", pyale_ale_of_pairs)]),
         binning: pyale_binning,
     },
     Preset {
         name: "sklearn-1.9",
         about: "the defaults of partial_dependence in scikit-learn 1.9, method brute",
         estimators: &[("pdp", sklearn_pdp)],
+        pairs: Ok(&[("pdp", sklearn_pdp_of_pairs)]),
         binning: |_| Settings::default(),
     },
     Preset {
@@ -114,6 +159,7 @@ pub const ALL: &[Preset] = &[
         about: "the estimators of Heiß et al. (2026); their grid is quantiles of the law: give it as \
                 limits",
         estimators: &[("ale", heiss_ale), ("pdp", heiss_pdp)],
+        pairs: Err("the study of Heiß et al. (2026) is of effects of one feature"),
         binning: heiss_binning,
     },
 ];
@@ -142,6 +188,15 @@ pub fn settings(name: &str, estimator: &str) -> Result<Settings> {
 /// As [`settings`].
 pub fn complete(name: &str, estimator: &str, given: Settings) -> Result<Settings> {
     preset(name)?.complete(estimator, given)
+}
+
+/// Some options of an estimator of pairs, with those of the preset of a name where they are not given; see
+/// [`Preset::complete_pair`].
+///
+/// # Errors
+/// [`Error::BadOption`] for an unknown name; as [`Preset::complete_pair`].
+pub fn complete_pair(name: &str, estimator: &str, given: Settings) -> Result<Settings> {
+    preset(name)?.complete_pair(estimator, given)
 }
 
 /// Options that both accumulated effects of effector share.
@@ -220,12 +275,16 @@ fn alibi_binning(name: &str) -> Settings {
 }
 
 fn pyale_ale() -> Settings {
+    let of_both = Settings { empty: None, ..pyale_ale_of_pairs() };
+    Settings { ddof: Some(1), undivided: Some(true), ..of_both }
+}
+
+fn pyale_ale_of_pairs() -> Settings {
     Settings {
         binning: Some("quantile".to_owned()),
         center: Some(Centring::Bins),
-        ddof: Some(1),
+        empty: Some(EmptyBins::Nearest),
         closed: Some(Closed::Right),
-        undivided: Some(true),
         ..Settings::default()
     }
 }
@@ -242,13 +301,16 @@ fn pyale_binning(name: &str) -> Settings {
 }
 
 fn sklearn_pdp() -> Settings {
+    Settings { raw_ice: Some(true), ddof: Some(0), ..sklearn_pdp_of_pairs() }
+}
+
+/// As many points of each of both features as of one.
+fn sklearn_pdp_of_pairs() -> Settings {
     Settings {
         grid: Some(100),
         distinct: Some(99),
         axis: Some(AxisChoice::Quantiles { from: 0.05, to: 0.95, rule: QuantileRule::Cunnane }),
         center: Some(Centring::None),
-        raw_ice: Some(true),
-        ddof: Some(0),
         ..Settings::default()
     }
 }
@@ -293,6 +355,11 @@ mod tests {
                 estimator::from_settings(estimator, &settings)
                     .unwrap_or_else(|e| panic!("{} {estimator}: {e}", preset.name));
             }
+            for estimator in preset.pairs() {
+                let settings = preset.complete_pair(estimator, Settings::default()).unwrap();
+                pair::from_settings(estimator, [&settings, &settings])
+                    .unwrap_or_else(|e| panic!("{} {estimator}: {e}", preset.name));
+            }
         }
     }
 
@@ -303,6 +370,21 @@ mod tests {
         let error = settings("effector", "ale").unwrap_err().to_string();
         assert!(error.contains("must be one of effector-0.6, alibi-0.9"), "{error}");
         assert!(settings("effector-0.6", "hale").unwrap_err().to_string().contains("rhale"));
+        let pair = |name: &str, estimator: &str| {
+            complete_pair(name, estimator, Settings::default()).unwrap_err().to_string()
+        };
+        let error = pair("pyale-1.2", "pdp");
+        assert!(error.ends_with("nothing for `pdp` of a pair: it covers ale"), "{error}");
+        for (name, reason) in [
+            ("effector-0.6", "effector 0.6 has effects of one feature alone"),
+            ("alibi-0.9", "the ALE of alibi 0.9 is of one feature"),
+            ("heiss-2026", "is of effects of one feature"),
+        ] {
+            let error = pair(name, "ale");
+            let says = format!("the preset `{name}` has nothing for pairs: ");
+            assert!(error.starts_with(&says) && error.ends_with(reason), "{error}");
+        }
+        assert!(pair("sklearn-1.9", "rhale").contains("is of one feature"));
     }
 
     #[test]

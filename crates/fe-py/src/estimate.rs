@@ -105,11 +105,12 @@ pub(crate) fn surfaces(
     second: Option<String>,
 ) -> PyResult<Vec<Surface>> {
     let info = pair::info(&request.estimator).map_err(Raise::raise)?;
-    if request.preset.is_some() {
-        return Err("preset: presets are of effects of one feature".raise());
-    }
     let mut prepared = Prepared::new(&request, info.options)?;
-    let of_sides = prepared.each(Ok)?;
+    let complete = |settings: Settings| match &request.preset {
+        None => Ok(settings),
+        Some(name) => preset::complete_pair(name, info.name, settings),
+    };
+    let of_sides = prepared.each(complete)?;
     let [(first, settings), (other, settings2)] = &of_sides[..] else {
         return Err("feature: a pair is of two features".raise());
     };
@@ -117,7 +118,8 @@ pub(crate) fn surfaces(
         None => settings2.clone(),
         Some(options) => {
             let (_, own) = settings_of(&request.estimator, &options, info.options)?;
-            Settings { axis: settings2.axis, ..own }
+            let own = Settings { axis: settings2.axis, ..own };
+            complete(own).map_err(Raise::raise)?
         }
     };
     let built = pair::from_settings(info.name, [settings, &settings2]).map_err(Raise::raise)?;

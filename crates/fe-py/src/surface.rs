@@ -1,5 +1,7 @@
 //! Effects of two features.
 
+use std::collections::BTreeMap;
+
 use fe_bench::score::comparison::Comparison;
 use fe_bench::score::pairs::{ComparingPairs, PairTruths, truth_beside};
 use fe_bench::score::{Metric, Score};
@@ -191,6 +193,29 @@ impl Surface {
     fn effect<'py>(&self, py: Python<'py>) -> PyResult<Doubles<'py>> {
         let shape = [self.inner.x[0].len(), self.inner.x[1].len()];
         arrays::shaped(py, self.inner.values.clone(), &shape)
+    }
+
+    /// The limits of a confidence band at all pairs of points by name, in the shape of `effect`, where the option `band`
+    /// asked for one.
+    #[getter]
+    fn band<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<Option<BTreeMap<&'static str, Bound<'py, PyAny>>>> {
+        let Some(band) = &self.inner.confidence else { return Ok(None) };
+        let shape = [self.inner.x[0].len(), self.inner.x[1].len()];
+        let at_points =
+            |limit: &[f64]| Ok::<_, PyErr>(arrays::shaped(py, limit.to_vec(), &shape)?.into_any());
+        let mut limits = BTreeMap::from([
+            ("lower", at_points(&band.pointwise.lower)?),
+            ("upper", at_points(&band.pointwise.upper)?),
+            ("record", plain(py, &band.record)?),
+        ]);
+        if let Some(simultaneous) = &band.simultaneous {
+            limits.insert("simultaneous_lower", at_points(&simultaneous.lower)?);
+            limits.insert("simultaneous_upper", at_points(&simultaneous.upper)?);
+        }
+        Ok(Some(limits))
     }
 
     /// The weight of the instances in each cell between neighbouring points, or at each level.

@@ -134,6 +134,40 @@ def test_surfaces_are_kept_and_shown():
     assert row["x"] == found.x[1] and row["x2"] == found.x2[0] and row["effect"] == found.effect[1, 0]
 
 
+def test_bands_have_the_shape_of_the_surface():
+    pytest.importorskip("pandas")
+    scenario, X = poly()
+    assert fe.pdp(X, scenario, PAIR, grid=3).band is None
+    for surface in (
+        fe.pdp(X, scenario, PAIR, grid=(3, 4), band="analytic", level=0.9),
+        fe.ale(X, scenario, PAIR, bins=(2, 3), band="bootstrap", resamples=60, level=0.9),
+    ):
+        band = surface.band
+        assert band is not None
+        assert band["record"]["level"] == 0.9
+        limits = [band[name] for name in ("simultaneous_lower", "lower", "upper", "simultaneous_upper")]
+        assert all(limit.shape == surface.effect.shape for limit in limits)
+        widths = [limits[2] - limits[1], limits[3] - limits[0]]
+        assert 0 < widths[0].mean() < widths[1].mean()
+        assert fe.Surface.from_json(surface.to_json()) == surface
+        table = fe.Surface.from_json(surface.to_json()).to_frame()
+        assert list(table.columns)[3:] == ["lower", "simultaneous_lower", "simultaneous_upper", "upper"]
+        found = fe.score(surface, scenario, metrics=["coverage", "simultaneous_width"])
+        assert 0 <= found["coverage"] <= 1 and found["simultaneous_width"] > 0
+
+
+def test_presets_of_pairs():
+    scenario, X = poly()
+    surface = fe.ale(X, scenario, PAIR, bins=(4, 3), preset="pyale-1.2")
+    assert surface.record["centring"] == "bins" and surface.effect.shape == (5, 4)
+    same = fe.ale(
+        X, scenario, PAIR, bins=(4, 3), binning="quantile", quantiles="type-1-below", closed="right", center="bins"
+    )
+    assert (surface.effect == same.effect).all()
+    surface = fe.pdp(X, scenario, PAIR, grid=4, preset="sklearn-1.9")
+    assert surface.record["centring"] == "none" and surface.x[0] > X[:, 0].min()
+
+
 def test_what_means_nothing_is_refused():
     scenario, X = poly()
     surface = fe.pdp(X, scenario, PAIR, grid=3)
@@ -143,7 +177,8 @@ def test_what_means_nothing_is_refused():
         (lambda: fe.pdp(X, scenario, ("x1", "x9")), "`x9`"),
         (lambda: fe.rhale(X, scenario, PAIR), "`rhale` is of one feature"),
         (lambda: fe.pdp(X, scenario, PAIR, bins=3), "takes no option `bins`"),
-        (lambda: fe.ale(X, scenario, PAIR, preset="pyale-1.2"), "presets are of effects of one feature"),
+        (lambda: fe.ale(X, scenario, PAIR, preset="alibi-0.9"), "the ALE of alibi 0.9 is of one feature"),
+        (lambda: fe.ale(X, scenario, PAIR, band="analytic"), "take the band bootstrap"),
         (lambda: fe.score(surface, scenario, "pd"), "says it itself"),
         (lambda: fe.score(surface, scenario, metrics=["L_mu"]), "no `L_mu` of effects of pairs"),
         (lambda: scenario.truth("ale", PAIR, [0.0]), "one of each feature"),

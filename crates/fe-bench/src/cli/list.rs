@@ -156,8 +156,11 @@ fn with_options<'a>(
 fn presets() -> OutputTable {
     let mut sheet = OutputTable::new(&["name", "about", "estimator", "options"]);
     for preset in preset::ALL {
-        for estimator in preset.estimators() {
-            let options = preset.settings(estimator).map(|s| described(&s)).unwrap_or_default();
+        let of_one = preset.estimators().map(|name| (name.to_owned(), preset.settings(name)));
+        let of_pair = |name| preset.complete_pair(name, Settings::default());
+        let of_pairs = preset.pairs().map(|name| (format!("{name} of a pair"), of_pair(name)));
+        for (estimator, settings) in of_one.chain(of_pairs) {
+            let options = settings.map(|settings| described(&settings)).unwrap_or_default();
             sheet.push(vec![
                 preset.name.into(),
                 preset.about.into(),

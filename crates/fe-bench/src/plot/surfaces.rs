@@ -16,6 +16,8 @@ use crate::score::pairs::truth_beside;
 const RASTER: usize = 48;
 /// Points of the truth along each number.
 const TRUTH: usize = 21;
+/// Dots along each number where a band holds 0.
+const DOTS: usize = 24;
 /// Most strokes of a rug.
 const RUG: usize = 200;
 /// Values smaller than so much of f are rounding.
@@ -45,6 +47,7 @@ pub fn figure(subject: &Subject<'_>, surfaces: &[Surface]) -> Result<Drawn> {
         let what = what(surface);
         let mut layers = estimate.layers(&classes);
         layers.extend(hatched(surface));
+        layers.extend(dotted(surface));
         layers.extend(rugs(subject, surface));
         cells.push(vec![panel(surface, format!("{what}, estimate"), layers)]);
         if let Some(truth) = truth {
@@ -295,6 +298,31 @@ fn hatched(surface: &Surface) -> Option<Layer> {
     (!strokes.is_empty()).then(|| Layer::named("no instances", look, Mark::Line(strokes)))
 }
 
+/// Dots where the band of the surface as a whole holds 0: what is drawn there may be nothing.
+fn dotted(surface: &Surface) -> Option<Layer> {
+    let band = surface.confidence.as_ref()?;
+    let limits = band.simultaneous.as_ref().unwrap_or(&band.pointwise);
+    let sheet = |limit: &Vec<f64>| Sheet { values: limit.clone(), ..Sheet::of(surface) };
+    let (lower, upper) = (sheet(&limits.lower), sheet(&limits.upper));
+    let places = |side: usize| -> Vec<f64> {
+        if lower.levels[side] {
+            return (0..lower.x[side].len()).map(|place| place as f64).collect();
+        }
+        let (lo, hi) = (lower.x[side][0], lower.x[side][lower.x[side].len() - 1]);
+        (0..DOTS).map(|i| lo + (hi - lo) * (i as f64 + 0.5) / DOTS as f64).collect()
+    };
+    let holds = |&(x, y): &(f64, f64)| {
+        let (lower, upper) = (lower.at(x, y), upper.at(x, y));
+        lower <= 0.0 && 0.0 <= upper && !band.is_degenerate(lower, upper)
+    };
+    let up = places(1);
+    let all = places(0).into_iter().flat_map(|x| up.iter().map(move |&y| (x, y)));
+    let dots: Vec<(f64, f64)> = all.filter(holds).collect();
+    let look = MarkStyle::line(BLACK, 1.0).faint(0.6);
+    let name = "0 within the simultaneous band";
+    (!dots.is_empty()).then(|| Layer::named(name, look, Mark::Cloud(dots)))
+}
+
 /// Strokes at the rows along both axes.
 fn rugs(subject: &Subject<'_>, surface: &Surface) -> Vec<Layer> {
     let data = subject.data;
@@ -333,6 +361,29 @@ mod tests {
                 );
             }
         }
+    }
+
+    /// The interaction part of x1 x2 on a square about 0 crosses 0 along both axes, and its band is around these.
+    #[test]
+    fn dots_are_where_the_band_holds_nothing() {
+        use fe_core::estimator::pair;
+        use fe_core::settings::BandKind;
+        use fe_core::{Dataset, Settings};
+        let value = |i: usize, j: usize| ((i * [37, 91, 53][j]) % 100) as f64 / 49.5 - 1.0;
+        let rows = ndarray::Array2::from_shape_fn((100, 3), |(i, j)| value(i, j));
+        let data = Dataset::from_rows(&rows.view()).unwrap();
+        let f = fe_core::model::FunctionModel::new(3, |x| x[0] * x[1] * (1.0 + 0.3 * x[2]));
+        let surface = |band| {
+            let settings = Settings { grid: Some(5), band, ..Settings::default() };
+            let estimator = pair::from_settings("pdp", [&settings, &settings]).unwrap();
+            estimator.estimate(&data, &f, [0, 1]).unwrap().swap_remove(0)
+        };
+        assert!(dotted(&surface(None)).is_none());
+        let Mark::Cloud(dots) = dotted(&surface(Some(BandKind::Analytic))).unwrap().mark else {
+            panic!("dots")
+        };
+        assert!(dots.len() > 20, "{} dots", dots.len());
+        assert!(dots.iter().all(|(x, y)| x.abs().min(y.abs()) < 0.1), "{dots:?}");
     }
 
     #[test]

@@ -9,8 +9,9 @@ use fe_truth::{IndexTruth, PairEffect, Quantity, Scenario, Truth};
 
 use super::comparison::Comparison;
 use super::estimand::truth_centring;
+use super::metric::ScoringSurface;
 use super::truths::{Cache, bits, remember};
-use super::{Compared, Metric, Provenance, Score};
+use super::{Metric, Score};
 
 /// The pairs of points at which the effects of a pair of features are compared.
 #[derive(Debug, Clone, Copy)]
@@ -52,7 +53,7 @@ impl std::fmt::Debug for PairTruths {
 }
 
 impl PairTruths {
-    /// Scores the effect of a pair against its truth by a metric of curves, over all pairs of points.
+    /// Scores the effect of a pair against its truth by a metric of curves or of bands, over all pairs of points.
     #[must_use]
     pub fn score(
         &self,
@@ -66,11 +67,15 @@ impl PairTruths {
             if compared == 0 {
                 return Err("no grid point lies within the limits of every estimate".to_owned());
             }
-            let estimate = surface.at_all(comparing.points).map_err(|e| e.to_string())?;
             let truths = self.compared(scenario, surface, comparing)?;
-            let both = Compared::new(&estimate, &truths, comparing.comparison);
-            let value = metric.of_curves(&both.estimate, &both.truth);
-            Ok(Score::of(value, &Provenance::of_curve(&truths), compared, left_out))
+            let ComparingPairs { points, comparison, .. } = comparing;
+            metric.of_surface(&ScoringSurface {
+                surface,
+                points,
+                truths: &truths,
+                comparison,
+                left_out,
+            })
         };
         scored().unwrap_or_else(Score::failed)
     }

@@ -130,15 +130,15 @@ fn variant(
         .map_err(|e| format!("options of {estimator}: {}", plain_types(e.to_string().trim())))?;
     let settings = match &preset {
         None => settings,
-        Some(name) => preset::complete(name, &estimator, settings).map_err(|e| e.to_string())?,
+        Some(name) => {
+            let complete = if of_pairs { preset::complete_pair } else { preset::complete };
+            complete(name, &estimator, settings).map_err(|e| e.to_string())?
+        }
     };
     let axis = axis.or(settings.axis.map(AxisSource::from)).unwrap_or_default();
     // Any limits will do to see whether the rest can be built.
     let stand_in = limits.map(|_| vec![0.0, 1.0]);
     let settings = Settings { limits: stand_in.or(settings.limits.clone()), ..settings };
-    if of_pairs && preset.is_some() {
-        return Err(format!("`preset` of {estimator}: presets are of effects of one feature"));
-    }
     let built = Built::new(&estimator, &settings, of_pairs)?;
     if comparison == Comparison::AsTheyAre && settings.center.is_none() {
         return Err(format!(

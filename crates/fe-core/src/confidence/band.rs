@@ -4,9 +4,10 @@ use super::uncertainty::{self, Uncertainty};
 use super::values::{Values, around};
 use super::{BandRequest, Debiased, Resampling, bootstrap, per_bin};
 use crate::data::Dataset;
-use crate::effect::{ConfidenceBand, Effect};
+use crate::effect::{ConfidenceBand, Effect, Surface, SurfaceBand};
 use crate::error::{Error, Result};
 use crate::model::magnitude::{MagnitudeProbe, ROUNDING};
+use crate::numeric::curve::{Curve, Shape};
 use crate::settings::BandKind;
 
 impl BandRequest {
@@ -23,24 +24,62 @@ impl BandRequest {
         let is_certain = sample.is_some_and(|sample| sample.is_certain(rounding));
         let limits = match sample {
             None => per_bin::limits(effect, &x, &curve, self.level)?,
-            Some(sample) if self.kind == BandKind::Bootstrap => {
-                bootstrap::limits(self, data, sample, &curve)?
-            }
-            Some(sample) => match sample.debiased()? {
-                None => analytic(self, &sample.uncertainty()?, &curve)?,
-                Some(Debiased { curve, uncertainty, cells }) => {
-                    Values { cells: Some(cells), ..analytic(self, &uncertainty, &curve)? }
-                }
-            },
+            Some(sample) => self.values(&curve, &[curve.len()], data, sample)?,
         };
-        let drawn = (effect.curve.shape(), effect.record.extrapolated);
+        let extrapolate = effect.record.extrapolated;
+        let limit = |y| match effect.curve.shape() {
+            Shape::Levels => Curve::levels(x.clone(), y),
+            _ => Curve::linear(x.clone(), y).extrapolated(extrapolate),
+        };
         let rounding = if is_certain { f64::INFINITY } else { rounding_of(model, effect) };
-        let band = limits.into_band(self, x, drawn).rounded(rounding, &effect.curve);
-        if !band.is_finite() {
-            return Err(Error::Overflow { what: "limits of the band", name: effect.name.clone() });
-        }
-        Ok(band)
+        let band = limits.into_band(self, limit).rounded(rounding, effect.curve.y());
+        checked(band, Curve::y, || effect.name.clone())
     }
+
+    /// The band of a surface at its points, from the sample that it was estimated from.
+    pub(crate) fn band_of_surface(
+        &self,
+        surface: &Surface,
+        (data, sample): (&Dataset, &dyn Resampling),
+        model: &MagnitudeProbe<'_>,
+    ) -> Result<SurfaceBand> {
+        let sides = surface.x.each_ref().map(Vec::len);
+        let limits = self.values(&surface.values, &sides, data, sample)?;
+        let rounding = ROUNDING * model.value(surface.output);
+        let band = limits.into_band(self, |limit| limit).rounded(rounding, &surface.values);
+        checked(band, Vec::as_slice, || surface.names.join(" and "))
+    }
+
+    /// The limits around values that lie along one side, or over several, the last of them inside.
+    fn values(
+        &self,
+        values: &[f64],
+        sides: &[usize],
+        data: &Dataset,
+        sample: &dyn Resampling,
+    ) -> Result<Values> {
+        if self.kind == BandKind::Bootstrap {
+            return bootstrap::limits(self, data, sample, values);
+        }
+        match sample.debiased()? {
+            None => analytic(self, &sample.uncertainty()?, values, sides),
+            Some(Debiased { curve, uncertainty, cells }) => {
+                Ok(Values { cells: Some(cells), ..analytic(self, &uncertainty, &curve, sides)? })
+            }
+        }
+    }
+}
+
+/// The band, if its limits are numbers.
+fn checked<T>(
+    band: ConfidenceBand<T>,
+    values: impl Fn(&T) -> &[f64],
+    name: impl Fn() -> String,
+) -> Result<ConfidenceBand<T>> {
+    if band.is_finite(values) {
+        return Ok(band);
+    }
+    Err(Error::Overflow { what: "limits of the band", name: name() })
 }
 
 /// By how much rounding may move a curve, from the largest answers of the model.
@@ -49,11 +88,16 @@ fn rounding_of(model: &MagnitudeProbe<'_>, effect: &Effect) -> f64 {
     ROUNDING * (model.value(effect.output) + slopes)
 }
 
-fn analytic(request: &BandRequest, uncertainty: &Uncertainty, curve: &[f64]) -> Result<Values> {
+fn analytic(
+    request: &BandRequest,
+    uncertainty: &Uncertainty,
+    curve: &[f64],
+    sides: &[usize],
+) -> Result<Values> {
     let errors = uncertainty.standard_errors();
     let tail = 1.0 - request.level;
     let pointwise = uncertainty.quantiles(tail)?;
-    let critical = uncertainty.thinned().critical_value(request.level, request.seed)?;
+    let critical = uncertainty.thinned(sides).critical_value(request.level, request.seed)?;
     let simultaneous = uncertainty.quantiles(uncertainty::two_sided_tail(critical))?;
     let degrees = uncertainty.degrees().iter().copied().fold(f64::INFINITY, f64::min);
     Ok(Values {
@@ -71,7 +115,6 @@ mod tests {
     use super::*;
     use crate::model::{Column, FunctionModel, Model, Rows};
     use crate::numeric::axis::Axis;
-    use crate::numeric::curve::Curve;
 
     /// Values as large as 3, and slopes as large as 5 along an axis of 4.
     #[test]

@@ -5,7 +5,7 @@ use std::ops::Range;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::uncertainty::order_statistic;
+use super::uncertainty::{least_error, order_statistic};
 use super::values::{Values, around};
 use super::{BandRequest, Replicate, Resampling};
 use crate::data::Dataset;
@@ -149,7 +149,12 @@ fn percentile(level: f64, replicates: &[Replicate], curve: &[f64]) -> Values {
         (squares / (count - 1.0)).sqrt()
     };
     let spreads: Vec<f64> = (0..places).map(spread).collect();
-    let distance = |r: &Replicate, i: usize| ratio(r.curve[i] - curve[i], spreads[i]);
+    // Of places that are certain the spread is rounding, and so are distances in units of it.
+    let least = least_error(&spreads);
+    let distance = |r: &Replicate, i: usize| match spreads[i] > least {
+        true => ratio(r.curve[i] - curve[i], spreads[i]),
+        false => 0.0,
+    };
     let critical = largest(level, replicates, places, distance);
     values(limits, around(curve, |i| critical * spreads[i]), critical)
 }
@@ -166,7 +171,9 @@ fn studentise(level: f64, replicates: &[Replicate], curve: &[f64], errors: &[f64
         (0..places).map(|i| curve[i] - lower[i] * errors[i]).collect(),
         (0..places).map(|i| curve[i] - upper[i] * errors[i]).collect(),
     );
-    let critical = largest(level, replicates, places, distance);
+    let least = least_error(errors);
+    let uncertain = |r: &Replicate, i: usize| if errors[i] > least { distance(r, i) } else { 0.0 };
+    let critical = largest(level, replicates, places, uncertain);
     values(limits, around(curve, |i| critical * errors[i]), critical)
 }
 

@@ -1,4 +1,4 @@
-//! Confidence bands for effects: how far a curve may lie from the one that endless data would give.
+//! Confidence bands for effects: how far a curve, or a surface, may lie from the one that endless data would give.
 //!
 //! May import `effect` and what lies below. Begin with [`Resampling`]; what knows a single estimator stands beside that.
 //!
@@ -13,11 +13,13 @@
 
 mod band;
 mod bootstrap;
+mod means;
 mod per_bin;
 mod request;
 mod uncertainty;
 mod values;
 
+pub(crate) use means::{InstanceValues, MeanSample};
 pub(crate) use request::BandRequest;
 pub use uncertainty::Uncertainty;
 

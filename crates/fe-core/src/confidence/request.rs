@@ -125,9 +125,14 @@ impl BandRequest {
         Ok(x)
     }
 
+    /// True if rows are resampled for it.
+    pub(crate) fn is_resampled(&self) -> bool {
+        self.kind == BandKind::Bootstrap
+    }
+
     /// The purpose of a sample at these places; none where the effect itself tells its band.
     pub(crate) fn purpose<'a>(&self, x: &'a [f64]) -> Option<Purpose<'a>> {
-        let resampled = self.kind == BandKind::Bootstrap;
+        let resampled = self.is_resampled();
         (self.kind != BandKind::Bins).then_some(Purpose { x, resampled, rebin: self.rebin })
     }
 }

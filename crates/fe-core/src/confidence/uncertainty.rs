@@ -19,8 +19,11 @@ const DRAWS: usize = 2000;
 /// Curves that one thread simulates at a time.
 const BLOCK: usize = 250;
 
-/// Most places that are simulated where there are more columns than places.
+/// Most places that are simulated along a curve where there are more columns than places.
 const MOST_SIMULATED: usize = 64;
+
+/// The same along each side of a surface.
+const MOST_ON_A_SIDE: usize = 20;
 
 /// Most products of a place and a column in a simulated curve; of more, curves at fewer places are simulated.
 const MOST_PRODUCTS: usize = 1 << 20;
@@ -106,14 +109,24 @@ impl Uncertainty {
 
     /// The same at no more than so many places and from no more columns than places, if it has more columns than places
     /// or too many of both: what is simulated costs as much as there are of both. Of many places each goes along with
-    /// its neighbours.
-    pub(crate) fn thinned(&self) -> Cow<'_, Self> {
+    /// its neighbours. Places lie along one side, or over several, the last of them inside.
+    pub(crate) fn thinned(&self, sides: &[usize]) -> Cow<'_, Self> {
         let (places, columns) = self.factor.shape();
-        if columns <= places.max(MOST_SIMULATED) && places * columns <= MOST_PRODUCTS {
+        debug_assert_eq!(places, sides.iter().product::<usize>());
+        let most = if sides.len() > 1 { MOST_ON_A_SIDE } else { MOST_SIMULATED };
+        let enough = most.pow(sides.len() as u32);
+        if columns <= places.max(enough) && places * columns <= MOST_PRODUCTS {
             return Cow::Borrowed(self);
         }
-        let step = places.div_ceil(MOST_SIMULATED);
-        let rows: Vec<usize> = (0..places).step_by(step).collect();
+        let mut rows = vec![0];
+        for &side in sides {
+            let step = side.div_ceil(most).max(1);
+            let along = |row: &usize| {
+                let first = row * side;
+                (0..side).step_by(step).map(move |place| first + place)
+            };
+            rows = rows.iter().flat_map(along).collect();
+        }
         let factor = self.factor.select_rows(&rows);
         let degrees = rows.iter().map(|&row| self.degrees[row]).collect();
         Cow::Owned(Self::of_covariance(&factor * factor.transpose(), degrees))
@@ -157,9 +170,8 @@ impl Uncertainty {
     /// None; numbers are drawn from the seed, and the number of threads does not matter.
     pub fn critical_value(&self, level: f64, seed: u64) -> Result<f64> {
         let errors = self.standard_errors();
-        let largest = errors.iter().copied().fold(0.0, f64::max);
-        let rows: Vec<usize> =
-            (0..errors.len()).filter(|&row| errors[row] > ROUNDING.sqrt() * largest).collect();
+        let least = least_error(&errors);
+        let rows: Vec<usize> = (0..errors.len()).filter(|&row| errors[row] > least).collect();
         if rows.is_empty() {
             return Ok(0.0);
         }
@@ -185,6 +197,11 @@ impl Uncertainty {
         let at_a_point = Normal::standard().inverse_cdf(0.5 + level / 2.0);
         Ok(order_statistic(&mut extremes, level).max(at_a_point))
     }
+}
+
+/// Standard errors up to this, beside others, are rounding.
+pub(super) fn least_error(errors: &[f64]) -> f64 {
+    ROUNDING.sqrt() * errors.iter().copied().fold(0.0, f64::max)
 }
 
 /// The quantile of Student's t that leaves `tail` outside on both sides together.
@@ -227,13 +244,29 @@ mod tests {
             Uncertainty::new(factor, vec![f64::INFINITY; 2 * steps])
         };
         let (long, short) = (walk(1200), walk(700));
-        let thinned = long.thinned();
+        let thinned = long.thinned(&[2400]);
         assert_eq!(thinned.factor.shape(), (64, 64));
         for (place, variance) in thinned.variances().into_iter().enumerate() {
             let steps = (2400_usize.div_ceil(64) * place / 2 + 1) as f64;
             assert!((variance / steps - 1.0).abs() < 1e-9, "{place}: {variance}");
         }
-        assert!(matches!(short.thinned(), Cow::Borrowed(_)));
+        assert!(matches!(short.thinned(&[1400]), Cow::Borrowed(_)));
+    }
+
+    /// Each place of a surface has a column of its own, in which there is the place.
+    #[test]
+    fn surfaces_are_simulated_at_places_all_over_them() {
+        let (first, second) = (90, 50);
+        let place = |i: usize, j: usize| if j == 0 { i as f64 } else { 0.0 };
+        let factor = DMatrix::from_fn(first * second, first * second + 1, place);
+        let surface = Uncertainty::new(factor, vec![f64::INFINITY; first * second]);
+        let thinned = surface.thinned(&[first, second]);
+        let places: Vec<usize> =
+            thinned.standard_errors().iter().map(|place| place.round() as usize).collect();
+        assert_eq!(places.len(), 18 * 17);
+        for (at, place) in places.into_iter().enumerate() {
+            assert_eq!((place / second, place % second), (at / 17 * 5, at % 17 * 3));
+        }
     }
 
     /// Units are powers of two, which change no rounding.

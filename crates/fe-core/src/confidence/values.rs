@@ -2,7 +2,6 @@
 
 use super::BandRequest;
 use crate::effect::{BandRecord, ConfidenceBand, Limits, MEANING};
-use crate::numeric::curve::{Curve, Shape};
 use crate::settings::BandKind;
 
 /// A band by its values.
@@ -16,20 +15,14 @@ pub(super) struct Values {
 }
 
 impl Values {
-    pub(super) fn into_band(
+    /// The band, whose limits are made of their values by `limit`.
+    pub(super) fn into_band<T>(
         self,
         request: &BandRequest,
-        x: Vec<f64>,
-        (shape, extrapolate): (Shape, bool),
-    ) -> ConfidenceBand {
+        limit: impl Fn(Vec<f64>) -> T,
+    ) -> ConfidenceBand<T> {
         let resampled = request.kind == BandKind::Bootstrap;
-        let limits = |(lower, upper): (Vec<f64>, Vec<f64>)| {
-            let curve = |y| match shape {
-                Shape::Levels => Curve::levels(x.clone(), y),
-                _ => Curve::linear(x.clone(), y).extrapolated(extrapolate),
-            };
-            Limits { lower: curve(lower), upper: curve(upper) }
-        };
+        let limits = |(lower, upper)| Limits { lower: limit(lower), upper: limit(upper) };
         ConfidenceBand {
             pointwise: limits(self.pointwise),
             simultaneous: self.simultaneous.map(limits),

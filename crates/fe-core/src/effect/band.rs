@@ -10,22 +10,22 @@ use crate::stored::Name;
 pub const MEANING: &str = "uncertainty of the effect of this model, from the sample of instances \
                            alone; how far the model is from the true function is not in it";
 
-/// Lower and upper limits of a band, in units of the output.
+/// Lower and upper limits of a band, in units of the output: curves, or values at the points of a surface.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Limits {
+pub struct Limits<T = Curve> {
     /// The lower limit.
-    pub lower: Curve,
+    pub lower: T,
     /// The upper limit.
-    pub upper: Curve,
+    pub upper: T,
 }
 
-/// A confidence band for an effect's curve, centred as the curve is.
+/// A confidence band for an effect's curve, centred as the curve is, or for a surface.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ConfidenceBand {
+pub struct ConfidenceBand<T = Curve> {
     /// Limits that are to hold the true curve at each place with the probability `level`.
-    pub pointwise: Limits,
+    pub pointwise: Limits<T>,
     /// Limits that are to hold it at all places at once; none for the band `bins`.
-    pub simultaneous: Option<Limits>,
+    pub simultaneous: Option<Limits<T>>,
     /// Limits that are no farther apart are so by rounding, in units of the output: there the curve does
     /// not depend on which instances were drawn. Infinite where it does so nowhere.
     pub rounding: f64,
@@ -36,11 +36,15 @@ pub struct ConfidenceBand {
 /// Limits no farther apart than this share of the curve's largest value are so by rounding.
 const NO_WIDTH: f64 = 1e-9;
 
-impl ConfidenceBand {
-    /// The same band of a curve whose values are rounded by so much, at the least by that of its own.
+/// A confidence band for the effect of two features: limits at each pair of points, in the order of the values of the
+/// [`Surface`](super::Surface), bilinear between.
+pub type SurfaceBand = ConfidenceBand<Vec<f64>>;
+
+impl<T> ConfidenceBand<T> {
+    /// The same band of something whose values are rounded by so much, at the least by that of their own.
     #[must_use]
-    pub fn rounded(self, rounding: f64, curve: &Curve) -> Self {
-        let size = curve.y().iter().fold(0.0, |size: f64, y| size.max(y.abs()));
+    pub fn rounded(self, rounding: f64, values: &[f64]) -> Self {
+        let size = values.iter().fold(0.0, |size: f64, y| size.max(y.abs()));
         Self { rounding: rounding.max(NO_WIDTH * size), ..self }
     }
 
@@ -52,9 +56,10 @@ impl ConfidenceBand {
         width.is_nan() || width <= self.rounding
     }
 
-    pub(crate) fn is_finite(&self) -> bool {
-        let finite = |limits: &Limits| {
-            let values = || limits.lower.y().iter().chain(limits.upper.y());
+    /// True if all limits are numbers, `values` being those of a limit.
+    pub(crate) fn is_finite(&self, values: impl Fn(&T) -> &[f64]) -> bool {
+        let finite = |limits: &Limits<T>| {
+            let values = || values(&limits.lower).iter().chain(values(&limits.upper));
             // The band `bins` is missing at the start, and where there are fewer than two instances.
             values().all(|y| y.is_finite() || (y.is_nan() && self.simultaneous.is_none()))
         };
@@ -116,7 +121,7 @@ mod tests {
                 cells: None,
             },
         };
-        assert_eq!(band.clone().rounded(0.0, &line(-4.0)).rounding, 4.0 * NO_WIDTH);
-        assert_eq!(band.rounded(1e-3, &line(-4.0)).rounding, 1e-3);
+        assert_eq!(band.clone().rounded(0.0, line(-4.0).y()).rounding, 4.0 * NO_WIDTH);
+        assert_eq!(band.rounded(1e-3, line(-4.0).y()).rounding, 1e-3);
     }
 }

@@ -11,7 +11,7 @@ mod sample;
 mod spread;
 mod surface;
 
-pub use band::{BandRecord, ConfidenceBand, Limits, MEANING};
+pub use band::{BandRecord, ConfidenceBand, Limits, MEANING, SurfaceBand};
 pub use instances::Instances;
 pub(crate) use instances::{PositionSums, mean_at_instances};
 pub(crate) use sample::Sample;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::LevelRecord;
+use super::{LevelRecord, SurfaceBand};
 use crate::data::SubsampleRecord;
 use crate::error::{Error, Result};
 use crate::numeric::axis::Axis;
@@ -32,6 +32,9 @@ pub struct Surface {
     /// Weight of the instances in each cell between neighbouring points (of a feature with levels: at each level), in
     /// the same order; their number where none are weighted.
     pub counts: Vec<f64>,
+    /// A confidence band for the values, where the option `band` asks for one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<SurfaceBand>,
     /// Record of the computation.
     pub record: SurfaceRecord,
 }
@@ -110,14 +113,7 @@ impl Surface {
     /// # Errors
     /// [`Error::OutsideLimits`], and [`Error::NotALevel`] between levels.
     pub fn at(&self, place: [f64; 2]) -> Result<f64> {
-        let [(i, u), (k, v)] = [self.share(0, place[0])?, self.share(1, place[1])?];
-        let columns = self.x[1].len();
-        let value = |i: usize, k: usize| self.values[i * columns + k];
-        // At a point nothing is read beside it.
-        let along = |i: usize| {
-            if v > 0.0 { (1.0 - v) * value(i, k) + v * value(i, k + 1) } else { value(i, k) }
-        };
-        Ok(if u > 0.0 { (1.0 - u) * along(i) + u * along(i + 1) } else { along(i) })
+        self.read(&self.values, place)
     }
 
     /// The effect at all pairs of places of two lists, the first feature's outside.
@@ -125,8 +121,35 @@ impl Surface {
     /// # Errors
     /// As [`Surface::at`].
     pub fn at_all(&self, places: [&[f64]; 2]) -> Result<Vec<f64>> {
+        self.read_all(&self.values, places)
+    }
+
+    /// Values at its points, such as a limit of its band, read at all pairs of places of two lists as the effect is: the
+    /// first feature's outside.
+    ///
+    /// # Errors
+    /// As [`Surface::at`]; [`Error::WrongCount`] unless there is a value for each pair of points.
+    pub fn read_all(&self, values: &[f64], places: [&[f64]; 2]) -> Result<Vec<f64>> {
+        if values.len() != self.values.len() {
+            return Err(Error::WrongCount {
+                what: "values at the points",
+                expected: self.values.len(),
+                got: values.len(),
+            });
+        }
         let pairs = places[0].iter().flat_map(|&x| places[1].iter().map(move |&y| [x, y]));
-        pairs.map(|pair| self.at(pair)).collect()
+        pairs.map(|pair| self.read(values, pair)).collect()
+    }
+
+    fn read(&self, values: &[f64], place: [f64; 2]) -> Result<f64> {
+        let [(i, u), (k, v)] = [self.share(0, place[0])?, self.share(1, place[1])?];
+        let columns = self.x[1].len();
+        let value = |i: usize, k: usize| values[i * columns + k];
+        // At a point nothing is read beside it.
+        let along = |i: usize| {
+            if v > 0.0 { (1.0 - v) * value(i, k) + v * value(i, k + 1) } else { value(i, k) }
+        };
+        Ok(if u > 0.0 { (1.0 - u) * along(i) + u * along(i + 1) } else { along(i) })
     }
 
     /// The point of a feature at a place or below it, and how far the place is towards the next one, from 0 to 1.

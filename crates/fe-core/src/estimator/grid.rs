@@ -1,10 +1,11 @@
 //! Grids of points at which curves are computed, with the weights of means over the axis.
 
-use crate::data::Levels;
+use crate::data::{AxisChoice, Dataset, Levels};
 use crate::effect::centring::AxisMean;
 use crate::error::{Error, Result};
 use crate::numeric::axis::Axis;
 use crate::numeric::curve::Curve;
+use crate::numeric::quantiles::SortedSample;
 use crate::settings::{CenterRule, Centring, Settings};
 
 /// Points on the grid if nothing else is asked for.
@@ -123,6 +124,22 @@ fn trapezoid(axis: Axis, grid: &[f64]) -> Vec<f64> {
         weights[left + 1] += half;
     }
     weights
+}
+
+/// The distinct values of a feature on an axis, where there are no more than so many; none where they are more, or a
+/// number that means none.
+pub(super) fn distinct_points(
+    data: &Dataset,
+    feature: usize,
+    axis: AxisChoice,
+    most: usize,
+) -> Option<Vec<f64>> {
+    let on_axis = |x: f64| match axis {
+        AxisChoice::Given(lo, hi) => (lo..=hi).contains(&x),
+        AxisChoice::Data | AxisChoice::Quantiles { .. } => true,
+    };
+    let sample = || SortedSample::new(data.weighted(feature).filter(|(x, _)| on_axis(*x)));
+    if most < 2 { None } else { sample().distinct(most) }
 }
 
 /// The constant that a centring subtracts from the line through the points of a grid, as weights of

@@ -4,33 +4,36 @@ use serde::Serialize;
 
 use crate::confidence::Resampling;
 use crate::data::Dataset;
-use crate::effect::Effect;
+use crate::effect::{Effect, Surface};
 use crate::error::Result;
 use crate::model::{Model, Observed};
 
 /// An effect, and the data and the model that it was estimated from.
-pub struct Estimated<'a, M: ?Sized = dyn Model + 'a> {
+pub struct Estimated<'a, M: ?Sized = dyn Model + 'a, E = Effect> {
     /// The data.
     pub data: &'a Dataset,
     /// The model.
     pub model: &'a M,
     /// The effect that an estimator made of them.
-    pub effect: &'a Effect,
+    pub effect: &'a E,
 }
 
 /// The same with a model whose rows are counted.
 pub type Observation<'a> = Estimated<'a, Observed<'a>>;
 
+/// The same of an effect of two features.
+pub type PairObservation<'a> = Estimated<'a, Observed<'a>, Surface>;
+
 /// The curve of an effect under other weights of the rows, or the reason why there is none.
 pub type Resampled<'a> = Result<Box<dyn Resampling + 'a>>;
 
-impl<M: ?Sized> Clone for Estimated<'_, M> {
+impl<M: ?Sized, E> Clone for Estimated<'_, M, E> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<M: ?Sized> Copy for Estimated<'_, M> {}
+impl<M: ?Sized, E> Copy for Estimated<'_, M, E> {}
 
 /// Effects of some instances on the output.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -24,7 +24,7 @@ pub(crate) mod shap;
 
 pub use ale::{Accumulated, Ale, Dale, Rhale};
 pub use ice::IndividualCurves;
-pub use instances::{Estimated, InstanceEffects, Observation, Resampled};
+pub use instances::{Estimated, InstanceEffects, Observation, PairObservation, Resampled};
 pub use mplot::MarginalPlot;
 pub use partial::{PartialEffect, STRETCH};
 pub use parts::PartSums;

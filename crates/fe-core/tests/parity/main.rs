@@ -7,6 +7,8 @@
 mod compare;
 mod defects;
 mod models;
+// What it has for pairs of features is for `pair_parity`.
+#[allow(dead_code)]
 mod record;
 mod regional;
 mod shapley;

@@ -32,8 +32,21 @@ pub fn other_folder() -> Option<PathBuf> {
 
 /// All records, in the order of their names.
 pub fn all() -> Vec<Record> {
+    in_folder(&folder())
+}
+
+/// The records of pairs of features, in the order of their names.
+pub fn of_pairs() -> Vec<Record> {
+    in_folder(&folder().join("pairs"))
+}
+
+fn folder() -> PathBuf {
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fe-core/tests/fixtures");
-    let files = std::fs::read_dir(other_folder().unwrap_or(own)).unwrap();
+    other_folder().unwrap_or(own)
+}
+
+fn in_folder(folder: &Path) -> Vec<Record> {
+    let files = std::fs::read_dir(folder).unwrap();
     let files = files.map(|entry| entry.unwrap().path());
     let mut files: Vec<_> =
         files.filter(|file| file.extension().is_some_and(|e| e == "json")).collect();
@@ -85,6 +98,11 @@ impl<'a> Case<'a> {
         self.result["options"]["default"].as_bool().unwrap_or_default()
     }
 
+    /// The two features of a pair, counted from 0.
+    pub fn pair(&self) -> [usize; 2] {
+        [0, 1].map(|side: usize| self.result["features"][side].as_u64().unwrap() as usize - 1)
+    }
+
     /// The feature, counted from 0.
     pub fn feature(&self) -> usize {
         self.result["feature"].as_u64().unwrap() as usize - 1
@@ -103,6 +121,12 @@ impl<'a> Case<'a> {
     pub fn numbers(&self, key: &str) -> Vec<f64> {
         let values = self.result[key].as_array();
         values.unwrap_or_else(|| panic!("{self} has no {key}")).iter().map(number).collect()
+    }
+
+    /// Numbers in rows, one row after the other.
+    pub fn table(&self, key: &str) -> Vec<f64> {
+        let rows = self.result[key].as_array().unwrap_or_else(|| panic!("{self} has no {key}"));
+        rows.iter().flat_map(|row| row.as_array().unwrap()).map(number).collect()
     }
 
     pub fn positions(&self) -> &'a [f64] {
@@ -125,7 +149,8 @@ fn number(value: &Value) -> f64 {
 
 impl std::fmt::Display for Case<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (name, feature) = (&self.record.name, &self.result["feature"]);
+        let of = if self.result["features"].is_null() { "feature" } else { "features" };
+        let (name, feature) = (&self.record.name, &self.result[of]);
         let (peer, method, options) =
             (self.text("peer"), self.text("method"), &self.result["options"]);
         write!(f, "{name} x{feature} {peer} {method} {options}")

@@ -159,9 +159,10 @@ def _draw(ax: Any, effect: Effect, label: str, colour: str) -> None:
 
 
 def surface_to_frame(surface: Surface) -> Any:
-    """A row for each pair of points."""
+    """A row for each pair of points, with the limits of its band where there is one."""
     x, x2 = np.meshgrid(surface.x, surface.x2, indexing="ij")
-    return frame({"x": x.ravel(), "x2": x2.ravel(), "effect": surface.effect.ravel()})
+    limits = {name: limits.ravel() for name, limits in (surface.band or {}).items() if name != "record"}
+    return frame({"x": x.ravel(), "x2": x2.ravel(), "effect": surface.effect.ravel()} | limits)
 
 
 def plot_surface(surface: Surface, ax: Any = None) -> Any:

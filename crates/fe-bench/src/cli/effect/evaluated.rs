@@ -115,11 +115,11 @@ impl Estimated for Evaluated {
     }
 }
 
-/// The limits of a confidence band at some points, by their names.
-type NamedLimits = [(&'static str, Option<Vec<f64>>); LIMITS];
+/// The limits of a confidence band at some points, in the order of [`LIMITS`]; none that the band does not have.
+pub(super) type NamedLimits = [Option<Vec<f64>>; LIMITS.len()];
 
-/// Number of limits that a band has at a point.
-const LIMITS: usize = 4;
+/// Names of the limits that a band has at a point.
+pub(super) const LIMITS: [&str; 4] = ["lower", "upper", "simultaneous_lower", "simultaneous_upper"];
 
 /// The most points that truths are looked up at.
 const MOST_TRUTHS: usize = 10_000;
@@ -137,7 +137,7 @@ pub(super) struct Evaluated {
     truth: Option<Vec<f64>>,
     /// The spread about an accumulated effect, by its two names.
     bands: Option<[(&'static str, Vec<f64>); 2]>,
-    /// The limits of a confidence band, by their names; null where the band is not simultaneous.
+    /// The limits of a confidence band; none where the band is not simultaneous.
     confidence: Option<NamedLimits>,
 }
 
@@ -181,7 +181,7 @@ impl Evaluated {
     fn outside(&self, of: &Subject<'_>) -> Option<String> {
         let band = self.effect.confidence.as_ref()?;
         let cells = band.record.cells?;
-        let [.., (_, Some(lower)), (_, Some(upper))] = self.confidence.as_ref()? else {
+        let [.., Some(lower), Some(upper)] = self.confidence.as_ref()? else {
             return None;
         };
         let limits = lower.iter().zip(upper);
@@ -246,7 +246,8 @@ impl Evaluated {
         let bins = effect.bins.as_ref();
         let confidence = self.confidence.as_ref().zip(effect.confidence.as_ref());
         let confidence = confidence.map(|(limits, band)| {
-            let limits = limits.iter().map(|(name, values)| ((*name).to_owned(), json!(values)));
+            let limits = LIMITS.iter().zip(limits);
+            let limits = limits.map(|(name, values)| ((*name).to_owned(), json!(values)));
             limits.chain([("record".to_owned(), json!(band.record))]).collect()
         });
         Object {
@@ -376,10 +377,10 @@ fn limits(band: &ConfidenceBand, x: &[f64]) -> Result<NamedLimits, fe_core::Erro
     let simultaneous = band.simultaneous.as_ref();
     let at = |limit: Option<&fe_core::Curve>| limit.map(|limit| limit.at_all(x)).transpose();
     Ok([
-        ("lower", at(Some(&band.pointwise.lower))?),
-        ("upper", at(Some(&band.pointwise.upper))?),
-        ("simultaneous_lower", at(simultaneous.map(|limits| &limits.lower))?),
-        ("simultaneous_upper", at(simultaneous.map(|limits| &limits.upper))?),
+        at(Some(&band.pointwise.lower))?,
+        at(Some(&band.pointwise.upper))?,
+        at(simultaneous.map(|limits| &limits.lower))?,
+        at(simultaneous.map(|limits| &limits.upper))?,
     ])
 }
 
@@ -420,9 +421,10 @@ fn sheet(effects: &[Evaluated], named: bool, subject: &Subject<'_>) -> OutputTab
         columns.extend(["truth", "difference"]);
     }
     columns.push("heterogeneity");
-    let banded = effects.iter().find_map(|evaluated| evaluated.confidence.as_ref());
-    let has_bands = banded.is_some();
-    columns.extend(banded.into_iter().flatten().map(|(name, _)| *name));
+    let has_bands = effects.iter().any(|evaluated| evaluated.confidence.is_some());
+    if has_bands {
+        columns.extend(LIMITS);
+    }
     let mut sheet = OutputTable::new(&columns);
     for evaluated in effects {
         let Evaluated { effect, x, y, heterogeneity, truth, confidence, .. } = evaluated;
@@ -444,10 +446,10 @@ fn sheet(effects: &[Evaluated], named: bool, subject: &Subject<'_>) -> OutputTab
             row.push(h.into());
             if has_bands {
                 match confidence {
-                    Some(limits) => row.extend(
-                        limits.iter().map(|(_, values)| values.as_ref().map(|v| v[i]).into()),
-                    ),
-                    None => row.extend([const { Entry::Missing }; LIMITS]),
+                    Some(limits) => {
+                        row.extend(limits.iter().map(|of| of.as_ref().map(|of| of[i]).into()));
+                    }
+                    None => row.extend([const { Entry::Missing }; LIMITS.len()]),
                 }
             }
             sheet.push(row);

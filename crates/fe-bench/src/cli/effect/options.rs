@@ -272,6 +272,29 @@ pub(in crate::cli) fn settings(
     feature: usize,
     limits: &[(usize, Vec<f64>)],
 ) -> Result<Settings> {
+    settings_by(preset::complete, arguments, (scenario, data), feature, limits)
+}
+
+/// The same of one of two features.
+pub(super) fn settings_of_pair(
+    arguments: &EstimationArguments,
+    of_rows: (Option<&Scenario>, &Dataset),
+    feature: usize,
+    limits: &[(usize, Vec<f64>)],
+) -> Result<Settings> {
+    settings_by(preset::complete_pair, arguments, of_rows, feature, limits)
+}
+
+/// The options of a preset beside those that are given.
+type Complete = fn(&str, &str, Settings) -> fe_core::Result<Settings>;
+
+fn settings_by(
+    complete: Complete,
+    arguments: &EstimationArguments,
+    (scenario, data): (Option<&Scenario>, &Dataset),
+    feature: usize,
+    limits: &[(usize, Vec<f64>)],
+) -> Result<Settings> {
     // Only an effect that is computed on a grid takes one; others are evaluated on it.
     let takes_grid = if is_regional(arguments.estimator()) {
         fe_core::regional::info(arguments.estimator())?.takes("grid")
@@ -303,7 +326,7 @@ pub(in crate::cli) fn settings(
         ..arguments.rows.settings.clone().or(options)
     };
     match (&arguments.preset, scenario) {
-        (Some(name), _) => Ok(preset::complete(name, arguments.estimator(), given)?),
+        (Some(name), _) => Ok(complete(name, arguments.estimator(), given)?),
         (None, Some(_)) => Ok(given),
         (None, None) => of_data(arguments.estimator(), given, data.feature(feature)),
     }

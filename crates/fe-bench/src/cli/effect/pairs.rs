@@ -2,14 +2,15 @@
 
 use std::io::Write;
 
-use fe_core::effect::Surface;
+use fe_core::effect::{MEANING, Surface, SurfaceBand};
 use fe_core::estimator::{each_feature, pair};
 use fe_core::{Axis, Settings};
 use serde_json::json;
 
 use super::estimated::write_objects;
+use super::evaluated::{LIMITS, NamedLimits};
 use super::limits::limits_of_features;
-use super::options::{EstimationArguments, PlacesOfPairs, settings};
+use super::options::{EstimationArguments, PlacesOfPairs, settings_of_pair};
 use super::subject::Subject;
 use crate::error::{Error, Result};
 use crate::output::{Entry, Format, OutputTable};
@@ -26,6 +27,9 @@ pub(super) fn execute(
     check(arguments, subject)?;
     let places = arguments.places_of_pairs()?;
     let surfaces = estimated(arguments, subject, &places)?;
+    if surfaces.iter().any(|surface| surface.confidence.is_some()) {
+        say!("band: {MEANING}");
+    }
     for surface in &surfaces {
         if let Some(caution) = surface.record.cells.and_then(|cells| cells.caution()) {
             say!("{}: {caution}; take fewer bins", surface.names.join(":"));
@@ -50,10 +54,6 @@ fn check(arguments: &EstimationArguments, subject: &Subject<'_>) -> Result<()> {
         let message = "--feature names one feature beside a pair: ask for either";
         return Err(Error::Argument(message.to_owned()));
     }
-    if arguments.preset.is_some() {
-        let message = "--preset: presets are of effects of one feature";
-        return Err(Error::Argument(message.to_owned()));
-    }
     // An estimator that there is not, before its options are looked at.
     pair::info(arguments.estimator())?;
     Ok(())
@@ -70,10 +70,10 @@ fn estimated(
     let estimate = |features: &[usize; 2]| {
         let of = |side: usize| {
             let of_rows = (subject.scenario, subject.data);
-            let settings = settings(arguments, of_rows, features[side], &limits)?;
+            let settings = settings_of_pair(arguments, of_rows, features[side], &limits)?;
             // A partial dependence is exact on its grid, and where it is given; else that is no matter of the estimator.
             let usual = at.map(|_| pair::POINTS);
-            let grid = places.grid.map(|grid| grid[side]).or(usual);
+            let grid = places.grid.map(|grid| grid[side]).or(settings.grid).or(usual);
             let points = at.map(|lists| lists[side].clone());
             Ok::<_, Error>(Settings { even_points: None, points, grid, ..settings })
         };
@@ -107,6 +107,25 @@ struct Evaluated<'a> {
     x: [Vec<f64>; 2],
     values: Vec<f64>,
     truth: Option<Vec<f64>>,
+    /// The limits of a confidence band.
+    limits: Option<NamedLimits>,
+}
+
+/// The limits of a confidence band at some points.
+fn limits(
+    surface: &Surface,
+    band: &SurfaceBand,
+    points: [&[f64]; 2],
+) -> fe_core::Result<NamedLimits> {
+    let at =
+        |limit: Option<&Vec<f64>>| limit.map(|limit| surface.read_all(limit, points)).transpose();
+    let simultaneous = band.simultaneous.as_ref();
+    Ok([
+        at(Some(&band.pointwise.lower))?,
+        at(Some(&band.pointwise.upper))?,
+        at(simultaneous.map(|limits| &limits.lower))?,
+        at(simultaneous.map(|limits| &limits.upper))?,
+    ])
 }
 
 /// The truth beside a surface at some points; none without a scenario, or for a reason that is said.
@@ -147,7 +166,9 @@ impl<'a> Evaluated<'a> {
         let x = [of(0)?, of(1)?];
         let values = surface.at_all([&x[0], &x[1]])?;
         let truth = truth(surface, &x, subject);
-        Ok(Self { surface, x, values, truth })
+        let band = surface.confidence.as_ref();
+        let limits = band.map(|band| limits(surface, band, [&x[0], &x[1]])).transpose()?;
+        Ok(Self { surface, x, values, truth, limits })
     }
 
     /// The estimate less the truth.
@@ -186,7 +207,25 @@ impl<'a> Evaluated<'a> {
             object.insert("truth".to_owned(), json!(rows(truth, columns)));
             object.insert("difference".to_owned(), json!(rows(&difference, columns)));
         }
+        if let (Some(object), Some(limits), Some(band)) =
+            (object.as_object_mut(), &self.limits, &surface.confidence)
+        {
+            let limits = LIMITS.iter().zip(limits).map(|(name, values)| {
+                let values = values.as_ref().map(|values| rows(values, columns));
+                ((*name).to_owned(), json!(values))
+            });
+            let record = ("record".to_owned(), json!(band.record));
+            object.insert("confidence".to_owned(), limits.chain([record]).collect());
+        }
         object
+    }
+
+    /// The limits of the band at a place.
+    fn limits_at(&self, place: usize) -> [Entry; LIMITS.len()] {
+        match &self.limits {
+            None => [const { Entry::Missing }; LIMITS.len()],
+            Some(limits) => limits.each_ref().map(|limit| limit.as_ref().map(|y| y[place]).into()),
+        }
     }
 
     /// The name of the level that a place of a feature is.
@@ -211,6 +250,10 @@ fn sheet(all: &[Evaluated<'_>], subject: &Subject<'_>) -> OutputTable {
     if has_truths {
         columns.extend(["truth", "difference"]);
     }
+    let has_bands = all.iter().any(|one| one.limits.is_some());
+    if has_bands {
+        columns.extend(LIMITS);
+    }
     let mut sheet = OutputTable::new(&columns);
     for one in all {
         let names = one.surface.features.map(|feature| subject.named(feature));
@@ -225,6 +268,9 @@ fn sheet(all: &[Evaluated<'_>], subject: &Subject<'_>) -> OutputTable {
             if has_truths {
                 let truth = one.truth.as_ref().map(|truth| truth[i]);
                 row.extend([truth.into(), truth.map(|truth| value - truth).into()]);
+            }
+            if has_bands {
+                row.extend(one.limits_at(i));
             }
             sheet.push(row);
         }

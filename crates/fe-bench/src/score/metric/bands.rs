@@ -1,8 +1,11 @@
 //! Confidence bands: whether they hold the truth, and how wide they are.
 
+use fe_core::effect::{ConfidenceBand, Limits};
 use fe_core::metric;
+use fe_truth::Truth;
 
-use super::{Definition, Measure, OfBand, Scoring};
+use super::{Definition, Measure, OfBand, Scoring, ScoringSurface};
+use crate::score::comparison::Comparison;
 use crate::score::{Compared, Comparing, DEGENERATE, Provenance, Score};
 
 /// Pointwise coverage.
@@ -44,35 +47,86 @@ pub(super) const SIMULTANEOUS_WIDTH: Definition = Definition {
     measure: Measure::Band { simultaneous: true, value: |band, _| metric::mean_width(band) },
 };
 
-/// The band keeps its distance from the curve wherever the comparison moves that to. Where it has no
-/// width there is nothing that sampling could change, and where it is missing nothing to judge.
+/// The score of the band of an effect.
 pub(super) fn score(of: &Scoring<'_>, simultaneous: bool, value: OfBand) -> Result<Score, String> {
-    let Some(band) = &of.effect.confidence else {
-        return Err(format!(
-            "{} has no confidence band here: the option `band` asks for one",
-            of.effect.estimator
-        ));
-    };
-    let limits = match (simultaneous, &band.simultaneous) {
-        (false, _) => &band.pointwise,
-        (true, Some(limits)) => limits,
-        (true, None) => return Err("this band is not simultaneous".to_owned()),
-    };
+    let (band, limits) = limits(of.effect.confidence.as_ref(), simultaneous, of.effect.estimator)?;
     let Comparing { points, comparison, left_out } = of.comparing;
     let at = |curve: &fe_core::Curve| curve.at_all(points).map_err(|e| e.to_string());
-    let (estimate, lower, upper) = (at(&of.effect.curve)?, at(&limits.lower)?, at(&limits.upper)?);
     let truths = of.truths.compared(of.scenario, of.estimand, of.effect, points, comparison)?;
-    let compared = Compared::new(&estimate, &truths, comparison);
-    let judged = |i: &usize| !band.is_degenerate(lower[*i], upper[*i]);
-    let judged: Vec<usize> = (0..points.len()).filter(judged).collect();
-    if judged.is_empty() {
-        return Err(DEGENERATE.to_owned());
-    }
-    let moved = |limit: &[f64]| -> Vec<f64> {
-        judged.iter().map(|&i| limit[i] - estimate[i] + compared.estimate[i]).collect()
+    let beside = Beside {
+        estimate: &at(&of.effect.curve)?,
+        limits: (&at(&limits.lower)?, &at(&limits.upper)?),
+        truths: &truths,
+        comparison,
+        left_out,
     };
-    let truth: Vec<f64> = judged.iter().map(|&i| compared.truth[i]).collect();
-    let value = value((&moved(&lower), &moved(&upper)), &truth);
-    let left_out = left_out + points.len() - judged.len();
-    Ok(Score::of(Some(value), &Provenance::of_curve(&truths), judged.len(), left_out))
+    beside.score(band, value)
+}
+
+/// The score of the band of a surface.
+pub(super) fn score_of_surface(
+    of: &ScoringSurface<'_>,
+    simultaneous: bool,
+    value: OfBand,
+) -> Result<Score, String> {
+    let ScoringSurface { surface, points, truths, comparison, left_out } = *of;
+    let (band, limits) = limits(surface.confidence.as_ref(), simultaneous, surface.estimator)?;
+    let at = |values: &[f64]| surface.read_all(values, points).map_err(|e| e.to_string());
+    let beside = Beside {
+        estimate: &at(&surface.values)?,
+        limits: (&at(&limits.lower)?, &at(&limits.upper)?),
+        truths,
+        comparison,
+        left_out,
+    };
+    beside.score(band, value)
+}
+
+/// The band that there must be, and its limits.
+fn limits<'a, T>(
+    band: Option<&'a ConfidenceBand<T>>,
+    simultaneous: bool,
+    estimator: &str,
+) -> Result<(&'a ConfidenceBand<T>, &'a Limits<T>), String> {
+    let Some(band) = band else {
+        return Err(format!(
+            "{estimator} has no confidence band here: the option `band` asks for one"
+        ));
+    };
+    match (simultaneous, &band.simultaneous) {
+        (false, _) => Ok((band, &band.pointwise)),
+        (true, Some(limits)) => Ok((band, limits)),
+        (true, None) => Err("this band is not simultaneous".to_owned()),
+    }
+}
+
+/// A band at some points, beside the estimate and the truth there.
+struct Beside<'a> {
+    estimate: &'a [f64],
+    limits: (&'a [f64], &'a [f64]),
+    truths: &'a [Truth],
+    comparison: Comparison,
+    /// Points that were left out already.
+    left_out: usize,
+}
+
+impl Beside<'_> {
+    /// The band keeps its distance from the curve wherever the comparison moves that to. Where it has no
+    /// width there is nothing that sampling could change, and where it is missing nothing to judge.
+    fn score<T>(&self, band: &ConfidenceBand<T>, value: OfBand) -> Result<Score, String> {
+        let (estimate, (lower, upper)) = (self.estimate, self.limits);
+        let compared = Compared::new(estimate, self.truths, self.comparison);
+        let judged = |i: &usize| !band.is_degenerate(lower[*i], upper[*i]);
+        let judged: Vec<usize> = (0..estimate.len()).filter(judged).collect();
+        if judged.is_empty() {
+            return Err(DEGENERATE.to_owned());
+        }
+        let moved = |limit: &[f64]| -> Vec<f64> {
+            judged.iter().map(|&i| limit[i] - estimate[i] + compared.estimate[i]).collect()
+        };
+        let truth: Vec<f64> = judged.iter().map(|&i| compared.truth[i]).collect();
+        let value = value((&moved(lower), &moved(upper)), &truth);
+        let left_out = self.left_out + estimate.len() - judged.len();
+        Ok(Score::of(Some(value), &Provenance::of_curve(self.truths), judged.len(), left_out))
+    }
 }

@@ -16,7 +16,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use fe_core::Effect;
-use fe_core::effect::Bins;
+use fe_core::effect::{Bins, Surface};
 use fe_core::estimator::Estimand;
 use fe_truth::{Scenario, Truth};
 
@@ -140,6 +140,19 @@ pub(crate) struct Scoring<'a> {
     pub(crate) estimand: Estimand,
     pub(crate) effect: &'a Effect,
     pub(crate) comparing: Comparing<'a>,
+}
+
+/// The effect of a pair with the truths that it is compared with.
+#[derive(Clone, Copy)]
+pub(crate) struct ScoringSurface<'a> {
+    pub(crate) surface: &'a Surface,
+    /// The points of either feature.
+    pub(crate) points: [&'a [f64]; 2],
+    /// The truths at all pairs of points.
+    pub(crate) truths: &'a [Truth],
+    pub(crate) comparison: Comparison,
+    /// Pairs of points that were left out.
+    pub(crate) left_out: usize,
 }
 
 impl Metric {
@@ -270,14 +283,12 @@ impl Metric {
         use EstimateKind::{Effect, Index, Surface, Tree};
         let kinds: &[EstimateKind] = match self.definition.measure {
             Measure::Curves(_) => &[Effect, Surface],
-            Measure::Band { simultaneous: false, .. } => &[Effect, Index],
+            Measure::Band { simultaneous: false, .. } => &[Effect, Surface, Index],
+            Measure::Band { simultaneous: true, .. } => &[Effect, Surface],
             Measure::Value(_) => &[Effect, Tree],
             Measure::Regions { .. } => &[Tree],
             Measure::Index(_) => &[Index],
-            Measure::Band { .. }
-            | Measure::Heterogeneity { .. }
-            | Measure::Bins(_)
-            | Measure::Count(_) => &[Effect],
+            Measure::Heterogeneity { .. } | Measure::Bins(_) | Measure::Count(_) => &[Effect],
         };
         kinds.contains(&kind)
     }
@@ -342,6 +353,17 @@ impl Metric {
             (Measure::Bins(score), Some(bins)) => score(of, bins),
         };
         scored.unwrap_or_else(Score::failed)
+    }
+
+    /// The score of the effect of a pair against the truths at its points.
+    pub(crate) fn of_surface(self, of: &ScoringSurface<'_>) -> Result<Score, String> {
+        if let Measure::Band { simultaneous, value } = self.definition.measure {
+            return bands::score_of_surface(of, simultaneous, value);
+        }
+        let estimate = of.surface.at_all(of.points).map_err(|e| e.to_string())?;
+        let both = Compared::new(&estimate, of.truths, of.comparison);
+        let value = self.of_curves(&both.estimate, &both.truth);
+        Ok(Score::of(value, &Provenance::of_curve(of.truths), of.truths.len(), of.left_out))
     }
 
     /// The score of a tree of regions against those of the population.

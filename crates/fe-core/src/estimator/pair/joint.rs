@@ -41,6 +41,11 @@ impl<'a> Joint<'a> {
 
     /// Of the rows of some data within both axes.
     pub(super) fn of(sides: &'a [Side; 2], data: &Dataset) -> Self {
+        Self::weighted(sides, data, data.weights())
+    }
+
+    /// The same with other weights of the rows, 1 where there are none.
+    pub(super) fn weighted(sides: &'a [Side; 2], data: &Dataset, weights: Option<&[f64]>) -> Self {
         let mut total = vec![Sums::default(); sides[0].homes() * sides[1].homes()];
         let block =
             |rows: std::ops::Range<usize>| -> Result<Vec<(usize, Sums)>, std::convert::Infallible> {
@@ -53,7 +58,7 @@ impl<'a> Joint<'a> {
                 let mut found = Vec::with_capacity(rows.len());
                 for i in 0..rows.len() {
                     let home = [homes[0][i], homes[1][i]];
-                    let weight = data.weights().map_or(1.0, |weights| weights[rows.start + i]);
+                    let weight = weights.map_or(1.0, |weights| weights[rows.start + i]);
                     if home.contains(&Partition::OUTSIDE) || weight <= 0.0 {
                         continue;
                     }
@@ -111,6 +116,22 @@ impl<'a> Joint<'a> {
             }
         });
         (total > 0.0).then(|| sum / total)
+    }
+
+    /// The same mean as weights of the values at the points; none without instances.
+    pub(super) fn weights_of_mean(&self) -> Option<Vec<f64>> {
+        let mut weights = vec![0.0; self.sides[0].len() * self.sides[1].len()];
+        let (mut total, columns) = (0.0, self.sides[1].len());
+        self.each(|[i, k], cell| {
+            total += cell[0];
+            for ([a, b], weight) in corners(cell) {
+                if weight != 0.0 {
+                    weights[(i + a) * columns + k + b] += weight;
+                }
+            }
+        });
+        weights.iter_mut().for_each(|weight| *weight /= total);
+        (total > 0.0).then_some(weights)
     }
 
     /// The mean change of a bilinear function over each step of one feature, over the instances that have the step, each

@@ -4,9 +4,14 @@
 //! between the points of both.
 
 mod ale;
+mod band;
+mod cells;
 mod empty_cells;
 mod joint;
 mod pd;
+mod prepared;
+mod run;
+mod second_order;
 mod side;
 
 pub use ale::SecondOrderAle;
@@ -15,10 +20,9 @@ pub use pd::{POINTS, PairPartialDependence};
 use joint::Joint;
 use side::Side;
 
-use super::{Estimand, named};
+use super::{Estimand, PairObservation, Resampled, named};
 use crate::binning::Binning;
 use crate::data::Dataset;
-use crate::data::subsample::Subsample;
 use crate::effect::{CellRecord, Surface, SurfaceRecord};
 use crate::error::{Error, Result};
 use crate::model::Model;
@@ -61,6 +65,16 @@ pub trait PairEstimator: std::fmt::Debug + Send + Sync {
         model: &dyn Model,
         features: [usize; 2],
     ) -> Result<Vec<Surface>>;
+
+    /// The surface of an estimate by this estimator, so that it can be computed again with other weights of the rows,
+    /// which are `resampled` many times or not at all: what confidence bands are made of.
+    ///
+    /// # Errors
+    /// [`Error::Incompatible`] for an estimator without bands; as [`PairEstimator::estimate`].
+    fn resampling<'a>(&'a self, of: PairObservation<'a>, resampled: bool) -> Resampled<'a> {
+        let _ = (of, resampled);
+        Err(Error::Incompatible(format!("`{}` of a pair has no confidence band", self.name())))
+    }
 }
 
 /// An estimator of pairs as it is found by name.
@@ -114,7 +128,7 @@ pub fn from_settings(name: &str, settings: [&Settings; 2]) -> Result<Box<dyn Pai
         settings
             .check_taken(&format!("`{name}` of a pair"), |option| info.options.contains(&option))?;
     }
-    (info.build)(settings)
+    prepared::prepare((info.build)(settings)?, settings[0])
 }
 
 /// Refuses a feature beside itself, and what the data or the model do not have.
@@ -161,19 +175,23 @@ fn centring(
     }
 }
 
-/// The surfaces from a subsample, where one is asked for, with its record.
-fn on_subsample(
-    subsample: Option<Subsample>,
-    data: &Dataset,
-    estimate: impl FnOnce(&Dataset) -> Result<Vec<Surface>>,
-) -> Result<Vec<Surface>> {
-    let Some(subsample) = subsample else { return estimate(data) };
-    let (subset, drawn) = subsample.draw(data);
-    let mut surfaces = estimate(&subset)?;
-    for surface in &mut surfaces {
-        surface.record.subsample = Some(drawn.record.clone());
-    }
-    Ok(surfaces)
+/// The names of both features, for messages.
+fn names(data: &Dataset, sides: &[Side; 2]) -> [String; 2] {
+    [0, 1].map(|side: usize| data.names()[sides[side].feature].clone())
+}
+
+/// The reason why there is no mean over the instances.
+fn without_instances(names: &[String; 2]) -> Error {
+    Error::Incompatible(format!(
+        "no row with positive weight has both {} and {} within their axes",
+        names[0], names[1]
+    ))
+}
+
+/// A table at pairs of places, so many of the second feature, in an order of either's.
+fn arranged(table: &[f64], columns: usize, [rows, places]: [&[usize]; 2]) -> Vec<f64> {
+    let row = |&i: &usize| places.iter().map(move |&k| (i, k));
+    rows.iter().flat_map(row).map(|(i, k)| table[i * columns + k]).collect()
 }
 
 /// A surface in the making: values at the points along their orders.
@@ -194,20 +212,11 @@ impl Raw<'_> {
     fn surface(self, joint: &Joint<'_>) -> Result<Surface> {
         let Self { data, sides, .. } = self;
         let constant = constant(self.centring, sides, joint, &self.values, self.cells.is_some());
-        let names = [0, 1].map(|side: usize| data.names()[sides[side].feature].clone());
-        let Some(constant) = constant else {
-            return Err(Error::Incompatible(format!(
-                "no row with positive weight has both {} and {} within their axes",
-                names[0], names[1]
-            )));
-        };
+        let names = names(data, sides);
+        let Some(constant) = constant else { return Err(without_instances(&names)) };
         let rows_outside = self.rows_outside(joint);
         let lowered = self.values.iter().map(|value| value - constant).collect::<Vec<f64>>();
         let (points, homes) = ([0, 1].map(|s: usize| sides[s].ascending()), joint.counts());
-        let at = |table: &[f64], columns: usize, rows: &[usize], places: &[usize]| -> Vec<f64> {
-            let row = |&i: &usize| places.iter().map(move |&k| (i, k));
-            rows.iter().flat_map(row).map(|(i, k)| table[i * columns + k]).collect()
-        };
         let ends = [0, 1].map(|s: usize| points[s][..sides[s].homes()].to_vec());
         let x = [0, 1].map(|s: usize| {
             let values = sides[s].values();
@@ -220,8 +229,9 @@ impl Raw<'_> {
             output: self.output,
             estimator: self.estimator,
             x,
-            values: at(&lowered, sides[1].len(), &points[0], &points[1]),
-            counts: at(&homes, sides[1].homes(), &ends[0], &ends[1]),
+            values: arranged(&lowered, sides[1].len(), [&points[0], &points[1]]),
+            counts: arranged(&homes, sides[1].homes(), [&ends[0], &ends[1]]),
+            confidence: None,
             record: SurfaceRecord {
                 rows: data.len(),
                 subsample: None,

@@ -1,41 +1,50 @@
 //! Partial dependence of two features.
 
-use std::ops::Range;
-
+use super::band;
 use super::joint::Joint;
+use super::run::Run;
 use super::side::{Points, Side};
-use super::{PairEstimator, PairEstimatorInfo, Raw, centring, check, check_size, on_subsample};
-use crate::data::subsample::Subsample;
+use super::{PairEstimator, PairEstimatorInfo, PairObservation, Raw, centring, check, check_size};
 use crate::data::{AxisChoice, Dataset};
 use crate::effect::Surface;
-use crate::error::{Error, ModelError, Result};
-use crate::estimator::Estimand;
+use crate::error::{Error, Result};
 use crate::estimator::ale::order::Order;
-use crate::model::{Column, Model, Observed, Rows};
-use crate::numeric::axis::Axis;
-use crate::numeric::blocks::fold_blocks_with;
-use crate::numeric::moments::Moments;
+use crate::estimator::grid::distinct_points;
+use crate::estimator::{Estimand, Resampled};
+use crate::model::{Model, Observed};
 use crate::numeric::partition::{Closed, Partition};
 use crate::settings::{Centring, Settings};
 
 pub(super) const PD: PairEstimatorInfo = PairEstimatorInfo {
     name: "pdp",
     about: "partial dependence of two features on a grid (Friedman 2001)",
-    options: &["axis", "center", "grid", "points", "interaction", "subsample", "subsample_seed"],
+    options: &[
+        "axis",
+        "center",
+        "grid",
+        "distinct",
+        "points",
+        "interaction",
+        "subsample",
+        "subsample_seed",
+        "band",
+        "level",
+        "resamples",
+        "band_seed",
+        "interval",
+    ],
     build: |settings| Ok(Box::new(PairPartialDependence::from_settings(settings)?)),
 };
 
 /// Points of each feature of a partial dependence if nothing else is asked for.
 pub const POINTS: usize = 20;
 
-/// Instances of a block: their features stay in the nearest cache.
-const BLOCK: usize = 256;
-
 /// The mean over the instances of f(x_j, x_k, x_rest) on a grid of two features, or at their levels.
 ///
 /// Its mean over both axes is 0 (trapezoid rule over the grid); where a feature has levels, that over the instances.
 /// With further points the constant is that of the grid alone. Two or more points where no grid is asked for are in place
 /// of it, and the axis reaches from the first to the last of them.
+/// With the option `distinct` the values of a feature that has no more of them than that are its grid.
 /// With the option `interaction` the partial dependence of either feature, centred alike, is taken away. The table of
 /// predictions is never held.
 ///
@@ -54,7 +63,6 @@ pub struct PairPartialDependence {
     axes: [AxisChoice; 2],
     centring: Option<Centring>,
     interaction: bool,
-    subsample: Option<Subsample>,
 }
 
 /// The points of a feature without levels.
@@ -62,6 +70,8 @@ pub struct PairPartialDependence {
 struct PointsAsked {
     /// So many equidistant points over the axis.
     grid: Option<usize>,
+    /// In place of them the values that the data have, where these are no more than that.
+    distinct: usize,
     /// And these, ascending.
     further: Vec<f64>,
 }
@@ -85,7 +95,7 @@ impl PointsAsked {
                 given: points.to_string(),
                 allowed: format!("must be from 2 to {}", super::MOST),
             }),
-            grid => Ok(Self { grid, further }),
+            grid => Ok(Self { grid, distinct: settings.distinct.unwrap_or_default(), further }),
         }
     }
 
@@ -93,12 +103,29 @@ impl PointsAsked {
         self.grid.unwrap_or_default() + self.further.len()
     }
 
-    /// The points over an axis, and whether each is one of those that a mean over the axis is taken at.
-    fn over(&self, axis: Axis) -> Result<(Vec<f64>, Option<Vec<bool>>)> {
-        let Some(count) = self.grid else { return Ok((self.further.clone(), None)) };
-        let grid = axis.grid(count);
-        if let Some(&x) = self.further.iter().find(|x| !axis.contains(**x)) {
-            return Err(Error::OutsideLimits { x, lo: axis.lo(), hi: axis.hi() });
+    /// The points of a feature of some data, and whether each is one of those that a mean over the axis is taken at.
+    fn of_feature(
+        &self,
+        data: &Dataset,
+        feature: usize,
+        axis: AxisChoice,
+    ) -> Result<(Vec<f64>, Option<Vec<bool>>)> {
+        let distinct = distinct_points(data, feature, axis, self.distinct);
+        match distinct.filter(|values| values.len() > 1 && self.grid.is_some()) {
+            Some(values) => self.beside(values),
+            None => {
+                let axis = axis.resolve(data, feature)?;
+                let Some(count) = self.grid else { return Ok((self.further.clone(), None)) };
+                self.beside(axis.grid(count))
+            }
+        }
+    }
+
+    /// The further points beside those of a grid, from whose first to whose last the axis reaches.
+    fn beside(&self, grid: Vec<f64>) -> Result<(Vec<f64>, Option<Vec<bool>>)> {
+        let (lo, hi) = (grid[0], grid[grid.len() - 1]);
+        if let Some(&x) = self.further.iter().find(|&&x| !(lo <= x && x <= hi)) {
+            return Err(Error::OutsideLimits { x, lo, hi });
         }
         let mut points = [&grid[..], &self.further].concat();
         points.sort_by(f64::total_cmp);
@@ -136,7 +163,6 @@ impl PairPartialDependence {
             axes: [first, second].map(|settings| settings.axis.unwrap_or_default()),
             centring: first.center,
             interaction,
-            subsample: Subsample::new(first.subsample, first.subsample_seed)?,
         })
     }
 
@@ -147,13 +173,19 @@ impl PairPartialDependence {
                 Points::of_levels(levels, order)
             }
             None => {
-                let axis = self.axes[side].resolve(data, feature)?;
-                let (points, of_grid) = self.grids[side].over(axis)?;
+                let (points, of_grid) =
+                    self.grids[side].of_feature(data, feature, self.axes[side])?;
                 let points = Points::Numbers(Partition::new(points, Closed::Left)?);
                 return Ok(Side { feature, points, of_grid, binning: None });
             }
         };
         Ok(Side { feature, points, of_grid: None, binning: None })
+    }
+
+    fn sides(&self, data: &Dataset, features: [usize; 2]) -> Result<[Side; 2]> {
+        let sides = [self.side(data, features[0], 0)?, self.side(data, features[1], 1)?];
+        check_size(&sides)?;
+        Ok(sides)
     }
 
     fn on(
@@ -162,8 +194,7 @@ impl PairPartialDependence {
         model: &Observed<'_>,
         features: [usize; 2],
     ) -> Result<Vec<Surface>> {
-        let sides = [self.side(data, features[0], 0)?, self.side(data, features[1], 1)?];
-        check_size(&sides)?;
+        let sides = self.sides(data, features)?;
         let centring = centring(self.centring, Centring::Integral, data, features)?;
         let run = Run { data, model };
         let joint = Joint::of(&sides, data);
@@ -217,7 +248,6 @@ impl PairEstimator for PairPartialDependence {
     }
 
     fn cost(&self, rows: usize) -> Option<u64> {
-        let rows = self.subsample.map_or(rows, |subsample| rows.min(subsample.size()));
         let [first, second] = [0, 1].map(|side: usize| self.grids[side].len() as u64);
         let alone = if self.interaction { first + second } else { 0 };
         Some((rows as u64).saturating_mul(first.saturating_mul(second).saturating_add(alone)))
@@ -230,95 +260,11 @@ impl PairEstimator for PairPartialDependence {
         features: [usize; 2],
     ) -> Result<Vec<Surface>> {
         check(data, model, features)?;
-        on_subsample(self.subsample, data, |data| self.on(data, &Observed::new(model), features))
-    }
-}
-
-/// The mean predictions over all instances with features at given points, block by block.
-struct Run<'a> {
-    data: &'a Dataset,
-    model: &'a Observed<'a>,
-}
-
-impl Run<'_> {
-    /// For each output the means at all points of a feature, and of another one outside it.
-    fn means(&self, outer: Option<&Side>, inner: &Side) -> Result<Vec<Vec<f64>>> {
-        let outputs = self.model.model().outputs();
-        let places = Places {
-            outer: outer.map(|side| (side.feature, side.values())),
-            inner: (inner.feature, inner.values()),
-        };
-        let count = places.count();
-        let mut total = vec![vec![Moments::default(); count]; outputs];
-        fold_blocks_with(
-            self.data.len(),
-            BLOCK,
-            Vec::new,
-            |room, rows| self.block(&places, rows, room),
-            |block: Vec<Moments>| {
-                // For each pair of points all outputs.
-                for (at, mean) in block.into_iter().enumerate() {
-                    let total = &mut total[at % outputs][at / outputs];
-                    *total = total.merge(mean);
-                }
-            },
-        )?;
-        Ok(total.into_iter().map(|means| means.iter().map(|mean| mean.mean).collect()).collect())
+        self.on(data, &Observed::new(model), features)
     }
 
-    fn block(
-        &self,
-        places: &Places,
-        rows: Range<usize>,
-        room: &mut Vec<f64>,
-    ) -> Result<Vec<Moments>, ModelError> {
-        let weights = self.data.weights().map(|weights| &weights[rows.clone()]);
-        let (len, outputs) = (rows.len(), self.model.model().outputs());
-        let mut columns = self.data.columns(rows);
-        let mut means = Vec::with_capacity(places.count() * outputs);
-        let (feature, inner) = &places.inner;
-        let outer = places.outer.as_ref().map(|(feature, values)| (*feature, &values[..]));
-        for at in 0..places.outer_count() {
-            if let Some((feature, values)) = outer {
-                columns[feature] = Column::Constant(values[at]);
-            }
-            let mut add = |values: &[f64]| {
-                let known = means.len();
-                means.extend(
-                    values.chunks(len).map(|values| Moments::mean_of_block(values, weights)),
-                );
-                means[known..].iter().all(|mean| mean.weight > 0.0 && mean.mean.is_finite())
-            };
-            if self.model.model().predicts_along() {
-                room.resize(inner.len() * outputs * len, 0.0);
-                self.model.predict_along(*feature, inner, &Rows::new(&columns, len), room)?;
-                room.chunks(outputs * len).for_each(|values| {
-                    add(values);
-                });
-                continue;
-            }
-            room.resize(outputs * len, 0.0);
-            for &x in inner {
-                columns[*feature] = Column::Constant(x);
-                self.model.predict_and(&Rows::new(&columns, len), room, &mut add)?;
-            }
-        }
-        Ok(means)
-    }
-}
-
-/// The points at which the model is asked.
-struct Places {
-    outer: Option<(usize, Vec<f64>)>,
-    inner: (usize, Vec<f64>),
-}
-
-impl Places {
-    fn outer_count(&self) -> usize {
-        self.outer.as_ref().map_or(1, |(_, values)| values.len())
-    }
-
-    fn count(&self) -> usize {
-        self.outer_count() * self.inner.1.len()
+    fn resampling<'a>(&'a self, of: PairObservation<'a>, resampled: bool) -> Resampled<'a> {
+        let sides = self.sides(of.data, of.effect.features)?;
+        Ok(Box::new(band::of_means(sides, of, resampled)?))
     }
 }

@@ -4,14 +4,13 @@ mod band;
 mod ice_table;
 mod run;
 
-use band::GridSample;
 pub(crate) use ice_table::{Grouping, IceBlocks, IceTable};
 use run::{IceRun, PointMoments};
 
 use ndarray::Array1;
 
 use super::common::{CurveOptions, with_axis_and_centring};
-use super::grid::{Grid, GridOptions, grid_weights};
+use super::grid::{Grid, GridOptions, distinct_points, grid_weights};
 use super::parts::{Asked, PartSums, not_in_parts};
 use super::{
     Estimand, Estimated, Estimator, EstimatorInfo, InstanceEffects, Observation, Resampled,
@@ -29,7 +28,6 @@ use crate::model::{Model, Observed};
 use crate::numeric::axis::Axis;
 use crate::numeric::curve::Curve;
 use crate::numeric::moments::Moments;
-use crate::numeric::quantiles::SortedSample;
 use crate::settings::Centring;
 use crate::settings::Settings;
 
@@ -180,12 +178,7 @@ impl PartialDependence {
 
     /// The distinct values of a feature that has few of them, or equidistant points over the axis.
     fn axis_and_grid(&self, data: &Dataset, feature: usize) -> Result<(Axis, Vec<f64>)> {
-        let on_axis = |x: f64| match self.common.axis {
-            AxisChoice::Given(lo, hi) => (lo..=hi).contains(&x),
-            AxisChoice::Data | AxisChoice::Quantiles { .. } => true,
-        };
-        let sample = || SortedSample::new(data.weighted(feature).filter(|(x, _)| on_axis(*x)));
-        let distinct = if self.distinct < 2 { None } else { sample().distinct(self.distinct) };
+        let distinct = distinct_points(data, feature, self.common.axis, self.distinct);
         match distinct.as_deref() {
             Some([first, .., last]) => {
                 Ok((Axis::new(*first, *last)?, distinct.unwrap_or_default()))
@@ -452,7 +445,7 @@ impl Estimator for PartialDependence {
 
     fn resampling<'a>(&'a self, of: Observation<'a>, purpose: &Purpose<'_>) -> Resampled<'a> {
         match self.kind {
-            Averaged::Value => Ok(Box::new(GridSample::new(self, of, purpose)?)),
+            Averaged::Value => Ok(Box::new(band::sample(self, of, purpose)?)),
             Averaged::Derivative(_) => {
                 Err(Error::Incompatible(format!("`{}` has no confidence band", self.name())))
             }
