@@ -71,22 +71,23 @@ impl Cells {
         (from, self.limits.get(cell).copied().unwrap_or(f64::INFINITY))
     }
 
-    /// Probabilities of the cells under a law.
-    pub(super) fn masses(&self, law: &dyn Univariate) -> Vec<f64> {
-        let mut masses = vec![0.0; self.count()];
+    /// Probabilities of what is before each cell, and of all. They are known to rounding of 1, as differences of them are
+    /// what is asked for.
+    pub(super) fn before(&self, law: &dyn Univariate) -> Vec<f64> {
         if let Some(levels) = law.levels() {
+            let mut masses = vec![0.0; self.count()];
             levels.iter().for_each(|(x, probability)| masses[self.of(x)] += probability);
-            return masses;
+            return accumulated(&masses);
         }
         let (low, high) = law.support();
-        for (cell, mass) in masses.iter_mut().enumerate() {
-            let (from, to) = self.ends(cell);
-            let (from, to) = (from.clamp(low, high), to.clamp(low, high));
-            if from < to {
-                *mass = law.mass(from, to);
-            }
-        }
-        masses
+        let below = |&limit: &f64| match limit {
+            limit if limit <= low => 0.0,
+            limit if limit >= high => 1.0,
+            limit => law.cdf(limit),
+        };
+        let ends = [0.0, 1.0];
+        let inner = self.limits.iter().map(below);
+        ends[..1].iter().copied().chain(inner).chain(ends[1..].iter().copied()).collect()
     }
 
     /// Probabilities that are not numbers, of a law that is not known.
@@ -103,7 +104,7 @@ impl Cells {
             (false, false) => Evaluation::Closed,
         };
         let error = ROUNDING + doubt + law.doubt();
-        Table { before: accumulated(&self.masses(law)), error, method }
+        Table { before: self.before(law), error, method }
     }
 }
 
@@ -111,7 +112,7 @@ impl Cells {
 pub(super) const ROUNDING: f64 = 1e-15;
 
 /// Sums of numbers before each, and of all.
-pub(super) fn accumulated(numbers: &[f64]) -> Vec<f64> {
+fn accumulated(numbers: &[f64]) -> Vec<f64> {
     let mut sum = 0.0;
     let mut before = vec![0.0];
     before.extend(numbers.iter().map(|number| {
@@ -180,11 +181,11 @@ mod tests {
     #[test]
     fn cells_have_the_probabilities_of_their_intervals() {
         let cells = Cells { limits: vec![-2.0, 0.25, 3.0] };
-        assert_eq!(cells.masses(&PiecewiseUniform::on(0.0, 1.0)), [0.0, 0.25, 0.75, 0.0]);
-        let masses = cells.masses(&Normal { mean: 0.25, sd: 1.0 });
-        assert!((masses[0] + masses[1] - 0.5).abs() < 1e-15, "{masses:?}");
+        assert_eq!(cells.before(&PiecewiseUniform::on(0.0, 1.0)), [0.0, 0.0, 0.25, 1.0, 1.0]);
+        let before = cells.before(&Normal { mean: 0.25, sd: 1.0 });
+        assert!((before[2] - 0.5).abs() < 1e-15 && before[4] == 1.0, "{before:?}");
         let levels = crate::law::levels::Levels::new([(0.0, 1.0), (0.25, 2.0), (3.0, 1.0)]);
-        assert_eq!(cells.masses(&levels), [0.0, 0.25, 0.5, 0.25]);
+        assert_eq!(cells.before(&levels), [0.0, 0.0, 0.25, 0.75, 1.0]);
     }
 
     #[test]

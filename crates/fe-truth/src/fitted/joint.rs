@@ -255,12 +255,14 @@ impl Pair {
         let (law, margin) = (engine.law(), engine.margin(one));
         let given = |u: f64| {
             let conditional = law.conditional(other, &[(one, margin.known(u))]);
-            cells[other].masses(&*conditional)
+            cells[other].before(&*conditional)
         };
-        let mut masses = vec![vec![0.0; cells[other].count()]; cells[one].count()];
+        // Of each cell of the first what is before one of the second.
+        let width = cells[other].count() + 1;
+        let mut rows = vec![vec![0.0; width]; cells[one].count()];
         let mut error = 0.0;
         let mut add = |cell: usize, row: &[f64], factor: f64| {
-            masses[cell].iter_mut().zip(row).for_each(|(sum, mass)| *sum += factor * mass);
+            rows[cell].iter_mut().zip(row).for_each(|(sum, part)| *sum += factor * part);
         };
         if let Some(levels) = margin.levels() {
             for (x, probability) in levels.iter() {
@@ -272,7 +274,7 @@ impl Pair {
             let points: Vec<f64> = limits.chain(panels.iter().copied()).collect();
             let weighed = |u: f64| {
                 let weight = margin.weight(u);
-                given(u).into_iter().map(|mass| weight * mass).collect()
+                given(u).into_iter().map(|part| weight * part).collect()
             };
             for ends in within(&points, panels[0], panels[panels.len() - 1]).windows(2) {
                 let (row, doubt) = integrated((ends[0], ends[1]), &weighed);
@@ -280,16 +282,11 @@ impl Pair {
                 error += doubt;
             }
         }
-        let width = cells[other].count() + 1;
         let mut before = vec![0.0; width];
-        for row in &masses {
-            let above = before[before.len() - width..].to_vec();
-            let mut sum = 0.0;
-            before.push(0.0);
-            before.extend(row.iter().zip(&above[1..]).map(|(mass, above)| {
-                sum += mass;
-                above + sum
-            }));
+        for row in &rows {
+            let above = before.len() - width;
+            let sums: Vec<f64> = before[above..].iter().zip(row).map(|(a, b)| a + b).collect();
+            before.extend(sums);
         }
         let error = error + 4.0 * ROUNDING + engine.doubt() + margin.doubt();
         let method =
@@ -304,8 +301,8 @@ impl Pair {
     }
 }
 
-/// The integrals of some functions over a panel, by halves until they do not change, and a bound on the error of any sum
-/// of neighbours.
+/// The integrals of some functions over a panel, by halves until they do not change, and a bound on the error of the
+/// difference of any two.
 fn integrated((from, to): (f64, f64), f: &dyn Fn(f64) -> Vec<f64>) -> (Vec<f64>, f64) {
     let by_rule = |from: f64, to: f64| {
         interrupt::check();
@@ -322,10 +319,10 @@ fn integrated((from, to): (f64, f64), f: &dyn Fn(f64) -> Vec<f64>) -> (Vec<f64>,
     while let Some((from, to, whole, depth)) = open.pop() {
         let middle = 0.5 * (from + to);
         let [left, right] = [by_rule(from, middle), by_rule(middle, to)];
-        // Intervals are sums of neighbours: the largest change of any is that of sums from the start.
-        let (mut change, mut most, mut least) = (0.0, 0.0_f64, 0.0_f64);
+        // Intervals are differences of these: no change is larger than that between the extremes.
+        let (mut most, mut least) = (0.0_f64, 0.0_f64);
         for (whole, (left, right)) in whole.iter().zip(left.iter().zip(&right)) {
-            change += left + right - whole;
+            let change = left + right - whole;
             (most, least) = (most.max(change), least.min(change));
         }
         let doubt = most - least;
@@ -375,12 +372,8 @@ impl Factor {
             let mut before = vec![0.0; (cells[feature].count() + 1) * size];
             for (k, &w) in values.iter().enumerate() {
                 interrupt::check();
-                let masses = cells[feature].masses(&*block.given_factor(local, w));
-                let mut sum = 0.0;
-                for (cell, mass) in masses.iter().enumerate() {
-                    sum += mass;
-                    before[(cell + 1) * size + k] = sum;
-                }
+                let own = cells[feature].before(&*block.given_factor(local, w));
+                own.iter().enumerate().for_each(|(cell, part)| before[cell * size + k] = *part);
             }
             (feature, before)
         };

@@ -25,7 +25,7 @@ use steps::{StepCurve, Steps};
 /// They are what estimates of the function's effects converge to with more and more rows of the law, and bins that
 /// resolve the function. See [`Scenario::effects_of`].
 pub struct FittedEffects<'a> {
-    scenario: &'a Scenario,
+    scenario: Scenario,
     /// The smooth terms under the law, if there are any.
     smooth: Option<Scenario>,
     steps: Option<Steps<'a>>,
@@ -46,12 +46,12 @@ impl Scenario {
     /// // x1 and x2 are uniform on [-1, 1]: 1 + 2 x1 has the partial dependence 1 + 2 x1, whatever f is.
     /// let scenario = fe_truth::scenario("poly3", &[])?;
     /// let model = TermSum::new(3, 1.0).with_term(SmoothTerm::linear(2.0, 0));
-    /// let effects = scenario.effects_of(&model)?;
+    /// let effects = scenario.effects_of(model)?;
     /// let pd = effects.curve(Quantity::Pd, 0, &[0.5], scenario.axis(0), Centring::None)?;
     /// assert!((pd[0].value - 2.0).abs() < 1e-12);
     /// # Ok::<(), fe_truth::Error>(())
     /// ```
-    pub fn effects_of<'a>(&'a self, function: &'a TermSum<'a>) -> Result<FittedEffects<'a>, Error> {
+    pub fn effects_of<'a>(&self, function: TermSum<'a>) -> Result<FittedEffects<'a>, Error> {
         let (given, dimension) = (function.dimension(), self.dimension());
         if given != dimension {
             return Err(Error::WrongFunction { given, dimension });
@@ -60,12 +60,12 @@ impl Scenario {
             self.check_known(*feature, known)?;
         }
         let engine = &self.parts.engine;
-        let terms = function.terms();
+        let (constant, terms, boxes) = function.into_parts();
         let smooth = (!terms.is_empty())
             .then(|| self.of_engine(engine.of_terms(terms.iter().map(term).map(Arc::new))));
-        let steps = function.boxes().map(|boxes| Steps::new(boxes, engine));
-        let (constant, curves) = (function.constant(), Mutex::default());
-        Ok(FittedEffects { scenario: self, smooth, steps, constant, curves })
+        let steps = boxes.map(|boxes| Steps::new(boxes, engine));
+        let (scenario, curves) = (self.clone(), Mutex::default());
+        Ok(FittedEffects { scenario, smooth, steps, constant, curves })
     }
 
     /// Refuses an effect of sums of trees that could not be computed under this law, whichever features the trees test.
@@ -164,7 +164,7 @@ impl FittedEffects<'_> {
         axis: (f64, f64),
         centring: Centring,
     ) -> Result<Vec<Truth>, Error> {
-        let scenario = self.scenario;
+        let scenario = &self.scenario;
         scenario.check_axis(feature, axis)?;
         scenario.check_points(feature, points)?;
         if centring != Centring::None && !effect.is_curve() {

@@ -12,7 +12,7 @@ use crate::quantity::{Evaluation, Truth};
 
 /// A function that is constant on boxes, under a law.
 pub(super) struct Steps<'a> {
-    boxes: &'a (dyn Boxes + 'a),
+    boxes: Box<dyn Boxes + 'a>,
     pub(super) joint: Joint,
 }
 
@@ -97,7 +97,7 @@ impl Sums {
 }
 
 impl<'a> Steps<'a> {
-    pub(super) fn new(boxes: &'a (dyn Boxes + 'a), engine: &crate::engine::Engine) -> Self {
+    pub(super) fn new(boxes: Box<dyn Boxes + 'a>, engine: &crate::engine::Engine) -> Self {
         let cells = |s| Cells { limits: boxes.limits(s) };
         let cells = (0..engine.law().dimension()).map(cells).collect();
         Self { boxes, joint: Joint::new(engine, cells) }
