@@ -72,8 +72,8 @@ fn moments(values: &[f64]) -> (f64, f64) {
     (mean, (variance / n).sqrt())
 }
 
-const NOMINAL: &str = "f = \"3*x1*level(s, a: 0, b: 1, c: -1) + level(s, a: 0, b: 5, c: 1) + x2\"\n\
-    [law]\nx1 = \"uniform(0, 1)\"\ns = \"categorical(a: 0.2, b: 0.3, c: 0.5)\"\nx2 = \"poisson(2)\"\n";
+const NOMINAL: &str = "f = \"3*x1*level(s, a: 0, b: 1, c: -1) + level(s, a: 0, b: 5, c: 1) + n\"\n\
+    [law]\nx1 = \"uniform(0, 1)\"\ns = \"categorical(a: 0.2, b: 0.3, c: 0.5)\"\nn = \"poisson(2)\"\n";
 
 /// The models and laws of which there are exact effects.
 fn cases() -> Vec<(Scenario, Box<dyn FittedModel>, &'static str)> {
@@ -108,7 +108,7 @@ const FAR: f64 = 5.0;
 #[test]
 fn partial_dependence_is_the_mean_of_predictions() {
     for (scenario, model, what) in cases() {
-        let data = sample::features(&scenario, 11, 100_000, 0).unwrap();
+        let data = sample::features(&scenario, 11, 50_000, 0).unwrap();
         for feature in 0..scenario.dimension() {
             let points = places(&scenario, feature);
             let known = curve(&scenario, model.as_ref(), (Quantity::Pd, feature), &points);
@@ -345,7 +345,7 @@ fn a_study_splits_errors_without_fresh_datasets() {
                 // by which their own variance moves by no more than the root of both.
                 let doubt = 4.0 * (fresh.abs() * estimation / 40.0).sqrt() + estimation / 10.0;
                 let what = format!("{model} {split} {feature}: {variance}, {fresh}, {estimation}");
-                assert!((variance - fresh).abs() < doubt + 1e-20, "{what}");
+                assert!((variance - fresh).abs() < doubt + 1e-9 * variance, "{what}");
                 assert!(variance > 0.0, "{what}");
             }
         }
@@ -413,7 +413,7 @@ fn pairs_without_an_exact_effect_are_refused_before_the_run() {
     let gam = ("name = \"gam\"\nsplines = 8", "name = \"mlp\"");
     let message = refused(&[gam]);
     assert!(
-        message.contains("mlp is no sum") && message.contains("linear, gam and gbdt"),
+        message.contains("mlp is no sum") && message.contains("linear, gam, gbdt"),
         "{message}"
     );
     let message = refused(&[("name = \"pdp\"", "name = \"dale\"")]);
