@@ -325,9 +325,12 @@ impl<R: Rule + Default> Ensemble<R> {
     }
 }
 
+/// A visit of a leaf: the intervals that lead there, and its additions.
+pub(crate) type VisitLeaf<'a> = &'a mut dyn FnMut(&[Interval], &[(u32, f64)]);
+
 impl<R: Threshold> Ensemble<R> {
-    /// Visits each leaf that values can reach: the intervals that lead there, and its additions.
-    pub(crate) fn each_leaf(&self, visit: &mut dyn FnMut(&[Interval], &[(u32, f64)])) {
+    /// Visits each leaf that values can reach.
+    pub(crate) fn each_leaf(&self, visit: VisitLeaf<'_>) {
         let mut sides = Vec::new();
         self.roots.iter().for_each(|&root| self.leaves_below(root, &mut sides, visit));
     }
@@ -345,12 +348,7 @@ impl<R: Threshold> Ensemble<R> {
         all
     }
 
-    fn leaves_below(
-        &self,
-        node: usize,
-        sides: &mut Vec<Interval>,
-        visit: &mut dyn FnMut(&[Interval], &[(u32, f64)]),
-    ) {
+    fn leaves_below(&self, node: usize, sides: &mut Vec<Interval>, visit: VisitLeaf<'_>) {
         let at = &self.nodes[node];
         if at.feature == LEAF {
             visit(sides, &self.additions[at.children[0] as usize..at.children[1] as usize]);

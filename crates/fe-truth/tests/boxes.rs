@@ -10,22 +10,23 @@ const INFINITY: f64 = f64::INFINITY;
 
 /// Boxes: for each its sides, as a feature, the least value inside and the least beyond, and a constant.
 #[derive(Clone)]
-struct Some(Vec<(Vec<(usize, f64, f64)>, f64)>);
+struct SomeBoxes(Vec<(Vec<Side>, f64)>);
 
-impl Boxes for Some {
+type Side = (usize, f64, f64);
+
+impl Boxes for SomeBoxes {
     fn each(&self, visit: &mut dyn FnMut(&[Interval], f64)) {
         for (sides, constant) in &self.0 {
-            let side =
-                |&(feature, from, below): &(usize, f64, f64)| Interval { feature, from, below };
+            let side = |&(feature, from, below): &Side| Interval { feature, from, below };
             visit(&sides.iter().map(side).collect::<Vec<_>>(), *constant);
         }
     }
 }
 
-impl Some {
+impl SomeBoxes {
     /// The same function in the words of a problem file.
     fn formula(&self) -> String {
-        let side = |&(feature, from, below): &(usize, f64, f64)| {
+        let side = |&(feature, from, below): &Side| {
             let x = format!("x{}", feature + 1);
             let above =
                 if from > -INFINITY { format!("*if({x} < {from}, 0, 1)") } else { "".into() };
@@ -46,8 +47,8 @@ impl Some {
 }
 
 /// Five boxes of three features between about −1 and 2, some of them inside each other, and one that all rows are in.
-fn boxes() -> Some {
-    Some(vec![
+fn boxes() -> SomeBoxes {
+    SomeBoxes(vec![
         (vec![(0, -INFINITY, 0.3)], 1.5),
         (vec![(0, 0.3, INFINITY), (1, 0.1, 0.6)], -2.0),
         (vec![(1, -INFINITY, 0.6), (2, 0.45, INFINITY)], 0.75),
@@ -72,7 +73,7 @@ fn agree(found: &[Truth], known: &[Truth], what: &str) {
 /// All curves of all features in some centrings, at places between the limits and at two of them.
 fn agree_in(
     centrings: &[Centring],
-    boxes: &Some,
+    boxes: &SomeBoxes,
     scenario: &Scenario,
     witness: &Scenario,
     effects: &[Quantity],
@@ -87,7 +88,7 @@ fn agree_in(
             let points = match &levels {
                 None if effect == Quantity::Shap => vec![0.12, 0.24, 0.31, 0.5, 0.65, 0.9],
                 None => vec![0.12, 0.25, 0.3, 0.31, 0.5, 0.65, 0.7, 0.9],
-                Some_(levels) => levels.iter().map(|level| level.value).collect(),
+                Some(levels) => levels.iter().map(|level| level.value).collect(),
             };
             for &centring in centrings {
                 if levels.is_some() && centring == Centring::Integral {
@@ -107,7 +108,7 @@ fn agree_in(
                 }
             }
         }
-        if let Some_(levels) = levels {
+        if let Some(levels) = levels {
             let order: Vec<usize> = (0..levels.len()).rev().collect();
             let found = fitted.ale_by_levels(feature, &order).unwrap();
             agree(&found, &witness.ale_by_levels(feature, &order).unwrap(), "in another order");
@@ -126,16 +127,14 @@ fn agree_in(
     }
 }
 
-use Option::Some as Some_;
-
-fn agree_in_all(boxes: &Some, scenario: &Scenario, witness: &Scenario, effects: &[Quantity]) {
+fn agree_in_all(boxes: &SomeBoxes, scenario: &Scenario, witness: &Scenario, effects: &[Quantity]) {
     let all = [Centring::None, Centring::Start, Centring::Integral, Centring::Data];
     agree_in(&all, boxes, scenario, witness, effects);
 }
 
 /// Without means along features, which quadrature takes minutes for where features depend on each other.
 fn agree_up_to_constants(
-    boxes: &Some,
+    boxes: &SomeBoxes,
     scenario: &Scenario,
     witness: &Scenario,
     effects: &[Quantity],
@@ -190,7 +189,7 @@ fn of_pairs_of_normal_features() {
 /// Features with levels, alone and tied to one that has a density.
 #[test]
 fn of_features_with_levels() {
-    let counts = Some(vec![
+    let counts = SomeBoxes(vec![
         (vec![(0, -INFINITY, 1.0), (1, 0.2, INFINITY)], 2.0),
         (vec![(0, 1.0, 3.0), (2, -INFINITY, 0.5)], -1.0),
         (vec![(0, 2.0, INFINITY), (1, -INFINITY, 0.6), (2, 0.5, INFINITY)], 4.0),
@@ -214,27 +213,26 @@ fn of_a_feature_and_its_child() {
 /// Three features that all depend on each other, through the variable that ties all of them.
 #[test]
 fn of_a_copula_of_one_correlation() {
-    for rho in [0.8] {
-        let law = format!(
-            "x1 = \"uniform(0, 1)\"\nx2 = \"uniform(0, 1)\"\nx3 = \"uniform(0, 1)\"\n\
+    let rho = 0.8;
+    let law = format!(
+        "x1 = \"uniform(0, 1)\"\nx2 = \"uniform(0, 1)\"\nx3 = \"uniform(0, 1)\"\n\
              [copula]\ngaussian = [[\"x1\", \"x2\", {rho}], [\"x1\", \"x3\", {rho}], [\"x2\", \"x3\", {rho}]]\n"
-        );
-        let witness = boxes().problem(&law);
-        let set = [("rho".to_owned(), rho.to_string())];
-        let scenario = fe_truth::scenario("friedman1-copula", &set).unwrap();
-        let effects = [Quantity::Pd, Quantity::Ale];
-        agree_up_to_constants(&boxes(), &scenario, &witness, &effects);
-        // Of a file the law is known by its correlations, and boxes by two features at a time.
-        let sum = TermSum::new(3, 0.0).with_boxes(boxes());
-        let effects = witness.effects_of(sum).unwrap();
-        let ask = |effect| effects.curve(effect, 0, &[0.5], (0.05, 0.95), Centring::None);
-        let known = witness.curve(Quantity::Pd, 0, &[0.5], (0.05, 0.95), Centring::None);
-        agree(&ask(Quantity::Pd).unwrap(), &known.unwrap(), "pd");
-        let error = ask(Quantity::Ale).unwrap_err().to_string();
-        assert!(error.contains("two at a time where x1 is held"), "{error}");
-        let error = scenario.effects_of(TermSum::new(3, 0.0)).err().unwrap();
-        assert!(matches!(error, Error::WrongFunction { given: 3, .. }), "{error}");
-    }
+    );
+    let witness = boxes().problem(&law);
+    let set = [("rho".to_owned(), rho.to_string())];
+    let scenario = fe_truth::scenario("friedman1-copula", &set).unwrap();
+    let effects = [Quantity::Pd, Quantity::Ale];
+    agree_up_to_constants(&boxes(), &scenario, &witness, &effects);
+    // Of a file the law is known by its correlations, and boxes by two features at a time.
+    let sum = TermSum::new(3, 0.0).with_boxes(boxes());
+    let effects = witness.effects_of(sum).unwrap();
+    let ask = |effect| effects.curve(effect, 0, &[0.5], (0.05, 0.95), Centring::None);
+    let known = witness.curve(Quantity::Pd, 0, &[0.5], (0.05, 0.95), Centring::None);
+    agree(&ask(Quantity::Pd).unwrap(), &known.unwrap(), "pd");
+    let error = ask(Quantity::Ale).unwrap_err().to_string();
+    assert!(error.contains("two at a time where x1 is held"), "{error}");
+    let error = scenario.effects_of(TermSum::new(3, 0.0)).err().unwrap();
+    assert!(matches!(error, Error::WrongFunction { given: 3, .. }), "{error}");
 }
 
 /// Terms and boxes add up; a constant has no effect.
@@ -242,12 +240,12 @@ fn of_a_copula_of_one_correlation() {
 fn sums_add_up() {
     let scenario = fe_truth::scenario("liu-product", &[("mu1".into(), "0.5".into())]).unwrap();
     let axis = scenario.axis(0);
-    let two = Some(vec![(vec![(0, 0.0, INFINITY), (1, -1.0, 1.0)], 2.0)]);
+    let two = SomeBoxes(vec![(vec![(0, 0.0, INFINITY), (1, -1.0, 1.0)], 2.0)]);
     let line = || SmoothTerm::linear(3.0, 0);
     let whole = || TermSum::new(2, 7.0).with_term(line()).with_boxes(two.clone());
     let smooth = || TermSum::new(2, 7.0).with_term(line());
     let steps = || TermSum::new(2, 0.0).with_boxes(two.clone());
-    let flat = || TermSum::new(2, 7.0).with_boxes(Some(vec![(vec![], 2.0)]));
+    let flat = || TermSum::new(2, 7.0).with_boxes(SomeBoxes(vec![(vec![], 2.0)]));
     for effect in ALL {
         for centring in [Centring::None, Centring::Start] {
             let ask = |sum: TermSum<'_>| {

@@ -74,12 +74,17 @@ impl Joint {
         self.law().block_of(feature).0.len() == 1
     }
 
+    /// Writes the sides of a box whose features depend on one, without that one.
+    pub(super) fn related(&self, sides: &[Side], own: usize, related: &mut Vec<Side>) {
+        related.clear();
+        let tied = |side: &&Side| side.feature != own && self.are_related(side.feature, own);
+        related.extend(sides.iter().filter(tied));
+    }
+
     /// The probability of the sides of a box whose features do not depend on one; those that do are written to
     /// `related`, without that one.
     pub(super) fn apart(&self, sides: &[Side], own: usize, related: &mut Vec<Side>) -> Probability {
-        related.clear();
-        let tied = sides.iter().filter(|side| self.are_related(side.feature, own));
-        related.extend(tied.filter(|side| side.feature != own));
+        self.related(sides, own, related);
         self.of_blocks(sides, |side| !self.are_related(side.feature, own))
     }
 

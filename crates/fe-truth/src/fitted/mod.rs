@@ -31,8 +31,11 @@ pub struct FittedEffects<'a> {
     steps: Option<Steps<'a>>,
     constant: f64,
     /// Step curves that were asked for: partial dependence, or what is accumulated.
-    curves: Mutex<Vec<((Quantity, usize), Arc<StepCurve>)>>,
+    curves: Mutex<Vec<KnownCurve>>,
 }
+
+/// A step curve with the effect and the feature that it is of.
+type KnownCurve = ((Quantity, usize), Arc<StepCurve>);
 
 impl Scenario {
     /// The effects of a function of the same features, known as a sum, under the law of the scenario.
@@ -270,7 +273,7 @@ impl FittedEffects<'_> {
 
     /// A step curve, computed once.
     fn known(&self, key: (Quantity, usize), compute: impl FnOnce() -> StepCurve) -> Arc<StepCurve> {
-        let find = |known: &[((Quantity, usize), Arc<StepCurve>)]| {
+        let find = |known: &[KnownCurve]| {
             known.iter().find(|(other, _)| *other == key).map(|(_, curve)| Arc::clone(curve))
         };
         if let Some(known) = find(&self.curves.lock().unwrap_or_else(PoisonError::into_inner)) {

@@ -108,7 +108,7 @@ impl Steps<'_> {
         let (mut sums, mut related) = (Vec::new(), Vec::new());
         self.each(|sides, constant| {
             let Some(&own) = sides.iter().find(|side| side.feature == feature) else { return };
-            joint.apart(sides, feature, &mut related);
+            joint.related(sides, feature, &mut related);
             let counts = |side: &Side| !joint.are_related(side.feature, feature);
             worths(joint, sides, &Inside::Law, counts, &mut sums);
             let without = shared(&sums, 0, sides.len() - 1).scaled(constant);
@@ -153,7 +153,7 @@ impl Steps<'_> {
         let (mut sums, mut related) = (Vec::new(), Vec::new());
         self.each(|sides, constant| {
             for &own in sides {
-                joint.apart(sides, own.feature, &mut related);
+                joint.related(sides, own.feature, &mut related);
                 let counts = |side: &Side| !joint.are_related(side.feature, own.feature);
                 worths(joint, sides, &inside, counts, &mut sums);
                 let here = inside.of(joint, own);

@@ -247,7 +247,6 @@ impl<'a> Steps<'a> {
 
     /// The mean of the function.
     pub(super) fn mean(&self) -> Truth {
-        // Of no feature all other sides are those of all.
         let mut sums = Sums::new(1);
         self.each(|sides, constant| sums.add(0, 1, self.joint.of_box(sides).scaled(constant)));
         sums.curve().in_cell(0)
