@@ -126,7 +126,9 @@ impl Steps<'_> {
             steps.add(own.from, own.to, without.times(joint.table(other.feature).of(other)));
             let both = joint.of_block(&[own, other], None);
             steps.add(0, cells.count(), without.times(both).scaled(-1.0));
-            let with = shared(&sums, 1, sides.len() - 1).scaled(constant);
+            // Under the law a coalition of the others is worth as much as the rest of them, so that with the other one the
+            // sum is the same as without.
+            let with = without;
             for ((given, sums), place) in given.iter().zip(&mut own_sums).zip(&places) {
                 let inside = with.times(joint.of_block(&related, Some(given)));
                 if (own.from..own.to).contains(place) {
