@@ -111,11 +111,11 @@ impl Steps<'_> {
             joint.related(sides, feature, &mut related);
             let counts = |side: &Side| !joint.are_related(side.feature, feature);
             worths(joint, sides, &Inside::Law, counts, &mut sums);
-            let without = shared(&sums, 0, sides.len() - 1).scaled(constant);
+            let shares = shared(&sums, 0, sides.len() - 1).scaled(constant);
             let share = joint.table(feature).of(own);
             let Some(&other) = related.first() else {
-                steps.add(own.from, own.to, without);
-                steps.add(0, cells.count(), without.times(share).scaled(-1.0));
+                steps.add(own.from, own.to, shares);
+                steps.add(0, cells.count(), shares.times(share).scaled(-1.0));
                 return;
             };
             if related.len() > 1 {
@@ -123,14 +123,13 @@ impl Steps<'_> {
                 return;
             }
             // The other one outside the coalition has its own law, inside it that given the feature.
-            steps.add(own.from, own.to, without.times(joint.table(other.feature).of(other)));
+            steps.add(own.from, own.to, shares.times(joint.table(other.feature).of(other)));
             let both = joint.of_block(&[own, other], None);
-            steps.add(0, cells.count(), without.times(both).scaled(-1.0));
-            // Under the law a coalition of the others is worth as much as the rest of them, so that with the other one the
-            // sum is the same as without.
-            let with = without;
+            steps.add(0, cells.count(), shares.times(both).scaled(-1.0));
+            // Under the law coalitions of the others are worth as much as the rest of them are, so that with the other one
+            // inside their sum is the same.
             for ((given, sums), place) in given.iter().zip(&mut own_sums).zip(&places) {
-                let inside = with.times(joint.of_block(&related, Some(given)));
+                let inside = shares.times(joint.of_block(&related, Some(given)));
                 if (own.from..own.to).contains(place) {
                     sums.add(0, 1, inside);
                 }
