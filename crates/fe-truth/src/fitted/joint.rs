@@ -173,7 +173,7 @@ impl Joint {
         [[a, b], [b, a]].into_iter().find(|[one, other]| self.law().is_known(*other, &[*one]))
     }
 
-    /// What is known of the others where a feature has a value.
+    /// Laws of the others where a feature has a value.
     pub(super) fn given(&self, feature: usize, x: f64) -> Given {
         let law = self.law();
         let known = law.known(feature, x);
