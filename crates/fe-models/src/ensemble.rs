@@ -6,12 +6,18 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use fe_core::model::Column;
+use fe_core::model::{Column, Interval};
 
 /// A test of one feature at a node of a tree.
 pub(crate) trait Rule {
     /// True for the values that go to the first child.
     fn is_met(&self, x: f64) -> bool;
+}
+
+/// A rule of one number: values below it go to the first child.
+pub(crate) trait Threshold: Rule {
+    /// The number.
+    fn threshold(&self) -> f64;
 }
 
 /// A node of a tree: a split, or a leaf, whose feature is [`LEAF`].
@@ -315,6 +321,60 @@ impl<R: Rule + Default> Ensemble<R> {
             for &(score, value) in self.additions(at) {
                 changes[row as usize * self.scores + score as usize] += sign * value;
             }
+        }
+    }
+}
+
+/// A visit of a leaf: the intervals that lead there, and its additions.
+pub(crate) type VisitLeaf<'a> = &'a mut dyn FnMut(&[Interval], &[(u32, f64)]);
+
+impl<R: Threshold> Ensemble<R> {
+    /// Visits each leaf that values can reach.
+    pub(crate) fn each_leaf(&self, visit: VisitLeaf<'_>) {
+        let mut sides = Vec::new();
+        self.roots.iter().for_each(|&root| self.leaves_below(root, &mut sides, visit));
+    }
+
+    /// The thresholds of a feature, ascending, each once.
+    pub(crate) fn thresholds(&self, feature: usize) -> Vec<f64> {
+        let tests = self.tests.get(&feature).map_or(&[][..], Vec::as_slice);
+        let mut all = Vec::new();
+        // Trees are split at few places, again and again.
+        for tests in tests.chunks(1 << 16) {
+            all.extend(tests.iter().map(|&node| self.nodes[node as usize].rule.threshold()));
+            all.sort_by(f64::total_cmp);
+            all.dedup();
+        }
+        all
+    }
+
+    fn leaves_below(&self, node: usize, sides: &mut Vec<Interval>, visit: VisitLeaf<'_>) {
+        let at = &self.nodes[node];
+        if at.feature == LEAF {
+            visit(sides, &self.additions[at.children[0] as usize..at.children[1] as usize]);
+            return;
+        }
+        let (feature, threshold) = (at.feature as usize, at.rule.threshold());
+        let known = sides.iter().position(|side| side.feature == feature);
+        let place = known.unwrap_or_else(|| {
+            let (from, below) = (f64::NEG_INFINITY, f64::INFINITY);
+            sides.push(Interval { feature, from, below });
+            sides.len() - 1
+        });
+        let before = sides[place];
+        let halves = [
+            Interval { below: before.below.min(threshold), ..before },
+            Interval { from: before.from.max(threshold), ..before },
+        ];
+        for (half, child) in halves.into_iter().zip(at.children) {
+            if half.from < half.below {
+                sides[place] = half;
+                self.leaves_below(child as usize, sides, visit);
+            }
+        }
+        match known {
+            Some(_) => sides[place] = before,
+            None => sides.truncate(place),
         }
     }
 }

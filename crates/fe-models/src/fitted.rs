@@ -3,6 +3,7 @@
 use std::fmt::Debug;
 
 use fe_core::Model;
+use fe_core::model::TermSum;
 use serde::Serialize;
 
 /// Something that is known of a fitted model: a coefficient, its degrees of freedom, …
@@ -38,6 +39,12 @@ pub trait FittedModel: Model + Debug + Send + Sync {
     /// is no such term, and for features that do not exist.
     fn main_effect(&self, feature: usize, x: f64) -> Option<f64> {
         let _ = (feature, x);
+        None
+    }
+
+    /// The model as a sum of terms of few features and of constants on boxes, of which effects under a law of the
+    /// features are integrals without data. None where it is no such sum.
+    fn sum(&self) -> Option<TermSum<'_>> {
         None
     }
 

@@ -5,7 +5,7 @@
 
 use fe_core::data::FeatureKind;
 use fe_core::error::ModelError;
-use fe_core::model::{Column, Model, Rows};
+use fe_core::model::{Boxes, Column, Interval, Model, Rows, SmoothTerm, TermSum};
 use fe_core::{Dataset, Error};
 use ndarray::Array2;
 
@@ -89,6 +89,15 @@ impl Indicators {
             Some(weights) => new.with_weights(weights.to_vec()),
             None => Ok(new),
         }
+    }
+
+    /// The nominal feature and the level of which a column is 1.
+    fn level_of(&self, column: usize) -> Option<(usize, f64)> {
+        let of = |nominal: &Nominal| {
+            let own = nominal.levels.iter().find(|(_, own)| *own == column)?;
+            Some((nominal.feature, own.0))
+        };
+        self.nominal.iter().find_map(of)
     }
 
     /// The column that is 1 at a value of a nominal feature.
@@ -202,8 +211,116 @@ impl FittedModel for OfLevels {
         nominal.levels.iter().map(term).sum()
     }
 
+    fn sum(&self) -> Option<TermSum<'_>> {
+        let (constant, terms, boxes) = self.model.sum()?.into_parts();
+        let mut sum = TermSum::new(self.indicators.dimension, constant);
+        for term in terms {
+            sum = sum.with_term(self.of_feature(term)?);
+        }
+        for nominal in &self.indicators.nominal {
+            let levels = nominal.levels.iter().map(|(level, _)| *level).collect();
+            sum = sum.at_levels(nominal.feature, levels);
+        }
+        Some(match boxes {
+            None => sum,
+            Some(boxes) => sum.with_boxes(OfIndicators { indicators: &self.indicators, boxes }),
+        })
+    }
+
     fn summary(&self) -> Vec<Fact> {
         self.model.summary()
+    }
+}
+
+impl OfLevels {
+    /// A term of columns as one of the features that they come from; none of those that read an indicator and
+    /// something else.
+    fn of_feature(&self, term: SmoothTerm) -> Option<SmoothTerm> {
+        let level = |column: &usize| self.indicators.level_of(*column);
+        match term.features() {
+            &[column] => {
+                let Some((feature, level)) = level(&column) else { return Some(term) };
+                let columns = self.indicators.columns;
+                let value = move |row: &[f64]| {
+                    let mut held = vec![0.0; columns];
+                    held[column] = indicator(row[feature], level);
+                    term.value(&held)
+                };
+                Some(SmoothTerm::new(&[feature], value, |_, _| f64::NAN))
+            }
+            several => several.iter().all(|column| level(column).is_none()).then_some(term),
+        }
+    }
+}
+
+/// Boxes of columns as boxes of the features that they come from.
+struct OfIndicators<'a> {
+    indicators: &'a Indicators,
+    boxes: Box<dyn Boxes + 'a>,
+}
+
+impl Boxes for OfIndicators<'_> {
+    fn each(&self, visit: &mut dyn FnMut(&[Interval], f64)) {
+        let mut sides = Vec::new();
+        self.boxes.each(&mut |columns, constant| {
+            sides.clear();
+            let numbers = columns.iter().filter(|side| !self.is_indicator(side.feature));
+            sides.extend(numbers);
+            self.over_levels(0, columns, &mut sides, constant, visit);
+        });
+    }
+
+    fn limits(&self, feature: usize) -> Vec<f64> {
+        match self.indicators.nominal.iter().find(|nominal| nominal.feature == feature) {
+            Some(of) => of.levels.iter().flat_map(|(level, _)| [*level, level.next_up()]).collect(),
+            None => self.boxes.limits(feature),
+        }
+    }
+}
+
+impl OfIndicators<'_> {
+    fn is_indicator(&self, column: usize) -> bool {
+        self.indicators.level_of(column).is_some()
+    }
+
+    /// Visits the boxes that a box is from the `k`-th nominal feature on: a level that it must have is an interval, and
+    /// levels that it must not have are taken away from all.
+    fn over_levels(
+        &self,
+        k: usize,
+        columns: &[Interval],
+        sides: &mut Vec<Interval>,
+        constant: f64,
+        visit: &mut dyn FnMut(&[Interval], f64),
+    ) {
+        let Some(nominal) = self.indicators.nominal.get(k) else { return visit(sides, constant) };
+        let side_of = |column: usize| columns.iter().find(|side| side.feature == column);
+        let (mut must, mut not) = (Vec::new(), Vec::new());
+        for &(level, column) in &nominal.levels {
+            let Some(side) = side_of(column) else { continue };
+            match (side.contains(0.0), side.contains(1.0)) {
+                (true, true) => {}
+                (true, false) => not.push(level),
+                (false, true) => must.push(level),
+                (false, false) => return,
+            }
+        }
+        let at =
+            |level: f64| Interval { feature: nominal.feature, from: level, below: level.next_up() };
+        let mut with = |side: Option<Interval>, constant: f64| {
+            sides.extend(side);
+            self.over_levels(k + 1, columns, sides, constant, visit);
+            sides.truncate(sides.len() - usize::from(side.is_some()));
+        };
+        match must[..] {
+            [] => {
+                with(None, constant);
+                not.iter().for_each(|&level| with(Some(at(level)), -constant));
+            }
+            [level] => with(Some(at(level)), constant),
+            // No row has two levels.
+            _ => {}
+        }
     }
 }
 

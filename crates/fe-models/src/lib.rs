@@ -57,7 +57,7 @@ mod tree_shapley;
 
 pub use error::{FitError, Result};
 pub use fitted::{Fact, FittedModel};
-pub use learner::{ALL, Learner, LearnerInfo, Task, info};
+pub use learner::{ALL, Learner, LearnerInfo, SumKind, Task, info};
 
 pub use quality::Quality;
 pub use split::{Part, Split};

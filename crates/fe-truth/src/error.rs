@@ -300,6 +300,41 @@ pub enum Error {
         /// The effect.
         what: &'static str,
     },
+    /// A function of another number of features.
+    #[error("the function has {given} features; the scenario has {dimension}")]
+    WrongFunction {
+        /// Number of features of the function.
+        given: usize,
+        /// Number of features of the scenario.
+        dimension: usize,
+    },
+    /// A function that is not defined at a level that the law has.
+    #[error(
+        "the function is not defined at the level {level} of {feature}, as no row of its fit has it"
+    )]
+    UnknownLevel {
+        /// Name of the feature.
+        feature: String,
+        /// Name of the level.
+        level: String,
+    },
+    /// An effect that a function of constants on boxes does not have.
+    #[error(
+        "`{effect}` of a sum of trees is not offered: trees are constant between their splits, and their derivative \
+         says nothing of them; there are pd, mplot, ale and shap"
+    )]
+    NotOfTrees {
+        /// The effect.
+        effect: &'static str,
+    },
+    /// Boxes whose probabilities cannot be integrated under the law.
+    #[error("`{effect}` of a sum of trees under this law: {reason}")]
+    JointBoxes {
+        /// The effect.
+        effect: &'static str,
+        /// The reason.
+        reason: String,
+    },
     /// Centring was asked of something that is not an effect curve.
     #[error("`{effect}` cannot be centred; only none is allowed")]
     NotCentrable {

@@ -67,6 +67,9 @@
 //! | `shap` | SHAP dependence, `E[φ_s \| x_s = x]` |
 //! | `shap-variance` | `Var(φ_s \| x_s = x)` |
 //!
+//! [`Scenario::effects_of`] has them of another function under the same law: of a fitted model that is a sum of smooth
+//! terms or of trees.
+//!
 //! [`Scenario::surface`] has `pd`, `ale` and `ale-derivative` of two features; [`PairEffect`] says what is
 //! asked. [`Scenario::indices`] has numbers that say how much of f features and pairs have, as [`Index`]
 //! lists them.
@@ -77,13 +80,14 @@
 //! none after: `error`, `quantity`, [`expression`], `numeric` (quadrature, roots, special functions),
 //! `fast_math` (vectorised functions for models), `function` (terms and where they break), `law` (laws that
 //! condition and sample), `engine` (integrals of one over the other), `scenario` (the pair, and the closed
-//! forms that are known), `truth` (answers: closed where there is a form, integrated where not), `problem`
-//! (scenarios in files). To see how a truth comes about, begin with [`Scenario::curve`].
+//! forms that are known), `truth` (answers: closed where there is a form, integrated where not), `fitted` (effects of
+//! fitted models under the law), `problem` (scenarios in files). To see how a truth comes about, begin with [`Scenario::curve`].
 
 mod engine;
 mod error;
 pub mod expression;
 mod fast_math;
+mod fitted;
 mod function;
 mod law;
 mod numeric;
@@ -94,6 +98,7 @@ mod truth;
 
 pub use error::Error;
 pub use expression::Expression;
+pub use fitted::FittedEffects;
 pub use law::region::{Condition, Region};
 pub use problem::{
     Correction, Dependence, Margin, Population, Published, RandomProblem, Subject, problem,

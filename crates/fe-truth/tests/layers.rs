@@ -17,7 +17,7 @@ const ORDER: &[&[&str]] = &[
     &["engine"],
     &["scenario"],
     &["truth"],
-    &["problem"],
+    &["fitted", "problem"],
 ];
 
 /// Words that a first line does not begin with: it is a noun phrase.

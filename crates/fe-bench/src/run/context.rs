@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use fe_core::Dataset;
+use fe_truth::FittedEffects;
 
 use super::estimate::{Estimate, Subject};
 use super::prepared::Prepared;
@@ -28,6 +29,8 @@ pub(super) struct Seen<'a> {
     pub(super) split: &'a str,
     pub(super) fresh: &'a [Vec<Cow<'a, Dataset>>],
     pub(super) subject: &'a Subject<'a>,
+    /// The exact effects of the models of its parts, where a pair asks for them.
+    pub(super) exact: &'a Result<Vec<FittedEffects<'a>>, String>,
     /// One for each variant; none where no pair asks for it.
     pub(super) estimates: Vec<Option<Estimate>>,
 }

@@ -7,6 +7,7 @@ use fe_core::estimator::{Estimand, Estimator};
 use fe_core::regional::{Regional, RegionalEffect};
 use fe_core::{Dataset, Effect, Model};
 use fe_models::FittedModel;
+use fe_truth::{FittedEffects, Scenario};
 
 use super::prepared::{Implementation, PreparedFeature};
 use crate::engines::{Answer, Place, Workspace};
@@ -80,6 +81,19 @@ impl Subject<'_> {
             },
             Self::Fitted(_, Err(reason)) => Err(reason.clone()),
         }
+    }
+
+    /// The exact effects of the models of all parts under the law of a scenario.
+    pub(super) fn exact(&self, scenario: &Scenario) -> Result<Vec<FittedEffects<'_>>, String> {
+        let Self::Fitted(of, models) = self else {
+            return Err("f is no fitted model".to_owned());
+        };
+        let none = || format!("{} is no sum whose effects are integrals under the law", of.label);
+        let each = models.as_ref().map_err(Clone::clone)?.iter().map(|model| {
+            let sum = model.sum().ok_or_else(none)?;
+            scenario.effects_of(sum).map_err(|e| e.to_string())
+        });
+        each.collect()
     }
 
     /// The mean over the parts of the models' own terms of a feature, counted from 0.

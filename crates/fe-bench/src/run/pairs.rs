@@ -5,7 +5,7 @@ use fe_core::Effect;
 use fe_core::estimator::Estimand;
 use fe_core::metric::centred_on_grid;
 use fe_core::replicates::FreshCurves;
-use fe_truth::Truth;
+use fe_truth::{Centring, Quantity, Truth};
 
 use super::context::{Seen, Task};
 use super::estimate::Estimate;
@@ -14,7 +14,10 @@ use crate::error::caught;
 use crate::record::encode::Encoder;
 use crate::record::{Cell, CurveErrors};
 use crate::score::comparison::{Comparison, Pair, Side};
-use crate::score::{self, Comparing, CurvePoint, Metric, Provenance, Score};
+use crate::score::exact::axis_around;
+use crate::score::{
+    self, Comparing, CurvePoint, Metric, Provenance, Score, exact_effect, truth_centring,
+};
 use crate::study::file::Keep;
 use crate::study::key::Key;
 
@@ -176,8 +179,20 @@ impl Compare<'_> {
         if self.comparing.points.is_empty() {
             return Err("no grid point lies within the limits of every estimate".to_owned());
         }
-        let (first, _) = self.side(pair.first, pair)?;
-        let (second, truths) = self.side(pair.second, pair)?;
+        let (first, of_first) = self.side(pair.first, pair)?;
+        let (second, of_second) = self.side(pair.second, pair)?;
+        // Where both are exact, so is their difference, within both bounds.
+        let truths = match (of_first, of_second) {
+            (Some(first), Some(second)) => {
+                let both = |(one, other): (&Truth, &Truth)| Truth {
+                    abs_error: one.abs_error + other.abs_error,
+                    method: one.method.max(other.method),
+                    ..*other
+                };
+                Some(first.iter().zip(&second).map(both).collect())
+            }
+            (one, other) => other.or(one),
+        };
         let comparison = self.comparing.comparison;
         Ok(Both { first: centred(first, comparison), second: centred(second, comparison), truths })
     }
@@ -193,40 +208,100 @@ impl Compare<'_> {
                 return Ok((self.seen.subject.main_effect(self.of.feature, points)?, None));
             }
             (Side::Truth(quantity), _) => quantity,
-            (Side::Theoretical, Some(estimand)) => score::truth_of(estimand),
-            (Side::Theoretical, None) => return Err("the estimator has no truth".to_owned()),
+            (Side::Theoretical | Side::ModelExact, Some(estimand)) => score::truth_of(estimand),
+            (Side::Theoretical | Side::ModelExact, None) => {
+                return Err("the estimator has no truth".to_owned());
+            }
         };
-        let truths = self.truths(quantity, pair)?;
+        let truths = match side {
+            Side::ModelExact => self.exact(quantity, pair)?,
+            _ => self.truths(quantity, pair)?,
+        };
         Ok((truths.iter().map(|truth| truth.value).collect(), Some(truths)))
     }
 
     /// A truth at the points, where it is not centred there the mean of those of the parts.
-    fn truths(&self, quantity: fe_truth::Quantity, pair: Pair) -> Result<Vec<Truth>, String> {
+    fn truths(&self, quantity: Quantity, pair: Pair) -> Result<Vec<Truth>, String> {
         let Comparing { points, comparison, .. } = self.comparing;
         let truths = &self.task.prepared.truths;
         let scenario = &self.task.planned.group.scenario;
-        if comparison == Comparison::Centred {
-            return Ok(truths.on_points(scenario, quantity, self.of.feature, points)?.to_vec());
+        let feature = self.of.feature;
+        match self.beside(pair)? {
+            Beside::Grid => Ok(truths.on_points(scenario, quantity, feature, points)?.to_vec()),
+            Beside::Nothing(centring) => {
+                let axis = axis_around(scenario, feature, points)?;
+                Ok(truths.curve(scenario, quantity, feature, points, axis, centring)?.to_vec())
+            }
+            Beside::Estimates(effects) => mean(effects.into_iter().map(|effect| {
+                Ok(truths.beside(scenario, quantity, effect, points, comparison)?.to_vec())
+            })),
         }
-        let effects = self.effects(pair.first)?;
-        let mut mean: Option<Vec<Truth>> = None;
-        let share = 1.0 / effects.clone().count() as f64;
-        for effect in effects {
-            let own = truths.beside(scenario, quantity, effect, points, comparison)?;
-            let own = own.iter().map(|truth| Truth { value: truth.value * share, ..*truth });
-            mean = Some(match mean {
-                None => own.collect(),
-                Some(mean) => mean
-                    .into_iter()
-                    .zip(own)
-                    .map(|(sum, own)| Truth {
-                        value: sum.value + own.value,
-                        abs_error: sum.abs_error.max(own.abs_error),
-                        ..sum
-                    })
-                    .collect(),
-            });
-        }
-        mean.ok_or_else(|| "there are no rows to be explained".to_owned())
     }
+
+    /// The mean over the parts of the exact effects of their models.
+    fn exact(&self, quantity: Quantity, pair: Pair) -> Result<Vec<Truth>, String> {
+        let Comparing { points, .. } = self.comparing;
+        let scenario = &self.task.planned.group.scenario;
+        let feature = self.of.feature;
+        let models = self.seen.exact.as_ref().map_err(Clone::clone)?;
+        let centring = match self.beside(pair)? {
+            Beside::Grid => Centring::None,
+            Beside::Nothing(centring) => centring,
+            Beside::Estimates(effects) => {
+                let pairs = models.iter().zip(effects);
+                return mean(pairs.map(|(model, effect)| {
+                    exact_effect((model, scenario), quantity, effect, points)
+                }));
+            }
+        };
+        let axis = axis_around(scenario, feature, points)?;
+        let axis = (axis.lo(), axis.hi());
+        mean(models.iter().map(|model| {
+            model.curve(quantity, feature, points, axis, centring).map_err(|e| e.to_string())
+        }))
+    }
+
+    /// The curves that a truth of a pair is centred like.
+    fn beside(&self, pair: Pair) -> Result<Beside<'_>, String> {
+        if self.comparing.comparison == Comparison::Centred {
+            return Ok(Beside::Grid);
+        }
+        match (
+            pair.sides().into_iter().find(|side| side.is_estimate()),
+            &self.of.estimators[self.v],
+        ) {
+            (Some(side), _) => Ok(Beside::Estimates(self.effects(side)?.collect())),
+            (None, Ok(Implementation::Own(estimator))) => {
+                Ok(Beside::Nothing(truth_centring(estimator.centring())?))
+            }
+            (None, _) => Err(format!("`{pair}` has no estimate to be centred like")),
+        }
+    }
+}
+
+/// The curves that a truth is centred like.
+enum Beside<'a> {
+    /// None: it is centred on the grid.
+    Grid,
+    /// Those of an estimator that estimates nothing, over the axis of the scenario.
+    Nothing(Centring),
+    /// Estimates, one for each part of the rows.
+    Estimates(Vec<&'a Effect>),
+}
+
+/// The mean of curves on the same points.
+fn mean(curves: impl Iterator<Item = Result<Vec<Truth>, String>>) -> Result<Vec<Truth>, String> {
+    let curves = curves.collect::<Result<Vec<_>, String>>()?;
+    let share = 1.0 / curves.len() as f64;
+    let shared = |truth: &Truth| Truth { value: truth.value * share, ..*truth };
+    let mut rest = curves.iter();
+    let first = rest.next().ok_or_else(|| "there are no rows to be explained".to_owned())?;
+    let mut mean: Vec<Truth> = first.iter().map(shared).collect();
+    for curve in rest {
+        for (sum, own) in mean.iter_mut().zip(curve) {
+            sum.value += own.value * share;
+            sum.abs_error = sum.abs_error.max(own.abs_error);
+        }
+    }
+    Ok(mean)
 }

@@ -163,7 +163,7 @@ impl PreparedFeature {
         // Where models are fitted, each of them is explained on the rows of each part of each split.
         let (sizes, subjects) = match &group.fitting {
             None => (vec![group.rows], 1),
-            Some(fitting) => (fitting.sizes(group.rows), fitting.subjects() as u64),
+            Some(fitting) => (fitting.sizes(group.rows), fitting.estimated() as u64),
         };
         let cost = move |estimator: &dyn Estimator| {
             let costs = sizes.iter().map(|&rows| estimator.cost(rows, model));

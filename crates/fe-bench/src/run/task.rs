@@ -11,6 +11,7 @@ use std::time::Instant;
 use fe_core::Dataset;
 use fe_core::replicates::FreshCurves;
 use fe_models::{FittedModel, Part, Split};
+use fe_truth::FittedEffects;
 use rand::Rng;
 
 use super::context::{Seen, Task};
@@ -72,17 +73,21 @@ impl<'a> Task<'a> {
             let rows = rows.map_err(Clone::clone);
             splits.push((name.as_str(), rows.clone(), self.subjects(name, rows, &mut records)?));
         }
+        let exact: Vec<Vec<_>> = splits
+            .iter()
+            .map(|(_, _, subjects)| subjects.iter().map(|subject| self.exact(subject)).collect())
+            .collect();
         for of in &self.prepared.features {
             let mut seen = Vec::new();
-            for (split, rows, subjects) in &splits {
+            for ((split, rows, subjects), exact) in splits.iter().zip(&exact) {
                 let (data, fresh) = match rows {
                     Ok((_, divided)) => (Ok(&divided.data[..]), &divided.fresh[..]),
                     Err(reason) => (Err(reason), &[][..]),
                 };
-                for subject in subjects {
+                for (subject, exact) in subjects.iter().zip(exact) {
                     let explaining = Explaining { subject, data, workspace: workspace.as_ref() };
                     let estimates = self.estimates(of, explaining);
-                    seen.push(Seen { split, fresh, subject, estimates });
+                    seen.push(Seen { split, fresh, subject, exact, estimates });
                 }
             }
             self.record(of, &seen, &mut records)?;
@@ -197,6 +202,17 @@ impl<'a> Task<'a> {
                 has(&self.fitting.pairs, Side::Empirical)
                     || models.any(|model| has(&model.pairs, Side::Empirical))
             }
+        }
+    }
+
+    /// The exact effects of a subject, where any pair compares one.
+    fn exact<'s>(&self, subject: &'s Subject<'_>) -> Result<Vec<FittedEffects<'s>>, String> {
+        let is_asked = |pair: &Pair| pair.sides().contains(&Side::ModelExact);
+        match subject {
+            Subject::Fitted(model, _) if model.pairs.iter().any(is_asked) => {
+                caught(|| subject.exact(&self.planned.group.scenario))
+            }
+            _ => Ok(Vec::new()),
         }
     }
 

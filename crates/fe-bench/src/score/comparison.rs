@@ -7,6 +7,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use fe_core::estimator::Estimand;
+use fe_models::SumKind;
 use fe_truth::Scenario;
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +31,8 @@ pub enum Comparison {
 pub enum Side {
     /// The effect of a fitted model, by the estimator.
     Model,
+    /// The effect of a fitted model under the law of the scenario, where it is known exactly.
+    ModelExact,
     /// The model's own term of the feature, where it is a sum that has one.
     ModelMain,
     /// The effect of f itself, by the same estimator on the same rows.
@@ -41,8 +44,9 @@ pub enum Side {
 }
 
 impl Side {
-    const NAMES: [(&'static str, Side); 5] = [
+    const NAMES: [(&'static str, Side); 6] = [
         ("model", Side::Model),
+        ("model-exact", Side::ModelExact),
         ("model-main", Side::ModelMain),
         ("empirical", Side::Empirical),
         ("theoretical", Side::Theoretical),
@@ -52,19 +56,28 @@ impl Side {
     /// True if a model must be fitted for it.
     #[must_use]
     pub fn needs_model(self) -> bool {
-        matches!(self, Side::Model | Side::ModelMain)
+        matches!(self, Side::Model | Side::ModelExact | Side::ModelMain)
     }
 
-    /// True if it depends on an estimator.
+    /// True if it depends on an estimator: on its rows, or on what it estimates.
     #[must_use]
     pub fn needs_estimator(self) -> bool {
-        matches!(self, Side::Model | Side::Empirical | Side::Theoretical)
+        matches!(self, Side::Theoretical | Side::ModelExact) || self.is_estimate()
+    }
+
+    /// True if it is estimated from rows.
+    #[must_use]
+    pub fn is_estimate(self) -> bool {
+        matches!(self, Side::Model | Side::Empirical)
     }
 
     /// The effect in words, of a model of some name.
     fn about(self, model: &str) -> String {
         match self {
             Side::Model => format!("the effect of the model {model}"),
+            Side::ModelExact => {
+                format!("the exact effect of the model {model} under the law of the features")
+            }
             Side::ModelMain => format!("the term of the feature in the model {model}"),
             Side::Empirical => "the effect of f by the same estimator on the same rows".to_owned(),
             Side::Theoretical => "the exact effect of f".to_owned(),
@@ -151,8 +164,19 @@ pub struct Circumstances<'a> {
     pub feature: usize,
     /// The estimand; none for a pair without an estimate.
     pub estimand: Option<Estimand>,
-    /// The name of the model, and whether it has a main effect of the feature.
-    pub model: Option<(&'a str, bool)>,
+    /// The model.
+    pub model: Option<ModelKind<'a>>,
+}
+
+/// The part of a model that is known before it is fitted.
+#[derive(Debug, Clone, Copy)]
+pub struct ModelKind<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// True if it has a main effect of the feature.
+    pub has_main_effect: bool,
+    /// The sum that it is, if it is one.
+    pub sum: Option<SumKind>,
 }
 
 impl Pair {
@@ -186,6 +210,7 @@ impl Pair {
     pub fn named(self, model: &str) -> String {
         let name = |side: Side| match side {
             Side::Model => model.to_owned(),
+            Side::ModelExact => format!("{model}-exact"),
             Side::ModelMain => format!("{model}-main"),
             other => other.to_string(),
         };
@@ -230,8 +255,12 @@ impl Pair {
                         "x{x} of {name} has no main effect, as it interacts with other features"
                     ));
                 }
-                (Side::ModelMain, Some((model, false))) => {
-                    return refuse(format!("{model} has no main effect of x{x} of its own"));
+                (Side::ModelMain, Some(ModelKind { name, has_main_effect: false, .. })) => {
+                    return refuse(format!("{name} has no main effect of x{x} of its own"));
+                }
+                (Side::ModelExact, Some(model)) => {
+                    let quantity = side.quantity(of.estimand);
+                    check_exact(model, of.scenario, quantity, of.feature).or_else(refuse)?;
                 }
                 _ => {}
             }
@@ -241,6 +270,30 @@ impl Pair {
             return Ok(());
         }
         refuse(format!("{first} and {second} of x{x} are different curves even without any error"))
+    }
+}
+
+/// Refuses exact effects of a model that there are none of.
+fn check_exact(
+    model: ModelKind<'_>,
+    scenario: &Scenario,
+    quantity: fe_truth::Quantity,
+    feature: usize,
+) -> Result<(), String> {
+    match model.sum {
+        Some(SumKind::Smooth) => Ok(()),
+        Some(SumKind::Trees) => scenario.check_trees(quantity, feature).map_err(|e| e.to_string()),
+        None => {
+            let is_sum = |name: &&str| {
+                fe_models::Learner::new(name, &[]).is_ok_and(|of| of.sum_kind().is_some())
+            };
+            let names = fe_models::ALL.iter().map(|info| info.name).filter(is_sum);
+            Err(format!(
+                "{} is no sum whose effects are integrals under the law; such are {}",
+                model.name,
+                listed(names)
+            ))
+        }
     }
 }
 
@@ -273,11 +326,11 @@ impl FromStr for Pair {
         };
         let pair =
             Self { first: first.parse().map_err(wrong)?, second: second.parse().map_err(wrong)? };
-        let estimates = [Side::Model, Side::ModelMain, Side::Empirical];
+        let estimates = [Side::Model, Side::ModelExact, Side::ModelMain, Side::Empirical];
         if !estimates.contains(&pair.first) {
             return Err(wrong(format!(
-                "the first effect must be an estimate: {}",
-                listed(["model", "model-main", "empirical"])
+                "the first effect must be an estimate, or of a model: {}",
+                listed(["model", "model-exact", "model-main", "empirical"])
             )));
         }
         if pair.first == pair.second {
@@ -294,7 +347,8 @@ mod tests {
     fn meaning(pair: &str, scenario: &str, feature: usize, estimator: &str) -> Result<(), String> {
         let scenario = fe_truth::scenario(scenario, &[]).unwrap();
         let estimand = crate::score::estimand_of(estimator);
-        let model = Some(("tree", false));
+        let sum = Some(SumKind::Trees);
+        let model = Some(ModelKind { name: "tree", has_main_effect: false, sum });
         let pair: Pair = pair.parse().unwrap();
         pair.check_meaning(Circumstances { scenario: &scenario, feature, estimand, model })
     }
@@ -308,6 +362,9 @@ mod tests {
             ("model:main", "friedman1", 3, "pdp"),
             ("empirical:ale", "friedman1", 0, "pdp"),
             ("model:dpd", "friedman1", 0, "dpdp"),
+            ("model-exact:theoretical", "liu-product", 0, "ale"),
+            ("model:model-exact", "snc", 0, "shapdp"),
+            ("empirical:model-exact", "friedman1-copula", 0, "pdp"),
         ] {
             assert_eq!(meaning(pair, scenario, feature, estimator), Ok(()), "{pair}");
         }
@@ -318,6 +375,9 @@ mod tests {
             ("model:main", "friedman1", 3, "dpdp", "dpd and main"),
             ("model:model-main", "friedman1", 3, "pdp", "tree has no main effect of x4"),
             ("empirical:shap", "friedman1", 0, "pdp", "pd and shap"),
+            ("model-exact:ale", "liu-product", 0, "pdp", "pd and ale of x1 are different"),
+            ("model-exact:theoretical", "snc", 0, "rhale", "`ale-derivative` of a sum of trees"),
+            ("model-exact:theoretical", "friedman1-copula", 0, "shapdp", "coalitions of trees"),
         ] {
             let message = meaning(pair, scenario, feature, estimator).unwrap_err();
             assert!(message.contains(why) && message.contains(pair), "{message}");
@@ -326,7 +386,9 @@ mod tests {
 
     #[test]
     fn pairs_are_written_as_they_are_read() {
-        for text in ["model:theoretical", "model-main:main", "empirical:ale-derivative"] {
+        for text in
+            ["model:theoretical", "model-main:main", "empirical:ale-derivative", "model-exact:pd"]
+        {
             assert_eq!(text.parse::<Pair>().unwrap().to_string(), text);
         }
         for (text, why) in [

@@ -3,12 +3,25 @@
 use fe_core::Effect;
 use fe_truth::{Centring, Quantity, Scenario, Truth};
 
+use super::exact::Exact;
+
 /// A truth at some levels of an effect, centred alike. Of `ale` it is that of the effect's own order.
 ///
 /// # Errors
 /// What the scenario says; an order that has not all levels of the law, as some did not occur.
 pub fn truth_at_levels(
     scenario: &Scenario,
+    quantity: Quantity,
+    effect: &Effect,
+    points: &[f64],
+    centring: Centring,
+) -> Result<Vec<Truth>, String> {
+    exact_at_levels((scenario, scenario), quantity, effect, points, centring)
+}
+
+/// The same of a function under the law of a scenario.
+pub(crate) fn exact_at_levels(
+    (of, scenario): (&dyn Exact, &Scenario),
     quantity: Quantity,
     effect: &Effect,
     points: &[f64],
@@ -25,7 +38,7 @@ pub fn truth_at_levels(
     let order = order.filter(|order| !order.values.is_sorted());
     match (order, centring) {
         (Some(order), _) => {
-            let ale = along(scenario, feature, &order.values, centring)?;
+            let ale = exact_along((of, scenario), feature, &order.values, centring)?;
             let at = |x: &f64| {
                 let place = order.values.iter().position(|value| value == x);
                 place.map(|place| ale[place]).ok_or_else(|| absent(scenario, feature, *x))
@@ -34,7 +47,7 @@ pub fn truth_at_levels(
         }
         (None, Centring::Start) => {
             let all = [points, &[levels.start]].concat();
-            let mut truths = at(scenario, quantity, feature, &all, Centring::None)?;
+            let mut truths = at((of, scenario), quantity, feature, &all, Centring::None)?;
             let start = truths.pop().map_or(0.0, |truth| truth.value);
             let bound = |truth: &Truth| 2.0 * truth.abs_error;
             let less = |truth: Truth| Truth {
@@ -44,19 +57,19 @@ pub fn truth_at_levels(
             };
             Ok(truths.into_iter().map(less).collect())
         }
-        (None, _) => at(scenario, quantity, feature, points, centring),
+        (None, _) => at((of, scenario), quantity, feature, points, centring),
     }
 }
 
 fn at(
-    scenario: &Scenario,
+    (of, scenario): (&dyn Exact, &Scenario),
     quantity: Quantity,
     feature: usize,
     points: &[f64],
     centring: Centring,
 ) -> Result<Vec<Truth>, String> {
     let axis = scenario.axis(feature);
-    scenario.curve(quantity, feature, points, axis, centring).map_err(|e| e.to_string())
+    of.curve(quantity, feature, points, axis, centring).map_err(|e| e.to_string())
 }
 
 fn absent(scenario: &Scenario, feature: usize, x: f64) -> String {
@@ -77,6 +90,15 @@ pub fn along(
     order: &[f64],
     centring: Centring,
 ) -> Result<Vec<Truth>, String> {
+    exact_along((scenario, scenario), feature, order, centring)
+}
+
+fn exact_along(
+    (of, scenario): (&dyn Exact, &Scenario),
+    feature: usize,
+    order: &[f64],
+    centring: Centring,
+) -> Result<Vec<Truth>, String> {
     let known = scenario.levels(feature).unwrap_or_default();
     if let Some(level) = known.iter().find(|level| !order.contains(&level.value)) {
         return Err(absent(scenario, feature, level.value));
@@ -89,7 +111,7 @@ pub fn along(
         })
     };
     let places: Vec<usize> = order.iter().map(place).collect::<Result<_, _>>()?;
-    let ale = scenario.ale_by_levels(feature, &places).map_err(|e| e.to_string())?;
+    let ale = of.ale_by_levels(feature, &places).map_err(|e| e.to_string())?;
     let shares: Vec<f64> = places.iter().map(|&place| known[place].probability).collect();
     match centring {
         // The first level of the order is where accumulation starts.

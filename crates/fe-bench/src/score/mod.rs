@@ -1,12 +1,14 @@
 //! Scores: which truth an effect is compared with, and what is computed of the two.
 //!
 //! It imports `data` and what that imports; the measures themselves live in fe-core. Begin with [`metric`], the list of
-//! metrics; [`estimand`] has the truths of each estimand, [`truths`] remembers their values, [`regions`] those of trees, [`comparison`] says what is
+//! metrics; [`estimand`] has the truths of each estimand, [`exact`] asks for those of f and of fitted models alike, [`truths`]
+//! remembers their values, [`regions`] those of trees, [`comparison`] says what is
 //! compared with what, and [`given_curve`] reads curves of others, [`given_surface`] their
 //! effects of pairs and [`given_tree`] their trees; [`pairs`] has truths of two features.
 
 pub mod comparison;
 pub mod estimand;
+pub mod exact;
 pub mod given_curve;
 pub mod given_surface;
 pub mod given_tree;
@@ -25,7 +27,9 @@ use fe_truth::{BinTruth, Scenario, Truth};
 use comparison::Comparison;
 pub(crate) use estimand::truth_centring;
 pub use estimand::{estimand_of, has_true_value, truth_of};
+use exact::Exact;
 use given_curve::GivenCurve;
+use levels::exact_at_levels;
 pub use levels::{along, truth_at_levels};
 use metric::ScoringTree;
 pub use metric::{METRICS, Metric};
@@ -202,14 +206,24 @@ pub fn true_effect(
     effect: &Effect,
     points: &[f64],
 ) -> Result<Vec<Truth>, String> {
+    exact_effect((scenario, scenario), truth_of(estimand), effect, points)
+}
+
+/// An effect of a function under the law of a scenario at some points, centred as an estimate is.
+///
+/// # Errors
+/// As [`true_effect`].
+pub fn exact_effect(
+    (of, scenario): (&dyn Exact, &Scenario),
+    quantity: fe_truth::Quantity,
+    effect: &Effect,
+    points: &[f64],
+) -> Result<Vec<Truth>, String> {
     let (centring, axis) = reference(effect)?;
-    let quantity = truth_of(estimand);
     if effect.record.levels.is_some() {
-        return truth_at_levels(scenario, quantity, effect, points, centring);
+        return exact_at_levels((of, scenario), quantity, effect, points, centring);
     }
-    scenario
-        .curve(quantity, effect.feature, points, axis, centring)
-        .map_err(|error| error.to_string())
+    of.curve(quantity, effect.feature, points, axis, centring).map_err(|error| error.to_string())
 }
 
 /// The points of a grid where an effect has a value.

@@ -15,6 +15,7 @@ use super::comparison::Comparison;
 use super::estimand::{
     BinTruths, ValueTruth, bin_truths_of, truth_centring, truth_of, value_truth_of,
 };
+use super::exact::axis_around;
 use super::levels::truth_at_levels;
 use super::{Compared, Comparing, Provenance};
 
@@ -124,10 +125,7 @@ impl Truths {
         let places = || points.iter().map(place).collect::<Option<Vec<usize>>>();
         let places = if grid.len() > points.len() { places() } else { None };
         let grid = if places.is_some() { grid } else { points };
-        let (lo, hi) = scenario.axis(feature);
-        let ends =
-            (grid.iter().copied().fold(lo, f64::min), grid.iter().copied().fold(hi, f64::max));
-        let axis = Axis::new(ends.0, ends.1).map_err(|e| e.to_string())?;
+        let axis = axis_around(scenario, feature, grid)?;
         let none = fe_truth::Centring::None;
         let truths = self.curve(scenario, quantity, feature, grid, axis, none)?;
         Ok(match places {
@@ -304,7 +302,7 @@ impl Truths {
         Ok(effects.into_iter().zip(deviations.into_iter().map(|sd| sd * sd)).collect())
     }
 
-    pub(super) fn curve(
+    pub(crate) fn curve(
         &self,
         scenario: &Scenario,
         quantity: fe_truth::Quantity,

@@ -11,7 +11,7 @@ use super::key::Key;
 use super::sweep;
 use super::variants::Variant;
 use crate::error::listed;
-use crate::score::comparison::{Circumstances, Pair, Side};
+use crate::score::comparison::{Circumstances, ModelKind, Pair, Side};
 use crate::score::{METRICS, Metric, estimand_of};
 
 /// Models that are fitted to each dataset of a group, and pairs that are compared.
@@ -144,8 +144,11 @@ impl Fitting {
                 continue;
             }
             for &feature in features {
-                let model =
-                    model.map(|of| (of.label.as_str(), of.learner.has_main_effect(feature)));
+                let model = model.map(|of| ModelKind {
+                    name: &of.label,
+                    has_main_effect: of.learner.has_main_effect(feature),
+                    sum: of.learner.sum_kind(),
+                });
                 for variant in variants {
                     let estimand = estimand_of(&variant.estimator);
                     let estimand = estimand.filter(|_| pair.needs_estimator());
@@ -164,6 +167,18 @@ impl Fitting {
     pub fn sizes(&self, rows: usize) -> Vec<usize> {
         let parts = |(_, split): &(String, Split)| split.parts(rows, 0).unwrap_or_default();
         self.splits.iter().flat_map(parts).map(|part| part.explain.len()).collect()
+    }
+
+    /// Number of functions that are explained on rows: models of which a pair has an estimate, each on further datasets
+    /// too, and f.
+    #[must_use]
+    pub fn estimated(&self) -> usize {
+        let is_estimated = |pair: &Pair| {
+            let sides = pair.sides();
+            sides.contains(&Side::Model) || !sides.contains(&Side::ModelExact)
+        };
+        let models = self.models.iter().filter(|model| model.pairs.iter().any(is_estimated));
+        models.count() * (1 + self.fresh) + usize::from(!self.pairs.is_empty())
     }
 
     /// Number of functions that are explained: the models, each on further datasets too, and f.

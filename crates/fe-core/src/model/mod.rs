@@ -10,6 +10,9 @@ use crossbeam_utils::CachePadded;
 use crate::error::ModelError;
 pub(crate) mod magnitude;
 pub(crate) mod structure;
+mod terms;
+
+pub use terms::{Boxes, Interval, SmoothTerm, TermSum};
 
 use crate::interrupt;
 use crate::numeric::simd::all_finite;

@@ -3,16 +3,16 @@
 use std::fmt;
 
 use fe_core::error::ModelError;
-use fe_core::model::{Answered, Model, Rows};
+use fe_core::model::{Answered, Boxes, Interval, Model, Rows, TermSum};
 use forust_ml::data::Matrix;
 use forust_ml::gradientbooster::GradientBooster;
 use forust_ml::objective::ObjectiveType;
 use forust_ml::sampler::SampleMethod;
 
-use crate::ensemble::{Ensemble, Part, Rule};
+use crate::ensemble::{Ensemble, Part, Rule, Threshold};
 use crate::error::{FitError, Result};
 use crate::fitted::{Fact, FittedModel};
-use crate::learner::{Fit, LearnerInfo, Task};
+use crate::learner::{Fit, LearnerInfo, SumKind, Task};
 use crate::options::{OptionInfo, Options};
 use crate::sample::Sample;
 
@@ -149,6 +149,10 @@ impl Fit for Boosting {
         true
     }
 
+    fn sum_kind(&self) -> Option<SumKind> {
+        Some(SumKind::Trees)
+    }
+
     fn fit(&self, sample: &Sample, seed: u64) -> Result<Box<dyn FittedModel>> {
         let varies = |s: &usize| {
             let mut values = sample.columns[*s].iter().filter(|x| !x.is_nan());
@@ -202,6 +206,12 @@ impl Rule for Below {
         // A comparison with a missing value is false.
         let is_right = || x >= self.number;
         if self.missing_left { !is_right() } else { x < self.number }
+    }
+}
+
+impl Threshold for Below {
+    fn threshold(&self) -> f64 {
+        self.number
     }
 }
 
@@ -312,9 +322,31 @@ impl Model for Gbdt {
     }
 }
 
+/// The leaves of the trees, in units of the target.
+struct Leaves<'a>(&'a Gbdt);
+
+impl Boxes for Leaves<'_> {
+    fn each(&self, visit: &mut dyn FnMut(&[Interval], f64)) {
+        let Self(Gbdt { trees, size, .. }) = self;
+        trees.each_leaf(&mut |sides, additions| {
+            let sum: f64 = additions.iter().map(|(_, value)| value).sum();
+            visit(sides, size * sum);
+        });
+    }
+
+    fn limits(&self, feature: usize) -> Vec<f64> {
+        self.0.trees.thresholds(feature)
+    }
+}
+
 impl FittedModel for Gbdt {
     fn takes_missing(&self) -> bool {
         true
+    }
+
+    fn sum(&self) -> Option<TermSum<'_>> {
+        let constant = self.level + self.size * self.base;
+        Some(TermSum::new(self.dimension, constant).with_boxes(Leaves(self)))
     }
 
     fn summary(&self) -> Vec<Fact> {

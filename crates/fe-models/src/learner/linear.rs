@@ -1,13 +1,13 @@
 //! Ordinary least squares.
 
 use fe_core::error::ModelError;
-use fe_core::model::{Answered, Model, Rows};
+use fe_core::model::{Answered, Model, Rows, SmoothTerm, TermSum};
 use nalgebra::{DMatrix, DVector};
 
 use crate::error::{FitError, Result};
 use crate::fitted::{Fact, FittedModel};
 use crate::jacobi_svd::JacobiSvd;
-use crate::learner::{Fit, LearnerInfo, Task};
+use crate::learner::{Fit, LearnerInfo, SumKind, Task};
 use crate::options::Options;
 use crate::sample::Sample;
 use crate::streaming_qr::StreamingQr;
@@ -46,6 +46,10 @@ impl Fit for LeastSquares {
 
     fn has_main_effect(&self, _feature: usize) -> bool {
         true
+    }
+
+    fn sum_kind(&self) -> Option<SumKind> {
+        Some(SumKind::Smooth)
     }
 }
 
@@ -115,6 +119,12 @@ impl Model for Linear {
 impl FittedModel for Linear {
     fn main_effect(&self, feature: usize, x: f64) -> Option<f64> {
         Some(self.coefficients.get(feature)? * (x - self.means[feature]))
+    }
+
+    fn sum(&self) -> Option<TermSum<'_>> {
+        let sum = TermSum::new(self.coefficients.len(), self.intercept);
+        let terms = self.coefficients.iter().enumerate();
+        Some(terms.fold(sum, |sum, (feature, &b)| sum.with_term(SmoothTerm::linear(b, feature))))
     }
 
     fn summary(&self) -> Vec<Fact> {

@@ -29,6 +29,15 @@ pub enum Task {
     Classification,
 }
 
+/// A sum that a model is, of which effects under a law of the features need no data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SumKind {
+    /// Of smooth terms of one or two features.
+    Smooth,
+    /// Of trees, which are constant on boxes.
+    Trees,
+}
+
 /// A way to fit a model, with its options.
 pub(crate) trait Fit: Debug + Send + Sync {
     /// Fits the model. Random numbers come from the seed alone.
@@ -39,6 +48,11 @@ pub(crate) trait Fit: Debug + Send + Sync {
     fn has_main_effect(&self, feature: usize) -> bool {
         let _ = feature;
         false
+    }
+
+    /// The sum that its models are, if they are one.
+    fn sum_kind(&self) -> Option<SumKind> {
+        None
     }
 
     /// True if it learns from rows in which values of features are missing, as NaN.
@@ -142,6 +156,19 @@ impl Learner {
     #[must_use]
     pub fn has_main_effect(&self, feature: usize) -> bool {
         self.method.has_main_effect(feature)
+    }
+
+    /// The sum that the models it fits are; none where they are no sum, as networks are not.
+    ///
+    /// ```
+    /// # use fe_models::{FitError, Learner, SumKind};
+    /// assert_eq!(Learner::new("gbdt", &[])?.sum_kind(), Some(SumKind::Trees));
+    /// assert_eq!(Learner::new("mlp", &[])?.sum_kind(), None);
+    /// # Ok::<(), FitError>(())
+    /// ```
+    #[must_use]
+    pub fn sum_kind(&self) -> Option<SumKind> {
+        self.method.sum_kind()
     }
 
     /// Fits the model to N rows and their N target values. A row of weight 2 counts as two rows, one

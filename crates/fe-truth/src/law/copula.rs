@@ -42,6 +42,15 @@ impl Block for GaussianCopula {
         latent(x)
     }
 
+    /// Of a correlation that is not negative its root.
+    fn common_factor(&self) -> Option<f64> {
+        (self.rho >= 0.0).then(|| self.rho.sqrt())
+    }
+
+    fn given_factor(&self, _: usize, factor: f64) -> Box<dyn Univariate> {
+        Box::new(Latent { mean: self.rho.sqrt() * factor, sd: (1.0 - self.rho).sqrt() })
+    }
+
     fn alone(&self, _: usize) -> Box<dyn Univariate> {
         Box::new(PiecewiseUniform::on(0.0, 1.0))
     }

@@ -303,6 +303,18 @@ pub(crate) trait Block: Send + Sync {
         f64::NAN
     }
 
+    /// Correlation of the normal score of each feature with one standard normal variable, given which all features are
+    /// independent of each other; none where there is no such variable.
+    fn common_factor(&self) -> Option<f64> {
+        None
+    }
+
+    /// The law of one feature given that variable.
+    fn given_factor(&self, target: usize, factor: f64) -> Box<dyn Univariate> {
+        let _ = factor;
+        self.conditional(target, &[])
+    }
+
     /// The law of one feature where no other matters, in the coordinate that is best for that.
     fn alone(&self, target: usize) -> Box<dyn Univariate> {
         self.conditional(target, &[])

@@ -42,6 +42,14 @@ impl Block for Part {
         weight
     }
 
+    fn common_factor(&self) -> Option<f64> {
+        self.base.common_factor()
+    }
+
+    fn given_factor(&self, target: usize, factor: f64) -> Box<dyn Univariate> {
+        self.base.given_factor(self.members[target], factor)
+    }
+
     fn alone(&self, target: usize) -> Box<dyn Univariate> {
         self.base.alone(self.members[target])
     }

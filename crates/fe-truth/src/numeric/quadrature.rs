@@ -226,6 +226,13 @@ pub(crate) fn fixed(from: f64, to: f64, f: impl Fn(f64) -> f64) -> f64 {
     half * terms.sum::<f64>()
 }
 
+/// The nodes of that application, with their weights.
+pub(crate) fn nodes(from: f64, to: f64) -> impl Iterator<Item = (f64, f64)> {
+    let (centre, half) = (0.5 * (from + to), 0.5 * (to - from));
+    let rule = &*RULE;
+    rule.nodes.iter().zip(&rule.weights).map(move |(t, w)| (centre + half * t, half * w))
+}
+
 struct Panel<const M: usize> {
     from: f64,
     to: f64,

@@ -403,7 +403,7 @@ impl Scenario {
     }
 
     /// Refuses quantities and centrings that a feature with levels does not have.
-    fn check_quantity(
+    pub(crate) fn check_quantity(
         &self,
         quantity: Quantity,
         feature: usize,
@@ -442,6 +442,20 @@ impl Scenario {
     /// assert!((ale[1].value - 1.0).abs() < 1e-12 && (ale[2].value - 5.0).abs() < 1e-12);
     /// ```
     pub fn ale_by_levels(&self, feature: usize, order: &[usize]) -> Result<Vec<Truth>, Error> {
+        let values = self.order_of_levels(feature, order)?;
+        self.begin();
+        let on = OneFeature { scenario: self, feature, axis: self.axis(feature) };
+        let ale = on.accumulated_by_levels(&values);
+        self.judge(ale.iter().copied())?;
+        Ok(ale)
+    }
+
+    /// The levels of a feature in an order that names each of them once.
+    pub(crate) fn order_of_levels(
+        &self,
+        feature: usize,
+        order: &[usize],
+    ) -> Result<Vec<f64>, Error> {
         self.check_feature(feature)?;
         let levels = self.levels(feature).unwrap_or_default();
         let mut sorted = order.to_vec();
@@ -450,12 +464,7 @@ impl Scenario {
             let (feature, given) = (self.feature_name(feature), format!("{order:?}"));
             return Err(Error::BadOrder { feature, given, count: levels.len() });
         }
-        self.begin();
-        let values: Vec<f64> = order.iter().map(|&place| levels[place].value).collect();
-        let on = OneFeature { scenario: self, feature, axis: self.axis(feature) };
-        let ale = on.accumulated_by_levels(&values);
-        self.judge(ale.iter().copied())?;
-        Ok(ale)
+        Ok(order.iter().map(|&place| levels[place].value).collect())
     }
 
     /// True if the ALE that contains jumps (Apley and Zhu) and the one of derivatives (DALE, RHALE) are the same curve: f does not

@@ -26,6 +26,12 @@ impl Basis {
         self.splines
     }
 
+    /// The ends of the pieces.
+    pub(super) fn knots(&self) -> Vec<f64> {
+        let pieces = self.splines - 3;
+        (0..=pieces).map(|k| self.lo + self.width * (k as f64 / self.pieces())).collect()
+    }
+
     /// Their values at a point.
     pub(super) fn at(&self, x: f64) -> Four {
         let (piece, t, beyond) = self.place(x);

@@ -5,13 +5,14 @@ mod problem;
 mod terms;
 
 use fe_core::error::ModelError;
-use fe_core::model::{Answered, Model, Rows};
+use fe_core::model::{Answered, Model, Rows, SmoothTerm, TermSum};
 use fe_core::numeric::spline::Smoothing;
 use std::fmt;
+use std::sync::Arc;
 
 use crate::error::{FitError, Result};
 use crate::fitted::{Fact, FittedModel};
-use crate::learner::{Fit, LearnerInfo, Task};
+use crate::learner::{Fit, LearnerInfo, SumKind, Task};
 use crate::options::{OptionInfo, Options, number};
 use crate::sample::Sample;
 use problem::{Problem, Solution};
@@ -218,6 +219,10 @@ impl Fit for AdditiveSplines {
         Ok(Box::new(gam))
     }
 
+    fn sum_kind(&self) -> Option<SumKind> {
+        Some(SumKind::Smooth)
+    }
+
     fn has_main_effect(&self, feature: usize) -> bool {
         match &self.interactions {
             Interactions::All => false,
@@ -299,6 +304,23 @@ impl Model for Gam {
 impl FittedModel for Gam {
     fn main_effect(&self, feature: usize, x: f64) -> Option<f64> {
         Some(self.alone(feature, x)? - self.levels.get(feature)?)
+    }
+
+    fn sum(&self) -> Option<TermSum<'_>> {
+        let own = Arc::new((self.terms.clone(), self.coefficients.clone()));
+        let sum = TermSum::new(self.levels.len(), self.coefficients[0]);
+        let knots = self.terms.knots().into_iter().enumerate();
+        Some(knots.fold(sum, |sum, (number, knots)| {
+            let features: Vec<usize> = knots.iter().map(|(feature, _)| *feature).collect();
+            let (of_value, of_slope) = (Arc::clone(&own), Arc::clone(&own));
+            let term = SmoothTerm::new(
+                &features,
+                move |row| of_value.0.value_of(number, &of_value.1, row),
+                move |s, row| of_slope.0.slope_of((number, s), &of_slope.1, row),
+            );
+            let breaking = |term: SmoothTerm, (s, places)| term.breaking_at(s, places);
+            sum.with_term(knots.into_iter().fold(term, breaking))
+        }))
     }
 
     fn summary(&self) -> Vec<Fact> {

@@ -2,7 +2,7 @@
 
 use nalgebra::DMatrix;
 
-use super::basis::Basis;
+use super::basis::{Basis, Four};
 
 /// The sum of an intercept and of functions of one or two features, each linear in its coefficients.
 /// The intercept is coefficient 0.
@@ -64,20 +64,39 @@ impl Terms {
         self.coefficients
     }
 
+    /// For each function its features, and the knots along each of these.
+    pub(super) fn knots(&self) -> Vec<Vec<(usize, Vec<f64>)>> {
+        let of = |term: &Term| match &term.kind {
+            TermKind::Spline(s, basis) => vec![(*s, basis.knots())],
+            TermKind::Tensor([s, t], [a, b]) => vec![(*s, a.knots()), (*t, b.knots())],
+        };
+        self.terms.iter().map(of).collect()
+    }
+
+    /// The value of one of the functions at a row, by its number and all coefficients.
+    pub(super) fn value_of(&self, number: usize, coefficients: &[f64], row: &[f64]) -> f64 {
+        let mut sum = 0.0;
+        self.terms[number].at(&|s| row[s], &mut |k, factor| sum += coefficients[k] * factor);
+        sum
+    }
+
+    /// The same of its derivative with respect to a feature.
+    pub(super) fn slope_of(
+        &self,
+        (number, feature): (usize, usize),
+        coefficients: &[f64],
+        row: &[f64],
+    ) -> f64 {
+        let mut sum = 0.0;
+        let mut visit = |k: usize, factor: f64| sum += coefficients[k] * factor;
+        self.terms[number].slope_at(feature, &|s| row[s], &mut visit);
+        sum
+    }
+
     /// Calls `visit` with each coefficient that matters at a row, and its factor there.
     pub(super) fn at(&self, row: impl Fn(usize) -> f64, mut visit: impl FnMut(usize, f64)) {
         visit(0, 1.0);
-        for term in &self.terms {
-            match &term.kind {
-                TermKind::Spline(s, basis) => {
-                    let (first, four) = basis.at(row(*s));
-                    four.iter().enumerate().for_each(|(i, b)| visit(term.start + first + i, *b));
-                }
-                TermKind::Tensor([s, t], [a, b]) => {
-                    term.product(a.at(row(*s)), b.at(row(*t)), b.len(), &mut visit);
-                }
-            }
-        }
+        self.terms.iter().for_each(|term| term.at(&row, &mut visit));
     }
 
     /// The same for the derivative with respect to a feature.
@@ -87,21 +106,7 @@ impl Terms {
         row: impl Fn(usize) -> f64,
         mut visit: impl FnMut(usize, f64),
     ) {
-        for term in &self.terms {
-            match &term.kind {
-                TermKind::Spline(s, basis) if *s == feature => {
-                    let (first, four) = basis.slope_at(row(*s));
-                    four.iter().enumerate().for_each(|(i, b)| visit(term.start + first + i, *b));
-                }
-                TermKind::Tensor([s, t], [a, b]) if *s == feature => {
-                    term.product(a.slope_at(row(*s)), b.at(row(*t)), b.len(), &mut visit);
-                }
-                TermKind::Tensor([s, t], [a, b]) if *t == feature => {
-                    term.product(a.at(row(*s)), b.slope_at(row(*t)), b.len(), &mut visit);
-                }
-                _ => {}
-            }
-        }
+        self.terms.iter().for_each(|term| term.slope_at(feature, &row, &mut visit));
     }
 
     /// The function of a feature alone, if no other term has the feature: coefficients and factors.
@@ -160,10 +165,43 @@ impl Terms {
 }
 
 impl Term {
+    fn at(&self, row: &impl Fn(usize) -> f64, visit: &mut impl FnMut(usize, f64)) {
+        match &self.kind {
+            TermKind::Spline(s, basis) => self.single(basis.at(row(*s)), visit),
+            TermKind::Tensor([s, t], [a, b]) => {
+                self.product(a.at(row(*s)), b.at(row(*t)), b.len(), visit);
+            }
+        }
+    }
+
+    fn slope_at(
+        &self,
+        feature: usize,
+        row: &impl Fn(usize) -> f64,
+        visit: &mut impl FnMut(usize, f64),
+    ) {
+        match &self.kind {
+            TermKind::Spline(s, basis) if *s == feature => {
+                self.single(basis.slope_at(row(*s)), visit);
+            }
+            TermKind::Tensor([s, t], [a, b]) if *s == feature => {
+                self.product(a.slope_at(row(*s)), b.at(row(*t)), b.len(), visit);
+            }
+            TermKind::Tensor([s, t], [a, b]) if *t == feature => {
+                self.product(a.at(row(*s)), b.slope_at(row(*t)), b.len(), visit);
+            }
+            _ => {}
+        }
+    }
+
+    fn single(&self, (first, four): Four, visit: &mut impl FnMut(usize, f64)) {
+        four.iter().enumerate().for_each(|(i, b)| visit(self.start + first + i, *b));
+    }
+
     fn product(
         &self,
-        first: (usize, [f64; 4]),
-        second: (usize, [f64; 4]),
+        first: Four,
+        second: Four,
         stride: usize,
         visit: &mut impl FnMut(usize, f64),
     ) {

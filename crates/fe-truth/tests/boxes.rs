@@ -1,0 +1,317 @@
+//! Effects of functions that are constant on boxes, against the truths of the same functions written as problem files,
+//! which are integrated by quadrature; of smooth terms against closed forms; and refusals.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use fe_core::model::{Boxes, Interval, SmoothTerm, TermSum};
+use fe_truth::{Centring, Error, Evaluation, Quantity, Scenario, Truth};
+
+const INFINITY: f64 = f64::INFINITY;
+
+/// Boxes: for each its sides, as a feature, the least value inside and the least beyond, and a constant.
+#[derive(Clone)]
+struct SomeBoxes(Vec<(Vec<Side>, f64)>);
+
+type Side = (usize, f64, f64);
+
+impl Boxes for SomeBoxes {
+    fn each(&self, visit: &mut dyn FnMut(&[Interval], f64)) {
+        for (sides, constant) in &self.0 {
+            let side = |&(feature, from, below): &Side| Interval { feature, from, below };
+            visit(&sides.iter().map(side).collect::<Vec<_>>(), *constant);
+        }
+    }
+}
+
+impl SomeBoxes {
+    /// The same function in the words of a problem file.
+    fn formula(&self) -> String {
+        let side = |&(feature, from, below): &Side| {
+            let x = format!("x{}", feature + 1);
+            let above =
+                if from > -INFINITY { format!("*if({x} < {from}, 0, 1)") } else { "".into() };
+            let under =
+                if below < INFINITY { format!("*if({x} < {below}, 1, 0)") } else { "".into() };
+            above + &under
+        };
+        let each = self.0.iter().map(|(sides, constant)| {
+            format!("{constant}{}", sides.iter().map(side).collect::<String>())
+        });
+        each.collect::<Vec<_>>().join(" + ")
+    }
+
+    fn problem(&self, law: &str) -> Scenario {
+        let text = format!("f = \"{}\"\n[law]\n{law}", self.formula());
+        fe_truth::problem("steps", &text, &[]).unwrap()
+    }
+}
+
+/// Five boxes of three features between about −1 and 2, some of them inside each other, and one that all rows are in.
+fn boxes() -> SomeBoxes {
+    SomeBoxes(vec![
+        (vec![(0, -INFINITY, 0.3)], 1.5),
+        (vec![(0, 0.3, INFINITY), (1, 0.1, 0.6)], -2.0),
+        (vec![(1, -INFINITY, 0.6), (2, 0.45, INFINITY)], 0.75),
+        (vec![(0, 0.1, 0.8), (1, 0.25, INFINITY), (2, -INFINITY, 0.7)], 3.0),
+        (vec![(2, 0.2, 0.7)], -1.25),
+        (vec![], 0.5),
+    ])
+}
+
+#[track_caller]
+fn agree(found: &[Truth], known: &[Truth], what: &str) {
+    assert_eq!(found.len(), known.len(), "{what}");
+    for (found, known) in found.iter().zip(known) {
+        let apart = (found.value - known.value).abs();
+        // Both bounds, and what rounding leaves of sums of numbers of a few units.
+        let allowed = found.abs_error + known.abs_error + 1e-13;
+        assert!(apart <= allowed, "{what}: {found:?}, {known:?}: {apart:e}");
+        assert!(found.abs_error < 1e-9, "{what}: {found:?}");
+    }
+}
+
+/// All curves of all features in some centrings, at places between the limits and at two of them.
+fn agree_in(
+    centrings: &[Centring],
+    boxes: &SomeBoxes,
+    scenario: &Scenario,
+    witness: &Scenario,
+    effects: &[Quantity],
+) {
+    let sum = || TermSum::new(scenario.dimension(), 0.0).with_boxes(boxes.clone());
+    let fitted = scenario.effects_of(sum()).unwrap();
+    for feature in 0..witness.dimension() {
+        let levels = witness.levels(feature);
+        let axis = if levels.is_some() { witness.axis(feature) } else { (0.05, 0.95) };
+        for &effect in effects {
+            // Quadrature reads Shapley values off curves, which at a break are those of either side.
+            let points = match &levels {
+                None if effect == Quantity::Shap => vec![0.12, 0.24, 0.31, 0.5, 0.65, 0.9],
+                None => vec![0.12, 0.25, 0.3, 0.31, 0.5, 0.65, 0.7, 0.9],
+                Some(levels) => levels.iter().map(|level| level.value).collect(),
+            };
+            for &centring in centrings {
+                if levels.is_some() && centring == Centring::Integral {
+                    continue;
+                }
+                let what = format!("{effect} of x{} by {centring}", feature + 1);
+                match fitted.curve(effect, feature, &points, axis, centring) {
+                    Ok(found) => {
+                        let known = witness.curve(effect, feature, &points, axis, centring);
+                        agree(&found, &known.unwrap(), &what);
+                    }
+                    Err(error) => {
+                        // Integrals along the feature of what changes between limits are not offered.
+                        assert!(error.to_string().contains("centre it by"), "{what}: {error}");
+                        assert!(!scenario.is_independent(feature), "{what}");
+                    }
+                }
+            }
+        }
+        if let Some(levels) = levels {
+            let order: Vec<usize> = (0..levels.len()).rev().collect();
+            let found = fitted.ale_by_levels(feature, &order).unwrap();
+            agree(&found, &witness.ale_by_levels(feature, &order).unwrap(), "in another order");
+        }
+    }
+    agree(&[fitted.mean().unwrap()], &[witness.mean().unwrap()], "mean");
+    if effects.contains(&Quantity::Shap) {
+        let row: Vec<f64> = (0..scenario.dimension())
+            .map(|s| witness.levels(s).map_or(0.5, |levels| levels[1].value))
+            .collect();
+        let found = fitted.shap_at(&row).unwrap();
+        agree(&found, &witness.shap_at(&row).unwrap(), "Shapley values");
+        let total: f64 = found.iter().map(|truth| truth.value).sum();
+        let known = sum().value(&row);
+        assert!((total - known).abs() < 1e-12, "{total}, {known}");
+    }
+}
+
+fn agree_in_all(boxes: &SomeBoxes, scenario: &Scenario, witness: &Scenario, effects: &[Quantity]) {
+    let all = [Centring::None, Centring::Start, Centring::Integral, Centring::Data];
+    agree_in(&all, boxes, scenario, witness, effects);
+}
+
+/// Without means along features, which quadrature takes minutes for where features depend on each other.
+fn agree_up_to_constants(
+    boxes: &SomeBoxes,
+    scenario: &Scenario,
+    witness: &Scenario,
+    effects: &[Quantity],
+) {
+    agree_in(&[Centring::None, Centring::Start], boxes, scenario, witness, effects);
+}
+
+const ALL: [Quantity; 4] = [Quantity::Pd, Quantity::Mplot, Quantity::Ale, Quantity::Shap];
+
+#[test]
+fn of_independent_features() {
+    for law in [
+        "x1 = \"uniform(0, 1)\"\nx2 = \"normal(0.3, 0.5)\"\nx3 = \"exponential(2)\"\n",
+        "x1 = \"beta(2, 3)\"\nx2 = \"uniform(-1, 1)\"\nx3 = \"normal(0.5, 0.2)\"\n",
+    ] {
+        let scenario = boxes().problem(law);
+        agree_in_all(&boxes(), &scenario, &scenario, &ALL);
+    }
+}
+
+/// Boxes of a built-in scenario, with closed distribution functions.
+#[test]
+fn under_a_built_in_law() {
+    let law: String = (1..=3).map(|i| format!("x{i} = \"uniform(0, 1)\"\n")).collect();
+    let witness = boxes().problem(&law);
+    let scenario = fe_truth::scenario("friedman1", &[]).unwrap();
+    agree_in_all(&boxes(), &scenario, &witness, &[Quantity::Pd, Quantity::Ale]);
+    let sum = TermSum::new(scenario.dimension(), 2.0).with_boxes(boxes());
+    let effects = scenario.effects_of(sum).unwrap();
+    let found = effects.curve(Quantity::Pd, 0, &[0.2], (0.0, 1.0), Centring::None).unwrap()[0];
+    assert_eq!(found.method, Evaluation::Closed);
+    // 2, and by hand: 1.5, ¾ · 0.6 · 0.55, 3 · 0.75 · 0.7, −1.25 · 0.5 and ½.
+    let known = 2.0 + 1.5 + 0.75 * 0.6 * 0.55 + 3.0 * 0.75 * 0.7 - 1.25 * 0.5 + 0.5;
+    assert!((found.value - known).abs() < 1e-14, "{found:?}, {known}");
+    assert!(found.abs_error < 1e-13);
+}
+
+#[test]
+fn of_pairs_of_normal_features() {
+    for (first, second, rho) in [("x1", "x2", 0.7), ("x2", "x3", -0.9), ("x1", "x3", 0.995)] {
+        let law = format!(
+            "x1 = \"normal(0.4, 0.4)\"\nx2 = \"normal(0.3, 0.5)\"\nx3 = \"normal(0.5, 0.3)\"\n\
+             [copula]\ngaussian = [[\"{first}\", \"{second}\", {rho}]]\n"
+        );
+        let scenario = boxes().problem(&law);
+        // Quadrature takes minutes for Shapley values; a child has them below.
+        let effects = [Quantity::Pd, Quantity::Mplot, Quantity::Ale];
+        agree_up_to_constants(&boxes(), &scenario, &scenario, &effects);
+    }
+}
+
+/// Features with levels, alone and tied to one that has a density.
+#[test]
+fn of_features_with_levels() {
+    let counts = SomeBoxes(vec![
+        (vec![(0, -INFINITY, 1.0), (1, 0.2, INFINITY)], 2.0),
+        (vec![(0, 1.0, 3.0), (2, -INFINITY, 0.5)], -1.0),
+        (vec![(0, 2.0, INFINITY), (1, -INFINITY, 0.6), (2, 0.5, INFINITY)], 4.0),
+    ]);
+    let law = "x1 = \"poisson(1.3)\"\nx2 = \"uniform(0, 1)\"\nx3 = \"normal(0.5, 1)\"\n";
+    let scenario = counts.problem(law);
+    agree_in_all(&counts, &scenario, &scenario, &[Quantity::Pd, Quantity::Ale, Quantity::Shap]);
+    let law = "x1 = \"poisson(1.3)\"\nx2 = \"normal(0.3 * x1, 0.6)\"\nx3 = \"uniform(0, 1)\"\n";
+    let scenario = counts.problem(law);
+    agree_in_all(&counts, &scenario, &scenario, &[Quantity::Pd, Quantity::Mplot, Quantity::Ale]);
+}
+
+/// A child of another feature, whose law is not normal.
+#[test]
+fn of_a_feature_and_its_child() {
+    let law = "x1 = \"uniform(0, 1)\"\nx2 = \"normal(x1^2, 0.3)\"\nx3 = \"uniform(0, 1)\"\n";
+    let scenario = boxes().problem(law);
+    agree_up_to_constants(&boxes(), &scenario, &scenario, &ALL);
+}
+
+/// Three features that all depend on each other, through the variable that ties all of them.
+#[test]
+fn of_a_copula_of_one_correlation() {
+    let rho = 0.8;
+    let law = format!(
+        "x1 = \"uniform(0, 1)\"\nx2 = \"uniform(0, 1)\"\nx3 = \"uniform(0, 1)\"\n\
+             [copula]\ngaussian = [[\"x1\", \"x2\", {rho}], [\"x1\", \"x3\", {rho}], [\"x2\", \"x3\", {rho}]]\n"
+    );
+    let witness = boxes().problem(&law);
+    let set = [("rho".to_owned(), rho.to_string())];
+    let scenario = fe_truth::scenario("friedman1-copula", &set).unwrap();
+    let effects = [Quantity::Pd, Quantity::Ale];
+    agree_up_to_constants(&boxes(), &scenario, &witness, &effects);
+    // Of a file the law is known by its correlations, and boxes by two features at a time.
+    let sum = TermSum::new(3, 0.0).with_boxes(boxes());
+    let effects = witness.effects_of(sum).unwrap();
+    let ask = |effect| effects.curve(effect, 0, &[0.5], (0.05, 0.95), Centring::None);
+    let known = witness.curve(Quantity::Pd, 0, &[0.5], (0.05, 0.95), Centring::None);
+    agree(&ask(Quantity::Pd).unwrap(), &known.unwrap(), "pd");
+    let error = ask(Quantity::Ale).unwrap_err().to_string();
+    assert!(error.contains("two at a time where x1 is held"), "{error}");
+    let error = scenario.effects_of(TermSum::new(3, 0.0)).err().unwrap();
+    assert!(matches!(error, Error::WrongFunction { given: 3, .. }), "{error}");
+}
+
+/// Terms and boxes add up; a constant has no effect.
+#[test]
+fn sums_add_up() {
+    let scenario = fe_truth::scenario("liu-product", &[("mu1".into(), "0.5".into())]).unwrap();
+    let axis = scenario.axis(0);
+    let two = SomeBoxes(vec![(vec![(0, 0.0, INFINITY), (1, -1.0, 1.0)], 2.0)]);
+    let line = || SmoothTerm::linear(3.0, 0);
+    let whole = || TermSum::new(2, 7.0).with_term(line()).with_boxes(two.clone());
+    let smooth = || TermSum::new(2, 7.0).with_term(line());
+    let steps = || TermSum::new(2, 0.0).with_boxes(two.clone());
+    let flat = || TermSum::new(2, 7.0).with_boxes(SomeBoxes(vec![(vec![], 2.0)]));
+    for effect in ALL {
+        for centring in [Centring::None, Centring::Start] {
+            let ask = |sum: TermSum<'_>| {
+                let effects = scenario.effects_of(sum).unwrap();
+                effects.curve(effect, 0, &[-1.0, 0.0, 2.0], axis, centring).unwrap()
+            };
+            let (whole, parts) = (ask(whole()), [ask(smooth()), ask(steps())]);
+            for (k, whole) in whole.iter().enumerate() {
+                let sum = parts[0][k].value + parts[1][k].value;
+                assert!((whole.value - sum).abs() < 1e-12, "{effect}");
+            }
+            let constant = match (effect, centring) {
+                (Quantity::Pd | Quantity::Mplot, Centring::None) => 9.0,
+                _ => 0.0,
+            };
+            assert!(ask(flat()).iter().all(|t| (t.value - constant).abs() < 1e-13), "{effect}");
+        }
+    }
+}
+
+/// A line is its slope times the distance of the feature from its mean, to rounding.
+#[test]
+fn a_line_is_a_line() {
+    for name in ["snc", "friedman1", "sin-indicator", "friedman1-copula"] {
+        let scenario = fe_truth::scenario(name, &[]).unwrap();
+        let lines = (0..scenario.dimension())
+            .fold(TermSum::new(scenario.dimension(), 4.0), |s, j| {
+                s.with_term(SmoothTerm::linear(j as f64 - 1.5, j))
+            });
+        let effects = scenario.effects_of(lines).unwrap();
+        for feature in 0..scenario.dimension() {
+            let (axis, slope) = (scenario.axis(feature), feature as f64 - 1.5);
+            let points = [0.2, 0.5, 0.9].map(|share| axis.0 + share * (axis.1 - axis.0));
+            for effect in [Quantity::Pd, Quantity::Ale, Quantity::Shap, Quantity::AleDerivative] {
+                let found = effects.curve(effect, feature, &points, axis, Centring::Start).unwrap();
+                for (found, x) in found.iter().zip(points) {
+                    let known = slope * (x - axis.0);
+                    assert!((found.value - known).abs() < 1e-12, "{name} {effect}: {found:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn questions_without_an_answer_are_refused() {
+    let scenario = fe_truth::scenario("poly3", &[]).unwrap();
+    let sum = TermSum::new(3, 0.0).with_boxes(boxes());
+    let effects = scenario.effects_of(sum).unwrap();
+    let ask =
+        |effect, points: &[f64]| effects.curve(effect, 0, points, (-1.0, 1.0), Centring::None);
+    for effect in [Quantity::Dpd, Quantity::AleDerivative, Quantity::Mu, Quantity::ShapVariance] {
+        let error = ask(effect, &[0.0]).unwrap_err();
+        assert_eq!(error, Error::NotOfTrees { effect: effect.name() });
+        assert_eq!(scenario.check_trees(effect, 0), Err(error));
+    }
+    assert!(matches!(ask(Quantity::Pd, &[1.5]), Err(Error::OutsideSupport { .. })));
+    assert!(matches!(scenario.check_trees(Quantity::Pd, 3), Err(Error::NoSuchFeature { .. })));
+    let copula = fe_truth::scenario("friedman1-copula", &[]).unwrap();
+    assert!(copula.check_trees(Quantity::Ale, 0).is_ok());
+    let error = copula.check_trees(Quantity::Shap, 0).unwrap_err().to_string();
+    assert!(error.contains("coalitions of trees are not integrated"), "{error}");
+    let text =
+        "f = \"level(s, a: 0, b: 5, c: 1)\"\n[law]\ns = \"categorical(a: 0.2, b: 0.3, c: 0.5)\"\n";
+    let words = fe_truth::problem("words", text, &[]).unwrap();
+    let unseen = TermSum::new(1, 0.0).at_levels(0, vec![0.0, 2.0]);
+    let error = words.effects_of(unseen).err().unwrap().to_string();
+    assert!(error.contains("not defined at the level b of s"), "{error}");
+}
