@@ -3,7 +3,8 @@
 use std::cell::Cell;
 
 use super::watch::{
-    MOST_EVALUATIONS, MOST_MEMBERS, MOST_OF_AXES, MOST_OF_SHAPLEY, is_spent, spend, within_budget,
+    MOST_EVALUATIONS, MOST_MEMBERS, MOST_OF_AXES, MOST_OF_INTERACTIONS, MOST_OF_SHAPLEY, is_spent,
+    spend, within_budget,
 };
 use super::{
     Alone, Engine, FactorMoments, LocalQuantity, Measure, Moments, Part, PartPlace, Rest,
@@ -292,8 +293,9 @@ impl<'a> HeldFeatures<'a> {
         };
         let Some(deep) = self.too_deep_for(feature, terms) else { return integrated() };
         let can_be = deep.iter().all(|term| term.features().len() <= watch.most + 1);
-        let known =
-            can_be.then(|| within_budget(watch.limit(MOST_OF_SHAPLEY), integrated)).flatten();
+        let is_mixed = mean.is_some() && self.engine.mixed_with(feature, &deep).is_some();
+        let most = if is_mixed { MOST_OF_INTERACTIONS } else { MOST_OF_SHAPLEY };
+        let known = can_be.then(|| within_budget(watch.limit(most), integrated)).flatten();
         known.unwrap_or_else(|| {
             if is_spent() {
                 return Estimate::exact(f64::NAN);
