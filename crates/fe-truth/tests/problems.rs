@@ -142,6 +142,25 @@ fn jumps_across_moving_places() {
     close(floors.curve(Quantity::Ale, 0, &[1.0], (0.0, 1.0), Centring::None).unwrap()[0], 2.0);
 }
 
+/// All coalitions see f on its own side of a jump, also at its very place.
+#[test]
+fn shapley_values_at_a_jump_are_those_before_it() {
+    for law in ["normal(0.5*x1, 1)", "normal(0, 1)"] {
+        let text = format!("[law]\nx1 = \"normal(0, 1)\"\nx2 = \"{law}\"\n");
+        let scenario = mine("if(x1 > 0, 1, 0)*(1 + x2)", &text);
+        for effect in [Quantity::Shap, Quantity::ShapVariance] {
+            let at = [-1e-9, 0.0];
+            let axis = scenario.axis(0);
+            let found = scenario.curve(effect, 0, &at, axis, Centring::None).unwrap();
+            assert!((found[0].value - found[1].value).abs() < 1e-8, "{law}: {found:?}");
+        }
+        let at = |x: f64| scenario.shap_at(&[x, 1.0]).unwrap();
+        for (before, there) in at(-1e-9).iter().zip(at(0.0)) {
+            assert!((before.value - there.value).abs() < 1e-8, "{law}: {before:?}, {there:?}");
+        }
+    }
+}
+
 #[test]
 fn jumps_whose_place_is_rounded_are_whole() {
     for f in ["if(3*x1 < 1, 0, 1)", "if(x1/7 <= 0.1, 0, 1)", "floor(x1*10)/10", "sign(x1 - 0.3)/2"]

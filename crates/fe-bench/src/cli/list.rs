@@ -217,11 +217,11 @@ fn study(path: &Path, format: Format) -> Result<OutputTable> {
 /// About so many model rows, in words, and the way to learn of the time.
 fn explain(path: &Path, rows: u64, open: bool) {
     let least = if open { "at least" } else { "about" };
-    say!(
-        "{least} {:.1e} model rows; how long it takes: fe-bench run --dry-run {}",
-        rows as f64,
-        path.display()
-    );
+    let rows = match rows {
+        0 => "no model rows, all effects are exact".to_owned(),
+        rows => format!("{least} {:.1e} model rows", rows as f64),
+    };
+    say!("{rows}; how long it takes: fe-bench run --dry-run {}", path.display());
 }
 
 /// Number of datasets of a group, or the numbers between which its precision chooses.

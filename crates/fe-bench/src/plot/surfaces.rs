@@ -363,7 +363,7 @@ mod tests {
         }
     }
 
-    /// The interaction part of x1 x2 on a square about 0 crosses 0 along both axes, and its band is around these.
+    /// x1 x2 on a square about 0 is 0 along both axes, and with a slope that varies its band holds 0 about these.
     #[test]
     fn dots_are_where_the_band_holds_nothing() {
         use fe_core::estimator::pair;
@@ -372,7 +372,7 @@ mod tests {
         let value = |i: usize, j: usize| ((i * [37, 91, 53][j]) % 100) as f64 / 49.5 - 1.0;
         let rows = ndarray::Array2::from_shape_fn((100, 3), |(i, j)| value(i, j));
         let data = Dataset::from_rows(&rows.view()).unwrap();
-        let f = fe_core::model::FunctionModel::new(3, |x| x[0] * x[1] * (1.0 + 0.3 * x[2]));
+        let f = fe_core::model::FunctionModel::new(3, |x| x[0] * x[1] + 0.3 * x[2] * (x[0] + x[1]));
         let surface = |band| {
             let settings = Settings { grid: Some(5), band, ..Settings::default() };
             let estimator = pair::from_settings("pdp", [&settings, &settings]).unwrap();
@@ -383,7 +383,7 @@ mod tests {
             panic!("dots")
         };
         assert!(dots.len() > 20, "{} dots", dots.len());
-        assert!(dots.iter().all(|(x, y)| x.abs().min(y.abs()) < 0.1), "{dots:?}");
+        assert!(dots.iter().all(|(x, y)| x.abs().min(y.abs()) < 0.15), "{dots:?}");
     }
 
     #[test]

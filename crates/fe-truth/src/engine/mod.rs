@@ -458,7 +458,8 @@ impl Engine {
 
     /// `E[φ_s | x_s = x]`, φ the Shapley value.
     pub(crate) fn mean_shapley(&self, s: usize, x: f64) -> Estimate {
-        self.mean(s, x, Rest::Conditional, LocalQuantity::Shapley(s))
+        let held = self.at(s, x, Rest::Conditional);
+        Estimate::sum(self.readers(s).into_iter().map(|t| held.mean_shapley(t, s)))
     }
 
     /// True if no two of features are related, under the law of the background as under that of the rows.

@@ -76,19 +76,21 @@ impl<'a> HeldFeatures<'a> {
     }
 
     pub(crate) fn mean(&self, index: usize, local: LocalQuantity) -> Estimate {
-        if let LocalQuantity::Shapley(s) = local
-            && self.held.iter().map(|(held, _)| *held).eq([s])
-            && self.is_of_rows()
-            && self.engine.are_independent(self.term(index).features())
-        {
-            // Of independent features all coalitions with s have the same mean.
-            return self.mean(index, LocalQuantity::Value).minus(self.engine.mean_of_term(index));
-        }
         if let Some(factors) = self.factors(index, local) {
             let means = factors.iter().map(|&factor| self.mean_of_product(&[factor]));
             return means.fold(Estimate::exact(1.0), Estimate::product);
         }
         self.shapley(&[index], local, None, || self.integrated_mean(index, local))
+    }
+
+    /// The mean of the Shapley value of a feature for a term.
+    pub(super) fn mean_shapley(&self, index: usize, s: usize) -> Estimate {
+        let is_own = self.held.iter().map(|(held, _)| *held).eq([s]) && self.is_of_rows();
+        if is_own && self.engine.are_independent(self.term(index).features()) {
+            // Of independent features all coalitions with s have the same mean.
+            return self.mean(index, LocalQuantity::Value).minus(self.engine.mean_of_term(index));
+        }
+        self.mean(index, LocalQuantity::Shapley(s))
     }
 
     fn integrated_mean(&self, index: usize, local: LocalQuantity) -> Estimate {
@@ -174,8 +176,12 @@ impl<'a> HeldFeatures<'a> {
     pub(crate) fn moments(&self, terms: &[usize], local: LocalQuantity) -> Moments {
         let zero = Estimate::default();
         let mut moments = Moments { mean: zero, variance: zero };
+        let mean = |&t: &usize| match local {
+            LocalQuantity::Shapley(s) if self.engine.watch.is_some() => self.mean_shapley(t, s),
+            _ => self.mean(t, local),
+        };
         for group in self.groups(terms) {
-            let means: Vec<Estimate> = group.terms.iter().map(|&t| self.mean(t, local)).collect();
+            let means: Vec<Estimate> = group.terms.iter().map(mean).collect();
             moments.mean = moments.mean.plus(Estimate::sum(means.iter().copied()));
             if !group.features.is_empty() {
                 moments.variance = moments.variance.plus(self.variance(&group, local, &means));

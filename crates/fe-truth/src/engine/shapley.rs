@@ -25,7 +25,7 @@ struct OfTerm {
     /// Worth of the empty coalition.
     empty: OnceLock<Estimate>,
     /// Worth of each feature on its own, as a function of it.
-    singles: Vec<OnceLock<Piecewise>>,
+    singles: Vec<OnceLock<Single>>,
     /// Worths of coalitions of several features, by the members and their values.
     several: Memory<usize>,
     /// Factors that share no randomness: what a coalition is worth is the product of its worths for them.
@@ -68,6 +68,12 @@ impl OfTerm {
             factors: factors.iter().filter(|_| is_product).map(of_factor).collect(),
         }
     }
+}
+
+/// The mean of a term over all features but one, as a function of that one, and the places where it may jump.
+struct Single {
+    curve: Piecewise,
+    breaks: Vec<f64>,
 }
 
 impl OfFactor {
@@ -240,7 +246,7 @@ impl Engine {
     /// The mean of a term over all features but one, as a function of that one.
     fn single(
         &self,
-        single: &OnceLock<Piecewise>,
+        single: &OnceLock<Single>,
         term: &Term,
         feature: usize,
         over: &[usize],
@@ -251,18 +257,22 @@ impl Engine {
         let known = uncounted(|| {
             single.get_or_init(|| {
                 let panels = law.panels();
+                let mut breaks = Vec::new();
+                term.breaks(feature, &vec![f64::NAN; self.whole.law.dimension()], &mut breaks);
                 let mut places = self.passages(term, feature);
-                term.breaks(feature, &vec![f64::NAN; self.whole.law.dimension()], &mut places);
+                places.extend(&breaks);
                 // Of lines that also run along other features the places are not known.
                 places.retain(|place| place.is_finite());
                 let mut points: Vec<f64> = places.into_iter().map(|x| law.coordinate(x)).collect();
                 points.extend(&panels);
                 let points = within(&points, panels[0], panels[panels.len() - 1]);
-                Piecewise::of(&points, |u| exact(law.place(u)))
+                Single { curve: Piecewise::of(&points, |u| exact(law.place(u))), breaks }
             })
         });
         let coordinate = law.coordinate(x);
-        if known.covers(coordinate) { known.at(coordinate) } else { exact(x) }
+        // At a jump the curve does not tell on which side f is.
+        let is_smooth = known.curve.covers(coordinate) && !known.breaks.contains(&x);
+        if is_smooth { known.curve.at(coordinate) } else { exact(x) }
     }
 
     fn mean_over_background(&self, term: &Term, over: &[usize], held: &[(usize, f64)]) -> Estimate {
