@@ -3,8 +3,7 @@
 use std::cell::Cell;
 
 use super::watch::{
-    MOST_EVALUATIONS, MOST_MEMBERS, MOST_OF_AXES, MOST_OF_INTERACTIONS, MOST_OF_SHAPLEY, is_spent,
-    spend, within_budget,
+    MOST_EVALUATIONS, MOST_MEMBERS, MOST_OF_AXES, MOST_OF_SHAPLEY, is_spent, spend, within_budget,
 };
 use super::{
     Alone, Engine, FactorMoments, LocalQuantity, Measure, Moments, Part, PartPlace, Rest,
@@ -177,9 +176,14 @@ impl<'a> HeldFeatures<'a> {
         let zero = Estimate::default();
         let mut moments = Moments { mean: zero, variance: zero };
         let mean = |&t: &usize| match local {
-            LocalQuantity::Shapley(s) if self.engine.watch.is_some() => self.mean_shapley(t, s),
-            _ => self.mean(t, local),
+            LocalQuantity::Shapley(s) if self.engine.watch.is_some() => {
+                // Coalitions may be integrated where the mean of all features at once is not.
+                Some(self.mean_shapley(t, s))
+                    .filter(|mean| !mean.simulated && mean.value.is_finite())
+            }
+            _ => None,
         };
+        let mean = |t: &usize| mean(t).unwrap_or_else(|| self.mean(*t, local));
         for group in self.groups(terms) {
             let means: Vec<Estimate> = group.terms.iter().map(mean).collect();
             moments.mean = moments.mean.plus(Estimate::sum(means.iter().copied()));
@@ -299,9 +303,8 @@ impl<'a> HeldFeatures<'a> {
         };
         let Some(deep) = self.too_deep_for(feature, terms) else { return integrated() };
         let can_be = deep.iter().all(|term| term.features().len() <= watch.most + 1);
-        let is_mixed = mean.is_some() && self.engine.mixed_with(feature, &deep).is_some();
-        let most = if is_mixed { MOST_OF_INTERACTIONS } else { MOST_OF_SHAPLEY };
-        let known = can_be.then(|| within_budget(watch.limit(most), integrated)).flatten();
+        let known =
+            can_be.then(|| within_budget(watch.limit(MOST_OF_SHAPLEY), integrated)).flatten();
         known.unwrap_or_else(|| {
             if is_spent() {
                 return Estimate::exact(f64::NAN);

@@ -317,7 +317,7 @@ impl HeldFeatures<'_> {
 
 impl Engine {
     /// The features that terms read beside one, if all are independent and rows of them can be mixed.
-    pub(super) fn mixed_with(&self, feature: usize, terms: &[&Term]) -> Option<Vec<usize>> {
+    fn mixed_with(&self, feature: usize, terms: &[&Term]) -> Option<Vec<usize>> {
         let all: BTreeSet<usize> = terms.iter().flat_map(|term| term.features()).copied().collect();
         let all: Vec<usize> = all.into_iter().collect();
         let can_be = all.len() <= MOST_MIXED && self.are_independent(&all);

@@ -11,9 +11,7 @@ pub(crate) const MOST_EVALUATIONS: f64 = 3e7;
 pub(super) const MOST_OF_AXES: f64 = 1e7;
 /// Evaluations that a moment of a Shapley value at a point may take before it is simulated, those of each coalition
 /// counted anew.
-pub(super) const MOST_OF_SHAPLEY: f64 = 1e8;
-/// The same where simulation is of interactions alone, which converges fast.
-pub(super) const MOST_OF_INTERACTIONS: f64 = 3e7;
+pub(super) const MOST_OF_SHAPLEY: f64 = 1e9;
 /// Evaluations that a mean over an axis counts for.
 pub(super) const OVER_AXIS: f64 = 20.0;
 /// Tolerance and cost of simulation unless asked otherwise.

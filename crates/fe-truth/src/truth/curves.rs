@@ -84,7 +84,7 @@ const COARSE: f64 = 1e-14;
 /// Evaluations that a mean of variances along a feature of a problem file may take before it is simulated.
 const MOST_OF_A_VALUE: f64 = 3e7;
 /// Multiple of that for the variances of Shapley values, the evaluations of each coalition counted anew.
-const SHAPLEY: f64 = 10.0;
+const SHAPLEY: f64 = 100.0;
 
 /// Largest error of a root that is taken of a resolved curve.
 const ROOT: f64 = 1e-11;
