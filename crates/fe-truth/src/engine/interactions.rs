@@ -98,7 +98,7 @@ fn weights(count: usize) -> Vec<f64> {
         let (mut sum, mut binomial) = (0.0, 1.0);
         for j in 1..=size {
             binomial *= (size + 1 - j) as f64 / j as f64;
-            let sign = if (size - j) % 2 == 0 { 1.0 } else { -1.0 };
+            let sign = (-1.0_f64).powi((size - j) as i32);
             sum += sign * binomial * 2_f64.powi(j as i32) / (j as f64 + 1.0).powi(2);
         }
         sum
