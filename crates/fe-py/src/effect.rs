@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use fe_core::effect::{Bins, IceCurves};
+use fe_core::effect::{Bins, ConfidenceBand, IceCurves};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::PyAttributeError;
 use pyo3::prelude::*;
@@ -352,18 +352,9 @@ impl Effect {
         let Some(band) = &self.inner.confidence else { return Ok(None) };
         let at_knots = |limit: &fe_core::Curve| {
             let values = limit.at_all(self.inner.curve.x()).map_err(Raise::raise)?;
-            Ok::<_, PyErr>(values.into_pyarray(py).into_any())
+            Ok(values.into_pyarray(py).into_any())
         };
-        let mut limits = BTreeMap::from([
-            ("lower", at_knots(&band.pointwise.lower)?),
-            ("upper", at_knots(&band.pointwise.upper)?),
-            ("record", plain(py, &band.record)?),
-        ]);
-        if let Some(simultaneous) = &band.simultaneous {
-            limits.insert("simultaneous_lower", at_knots(&simultaneous.lower)?);
-            limits.insert("simultaneous_upper", at_knots(&simultaneous.upper)?);
-        }
-        Ok(Some(limits))
+        limits_of(py, band, at_knots).map(Some)
     }
 
     /// A name that was taken for two things.
@@ -455,4 +446,22 @@ impl Effect {
     fn record<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         plain(py, &self.inner.record)
     }
+}
+
+/// The limits of a band by name, each as arrays, and the record of it.
+pub(crate) fn limits_of<'py, T>(
+    py: Python<'py>,
+    band: &ConfidenceBand<T>,
+    array: impl Fn(&T) -> PyResult<Bound<'py, PyAny>>,
+) -> PyResult<BTreeMap<&'static str, Bound<'py, PyAny>>> {
+    let mut limits = BTreeMap::from([
+        ("lower", array(&band.pointwise.lower)?),
+        ("upper", array(&band.pointwise.upper)?),
+        ("record", plain(py, &band.record)?),
+    ]);
+    if let Some(simultaneous) = &band.simultaneous {
+        limits.insert("simultaneous_lower", array(&simultaneous.lower)?);
+        limits.insert("simultaneous_upper", array(&simultaneous.upper)?);
+    }
+    Ok(limits)
 }

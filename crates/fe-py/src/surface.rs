@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::arguments::plain;
 use crate::arrays::{self, Doubles};
-use crate::effect::{hash, read, results, write};
+use crate::effect::{hash, limits_of, read, results, write};
 use crate::errors::Raise;
 use crate::threads;
 use crate::truths::{Answers, answers};
@@ -205,17 +205,8 @@ impl Surface {
         let Some(band) = &self.inner.confidence else { return Ok(None) };
         let shape = [self.inner.x[0].len(), self.inner.x[1].len()];
         let at_points =
-            |limit: &[f64]| Ok::<_, PyErr>(arrays::shaped(py, limit.to_vec(), &shape)?.into_any());
-        let mut limits = BTreeMap::from([
-            ("lower", at_points(&band.pointwise.lower)?),
-            ("upper", at_points(&band.pointwise.upper)?),
-            ("record", plain(py, &band.record)?),
-        ]);
-        if let Some(simultaneous) = &band.simultaneous {
-            limits.insert("simultaneous_lower", at_points(&simultaneous.lower)?);
-            limits.insert("simultaneous_upper", at_points(&simultaneous.upper)?);
-        }
-        Ok(Some(limits))
+            |limit: &Vec<f64>| Ok(arrays::shaped(py, limit.clone(), &shape)?.into_any());
+        limits_of(py, band, at_points).map(Some)
     }
 
     /// The weight of the instances in each cell between neighbouring points, or at each level.
