@@ -300,3 +300,27 @@ fn curves_outside_of_their_bands_and_bands_that_are_not_drawn_are_said() {
     let output = program(&call.split_whitespace().collect::<Vec<_>>(), folder.path());
     assert!(output.status.success() && said(&output).contains(unseen), "{}", said(&output));
 }
+
+/// A band about what no instance changes looks like certainty: it is said, and drawn with its reason.
+#[test]
+fn bands_without_width_are_said_where_they_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let of = |feature: &str| {
+        let call = format!(
+            "effect friedman1 --n 200 --seed 1 --estimator pdp --band analytic --feature {feature} --grid 5 --plot f.svg"
+        );
+        let output = program(&call.split(' ').collect::<Vec<_>>(), folder.path());
+        assert!(output.status.success(), "{}", said(&output));
+        let drawn = std::fs::read_to_string(folder.path().join("f.svg")).unwrap();
+        (said(&output), drawn.contains("has no width"))
+    };
+    for certain in ["x4", "x4:x5"] {
+        let (message, is_drawn) = of(certain);
+        assert!(message.contains(&format!("{certain}: its band has no width: ")), "{message}");
+        assert!(is_drawn, "{certain}");
+    }
+    for uncertain in ["x1", "x1:x2"] {
+        let (message, is_drawn) = of(uncertain);
+        assert!(!message.contains("no width") && !is_drawn, "{message}");
+    }
+}

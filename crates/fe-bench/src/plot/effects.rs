@@ -545,12 +545,14 @@ fn curve_panel(
         layers.push(Layer::named("truth", TRUTH, Mark::Line(points)));
     }
     let label = subject.effect_axis(effect);
-    let title = match &effect.confidence {
-        Some(_) => format!("{} ({OF_MODEL})", subject.name(effect)),
-        None => subject.name(effect),
-    };
     let caution = effect.record.binning.as_ref().and_then(BinningRecord::caution);
-    let title = caution.iter().fold(title, |title, caution| format!("{title}: {caution}"));
+    let of_band = effect.confidence.as_ref().and_then(|band| band.caution());
+    let title = match (&effect.confidence, &of_band) {
+        (Some(_), None) => format!("{} ({OF_MODEL})", subject.name(effect)),
+        _ => subject.name(effect),
+    };
+    let cautions = caution.iter().chain(&of_band);
+    let title = cautions.fold(title, |title, caution| format!("{title}: {caution}"));
     Panel {
         title,
         x: subject.feature_axis(effect),

@@ -49,7 +49,11 @@ pub fn figure(subject: &Subject<'_>, surfaces: &[Surface]) -> Result<Drawn> {
         layers.extend(hatched(surface));
         layers.extend(dotted(surface));
         layers.extend(rugs(subject, surface));
-        cells.push(vec![panel(surface, format!("{what}, estimate"), layers)]);
+        let title = match surface.confidence.as_ref().and_then(|band| band.caution()) {
+            Some(caution) => format!("{what}, estimate: {caution}"),
+            None => format!("{what}, estimate"),
+        };
+        cells.push(vec![panel(surface, title, layers)]);
         if let Some(truth) = truth {
             let mut difference = truth.clone();
             difference.values = surface.at_all([&truth.x[0], &truth.x[1]])?;

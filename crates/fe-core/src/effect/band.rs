@@ -56,6 +56,27 @@ impl<T> ConfidenceBand<T> {
         width.is_nan() || width <= self.rounding
     }
 
+    /// The caution beside a band of which so many places have no width, more than a tenth, that it must not be read
+    /// without being told; none where they are few.
+    fn caution_of(&self, lower: &[f64], upper: &[f64]) -> Option<String> {
+        let known = lower.iter().zip(upper).filter(|(lower, upper)| !(*upper - *lower).is_nan());
+        let (mut places, mut without) = (0, 0);
+        for (&lower, &upper) in known {
+            places += 1;
+            without += usize::from(self.is_degenerate(lower, upper));
+        }
+        let at = if without < places {
+            format!(" at {without} of {places} points")
+        } else {
+            String::new()
+        };
+        super::are_many_empty(without, places).then(|| {
+            format!(
+                "its band has no width{at}: instances do not differ, and how sure the effect is it does not say"
+            )
+        })
+    }
+
     /// True if all limits are numbers, `values` being those of a limit.
     pub(crate) fn is_finite(&self, values: impl Fn(&T) -> &[f64]) -> bool {
         let finite = |limits: &Limits<T>| {
@@ -64,6 +85,22 @@ impl<T> ConfidenceBand<T> {
             values().all(|y| y.is_finite() || (y.is_nan() && self.simultaneous.is_none()))
         };
         finite(&self.pointwise) && self.simultaneous.as_ref().is_none_or(finite)
+    }
+}
+
+impl ConfidenceBand {
+    /// The caution beside a band without width at more than a tenth of its places; else none.
+    #[must_use]
+    pub fn caution(&self) -> Option<String> {
+        self.caution_of(self.pointwise.lower.y(), self.pointwise.upper.y())
+    }
+}
+
+impl SurfaceBand {
+    /// The caution beside a band without width at more than a tenth of its points; else none.
+    #[must_use]
+    pub fn caution(&self) -> Option<String> {
+        self.caution_of(&self.pointwise.lower, &self.pointwise.upper)
     }
 }
 
@@ -121,7 +158,17 @@ mod tests {
                 cells: None,
             },
         };
-        assert_eq!(band.clone().rounded(0.0, line(-4.0).y()).rounding, 4.0 * NO_WIDTH);
+        let certain = band.clone().rounded(0.0, line(-4.0).y());
+        assert_eq!(certain.rounding, 4.0 * NO_WIDTH);
+        assert!(certain.caution().unwrap().starts_with("its band has no width: "));
+        let upper = Curve::linear((0..20).map(f64::from).collect(), vec![1.0; 20]);
+        let lower = |zeros: usize| {
+            let y = (0..20).map(|i| if i < zeros { 1.0 } else { 0.0 }).collect();
+            Limits { lower: Curve::linear(upper.x().to_vec(), y), upper: upper.clone() }
+        };
+        let of = |zeros| ConfidenceBand { pointwise: lower(zeros), ..band.clone() }.caution();
+        assert_eq!(of(2), None);
+        assert!(of(3).unwrap().starts_with("its band has no width at 3 of 20 points: "));
         assert_eq!(band.rounded(1e-3, line(-4.0).y()).rounding, 1e-3);
     }
 }

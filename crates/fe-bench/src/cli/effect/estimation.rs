@@ -150,11 +150,14 @@ pub(in crate::cli) fn effects(
     Ok(all)
 }
 
-/// Says on standard error which effects have many bins without instances.
+/// Says on standard error which effects have many bins without instances, a band without width, or rows left out.
 fn say_cautions<'a>(effects: impl Iterator<Item = &'a Effect>) {
     for effect in effects {
         if let Some(caution) = effect.record.binning.as_ref().and_then(BinningRecord::caution) {
             say!("{}: {caution}; take fewer bins", effect.name);
+        }
+        if let Some(caution) = effect.confidence.as_ref().and_then(|band| band.caution()) {
+            say!("{}: {caution}", effect.name);
         }
         if let Some(rows) = effect.record.rows_without_value {
             say!("{}: {rows} rows without a value of it are left out of its effect", effect.name);

@@ -34,6 +34,9 @@ pub(super) fn execute(
         if let Some(caution) = surface.record.cells.and_then(|cells| cells.caution()) {
             say!("{}: {caution}; take fewer bins", surface.names.join(":"));
         }
+        if let Some(caution) = surface.confidence.as_ref().and_then(|band| band.caution()) {
+            say!("{}: {caution}", surface.names.join(":"));
+        }
     }
     if let Some(picture) = subject.picture {
         let pictured = surfaces::figure(&subject.pictured(), &surfaces)?;
