@@ -198,6 +198,9 @@ fn metrics(block: &Block) -> Result<Vec<Metric>, String> {
     let values: Vec<String> = values.iter().map(plain).collect();
     let named = block.metrics.iter().map(|name| Metric::asked(name, &values));
     let metrics = named.collect::<Result<Vec<_>, String>>()?.concat();
+    if metrics.is_empty() {
+        return Err("`metrics` is an empty list: name what is to be computed".to_owned());
+    }
     if !values.is_empty() && !metrics.iter().any(|metric| metric.is_of_values()) {
         let message = "`of` names heterogeneity values, and `metrics` has no `heterogeneity_value`";
         return Err(message.to_owned());
