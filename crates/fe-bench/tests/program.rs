@@ -118,6 +118,18 @@ fn truths_of_pairs_and_indices() {
     let names: Vec<&str> = rows[1..].iter().map(|row| row[3].as_str()).collect();
     assert_eq!(names[..3], ["h2.pair", "h.pair", "h2.pair.share"]);
     assert!((column(&rows, "value")[1] - 1.0 / 3.0).abs() < 1e-12);
+    let named = ask(&["--indices=h.pair,additive.r2.pd"]);
+    assert_eq!(named[1], rows[2]);
+    assert_eq!((named[2][3].as_str(), named.len()), ("additive.r2.pd", 3));
+    for (indices, message) in [
+        ("--indices=h.pear", "did you mean `h.pair`"),
+        ("--indices=sobol.first", "sobol.first is of a feature, and none is asked for"),
+        ("--indices=h.pair,h.pair", "h.pair is asked for twice"),
+        ("--indices=", "--indices"),
+    ] {
+        let said = refusal(&[&pair[..], &[indices]].concat());
+        assert!(said.contains(message), "{said}");
+    }
     let rows = csv(&answer(&["truth", "liu-product", "--set", "rho=0.5", "--indices"]));
     let first = rows.iter().find(|row| row[3] == "sobol.first").unwrap();
     assert_eq!(first[4..].join(","), ",,refused");

@@ -271,6 +271,20 @@ fn wrong_grids_limits_and_sizes_are_refused() {
     refused("set = { rho = { from = 1, to = 1_000_000_000 } }", "", &["1000000000 values"]);
 }
 
+#[test]
+fn studies_of_one_name_are_refused_with_their_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "about = \"a\"\n[[block]]\nscenario = \"poly3\"\nN = 20\nreplicates = 1\nestimator = [{ name = \"pdp\" }]\n";
+    std::fs::create_dir(folder.path().join("other")).unwrap();
+    for path in ["study.toml", "other/study.toml"] {
+        std::fs::write(folder.path().join(path), text).unwrap();
+    }
+    let output = program(&["run", "study.toml", "other/study.toml"], folder.path());
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(message.contains("`study`: study.toml and other/study.toml"), "{message}");
+}
+
 /// Hours of a run would be lost on it otherwise.
 #[test]
 fn tables_that_values_cannot_fill_are_refused_before_a_run() {

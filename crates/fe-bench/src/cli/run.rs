@@ -347,8 +347,10 @@ pub(super) fn study(path: &Path) -> Result<Study> {
 fn read(paths: &[PathBuf]) -> Result<Vec<Study>> {
     let studies = paths.iter().map(|path| study(path)).collect::<Result<Vec<Study>>>()?;
     for (i, study) in studies.iter().enumerate() {
-        if studies[..i].iter().any(|other| other.name == study.name) {
-            return Err(Error::Argument(format!("two studies are called `{}`", study.name)));
+        if let Some(other) = studies[..i].iter().position(|other| other.name == study.name) {
+            let (name, [first, second]) = (&study.name, [other, i].map(|at| paths[at].display()));
+            let message = format!("two studies are called `{name}`: {first} and {second}");
+            return Err(Error::Argument(message));
         }
     }
     study::check_names(&studies)?;

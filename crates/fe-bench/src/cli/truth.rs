@@ -95,11 +95,13 @@ pub(super) struct Arguments {
     #[arg(long, conflicts_with_all = ["shap_at", "regional"], conflicts_with_all = OF_BINS_OR_TREES)]
     values: bool,
     /// Indices of features, of pairs of features and of f as a whole: H, Sobol' indices, Shapley effects,
-    /// standard deviations of effects, and what sums of effects leave out [default: all features, and all
-    /// pairs of features that f reads]
-    #[arg(long, conflicts_with_all = ["effect", "bins", "values", "shap_at", "regional"],
+    /// standard deviations of effects, and what sums of effects leave out; all, or those named, as in
+    /// --indices=sobol.first,h2.pair (`fe-bench list indices`) [default: of all features, and of all pairs of
+    /// features that f reads]
+    #[arg(long, value_name = "NAME,…", num_args = 0..=1, require_equals = true, value_delimiter = ',',
+          default_missing_value = "all", conflicts_with_all = ["effect", "bins", "values", "shap_at", "regional"],
           conflicts_with_all = OF_BINS_OR_TREES)]
-    indices: bool,
+    indices: Vec<String>,
     /// Shapley values of all features at a point, one value for each, and last of none
     #[arg(long, value_name = "V1,…,VD", value_delimiter = ',', allow_hyphen_values = true,
           value_parser = finite, conflicts_with_all = ["feature", "regional"],
@@ -247,7 +249,7 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
     if let (Some(effect), true) = (&arguments.effect, arguments.features.has_pairs()) {
         return pairs::execute(arguments, &scenario, effect, out);
     }
-    if arguments.indices {
+    if !arguments.indices.is_empty() {
         return pairs::indices(arguments, &scenario, out);
     }
     arguments.of_one_feature()?;

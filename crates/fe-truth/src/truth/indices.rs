@@ -75,15 +75,20 @@ impl Scenario {
 }
 
 impl Indices<'_> {
-    /// All indices of features and of pairs of features, and those of the function.
+    /// Some indices, [`Index::ALL`] for all, of features, of pairs of features, and of the function.
     ///
     /// # Errors
     /// [`Error::NoSuchFeature`], [`Error::SameFeature`]; the reasons for which single ones are refused are
     /// their answers.
-    pub fn all(&self, features: &[usize], pairs: &[[usize; 2]]) -> Result<Vec<IndexTruth>, Error> {
+    pub fn each(
+        &self,
+        asked: &[Index],
+        features: &[usize],
+        pairs: &[[usize; 2]],
+    ) -> Result<Vec<IndexTruth>, Error> {
         features.iter().try_for_each(|&feature| self.scenario.check_feature(feature))?;
         pairs.iter().try_for_each(|&pair| self.scenario.check_two(pair))?;
-        let of = |order: usize| Index::ALL.iter().copied().filter(move |i| i.order() == order);
+        let of = |order: usize| asked.iter().copied().filter(move |index| index.order() == order);
         let answer = |index: Index, features: &[usize]| {
             let truth = self.index(index, features);
             IndexTruth { index, features: features.to_vec(), truth }

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use fe_core::Axis;
-use fe_truth::{Centring, PairEffect, Quantity, Scenario};
+use fe_truth::{Centring, Index, PairEffect, Quantity, Scenario};
 
 use super::super::arguments::{Grid, interval, lists_of_places};
 use super::{Arguments, Asked, entries};
@@ -153,16 +153,42 @@ fn asked_subjects(
     Ok((subjects.iter().filter_map(one).collect(), subjects.iter().filter_map(two).collect()))
 }
 
+/// The indices of some names; `all` for all of them.
+fn asked_indices(names: &[String]) -> Result<Vec<Index>> {
+    if names == ["all"] {
+        return Ok(Index::ALL.to_vec());
+    }
+    let named = names.iter().map(|name| name.parse::<Index>());
+    let asked = named
+        .collect::<std::result::Result<Vec<_>, _>>()
+        .map_err(|error| Error::Argument(format!("--indices: {error}")))?;
+    match asked.iter().enumerate().find(|(place, index)| asked[..*place].contains(index)) {
+        None => Ok(asked),
+        Some((_, twice)) => Err(Error::Argument(format!("--indices: {twice} is asked for twice"))),
+    }
+}
+
 /// Prints the indices; of those that mean nothing, or that cannot be told, the reason goes to standard error.
 pub(super) fn indices(
     arguments: &Arguments,
     scenario: &Scenario,
     out: &mut dyn Write,
 ) -> Result<()> {
+    let asked = asked_indices(&arguments.indices)?;
     let (features, pairs) = asked_subjects(arguments, scenario)?;
+    for (order, are_none, what) in
+        [(1, features.is_empty(), "a feature"), (2, pairs.is_empty(), "a pair, such as x1:x2")]
+    {
+        // Of all indices those that there are features for are meant.
+        let lacking = asked.iter().find(|index| are_none && index.order() == order);
+        if let Some(index) = lacking.filter(|_| asked.len() < Index::ALL.len()) {
+            let message = format!("--indices={index} is of {what}, and none is asked for");
+            return Err(Error::Argument(message));
+        }
+    }
     let mut sheet = OutputTable::new(&NAMED);
     let mut said: Vec<String> = Vec::new();
-    for answer in scenario.indices().all(&features, &pairs)? {
+    for answer in scenario.indices().each(&asked, &features, &pairs)? {
         let name = |place: usize| answer.features.get(place).map(|&s| scenario.feature_name(s));
         let entry = |name: Option<String>| name.map_or(Entry::Missing, Entry::from);
         let mut row: Vec<Entry> = vec![scenario.id().into(), entry(name(0)), entry(name(1))];
