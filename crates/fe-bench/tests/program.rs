@@ -122,7 +122,7 @@ fn truths_of_pairs_and_indices() {
     assert_eq!(named[1], rows[2]);
     assert_eq!((named[2][3].as_str(), named.len()), ("additive.r2.pd", 3));
     for (indices, message) in [
-        ("--indices=h.pear", "did you mean `h.pair`"),
+        ("--indices=h.pear", "nearest: `h.pair`"),
         ("--indices=sobol.first", "sobol.first is of a feature, and none is asked for"),
         ("--indices=h.pair,h.pair", "h.pair is asked for twice"),
         ("--indices=", "--indices"),
