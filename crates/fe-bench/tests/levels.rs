@@ -55,6 +55,24 @@ fn truths_have_a_second_witness() {
     }
 }
 
+#[test]
+fn regions_that_levels_cannot_make_are_refused_with_the_reason() {
+    let file = path("problems/seasons").to_string_lossy().into_owned();
+    let refused = |event: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fe-bench"));
+        let asked = ["truth", &file, "--effect", "pd", "--feature", "season", "--where", event];
+        let output = command.args(asked).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{event}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let compared = refused("season > winter");
+    assert!(compared.contains("compared by `==` or `!=`"), "{compared}");
+    assert!(!compared.contains("did you mean"), "{compared}");
+    assert!(refused("season == wintr").contains("did you mean `winter`?"));
+    let one = refused("season == winter");
+    assert!(one.contains("leaves season one level"), "{one}");
+}
+
 /// Estimates from 40 000 rows, against truths to within five of their own standard errors; along two orders
 /// for `ale`.
 #[test]

@@ -151,7 +151,8 @@ fn of_levels(
         }
         (None, _) => {
             let names = levels.iter().map(|level| level.name.as_str());
-            let nearest = suggestion(limit, names.clone());
+            let is_known = levels.iter().any(|level| level.name == limit);
+            let nearest = if is_known { String::new() } else { suggestion(limit, names.clone()) };
             let (known, signs) = (
                 listed(names.take(20)),
                 match scenario.is_nominal(feature) {

@@ -307,6 +307,11 @@ fn ascending(
     }
     let name = scenario.feature_name(feature);
     let why = match &arguments.event {
+        Some(_) if scenario.levels(feature).is_some() => {
+            let message =
+                format!("--where leaves {name} one level, and an effect is of two at least");
+            return Err(Error::Argument(message));
+        }
         Some(_) => format!("--where leaves nothing of the range of {name}"),
         None => format!("the range of {name} is from {lo} to {hi}, with nothing between"),
     };
