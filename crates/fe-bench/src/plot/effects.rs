@@ -422,7 +422,8 @@ fn short(rule: &Rule) -> String {
         RuleKind::Is(value) => ("=", value),
         RuleKind::IsNot(value) => ("≠", value),
     };
-    format!("{} {sign} {}", rule.name, rounded(value))
+    let value = rule.level.clone().unwrap_or_else(|| rounded(value));
+    format!("{} {sign} {value}", rule.name)
 }
 
 /// A number with four significant digits.
