@@ -215,7 +215,7 @@ fn columns_of_words_are_nominal_by_themselves() {
             "none of the levels 0, 1, 2",
         ),
         (&["--estimator", "pdp", "--order", "name"][..], "takes no option `order`"),
-        (&["--estimator", "regional-pdp", "--feature", "city"][..], "city is nominal"),
+        (&["--estimator", "regional-shapdp", "--feature", "city"][..], "city, which is nominal"),
     ] {
         let message = refusal(at, &with(more));
         let is_derivative = says == "takes derivatives" && message.contains("made of derivatives");
@@ -524,9 +524,9 @@ fn regions_of_words_are_called_by_them() {
     let base = ["effect", &slopes, "--n", "400", "--seed", "3", "--feature", "x", "--depth", "1"];
     let text =
         answer(at, &[&base[..], &["--estimator", "regional-pdp", "--format", "table"]].concat());
-    assert!(text.contains("    group = a") && text.contains("    group != a"), "{text}");
+    assert!(text.contains("    group = b") && text.contains("    group != b"), "{text}");
     let json = answer(at, &[&base[..], &["--estimator", "regional-pdp"]].concat());
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
-    assert_eq!(json[0]["nodes"][1]["rule"]["kind"]["is"], 0.0);
-    assert_eq!(json[0]["nodes"][1]["rule"]["level"], "a");
+    assert_eq!(json[0]["nodes"][1]["rule"]["kind"]["is"], 1.0);
+    assert_eq!(json[0]["nodes"][1]["rule"]["level"], "b");
 }

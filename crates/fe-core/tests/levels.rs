@@ -392,8 +392,9 @@ fn bands_at_levels_are_as_wide_as_estimates_differ() {
 
 /// 60 rows whose second feature decides which way the level goes; the third is another level.
 fn turning(rows: usize) -> (Dataset, FunctionModel<'static>) {
-    let row =
-        |i: usize| [(i % 3) as f64, (i * 7 % rows) as f64 / rows as f64 - 0.5, (i % 2) as f64];
+    let row = |i: usize| {
+        [(i % 3) as f64, ((i * 7 % rows) as f64 + 0.5) / rows as f64 - 0.5, (i % 2) as f64]
+    };
     let data = data(&(0..rows).map(row).collect::<Vec<_>>());
     let model = FunctionModel::new(3, |x| if x[1] > 0.0 { v(x[0]) } else { -v(x[0]) } + x[1]);
     (data, model)
