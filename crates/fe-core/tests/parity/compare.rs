@@ -434,7 +434,11 @@ pub fn is_ordinal_to_effector(case: Case<'_>) -> bool {
 /// the bins; its mean over the axis is that over the rows. `stretched` are its limits of quantile bins,
 /// over which it takes the changes for slopes.
 pub fn effector_ordinal(case: Case<'_>, stretched: bool) -> Comparison {
-    let name = if case.text("method") == "PDP" { "pdp" } else { "ale" };
+    let name = match case.text("method") {
+        "PDP" => "pdp",
+        "ALE" | "RHALE" => "ale",
+        other => return Err(format!("{other} of an ordinal feature takes differences")),
+    };
     let with = |center| {
         let settings = Settings { center: Some(center), ddof: Some(0), ..Settings::default() };
         at_levels(case, name, &settings)
