@@ -498,7 +498,7 @@ fn regions_of_a_feature_with_levels_are_printed_and_scored() {
         let is = |line: &&str| {
             line.contains(&format!(",{estimator},"))
                 && line.contains(&format!(",{metric},"))
-                && line.contains("order=") == !options.is_empty()
+                && line.contains("order=") != options.is_empty()
         };
         cells.lines().find(is).unwrap_or_else(|| panic!("{estimator} {metric}")).to_owned()
     };

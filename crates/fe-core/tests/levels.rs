@@ -475,7 +475,8 @@ fn regions_of_levels_go_along_the_order_of_all_rows_and_take_weights() {
     assert_eq!(orders[0], orders[1]);
     let whole = effect("ale", &settings, &data, &model);
     assert_eq!(orders[0], whole.record.levels.unwrap().order.unwrap().values);
-    let weights: Vec<f64> = (0..60).map(|row| (row % 3) as f64 + f64::from(row % 5 == 0)).collect();
+    let weights: Vec<f64> =
+        (0..60_u8).map(|row| f64::from(row % 3) + f64::from(row % 5 == 0)).collect();
     let copies: Vec<usize> =
         (0..60).flat_map(|row| std::iter::repeat_n(row, weights[row] as usize)).collect();
     let (copied, weighted) =
