@@ -233,7 +233,7 @@ fn columns_of_words_are_nominal_by_themselves() {
             "none of the levels 0, 1, 2",
         ),
         (&["--estimator", "pdp", "--order", "name"][..], "takes no option `order`"),
-        (&["--estimator", "regional-pdp", "--feature", "city"][..], "city is nominal"),
+        (&["--estimator", "regional-shapdp", "--feature", "city"][..], "city, which is nominal"),
     ] {
         let message = refusal(at, &with(more));
         let is_derivative = says == "takes derivatives" && message.contains("made of derivatives");
@@ -468,4 +468,83 @@ fn centring_of_levels_is_over_the_instances() {
     let sum: f64 = levels.counts.iter().zip(effect.curve.y()).map(|(n, y)| n * y).sum();
     assert!(sum.abs() < 1e-9, "{sum}");
     assert_eq!(levels.names, ["a", "b", "c"]);
+}
+
+/// Trees of a feature with levels, from the command line and in a study, with the truths of their leaves.
+#[test]
+fn regions_of_a_feature_with_levels_are_printed_and_scored() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let slopes = path("levels/slopes").display().to_string();
+    let base = ["effect", &slopes, "--n", "400", "--seed", "3", "--feature", "group"];
+    let with = |more: &[&'static str]| answer(at, &[&base[..], more].concat());
+    for (name, value) in [("regional-pdp", "mean_levels"), ("regional-ale", "mean_steps")] {
+        let text = with(&["--estimator", name, "--format", "table"]);
+        assert!(text.contains(&format!("regions by {value}")), "{text}");
+        assert!(text.contains("x <= "), "{text}");
+        let csv = with(&["--estimator", name, "--format", "csv", "--depth", "1"]);
+        let mut lines = csv.lines();
+        let header = "feature,output,region,x,level,count,effect,truth,difference,heterogeneity";
+        assert_eq!(lines.next(), Some(header));
+        let rows: Vec<Vec<&str>> = lines.map(|line| line.split(',').collect()).collect();
+        assert_eq!(rows.len(), 6, "{csv}");
+        let number = |text: &str| text.parse::<f64>().unwrap();
+        let levels: Vec<&str> = rows.iter().map(|row| row[4]).collect();
+        assert_eq!(levels, ["a", "b", "c", "a", "b", "c"]);
+        assert_eq!(rows.iter().map(|row| number(row[5])).sum::<f64>(), 400.0);
+        for row in &rows {
+            // f has a slope from −1 to 2 in x, of which the halves have standard deviations up to 1.5, and 50 rows or more.
+            assert!(number(row[8]).abs() < 5.0 * 3.0 * 1.5 / 50_f64.sqrt(), "{row:?}");
+        }
+        let figure = at.join("regions.svg").display().to_string();
+        answer(at, &[&base[..], &["--estimator", name, "--plot", &figure]].concat());
+        let figure = std::fs::read_to_string(figure).unwrap();
+        assert!(figure.matches("\nb\n").count() >= 2, "levels are at the axes of all leaves");
+    }
+    let refused = refusal(at, &[&base[..], &["--estimator", "regional-rhale"]].concat());
+    assert!(refused.contains("`regional-rhale` is made of derivatives, and group"), "{refused}");
+    let study = format!(
+        "about = \"levels\"\n[[block]]\nscenario = {slopes:?}\nfeatures = [\"group\"]\nN = [300]\nreplicates = 1\n\
+         metrics = [\"leaf_mse\", \"leaves\", \"region_regret\"]\n\
+         [[block.estimator]]\nname = \"regional-pdp\"\n[[block.estimator]]\nname = \"regional-ale\"\n\
+         [[block.estimator]]\nname = \"regional-ale\"\norder = \"frequency\"\n"
+    );
+    std::fs::write(at.join("study.toml"), study).unwrap();
+    answer(at, &["run", "study.toml", "--out", "results"]);
+    let cells = std::fs::read_to_string(at.join("results/cells.csv")).unwrap();
+    let of = |estimator: &str, options: &str, metric: &str| -> String {
+        let is = |line: &&str| {
+            line.contains(&format!(",{estimator},"))
+                && line.contains(&format!(",{metric},"))
+                && line.contains("order=") != options.is_empty()
+        };
+        cells.lines().find(is).unwrap_or_else(|| panic!("{estimator} {metric}")).to_owned()
+    };
+    for name in ["regional-pdp", "regional-ale"] {
+        assert!(of(name, "", "leaf_mse").ends_with(",ok"), "{cells}");
+        // The population has no tree of levels, and says so.
+        let regret = of(name, "", "region_regret");
+        assert!(!regret.ends_with(",ok") && regret.contains("levels"), "{regret}");
+    }
+    let along = of("regional-ale", "order=", "leaf_mse");
+    assert!(
+        along.contains("truths in regions of group go along its levels as they are given"),
+        "{along}"
+    );
+}
+
+/// Rules of regions have the words of levels.
+#[test]
+fn regions_of_words_are_called_by_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let slopes = path("levels/slopes").display().to_string();
+    let base = ["effect", &slopes, "--n", "400", "--seed", "3", "--feature", "x", "--depth", "1"];
+    let text =
+        answer(at, &[&base[..], &["--estimator", "regional-pdp", "--format", "table"]].concat());
+    assert!(text.contains("    group = b") && text.contains("    group != b"), "{text}");
+    let json = answer(at, &[&base[..], &["--estimator", "regional-pdp"]].concat());
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json[0]["nodes"][1]["rule"]["kind"]["is"], 1.0);
+    assert_eq!(json[0]["nodes"][1]["rule"]["level"], "b");
 }

@@ -367,8 +367,22 @@ fn bad_files_and_arguments_are_named() {
         ("", "there is no header"),
         ("a,y\n1,3\ninf,4\n", "row 2, column a: `inf` is not a finite number"),
         ("a,y\n1,3\n2,-inf\n", "row 2, column y: `-inf` is not a finite number"),
-        ("a,y\n1,3\n2\n", "found record with 1 fields"),
+        ("a,y\n1,3\n2\n", "row 2: 1 field, and the header has 2"),
         ("y\n1\n2\n", "no column of a feature"),
+        // Numbers with a comma are no words, neither as levels nor as classes.
+        (
+            "a;y\n1,5;3\n2,5;4\n",
+            "row 1, column a: `1,5` is not a finite number: numbers have a point",
+        ),
+        (
+            "a;y\n1;3,5\n2;204,5\n",
+            "row 1, column y: `3,5` is not a finite number: numbers have a point",
+        ),
+        (
+            "a;y\n1;3\n2;4,5\n",
+            "row 2, column y: `4,5` is not a finite number: numbers have a point",
+        ),
+        ("a|y\n1|3\n", "no column `y`: there is only a|y; columns are separated by commas"),
         ("a,a,y\n1,2,3\n2,3,4\n", "two columns are called a"),
     ] {
         let path = files.write("bad.csv", text);

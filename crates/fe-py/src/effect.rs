@@ -27,8 +27,6 @@ pub(crate) struct Effect {
     curves: Option<Py<Curves>>,
     /// None of an effect that was finished from parts.
     deciles: Option<[f64; 11]>,
-    /// Levels that the positions 0, 1, … of the feature stand for, where it has some.
-    levels: Option<Vec<String>>,
 }
 
 /// The curves of the instances, for `ice` and `dice`.
@@ -52,8 +50,6 @@ struct Written {
     format: String,
     effect: fe_core::Effect,
     deciles: Option<[f64; 11]>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    levels: Option<Vec<String>>,
 }
 
 /// The form in which effects are written.
@@ -69,11 +65,6 @@ impl Effect {
         Self::with_curves(inner, curves.transpose()?, deciles)
     }
 
-    /// The same of a feature that has levels.
-    pub(crate) fn with_levels(self, levels: Option<Vec<String>>) -> Self {
-        Self { levels, ..self }
-    }
-
     fn with_curves(
         inner: fe_core::Effect,
         curves: Option<Py<Curves>>,
@@ -82,7 +73,7 @@ impl Effect {
         let x = inner.curve.x();
         let y = inner.curve.at_all(x).map_err(Raise::raise)?;
         let heterogeneity = inner.heterogeneity.at_all(x).map_err(Raise::raise)?;
-        Ok(Self { y, heterogeneity, curves, deciles, levels: None, inner })
+        Ok(Self { y, heterogeneity, curves, deciles, inner })
     }
 
     /// All but the curves of the instances, as text.
@@ -91,7 +82,6 @@ impl Effect {
             format: FORMAT.to_owned(),
             effect: self.inner.clone(),
             deciles: self.deciles,
-            levels: self.levels.clone(),
         })
     }
 
@@ -183,18 +173,16 @@ impl Effect {
     #[new]
     #[pyo3(signature = (text, curves = None))]
     fn from_text(py: Python<'_>, text: &str, curves: Option<Py<Curves>>) -> PyResult<Self> {
-        let Written { mut effect, deciles, levels, .. } = Self::read(text)?;
+        let Written { mut effect, deciles, .. } = Self::read(text)?;
         let own = effect.curves.take().map(|curves| Py::new(py, Curves::new(py, curves)));
-        let new = Self::with_curves(effect, own.transpose()?.or(curves), deciles)?;
-        Ok(new.with_levels(levels))
+        Self::with_curves(effect, own.transpose()?.or(curves), deciles)
     }
 
     /// The whole effect as JSON, from which `from_json` makes it again.
     fn to_json(&self, py: Python<'_>) -> PyResult<String> {
         let curves = self.curves.as_ref().map(|curves| curves.get().plain(py)).transpose()?;
         let effect = fe_core::Effect { curves, ..self.inner.clone() };
-        let (deciles, levels) = (self.deciles, self.levels.clone());
-        write(&Written { format: FORMAT.to_owned(), effect, deciles, levels })
+        write(&Written { format: FORMAT.to_owned(), effect, deciles: self.deciles })
     }
 
     /// The effect that `to_json` wrote.
@@ -372,10 +360,10 @@ impl Effect {
         self.deciles.map(|deciles| PyArray1::from_slice(py, &deciles))
     }
 
-    /// Levels that the positions 0, 1, … of the feature stand for, where it has some.
+    /// Names of the levels at the positions of the effect, where the feature has some.
     #[getter]
     fn levels(&self) -> Option<Vec<String>> {
-        self.levels.clone()
+        self.inner.record.levels.as_ref().map(|levels| levels.names.clone())
     }
 
     /// Draws the effect into axes of matplotlib, new ones unless given, beside the exact truth of a scenario where

@@ -1,7 +1,9 @@
 //! Estimators by name.
 
+use fe_bench::data::levels::with_levels_of;
 use fe_bench::error::{listed, suggestion};
 use fe_bench::study::AxisSource;
+use fe_core::data::LevelNames;
 use fe_core::estimator::pair;
 use fe_core::indices::{Index, IndexOptions};
 use fe_core::{AxisChoice, Dataset, FeatureKind, Settings, estimator, preset};
@@ -36,8 +38,8 @@ pub(crate) struct EstimateRequest<'py> {
     kinds: Option<Vec<(Feature, String)>>,
     preset: Option<String>,
     axis_of: Option<Bound<'py, Scenario>>,
-    /// Of the features that are asked about, where they have levels.
-    levels: Option<Vec<String>>,
+    /// Names of the levels 0, 1, … of features.
+    levels: Option<Vec<(Feature, Vec<String>)>>,
     batch: usize,
     /// Options of the estimator, as JSON.
     options: String,
@@ -66,10 +68,7 @@ pub(crate) fn estimate(py: Python<'_>, request: EstimateRequest<'_>) -> PyResult
         })
     })?;
     let effects = effects.map_err(Raise::raise)?.into_iter().flatten();
-    let new = |(effect, deciles)| {
-        Ok(Effect::new(py, effect, Some(deciles))?.with_levels(request.levels.clone()))
-    };
-    effects.map(new).collect()
+    effects.map(|(effect, deciles)| Effect::new(py, effect, Some(deciles))).collect()
 }
 
 /// The effect of a feature as far as some rows tell it, of which there are so many others before.
@@ -268,14 +267,26 @@ fn dataset(request: &EstimateRequest<'_>, columns: Array2<f64>) -> PyResult<Data
     if let Some(names) = &request.names {
         data = data.with_names(names.clone()).map_err(Raise::raise)?;
     }
-    if let Some(given) = &request.kinds {
-        let mut kinds = vec![FeatureKind::default(); data.dimension()];
-        for (feature, kind) in given {
-            let kind = FeatureKind::deserialize(Value::from(kind.as_str()));
-            let kind = kind.map_err(|e| format!("kinds: {e}").raise())?;
-            kinds[feature.among(data.names())?] = kind;
+    if let Ok(scenario) = request.model.cast::<Scenario>() {
+        let scenario = &scenario.get().inner;
+        // Data of another width are the model's to refuse.
+        if scenario.dimension() == data.dimension() {
+            data = with_levels_of(scenario, data).map_err(Raise::raise)?;
         }
-        data = data.with_kinds(kinds).map_err(Raise::raise)?;
+    }
+    let mut kinds = data.kinds().to_vec();
+    for (feature, kind) in request.kinds.iter().flatten() {
+        let kind = FeatureKind::deserialize(Value::from(kind.as_str()));
+        let kind = kind.map_err(|e| format!("kinds: {e}").raise())?;
+        kinds[feature.among(data.names())?] = kind;
+    }
+    data = data.with_kinds(kinds).map_err(Raise::raise)?;
+    for (feature, names) in request.levels.iter().flatten() {
+        let feature = feature.among(data.names())?;
+        if data.has_levels(feature) {
+            let names = LevelNames::of_words(names.iter().cloned()).map_err(Raise::raise)?;
+            data = data.with_levels(feature, names).map_err(Raise::raise)?;
+        }
     }
     match &request.weights {
         None => Ok(data),

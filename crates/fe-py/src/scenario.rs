@@ -156,6 +156,13 @@ impl Scenario {
         Ok(self.inner.axis(self.feature(&feature)?))
     }
 
+    /// The levels of a feature that has some, ascending: value, name and probability of each. None of a number.
+    fn levels(&self, feature: Feature) -> PyResult<Option<Vec<(f64, String, f64)>>> {
+        let levels = self.inner.levels(self.feature(&feature)?);
+        let row = |level: fe_truth::Level| (level.value, level.name, level.probability);
+        Ok(levels.map(|levels| levels.into_iter().map(row).collect()))
+    }
+
     /// The smallest interval that holds a feature with probability 1.
     fn support(&self, feature: Feature) -> PyResult<(f64, f64)> {
         Ok(self.inner.support(self.feature(&feature)?))
@@ -320,6 +327,12 @@ impl Scenario {
         let Some(estimand) = score::estimand_of(estimate.estimator) else {
             return Err(format!("{} estimates no truth", estimate.estimator).raise());
         };
+        if estimate.record.levels.is_some() {
+            let (points, shape) = arrays::points("x", x)?;
+            let found =
+                threads::run(py, || score::true_effect(&self.inner, estimand, estimate, &points))?;
+            return answers(py, &found.map_err(Raise::raise)?, &shape);
+        }
         let (center, range) = score::reference(estimate).map_err(Raise::raise)?;
         let feature = Feature::from_index(estimate.feature);
         self.curve(py, score::truth_of(estimand).name(), feature, x, center.name(), Some(range))

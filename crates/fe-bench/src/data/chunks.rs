@@ -43,6 +43,13 @@ impl Chunks {
         self.iter().zip(rows).filter(|(_, kept)| **kept).map(|(x, _)| x).collect()
     }
 
+    /// All of them in one piece; each chunk is let go of when it is written.
+    pub(super) fn into_vec(self) -> Vec<f64> {
+        let mut all = vec![0.0; self.len()];
+        self.into_slice(&mut all);
+        all
+    }
+
     /// Writes them into a slice of the same length, and lets go of each chunk that is written.
     pub(super) fn into_slice(self, mut to: &mut [f64]) {
         for chunk in self.0 {

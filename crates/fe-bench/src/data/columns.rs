@@ -294,12 +294,13 @@ impl<'a> Collecting<'a> {
         )
     }
 
-    /// Refuses words that are numbers in part, or too many, where no kind is asked for.
+    /// Refuses words that are numbers in part, numbers with a comma, or too many, where no kind is asked for.
     fn check_words(&self) -> Result<(), String> {
         match &self.held {
             Held::Words(words) if self.request == ColumnRequest::default() => {
                 let (word, row) = &words.known[0];
-                if words.known.iter().any(spells_number) {
+                let are_numbers = words.known.iter().all(|(word, _)| has_decimal_comma(word));
+                if are_numbers || words.known.iter().any(spells_number) {
                     return Err(self.refused(word, *row, true));
                 }
                 match self.used == Use::Feature && words.known.len() > MOST_WORDS {
@@ -453,7 +454,13 @@ fn day(field: &str, row: usize, name: &str) -> Result<f64, String> {
 /// Refusal of a field that is no finite number.
 pub(super) fn not_a_number(field: &str, row: usize, column: &str) -> String {
     let (row, column, field) = (row + 1, echo(column), echo(field));
-    format!("row {row}, column {column}: `{field}` is not a finite number")
+    let point = if has_decimal_comma(&field) { ": numbers have a point, such as 1.5" } else { "" };
+    format!("row {row}, column {column}: `{field}` is not a finite number{point}")
+}
+
+/// True of a number with a comma in the place of its point, or between its thousands.
+fn has_decimal_comma(field: &str) -> bool {
+    field.contains(',') && field.replace(',', "").trim().parse::<f64>().is_ok_and(f64::is_finite)
 }
 
 pub(crate) fn parse(field: &str, row: usize, column: &str) -> Result<f64, String> {

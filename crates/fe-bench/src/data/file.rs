@@ -196,12 +196,12 @@ impl ReadColumns {
             let (values, labels) = column.finish_target().map_err(&wrong)?;
             Ok::<_, Error>(Target {
                 name: header[place].clone(),
-                values: values.iter().collect(),
+                values: values.into_vec(),
                 labels,
             })
         });
         let weights = weights
-            .map(|column| Ok::<_, Error>(column.finish().map_err(&wrong)?.values.iter().collect()));
+            .map(|column| Ok::<_, Error>(column.finish().map_err(&wrong)?.values.into_vec()));
         Ok(Self {
             features: features
                 .into_iter()
@@ -268,6 +268,12 @@ pub(crate) fn column_of<S: AsRef<str>>(header: &[S], name: &str) -> Result<usize
     header.iter().position(|column| column.as_ref() == name).ok_or_else(|| {
         let names = || header.iter().map(AsRef::as_ref);
         let (name, nearest) = (echo(name), suggestion(name, names()));
-        format!("no column `{name}`: there are {}{nearest}", listed(names()))
+        match header {
+            [only] => format!(
+                "no column `{name}`: there is only {}; columns are separated by commas, semicolons or tabs",
+                echo(only.as_ref())
+            ),
+            _ => format!("no column `{name}`: there are {}{nearest}", listed(names())),
+        }
     })
 }

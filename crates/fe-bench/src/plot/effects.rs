@@ -264,12 +264,17 @@ fn region_cell(
         missing = Some(reason);
         None
     });
-    let mut panel = curve_panel(&there, effect, deciles, &instances, truth);
     let split = if regional.tree.children(index).next().is_some() { ", split further" } else { "" };
-    panel.title = format!("{}: {in_words} ({} instances{split})", subject.name(effect), node.rows);
-    let mut cell = vec![panel];
-    let second = slopes_panel(&there, effect, estimator.estimand(), &instances);
-    cell.push(second.unwrap_or_else(|| heterogeneity_panel(&there, effect, estimator.estimand())));
+    let title = format!("{}: {in_words} ({} instances{split})", subject.name(effect), node.rows);
+    let cell = match effect.record.levels {
+        Some(_) => vec![levels::panel((title, subject.output()), effect, &instances.say, truth)],
+        None => {
+            let second = slopes_panel(&there, effect, estimator.estimand(), &instances);
+            let spread = || heterogeneity_panel(&there, effect, estimator.estimand());
+            let curve = curve_panel(&there, effect, deciles, &instances, truth);
+            vec![Panel { title, ..curve }, second.unwrap_or_else(spread)]
+        }
+    };
     let note = |reason| format!("{}, {in_words}: no truth is drawn: {reason}", effect.name);
     Ok(Some((cell, missing.map(note))))
 }
@@ -422,7 +427,8 @@ fn short(rule: &Rule) -> String {
         RuleKind::Is(value) => ("=", value),
         RuleKind::IsNot(value) => ("≠", value),
     };
-    format!("{} {sign} {}", rule.name, rounded(value))
+    let value = rule.level.clone().unwrap_or_else(|| rounded(value));
+    format!("{} {sign} {value}", rule.name)
 }
 
 /// A number with four significant digits.

@@ -98,6 +98,17 @@ impl FoundTree {
     ) -> Result<Self, String> {
         let nodes = effect.tree.nodes();
         let options = effect.record.options;
+        let of_levels =
+            nodes.iter().filter_map(|node| node.effect.as_ref()?.record.levels.as_ref());
+        if let Some(order) = of_levels.filter_map(|levels| levels.order.as_ref()).next()
+            && !order.values.is_sorted()
+        {
+            return Err(format!(
+                "truths in regions of {} go along its levels as they are given, and these along {}",
+                effect.name,
+                order.names.join(", ")
+            ));
+        }
         let leaf = |(node, effect): (usize, &fe_core::Effect)| {
             let values = effect.heterogeneity_values.iter();
             Ok(FoundLeaf {

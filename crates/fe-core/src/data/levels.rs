@@ -127,6 +127,17 @@ impl Levels {
         self.values.len()
     }
 
+    /// The same levels in other weighted rows, in which some may not occur.
+    pub(crate) fn counted(&self, weighted: impl Iterator<Item = (f64, f64)>) -> Self {
+        let mut counts = vec![0.0; self.len()];
+        for (x, weight) in weighted.filter(|(_, weight)| *weight > 0.0) {
+            if let Some(place) = self.place(x) {
+                counts[place] += weight;
+            }
+        }
+        Self { counts, ..self.clone() }
+    }
+
     /// Share of the weight at each level.
     pub(crate) fn shares(&self) -> Vec<f64> {
         let total: f64 = self.counts.iter().sum();

@@ -13,6 +13,7 @@ mod empty_bins;
 mod grid;
 mod ice;
 mod instances;
+mod level_band;
 mod mplot;
 pub mod pair;
 mod partial;

@@ -5,9 +5,11 @@ use rayon::prelude::*;
 use super::at_levels::{self, LevelValues};
 use super::common::{CurveOptions, with_axis_and_centring};
 use super::grid::GridOptions;
+use super::level_band::{LevelMeans, RowValues};
 use super::parts::{Asked, BINS_OF_ALL, PartSums, not_in_parts};
-use super::{Estimand, Estimator, EstimatorInfo, empty_bins};
+use super::{Estimand, Estimator, EstimatorInfo, Observation, Resampled, empty_bins};
 use crate::binning::{self, Binning, BinningRequest, Choice, Quantile};
+use crate::confidence::{BandRequest, Purpose};
 use crate::data::{Dataset, Levels};
 use crate::effect::centring::{self, AxisMean};
 use crate::effect::heterogeneity::{self, Values};
@@ -31,7 +33,7 @@ use crate::settings::{EmptyBins, Interpolation, Settings};
 pub(crate) const MPLOT: EstimatorInfo = EstimatorInfo {
     name: "mplot",
     about: "mean prediction of the instances near a point, in bins or nearest (Apley and Zhu 2020)",
-    options: &[COMMON, ON_BINS, ON_GRID, AxisMean::OPTIONS],
+    options: &[COMMON, ON_BINS, ON_GRID, AxisMean::OPTIONS, BandRequest::OPTIONS],
     build: |settings| Ok(Box::new(MarginalPlot::from_settings(settings)?)),
 };
 
@@ -109,6 +111,8 @@ struct InBins {
 pub struct MarginalPlot {
     near: Near,
     common: CurveOptions,
+    /// True if a band is asked for, which there is at levels alone.
+    banded: bool,
 }
 
 impl MarginalPlot {
@@ -136,6 +140,7 @@ impl MarginalPlot {
         Ok(Self {
             near: Near::from_settings(settings)?,
             common: CurveOptions::from_settings(settings, Centring::default(), 0)?,
+            banded: settings.band.is_some(),
         })
     }
 
@@ -295,12 +300,28 @@ impl Estimator for MarginalPlot {
             let common = self.common.at_levels(&data.names()[feature])?;
             return by_level(&common, (data, feature), model, &levels);
         }
+        if self.banded {
+            return Err(Error::Incompatible(format!(
+                "`mplot` has a confidence band at levels, and {} is a number: means over neighbourhoods are off by \
+                 more than chance; `ale` and `pdp` have one",
+                data.names()[feature]
+            )));
+        }
         let place = self.place(&counted, data.len(), feature)?;
         let observed = Observed::new(model);
         let predictions = predictions::at_rows(&counted, &observed)?;
         let asked = observed.model_rows();
         let each = predictions.iter().enumerate();
         each.map(|(output, values)| self.effect(&place, values, (output, asked))).collect()
+    }
+
+    fn resampling<'a>(&'a self, of: Observation<'a>, purpose: &Purpose<'_>) -> Resampled<'a> {
+        let weighted = of.data.weighted(of.effect.feature).enumerate();
+        let counted = weighted.filter(|(_, (_, weight))| *weight > 0.0);
+        let rows: Vec<usize> = counted.map(|(row, _)| row).collect();
+        let values = predictions::at_rows(&of.data.counted(), of.model)?;
+        let of_output = values.into_iter().nth(of.effect.output).unwrap_or_default();
+        Ok(Box::new(LevelMeans::new(of, RowValues::known(rows, of_output), purpose)?))
     }
 
     fn sums(&self, part: &Dataset, model: &dyn Model, feature: usize) -> Result<PartSums> {

@@ -7,6 +7,7 @@ mod ale;
 mod any;
 mod candidates;
 mod criterion;
+mod levels;
 mod pdp;
 mod rule;
 mod shap;
@@ -25,7 +26,8 @@ use crate::data::Dataset;
 use crate::data::SubsampleRecord;
 use crate::data::subsample::Subsample;
 use crate::error::{Error, Result};
-use crate::estimator::{self, Accumulated, Estimator, PartialDependence, ShapDependence};
+use crate::estimator::ale::levels::LevelChanges;
+use crate::estimator::{self, Accumulated, Estimand, Estimator, PartialDependence, ShapDependence};
 use crate::model::magnitude::MagnitudeProbe;
 use crate::model::{Model, Observed};
 use crate::settings::{Settings, Splitting};
@@ -146,7 +148,7 @@ enum Within {
 /// instances there (EFFECTOR eq. 15). Numeric features are split at P positions with equal spacing
 /// inside their range (`x ≤ p`, `x > p`), nominal ones at each level (`x = v`, `x ≠ v`). The feature of
 /// interest is never split. Axis, candidates and, for bins that do not look at local effects, the
-/// bins are those of the whole data, and so is the background of Shapley values. A level (or, with [`Splitting::Cart`], a split) is kept if it
+/// bins are those of the whole data, and so are the order and the shares of levels and the background of Shapley values. A level (or, with [`Splitting::Cart`], a split) is kept if it
 /// lowers the heterogeneity by at least ε of what it was.
 ///
 /// The local effects of all instances are evaluated once; regions ask the model for nothing more.
@@ -176,6 +178,8 @@ pub struct Regional {
     method: Within,
     options: Options,
     heterogeneity: &'static str,
+    /// True if that value was asked for, and is no default.
+    is_chosen: bool,
     subsample: Option<Subsample>,
     /// True if inner nodes have effects too.
     inner_effects: bool,
@@ -302,6 +306,7 @@ pub fn from_settings(name: &str, settings: &Settings) -> Result<Regional> {
             given: asked.to_owned(),
             allowed: format!("must be one of {}", info.heterogeneity.join(", ")),
         })?,
+        is_chosen: settings.heterogeneity.is_some(),
         method: (info.method)(settings)?,
         subsample: Subsample::new(settings.subsample, settings.subsample_seed)?,
         inner_effects: false,
@@ -368,7 +373,8 @@ impl Regional {
     /// The regions and their effects for a feature (counted from 0), one tree per output.
     ///
     /// # Errors
-    /// What the estimator within regions reports; [`Error::BadAxis`] for another feature whose
+    /// What the estimator within regions reports; [`Error::Incompatible`] for a feature with levels where the
+    /// estimator is neither `pdp` nor `ale`; [`Error::BadAxis`] for another feature whose
     /// range is not a finite number; [`Error::BadOption`] where `pdp` and `dpdp` would have to hold
     /// more than 2·10⁷ ICE values.
     pub fn fit(
@@ -378,7 +384,8 @@ impl Regional {
         feature: usize,
     ) -> Result<Vec<RegionalEffect>> {
         data.check_complete()?;
-        data.check(model, feature)?;
+        self.check((data, model), feature)?;
+        let heterogeneity = self.heterogeneity_of(data, feature)?;
         let drawn = self.subsample.map(|subsample| subsample.draw(data));
         let (data, subsample) = match &drawn {
             Some((data, drawn)) => (data.as_ref(), Some(&drawn.record)),
@@ -387,21 +394,28 @@ impl Regional {
         let probe = MagnitudeProbe::new(model);
         let observed = Observed::new(&probe);
         let mut explained_rows = 0;
-        let grown: Vec<(Tree, f64)> = match &self.method {
-            Within::Accumulated(estimator) => {
-                let held = ale::InstanceSlopes::new(estimator, data, &observed, feature)?;
+        let grown: Vec<(Tree, f64)> = match (&self.method, data.levels(feature)?) {
+            (Within::Accumulated(estimator), Some(levels)) => {
+                let changes = LevelChanges::new(estimator, (data, feature), &observed, levels)?;
                 self.grow_all(data, feature, model.outputs(), |output| {
-                    Ok(ale::Binned::new(&held, output, self.heterogeneity, &probe))
+                    let weights = data.weights();
+                    Ok(levels::Stepped::new(&changes, weights, output, heterogeneity, &probe))
                 })?
             }
-            Within::Grid(estimator) => {
+            (Within::Accumulated(estimator), None) => {
+                let held = ale::InstanceSlopes::new(estimator, data, &observed, feature)?;
+                self.grow_all(data, feature, model.outputs(), |output| {
+                    Ok(ale::Binned::new(&held, output, heterogeneity, &probe))
+                })?
+            }
+            (Within::Grid(estimator), _) => {
                 let table =
                     estimator::pdp::IceTable::new(estimator, data, &observed, feature, MOST_HELD)?;
                 self.grow_all(data, feature, model.outputs(), |output| {
-                    Ok(pdp::Gridded::new(&table, data, output, self.heterogeneity, &probe))
+                    Ok(pdp::Gridded::new(&table, data, output, heterogeneity, &probe))
                 })?
             }
-            Within::Shapley(estimator) => {
+            (Within::Shapley(estimator), _) => {
                 let explained = shap::Explained::new(estimator, data, &probe, feature)?;
                 explained_rows = explained.model_rows();
                 self.grow_all(data, feature, model.outputs(), |output| {
@@ -414,7 +428,7 @@ impl Regional {
             name: data.names()[feature].clone(),
             output,
             estimator: self.name,
-            heterogeneity: self.heterogeneity,
+            heterogeneity,
             tree,
             record: Record {
                 rows: data.len(),
@@ -426,6 +440,41 @@ impl Regional {
             },
         };
         Ok(grown.into_iter().enumerate().map(effect).collect())
+    }
+
+    /// Refuses a feature that the data or the model do not have, and one with levels where the local effects are
+    /// none of levels.
+    fn check(&self, (data, model): (&Dataset, &dyn Model), feature: usize) -> Result<()> {
+        data.check_model(model, feature)?;
+        let why = match self.within().estimand() {
+            _ if !data.has_levels(feature) => return Ok(()),
+            Estimand::PartialDependence | Estimand::AccumulatedLocalEffects => return Ok(()),
+            Estimand::ShapDependence => "draws splines along numbers",
+            _ => "is made of derivatives",
+        };
+        let (name, kind) = (&data.names()[feature], data.kinds()[feature]);
+        Err(Error::Incompatible(format!(
+            "`{}` {why}, and {name}, which is {kind}, has levels and nothing between them; take `regional-pdp` or \
+             `regional-ale`",
+            self.name
+        )))
+    }
+
+    /// Name of the heterogeneity value that regions lower for a feature: one with levels has a single one.
+    fn heterogeneity_of(&self, data: &Dataset, feature: usize) -> Result<&'static str> {
+        let at_levels = match self.method {
+            _ if !data.has_levels(feature) => return Ok(self.heterogeneity),
+            Within::Accumulated(_) => "mean_steps",
+            _ => "mean_levels",
+        };
+        if self.is_chosen {
+            let name = &data.names()[feature];
+            return Err(Error::Incompatible(format!(
+                "`heterogeneity` = {}: regions of {name}, which has levels, lower `{at_levels}`; leave it out",
+                self.heterogeneity
+            )));
+        }
+        Ok(at_levels)
     }
 
     /// A tree and its floor for each output.

@@ -33,8 +33,10 @@ impl<'a> Gridded<'a> {
             None => noise_of_value(probe, output),
             Some(derivatives) => noise_of_derivative(derivatives, probe, output),
         };
-        let variance = [Some(noise * noise)];
-        let floor = value(heterogeneity, &variance).unwrap_or(0.0);
+        let floor = match table.shares() {
+            None => value(heterogeneity, &[Some(noise * noise)]).unwrap_or(0.0),
+            Some(_) => noise * noise,
+        };
         let rows = (0..data.len()).filter(counts).collect();
         Self { table, output, heterogeneity, rows, floor }
     }
@@ -79,7 +81,11 @@ impl Criterion for Gridded<'_> {
     }
 
     fn heterogeneity(&self, points: &Vec<Moments>) -> Result<Option<f64>> {
-        Ok(value(self.heterogeneity, &self.table.variances(points)))
+        let variances = self.table.variances(points);
+        Ok(match self.table.shares() {
+            None => value(self.heterogeneity, &variances),
+            Some(shares) => heterogeneity::of_levels(&variances, shares)[self.heterogeneity],
+        })
     }
 
     fn floor(&self) -> f64 {

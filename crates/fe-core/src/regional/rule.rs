@@ -48,6 +48,9 @@ pub struct Rule {
     pub name: String,
     /// The condition.
     pub kind: RuleKind,
+    /// The name of the level that it asks about, where levels have names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub level: Option<String>,
 }
 
 impl fmt::Display for Rule {
@@ -58,6 +61,9 @@ impl fmt::Display for Rule {
             RuleKind::Is(_) => "=",
             RuleKind::IsNot(_) => "!=",
         };
-        write!(f, "{} {sign} {}", self.name, self.kind.value())
+        match &self.level {
+            Some(level) => write!(f, "{} {sign} {level}", self.name),
+            None => write!(f, "{} {sign} {}", self.name, self.kind.value()),
+        }
     }
 }

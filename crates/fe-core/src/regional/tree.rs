@@ -232,7 +232,9 @@ impl<L: Criterion> Growing<'_, L> {
         let candidates = &self.splitter.candidates[split.candidates];
         for (region, kind) in regions.into_iter().zip(candidates.rules(split.candidate)) {
             let feature = candidates.feature;
-            let rule = Rule { feature, name: self.data.names()[feature].clone(), kind };
+            let levels = self.data.level_names(feature).filter(|_| candidates.nominal);
+            let level = levels.and_then(|levels| levels.name(kind.value())).map(str::to_owned);
+            let rule = Rule { feature, name: self.data.names()[feature].clone(), kind, level };
             self.leaves.push(self.nodes.len());
             self.nodes.push((Some(rule), Some(node), region));
         }

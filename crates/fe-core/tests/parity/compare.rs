@@ -124,6 +124,7 @@ pub fn estimate(case: Case<'_>, settings: &Settings) -> Result<Effect, String> {
 /// Compares everything that a result records.
 pub fn compare(case: Case<'_>, settings: &Settings) -> Comparison {
     match (case.text("peer"), preset_and_estimator(case).1) {
+        _ if is_ordinal_to_effector(case) => effector_ordinal(case, false),
         ("effector", "ale" | "rhale") => effector_bins(case, &Binned::estimate(case, settings)?),
         ("effector", _) => effector_grid(case, settings),
         ("alibi", _) => alibi(case, settings),
@@ -412,15 +413,90 @@ pub fn is_discrete_to_pyale(case: Case<'_>) -> bool {
         && case.distinct() <= 10
 }
 
-/// The ALE of an ordinal feature, with the interval of the mean change to each level.
-fn pyale_discrete(case: Case<'_>, settings: &Settings) -> Comparison {
+/// The effect of the feature as an ordinal one.
+fn at_levels(case: Case<'_>, name: &str, settings: &Settings) -> Result<Effect, String> {
     let mut kinds = vec![FeatureKind::Continuous; case.record.data.dimension()];
     kinds[case.feature()] = FeatureKind::Ordinal;
     let data = case.record.data.clone().with_kinds(kinds).unwrap();
-    let settings = Settings { center: Some(Centring::Data), ..settings.clone() };
-    let estimator = estimator::from_settings("ale", &settings).map_err(|e| e.to_string())?;
+    let estimator = estimator::from_settings(name, settings).map_err(|e| e.to_string())?;
     let effects = estimator.estimate(&data, &case.record.model, case.feature());
-    let effect = effects.map_err(|e| e.to_string())?.remove(0);
+    Ok(effects.map_err(|e| e.to_string())?.remove(0))
+}
+
+/// Fewer than ten distinct integers are ordinal to effector, unless it is told otherwise.
+pub fn is_ordinal_to_effector(case: Case<'_>) -> bool {
+    case.text("peer") == "effector"
+        && case.option_text("schema") == "inferred"
+        && (case.text("feature_type") == "ordinal" || case.distinct() == 1)
+}
+
+/// The effects of an ordinal feature by effector: its ALE and RHALE are changes over the rows of both levels, whatever
+/// the bins; its mean over the axis is that over the rows. `stretched` are its limits of quantile bins,
+/// over which it takes the changes for slopes.
+pub fn effector_ordinal(case: Case<'_>, stretched: bool) -> Comparison {
+    let name = match case.text("method") {
+        "PDP" => "pdp",
+        "ALE" | "RHALE" => "ale",
+        other => return Err(format!("{other} of an ordinal feature takes differences")),
+    };
+    let with = |center| {
+        let settings = Settings { center: Some(center), ddof: Some(0), ..Settings::default() };
+        at_levels(case, name, &settings)
+    };
+    let effect = with(Centring::None)?;
+    let levels = case.numbers("levels");
+    close_curve("levels", effect.curve.x(), &levels, size(&levels))?;
+    let scale = size(&case.numbers("effect_uncentred"));
+    let counts = effect.record.levels.as_ref().ok_or("no levels")?.counts.clone();
+    let mut heterogeneity = effect.heterogeneity.y().to_vec();
+    let rows: f64 = counts.iter().sum();
+    let mean = |of: &[f64]| of.iter().zip(&counts).map(|(y, n)| y * n).sum::<f64>() / rows;
+    let mut spread = 1.0;
+    let mut curve = effect.curve.y().to_vec();
+    if name == "ale" {
+        let changes: Vec<f64> = curve.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        close_curve("bin_effect", &changes, &case.numbers("bin_effect"), scale)?;
+        let both: Vec<f64> = counts.windows(2).map(|pair| pair[0] + pair[1]).collect();
+        close("points_per_bin", &both, &case.numbers("points_per_bin"), 0.0)?;
+        close_variance("bin_variance", &heterogeneity[1..], &case.numbers("bin_variance"), scale)?;
+        // The first level has no change that leads to it; effector gives it that of the second.
+        heterogeneity[0] = heterogeneity[1];
+        let place = mean(&levels);
+        spread = mean(&levels.iter().map(|x| (x - place).powi(2)).collect::<Vec<_>>()).sqrt();
+        let limits = case.numbers("limits");
+        if stretched {
+            let mut y = vec![0.0];
+            for (ends, change) in limits.windows(2).zip(&changes) {
+                y.push(y[y.len() - 1] + change * (ends[1] - ends[0]));
+            }
+            curve = Curve::linear(limits, y).at_all(&levels).map_err(|e| e.to_string())?;
+        } else {
+            close_curve("limits", &levels, &limits, size(&limits))?;
+        }
+    }
+    close_curve("effect_uncentred", &curve, &case.numbers("effect_uncentred"), scale)?;
+    let less = |constant: f64| curve.iter().map(|y| y - constant).collect::<Vec<f64>>();
+    let centred = less(mean(&curve));
+    close_curve("effect_zero_integral", &centred, &case.numbers("effect_zero_integral"), scale)?;
+    close_curve("effect_zero_start", &less(curve[0]), &case.numbers("effect_zero_start"), scale)?;
+    if !stretched {
+        close_curve("center = data", with(Centring::Data)?.curve.y(), &centred, scale)?;
+    }
+    close_variance("heterogeneity", &heterogeneity, &case.numbers("heterogeneity"), scale)?;
+    score(case, mean(&heterogeneity).sqrt() * spread, scale)?;
+    importance(case, &at_rows(case, &levels, &curve), scale)
+}
+
+/// The values at levels in the rows that are at them.
+fn at_rows(case: Case<'_>, levels: &[f64], values: &[f64]) -> Vec<f64> {
+    let place = |x: &f64| levels.iter().position(|level| level == x).unwrap();
+    case.positions().iter().map(|x| values[place(x)]).collect()
+}
+
+/// The ALE of an ordinal feature, with the interval of the mean change to each level.
+fn pyale_discrete(case: Case<'_>, settings: &Settings) -> Comparison {
+    let settings = Settings { center: Some(Centring::Data), ..settings.clone() };
+    let effect = at_levels(case, "ale", &settings)?;
     let limits = case.numbers("limits");
     close_curve("limits", effect.curve.x(), &limits, size(&limits))?;
     let theirs = case.numbers("effect_centred");

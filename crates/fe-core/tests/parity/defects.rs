@@ -3,7 +3,10 @@
 use fe_core::model::{Column, Model, Rows};
 use fe_core::{Axis, AxisChoice, Settings};
 
-use super::compare::{Binned, compare, effector_bins, estimate, range, settings};
+use super::compare::{
+    Binned, compare, effector_bins, effector_ordinal, estimate, is_ordinal_to_effector, range,
+    settings,
+};
 use super::record::Case;
 use super::regional::{self, Scores};
 use super::shapley;
@@ -41,6 +44,16 @@ pub const ALL: &[Defect] = &[
                 in bins at their centres, and calls their variance in the bins, which contains the \
                 slope, heterogeneity",
         explains: |case| is_effector(case, "ShapDP") && shapley::joined_bins(case).is_ok(),
+    },
+    Defect {
+        name: "changes-as-slopes",
+        about: "effector takes the changes between the levels of an ordinal feature for slopes over the \
+                limits of its quantile bins, which lie between levels: the curve leaves out half a change",
+        explains: |case| {
+            is_ordinal_to_effector(case)
+                && is_effector(case, "RHALE")
+                && effector_ordinal(case, true).is_ok()
+        },
     },
     Defect {
         name: "close-is-equal",

@@ -25,18 +25,16 @@ type Reason = (&'static str, fn(Case<'_>) -> bool);
 /// and say in `compare.rs` what its results are compared with.
 const OUT_OF_SCOPE: &[Reason] = &[
     ("PDPbox is there for comparison only", |case| case.text("peer") == "PDPbox"),
-    ("effector's own path for ordinal features", effector_ordinal),
+    ("an ordinal feature of one value, to effector a level", |case| {
+        compare::is_ordinal_to_effector(case) && case.distinct() == 1
+    }),
+    ("differences of an ordinal feature, which effector takes for derivatives", |case| {
+        compare::is_ordinal_to_effector(case) && case.text("method") == "DerPDP"
+    }),
     ("a discrete feature of one value, to PyALE a level", |case| {
         compare::is_discrete_to_pyale(case) && case.distinct() == 1
     }),
 ];
-
-/// Fewer than ten distinct integers are ordinal to effector, unless it is told otherwise.
-fn effector_ordinal(case: Case<'_>) -> bool {
-    case.text("peer") == "effector"
-        && case.option_text("schema") == "inferred"
-        && (case.text("feature_type") == "ordinal" || case.distinct() == 1)
-}
 
 fn class(case: Case<'_>) -> String {
     if let Some((reason, _)) = OUT_OF_SCOPE.iter().find(|(_, holds)| holds(case)) {
@@ -79,16 +77,22 @@ const EXPECTED: &[(&str, &str, usize)] = &[
     ("effector ALE", "defect: shifted-limit", 109),
     ("effector ALE", "defect: slope-from-1e8", 2),
     ("effector ALE", "defect: variance-or-nothing", 8),
-    ("effector ALE", "out of scope: effector's own path for ordinal features", 4),
-    ("effector ALE", "same", 5),
+    ("effector ALE", "out of scope: an ordinal feature of one value, to effector a level", 2),
+    ("effector ALE", "same", 7),
     ("effector DerPDP", "both refuse", 3),
-    ("effector DerPDP", "out of scope: effector's own path for ordinal features", 2),
+    ("effector DerPDP", "out of scope: an ordinal feature of one value, to effector a level", 1),
+    (
+        "effector DerPDP",
+        "out of scope: differences of an ordinal feature, which effector takes for derivatives",
+        1,
+    ),
     ("effector DerPDP", "same", 69),
     ("effector PDP", "both refuse", 3),
-    ("effector PDP", "out of scope: effector's own path for ordinal features", 2),
-    ("effector PDP", "same", 69),
+    ("effector PDP", "out of scope: an ordinal feature of one value, to effector a level", 1),
+    ("effector PDP", "same", 70),
     ("effector RHALE", "both refuse", 27),
     ("effector RHALE", "defect: cells-by-division", 23),
+    ("effector RHALE", "defect: changes-as-slopes", 2),
     ("effector RHALE", "defect: close-is-constant", 3),
     ("effector RHALE", "defect: few-refused", 12),
     ("effector RHALE", "defect: finite-penalty", 12),
@@ -98,8 +102,8 @@ const EXPECTED: &[(&str, &str, usize)] = &[
     ("effector RHALE", "defect: slope-from-1e8", 9),
     ("effector RHALE", "defect: ties-by-rounding", 8),
     ("effector RHALE", "defect: variance-or-nothing", 19),
-    ("effector RHALE", "out of scope: effector's own path for ordinal features", 18),
-    ("effector RHALE", "same", 512),
+    ("effector RHALE", "out of scope: an ordinal feature of one value, to effector a level", 9),
+    ("effector RHALE", "same", 519),
     ("effector ShapDP", "defect: bins-of-shapley-values", 44),
     ("effector regional ALE", "defect: regional-rules", 19),
     ("effector regional ALE", "defect: regional-shifted-limit", 7),

@@ -128,8 +128,8 @@ def estimate(
     X
         Rows of the features, of shape (n, D). Or a frame of pandas or polars, whose columns are the features:
         numbers, truth values, words and categories. Of words and categories estimators see the position among
-        the levels that occur; ``effect.levels`` names them. Their effects are those of pdp, ice and ale, at the
-        levels, with the mean over the rows 0 unless ``center`` says otherwise.
+        the levels that occur; ``effect.levels`` names them. Their effects are those of pdp, ice, ale, mplot and shapdp,
+        at the levels, with the mean over the rows 0 unless ``center`` says otherwise; ale goes along an ``order`` of them.
     model
         A function that is called with rows, of shape (m, D), and returns their predictions, of shape
         (m,) or, for Q outputs, (m, Q). It is called once more with the first two rows of ``X``, for
@@ -366,7 +366,9 @@ def effects(
     request, table = _request(
         estimator, X, model, features, jacobian, weights, names, kinds, preset, batch_size, options
     )
-    found = _native.estimate(request) if table is None else _of_table(table, request)
+    if table is not None:
+        _check_levels(table, request)
+    found = _native.estimate(request)
     _say_cautions(found)
     return found
 
@@ -376,13 +378,6 @@ def _say_cautions(effects: Iterable[Effect], where: str = "") -> None:
     for effect in effects:
         if effect.caution is not None:
             _warn(f"{effect.estimator} of {effect.name}{where}: {effect.caution}; take fewer bins")
-
-
-def _of_table(table: _frames.Table, request: dict[str, Any]) -> list[Effect]:
-    """The effects of columns of a frame."""
-    asked = range(1, len(table.names) + 1) if request["features"] is None else request["features"]
-    parts = _by_levels(table, asked)
-    return [effect for part, levels in parts for effect in _native.estimate(request | _at(request, part, levels))]
 
 
 def partial(
@@ -438,8 +433,7 @@ def partial(
         estimator, part, model, [feature], jacobian, weights, names, None, preset, batch_size, options
     )
     if table is not None:
-        ((_, levels),) = _by_levels(table, [feature])
-        if levels is not None:
+        if table.has_levels(_place(table.names, feature)):
             raise FeatureEffectsError(f"{feature}: the levels of a feature are those of all rows, and this is a part")
     return _native.partial(request, first)
 
@@ -473,12 +467,7 @@ def regional(
         estimator, X, model, [feature], jacobian, weights, names, kinds, None, batch_size, options
     )
     if table is not None:
-        ((_, levels),) = _by_levels(table, [feature])
-        if levels is not None:
-            raise FeatureEffectsError(f"{feature}: regions are of the effects of numbers, and this feature has levels")
-        given = {_place(table.names, feature) for feature, _ in request["kinds"] or []}
-        own = [(number, kind) for number, kind in table.kinds() if number - 1 not in given]
-        request["kinds"] = own + (request["kinds"] or [])
+        _check_levels(table, request)
     found = _output(_native.regional(request), output)
     leaves = (node["effect"] for node in found.nodes)
     _say_cautions((effect for effect in leaves if effect is not None), " in a region")
@@ -569,10 +558,11 @@ def _request(
         "jacobian": jacobian,
         "weights": weights,
         "names": None if names is None else [str(name) for name in _list("names", names)],
-        "kinds": None if kinds is None else [(key, str(kind)) for key, kind in kinds.items()],
+        # What is said of a column goes before what it looks like.
+        "kinds": ([] if table is None else table.kinds()) + [(key, str(kind)) for key, kind in (kinds or {}).items()],
         "preset": None if preset is None else str(preset),
         "axis_of": axis_of,
-        "levels": None,
+        "levels": None if table is None else table.level_names(),
         "batch": batch_size,
         "options": _json(options),
     }
@@ -612,49 +602,24 @@ def _place(names: Sequence[str], feature: Any) -> int:
     return int(digits) - 1 if digits.isdecimal() else -1
 
 
-def _by_levels(table: _frames.Table, features: Iterable[Any]) -> list[tuple[list[Any], list[Any] | None]]:
-    """Features in their order: one alone with its levels if it has any, those between without."""
-    parts: list[tuple[list[Any], list[Any] | None]] = []
-    for feature in features:
-        place = _place(table.names, feature)
-        levels = table.levels(place) if 0 <= place < len(table.names) else None
-        if levels is None and parts and parts[-1][1] is None:
-            parts[-1][0].append(feature)
-        else:
-            parts.append(([feature], levels))
-    return parts
+_BETWEEN = ("axis", "binning", "bins", "distinct", "even_points", "grid", "limits", "nearest", "points")
+"""Options that say where between its ends a number is looked at."""
 
 
-_AT_LEVELS: dict[str, Callable[[int], dict[str, Any]]] = {
-    "pdp": lambda levels: {"grid": levels},
-    "ice": lambda levels: {"grid": levels},
-    "ale": lambda levels: {"binning": "grid", "limits": list(range(levels))},
-}
-"""Options with which an estimator asks about levels and about nothing between them."""
-
-
-def _at(request: dict[str, Any], features: list[Any], levels: list[Any] | None) -> dict[str, Any]:
-    """What a request asks of some features: of one that has levels, the effect at these."""
-    if levels is None:
-        return {"features": features}
-    name, (feature,) = request["estimator"], features
-    if name not in _AT_LEVELS:
-        raise FeatureEffectsError(
-            f"{name}: `{feature}` has levels, which have no derivatives, neighbours or bins; {', '.join(_AT_LEVELS)} "
-            "estimate the effect of levels"
-        )
-    if len(levels) < 2:
-        raise FeatureEffectsError(f"feature `{feature}` is constant: all rows have the level {levels[0]}")
-    own = _AT_LEVELS[name](len(levels))
+def _check_levels(table: _frames.Table, request: Mapping[str, Any]) -> None:
+    """Refuses what is asked about one column with levels and is about what lies between them."""
+    asked = range(1, len(table.names) + 1) if request["features"] is None else request["features"]
+    numbers = {_place(table.names, feature) for feature, kind in request["kinds"] if kind == "continuous"}
+    places = [(feature, _place(table.names, feature)) for feature in asked]
+    worded = [(feature, place) for feature, place in places if table.has_levels(place) and place not in numbers]
     given = json.loads(request["options"])
-    others = {"axis", "binning", "bins", "distinct", "even_points", "grid", "limits", "points"}
-    both = sorted((own.keys() | others) & given.keys())
-    if both or request["axis_of"] is not None or request["preset"] is not None:
-        what = ", ".join(both) or ("axis" if request["preset"] is None else "preset")
-        raise FeatureEffectsError(f"{what}: `{feature}` has levels, and its effect is estimated at these")
-    # There is nothing between levels that an integral could be taken over.
-    options = {"center": "data"} | given | own
-    return {"features": features, "levels": [str(level) for level in levels], "options": json.dumps(options)}
+    both = sorted(set(_BETWEEN) & given.keys()) + ["axis"] * (request["axis_of"] is not None)
+    both += ["preset"] * (request["preset"] is not None)
+    for feature, place in worded:
+        if len(levels := table.levels(place) or []) < 2:
+            raise FeatureEffectsError(f"feature `{feature}` is constant: all rows have the level {levels[0]}")
+        if both:
+            raise FeatureEffectsError(f"{', '.join(both)}: `{feature}` has levels, and its effect is estimated at these")
 
 
 def _is_whole(given: object) -> bool:

@@ -58,7 +58,16 @@ class Table:
         levels: list[Any] | None = self.columns[feature].levels
         return levels
 
-    def kinds(self) -> list[tuple[int, str]]:
+    def has_levels(self, feature: int) -> bool:
+        """Whether a column, counted from 0, is there and has levels."""
+        return 0 <= feature < len(self.columns) and self.columns[feature].levels is not None
+
+    def level_names(self) -> list[tuple[int, list[str]]]:
+        """Names of the levels of the columns that have some, features counted from 1."""
+        columns = enumerate(self.columns, start=1)
+        return [(number, [str(level) for level in column.levels]) for number, column in columns if column.levels is not None]
+
+    def kinds(self) -> list[tuple[Any, str]]:
         """Those of the columns that have levels, features counted from 1."""
         kind = {True: "ordinal", False: "nominal"}
         columns = enumerate(self.columns, start=1)
@@ -81,7 +90,7 @@ def _at_levels(name: object, levels: Sequence[Any], numbers: Array) -> NDArray[n
     if wrong.any():
         raise FeatureEffectsError(
             f"`{name}` has {len(levels)} levels, and the model would be asked about it at {numbers[wrong][0]:.6g}, "
-            "between them; take pdp, ice or ale, without bins or points of your own"
+            "between them; take pdp, ice, ale, mplot or shapdp, without bins or points of your own"
         )
     return whole.astype(np.intp)
 

@@ -18,7 +18,7 @@ def columns(effect: Effect) -> dict[str, Any]:
     """The curve at its knots, column by column, with the limits of its band where there is one."""
     found: dict[str, Any] = {"x": effect.x}
     if effect.levels is not None:
-        found["level"] = [effect.levels[int(x)] if float(x).is_integer() else None for x in effect.x]
+        found["level"] = effect.levels
     found |= {"effect": effect.effect, "heterogeneity": effect.heterogeneity}
     band = effect.band or {}
     return found | {name: limits for name, limits in band.items() if name != "record"}
@@ -124,12 +124,13 @@ def plot(
     for place, (effect, label) in enumerate(zip(effects, named, strict=True)):
         _draw(ax, effect, label, _COLOURS[place % len(_COLOURS)])
     if truth is not None:
-        at = np.linspace(effects[0].x[0], effects[0].x[-1], 400)
+        x = effects[0].x
+        at = x if effects[0].levels is not None else np.linspace(x[0], x[-1], 400)
         known = truth.truth_of(effects[0], at)  # type: ignore[attr-defined]
         ax.plot(at, known.value, color="black", linestyle="--", linewidth=1, label="truth")
     first = effects[0]
     if first.levels is not None:
-        ax.set_xticks(range(len(first.levels)), first.levels)
+        ax.set_xticks(first.x, first.levels)
     elif first.deciles is not None:
         # Lengths of ticks are in shares of the height, wherever the curves are.
         ax.plot(first.deciles, np.full(11, 0.015), "|", color="grey", transform=ax.get_xaxis_transform())

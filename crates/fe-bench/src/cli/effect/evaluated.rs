@@ -230,7 +230,7 @@ impl Evaluated {
     }
 
     /// The name and the weight of the level that each value is at, where the feature has levels.
-    fn levels(&self) -> Option<Vec<(&str, f64)>> {
+    pub(super) fn levels(&self) -> Option<Vec<(&str, f64)>> {
         let levels = self.effect.record.levels.as_ref()?;
         let at = |x: &f64| {
             let place = levels.values.iter().position(|value| value == x)?;

@@ -226,7 +226,12 @@ fn node_json(
         Ok::<_, Error>(json!(evaluated.object(subject, deciles)))
     };
     let rule = node.rule.as_ref().map(|rule| {
-        json!({ "feature": subject.feature_name(rule.feature), "name": rule.name, "kind": rule.kind })
+        let feature = subject.feature_name(rule.feature);
+        let mut object = json!({ "feature": feature, "name": rule.name, "kind": rule.kind });
+        if let Some(level) = &rule.level {
+            object["level"] = json!(level);
+        }
+        object
     });
     let mut object = json!({
         "rule": rule,
@@ -251,7 +256,10 @@ fn sheet(
     subject: &Subject<'_>,
 ) -> Result<OutputTable> {
     let has_truths = fitted.iter().any(|tree| !tree.truths.is_empty());
-    let mut columns = vec!["feature", "output", "region", "x", "effect"];
+    let has_levels = fitted.iter().flat_map(Regional::effects).any(|of| of.record.levels.is_some());
+    let mut columns = vec!["feature", "output", "region", "x"];
+    columns.extend(has_levels.then_some(["level", "count"]).into_iter().flatten());
+    columns.push("effect");
     columns.extend(has_truths.then_some(["truth", "difference"]).into_iter().flatten());
     columns.push("heterogeneity");
     let mut sheet = OutputTable::new(&columns);
@@ -261,14 +269,20 @@ fn sheet(
             let region = effects::region(regional, index, &ToString::to_string);
             let at = Evaluated::new(effect.clone(), settings, arguments)?;
             let truth = truths.get(index).and_then(|truth| truth.effect.as_ref());
+            let levels = at.levels();
             for (i, ((&x, &y), &h)) in at.x.iter().zip(&at.y).zip(&at.heterogeneity).enumerate() {
                 let mut row: Vec<Entry> = vec![
                     subject.feature(&at.effect),
                     subject.output(at.effect.output),
                     region.as_str().into(),
                     x.into(),
-                    y.into(),
                 ];
+                if has_levels {
+                    let level = levels.as_ref().map(|levels| levels[i]);
+                    row.push(level.map_or(Entry::Missing, |(name, _)| name.into()));
+                    row.push(level.map(|(_, count)| count).into());
+                }
+                row.push(y.into());
                 if has_truths {
                     let truth = truth.map(|truth| truth[i]);
                     row.extend([truth.into(), truth.map(|truth| y - truth).into()]);

@@ -107,7 +107,11 @@ impl Records {
         while self.batch.as_ref().is_none_or(|batch| self.next == batch.num_rows()) {
             let batches = &mut self.batches;
             match guarded(&self.path, || Ok(batches.next()))? {
-                None => return Ok(false),
+                None => {
+                    // The last batch may be large, and is not to lie beside the columns while these are put together.
+                    (self.batch, self.batches) = (None, Box::new(std::iter::empty()));
+                    return Ok(false);
+                }
                 Some(batch) => {
                     let batch =
                         batch.map_err(|e| Error::content(&self.path, readable(&e.to_string())))?;

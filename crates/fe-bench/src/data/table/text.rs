@@ -42,7 +42,17 @@ impl<'a> Records<'a> {
 
     pub(super) fn advance(&mut self) -> Result<bool> {
         let read = self.reader.read_record(&mut self.record);
-        read.map_err(|e| Error::content(&self.path, e))
+        read.map_err(|e| match e.kind() {
+            csv::ErrorKind::UnequalLengths { pos: Some(place), expected_len, len } => {
+                let fields = if *len == 1 { "field" } else { "fields" };
+                let message = format!(
+                    "row {}: {len} {fields}, and the header has {expected_len}",
+                    place.record()
+                );
+                Error::content(&self.path, message)
+            }
+            _ => Error::content(&self.path, e),
+        })
     }
 
     pub(super) fn field(&self, column: usize) -> Field<'_> {

@@ -129,17 +129,22 @@ impl<'a> Walk<'a> {
         Ok(all)
     }
 
+    /// The changes of a row with the steps of the order that they are of: to its own level, and to the next.
+    fn changes_of(&self, changes: &Changes, row: usize) -> [Option<(usize, f64)>; 2] {
+        let last = self.levels.len() - 1;
+        let to_own =
+            self.steps[row].and_then(|step| Some((step.checked_sub(1)?, changes.below[row])));
+        let to_next = self.steps[row].filter(|step| *step < last);
+        [to_own, to_next.map(|step| (step, changes.above[row]))]
+    }
+
     /// The moments of the changes from each level of the order to the next, at some weights of the rows.
     fn moments(&self, changes: &Changes, weight: impl Fn(usize) -> f64) -> Vec<Moments> {
         let mut by_step = vec![(Vec::new(), Vec::new()); self.levels.len() - 1];
-        for (row, step) in self.steps.iter().enumerate() {
-            let (Some(step), weight) = (*step, weight(row)) else { continue };
-            let both = [
-                (step.checked_sub(1), changes.below[row]),
-                (Some(step).filter(|step| *step < by_step.len()), changes.above[row]),
-            ];
-            for (step, change) in both {
-                if let Some(step) = step.filter(|_| weight > 0.0) {
+        for row in 0..self.steps.len() {
+            let weight = weight(row);
+            for (step, change) in self.changes_of(changes, row).into_iter().flatten() {
+                if weight > 0.0 {
                     by_step[step].0.push(change);
                     by_step[step].1.push(weight);
                 }
@@ -164,19 +169,28 @@ impl<'a> Walk<'a> {
     }
 }
 
-impl Accumulated {
-    /// The effects of a feature with levels, one per output.
-    pub(super) fn by_levels(
-        &self,
-        (data, feature): (&Dataset, usize),
-        model: &dyn Model,
-        levels: &Levels,
-    ) -> Result<Vec<Effect>> {
-        let observed = Observed::new(model);
-        let rule = self.order.unwrap_or_default();
+/// The changes of each row of a feature with levels, on every output, and the order that they are along.
+pub(crate) struct LevelChanges<'a> {
+    estimator: &'a Accumulated,
+    data: &'a Dataset,
+    feature: usize,
+    levels: Levels,
+    of_outputs: Vec<(Order, Changes)>,
+}
+
+impl<'a> LevelChanges<'a> {
+    /// Asks the model for all changes.
+    pub(crate) fn new(
+        estimator: &'a Accumulated,
+        (data, feature): (&'a Dataset, usize),
+        model: &Observed<'_>,
+        levels: Levels,
+    ) -> Result<Self> {
+        let outputs = model.model().outputs();
+        let rule = estimator.order.unwrap_or_default();
         let by_response =
             rule == LevelOrder::Response && data.kinds()[feature] == FeatureKind::Nominal;
-        if by_response && model.reach() != Reach::Anything {
+        if by_response && model.model().reach() != Reach::Anything {
             return Err(Error::Incompatible(format!(
                 "the order `response` of {} comes from predictions, and these are not there when questions are \
                  planned",
@@ -184,26 +198,76 @@ impl Accumulated {
             )));
         }
         let response = match by_response {
-            true => predictions::at_rows(data, &observed)?.into_iter().map(Some).collect(),
-            false => vec![None; model.outputs()],
+            true => predictions::at_rows(data, model)?.into_iter().map(Some).collect(),
+            false => vec![None; outputs],
         };
-        let mut effects = Vec::with_capacity(model.outputs());
-        let mut known: Option<(Order, Vec<Changes>)> = None;
+        let mut of_outputs: Vec<(Order, Changes)> = Vec::with_capacity(outputs);
+        let mut known: Option<Vec<Changes>> = None;
         for (output, response) in response.iter().enumerate() {
-            let order = Order::of(rule, (data, feature), levels, response.as_deref())?;
-            let walk = Walk::new((data, feature), levels, &order);
-            let changes = match known.take() {
-                Some((same, changes)) if same == order => changes,
-                _ => walk.changes(&observed)?,
+            let order = Order::of(rule, (data, feature), &levels, response.as_deref())?;
+            let is_same = of_outputs.last().is_some_and(|(last, _)| *last == order);
+            let mut changes = match known.take().filter(|_| is_same) {
+                Some(changes) => changes,
+                None => Walk::new((data, feature), &levels, &order).changes(model)?,
             };
-            let effect = self.of_walk(&walk, &changes[output], output)?;
-            effects.push(effect);
-            known = Some((order, changes));
+            of_outputs.push((order, std::mem::take(&mut changes[output])));
+            known = Some(changes);
         }
-        for effect in &mut effects {
-            effect.record.model_rows = observed.model_rows();
-        }
-        effects.into_iter().map(Effect::representable).collect()
+        Ok(Self { estimator, data, feature, levels, of_outputs })
+    }
+
+    /// For each row of positive weight its changes with the steps of the order that they are of.
+    pub(crate) fn steps(&self, output: usize) -> Vec<[Option<(usize, f64)>; 2]> {
+        let (order, changes) = &self.of_outputs[output];
+        let walk = Walk::new((self.data, self.feature), &self.levels, order);
+        (0..self.data.len()).map(|row| walk.changes_of(changes, row)).collect()
+    }
+
+    /// Number of changes from a level to the next.
+    pub(crate) fn count(&self) -> usize {
+        self.levels.len() - 1
+    }
+
+    /// The variance of the changes of each step, where it is known.
+    pub(crate) fn variances(&self, steps: &[Moments]) -> Vec<Option<f64>> {
+        steps.iter().map(|step| step.variance(self.estimator.common.ddof)).collect()
+    }
+
+    /// The effect on one output.
+    fn effect(&self, output: usize) -> Result<Effect> {
+        let (order, changes) = &self.of_outputs[output];
+        let walk = Walk::new((self.data, self.feature), &self.levels, order);
+        self.estimator.of_walk(&walk, changes, output)
+    }
+
+    /// The effect of some rows alone, along the order of all.
+    pub(crate) fn effect_of(&self, rows: &[usize], output: usize) -> Result<Effect> {
+        let (order, changes) = &self.of_outputs[output];
+        let data = self.data.select(rows);
+        let levels = self.levels.counted(data.weighted(self.feature));
+        let select = |all: &[f64]| rows.iter().map(|&row| all[row]).collect();
+        let changes = Changes { below: select(&changes.below), above: select(&changes.above) };
+        let walk = Walk::new((&data, self.feature), &levels, order);
+        self.estimator.of_walk(&walk, &changes, output)
+    }
+}
+
+impl Accumulated {
+    /// The effects of a feature with levels, one per output.
+    pub(super) fn by_levels(
+        &self,
+        (data, feature): (&Dataset, usize),
+        model: &dyn Model,
+        levels: Levels,
+    ) -> Result<Vec<Effect>> {
+        let observed = Observed::new(model);
+        let changes = LevelChanges::new(self, (data, feature), &observed, levels)?;
+        let of_output = |output| {
+            let effect = changes.effect(output)?;
+            let record = Record { model_rows: observed.model_rows(), ..effect.record };
+            Effect { record, ..effect }.representable()
+        };
+        (0..model.outputs()).map(of_output).collect()
     }
 
     fn of_walk(&self, walk: &Walk<'_>, changes: &Changes, output: usize) -> Result<Effect> {

@@ -3,7 +3,7 @@
 mod accumulation;
 mod band;
 mod fine;
-mod levels;
+pub(crate) mod levels;
 pub(crate) mod local_effects;
 pub(crate) mod order;
 
@@ -211,7 +211,7 @@ impl Accumulated {
     }
 
     /// Refuses what a feature with levels has no answer to, and an order where nothing has levels.
-    fn check(&self, data: &Dataset, model: &dyn Model, feature: usize) -> Result<()> {
+    pub(crate) fn check(&self, data: &Dataset, model: &dyn Model, feature: usize) -> Result<()> {
         match self.method {
             Variant::Ale => data.check_model(model, feature)?,
             Variant::Dale | Variant::Rhale => {
@@ -495,7 +495,7 @@ impl Estimator for Accumulated {
     fn estimate(&self, data: &Dataset, model: &dyn Model, feature: usize) -> Result<Vec<Effect>> {
         self.check(data, model, feature)?;
         if let Some(levels) = data.levels(feature)? {
-            return self.by_levels((data, feature), model, &levels);
+            return self.by_levels((data, feature), model, levels);
         }
         let axis = self.common.axis.resolve(data, feature)?;
         let observed = Observed::new(model);

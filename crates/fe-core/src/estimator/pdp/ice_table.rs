@@ -12,6 +12,7 @@ use crate::data::Dataset;
 use crate::effect::{Effect, IceCurves};
 use crate::error::{Error, ModelError, Result};
 use crate::estimator::derivatives::Derivatives;
+use crate::estimator::grid::Grid;
 use crate::model::Observed;
 use crate::numeric::blocks::{fill_blocks, fold_blocks, fold_blocks_with};
 use crate::numeric::moments::Moments;
@@ -283,6 +284,11 @@ impl<'a> IceTable<'a> {
         moments.iter().map(|point| point.variance(self.estimator.common.ddof)).collect()
     }
 
+    /// The shares of the levels that the points are, of a feature that has such.
+    pub(crate) fn shares(&self) -> Option<&[f64]> {
+        self.run.grid.levels.as_ref().map(|_| &self.run.grid.mean_weights[..])
+    }
+
     /// The effect of some rows alone.
     pub(crate) fn effect(&self, output: usize, rows: &[usize]) -> Result<Effect> {
         let places = &self.run.grid;
@@ -302,7 +308,9 @@ impl<'a> IceTable<'a> {
             }
         });
         let data = self.run.data.select(rows);
-        let run = IceRun { data: &data, grid: places.clone(), ..self.run };
+        let levels = places.levels.as_ref();
+        let levels = levels.map(|levels| levels.counted(data.weighted(self.run.feature)));
+        let run = IceRun { data: &data, grid: Grid { levels, ..places.clone() }, ..self.run };
         self.estimator.effect(&run, &total, output)
     }
 }

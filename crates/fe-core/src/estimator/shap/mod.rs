@@ -4,13 +4,14 @@ mod band;
 pub mod shapley;
 
 use band::ShapleySample;
-use shapley::{Background, Shapley, ShapleyMethod, ShapleyValues};
+use shapley::{Background, Pairs, Shapley, ShapleyMethod, ShapleyValues};
 
 use ndarray::Array2;
 
 use super::at_levels::{self, LevelValues};
 use super::common::CurveOptions;
 use super::grid::GridOptions;
+use super::level_band::{LevelMeans, RowValues};
 use super::{
     Estimand, Estimated, Estimator, EstimatorInfo, InstanceEffects, Observation, Resampled,
 };
@@ -410,11 +411,18 @@ impl Estimator for ShapDependence {
 
     fn resampling<'a>(&'a self, of: Observation<'a>, purpose: &Purpose<'_>) -> Resampled<'a> {
         if of.effect.record.levels.is_some() {
-            return Err(Error::Incompatible(format!(
-                "`{}` has no confidence band at levels, as of {}; `pdp` and `ale` have one",
-                self.name(),
-                of.effect.name
-            )));
+            self.check_background_of_data()?;
+            let Estimated { data, model, effect } = of;
+            let weights = data.weighted(effect.feature).enumerate();
+            let rows = weights.filter(|(_, (_, weight))| *weight > 0.0).map(|(row, _)| row);
+            let (options, what) = (self.shapley(data.dimension()), (effect.feature, effect.output));
+            let pairs = Pairs::new(data, model, rows.collect(), &options, what)?;
+            let values = RowValues {
+                rows: pairs.rows,
+                against: pairs.values,
+                background: pairs.background.into_iter().zip(pairs.shares).collect(),
+            };
+            return Ok(Box::new(LevelMeans::new(of, values, purpose)?));
         }
         Ok(Box::new(ShapleySample::new(self, of, purpose)?))
     }
