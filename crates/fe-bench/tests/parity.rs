@@ -15,6 +15,7 @@ mod pairs;
 #[path = "../../fe-core/tests/parity/record.rs"]
 mod record;
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -82,8 +83,12 @@ fn scenario(record: &Record) -> Vec<String> {
 fn problem(function: &str, dimension: usize) -> String {
     let (_, formula) = PROBLEMS.iter().find(|(model, _)| *model == function).unwrap();
     let laws: String = (1..=dimension).map(|j| format!("x{j} = \"normal(0, 1)\"\n")).collect();
-    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("parity-{function}.toml"));
-    std::fs::write(&file, format!("f = \"{formula}\"\n[law]\n{laws}")).unwrap();
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let file = folder.join(format!("parity-{function}-{dimension}.toml"));
+    // Other threads may have it read at this moment: it is there as a whole, or not yet.
+    let mut written = tempfile::NamedTempFile::new_in(folder).unwrap();
+    written.write_all(format!("f = \"{formula}\"\n[law]\n{laws}").as_bytes()).unwrap();
+    written.persist(&file).unwrap();
     file.to_str().unwrap().to_owned()
 }
 
