@@ -105,11 +105,13 @@ impl Records {
 
     pub(super) fn advance(&mut self) -> Result<bool> {
         while self.batch.as_ref().is_none_or(|batch| self.next == batch.num_rows()) {
+            // A batch may be large, and is not to lie beside the next one.
+            self.batch = None;
             let batches = &mut self.batches;
             match guarded(&self.path, || Ok(batches.next()))? {
                 None => {
-                    // The last batch may be large, and is not to lie beside the columns while these are put together.
-                    (self.batch, self.batches) = (None, Box::new(std::iter::empty()));
+                    // Nor is the last one to lie beside the columns while these are put together.
+                    self.batches = Box::new(std::iter::empty());
                     return Ok(false);
                 }
                 Some(batch) => {
