@@ -60,7 +60,7 @@ name = "pdp"
 interaction = [false, true]
 center = "data"
 band = "bootstrap"
-resamples = 20
+resamples = 39
 [[block.estimator]]
 name = "ale"
 bins = [2, 3]
@@ -71,10 +71,10 @@ replicates = 3
 features = ["x1", "x3", "x1:x2", "x2:x3"]
 metrics = ["index_error", "index_squared_error", "coverage"]
 [[block.estimator]]
-indices = ["h2.pair", "sobol.first", "additive.r2.pd"]
+indices = ["h2.pair", "additive.r2.pd"]
 outer = [20, 30]
 [[block.estimator]]
-indices = ["ale2.sd", "shapley-effect.share"]
+indices = ["ale2.sd", "sobol.first", "shapley-effect.share"]
 bins = 3
 [[block]]
 scenario = "liu-product"

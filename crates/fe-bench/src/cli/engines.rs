@@ -236,7 +236,7 @@ struct Tried<'a> {
     workspace: &'a Workspace<'a>,
 }
 
-/// What an engine answered, to be shown, or why it does not count; an error where the question makes no sense.
+/// Answer of an engine to be shown, or the reason why it does not count; an error where the question makes no sense.
 type Shown = Result<std::result::Result<Value, crate::engines::Failure>>;
 
 impl Tried<'_> {
@@ -328,8 +328,8 @@ impl Tried<'_> {
             (1, Subject::One(feature)) => vec![feature],
             (2, Subject::Two(pair)) => pair.to_vec(),
             (order, _) => {
-                let message =
-                    format!("--feature: {index} is of {order} of them, such as x1:x2 of two");
+                let what = if order == 1 { "a feature" } else { "a pair, such as x1:x2" };
+                let message = format!("--feature: {index} is of {what}");
                 return Err(Error::Argument(message));
             }
         };

@@ -14,7 +14,9 @@ use fe_truth::Expression;
 use ndarray::Array2;
 use serde_json::{Value, json};
 
-use super::message::{EngineRequest, Numbers, PROTOCOL, Reply, Word, bytes, numbers, open};
+use super::message::{
+    EngineRequest, MOST_NUMBERS, Numbers, PROTOCOL, Reply, Word, bytes, numbers, open,
+};
 use crate::error::caught;
 use crate::error::{Error, Result};
 use crate::system::clock::Timed;
@@ -197,20 +199,21 @@ impl Asked<'_> {
     fn indices(&self) -> Said<Reply> {
         let request = self.request;
         let mut options = request.options.clone();
-        let mut take = |name: &str, usual: usize| match options.remove(name) {
+        let mut take = |name: &str, usual: u64, most: u64| match options.remove(name) {
             None => Ok(usual),
-            Some(value) => {
-                value.as_u64().and_then(|number| usize::try_from(number).ok()).ok_or_else(|| {
-                    unsupported(format!("`{name}` = {value}: a whole number is needed"))
-                })
-            }
+            Some(value) => value.as_u64().filter(|number| *number <= most).ok_or_else(|| {
+                unsupported(format!("`{name}` = {value}: must be a whole number up to {most}"))
+            }),
         };
         let usual = IndexOptions::default();
+        let mut size = |name: &str, usual: usize| -> Said<usize> {
+            take(name, usual as u64, MOST_NUMBERS).map(|number| number as usize)
+        };
         let found = IndexOptions {
-            outer: take("outer", usual.outer)?,
-            background: take("background", usual.background)?,
-            bins: take("bins", usual.bins)?,
-            seed: take("background_seed", usual.seed as usize)? as u64,
+            outer: size("outer", usual.outer)?,
+            background: size("background", usual.background)?,
+            bins: size("bins", usual.bins)?,
+            seed: take("background_seed", usual.seed, u64::MAX)?,
         };
         if let Some(unknown) = options.keys().next() {
             return Err(unsupported(format!("indices have no option `{unknown}`")));
