@@ -49,7 +49,7 @@ depth = [1, 2]
 name = "regional-ale"
 bins = 3
 [[block]]
-scenario = ["poly3", "liu-product"]
+scenario = "poly3"
 N = [30, 50]
 replicates = 3
 features = ["x2:x1"]
@@ -65,16 +65,16 @@ resamples = 39
 name = "ale"
 bins = [2, 3]
 [[block]]
-scenario = ["poly3", "friedman1-copula"]
-N = [40, 60]
-replicates = 3
+scenario = "poly3"
+N = [30, 40]
+replicates = 2
 features = ["x1", "x3", "x1:x2", "x2:x3"]
 metrics = ["index_error", "index_squared_error", "coverage"]
 [[block.estimator]]
 indices = ["h2.pair", "additive.r2.pd"]
 outer = [20, 30]
 [[block.estimator]]
-indices = ["ale2.sd", "sobol.first", "shapley-effect.share"]
+indices = ["ale2.sd", "sobol.first"]
 bins = 3
 [[block]]
 scenario = "liu-product"
