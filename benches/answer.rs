@@ -8,9 +8,11 @@ use fe_bench::data::{Roles, read};
 use fe_benches::clock::{processor, wall};
 use fe_benches::process::memory;
 use fe_benches::{Piece, Result, on_threads};
+use fe_core::estimator::pair;
 use fe_core::estimator::shapley::{Background, Shapley, ShapleyMethod, values};
+use fe_core::indices::{self, Index, IndexEstimate, IndexOptions};
 use fe_core::regional::{RegionalEffect, RuleKind};
-use fe_core::{Dataset, Model, Settings};
+use fe_core::{Dataset, Model, Settings, preset};
 use fe_models::FittedModel;
 use fe_models::stored::{self, Format};
 use fe_truth::Scenario;
@@ -23,7 +25,8 @@ use serde::{Deserialize, Serialize};
 struct Request {
     /// Data as `sample` writes them; read when they differ from those of the request before.
     data: String,
-    /// An estimator, or `shapley` for the Shapley values of all rows on the background of all rows.
+    /// An estimator, `shapley` for the Shapley values of all rows on the background of all rows, or an index of all pairs of
+    /// the features, from all rows.
     estimator: String,
     /// A stored model that is asked instead of the function.
     #[serde(default)]
@@ -34,6 +37,9 @@ struct Request {
     options: Settings,
     /// Counted from 0.
     features: Vec<usize>,
+    /// True for the effect of two features, that are together.
+    #[serde(default)]
+    pair: bool,
     /// Points at which the curves of each feature are to be evaluated.
     #[serde(default)]
     at: Vec<Vec<f64>>,
@@ -53,7 +59,7 @@ struct Answer {
     wall: f64,
     /// Memory that it took at most, in bytes; null where the system does not tell.
     peak: Option<u64>,
-    /// For each feature its curve, or its Shapley values.
+    /// For each feature its curve, or its Shapley values; of a pair its surface, and of an index its values.
     values: Vec<Vec<f64>>,
     /// For each feature the first split of its tree: feature, counted from 0, and position.
     splits: Vec<Option<(usize, f64)>>,
@@ -100,8 +106,12 @@ impl Request {
         let run = |array: Array2<f64>| -> Result<(Found, Dataset)> {
             let data = Dataset::from_features(array)?;
             let shapley_values = self.estimator == "shapley";
-            let found =
-                if shapley_values { shapley(model, &data)? } else { self.all(model, &data)? };
+            let found = match self.estimator.parse::<Index>() {
+                Ok(index) => self.index(index, model, &data)?,
+                Err(_) if shapley_values => shapley(model, &data)?,
+                Err(_) if self.pair => self.surface(model, &data)?,
+                Err(_) => self.all(model, &data)?,
+            };
             Ok((found, data))
         };
         let (mut runs, mut spent, mut before) = (1, 0.0, None);
@@ -124,6 +134,31 @@ impl Request {
                 runs *= 2;
             }
         }
+    }
+
+    fn surface(&self, model: &dyn Model, data: &Dataset) -> Result<Found> {
+        let ([first, second], [x, y]) = (&self.features[..], &self.at[..]) else {
+            return Err("a pair is of two features, and of points of both".into());
+        };
+        let settings = match &self.preset {
+            Some(name) => preset::complete_pair(name, &self.estimator, self.options.clone())?,
+            None => self.options.clone(),
+        };
+        let estimator = pair::from_settings(&self.estimator, [&settings; 2])?;
+        let surface = estimator.estimate(data, model, [*first, *second])?.swap_remove(0);
+        Ok((vec![surface.at_all([x, y])?], Vec::new()))
+    }
+
+    fn index(&self, index: Index, model: &dyn Model, data: &Dataset) -> Result<Found> {
+        let later = |(place, &a): (usize, &usize)| -> Vec<[usize; 2]> {
+            self.features[place + 1..].iter().map(|&b| [a, b]).collect()
+        };
+        let pairs: Vec<[usize; 2]> = self.features.iter().enumerate().flat_map(later).collect();
+        let all = data.len();
+        let options = IndexOptions { outer: all, background: all, ..IndexOptions::default() };
+        let found = indices::estimate(data, model, &[index], (&[], &pairs), &options)?;
+        let value = |of: IndexEstimate| Ok(of.estimate?.value);
+        Ok((vec![found.estimates.into_iter().map(value).collect::<Result<_>>()?], Vec::new()))
     }
 
     fn all(&self, model: &dyn Model, data: &Dataset) -> Result<Found> {

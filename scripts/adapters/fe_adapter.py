@@ -39,6 +39,30 @@ class Effect:
     tree: dict | None = None
 
 
+@dataclass
+class Surface:
+    """The effect of two features at increasing points of either, x's outside: (len(x), len(x2)); bilinear between them."""
+
+    x: np.ndarray
+    x2: np.ndarray
+    effect: np.ndarray
+    lower: np.ndarray | None = None
+    upper: np.ndarray | None = None
+    record: dict = field(default_factory=dict)
+    tree = None
+
+
+@dataclass
+class Indices:
+    """The indices that a task asks for, in its order, NaN for one that is not told, with intervals where there are any."""
+
+    indices: np.ndarray
+    lower: np.ndarray | None = None
+    upper: np.ndarray | None = None
+    record: dict = field(default_factory=dict)
+    tree = None
+
+
 class Model:
     """A function on rows, (n, D) to (n,), with its Jacobian, (n, D) to (n, D); watched."""
 
@@ -129,14 +153,22 @@ class Options:
 
 @dataclass
 class Task:
-    """What is asked for: an effect of a feature (counted from 0) of a model on rows X, (N, D)."""
+    """What is asked for: an effect of a feature (counted from 0) of a model on rows X, (N, D).
+
+    Of a pair of features the second one has `feature2`, `grid2` and `axis2`; of indices there is no feature, and `indices`
+    has each name with its features.
+    """
 
     X: np.ndarray
     model: Model
-    feature: int
+    feature: int | None
     grid: np.ndarray
     axis: tuple[float, float] | None
     options: Options
+    feature2: int | None = None
+    grid2: np.ndarray | None = None
+    axis2: tuple[float, float] | None = None
+    indices: list[tuple[str, tuple[int, ...]]] = field(default_factory=list)
 
     @property
     def column(self) -> np.ndarray:
@@ -161,13 +193,20 @@ def task_of(request: dict, model: Model) -> Task:
     """The task of a request."""
     rows, features = request["rows"], request["features"]
     columns = numbers(request["data"], rows * features).reshape(features, rows)
+    place = lambda name: int(name[1:]) - 1
+    interval = lambda key: tuple(request[key]) if request.get(key) else None
+    second = request.get("feature2")
     return Task(
         X=np.ascontiguousarray(columns.T),
         model=model,
-        feature=int(request["feature"][1:]) - 1,
+        feature=place(request["feature"]) if request["feature"] else None,
         grid=numbers(request["grid"], request["points"]),
-        axis=tuple(request["axis"]) if request["axis"] else None,
+        axis=interval("axis"),
         options=Options(request["options"]),
+        feature2=place(second) if second else None,
+        grid2=numbers(request["grid2"], request["points2"]) if second else None,
+        axis2=interval("axis2"),
+        indices=[(of["index"], tuple(map(place, of["features"]))) for of in request.get("indices", [])],
     )
 
 
@@ -177,9 +216,9 @@ _FEW_ROWS = 64
 
 def warm_up(work: Callable, request: dict, model: Model):
     """Makes an effect of a few rows once for each process: packages import and compile parts then."""
-    if request["effect"] in _WARM:
+    if work in _WARM:
         return
-    _WARM.add(request["effect"])
+    _WARM.add(work)
     task = task_of(request, model)
     task.X = task.X[:_FEW_ROWS]
     # Few rows may be too few; what is wrong with all of them shows when they are asked for.
@@ -187,9 +226,9 @@ def warm_up(work: Callable, request: dict, model: Model):
         work(task)
 
 
-def answer(request: dict, effects: dict) -> dict:
+def answer(request: dict, effects: dict, pairs: dict) -> dict:
     """The reply to a request."""
-    work = effects.get(request["effect"])
+    work = (pairs if "feature2" in request else effects).get(request["effect"])
     if work is None:
         raise Unsupported(f"no effect `{request['effect']}`")
     model = Model(request["model"], request["partials"])
@@ -218,18 +257,22 @@ def answer(request: dict, effects: dict) -> dict:
     }
     if effect.tree is not None:
         reply["tree"] = effect.tree
-    if derived:
+    if derived and task.feature is not None:
         reply["probe_partial"] = model.jacobian(probe)[:, task.feature].tolist()
-    for name in ("x", "effect", "heterogeneity", "lower", "upper"):
-        values = getattr(effect, name)
+    for name in ("x", "x2", "effect", "heterogeneity", "lower", "upper", "indices"):
+        values = getattr(effect, name, None)
         if values is not None:
             np.asarray(values, dtype="<f8").tofile(Path(request["folder"], name + ".f64"))
             reply[name] = name + ".f64"
     return reply
 
 
-def serve(effects: dict):
-    """Answers requests until there are no more; `effects` are functions by the names of the effects."""
+def serve(effects: dict, pairs: dict | None = None):
+    """Answers requests until there are no more.
+
+    `effects` are functions by the names of the effects, that of indices being `indices`, and `pairs` those of the effects of
+    two features.
+    """
     # What a package prints must not come between replies.
     output = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
@@ -238,7 +281,7 @@ def serve(effects: dict):
         try:
             if request["protocol"] != PROTOCOL:
                 raise Unsupported(f"version {request['protocol']} of the protocol")
-            reply = answer(request, effects)
+            reply = answer(request, effects, pairs or {})
         except Unsupported as reason:
             reply = {"status": "unsupported", "message": str(reason)}
         except Exception as reason:

@@ -1,9 +1,9 @@
-"""PyALE: ALE on quantile bins, with its band."""
+"""PyALE: ALE of one feature on quantile bins, with its band, and of two."""
 
 import pandas as pd
 from PyALE import ale as package_ale
 
-from fe_adapter import Effect, serve
+from fe_adapter import Effect, Surface, serve
 
 
 class Predictor:
@@ -40,5 +40,21 @@ def ale(task):
     )
 
 
+def ale_of_pair(task):
+    bins = task.options.take("bins", 20)
+    task.options.refuse_rest()
+    names = [f"x{s + 1}" for s in range(task.X.shape[1])]
+    answer = package_ale(
+        X=pd.DataFrame(task.X, columns=names),
+        model=Predictor(task.model),
+        feature=[names[task.feature], names[task.feature2]],
+        feature_type="continuous",
+        grid_size=bins,
+        plot=False,
+    )
+    x, x2 = answer.index.to_numpy(dtype=float), answer.columns.to_numpy(dtype=float)
+    return Surface(x, x2, answer.to_numpy())
+
+
 if __name__ == "__main__":
-    serve({"ale": ale})
+    serve({"ale": ale}, {"ale": ale_of_pair})

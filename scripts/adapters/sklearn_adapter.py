@@ -1,10 +1,10 @@
-"""scikit-learn: partial dependence by brute force, with the variance of centred ICE curves."""
+"""scikit-learn: partial dependence of one and of two features by brute force, with the variance of centred ICE curves."""
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.inspection import partial_dependence
 
-from fe_adapter import Effect, serve
+from fe_adapter import Effect, Surface, serve
 
 
 class Predictor(RegressorMixin, BaseEstimator):
@@ -41,5 +41,20 @@ def pdp(task):
     return Effect(x, answer["average"][0], spread)
 
 
+def pdp_of_pair(task):
+    grid = task.options.take("grid", 100)
+    percentiles = tuple(task.options.take("percentiles", (0.05, 0.95)))
+    task.options.refuse_rest()
+    answer = partial_dependence(
+        Predictor(task.model),
+        task.X,
+        [(task.feature, task.feature2)],
+        grid_resolution=grid,
+        percentiles=percentiles,
+        kind="average",
+    )
+    return Surface(*answer["grid_values"], answer["average"][0])
+
+
 if __name__ == "__main__":
-    serve({"pdp": pdp})
+    serve({"pdp": pdp}, {"pdp": pdp_of_pair})

@@ -13,6 +13,10 @@ that of the peer in numpy, or the same Python function that the peer asks. The l
     python3.11 -m venv target/peers && target/peers/bin/pip install -r scripts/peers/requirements.txt
     target/peers/bin/python scripts/peers/compare.py            # all rows: about five minutes
     target/peers/bin/python scripts/peers/compare.py --only pdp --turns 3
+
+artemis needs an older pandas than the others; `scripts/adapters/install.sh artemis` has it in an environment of its own:
+
+    scripts/adapters/.venv-artemis/bin/python scripts/peers/compare.py --only "pair: H"
 """
 
 import argparse
@@ -194,6 +198,57 @@ def sklearn_pdp_of(points):
     return work
 
 
+def sklearn_pdp_of_pair(points):
+    def work(x):
+        from sklearn.inspection import partial_dependence
+
+        options = {"grid_resolution": points, "method": "brute", "percentiles": (0, 1)}
+        found = partial_dependence(Regressor(), x, [(0, 1)], **options)
+        return found["grid_values"], [np.ravel(found["average"][0])]
+
+    return work
+
+
+def pyale_of_pair(bins):
+    def work(x):
+        import pandas as pd
+        from PyALE import ale
+
+        class Frames:
+            def predict(self, frame):
+                return model(frame.to_numpy())
+
+        names = [f"x{j + 1}" for j in range(x.shape[1])]
+        options = {"feature_type": "continuous", "grid_size": bins, "plot": False}
+        found = ale(X=pd.DataFrame(x, columns=names), model=Frames(), feature=names[:2], **options)
+        return [found.index.to_numpy(), found.columns.to_numpy()], [np.ravel(found.to_numpy())]
+
+    return work
+
+
+def artemis_h(pairs_of):
+    """H of all pairs of some features, from the environment of the adapter that has it."""
+
+    def work(x):
+        import pandas as pd
+        from artemis.interactions_methods.model_agnostic import FriedmanHStatisticMethod
+
+        names = [f"x{j + 1}" for j in range(x.shape[1])]
+        method = FriedmanHStatisticMethod()
+        method.fit(
+            None,
+            pd.DataFrame(x, columns=names),
+            predict_function=lambda _, frame: model(np.asarray(frame)),
+            features=names[:pairs_of],
+            calculate_ova=False,
+        )
+        told = {frozenset(row[:2]): row[2] for row in method.ovo.itertuples(index=False)}
+        pairs = [(a, b) for a in range(pairs_of) for b in range(a + 1, pairs_of)]
+        return None, [np.array([told[frozenset((names[a], names[b]))] for a, b in pairs])]
+
+    return work
+
+
 def effector_rhale_of_all(x):
     import effector
     from effector.axis_partitioning import Fixed
@@ -342,6 +397,14 @@ def rows(folder):
         name = f"regional {kind}, 19 candidates"
         found.append((name, 100_000, 5, "effector", effector_regional(kind), ours, least))
     found.append(("exact SHAP, all rows", 1000, 5, "shap", shap_exact, request("shapley"), 30))
+    # Its grid is its own, and so is ours: on the range of the data both are the same points.
+    ours = request("pdp", (0, 1), None, grid=20, center="none") | {"pair": True}
+    name = "pair: PD, 20 x 20 points"
+    found.append((name, 10_000, 5, "scikit-learn", sklearn_pdp_of_pair(20), ours, 2))
+    ours = request("ale", (0, 1), "pyale-1.2", bins=20) | {"pair": True}
+    found.append(("pair: ALE, 20 x 20 bins", 100_000, 5, "PyALE", pyale_of_pair(20), ours, 20))
+    ours = request("h2.pair", range(3))
+    found.append(("pair: H of three features", 200, 5, "artemis", artemis_h(3), ours, 10))
     name = "PDP, 20 points, our Python"
     for library, work in (("scikit-learn", sklearn_pdp_of(20)), ("alibi", alibi_pdp(20))):
         found.append((name, 50_000, 20, library, work, own_pdp(20), 1))
@@ -487,7 +550,11 @@ def main():
         if arguments.only.lower() not in name.lower():
             continue
         path, x = ours.data(n, features)
-        timed(work, x[:100])
+        try:
+            timed(work, x[:100])
+        except ModuleNotFoundError as missing:
+            print(f"| {name} | {n} | {features} | {library} | not here: {missing.name} | | | | | |", flush=True)
+            continue
         theirs, mine = [], []
         spent = 0
         # What is short is repeated for a second: how soon memory is at hand differs from turn to turn.

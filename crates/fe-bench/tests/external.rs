@@ -9,11 +9,13 @@ use std::time::{Duration, Instant};
 
 use fe_bench::data::sample;
 use fe_bench::engines::{
-    Answer, Engines, External, Failure, Place, Repetitions, Status, Workspace,
+    Answer, Asks, Engines, External, Failure, INDICES, Place, Repetitions, Status, Workspace,
 };
 use fe_bench::score::comparison::Comparison;
+use fe_bench::score::pairs::{ComparingPairs, PairTruths};
 use fe_bench::score::{Comparing, Metric, Truths};
 use fe_core::AxisChoice;
+use fe_core::indices::Index;
 use tempfile::TempDir;
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/external/misbehaving.sh");
@@ -68,7 +70,8 @@ fn misbehaving(effects: &[&str], time_limit: f64) -> (TempDir, PathBuf) {
 
 fn external(engine: &str, effect: &str, options: serde_json::Value) -> External {
     let options = options.as_object().cloned().unwrap_or_default();
-    External { engine: engine.to_owned(), effect: effect.to_owned(), options }
+    let of = Asks::Feature;
+    External { engine: engine.to_owned(), effect: effect.to_owned(), of, options }
 }
 
 /// Asks about x1 of 50 rows.
@@ -198,6 +201,14 @@ fn declarations_that_make_no_sense_are_refused() {
         (engine("run ==>time_limit = 0.0\nrun ="), "`time_limit` = 0"),
         (engine("run ==>timelimit = 3\nrun ="), "unknown field `timelimit`"),
         (engine("=>").repeat(2), "two engines are called `a`"),
+        (
+            engine("\"pd\"=>\"pd\"\npairs.pdp.truth = \"mplot\""),
+            "`truth` = mplot: must be pd or ale",
+        ),
+        (engine("\"pd\"=>\"pd\"\npairs.ale = { truth = \"ale\", interaction = true }"), "anyway"),
+        (engine("\"pd\"=>\"pd\"\nindices = [\"h2pair\"]"), "did you mean `h2.pair`"),
+        (engine("\"pd\"=>\"pd\"\nindices = [\"permutation\"]"), "permutation has no truth"),
+        (engine("\"pd\"=>\"pd\"\nindices = [\"dgsm\", \"dgsm\"]"), "dgsm is there twice"),
         (engine("\"pd\"=>\"pd\"\neffects.pdp.heterogeneity = \"mu\""), "`heterogeneity` = mu"),
     ] {
         let (_folder, file) = declared(&text);
@@ -283,6 +294,210 @@ fn own_estimators_give_the_same_bits_through_the_boundary() {
     let peak = rows(&served, "timings.csv").iter().all(|row| !of(row, "peak_bytes").is_empty());
     assert!(peak || !cfg!(target_os = "linux"));
     assert!(rows(&own, "timings.csv").iter().all(|row| of(row, "peak_bytes").is_empty()));
+}
+
+/// Effects of pairs and indices: through the boundary and in process.
+#[test]
+fn pairs_and_indices_give_the_same_bits_through_the_boundary() {
+    let scratch = tempfile::tempdir().unwrap();
+    let pairs = [
+        "name = \"pdp\"",
+        "name = \"pdp\"\ngrid = 5\naxis = \"data\"",
+        "name = \"ale\"\nbins = 4",
+        "name = \"ale\"\nbinning = \"quantile\"\nbins = 3",
+    ];
+    let indices = [
+        "indices = [\"h2.pair\", \"sobol.total\", \"additive.r2.pd\", \"dgsm\"]",
+        "indices = [\"ale2.sd\", \"ale.sd\"]\nbins = 6",
+        "indices = [\"h2.overall\", \"h2.pair.share\"]\nouter = 30\nbackground = 40\nbackground_seed = 3",
+    ];
+    let block = "[[block]]\nscenario = [\"poly3\", \"friedman1\"]\nN = 120\nreplicates = 2\n";
+    for (out, engine) in [("own", ""), ("served", "engine = \"fe-core\"\n")] {
+        let mut study = format!(
+            "about = \"\"\n{block}features = [\"x1:x2\", \"x3:x1\"]\ngrid = 6\nmetrics = [\"mse\", \"max\"]\n"
+        );
+        for estimator in pairs {
+            study += &format!("[[block.estimator]]\n{engine}{estimator}\n");
+        }
+        study += &format!(
+            "{block}features = [\"x1\", \"x3\", \"x1:x2\", \"x3:x1\"]\n\
+             metrics = [\"index_error\", \"coverage\", \"width\"]\n"
+        );
+        for estimator in indices {
+            study += &format!("[[block.estimator]]\n{engine}{estimator}\n");
+        }
+        fs::write(scratch.path().join("study.toml"), study).unwrap();
+        let engines = format!("{ADAPTERS}/engines.toml");
+        let output =
+            fe_bench(scratch.path(), &["run", "study.toml", "--out", out, "--engines", &engines]);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    let [own, served] = ["own", "served"].map(|out| rows(&scratch.path().join(out), "cells.csv"));
+    assert_eq!(own.len(), served.len());
+    let differ = ["estimator", "binning", "K", "centring", "empty_bins", "options"];
+    let mut compared = 0;
+    for (own, served) in own.iter().zip(&served) {
+        assert_eq!(of(served, "estimator"), format!("fe-core:{}", of(own, "estimator")));
+        // Why an index has no estimate, or no interval, is not told through the boundary.
+        if of(own, "status") != "ok" {
+            assert_ne!(of(served, "status"), "ok", "{own:?}");
+            continue;
+        }
+        assert_eq!(without(own, &differ), without(served, &differ));
+        compared += 1;
+    }
+    // Of pairs 4 estimators, 2 pairs, 2 metrics; of indices 17, by 3 metrics, but for widths that are none.
+    assert!(compared > 2 * 2 * (16 + 30), "{compared} of {}", own.len());
+    let timings = rows(&scratch.path().join("served"), "timings.csv");
+    assert_eq!(timings.len(), 2 * 2 * (4 * 2 + 3));
+}
+
+/// Engines that answer about pairs and indices what they should not.
+#[test]
+fn answers_about_pairs_and_indices_are_checked() {
+    const ENGINE: &str = r#"
+import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    probe = [3 * row[0] + 2 * row[1] ** 2 for row in asked["probe"]]
+    reply = {"protocol": 1, "id": asked["id"], "status": "ok", "samples": [0.5], "model_samples": [0.25],
+             "model_rows": 7, "probe": probe}
+    if asked.get("indices"):
+        assert asked["effect"] == "indices" and asked["feature"] == ""
+        names = [of["index"] + ":" + ":".join(of["features"]) for of in asked["indices"]]
+        assert names == ["h2.pair:x2:x1", "pd.sd:x1", "additive.r2.pd:"], names
+        reply |= {"indices": [0.5, None, 1.0], "lower": [0.25, None, None], "upper": [0.75, None, 1.0]}
+    else:
+        assert (asked["feature"], asked["feature2"], asked["points"], asked["points2"]) == ("x2", "x1", 3, 2)
+        assert asked["axis"] == [-1.0, 1.0] and "axis2" not in asked
+        reply |= {"x": [0.0, 1.0], "x2": [0.0, 0.5, 1.0], "effect": [0.0, 1.0, 2.0, 10.0, 11.0, 12.0]}
+    reply |= asked["options"]
+    print(json.dumps({key: value for key, value in reply.items() if value != "none"}), flush=True)
+"#;
+    let (folder, file) = declared(
+        "[[engine]]\nname = \"small\"\nabout = \"\"\nversion = [\"python3\", \"--version\"]\n\
+         run = [\"python3\", \"small.py\"]\npairs.pdp.truth = \"pd\"\n\
+         indices = [\"h2.pair\", \"pd.sd\", \"additive.r2.pd\"]\n",
+    );
+    fs::write(folder.path().join("small.py"), ENGINE).unwrap();
+    let engines = Engines::read(&file).unwrap();
+    if engines.version("small").is_err() {
+        println!("skipped: there is no python3");
+        return;
+    }
+    let scenario = fe_truth::scenario("alibi-additive", &[]).unwrap();
+    let data = sample::features(&scenario, 3, 50, 0).unwrap();
+    let once = Repetitions { most: 1, seconds: 0.0 };
+    let workspace = Workspace::new(&engines, &scenario, &data, once);
+    let place = |feature, axis, grid| Place { feature, axis, grid };
+    let pair = |options: serde_json::Value| {
+        let asked = External { of: Asks::Pair, ..external("small", "pdp", options) };
+        let first = place(1, AxisChoice::Given(-1.0, 1.0), &[0.0, 0.5, 1.0][..]);
+        workspace.ask_pair(&asked, [first, place(0, AxisChoice::Data, &[0.0, 1.0])])
+    };
+    let indices = |options: serde_json::Value| {
+        let all =
+            [(Index::H2Pair, vec![1, 0]), (Index::PdSd, vec![0]), (Index::AdditiveR2Pd, vec![])];
+        let of = Asks::Indices(all.iter().map(|(index, _)| *index).collect());
+        workspace.ask_indices(&External { of, ..external("small", INDICES, options) }, &all)
+    };
+    let good = pair(().into()).unwrap();
+    assert_eq!(good.surface.features, [1, 0]);
+    // Bilinear, the first feature's points outside.
+    assert_eq!(good.surface.at([0.5, 0.25]).unwrap(), 5.5);
+    assert_eq!((good.taken.seconds, good.surface.record.model_rows), (0.5, 7));
+    let good = indices(().into()).unwrap();
+    assert_eq!(good.values, [Some(0.5), None, Some(1.0)]);
+    assert_eq!(good.intervals, [Some((0.25, 0.75)), None, None]);
+    let wrong = |options: &str, status: Status, reason: &str| {
+        let options: serde_json::Value = serde_json::from_str(options).unwrap();
+        let is_pair = !options.as_object().unwrap().contains_key("indices");
+        let failure = match is_pair {
+            true => pair(options).unwrap_err(),
+            false => indices(options).unwrap_err(),
+        };
+        assert_eq!(failure.status, status, "{failure}");
+        assert!(failure.reason.contains(reason), "{failure}");
+    };
+    wrong(r#"{"x2": "none"}"#, Status::Short, "`x2` is missing");
+    wrong(r#"{"x2": [0, 1, 0.5]}"#, Status::Malformed, "`x2` does not increase");
+    wrong(r#"{"x2": []}"#, Status::Short, "`x2` is empty");
+    wrong(r#"{"effect": [0, 1, 2, 3, 4]}"#, Status::Short, "5 values for 6 pairs of `x` and `x2`");
+    wrong(r#"{"effect": [0, 1, 2, null, 4, 5]}"#, Status::NonFinite, "`effect` has NaN at place 4");
+    wrong(r#"{"lower": [1, 1, 1, 1, 1, 1]}"#, Status::Malformed, "one of them is missing");
+    wrong(r#"{"probe": [1]}"#, Status::WrongProbe, "`probe` has 1 values");
+    wrong(r#"{"indices": "none"}"#, Status::Short, "`indices` is missing");
+    wrong(r#"{"indices": [1, 2]}"#, Status::Short, "2 values for 3 that were asked for");
+    let crossed = r#"{"indices": [1, 2, 3], "lower": [1, 1, 1], "upper": [2, 0, 2]}"#;
+    wrong(crossed, Status::Malformed, "`lower` = 1 is above `upper` = 0 at place 2");
+    wrong(r#"{"indices": [1, 2, 3], "probe": [1]}"#, Status::WrongProbe, "`probe` has 1 values");
+    let binning = serde_json::json!({ "binning": "dp" });
+    assert!(pair(binning).unwrap_err().reason.contains("it has none to choose"));
+    let undeclared = External { of: Asks::Pair, ..external("small", "ale", ().into()) };
+    let failure = workspace
+        .ask_pair(
+            &undeclared,
+            [place(0, AxisChoice::Data, &[0.0]), place(1, AxisChoice::Data, &[0.0])],
+        )
+        .unwrap_err();
+    assert_eq!(failure.status, Status::Unsupported);
+    assert!(failure.reason.contains("no effect of pairs `ale`; it has pdp"), "{failure}");
+    let of = Asks::Indices(vec![Index::Dgsm]);
+    let undeclared = External { of, ..external("small", INDICES, ().into()) };
+    let failure = workspace.ask_indices(&undeclared, &[(Index::Dgsm, vec![0])]).unwrap_err();
+    assert!(failure.reason.contains("no index `dgsm`"), "{failure}");
+}
+
+/// The engines of this machine that answer about pairs and indices, against their truths.
+#[test]
+fn installed_engines_of_pairs_and_indices_are_near_their_truth() {
+    let engines = Engines::read(Path::new(&format!("{ADAPTERS}/engines.toml"))).unwrap();
+    let scenario = fe_truth::scenario("poly3", &[]).unwrap();
+    let data = sample::features(&scenario, 5, 400, 0).unwrap();
+    let once = Repetitions { most: 1, seconds: 0.0 };
+    let workspace = Workspace::new(&engines, &scenario, &data, once);
+    let truths = PairTruths::default();
+    let grid: Vec<f64> = (0..9).map(|i| f64::from(i) / 5.0 - 0.8).collect();
+    for engine in engines.all() {
+        if let Err(reason) = engines.version(&engine.name) {
+            println!("skipped {}: {reason}", engine.name);
+            continue;
+        }
+        for effect in engine.pairs.keys() {
+            let asked = External { of: Asks::Pair, ..external(&engine.name, effect, ().into()) };
+            let place = |feature| Place { feature, axis: AxisChoice::Data, grid: &grid };
+            let answer = workspace.ask_pair(&asked, [place(1), place(0)]).unwrap();
+            let comparing = ComparingPairs {
+                points: [&grid, &grid],
+                grid: [&grid, &grid],
+                comparison: Comparison::Centred,
+            };
+            let score = truths.score(&scenario, &answer.surface, comparing, "max".parse().unwrap());
+            // x1 x2 and x1² are at most 1 there, and cells are a tenth of the range wide.
+            assert!(score.value.unwrap() < 0.2, "{} {effect}: {score:?}", engine.name);
+        }
+        let names: Vec<Index> = engine.indices.iter().map(|name| name.parse().unwrap()).collect();
+        let mut all = Vec::new();
+        for &index in &names {
+            all.push((index, vec![0, 1][..index.order()].to_vec()));
+        }
+        if all.is_empty() {
+            continue;
+        }
+        let asked =
+            External { of: Asks::Indices(names), ..external(&engine.name, INDICES, ().into()) };
+        let answer = workspace.ask_indices(&asked, &all).unwrap();
+        for ((index, of), value) in all.iter().zip(answer.values) {
+            let truth = truths.index(&scenario, &all, (*index, of)).unwrap().value;
+            // Indices of 400 rows, those in units of f with a size of up to 2; Sobol' indices of rows scatter most.
+            let value = value.unwrap();
+            assert!(
+                (value - truth).abs() < 0.3 * truth.max(1.0),
+                "{} {index}: {value} {truth}",
+                engine.name
+            );
+        }
+    }
 }
 
 #[test]

@@ -282,7 +282,15 @@ fn replies_of_engines() {
         "model_rows": 12, "record": {"a": 1},
     });
     let refusal = json!({"protocol": 1, "id": 7, "status": "unsupported", "message": "no\nreason"});
-    let seeds = [reply, refusal].map(|reply| reply.to_string().into_bytes());
+    let surface = json!({
+        "protocol": 1, "id": 7, "status": "ok", "x": [0.0, 1.0], "x2": [0.0, 0.5], "effect": [1.0, 2.0, 3.0, 4.0],
+        "lower": "lower.f64", "upper": [2.0, null, 4.0, 5.0], "probe": [1.0], "samples": [0.1], "model_samples": [0.1],
+    });
+    let indices = json!({
+        "protocol": 1, "id": 7, "status": "ok", "indices": [0.5, null], "lower": [0.25, null], "upper": [0.75, null],
+        "probe": [1.0], "samples": [0.1], "model_samples": [0.1],
+    });
+    let seeds = [reply, refusal, surface, indices].map(|reply| reply.to_string().into_bytes());
     // What an engine says of itself is no reply, and is read all the same.
     fuzz(&seeds, |bytes| match Reply::parse(bytes, 7) {
         Ok(_) => true,
@@ -310,7 +318,21 @@ fn requests_to_engines() {
             "folder": scratch.path().to_str().unwrap(),
         })
     };
+    let with = |mut request: serde_json::Value, more: serde_json::Value| {
+        for (key, value) in more.as_object().unwrap() {
+            request[key] = value.clone();
+        }
+        request
+    };
+    let second = json!({"feature2": "x2", "axis2": [0.0, 1.0], "grid2": write("grid2", &[0.2, 0.8]), "points2": 2});
+    let indices = json!({"feature": "", "points": 0, "grid": write("none", &[]), "indices": [
+        {"index": "h2.pair", "features": ["x1", "x2"]}, {"index": "ale.sd", "features": ["x2"]},
+        {"index": "additive.r2.pd", "features": []},
+    ]});
     let requests = [
+        with(request("pdp", json!({"interaction": true})), second.clone()),
+        with(request("ale", json!({"bins": 2})), second),
+        with(request("indices", json!({"bins": 2, "outer": 3, "background_seed": 1})), indices),
         request("pdp", json!({"grid": 5})),
         request("ale", json!({"bins": 2, "band": "analytic"})),
         request("rhale", json!({"preset": "effector-0.6"})),

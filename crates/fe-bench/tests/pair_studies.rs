@@ -375,3 +375,31 @@ fn indices_without_a_truth_are_failed_values() {
         assert!(!is_sobol || cell["status"].contains("independent"), "{cell:?}");
     }
 }
+
+/// Intervals of indices on the command line: of any level, for a normal error.
+#[test]
+fn intervals_of_indices_have_the_level_that_is_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let asked = |more: &[&str]| -> Vec<Row> {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fe-bench"));
+        command.args(["effect", "poly3", "--n", "60", "--indices", "h2.pair,additive.r2.pd"]);
+        command.args(["--feature", "x1:x2", "--format", "csv"]).args(more);
+        let output = command.current_dir(folder.path()).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        csv::Reader::from_reader(&output.stdout[..]).deserialize().map(Result::unwrap).collect()
+    };
+    let usual = asked(&[]);
+    assert_eq!(usual.len(), 2);
+    assert_eq!(asked(&["--band", "analytic"]), usual);
+    let figure = folder.path().join("bars.svg");
+    let wide = asked(&["--level", "0.999", "--plot", figure.to_str().unwrap()]);
+    for (usual, wide) in usual.iter().zip(&wide) {
+        let (value, error) = (number(usual, "value"), number(usual, "standard_error"));
+        for (row, quantile) in [(usual, 1.959_963_984_540), (wide, 3.290_526_731_491)] {
+            let half = quantile * error;
+            assert!((number(row, "lower") - (value - half)).abs() < 1e-10 * error, "{row:?}");
+            assert!((number(row, "upper") - (value + half)).abs() < 1e-10 * error, "{row:?}");
+        }
+    }
+    assert!(std::fs::read_to_string(figure).unwrap().contains("99.9 % interval"));
+}

@@ -49,6 +49,34 @@ depth = [1, 2]
 name = "regional-ale"
 bins = 3
 [[block]]
+scenario = "poly3"
+N = [30, 50]
+replicates = 3
+features = ["x2:x1"]
+grid = 5
+metrics = ["mse", "coverage", "simultaneous_width"]
+[[block.estimator]]
+name = "pdp"
+interaction = [false, true]
+center = "data"
+band = "bootstrap"
+resamples = 39
+[[block.estimator]]
+name = "ale"
+bins = [2, 3]
+[[block]]
+scenario = "poly3"
+N = [30, 40]
+replicates = 2
+features = ["x1", "x3", "x1:x2", "x2:x3"]
+metrics = ["index_error", "index_squared_error", "coverage"]
+[[block.estimator]]
+indices = ["h2.pair", "additive.r2.pd"]
+outer = [20, 30]
+[[block.estimator]]
+indices = ["ale2.sd", "sobol.first"]
+bins = 3
+[[block]]
 scenario = "liu-product"
 N = [20, 41]
 replicates = 4

@@ -11,7 +11,8 @@ use crate::output::{Entry, Format, OutputTable};
 use crate::record::{results, timings};
 use crate::table::league;
 
-/// Ranks the implementations of each study over all its questions: a scenario, a feature and an N.
+/// Ranks the implementations of each study over all its questions: a scenario, a feature or a pair of features, and an N, of
+/// indices also an index.
 ///
 /// `rank` is a mean over questions: in each it is 1 and the number of those that are better by more than
 /// Monte Carlo error, that is by the 95 % interval of the difference, dataset by dataset; what is within

@@ -287,10 +287,11 @@ fn estimates(group: &Group) -> Vec<(Key, Option<u64>)> {
         all.extend(keys.zip(of.costs(group)));
     }
     for variant in group.indices.iter() {
-        let costs = [cost_of_indices(group, variant)].into_iter().chain(std::iter::repeat(0));
+        let rest = std::iter::repeat(Some(0));
+        let costs = [cost_of_indices(group, variant)].into_iter().chain(rest);
         let keys = variant.of(&group.subjects);
         let keys = keys.iter().map(|(index, of)| variant.key(&group.scenario, *index, of));
-        all.extend(keys.zip(costs.map(Some)));
+        all.extend(keys.zip(costs));
     }
     all
 }

@@ -365,7 +365,7 @@ fn engines(studies: &[Study], file: &Path) -> Result<Engines> {
     }
     let engines = Engines::read(file)?;
     for external in externals {
-        let found = engines.find(&external.engine, &external.effect);
+        let found = engines.check(external);
         found.map_err(|message| Error::content(file, message))?;
     }
     let named: BTreeSet<&str> = studies

@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use fe_core::indices::Index;
 use fe_truth::Quantity;
 use serde::Deserialize;
 
 use super::process::{self, Ended};
 use crate::error::{Error, Result};
+use crate::score::pairs::has_truth;
 use crate::system::say;
 
 /// File in which engines are declared unless another one is named.
@@ -51,8 +53,15 @@ pub struct Engine {
     /// Seconds that an answer may take, the start of the process included.
     #[serde(default = "default_time_limit")]
     pub time_limit: f64,
-    /// Its effects, by name.
+    /// Its effects of one feature, by name.
+    #[serde(default)]
     pub effects: BTreeMap<String, Capability>,
+    /// Its effects of two features, by name.
+    #[serde(default)]
+    pub pairs: BTreeMap<String, PairCapability>,
+    /// Names of the indices that it estimates.
+    #[serde(default)]
+    pub indices: Vec<String>,
     /// Folder in which its commands run.
     #[serde(skip)]
     pub folder: PathBuf,
@@ -68,6 +77,23 @@ pub struct Capability {
     /// of `sigma`; none if it has no heterogeneity or one without a truth.
     #[serde(default)]
     pub heterogeneity: Option<Quantity>,
+    /// True if it gives a band.
+    #[serde(default)]
+    pub band: bool,
+    /// The values that the option `binning` may have; none if it has no bins to choose.
+    #[serde(default)]
+    pub binnings: Vec<String>,
+}
+
+/// An effect of two features that an engine estimates.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PairCapability {
+    /// The truth that it estimates: `pd`, or `ale` for the accumulated effect of the second order.
+    pub truth: Quantity,
+    /// True if the partial dependences of either feature are taken away.
+    #[serde(default)]
+    pub interaction: bool,
     /// True if it gives a band.
     #[serde(default)]
     pub band: bool,
@@ -126,8 +152,10 @@ impl Engine {
                 self.time_limit
             ));
         }
-        let binnings = self.effects.values().flat_map(|capability| &capability.binnings);
-        if let Some(binning) = binnings.into_iter().find(|binning| !is_name(binning)) {
+        let of_effects = self.effects.values().flat_map(|capability| &capability.binnings);
+        let of_pairs = self.pairs.values().flat_map(|capability| &capability.binnings);
+        let mut binnings = of_effects.chain(of_pairs);
+        if let Some(binning) = binnings.find(|binning| !is_name(binning)) {
             return Err(format!(
                 "binning `{binning}`: must be of letters, digits, `-`, `_` and `.`"
             ));
@@ -140,8 +168,28 @@ impl Engine {
                 ));
             }
         }
-        if self.effects.is_empty() {
-            return Err("`effects` is empty: at least one is needed".to_owned());
+        for (name, capability) in &self.pairs {
+            capability.check().map_err(|e| format!("effect of pairs `{name}`: {e}"))?;
+            if !is_name(name) {
+                return Err(format!(
+                    "effect of pairs `{name}`: must be of letters, digits, `-`, `_` and `.`"
+                ));
+            }
+        }
+        for (place, name) in self.indices.iter().enumerate() {
+            let index: Index = name.parse().map_err(|e: fe_core::Error| e.to_string())?;
+            if !has_truth(index) {
+                return Err(format!(
+                    "`indices`: {index} has no truth that it could be held against"
+                ));
+            }
+            if self.indices[..place].contains(name) {
+                return Err(format!("`indices`: {index} is there twice"));
+            }
+        }
+        if self.effects.is_empty() && self.pairs.is_empty() && self.indices.is_empty() {
+            let needed = "at least one is needed, or one of `pairs`, or of `indices`";
+            return Err(format!("`effects` is empty: {needed}"));
         }
         Ok(())
     }
@@ -199,6 +247,19 @@ impl Capability {
                 "`heterogeneity` = {other}: must be h-pdp, h-dpdp, sigma or shap-variance"
             )),
             _ => Ok(()),
+        }
+    }
+}
+
+impl PairCapability {
+    fn check(&self) -> Result<(), String> {
+        match (self.truth, self.interaction) {
+            (Quantity::Pd, _) | (Quantity::Ale, false) => Ok(()),
+            (Quantity::Ale, true) => {
+                Err("`interaction`: the ALE of a pair is without those of either feature anyway"
+                    .to_owned())
+            }
+            (other, _) => Err(format!("`truth` = {other}: must be pd or ale")),
         }
     }
 }

@@ -16,6 +16,9 @@ pub(super) const DATA: &str = "data.f64";
 /// The file of the points.
 pub(super) const GRID: &str = "grid.f64";
 
+/// The file of the points of the second feature of a pair.
+pub(super) const GRID2: &str = "grid2.f64";
+
 /// A folder of one engine, with a dataset that is its own: what it does to it concerns no other.
 #[derive(Debug)]
 pub(super) struct Desk {
@@ -61,7 +64,7 @@ impl Desk {
 
     /// Lays out the points, and removes what is left of an earlier request: an answer must not be read
     /// twice.
-    pub(super) fn set(&self, grid: &[f64]) -> Result<(), Failure> {
+    pub(super) fn set(&self, grid: &[f64], grid2: Option<&[f64]>) -> Result<(), Failure> {
         let clear = || {
             for entry in fs::read_dir(self.folder())? {
                 let entry = entry?;
@@ -74,7 +77,11 @@ impl Desk {
                     fs::remove_file(entry.path())?;
                 }
             }
-            File::create_new(self.folder().join(GRID))?.write_all(&bytes(grid))
+            let write = |name: &str, grid: &[f64]| {
+                File::create_new(self.folder().join(name))?.write_all(&bytes(grid))
+            };
+            write(GRID, grid)?;
+            grid2.map_or(Ok(()), |grid2| write(GRID2, grid2))
         };
         clear().map_err(broken("the grid"))
     }
@@ -152,13 +159,13 @@ mod tests {
     fn nothing_of_an_earlier_request_is_left_and_no_link_is_written_through() {
         let desk = Desk::new(&data()).unwrap();
         let inside = |name: &str| desk.folder().join(name);
-        desk.set(&[1.0]).unwrap();
+        desk.set(&[1.0], Some(&[4.0])).unwrap();
         fs::write(inside("effect.f64"), "12345678").unwrap();
         fs::create_dir_all(inside("folder/inside")).unwrap();
         fs::remove_file(inside(GRID)).unwrap();
         #[cfg(unix)]
         std::os::unix::fs::symlink(inside(DATA), inside(GRID)).unwrap();
-        desk.set(&[2.0, 3.0]).unwrap();
+        desk.set(&[2.0, 3.0], None).unwrap();
         let mut names: Vec<_> =
             fs::read_dir(desk.folder()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         names.sort();

@@ -29,8 +29,14 @@ pub struct EngineRequest {
     pub id: u64,
     /// The effect, as the engine's declaration calls it.
     pub effect: String,
-    /// The feature, `x1` … `xD`.
+    /// The feature, `x1` … `xD`; of a pair the first, and of indices none.
     pub feature: String,
+    /// The second feature of a pair.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub feature2: Option<String>,
+    /// The indices that are asked for, where these are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub indices: Vec<AskedIndex>,
     /// Options of the effect, as the study gives them.
     pub options: Map<String, Value>,
     /// Source of the data; for engines that have their own form of the function.
@@ -47,6 +53,15 @@ pub struct EngineRequest {
     pub grid: String,
     /// Their number.
     pub points: usize,
+    /// The interval of the second feature of a pair, as `axis`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub axis2: Option<[f64; 2]>,
+    /// File of the points of the second feature of a pair.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grid2: Option<String>,
+    /// Their number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub points2: Option<usize>,
     /// The function.
     pub model: Expression,
     /// Its partial derivatives, one for each feature.
@@ -59,6 +74,15 @@ pub struct EngineRequest {
     pub seconds: f64,
     /// A folder that the engine may write into.
     pub folder: String,
+}
+
+/// An index that is asked for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AskedIndex {
+    /// Its name.
+    pub index: String,
+    /// The features that it is of, `x1` … `xD`: none, one or two.
+    pub features: Vec<String>,
 }
 
 /// A scenario in words.
@@ -101,13 +125,19 @@ pub struct Reply {
     /// Increasing points of the curve; it is linear between them.
     #[serde(default)]
     pub x: Numbers,
-    /// The curve at these points, centred in any way.
+    /// Increasing points of the second feature of a pair.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub x2: Option<Numbers>,
+    /// The curve at these points, centred in any way; of a pair at all pairs of points, the first feature's outside.
     #[serde(default)]
     pub effect: Numbers,
+    /// The indices, in the order in which they are asked for; null for one that is not told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub indices: Option<Numbers>,
     /// Its heterogeneity there, a variance; null where it is undefined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub heterogeneity: Option<Numbers>,
-    /// The lower limit of its band there; null where there is none.
+    /// The lower limit of its band there, or of an interval about each index; null where there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lower: Option<Numbers>,
     /// The upper limit.
@@ -340,6 +370,8 @@ impl Reply {
             model_samples: Vec::new(),
             model_rows: 0,
             x: Numbers::default(),
+            x2: None,
+            indices: None,
             effect: Numbers::default(),
             heterogeneity: None,
             lower: None,

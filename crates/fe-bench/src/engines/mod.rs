@@ -3,6 +3,7 @@
 //!
 //! It imports `score`, `data` and what these import. Begin with [`message`]: what goes over and comes back.
 
+mod answer;
 pub mod declaration;
 mod desk;
 pub mod message;
@@ -16,11 +17,13 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use declaration::{Capability, Engine};
+pub use answer::{Answer, IndexAnswer, PairAnswer};
+use declaration::{Capability, Engine, PairCapability};
+use fe_core::indices::Index;
 use message::{EngineRequest, Reply};
 use process::Worker;
 pub use status::{Failure, Status};
-pub use workspace::{Answer, Place, Repetitions, Workspace};
+pub use workspace::{Place, Repetitions, Workspace};
 
 use crate::error::{Result, listed, suggestion};
 
@@ -80,11 +83,37 @@ impl Engines {
         let effects = || known.engine.effects.keys().map(String::as_str);
         match known.engine.effects.get(effect) {
             Some(capability) => Ok((&known.engine, capability)),
-            None => Err(format!(
-                "the engine {engine} has no effect `{effect}`{}; it has {}",
-                suggestion(effect, effects()),
-                listed(effects())
-            )),
+            None => Err(lacking(engine, "effect", effect, effects)),
+        }
+    }
+
+    /// The effect of two features of a name, of the engine of a name.
+    ///
+    /// # Errors
+    /// A message that names those that there are.
+    pub fn find_pair(&self, engine: &str, effect: &str) -> Result<&PairCapability, String> {
+        let pairs = &self.known(engine)?.engine.pairs;
+        let names = || pairs.keys().map(String::as_str);
+        pairs.get(effect).ok_or_else(|| lacking(engine, "effect of pairs", effect, names))
+    }
+
+    /// Refuses an engine that is not declared, or that is not declared to have what is asked for.
+    ///
+    /// # Errors
+    /// A message that names those that there are.
+    pub fn check(&self, external: &External) -> Result<(), String> {
+        let External { engine, effect, of, .. } = external;
+        match of {
+            Asks::Feature => self.find(engine, effect).map(drop),
+            Asks::Pair => self.find_pair(engine, effect).map(drop),
+            Asks::Indices(asked) => {
+                let known = &self.known(engine)?.engine.indices;
+                let names = || known.iter().map(String::as_str);
+                match asked.iter().find(|index| !names().any(|name| name == index.name())) {
+                    Some(index) => Err(lacking(engine, "index", index.name(), names)),
+                    None => Ok(()),
+                }
+            }
         }
     }
 
@@ -129,6 +158,22 @@ impl Engines {
     }
 }
 
+fn lacking<'a, N: Iterator<Item = &'a str>>(
+    engine: &str,
+    what: &str,
+    name: &str,
+    names: impl Fn() -> N,
+) -> String {
+    match names().next() {
+        None => format!("the engine {engine} has no {what} `{name}`; it has none at all"),
+        Some(_) => format!(
+            "the engine {engine} has no {what} `{name}`{}; it has {}",
+            suggestion(name, names()),
+            listed(names())
+        ),
+    }
+}
+
 impl Known {
     fn version(&self) -> &Result<String, String> {
         self.version.get_or_init(|| self.engine.version())
@@ -144,8 +189,24 @@ impl Known {
 pub struct External {
     /// Name of the engine.
     pub engine: String,
-    /// Name of the effect.
+    /// Name of the effect; of indices that of all of them, [`INDICES`].
     pub effect: String,
+    /// The kind of answer that is asked for.
+    pub of: Asks,
     /// Its options.
     pub options: serde_json::Map<String, serde_json::Value>,
+}
+
+/// The effect in a request for indices.
+pub const INDICES: &str = "indices";
+
+/// The kinds of answers of engines.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Asks {
+    /// The effect of a feature.
+    Feature,
+    /// The effect of a pair of features.
+    Pair,
+    /// Indices.
+    Indices(Vec<Index>),
 }

@@ -5,24 +5,20 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use fe_core::Axis;
+use fe_core::indices::Index;
 use fe_core::model::Rows;
-use fe_core::numeric::curve::Curve;
 use fe_core::{AxisChoice, Dataset};
-use fe_truth::{Quantity, Scenario};
+use fe_truth::Scenario;
 
+use super::answer::{Answer, IndexAnswer, PROBE_TOLERANCE, PairAnswer};
 use super::desk::{self, Desk};
-use super::message::{EngineRequest, Numbers, Origin, PROTOCOL, Reply};
+use super::message::{AskedIndex, EngineRequest, Origin, PROTOCOL, Reply};
 use super::status::{Failure, Status};
 use super::{Engines, External};
-use crate::score::given_curve::GivenCurve;
 use crate::system::clock::Taken;
 
 /// Rows at which an engine's model is compared with the scenario's.
 const PROBES: usize = 16;
-
-/// By how much an engine's model may differ, in units of its largest value at the probe's rows:
-/// rounding of any order of evaluation is far below, and any other function far above.
-const PROBE_TOLERANCE: f64 = 1e-9;
 
 /// Repetitions of an estimate by an engine, for the sake of its time.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -76,40 +72,18 @@ impl<'a> Workspace<'a> {
         Self { engines, scenario, data, repetitions, desks: RefCell::default(), partials }
     }
 
-    /// Asks an engine for an effect, and checks what it answers.
+    /// Asks an engine for the effect of a feature, and checks what it answers.
     ///
     /// # Errors
     /// Whatever keeps the answer from counting.
     pub fn ask(&self, external: &External, place: Place<'_>) -> Result<Answer, Failure> {
-        let unsupported = |reason: String| Failure::new(Status::Unsupported, reason);
-        let found = self.engines.find(&external.engine, &external.effect);
-        let (_, capability) = found.map_err(unsupported)?;
-        if let Some(binning) = external.options.get("binning")
-            && !capability.binnings.iter().any(|known| Some(known.as_str()) == binning.as_str())
-        {
-            let known = capability.binnings.join(", ");
-            let known = if known.is_empty() { "it has none to choose" } else { &known };
-            return Err(unsupported(format!("`binning` = {binning}: {known}")));
-        }
-        let failed = |e: fe_core::Error| Failure::new(Status::Error, e.to_string());
-        let axis = place.axis.resolve(self.data, place.feature).map_err(failed)?;
-        // An engine that cannot be run here needs no data.
-        self.engines.version(&external.engine).map_err(unsupported)?;
-        let kept = self.desks.borrow_mut().remove(&external.engine);
-        let desk = kept.map_or_else(|| Desk::new(self.data), Ok)?;
-        desk.set(place.grid)?;
-        let read = |reply: &Reply| {
-            desk.check(self.data)?;
-            self.check_probe(reply, desk.folder(), place.feature)?;
-            Answer::read(reply, desk.folder(), axis)
-        };
-        let request = self.request(external, &desk, place, axis);
-        let asked = self.engines.ask(&external.engine, request, read);
-        // After anything that went wrong otherwise, nobody knows what still happens in the folder.
-        if asked.as_ref().map_or_else(Failure::is_said, |_| true) {
-            self.desks.borrow_mut().insert(external.engine.clone(), desk);
-        }
-        let (answer, peak_bytes) = asked?;
+        let (_, capability) =
+            self.engines.find(&external.engine, &external.effect).map_err(unsupported)?;
+        check_binning(external, &capability.binnings)?;
+        let axis = self.axis(place)?;
+        let question = Question { places: &[place], indices: Vec::new() };
+        let (answer, peak_bytes) =
+            self.exchange(external, &question, |reply, folder| Answer::read(reply, folder, axis))?;
         Ok(Answer {
             truth: capability.truth,
             true_heterogeneity: capability.heterogeneity,
@@ -118,39 +92,126 @@ impl<'a> Workspace<'a> {
         })
     }
 
+    /// Asks an engine for the effect of a pair of features, and checks what it answers.
+    ///
+    /// # Errors
+    /// Whatever keeps the answer from counting.
+    pub fn ask_pair(
+        &self,
+        external: &External,
+        places: [Place<'_>; 2],
+    ) -> Result<PairAnswer, Failure> {
+        let found = self.engines.find_pair(&external.engine, &external.effect);
+        let capability = found.map_err(unsupported)?;
+        check_binning(external, &capability.binnings)?;
+        let features = places.map(|place| place.feature);
+        let names = features.map(|feature| self.scenario.feature_name(feature));
+        let question = Question { places: &places, indices: Vec::new() };
+        let (answer, peak_bytes) = self.exchange(external, &question, |reply, folder| {
+            let of = (features, names);
+            PairAnswer::read(reply, folder, capability, of, self.data.len())
+        })?;
+        Ok(PairAnswer { taken: Taken { peak_bytes, ..answer.taken }, ..answer })
+    }
+
+    /// Asks an engine for indices, each of some features, and checks what it answers.
+    ///
+    /// # Errors
+    /// Whatever keeps the answer from counting.
+    pub fn ask_indices(
+        &self,
+        external: &External,
+        asked: &[(Index, Vec<usize>)],
+    ) -> Result<IndexAnswer, Failure> {
+        self.engines.check(external).map_err(unsupported)?;
+        let index = |(index, features): &(Index, Vec<usize>)| AskedIndex {
+            index: index.name().to_owned(),
+            features: features.iter().map(|&feature| named(feature)).collect(),
+        };
+        let question = Question { places: &[], indices: asked.iter().map(index).collect() };
+        let (answer, peak_bytes) = self.exchange(external, &question, |reply, folder| {
+            IndexAnswer::read(reply, folder, asked.len())
+        })?;
+        Ok(IndexAnswer { taken: Taken { peak_bytes, ..answer.taken }, ..answer })
+    }
+
+    /// Asks a question, and reads the reply once it is known to be about the data and the function.
+    fn exchange<T>(
+        &self,
+        external: &External,
+        question: &Question<'_>,
+        read: impl FnOnce(&Reply, &Path) -> Result<T, Failure>,
+    ) -> Result<(T, Option<u64>), Failure> {
+        // An engine that cannot be run here needs no data.
+        self.engines.version(&external.engine).map_err(unsupported)?;
+        let kept = self.desks.borrow_mut().remove(&external.engine);
+        let desk = kept.map_or_else(|| Desk::new(self.data), Ok)?;
+        let grid = |side: usize| question.places.get(side).map(|place| place.grid);
+        desk.set(grid(0).unwrap_or_default(), grid(1))?;
+        let checked = |reply: &Reply| {
+            desk.check(self.data)?;
+            let feature = question.places.first().map(|place| place.feature);
+            self.check_probe(reply, desk.folder(), feature)?;
+            read(reply, desk.folder())
+        };
+        let request = self.request(external, &desk, question)?;
+        let asked = self.engines.ask(&external.engine, request, checked);
+        // After anything that went wrong otherwise, nobody knows what still happens in the folder.
+        if asked.as_ref().map_or_else(Failure::is_said, |_| true) {
+            self.desks.borrow_mut().insert(external.engine.clone(), desk);
+        }
+        asked
+    }
+
     /// The name of the scenario. One in a file is not that of the same name that a program may have.
     fn origin(&self) -> String {
         let id = self.scenario.id();
         if self.scenario.text().is_some() { format!("file:{id}") } else { id }
     }
 
+    fn axis(&self, place: Place<'_>) -> Result<Axis, Failure> {
+        let failed = |e: fe_core::Error| Failure::new(Status::Error, e.to_string());
+        place.axis.resolve(self.data, place.feature).map_err(failed)
+    }
+
     fn request(
         &self,
         external: &External,
         desk: &Desk,
-        place: Place<'_>,
-        axis: Axis,
-    ) -> EngineRequest {
-        EngineRequest {
+        question: &Question<'_>,
+    ) -> Result<EngineRequest, Failure> {
+        let place = |side: usize| question.places.get(side).copied();
+        let name = |side: usize| place(side).map(|place| named(place.feature));
+        let axis = |side: usize| -> Result<Option<[f64; 2]>, Failure> {
+            let given = place(side).filter(|place| place.axis != AxisChoice::Data);
+            let axis = given.map(|place| self.axis(place)).transpose()?;
+            Ok(axis.map(|axis| [axis.lo(), axis.hi()]))
+        };
+        Ok(EngineRequest {
             protocol: PROTOCOL,
             id: 0,
             effect: external.effect.clone(),
-            feature: format!("x{}", place.feature + 1),
+            feature: name(0).unwrap_or_default(),
+            feature2: name(1),
+            indices: question.indices.clone(),
             options: external.options.clone(),
             scenario: Origin { name: self.origin(), parameters: self.scenario.parameters() },
             rows: self.data.len(),
             features: self.data.dimension(),
             data: desk.path(desk::DATA),
-            axis: (place.axis != AxisChoice::Data).then(|| [axis.lo(), axis.hi()]),
+            axis: axis(0)?,
             grid: desk.path(desk::GRID),
-            points: place.grid.len(),
+            points: place(0).map_or(0, |place| place.grid.len()),
+            axis2: axis(1)?,
+            grid2: place(1).map(|_| desk.path(desk::GRID2)),
+            points2: place(1).map(|place| place.grid.len()),
             model: self.scenario.expression().clone(),
             partials: self.partials.clone(),
             probe: (0..self.probes()).map(|i| self.data.row(i).to_vec()).collect(),
             repetitions: self.repetitions.most,
             seconds: self.repetitions.seconds,
             folder: desk.path(""),
-        }
+        })
     }
 
     fn probes(&self) -> usize {
@@ -158,7 +219,12 @@ impl<'a> Workspace<'a> {
     }
 
     /// Refuses an answer that is about another function.
-    fn check_probe(&self, reply: &Reply, folder: &Path, feature: usize) -> Result<(), Failure> {
+    fn check_probe(
+        &self,
+        reply: &Reply,
+        folder: &Path,
+        feature: Option<usize>,
+    ) -> Result<(), Failure> {
         let failed = |e: fe_core::ModelError| Failure::new(Status::Error, e.to_string());
         let columns = self.data.columns(0..self.probes());
         let rows = Rows::new(&columns, self.probes());
@@ -166,9 +232,36 @@ impl<'a> Workspace<'a> {
         let model = self.scenario.model();
         model.predict(&rows, &mut native).map_err(failed)?;
         compare("probe", &reply.probe.read(folder, "probe")?, &native)?;
-        let Some(partial) = &reply.probe_partial else { return Ok(()) };
+        let (Some(partial), Some(feature)) = (&reply.probe_partial, feature) else { return Ok(()) };
         model.partial(feature, &rows, &mut native).map_err(failed)?;
         compare("probe_partial", &partial.read(folder, "probe_partial")?, &native)
+    }
+}
+
+/// The question to an engine: of one feature, of two, or of indices.
+struct Question<'a> {
+    places: &'a [Place<'a>],
+    indices: Vec<AskedIndex>,
+}
+
+fn unsupported(reason: String) -> Failure {
+    Failure::new(Status::Unsupported, reason)
+}
+
+/// A feature as requests call it.
+fn named(feature: usize) -> String {
+    format!("x{}", feature + 1)
+}
+
+/// Refuses a binning that an engine is not declared to have.
+fn check_binning(external: &External, binnings: &[String]) -> Result<(), Failure> {
+    match external.options.get("binning") {
+        Some(binning) if !binnings.iter().any(|known| Some(known.as_str()) == binning.as_str()) => {
+            let known = binnings.join(", ");
+            let known = if known.is_empty() { "it has none to choose" } else { &known };
+            Err(unsupported(format!("`binning` = {binning}: {known}")))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -189,167 +282,5 @@ fn compare(what: &str, found: &[f64], native: &[f64]) -> Result<(), Failure> {
             Status::WrongProbe,
             format!("`{what}` of row {}: {found}, but the function is {native}", row + 1),
         )),
-    }
-}
-
-/// An answer of an engine, checked.
-#[derive(Debug, Clone)]
-pub struct Answer {
-    /// The curve, linear between its points, as the engine centred it.
-    pub curve: Curve,
-    /// The heterogeneity curve, NaN where it is undefined.
-    pub heterogeneity: Option<Curve>,
-    /// The limits of the band, lower and upper, NaN where it has none.
-    pub band: Option<(Curve, Curve)>,
-    /// The interval that it was asked on: ICE curves are centred over it.
-    pub axis: Axis,
-    /// The truth that the curve estimates.
-    pub truth: Quantity,
-    /// The truth that its heterogeneity estimates.
-    pub true_heterogeneity: Option<Quantity>,
-    /// Median seconds of an estimate and of its model, and the memory of the process meanwhile.
-    pub taken: Taken,
-    /// Rows that the model was asked for by one estimate.
-    pub model_rows: u64,
-    /// The tree of a regional effect, or null.
-    pub tree: serde_json::Value,
-    /// Whatever else the engine told.
-    pub record: serde_json::Value,
-}
-
-impl Answer {
-    fn read(reply: &Reply, folder: &Path, axis: Axis) -> Result<Self, Failure> {
-        let x = reply.x.read(folder, "x")?;
-        if let Some(pair) = x.windows(2).find(|pair| pair[0] >= pair[1]) {
-            let reason = format!("`x` does not increase: {} is followed by {}", pair[0], pair[1]);
-            return Err(Failure::new(Status::Malformed, reason));
-        }
-        if x.is_empty() {
-            return Err(Failure::new(Status::Short, "`x` is empty: there is no curve"));
-        }
-        let as_long = |what: &str, numbers: &Numbers| -> Result<Vec<f64>, Failure> {
-            let values = numbers.read(folder, what)?;
-            if values.len() == x.len() {
-                return Ok(values);
-            }
-            let reason = format!("`{what}` has {} values for {} of `x`", values.len(), x.len());
-            Err(Failure::new(Status::Short, reason))
-        };
-        let optional = |what: &str, numbers: &Option<Numbers>| {
-            numbers.as_ref().map(|numbers| as_long(what, numbers)).transpose()
-        };
-        let effect = as_long("effect", &reply.effect)?;
-        for (what, values) in [("x", &x), ("effect", &effect)] {
-            if let Some(at) = values.iter().position(|value| !value.is_finite()) {
-                let reason = format!("`{what}` has {} at place {}", values[at], at + 1);
-                return Err(Failure::new(Status::NonFinite, reason));
-            }
-        }
-        let heterogeneity = optional("heterogeneity", &reply.heterogeneity)?;
-        let lower = optional("lower", &reply.lower)?;
-        let upper = optional("upper", &reply.upper)?;
-        for (what, values) in
-            [("heterogeneity", &heterogeneity), ("lower", &lower), ("upper", &upper)]
-        {
-            // NaN is a value that is missing.
-            if let Some(at) = values.iter().flatten().position(|value| value.is_infinite()) {
-                let reason = format!("`{what}` is infinite at place {}", at + 1);
-                return Err(Failure::new(Status::NonFinite, reason));
-            }
-        }
-        is_variance(heterogeneity.as_deref().unwrap_or_default())?;
-        let band = band(lower, upper)?;
-        let (seconds, model_seconds) = times(reply)?;
-        let curve = |y: Vec<f64>| Curve::linear(x.clone(), y);
-        Ok(Self {
-            heterogeneity: heterogeneity.map(curve),
-            band: band.map(|(lower, upper)| (curve(lower), curve(upper))),
-            curve: curve(effect),
-            axis,
-            truth: Quantity::Pd,
-            true_heterogeneity: None,
-            taken: Taken { seconds, model_seconds, peak_bytes: None },
-            model_rows: reply.model_rows,
-            tree: reply.tree.clone(),
-            record: reply.record.clone(),
-        })
-    }
-
-    /// The curve with its band at some points within its range.
-    ///
-    /// # Errors
-    /// A point outside of it.
-    pub fn at(&self, points: &[f64]) -> fe_core::Result<GivenCurve> {
-        let band = match &self.band {
-            Some((lower, upper)) => Some((lower.at_all(points)?, upper.at_all(points)?)),
-            None => None,
-        };
-        Ok(GivenCurve { x: points.to_vec(), effect: self.curve.at_all(points)?, band })
-    }
-}
-
-/// Refuses variances that are negative by more than rounding.
-fn is_variance(values: &[f64]) -> Result<(), Failure> {
-    let size = values.iter().fold(0.0_f64, |size, value| size.max(value.abs()));
-    match values.iter().position(|&value| value < -PROBE_TOLERANCE * size) {
-        None => Ok(()),
-        Some(at) => {
-            let reason =
-                format!("`heterogeneity` is a variance, but {} at place {}", values[at], at + 1);
-            Err(Failure::new(Status::Malformed, reason))
-        }
-    }
-}
-
-/// The limits of a band, lower and upper.
-type Limits = (Vec<f64>, Vec<f64>);
-
-/// Both limits of a band, or none.
-fn band(lower: Option<Vec<f64>>, upper: Option<Vec<f64>>) -> Result<Option<Limits>, Failure> {
-    let malformed = |reason: String| Err(Failure::new(Status::Malformed, reason));
-    match (lower, upper) {
-        (None, None) => Ok(None),
-        (Some(lower), Some(upper)) => {
-            let crossed = lower.iter().zip(&upper).position(|(lower, upper)| lower > upper);
-            match crossed {
-                None => Ok(Some((lower, upper))),
-                Some(at) => malformed(format!(
-                    "`lower` = {} is above `upper` = {} at place {}",
-                    lower[at],
-                    upper[at],
-                    at + 1
-                )),
-            }
-        }
-        _ => malformed("a band is of `lower` and `upper`, and one of them is missing".to_owned()),
-    }
-}
-
-/// The medians of the samples of times.
-fn times(reply: &Reply) -> Result<(f64, f64), Failure> {
-    for (what, samples) in [("samples", &reply.samples), ("model_samples", &reply.model_samples)] {
-        if samples.is_empty() || samples.len() != reply.samples.len() {
-            let reason = format!(
-                "`{what}` has {} values: a time for each repetition is needed, at least one",
-                samples.len()
-            );
-            return Err(Failure::new(Status::Short, reason));
-        }
-        if let Some(time) = samples.iter().find(|time| !(time.is_finite() && **time >= 0.0)) {
-            let reason = format!("`{what}` has {time}: must be seconds, at least 0");
-            return Err(Failure::new(Status::Malformed, reason));
-        }
-    }
-    Ok((median(&reply.samples), median(&reply.model_samples)))
-}
-
-fn median(samples: &[f64]) -> f64 {
-    let mut sorted = samples.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let middle = sorted.len() / 2;
-    if sorted.len() % 2 == 1 {
-        sorted[middle]
-    } else {
-        0.5 * sorted[middle - 1] + 0.5 * sorted[middle]
     }
 }

@@ -27,9 +27,9 @@ const SHORT: usize = 6;
 /// Most features of a matrix whose values are written into it.
 const WRITTEN: usize = 10;
 
-/// A panel of bars for each index, and a matrix for an index of three pairs or more.
+/// A panel of bars for each index, with intervals of a name, and a matrix for an index of three pairs or more.
 #[must_use]
-pub fn figure(title: &str, bars: &[Bar]) -> Figure {
+pub fn figure(title: &str, bars: &[Bar], interval: &str) -> Figure {
     let mut names: Vec<&str> = Vec::new();
     bars.iter().for_each(|bar| {
         if !names.contains(&bar.index) {
@@ -42,12 +42,12 @@ pub fn figure(title: &str, bars: &[Bar]) -> Figure {
         if own.len() > 2 && own.iter().all(|bar| bar.of.len() == 2) {
             cells.push(vec![matrix(&own)]);
         }
-        cells.push(vec![panel(own)]);
+        cells.push(vec![panel(own, interval)]);
     }
     Figure { title: format!("{title}: indices"), cells, legend_per_cell: false }
 }
 
-fn panel(mut bars: Vec<&Bar>) -> Panel {
+fn panel(mut bars: Vec<&Bar>, interval_name: &str) -> Panel {
     let (all, name) = (bars.len(), bars.first().map_or("", |bar| bar.index));
     let mut title = usual(name).to_owned();
     let is_long = bars.iter().any(|bar| bar.of.join(":").chars().count() > SHORT);
@@ -77,7 +77,7 @@ fn panel(mut bars: Vec<&Bar>) -> Panel {
     )];
     if !intervals.is_empty() {
         layers.push(Layer::named(
-            "95 % interval",
+            interval_name,
             MarkStyle::line(BLACK, 1.4),
             Mark::Line(intervals),
         ));

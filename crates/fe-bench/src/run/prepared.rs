@@ -43,7 +43,15 @@ pub struct PreparedPair {
     /// The points of either at which surfaces are compared, at all pairs.
     pub points: [Vec<f64>; 2],
     /// An estimator for each variant of the group, or why there is none.
-    pub estimators: Vec<Result<Box<dyn PairEstimator>, String>>,
+    pub estimators: Vec<Result<OfPairs, String>>,
+}
+
+/// An estimator of pairs of this program, or an external one.
+pub enum OfPairs {
+    /// One of this program.
+    Own(Box<dyn PairEstimator>),
+    /// One that runs as a process of its own, on an axis for either feature.
+    External(External, [AxisChoice; 2]),
 }
 
 /// An estimator of this program, or an external one.
@@ -75,7 +83,7 @@ impl Prepared {
     pub fn cost(&self, group: &Group) -> (u64, bool) {
         let of_features = self.features.iter().flat_map(|of| of.costs(group));
         let of_pairs = self.pairs.iter().flat_map(|of| of.costs(group));
-        let of_indices = group.indices.iter().map(|of| Some(cost_of_indices(group, of)));
+        let of_indices = group.indices.iter().map(|of| cost_of_indices(group, of));
         of_features.chain(of_pairs).chain(of_indices).fold((0, false), |(sum, open), cost| {
             match cost {
                 Some(cost) => (u64::saturating_add(sum, cost), open),
@@ -85,12 +93,15 @@ impl Prepared {
     }
 }
 
-/// About how many rows the model is asked for by indices.
+/// About how many rows the model is asked for by indices, where that is known beforehand.
 #[must_use]
-pub fn cost_of_indices(group: &Group, of: &IndexVariant) -> u64 {
+pub fn cost_of_indices(group: &Group, of: &IndexVariant) -> Option<u64> {
+    if of.external.is_some() {
+        return None;
+    }
     let Subjects { features, pairs } = &group.subjects;
     let dimension = group.scenario.dimension();
-    indices::cost(group.rows, dimension, &of.asked, (features, pairs), &of.options)
+    Some(indices::cost(group.rows, dimension, &of.asked, (features, pairs), &of.options))
 }
 
 impl PreparedPair {
@@ -108,8 +119,16 @@ impl PreparedPair {
                 let exact = settings.grid.is_none() && takes_points(&variant.estimator);
                 Ok::<_, String>(Settings { points: settings.points.filter(|_| exact), ..settings })
             };
+            if let Some(external) = &variant.external {
+                let axis = |side: usize| {
+                    let axis = variant.axis.resolve(&group.scenario, features[side]);
+                    axis.map_err(|e| e.to_string())
+                };
+                return Ok(OfPairs::External(external.clone(), [axis(0)?, axis(1)?]));
+            }
             let settings = [settings(0)?, settings(1)?];
             pair::from_settings(&variant.estimator, [&settings[0], &settings[1]])
+                .map(OfPairs::Own)
                 .map_err(|e| e.to_string())
         };
         Self {
@@ -123,7 +142,11 @@ impl PreparedPair {
     /// About how many rows the model is asked for by each estimator.
     pub fn costs(&self, group: &Group) -> impl Iterator<Item = Option<u64>> {
         let rows = group.rows;
-        self.estimators.iter().map(move |built| built.as_ref().map_or(Some(0), |of| of.cost(rows)))
+        self.estimators.iter().map(move |built| match built {
+            Ok(OfPairs::Own(estimator)) => estimator.cost(rows),
+            Ok(OfPairs::External(..)) => None,
+            Err(_) => Some(0),
+        })
     }
 }
 

@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 
-use fe_core::Dataset;
 use fe_core::effect::Surface;
-use fe_core::estimator::pair::PairEstimator;
+use fe_core::{AxisChoice, Dataset};
 
 use super::context::Task;
 use super::estimate::{Subject, of_parts};
-use super::prepared::PreparedPair;
+use super::prepared::{OfPairs, PreparedPair};
+use crate::engines::{External, Place, Workspace};
 use crate::error::caught;
 use crate::record::encode::Encoder;
 use crate::record::{BinCount, Cell};
@@ -16,6 +16,9 @@ use crate::score::Score;
 use crate::score::pairs::ComparingPairs;
 use crate::study::key::Key;
 use crate::system::clock::Taken;
+
+/// The rows of a dataset, and where engines find them.
+pub(super) type Rows<'a> = (Result<&'a Dataset, &'a String>, Option<&'a Workspace<'a>>);
 
 /// The effects of a pair on each output, and their cost.
 struct Estimate {
@@ -27,12 +30,12 @@ struct Estimate {
 pub(super) fn record(
     task: &Task<'_>,
     of: &PreparedPair,
-    data: Result<&Dataset, &String>,
+    rows: Rows<'_>,
     records: &mut Encoder,
 ) -> csv::Result<()> {
     let group = task.planned.group;
     let estimates: Vec<Estimate> =
-        of.estimators.iter().map(|built| estimate(task, of, built, data)).collect();
+        of.estimators.iter().map(|built| estimate(task, of, built, rows)).collect();
     let found = || estimates.iter().filter_map(|of| of.found.as_ref().ok()).flatten();
     let covered = |side: usize| -> Vec<f64> {
         let has = |x: &f64| found().all(|surface| surface.record.sides[side].axis.contains(*x));
@@ -82,17 +85,39 @@ impl Estimate {
 fn estimate(
     task: &Task<'_>,
     of: &PreparedPair,
-    built: &Result<Box<dyn PairEstimator>, String>,
-    data: Result<&Dataset, &String>,
+    built: &Result<OfPairs, String>,
+    (data, workspace): Rows<'_>,
 ) -> Estimate {
     let failed = |reason: &String| Estimate { found: Err(reason.clone()), taken: Taken::default() };
-    let (built, data) = match (built, data) {
-        (Ok(built), Ok(data)) => (built, data),
-        (Err(reason), _) | (_, Err(reason)) => return failed(reason),
+    let (built, data) = match (built, data, workspace) {
+        (Ok(OfPairs::Own(built)), Ok(data), _) => (built, data),
+        (Ok(OfPairs::External(external, axes)), Ok(_), Some(workspace)) => {
+            return by_engine(of, (external, *axes), workspace);
+        }
+        (Ok(OfPairs::External(..)), Ok(_), None) => {
+            return failed(&"there are no rows to be explained".to_owned());
+        }
+        (Err(reason), ..) | (_, Err(reason), _) => return failed(reason),
     };
     let f = Subject::F(task.planned.group.scenario.model());
     let (parts, taken) = of_parts(&f, &[Cow::Borrowed(data)], |data, model| {
         built.estimate(data, model, of.features)
     });
     Estimate { found: parts.map(|parts| parts.into_iter().flatten().collect()), taken }
+}
+
+fn by_engine(
+    of: &PreparedPair,
+    (external, axes): (&External, [AxisChoice; 2]),
+    workspace: &Workspace<'_>,
+) -> Estimate {
+    let place = |side: usize| Place {
+        feature: of.features[side],
+        axis: axes[side],
+        grid: &of.points[side],
+    };
+    let answer = workspace.ask_pair(external, [place(0), place(1)]);
+    let taken = answer.as_ref().map_or_else(|_| Taken::default(), |answer| answer.taken);
+    let found = answer.map(|answer| vec![answer.surface]).map_err(|e| e.to_string());
+    Estimate { found, taken }
 }

@@ -27,6 +27,7 @@ use crate::record::TaskLines;
 use crate::record::encode::Encoder;
 use crate::score::Comparing;
 use crate::score::comparison::{Pair, Side};
+use crate::study::Group;
 use crate::study::key::Key;
 use crate::study::models::Explained;
 use crate::system::clock::Taken;
@@ -62,8 +63,9 @@ impl<'a> Task<'a> {
         let rows = drawn.as_ref().map_err(Clone::clone);
         let rows = rows.and_then(|drawn| Ok((drawn, divided.as_ref().map_err(Clone::clone)?)));
         let scenario = &self.planned.group.scenario;
-        let has_engines =
-            self.planned.group.variants.iter().any(|variant| variant.external.is_some());
+        let Group { variants, indices: of_indices, .. } = self.planned.group;
+        let has_engines = variants.iter().any(|variant| variant.external.is_some())
+            || of_indices.iter().any(|variant| variant.external.is_some());
         let workspace = drawn.as_ref().ok().filter(|_| has_engines).map(|drawn| {
             Workspace::new(self.engines, scenario, &drawn.data, Repetitions::default())
         });
@@ -94,9 +96,9 @@ impl<'a> Task<'a> {
         }
         let data = drawn.as_ref().map(|drawn| &drawn.data);
         for of in &self.prepared.pairs {
-            surfaces::record(self, of, data, &mut records)?;
+            surfaces::record(self, of, (data, workspace.as_ref()), &mut records)?;
         }
-        indices::record(self, data, &mut records)?;
+        indices::record(self, (data, workspace.as_ref()), &mut records)?;
         records.into_parts()
     }
 

@@ -4,7 +4,7 @@ use toml::{Table, Value};
 
 use super::axis::AxisSource;
 use super::key::Key;
-use crate::engines::External;
+use crate::engines::{Asks, External};
 use crate::score::comparison::Comparison;
 
 /// The engine among the options of an estimator, taken out of them, with the name of the effect.
@@ -26,7 +26,7 @@ pub(super) fn engine_of(
 /// An estimator that an engine has, and what the keys of its records say. Its options are the engine's own:
 /// it says which it does not know.
 pub(super) fn external(
-    (engine, effect): (String, String),
+    (engine, effect, of): (String, String, Asks),
     preset: Option<&str>,
     axis: AxisSource,
     options: Table,
@@ -47,7 +47,7 @@ pub(super) fn external(
         given.insert("preset".to_owned(), preset.into());
     }
     let key = key(&engine, &effect, preset, axis, &given);
-    Ok((External { engine, effect, options: given }, key))
+    Ok((External { engine, effect, of, options: given }, key))
 }
 
 fn json(value: &Value) -> Option<serde_json::Value> {

@@ -92,11 +92,17 @@ enum Rule {
 impl Default for Grid {
     /// 100 equidistant points.
     fn default() -> Self {
-        Self { rule: Rule::Equidistant(100), drop_ends: false }
+        Self::equidistant(100)
     }
 }
 
 impl Grid {
+    /// So many equidistant points, ends included.
+    #[must_use]
+    pub const fn equidistant(points: usize) -> Self {
+        Self { rule: Rule::Equidistant(points), drop_ends: false }
+    }
+
     /// Reads a number of equidistant points, `{ points, drop_ends }` or
     /// `{ quantiles, from, to, drop_ends }`.
     pub(super) fn read(value: &Value) -> Result<Self, String> {

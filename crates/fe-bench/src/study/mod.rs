@@ -158,8 +158,11 @@ impl Study {
 
     /// The external estimators that it asks for.
     pub fn externals(&self) -> impl Iterator<Item = &External> {
-        let variants = self.groups.iter().flat_map(|group| group.variants.iter());
-        variants.filter_map(|variant| variant.external.as_ref())
+        self.groups.iter().flat_map(|group| {
+            let of_effects = group.variants.iter().filter_map(|of| of.external.as_ref());
+            let of_indices = group.indices.iter().filter_map(|of| of.external.as_ref());
+            of_effects.chain(of_indices.map(|(external, _)| external))
+        })
     }
 
     /// Number of cells: datasets, as many as there are at most, times [estimates](Group::estimates).
@@ -234,7 +237,7 @@ fn expand((number, block): (usize, &Block), problems: &Problems) -> Result<Vec<G
     }
     for variants in &variants {
         if of_pairs {
-            subjects::check_pairs(block, variants, &metrics)?;
+            subjects::check_pairs(block, &metrics)?;
         } else if !of_indices {
             regions::check(variants, &metrics, &block.keep, fitting.is_some())?;
             check_bands(variants, &metrics)?;

@@ -9,12 +9,13 @@ use fe_core::indices::{Index, IndexOptions};
 use fe_truth::Scenario;
 use toml::{Table, Value};
 
+use super::axis::AxisSource;
 use super::file::{Block, whole};
 use super::key::Key;
 use super::regions::no_metric;
-use super::variants::Variant;
-use super::{MOST_PLACES, size, sweep};
+use super::{MOST_PLACES, engines, size, sweep};
 use crate::data::features::{self, Subject, pairs_that_f_reads};
+use crate::engines::{self as asking, Asks, External};
 use crate::error::{listed, suggestion};
 use crate::score::Metric;
 use crate::score::comparison::Comparison;
@@ -26,8 +27,10 @@ use crate::score::pairs::has_truth;
 pub struct IndexVariant {
     /// The indices, estimated together.
     pub asked: Vec<Index>,
-    /// Options of their estimates.
+    /// Options of their estimates, by this program.
     pub options: IndexOptions,
+    /// The request to an engine, where one estimates them, and what the keys of its records say.
+    pub external: Option<(External, Key)>,
 }
 
 /// The features and pairs of features of a scenario that a block is of.
@@ -41,6 +44,9 @@ pub struct Subjects {
 
 /// The key in place of an estimator's name where indices are asked for.
 const INDICES: &str = "indices";
+
+/// The key of the engine that estimates them, where it is not this program.
+const ENGINE: &str = "engine";
 
 /// Options of indices, and the least that each may be.
 const OPTIONS: [(&str, usize); 4] =
@@ -157,12 +163,18 @@ impl IndexVariant {
         let options: Vec<String> =
             others.map(|(name, value, _)| format!("{name}={value}")).collect();
         let name = |place: usize| features.get(place).map(|&s| scenario.feature_name(s));
+        let [feature, feature2] = [0, 1].map(|place| name(place).unwrap_or_default());
+        if let Some((external, key)) = &self.external {
+            let estimator = format!("{}:{}", external.engine, index.name());
+            let centring = String::new();
+            return Key { estimator, feature, feature2, centring, ..key.clone() };
+        }
         Key {
             estimator: index.name().to_owned(),
             bins: if takes(&"bins") { bins.to_string() } else { String::new() },
             options: options.join(";"),
-            feature: name(0).unwrap_or_default(),
-            feature2: name(1).unwrap_or_default(),
+            feature,
+            feature2,
             ..Key::default()
         }
     }
@@ -191,7 +203,10 @@ pub(super) fn indices(block: &Block, metrics: &[Metric]) -> Result<Arc<[IndexVar
 }
 
 fn variant(options: &Table) -> Result<IndexVariant, String> {
-    let known = || OPTIONS.iter().map(|(name, _)| *name).chain([INDICES]);
+    if options.contains_key(ENGINE) {
+        return of_engine(options.clone());
+    }
+    let known = || OPTIONS.iter().map(|(name, _)| *name).chain([INDICES, ENGINE]);
     if let Some(key) = options.keys().find(|key| !known().any(|name| name == *key)) {
         let suggestion = suggestion(key, known());
         return Err(format!(
@@ -199,26 +214,7 @@ fn variant(options: &Table) -> Result<IndexVariant, String> {
             listed(known())
         ));
     }
-    let names = options.get(INDICES).and_then(Value::as_array).cloned().unwrap_or_default();
-    let mut asked: Vec<Index> = Vec::new();
-    for name in &names {
-        let index: Index = match name.as_str() {
-            Some(name) => name.parse().map_err(|error: fe_core::Error| error.to_string())?,
-            None => return Err(format!("`indices`: {name} is no name of an index")),
-        };
-        if !has_truth(index) {
-            return Err(format!("`indices`: {index} has no truth that it could be held against"));
-        }
-        if asked.contains(&index) {
-            return Err(format!("`indices`: {index} is asked for twice"));
-        }
-        asked.push(index);
-    }
-    if asked.is_empty() {
-        return Err(
-            "`indices` must be a list of names: `fe-bench list indices` shows them".to_owned()
-        );
-    }
+    let asked = asked(options.get(INDICES))?;
     for (name, least) in OPTIONS {
         let Some(value) = options.get(name) else { continue };
         if !asked.iter().any(|index| index.options().contains(&name)) {
@@ -238,23 +234,51 @@ fn variant(options: &Table) -> Result<IndexVariant, String> {
         bins: given("bins").unwrap_or(default.bins),
         seed: given("background_seed").map_or(default.seed, |seed| seed as u64),
     };
-    Ok(IndexVariant { asked, options })
+    Ok(IndexVariant { asked, options, external: None })
+}
+
+/// The indices of a list of names.
+fn asked(names: Option<&Value>) -> Result<Vec<Index>, String> {
+    let names = names.and_then(Value::as_array).cloned().unwrap_or_default();
+    let mut asked: Vec<Index> = Vec::new();
+    for name in &names {
+        let index: Index = match name.as_str() {
+            Some(name) => name.parse().map_err(|error: fe_core::Error| error.to_string())?,
+            None => return Err(format!("`indices`: {name} is no name of an index")),
+        };
+        if !has_truth(index) {
+            return Err(format!("`indices`: {index} has no truth that it could be held against"));
+        }
+        if asked.contains(&index) {
+            return Err(format!("`indices`: {index} is asked for twice"));
+        }
+        asked.push(index);
+    }
+    if asked.is_empty() {
+        return Err(
+            "`indices` must be a list of names: `fe-bench list indices` shows them".to_owned()
+        );
+    }
+    Ok(asked)
+}
+
+/// Indices of an engine: all that does not name them are its own options.
+fn of_engine(mut options: Table) -> Result<IndexVariant, String> {
+    let asked = asked(options.remove(INDICES).as_ref())?;
+    let engine = match options.remove(ENGINE) {
+        Some(Value::String(engine)) => engine,
+        _ => return Err("`engine`: must be the name of an engine".to_owned()),
+    };
+    let of = (engine, asking::INDICES.to_owned(), Asks::Indices(asked.clone()));
+    let comparison = Comparison::default();
+    let external = engines::external(of, None, AxisSource::Scenario, options, comparison)?;
+    Ok(IndexVariant { asked, options: IndexOptions::default(), external: Some(external) })
 }
 
 /// Refuses what effects of pairs do not have.
-pub(super) fn check_pairs(
-    block: &Block,
-    variants: &[Variant],
-    metrics: &[Metric],
-) -> Result<(), String> {
+pub(super) fn check_pairs(block: &Block, metrics: &[Metric]) -> Result<(), String> {
     if let Some(metric) = metrics.iter().find(|metric| !metric.is_for(EstimateKind::Surface)) {
         return Err(no_metric(*metric, "pairs of features", EstimateKind::Surface));
-    }
-    if let Some(engine) = variants.iter().find(|variant| variant.external.is_some()) {
-        return Err(format!(
-            "{}: engines are asked for effects of one feature, and `features` names pairs",
-            engine.estimator
-        ));
     }
     if let Some(keep) = block.keep.first() {
         return Err(format!(

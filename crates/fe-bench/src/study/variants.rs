@@ -15,7 +15,7 @@ use super::grid::{Grid, Limits};
 use super::key::Key;
 use super::sweep::plain;
 use super::{MOST_PLACES, engines, size, sweep};
-use crate::engines::External;
+use crate::engines::{Asks, External};
 use crate::error::{listed, plain_types, suggestion};
 use crate::output::exact;
 use crate::score::comparison::Comparison;
@@ -106,7 +106,9 @@ fn variant(
         }
         Some(text) => Some(plain(&text).parse().map_err(|e| format!("`axis` = {text}: {e}"))?),
     };
-    if let Some(engine) = engines::engine_of(&estimator, &mut options)? {
+    if let Some((engine, effect)) = engines::engine_of(&estimator, &mut options)? {
+        let of = if of_pairs { Asks::Pair } else { Asks::Feature };
+        let engine = (engine, effect, of);
         let axis = axis.unwrap_or_default();
         let (external, key) =
             engines::external(engine, preset.as_deref(), axis, options, comparison)?;

@@ -1,11 +1,13 @@
 //! Implementations of the same estimand beside each other, over all questions of a study.
 //!
-//! A question is a scenario with its parameters, a feature and a number of rows. Errors of different
+//! A question is a scenario with its parameters, a feature or a pair of features, and a number of rows; of indices the index
+//! too, and what estimates it is the implementation. Errors of different
 //! questions have different units, so implementations are compared question by question, dataset by
 //! dataset; what is within Monte Carlo error of the best is a tie with it.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use fe_core::indices::Index;
 use fe_core::replicates::Paired;
 
 use crate::record::summary::SummaryRow;
@@ -17,8 +19,17 @@ const IMPLEMENTATION: [Column; 5] =
     [Column::Estimator, Column::Preset, Column::Binning, Column::Bins, Column::Options];
 
 /// The columns that tell questions apart, within a study.
-const QUESTION: [Column; 5] =
-    [Column::Scenario, Column::Parameters, Column::Feature, Column::Output, Column::Rows];
+const QUESTION: [Column; 6] = [
+    Column::Scenario,
+    Column::Parameters,
+    Column::Feature,
+    Column::Feature2,
+    Column::Output,
+    Column::Rows,
+];
+
+/// Name of this program where an engine could stand.
+const THIS: &str = "fe-bench";
 
 /// Errors below this, in units of sd f(X) or, for variances, of its square, are roundings: they count as
 /// equal to it.
@@ -41,7 +52,7 @@ pub struct LeagueRow {
     /// than Monte Carlo error, so that ties share a rank.
     pub rank: Option<f64>,
     /// Median over its questions of its error in units of that of the best; errors are roots of the
-    /// mean of `mse` over datasets, of trees of regions of `leaf_mse`.
+    /// mean of `mse` over datasets, of trees of regions of `leaf_mse`, of indices of `index_squared_error`.
     pub error: Option<f64>,
     /// The same of the heterogeneity curve.
     pub heterogeneity: Option<f64>,
@@ -65,8 +76,29 @@ fn words(key: &Key, columns: &[Column]) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
+/// The index that is estimated, where one is, and what estimates it.
+fn index_of(key: &Key) -> Option<(&str, &str)> {
+    let (engine, name) = key.estimator.split_once(':').unwrap_or((THIS, &key.estimator));
+    name.parse::<Index>().is_ok().then_some((name, engine))
+}
+
 fn place(key: &Key) -> (String, String) {
-    (key.study.clone(), words(key, &QUESTION))
+    let question = words(key, &QUESTION);
+    let question = match index_of(key) {
+        Some((index, _)) => format!("{question} {index}"),
+        None => question,
+    };
+    (key.study.clone(), question)
+}
+
+fn implementation_of(key: &Key) -> String {
+    match index_of(key) {
+        Some((_, engine)) => {
+            let rest = words(key, &IMPLEMENTATION[1..]);
+            if rest.is_empty() { engine.to_owned() } else { format!("{engine} {rest}") }
+        }
+        None => words(key, &IMPLEMENTATION),
+    }
 }
 
 /// Times of the implementations of each study, and the most memory that they held.
@@ -86,7 +118,7 @@ impl Times {
         if timing.seconds <= 0.0 {
             return;
         }
-        let key = (timing.key.study.clone(), words(&timing.key, &IMPLEMENTATION));
+        let key = (timing.key.study.clone(), implementation_of(&timing.key));
         let own = self.0.entry(key).or_default();
         own.seconds.push(timing.seconds);
         own.over_model.extend(over_model(timing));
@@ -107,7 +139,7 @@ pub fn standings(
     let mut deviations: HashMap<(&String, &String), f64> = HashMap::new();
     let (mut order, mut known) = (Vec::new(), HashSet::new());
     for row in rows {
-        let implementation = words(&row.key, &IMPLEMENTATION);
+        let implementation = implementation_of(&row.key);
         let own = (row.key.study.clone(), implementation.clone());
         if known.insert(own.clone()) {
             order.push(own);
@@ -127,8 +159,10 @@ pub fn standings(
     let mut of = |metric: &str| metrics.remove(metric).unwrap_or_default();
     // Of trees of regions the error is that of the curves in their leaves.
     let mut errors = of("mse");
-    for (place, by) in of("leaf_mse") {
-        errors.entry(place).or_insert(by);
+    for metric in ["leaf_mse", "index_squared_error"] {
+        for (place, by) in of(metric) {
+            errors.entry(place).or_insert(by);
+        }
     }
     let (heterogeneity, coverage) = (of("heterogeneity_mse"), of("coverage"));
     let scale = |place: &(String, String)| scales.get(&place.1).copied().unwrap_or(0.0);
@@ -289,6 +323,39 @@ mod tests {
         assert_eq!(["best", "tied", "worse"].map(|n| named(n).rank.unwrap()), [1.0, 1.0, 3.0]);
         assert_eq!(all[0].implementation, "best");
         assert_eq!(all[2].implementation, "worse");
+    }
+
+    /// An index is a part of the question, and so is the second feature of a pair.
+    #[test]
+    fn indices_and_pairs_are_questions_of_their_own() {
+        let row = |estimator: &str, feature2: &str, metric: &str, value: f64| {
+            let key =
+                Key { study: "s", estimator, feature: "x1", feature2, metric, ..Key::default() };
+            let values = (0..3).map(|i| (i.to_string(), value)).collect();
+            SummaryRow::new(key.owned(), values, 0)
+        };
+        let index = |estimator, value| row(estimator, "", "index_squared_error", value);
+        let rows = [
+            index("sobol.first", 1.0),
+            index("sobol.total", 1.0),
+            index("a:sobol.first", 4.0),
+            index("a:sobol.total", 0.25),
+            row("pdp", "x2", "mse", 1.0),
+            row("pdp", "x3", "mse", 1.0),
+            row("a:pdp", "x2", "mse", 9.0),
+        ];
+        let all = standings(&rows, Times::default(), |_, _| Some(1.0));
+        let found: Vec<_> = all
+            .iter()
+            .map(|of| (of.implementation.as_str(), of.answered, of.questions, of.error))
+            .collect();
+        let wanted = [
+            ("pdp", 2, 4, Some(1.0)),
+            ("fe-bench", 2, 4, Some(1.5)),
+            ("a", 2, 4, Some(1.5)),
+            ("a:pdp", 1, 4, Some(3.0)),
+        ];
+        assert_eq!(found, wanted);
     }
 
     #[test]

@@ -159,7 +159,17 @@ impl Uncertainty {
     /// # Errors
     /// None for a tail between 0 and 1.
     pub fn quantiles(&self, tail: f64) -> Result<Vec<f64>> {
-        self.degrees.iter().map(|&degrees| student(tail, degrees)).collect()
+        // Mostly all places have the same, and a quantile takes long.
+        let mut last: Option<(f64, f64)> = None;
+        let quantile = |&degrees: &f64| match last {
+            Some((known, quantile)) if known == degrees => Ok(quantile),
+            _ => {
+                let quantile = student(tail, degrees)?;
+                last = Some((degrees, quantile));
+                Ok(quantile)
+            }
+        };
+        self.degrees.iter().map(quantile).collect()
     }
 
     /// The critical value of a simultaneous band: standard errors that are exceeded somewhere along the curve

@@ -14,6 +14,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::Serialize;
+use statrs::distribution::{ContinuousCDF, Normal};
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -347,7 +348,24 @@ impl Measured {
     #[must_use]
     pub fn interval(&self) -> Option<(f64, f64)> {
         const QUANTILE: f64 = 1.959_963_984_540_054;
-        let half = QUANTILE * self.standard_error?;
+        self.within(QUANTILE)
+    }
+
+    /// Its confidence interval of another level, between 0 and 1, as for a normal error.
+    ///
+    /// ```
+    /// use fe_core::indices::Measured;
+    /// let measured = Measured { value: 1.0, standard_error: Some(0.5), rows: 100 };
+    /// let (lower, upper) = measured.interval_at(0.5).unwrap();
+    /// assert!((lower - 0.66276).abs() < 1e-4 && (upper - 1.33724).abs() < 1e-4);
+    /// ```
+    #[must_use]
+    pub fn interval_at(&self, level: f64) -> Option<(f64, f64)> {
+        self.within(Normal::standard().inverse_cdf(0.5 + level / 2.0))
+    }
+
+    fn within(&self, quantile: f64) -> Option<(f64, f64)> {
+        let half = quantile * self.standard_error?;
         Some((self.value - half, self.value + half))
     }
 }

@@ -3,18 +3,19 @@
 use std::collections::BTreeSet;
 use std::io::Write;
 
-use fe_core::indices::{self, Index, IndexEstimate, IndexOptions};
+use fe_core::indices::{self, Index, IndexEstimate, IndexOptions, Measured};
+use fe_core::settings::BandKind;
 use fe_truth::{Indices, Scenario, Truth};
 
 use super::options::EstimationArguments;
 use super::subject::Subject;
 use crate::error::{Error, Result};
-use crate::output::{Entry, OutputTable};
+use crate::output::{Entry, OutputTable, readable};
 use crate::plot;
 use crate::system::say::say;
 
 /// Options that say something about indices.
-const USED: [&str; 3] = ["bins", "background", "background_seed"];
+const USED: [&str; 5] = ["bins", "background", "background_seed", "band", "level"];
 
 /// Estimates and prints, beside the truths of a scenario.
 pub(super) fn execute(
@@ -26,6 +27,7 @@ pub(super) fn execute(
         let flag = unused.replace('_', "-");
         return Err(Error::Argument(format!("--{flag}: indices have no use for it")));
     }
+    let intervals = Intervals::of(arguments)?;
     let asked = asked(&arguments.indices)?;
     let (features, pairs) = subjects(&asked, subject)?;
     let default = IndexOptions::default();
@@ -47,10 +49,49 @@ pub(super) fn execute(
     }
     if let Some(picture) = subject.picture {
         let bars: Vec<plot::indices::Bar> =
-            lines.iter().filter_map(|line| line.bar(subject)).collect();
-        picture.write(&plot::indices::figure(&subject.pictured().title, &bars))?;
+            lines.iter().filter_map(|line| line.bar(subject, intervals)).collect();
+        let title = &subject.pictured().title;
+        picture.write(&plot::indices::figure(title, &bars, &intervals.name()))?;
     }
-    sheet(&lines, subject).write(arguments.format(), out)
+    sheet(&lines, subject, intervals).write(arguments.format(), out)
+}
+
+/// The intervals about indices: about each that has a standard error, for a normal error of this level.
+#[derive(Debug, Clone, Copy)]
+struct Intervals {
+    /// The level, where it is not 0.95.
+    level: Option<f64>,
+}
+
+impl Intervals {
+    fn of(arguments: &EstimationArguments) -> Result<Self> {
+        let (band, level) = arguments.band();
+        let other = match band {
+            None | Some(BandKind::Analytic) => None,
+            Some(BandKind::Bootstrap) => Some("bootstrap"),
+            Some(BandKind::Bins) => Some("bins"),
+        };
+        if let Some(band) = other {
+            return Err(Error::Argument(format!(
+                "--band {band}: intervals of indices are of their standard errors, most of them by leaving out groups of \
+                 rows, which is --band analytic: they have it anyway"
+            )));
+        }
+        match level {
+            Some(level) if !(level > 0.0 && level < 1.0) => {
+                Err(Error::Argument(format!("--level {level}: must be strictly between 0 and 1")))
+            }
+            _ => Ok(Self { level }),
+        }
+    }
+
+    fn about(self, measured: &Measured) -> Option<(f64, f64)> {
+        self.level.map_or_else(|| measured.interval(), |level| measured.interval_at(level))
+    }
+
+    fn name(self) -> String {
+        format!("{} % interval", readable(100.0 * self.level.unwrap_or(0.95)))
+    }
 }
 
 /// The indices of some names; `all` for all of them.
@@ -109,13 +150,13 @@ impl<'a> Line<'a> {
     }
 
     /// The index of the line as it is drawn.
-    fn bar(&self, subject: &Subject<'_>) -> Option<plot::indices::Bar> {
+    fn bar(&self, subject: &Subject<'_>, intervals: Intervals) -> Option<plot::indices::Bar> {
         let measured = self.of.estimate.as_ref().ok()?;
         Some(plot::indices::Bar {
             index: self.of.index.name(),
             of: self.of.features.iter().map(|&feature| subject.named(feature)).collect(),
             value: measured.value,
-            half: measured.interval().map(|(_, upper)| upper - measured.value),
+            half: intervals.about(measured).map(|(_, upper)| upper - measured.value),
             truth: self.truth.map(|truth| truth.value),
         })
     }
@@ -152,7 +193,7 @@ fn say_refusals(lines: &[Line<'_>], subject: &Subject<'_>) {
     }
 }
 
-fn sheet(lines: &[Line<'_>], subject: &Subject<'_>) -> OutputTable {
+fn sheet(lines: &[Line<'_>], subject: &Subject<'_>, intervals: Intervals) -> OutputTable {
     let mut columns = vec![
         "feature",
         "feature2",
@@ -176,7 +217,7 @@ fn sheet(lines: &[Line<'_>], subject: &Subject<'_>) -> OutputTable {
         let mut row = vec![name(0), name(1), subject.output(of.output), of.index.name().into()];
         match &of.estimate {
             Ok(measured) => {
-                let interval = measured.interval();
+                let interval = intervals.about(measured);
                 row.extend([measured.value.into(), measured.standard_error.into()]);
                 row.extend([
                     interval.map(|(lower, _)| lower).into(),

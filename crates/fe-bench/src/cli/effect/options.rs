@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 
 use clap::Args;
 use fe_core::estimator::pair;
-use fe_core::settings::Centring;
+use fe_core::settings::{BandKind, Centring};
 use fe_core::{AxisChoice, Dataset, Settings, estimator, preset};
 use fe_truth::Scenario;
 
@@ -125,6 +125,11 @@ impl EstimationArguments {
     pub(super) fn samples(&self) -> (Option<usize>, Option<usize>, Option<u64>) {
         let options = &self.options.settings;
         (options.bins, options.background, options.background_seed)
+    }
+
+    /// The kind of intervals that are asked for, and their level.
+    pub(super) fn band(&self) -> (Option<BandKind>, Option<f64>) {
+        (self.options.settings.band, self.options.settings.level)
     }
 
     /// The points at which the effect is given.

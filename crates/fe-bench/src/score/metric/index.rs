@@ -1,6 +1,5 @@
 //! Errors of indices: numbers that say how much of f features and pairs of features have.
 
-use fe_core::indices::Measured;
 use fe_truth::Truth;
 
 use super::{Definition, Measure, OfBand};
@@ -10,7 +9,9 @@ use crate::score::{DEGENERATE, Provenance, Score};
 #[derive(Debug, Clone, Copy)]
 pub struct ComparedIndex {
     /// The estimate.
-    pub estimate: Measured,
+    pub value: f64,
+    /// Its confidence interval, where it has one.
+    pub interval: Option<(f64, f64)>,
     /// The truth.
     pub truth: Truth,
 }
@@ -38,7 +39,7 @@ pub(super) type OfDifference = fn(f64) -> f64;
 
 /// Scores the difference of an index from its truth.
 pub(super) fn difference(of: &ComparedIndex, value: OfDifference) -> Score {
-    let value = value(of.estimate.value - of.truth.value);
+    let value = value(of.value - of.truth.value);
     Score::of(Some(value), &provenance(of), 1, 0)
 }
 
@@ -46,10 +47,13 @@ pub(super) fn difference(of: &ComparedIndex, value: OfDifference) -> Score {
 /// interact, nothing is uncertain.
 pub(super) fn interval(of: &ComparedIndex, value: OfBand) -> Result<Score, String> {
     const ROUNDING: f64 = 1e-12;
-    let Some((lower, upper)) = of.estimate.interval() else {
-        return Err("the estimate has no standard error: too few groups of rows tell it".to_owned());
+    let Some((lower, upper)) = of.interval else {
+        return Err(
+            "the estimate has no interval: too few groups of rows tell it, or the engine has none"
+                .to_owned(),
+        );
     };
-    if upper - lower <= ROUNDING * (1.0 + of.estimate.value.abs()) {
+    if upper - lower <= ROUNDING * (1.0 + of.value.abs()) {
         return Err(DEGENERATE.to_owned());
     }
     let value = value((&[lower], &[upper]), &[of.truth.value]);

@@ -17,7 +17,7 @@ use crate::numeric::simd::{subtract, vectorised};
 pub(super) struct Cells {
     /// The cells in which the instances are at home.
     pub(super) places: Vec<Sums>,
-    /// Of each pair of steps the weight of the instances that have both.
+    /// Of each pair of steps the weight of the instances that have both; while rows are added only where features have levels.
     pub(super) weights: Vec<f64>,
     /// For each output the weighted sums of the mixed differences there.
     pub(super) differences: Vec<Vec<f64>>,
@@ -77,6 +77,10 @@ impl Cells {
             },
             |cells| total.merge(cells),
         )?;
+        if !sides.iter().any(Side::has_levels) {
+            // Where an instance is at home it has its only step.
+            total.weights = total.places.iter().map(|place| place[0]).collect();
+        }
         Ok(total)
     }
 
@@ -105,6 +109,8 @@ struct Room {
     homes: [Vec<u32>; 2],
     shares: [Vec<f64>; 2],
     steps: [Vec<u32>; 2],
+    /// The pairs of steps, or the cells.
+    pairs: Vec<u32>,
     lower: [Vec<f64>; 2],
     upper: [Vec<f64>; 2],
     answers: [Vec<f64>; 4],
@@ -238,7 +244,8 @@ impl Block<'_> {
         cells: &mut Cells,
     ) -> Result<(), ModelError> {
         let len = keep.map_or(rows.len(), <[usize]>::len);
-        let Room { homes, shares: towards, steps, lower, upper, answers, kept, weights } = room;
+        let Room { homes, shares: towards, steps, pairs, lower, upper, answers, kept, weights } =
+            room;
         for side in 0..2 {
             let own = &self.sides[side];
             let step = |home: u32| own.step(home as usize, passes[side]).unwrap_or_default() as u32;
@@ -286,13 +293,20 @@ impl Block<'_> {
             }
             &weights[..]
         });
-        add_differences(self.sides, steps, both, weights, cells);
+        pairs.resize(len, 0);
+        pairs_of(steps, self.sides[1].steps() as u32, pairs);
+        if self.sides.iter().any(Side::has_levels) {
+            for (i, &pair) in pairs.iter().enumerate() {
+                cells.weights[pair as usize] += weights.map_or(1.0, |weights| weights[i]);
+            }
+        }
+        for (sums, differences) in cells.differences.iter_mut().zip(both.chunks(len)) {
+            add_differences(pairs, differences, weights, sums);
+        }
         if let Some(each) = &mut cells.each {
             let row = |i: usize| rows.start + keep.map_or(i, |keep| keep[i]);
-            let columns = self.sides[1].steps();
             each.rows.extend((0..len).map(row));
-            each.steps
-                .extend((0..len).map(|i| steps[0][i] as usize * columns + steps[1][i] as usize));
+            each.steps.extend(pairs.iter().map(|&pair| pair as usize));
             for (values, both) in each.values.iter_mut().zip(both.chunks(len)) {
                 values.extend_from_slice(both);
             }
@@ -303,11 +317,19 @@ impl Block<'_> {
                 towards[side].resize(len, 0.0);
                 shares_between(values, &lower[side], &upper[side], &mut towards[side]);
             }
-            let columns = self.sides[1].homes();
-            for i in 0..len {
-                let cell = steps[0][i] as usize * columns + steps[1][i] as usize;
-                let weight = weights.map_or(1.0, |weights| weights[i]);
-                add_place(&mut cells.places[cell], weight, towards[0][i], towards[1][i]);
+            // Without levels a pair of steps is a cell.
+            let towards = towards[0].iter().zip(&towards[1]);
+            match weights {
+                None => {
+                    for (&cell, (&u, &v)) in pairs.iter().zip(towards) {
+                        add_place(&mut cells.places[cell as usize], 1.0, u, v);
+                    }
+                }
+                Some(weights) => {
+                    for ((&cell, (&u, &v)), &weight) in pairs.iter().zip(towards).zip(weights) {
+                        add_place(&mut cells.places[cell as usize], weight, u, v);
+                    }
+                }
             }
         }
         Ok(())
@@ -332,23 +354,31 @@ fn add_place(cell: &mut Sums, weight: f64, u: f64, v: f64) {
     cell.iter_mut().zip(terms).for_each(|(sum, term)| *sum += term);
 }
 
-/// Adds the differences of some rows, for each output all rows, to the cells of their steps.
-fn add_differences(
-    sides: &[Side; 2],
-    steps: &[Vec<u32>; 2],
-    differences: &[f64],
-    weights: Option<&[f64]>,
-    cells: &mut Cells,
-) {
-    let (len, columns) = (steps[0].len(), sides[1].steps());
-    let cell = |i: usize| steps[0][i] as usize * columns + steps[1][i] as usize;
-    let weight = |i: usize| weights.map_or(1.0, |weights| weights[i]);
-    for i in 0..len {
-        cells.weights[cell(i)] += weight(i);
-    }
-    for (sums, differences) in cells.differences.iter_mut().zip(differences.chunks(len)) {
-        for (i, difference) in differences.iter().enumerate() {
-            sums[cell(i)] += weight(i) * difference;
+/// Writes the places of pairs of steps in a table that has so many columns.
+fn pairs_of(steps: &[Vec<u32>; 2], columns: u32, pairs: &mut [u32]) {
+    vectorised(
+        #[inline(always)]
+        || {
+            for ((pair, first), second) in pairs.iter_mut().zip(&steps[0]).zip(&steps[1]) {
+                // Tables that are larger are refused.
+                *pair = first.wrapping_mul(columns).wrapping_add(*second);
+            }
+        },
+    );
+}
+
+/// Adds the differences of some rows to the sums of their pairs of steps.
+fn add_differences(pairs: &[u32], differences: &[f64], weights: Option<&[f64]>, sums: &mut [f64]) {
+    match weights {
+        None => {
+            for (&pair, difference) in pairs.iter().zip(differences) {
+                sums[pair as usize] += difference;
+            }
+        }
+        Some(weights) => {
+            for ((&pair, difference), weight) in pairs.iter().zip(differences).zip(weights) {
+                sums[pair as usize] += weight * difference;
+            }
         }
     }
 }
