@@ -1920,6 +1920,8 @@ def wrong_refusal(answer: Answer, line: list[str], before: dict[str, str], attac
             | {escaped(piece)[:40] for piece in given}
             | {named(piece)[:40] for piece in given}
             | {piece[:100] for piece in given}
+            # Options have their names in study files, too.
+            | {piece.replace("-", "_") for piece in given}
         )
         if not any(piece and piece in message for piece in shown):
             found.append(f"names nothing that was given: {message[:300]!r}")
