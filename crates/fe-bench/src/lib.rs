@@ -99,6 +99,9 @@
 //! | `alibi` | alibi (Python) |
 //! | `pyale` | PyALE (Python) |
 //! | `scikit-learn` | scikit-learn (Python) |
+//! | `salib` | SALib (Python), for Sobol' indices |
+//! | `openturns` | OpenTURNS (Python), for Sobol' indices |
+//! | `artemis` | artemis (Python), for Friedman's H |
 //! | `shap` | shap (Python) |
 //! | `template-python` | a file to begin an adapter in Python with |
 //! | `template-r` | a file to begin an adapter in R with |

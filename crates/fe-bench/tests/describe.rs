@@ -97,7 +97,11 @@ fn bad_input_is_named() {
         let message = refusal(&there, arguments);
         assert!(words.iter().all(|word| message.contains(word)), "{arguments}: {message}");
     }
-    let cases = [("", "no header"), ("a,b\n", "no rows"), ("a,b\n1\n", "2 fields")];
+    let cases = [
+        ("", "no header"),
+        ("a,b\n", "no rows"),
+        ("a,b\n1\n", "row 1: 1 field, and the header has 2"),
+    ];
     for (text, words) in cases {
         let message = refusal(&folder(text), "--data data.csv");
         assert!(message.contains(words), "{text:?}: {message}");

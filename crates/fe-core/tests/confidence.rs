@@ -413,10 +413,15 @@ fn bad_requests_are_refused() {
         let error = refuse("ale", settings).to_string();
         assert!(error.contains("from 39"), "{error}");
     }
-    for name in ["ice", "dice", "dpdp", "mplot"] {
+    for name in ["ice", "dice", "dpdp"] {
         let error = refuse(name, banded(BandKind::Analytic)).to_string();
         assert!(error.contains(&format!("`{name}`")) && error.contains("band"), "{error}");
     }
+    let rows = Array2::from_shape_fn((40, 1), |(i, _)| i as f64);
+    let data = Dataset::from_rows(&rows.view()).unwrap();
+    let mplot = estimator::from_settings("mplot", &banded(BandKind::Analytic)).unwrap();
+    let error = mplot.estimate(&data, &FunctionModel::new(1, |x| x[0]), 0).unwrap_err();
+    assert!(error.to_string().contains("`mplot` has a confidence band at levels"), "{error}");
     let lonely = Settings { level: Some(0.9), ..Settings::default() };
     assert!(refuse("ale", lonely).to_string().contains("needs `band`"));
     let analytic = Settings { resamples: Some(100), ..banded(BandKind::Analytic) };
