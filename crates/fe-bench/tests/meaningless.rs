@@ -63,6 +63,19 @@ fn the_effect_of_a_binary_feature_does_not_depend_on_the_number_of_bins() {
     }
 }
 
+/// Quantiles of few values are these values, whether an estimator takes `distinct` or not.
+#[test]
+fn regions_of_a_feature_of_few_values_have_bins() {
+    let folder = tempfile::tempdir().unwrap();
+    table(folder.path());
+    for kind in ["continuous", "nominal"] {
+        let kind = format!("flag={kind}");
+        let asked = ["--estimator", "regional-ale", "--feature", "flag", "--kind", &kind];
+        let (objects, _) = effect(&[&asked[..], &["--depth", "1"]].concat(), folder.path());
+        assert_eq!(objects[0]["estimator"], "regional-ale");
+    }
+}
+
 #[test]
 fn many_empty_bins_are_said() {
     let folder = tempfile::tempdir().unwrap();

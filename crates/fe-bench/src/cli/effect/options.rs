@@ -351,7 +351,8 @@ fn of_data(name: &str, given: Settings, values: &[f64]) -> Result<Settings> {
     let quantiles = takes("binning") && has_equal_bins && !is_said;
     let bins =
         given.bins.or(usual.binning().and_then(|binning| binning.bins())).unwrap_or_default();
-    let distinct = (quantiles && given.distinct.is_none() && are_few(values, bins)).then_some(bins);
+    let is_open = quantiles && given.distinct.is_none() && takes("distinct");
+    let distinct = (is_open && are_few(values, bins)).then_some(bins);
     let is_said = given.center_rule.is_some() || given.center_points.is_some();
     let by_integral = usual.centring() == Centring::Integral && takes("center") && !is_said;
     Ok(Settings {
