@@ -125,7 +125,7 @@ fn truths_of_pairs_and_indices() {
         ("--indices=h.pear", "nearest: `h.pair`"),
         ("--indices=sobol.first", "sobol.first is of a feature, and none is asked for"),
         ("--indices=h.pair,h.pair", "h.pair is asked for twice"),
-        ("--indices=", "--indices"),
+        ("--indices=", "unknown index ``"),
     ] {
         let said = refusal(&[&pair[..], &[indices]].concat());
         assert!(said.contains(message), "{said}");

@@ -323,28 +323,26 @@ proptest! {
     }
 }
 
-/// Standard errors of the bands at levels against the spread of estimates over 600 samples.
-#[test]
-fn bands_at_levels_are_as_wide_as_estimates_differ() {
-    const SAMPLES: usize = 600;
-    const ROWS: usize = 150;
-    let mut state = 5_u64;
+/// Samples of so many rows: a level, a number that depends on it, and one that does not.
+fn dependent(samples: usize, rows: usize, seed: u64) -> Vec<Dataset> {
+    let mut state = seed;
     let mut random = move || {
         state =
             state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 11) as f64 / (1_u64 << 53) as f64
     };
-    let samples: Vec<Dataset> = (0..SAMPLES)
-        .map(|_| {
-            let rows: Vec<[f64; 3]> = (0..ROWS)
-                .map(|_| {
-                    let level = (3.0 * random().sqrt()).floor().min(2.0);
-                    [level, 2.0 * random() + 0.5 * level, f64::from(random() > 0.4)]
-                })
-                .collect();
-            data(&rows)
-        })
-        .collect();
+    let mut row = move |_| {
+        let level = (3.0 * random().sqrt()).floor().min(2.0);
+        [level, 2.0 * random() + 0.5 * level, f64::from(random() > 0.4)]
+    };
+    (0..samples).map(|_| data(&(0..rows).map(&mut row).collect::<Vec<_>>())).collect()
+}
+
+/// Standard errors of the bands at levels against the spread of estimates over 600 samples.
+#[test]
+fn bands_at_levels_are_as_wide_as_estimates_differ() {
+    const SAMPLES: usize = 600;
+    let samples = dependent(SAMPLES, 150, 5);
     for centring in [Centring::Data, Centring::Start] {
         for (name, kind) in [
             ("pdp", BandKind::Analytic),
@@ -558,22 +556,7 @@ fn bands_at_levels_of_what_is_certain_are_degenerate() {
 /// Bands of `shapdp`, whose values are means over the same rows, against the spread of estimates over 300 samples.
 #[test]
 fn bands_of_shapley_values_at_levels_are_as_wide_as_estimates_differ() {
-    const SAMPLES: usize = 300;
-    let mut state = 11_u64;
-    let mut random = move || {
-        state =
-            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 11) as f64 / (1_u64 << 53) as f64
-    };
-    let samples: Vec<Dataset> = (0..SAMPLES)
-        .map(|_| {
-            let row = |_| {
-                let level = (3.0 * random().sqrt()).floor().min(2.0);
-                [level, 2.0 * random() + 0.5 * level, f64::from(random() > 0.4)]
-            };
-            data(&(0..100).map(row).collect::<Vec<_>>())
-        })
-        .collect();
+    let samples = dependent(300, 100, 11);
     for (kind, centring) in [
         (BandKind::Analytic, Centring::Data),
         (BandKind::Analytic, Centring::None),

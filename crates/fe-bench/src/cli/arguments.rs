@@ -1,5 +1,8 @@
 //! Arguments that several commands share.
 
+use std::fmt::Display;
+use std::str::FromStr;
+
 use clap::Args;
 use fe_truth::Scenario;
 
@@ -296,4 +299,25 @@ pub(super) fn lists_of_places(places: &[Place]) -> Result<[Vec<f64>; 2]> {
 /// A word that the core knows.
 pub(super) fn word<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, String> {
     serde_json::from_value(serde_json::Value::from(text)).map_err(|e| e.to_string())
+}
+
+/// The values of the names of a flag, each once; `all` names all of them.
+pub(super) fn named<T: FromStr<Err: Display> + Copy + PartialEq + Display>(
+    names: &[String],
+    flag: &str,
+    all: &[T],
+) -> Result<Vec<T>> {
+    let mut asked: Vec<T> = Vec::new();
+    for name in names {
+        if name == "all" {
+            asked.extend(all);
+        } else {
+            let one = name.parse().map_err(|error: T::Err| Error::Argument(error.to_string()));
+            asked.push(one?);
+        }
+    }
+    match asked.iter().enumerate().find(|(place, one)| asked[..*place].contains(one)) {
+        None => Ok(asked),
+        Some((_, twice)) => Err(Error::Argument(format!("--{flag}: {twice} is asked for twice"))),
+    }
 }

@@ -4,9 +4,7 @@ use std::path::Path;
 
 use fe_core::Axis;
 use fe_core::Centring;
-use fe_core::effect::{
-    BandRecord, Limits, MEANING, SideRecord, Surface, SurfaceBand, SurfaceRecord,
-};
+use fe_core::effect::{BandRecord, Limits, SideRecord, Surface, SurfaceBand, SurfaceRecord};
 use fe_core::numeric::curve::Curve;
 use fe_core::settings::BandKind;
 use fe_truth::Quantity;
@@ -171,19 +169,7 @@ impl PairAnswer {
 
 /// The band of an engine about a surface; how it came about is the engine's own.
 fn surface_band((lower, upper): Values, values: &[f64]) -> SurfaceBand {
-    let record = BandRecord {
-        kind: BandKind::Analytic,
-        level: 0.95,
-        meaning: MEANING,
-        seed: None,
-        resamples: None,
-        failed_resamples: None,
-        interval: None,
-        rebin: None,
-        least_degrees_of_freedom: None,
-        critical_value: None,
-        cells: None,
-    };
+    let record = BandRecord::new(BandKind::Analytic, 0.95);
     let pointwise = Limits { lower, upper };
     SurfaceBand { pointwise, simultaneous: None, rounding: 0.0, record }.rounded(0.0, values)
 }

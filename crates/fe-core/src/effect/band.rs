@@ -133,6 +133,26 @@ pub struct BandRecord {
     pub cells: Option<usize>,
 }
 
+impl BandRecord {
+    /// A band of a kind and level of whose computation nothing else is known.
+    #[must_use]
+    pub const fn new(kind: BandKind, level: f64) -> Self {
+        Self {
+            kind,
+            level,
+            meaning: MEANING,
+            seed: None,
+            resamples: None,
+            failed_resamples: None,
+            interval: None,
+            rebin: None,
+            least_degrees_of_freedom: None,
+            critical_value: None,
+            cells: None,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -144,19 +164,7 @@ mod tests {
             pointwise: Limits { lower: line(-4.0), upper: line(-4.0) },
             simultaneous: None,
             rounding: 0.0,
-            record: BandRecord {
-                kind: BandKind::Analytic,
-                level: 0.95,
-                meaning: MEANING,
-                seed: None,
-                resamples: None,
-                failed_resamples: None,
-                interval: None,
-                rebin: None,
-                least_degrees_of_freedom: None,
-                critical_value: None,
-                cells: None,
-            },
+            record: BandRecord::new(BandKind::Analytic, 0.95),
         };
         let certain = band.clone().rounded(0.0, line(-4.0).y());
         assert_eq!(certain.rounding, 4.0 * NO_WIDTH);

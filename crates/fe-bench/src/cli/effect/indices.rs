@@ -1,6 +1,5 @@
 //! `fe-bench effect … --indices`: how much of f features and pairs of features have, from data and a model.
 
-use std::collections::BTreeSet;
 use std::io::Write;
 
 use fe_core::indices::{self, Index, IndexEstimate, IndexOptions, Measured};
@@ -9,6 +8,7 @@ use fe_truth::{Indices, Scenario, Truth};
 
 use super::options::EstimationArguments;
 use super::subject::Subject;
+use crate::cli::arguments::named;
 use crate::error::{Error, Result};
 use crate::output::{Entry, OutputTable, readable};
 use crate::plot;
@@ -28,7 +28,7 @@ pub(super) fn execute(
         return Err(Error::Argument(format!("--{flag}: indices have no use for it")));
     }
     let intervals = Intervals::of(arguments)?;
-    let asked = asked(&arguments.indices)?;
+    let asked = named(&arguments.indices, "indices", &Index::all().collect::<Vec<_>>())?;
     let (features, pairs) = subjects(&asked, subject)?;
     let default = IndexOptions::default();
     let (bins, background, seed) = arguments.samples();
@@ -91,25 +91,6 @@ impl Intervals {
 
     fn name(self) -> String {
         format!("{} % interval", readable(100.0 * self.level.unwrap_or(0.95)))
-    }
-}
-
-/// The indices of some names; `all` for all of them.
-fn asked(names: &[String]) -> Result<Vec<Index>> {
-    let mut asked: Vec<Index> = Vec::new();
-    for name in names {
-        if name == "all" {
-            asked.extend(Index::all());
-        } else {
-            asked.push(
-                name.parse().map_err(|error: fe_core::Error| Error::Argument(error.to_string()))?,
-            );
-        }
-    }
-    let mut seen = BTreeSet::new();
-    match asked.iter().find(|index| !seen.insert(**index)) {
-        None => Ok(asked),
-        Some(twice) => Err(Error::Argument(format!("--indices: {twice} is asked for twice"))),
     }
 }
 
@@ -242,6 +223,8 @@ fn sheet(lines: &[Line<'_>], subject: &Subject<'_>, intervals: Intervals) -> Out
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     /// An index has one name, whether it is estimated or exact; two have no estimate or no truth.

@@ -5,7 +5,7 @@ use std::io::Write;
 use fe_core::Axis;
 use fe_truth::{Centring, Index, PairEffect, Quantity, Scenario};
 
-use super::super::arguments::{Grid, interval, lists_of_places};
+use super::super::arguments::{Grid, interval, lists_of_places, named};
 use super::{Arguments, Asked, entries};
 use crate::data::features::{Subject, pairs_that_f_reads};
 use crate::error::{Error, Result};
@@ -153,28 +153,13 @@ fn asked_subjects(
     Ok((subjects.iter().filter_map(one).collect(), subjects.iter().filter_map(two).collect()))
 }
 
-/// The indices of some names; `all` for all of them.
-fn asked_indices(names: &[String]) -> Result<Vec<Index>> {
-    if names == ["all"] {
-        return Ok(Index::ALL.to_vec());
-    }
-    let named = names.iter().map(|name| name.parse::<Index>());
-    let asked = named
-        .collect::<std::result::Result<Vec<_>, _>>()
-        .map_err(|error| Error::Argument(format!("--indices: {error}")))?;
-    match asked.iter().enumerate().find(|(place, index)| asked[..*place].contains(index)) {
-        None => Ok(asked),
-        Some((_, twice)) => Err(Error::Argument(format!("--indices: {twice} is asked for twice"))),
-    }
-}
-
 /// Prints the indices; of those that mean nothing, or that cannot be told, the reason goes to standard error.
 pub(super) fn indices(
     arguments: &Arguments,
     scenario: &Scenario,
     out: &mut dyn Write,
 ) -> Result<()> {
-    let asked = asked_indices(&arguments.indices)?;
+    let asked = named(&arguments.indices, "indices", Index::ALL)?;
     let (features, pairs) = asked_subjects(arguments, scenario)?;
     for (order, are_none, what) in
         [(1, features.is_empty(), "a feature"), (2, pairs.is_empty(), "a pair, such as x1:x2")]
