@@ -433,6 +433,22 @@ fn regions_of_a_feature_with_levels_have_the_effects_of_their_rows() {
     }
 }
 
+/// The changes of a row to its own level and to the next count alike, also where they differ from row to row.
+#[test]
+fn regions_start_from_the_heterogeneity_of_all_rows() {
+    let data = dependent(1, 100, 3).remove(0);
+    let model = FunctionModel::new(3, |x| x[0] * x[0] * x[1] + x[0] * x[2]);
+    for (name, plain, value) in
+        [("regional-pdp", "pdp", "mean_levels"), ("regional-ale", "ale", "mean_steps")]
+    {
+        let regional = fe_core::regional::from_settings(name, &Settings::default()).unwrap();
+        let found = regional.fit(&data, &model, 0).unwrap().remove(0);
+        let whole = effect(plain, &Settings::default(), &data, &model).heterogeneity_values[value];
+        let (root, whole) = (found.tree.nodes()[0].heterogeneity.unwrap(), whole.unwrap());
+        assert!(whole > 0.01 && (root / whole - 1.0).abs() < 1e-12, "{name}: {root} for {whole}");
+    }
+}
+
 /// Where all rows of two neighbouring levels are on one side, the other side has no change between them: the
 /// accumulated effect of that side does not exist, and the partial dependence does.
 #[test]
