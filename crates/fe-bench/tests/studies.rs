@@ -247,7 +247,10 @@ fn wrong_grids_limits_and_sizes_are_refused() {
     refused("grid = 0", "", &["`grid` = 0", "from 1 to"]);
     refused("grid = -3", "", &["`grid` = -3"]);
     refused("grid = []", "", &["empty list"]);
-    refused("metrics = []", "", &["`metrics` is an empty list"]);
+    for key in ["metrics", "features", "pairs", "split", "model", "of"] {
+        let words = format!("block 1: `{key}` is an empty list");
+        refused(&format!("{key} = []"), "", &[&words]);
+    }
     refused("grid = \"quantiles\"", "", &["`grid` = \"quantiles\"", "{ quantiles"]);
     refused("grid = { quantils = 9 }", "", &["did you mean `quantiles`"]);
     refused("grid = { from = 0.1 }", "", &["`grid.quantiles` must be"]);

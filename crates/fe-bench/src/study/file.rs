@@ -232,10 +232,27 @@ pub fn read(path: &Path) -> Result<StudyFile> {
                     return Err(wrong(format!("`snr` in block {}: {NO_TARGET}", i + 1)));
                 }
                 check_keys(entry, known, &format!("{key} {}", i + 1)).map_err(wrong)?;
+                check_lists(entry, &format!("{key} {}", i + 1)).map_err(wrong)?;
             }
         }
     }
     toml::from_str(&text).map_err(|e| wrong(plain_types(&e.to_string())))
+}
+
+/// Lists that may be empty: a study that keeps nothing, and a table of one row or column.
+const MAY_BE_EMPTY: &[&str] = &["keep", "rows", "columns"];
+
+/// Refuses lists of nothing, which might be taken for all there is.
+fn check_lists(entry: &Table, place: &str) -> Result<(), String> {
+    let is_empty = |value: &Value| value.as_array().is_some_and(Vec::is_empty);
+    let within = entry.get("where").and_then(Value::as_table).into_iter().flatten();
+    let of_entry = entry.iter().filter(|(key, _)| !MAY_BE_EMPTY.contains(&key.as_str()));
+    match of_entry.chain(within).find(|(_, value)| is_empty(value)) {
+        None => Ok(()),
+        Some((key, _)) => Err(format!(
+            "{place}: `{key}` is an empty list: name one at least, or leave `{key}` out"
+        )),
+    }
 }
 
 /// Refuses keys that are not known.
