@@ -280,7 +280,8 @@ impl Expression {
     }
 
     /// The partial derivative along a feature, counted from 0: that between the places where an
-    /// indicator changes. At a kink of `abs`, `min`, `max` and `if` it is the mean of both sides.
+    /// indicator changes. At a kink of `abs`, `min` and `max` it is the mean of both sides, at one of `if`
+    /// that of the branch that holds there, as in automatic differentiation.
     #[must_use]
     pub fn partial(&self, s: usize) -> Self {
         match self {
@@ -317,13 +318,7 @@ impl Expression {
             Self::Joint(function, pair) => function.partial(pair, s),
             Self::If(parts) => {
                 let [condition, there, elsewhere] = &**parts;
-                let sides = [there.partial(s), elsewhere.partial(s)];
-                if !condition.reads(s) {
-                    return chosen(condition.clone(), sides);
-                }
-                // Between the two, comparisons differ only where they are ties.
-                let [open, closed] = [false, true].map(|closed| condition.untied(s, closed));
-                mean_of(chosen(open, sides.clone()), chosen(closed, sides))
+                chosen(condition.clone(), [there.partial(s), elsewhere.partial(s)])
             }
         }
     }
@@ -399,23 +394,6 @@ impl Expression {
         found.sort_unstable();
         found.dedup();
         found
-    }
-
-    /// A condition in which comparisons that read a feature hold at all ties, or at none.
-    fn untied(&self, s: usize, closed: bool) -> Self {
-        match self {
-            Self::Indicator(_, pair) if !pair.iter().any(|side| side.reads(s)) => self.clone(),
-            Self::Indicator(Comparison::Equal, _) => Self::Number(0.0),
-            Self::Indicator(_, pair) => {
-                let kind = if closed { Comparison::LessEqual } else { Comparison::Less };
-                Self::Indicator(kind, pair.clone())
-            }
-            // What is not the case at no tie is the case at all of them.
-            Self::Difference(pair) => {
-                Self::Difference(Box::new([pair[0].untied(s, closed), pair[1].untied(s, !closed)]))
-            }
-            _ => self.with_parts(&mut |part| part.untied(s, closed)),
-        }
     }
 
     /// A function of it.
@@ -806,7 +784,7 @@ mod tests {
     }
 
     #[test]
-    fn at_a_kink_the_derivative_is_the_mean_of_both_sides() {
+    fn derivatives_at_kinks() {
         let (x, y) = (feature(0), feature(1));
         let choice =
             |condition| Expression::If(Box::new([condition, 2.0 * x.clone(), 6.0 * x.clone()]));
@@ -817,22 +795,22 @@ mod tests {
             (x.clone().of(Unary::Abs), 0.0),
             (joint(Binary::Min, x.clone(), 3.0 * x.clone()), 2.0),
             (joint(Binary::Max, y.clone(), x.clone()), 0.5),
-            (choice(below()), 4.0),
-            (choice(less_equal(x.clone(), 0.0)), 4.0),
+            (choice(below()), 6.0),
+            (choice(less_equal(x.clone(), 0.0)), 2.0),
             // The other feature decides: there is no kink along this one.
             (choice(less(y.clone(), 0.0)), 6.0),
             (choice(less_equal(y.clone(), 0.0)), 2.0),
             (choice(both(below(), less(y.clone(), 0.0))), 6.0),
-            (choice(both(below(), less_equal(y.clone(), 0.0))), 4.0),
-            (choice(not(below())), 4.0),
-            // Both sides change at one place.
-            (choice(both(below(), not(less(0.0, x.clone())))), 4.0),
+            (choice(both(below(), less_equal(y.clone(), 0.0))), 6.0),
+            (choice(not(below())), 2.0),
+            // At one place alone.
+            (choice(both(not(below()), not(less(0.0, x.clone())))), 2.0),
             // A power that does not change, where the base is 0.
             (joint(Binary::Power, x.clone(), y.clone() + 2.0), 0.0),
             (joint(Binary::Power, x.clone(), y.clone() + 1.0), 1.0),
             (
                 choice(Expression::Indicator(Comparison::Equal, Box::new([x.clone(), 0.0.into()]))),
-                6.0,
+                2.0,
             ),
         ];
         for (f, slope) in cases {

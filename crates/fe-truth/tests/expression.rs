@@ -157,16 +157,17 @@ fn derivatives_of_every_function_are_known() {
 }
 
 #[test]
-fn at_a_kink_the_derivative_is_the_mean_of_both_sides() {
-    for (f, x, mean) in [
+fn the_derivative_at_a_kink_is_the_mean_of_both_sides_or_that_of_the_branch() {
+    for (f, x, slope) in [
         ("abs(x - 0.5)", 0.5, 0.0),
         ("max(x, 0.5)", 0.5, 0.5),
         ("min(3*x, 2*x + 0.5)", 0.5, 2.5),
-        ("if(x < 0.25, x, 4*x)", 0.25, 2.5),
-        ("if(x >= 0.25, x, 4*x)", 0.25, 2.5),
-        ("if(x == 0.25, 7*x, 4*x)", 0.25, 4.0),
+        ("if(x < 0.25, x, 4*x)", 0.25, 4.0),
+        ("if(x >= 0.25, x, 4*x)", 0.25, 1.0),
+        ("if(x == 0.25, 7*x, 4*x)", 0.25, 7.0),
+        ("if(x == 0.5, 1, sin(x - 0.5)/(x - 0.5))", 0.5, 0.0),
     ] {
-        assert_eq!(of_text(f).partial(0).value(&[x, 0.5]), mean, "{f}");
+        assert_eq!(of_text(f).partial(0).value(&[x, 0.5]), slope, "{f}");
     }
 }
 

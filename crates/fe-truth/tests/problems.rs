@@ -35,7 +35,10 @@ fn assert_same_truths(file: &Scenario, built_in: &Scenario) {
         let own = file.axis(s);
         let width = axis.1 - axis.0;
         assert!((own.0 - axis.0).abs() + (own.1 - axis.1).abs() < 1e-9 * width, "{own:?} {axis:?}");
-        let points = [0.03, 0.31, 0.53, 0.62, 0.97].map(|share| axis.0 + share * width);
+        let mut points =
+            [0.03, 0.31, 0.53, 0.62, 0.97].map(|share| axis.0 + share * width).to_vec();
+        // Where f jumps or has a kink as well, where either has a side to take.
+        points.extend(built_in.breaks(s).iter().filter(|place| (axis.0..=axis.1).contains(place)));
         for &effect in Quantity::ALL {
             if effect == Quantity::Main && !built_in.is_additive(s) {
                 continue;
