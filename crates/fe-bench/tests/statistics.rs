@@ -36,6 +36,10 @@ fn run(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_fe-bench")).args(arguments).output().unwrap()
 }
 
+fn text_of(output: &Output) -> String {
+    text(output.stderr.clone())
+}
+
 fn text(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap()
 }
@@ -394,6 +398,35 @@ fn latex_is_no_wider_than_its_page() {
             };
             assert!(wide.is_empty(), "{options:?}: {wide:?}");
         }
+    }
+}
+
+/// Errors of the same size, of an ordinary function whose effect is exact and of a tiny one whose effect is not.
+#[test]
+fn rounding_is_exact_and_small_errors_of_small_functions_are_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let law = "[law]\nx = \"uniform(0, 1)\"\ny = \"uniform(0, 1)\"\n";
+    std::fs::write(path("ordinary.toml"), format!("f = \"x + y\"\n{law}")).unwrap();
+    std::fs::write(path("tiny.toml"), format!("f = \"1e-14*x^2*y\"\n{law}")).unwrap();
+    for (name, is_exact) in [("ordinary", true), ("tiny", false)] {
+        let study = STUDY.replace("liu-product", &format!("{name}.toml"));
+        let study = study.replace("[\"x1\"]", "[\"x\"]").replace("[50, 200]", "[50, 100, 200]");
+        std::fs::write(path("study.toml"), study).unwrap();
+        let out = path(name);
+        answer(&["run", &path("study.toml"), "--out", &out]);
+        let table = |more: &[&str]| answer(&[&["table", &out, "--metric", "mse"], more].concat());
+        let (text, latex) = (table(&[]), table(&["--format", "latex"]));
+        assert_eq!(text.contains("| **exact**"), is_exact, "{text}");
+        assert_eq!(text.contains("Exact: no error but rounding."), is_exact, "{text}");
+        assert_eq!(latex.contains("\\textbf{exact}"), is_exact, "{latex}");
+        check_latex(&latex);
+        check_latex(&table(&["--format", "latex", "--siunitx"]));
+        assert_eq!(text.contains("e-3"), !is_exact, "{text}");
+        // In a figure, too.
+        let drawn =
+            run(&["plot", &out, "--metric", "mse", "--out", &path(&format!("{name}-figures"))]);
+        assert_eq!(drawn.status.success(), !is_exact, "{}", text_of(&drawn));
     }
 }
 

@@ -7,6 +7,8 @@ use clap::{Args, ValueEnum};
 
 use super::figures::FormArguments;
 use super::table::{condition, conditions};
+use crate::data::scenarios;
+use crate::data::sizes::Sizes;
 use crate::error::{Error, Result};
 use crate::plot::sweep::{self, Sweep, Sweeps};
 use crate::plot::{FileKind, check_kind, kept_trees, recorded};
@@ -37,6 +39,9 @@ pub(super) struct Arguments {
     /// Only values with this key; may be given several times
     #[arg(long = "where", value_name = "KEY=VALUE", value_parser = condition)]
     filter: Vec<(String, String)>,
+    /// Only these metrics
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    metric: Vec<String>,
     /// Times of the estimates that `cargo bench --bench sweep` measured: errors are drawn against them as well
     #[arg(long, value_name = "FILE")]
     timings: Option<PathBuf>,
@@ -60,6 +65,13 @@ pub(super) struct Arguments {
 }
 
 impl Arguments {
+    /// What `--where` and `--metric` ask for.
+    fn conditions(&self) -> Vec<(String, String)> {
+        let metric = Column::Metric.name();
+        let of_metrics = self.metric.iter().map(|name| (metric.to_owned(), name.clone()));
+        self.filter.iter().cloned().chain(of_metrics).collect()
+    }
+
     /// The kinds of files that are asked for.
     fn files(&self) -> Vec<FileKind> {
         let asked = [
@@ -115,7 +127,8 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
     check_folder(&folder, &arguments.folder)?;
     let (files, form) = (arguments.files(), arguments.form.form()?);
     files.iter().try_for_each(|kind| check_kind(*kind, &form))?;
-    let is_chosen = |key: &Key<&str>| chosen(key, &arguments.filter);
+    let filter = arguments.conditions();
+    let is_chosen = |key: &Key<&str>| chosen(key, &filter);
     let results = results::read_chosen(&arguments.folder, &is_chosen)?;
     let values: Vec<&SummaryRow> = results.values.iter().collect();
     if values.is_empty() {
@@ -129,6 +142,8 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
     if let Some(caution) = empty_bins::caution(&results.empty_bins, &labels, |key| is_chosen(key)) {
         say!("{caution}");
     }
+    let problems = results.manifest.studies.iter().map(|named| &named.study.problems);
+    let sizes = Sizes::new(scenarios::recorded(problems));
     let times = match &arguments.timings {
         Some(path) => Times::of(path, &results.values)?,
         None if given.contains(&Drawn::ErrorByTime) => {
@@ -137,7 +152,8 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
         }
         None => Times::default(),
     };
-    let Sweeps { mut figures, left_out } = sweep::figures(&values, &sweeps, &times, &labels);
+    let Sweeps { mut figures, left_out } =
+        sweep::figures(&values, &sweeps, &times, (&labels, &sizes));
     left_out.iter().for_each(|reason| say!("{reason}"));
     if kinds.contains(&Drawn::Effect) || kinds.contains(&Drawn::Tree) {
         let kept = recorded::read(&arguments.folder, &is_chosen)?;
@@ -196,9 +212,10 @@ fn chosen(key: &Key<&str>, filter: &[(String, String)]) -> bool {
 fn nothing_left(arguments: &Arguments) -> Result<Error> {
     let all = results::read(&arguments.folder)?.values;
     let keys: Vec<&Key> = all.iter().map(|value| &value.key).collect();
-    let names = arguments.filter.iter().map(|(name, _)| name.as_str());
+    let asked = arguments.conditions();
+    let names = asked.iter().map(|(name, _)| name.as_str());
     let left = Field::check(names, &keys)
-        .and_then(|()| table::filtered(&conditions(arguments.filter.iter().cloned()), all));
+        .and_then(|()| table::filtered(&conditions(asked.iter().cloned()), all));
     let message = left.err().unwrap_or_else(|| "no value is left by --where".to_owned());
     Ok(Error::content(&arguments.folder, message))
 }

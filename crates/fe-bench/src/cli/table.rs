@@ -57,7 +57,7 @@ struct Choice {
     #[arg(long, value_name = "KEY,…", value_delimiter = ',')]
     rows: Vec<String>,
     /// Keys whose values become columns
-    #[arg(long, value_name = "KEY,…", value_delimiter = ',')]
+    #[arg(long, visible_alias = "columns", value_name = "KEY,…", value_delimiter = ',')]
     cols: Vec<String>,
     /// Only values with this key; may be given several times
     #[arg(long = "where", value_name = "KEY=VALUE", value_parser = condition)]

@@ -14,6 +14,7 @@ pub mod sample;
 pub mod scenarios;
 pub mod seeds;
 pub mod shelf;
+pub mod sizes;
 mod table;
 
 pub(crate) use columns::parse;

@@ -11,6 +11,7 @@ use super::coinciding::{self, Group, Name, Spot};
 use super::figure::{Figure, Layer, Mark, Panel, Scale, lower_end};
 use super::scale::Ruler;
 use super::style::{GREY, MarkStyle};
+use crate::data::sizes::Sizes;
 use crate::record::measured::Times;
 use crate::record::summary::{SummaryRow, grouped};
 use crate::record::{Column, Key};
@@ -43,7 +44,11 @@ impl Sweep {
             Self::ErrorByN => vec![Field::Column(Column::Rows)],
             Self::ErrorByTime => {
                 let along = [Column::Rows, Column::Bins].map(Field::Column);
-                along.into_iter().find(|field| sizes(field, values) >= LEAST).into_iter().collect()
+                along
+                    .into_iter()
+                    .find(|field| places_swept(field, values) >= LEAST)
+                    .into_iter()
+                    .collect()
             }
             Self::ErrorByParameter => {
                 let keys: Vec<&Key> = values.iter().map(|value| &value.key).collect();
@@ -118,7 +123,12 @@ pub struct Sweeps {
 
 /// The figures of the given kinds that some results are good for, in the words of some labels.
 #[must_use]
-pub fn figures(values: &[&SummaryRow], kinds: &[Sweep], times: &Times, labels: &Labels) -> Sweeps {
+pub fn figures(
+    values: &[&SummaryRow],
+    kinds: &[Sweep],
+    times: &Times,
+    (labels, sizes): (&Labels, &Sizes),
+) -> Sweeps {
     let errors: Vec<&SummaryRow> = values
         .iter()
         .copied()
@@ -137,7 +147,7 @@ pub fn figures(values: &[&SummaryRow], kinds: &[Sweep], times: &Times, labels: &
                 let along = Along { swept, times: by_time.then_some(times) };
                 let by = if by_time { "time" } else { along.swept.name() };
                 let name = file_name(&format!("error-by-{by}"), &FIGURE, key, keys);
-                let figure = figure(&along, &rows, labels)?;
+                let figure = figure(&along, &rows, (labels, sizes))?;
                 let named = |figure| Named { name: name.clone(), study: key[0].clone(), figure };
                 Some(figure.map(named).map_err(|reason| format!("{name} is not drawn: {reason}")))
             })
@@ -234,7 +244,7 @@ impl Along<'_> {
 fn figure(
     along: &Along<'_>,
     rows: &[&SummaryRow],
-    labels: &Labels,
+    (labels, sizes): (&Labels, &Sizes),
 ) -> Option<Result<Figure, String>> {
     let swept = &along.swept;
     let but_swept = |fields: Vec<Field>| -> Vec<Field> {
@@ -244,11 +254,11 @@ fn figure(
     let mut panel_keys = Field::varying(Column::Parameters, &all);
     panel_keys.extend(fields(&PANEL[1..]));
     let (panel_keys, series_keys) = (but_swept(panel_keys), but_swept(series()));
-    let scale = scale_of(swept, rows);
+    let scale = scale_of(swept, rows, sizes);
     let panels = by(rows, |row| pick(row, &panel_keys));
     let is_swept = |rows: &[&SummaryRow]| {
         let lines = by(rows, |row| pick(row, &series_keys));
-        lines.iter().any(|(_, rows)| sizes(swept, rows) >= LEAST)
+        lines.iter().any(|(_, rows)| places_swept(swept, rows) >= LEAST)
             && rows.iter().any(|row| scale.shows(row))
     };
     let shown: Vec<_> = panels.iter().filter(|(_, rows)| is_swept(rows)).collect();
@@ -412,7 +422,7 @@ fn share_axes(cells: &mut [Vec<Panel>]) {
 }
 
 /// Number of values of what is swept over.
-fn sizes(swept: &Field, rows: &[&SummaryRow]) -> usize {
+fn places_swept(swept: &Field, rows: &[&SummaryRow]) -> usize {
     by(rows, |row| swept.of(&row.key).to_owned()).len()
 }
 
@@ -425,11 +435,15 @@ struct ErrorScale {
     unit: Option<&'static str>,
 }
 
-fn scale_of(swept: &Field, rows: &[&SummaryRow]) -> ErrorScale {
+fn scale_of(swept: &Field, rows: &[&SummaryRow], sizes: &Sizes) -> ErrorScale {
     let metric: Option<Metric> = rows[0].key.metric.parse().ok();
     let means = || rows.iter().filter_map(|row| row.summary.mean);
     let most = means().map(f64::abs).fold(0.0, f64::max);
-    let rounding = metric.and_then(|metric| metric.rounding(most)).unwrap_or(f64::NEG_INFINITY);
+    // Of functions of several sizes, what is rounding of the smallest.
+    let sizes = rows.iter().map(|row| sizes.of(&row.key.scenario, &row.key.parameters));
+    let size = sizes.fold(f64::INFINITY, f64::min);
+    let rounding = metric.and_then(|metric| metric.rounding(most, size));
+    let rounding = rounding.unwrap_or(f64::NEG_INFINITY);
     let drawn: Vec<f64> = means().filter(|mean| mean.abs() > rounding).collect();
     let (least, most) = extremes(&drawn);
     let falls = !has_no_order(rows[0]);

@@ -11,6 +11,7 @@ use super::manifest::NamedStudy;
 use super::results::Results;
 use super::store::GroupValues;
 use super::summary::SummaryRow;
+use crate::data::sizes::size;
 use crate::error::{Error, Result};
 use crate::study::Study;
 use crate::study::replicates::Until;
@@ -59,7 +60,7 @@ impl Precision {
     fn imprecise_of(&self, plan: &Plan<'_>, group: usize) -> Vec<Key> {
         let Some(until) = until(plan, group) else { return Vec::new() };
         let means: Vec<(Key, Summary)> = self.groups[group].0.means().collect();
-        not_reached(&until, means)
+        not_reached(&until, means, size(&plan.groups[group].group.scenario))
     }
 }
 
@@ -76,9 +77,9 @@ fn open(plan: &Plan<'_>, shard: Option<Shard>) -> Vec<usize> {
     (0..plan.groups.len()).filter(|&group| until(plan, group).is_some()).filter(is_own).collect()
 }
 
-fn not_reached(until: &Until, means: Vec<(Key, Summary)>) -> Vec<Key> {
+fn not_reached(until: &Until, means: Vec<(Key, Summary)>, size: f64) -> Vec<Key> {
     let summaries: Vec<Summary> = means.iter().map(|(_, summary)| *summary).collect();
-    until.imprecise(&summaries).into_iter().map(|place| means[place].0.clone()).collect()
+    until.imprecise(&summaries, size).into_iter().map(|place| means[place].0.clone()).collect()
 }
 
 /// The keys of the means of results that did not become as precise as their studies ask for; of a shard, nothing is known.
@@ -103,12 +104,13 @@ pub fn imprecise_in(results: &Results) -> Vec<Key> {
 pub fn imprecise(study: &Study, values: &[&SummaryRow]) -> Vec<Key> {
     let known: HashMap<u128, &SummaryRow> =
         values.iter().map(|row| (row.key.fingerprint(), *row)).collect();
-    let of_group = |(until, keys): (Until, Vec<Key>)| {
+    let of_group = |(until, keys, size): (Until, Vec<Key>, f64)| {
         let own = keys.into_iter().filter(|key| key.metric == until.metric.name());
         let mean = |key: Key| Some((known.get(&key.fingerprint())?.summary, key));
-        not_reached(&until, own.filter_map(mean).map(|(of, key)| (key, of)).collect())
+        not_reached(&until, own.filter_map(mean).map(|(of, key)| (key, of)).collect(), size)
     };
     let groups = study.groups.iter();
-    let groups = groups.filter_map(|of| Some((of.replicates.until?, of.keys(&study.name))));
+    let groups = groups
+        .filter_map(|of| Some((of.replicates.until?, of.keys(&study.name), size(&of.scenario))));
     groups.flat_map(of_group).collect()
 }

@@ -10,6 +10,8 @@ pub mod scenario_page;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
+use crate::data::scenarios;
+use crate::data::sizes::Sizes;
 use crate::output::{Entry, exact, readable};
 use crate::plot::sweep::{self, Named, Sweep, Sweeps};
 use crate::plot::{FileKind, Form, kept_trees, recorded};
@@ -33,8 +35,8 @@ const MOST_MEANS: usize = 4000;
 
 /// The words on how tables are read.
 const READING: &str = "Mean over replicates ± standard error. Bold: lowest among errors from the same truth on the same \
-                       data in its column, or exact but for rounding as it is; italic: not told from it, and *: lower \
-                       than the baseline, by a paired 95 % interval.";
+                       data in its column, or as exact as it is; italic: not told from it, and *: lower \
+                       than the baseline, by a paired 95 % interval. Exact: no error but rounding.";
 
 /// The most effects that are drawn.
 const MOST_EFFECTS: usize = 12;
@@ -95,8 +97,9 @@ pub fn page(results: &Results, kept: Vec<KeptEstimate>) -> Result<String, String
 fn study(named: &NamedStudy, results: &Results, effects: &[Named]) -> Result<Markup, String> {
     let own = |row: &&SummaryRow| row.key.study == named.name;
     let values: Vec<&SummaryRow> = results.values.iter().filter(own).collect();
+    let sizes = Sizes::new(scenarios::recorded(std::iter::once(&named.study.problems)));
     let Sweeps { mut figures, left_out } =
-        sweep::figures(&values, &Sweep::ALL, &Times::default(), &named.study.labels);
+        sweep::figures(&values, &Sweep::ALL, &Times::default(), (&named.study.labels, &sizes));
     let values: Vec<&SummaryRow> =
         values.into_iter().chain(results.parts.iter().filter(own)).collect();
     // A study without tables has its means below.

@@ -121,13 +121,13 @@ impl std::fmt::Display for Replicates {
 }
 
 impl Until {
-    /// Places of the means of its metric, of the same datasets, that are not precise enough. What is exact but for rounding is,
-    /// and what failed on every dataset will not become it.
+    /// Places of the means of its metric, of the same datasets, that are not precise enough, where values of the function are as
+    /// large as `size`. What is exact but for rounding is, and what failed on every dataset will not become it.
     #[must_use]
-    pub fn imprecise(&self, means: &[Summary]) -> Vec<usize> {
+    pub fn imprecise(&self, means: &[Summary], size: f64) -> Vec<usize> {
         let sizes = means.iter().filter_map(|of| of.mean);
         let largest = sizes.map(f64::abs).fold(0.0, f64::max);
-        let rounding = self.metric.rounding(largest);
+        let rounding = self.metric.rounding(largest, size);
         let is_precise = |of: &Summary| {
             let Some(mean) = of.mean else { return true };
             let is_exact = of.count > 1 && rounding.is_some_and(|rounding| mean.abs() <= rounding);
@@ -156,7 +156,7 @@ mod tests {
     fn means_are_precise_where_their_error_is_small_or_nothing_is_random() {
         let imprecise = |values: &[&[f64]]| {
             let means: Vec<Summary> = values.iter().map(|of| Summary::of(of)).collect();
-            until().imprecise(&means)
+            until().imprecise(&means, 1.0)
         };
         assert_eq!(imprecise(&[&[1.0, 1.0], &[0.0, 0.0], &[]]), [0; 0]);
         assert_eq!(imprecise(&[&[1.0, 1.1], &[1.0, 3.0], &[2.0]]), [1, 2]);
@@ -164,6 +164,9 @@ mod tests {
         assert_eq!(imprecise(&[&[1.0, 1.1], &[1e-31, 9e-31]]), [0; 0]);
         assert_eq!(imprecise(&[&[1e-31, 9e-31]]), [0; 0]);
         assert_eq!(imprecise(&[&[1e-31]]), [0]);
+        // Errors of a small function are none of rounding.
+        let small = [Summary::of(&[1e-31, 9e-31])];
+        assert_eq!(until().imprecise(&small, 1e-14), [0]);
     }
 
     #[test]

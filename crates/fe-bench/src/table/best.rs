@@ -11,6 +11,7 @@ use fe_core::replicates::Paired;
 
 use super::{Standing, contest};
 use crate::data::scenarios;
+use crate::data::sizes::Sizes;
 use crate::record::Key;
 use crate::record::summary::SummaryRow;
 use crate::score::{Metric, estimand_of};
@@ -74,7 +75,11 @@ impl SharedTruths {
 ///
 /// Values compete with those of the same truth, data, feature and metric, if the metric is an error.
 /// Those compete on the datasets that they share.
-pub(super) fn of_column(values: &[Option<&SummaryRow>], truths: &SharedTruths) -> Vec<Standing> {
+pub(super) fn of_column(
+    values: &[Option<&SummaryRow>],
+    truths: &SharedTruths,
+    sizes: &Sizes,
+) -> Vec<Standing> {
     let mut standings = vec![Standing::Other; values.len()];
     let mut contests: HashMap<Contest, Vec<(usize, f64, &SummaryRow)>> = HashMap::new();
     for (i, value) in values.iter().enumerate() {
@@ -89,7 +94,7 @@ pub(super) fn of_column(values: &[Option<&SummaryRow>], truths: &SharedTruths) -
         let Some(&(best, _, winner)) = competitors.iter().min_by(|a, b| a.1.total_cmp(&b.1)) else {
             continue;
         };
-        let exact = largest_exact(winner, competitors.iter().map(|competitor| competitor.1));
+        let exact = largest_exact(winner, competitors.iter().map(|competitor| competitor.1), sizes);
         for &(i, mean, value) in competitors {
             if mean <= exact {
                 standings[i] = Standing::Exact;
@@ -102,10 +107,33 @@ pub(super) fn of_column(values: &[Option<&SummaryRow>], truths: &SharedTruths) -
     standings
 }
 
+/// True for errors that are rounding alone beside the function and the largest error of the same metric of it.
+pub(super) fn are_exact(values: &[SummaryRow], sizes: &Sizes) -> Vec<bool> {
+    fn function<'a>(key: &'a Key) -> [&'a str; 3] {
+        [&key.scenario, &key.parameters, &key.metric]
+    }
+    let errors = || values.iter().filter(|value| value.paired.is_none() && is_error(value));
+    let mut most: HashMap<[&str; 3], f64> = HashMap::new();
+    for (value, mean) in errors().filter_map(|value| Some((value, value.summary.mean?))) {
+        let size = most.entry(function(&value.key)).or_default();
+        *size = size.max(mean);
+    }
+    let is_exact = |value: &SummaryRow| {
+        let (Some(mean), Some(most)) = (value.summary.mean, most.get(&function(&value.key))) else {
+            return false;
+        };
+        let means = std::iter::once(*most);
+        value.paired.is_none() && is_error(value) && mean <= largest_exact(value, means, sizes)
+    };
+    values.iter().map(is_exact).collect()
+}
+
 /// The largest mean that is rounding alone: what is exact is as good as what is exact.
-fn largest_exact(row: &SummaryRow, means: impl Iterator<Item = f64>) -> f64 {
+fn largest_exact(row: &SummaryRow, means: impl Iterator<Item = f64>, sizes: &Sizes) -> f64 {
     let most = means.fold(0.0, f64::max);
-    row.key.metric.parse::<Metric>().ok().and_then(|metric| metric.rounding(most)).unwrap_or(0.0)
+    let size = sizes.of(&row.key.scenario, &row.key.parameters);
+    let metric = row.key.metric.parse::<Metric>().ok();
+    metric.and_then(|metric| metric.rounding(most, size)).unwrap_or(0.0)
 }
 
 fn is_error(value: &SummaryRow) -> bool {
@@ -136,6 +164,20 @@ mod tests {
         let rows = [row("grid=40", 3e-31), row("grid=41", 1e-33), row("grid=5", 0.1)];
         let values: Vec<_> = rows.iter().map(Some).collect();
         let expected = [Standing::Exact, Standing::Best, Standing::Other];
-        assert!(of_column(&values, &SharedTruths::default()) == expected);
+        assert!(of_column(&values, &SharedTruths::default(), &Sizes::default()) == expected);
+    }
+
+    #[test]
+    fn rounding_is_exact_beside_what_it_is_rounding_of() {
+        let small = [row("grid=40", 3e-31), row("grid=41", 0.0), row("grid=5", 1e-20)];
+        assert_eq!(are_exact(&small, &Sizes::default()), [true, true, false]);
+        let large = [row("grid=40", 3e-20), row("grid=41", 1e5), row("grid=5", 1e-7)];
+        assert_eq!(are_exact(&large, &Sizes::default()), [true, false, false]);
+        let coverage = SummaryRow::new(
+            Key { metric: "coverage", ..small[1].key.borrowed() }.owned(),
+            vec![("0".to_owned(), 0.0)],
+            0,
+        );
+        assert_eq!(are_exact(&[coverage], &Sizes::default()), [false]);
     }
 }

@@ -61,11 +61,13 @@ impl ValueColumn {
         // A column of numbers has room for all that one of them has.
         let kept = if is_of_numbers(style) { SIGN } else { 0.0 };
         let of_entry = |entry: &TableEntry| {
-            let number = own.written(entry, style).map_or_else(|| "-".into(), |w| w.text(&PLAIN));
             let is_bold = entry.mark(style) == Mark::Bold;
             let star = if entry.better { "*" } else { "" };
-            kept + width::of_number(&number, is_bold)
-                + width::of_text(&format!("{}{star}", entry.remarks()))
+            let number = own.written(entry, style).map_or_else(
+                || width::of_text(entry.word().unwrap_or_default()),
+                |number| width::of_number(&number.text(&PLAIN), is_bold),
+            );
+            kept + number + width::of_text(&format!("{}{star}", entry.remarks()))
         };
         let heading = table.columns[column].last().map_or(0.0, |text| width::of_text(text));
         let in_heading = exponent.filter(|power| *power != 0).map_or(0.0, |_| POWER);
@@ -73,7 +75,11 @@ impl ValueColumn {
         Self { exponent, width: width.max(heading + in_heading) }
     }
 
+    /// The number of an entry; none where a word stands for it.
     fn written(&self, entry: &TableEntry, style: Style) -> Option<Written> {
+        if entry.word().is_some() {
+            return None;
+        }
         match self.exponent {
             // The power stands in the heading.
             Some(power) => {
@@ -94,6 +100,7 @@ fn common_exponent<'a>(
     entries: impl Iterator<Item = &'a TableEntry> + Clone,
     style: Style,
 ) -> Option<i32> {
+    let entries = entries.filter(|entry| entry.word().is_none());
     let needed = entries.clone().any(|entry| exponent(&entry.summary, style).flatten().is_some());
     let means = entries.filter_map(|entry| entry.summary.mean).filter(|mean| *mean != 0.0);
     let powers: Vec<i32> = means.map(|mean| mean.abs().log10().floor() as i32).collect();
@@ -333,10 +340,17 @@ impl Set<'_> {
         const SIGNS: Signs = Signs { pm: "\\pm", power: (" \\cdot 10^{", "}") };
         let star = if entry.better { "$^*$" } else { "" };
         let remarks = entry.remarks();
-        let Some(written) = self.columns[column].written(entry, self.style) else {
-            return self.in_braces(format!("--{star}{remarks}"));
-        };
         let mark = entry.mark(self.style);
+        let Some(written) = self.columns[column].written(entry, self.style) else {
+            let word = escape(entry.word().unwrap_or_default());
+            let word = match mark {
+                Mark::Bold => format!("\\textbf{{{word}}}"),
+                Mark::Italic => format!("\\textit{{{word}}}"),
+                Mark::Dagger => format!("{word}$^\\dagger$"),
+                Mark::None => word,
+            };
+            return self.in_braces(format!("{word}{star}{remarks}"));
+        };
         let plain = is_of_numbers(self.style) && remarks.is_empty() && !entry.better;
         if let (true, Some(number)) = (plain && mark != Mark::Dagger, written.siunitx()) {
             return match mark {

@@ -11,8 +11,8 @@ use crate::study::field::{Field, rounded};
 use crate::study::file::TableSpec;
 use crate::study::labels::Labels;
 
-/// The values of a table by the labels of their rows and columns.
-type Places<'a> = HashMap<(Vec<String>, Vec<String>), &'a SummaryRow>;
+/// The values of a table by the labels of their rows and columns, and which of them are exact.
+type Places<'a> = HashMap<(Vec<String>, Vec<String>), (&'a SummaryRow, bool)>;
 
 pub(super) fn lay_out(
     spec: &TableSpec,
@@ -26,22 +26,24 @@ pub(super) fn lay_out(
     let rows = distinct(values, &of_rows);
     let columns = distinct(values, &of_columns);
     let mut places = Places::new();
-    for value in values {
+    let exact = best::are_exact(values, &context.sizes);
+    for (value, exact) in values.iter().zip(exact) {
         let place = (pick(&value.key, &of_rows), pick(&value.key, &of_columns));
-        if let Some(other) = places.insert(place, value) {
-            return Err(left_open(spec, other, value));
+        if let Some(other) = places.insert(place, (value, exact)) {
+            return Err(left_open(spec, other.0, value));
         }
     }
     let mut comparison = BaselineComparison::new(spec, values);
     let mut entries: Vec<Vec<Option<TableEntry>>> = vec![Vec::new(); rows.len()];
     for column in &columns {
         let at = |labels: &Vec<String>| places.get(&(labels.clone(), column.clone())).copied();
-        let here: Vec<Option<&SummaryRow>> = rows.iter().map(at).collect();
-        let standings = best::of_column(&here, &context.truths);
-        for (i, (value, standing)) in here.into_iter().zip(standings).enumerate() {
-            entries[i].push(match value {
+        let found: Vec<Option<(&SummaryRow, bool)>> = rows.iter().map(at).collect();
+        let here: Vec<Option<&SummaryRow>> = found.iter().map(|found| Some((*found)?.0)).collect();
+        let standings = best::of_column(&here, &context.truths, &context.sizes);
+        for (i, (found, standing)) in found.into_iter().zip(standings).enumerate() {
+            entries[i].push(match found {
                 None => None,
-                Some(value) => {
+                Some((value, exact)) => {
                     let better =
                         comparison.add(value, &headings(&of_columns, column, words), &rows[i])?;
                     Some(TableEntry {
@@ -52,6 +54,7 @@ pub(super) fn lay_out(
                         paired: value.paired,
                         better,
                         standing,
+                        exact,
                     })
                 }
             });

@@ -20,6 +20,7 @@ use fe_core::replicates::{Paired, Summary};
 use toml::{Table, Value};
 
 use crate::data::scenarios;
+use crate::data::sizes::Sizes;
 use crate::error::suggestion;
 use crate::record::empty_bins::{self, EmptyBins};
 use crate::record::manifest::NamedStudy;
@@ -65,6 +66,8 @@ struct TableEntry {
     /// True if it is smaller than the baseline beyond the paired 95 % interval.
     better: bool,
     standing: Standing,
+    /// True of an error that is 0 but for rounding, which is written as a word.
+    exact: bool,
 }
 
 /// The most means that a note names.
@@ -88,7 +91,7 @@ enum Standing {
     Other,
     /// The lowest.
     Best,
-    /// Exact but for rounding, as the lowest is.
+    /// As exact as the lowest, which differ by rounding alone.
     Exact,
     /// Its paired difference from the lowest has a 95 % interval that covers 0.
     Tied,
@@ -152,11 +155,12 @@ impl Rendered {
     }
 }
 
-/// The context of tables: the words that stand in them, and which truths are the same.
+/// The context of tables: the words that stand in them, which truths are the same, and what is rounding.
 #[derive(Debug, Default)]
 pub struct Context {
     labels: Labels,
     truths: best::SharedTruths,
+    sizes: Sizes,
 }
 
 impl Context {
@@ -164,9 +168,11 @@ impl Context {
     #[must_use]
     pub fn of<'a>(studies: impl Iterator<Item = &'a StudyFile> + Clone) -> Self {
         let files = studies.clone().map(|study| &study.problems);
-        let truths = best::SharedTruths::new(scenarios::recorded(files));
+        let problems = scenarios::recorded(files);
+        let sizes = Sizes::new(problems.clone());
+        let truths = best::SharedTruths::new(problems);
         let labels = studies.fold(Labels::default(), |all, study| all.and(&study.labels));
-        Self { labels, truths }
+        Self { labels, truths, sizes }
     }
 }
 

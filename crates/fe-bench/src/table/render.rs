@@ -11,6 +11,9 @@ use crate::record::summary::{STATISTICS, statistics};
 use crate::score::Metric;
 use crate::system::say::visible;
 
+/// In place of an error that is rounding.
+const EXACT: &str = "exact";
+
 /// Format of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum TableFormat {
@@ -131,7 +134,7 @@ impl Rendered {
                 style.best,
                 "lowest among errors from the same truth on the same data in its column",
             ),
-            (Standing::Exact, style.best, "exact but for rounding, as the lowest is"),
+            (Standing::Exact, style.best, "as exact as the lowest"),
             (Standing::Tied, style.ties, "not told from the lowest by a paired 95 % interval"),
         ] {
             if mark != Mark::None && self.entries().any(|entry| entry.standing == standing) {
@@ -142,6 +145,9 @@ impl Rendered {
                 };
                 first.push_str(&format!(" {name}: {meaning}."));
             }
+        }
+        if self.entries().any(|entry| entry.exact) {
+            first.push_str(" Exact: no error but rounding.");
         }
         let degenerate = self.entries().filter(|entry| entry.degenerate > 0);
         let metrics = degenerate.filter_map(|entry| entry.key.metric.parse().ok());
@@ -159,7 +165,17 @@ impl TableEntry {
     /// The number with its error, without marks.
     pub(super) fn plain(&self, style: Style) -> String {
         const SIGNS: Signs = Signs { pm: "±", power: ("e", "") };
-        Written::of(&self.summary, style).map_or("–".to_owned(), |written| written.text(&SIGNS))
+        let number = || Written::of(&self.summary, style).map(|written| written.text(&SIGNS));
+        self.word().map(str::to_owned).or_else(number).unwrap_or_default()
+    }
+
+    /// The word that stands in place of a number: where there is none, and for one that is rounding.
+    pub(super) fn word(&self) -> Option<&'static str> {
+        match (self.summary.mean, self.exact) {
+            (None, _) => Some("–"),
+            (_, true) => Some(EXACT),
+            _ => None,
+        }
     }
 
     pub(super) fn mark(&self, style: Style) -> Mark {

@@ -244,13 +244,16 @@ impl Metric {
         }
     }
 
-    /// Largest mean that is rounding of a number which is exact, beside others of which `most` is the largest; none where
-    /// it is no error.
+    /// Largest mean that is rounding of a number which is exact, beside others of which `most` is the largest, where values of
+    /// the function are as large as `size`; none where it is no error.
     #[must_use]
-    pub fn rounding(self, most: f64) -> Option<f64> {
-        let share = if self.is_squared() { ROUNDING * ROUNDING } else { ROUNDING };
-        // What is all rounding has no size to be compared with but that of a function of ordinary size.
-        self.is_error().then(|| share * most.max(1e-3))
+    pub fn rounding(self, most: f64, size: f64) -> Option<f64> {
+        let (share, unit) = match self.is_squared() {
+            true => (ROUNDING * ROUNDING, size * size),
+            false => (ROUNDING, size),
+        };
+        // What is all rounding has nothing to be compared with but the function.
+        self.is_error().then(|| share * most.max(1e-3 * unit))
     }
 
     /// True if it is made of curves alone, and not of bins or heterogeneity.
