@@ -19,8 +19,9 @@ Each attack has a folder of its own, in which it finds its inputs. Small work is
 failures:
 
     - a status but 0 (done), 1 (a check failed, nothing could be computed) and 2 (refused); a panic, a signal
-    - more than 20 seconds, of the processor where others are at work as well; where a lot is asked for (a number from 1e5 to 1e9 that may be meant, `check`, or regions, whose population's
-      trees are searched), it may take longer if standard error says so until then. Whatever takes too long is tried a second time alone
+    - more than 20 seconds, of the processor where others are at work as well; where a lot is asked for (a number from 1e5 to
+      1e9 that may be meant, `check`, regions, whose population's trees are searched, or splines with thousands of
+      coefficients), it may take longer if standard error says so until then. Whatever takes too long is tried a second time alone
     - more than 2 GiB of memory
     - text that is no UTF-8, control characters, or characters that turn the direction of writing, on a stream or in a file
     - an input that changed, folders like `.unfinished` or `.merging-…` and temporary files that stay, processes that
@@ -1824,7 +1825,7 @@ def wrong(answer: Answer, attack: Attack, before: dict[str, str], folder: pathli
         asks_for_much = (
             any(number in word for word in line for number in LARGE + ["1000000", "1e9", "4294967296"])
             or "check" in line
-            or any(b"regional-" in content for content in attack.files.values())
+            or any(slow in content for content in attack.files.values() for slow in (b"regional-", b"overfitting splines"))
         )
         is_quiet = "--quiet" in line or "-q" in line
         if not (asks_for_much and (is_quiet or re.search(r"at work|left", answer.said))):
