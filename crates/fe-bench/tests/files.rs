@@ -251,6 +251,36 @@ fn measures_of_bands_are_made_of_kept_curves() {
 }
 
 #[test]
+fn intervals_of_all_datasets_are_drawn_by_their_distance_from_the_truth() {
+    let study = |replicates: usize, more: &str| {
+        format!(
+            "about = \"a\"\n[[block]]\nscenario = \"nonlinear\"\nfeatures = [\"x1\", \"x2\"]\nN = 40\n\
+             replicates = {replicates}\ngrid = 5\nkeep = [\"curves\"]\n[[block.estimator]]\nname = \"ale\"\n{more}\n"
+        )
+    };
+    let scratch = Scratch::with_results(&study(12, "band = \"analytic\"\nlevel = 0.8"));
+    let drawn = scratch.answer(&["plot", "R", "--kind", "zip", "--where", "feature=x1"]);
+    assert_eq!(drawn.trim(), "R-figures/study_zip_nonlinear_x1.svg");
+    let picture = scratch.read("R-figures/study_zip_nonlinear_x1.svg");
+    for words in ["x1 = 0.5", "of 12 cover", "nominal level", "interval − truth"] {
+        assert!(picture.contains(words), "{words}");
+    }
+    let at_the_end = ["plot", "R", "--kind", "zip", "--at", "0.9", "--out", "E"];
+    assert_eq!(scratch.answer(&at_the_end).lines().count(), 2);
+    assert!(scratch.read("E/study_zip_nonlinear_x1.svg").contains("x1 = 1"));
+    scratch.refusal(&["plot", "R", "--at", "0.9"], &["--at needs --kind zip"]);
+    scratch
+        .refusal(&["plot", "R", "--kind", "zip", "--at", "nan"], &["--at must be a finite number"]);
+    // Not by themselves.
+    assert!(!scratch.answer(&["plot", "R", "--out", "ALL"]).contains("zip"));
+    for (name, replicates, band) in [("few", 9, "band = \"analytic\""), ("none", 12, "")] {
+        scratch.write("study.toml", study(replicates, band));
+        scratch.answer(&["run", "study.toml", "--out", name]);
+        scratch.refusal(&["plot", name, "--kind", "zip"], &["ten datasets", "keep"]);
+    }
+}
+
+#[test]
 fn reports_have_the_tables_of_decompositions_and_failures() {
     let study = |axis: &str| {
         format!(

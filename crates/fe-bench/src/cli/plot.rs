@@ -11,7 +11,7 @@ use crate::data::scenarios;
 use crate::data::sizes::Sizes;
 use crate::error::{Error, Result};
 use crate::plot::sweep::{self, Sweep, Sweeps};
-use crate::plot::{FileKind, check_kind, kept_trees, recorded};
+use crate::plot::{FileKind, check_kind, kept_trees, recorded, zip};
 use crate::record::measured::Times;
 use crate::record::summary::SummaryRow;
 use crate::record::{Column, Key, empty_bins, results};
@@ -42,6 +42,9 @@ pub(super) struct Arguments {
     /// Only these metrics
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     metric: Vec<String>,
+    /// Place of the intervals of --kind zip: the nearest point of the grid [default: its middle]
+    #[arg(long, value_name = "X", allow_hyphen_values = true)]
+    at: Option<f64>,
     /// Times of the estimates that `cargo bench --bench sweep` measured: errors are drawn against them as well
     #[arg(long, value_name = "FILE")]
     timings: Option<PathBuf>,
@@ -65,7 +68,7 @@ pub(super) struct Arguments {
 }
 
 impl Arguments {
-    /// What `--where` and `--metric` ask for.
+    /// Conditions of `--where` and `--metric`.
     fn conditions(&self) -> Vec<(String, String)> {
         let metric = Column::Metric.name();
         let of_metrics = self.metric.iter().map(|name| (metric.to_owned(), name.clone()));
@@ -108,6 +111,10 @@ enum Drawn {
     /// first dataset
     #[value(name = "tree")]
     Tree,
+    /// The confidence intervals of all datasets at one point of the grid, ordered by their distance from the truth, of
+    /// studies that keep curves with bands; only if asked for
+    #[value(name = "zip")]
+    Zip,
 }
 
 impl Drawn {
@@ -117,7 +124,7 @@ impl Drawn {
             Self::ErrorByN => Some(Sweep::ErrorByN),
             Self::ErrorByParameter => Some(Sweep::ErrorByParameter),
             Self::ErrorByTime => Some(Sweep::ErrorByTime),
-            Self::Effect | Self::Tree => None,
+            Self::Effect | Self::Tree | Self::Zip => None,
         }
     }
 }
@@ -127,6 +134,12 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
     check_folder(&folder, &arguments.folder)?;
     let (files, form) = (arguments.files(), arguments.form.form()?);
     files.iter().try_for_each(|kind| check_kind(*kind, &form))?;
+    if arguments.at.is_some() && !arguments.kind.contains(&Drawn::Zip) {
+        return Err(Error::Argument("--at needs --kind zip".to_owned()));
+    }
+    if arguments.at.is_some_and(|at| !at.is_finite()) {
+        return Err(Error::Argument("--at must be a finite number".to_owned()));
+    }
     let filter = arguments.conditions();
     let is_chosen = |key: &Key<&str>| chosen(key, &filter);
     let results = results::read_chosen(&arguments.folder, &is_chosen)?;
@@ -163,6 +176,15 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
         if kinds.contains(&Drawn::Effect) {
             figures.extend(recorded::figures(kept, &labels, &results.manifest));
         }
+    }
+    if given.contains(&Drawn::Zip) {
+        let zips = zip::figures(&arguments.folder, &is_chosen, arguments.at, &labels)?;
+        if zips.is_empty() {
+            let message = "--kind zip draws the bands of ten datasets or more of one estimate: the study has \
+                           to ask for a `band` and to keep its curves (`keep = [\"curves\"]`)";
+            return Err(Error::content(&arguments.folder, message));
+        }
+        figures.extend(zips);
     }
     if figures.is_empty() && left_out.is_empty() {
         let message = "nothing to draw: no study has three values or more of K, of N or of a \

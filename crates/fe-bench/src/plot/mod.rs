@@ -23,6 +23,7 @@ pub mod style;
 pub mod surfaces;
 pub mod sweep;
 pub mod truths;
+pub mod zip;
 
 use std::io::Write;
 use std::path::Path;
