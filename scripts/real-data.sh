@@ -92,6 +92,12 @@ case $example in
         regions regional-pdp "${bike[@]}" "${split[@]}" --estimator regional-pdp --grid 24
         regions levels-regional-rhale "${bike[@]}" --kind "$kinds" "${split[@]}" --estimator regional-rhale
         regions levels-regional-pdp "${bike[@]}" --kind "$kinds" "${split[@]}" --estimator regional-pdp --grid 24
+        # The paper's network, fifteen times the work: PDP over a thousand rows.
+        large=("${bike[@]/hidden=256,128,64/hidden=1024,512,256}")
+        estimate large-rhale "${large[@]}" "${by_integral[@]}" --estimator rhale
+        estimate large-pdp "${large[@]}" "${by_integral[@]}" --subsample 1000 --estimator pdp --grid 24
+        regions large-regional-rhale "${large[@]}" "${split[@]}" --estimator regional-rhale
+        regions large-regional-pdp "${large[@]}" "${split[@]}" --subsample 1000 --estimator regional-pdp --grid 24
         ;;
     alibi)
         estimate ale "${alibi[@]}"
