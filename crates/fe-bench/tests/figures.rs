@@ -208,6 +208,25 @@ fn effects_are_drawn_beside_their_truth() {
 }
 
 /// The number behind some words.
+#[test]
+fn figures_of_some_of_the_rows_say_how_many() {
+    let folder = tempfile::tempdir().unwrap();
+    let title = |more: &[&str]| {
+        let own = ["effect", "friedman1", "--n", "200", "--feature", "x1", "--plot", "f.svg"];
+        answer(folder.path(), &[&own, more].concat());
+        let svg = std::fs::read_to_string(folder.path().join("f.svg")).unwrap();
+        words(&svg).into_iter().find(|text| text.contains("N = ")).unwrap()
+    };
+    let some = ["--subsample", "50"];
+    for estimators in ["pdp", "regional-pdp", "ale,pdp"] {
+        let own = ["--estimator", estimators];
+        let of_all = title(&own);
+        assert!(of_all.contains("N = 200") && !of_all.contains(" of 200"), "{of_all}");
+        let of_some = title(&[own, some].concat());
+        assert!(of_some.contains("N = 50 of 200"), "{of_some}");
+    }
+}
+
 fn number_behind(text: &str, words: &str) -> f64 {
     let rest = text.split_once(words).unwrap_or_else(|| panic!("no {words}")).1;
     let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());

@@ -63,7 +63,8 @@ pub fn figure(subject: &Subject<'_>, effects: &[(Effect, Estimand)]) -> Result<P
             names.push(name);
         }
     }
-    let title = subject.headed(&names.join(", "));
+    let rows = effects.iter().map(|(effect, _)| effect.record.rows);
+    let title = subject.headed(&names.join(", "), rows);
     let mut figure = Figure { title, cells, legend_per_cell: false }.of_size(subject.size());
     figure.share_scales();
     Ok(Pictured { figure, notes })

@@ -133,8 +133,11 @@ impl Subject<'_> {
         size(self.model, self.data)
     }
 
-    pub(super) fn headed(&self, estimator: &str) -> String {
-        format!("{}: {estimator}, N = {}", self.title, self.data.len())
+    /// The heading of the effects of an estimator, which were estimated from so many rows each.
+    pub(super) fn headed(&self, estimator: &str, rows: impl Iterator<Item = usize>) -> String {
+        let (used, all) = (rows.max().unwrap_or_default(), self.data.len());
+        let of_all = if used < all { format!(" of {all}") } else { String::new() };
+        format!("{}: {estimator}, N = {used}{of_all}", self.title)
     }
 }
 
@@ -196,7 +199,8 @@ pub fn figure(subject: &Subject<'_>, effects: &[(Effect, Box<dyn Estimator>)]) -
         cells.push(cell);
     }
     let name = effects.first().map_or("", |(effect, _)| usual(effect.estimator));
-    let title = subject.headed(name);
+    let rows = effects.iter().map(|(effect, _)| effect.record.rows);
+    let title = subject.headed(name, rows);
     let mut figure = Figure { title, cells, legend_per_cell: false }.of_size(subject.size());
     figure.share_scales();
     Ok(Pictured { figure, notes })
@@ -232,7 +236,8 @@ pub fn regional(subject: &Subject<'_>, effects: &[(RegionalEffect, Regional)]) -
         cells.extend(regions);
     }
     let name = effects.first().map_or("", |(effect, _)| usual(effect.estimator));
-    let figure = Figure { title: subject.headed(name), cells, legend_per_cell: false };
+    let rows = effects.iter().map(|(effect, _)| effect.record.rows);
+    let figure = Figure { title: subject.headed(name, rows), cells, legend_per_cell: false };
     Ok(Pictured { figure: figure.of_size(subject.size()), notes })
 }
 
