@@ -84,9 +84,9 @@ case $example in
         estimate pdp "${california[@]}" "${by_integral[@]}" --estimator pdp --grid 24
         "$program" agree "${california[@]}" --n 1000 --runs 30 --reference-bins 80 --format csv \
             --plot "$folder/agree.svg" > "$folder/agree.csv"
-        # Two estimators, and two orders of one of them.
-        estimate levels "${levels[@]}" --estimator ale,pdp --band analytic
+        estimate levels-ale "${levels[@]}" --estimator ale --band analytic
         estimate levels-similarity "${levels[@]}" --estimator ale --order similarity --band analytic
+        estimate levels-pdp "${levels[@]}" --estimator pdp --band analytic
         ;;
     bike)
         estimate rhale "${bike[@]}" "${by_integral[@]}" --estimator rhale
