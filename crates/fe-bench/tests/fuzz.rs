@@ -179,6 +179,29 @@ fn data_files() {
     });
 }
 
+/// Changed files whose columns have types.
+fn columnar(name: &str) {
+    let (_folder, path) = in_file(name);
+    let ending = name.split_once('.').map_or(name, |(_, ending)| ending);
+    let seeds = ["crates/fe-bench/tests/fixtures/tables", "crates/fe-bench/tests/fuzz/data"];
+    let preparation = Preparation::default();
+    fuzz(&seeds.map(|folder| files(folder, ending)).concat(), |bytes| {
+        std::fs::write(&path, bytes).unwrap();
+        drop(data::read(&path, Roles::default()));
+        Observations::read(&path, &preparation).is_ok()
+    });
+}
+
+#[test]
+fn data_files_in_parquet() {
+    columnar("data.parquet");
+}
+
+#[test]
+fn data_files_in_arrow() {
+    columnar("data.feather");
+}
+
 #[test]
 fn expressions() {
     fuzz(&files("crates/fe-bench/tests/fuzz/expression", ".json"), |bytes| {

@@ -234,7 +234,6 @@ const OF_RESIDUALS: &[&str] = &["mean_residual"];
 /// refused, by the instances of one region would make regions incomparable.
 const NOT_IN_REGIONS: &[&str] = &[
     "quantiles",
-    "distinct",
     "empty",
     "fill_variances",
     "undivided",
