@@ -62,6 +62,13 @@ estimate() {
     "$program" effect "$@" --plot "$folder/$name.svg" > "$folder/$name.json"
 }
 
+# at_levels NAME ARGUMENTS…: effects of a feature with levels, NAME.csv and NAME.svg.
+at_levels() {
+    local name=$1
+    shift
+    "$program" effect "$@" --format csv --plot "$folder/$name.svg" > "$folder/$name.csv"
+}
+
 # add_up NAME ARGUMENTS…: the additive reconstruction and its R², NAME.csv and NAME.svg.
 add_up() {
     local name=$1
@@ -84,9 +91,9 @@ case $example in
         estimate pdp "${california[@]}" "${by_integral[@]}" --estimator pdp --grid 24
         "$program" agree "${california[@]}" --n 1000 --runs 30 --reference-bins 80 --format csv \
             --plot "$folder/agree.svg" > "$folder/agree.csv"
-        estimate levels-ale "${levels[@]}" --estimator ale --band analytic
-        estimate levels-similarity "${levels[@]}" --estimator ale --order similarity --band analytic
-        estimate levels-pdp "${levels[@]}" --estimator pdp --band analytic
+        at_levels levels-ale "${levels[@]}" --estimator ale --band analytic
+        at_levels levels-similarity "${levels[@]}" --estimator ale --order similarity --band analytic
+        at_levels levels-pdp "${levels[@]}" --estimator pdp --band analytic
         ;;
     bike)
         estimate rhale "${bike[@]}" "${by_integral[@]}" --estimator rhale
