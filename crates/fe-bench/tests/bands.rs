@@ -221,7 +221,7 @@ fn bands_that_a_feature_has_not_are_refused_before_the_run() {
     };
     for options in [
         "band = \"analytic\"",
-        "band = \"bootstrap\"\nlimits = \"quantile\"",
+        "band = \"bootstrap\"\nlimits = \"grid\"",
         "band = \"analytic\"\nnearest = 10",
     ] {
         let output = answer("\"g\", \"x\"", options);

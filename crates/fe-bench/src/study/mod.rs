@@ -366,8 +366,10 @@ fn check_bands_of(
     let banded = variants.iter().filter(|of| of.settings.band.is_some() && of.external.is_none());
     for variant in banded {
         // A rule that names limits is resolved later, and says nothing about bands.
-        let binning = variant.settings.binning.clone().filter(|_| variant.limits.is_none());
-        let settings = Settings { binning, ..variant.settings.clone() };
+        let mut settings = variant.settings.clone();
+        if variant.limits.is_some() {
+            (settings.binning, settings.limits) = (None, None);
+        }
         let Ok(estimator) = estimator::from_settings(&variant.estimator, &settings) else {
             continue;
         };
