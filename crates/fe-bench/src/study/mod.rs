@@ -25,7 +25,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use fe_core::{Settings, estimator};
+use fe_core::estimator;
 use fe_truth::Scenario;
 use toml::Value;
 
