@@ -47,6 +47,11 @@ alibi=(
     --data "$data" --target median_house_value --ignore ocean_proximity --missing drop --test 0.2 --explain train
     --model gbdt --estimator ale --preset alibi-0.9
 )
+# Its words are levels by themselves. The file is that of alibi's example, with one column more.
+levels=(
+    --data "$data" --target median_house_value --missing drop --test 0.2 --explain train
+    --model gbdt --feature ocean_proximity
+)
 iris=(--data "$data" --target species --model logistic --estimator ale --preset alibi-0.9)
 kinds=season=nominal,yr=nominal,holiday=nominal,weekday=nominal,workingday=nominal,weathersit=nominal
 
@@ -55,6 +60,13 @@ estimate() {
     local name=$1
     shift
     "$program" effect "$@" --plot "$folder/$name.svg" > "$folder/$name.json"
+}
+
+# at_levels NAME ARGUMENTS…: effects of a feature with levels, NAME.csv and NAME.svg.
+at_levels() {
+    local name=$1
+    shift
+    "$program" effect "$@" --format csv --plot "$folder/$name.svg" > "$folder/$name.csv"
 }
 
 # add_up NAME ARGUMENTS…: the additive reconstruction and its R², NAME.csv and NAME.svg.
@@ -79,13 +91,16 @@ case $example in
         estimate pdp "${california[@]}" "${by_integral[@]}" --estimator pdp --grid 24
         "$program" agree "${california[@]}" --n 1000 --runs 30 --reference-bins 80 --format csv \
             --plot "$folder/agree.svg" > "$folder/agree.csv"
+        at_levels levels-ale "${levels[@]}" --estimator ale --band analytic
+        at_levels levels-similarity "${levels[@]}" --estimator ale --order similarity --band analytic
+        at_levels levels-pdp "${levels[@]}" --estimator pdp --band analytic
         ;;
     bike)
         estimate rhale "${bike[@]}" "${by_integral[@]}" --estimator rhale
         estimate pdp "${bike[@]}" "${by_integral[@]}" --estimator pdp --grid 24
-        levels=(--kind "$kinds" --feature season,yr,holiday,weekday,workingday,weathersit)
-        estimate levels-ale "${bike[@]}" "${levels[@]}" --estimator ale
-        estimate levels-pdp "${bike[@]}" "${levels[@]}" --estimator pdp
+        of_levels=(--kind "$kinds" --feature season,yr,holiday,weekday,workingday,weathersit)
+        estimate levels-ale "${bike[@]}" "${of_levels[@]}" --estimator ale
+        estimate levels-pdp "${bike[@]}" "${of_levels[@]}" --estimator pdp
         # With levels the network has columns of its own for them, and is another one.
         split=("${by_integral[@]}" --feature hr,temp)
         regions regional-rhale "${bike[@]}" "${split[@]}" --estimator regional-rhale

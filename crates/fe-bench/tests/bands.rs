@@ -201,3 +201,36 @@ fn coverage_without_a_band_is_refused_before_the_run() {
     assert_eq!(output.status.code(), Some(2));
     assert!(message.contains("did you mean `bootstrap`?"), "{message}");
 }
+
+/// An M-plot has a band at levels alone.
+#[test]
+fn bands_that_a_feature_has_not_are_refused_before_the_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let problem = "f = \"x + level(g, a: 0, b: 1, c: 3)*x\"\n[law]\nx = \"uniform(0, 1)\"\n\
+                   g = \"categorical(a: 0.3, b: 0.3, c: 0.4)\"\n";
+    std::fs::write(folder.path().join("groups.toml"), problem).unwrap();
+    let out = folder.path().join("out");
+    let answer = |features: &str, options: &str| {
+        let text = format!(
+            "about = \"Bands.\"\n[[block]]\nscenario = \"groups.toml\"\nfeatures = [{features}]\nN = 200\n\
+             replicates = 2\nmetrics = [\"mse\"]\n[[block.estimator]]\nname = \"mplot\"\n{options}\n"
+        );
+        let path = folder.path().join("study.toml");
+        std::fs::write(&path, text).unwrap();
+        run(&["run", path.to_str().unwrap(), "--out", out.to_str().unwrap()])
+    };
+    for options in [
+        "band = \"analytic\"",
+        "band = \"bootstrap\"\nlimits = \"grid\"",
+        "band = \"analytic\"\nnearest = 10",
+    ] {
+        let output = answer("\"g\", \"x\"", options);
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{options}: {message}");
+        assert!(message.contains("at levels, and x is a number"), "{options}: {message}");
+        assert!(!out.exists(), "{options}");
+    }
+    assert!(answer("\"g\"", "band = \"analytic\"").status.success());
+    let cells = cells(folder.path(), "mse");
+    assert!(cells.len() == 2 && cells.iter().all(|(status, _)| status == "ok"), "{cells:?}");
+}

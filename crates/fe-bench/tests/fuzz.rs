@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use bolero::{TypeGenerator, check};
 use fe_bench::data::observations::{Observations, Preparation};
-use fe_bench::data::{self, Roles};
+use fe_bench::data::{self, Missing, Roles};
 use fe_bench::engines::Status;
 use fe_bench::engines::message::Reply;
 use fe_bench::engines::serve::serve;
@@ -176,6 +176,18 @@ fn data_files() {
         let plain = data::read(&path, Roles::default());
         drop(Observations::read(&path, &preparation));
         plain.is_ok()
+    });
+}
+
+#[test]
+fn data_files_in_parquet() {
+    let (_folder, path) = in_file("data.parquet");
+    let seeds = ["crates/fe-bench/tests/fixtures/tables", "crates/fe-bench/tests/fuzz/data"];
+    let preparation = Preparation { missing: Missing::Keep, ..Preparation::default() };
+    fuzz(&seeds.map(|folder| files(folder, ".parquet")).concat(), |bytes| {
+        std::fs::write(&path, bytes).unwrap();
+        drop(data::read(&path, Roles::default()));
+        Observations::read(&path, &preparation).is_ok()
     });
 }
 

@@ -188,7 +188,7 @@ fn values_of_trees_are_those_of_their_regions() {
         let fitted = regional::from_settings(name, &settings).unwrap();
         let tree = fitted.fit(&data, scenario.model(), 0).unwrap().remove(0);
         let right = &tree.tree.nodes()[2];
-        let p = right.rule.as_ref().unwrap().kind.value();
+        let p = right.rule.as_ref().unwrap().kind.values()[0];
         let (mixed, side) = (p.abs() / (1.0 + p.abs()), (1.0 + p.abs()) / 2.0);
         let truth = side * 36.0 * mixed * (1.0 - mixed) * scale;
         let estimate = tree.tree.levels()[1].heterogeneity.unwrap();

@@ -215,3 +215,76 @@ fn what_there_is_not_is_refused_before_the_run() {
         assert!(!folder.path().join("out").exists());
     }
 }
+
+/// Slopes 1, 3, 1.2, 3.1 and 0.8 in five groups of the same probability, of which the second and fourth go together; f is larger
+/// there as well.
+#[test]
+fn sets_of_levels_are_judged_by_the_law() {
+    let folder = tempfile::tempdir().unwrap();
+    let problem = "f = \"level(g, a: 1, b: 3, c: 1.2, d: 3.1, e: 0.8)*(x + 2)\"\n[law]\nx = \"uniform(-1, 1)\"\n\
+                   g = \"categorical(a: 0.2, b: 0.2, c: 0.2, d: 0.2, e: 0.2)\"\nz = \"uniform(0, 1)\"\n";
+    std::fs::write(folder.path().join("groups.toml"), problem).unwrap();
+    let block = format!(
+        "scenario = \"groups.toml\"\nfeatures = [\"x\"]\nN = 500\nreplicates = 3\ngrid = 11\n\
+         metrics = [{METRICS}]\nkeep = [\"trees\"]"
+    );
+    let estimator = "name = \"regional-ale\"\ndepth = 1\nsubsets = [false, true]";
+    let output = run(folder.path(), &study(&block, &[estimator]));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let is_of_sets = |row: &&HashMap<String, String>| row["options"].contains("subsets=true");
+    let values = |metric: &str, of_sets: bool| -> Vec<f64> {
+        let cells = rows(folder.path(), "cells.csv");
+        let cells = cells.iter().filter(|cell| is_of_sets(cell) == of_sets);
+        cells.filter(|cell| cell["metric"] == metric).map(|cell| number(cell, "value")).collect()
+    };
+    // The population's best level is d: slopes of variance 0.77 are left at 0.8 of the law, times the width 2; of the sets
+    // those of variance 0.0025 at 0.4 and of 0.08/3 at 0.6.
+    let near = |metric: &str, expected: f64| {
+        let values = values(metric, true);
+        assert_eq!(values.len(), 3);
+        assert!(values.iter().all(|x| (x - expected).abs() < 1e-8), "{metric}: {values:?}");
+    };
+    near("region_regret", 2.0 * (0.001 + 0.016) - 1.232);
+    near("split_error", 0.2);
+    near("split_feature", 1.0);
+    near("leaves", 2.0);
+    // A level alone, which may be b in place of d, is no better than the population's.
+    assert!(values("region_regret", false).iter().all(|regret| (-1e-8..0.2).contains(regret)));
+    let trees = rows(folder.path(), "trees.csv");
+    for node in trees.iter().filter(is_of_sets).filter(|node| node["depth"] == "1") {
+        let (rule, probability, truth) = match node["rule"].as_str() {
+            "among" => ("among", 0.4, 0.005),
+            _ => ("not-among", 0.6, 0.16 / 3.0),
+        };
+        assert_eq!((node["rule"].as_str(), node["position"].as_str()), (rule, "1 3"));
+        assert!((number(node, "probability") - probability).abs() < 1e-9, "{node:?}");
+        assert!((number(node, "true_heterogeneity") - truth).abs() < 1e-8, "{node:?}");
+    }
+    let program = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fe-bench"));
+        let output = command.args(arguments).current_dir(folder.path()).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let drawn = program(&["plot", "out", "--out", "figures"]);
+    let pictures: String = drawn
+        .lines()
+        .map(|path| std::fs::read_to_string(folder.path().join(path)).unwrap())
+        .collect();
+    assert!(pictures.contains("∈ {1, 3}") && pictures.contains("∉ {1, 3}"), "{drawn}");
+    // The program's own trees have the words, and are scored.
+    let asked =
+        ["effect", "groups.toml", "--n", "500", "--estimator", "regional-ale", "--feature", "x"];
+    let asked = [&asked[..], &["--depth", "1", "--subsets"]].concat();
+    let text = program(&[&asked[..], &["--format", "table"]].concat());
+    assert!(text.contains(" g in {b, d} ") && text.contains(" g not in {b, d} "), "{text}");
+    let printed = program(&[&asked[..], &["--format", "json"]].concat());
+    assert!(
+        printed.contains("\"among\"") && printed.contains("\"level\": \"{b, d}\""),
+        "{printed}"
+    );
+    std::fs::write(folder.path().join("tree.json"), printed).unwrap();
+    let scored = program(&["score", "tree.json", "--scenario", "groups.toml", "--format", "csv"]);
+    let regret = scored.lines().find(|line| line.contains("region_regret")).unwrap();
+    assert!(regret.contains("-1.19"), "{scored}");
+}

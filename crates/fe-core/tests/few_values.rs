@@ -171,3 +171,27 @@ fn a_limit_at_zero_has_no_sign() {
     assert_eq!((limits.as_slice(), distinct), ([-1.0, 0.0, 0.5, 1.0].as_slice(), Some(2)));
     assert!(limits[1].is_sign_positive());
 }
+
+#[test]
+fn regions_have_the_bins_or_the_grid_of_all_rows_by_the_same_option() {
+    let data = data(&[0.0, 0.0, 1.0]);
+    let of = |name: &str, distinct| {
+        let settings = match name {
+            "regional-pdp" => Settings { grid: Some(7), distinct, ..Settings::default() },
+            _ => Settings { distinct, ..binned("fixed", 4) },
+        };
+        let regional = regional::from_settings(name, &settings).unwrap().with_inner_effects();
+        let tree = regional.fit(&data, &jump(), 0).unwrap().swap_remove(0).tree;
+        let x = |node: &regional::Node| node.effect.as_ref().unwrap().curve.x().to_vec();
+        let first = x(&tree.nodes()[0]);
+        assert!(tree.nodes().len() > 1 && tree.nodes().iter().all(|node| x(node) == first));
+        first
+    };
+    let equal = [0.0, 0.25, 0.5, 0.75, 1.0];
+    assert_eq!(of("regional-ale", None), [0.0, 1.0]);
+    assert_eq!(of("regional-ale", Some(0)), equal);
+    assert_eq!(of("regional-ale", Some(1)), equal);
+    assert_eq!(of("regional-ale", Some(2)), [0.0, 1.0]);
+    assert_eq!(of("regional-pdp", None).len(), 7);
+    assert_eq!(of("regional-pdp", Some(2)), [0.0, 1.0]);
+}

@@ -409,13 +409,13 @@ fn regions_of_a_feature_with_levels_have_the_effects_of_their_rows() {
         let found = regional.fit(&data, &model, 0).unwrap().remove(0);
         assert_eq!(found.heterogeneity, value);
         let rule = found.tree.nodes()[1].rule.clone().unwrap();
-        assert_eq!((rule.feature, rule.kind.value().abs() < 0.05), (1, true), "{found}");
+        assert_eq!((rule.feature, rule.kind.values()[0].abs() < 0.05), (1, true), "{found}");
         let whole = effect(plain, &Settings::default(), &data, &model);
         let of_all = [found.tree.nodes()[0].heterogeneity, whole.heterogeneity_values[value]];
         assert!((of_all[0].unwrap() / of_all[1].unwrap() - 1.0).abs() < 1e-12, "{of_all:?}");
         assert_eq!(found.tree.nodes()[0].effect.as_ref().unwrap().curve, whole.curve);
         for leaf in found.tree.leaves() {
-            let kind = leaf.rule.as_ref().unwrap().kind;
+            let kind = &leaf.rule.as_ref().unwrap().kind;
             let rows: Vec<usize> =
                 (0..60).filter(|&row| kind.holds(data.feature(1)[row])).collect();
             let (there, leaf_effect) = (data.select(&rows), leaf.effect.as_ref().unwrap());

@@ -204,6 +204,65 @@ fn nominal_features_are_split_by_level() {
     assert_eq!(first, RuleKind::Is(0.0), "two levels are one candidate, the first");
 }
 
+/// x1 has another slope at the levels 1 and 4 of x3, at which f is larger as well: they are neighbours by response,
+/// and by no other order.
+#[test]
+fn nominal_features_are_split_into_sets_of_levels() {
+    let mut rows = uniform(600, 3);
+    for (i, mut row) in rows.rows_mut().into_iter().enumerate() {
+        row[2] = (i % 6) as f64;
+    }
+    let kinds = vec![FeatureKind::Continuous, FeatureKind::Continuous, FeatureKind::Nominal];
+    let nominal = data(&rows).with_kinds(kinds.clone()).unwrap();
+    let slope = |x: &[f64]| if x[2] == 1.0 || x[2] == 4.0 { 2.0 } else { -1.0 };
+    let model = FunctionModel::new(3, move |x| slope(x) * x[0] + 10.0 * slope(x))
+        .with_partial(move |_, x| slope(x));
+    for (name, settings) in variants() {
+        let fit =
+            |subsets| fit(&(name, Settings { subsets, ..settings.clone() }), &nominal, &model, 0);
+        let (each, sets) = (fit(None), fit(Some(true)));
+        let rules: Vec<_> =
+            sets.tree.nodes()[1..].iter().map(|n| n.rule.clone().unwrap().kind).collect();
+        let levels = vec![1.0, 4.0];
+        let expected = [RuleKind::Among(levels.clone()), RuleKind::NotAmong(levels)];
+        assert_eq!(rules, expected, "{name} {settings:?}");
+        assert!(heterogeneity(&sets)[1] < 1e-6);
+        // A level alone leaves the other one with the rest.
+        let [before, after] = heterogeneity(&each)[..2] else { panic!("no split") };
+        assert!(after > 0.3 * before, "{name}: {before} {after}");
+        assert_eq!(sets.record.model_rows, each.record.model_rows + 600, "the order by response");
+        assert!(
+            sets.to_string().contains("x3 in {1, 4}")
+                && sets.to_string().contains("x3 not in {1, 4}")
+        );
+        let leaf = |level| sets.tree.leaf_of(&[0.0, 0.0, level]).unwrap();
+        assert_eq!([4.0, 0.0, 7.0].map(leaf), [1, 2, 2]);
+        let stored: RegionalEffect =
+            serde_json::from_str(&serde_json::to_string(&sets).unwrap()).unwrap();
+        assert_eq!(stored.to_string(), sets.to_string());
+        // Numbers have no sets, and nobody is asked for their order.
+        let settings = Settings { subsets: Some(true), ..settings };
+        let numeric = self::fit(&(name, settings), &data(&rows), &model, 0);
+        assert_eq!(numeric.record.model_rows, each.record.model_rows);
+    }
+    // What is best among the sets is no worse than the best level.
+    let slopes = [3.0, 0.0, 0.1, 5.0, 0.2, 0.3];
+    let model = FunctionModel::new(3, move |x| (x[0] + 2.0) * slopes[x[2] as usize]);
+    let of = |subsets| {
+        let settings = Settings { subsets, depth: Some(1), grid: Some(5), ..none() };
+        heterogeneity(&fit(&("regional-pdp", settings), &nominal, &model, 0))[1]
+    };
+    assert!(of(Some(true)) < of(None) / 2.0, "the slopes 3 and 5 go together, by response");
+    // Of three levels each set is one against the rest.
+    rows.column_mut(2).mapv_inplace(|x| x % 3.0);
+    let three = data(&rows).with_kinds(kinds).unwrap();
+    let of = |subsets| {
+        let model = FunctionModel::new(3, |x| x[0] * [3.0, 0.0, 0.1][x[2] as usize]);
+        fit(&("regional-ale", Settings { subsets, ..none() }), &three, &model, 0).to_string()
+    };
+    assert_eq!(of(Some(true)), of(None));
+}
+
 /// Slopes differ by the signs of x2 and x3.
 fn quadrants() -> FunctionModel<'static> {
     let slope = |x: &[f64]| f64::from(x[1] > 0.0) * 4.0 + f64::from(x[2] > 0.0);

@@ -7,7 +7,7 @@ use fe_core::model::Rows;
 use fe_core::numeric::curve::Shape;
 use fe_core::numeric::kde::density;
 use fe_core::numeric::partition::Partition;
-use fe_core::regional::{Node, ROUNDING, Regional, RegionalEffect, Rule, RuleKind};
+use fe_core::regional::{Node, ROUNDING, Regional, RegionalEffect, Rule};
 use fe_core::settings::BandKind;
 use fe_core::{Curve, Dataset, Effect, Model};
 use fe_truth::Scenario;
@@ -426,13 +426,14 @@ pub fn region(effect: &RegionalEffect, index: usize, write: &dyn Fn(&Rule) -> St
 
 /// A rule with a number that is short enough for a title.
 fn short(rule: &Rule) -> String {
-    let (sign, value) = match rule.kind {
-        RuleKind::AtMost(value) => ("≤", value),
-        RuleKind::Above(value) => (">", value),
-        RuleKind::Is(value) => ("=", value),
-        RuleKind::IsNot(value) => ("≠", value),
+    let sign = match rule.kind.sign() {
+        "<=" => "≤",
+        "!=" => "≠",
+        "in" => "∈",
+        "not in" => "∉",
+        other => other,
     };
-    let value = rule.level.clone().unwrap_or_else(|| rounded(value));
+    let value = rule.level.clone().unwrap_or_else(|| rule.kind.listed(rounded));
     format!("{} {sign} {value}", rule.name)
 }
 

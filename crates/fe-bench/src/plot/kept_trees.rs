@@ -15,7 +15,14 @@ use crate::study::labels::Labels;
 pub const NAME: &str = "tree";
 
 /// The words of the conditions of rules, and their signs.
-const SIGNS: [(&str, &str); 4] = [("at-most", "≤"), ("above", ">"), ("is", "="), ("is-not", "≠")];
+const SIGNS: [(&str, &str); 6] = [
+    ("at-most", "≤"),
+    ("above", ">"),
+    ("is", "="),
+    ("is-not", "≠"),
+    ("among", "∈"),
+    ("not-among", "∉"),
+];
 
 /// A figure for each tree among what was kept, of its first dataset.
 #[must_use]
@@ -137,8 +144,12 @@ fn in_words(nodes: &[KeptNode], node: usize) -> String {
 }
 
 fn rule(node: &KeptNode) -> Option<String> {
-    let (feature, word, position) = node.rule.as_ref()?;
+    let (feature, word, values) = node.rule.as_ref()?;
     let sign =
         SIGNS.iter().find(|(known, _)| known == word).map_or(word.as_str(), |(_, sign)| sign);
-    Some(format!("{feature} {sign} {}", rounded(*position)))
+    let listed = values.iter().map(|x| rounded(*x)).collect::<Vec<_>>().join(", ");
+    Some(match word.ends_with("among") {
+        true => format!("{feature} {sign} {{{listed}}}"),
+        false => format!("{feature} {sign} {listed}"),
+    })
 }

@@ -317,21 +317,25 @@ pub(super) const TREES: &[Written<TreeNode>] = &[
         name: "rule",
         holds: Holds::Text,
         text: |node| {
-            let kind = node.rule.as_ref().map(|(_, kind)| *kind);
-            match kind {
+            match node.rule.as_ref().map(|(_, kind)| kind) {
                 None => "",
                 Some(RuleKind::AtMost(_)) => "at-most",
                 Some(RuleKind::Above(_)) => "above",
                 Some(RuleKind::Is(_)) => "is",
                 Some(RuleKind::IsNot(_)) => "is-not",
+                Some(RuleKind::Among(_)) => "among",
+                Some(RuleKind::NotAmong(_)) => "not-among",
             }
             .to_owned()
         },
     },
     Written {
         name: "position",
-        holds: Holds::Number,
-        text: |node| number(node.rule.as_ref().map(|(_, kind)| kind.value())),
+        holds: Holds::List,
+        text: |node| {
+            let values = node.rule.as_ref().map_or(&[][..], |(_, kind)| kind.values());
+            values.iter().map(|x| exact(*x)).collect::<Vec<_>>().join(" ")
+        },
     },
     Written { name: "leaf", holds: Holds::Count, text: |node| u8::from(node.is_leaf).to_string() },
     Written { name: "rows", holds: Holds::Count, text: |node| node.rows.to_string() },

@@ -33,8 +33,8 @@ pub struct KeptNode {
     pub parent: Option<usize>,
     /// Number of rules from all rows down to here.
     pub depth: usize,
-    /// The feature of its rule, the word of the condition, and the position.
-    pub rule: Option<(String, String, f64)>,
+    /// The feature of its rule, the word of the condition, and the position or the levels.
+    pub rule: Option<(String, String, Vec<f64>)>,
     /// Number of its rows.
     pub rows: usize,
     /// The estimated heterogeneity.
@@ -53,8 +53,10 @@ impl KeptNode {
         let whole = |text: &str| text.parse::<usize>().map_err(|_| format!("`{text}` is no count"));
         let number = |text: &str| Ok::<_, String>(optional(text)?.unwrap_or(f64::NAN));
         let named = !feature.is_empty();
-        let words =
-            || Ok::<_, String>((unguarded(feature).into(), (*rule).into(), number(position)?));
+        let words = || {
+            let values = position.split_whitespace().map(number).collect::<Result<_, _>>()?;
+            Ok::<_, String>((unguarded(feature).into(), (*rule).into(), values))
+        };
         Ok(Self {
             parent: (!parent.is_empty()).then(|| whole(parent)).transpose()?,
             depth: whole(depth)?,

@@ -61,7 +61,7 @@ fn keep(
             number,
             parent: node.parent,
             depth: node.depth,
-            rule: rule.map(|rule| (group.scenario.feature_name(rule.feature), rule.kind)),
+            rule: rule.map(|rule| (group.scenario.feature_name(rule.feature), rule.kind.clone())),
             is_leaf: leaves.contains(&number),
             rows: node.rows,
             share: node.share,

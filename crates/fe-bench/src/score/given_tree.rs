@@ -180,10 +180,10 @@ fn tree(
                     return Err(in_node(format!("{} splits its own effect", rule.feature)));
                 }
                 let kind = rule.kind().map_err(in_node)?;
-                regions.push(cut(regions[parent].clone(), of, kind));
+                regions.push(cut(regions[parent].clone(), of, &kind));
                 depths.push(depths[parent] + 1);
                 if parent == 0 && first.is_none() {
-                    first = Some((of, kind.value()));
+                    first = Some((of, kind));
                 }
             }
             _ => {
@@ -254,14 +254,16 @@ fn lowered(estimator: &str, named: Option<String>) -> std::result::Result<String
 impl GivenRule {
     fn kind(&self) -> std::result::Result<RuleKind, String> {
         let beside = || serde_json::from_value(Value::Object(self.beside_alone())).ok();
-        self.kind.or_else(beside).ok_or_else(|| {
-            "a rule has one of `at-most`, `above`, `is` and `is-not`, with a number".to_owned()
+        self.kind.clone().or_else(beside).ok_or_else(|| {
+            "a rule has one of `at-most`, `above`, `is` and `is-not`, with a number, or of `among` and `not-among`, \
+             with several"
+                .to_owned()
         })
     }
 
     /// The condition that stands beside the feature.
     fn beside_alone(&self) -> serde_json::Map<String, Value> {
-        let known = ["at-most", "above", "is", "is-not"];
+        let known = ["at-most", "above", "is", "is-not", "among", "not-among"];
         let of = self.beside.iter().filter(|(key, _)| known.contains(&key.as_str()));
         of.map(|(key, value)| (key.clone(), value.clone())).collect()
     }

@@ -28,8 +28,8 @@ pub struct FoundTree {
     pub estimand: Estimand,
     /// The feature, counted from 0.
     pub feature: usize,
-    /// The feature and position of its first split, if it is split.
-    pub first: Option<(usize, f64)>,
+    /// The feature of its first split, and a side of it, if it is split.
+    pub first: Option<(usize, RuleKind)>,
     /// Its leaves.
     pub leaves: Vec<FoundLeaf>,
     /// Limits of the bins that its finite differences are taken over.
@@ -132,7 +132,7 @@ impl FoundTree {
             method: method_of(effect.estimator)?,
             estimand,
             feature: effect.feature,
-            first: first.map(|rule| (rule.feature, rule.kind.value())),
+            first: first.map(|rule| (rule.feature, rule.kind.clone())),
             leaves,
             limits: bins.filter(|_| of_differences).map(|bins| bins.partition.limits().to_vec()),
             lowered: effect.heterogeneity.to_owned(),
@@ -164,7 +164,7 @@ pub fn region_of(nodes: &[regional::Node], node: usize) -> Region {
     let (mut region, mut at) = (Region::default(), Some(node));
     while let Some(node) = at.and_then(|at| nodes.get(at)) {
         if let Some(rule) = &node.rule {
-            region = cut(region, rule.feature, rule.kind);
+            region = cut(region, rule.feature, &rule.kind);
         }
         at = node.parent;
     }
@@ -172,12 +172,15 @@ pub fn region_of(nodes: &[regional::Node], node: usize) -> Region {
 }
 
 /// The part of a region that obeys a rule.
-pub(super) fn cut(region: Region, feature: usize, kind: RuleKind) -> Region {
+pub(super) fn cut(region: Region, feature: usize, kind: &RuleKind) -> Region {
     match kind {
-        RuleKind::AtMost(position) => region.and(feature, f64::NEG_INFINITY, position),
-        RuleKind::Above(position) => region.and(feature, position, f64::INFINITY),
-        RuleKind::Is(level) => region.and_among(feature, &[level]),
-        RuleKind::IsNot(level) => region.and_not(feature, level),
+        RuleKind::AtMost(position) => region.and(feature, f64::NEG_INFINITY, *position),
+        RuleKind::Above(position) => region.and(feature, *position, f64::INFINITY),
+        RuleKind::Is(level) => region.and_among(feature, &[*level]),
+        RuleKind::Among(levels) => region.and_among(feature, levels),
+        RuleKind::IsNot(_) | RuleKind::NotAmong(_) => {
+            kind.values().iter().fold(region, |region, level| region.and_not(feature, *level))
+        }
     }
 }
 

@@ -25,6 +25,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use fe_core::estimator;
 use fe_truth::Scenario;
 use toml::Value;
 
@@ -255,6 +256,7 @@ fn expand((number, block): (usize, &Block), problems: &Problems) -> Result<Vec<G
             for &rows in &sizes {
                 for &snr in &ratios {
                     for (&grid, variants) in grids.iter().zip(&variants) {
+                        check_bands_of(&scenario, &subjects.features, variants)?;
                         let fitting = fitting.clone().map(|fitting| {
                             let models = Fitting::models(block, rows)?;
                             let key = bare_key(&grid);
@@ -353,6 +355,31 @@ fn check_bands(variants: &[Variant], metrics: &[Metric]) -> Result<(), String> {
         )),
         _ => Ok(()),
     }
+}
+
+/// Refuses bands of features that the estimator has none of.
+fn check_bands_of(
+    scenario: &Scenario,
+    features: &[usize],
+    variants: &[Variant],
+) -> Result<(), String> {
+    let banded = variants.iter().filter(|of| of.settings.band.is_some() && of.external.is_none());
+    for variant in banded {
+        // A rule that names limits is resolved later, and says nothing about bands.
+        let mut settings = variant.settings.clone();
+        if variant.limits.is_some() {
+            (settings.binning, settings.limits) = (None, None);
+        }
+        let Ok(estimator) = estimator::from_settings(&variant.estimator, &settings) else {
+            continue;
+        };
+        for &feature in features {
+            let has_levels = scenario.levels(feature).is_some();
+            let name = scenario.feature_name(feature);
+            estimator.check_band(&name, has_levels).map_err(|e| e.to_string())?;
+        }
+    }
+    Ok(())
 }
 
 /// Refuses scenarios of one name that say different things: their results could not be told apart.

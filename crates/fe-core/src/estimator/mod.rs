@@ -97,6 +97,15 @@ pub trait Estimator: std::fmt::Debug + Send + Sync {
         None
     }
 
+    /// Refuses a confidence band that it is to have of a feature of a name, with levels or without, and has not.
+    ///
+    /// # Errors
+    /// [`Error::Incompatible`] with the reason, which [`Estimator::estimate`] gives as well.
+    fn check_band(&self, name: &str, has_levels: bool) -> Result<()> {
+        let _ = (name, has_levels);
+        Ok(())
+    }
+
     /// The effect of a feature (counted from 0), one per output of the model.
     ///
     /// # Errors

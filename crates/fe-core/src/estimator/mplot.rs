@@ -293,6 +293,16 @@ impl Estimator for MarginalPlot {
         Some(rows as u64)
     }
 
+    fn check_band(&self, name: &str, has_levels: bool) -> Result<()> {
+        if has_levels || !self.banded {
+            return Ok(());
+        }
+        Err(Error::Incompatible(format!(
+            "`mplot` has a confidence band at levels, and {name} is a number: means over neighbourhoods are off by \
+             more than chance; `ale` and `pdp` have one"
+        )))
+    }
+
     fn estimate(&self, data: &Dataset, model: &dyn Model, feature: usize) -> Result<Vec<Effect>> {
         data.check_model(model, feature)?;
         let counted = data.counted();
@@ -300,13 +310,7 @@ impl Estimator for MarginalPlot {
             let common = self.common.at_levels(&data.names()[feature])?;
             return by_level(&common, (data, feature), model, &levels);
         }
-        if self.banded {
-            return Err(Error::Incompatible(format!(
-                "`mplot` has a confidence band at levels, and {} is a number: means over neighbourhoods are off by \
-                 more than chance; `ale` and `pdp` have one",
-                data.names()[feature]
-            )));
-        }
+        self.check_band(&data.names()[feature], false)?;
         let place = self.place(&counted, data.len(), feature)?;
         let observed = Observed::new(model);
         let predictions = predictions::at_rows(&counted, &observed)?;

@@ -65,6 +65,10 @@ impl Estimator for Prepared {
         Some(self.estimator.cost(rows, model)?.saturating_add(mean))
     }
 
+    fn check_band(&self, name: &str, has_levels: bool) -> Result<()> {
+        self.estimator.check_band(name, has_levels)
+    }
+
     fn estimate(&self, data: &Dataset, model: &dyn Model, feature: usize) -> Result<Vec<Effect>> {
         let Some(structured) = Structured::of(model, self.brute) else {
             return self.by_any_means(data, model, feature);

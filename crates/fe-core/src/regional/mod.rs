@@ -22,11 +22,11 @@ pub use tree::{Level, Node, Tree};
 
 use serde::{Deserialize, Serialize};
 
-use crate::data::Dataset;
-use crate::data::SubsampleRecord;
 use crate::data::subsample::Subsample;
+use crate::data::{Dataset, FeatureKind, SubsampleRecord};
 use crate::error::{Error, Result};
 use crate::estimator::ale::levels::LevelChanges;
+use crate::estimator::predictions;
 use crate::estimator::{self, Accumulated, Estimand, Estimator, PartialDependence, ShapDependence};
 use crate::model::magnitude::MagnitudeProbe;
 use crate::model::{Model, Observed};
@@ -85,11 +85,21 @@ pub struct Options {
     pub leaf: f64,
     /// Way of splitting regions.
     pub partition: Splitting,
+    /// True if levels are split into sets as well, not only each from the rest.
+    #[serde(default)]
+    pub subsets: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { depth: 2, candidates: 19, drop: 0.05, leaf: 10.0, partition: Splitting::default() }
+        Self {
+            depth: 2,
+            candidates: 19,
+            drop: 0.05,
+            leaf: 10.0,
+            partition: Splitting::default(),
+            subsets: false,
+        }
     }
 }
 
@@ -104,7 +114,7 @@ const MOST_CANDIDATES: usize = 100_000;
 
 impl Options {
     const NAMES: &'static [&'static str] =
-        &["depth", "candidates", "drop", "leaf", "partition", "heterogeneity"];
+        &["depth", "candidates", "drop", "leaf", "partition", "subsets", "heterogeneity"];
 
     fn from_settings(settings: &Settings) -> Result<Self> {
         let default = Self::default();
@@ -114,6 +124,7 @@ impl Options {
             drop: settings.drop.unwrap_or(default.drop),
             leaf: settings.leaf.unwrap_or(default.leaf),
             partition: settings.partition.unwrap_or_default(),
+            subsets: settings.subsets.unwrap_or_default(),
         };
         let bad = |option, given: String, allowed| Err(Error::BadOption { option, given, allowed });
         if new.depth > DEEPEST {
@@ -146,8 +157,9 @@ enum Within {
 /// Every candidate split is scored by Σ_t w_t H_t / Σ_t w_t over the regions that it leaves, with H
 /// one of the named heterogeneity values of the estimator within a region and w the weight of the
 /// instances there (EFFECTOR eq. 15). Numeric features are split at P positions with equal spacing
-/// inside their range (`x ≤ p`, `x > p`), nominal ones at each level (`x = v`, `x ≠ v`). The feature of
-/// interest is never split. Axis, candidates and, for bins that do not look at local effects, the
+/// inside their range (`x ≤ p`, `x > p`), nominal ones at each level (`x = v`, `x ≠ v`); with
+/// [`Options::subsets`] also into what comes first and what comes last along each of the orders that `ale` has for levels
+/// (`x ∈ V`, `x ∉ V`), one of which takes the predictions at all rows. The feature of interest is never split. Axis, candidates and, for bins that do not look at local effects, the
 /// bins are those of the whole data, and so are the order and the shares of levels and the background of Shapley values. A level (or, with [`Splitting::Cart`], a split) is kept if it
 /// lowers the heterogeneity by at least ε of what it was.
 ///
@@ -222,7 +234,6 @@ const OF_RESIDUALS: &[&str] = &["mean_residual"];
 /// refused, by the instances of one region would make regions incomparable.
 const NOT_IN_REGIONS: &[&str] = &[
     "quantiles",
-    "distinct",
     "empty",
     "fill_variances",
     "undivided",
@@ -394,31 +405,32 @@ impl Regional {
         let probe = MagnitudeProbe::new(model);
         let observed = Observed::new(&probe);
         let mut explained_rows = 0;
+        let responses = self.responses((data, feature), &observed)?;
         let grown: Vec<(Tree, f64)> = match (&self.method, data.levels(feature)?) {
             (Within::Accumulated(estimator), Some(levels)) => {
                 let changes = LevelChanges::new(estimator, (data, feature), &observed, levels)?;
-                self.grow_all(data, feature, model.outputs(), |output| {
+                self.grow_all((data, feature), &responses, |output| {
                     let weights = data.weights();
                     Ok(levels::Stepped::new(&changes, weights, output, heterogeneity, &probe))
                 })?
             }
             (Within::Accumulated(estimator), None) => {
                 let held = ale::InstanceSlopes::new(estimator, data, &observed, feature)?;
-                self.grow_all(data, feature, model.outputs(), |output| {
+                self.grow_all((data, feature), &responses, |output| {
                     Ok(ale::Binned::new(&held, output, heterogeneity, &probe))
                 })?
             }
             (Within::Grid(estimator), _) => {
                 let table =
                     estimator::pdp::IceTable::new(estimator, data, &observed, feature, MOST_HELD)?;
-                self.grow_all(data, feature, model.outputs(), |output| {
+                self.grow_all((data, feature), &responses, |output| {
                     Ok(pdp::Gridded::new(&table, data, output, heterogeneity, &probe))
                 })?
             }
             (Within::Shapley(estimator), _) => {
                 let explained = shap::Explained::new(estimator, data, &probe, feature)?;
                 explained_rows = explained.model_rows();
-                self.grow_all(data, feature, model.outputs(), |output| {
+                self.grow_all((data, feature), &responses, |output| {
                     shap::Dependence::new(&explained, output, &probe)
                 })?
             }
@@ -477,25 +489,35 @@ impl Regional {
         Ok(at_levels)
     }
 
-    /// A tree and its floor for each output.
+    /// For each output the predictions at all rows, where levels of another feature may be ordered by them.
+    fn responses(
+        &self,
+        (data, feature): (&Dataset, usize),
+        model: &Observed<'_>,
+    ) -> Result<Vec<Option<Vec<f64>>>> {
+        let is_nominal = |other: usize| data.kinds()[other] == FeatureKind::Nominal;
+        let mut others = (0..data.dimension()).filter(|other| *other != feature);
+        match self.options.subsets && others.any(is_nominal) {
+            true => Ok(predictions::at_rows(data, model)?.into_iter().map(Some).collect()),
+            false => Ok(vec![None; model.model().outputs()]),
+        }
+    }
+
+    /// A tree and its floor for each output, of which the predictions are given.
     fn grow_all<L: criterion::Criterion>(
         &self,
-        data: &Dataset,
-        feature: usize,
-        outputs: usize,
+        (data, feature): (&Dataset, usize),
+        responses: &[Option<Vec<f64>>],
         local: impl Fn(usize) -> Result<L>,
     ) -> Result<Vec<(Tree, f64)>> {
-        let candidates = candidates::candidates(data, feature, self.options.candidates)?;
-        (0..outputs)
-            .map(|output| {
-                let local = local(output)?;
-                let splitter = split::Splitter {
-                    local: &local,
-                    candidates: &candidates,
-                    leaf: self.options.leaf,
-                };
-                Ok((tree::grow(&splitter, data, self.options, self.inner_effects)?, local.floor()))
-            })
-            .collect()
+        let positions = self.options.candidates;
+        let grow = |(output, response): (usize, &Option<Vec<f64>>)| {
+            let candidates = candidates::candidates(data, feature, positions, response.as_deref())?;
+            let local = local(output)?;
+            let splitter =
+                split::Splitter { local: &local, candidates: &candidates, leaf: self.options.leaf };
+            Ok((tree::grow(&splitter, data, self.options, self.inner_effects)?, local.floor()))
+        };
+        responses.iter().enumerate().map(grow).collect()
     }
 }

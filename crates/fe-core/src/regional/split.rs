@@ -129,19 +129,28 @@ impl<L: Criterion> Splitter<'_, L> {
             after.push(self.merged(part, &after[after.len() - 1]));
         }
         after.reverse();
-        let mut before = none();
-        let mut trials = Vec::with_capacity(candidates.count());
-        for (candidate, part) in parts.iter().enumerate().take(candidates.count()) {
-            let upto = self.merged(&before, part);
-            let rest = &after[candidate + 1];
-            trials.push(if candidates.nominal {
-                self.trial(part, &self.merged(&before, rest))?
-            } else {
-                self.trial(&upto, rest)?
-            });
-            before = upto;
+        let mut before = vec![none()];
+        for part in parts {
+            before.push(self.merged(&before[before.len() - 1], part));
         }
-        Ok(trials)
+        let trial = |candidate: usize| match candidates.nominal {
+            false => self.trial(&before[candidate + 1], &after[candidate + 1]),
+            true => match candidates.set(candidate) {
+                [place] => {
+                    let rest = self.merged(&before[*place], &after[place + 1]);
+                    self.trial(&parts[*place], &rest)
+                }
+                set => {
+                    let mut sides = [none(), none()];
+                    for (place, part) in parts.iter().enumerate() {
+                        let side = &mut sides[usize::from(!set.contains(&place))];
+                        *side = self.merged(side, part);
+                    }
+                    self.trial(&sides[0], &sides[1])
+                }
+            },
+        };
+        (0..candidates.count()).map(trial).collect()
     }
 
     /// The instances of a region, summarised by group for the candidates of each feature.
@@ -231,7 +240,7 @@ mod tests {
         let rows = ndarray::Array2::from_shape_fn((8, 2), |(i, j)| [i as f64, x2[i]][j]);
         let data = Dataset::from_rows(&rows.view()).unwrap();
         let local = Given([0.0, 6.0, 0.0, 6.0, 5.0, 5.0, 9.0, 9.0], [0, 1, 2, 3, 4, 5, 6, 7]);
-        let candidates = candidates(&data, 0, 1).unwrap();
+        let candidates = candidates(&data, 0, 1, None).unwrap();
         let splitter = Splitter { local: &local, candidates: &candidates, leaf: 1.0 };
         let regions = [vec![0, 1, 2, 3], vec![4, 5, 6, 7]];
         let regions = regions.map(|rows| splitter.region(&data, rows).unwrap());

@@ -233,7 +233,9 @@ impl<L: Criterion> Growing<'_, L> {
         for (region, kind) in regions.into_iter().zip(candidates.rules(split.candidate)) {
             let feature = candidates.feature;
             let levels = self.data.level_names(feature).filter(|_| candidates.nominal);
-            let level = levels.and_then(|levels| levels.name(kind.value())).map(str::to_owned);
+            let level = levels.map(|levels| {
+                kind.listed(|x| levels.name(x).map_or_else(|| x.to_string(), str::to_owned))
+            });
             let rule = Rule { feature, name: self.data.names()[feature].clone(), kind, level };
             self.leaves.push(self.nodes.len());
             self.nodes.push((Some(rule), Some(node), region));

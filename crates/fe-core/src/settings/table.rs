@@ -215,6 +215,8 @@ settings! {
     leaf: f64 [value("M"), heading(Heading::Regions), default("10")],
     /// levelwise (one rule for all regions of a level) or cart (each its own)
     partition: Splitting [value("HOW"), heading(Heading::Regions), default("levelwise")],
+    /// Split nominal features into sets of levels too, the beginning and the end of each order that `ale` has
+    subsets: bool [heading(Heading::Regions), default("false")],
     /// The heterogeneity value that regions lower
     heterogeneity: String [
         value("NAME"), heading(Heading::Regions),

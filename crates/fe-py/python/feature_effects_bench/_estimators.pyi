@@ -452,6 +452,7 @@ def regional_pdp(
     center: str | None = None,
     ddof: int | None = None,
     depth: int | None = None,
+    distinct: int | None = None,
     drop: float | None = None,
     even_points: int | None = None,
     extrapolate: bool | None = None,
@@ -463,6 +464,7 @@ def regional_pdp(
     raw_ice: bool | None = None,
     subsample: int | None = None,
     subsample_seed: int | None = None,
+    subsets: bool | None = None,
 ) -> RegionalEffect: ...
 
 def regional_dpdp(
@@ -481,6 +483,7 @@ def regional_dpdp(
     center: str | None = None,
     ddof: int | None = None,
     depth: int | None = None,
+    distinct: int | None = None,
     drop: float | None = None,
     even_points: int | None = None,
     extrapolate: bool | None = None,
@@ -493,6 +496,7 @@ def regional_dpdp(
     step: float | None = None,
     subsample: int | None = None,
     subsample_seed: int | None = None,
+    subsets: bool | None = None,
 ) -> RegionalEffect: ...
 
 def regional_ale(
@@ -515,6 +519,7 @@ def regional_ale(
     ddof: int | None = None,
     depth: int | None = None,
     discount: float | None = None,
+    distinct: int | None = None,
     drop: float | None = None,
     extrapolate: bool | None = None,
     heterogeneity: str | None = None,
@@ -527,6 +532,7 @@ def regional_ale(
     points: ArrayLike | None = None,
     subsample: int | None = None,
     subsample_seed: int | None = None,
+    subsets: bool | None = None,
 ) -> RegionalEffect: ...
 
 def regional_rhale(
@@ -549,6 +555,7 @@ def regional_rhale(
     ddof: int | None = None,
     depth: int | None = None,
     discount: float | None = None,
+    distinct: int | None = None,
     drop: float | None = None,
     extrapolate: bool | None = None,
     heterogeneity: str | None = None,
@@ -561,6 +568,7 @@ def regional_rhale(
     step: float | None = None,
     subsample: int | None = None,
     subsample_seed: int | None = None,
+    subsets: bool | None = None,
 ) -> RegionalEffect: ...
 
 def regional_shapdp(
@@ -594,4 +602,5 @@ def regional_shapdp(
     smoothing: str | None = None,
     subsample: int | None = None,
     subsample_seed: int | None = None,
+    subsets: bool | None = None,
 ) -> RegionalEffect: ...

@@ -2,6 +2,7 @@
 
 use fe_core::interrupt;
 use fe_core::metric::Distance;
+use fe_core::regional::RuleKind;
 use fe_truth::{Region, RegionalNode, RegionalTree, Scenario};
 
 use super::value::OfDifference;
@@ -142,9 +143,9 @@ fn first_splits(population: &RegionalTree) -> Vec<(usize, f64)> {
 fn split_feature(of: &ScoringTree<'_>) -> Result<Score, String> {
     let population = of.truths.population(of.scenario, of.tree)?;
     let best = first_splits(&population);
-    let right = match of.tree.first {
+    let right = match &of.tree.first {
         None => best.is_empty(),
-        Some((feature, _)) => best.iter().any(|(of_best, _)| *of_best == feature),
+        Some((feature, _)) => best.iter().any(|(of_best, _)| of_best == feature),
     };
     let value = Some(f64::from(u8::from(right)));
     Ok(Score::of(value, &provenance(&population), 1, 0))
@@ -153,24 +154,47 @@ fn split_feature(of: &ScoringTree<'_>) -> Result<Score, String> {
 fn split_error(of: &ScoringTree<'_>) -> Result<Score, String> {
     let population = of.truths.population(of.scenario, of.tree)?;
     let best = first_splits(&population);
-    let of_feature = |(feature, position): (usize, f64)| {
-        let same = best.iter().filter(move |(of_best, _)| *of_best == feature);
-        same.map(move |(_, of_best)| (feature, position.min(*of_best), position.max(*of_best)))
+    let distances = match &of.tree.first {
+        None => Vec::new(),
+        Some((feature, kind)) => {
+            let same = best.iter().filter(|(of_best, _)| of_best == feature);
+            let apart = same.map(|(_, position)| apart(of.scenario, *feature, kind, *position));
+            apart.collect::<Result<Vec<f64>, _>>().map_err(|e| e.to_string())?
+        }
     };
-    // From one level to another one: the rows that are on other sides.
-    let apart = |feature, low, high| match of.scenario.is_nominal(feature) {
-        true => Region::default().and_among(feature, &[low, high]),
-        false => Region::default().and(feature, low, high),
-    };
-    let between = |(feature, low, high): (usize, f64, f64)| match low < high {
-        true => of.scenario.probability(&apart(feature, low, high)),
-        false => Ok(0.0),
-    };
-    let distances = of.tree.first.into_iter().flat_map(of_feature).map(between);
-    let distances = distances.collect::<Result<Vec<f64>, _>>().map_err(|e| e.to_string())?;
     match distances.into_iter().reduce(f64::min) {
         Some(least) => Ok(Score::of(Some(least), &provenance(&population), 1, 0)),
         None => Err(DEGENERATE.to_owned()),
+    }
+}
+
+/// Probability of the rows that a split puts on another side than the population's does.
+fn apart(
+    scenario: &Scenario,
+    feature: usize,
+    kind: &RuleKind,
+    position: f64,
+) -> Result<f64, fe_truth::Error> {
+    let among =
+        |levels: &[f64]| scenario.probability(&Region::default().and_among(feature, levels));
+    match kind {
+        RuleKind::Among(levels) | RuleKind::NotAmong(levels) => {
+            // The levels that are in one of both sets alone; sides have no names, and may be exchanged.
+            let mut other = vec![position];
+            other.retain(|level| !levels.contains(level));
+            let own = levels.iter().copied().filter(|level| *level != position);
+            let share = among(&own.chain(other).collect::<Vec<_>>())?;
+            Ok(share.min(1.0 - share))
+        }
+        _ => {
+            let [own] = kind.values() else { return Ok(0.0) };
+            let (low, high) = (own.min(position), own.max(position));
+            match (low < high, scenario.is_nominal(feature)) {
+                (false, _) => Ok(0.0),
+                (true, true) => among(&[low, high]),
+                (true, false) => scenario.probability(&Region::default().and(feature, low, high)),
+            }
+        }
     }
 }
 
