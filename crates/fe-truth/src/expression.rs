@@ -321,9 +321,8 @@ impl Expression {
                 if !condition.reads(s) {
                     return chosen(condition.clone(), sides);
                 }
-                // Between the two, comparisons differ only where they are ties.
-                let [open, closed] = [false, true].map(|closed| condition.untied(s, closed));
-                mean_of(chosen(open, sides.clone()), chosen(closed, sides))
+                let [below, above] = [false, true].map(|above| condition.beside(s, above));
+                mean_of(chosen(below, sides.clone()), chosen(above, sides))
             }
         }
     }
@@ -401,20 +400,34 @@ impl Expression {
         found
     }
 
-    /// A condition in which comparisons that read a feature hold at all ties, or at none.
-    fn untied(&self, s: usize, closed: bool) -> Self {
-        match self {
-            Self::Indicator(_, pair) if !pair.iter().any(|side| side.reads(s)) => self.clone(),
-            Self::Indicator(Comparison::Equal, _) => Self::Number(0.0),
-            Self::Indicator(_, pair) => {
-                let kind = if closed { Comparison::LessEqual } else { Comparison::Less };
-                Self::Indicator(kind, pair.clone())
+    /// A condition as it is next to a row along a feature, above or below: what is tied there is told by how both sides
+    /// go on.
+    fn beside(&self, s: usize, above: bool) -> Self {
+        let Self::Indicator(kind, pair) = self else {
+            return self.with_parts(&mut |part| part.beside(s, above));
+        };
+        if !pair.iter().any(|side| side.reads(s)) {
+            return self.clone();
+        }
+        let [first, second] = &**pair;
+        let [mut rising, mut other] = [first.partial(s), second.partial(s)];
+        if !above {
+            std::mem::swap(&mut rising, &mut other);
+        }
+        let compared = |kind: Comparison| Self::Indicator(kind, pair.clone());
+        match (kind, rising, other) {
+            // What stays tied is no tie that ends.
+            (_, Self::Number(a), Self::Number(b)) if a == b => self.clone(),
+            (Comparison::Equal, ..) => Self::Number(0.0),
+            (_, Self::Number(a), Self::Number(b)) => {
+                compared(if a < b { Comparison::LessEqual } else { Comparison::Less })
             }
-            // What is not the case at no tie is the case at all of them.
-            Self::Difference(pair) => {
-                Self::Difference(Box::new([pair[0].untied(s, closed), pair[1].untied(s, !closed)]))
+            (Comparison::Less, a, b) => {
+                compared(Comparison::Less) + compared(Comparison::Equal) * less(a, b)
             }
-            _ => self.with_parts(&mut |part| part.untied(s, closed)),
+            (Comparison::LessEqual, a, b) => {
+                compared(Comparison::Less) + compared(Comparison::Equal) * less_equal(a, b)
+            }
         }
     }
 
@@ -512,7 +525,7 @@ impl Binary {
     }
 }
 
-pub(crate) fn raised(base: f64, power: f64) -> f64 {
+fn raised(base: f64, power: f64) -> f64 {
     if power == 2.0 { base * base } else { base.powf(power) }
 }
 
@@ -813,6 +826,7 @@ mod tests {
         let both = |a: Expression, b: Expression| a * b;
         let not = |a: Expression| 1.0 - a;
         let below = || less(x.clone(), 0.0);
+        let grown = || x.clone().exp() - 1.0;
         let cases = [
             (x.clone().of(Unary::Abs), 0.0),
             (joint(Binary::Min, x.clone(), 3.0 * x.clone()), 2.0),
@@ -827,6 +841,14 @@ mod tests {
             (choice(not(below())), 4.0),
             // Both sides change at one place.
             (choice(both(below(), not(less(0.0, x.clone())))), 4.0),
+            // What holds at the place alone holds on neither side.
+            (choice(both(not(below()), not(less(0.0, x.clone())))), 6.0),
+            (choice(both(less_equal(x.clone(), 0.0), less_equal(0.0, x.clone()))), 6.0),
+            (choice(both(not(less(grown(), 0.0)), not(less(0.0, grown())))), 6.0),
+            (choice(less(x.clone().exp(), 1.0 + 2.0 * x.clone())), 4.0),
+            // A tie that never ends.
+            (choice(less(x.clone() * y.clone(), y.clone() * x.clone())), 6.0),
+            (choice(less_equal(x.clone() + 1.0, 1.0 + x.clone())), 2.0),
             // A power that does not change, where the base is 0.
             (joint(Binary::Power, x.clone(), y.clone() + 2.0), 0.0),
             (joint(Binary::Power, x.clone(), y.clone() + 1.0), 1.0),
