@@ -490,7 +490,7 @@ impl Binary {
     }
 }
 
-pub(crate) fn raised(base: f64, power: f64) -> f64 {
+fn raised(base: f64, power: f64) -> f64 {
     if power == 2.0 { base * base } else { base.powf(power) }
 }
 

@@ -76,6 +76,9 @@ fn four_features_given_their_sum_are_simulated() {
     let explained = scenario.explain(&[4]).join("\n");
     assert!(explained.contains("the law of x5 on its own is simulated"), "{explained}");
     assert!(!scenario.explain(&[0]).join("\n").contains("simulated"));
+    assert!(scenario.has_simulated_axis(4) && !scenario.has_simulated_axis(0));
+    let given = sum_of(4, "x5", "[axis]\nx5 = [-3, 3]\n");
+    assert!(!given.has_simulated_axis(4));
 }
 
 /// In a region rows have a weight or none: given the sum z of four with noise and x1 > 0.

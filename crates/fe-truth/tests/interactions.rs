@@ -52,3 +52,19 @@ fn the_effects_of_a_feature_without_partners_have_one_variance() {
         assert!((value(name) - known).abs() < 1e-10, "{name}: {}", value(name));
     }
 }
+
+/// Of four features that one term reads at once both means of variances are integrals over three beside the one.
+#[test]
+fn means_of_variances_beside_three_features_are_integrated() {
+    let scenario = product(4);
+    let values = scenario.each_value(1, scenario.axis(1)).unwrap();
+    let v = 1.0 / 12.0_f64;
+    let shap = 3.0 * v.powi(2) / 4.0 + 3.0 * v.powi(3) / 9.0 + v.powi(4) / 16.0;
+    let pdp = ((1.0 + v).powi(3) - 1.0) * v;
+    for (name, known) in [("shap.mean", shap), ("pdp.mean", pdp)] {
+        let found = values.iter().find(|(other, _)| *other == name).unwrap().1.clone().unwrap();
+        assert_eq!(found.method, Evaluation::Quadrature, "{name}");
+        assert!((found.value - known).abs() <= found.abs_error, "{name}: {found:?}, not {known}");
+        assert!(found.abs_error < 1e-9, "{name}: {found:?}");
+    }
+}

@@ -240,6 +240,16 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
         let features = arguments.features.of(&scenario)?;
         scenario.explain(&features).iter().for_each(|line| say!("{line}"));
     }
+    if arguments.range.is_none() && arguments.shap_at.is_none() && !arguments.features.has_pairs() {
+        let features = arguments.features.of(&scenario)?;
+        for feature in features.into_iter().filter(|&s| scenario.has_simulated_axis(s)) {
+            say!(
+                "the range of {} has quantiles of a simulated law for its ends, which are known to a hundredth or so: \
+                 `[axis]` or --range gives others",
+                scenario.feature_name(feature)
+            );
+        }
+    }
     if !arguments.distance.is_empty() {
         return distance::execute(arguments, &arguments.distance, &scenario, out);
     }

@@ -247,7 +247,7 @@ impl HeldFeatures<'_> {
         }
         let drawn = Drawn::new(self.law(), features, given, row);
         let of_rows = |rows: &mut [Vec<f64>]| integrand(&mut rows[0]);
-        let limits = Limits { most: watch.most_simulated, widest: f64::INFINITY };
+        let limits = Limits { most: watch.most_simulated, widest: f64::INFINITY, share: SHARE };
         simulate(watch, limits, features, &mut [drawn], 1.0, &of_rows)
     }
 
@@ -287,7 +287,7 @@ impl HeldFeatures<'_> {
         };
         let each = worths_of(terms.iter().copied()) * (drawn.len() - 1) as f64;
         let widest = if centre.is_some() { WIDEST } else { f64::INFINITY };
-        let limits = Limits { most: watch.most_simulated, widest };
+        let limits = Limits { most: watch.most_simulated, widest, share: SHARE };
         simulate(watch, limits, &free, &mut drawn, each, &integrand)
     }
 
@@ -310,7 +310,7 @@ impl HeldFeatures<'_> {
             let change = |from: f64| mixed.components([&rows[0], &rows[1]], [from, x]);
             change(rows[2][feature]).variance_with(&change(rows[3][feature]))
         };
-        let limits = Limits { most: watch.most_simulated, widest: WIDEST };
+        let limits = Limits { most: watch.most_simulated, widest: WIDEST, share: SHARE };
         Some(simulate(watch, limits, &others, &mut drawn, 2.0 * mixed.cost(), &integrand))
     }
 }
@@ -359,7 +359,8 @@ impl Engine {
         if let Some(others) = &others {
             let mixed = Mixed { terms: &terms, feature: s, others };
             drawn.push(Drawn::alone(law, s, between));
-            let limits = Limits { most: ALONG * watch.most_simulated, widest: WIDEST };
+            let limits =
+                Limits { most: ALONG * watch.most_simulated, widest: WIDEST, share: SHARE };
             return Some(simulate(watch, limits, &features, &mut drawn, mixed.cost(), &|rows| {
                 let change = mixed.components([&rows[1], &rows[2]], [rows[0][s], rows[3][s]]);
                 change.variance_with(&change).times(0.5)
@@ -400,7 +401,10 @@ impl Engine {
         };
         let is_along = between.is_none_or(|(from, to)| from < to);
         let most = if is_along { ALONG * watch.most_simulated } else { watch.most_simulated };
-        let limits = Limits { most, widest: WIDEST };
+        // At a point it is the square of what is asked for, whose relative error is half as large, and sums of such keep
+        // that.
+        let share = if is_along { SHARE } else { 1.0 };
+        let limits = Limits { most, widest: WIDEST, share };
         Some(simulate(watch, limits, &features, &mut drawn, each, &integrand))
     }
 }
@@ -416,13 +420,15 @@ fn worths_of<'a>(terms: impl Iterator<Item = &'a Term>) -> f64 {
 struct Limits {
     most: f64,
     widest: f64,
+    /// The share of the tolerance at which it ends.
+    share: f64,
 }
 
 /// The mean of an integrand of rows that are drawn independently of each other, and what one evaluation costs.
 /// Refused within another simulation.
 fn simulate(
     watch: &Watch,
-    Limits { most, widest }: Limits,
+    Limits { most, widest, share }: Limits,
     features: &[usize],
     drawn: &mut [Drawn<'_>],
     each: f64,
@@ -493,7 +499,7 @@ fn simulate(
             continue;
         }
         let is_told = widest.is_infinite() || found.error <= widest * found.value.abs();
-        if found.value.is_nan() || (is_told && found.error <= SHARE * watch.tolerance * size) {
+        if found.value.is_nan() || (is_told && found.error <= share * watch.tolerance * size) {
             return found;
         }
         if 2.0 * cost > most {

@@ -1,5 +1,7 @@
 //! Laws of problem files, read into trees of their arguments.
 
+use std::sync::OnceLock;
+
 use super::breaks::kink_levels;
 use super::laws::{LawFamily, LevelFamily, NAMES, Plain};
 use super::lexer::{Fault, Token};
@@ -13,6 +15,8 @@ pub(super) struct NamedLaw {
     /// Location that is added to a draw.
     pub(super) location: Option<Expression>,
     pub(super) law: LawTree,
+    /// The law before it is shifted, where it reads no feature: integrals ask for it at each of their points.
+    plain: OnceLock<Option<Plain>>,
 }
 
 #[derive(Debug, Clone)]
@@ -73,7 +77,7 @@ pub(super) fn law(text: &str, names: &Names) -> Result<NamedLaw, Fault> {
         return Err(Fault::new(0, message));
     }
     match own {
-        Some(law) => Ok(NamedLaw { location, law }),
+        Some(law) => Ok(NamedLaw { location, law, plain: OnceLock::new() }),
         None => Err(Fault::new(0, "expected a law such as `uniform(0, 1)` or `normal(0, 1)`")),
     }
 }
@@ -280,7 +284,11 @@ impl LawTree {
 impl NamedLaw {
     /// The law at a row of the features that its arguments read, or what is wrong with it there.
     pub(super) fn at(&self, row: &[f64]) -> Result<Plain, String> {
-        let law = self.law.at(row)?;
+        let fixed = self.plain.get_or_init(|| {
+            let is_fixed = self.law.expressions().iter().all(|tree| tree.last_feature().is_none());
+            if is_fixed { self.law.at(&[]).ok() } else { None }
+        });
+        let law = fixed.clone().map_or_else(|| self.law.at(row), Ok)?;
         match &self.location {
             None => Ok(law),
             Some(location) => match location.value(row) {
@@ -295,6 +303,7 @@ impl NamedLaw {
         Self {
             location: self.location.as_ref().map(|tree| moved(tree, number)),
             law: self.law.renumbered(number),
+            plain: OnceLock::new(),
         }
     }
 

@@ -9,7 +9,7 @@ use fe_core::model::{Column, Rows};
 use fe_core::numeric::simd::is_held_down;
 use pulp::{Arch, NullaryFnOnce};
 
-use crate::expression::{Binary, Comparison, Expression, Unary, raised};
+use crate::expression::{Binary, Comparison, Expression, Unary};
 use crate::fast_math::{exponential, wave};
 
 /// Rows that are worked on at once: the columns of a program stay in the nearest cache.
@@ -431,12 +431,33 @@ fn operate(operation: Operation, places: &Places<'_>, count: usize, out: &mut Bl
 /// A tree as a program for one row at a time, whose values are those of the tree to the bit.
 pub(super) struct Scalar {
     tree: Expression,
-    /// Operations, each of whose values has the place of the operation.
-    operations: Vec<Operation>,
+    steps: Option<Steps>,
 }
 
-/// Most operations of a program for one row; longer trees are walked.
-const MOST_SCALAR: usize = 96;
+/// Operations one after the other. Places are those of numbers, of features, and of what each step computes.
+struct Steps {
+    numbers: Vec<f64>,
+    features: Vec<usize>,
+    steps: Vec<Step>,
+    result: u8,
+}
+
+/// One operation, with the places of its operands.
+#[derive(Clone, Copy)]
+enum Step {
+    Add(u8, u8),
+    Subtract(u8, u8),
+    Multiply(u8, u8),
+    Divide(u8, u8),
+    Square(u8),
+    Power(u8, u8),
+    Function(Unary, u8),
+    Joint(Binary, u8, u8),
+    Indicator(Comparison, u8, u8),
+}
+
+/// Most places of a program for one row; longer trees are walked.
+const MOST_PLACES: usize = 128;
 
 impl Scalar {
     pub(super) fn of(tree: &Expression) -> Self {
@@ -445,65 +466,110 @@ impl Scalar {
         let result = compiler.compile(tree);
         let mut operations = compiler.operations;
         operations.truncate(result + 1);
-        // A branch that is not taken costs nothing in a tree.
-        let is_branch = |of: &Operation| matches!(of, Operation::If(..) | Operation::Choose(..));
-        let has_branches = operations.iter().any(is_branch);
-        if operations.len() > MOST_SCALAR || has_branches {
-            operations.clear();
-        }
-        Self { tree: tree.clone(), operations }
+        Self { tree: tree.clone(), steps: Steps::of(&operations) }
     }
 
     /// The value at a row.
     pub(super) fn value(&self, row: &[f64]) -> f64 {
-        match self.operations.len() {
-            0 => self.tree.value(row),
-            1..=16 => self.run::<16>(row),
-            17..=40 => self.run::<40>(row),
-            _ => self.run::<MOST_SCALAR>(row),
+        let Some(steps) = &self.steps else { return self.tree.value(row) };
+        match steps.places() {
+            0..=16 => steps.run::<16>(row),
+            17..=32 => steps.run::<32>(row),
+            33..=64 => steps.run::<64>(row),
+            _ => steps.run::<MOST_PLACES>(row),
         }
-    }
-
-    /// The value at a row, in so many places at most.
-    fn run<const PLACES: usize>(&self, row: &[f64]) -> f64 {
-        let mut values = [0.0; PLACES];
-        let mut last = 0.0;
-        for (place, &operation) in self.operations.iter().enumerate() {
-            last = scalar(operation, &values, row);
-            values[place] = last;
-        }
-        last
     }
 }
 
-/// The value of one operation, from those before it.
-#[inline]
-fn scalar(operation: Operation, values: &[f64], row: &[f64]) -> f64 {
-    match operation {
-        Operation::Number(bits) => f64::from_bits(bits),
-        Operation::Feature(index) => row[index],
-        Operation::Add(a, b) => values[a] + values[b],
-        Operation::Subtract(a, b) => values[a] - values[b],
-        Operation::Multiply(a, b) => values[a] * values[b],
-        Operation::Divide(a, b) => values[a] / values[b],
-        Operation::Power(a, bits) => raised(values[a], f64::from_bits(bits)),
-        Operation::Function(function, a) => function.of(values[a]),
-        Operation::SinPi(a) => wave::sin_pi(values[a]),
-        Operation::CosPi(a) => wave::cos_pi(values[a]),
-        Operation::Joint(function, a, b) => function.of(values[a], values[b]),
-        Operation::Indicator(comparison, a, b) => {
-            f64::from(u8::from(comparison.holds(values[a], values[b])))
-        }
-        Operation::If(condition, a, b) => {
-            if values[condition] == 0.0 {
-                values[b]
-            } else {
-                values[a]
+impl Steps {
+    /// The steps for operations, each with the place that it has among them; none where they are too many, or where
+    /// there are branches: one that is not taken costs nothing in a tree.
+    fn of(operations: &[Operation]) -> Option<Self> {
+        let (mut numbers, mut features) = (Vec::new(), Vec::new());
+        for operation in operations {
+            match operation {
+                Operation::Number(bits) | Operation::Power(_, bits) => {
+                    numbers.push(f64::from_bits(*bits));
+                }
+                Operation::Feature(index) => features.push(*index),
+                _ => {}
             }
         }
-        Operation::Choose(comparison, a, b, then, other) => {
-            values[if comparison.holds(values[a], values[b]) { then } else { other }]
+        let given = numbers.len() + features.len();
+        let is_given = |of: &&Operation| matches!(of, Operation::Number(_) | Operation::Feature(_));
+        if given + operations.len() - operations.iter().filter(is_given).count() > MOST_PLACES {
+            return None;
         }
+        let (mut number, mut feature, mut steps) = (0, numbers.len(), Vec::new());
+        let next = |count: &mut usize| {
+            *count += 1;
+            u8::try_from(*count - 1).ok()
+        };
+        let mut places: Vec<u8> = Vec::with_capacity(operations.len());
+        for &operation in operations {
+            let step = match operation {
+                Operation::Number(_) => {
+                    places.push(next(&mut number)?);
+                    continue;
+                }
+                Operation::Feature(_) => {
+                    places.push(next(&mut feature)?);
+                    continue;
+                }
+                Operation::Add(a, b) => Step::Add(places[a], places[b]),
+                Operation::Subtract(a, b) => Step::Subtract(places[a], places[b]),
+                Operation::Multiply(a, b) => Step::Multiply(places[a], places[b]),
+                Operation::Divide(a, b) => Step::Divide(places[a], places[b]),
+                Operation::Power(a, bits) => {
+                    let power = next(&mut number)?;
+                    let is_square = f64::from_bits(bits) == 2.0;
+                    if is_square { Step::Square(places[a]) } else { Step::Power(places[a], power) }
+                }
+                Operation::Function(function, a) => Step::Function(function, places[a]),
+                Operation::Joint(function, a, b) => Step::Joint(function, places[a], places[b]),
+                Operation::Indicator(comparison, a, b) => {
+                    Step::Indicator(comparison, places[a], places[b])
+                }
+                Operation::SinPi(_)
+                | Operation::CosPi(_)
+                | Operation::If(..)
+                | Operation::Choose(..) => return None,
+            };
+            places.push(u8::try_from(given + steps.len()).ok()?);
+            steps.push(step);
+        }
+        let result = *places.last()?;
+        Some(Self { numbers, features, steps, result })
+    }
+
+    fn places(&self) -> usize {
+        self.numbers.len() + self.features.len() + self.steps.len()
+    }
+
+    /// The value at a row, in so many places at most: a power of two, so that every place is inside.
+    fn run<const PLACES: usize>(&self, row: &[f64]) -> f64 {
+        let mut values = [0.0; PLACES];
+        let (numbers, rest) = values.split_at_mut(self.numbers.len());
+        numbers.copy_from_slice(&self.numbers);
+        rest.iter_mut().zip(&self.features).for_each(|(value, &feature)| *value = row[feature]);
+        let of = |values: &[f64; PLACES], place: u8| values[usize::from(place) % PLACES];
+        let first = self.numbers.len() + self.features.len();
+        for (place, &step) in (first..).zip(&self.steps) {
+            values[place % PLACES] = match step {
+                Step::Add(a, b) => of(&values, a) + of(&values, b),
+                Step::Subtract(a, b) => of(&values, a) - of(&values, b),
+                Step::Multiply(a, b) => of(&values, a) * of(&values, b),
+                Step::Divide(a, b) => of(&values, a) / of(&values, b),
+                Step::Square(a) => of(&values, a) * of(&values, a),
+                Step::Power(a, power) => of(&values, a).powf(of(&values, power)),
+                Step::Function(function, a) => function.of(of(&values, a)),
+                Step::Joint(function, a, b) => function.of(of(&values, a), of(&values, b)),
+                Step::Indicator(comparison, a, b) => {
+                    f64::from(u8::from(comparison.holds(of(&values, a), of(&values, b))))
+                }
+            };
+        }
+        of(&values, self.result)
     }
 }
 

@@ -359,6 +359,17 @@ impl Scenario {
         self.parts.axes[feature]
     }
 
+    /// True if the range of a feature, counted from 0, has quantiles of a simulated law for its ends: they are known to a
+    /// hundredth or so.
+    ///
+    /// # Panics
+    /// If there is no such feature.
+    #[must_use]
+    pub fn has_simulated_axis(&self, feature: usize) -> bool {
+        let margin = self.parts.engine.margin(feature);
+        margin.is_simulated() && self.parts.axes[feature] == quantile_axis(margin)
+    }
+
     /// The smallest closed interval that holds a feature, counted from 0, with probability 1; its
     /// ends may be infinite.
     ///

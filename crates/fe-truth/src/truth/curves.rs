@@ -974,6 +974,12 @@ impl OneFeature<'_> {
     ) -> Truth {
         let (lo, hi) = self.axis;
         let Some((rest, local)) = self.local(variance) else { return self.over_axis(at) };
+        let engine = &self.scenario.parts.engine;
+        if variance == Pointwise::HPdp
+            && let Some(known) = engine.integral_of_centred_variance(self.feature, self.axis)
+        {
+            return truth(integrated(known));
+        }
         let simulated = |engine: &Engine| {
             let mean =
                 engine.simulated_mean_of_variance(self.feature, Some(self.axis), rest, local);
@@ -1016,6 +1022,9 @@ impl OneFeature<'_> {
         let simulated = |engine: &Engine| {
             engine.simulated_mean_of_variance(self.feature, None, Rest::Conditional, local)
         };
+        if let Some(known) = self.scenario.parts.engine.mean_of_shapley_variance(self.feature) {
+            return known;
+        }
         let at = |x: f64| self.value(Quantity::ShapVariance, x).0;
         self.or_simulated(
             (Rest::Conditional, local),
@@ -1040,9 +1049,15 @@ impl OneFeature<'_> {
         // Shapley values vary far more than what they are the means of, and are simulated last.
         let is_shapley = matches!(local, LocalQuantity::Shapley(_));
         let is_simulated = engine.simulates_variance(self.feature, rest, local);
+        // Where each of its values would be simulated the mean is at once.
+        let few = |&t: &usize| engine.terms[t].features().len() <= watch.most + 1;
         let most = match (is_shapley, is_simulated) {
             (true, false) => return integrated(at),
-            (true, true) => Some(SHAPLEY * MOST_OF_A_VALUE),
+            (true, true) => {
+                let can_be = engine.readers(self.feature).iter().all(few)
+                    && !engine.has_components(self.feature);
+                can_be.then_some(SHAPLEY * MOST_OF_A_VALUE)
+            }
             (false, false) => Some(MOST_OF_A_VALUE),
             (false, true) => None,
         };
