@@ -200,20 +200,21 @@ fn two_features(
     wanted: &[&String],
 ) {
     let (some, few, points) = if is_test { (500, 60, 5) } else { (10_000, 1000, 50) };
-    let (some, few) = (data(scenario, some), data(scenario, few));
+    let of_ten = fe_truth::scenario("friedman1", &[("noise_features".into(), "5".into())]);
+    let of_ten = &of_ten.expect("friedman1 has noise features");
+    let (some, few) = (data(scenario, some), data(of_ten, few));
     let grid = Settings { grid: Some(points), ..Settings::default() };
     let bins = Settings { bins: Some(20), ..Settings::default() };
     let surface = |name: &str, settings: &Settings, data: &Dataset| {
         let estimator = pair::from_settings(name, [settings, settings]).expect("valid settings");
         black_box(estimator.estimate(data, scenario.model(), [0, 1]).expect("a surface"));
     };
-    let dimension = scenario.dimension();
+    let dimension = of_ten.dimension();
     let pairs: Vec<[usize; 2]> =
         (0..dimension).flat_map(|a| (a + 1..dimension).map(move |b| [a, b])).collect();
     let all_h = || {
         let options = IndexOptions::default();
-        let h =
-            indices::estimate(&few, scenario.model(), &[Index::H2Pair], (&[], &pairs), &options);
+        let h = indices::estimate(&few, of_ten.model(), &[Index::H2Pair], (&[], &pairs), &options);
         black_box(h.expect("indices"));
     };
     let sets = dimension + pairs.len();
@@ -231,7 +232,7 @@ fn two_features(
         (
             "h2 of all pairs",
             (few.len() * few.len() * sets) as f64,
-            [&|| values_at_rows(scenario, &few, sets), &all_h],
+            [&|| values_at_rows(of_ten, &few, sets), &all_h],
         ),
     ];
     for (title, asks, [bare, estimate]) in cases {

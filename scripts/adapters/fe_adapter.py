@@ -27,13 +27,17 @@ class Unsupported(Exception):
 
 @dataclass
 class Effect:
-    """A curve at increasing points; linear between them. NaN where heterogeneity or band are missing."""
+    """A curve at increasing points; linear between them. NaN where heterogeneity or band are missing.
+
+    `level` is the confidence level of the band, of an effect as of surfaces and indices.
+    """
 
     x: np.ndarray
     effect: np.ndarray
     heterogeneity: np.ndarray | None = None
     lower: np.ndarray | None = None
     upper: np.ndarray | None = None
+    level: float | None = None
     record: dict = field(default_factory=dict)
     # Of a regional effect its tree, as docs/protocol.md has it.
     tree: dict | None = None
@@ -48,6 +52,7 @@ class Surface:
     effect: np.ndarray
     lower: np.ndarray | None = None
     upper: np.ndarray | None = None
+    level: float | None = None
     record: dict = field(default_factory=dict)
     tree = None
 
@@ -59,6 +64,7 @@ class Indices:
     indices: np.ndarray
     lower: np.ndarray | None = None
     upper: np.ndarray | None = None
+    level: float | None = None
     record: dict = field(default_factory=dict)
     tree = None
 
@@ -255,6 +261,8 @@ def answer(request: dict, effects: dict, pairs: dict) -> dict:
         "probe": model(probe).tolist(),
         "record": effect.record,
     }
+    if effect.level is not None and effect.lower is not None:
+        reply["level"] = effect.level
     if effect.tree is not None:
         reply["tree"] = effect.tree
     if derived and task.feature is not None:

@@ -6,7 +6,7 @@
 # PYTHON names the interpreter (3.11 is what the versions are tested with), VENV another folder.
 set -eu
 cd "$(dirname "$0")"
-[ $# -gt 0 ] || set -- effector alibi pyale scikit-learn shap salib openturns artemis
+[ $# -gt 0 ] || set -- effector alibi pyale scikit-learn shap salib openturns shapleyx artemis
 venv=${VENV:-.venv}
 
 # Installs the requirements of some engines: FOLDER VERSIONS -r FILE...

@@ -38,7 +38,7 @@ def indices(task):
             told.append(values[name][of[0]])
             lower.append(intervals[name].getLowerBound()[of[0]])
             upper.append(intervals[name].getUpperBound()[of[0]])
-    return Indices(np.array(told), np.array(lower), np.array(upper))
+    return Indices(np.array(told), np.array(lower), np.array(upper), level)
 
 
 if __name__ == "__main__":

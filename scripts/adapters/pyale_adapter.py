@@ -37,6 +37,7 @@ def ale(task):
         answer["eff"].to_numpy(),
         lower=answer[f"lowerCI_{percent}"].to_numpy(),
         upper=answer[f"upperCI_{percent}"].to_numpy(),
+        level=level,
     )
 
 

@@ -42,7 +42,7 @@ def indices(task):
     told = [found[NAMES[name]][place(of)] for name, of in task.indices]
     half = [found[NAMES[name] + "_conf"][place(of)] for name, of in task.indices]
     told, half = np.array(told, dtype=float), np.array(half, dtype=float)
-    return Indices(told, told - half, told + half)
+    return Indices(told, told - half, told + half, level)
 
 
 if __name__ == "__main__":

@@ -400,9 +400,10 @@ def rows(folder):
     # Its grid is its own, and so is ours: on the range of the data both are the same points.
     ours = request("pdp", (0, 1), None, grid=20, center="none") | {"pair": True}
     name = "pair: PD, 20 x 20 points"
-    found.append((name, 10_000, 5, "scikit-learn", sklearn_pdp_of_pair(20), ours, 2))
+    found.append((name, 10_000, 5, "scikit-learn", sklearn_pdp_of_pair(20), ours, 10))
     ours = request("ale", (0, 1), "pyale-1.2", bins=20) | {"pair": True}
-    found.append(("pair: ALE, 20 x 20 bins", 100_000, 5, "PyALE", pyale_of_pair(20), ours, 20))
+    for n in (100_000, 1_000_000):
+        found.append(("pair: ALE, 20 x 20 bins", n, 5, "PyALE", pyale_of_pair(20), ours, 100))
     ours = request("h2.pair", range(3))
     found.append(("pair: H of three features", 200, 5, "artemis", artemis_h(3), ours, 10))
     name = "PDP, 20 points, our Python"

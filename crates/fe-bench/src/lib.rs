@@ -101,6 +101,7 @@
 //! | `scikit-learn` | scikit-learn (Python) |
 //! | `salib` | SALib (Python), for Sobol' indices |
 //! | `openturns` | OpenTURNS (Python), for Sobol' indices |
+//! | `shapleyx` | ShapleyX (Python), for Shapley effects |
 //! | `artemis` | artemis (Python), for Friedman's H |
 //! | `shap` | shap (Python) |
 //! | `template-python` | a file to begin an adapter in Python with |

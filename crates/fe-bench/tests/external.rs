@@ -372,6 +372,8 @@ for line in sys.stdin:
         assert asked["axis"] == [-1.0, 1.0] and "axis2" not in asked
         reply |= {"x": [0.0, 1.0], "x2": [0.0, 0.5, 1.0], "effect": [0.0, 1.0, 2.0, 10.0, 11.0, 12.0]}
     reply |= asked["options"]
+    reply.pop("level", None)
+    reply |= {"level": reply.pop("told")} if "told" in reply else {}
     print(json.dumps({key: value for key, value in reply.items() if value != "none"}), flush=True)
 "#;
     let (folder, file) = declared(
@@ -409,6 +411,18 @@ for line in sys.stdin:
     let good = indices(().into()).unwrap();
     assert_eq!(good.values, [Some(0.5), None, Some(1.0)]);
     assert_eq!(good.intervals, [Some((0.25, 0.75)), None, None]);
+    // The level of a band: what the engine tells, what it was asked for, or the usual one.
+    let limits = r#""lower": [0, 0, 0, 0, 0, 0], "upper": [9, 9, 9, 99, 99, 99]"#;
+    let level = |options: &str| {
+        let options = serde_json::from_str(&format!("{{{limits}{options}}}")).unwrap();
+        pair(options).unwrap().surface.confidence.unwrap().record
+    };
+    assert_eq!((level("").level, level("").kind), (0.95, None));
+    assert_eq!(level(r#", "told": 0.8"#).level, 0.8);
+    assert_eq!(level(r#", "level": 0.9"#).level, 0.9);
+    assert_eq!(level(r#", "level": 0.9, "told": 0.9"#).level, 0.9);
+    assert_eq!(indices(serde_json::json!({ "told": 0.8 })).unwrap().level, Some(0.8));
+    assert_eq!(good.level, None);
     let wrong = |options: &str, status: Status, reason: &str| {
         let options: serde_json::Value = serde_json::from_str(options).unwrap();
         let is_pair = !options.as_object().unwrap().contains_key("indices");
@@ -431,6 +445,12 @@ for line in sys.stdin:
     let crossed = r#"{"indices": [1, 2, 3], "lower": [1, 1, 1], "upper": [2, 0, 2]}"#;
     wrong(crossed, Status::Malformed, "`lower` = 1 is above `upper` = 0 at place 2");
     wrong(r#"{"indices": [1, 2, 3], "probe": [1]}"#, Status::WrongProbe, "`probe` has 1 values");
+    wrong(r#"{"told": 95}"#, Status::Malformed, "`level` is 95: must be strictly between");
+    wrong(r#"{"told": 0}"#, Status::Malformed, "`level` is 0: must be strictly between");
+    let other = "the band is of the level 0.95, and 0.9 was asked for";
+    wrong(r#"{"told": 0.95, "level": 0.9}"#, Status::Unsupported, other);
+    let other = r#"{"indices": [1, 2, 3], "told": 0.95, "level": 0.9}"#;
+    wrong(other, Status::Unsupported, "0.9 was asked for");
     let binning = serde_json::json!({ "binning": "dp" });
     assert!(pair(binning).unwrap_err().reason.contains("it has none to choose"));
     let undeclared = External { of: Asks::Pair, ..external("small", "ale", ().into()) };

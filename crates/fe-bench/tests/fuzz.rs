@@ -299,7 +299,7 @@ fn replies_of_engines() {
         "lower": "lower.f64", "upper": [2.0, null, 4.0, 5.0], "probe": [1.0], "samples": [0.1], "model_samples": [0.1],
     });
     let indices = json!({
-        "protocol": 1, "id": 7, "status": "ok", "indices": [0.5, null], "lower": [0.25, null], "upper": [0.75, null],
+        "protocol": 1, "id": 7, "status": "ok", "indices": [0.5, null], "lower": [0.25, null], "upper": [0.75, null], "level": 0.9,
         "probe": [1.0], "samples": [0.1], "model_samples": [0.1],
     });
     let seeds = [reply, refusal, surface, indices].map(|reply| reply.to_string().into_bytes());

@@ -27,9 +27,10 @@ fn root() -> PathBuf {
 
 /// Documents that quote figures.
 fn documents() -> Vec<PathBuf> {
-    let mut found = ["README.md", "CONTRIBUTING.md", "results/README.md"]
-        .map(|page| root().join(page))
-        .to_vec();
+    let mut found =
+        ["README.md", "CONTRIBUTING.md", "results/README.md", "results/league/README.md"]
+            .map(|page| root().join(page))
+            .to_vec();
     for entry in std::fs::read_dir(root().join("docs")).unwrap() {
         let path = entry.unwrap().path();
         if path.extension().is_some_and(|extension| extension == "md") {

@@ -204,7 +204,7 @@ fn simultaneous_limits_lie_outside_and_records_say_how() {
             assert!(mean(&pointwise(band)) > 0.0);
             assert!(mean(&pointwise(band)) < mean(&simultaneous(band)), "{name} {settings:?}");
             let record = &band.record;
-            assert_eq!(Some(record.kind), kind.band);
+            assert_eq!(record.kind, kind.band);
             assert_eq!(record.resamples, kind.resamples);
             assert_eq!(record.least_degrees_of_freedom.is_some(), kind.resamples.is_none());
             // With a level to come back to, it is the same surface.

@@ -273,6 +273,7 @@ impl Tried<'_> {
                 "mse": score("mse"),
                 "heterogeneity_mse": score("heterogeneity_mse"),
                 "coverage": score("coverage"),
+                "level": answer.band.as_ref().and(answer.level),
                 "x": answer.curve.x(),
                 "curve": answer.curve.y(),
                 "record": answer.record,
@@ -314,6 +315,7 @@ impl Tried<'_> {
                 "peak_bytes": answer.taken.peak_bytes,
                 "mse": score("mse"),
                 "coverage": score("coverage"),
+                "level": surface.confidence.as_ref().map(|band| band.record.level),
                 "x": surface.x[0],
                 "x2": surface.x[1],
                 "surface": surface.values,
@@ -345,6 +347,7 @@ impl Tried<'_> {
                 "value": answer.values.first(),
                 "lower": interval.map(|(lower, _)| lower),
                 "upper": interval.map(|(_, upper)| upper),
+                "level": interval.and(answer.level),
                 "truth": truth.map_or_else(Value::from, |truth| json!(truth.value)),
                 "record": answer.record,
             })

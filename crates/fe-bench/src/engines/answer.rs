@@ -6,7 +6,6 @@ use fe_core::Axis;
 use fe_core::Centring;
 use fe_core::effect::{BandRecord, Limits, SideRecord, Surface, SurfaceBand, SurfaceRecord};
 use fe_core::numeric::curve::Curve;
-use fe_core::settings::BandKind;
 use fe_truth::Quantity;
 
 use super::declaration::PairCapability;
@@ -89,6 +88,21 @@ impl Arrays<'_> {
         }
     }
 
+    /// The confidence level that the engine tells, if any; of one that was asked for no other.
+    fn level(&self, asked: Option<f64>) -> Result<Option<f64>, Failure> {
+        match (self.reply.level, asked) {
+            (Some(level), _) if !(level > 0.0 && level < 1.0) => {
+                let reason = format!("`level` is {level}: must be strictly between 0 and 1");
+                Err(Failure::new(Status::Malformed, reason))
+            }
+            (Some(level), Some(asked)) if level != asked => {
+                let reason = format!("the band is of the level {level}, and {asked} was asked for");
+                Err(Failure::new(Status::Unsupported, reason))
+            }
+            (level, asked) => Ok(level.or(asked)),
+        }
+    }
+
     fn band(&self, places: (usize, &str)) -> Result<Option<Values>, Failure> {
         let lower = self.optional("lower", &self.reply.lower, places)?;
         let upper = self.optional("upper", &self.reply.upper, places)?;
@@ -123,9 +137,10 @@ impl PairAnswer {
         folder: &Path,
         can: &PairCapability,
         (features, names): ([usize; 2], [String; 2]),
-        rows: usize,
+        (rows, asked_level): (usize, Option<f64>),
     ) -> Result<Self, Failure> {
         let arrays = Arrays { reply, folder };
+        let level = arrays.level(asked_level)?;
         let second = reply.x2.as_ref();
         let second =
             second.ok_or_else(|| Failure::new(Status::Short, "`x2` is missing, of a pair"))?;
@@ -158,7 +173,7 @@ impl PairAnswer {
             estimator: if can.truth == Quantity::Ale { "ale" } else { "pdp" },
             x,
             counts: Vec::new(),
-            confidence: band.map(|limits| surface_band(limits, &values)),
+            confidence: band.map(|limits| surface_band(limits, level, &values)),
             values,
             record,
         };
@@ -167,9 +182,12 @@ impl PairAnswer {
     }
 }
 
+/// The level of a band of which the engine says nothing, and nothing was asked for.
+const USUAL_LEVEL: f64 = 0.95;
+
 /// The band of an engine about a surface; how it came about is the engine's own.
-fn surface_band((lower, upper): Values, values: &[f64]) -> SurfaceBand {
-    let record = BandRecord::new(BandKind::Analytic, 0.95);
+fn surface_band((lower, upper): Values, level: Option<f64>, values: &[f64]) -> SurfaceBand {
+    let record = BandRecord::given(level.unwrap_or(USUAL_LEVEL));
     let pointwise = Limits { lower, upper };
     SurfaceBand { pointwise, simultaneous: None, rounding: 0.0, record }.rounded(0.0, values)
 }
@@ -181,6 +199,8 @@ pub struct IndexAnswer {
     pub values: Vec<Option<f64>>,
     /// Limits of an interval about each, where the engine has one.
     pub intervals: Vec<Option<(f64, f64)>>,
+    /// The confidence level of the intervals, as the engine tells it or it was asked for.
+    pub level: Option<f64>,
     /// Median seconds of an estimate and of its model, and the memory of the process meanwhile.
     pub taken: Taken,
     /// Rows that the model was asked for by one estimate.
@@ -190,8 +210,13 @@ pub struct IndexAnswer {
 }
 
 impl IndexAnswer {
-    pub(super) fn read(reply: &Reply, folder: &Path, asked: usize) -> Result<Self, Failure> {
+    pub(super) fn read(
+        reply: &Reply,
+        folder: &Path,
+        (asked, asked_level): (usize, Option<f64>),
+    ) -> Result<Self, Failure> {
         let arrays = Arrays { reply, folder };
+        let level = arrays.level(asked_level)?;
         let places = (asked, "that were asked for");
         let values = arrays.optional("indices", &reply.indices, places)?;
         let values = values.ok_or_else(|| Failure::new(Status::Short, "`indices` is missing"))?;
@@ -208,6 +233,7 @@ impl IndexAnswer {
         Ok(Self {
             values: values.into_iter().map(|value| value.is_finite().then_some(value)).collect(),
             intervals,
+            level,
             taken: Taken { seconds, model_seconds, peak_bytes: None },
             model_rows: reply.model_rows,
             record: reply.record.clone(),
@@ -224,6 +250,8 @@ pub struct Answer {
     pub heterogeneity: Option<Curve>,
     /// The limits of the band, lower and upper, NaN where it has none.
     pub band: Option<(Curve, Curve)>,
+    /// The confidence level of the band, as the engine tells it or it was asked for.
+    pub level: Option<f64>,
     /// The interval that it was asked on: ICE curves are centred over it.
     pub axis: Axis,
     /// The truth that the curve estimates.
@@ -241,8 +269,14 @@ pub struct Answer {
 }
 
 impl Answer {
-    pub(super) fn read(reply: &Reply, folder: &Path, axis: Axis) -> Result<Self, Failure> {
+    pub(super) fn read(
+        reply: &Reply,
+        folder: &Path,
+        axis: Axis,
+        asked_level: Option<f64>,
+    ) -> Result<Self, Failure> {
         let arrays = Arrays { reply, folder };
+        let level = arrays.level(asked_level)?;
         let x = arrays.points("x", &reply.x)?;
         let places = (x.len(), "of `x`");
         let effect = arrays.finite("effect", &reply.effect, places)?;
@@ -255,6 +289,7 @@ impl Answer {
             heterogeneity: heterogeneity.map(curve),
             band: band.map(|(lower, upper)| (curve(lower), curve(upper))),
             curve: curve(effect),
+            level,
             axis,
             truth: Quantity::Pd,
             true_heterogeneity: None,

@@ -143,6 +143,9 @@ pub struct Reply {
     /// The upper limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub upper: Option<Numbers>,
+    /// The confidence level of the band or the intervals, where the engine tells it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub level: Option<f64>,
     /// Of a regional effect its tree, as `score` takes one: the nodes, `limits`, `depth`, `drop`, `partition`.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub tree: Value,
@@ -376,6 +379,7 @@ impl Reply {
             heterogeneity: None,
             lower: None,
             upper: None,
+            level: None,
             tree: Value::Null,
             record: Value::Null,
         }

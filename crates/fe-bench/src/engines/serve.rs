@@ -147,6 +147,7 @@ impl Asked<'_> {
         Ok(Reply {
             lower: limit("lower", |band| &band.lower)?,
             upper: limit("upper", |band| &band.upper)?,
+            level: effect.confidence.as_ref().map(|band| band.record.level),
             probe_partial: Some(self.probe(Some(feature))?.into()),
             model_rows: record.model_rows + record.jacobian_rows,
             effect: self.file("effect", &effect.curve.at_all(&x).map_err(failed)?)?,
@@ -187,6 +188,7 @@ impl Asked<'_> {
         Ok(Reply {
             lower: limit("lower", |band| &band.lower)?,
             upper: limit("upper", |band| &band.upper)?,
+            level: surface.confidence.as_ref().map(|band| band.record.level),
             model_rows: surface.record.model_rows,
             effect: self.file("effect", &surface.values)?,
             x: self.file("x", &surface.x[0])?,
@@ -250,6 +252,7 @@ impl Asked<'_> {
             indices: Some(numbers(&|of| Some(of.value))),
             lower: Some(numbers(&|of| Some(of.interval()?.0))),
             upper: Some(numbers(&|of| Some(of.interval()?.1))),
+            level: Some(Measured::LEVEL),
             model_rows: found.model_rows + found.jacobian_rows,
             ..self.reply(times)?
         })

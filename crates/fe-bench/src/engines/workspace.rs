@@ -82,8 +82,9 @@ impl<'a> Workspace<'a> {
         check_binning(external, &capability.binnings)?;
         let axis = self.axis(place)?;
         let question = Question { places: &[place], indices: Vec::new() };
-        let (answer, peak_bytes) =
-            self.exchange(external, &question, |reply, folder| Answer::read(reply, folder, axis))?;
+        let (answer, peak_bytes) = self.exchange(external, &question, |reply, folder| {
+            Answer::read(reply, folder, axis, level(external))
+        })?;
         Ok(Answer {
             truth: capability.truth,
             true_heterogeneity: capability.heterogeneity,
@@ -109,7 +110,8 @@ impl<'a> Workspace<'a> {
         let question = Question { places: &places, indices: Vec::new() };
         let (answer, peak_bytes) = self.exchange(external, &question, |reply, folder| {
             let of = (features, names);
-            PairAnswer::read(reply, folder, capability, of, self.data.len())
+            let all = (self.data.len(), level(external));
+            PairAnswer::read(reply, folder, capability, of, all)
         })?;
         Ok(PairAnswer { taken: Taken { peak_bytes, ..answer.taken }, ..answer })
     }
@@ -130,7 +132,7 @@ impl<'a> Workspace<'a> {
         };
         let question = Question { places: &[], indices: asked.iter().map(index).collect() };
         let (answer, peak_bytes) = self.exchange(external, &question, |reply, folder| {
-            IndexAnswer::read(reply, folder, asked.len())
+            IndexAnswer::read(reply, folder, (asked.len(), level(external)))
         })?;
         Ok(IndexAnswer { taken: Taken { peak_bytes, ..answer.taken }, ..answer })
     }
@@ -251,6 +253,11 @@ fn unsupported(reason: String) -> Failure {
 /// A feature as requests call it.
 fn named(feature: usize) -> String {
     format!("x{}", feature + 1)
+}
+
+/// The confidence level that an engine is asked for, if any.
+fn level(external: &External) -> Option<f64> {
+    external.options.get("level").and_then(serde_json::Value::as_f64)
 }
 
 /// Refuses a binning that an engine is not declared to have.

@@ -600,9 +600,10 @@ type Area = Vec<(f64, f64, f64)>;
 fn confidence_of(band: &ConfidenceBand, area: &dyn Fn(&Limits) -> Area) -> Vec<Layer> {
     let percent = readable(100.0 * band.record.level);
     let kind = match band.record.kind {
-        BandKind::Analytic => "analytic",
-        BandKind::Bootstrap => "bootstrap",
-        BandKind::Bins => "each bin alone",
+        Some(BandKind::Analytic) => "analytic",
+        Some(BandKind::Bootstrap) => "bootstrap",
+        Some(BandKind::Bins) => "each bin alone",
+        None => "given",
     };
     let layer = |limits: &Limits, reach: &str, look: MarkStyle| {
         let name = format!("{percent} % confidence, {reach} ({kind})");

@@ -66,7 +66,7 @@ pub(super) fn panel(
             let name = format!(
                 "{} % confidence, pointwise ({})",
                 readable(100.0 * band.record.level),
-                word(&band.record.kind)
+                band.record.kind.map_or_else(|| "given".to_owned(), |kind| word(&kind))
             );
             Layer::named(name, BAND, Mark::Points(order.iter().filter_map(half).collect()))
         }

@@ -289,17 +289,19 @@ fn hatched(surface: &Surface) -> Option<Layer> {
         }
     };
     let ends: [Vec<f64>; 2] = [ends(0), ends(1)];
-    let mut strokes = Vec::new();
+    let mut all = Vec::new();
     for (place, _) in surface.counts.iter().enumerate().filter(|(_, count)| **count == 0.0) {
         let (i, k) = (place / (ends[1].len() - 1), place % (ends[1].len() - 1));
-        let (a, b, c, d) = (ends[0][i], ends[0][i + 1], ends[1][k], ends[1][k + 1]);
-        let (across, up) = (a + (b - a) / 2.0, c + (d - c) / 2.0);
-        for stroke in [[(a, c), (b, d)], [(a, up), (across, d)], [(across, c), (b, up)]] {
-            strokes.extend([stroke[0], stroke[1], (f64::NAN, f64::NAN)]);
-        }
+        all.extend(strokes([ends[0][i], ends[0][i + 1], ends[1][k], ends[1][k + 1]]));
     }
     let look = MarkStyle::line(GREY, 0.9);
-    (!strokes.is_empty()).then(|| Layer::named("no instances", look, Mark::Line(strokes)))
+    (!all.is_empty()).then(|| Layer::named("no instances", look, Mark::Line(all)))
+}
+
+/// Three strokes over a cell, from and to along both axes, as parts of a line.
+pub(super) fn strokes([a, b, c, d]: [f64; 4]) -> [(f64, f64); 9] {
+    let (across, up, gap) = (a + (b - a) / 2.0, c + (d - c) / 2.0, (f64::NAN, f64::NAN));
+    [(a, c), (b, d), gap, (a, up), (across, d), gap, (across, c), (b, up), gap]
 }
 
 /// Dots where the band of the surface as a whole holds 0: what is drawn there may be nothing.

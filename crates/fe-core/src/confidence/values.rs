@@ -1,7 +1,7 @@
 //! Bands by the values of their limits.
 
 use super::BandRequest;
-use crate::effect::{BandRecord, ConfidenceBand, Limits, MEANING};
+use crate::effect::{BandRecord, ConfidenceBand, Limits};
 use crate::settings::BandKind;
 
 /// A band by its values.
@@ -28,9 +28,6 @@ impl Values {
             simultaneous: self.simultaneous.map(limits),
             rounding: 0.0,
             record: BandRecord {
-                kind: request.kind,
-                level: request.level,
-                meaning: MEANING,
                 seed: (request.kind != BandKind::Bins).then_some(request.seed),
                 resamples: resampled.then_some(request.resamples),
                 failed_resamples: resampled.then_some(self.failed),
@@ -39,6 +36,7 @@ impl Values {
                 least_degrees_of_freedom: self.least_degrees,
                 critical_value: self.critical_value,
                 cells: self.cells,
+                ..BandRecord::new(request.kind, request.level)
             },
         }
     }

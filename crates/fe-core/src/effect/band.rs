@@ -107,8 +107,8 @@ impl SurfaceBand {
 /// Record of the computation of a confidence band.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BandRecord {
-    /// The method.
-    pub kind: BandKind,
+    /// The method; none of a band that somebody else computed.
+    pub kind: Option<BandKind>,
     /// The confidence level.
     pub level: f64,
     /// Its meaning.
@@ -137,8 +137,14 @@ impl BandRecord {
     /// A band of a kind and level of whose computation nothing else is known.
     #[must_use]
     pub const fn new(kind: BandKind, level: f64) -> Self {
+        Self { kind: Some(kind), ..Self::given(level) }
+    }
+
+    /// A band of a level that somebody else computed.
+    #[must_use]
+    pub const fn given(level: f64) -> Self {
         Self {
-            kind,
+            kind: None,
             level,
             meaning: MEANING,
             seed: None,

@@ -337,7 +337,10 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// Its 95 % confidence interval, as for a normal error; none where there is no standard error.
+    /// The confidence level of [`Self::interval`].
+    pub const LEVEL: f64 = 0.95;
+
+    /// Its confidence interval of the level [`Self::LEVEL`], as for a normal error; none where there is no standard error.
     ///
     /// ```
     /// use fe_core::indices::Measured;

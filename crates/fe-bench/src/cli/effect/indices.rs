@@ -49,7 +49,7 @@ pub(super) fn execute(
     }
     if let Some(picture) = subject.picture {
         let bars: Vec<plot::indices::Bar> =
-            lines.iter().filter_map(|line| line.bar(subject, intervals)).collect();
+            lines.iter().map(|line| line.bar(subject, intervals)).collect();
         let title = &subject.pictured().title;
         picture.write(&plot::indices::figure(title, &bars, &intervals.name()))?;
     }
@@ -131,15 +131,15 @@ impl<'a> Line<'a> {
     }
 
     /// The index of the line as it is drawn.
-    fn bar(&self, subject: &Subject<'_>, intervals: Intervals) -> Option<plot::indices::Bar> {
-        let measured = self.of.estimate.as_ref().ok()?;
-        Some(plot::indices::Bar {
+    fn bar(&self, subject: &Subject<'_>, intervals: Intervals) -> plot::indices::Bar {
+        let half = |measured: &Measured| Some(intervals.about(measured)?.1 - measured.value);
+        plot::indices::Bar {
             index: self.of.index.name(),
             of: self.of.features.iter().map(|&feature| subject.named(feature)).collect(),
-            value: measured.value,
-            half: intervals.about(measured).map(|(_, upper)| upper - measured.value),
+            value: self.of.estimate.as_ref().map(|of| of.value).map_err(ToString::to_string),
+            half: self.of.estimate.as_ref().ok().and_then(half),
             truth: self.truth.map(|truth| truth.value),
-        })
+        }
     }
 }
 
@@ -189,6 +189,7 @@ fn sheet(lines: &[Line<'_>], subject: &Subject<'_>, intervals: Intervals) -> Out
     if subject.scenario.is_some() {
         columns.extend(["truth", "abs_error", "method"]);
     }
+    columns.push("refused");
     let mut sheet = OutputTable::new(&columns);
     for Line { of, truth } in lines {
         let name = |place: usize| match of.features.get(place) {
@@ -216,6 +217,8 @@ fn sheet(lines: &[Line<'_>], subject: &Subject<'_>, intervals: Intervals) -> Out
                 None => [Entry::Missing, Entry::Missing, Entry::Missing],
             });
         }
+        let reason = of.estimate.as_ref().err().map(ToString::to_string);
+        row.push(reason.map_or(Entry::Missing, Entry::from));
         sheet.push(row);
     }
     sheet
