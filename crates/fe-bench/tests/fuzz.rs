@@ -181,10 +181,20 @@ fn data_files() {
 
 #[test]
 fn data_files_in_parquet() {
-    let (_folder, path) = in_file("data.parquet");
+    fuzz_table(".parquet");
+}
+
+#[test]
+fn data_files_in_arrow() {
+    fuzz_table(".feather");
+}
+
+/// Files of tables whose columns have types, of one format.
+fn fuzz_table(ending: &str) {
+    let (_folder, path) = in_file(&format!("data{ending}"));
     let seeds = ["crates/fe-bench/tests/fixtures/tables", "crates/fe-bench/tests/fuzz/data"];
     let preparation = Preparation { missing: Missing::Keep, ..Preparation::default() };
-    fuzz(&seeds.map(|folder| files(folder, ".parquet")).concat(), |bytes| {
+    fuzz(&seeds.map(|folder| files(folder, ending)).concat(), |bytes| {
         std::fs::write(&path, bytes).unwrap();
         drop(data::read(&path, Roles::default()));
         Observations::read(&path, &preparation).is_ok()

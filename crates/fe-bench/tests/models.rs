@@ -525,6 +525,50 @@ fn tables_of_all_formats_say_the_same() {
     }
 }
 
+/// Not that a model has none, and how to take differences, which would be refused as well.
+#[test]
+fn derivatives_along_levels_are_refused_as_such() {
+    let plain = format!("{TABLES}/shop.csv");
+    let asked = |estimator: &str, feature: &str| {
+        let own = ["--target", "price", "--model", "gbdt", "--estimator", estimator];
+        refusal(&[&["effect", "--data", &plain][..], &own, &["--feature", feature]].concat())
+    };
+    for estimator in ["rhale", "dale", "dpdp", "regional-rhale"] {
+        let message = asked(estimator, "colour");
+        assert!(message.contains("is made of derivatives, and colour"), "{message}");
+        let message = asked(estimator, "width");
+        assert!(message.contains("needs derivatives") && message.contains("numeric"), "{message}");
+    }
+}
+
+/// What is declared is not reserved before it is known that it can be: no memory has that much.
+#[test]
+fn arrow_files_that_declare_what_they_cannot_hold_are_refused() {
+    let files = Files::new();
+    let whole = std::fs::read(format!("{TABLES}/shop.feather")).unwrap();
+    let refused = |bytes: &[u8], words: &str| {
+        let path = files.path("damaged.feather");
+        std::fs::write(&path, bytes).unwrap();
+        let message =
+            refusal(&[&["effect", "--data", &path, "--ignore", "tags"][..], &SHOP].concat());
+        assert!(message.contains("the file is damaged") && message.contains(words), "{message}");
+    };
+    let lz4 = [0x04, 0x22, 0x4d, 0x18];
+    let starts = (8..whole.len()).filter(|&at| whole[at..].starts_with(&lz4));
+    let starts: Vec<usize> = starts.collect();
+    assert!(starts.len() > 10, "{}", starts.len());
+    for &start in starts.iter().step_by(5) {
+        let mut bytes = whole.clone();
+        bytes[start - 8..start].copy_from_slice(&(1_i64 << 40).to_le_bytes());
+        refused(&bytes, "1099511627776 before compression");
+    }
+    // The length of the footer.
+    let mut bytes = whole.clone();
+    let end = bytes.len() - 10;
+    bytes[end..end + 4].copy_from_slice(&i32::MAX.to_le_bytes());
+    refused(&bytes, "more bytes than it has");
+}
+
 #[test]
 fn standard_input_is_a_file() {
     let from = |path: &str, command: &str| {

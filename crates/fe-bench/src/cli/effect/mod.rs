@@ -141,10 +141,6 @@ fn of_model(
     // A name that is wrong is said before a model is fitted.
     arguments.features.chosen_of_names(observations.names())?;
     let fitted = arguments.model.fit(model, path, observations, &arguments.set)?;
-    let numeric = arguments.estimation.jacobian() == Some(Jacobian::Numeric);
-    for estimator in arguments.estimation.estimators() {
-        fitted.check_derivatives(estimator, numeric)?;
-    }
     if arguments.estimation.has_background_file() && arguments.model.standardize {
         return Err(Error::Argument(
             "--background-rows and --standardize: the rows of the file would not be scaled"
@@ -152,6 +148,12 @@ fn of_model(
         ));
     }
     let chosen = arguments.features.chosen_of_names(fitted.data.names())?;
+    let numeric = arguments.estimation.jacobian() == Some(Jacobian::Numeric);
+    // Along levels there are no derivatives, whatever the model has: the estimator says so.
+    let has_levels = chosen.features.iter().all(|&feature| fitted.data.has_levels(feature));
+    for estimator in arguments.estimation.estimators() {
+        fitted.check_derivatives(estimator, numeric || has_levels)?;
+    }
     then(&Subject {
         scenario: None,
         fitted: Some(&fitted),

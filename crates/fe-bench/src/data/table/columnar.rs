@@ -21,7 +21,7 @@ use jiff::tz::TimeZone;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
-use super::Field;
+use super::{Field, declared};
 use crate::error::{Error, Result};
 
 /// Rows of a batch of Parquet; Arrow has batches of its own.
@@ -60,6 +60,7 @@ impl Records {
             let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|e| wrong(&e))?;
             (Arc::clone(builder.schema()), Unread::Parquet(builder.with_batch_size(BATCH)))
         } else {
+            declared::check(&file).map_err(|message| wrong(&message))?;
             let schema =
                 FileReader::try_new(BufReader::new(&file), None).map_err(|e| wrong(&e))?.schema();
             (schema, Unread::Arrow(BufReader::new(file)))

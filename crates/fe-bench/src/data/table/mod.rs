@@ -4,6 +4,8 @@
 
 #[cfg(feature = "columnar")]
 mod columnar;
+#[cfg(feature = "columnar")]
+mod declared;
 mod text;
 
 use std::borrow::Cow;
