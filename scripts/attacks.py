@@ -20,8 +20,8 @@ failures:
 
     - a status but 0 (done), 1 (a check failed, nothing could be computed) and 2 (refused); a panic, a signal
     - more than 20 seconds, of the processor where others are at work as well; where a lot is asked for (a number from 1e5 to
-      1e9 that may be meant, `check`, regions, whose population's trees are searched, or splines with thousands of
-      coefficients), it may take longer if standard error says so until then. Whatever takes too long is tried a second time alone
+      1e9 that may be meant, `check`, `--values` and `--indices`, which are dozens of integrals, regions, whose population's trees are
+      searched, or splines with thousands of coefficients), it may take longer if standard error says so until then. Whatever takes too long is tried a second time alone
     - more than 2 GiB of memory
     - text that is no UTF-8, control characters, or characters that turn the direction of writing, on a stream or in a file
     - an input that changed, folders like `.unfinished` or `.merging-…` and temporary files that stay, processes that
@@ -1824,7 +1824,7 @@ def wrong(answer: Answer, attack: Attack, before: dict[str, str], folder: pathli
     elif answer.is_ended and not stops:
         asks_for_much = (
             any(number in word for word in line for number in LARGE + ["1000000", "1e9", "4294967296"])
-            or "check" in line
+            or any(word in line for word in ("check", "--values", "--indices"))
             or any(slow in content for content in attack.files.values() for slow in (b"regional-", b"overfitting splines"))
         )
         is_quiet = "--quiet" in line or "-q" in line
