@@ -109,7 +109,7 @@ pub(super) fn of_column(
 
 /// True for errors that are rounding alone beside the function and the largest error of the same metric of it.
 pub(super) fn are_exact(values: &[SummaryRow], sizes: &Sizes) -> Vec<bool> {
-    fn function<'a>(key: &'a Key) -> [&'a str; 3] {
+    fn function(key: &Key) -> [&str; 3] {
         [&key.scenario, &key.parameters, &key.metric]
     }
     let errors = || values.iter().filter(|value| value.paired.is_none() && is_error(value));
