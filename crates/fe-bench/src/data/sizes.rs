@@ -26,7 +26,7 @@ impl Sizes {
         Self { problems, known: RefCell::default() }
     }
 
-    /// The [size](of) of the function of a scenario by its name, version and parameters; 1 if there is no such scenario.
+    /// The [size] of the function of a scenario by its name, version and parameters; 1 if there is no such scenario.
     #[must_use]
     pub fn of(&self, id: &str, parameters: &str) -> f64 {
         let place = [id, parameters].map(str::to_owned);
