@@ -1909,6 +1909,8 @@ def wrong_refusal(answer: Answer, line: list[str], before: dict[str, str], attac
     message = "\n".join(lines[heads[0] :])
     if answer.status == 2:
         given = {piece for word in line for piece in [word, *re.split(r"[=,:/]|--", word)] if piece.strip()}
+        # A word of nothing but blanks can be shown, too.
+        given |= {word for word in line if word and not word.strip()}
         given |= {pathlib.PurePath(path).name for path in before}
         # Columns and features by their names.
         given |= {

@@ -51,7 +51,7 @@ const UNRESOLVED: f64 = 1e-6;
 const MOST_SIMULATED: f64 = 0.05;
 
 /// Number of laws of nodes that the law of one on its own may ask: some five seconds.
-pub(super) const MOST_ASKED: u64 = 20_000_000;
+pub(super) const MOST_ASKED: u64 = 30_000_000;
 
 /// A target and what is given of others.
 type Question = (usize, Vec<(usize, u64)>);
