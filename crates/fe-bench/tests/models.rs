@@ -530,13 +530,14 @@ fn tables_of_all_formats_say_the_same() {
 fn derivatives_along_levels_are_refused_as_such() {
     let plain = format!("{TABLES}/shop.csv");
     let asked = |estimator: &str, feature: &str| {
-        let own = ["--target", "price", "--model", "gbdt", "--estimator", estimator];
-        refusal(&[&["effect", "--data", &plain][..], &own, &["--feature", feature]].concat())
+        let own = ["--target", "price", "--model", "gbdt", "--missing", "drop"];
+        let question = ["--estimator", estimator, "--feature", feature];
+        refusal(&[&["effect", "--data", &plain][..], &own, &question].concat())
     };
     for estimator in ["rhale", "dale", "dpdp", "regional-rhale"] {
         let message = asked(estimator, "colour");
         assert!(message.contains("is made of derivatives, and colour"), "{message}");
-        let message = asked(estimator, "width");
+        let message = asked(estimator, "count");
         assert!(message.contains("needs derivatives") && message.contains("numeric"), "{message}");
     }
 }

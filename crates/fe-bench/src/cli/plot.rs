@@ -174,7 +174,7 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
             figures.extend(kept_trees::figures(&kept, &labels, &results.manifest));
         }
         if kinds.contains(&Drawn::Effect) {
-            figures.extend(recorded::figures(kept, &labels, &results.manifest));
+            figures.extend(recorded::figures(&kept, &labels, &results.manifest));
         }
     }
     if given.contains(&Drawn::Zip) {

@@ -48,25 +48,40 @@ pub fn read(folder: &Path, chosen: &dyn Fn(&Key<&str>) -> bool) -> Result<Vec<Ke
 ///
 /// What is drawn is the first dataset that is there; others are thin lines.
 #[must_use]
-pub fn figures(kept: Vec<KeptEstimate>, labels: &Labels, manifest: &Manifest) -> Vec<Named> {
+pub fn figures(kept: &[KeptEstimate], labels: &Labels, manifest: &Manifest) -> Vec<Named> {
     let labels = &labels.for_figures();
     let texts = scenarios::recorded(manifest.studies.iter().map(|named| &named.study.problems));
+    let with_curves = kept.iter().filter(|of| !(of.curve.is_empty() && of.bins.is_empty()));
+    by_subject(NAME, with_curves.map(|kept| (&kept.key, kept)), &|key, estimates| {
+        Some(figure(key, estimates, labels, &texts))
+    })
+}
+
+/// Parts that were kept of estimates, by the words that tell these apart.
+pub(super) type Estimates<T> = [(Vec<String>, Vec<T>)];
+
+/// A figure for each study, scenario, parameters, size and feature, if there is one, of what was kept of estimates; `figure` is
+/// asked with the first of their keys.
+pub(super) fn by_subject<'a, T: Copy>(
+    name: &str,
+    kept: impl Iterator<Item = (&'a Key, T)>,
+    figure: &dyn Fn(&Key, &Estimates<T>) -> Option<Figure>,
+) -> Vec<Named> {
     let of_values = |column: &Column| *column != Column::Metric;
     let columns: Vec<Column> = FIGURE.into_iter().filter(of_values).chain(PANEL).collect();
     let pick = |key: &Key, fields: &[Field]| -> Vec<String> {
         fields.iter().map(|field| field.of(key).to_owned()).collect()
     };
-    let with_curves = kept.into_iter().filter(|of| !(of.curve.is_empty() && of.bins.is_empty()));
-    let groups = grouped(with_curves.map(|kept| (pick(&kept.key, &fields(&columns)), kept)));
+    let groups = grouped(kept.map(|of| (pick(of.0, &fields(&columns)), of)));
     let all: Vec<&Vec<String>> = groups.iter().map(|(key, _)| key).collect();
-    let figures = groups.iter().map(|(key, kept)| {
-        let name = file_name(NAME, &columns, key, &all);
-        let estimates = grouped(kept.iter().map(|kept| (pick(&kept.key, &series()), kept)));
-        Named {
-            name,
-            study: kept[0].key.study.clone(),
-            figure: figure(&kept[0].key, &estimates, labels, &texts),
-        }
+    let figures = groups.iter().filter_map(|(key, own)| {
+        let first = own[0].0;
+        let estimates = grouped(own.iter().map(|&(key, of)| (pick(key, &series()), of)));
+        Some(Named {
+            name: file_name(name, &columns, key, &all),
+            study: first.study.clone(),
+            figure: figure(first, &estimates)?,
+        })
     });
     super::sweep::distinct(figures.collect())
 }
@@ -74,7 +89,7 @@ pub fn figures(kept: Vec<KeptEstimate>, labels: &Labels, manifest: &Manifest) ->
 /// A figure of estimates by what tells them apart; `key` is that of one of them.
 fn figure(
     key: &Key,
-    estimates: &[(Vec<String>, Vec<&KeptEstimate>)],
+    estimates: &Estimates<&KeptEstimate>,
     labels: &Labels,
     texts: &BTreeMap<String, String>,
 ) -> Figure {

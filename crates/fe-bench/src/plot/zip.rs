@@ -4,14 +4,14 @@
 use std::path::Path;
 
 use super::figure::{Figure, Layer, Mark, Panel, Scale};
+use super::recorded::{Estimates, by_subject};
 use super::style::{BLACK, BLUE, MarkStyle, VERMILION};
-use super::sweep::{FIGURE, Named, PANEL, distinct, fields, file_name, names, pieces, series};
+use super::sweep::{Named, PANEL, fields, names, pieces, series};
 use crate::error::Result;
 use crate::output::readable;
+use crate::record::Key;
 use crate::record::kept_curves::{self, KeptEstimate, KeptPoint};
-use crate::record::summary::grouped;
-use crate::record::{Column, Key};
-use crate::study::field::{Field, parts};
+use crate::study::field::parts;
 use crate::study::labels::Labels;
 
 /// Up to so many estimates have a panel.
@@ -40,25 +40,8 @@ pub fn figures(
 ) -> Result<Vec<Named>> {
     let labels = &labels.for_figures();
     let kept = kept_curves::read(folder, usize::MAX, chosen)?;
-    let columns: Vec<Column> = {
-        let of_values = |column: &Column| *column != Column::Metric;
-        FIGURE.into_iter().filter(of_values).chain(PANEL).collect()
-    };
-    let pick = |key: &Key, fields: &[Field]| -> Vec<String> {
-        fields.iter().map(|field| field.of(key).to_owned()).collect()
-    };
-    let with_bands = kept.iter().filter_map(|of| Some((of, Interval::of(of, at)?)));
-    let groups = grouped(with_bands.map(|of| (pick(&of.0.key, &fields(&columns)), of)));
-    let all: Vec<&Vec<String>> = groups.iter().map(|(key, _)| key).collect();
-    let figures = groups.iter().filter_map(|(key, own)| {
-        let estimates = grouped(own.iter().map(|of| (pick(&of.0.key, &series()), *of)));
-        Some(Named {
-            name: file_name(NAME, &columns, key, &all),
-            study: own[0].0.key.study.clone(),
-            figure: figure(&own[0].0.key, &estimates, labels)?,
-        })
-    });
-    Ok(distinct(figures.collect()))
+    let with_bands = kept.iter().filter_map(|of| Some((&of.key, (of, Interval::of(of, at)?))));
+    Ok(by_subject(NAME, with_bands, &|key, estimates| figure(key, estimates, labels)))
 }
 
 /// A confidence interval, less the truth.
@@ -93,10 +76,12 @@ impl Interval {
     }
 }
 
-type Estimates<'a> = [(Vec<String>, Vec<(&'a KeptEstimate, Interval)>)];
-
 /// A figure of estimates by what tells them apart; none if there are few intervals of each.
-fn figure(key: &Key, estimates: &Estimates<'_>, labels: &Labels) -> Option<Figure> {
+fn figure(
+    key: &Key,
+    estimates: &Estimates<(&KeptEstimate, Interval)>,
+    labels: &Labels,
+) -> Option<Figure> {
     let keys: Vec<Vec<String>> = estimates.iter().map(|(key, _)| key.clone()).collect();
     let names = names(&keys, &series(), labels);
     let many = estimates.iter().filter(|(_, own)| own.len() >= LEAST);

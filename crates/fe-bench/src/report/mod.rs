@@ -50,7 +50,7 @@ pub fn page(results: &Results, kept: Vec<KeptEstimate>) -> Result<String, String
     let labels =
         manifest.studies.iter().fold(Labels::default(), |all, named| all.and(&named.study.labels));
     let trees = kept_trees::figures(&kept, &labels, manifest);
-    let effects = recorded::figures(kept, &labels, manifest);
+    let effects = recorded::figures(&kept, &labels, manifest);
     let effects: Vec<_> = effects.into_iter().chain(trees).collect();
     let names: Vec<&str> = manifest.studies.iter().map(|study| study.name.as_str()).collect();
     let title = names.join(", ");

@@ -150,7 +150,8 @@ fn of_model(
     let chosen = arguments.features.chosen_of_names(fitted.data.names())?;
     let numeric = arguments.estimation.jacobian() == Some(Jacobian::Numeric);
     // Along levels there are no derivatives, whatever the model has: the estimator says so.
-    let has_levels = chosen.features.iter().all(|&feature| fitted.data.has_levels(feature));
+    let has_levels = !chosen.features.is_empty()
+        && chosen.features.iter().all(|&feature| fitted.data.has_levels(feature));
     for estimator in arguments.estimation.estimators() {
         fitted.check_derivatives(estimator, numeric || has_levels)?;
     }
