@@ -152,7 +152,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "T", value_parser = finite)]
     tolerance: Option<f64>,
     /// So many evaluations of f for one simulated mean at most; with fewer than the default, integrals
-    /// take fewer as well before they are simulated [default: 4e6]
+    /// take fewer as well before they are simulated, with more each answer may take more [default: 4e6]
     #[arg(long, value_name = "N", value_parser = finite)]
     most: Option<f64>,
     /// How it is printed

@@ -3,7 +3,8 @@
 use std::cell::Cell;
 
 use super::watch::{
-    MOST_EVALUATIONS, MOST_MEMBERS, MOST_OF_AXES, MOST_OF_SHAPLEY, is_spent, spend, within_budget,
+    MOST_EVALUATIONS, MOST_MEMBERS, MOST_OF_AXES, MOST_OF_SHAPLEY, Watch, is_spent, spend,
+    within_budget,
 };
 use super::{
     Alone, Engine, FactorMoments, LocalQuantity, Measure, Moments, Part, PartPlace, Rest,
@@ -305,7 +306,10 @@ impl<'a> HeldFeatures<'a> {
         let can_be = deep.iter().all(|term| term.features().len() <= watch.most + 1);
         let known =
             can_be.then(|| within_budget(watch.limit(MOST_OF_SHAPLEY), integrated)).flatten();
+        let known = known.filter(|known| !known.value.is_nan());
         known.unwrap_or_else(|| {
+            // What was refused on the way is no reason: there is another one.
+            drop(Watch::reason());
             if is_spent() {
                 return Estimate::exact(f64::NAN);
             }
@@ -497,6 +501,7 @@ impl<'a> HeldFeatures<'a> {
             floor,
             tolerance,
             integrand,
+            features: &features,
             spent,
             placed,
         };
@@ -537,6 +542,9 @@ fn tails(law: &dyn Univariate, (from, to): (f64, f64), mut at: impl FnMut(f64) -
 const MANY: usize = 3;
 const TOLERANCE_OF_MANY: f64 = 1e-11;
 
+/// How far the row beside another one is, in widths of what is seen of a feature: squares of it are more than rounding.
+const BESIDE: f64 = 1e-7;
+
 /// Share at which a witness divides panels.
 const ELSEWHERE: f64 = 0.381_966;
 
@@ -571,6 +579,8 @@ pub(super) struct NestedIntegral<'a> {
     pub(super) floor: f64,
     tolerance: f64,
     integrand: &'a dyn Fn(&mut [f64]) -> Estimate,
+    /// The features that are integrated over.
+    features: &'a [usize],
     /// Evaluations of the integrand so far.
     spent: Cell<f64>,
     /// The last of the features that are integrated over, where they are summed over places.
@@ -595,8 +605,27 @@ impl NestedIntegral<'_> {
             if is_spent() || self.spent.get() > self.most() {
                 return None;
             }
+            let value = (self.integrand)(row);
+            return Some(if value.value.is_finite() { value } else { self.beside(value, row) });
         }
         Some((self.integrand)(row))
+    }
+
+    /// The integrand at a row beside one at which it is no number, such as 0/0: what has the probability 0 does not matter
+    /// to an integral, and where there is more to it there is none beside it either.
+    fn beside(&self, value: Estimate, row: &[f64]) -> Estimate {
+        let mut moved = row.to_vec();
+        let integrated = self.features.iter().filter(|&&s| !self.engine.has_levels(s));
+        for (place, &feature) in integrated.enumerate() {
+            let law = self.measure.margin(feature);
+            let panels = law.panels();
+            let width = law.place(panels[panels.len() - 1]) - law.place(panels[0]);
+            // Differences of features do not stay what they are.
+            let share = 0.5 + (place as f64 * 0.618_034).fract();
+            moved[feature] += share * BESIDE * width.max(row[feature].abs());
+        }
+        let there = (self.integrand)(&mut moved);
+        if there.value.is_finite() { there } else { value }
     }
 
     fn over(&self, features: &[usize], given: &mut Vec<(usize, f64)>, row: &mut [f64]) -> Estimate {
@@ -878,6 +907,7 @@ mod tests {
             floor: 0.0,
             tolerance: TOLERANCE,
             integrand,
+            features: &[],
             spent: Cell::new(spent),
             placed: None,
         }

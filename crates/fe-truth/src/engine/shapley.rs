@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::memory::{HeldValues, Memory};
 use super::nested::HeldFeatures;
-use super::watch::{MOST_MEMBERS, uncounted};
+use super::watch::{MOST_MEMBERS, Watch, uncounted};
 use super::{Engine, LocalQuantity, Rest, known_number};
 use crate::function::Term;
 use crate::law::Law;
@@ -252,7 +252,11 @@ impl Engine {
         over: &[usize],
         x: f64,
     ) -> Estimate {
-        let exact = |x: f64| uncounted(|| self.mean_over_background(term, over, &[(feature, x)]));
+        // Where one of them takes too long the others are not worth their cost.
+        if single.get().is_none() && Watch::has_refused() {
+            return Estimate::exact(f64::NAN);
+        }
+        let mean = |x: f64| self.mean_over_background(term, over, &[(feature, x)]);
         let law = self.whole.margin(feature);
         let known = uncounted(|| {
             single.get_or_init(|| {
@@ -266,13 +270,17 @@ impl Engine {
                 let mut points: Vec<f64> = places.into_iter().map(|x| law.coordinate(x)).collect();
                 points.extend(&panels);
                 let points = within(&points, panels[0], panels[panels.len() - 1]);
-                Single { curve: Piecewise::of(&points, |u| exact(law.place(u))), breaks }
+                Single { curve: Piecewise::of(&points, |u| mean(law.place(u))), breaks }
             })
         });
         let coordinate = law.coordinate(x);
         // At a jump the curve does not tell on which side f is.
         let is_smooth = known.curve.covers(coordinate) && !known.breaks.contains(&x);
-        if is_smooth { known.curve.at(coordinate) } else { exact(x) }
+        let value = if is_smooth { known.curve.at(coordinate) } else { uncounted(|| mean(x)) };
+        match &self.watch {
+            Some(watch) if value.value.is_nan() => watch.unknown_mean(feature),
+            _ => value,
+        }
     }
 
     fn mean_over_background(&self, term: &Term, over: &[usize], held: &[(usize, f64)]) -> Estimate {

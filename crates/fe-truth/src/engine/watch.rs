@@ -11,7 +11,9 @@ pub(crate) const MOST_EVALUATIONS: f64 = 3e7;
 pub(super) const MOST_OF_AXES: f64 = 1e7;
 /// Evaluations that a moment of a Shapley value at a point may take before it is simulated, those of each coalition
 /// counted anew.
-pub(super) const MOST_OF_SHAPLEY: f64 = 1e9;
+pub(super) const MOST_OF_SHAPLEY: f64 = 5e7;
+/// Evaluations that what is made once for all may take.
+const MOST_OF_ONCE: f64 = 3e7;
 /// Evaluations that a mean over an axis counts for.
 pub(super) const OVER_AXIS: f64 = 20.0;
 /// Tolerance and cost of simulation unless asked otherwise.
@@ -68,9 +70,10 @@ pub(super) fn spend(evaluations: f64) {
     SPENT.set(SPENT.get() + evaluations);
 }
 
-/// The result of what is made once for all: whatever it takes counts for nothing.
+/// The result of what is made once for all: whatever it takes counts for nothing, but may not be too much either.
 pub(super) fn uncounted<T>(make: impl FnOnce() -> T) -> T {
-    let (before, limit) = (SPENT.get(), LIMIT.replace(f64::INFINITY));
+    let before = SPENT.get();
+    let limit = LIMIT.replace(before + MOST_OF_ONCE);
     let made = make();
     SPENT.set(before);
     LIMIT.set(limit);
@@ -100,6 +103,31 @@ impl Watch {
     pub(crate) fn limit(&self, usual: f64) -> f64 {
         let share = (self.most_simulated / MOST_SIMULATED).min(1.0);
         (share * usual).max(ALWAYS)
+    }
+
+    /// Evaluations that an answer may take which usually may take so many: more where a simulated mean may take more
+    /// than usual, and never fewer.
+    pub(crate) fn allowance(&self, usual: f64) -> f64 {
+        (self.most_simulated / MOST_SIMULATED).max(1.0) * usual
+    }
+
+    /// Refuses the mean of f given a feature, as a function of that.
+    pub(super) fn unknown_mean(&self, feature: usize) -> Estimate {
+        let name = &self.names[feature];
+        self.refuse(|| {
+            format!("the mean of f given {name} takes too many evaluations at each of its values")
+        })
+    }
+
+    /// Refuses an answer that takes more than so many evaluations.
+    pub(crate) fn too_costly(&self, most: f64) -> Estimate {
+        self.refuse(|| {
+            let simulated = self.most_simulated;
+            format!(
+                "an answer takes more than {most:e} evaluations, which is what is made of those that a simulated \
+                 mean may take, {simulated:e}: allow more of these"
+            )
+        })
     }
 
     /// Remembers a reason; no number is the answer.

@@ -17,9 +17,9 @@ const OUTER: usize = 12;
 const INNER: [usize; 8] = [8, 12, 18, 27, 40, 60, 90, 130];
 /// Times that what lies between two points of the first feature may be halved.
 const MOST_HALVINGS: u32 = 7;
-/// Most laws in a sum, and that are made to find it.
+/// Most laws in a sum, and densities that are asked for to find it, or of it to resolve its law: some five seconds.
 const MOST_LAWS: usize = 400_000;
-const MOST_MADE: usize = 6_000_000;
+pub(super) const MOST_DENSITIES: usize = 2_000_000_000;
 /// Largest difference between the sum over a cell and a finer one, and between all of both, relative to the largest of
 /// the densities.
 const AGREED: f64 = 1e-14;
@@ -77,7 +77,8 @@ impl Part {
 impl Blend {
     /// The law of a feature, if sums are found with which finer ones agree at all of the coordinates.
     pub(super) fn of(of: Blended<'_>, probes: &[f64]) -> Option<Self> {
-        let mut search = Search { of, probes, enough: 0.0, parts: Vec::new(), error: 0.0, made: 0 };
+        let mut search =
+            Search { of, probes, enough: 0.0, parts: Vec::new(), error: 0.0, asked: 0 };
         let cells = of.cells()?;
         let mut coarse = vec![0.0; probes.len()];
         for cell in &cells {
@@ -111,6 +112,11 @@ impl Blend {
         }
     }
 
+    /// Number of laws, each of which is asked for a density.
+    pub(super) fn size(&self) -> usize {
+        self.parts.len()
+    }
+
     /// The density of a coordinate.
     pub(super) fn at(&self, u: f64) -> Estimate {
         let value = self.parts.iter().map(|part| part.at(self.scale, u)).sum();
@@ -131,14 +137,14 @@ fn largest(densities: &[f64]) -> f64 {
     densities.iter().copied().fold(0.0, f64::max)
 }
 
-/// Laws that were found to be enough, and how many were made until then.
+/// Laws that were found to be enough, and how many densities were asked for until then.
 struct Search<'a> {
     of: Blended<'a>,
     probes: &'a [f64],
     enough: f64,
     parts: Vec<Part>,
     error: f64,
-    made: usize,
+    asked: usize,
 }
 
 impl Search<'_> {
@@ -147,7 +153,7 @@ impl Search<'_> {
     }
 
     fn sums(&mut self, parts: &[Part]) -> Vec<f64> {
-        self.made += parts.len();
+        self.asked += parts.len() * self.probes.len();
         let sum = |&u: &f64| parts.iter().map(|part| part.at(self.of.scale, u)).sum();
         self.probes.iter().map(sum).collect()
     }
@@ -160,7 +166,7 @@ impl Search<'_> {
         let (parts, sums, off) = loop {
             let parts = self.made(cell, *INNER.get(rule)?)?;
             let finer = self.sums(&parts);
-            if self.made > MOST_MADE {
+            if self.asked > MOST_DENSITIES {
                 return None;
             }
             if let Some(off) = sums.map(|before: Vec<f64>| difference(&before, &finer))

@@ -14,6 +14,7 @@ use super::program::Compiled;
 use super::scores::Scores;
 use super::table::{Declared, Formula, Placed};
 use super::terms::terms;
+use super::turning::whole_turns;
 use crate::engine::Engine;
 use crate::engine::watch::Watch;
 use crate::expression::Expression;
@@ -76,7 +77,9 @@ pub(super) fn engine(
     let levels: Vec<Option<Vec<f64>>> = (0..law.dimension())
         .map(|s| law.marginal(s).levels().map(|levels| levels.values().to_vec()))
         .collect();
-    let terms = terms(tree, &spans.into(), &levels, &heavy, &law.spread(ROWS))?;
+    // A witness takes nothing apart.
+    let turns = if is_witness { vec![false; law.dimension()] } else { whole_turns(&law) };
+    let terms = terms(tree, &spans.into(), &levels, &heavy, &turns, &law.spread(ROWS))?;
     let watch = Watch::new(MOST_AT_ONCE, is_witness, names);
     Ok(Engine::new(law, terms).watched(Arc::new(watch)))
 }

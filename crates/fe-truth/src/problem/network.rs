@@ -6,7 +6,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use super::blend::{Blend, Blended, sparse};
+use super::blend::{Blend, Blended, MOST_DENSITIES, sparse};
 use super::breaks::Span;
 use super::laws::{LawFamily, Plain, Scale};
 use super::named_law::{LawTree, Node, kinks};
@@ -975,9 +975,15 @@ impl Margin {
         if too_many && blend.is_none() {
             known.left = 0;
         }
+        let mut asked = 0;
         let density = Piecewise::of(&points, |u| {
             if let Some(blend) = &blend {
-                return blend.at(u);
+                asked += blend.size();
+                return if asked > MOST_DENSITIES {
+                    Estimate::exact(f64::NAN)
+                } else {
+                    blend.at(u)
+                };
             }
             known.row[node] = scale.place(u);
             let Logarithm { ln, doubt } = match &parent {
@@ -997,7 +1003,7 @@ impl Margin {
             true => Vec::new(),
             false => inner.cuts(&vec![f64::NAN; inner.nodes.len()], node, &unknown, scale),
         };
-        let is_costly = known.left <= 1;
+        let is_costly = known.left <= 1 || asked > MOST_DENSITIES;
         let anywhere = density.at(points[0]);
         let rounding = if heavy { 0.0 } else { anywhere.error / anywhere.magnitude };
         Self { scale, density, total, panels, support, heavy, rounding, simulated, cuts, is_costly }

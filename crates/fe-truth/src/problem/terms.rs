@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::breaks::{self, Span, Surface};
 use super::pieces::{factors, is_affine_in, pieces};
 use super::program::Scalar;
+use super::turning;
 use crate::expression::{Binary, Expression, Unary};
 use crate::function::{Moving, Term};
 
@@ -17,10 +18,11 @@ pub(super) fn terms(
     spans: &Arc<[Span]>,
     levels: &[Option<Vec<f64>>],
     heavy: &[bool],
+    whole_turns: &[bool],
     rows: &[Vec<f64>],
 ) -> Result<Vec<Term>, String> {
     let fixed = breaks::all_fixed_places(&breaks::surfaces(tree, spans)?, spans);
-    let maker = Maker { spans, levels, fixed: &fixed, heavy, rows };
+    let maker = Maker { spans, levels, fixed: &fixed, heavy, whole_turns, rows };
     pieces(tree).iter().map(|piece| maker.term(piece, true)).collect()
 }
 
@@ -32,6 +34,8 @@ struct Maker<'a> {
     fixed: &'a [Vec<f64>],
     /// For each feature, true if its law has powers without a mean.
     heavy: &'a [bool],
+    /// For each feature, true if it is an angle that may be any, and is told as such.
+    whole_turns: &'a [bool],
     /// Rows of the law, on which sizes are taken.
     rows: &'a [Vec<f64>],
 }
@@ -56,6 +60,9 @@ impl Maker<'_> {
         let affine = features.iter().copied().filter(|&s| affine(s));
         let affine: Vec<usize> = affine.collect();
         term = term.affine_in(&affine).of_size(self.size(piece));
+        if let Some(angles) = turning::angles(piece, self.whole_turns) {
+            term = term.turning(angles);
+        }
         if apart && features.len() > 1 {
             let parts = factors(piece);
             if parts.len() > 1 {
@@ -285,7 +292,14 @@ mod tests {
     fn a_term_in_which_nothing_cancels_has_no_size() {
         let spans: Arc<[Span]> = Arc::new([]);
         let size = |tree: Expression, rows: &[Vec<f64>]| {
-            let maker = Maker { spans: &spans, levels: &[], fixed: &[], heavy: &[], rows };
+            let maker = Maker {
+                spans: &spans,
+                levels: &[],
+                fixed: &[],
+                heavy: &[],
+                whole_turns: &[],
+                rows,
+            };
             maker.size(&tree)
         };
         let difference = || feature(0) - feature(1);
@@ -315,7 +329,7 @@ mod tests {
         let span = || Span { points: vec![0.0, 1.0], marks: vec![0.0, 1.0] };
         let spans: Arc<[Span]> = Arc::new([span(), span()]);
         let factors = |tree: Expression| -> Vec<usize> {
-            let terms = terms(&tree, &spans, &[None, None], &[false; 2], &[]).unwrap();
+            let terms = terms(&tree, &spans, &[None, None], &[false; 2], &[false; 2], &[]).unwrap();
             terms.iter().map(|term| term.factors().len()).collect()
         };
         let (x, y) = (|| feature(0), || feature(1));

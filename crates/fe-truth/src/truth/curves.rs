@@ -86,6 +86,9 @@ const MOST_OF_A_VALUE: f64 = 3e7;
 /// Multiple of that for the variances of Shapley values, the evaluations of each coalition counted anew.
 const SHAPLEY: f64 = 100.0;
 
+/// Evaluations that one answer may take, a value at a point or a bin: some twenty seconds.
+const MOST_OF_AN_ANSWER: f64 = 2e8;
+
 /// Largest error of a root that is taken of a resolved curve.
 const ROOT: f64 = 1e-11;
 
@@ -752,8 +755,17 @@ impl OneFeature<'_> {
         Some(own()).filter(is_enough)
     }
 
-    /// An effect at a point, without the jumps that it accumulates.
+    /// An effect at a point, without the jumps that it accumulates; refused where it takes too many evaluations.
     pub(super) fn value(&self, effect: Quantity, x: f64) -> Known {
+        let Some(watch) = &self.scenario.parts.engine.watch else {
+            return self.unlimited(effect, x);
+        };
+        let most = watch.allowance(MOST_OF_AN_ANSWER);
+        let known = within_budget(most, || self.unlimited(effect, x));
+        known.unwrap_or_else(|| integrated(watch.too_costly(most)))
+    }
+
+    fn unlimited(&self, effect: Quantity, x: f64) -> Known {
         interrupt::check();
         if let Some(quantity) = quantity(effect) {
             return self.point(quantity, x);
@@ -1113,10 +1125,34 @@ impl OneFeature<'_> {
         if from >= to {
             return [Estimate::default(); M];
         }
+        integrate(&self.panels((from, to), places), 0.0, f)
+    }
+
+    /// The panels of such integrals, in the coordinate.
+    fn panels(&self, (from, to): (f64, f64), places: &[f64]) -> Vec<f64> {
         let law = self.law();
         let ends = [from, to].map(|x| finite_coordinate(law, x));
         let further: Vec<f64> = places.iter().map(|&x| law.coordinate(x)).collect();
-        integrate(&self.scenario.resolved(self.feature, &further, ends[0], ends[1]), 0.0, f)
+        self.scenario.resolved(self.feature, &further, ends[0], ends[1])
+    }
+
+    /// As [`Self::integrals`], of what takes about so many evaluations at each point; refused where these are too many.
+    fn integrals_in_time<const M: usize>(
+        &self,
+        ends: (f64, f64),
+        places: &[f64],
+        cost: f64,
+        f: impl Fn(f64) -> [Estimate; M],
+    ) -> [Estimate; M] {
+        let Some(watch) = &self.scenario.parts.engine.watch else {
+            return self.integrals(ends, places, f);
+        };
+        let most = watch.allowance(MOST_OF_AN_ANSWER);
+        let panels = self.panels(ends, places).len().saturating_sub(1);
+        let least = cost * (NODES * panels) as f64;
+        let known =
+            (least <= most).then(|| within_budget(most, || self.integrals(ends, places, f)));
+        known.flatten().unwrap_or_else(|| [watch.too_costly(most); M])
     }
 
     /// Averages over the bins of a local mean and variance, given the point and the bin.
@@ -1136,12 +1172,12 @@ impl OneFeature<'_> {
             // Squares are taken about the effect where the bin has its weight, so that subtracting
             // the square of their mean cancels nothing that matters.
             let typical = median.map_or(0.5 * (lo + hi), |median| median.clamp(lo, hi));
-            let reference = moments(typical, lo, hi).mean.value;
+            let (reference, cost) = with_cost(|| moments(typical, lo, hi).mean.value);
             if reference.is_nan() {
                 return Ok(unknown_bin(lo, hi));
             }
             let places = self.scenario.parts.engine.passages_of_difference(self.feature, [lo, hi]);
-            let sums = self.integrals((lo, hi), &places, |u| {
+            let sums = self.integrals_in_time((lo, hi), &places, cost, |u| {
                 let Moments { mean, variance } = moments(law.place(u), lo, hi);
                 let weight = median.map_or_else(|| law.stretch(u), |_| law.weight(u));
                 let mut square = mean.squared_from(reference);
