@@ -439,11 +439,18 @@ impl Upright {
         if let Some(size) = one {
             return Self { lines: vec![label.to_owned()], size };
         }
-        let two = |size: i32| Self { lines: wrapped(label, height, size), size };
-        let fits = |of: &Self| {
-            of.lines.len() <= 2 && of.lines.iter().all(|line| width_of(line, of.size) <= height)
+        let longer =
+            |(first, second): &(&str, &str)| width_of(first, TEXT).max(width_of(second, TEXT));
+        let halves = label.match_indices(' ').map(|(at, _)| (&label[..at], &label[at + 1..]));
+        let Some(halves) = halves.min_by_key(longer) else {
+            return Self { lines: vec![label.to_owned()], size: SMALL };
         };
-        sizes(SMALL).skip(1).map(two).find(fits).unwrap_or_else(|| two(SMALL))
+        let fits =
+            |size: &i32| [halves.0, halves.1].iter().all(|half| width_of(half, *size) <= height);
+        match sizes(SMALL).skip(1).find(fits) {
+            Some(size) => Self { lines: [halves.0, halves.1].map(str::to_owned).into(), size },
+            None => Self { lines: wrapped(label, height, SMALL), size: SMALL },
+        }
     }
 
     fn paint(&self, area: &Area<'_>, height: i32) -> Drawn {
