@@ -347,7 +347,7 @@ type Worker<'scope> = std::thread::ScopedJoinHandle<'scope, Result<()>>;
 
 /// The kinds that are still to be timed, and what is known.
 struct Turns {
-    /// The cheapest of each scenario in each block.
+    /// The cheapest of each scenario in each block, in an order that begins with all sorts of them.
     first: VecDeque<usize>,
     /// The others, those of which there is most before the others.
     rest: Vec<usize>,
@@ -376,6 +376,10 @@ impl Turns {
                 first.push_back(kind);
             }
         }
+        // The cheapest, then those that divide the others evenly: if time is up early, the rest is told from all sorts.
+        let mut places: Vec<u32> = (0..first.len() as u32).collect();
+        places.sort_by_key(|place| place.reverse_bits());
+        let first: VecDeque<usize> = places.iter().map(|place| first[*place as usize]).collect();
         let share = |kind: &usize| kinds[*kind].weight() * kinds[*kind].work.datasets as f64;
         all.retain(|kind| !first.contains(kind));
         all.sort_by(|a, b| share(b).total_cmp(&share(a)));
@@ -400,37 +404,70 @@ impl Turns {
     }
 }
 
-/// The time of a kind: where it is not known, on the line through two that are, of numbers of rows as of times in
-/// logarithms; along the weights where one is known. Those of the same scenario in the block come before the others.
+/// The time of a kind. Where it is not known, that of its datasets grows with the work as a power: from the nearest number of
+/// rows of the same scenario in the block or, where none of these is known, from all other scenarios in it, of which the mean
+/// is taken.
 fn foretold(kinds: &[Kind], known: &[Option<Seconds>], kind: usize) -> Option<Seconds> {
     if known[kind].is_some() {
         return known[kind];
     }
     let own = &kinds[kind];
-    let at = own.weight().ln();
-    let of_block = kinds.iter().zip(known).filter_map(|(other, known)| {
-        known.filter(|_| other.is_of_block(own)).map(|seconds| (other, seconds))
-    });
-    let mut near: Vec<(&Kind, Seconds)> = of_block.collect();
-    if near.iter().any(|(other, _)| other.scenario == own.scenario) {
-        near.retain(|(other, _)| other.scenario == own.scenario);
-    }
-    near.sort_by(|(a, _), (b, _)| {
-        (a.weight().ln() - at).abs().total_cmp(&(b.weight().ln() - at).abs())
-    });
-    let (nearest, seconds) = *near.first()?;
-    let from = nearest.weight().ln();
-    let slope_to = |(other, of): &(&Kind, Seconds)| {
-        let distance = other.weight().ln() - from;
-        let slope = (of.dataset / seconds.dataset).ln() / distance;
-        (distance.abs() > LEAST_DISTANCE && slope.is_finite()).then_some(slope)
+    let distance = |other: &Kind| own.weight().ln() - other.weight().ln();
+    let all = kinds.iter().zip(known).filter_map(|(other, known)| Some((other, (*known)?)));
+    let all: Vec<(&Kind, Seconds)> = all.collect();
+    let of_block = all.iter().copied().filter(|(other, _)| other.is_of_block(own));
+    let (mut alike, others): (Vec<_>, Vec<_>) =
+        of_block.partition(|(other, _)| other.scenario == own.scenario);
+    let slope = slope(&alike).or_else(|| usual_slope(&all)).unwrap_or(1.0);
+    let at_own = |(other, of): &(&Kind, Seconds)| {
+        let dataset = of.dataset * (slope * distance(other)).exp();
+        Seconds { dataset, ..*of }
     };
-    let slope = near.iter().skip(1).find_map(slope_to).unwrap_or(1.0).clamp(0.0, MOST_SLOPE);
-    let dataset = seconds.dataset * (slope * (at - from)).exp();
-    // Those of regions, pairs and indices are found by the datasets of other numbers of rows.
-    let truths =
-        if own.shares_truths && nearest.scenario == own.scenario { 0.0 } else { seconds.truths };
-    Some(Seconds { truths, dataset, ..seconds })
+    alike.sort_by(|(a, _), (b, _)| distance(a).abs().total_cmp(&distance(b).abs()));
+    if let Some(nearest) = alike.first() {
+        // Those of regions, pairs and indices are found by the datasets of other numbers of rows.
+        let truths = if own.shares_truths { 0.0 } else { nearest.1.truths };
+        return Some(Seconds { truths, ..at_own(nearest) });
+    }
+    let count = others.len() as f64;
+    let mean = |of: fn(&Seconds) -> f64| {
+        others.iter().map(|other| of(&at_own(other))).sum::<f64>() / count
+    };
+    let means = || Seconds {
+        truths: mean(|of| of.truths),
+        dataset: mean(|of| of.dataset),
+        after: mean(|of| of.after),
+    };
+    (!others.is_empty()).then(means)
+}
+
+/// The power of the work with which times of datasets grow, between the least and the most work of some kinds.
+fn slope(kinds: &[(&Kind, Seconds)]) -> Option<f64> {
+    let by_work = |(a, _): &&(&Kind, Seconds), (b, _): &&(&Kind, Seconds)| {
+        a.weight().total_cmp(&b.weight())
+    };
+    let (least, most) = (kinds.iter().min_by(by_work)?, kinds.iter().max_by(by_work)?);
+    let distance = (most.0.weight() / least.0.weight()).ln();
+    let slope = (most.1.dataset / least.1.dataset).ln() / distance;
+    let is_told = distance > LEAST_DISTANCE && slope.is_finite();
+    is_told.then(|| slope.clamp(0.0, MOST_SLOPE))
+}
+
+/// The median of the powers of all scenarios in their blocks.
+fn usual_slope(known: &[(&Kind, Seconds)]) -> Option<f64> {
+    let mut groups: Vec<Vec<(&Kind, Seconds)>> = Vec::new();
+    for &(kind, of) in known {
+        let is_own = |group: &&mut Vec<(&Kind, Seconds)>| {
+            group[0].0.is_of_block(kind) && group[0].0.scenario == kind.scenario
+        };
+        match groups.iter_mut().find(is_own) {
+            Some(group) => group.push((kind, of)),
+            None => groups.push(vec![(kind, of)]),
+        }
+    }
+    let mut slopes: Vec<f64> = groups.iter().filter_map(|group| slope(group)).collect();
+    slopes.sort_by(f64::total_cmp);
+    slopes.get(slopes.len() / 2).copied()
 }
 
 /// Least distance of two kinds, in logarithms, between which a line is drawn.
@@ -594,6 +631,29 @@ mod tests {
         shared.iter_mut().for_each(|kind| kind.shares_truths = true);
         assert_eq!(foretold(&shared, &two, 2).unwrap().truths, 0.0);
         assert_eq!(foretold(&kinds, &[None; 4], 2), None);
+    }
+
+    #[test]
+    fn what_is_not_known_of_a_scenario_is_told_from_the_others() {
+        let mut kinds: Vec<Kind> = [100, 10_000, 100, 10_000].map(|rows| kind(rows, 1, 9)).into();
+        kinds[2].scenario = "goldstein@1".to_owned();
+        kinds[3].scenario = "goldstein@1".to_owned();
+        let of = |truths, dataset| Some(Seconds { truths, dataset, after: 0.0 });
+        let near = |a: f64, b: f64| (a / b - 1.0).abs() < 1e-9;
+        // Times grow as those of the other scenario do, by the root of the work.
+        let known = [of(1.0, 0.1), of(1.0, 1.0), of(3.0, 0.4), None];
+        assert!(near(foretold(&kinds, &known, 3).unwrap().dataset, 4.0));
+        // Nothing is known of it: the mean of the others.
+        let known = [of(1.0, 0.1), of(3.0, 1.0), None, None];
+        let unknown = foretold(&kinds, &known, 2).unwrap();
+        assert!(near(unknown.dataset, 0.1) && near(unknown.truths, 2.0), "{unknown:?}");
+    }
+
+    #[test]
+    fn scenarios_are_timed_in_an_order_that_begins_with_all_sorts() {
+        let of = |place: usize| Kind { scenario: format!("s{place}@1"), ..kind(100 + place, 1, 9) };
+        let kinds: Vec<Kind> = (0..8).map(of).collect();
+        assert_eq!(Turns::new(&kinds).first, [0, 4, 2, 6, 1, 5, 3, 7]);
     }
 
     #[test]
