@@ -443,9 +443,8 @@ fn foretold(kinds: &[Kind], known: &[Option<Seconds>], kind: usize) -> Option<Se
 
 /// The power of the work with which times of datasets grow, between the least and the most work of some kinds.
 fn slope(kinds: &[(&Kind, Seconds)]) -> Option<f64> {
-    let by_work = |(a, _): &&(&Kind, Seconds), (b, _): &&(&Kind, Seconds)| {
-        a.weight().total_cmp(&b.weight())
-    };
+    let by_work =
+        |(a, _): &&(&Kind, Seconds), (b, _): &&(&Kind, Seconds)| a.weight().total_cmp(&b.weight());
     let (least, most) = (kinds.iter().min_by(by_work)?, kinds.iter().max_by(by_work)?);
     let distance = (most.0.weight() / least.0.weight()).ln();
     let slope = (most.1.dataset / least.1.dataset).ln() / distance;
