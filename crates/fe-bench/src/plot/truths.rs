@@ -172,7 +172,10 @@ fn panels(
     }
     let points = lines.iter().flat_map(|line| line.of_panels.concat());
     let most = points.map(|point| point.1.abs()).fold(size, f64::max);
-    let (layers, is_close) = coinciding::layers(&lines, &axes, coinciding::SAME * most);
+    // Near 0 a standard deviation, as the root of a variance, has the root of its rounding.
+    let has_roots = curves.iter().any(|curve| curve.0 == Quantity::HDpdp);
+    let same = if has_roots { coinciding::SAME.sqrt() } else { coinciding::SAME };
+    let (layers, is_close) = coinciding::layers(&lines, &axes, same * most);
     let panel = |(((x, y), layers), at_levels)| Panel {
         title: (*title).to_owned(),
         x,
@@ -202,4 +205,34 @@ fn curve(
     let truths = scenario.curve(effect, *feature, x, scenario.axis(*feature), centring)?;
     let root = effect == Quantity::HDpdp;
     Ok(truths.iter().map(|t| if root { t.value.max(0.0).sqrt() } else { t.value }).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn truths_are_drawn_beside_breaks_and_not_at_them() {
+        let scenario = fe_truth::scenario("piecewise-linear", &[]).unwrap();
+        let Along { x, .. } = Along::of(&scenario, 0, 101).unwrap();
+        let breaks = scenario.breaks(0);
+        assert!(breaks.len() > 3 && x.len() == 101 + breaks.len(), "{} for {breaks:?}", x.len());
+        for at in breaks {
+            let near: Vec<f64> = x.iter().map(|x| x - at).filter(|by| by.abs() < 1e-3).collect();
+            assert!(near.len() == 2 && near[0] < -1e-7 && near[1] > 1e-7, "{near:?} about {at}");
+        }
+    }
+
+    #[test]
+    fn truths_that_coincide_are_named_once() {
+        let scenario = fe_truth::scenario("poly3", &[]).unwrap();
+        let names = |figure: &Figure| -> Vec<String> {
+            let layers = figure.cells.iter().flatten().flat_map(|panel| &panel.layers);
+            layers.filter_map(|layer| layer.name.clone()).collect()
+        };
+        let drawn = figure(&scenario, &[0], 21).unwrap();
+        let expected =
+            ["PD = ALE = M-plot = SHAP (mean)", "d-PD = μ, given x", "σ (d-PD) = σ, given x"];
+        assert_eq!(names(&drawn.figure), expected);
+    }
 }
