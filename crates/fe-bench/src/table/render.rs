@@ -215,11 +215,9 @@ fn parts(widths: &[usize], labels: usize, within: usize) -> Vec<Vec<usize>> {
     // Bars and blanks around.
     let taken = |part: &[usize]| part.iter().map(|&column| widths[column] + 3).sum::<usize>() + 1;
     let mut parts = vec![labels.clone()];
-    for column in labels.len()..widths.len() {
+    for (column, width) in widths.iter().enumerate().skip(labels.len()) {
         match parts.last_mut() {
-            Some(part)
-                if part.len() == labels.len() || taken(part) + widths[column] + 3 <= within =>
-            {
+            Some(part) if part.len() == labels.len() || taken(part) + width + 3 <= within => {
                 part.push(column);
             }
             _ => parts.push(labels.iter().copied().chain([column]).collect()),
