@@ -6,7 +6,7 @@ use super::style::{MarkStyle, Marker};
 
 /// Numbers that differ by less than this share of their size are the same.
 pub(super) const SAME: f64 = 1e-9;
-/// What is said where a figure joins lines that are not the same.
+/// Words of a figure that joins lines which are not the same.
 pub(super) const CLOSE: &str = "≈: lines that cannot be told apart here";
 /// Lines that are nowhere further from each other than this share of an axis, about a pixel and half their width, are seen as one.
 const RESOLUTION: f64 = 0.005;

@@ -4,7 +4,7 @@
 //! time, but for its first, which finds no truths: these are computed once for a group, unless they are of bins that every
 //! dataset chooses anew, and then they are in the time of each.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -460,12 +460,15 @@ fn foretold(
         let truths = if own.shares_truths { 0.0 } else { nearest.1.truths };
         return Some(Seconds { truths, ..at_own(nearest) });
     }
-    let count = others.len() as f64;
-    let mean = |of: fn(&Seconds) -> f64| {
-        others.iter().map(|other| of(&at_own(other))).sum::<f64>() / count
-    };
+    let is_own = |other: &Kind| other.is_of_block(own) && other.scenario == own.scenario;
+    let finds_truths = !own.shares_truths || !kinds[..kind].iter().any(is_own);
+    let scenarios: HashSet<&str> =
+        others.iter().map(|(other, _)| other.scenario.as_str()).collect();
+    let times_found = if own.shares_truths { scenarios.len() } else { others.len() };
+    let sum = |of: fn(&Seconds) -> f64| others.iter().map(|other| of(&at_own(other))).sum::<f64>();
+    let mean = |of: fn(&Seconds) -> f64| sum(of) / others.len() as f64;
     let means = || Seconds {
-        truths: mean(|of| of.truths),
+        truths: if finds_truths { sum(|of| of.truths) / times_found as f64 } else { 0.0 },
         dataset: mean(|of| of.dataset),
         after: mean(|of| of.after),
     };
@@ -508,7 +511,7 @@ impl<'a> Slopes<'a> {
         Self { of_blocks: of_blocks.collect(), of_all }
     }
 
-    /// That of the block of a kind, where any of it is known.
+    /// The power of the block of a kind; none if nothing of it is known.
     fn of_block(&self, kind: &Kind) -> Option<f64> {
         self.of_blocks.get(&(kind.study.as_str(), kind.block)).copied()
     }
@@ -706,6 +709,11 @@ mod tests {
         let known = [of(1.0, 0.1), of(3.0, 1.0), None, None];
         let unknown = told(&kinds, &known, 2).unwrap();
         assert!(near(unknown.dataset, 0.1) && near(unknown.truths, 2.0), "{unknown:?}");
+        // Truths that other numbers of rows find as well are found once.
+        kinds.iter_mut().for_each(|kind| kind.shares_truths = true);
+        let known = [of(1.0, 0.1), of(0.0, 1.0), None, None];
+        assert!(near(told(&kinds, &known, 2).unwrap().truths, 1.0));
+        assert_eq!(told(&kinds, &known, 3).unwrap().truths, 0.0);
     }
 
     #[test]
