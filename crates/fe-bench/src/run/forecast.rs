@@ -450,7 +450,7 @@ fn foretold(
     let (mut alike, others): (Vec<_>, Vec<_>) =
         of_block.partition(|(other, _)| other.scenario == own.scenario);
     let slope = slope(&alike).or_else(|| slopes.of(own)).unwrap_or(1.0);
-    let at_own = |(other, of): &(&Kind, Seconds)| {
+    let at_own = |(other, of): &Timed<'_>| {
         let dataset = of.dataset * (slope * distance(other)).exp();
         Seconds { dataset, ..*of }
     };
@@ -475,10 +475,12 @@ fn foretold(
     (!others.is_empty()).then(means)
 }
 
+/// A kind whose time is known.
+type Timed<'a> = (&'a Kind, Seconds);
+
 /// The power of the work with which times of datasets grow, between the least and the most work of some kinds.
-fn slope(kinds: &[(&Kind, Seconds)]) -> Option<f64> {
-    let by_work =
-        |(a, _): &&(&Kind, Seconds), (b, _): &&(&Kind, Seconds)| a.weight().total_cmp(&b.weight());
+fn slope(kinds: &[Timed<'_>]) -> Option<f64> {
+    let by_work = |(a, _): &&Timed<'_>, (b, _): &&Timed<'_>| a.weight().total_cmp(&b.weight());
     let (least, most) = (kinds.iter().min_by(by_work)?, kinds.iter().max_by(by_work)?);
     let distance = (most.0.weight() / least.0.weight()).ln();
     let slope = (most.1.dataset / least.1.dataset).ln() / distance;
@@ -495,7 +497,7 @@ struct Slopes<'a> {
 
 impl<'a> Slopes<'a> {
     fn new(kinds: &'a [Kind], known: &[Option<Seconds>]) -> Self {
-        let mut of_scenarios: HashMap<(&str, usize, &str), Vec<(&Kind, Seconds)>> = HashMap::new();
+        let mut of_scenarios: HashMap<(&str, usize, &str), Vec<Timed<'_>>> = HashMap::new();
         for (kind, of) in kinds.iter().zip(known) {
             let own = (kind.study.as_str(), kind.block, kind.scenario.as_str());
             of_scenarios.entry(own).or_default().extend(of.map(|of| (kind, of)));
