@@ -441,14 +441,20 @@ impl Upright {
         }
         let longer =
             |(first, second): &(&str, &str)| width_of(first, TEXT).max(width_of(second, TEXT));
-        let halves = label.match_indices(' ').map(|(at, _)| (&label[..at], &label[at + 1..]));
-        let Some(halves) = halves.min_by_key(longer) else {
-            return Self { lines: vec![label.to_owned()], size: SMALL };
+        let halves = || label.match_indices(' ').map(|(at, _)| (&label[..at], &label[at + 1..]));
+        // After a comma if there is room.
+        let at_comma = halves().find(|(first, _)| first.ends_with(','));
+        let choice = || at_comma.into_iter().chain(halves().min_by_key(longer));
+        let fitting = |size: i32| {
+            let fits = |half: &str| width_of(half, size) <= height;
+            choice()
+                .find(|(first, second)| fits(first) && fits(second))
+                .map(|halves| (halves, size))
         };
-        let fits =
-            |size: &i32| [halves.0, halves.1].iter().all(|half| width_of(half, *size) <= height);
-        match sizes(SMALL).skip(1).find(fits) {
-            Some(size) => Self { lines: [halves.0, halves.1].map(str::to_owned).into(), size },
+        match sizes(SMALL).skip(1).find_map(fitting) {
+            Some(((first, second), size)) => {
+                Self { lines: vec![first.to_owned(), second.to_owned()], size }
+            }
             None => Self { lines: wrapped(label, height, SMALL), size: SMALL },
         }
     }
@@ -763,6 +769,8 @@ mod tests {
             assert_eq!(upright.lines.join(" "), label);
         }
         assert_eq!(Upright::of("rows", 90).lines, ["rows"]);
+        let halves = Upright::of("effect on f, mean 0 over the axis", 180);
+        assert_eq!(halves.lines, ["effect on f,", "mean 0 over the axis"]);
     }
 
     #[test]
