@@ -33,7 +33,7 @@ pub enum Error {
     #[error(transparent)]
     Truth(#[from] fe_truth::Error),
     /// An effect that cannot be estimated.
-    #[error(transparent)]
+    #[error("{}", with_option(.0))]
     Core(#[from] fe_core::Error),
     /// A model that cannot be fitted.
     #[error(transparent)]
@@ -132,6 +132,14 @@ pub fn plain_types(message: &str) -> String {
 /// The most characters of a line of a message, and the most lines.
 const LONGEST_LINE: usize = 2000;
 const MOST_LINES: usize = 60;
+
+/// The message of an error, with the option of the program by which its advice is followed.
+fn with_option(error: &fe_core::Error) -> String {
+    match error {
+        fe_core::Error::Incomplete { .. } => format!("{error}, by --missing drop"),
+        other => other.to_string(),
+    }
+}
 
 /// A message that fits on a screen, whatever it repeats of its input.
 ///

@@ -421,16 +421,20 @@ fn lines_that_coincide_are_drawn_and_named_once() {
     assert_eq!(named(&same, "ALE, ") + named(&same, "DALE"), 0, "{same:?}");
     // The curve does not depend on the grid where it is asked at the points of the study; with two bins ALE is another one.
     let close = draw(&["metric=mse", "scenario=friedman1", "feature=x1"]);
-    assert_eq!(named(&close, "PDP (grid=40) = PDP (grid=41): order −"), 1, "{close:?}");
+    assert_eq!(named(&close, "PDP (grid = 40) = PDP (grid = 41): order −"), 1, "{close:?}");
     assert_eq!(named(&close, "ALE, K = 2") + named(&close, "DALE, K = 2"), 2, "{close:?}");
     assert_eq!(named(&close, "marginal plot"), 1);
     // f is linear in x4: all but the M-plot are the truth.
     let exact = draw(&["metric=mse", "scenario=friedman1", "feature=x4"]).join(" ");
-    for name in ["ALE (K = 2) = DALE (K = 2) = ALE (K = 10)", "= PDP (grid=40) =", ": exact"] {
+    for name in ["ALE (K = 2) = DALE (K = 2) = ALE (K = 10)", "= PDP (grid = 40) =", ": exact"] {
         assert!(exact.contains(name), "{name}: {exact}");
     }
     let none = draw(&["metric=coverage", "scenario=friedman1", "feature=x1"]);
-    assert_eq!(named(&none, "no value: PDP, grid=40; PDP, grid=41; marginal plot"), 1, "{none:?}");
+    assert_eq!(
+        named(&none, "no value: PDP, grid = 40; PDP, grid = 41; marginal plot"),
+        1,
+        "{none:?}"
+    );
 }
 
 /// A study that keeps what was estimated, with a curve without bins among the others.

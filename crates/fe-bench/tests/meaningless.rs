@@ -296,7 +296,10 @@ fn curves_outside_of_their_bands_and_bands_that_are_not_drawn_are_said() {
     };
     let outside = "x3: the curve of ale lies outside of its band at ";
     let wide = asked("--estimator ale --bins 5 --feature x3");
-    assert!(wide.contains(outside) && wide.contains("too wide there; take more of them"), "{wide}");
+    assert!(
+        wide.contains(outside) && wide.contains("too wide there; take more by --bins"),
+        "{wide}"
+    );
     let narrow = asked("--estimator rhale --binning penalized --feature x3");
     assert!(narrow.contains("cells, which are wider than its "), "{narrow}");
     assert!(!asked("--estimator ale --bins 5 --feature x4").contains("outside of its band"));

@@ -612,7 +612,8 @@ fn missing_values_are_kept_for_models_that_take_them() {
     assert!(message.contains("`linear` takes no missing values, as width has"), "{message}");
     let regional = ["--model", "gbdt", "--estimator", "regional-pdp", "--missing", "keep"];
     let message = asked(&[&regional[..], &["--feature", "count"]].concat());
-    assert!(message.contains("width has no value in 1 rows"), "{message}");
+    assert!(message.contains("width has no value in 1 row: "), "{message}");
+    assert!(message.contains("leave these rows out, by --missing drop"), "{message}");
     // A feature without any value stops its own effect.
     let files = Files::new();
     let gaps = files.write("gaps.csv", "a,b,y\n1,,1\n2,NA,3\n3,,2\n4,?,5\n");

@@ -99,7 +99,7 @@ pub enum Error {
     },
     /// The axis has no length, because the feature is constant.
     #[error(
-        "feature {name} is constant ({value}): there is no axis to draw an effect on; give one as LO,HI"
+        "feature {name} is constant ({value}): there is no axis to draw an effect on; give `axis` as lo, hi"
     )]
     ConstantFeature {
         /// Name of the feature.
@@ -111,7 +111,7 @@ pub enum Error {
     #[error("feature {0} has no value in any row")]
     NoValues(String),
     /// Missing values where none may be.
-    #[error("{name} has no value in {rows} rows: leave them out")]
+    #[error("{name} has no value in {}: leave these rows out", rows_of(*rows))]
     Incomplete {
         /// Name of the feature.
         name: String,
@@ -264,6 +264,11 @@ pub fn suggestion<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> 
         }
         _ => String::new(),
     }
+}
+
+/// A number of rows in words.
+fn rows_of(rows: usize) -> String {
+    if rows == 1 { "1 row".to_owned() } else { format!("{rows} rows") }
 }
 
 /// A number for a message: with an exponent where it would have very many digits.

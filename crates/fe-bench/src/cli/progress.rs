@@ -32,13 +32,21 @@ pub(super) fn begin(is_quiet: bool) {
     }
     let started = Instant::now();
     let _ = std::thread::Builder::new().spawn(move || {
+        let mut last = String::new();
         loop {
             std::thread::sleep(EVERY);
             let work = WORK.lock().unwrap_or_else(PoisonError::into_inner);
             match &*work {
                 Some(work) if !work.bar.is_hidden() => {}
                 Some(work) => say::line(&work.described(work.started.elapsed())),
-                None => say::line(&format!("at work for {}", spent(started.elapsed()))),
+                None => {
+                    // Whole minutes are said once.
+                    let line = format!("at work for {}", spent(started.elapsed()));
+                    if line != last {
+                        say::line(&line);
+                    }
+                    last = line;
+                }
             }
         }
     });
@@ -149,12 +157,12 @@ impl Work {
     /// Progress after some time, in a line.
     fn described(&self, after: Duration) -> String {
         let counted = self.counted(after.as_secs_f64());
-        let spent = self.done.cost.saturating_sub(self.before.cost);
-        if spent == 0 {
-            return format!("{counted} after {}", HumanDuration(after));
+        let cost = self.done.cost.saturating_sub(self.before.cost);
+        if cost == 0 {
+            return format!("{counted} after {}", spent(after));
         }
         let ahead = self.all.cost.saturating_sub(self.done.cost);
-        let left = after.mul_f64((ahead as f64 / spent as f64).min(1e9));
+        let left = after.mul_f64((ahead as f64 / cost as f64).min(1e9));
         format!("{counted}, {} left", HumanDuration(left))
     }
 }

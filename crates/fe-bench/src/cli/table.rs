@@ -8,6 +8,7 @@ use fe_core::replicates::{ErrorParts, VarianceParts};
 use toml::{Table, Value};
 
 use crate::error::{Error, Result, listed, suggestion};
+use crate::output::terminal_width;
 use crate::record::manifest::Manifest;
 use crate::record::measured::Times;
 use crate::record::results::{self, Results};
@@ -133,7 +134,7 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
 /// Prints the tables of all studies as Markdown.
 pub(super) fn print_all(results: &Results, out: &mut dyn Write) -> Result<()> {
     let tables = tables(results).map_err(Error::Argument)?;
-    let text = table::write(&tables, TableFormat::Md, Style::default());
+    let text = table::to_read(&tables, Style::default(), terminal_width());
     write!(out, "{text}").map_err(Error::Output)
 }
 
@@ -190,9 +191,11 @@ impl Arguments {
     fn chosen(&self, results: Results) -> Result<Rendered> {
         let choice = &self.choice;
         let context = Context::of(results.manifest.studies.iter().map(|named| &named.study));
+        let names = results.manifest.studies.iter().map(|named| named.name.as_str());
+        let title = names.filter(|name| choice.study.as_deref().is_none_or(|of| of == *name));
+        let title = title.collect::<Vec<_>>().join(", ");
         let values = self.values(results)?;
         let keys: Vec<&Key> = values.iter().map(|value| &value.key).collect();
-        let title = self.folder.display().to_string();
         let spec = table::spec_of(&title, &keys, &choice.rows, &choice.cols);
         table::make_of(&spec, &values, &context).map_err(|message| self.wrong(message))
     }
@@ -257,6 +260,7 @@ impl Arguments {
     fn print(&self, tables: Vec<Rendered>, out: &mut dyn Write) -> Result<()> {
         let text = match (&tables[..], self.format) {
             ([only], TableFormat::Latex) => only.latex(self.style, self.label.as_deref()),
+            (_, TableFormat::Md) => table::to_read(&tables, self.style, terminal_width()),
             _ => table::write(&tables, self.format, self.style),
         };
         let text = if self.standalone { table::document(&text, self.style) } else { text };

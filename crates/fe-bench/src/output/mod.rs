@@ -209,6 +209,12 @@ impl OutputTable {
 /// Terminals of fewer characters break lines by themselves.
 const NARROW: u16 = 40;
 
+/// Characters in a line of the terminal that output is read on; none where it is none.
+#[must_use]
+pub fn terminal_width() -> Option<usize> {
+    comfy_table::Table::new().width().map(usize::from)
+}
+
 /// The most rows of a table to read: all of them are held until the widths of its columns are known.
 const MOST_READ: usize = 100_000;
 

@@ -6,6 +6,8 @@ use super::style::{MarkStyle, Marker};
 
 /// Numbers that differ by less than this share of their size are the same.
 pub(super) const SAME: f64 = 1e-9;
+/// Words of a figure that joins lines which are not the same.
+pub(super) const CLOSE: &str = "≈: lines that cannot be told apart here";
 /// Lines that are nowhere further from each other than this share of an axis, about a pixel and half their width, are seen as one.
 const RESOLUTION: f64 = 0.005;
 
@@ -40,9 +42,10 @@ pub(super) struct Spot {
 }
 
 impl Spot {
-    fn is_same(&self, other: &Self) -> bool {
+    fn is_same(&self, other: &Self, rounding: f64) -> bool {
         let pairs = self.values.iter().zip(&other.values);
-        self.panel == other.panel && pairs.into_iter().all(|(a, b)| is_same(*a, *b))
+        let mut alike = pairs.map(|(a, b)| is_same(*a, *b) || (a - b).abs() <= rounding);
+        self.panel == other.panel && alike.all(|is_alike| is_alike)
     }
 
     fn is_close(&self, other: &Self) -> bool {
@@ -128,34 +131,72 @@ impl Group {
     }
 }
 
+/// A curve with its name and look, through its points in each of several panels in which it is.
+pub(super) struct Curve<'a> {
+    pub(super) name: &'a str,
+    pub(super) look: MarkStyle,
+    pub(super) of_panels: Vec<Vec<(f64, f64)>>,
+}
+
+/// The layers of panels with the given axes: curves that coincide in all of them are drawn and named once, and values that
+/// differ by no more than rounding are the same. True if curves are joined that are not the same.
+pub(super) fn layers(
+    curves: &[Curve<'_>],
+    axes: &[(Scale, Scale)],
+    rounding: f64,
+) -> (Vec<Vec<Layer>>, bool) {
+    let ruler = |(panel, (x, y)): (usize, &(Scale, Scale))| {
+        let points = || curves.iter().flat_map(move |curve| &curve.of_panels[panel]);
+        let across = Ruler::new(x, points().map(|point| point.0), 2);
+        (across, Ruler::new(y, points().map(|point| point.1), 2))
+    };
+    let rulers: Vec<(Ruler, Ruler)> = axes.iter().enumerate().map(ruler).collect();
+    let spot = |panel: usize, &(x, y): &(f64, f64)| {
+        let share = |ruler: &Ruler, value: f64| ruler.share(value).unwrap_or(f64::NAN);
+        let (across, up) = (share(&rulers[panel].0, x), share(&rulers[panel].1, y));
+        Spot { panel, values: [x, y, 0.0], shares: [across, up, up, up] }
+    };
+    let spots = |curve: &Curve<'_>| -> Vec<Spot> {
+        let panels = curve.of_panels.iter().enumerate();
+        panels.flat_map(|(panel, points)| points.iter().map(move |at| spot(panel, at))).collect()
+    };
+    let groups = groups_but_for(rounding, &curves.iter().map(spots).collect::<Vec<_>>());
+    let pieces: Vec<[String; 1]> = curves.iter().map(|curve| [curve.name.to_owned()]).collect();
+    let layer = |panel: usize, group: &Group| {
+        let Curve { look, of_panels, .. } = &curves[group.drawn];
+        let name = group.named(|curve| Name { pieces: &pieces[curve], note: "" });
+        let points = of_panels[panel].clone();
+        (!points.is_empty()).then(|| Layer::named(name, *look, Mark::Line(points)))
+    };
+    let of_panel = |panel| groups.iter().filter_map(|group| layer(panel, group)).collect();
+    ((0..axes.len()).map(of_panel).collect(), groups.iter().any(Group::is_close))
+}
+
 /// A panel of lines through points, each with its name; those that coincide are drawn and named once.
 #[must_use]
 pub fn panel(x: Scale, y: Scale, lines: &[(String, Vec<(f64, f64)>)]) -> Panel {
-    let points = || lines.iter().flat_map(|(_, points)| points);
-    let across = Ruler::new(&x, points().map(|point| point.0), 2);
-    let up = Ruler::new(&y, points().map(|point| point.1), 2);
-    let spot = |&(x, y): &(f64, f64)| {
-        let share = |ruler: &Ruler, value: f64| ruler.share(value).unwrap_or(f64::NAN);
-        let (across, up) = (share(&across, x), share(&up, y));
-        Spot { panel: 0, values: [x, y, 0.0], shares: [across, up, up, up] }
-    };
-    let spots: Vec<Vec<Spot>> =
-        lines.iter().map(|(_, points)| points.iter().map(spot).collect()).collect();
-    let pieces: Vec<[String; 1]> = lines.iter().map(|(name, _)| [name.clone()]).collect();
-    let layer = |(place, group): (usize, &Group)| {
-        let look = MarkStyle { marker: Marker::None, ..MarkStyle::of_series(place) };
-        let name = group.named(|line| Name { pieces: &pieces[line], note: "" });
-        Layer::named(name, look, Mark::Line(lines[group.drawn].1.clone()))
-    };
-    let layers = groups(&spots).iter().enumerate().map(layer).collect();
+    let curves = lines.iter().enumerate().map(|(place, (name, points))| Curve {
+        name,
+        look: MarkStyle { marker: Marker::None, ..MarkStyle::of_series(place) },
+        of_panels: vec![points.clone()],
+    });
+    let curves: Vec<Curve<'_>> = curves.collect();
+    let axes = [(x, y)];
+    let layers = layers(&curves, &axes, 0.0).0.concat();
+    let [(x, y)] = axes;
     Panel { x, y, layers, ..Panel::default() }
 }
 
 /// Lines by those that coincide, in the order of the first of each; lines without a point are in no group.
 pub(super) fn groups(lines: &[Vec<Spot>]) -> Vec<Group> {
+    groups_but_for(0.0, lines)
+}
+
+/// The same where numbers that differ by no more than rounding are the same.
+fn groups_but_for(rounding: f64, lines: &[Vec<Spot>]) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     for (place, line) in lines.iter().enumerate().filter(|(_, line)| !line.is_empty()) {
-        let like = |group: &Group| likeness(&lines[group.drawn], line);
+        let like = |group: &Group| likeness(&lines[group.drawn], line, rounding);
         let found = groups.iter().enumerate().filter_map(|(at, group)| Some((like(group)?, at)));
         match found.min() {
             Some((likeness, at)) => groups[at].others.push((likeness, place)),
@@ -166,15 +207,15 @@ pub(super) fn groups(lines: &[Vec<Spot>]) -> Vec<Group> {
     groups
 }
 
-fn likeness(a: &[Spot], b: &[Spot]) -> Option<Likeness> {
+fn likeness(a: &[Spot], b: &[Spot], rounding: f64) -> Option<Likeness> {
     if a.len() != b.len() {
         return None;
     }
-    let all = |alike: fn(&Spot, &Spot) -> bool| a.iter().zip(b).all(|(a, b)| alike(a, b));
-    if all(Spot::is_same) {
+    let mut pairs = a.iter().zip(b);
+    if pairs.clone().all(|(a, b)| a.is_same(b, rounding)) {
         return Some(Likeness::Same);
     }
-    all(Spot::is_close).then_some(Likeness::Close)
+    pairs.all(|(a, b)| a.is_close(b)).then_some(Likeness::Close)
 }
 
 #[cfg(test)]
@@ -204,6 +245,30 @@ mod tests {
         let named = |i: usize| Name { pieces: &pieces[i], note: if i == 4 { "2" } else { "1" } };
         let names: Vec<String> = groups.iter().map(|group| group.named(named)).collect();
         assert_eq!(names, ["a = c ≈ d: 1", "b: 1 ≈ e: 2", "f: 1"]);
+    }
+
+    #[test]
+    fn curves_are_joined_only_where_they_coincide_in_all_panels() {
+        let curve = |name, of_panels: [f64; 2]| Curve {
+            name,
+            look: MarkStyle::of_series(0),
+            of_panels: of_panels.map(|y| vec![(0.0, y), (1.0, y + 1.0)]).into(),
+        };
+        let axes = [(); 2].map(|()| (Scale::linear("x"), Scale::linear("y")));
+        let names = |second: [f64; 2]| {
+            let curves = [curve("a", [0.0, 1.0]), curve("b", second), curve("c", [0.5, 0.5])];
+            let (layers, is_close) = layers(&curves, &axes, 1e-9);
+            let names = |layers: Vec<Layer>| layers.into_iter().filter_map(|layer| layer.name);
+            let names: Vec<Vec<String>> =
+                layers.into_iter().map(|layers| names(layers).collect()).collect();
+            assert_eq!(names[0], names[1]);
+            (names[0].clone(), is_close)
+        };
+        let named = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
+        // Rounding of 0 is 0.
+        assert_eq!(names([1e-12, 1.0]), (named(&["a = b", "c"]), false));
+        assert_eq!(names([0.002, 1.0]), (named(&["a ≈ b", "c"]), true));
+        assert_eq!(names([0.0, 0.9]), (named(&["a", "b", "c"]), false));
     }
 
     #[test]

@@ -23,10 +23,15 @@ const TITLE: i32 = 16;
 const SUBTITLE: i32 = 13;
 const TEXT: i32 = 12;
 const SMALL: i32 = 9;
+/// The least letters of the words at an upright axis that are not taken to a second line.
+const LETTERS: i32 = 11;
 const LINE: i32 = 18;
 const MARGIN: i32 = 12;
 /// Heights of the first panel of a cell and of those below it, and of these where there are many.
 const HEIGHTS: (i32, i32) = (280, 210);
+/// Width of the numbers beside an upright axis and of its words, and what a further line of words takes.
+const SIDE: i32 = 70;
+const FURTHER: i32 = 14;
 const LOW: i32 = 140;
 const MANY: usize = 3;
 /// Ticks of an axis, where there is room.
@@ -136,6 +141,8 @@ struct Layout {
     title: Vec<String>,
     subtitle_lines: i32,
     legend: Vec<Entry>,
+    /// Width of the numbers and words beside upright axes, that their ends be in a line.
+    side: i32,
     /// True if the width was asked for, so that ticks need be no more than there is room for.
     is_tight: bool,
 }
@@ -208,7 +215,14 @@ impl Layout {
         let top = |row: i32| row_heights[..row as usize].iter().sum::<i32>();
         let places = places.iter().map(|(column, row)| (column * cell_width, top(*row))).collect();
         let is_tight = form.width.is_some() || form.height.is_some();
+        let lines = |(place, panel): (usize, &Panel)| {
+            let height = if place == 0 { panels.0 } else { panels.1 };
+            if panel.bare { 0 } else { Upright::of(&panel.y.label, height).lines.len() }
+        };
+        let lines = figure.cells.iter().flat_map(|cell| cell.iter().enumerate().map(lines));
+        let more_lines = lines.max().unwrap_or_default().saturating_sub(1) as i32;
         Ok(Self {
+            side: SIDE + more_lines * FURTHER,
             width,
             height,
             places,
@@ -230,7 +244,7 @@ impl Layout {
     fn ticks(&self, (width, height): (i32, i32)) -> (usize, usize) {
         let fit = |length: i32, room: i32| ((length / room).max(3) as usize).min(TICKS);
         if self.is_tight {
-            (fit(width - 88, ROOM.0), fit(height - 54, ROOM.1))
+            (fit(width - self.side - 18, ROOM.0), fit(height - 54, ROOM.1))
         } else {
             (TICKS, fit(height, ROOM.1))
         }
@@ -304,13 +318,14 @@ fn paint_cell(
         if i == 0 {
             let lines = wrapped(&panel.title, layout.cell_width - 90, SUBTITLE);
             for (i, line) in lines.iter().enumerate() {
-                write(root, line, (x + 74, y + i as i32 * LINE), SUBTITLE, VPos::Top)?;
+                write(root, line, (x + layout.side + 4, y + i as i32 * LINE), SUBTITLE, VPos::Top)?;
             }
             y += layout.subtitle_lines * LINE;
         }
         let height = layout.panel_height(i);
         let area = piece(root, (x, y), (layout.cell_width, height));
-        paint_panel(&area, panel, height, layout.ticks((layout.cell_width, height)))?;
+        let ticks = layout.ticks((layout.cell_width, height));
+        paint_panel(&area, panel, (height, layout.side), ticks)?;
         y += height;
     }
     if with_legend {
@@ -365,7 +380,12 @@ fn wrapped(text: &str, width: i32, size: i32) -> Vec<String> {
     lines
 }
 
-fn paint_panel(area: &Area<'_>, panel: &Panel, height: i32, ticks: (usize, usize)) -> Drawn {
+fn paint_panel(
+    area: &Area<'_>,
+    panel: &Panel,
+    (height, side): (i32, i32),
+    ticks: (usize, usize),
+) -> Drawn {
     let points = panel.extent();
     let x = Ruler::new(&panel.x, points.iter().map(|point| point.0), ticks.0);
     let y = Ruler::new(&panel.y, points.iter().map(|point| point.1), ticks.1);
@@ -375,10 +395,11 @@ fn paint_panel(area: &Area<'_>, panel: &Panel, height: i32, ticks: (usize, usize
         .margin_bottom(4 * FINE)
         .margin_left(4 * FINE)
         .x_label_area_size(if panel.bare { 0 } else { 42 * FINE })
-        .y_label_area_size(if panel.bare { 0 } else { 70 * FINE })
+        .y_label_area_size(if panel.bare { 0 } else { side * FINE })
         .build_cartesian_2d(Coordinate::of(&x), Coordinate::of(&y))?;
     if !panel.bare {
-        axes(&mut chart, panel, height, (&x, &y))?;
+        axes(&mut chart, panel, (&x, &y))?;
+        Upright::of(&panel.y.label, height).paint(area, height)?;
         grid(&mut chart, &x, &y)?;
     }
     for layer in &panel.layers {
@@ -387,28 +408,12 @@ fn paint_panel(area: &Area<'_>, panel: &Panel, height: i32, ticks: (usize, usize
     Ok(())
 }
 
-fn axes(chart: &mut Chart<'_, '_>, panel: &Panel, height: i32, (x, y): (&Ruler, &Ruler)) -> Drawn {
-    // An upright label is no longer than its panel.
-    let fits = |size: &i32| width_of(&panel.y.label, *size) <= height;
-    let size = (SMALL..=TEXT + 1).rev().find(fits).unwrap_or(SMALL);
-    let is_alone = size != TEXT + 1;
-    if is_alone {
-        chart
-            .configure_mesh()
-            .disable_mesh()
-            .disable_axes()
-            .x_labels(0)
-            .y_labels(0)
-            .y_desc(panel.y.label.as_str())
-            .axis_desc_style(font(size))
-            .draw()?;
-    }
+fn axes(chart: &mut Chart<'_, '_>, panel: &Panel, (x, y): (&Ruler, &Ruler)) -> Drawn {
     chart
         .configure_mesh()
         .disable_mesh()
         .axis_style(BLACK.stroke_width(FINE as u32))
         .x_desc(panel.x.label.as_str())
-        .y_desc(if is_alone { "" } else { panel.y.label.as_str() })
         .x_labels(x.ticks.len())
         .y_labels(y.ticks.len())
         .x_label_formatter(&|tick| x.label(*tick))
@@ -418,6 +423,53 @@ fn axes(chart: &mut Chart<'_, '_>, panel: &Panel, height: i32, (x, y): (&Ruler, 
         .set_all_tick_mark_size(4 * FINE)
         .draw()?;
     Ok(())
+}
+
+/// The words at an upright axis: a line that is no longer than the panel, or else two.
+struct Upright {
+    lines: Vec<String>,
+    size: i32,
+}
+
+impl Upright {
+    /// The largest letters in a line of at least [`LETTERS`]; smaller ones only where two lines do not fit either.
+    fn of(label: &str, height: i32) -> Self {
+        let sizes = |least: i32| (least..=TEXT + 1).rev();
+        let one = sizes(LETTERS).find(|size| width_of(label, *size) <= height);
+        if let Some(size) = one {
+            return Self { lines: vec![label.to_owned()], size };
+        }
+        let longer =
+            |(first, second): &(&str, &str)| width_of(first, TEXT).max(width_of(second, TEXT));
+        let halves = || label.match_indices(' ').map(|(at, _)| (&label[..at], &label[at + 1..]));
+        // After a comma if there is room.
+        let at_comma = halves().find(|(first, _)| first.ends_with(','));
+        let choice = || at_comma.into_iter().chain(halves().min_by_key(longer));
+        let fitting = |size: i32| {
+            let fits = |half: &str| width_of(half, size) <= height;
+            choice()
+                .find(|(first, second)| fits(first) && fits(second))
+                .map(|halves| (halves, size))
+        };
+        match sizes(SMALL).skip(1).find_map(fitting) {
+            Some(((first, second), size)) => {
+                Self { lines: vec![first.to_owned(), second.to_owned()], size }
+            }
+            None => Self { lines: wrapped(label, height, SMALL), size: SMALL },
+        }
+    }
+
+    fn paint(&self, area: &Area<'_>, height: i32) -> Drawn {
+        let style = font(self.size).transform(FontTransform::Rotate270);
+        let style = style.pos(Pos::new(HPos::Center, VPos::Top));
+        // The middle of the axis, whose panel has a margin above and numbers and words below.
+        let middle = (height - 46 + 8) / 2;
+        for (left, line) in (0..).zip(&self.lines) {
+            let at = ((4 + left * FURTHER) * FINE, middle * FINE);
+            area.draw(&Text::new(line.clone(), at, style.clone()))?;
+        }
+        Ok(())
+    }
 }
 
 /// Faint lines at the ticks.
@@ -706,6 +758,19 @@ mod tests {
     fn lines_break_where_values_are_missing() {
         let values = [Some(1), None, None, Some(2), Some(3)];
         assert_eq!(unbroken(values.into_iter()), [vec![1], vec![2, 3]]);
+    }
+
+    #[test]
+    fn words_at_upright_axes_are_no_longer_than_their_panel() {
+        let label = "effect on median_house_value, mean 0 over the axis";
+        for (height, lines, size) in [(500, 1, TEXT + 1), (210, 2, TEXT), (120, 3, SMALL)] {
+            let upright = Upright::of(label, height);
+            assert_eq!((upright.lines.len(), upright.size), (lines, size), "{height}");
+            assert_eq!(upright.lines.join(" "), label);
+        }
+        assert_eq!(Upright::of("rows", 90).lines, ["rows"]);
+        let halves = Upright::of("effect on f, mean 0 over the axis", 180);
+        assert_eq!(halves.lines, ["effect on f,", "mean 0 over the axis"]);
     }
 
     #[test]

@@ -137,7 +137,7 @@ impl Subject<'_> {
     pub(super) fn headed(&self, estimator: &str, rows: impl Iterator<Item = usize>) -> String {
         let (used, all) = (rows.max().unwrap_or_default(), self.data.len());
         let of_all = if used < all { format!(" of {all}") } else { String::new() };
-        format!("{}: {estimator}, N = {used}{of_all}", self.title)
+        format!("{}: {estimator}, N\u{a0}=\u{a0}{used}{of_all}", self.title)
     }
 }
 

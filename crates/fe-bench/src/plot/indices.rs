@@ -2,7 +2,7 @@
 
 use super::figure::{Figure, Layer, Mark, Panel, Scale};
 use super::style::{BLACK, BLUE, GREY, MarkStyle, Marker, VERMILION};
-use super::surfaces::{shade, strokes};
+use super::surfaces::shade;
 use crate::study::labels::usual;
 
 /// An index as it is drawn.
@@ -177,6 +177,12 @@ fn matrix(bars: &[&Bar]) -> Panel {
         layers,
         ..Panel::default()
     }
+}
+
+/// Three strokes over a cell, from and to along both axes, as parts of a line.
+fn strokes([a, b, c, d]: [f64; 4]) -> [(f64, f64); 9] {
+    let (across, up, gap) = (a + (b - a) / 2.0, c + (d - c) / 2.0, (f64::NAN, f64::NAN));
+    [(a, c), (b, d), gap, (a, up), (across, d), gap, (across, c), (b, up), gap]
 }
 
 #[cfg(test)]

@@ -85,7 +85,9 @@ impl Ruler {
         let step = self.ticks.windows(2).map(|pair| pair[1] - pair[0]).fold(f64::MAX, f64::min);
         let step = if step < f64::MAX { step } else { tick.abs() };
         let (zero, one) = self.written;
-        linear_label(zero + one * (tick / self.unit), one * (step / self.unit))
+        let of = |tick: f64| zero + one * (tick / self.unit);
+        let most = self.ticks.iter().map(|tick| of(*tick).abs()).fold(0.0, f64::max);
+        linear_label(of(tick), one * (step / self.unit), most)
     }
 }
 
@@ -154,17 +156,21 @@ fn log_ticks(range: &Range<f64>, ticks: usize) -> Vec<f64> {
     fine
 }
 
-fn linear_label(tick: f64, step: f64) -> String {
+/// Numbers are written out on an axis where all of them are smaller.
+const PLAIN_BELOW: f64 = 2e6;
+
+/// The number at a tick of an axis with steps of a size, whose largest number is given: all of them are written in one way.
+fn linear_label(tick: f64, step: f64, most: f64) -> String {
+    let decimals = |step: f64| (-(step.abs() * 1.000_001).log10().floor()).max(0.0) as usize;
     let text = if tick.abs() < 1e-9 * step.abs() || tick == 0.0 {
         "0".to_owned()
-    } else if (1e-4..1e6).contains(&step.abs()) && tick.abs() < 1e6 {
-        let decimals = (-(step.abs() * 1.000_001).log10().floor()).max(0.0) as usize;
-        format!("{tick:.decimals$}")
+    } else if (1e-4..1e6).contains(&step.abs()) && most < PLAIN_BELOW {
+        format!("{tick:.0$}", decimals(step))
     } else {
-        let text = format!("{tick:.2e}");
-        let (digits, power) = text.split_once('e').unwrap_or((&text, "0"));
-        let digits = digits.trim_end_matches('0').trim_end_matches('.');
-        format!("{digits}·10{}", superscript(power))
+        let power = most.log10().floor();
+        let size = 10_f64.powf(power);
+        let digits = format!("{:.1$}", tick / size, decimals(step / size));
+        format!("{digits}·10{}", superscript(&power.to_string()))
     };
     text.replace('-', "−")
 }
@@ -219,6 +225,12 @@ mod tests {
         assert_eq!(labels(true, 1.0, 1e6), ["10⁰", "10²", "10⁴", "10⁶"]);
         assert_eq!(labels(true, 2.0, 40.0), ["2", "5", "10", "20"]);
         assert_eq!(labels(true, 2e-6, 4e-5), ["2·10⁻⁶", "5·10⁻⁶", "10⁻⁵", "2·10⁻⁵"]);
+        assert_eq!(
+            labels(false, 0.0, 1e6),
+            ["0", "200000", "400000", "600000", "800000", "1000000"]
+        );
+        let large = labels(false, 0.0, 4e6);
+        assert!(large[1..].iter().all(|label| label.ends_with("·10⁶")), "{large:?}");
         for (low, high) in [(0.1, 0.1), (1e-9, 2e-9), (1e8, 1.1e8), (0.0, 1e-300), (3.1, 3.2)] {
             for log in [false, true] {
                 let labels = labels(log, low, high);

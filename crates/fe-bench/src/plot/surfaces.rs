@@ -18,6 +18,8 @@ const RASTER: usize = 48;
 const TRUTH: usize = 21;
 /// Dots along each number where a band holds 0.
 const DOTS: usize = 24;
+/// Lines of the hatching of an area along each axis.
+const HATCHES: f64 = 28.0;
 /// Most strokes of a rug.
 const RUG: usize = 200;
 /// Values smaller than so much of f are rounding.
@@ -31,8 +33,7 @@ const CLASSES: f64 = 5.0;
 /// What the estimates report of points.
 pub fn figure(subject: &Subject<'_>, surfaces: &[Surface]) -> Result<Drawn> {
     let (mut cells, mut notes) = (Vec::new(), Vec::new());
-    let scale = subject.size();
-    let floor = ROUNDING * scale;
+    let floor = ROUNDING * subject.size();
     for surface in surfaces {
         let estimate = Sheet::of(surface).without(floor);
         let truth = subject.scenario.and_then(|scenario| match of_truth(scenario, surface) {
@@ -43,7 +44,7 @@ pub fn figure(subject: &Subject<'_>, surfaces: &[Surface]) -> Result<Drawn> {
             }
         });
         let values = truth.iter().chain([&estimate]).flat_map(|sheet| &sheet.values);
-        let classes = Classes::of(values, scale);
+        let classes = Classes::of(values);
         let what = what(surface);
         let mut layers = estimate.layers(&classes);
         layers.extend(hatched(surface));
@@ -62,7 +63,7 @@ pub fn figure(subject: &Subject<'_>, surfaces: &[Surface]) -> Result<Drawn> {
             }
             let difference = difference.without(floor);
             // Errors are smaller than effects, and would all have the same colour.
-            let own = Classes::of(difference.values.iter(), scale);
+            let own = Classes::of(difference.values.iter());
             cells.push(vec![panel(surface, format!("{what}, truth"), truth.layers(&classes))]);
             cells.push(vec![panel(
                 surface,
@@ -225,19 +226,28 @@ struct Classes {
 }
 
 impl Classes {
-    /// Of some values; where all are 0, of those of f.
-    fn of<'v>(values: impl Iterator<Item = &'v f64>, scale: f64) -> Self {
+    /// Of some values; a single one where all are 0.
+    fn of<'v>(values: impl Iterator<Item = &'v f64>) -> Self {
         let most = values.fold(0.0_f64, |most, value| most.max(value.abs()));
-        let most = if most > 0.0 { most } else { scale };
+        if most == 0.0 {
+            return Self { step: 1.0, each_side: 0 };
+        }
         let step = nice(most / CLASSES);
         Self { step, each_side: ((most / step).ceil() as usize).clamp(1, 12) }
     }
 
+    fn is_of_zeros(&self) -> bool {
+        self.each_side == 0
+    }
+
     fn len(&self) -> usize {
-        2 * self.each_side
+        (2 * self.each_side).max(1)
     }
 
     fn class(&self, value: f64) -> usize {
+        if self.is_of_zeros() {
+            return 0;
+        }
         let class = (value / self.step).floor() + self.each_side as f64;
         (class.max(0.0) as usize).min(self.len() - 1)
     }
@@ -252,13 +262,17 @@ impl Classes {
     }
 
     fn name(&self, class: usize) -> String {
+        if self.is_of_zeros() {
+            return "0 everywhere".to_owned();
+        }
         let [lo, hi] =
             [class, class + 1].map(|class| readable(self.lower(class)).replace('-', "−"));
         format!("{lo} to {hi}")
     }
 
     fn colour(&self, class: usize) -> RGBColor {
-        let share = (class as f64 + 0.5 - self.each_side as f64) / self.each_side as f64;
+        let share = (class as f64 + 0.5 - self.each_side as f64) / self.each_side.max(1) as f64;
+        let share = if self.is_of_zeros() { 0.0 } else { share };
         shade(if share < 0.0 { BLUE } else { VERMILION }, share.abs())
     }
 }
@@ -289,19 +303,31 @@ fn hatched(surface: &Surface) -> Option<Layer> {
         }
     };
     let ends: [Vec<f64>; 2] = [ends(0), ends(1)];
+    let over = [0, 1].map(|side: usize| (ends[side][0], ends[side][ends[side].len() - 1]));
     let mut all = Vec::new();
     for (place, _) in surface.counts.iter().enumerate().filter(|(_, count)| **count == 0.0) {
         let (i, k) = (place / (ends[1].len() - 1), place % (ends[1].len() - 1));
-        all.extend(strokes([ends[0][i], ends[0][i + 1], ends[1][k], ends[1][k + 1]]));
+        all.extend(hatch([ends[0][i], ends[0][i + 1], ends[1][k], ends[1][k + 1]], over));
     }
-    let look = MarkStyle::line(GREY, 0.9);
+    let look = MarkStyle::line(GREY, 0.6).faint(0.55);
     (!all.is_empty()).then(|| Layer::named("no instances", look, Mark::Line(all)))
 }
 
-/// Three strokes over a cell, from and to along both axes, as parts of a line.
-pub(super) fn strokes([a, b, c, d]: [f64; 4]) -> [(f64, f64); 9] {
-    let (across, up, gap) = (a + (b - a) / 2.0, c + (d - c) / 2.0, (f64::NAN, f64::NAN));
-    [(a, c), (b, d), gap, (a, up), (across, d), gap, (across, c), (b, up), gap]
+/// The pieces in a cell of parallel lines over all of an area, given by its ends along both axes: cells of whatever size are
+/// hatched alike.
+fn hatch([a, b, c, d]: [f64; 4], [across, up]: [(f64, f64); 2]) -> Vec<(f64, f64)> {
+    let share = |(from, to): (f64, f64), x: f64| (x - from) / (to - from);
+    let place = |(from, to): (f64, f64), share: f64| from + share * (to - from);
+    let [a, b] = [a, b].map(|x| share(across, x));
+    let [c, d] = [c, d].map(|y| share(up, y));
+    let number = |share: f64| (share * HATCHES).ceil() as i64;
+    // A line is where the shares differ by a number of distances.
+    let lines = (number(c - b)..number(d - a)).map(|line| line as f64 / HATCHES);
+    let piece = |by: f64| {
+        let (from, to) = (a.max(c - by), b.min(d - by));
+        [from, to].map(|x| (place(across, x), place(up, x + by)))
+    };
+    lines.flat_map(|by| piece(by).into_iter().chain([(f64::NAN, f64::NAN)])).collect()
 }
 
 /// Dots where the band of the surface as a whole holds 0: what is drawn there may be nothing.
@@ -355,9 +381,9 @@ mod tests {
 
     #[test]
     fn steps_are_round_and_classes_hold_all_values() {
-        for (most, step) in [(1.0, 0.2), (0.9, 0.2), (12.0, 5.0), (0.0, 1.0), (2.5, 0.5)] {
+        for (most, step) in [(1.0, 0.2), (0.9, 0.2), (12.0, 5.0), (2.5, 0.5)] {
             let values = [-most, 0.3 * most, most];
-            let classes = Classes::of(values.iter(), 0.0);
+            let classes = Classes::of(values.iter());
             assert!((classes.step - step).abs() < 1e-12, "{most}: {}", classes.step);
             for value in values {
                 let lower = classes.lower(classes.class(value));
@@ -367,6 +393,17 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn zeros_have_one_colour() {
+        let classes = Classes::of([0.0, 0.0].iter());
+        assert_eq!((classes.len(), classes.class(0.0)), (1, 0));
+        assert_eq!(
+            (classes.name(0), classes.colour(0)),
+            ("0 everywhere".to_owned(), shade(BLUE, 0.0))
+        );
+        assert!(classes.limits().is_empty());
     }
 
     /// x1 x2 on a square about 0 is 0 along both axes, and with a slope that varies its band holds 0 about these.
@@ -390,6 +427,27 @@ mod tests {
         };
         assert!(dots.len() > 20, "{} dots", dots.len());
         assert!(dots.iter().all(|(x, y)| x.abs().min(y.abs()) < 0.2), "{dots:?}");
+    }
+
+    #[test]
+    fn hatches_of_cells_are_pieces_of_the_same_lines() {
+        let over = [(0.0, 2.0), (-1.0, 1.0)];
+        let pieces = |cell: [f64; 4]| {
+            let points = hatch(cell, over);
+            let ends: Vec<_> = points.chunks(3).map(|piece| (piece[0], piece[1])).collect();
+            for (from, to) in &ends {
+                let holds = |(x, y): (f64, f64)| {
+                    let is_in = |v: f64, lo: f64, hi: f64| lo - 1e-12 <= v && v <= hi + 1e-12;
+                    is_in(x, cell[0], cell[1]) && is_in(y, cell[2], cell[3])
+                };
+                assert!(holds(*from) && holds(*to) && from.0 <= to.0, "{from:?} {to:?}");
+            }
+            ends.iter().map(|(from, to)| to.0 - from.0).sum::<f64>()
+        };
+        // The whole is its parts.
+        let whole = pieces([0.0, 2.0, -1.0, 1.0]);
+        let halves = pieces([0.0, 0.7, -1.0, 1.0]) + pieces([0.7, 2.0, -1.0, 1.0]);
+        assert!(whole > 20.0 && (whole - halves).abs() < 1e-9, "{whole} {halves}");
     }
 
     #[test]

@@ -16,8 +16,8 @@ use crate::record::measured::Times;
 use crate::record::summary::{SummaryRow, grouped};
 use crate::record::{Column, Key};
 use crate::score::{Metric, estimand_of};
-use crate::study::field::{Field, parts, rounded};
-use crate::study::labels::Labels;
+use crate::study::field::{Field, parts};
+use crate::study::labels::{Labels, rounded};
 
 /// The kind of what errors are drawn against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,6 +78,9 @@ const LEAST: usize = 3;
 const MOST_SERIES: usize = 12;
 /// Up to so many points have markers and error bars; more of them are a line and a band.
 const MOST_MARKERS: usize = 24;
+
+/// Most digits of an order behind the point.
+const DIGITS: usize = 4;
 
 /// The option that says of how much confidence a band is, and its line.
 const LEVEL: &str = "level";
@@ -308,7 +311,7 @@ fn figure(
         title.push_str(&format!("; {fixed}"));
     }
     if groups.iter().any(Group::is_close) {
-        title.push_str("; ≈: lines that cannot be told apart here");
+        title.push_str(&format!("; {}", coinciding::CLOSE));
     }
     // The orders of a line differ from panel to panel.
     let legend_per_cell =
@@ -626,11 +629,16 @@ fn has_no_fixed_bins(row: &SummaryRow) -> bool {
     row.key.bins.is_empty() || binning::ALL.iter().any(|info| info.name == kind && info.automatic)
 }
 
+/// An order with its error, of which at least a digit is shown.
 fn with_error(order: Order) -> String {
-    let slope = format!("{:.2}", order.slope).replace('-', "−");
+    let slope = |digits: usize| format!("{:.digits$}", order.slope).replace('-', "−");
     match order.standard_error {
-        Some(error) => format!("{slope}\u{a0}±\u{a0}{error:.2}"),
-        None => slope,
+        Some(error) => {
+            let digits = (2..=DIGITS).find(|digits| error >= 0.5 * 0.1_f64.powi(*digits as i32));
+            let digits = digits.unwrap_or(DIGITS);
+            format!("{}\u{a0}±\u{a0}{error:.digits$}", slope(digits))
+        }
+        None => slope(2),
     }
 }
 
@@ -721,4 +729,21 @@ fn by<'a, K: Hash + Eq + Clone>(
     shared: impl Fn(&SummaryRow) -> K,
 ) -> Vec<(K, Vec<&'a SummaryRow>)> {
     grouped(rows.iter().map(|row| (shared(row), *row)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_of_orders_are_not_shown_as_nothing() {
+        let of = |slope, error| {
+            let text = with_error(Order { slope, standard_error: error, count: 5 });
+            text.replace('\u{a0}', " ")
+        };
+        assert_eq!(of(-1.034, Some(0.034)), "−1.03 ± 0.03");
+        assert_eq!(of(-1.0344, Some(0.0042)), "−1.034 ± 0.004");
+        assert_eq!(of(-1.0, Some(0.0)), "−1.0000 ± 0.0000");
+        assert_eq!(of(0.5, None), "0.50");
+    }
 }

@@ -3,6 +3,7 @@
 use fe_core::Axis;
 use fe_truth::{Centring, Quantity, Scenario};
 
+use super::coinciding;
 use super::effect_on;
 use super::effects::{size, title_of};
 use super::figure::{Figure, Layer, Mark, Panel, Scale};
@@ -58,73 +59,131 @@ const PANELS: [(&str, &str, &[Curve]); 3] = [
     ),
 ];
 
-/// The truths of some features, counted from 0, each over its range, at so many equidistant points. A
-/// curve that has no truth is left out and noted.
+/// A feature along which truths are drawn.
+struct Along {
+    /// Counted from 0.
+    feature: usize,
+    scale: Scale,
+    /// The points at which curves are known: levels where it has some.
+    x: Vec<f64>,
+    has_levels: bool,
+}
+
+/// A share of an axis: so far on either side of a break is a truth drawn. At the break a derivative may not be there.
+const BESIDE: f64 = 1e-6;
+
+impl Along {
+    /// A feature by equidistant points.
+    fn of(scenario: &Scenario, feature: usize, points: usize) -> Result<Self> {
+        let name = scenario.feature_name(feature);
+        if let Some(levels) = scenario.levels(feature) {
+            let x = levels.iter().map(|level| level.value).collect();
+            let scale = Scale::levels(name, levels.into_iter().map(|level| level.name).collect());
+            return Ok(Self { feature, scale, x, has_levels: true });
+        }
+        let (lo, hi) = scenario.axis(feature);
+        let beside = BESIDE * (hi - lo);
+        let breaks: Vec<f64> =
+            scenario.breaks(feature).into_iter().filter(|at| lo < *at && *at < hi).collect();
+        let is_whole = |x: &f64| breaks.iter().all(|at| (x - at).abs() >= beside);
+        let mut x: Vec<f64> =
+            Axis::new(lo, hi)?.grid(points).into_iter().filter(is_whole).collect();
+        x.extend(breaks.iter().flat_map(|at| [(at - beside).max(lo), (at + beside).min(hi)]));
+        x.sort_by(f64::total_cmp);
+        Ok(Self { feature, scale: Scale::linear(name), x, has_levels: false })
+    }
+}
+
+/// The truths of some features, counted from 0, each over its range, at so many equidistant points and on either side of
+/// what breaks f. A curve that has no truth is left out and noted; curves that coincide are drawn once.
 ///
 /// # Errors
 /// A range that is none.
 pub fn figure(scenario: &Scenario, features: &[usize], points: usize) -> Result<Drawn> {
+    let along = |feature: &usize| Along::of(scenario, *feature, points);
+    let along: Vec<Along> = features.iter().map(along).collect::<Result<_>>()?;
+    let size = features_of(scenario, 0, ASKED, 0).map_or(0.0, |data| size(scenario.model(), &data));
     let mut notes = Vec::new();
-    let mut cells = Vec::new();
-    for &feature in features {
-        let levels = scenario.levels(feature);
-        let x = match &levels {
-            Some(levels) => levels.iter().map(|level| level.value).collect(),
-            None => {
-                let (lo, hi) = scenario.axis(feature);
-                Axis::new(lo, hi)?.grid(points)
-            }
-        };
-        let panels = PANELS.iter().map(|(title, label, curves)| {
-            let mut layers = Vec::new();
-            for (effect, name, look) in *curves {
-                match curve(scenario, *effect, feature, &x) {
-                    Ok(y) if levels.is_some() => {
-                        // Side by side, as curves may agree.
-                        let shift = 0.15 * (layers.len() as f64 - 1.0);
-                        let place = |(level, y): (usize, f64)| (level as f64 + shift, y, 0.0);
-                        let points = y.into_iter().enumerate().map(place).collect();
-                        let look = MarkStyle { marker: Marker::Disc, ..*look };
-                        layers.push(Layer::named(*name, look, Mark::Points(points)));
-                    }
-                    Ok(y) => {
-                        let line = x.iter().copied().zip(y).collect();
-                        layers.push(Layer::named(*name, *look, Mark::Line(line)));
-                    }
-                    Err(error) => {
-                        let of = scenario.feature_name(feature);
-                        notes.push(format!("{effect} of {of} is not drawn: {error}"));
-                    }
-                }
-            }
-            let name = scenario.feature_name(feature);
-            let x = match &levels {
-                Some(levels) => {
-                    Scale::levels(name, levels.iter().map(|level| level.name.clone()).collect())
-                }
-                None => Scale::linear(name),
-            };
-            let y = match curves.first().map(|curve| centring(scenario, curve.0, feature)) {
-                Some(centring) if *label == ON_F => {
-                    Scale::linear(effect_on("f", &centring.to_string()))
-                }
-                _ => Scale::linear(*label),
-            };
-            Panel { title: (*title).to_owned(), x, y, layers, ..Panel::default() }
-        });
-        let panels: Vec<Panel> = panels.filter(|panel| !panel.layers.is_empty()).collect();
-        // One feature has its panels side by side.
-        if let [_] = features {
-            cells.extend(panels.into_iter().map(|panel| vec![panel]));
-        } else {
-            cells.push(panels);
+    let mut is_close = false;
+    let mut cells: Vec<Vec<Panel>> = along.iter().map(|_| Vec::new()).collect();
+    for of_kind in &PANELS {
+        let (panels, joins_close) = panels(scenario, of_kind, (&along, size), &mut notes);
+        is_close |= joins_close;
+        for (cell, panel) in cells.iter_mut().zip(panels) {
+            cell.extend((!panel.layers.is_empty()).then_some(panel));
         }
     }
-    let title = format!("Truths of {}", title_of(scenario));
-    let size = features_of(scenario, 0, ASKED, 0).map_or(0.0, |data| size(scenario.model(), &data));
+    // One feature has its panels side by side.
+    if let [_] = features {
+        cells = cells.concat().into_iter().map(|panel| vec![panel]).collect();
+    }
+    let mut title = format!("Truths of {}", title_of(scenario));
+    if is_close {
+        title.push_str(&format!("; {}", coinciding::CLOSE));
+    }
     let mut figure = Figure { title, cells, legend_per_cell: false }.of_size(size);
     figure.share_scales();
     Ok(Drawn { figure, notes })
+}
+
+/// The panels of a kind, one for each feature of a function of some size; true if curves are joined that are not the same.
+fn panels(
+    scenario: &Scenario,
+    (title, label, curves): &(&str, &str, &[Curve]),
+    (along, size): (&[Along], f64),
+    notes: &mut Vec<String>,
+) -> (Vec<Panel>, bool) {
+    let axes = along.iter().map(|Along { feature, scale, .. }| {
+        let centred = curves.first().map(|curve| centring(scenario, curve.0, *feature));
+        let y = match centred {
+            Some(centring) if *label == ON_F => effect_on("f", &centring.to_string()),
+            _ => (*label).to_owned(),
+        };
+        (scale.clone(), Scale { rounding: Some(coinciding::SAME * size), ..Scale::linear(y) })
+    });
+    let axes: Vec<(Scale, Scale)> = axes.collect();
+    let mut known = |effect: Quantity, along: &Along| match curve(scenario, effect, along) {
+        Ok(y) => y,
+        Err(error) => {
+            let of = scenario.feature_name(along.feature);
+            notes.push(format!("{effect} of {of} is not drawn: {error}"));
+            Vec::new()
+        }
+    };
+    let mut lines = Vec::new();
+    let mut at_levels: Vec<Vec<Layer>> = along.iter().map(|_| Vec::new()).collect();
+    for (effect, name, look) in *curves {
+        let mut of_panels = Vec::new();
+        for (along, layers) in along.iter().zip(&mut at_levels) {
+            let y = known(*effect, along);
+            let is_line = !along.has_levels;
+            let points = along.x.iter().copied().zip(y.iter().copied());
+            of_panels.push(if is_line { points.collect() } else { Vec::new() });
+            if !is_line && !y.is_empty() {
+                // Side by side, as curves may agree.
+                let shift = 0.15 * (layers.len() as f64 - 1.0);
+                let place = |(level, y): (usize, f64)| (level as f64 + shift, y, 0.0);
+                let points = y.into_iter().enumerate().map(place).collect();
+                let look = MarkStyle { marker: Marker::Disc, ..*look };
+                layers.push(Layer::named(*name, look, Mark::Points(points)));
+            }
+        }
+        lines.push(coinciding::Curve { name, look: *look, of_panels });
+    }
+    let points = lines.iter().flat_map(|line| line.of_panels.concat());
+    let most = points.map(|point| point.1.abs()).fold(size, f64::max);
+    // Near 0 a standard deviation, as the root of a variance, has the root of its rounding.
+    let has_roots = curves.iter().any(|curve| curve.0 == Quantity::HDpdp);
+    let same = if has_roots { coinciding::SAME.sqrt() } else { coinciding::SAME };
+    let (layers, is_close) = coinciding::layers(&lines, &axes, same * most);
+    let panel = |(((x, y), layers), at_levels)| Panel {
+        title: (*title).to_owned(),
+        x,
+        y,
+        layers: [layers, at_levels].concat(),
+        ..Panel::default()
+    };
+    (axes.into_iter().zip(layers).zip(at_levels).map(panel).collect(), is_close)
 }
 
 /// The centring of an effect: over the law of a feature with levels, over the range of others.
@@ -136,14 +195,44 @@ fn centring(scenario: &Scenario, effect: Quantity, feature: usize) -> Centring {
     }
 }
 
+/// The values of a truth along a feature.
 fn curve(
     scenario: &Scenario,
     effect: Quantity,
-    feature: usize,
-    x: &[f64],
+    Along { feature, x, .. }: &Along,
 ) -> std::result::Result<Vec<f64>, fe_truth::Error> {
-    let centring = centring(scenario, effect, feature);
-    let truths = scenario.curve(effect, feature, x, scenario.axis(feature), centring)?;
+    let centring = centring(scenario, effect, *feature);
+    let truths = scenario.curve(effect, *feature, x, scenario.axis(*feature), centring)?;
     let root = effect == Quantity::HDpdp;
     Ok(truths.iter().map(|t| if root { t.value.max(0.0).sqrt() } else { t.value }).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn truths_are_drawn_beside_breaks_and_not_at_them() {
+        let scenario = fe_truth::scenario("piecewise-linear", &[]).unwrap();
+        let Along { x, .. } = Along::of(&scenario, 0, 101).unwrap();
+        let breaks = scenario.breaks(0);
+        assert!(breaks.len() > 3 && x.len() == 101 + breaks.len(), "{} for {breaks:?}", x.len());
+        for at in breaks {
+            let near: Vec<f64> = x.iter().map(|x| x - at).filter(|by| by.abs() < 1e-3).collect();
+            assert!(near.len() == 2 && near[0] < -1e-7 && near[1] > 1e-7, "{near:?} about {at}");
+        }
+    }
+
+    #[test]
+    fn truths_that_coincide_are_named_once() {
+        let scenario = fe_truth::scenario("poly3", &[]).unwrap();
+        let names = |figure: &Figure| -> Vec<String> {
+            let layers = figure.cells.iter().flatten().flat_map(|panel| &panel.layers);
+            layers.filter_map(|layer| layer.name.clone()).collect()
+        };
+        let drawn = figure(&scenario, &[0], 21).unwrap();
+        let expected =
+            ["PD = ALE = M-plot = SHAP (mean)", "d-PD = μ, given x", "σ (d-PD) = σ, given x"];
+        assert_eq!(names(&drawn.figure), expected);
+    }
 }

@@ -69,7 +69,7 @@ fn section(info: &ScenarioInfo, formulas: &str) -> String {
     text.push_str(&table(parameters));
     text.push('\n');
     text.push_str(formulas.trim());
-    text.push_str(&format!("\n\n![PD, ALE, M-plot and sigma of `{name}`](pictures/{name}.svg)\n"));
+    text.push_str(&format!("\n\n![Truths of `{name}`](pictures/{name}.svg)\n"));
     text
 }
 

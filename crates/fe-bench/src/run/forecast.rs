@@ -4,7 +4,7 @@
 //! time, but for its first, which finds no truths: these are computed once for a group, unless they are of bins that every
 //! dataset chooses anew, and then they are in the time of each.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -333,8 +333,9 @@ impl Forecast {
         });
         done.into_iter().collect::<Result<()>>()?;
         let known = turns().known.clone();
-        let all: Vec<Option<Seconds>> =
-            (0..kinds.len()).map(|kind| foretold(kinds, &known, kind)).collect();
+        let slopes = &Slopes::new(kinds, &known);
+        let all = (0..kinds.len()).map(|kind| foretold((kinds, &known), slopes, kind));
+        let all: Vec<Option<Seconds>> = all.collect();
         for (kind, (own, seconds)) in self.kinds.iter_mut().zip(known.iter().zip(all)) {
             kind.is_timed = own.is_some();
             kind.seconds = seconds;
@@ -347,7 +348,7 @@ type Worker<'scope> = std::thread::ScopedJoinHandle<'scope, Result<()>>;
 
 /// The kinds that are still to be timed, and what is known.
 struct Turns {
-    /// The cheapest of each scenario in each block.
+    /// The cheapest of each scenario in each block, in an order that begins with all sorts of them.
     first: VecDeque<usize>,
     /// The others, those of which there is most before the others.
     rest: Vec<usize>,
@@ -376,23 +377,54 @@ impl Turns {
                 first.push_back(kind);
             }
         }
+        // The cheapest, then those that divide the others evenly: if time is up early, the rest is told from all sorts.
+        let mut places: Vec<u32> = (0..first.len() as u32).collect();
+        places.sort_by_key(|place| place.reverse_bits());
+        let first: VecDeque<usize> = places.iter().map(|place| first[*place as usize]).collect();
         let share = |kind: &usize| kinds[*kind].weight() * kinds[*kind].work.datasets as f64;
         all.retain(|kind| !first.contains(kind));
         all.sort_by(|a, b| share(b).total_cmp(&share(a)));
         Self { first, rest: all, known: vec![None; kinds.len()] }
     }
 
+    /// The place among the rest of the most work of a block of which one number of rows is known, and not yet how times grow
+    /// with it: of those that take a small share of the time that is left, even if they grow with all of the work.
+    fn second(&self, kinds: &[Kind], left: f64) -> Option<usize> {
+        let slopes = &Slopes::new(kinds, &self.known);
+        let is_begun = |kind: &Kind| {
+            let known = kinds.iter().zip(&self.known).filter(|(_, of)| of.is_some());
+            known
+                .into_iter()
+                .any(|(other, _)| other.is_of_block(kind) && other.scenario == kind.scenario)
+        };
+        let is_open = |kind: &Kind| slopes.of_block(kind).is_none() && is_begun(kind);
+        let is_short = |kind: usize| {
+            foretold((kinds, &self.known), slopes, kind)
+                .is_some_and(|of| of.truths + of.dataset < SECOND * left)
+        };
+        let fits = |(_, kind): &(usize, &usize)| is_open(&kinds[**kind]) && is_short(**kind);
+        let by_work = |(_, a): &(usize, &usize), (_, b): &(usize, &usize)| {
+            kinds[**a].weight().total_cmp(&kinds[**b].weight())
+        };
+        Some(self.rest.iter().enumerate().filter(fits).max_by(by_work)?.0)
+    }
+
     /// The next kind whose datasets take less than the time that is left, as far as is known; of each block there is one.
     fn next(&mut self, kinds: &[Kind], left: f64) -> Option<usize> {
-        let is_known =
-            |kind: usize, known: &[Option<Seconds>]| foretold(kinds, known, kind).is_some();
+        if let Some(place) = self.second(kinds, left) {
+            return Some(self.rest.remove(place));
+        }
+        let slopes = &Slopes::new(kinds, &self.known);
+        let is_known = |kind: usize, known: &[Option<Seconds>]| {
+            foretold((kinds, known), slopes, kind).is_some()
+        };
         while let Some(kind) = self.first.pop_front() {
             if left > 0.0 || !is_known(kind, &self.known) {
                 return Some(kind);
             }
         }
         let is_short = |kind: &usize| {
-            let foretold = foretold(kinds, &self.known, *kind);
+            let foretold = foretold((kinds, &self.known), slopes, *kind);
             foretold.is_some_and(|of| of.truths + 2.0 * of.dataset < left)
         };
         let place = self.rest.iter().position(is_short)?;
@@ -400,39 +432,104 @@ impl Turns {
     }
 }
 
-/// The time of a kind: where it is not known, on the line through two that are, of numbers of rows as of times in
-/// logarithms; along the weights where one is known. Those of the same scenario in the block come before the others.
-fn foretold(kinds: &[Kind], known: &[Option<Seconds>], kind: usize) -> Option<Seconds> {
+/// The time of a kind. Where it is not known, that of its datasets grows with the work as a power: from the nearest number of
+/// rows of the same scenario in the block or, where none of these is known, from all other scenarios in it, of which the mean
+/// is taken.
+fn foretold(
+    (kinds, known): (&[Kind], &[Option<Seconds>]),
+    slopes: &Slopes<'_>,
+    kind: usize,
+) -> Option<Seconds> {
     if known[kind].is_some() {
         return known[kind];
     }
     let own = &kinds[kind];
-    let at = own.weight().ln();
-    let of_block = kinds.iter().zip(known).filter_map(|(other, known)| {
-        known.filter(|_| other.is_of_block(own)).map(|seconds| (other, seconds))
-    });
-    let mut near: Vec<(&Kind, Seconds)> = of_block.collect();
-    if near.iter().any(|(other, _)| other.scenario == own.scenario) {
-        near.retain(|(other, _)| other.scenario == own.scenario);
-    }
-    near.sort_by(|(a, _), (b, _)| {
-        (a.weight().ln() - at).abs().total_cmp(&(b.weight().ln() - at).abs())
-    });
-    let (nearest, seconds) = *near.first()?;
-    let from = nearest.weight().ln();
-    let slope_to = |(other, of): &(&Kind, Seconds)| {
-        let distance = other.weight().ln() - from;
-        let slope = (of.dataset / seconds.dataset).ln() / distance;
-        (distance.abs() > LEAST_DISTANCE && slope.is_finite()).then_some(slope)
+    let distance = |other: &Kind| own.weight().ln() - other.weight().ln();
+    let of_block = kinds.iter().zip(known).filter(|(other, _)| other.is_of_block(own));
+    let of_block = of_block.filter_map(|(other, known)| Some((other, (*known)?)));
+    let (mut alike, others): (Vec<_>, Vec<_>) =
+        of_block.partition(|(other, _)| other.scenario == own.scenario);
+    let slope = slope(&alike).or_else(|| slopes.of(own)).unwrap_or(1.0);
+    let at_own = |(other, of): &Timed<'_>| {
+        let dataset = of.dataset * (slope * distance(other)).exp();
+        Seconds { dataset, ..*of }
     };
-    let slope = near.iter().skip(1).find_map(slope_to).unwrap_or(1.0).clamp(0.0, MOST_SLOPE);
-    let dataset = seconds.dataset * (slope * (at - from)).exp();
-    // Those of regions, pairs and indices are found by the datasets of other numbers of rows.
-    let truths =
-        if own.shares_truths && nearest.scenario == own.scenario { 0.0 } else { seconds.truths };
-    Some(Seconds { truths, dataset, ..seconds })
+    alike.sort_by(|(a, _), (b, _)| distance(a).abs().total_cmp(&distance(b).abs()));
+    if let Some(nearest) = alike.first() {
+        // Those of regions, pairs and indices are found by the datasets of other numbers of rows.
+        let truths = if own.shares_truths { 0.0 } else { nearest.1.truths };
+        return Some(Seconds { truths, ..at_own(nearest) });
+    }
+    let is_own = |other: &Kind| other.is_of_block(own) && other.scenario == own.scenario;
+    let finds_truths = !own.shares_truths || !kinds[..kind].iter().any(is_own);
+    let scenarios: HashSet<&str> =
+        others.iter().map(|(other, _)| other.scenario.as_str()).collect();
+    let times_found = if own.shares_truths { scenarios.len() } else { others.len() };
+    let sum = |of: fn(&Seconds) -> f64| others.iter().map(|other| of(&at_own(other))).sum::<f64>();
+    let mean = |of: fn(&Seconds) -> f64| sum(of) / others.len() as f64;
+    let means = || Seconds {
+        truths: if finds_truths { sum(|of| of.truths) / times_found as f64 } else { 0.0 },
+        dataset: mean(|of| of.dataset),
+        after: mean(|of| of.after),
+    };
+    (!others.is_empty()).then(means)
 }
 
+/// A kind whose time is known.
+type Timed<'a> = (&'a Kind, Seconds);
+
+/// The power of the work with which times of datasets grow, between the least and the most work of some kinds.
+fn slope(kinds: &[Timed<'_>]) -> Option<f64> {
+    let by_work = |(a, _): &&Timed<'_>, (b, _): &&Timed<'_>| a.weight().total_cmp(&b.weight());
+    let (least, most) = (kinds.iter().min_by(by_work)?, kinds.iter().max_by(by_work)?);
+    let distance = (most.0.weight() / least.0.weight()).ln();
+    let slope = (most.1.dataset / least.1.dataset).ln() / distance;
+    let is_told = distance > LEAST_DISTANCE && slope.is_finite();
+    is_told.then(|| slope.clamp(0.0, MOST_SLOPE))
+}
+
+/// The powers with which times are known to grow: the medians over the scenarios of a block, and over all.
+#[derive(Debug, Default)]
+struct Slopes<'a> {
+    of_blocks: HashMap<(&'a str, usize), f64>,
+    of_all: Option<f64>,
+}
+
+impl<'a> Slopes<'a> {
+    fn new(kinds: &'a [Kind], known: &[Option<Seconds>]) -> Self {
+        let mut of_scenarios: HashMap<(&str, usize, &str), Vec<Timed<'_>>> = HashMap::new();
+        for (kind, of) in kinds.iter().zip(known) {
+            let own = (kind.study.as_str(), kind.block, kind.scenario.as_str());
+            of_scenarios.entry(own).or_default().extend(of.map(|of| (kind, of)));
+        }
+        let mut of_blocks: HashMap<(&str, usize), Vec<f64>> = HashMap::new();
+        for ((study, block, _), group) in of_scenarios {
+            let slope = slope(&group);
+            of_blocks.entry((study, block)).or_default().extend(slope);
+        }
+        let of_all = median(of_blocks.values().flatten().copied().collect());
+        let of_blocks =
+            of_blocks.into_iter().filter_map(|(block, slopes)| Some((block, median(slopes)?)));
+        Self { of_blocks: of_blocks.collect(), of_all }
+    }
+
+    /// The power of the block of a kind; none if nothing of it is known.
+    fn of_block(&self, kind: &Kind) -> Option<f64> {
+        self.of_blocks.get(&(kind.study.as_str(), kind.block)).copied()
+    }
+
+    fn of(&self, kind: &Kind) -> Option<f64> {
+        self.of_block(kind).or(self.of_all)
+    }
+}
+
+fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied()
+}
+
+/// The most of the time that is left that a second number of rows may take.
+const SECOND: f64 = 0.1;
 /// Least distance of two kinds, in logarithms, between which a line is drawn.
 const LEAST_DISTANCE: f64 = 0.1;
 /// The most that times grow with the work, as a power: sorting takes a little more.
@@ -549,6 +646,10 @@ mod tests {
         assert_eq!((work.datasets, work.fits), (3, 3 * 5));
     }
 
+    fn told(kinds: &[Kind], known: &[Option<Seconds>], kind: usize) -> Option<Seconds> {
+        foretold((kinds, known), &Slopes::new(kinds, known), kind)
+    }
+
     fn kind(rows: usize, groups: u64, replicates: u64) -> Kind {
         let datasets = groups * replicates;
         let model_rows = datasets * rows as u64;
@@ -582,18 +683,59 @@ mod tests {
     fn other_sizes_lie_on_a_line_through_known_ones() {
         let kinds: Vec<Kind> = [100, 1000, 10_000, 100_000].map(|rows| kind(rows, 1, 9)).into();
         let of = |truths, dataset| Some(Seconds { truths, dataset, after: 0.0 });
-        let dataset = |known: &[Option<Seconds>], at| foretold(&kinds, known, at).unwrap().dataset;
+        let dataset = |known: &[Option<Seconds>], at| told(&kinds, known, at).unwrap().dataset;
         // One is known: as the work.
         let one = [of(1.0, 0.1), None, None, None];
         assert!((dataset(&one, 2) / 10.0 - 1.0).abs() < 1e-9);
         // Two are: a tenth of the power.
         let two = [of(1.0, 0.1), of(1.0, 0.1 * 10_f64.powf(0.1)), None, None];
         assert!((dataset(&two, 3) / (0.1 * 10_f64.powf(0.3)) - 1.0).abs() < 1e-9);
-        assert_eq!(foretold(&kinds, &two, 2).unwrap().truths, 1.0);
+        assert_eq!(told(&kinds, &two, 2).unwrap().truths, 1.0);
         let mut shared = kinds.clone();
         shared.iter_mut().for_each(|kind| kind.shares_truths = true);
-        assert_eq!(foretold(&shared, &two, 2).unwrap().truths, 0.0);
-        assert_eq!(foretold(&kinds, &[None; 4], 2), None);
+        assert_eq!(told(&shared, &two, 2).unwrap().truths, 0.0);
+        assert_eq!(told(&kinds, &[None; 4], 2), None);
+    }
+
+    #[test]
+    fn what_is_not_known_of_a_scenario_is_told_from_the_others() {
+        let mut kinds: Vec<Kind> = [100, 10_000, 100, 10_000].map(|rows| kind(rows, 1, 9)).into();
+        kinds[2].scenario = "goldstein@1".to_owned();
+        kinds[3].scenario = "goldstein@1".to_owned();
+        let of = |truths, dataset| Some(Seconds { truths, dataset, after: 0.0 });
+        let near = |a: f64, b: f64| (a / b - 1.0).abs() < 1e-9;
+        // Times grow as those of the other scenario do, by the root of the work.
+        let known = [of(1.0, 0.1), of(1.0, 1.0), of(3.0, 0.4), None];
+        assert!(near(told(&kinds, &known, 3).unwrap().dataset, 4.0));
+        // Nothing is known of it: the mean of the others.
+        let known = [of(1.0, 0.1), of(3.0, 1.0), None, None];
+        let unknown = told(&kinds, &known, 2).unwrap();
+        assert!(near(unknown.dataset, 0.1) && near(unknown.truths, 2.0), "{unknown:?}");
+        // Truths that other numbers of rows find as well are found once.
+        kinds.iter_mut().for_each(|kind| kind.shares_truths = true);
+        let known = [of(1.0, 0.1), of(0.0, 1.0), None, None];
+        assert!(near(told(&kinds, &known, 2).unwrap().truths, 1.0));
+        assert_eq!(told(&kinds, &known, 3).unwrap().truths, 0.0);
+    }
+
+    #[test]
+    fn scenarios_are_timed_in_an_order_that_begins_with_all_sorts() {
+        let of = |place: usize| Kind { scenario: format!("s{place}@1"), ..kind(100 + place, 1, 9) };
+        let kinds: Vec<Kind> = (0..8).map(of).collect();
+        assert_eq!(Turns::new(&kinds).first, [0, 4, 2, 6, 1, 5, 3, 7]);
+    }
+
+    #[test]
+    fn a_second_number_of_rows_follows_the_first() {
+        let mut kinds: Vec<Kind> = [100, 1000, 10_000, 200].map(|rows| kind(rows, 1, 9)).into();
+        kinds[3].scenario = "goldstein@1".to_owned();
+        let mut turns = Turns::new(&kinds);
+        assert_eq!(turns.next(&kinds, 60.0), Some(0));
+        turns.known[0] = Some(Seconds { truths: 0.0, dataset: 0.1, after: 0.0 });
+        // That of 10 000 rows may take 10 s.
+        assert_eq!(turns.next(&kinds, 60.0), Some(1));
+        turns.known[1] = Some(Seconds { truths: 0.0, dataset: 0.2, after: 0.0 });
+        assert_eq!(turns.next(&kinds, 60.0), Some(3));
     }
 
     #[test]

@@ -76,21 +76,22 @@ impl Field {
         if let Some(label) = label {
             return label.into_owned();
         }
-        let name = labels.of_option(self.name());
-        let part =
-            |(name, value): (&str, &str)| format!("{}={}", labels.of_option(name), rounded(value));
         match self {
             _ if value.is_empty() => String::new(),
             Self::Column(Column::Parameters | Column::Options) => {
-                let words =
-                    value.split(';').map(|word| word.split_once('=').map_or(word.to_owned(), part));
+                let setting = |(name, value): (&str, &str)| labels.of_setting(name, value);
+                let words = value.split(';');
+                let words = words.map(|word| word.split_once('=').map_or(word.to_owned(), setting));
                 words.collect::<Vec<_>>().join(", ")
             }
             Self::Column(Column::Scenario) => labels.of_scenario(value).into_owned(),
             Self::Column(Column::Centring) => centred(value).unwrap_or("not centred").to_owned(),
-            Self::Column(Column::EmptyBins) => format!("empty bins: {value}"),
+            Self::Column(Column::EmptyBins) => match labels.of_choice(self.name(), value) {
+                Some(words) => words.into_owned(),
+                None => format!("empty bins: {value}"),
+            },
             Self::Column(Column::Bins | Column::Rows | Column::Snr) | Self::Part(_) => {
-                format!("{name}\u{a0}=\u{a0}{}", rounded(value))
+                labels.of_setting(self.name(), value)
             }
             Self::Column(_) => value.to_owned(),
         }
@@ -184,22 +185,6 @@ pub(crate) fn parts(field: &str) -> impl Iterator<Item = (&str, &str)> {
     inner.split(';').filter_map(|part| part.split_once('='))
 }
 
-/// A number with at most four digits, if it has more than are read with ease; all other words as they are.
-pub(crate) fn rounded(value: &str) -> String {
-    let digits = value.chars().filter(char::is_ascii_digit).count();
-    match value.parse::<f64>() {
-        Ok(number) if digits > 6 && value.contains('.') && number.is_finite() => {
-            let places = 3 - number.abs().log10().floor() as i32;
-            if !(0..=12).contains(&places) {
-                return format!("{number:.3e}");
-            }
-            let text = format!("{number:.*}", places as usize);
-            text.trim_end_matches('0').trim_end_matches('.').to_owned()
-        }
-        _ => value.to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -261,14 +246,5 @@ mod tests {
         // An option that is not given differs from one that is.
         let options = [key("", "", "ddof=1"), key("", "", "")];
         assert_eq!(names(Column::Options, &options), ["ddof"]);
-    }
-
-    #[test]
-    fn long_numbers_are_rounded() {
-        assert_eq!(rounded("0.7071067811865476"), "0.7071");
-        assert_eq!(rounded("0.05"), "0.05");
-        assert_eq!(rounded("1000000000"), "1000000000");
-        assert_eq!(rounded("N/20"), "N/20");
-        assert_eq!(rounded("123456.789"), "1.235e5");
     }
 }

@@ -96,6 +96,32 @@ const SYMBOLS: &[(&str, &str)] = &[
     ("alpha", "α"),
 ];
 
+/// Options that are words, with a value each and what stands for both in figures.
+const CHOICES: &[(&str, &str, &str)] = &[
+    ("order", "given", "given order"),
+    ("order", "name", "order by name"),
+    ("order", "frequency", "order by frequency"),
+    ("order", "response", "order by response"),
+    ("order", "similarity", "order by similarity"),
+    ("empty_bins", "interpolate", "empty bins interpolated"),
+    ("empty_bins", "interpolate-index", "empty bins interpolated by number"),
+    ("empty_bins", "zero", "empty bins as 0"),
+    ("empty_bins", "merge", "empty bins merged"),
+    ("empty_bins", "nearest", "empty cells as the nearest"),
+    ("empty_bins", "error", "empty bins refused"),
+    ("interpolation", "linear", "linear interpolation"),
+    ("interpolation", "step", "steps"),
+    ("jacobian", "model", "derivatives of the model"),
+    ("jacobian", "numeric", "numeric derivatives"),
+    ("splitting", "levelwise", "split levelwise"),
+    ("splitting", "cart", "split as a CART"),
+    ("band", "analytic", "analytic band"),
+    ("band", "bootstrap", "bootstrap band"),
+    ("band", "bins", "band of single bins"),
+    ("interval", "percentile", "percentile interval"),
+    ("interval", "studentised", "studentised interval"),
+];
+
 fn found<'a>(word: &str, among: &[(&str, &'a str)]) -> Option<&'a str> {
     among.iter().find(|(known, _)| *known == word).map(|(_, label)| *label)
 }
@@ -134,6 +160,22 @@ pub fn centred(centring: &str) -> Option<&str> {
         "bins" => Some("mean 0 over the bins"),
         "grid" => Some("mean 0 over the grid"),
         other => Some(other),
+    }
+}
+
+/// A number with at most four digits, if it has more than are read with ease; all other words as they are.
+pub(crate) fn rounded(value: &str) -> String {
+    let digits = value.chars().filter(char::is_ascii_digit).count();
+    match value.parse::<f64>() {
+        Ok(number) if digits > 6 && value.contains('.') && number.is_finite() => {
+            let places = 3 - number.abs().log10().floor() as i32;
+            if !(0..=12).contains(&places) {
+                return format!("{number:.3e}");
+            }
+            let text = format!("{number:.*}", places as usize);
+            text.trim_end_matches('0').trim_end_matches('.').to_owned()
+        }
+        _ => value.to_owned(),
     }
 }
 
@@ -177,6 +219,24 @@ impl Labels {
                 None => Cow::Owned(name.replace('_', "\u{a0}")),
             },
         }
+    }
+
+    /// The words for an option or parameter with its value, which is rounded where it is a long number.
+    #[must_use]
+    pub fn of_setting(&self, name: &str, value: &str) -> String {
+        self.of_choice(name, value).map_or_else(
+            || format!("{}\u{a0}=\u{a0}{}", self.of_option(name), rounded(value)),
+            Cow::into_owned,
+        )
+    }
+
+    /// The words for an option with a value that is a word; none if they have none together.
+    #[must_use]
+    pub fn of_choice<'a>(&'a self, name: &str, value: &'a str) -> Option<Cow<'a, str>> {
+        let is_meant = |(option, of, _): &&(&str, &str, &str)| *option == name && *of == value;
+        let choices = || CHOICES.iter().filter(|_| self.usual && self.own(name).is_none());
+        let usual = || choices().find(is_meant).map(|(.., label)| Cow::Borrowed(*label));
+        self.own(value).or_else(usual)
     }
 
     /// The label of a scenario.
@@ -270,8 +330,25 @@ mod tests {
             [labels.of_scenario("snc@1"), labels.of_option("min_points")],
             ["snc", "min\u{a0}points"]
         );
+        assert_eq!(
+            [
+                labels.of_setting("order", "given"),
+                labels.of_setting("noise_sd", "0.7071067811865476")
+            ],
+            ["given order", "noise\u{a0}=\u{a0}0.7071"]
+        );
+        assert_eq!(own.of_setting("order", "given"), "order\u{a0}=\u{a0}given");
         // A feature may be called like an estimator.
         assert_eq!([labels.of_own("max"), labels.of_own("noise_sd")], ["max", "noise"]);
         assert_eq!([own.of("dale"), own.of_scenario("snc@1")], ["dale", "snc@1"]);
+    }
+
+    #[test]
+    fn long_numbers_are_rounded() {
+        assert_eq!(rounded("0.7071067811865476"), "0.7071");
+        assert_eq!(rounded("0.05"), "0.05");
+        assert_eq!(rounded("1000000000"), "1000000000");
+        assert_eq!(rounded("N/20"), "N/20");
+        assert_eq!(rounded("123456.789"), "1.235e5");
     }
 }

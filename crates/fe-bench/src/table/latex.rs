@@ -314,10 +314,11 @@ impl Set<'_> {
         let last = part.clone().map(|column| {
             let name = self.table.columns[column].last().map_or("", String::as_str);
             let power = self.columns[column].exponent.filter(|power| *power != 0);
-            let power = power.map(|power| format!("$\\times 10^{{{power}}}$"));
+            // Not a factor: N = 100 × 10⁻² would be read as N = 1.
+            let power = power.map(|power| format!("in $10^{{{power}}}$"));
             let words = [Some(escape(name)), power];
             let words = words.into_iter().flatten().filter(|word| !word.is_empty());
-            self.in_braces(words.collect::<Vec<_>>().join(" "))
+            self.in_braces(words.collect::<Vec<_>>().join(", "))
         });
         lines.push(line(names.chain(last)));
         lines
@@ -374,6 +375,52 @@ fn line(cells: impl Iterator<Item = String>) -> String {
     format!("{} \\\\", cells.collect::<Vec<_>>().join(" & "))
 }
 
+/// Letters and signs of formulas, and their commands.
+const SYMBOLS: [(char, &str); 42] = [
+    ('α', "alpha"),
+    ('β', "beta"),
+    ('γ', "gamma"),
+    ('δ', "delta"),
+    ('ε', "varepsilon"),
+    ('ζ', "zeta"),
+    ('η', "eta"),
+    ('θ', "theta"),
+    ('κ', "kappa"),
+    ('λ', "lambda"),
+    ('μ', "mu"),
+    ('µ', "mu"),
+    ('ν', "nu"),
+    ('ξ', "xi"),
+    ('π', "pi"),
+    ('ρ', "rho"),
+    ('σ', "sigma"),
+    ('τ', "tau"),
+    ('φ', "varphi"),
+    ('χ', "chi"),
+    ('ψ', "psi"),
+    ('ω', "omega"),
+    ('Γ', "Gamma"),
+    ('Δ', "Delta"),
+    ('Θ', "Theta"),
+    ('Λ', "Lambda"),
+    ('Π', "Pi"),
+    ('Σ', "Sigma"),
+    ('Φ', "Phi"),
+    ('Ψ', "Psi"),
+    ('Ω', "Omega"),
+    ('†', "dagger"),
+    ('≈', "approx"),
+    ('≠', "ne"),
+    ('∞', "infty"),
+    ('∈', "in"),
+    ('∑', "sum"),
+    ('∂', "partial"),
+    ('∇', "nabla"),
+    ('√', "surd"),
+    ('→', "to"),
+    ('′', "prime"),
+];
+
 /// Text in which LaTeX sees no commands. What the usual fonts lack is written as its code point.
 fn escape(text: &str) -> String {
     let one = |c: char| match c {
@@ -393,23 +440,18 @@ fn escape(text: &str) -> String {
         '²' => "$^2$".to_owned(),
         '³' => "$^3$".to_owned(),
         '½' => "$\\frac12$".to_owned(),
-        'α' => "$\\alpha$".to_owned(),
-        'ε' => "$\\varepsilon$".to_owned(),
-        'μ' | 'µ' => "$\\mu$".to_owned(),
-        'π' => "$\\pi$".to_owned(),
-        'ρ' => "$\\rho$".to_owned(),
-        'σ' => "$\\sigma$".to_owned(),
-        'φ' => "$\\varphi$".to_owned(),
-        'Δ' => "$\\Delta$".to_owned(),
-        '†' => "$\\dagger$".to_owned(),
+        '₀'..='₉' => format!("$_{}$", u32::from(c) - u32::from('₀')),
         '–' => "--".to_owned(),
         '—' => "---".to_owned(),
         '…' => "\\dots{}".to_owned(),
         '<' | '>' | '|' | '*' => format!("${c}$"),
         '\u{a0}' => "~".to_owned(),
         c if c.is_control() => " ".to_owned(),
-        c if c < '\u{250}' => c.to_string(),
-        c => format!("U+{:04X}", u32::from(c)),
+        c if c < '\u{250}' && c != 'µ' => c.to_string(),
+        c => match SYMBOLS.iter().find(|(symbol, _)| *symbol == c) {
+            Some((_, command)) => format!("$\\{command}$"),
+            None => format!("U+{:04X}", u32::from(c)),
+        },
     };
     text.chars().map(one).collect()
 }
@@ -424,5 +466,6 @@ mod tests {
         assert_eq!(escape("[a]"), "{[}a]");
         assert_eq!(escape("\\input{x}~#"), "\\textbackslash{}input\\{x\\}\\~{}\\#");
         assert_eq!(escape("σ² < ½|ρ|\n中ß"), "$\\sigma$$^2$ $<$ $\\frac12$$|$$\\rho$$|$ U+4E2Dß");
+        assert_eq!(escape("β₁ → ∞"), "$\\beta$$_1$ $\\to$ $\\infty$");
     }
 }

@@ -7,9 +7,9 @@ use super::baseline::BaselineComparison;
 use super::{Context, Rendered, TableEntry, TableRow, best};
 use crate::record::summary::SummaryRow;
 use crate::record::{Column, Key};
-use crate::study::field::{Field, rounded};
+use crate::study::field::Field;
 use crate::study::file::TableSpec;
-use crate::study::labels::Labels;
+use crate::study::labels::{Labels, rounded};
 
 /// The values of a table by the labels of their rows and columns, and which of them are exact.
 type Places<'a> = HashMap<(Vec<String>, Vec<String>), (&'a SummaryRow, bool)>;

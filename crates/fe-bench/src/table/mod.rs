@@ -34,7 +34,7 @@ use crate::study::{Study, plain};
 
 pub use baseline::differences;
 pub use latex::document;
-pub use render::{TableFormat, write};
+pub use render::{TableFormat, to_read, write};
 pub use style::{ErrorStyle, Mark, Style};
 
 /// A table on its way out.

@@ -37,6 +37,13 @@ pub fn write(tables: &[Rendered], format: TableFormat, style: Style) -> String {
     }
 }
 
+/// Some tables as they are read on a screen with so many characters in a line: Markdown, in parts where they are wider.
+#[must_use]
+pub fn to_read(tables: &[Rendered], style: Style, within: Option<usize>) -> String {
+    let texts: Vec<String> = tables.iter().map(|table| table.markdown(style, within)).collect();
+    texts.join("\n")
+}
+
 impl Rendered {
     /// The table as text.
     #[must_use]
@@ -47,11 +54,12 @@ impl Rendered {
     fn styled(&self, format: TableFormat, style: Style) -> String {
         match format {
             TableFormat::Latex => latex::table(self, style, None),
-            TableFormat::Md | TableFormat::Csv => self.markdown(style),
+            TableFormat::Md | TableFormat::Csv => self.markdown(style, None),
         }
     }
 
-    fn markdown(&self, style: Style) -> String {
+    /// The table in Markdown, in parts where its columns take more characters in a line than there may be.
+    fn markdown(&self, style: Style, within: Option<usize>) -> String {
         let escaped = |text: &String| markdown_text(text);
         let mut lines: Vec<Vec<String>> = vec![self.header().iter().map(escaped).collect()];
         lines.extend(self.rows.iter().map(|row| {
@@ -64,21 +72,19 @@ impl Rendered {
             lines.iter().map(|line| line[column].chars().count()).max().unwrap_or_default()
         };
         let widths: Vec<usize> = (0..lines[0].len()).map(width).collect();
-        let pad = |(text, width): (&String, &usize)| {
-            format!("{text}{}", " ".repeat(width - text.chars().count()))
+        let pad = |text: &str, column: usize| {
+            format!("{text}{}", " ".repeat(widths[column] - text.chars().count()))
         };
-        let line = |cells: &Vec<String>| {
-            let cells: Vec<String> = cells.iter().zip(&widths).map(pad).collect();
-            format!("| {} |", cells.join(" | "))
-        };
-        let rule: Vec<String> = widths.iter().map(|width| "-".repeat(*width)).collect();
-        let mut text = vec![
-            format!("**{}**", escaped(&self.title)),
-            String::new(),
-            line(&lines[0]),
-            line(&rule),
-        ];
-        text.extend(lines[1..].iter().map(line));
+        let mut text = vec![format!("**{}**", escaped(&self.title))];
+        for part in parts(&widths, self.labels.len(), within.unwrap_or(usize::MAX)) {
+            let line = |cells: &Vec<String>| {
+                let cells = part.iter().map(|&column| pad(&cells[column], column));
+                format!("| {} |", cells.collect::<Vec<_>>().join(" | "))
+            };
+            let rule = widths.iter().map(|width| "-".repeat(*width)).collect();
+            text.extend([String::new(), line(&lines[0]), line(&rule)]);
+            text.extend(lines[1..].iter().map(line));
+        }
         for note in self.explanations(style) {
             text.extend([String::new(), escaped(&note)]);
         }
@@ -203,6 +209,23 @@ impl TableEntry {
     }
 }
 
+/// The columns of each part of a table whose columns are so wide: all labels, and as many others as fit into a line.
+fn parts(widths: &[usize], labels: usize, within: usize) -> Vec<Vec<usize>> {
+    let labels: Vec<usize> = (0..labels).collect();
+    // Bars and blanks around.
+    let taken = |part: &[usize]| part.iter().map(|&column| widths[column] + 3).sum::<usize>() + 1;
+    let mut parts = vec![labels.clone()];
+    for (column, width) in widths.iter().enumerate().skip(labels.len()) {
+        match parts.last_mut() {
+            Some(part) if part.len() == labels.len() || taken(part) + width + 3 <= within => {
+                part.push(column);
+            }
+            _ => parts.push(labels.iter().copied().chain([column]).collect()),
+        }
+    }
+    parts
+}
+
 /// The headings of a column in one.
 fn joined(headings: &[String]) -> String {
     let given = headings.iter().filter(|heading| !heading.is_empty());
@@ -274,4 +297,21 @@ fn compared(entry: &TableEntry) -> [Entry; 4] {
         count(|paired| paired.losses),
         standing.into(),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parts;
+
+    #[test]
+    fn parts_of_a_table_fit_into_a_line_and_have_its_labels() {
+        let widths = [9, 3, 15, 15, 15];
+        assert_eq!(parts(&widths, 2, usize::MAX), [[0, 1, 2, 3, 4]]);
+        let (narrow, wide) = (parts(&widths, 2, 54), parts(&widths, 2, 55));
+        assert_eq!(narrow, [[0, 1, 2], [0, 1, 3], [0, 1, 4]]);
+        assert_eq!(wide, [vec![0, 1, 2, 3], vec![0, 1, 4]]);
+        // A line has a value at least.
+        assert_eq!(parts(&widths, 2, 5).len(), 3);
+        assert_eq!(parts(&[4], 1, 80), [[0]]);
+    }
 }

@@ -154,7 +154,7 @@ pub(in crate::cli) fn effects(
 fn say_cautions<'a>(effects: impl Iterator<Item = &'a Effect>) {
     for effect in effects {
         if let Some(caution) = effect.record.binning.as_ref().and_then(BinningRecord::caution) {
-            say!("{}: {caution}; take fewer bins", effect.name);
+            say!("{}: {caution}; take fewer by --bins", effect.name);
         }
         if let Some(caution) = effect.confidence.as_ref().and_then(|band| band.caution()) {
             say!("{}: {caution}", effect.name);

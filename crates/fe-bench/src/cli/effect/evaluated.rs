@@ -70,7 +70,9 @@ impl Estimated for Evaluated {
             [_, _, ..] => {
                 let has_bands = all.iter().any(|evaluated| evaluated.confidence.is_some());
                 if has_bands && subject.scenario.is_none() {
-                    say!("bands are not drawn where several estimators share a panel; name one");
+                    say!(
+                        "bands are not drawn where several estimators share a panel; name one by --estimator"
+                    );
                 }
                 let estimands =
                     drawn.into_iter().map(|(effect, estimator)| (effect, estimator.estimand()));
@@ -191,8 +193,8 @@ impl Evaluated {
         let count = self.y.iter().zip(limits).filter(|point| is_out(*point)).count();
         let bins = self.effect.bins.as_ref().map_or(0, |bins| bins.partition.bins());
         let why = match bins > cells {
-            false => "and bins are too wide there; take more of them".to_owned(),
-            true => format!("which are wider than its {bins} bins; take fewer of them"),
+            false => "and bins are too wide there; take more by --bins".to_owned(),
+            true => format!("which are wider than its {bins} bins; take fewer by --bins"),
         };
         (count > 0).then(|| {
             format!(

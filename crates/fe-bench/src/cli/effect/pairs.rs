@@ -32,7 +32,7 @@ pub(super) fn execute(
     }
     for surface in &surfaces {
         if let Some(caution) = surface.record.cells.and_then(|cells| cells.caution()) {
-            say!("{}: {caution}; take fewer bins", surface.names.join(":"));
+            say!("{}: {caution}; take fewer by --bins", surface.names.join(":"));
         }
         if let Some(caution) = surface.confidence.as_ref().and_then(|band| band.caution()) {
             say!("{}: {caution}", surface.names.join(":"));
