@@ -17,9 +17,11 @@ const OUTER: usize = 12;
 const INNER: [usize; 8] = [8, 12, 18, 27, 40, 60, 90, 130];
 /// Times that what lies between two points of the first feature may be halved.
 const MOST_HALVINGS: u32 = 7;
-/// Most laws in a sum, and densities that are asked for to find it, or of it to resolve its law: some five seconds.
+/// Most laws in a sum, and that are made to find it.
 const MOST_LAWS: usize = 400_000;
-pub(super) const MOST_DENSITIES: usize = 2_000_000_000;
+const MOST_MADE: usize = 6_000_000;
+/// Most densities of them that are asked for to resolve the law that is their sum: some five seconds.
+pub(super) const MOST_DENSITIES: usize = 200_000_000;
 /// Largest difference between the sum over a cell and a finer one, and between all of both, relative to the largest of
 /// the densities.
 const AGREED: f64 = 1e-14;
@@ -66,19 +68,19 @@ struct Part {
 }
 
 impl Part {
+    fn reaches(&self, u: f64) -> bool {
+        (self.between.0..=self.between.1).contains(&u)
+    }
+
     fn at(&self, scale: Scale, u: f64) -> f64 {
-        if u < self.between.0 || u > self.between.1 {
-            return 0.0;
-        }
-        self.weight * self.law.ln_weight(scale, u).exp()
+        if self.reaches(u) { self.weight * self.law.ln_weight(scale, u).exp() } else { 0.0 }
     }
 }
 
 impl Blend {
     /// The law of a feature, if sums are found with which finer ones agree at all of the coordinates.
     pub(super) fn of(of: Blended<'_>, probes: &[f64]) -> Option<Self> {
-        let mut search =
-            Search { of, probes, enough: 0.0, parts: Vec::new(), error: 0.0, asked: 0 };
+        let mut search = Search { of, probes, enough: 0.0, parts: Vec::new(), error: 0.0, made: 0 };
         let cells = of.cells()?;
         let mut coarse = vec![0.0; probes.len()];
         for cell in &cells {
@@ -112,9 +114,9 @@ impl Blend {
         }
     }
 
-    /// Number of laws, each of which is asked for a density.
-    pub(super) fn size(&self) -> usize {
-        self.parts.len()
+    /// Number of laws that are asked for their density to know that of a coordinate.
+    pub(super) fn asked(&self, u: f64) -> usize {
+        self.parts.iter().filter(|part| part.reaches(u)).count()
     }
 
     /// The density of a coordinate.
@@ -137,14 +139,14 @@ fn largest(densities: &[f64]) -> f64 {
     densities.iter().copied().fold(0.0, f64::max)
 }
 
-/// Laws that were found to be enough, and how many densities were asked for until then.
+/// Laws that were found to be enough, and how many were made until then.
 struct Search<'a> {
     of: Blended<'a>,
     probes: &'a [f64],
     enough: f64,
     parts: Vec<Part>,
     error: f64,
-    asked: usize,
+    made: usize,
 }
 
 impl Search<'_> {
@@ -153,7 +155,7 @@ impl Search<'_> {
     }
 
     fn sums(&mut self, parts: &[Part]) -> Vec<f64> {
-        self.asked += parts.len() * self.probes.len();
+        self.made += parts.len();
         let sum = |&u: &f64| parts.iter().map(|part| part.at(self.of.scale, u)).sum();
         self.probes.iter().map(sum).collect()
     }
@@ -166,7 +168,7 @@ impl Search<'_> {
         let (parts, sums, off) = loop {
             let parts = self.made(cell, *INNER.get(rule)?)?;
             let finer = self.sums(&parts);
-            if self.asked > MOST_DENSITIES {
+            if self.made > MOST_MADE {
                 return None;
             }
             if let Some(off) = sums.map(|before: Vec<f64>| difference(&before, &finer))

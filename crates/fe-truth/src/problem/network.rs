@@ -978,7 +978,7 @@ impl Margin {
         let mut asked = 0;
         let density = Piecewise::of(&points, |u| {
             if let Some(blend) = &blend {
-                asked += blend.size();
+                asked += blend.asked(u);
                 return if asked > MOST_DENSITIES {
                     Estimate::exact(f64::NAN)
                 } else {
