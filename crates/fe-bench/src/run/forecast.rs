@@ -131,7 +131,7 @@ impl Work {
                     let own = variant.settings.resamples.or_else(usual_resamples);
                     resamples += own.unwrap_or_default() as u64;
                 }
-                Some(BandKind::Analytic) => simulated += 1,
+                Some(BandKind::Analytic | BandKind::Refit) => simulated += 1,
                 Some(BandKind::Bins) | None => {}
             }
         }

@@ -128,6 +128,23 @@ pub enum BandKind {
     /// From the standard error of each bin alone, as PyALE draws it: for comparison, since nothing is
     /// accumulated.
     Bins,
+    /// From refits of the learner to resamples of the rows: a band of the effect that the learner is to be
+    /// expected to have.
+    Refit,
+}
+
+/// Factors by which the variance over refits becomes that of their mean, beside the 1/m of m independent ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, VariantNames)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum Correction {
+    /// That of the jackknife without a share of the rows, n_train / n_test (Shao and Wu 1989), and for rows that are
+    /// drawn with replacement 1 (Efron 1979): what the rows of the fit contribute.
+    #[default]
+    Jackknife,
+    /// n_test / n_train (Nadeau and Bengio 2003): what the rows that are left out contribute, as if fits did not
+    /// share theirs.
+    NadeauBengio,
 }
 
 /// Rules for limits from the curves of resamples.

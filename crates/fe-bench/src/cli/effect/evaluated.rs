@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use fe_core::effect::Bands;
-use fe_core::effect::ConfidenceBand;
 use fe_core::effect::heterogeneity::Values;
+use fe_core::effect::{ConfidenceBand, RefitRecord};
 use fe_core::effect::{IceCurves, Record};
+use fe_core::refits::Refitting;
 use fe_core::{Effect, Settings, estimator};
 use ndarray::ArrayView2;
 use serde::{Serialize, Serializer};
@@ -17,7 +18,7 @@ use super::options::EstimationArguments;
 use super::subject::Subject;
 use crate::cli::figures::Picture;
 use crate::error::Result;
-use crate::output::{Entry, Format, OutputTable, write_csv};
+use crate::output::{Entry, Format, OutputTable, readable, write_csv};
 use crate::plot;
 use crate::score;
 use crate::system::say::say;
@@ -35,6 +36,11 @@ impl Estimated for Evaluated {
         of: &Subject<'_>,
         feature: usize,
     ) -> Result<Vec<Effect>> {
+        if let Some(refitting) = Refitting::from_settings(name, settings)?
+            && let Some(refits) = of.fitted.and_then(|fitted| fitted.refits.as_ref())
+        {
+            return Ok(refitting.estimate(of.data, of.model, feature, refits)?);
+        }
         let estimator = estimator::from_settings(name, settings)?;
         Ok(estimator.estimate(of.data, of.model, feature)?)
     }
@@ -88,8 +94,15 @@ impl Estimated for Evaluated {
         of: &Subject<'_>,
         out: &mut dyn Write,
     ) -> Result<()> {
-        if all.iter().any(|evaluated| evaluated.confidence.is_some()) {
-            say!("band: {}", fe_core::effect::MEANING);
+        let bands = all.iter().filter_map(|evaluated| evaluated.effect.confidence.as_ref());
+        if let Some(band) = bands.clone().next() {
+            say!("band: {}", band.record.meaning);
+        }
+        for evaluated in all {
+            let band = evaluated.effect.confidence.as_ref();
+            if let Some(refits) = band.and_then(|band| band.record.refits.as_ref()) {
+                say!("{}: {}", of.named(evaluated.effect.feature), described(refits));
+            }
         }
         all.iter()
             .filter_map(|evaluated| evaluated.outside(of))
@@ -113,6 +126,19 @@ impl Estimated for Evaluated {
             format => sheet(all, arguments.estimators().len() > 1, of).write(format, out),
         }
     }
+}
+
+/// Refits, and the test that the mean over them is flat, in words.
+fn described(refits: &RefitRecord) -> String {
+    let RefitRecord { refits, resampling, fitted_rows, left_out_rows, p_flat, .. } = refits;
+    let p_flat = p_flat.map_or_else(
+        || "no test of whether it is flat, as refits do not differ".to_owned(),
+        |p| format!("p = {} that it is flat", readable(p)),
+    );
+    format!(
+        "{refits} refits ({resampling}), each to about {fitted_rows:.0} different rows and explained on {left_out_rows:.0} \
+         others; {p_flat}"
+    )
 }
 
 /// The limits of a confidence band at some points, in the order of [`LIMITS`]; none that the band does not have.
