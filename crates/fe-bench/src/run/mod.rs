@@ -8,6 +8,7 @@ mod estimate;
 pub mod forecast;
 mod indices;
 pub mod kinds;
+mod learner;
 mod pairs;
 pub mod prepared;
 mod regions;
