@@ -1,4 +1,4 @@
-//! Refits of a learner to resamples of the rows, and bands of the effect that is to be expected of it.
+//! Refits of a learner to resamples of the rows, and bands of its expected effect.
 //!
 //! May import `estimator`, `confidence`, `effect`, `settings`, `data` and what lies below. Begin with [`Refitting`].
 //!

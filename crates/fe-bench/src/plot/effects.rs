@@ -61,7 +61,7 @@ const DECILES: MarkStyle = MarkStyle::line(BLACK, 1.4);
 const OF_MODEL: &str = "bands: effect of this model, not of the true function";
 
 /// The same of a band from refits.
-const OF_LEARNER: &str = "bands: effect to be expected of the learner, not of the true function";
+const OF_LEARNER: &str = "bands: expected effect of the learner, not of the true function";
 
 /// The effect that a band of a kind is about, in words.
 pub(super) fn target_of(kind: Option<BandKind>) -> &'static str {

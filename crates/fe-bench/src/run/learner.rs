@@ -1,8 +1,5 @@
 //! Learners beside the models that they gave of a dataset: their refits, and the effects that are to be expected of them.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-
 use fe_core::Effect;
 use fe_core::effect::ConfidenceBand;
 use fe_core::refits::{RefitOptions, Refits};
@@ -12,6 +9,7 @@ use rand::Rng;
 
 use super::context::Task;
 use super::estimate::{Estimate, Subject};
+use super::expected::OfFeatures;
 use super::prepared::{Implementation, PreparedFeature};
 use crate::data::sample::{self, OfLearner};
 use crate::error::caught;
@@ -84,47 +82,30 @@ pub(super) fn options(group: &Group) -> Vec<RefitOptions> {
     all
 }
 
-/// Curves of the models of a learner: of each feature and variant.
-type OfFeatures = Vec<Vec<Result<FreshCurves, String>>>;
-
-/// Effects that are to be expected of the learners of a group: computed once, for all its datasets.
-#[derive(Default)]
-pub struct ExpectedEffects {
-    known: Mutex<HashMap<String, Arc<OnceLock<OfFeatures>>>>,
-}
-
-impl ExpectedEffects {
-    /// The expected effect of a learner at some points of a feature, by one of the variants, with the half-width of its
-    /// 95 % interval as the bound.
-    pub(super) fn curve(
-        &self,
-        task: &Task<'_>,
-        model: &Explained,
-        of: &PreparedFeature,
-        (v, points): (usize, &[f64]),
-    ) -> Result<Vec<Truth>, String> {
-        let entry = {
-            let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-            Arc::clone(known.entry(model.label.clone()).or_default())
-        };
-        let all = entry.get_or_init(|| of_learner(task, model));
-        let features = &task.prepared.features;
-        let place = features.iter().position(|other| other.feature == of.feature);
-        let curves = place.and_then(|place| all[place].get(v)).ok_or("it has no such effect")?;
-        let curves = curves.as_ref().map_err(Clone::clone)?;
-        let (means, variances) = (curves.means(), curves.variances());
-        let count = task.fitting.expected as f64;
-        let at = |x: &f64| {
-            let place = of.points.iter().position(|point| point == x);
-            let place = place.ok_or_else(|| format!("{x} is no point of the grid"))?;
-            let known = means[place].zip(variances[place]);
-            let (value, variance) =
-                known.ok_or_else(|| format!("no model has an effect at {x}"))?;
-            let abs_error = 1.96 * (variance / count).sqrt();
-            Ok(Truth { value, abs_error, method: Evaluation::Simulation })
-        };
-        points.iter().map(at).collect()
-    }
+/// The expected effect of a learner at some points of a feature, by one of the variants, with the half-width of its
+/// 95 % interval as the bound.
+pub(super) fn expected(
+    task: &Task<'_>,
+    model: &Explained,
+    of: &PreparedFeature,
+    (v, points): (usize, &[f64]),
+) -> Result<Vec<Truth>, String> {
+    let all = task.prepared.expected.of(&model.label, || of_learner(task, model));
+    let features = &task.prepared.features;
+    let place = features.iter().position(|other| other.feature == of.feature);
+    let curves = place.and_then(|place| all[place].get(v)).ok_or("it has no such effect")?;
+    let curves = curves.as_ref().map_err(Clone::clone)?;
+    let (means, variances) = (curves.means(), curves.variances());
+    let count = task.fitting.expected as f64;
+    let at = |x: &f64| {
+        let place = of.points.iter().position(|point| point == x);
+        let place = place.ok_or_else(|| format!("{x} is no point of the grid"))?;
+        let known = means[place].zip(variances[place]);
+        let (value, variance) = known.ok_or_else(|| format!("no model has an effect at {x}"))?;
+        let abs_error = 1.96 * (variance / count).sqrt();
+        Ok(Truth { value, abs_error, method: Evaluation::Simulation })
+    };
+    points.iter().map(at).collect()
 }
 
 /// The curves of models fitted to further datasets of the same size, each explained on as many other rows.

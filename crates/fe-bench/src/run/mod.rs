@@ -5,6 +5,7 @@
 
 mod context;
 mod estimate;
+mod expected;
 pub mod forecast;
 mod indices;
 pub mod kinds;

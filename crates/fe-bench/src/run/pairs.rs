@@ -10,6 +10,7 @@ use fe_truth::{Centring, Quantity, Truth};
 
 use super::context::{Seen, Task};
 use super::estimate::{Estimate, Subject};
+use super::learner;
 use super::prepared::{Implementation, PreparedFeature};
 use super::truth::limits_at;
 use crate::error::caught;
@@ -253,13 +254,13 @@ impl Compare<'_> {
         Ok((truths.iter().map(|truth| truth.value).collect(), Some(truths)))
     }
 
-    /// The effect to be expected of the learner at the points.
+    /// The expected effect of the learner at the points.
     fn expected(&self) -> Result<Vec<Truth>, String> {
         let Subject::Fitted(model, _) = self.seen.subject else {
             return Err("f is no learner".to_owned());
         };
         let at = (self.v, self.comparing.points);
-        self.task.prepared.expected.curve(self.task, model, self.of, at)
+        learner::expected(self.task, model, self.of, at)
     }
 
     /// A truth at the points, where it is not centred there the mean of those of the parts.

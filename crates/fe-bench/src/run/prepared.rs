@@ -7,7 +7,7 @@ use fe_core::refits::Refitting;
 use fe_core::regional::{AnyEstimator, Regional};
 use fe_core::{AxisChoice, Settings};
 
-use super::learner::ExpectedEffects;
+use super::expected::ExpectedEffects;
 use crate::engines::External;
 use crate::score::Truths;
 use crate::study::Group;

@@ -33,7 +33,7 @@ pub enum Side {
     Model,
     /// The effect of a fitted model under the law of the scenario, where it is known exactly.
     ModelExact,
-    /// The effect to be expected of the learner: the mean over models that are fitted to further datasets of the same
+    /// The expected effect of the learner: the mean over models that are fitted to further datasets of the same
     /// size, each explained on as many other rows.
     ModelExpected,
     /// The model's own term of the feature, where it is a sum that has one.
@@ -83,9 +83,9 @@ impl Side {
             Side::ModelExact => {
                 format!("the exact effect of the model {model} under the law of the features")
             }
-            Side::ModelExpected => format!(
-                "the effect to be expected of the learner {model} of so many rows, over datasets"
-            ),
+            Side::ModelExpected => {
+                format!("the expected effect of the learner {model} of so many rows, over datasets")
+            }
             Side::ModelMain => format!("the term of the feature in the model {model}"),
             Side::Empirical => "the effect of f by the same estimator on the same rows".to_owned(),
             Side::Theoretical => "the exact effect of f".to_owned(),

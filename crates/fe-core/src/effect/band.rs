@@ -11,7 +11,7 @@ pub const MEANING: &str = "uncertainty of the effect of this model, from the sam
                            alone; how far the model is from the true function is not in it";
 
 /// The meaning of a band from refits, in words.
-pub const MEANING_OF_REFITS: &str = "uncertainty of the effect to be expected of the learner, from refits to resamples \
+pub const MEANING_OF_REFITS: &str = "uncertainty of the expected effect of the learner, from refits to resamples \
                                      of the rows; how far that is from the true function, its bias, is not in it";
 
 /// Lower and upper limits of a band, in units of the output: curves, or values at the points of a surface.
@@ -155,7 +155,7 @@ pub struct RefitRecord {
     pub left_out_rows: f64,
     /// The variance of the mean over refits as a multiple of the variance over refits, 1/m and the correction.
     pub variance_factor: f64,
-    /// p-value of the test that the effect to be expected of the learner is flat; none of curves without variance.
+    /// p-value of the test that the expected effect of the learner is flat; none of curves without variance.
     pub p_flat: Option<f64>,
 }
 

@@ -138,12 +138,12 @@ pub enum BandKind {
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Correction {
-    /// That of the jackknife without a share of the rows, n_train / n_test (Shao and Wu 1989), and for rows that are
-    /// drawn with replacement 1 (Efron 1979): what the rows of the fit contribute.
+    /// The factor n_train / n_test of the jackknife that leaves out a share of the rows (Shao and Wu 1989), and 1 for rows
+    /// drawn with replacement (Efron 1979): right for what the rows of the fit contribute.
     #[default]
     Jackknife,
-    /// n_test / n_train (Nadeau and Bengio 2003): what the rows that are left out contribute, as if fits did not
-    /// share theirs.
+    /// The factor n_test / n_train of errors of prediction (Nadeau and Bengio 2003): right for what the rows left out
+    /// contribute.
     NadeauBengio,
 }
 

@@ -18,7 +18,7 @@ use super::options::EstimationArguments;
 use super::subject::Subject;
 use crate::cli::figures::Picture;
 use crate::error::Result;
-use crate::output::{Entry, Format, OutputTable, readable, write_csv};
+use crate::output::{Entry, Format, OutputTable, write_csv};
 use crate::plot;
 use crate::score;
 use crate::system::say::say;
@@ -133,7 +133,10 @@ fn described(refits: &RefitRecord) -> String {
     let RefitRecord { refits, resampling, fitted_rows, left_out_rows, p_flat, .. } = refits;
     let p_flat = p_flat.map_or_else(
         || "no test of whether it is flat, as refits do not differ".to_owned(),
-        |p| format!("p = {} that it is flat", readable(p)),
+        |p| match p < 0.001 {
+            true => "p < 0.001 that it is flat".to_owned(),
+            false => format!("p = {p:.3} that it is flat"),
+        },
     );
     format!(
         "{refits} refits ({resampling}), each to about {fitted_rows:.0} different rows and explained on {left_out_rows:.0} \

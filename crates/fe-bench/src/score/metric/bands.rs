@@ -48,7 +48,7 @@ pub(super) const SIMULTANEOUS_WIDTH: Definition = Definition {
 /// The p-value of the test that an effect is flat.
 pub(super) const P_FLAT: Definition = Definition {
     name: "p_flat",
-    about: "p-value of the test that the effect to be expected of the learner is flat, of a band from refits",
+    about: "p-value of the test that the expected effect of the learner is flat, of a band from refits",
     is_error: false,
     is_squared: false,
     measure: Measure::Flat(|p| p),
