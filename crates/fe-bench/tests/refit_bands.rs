@@ -50,6 +50,10 @@ fn a_band_names_its_target_and_says_what_it_is_made_of() {
     assert_eq!(record["least_degrees_of_freedom"], 11.0);
     assert!(record["refits"]["p_flat"].as_f64().unwrap() < 0.01);
     assert_eq!(answer(&arguments).0, text, "the same again");
+    let (permuted, message) = answer(&[&arguments[..], &["--flat-permutations", "19"]].concat());
+    assert!(message.contains("p = 0.050 by permutations"), "{message}");
+    let permuted: serde_json::Value = serde_json::from_str(&permuted).unwrap();
+    assert_eq!(permuted[0]["confidence"]["record"]["refits"]["p_permuted"], 0.05);
     let other = answer(&[&arguments[..], &["--band-seed", "1"]].concat()).0;
     assert_ne!(other, text);
 }
@@ -87,6 +91,7 @@ fn what_cannot_be_refitted_is_refused() {
         (&["--model", "linear", "--resampling", "subsample:0.999"], "must be left out"),
         (&["--model", "linear", "--resampling", "boots"], "cv:FOLDS"),
         (&["--model", "linear", "--correction", "nadeau"], "nadeau-bengio"),
+        (&["--model", "linear", "--flat-permutations", "0"], "must be from 1"),
         (&["--model", "linear", "--resamples", "99"], "bootstrap alone"),
         (&["--model", "linear", "--rebin"], "bootstrap alone"),
         (&["--model", &stored], "cannot be fitted again"),
@@ -111,14 +116,14 @@ fn study(folder: &Path, more: &str) -> String {
     let text = format!(
         "about = 'refits'\n[[block]]\nscenario = 'liu-additive'\nfeatures = ['x1']\nN = 60\nreplicates = 4\ngrid = 5\n\
          snr = 2\n{more}\n[[block.model]]\nname = 'linear'\n[[block.model]]\nname = 'gam'\nsplines = 5\nlabel = 'gam'\n\
-         [[block.estimator]]\nname = 'ale'\nbins = 3\ncenter = 'integral'\nband = 'refit'\nrefits = 6\n"
+         [[block.estimator]]\nname = 'ale'\nbins = 3\ncenter = 'integral'\nband = 'refit'\nrefits = 6\nflat_permutations = 19\n"
     );
     let path = folder.join("refits.toml");
     std::fs::write(&path, text).unwrap();
     path.to_str().unwrap().to_owned()
 }
 
-const BANDS: &str = "compare = 'Err'\nmetrics = ['coverage', 'simultaneous_coverage', 'width', 'p_flat', 'reject_flat', 'rmse']\n\
+const BANDS: &str = "compare = 'Err'\nmetrics = ['coverage', 'simultaneous_coverage', 'width', 'p_flat', 'reject_flat', 'p_permuted', 'reject_permuted', 'rmse']\n\
                      pairs = ['model:theoretical', 'model:model-expected', 'model-expected:theoretical']\nexpected = 20";
 
 fn summary(folder: &Path) -> BTreeMap<(String, String, String), String> {
@@ -157,7 +162,9 @@ fn studies_score_both_targets_and_the_bias_between_them() {
         for split in ["train", "validation:0.3", "cv:3"] {
             for target in ["theoretical".to_owned(), format!("{model}-expected")] {
                 let pair = format!("{model}:{target}");
-                for metric in ["coverage", "simultaneous_coverage", "p_flat", "reject_flat"] {
+                for metric in
+                    ["coverage", "simultaneous_coverage", "p_flat", "reject_flat", "p_permuted"]
+                {
                     let share = at(&pair, split, metric).unwrap();
                     assert!((0.0..=1.0).contains(&share), "{pair} {split} {metric}: {share}");
                 }
@@ -193,13 +200,30 @@ fn studies_refuse_what_has_no_band_before_they_run() {
     for (more, change, words) in [
         ("metrics = ['coverage']", &same as &dyn Fn(String) -> String, "`compare` = \"Err\""),
         (as_they_are, &without_models, "the scenario's own function cannot be fitted again"),
-        (as_they_are, &|text| text.replace("band = 'refit'\nrefits = 6", ""), "band from refits"),
         (
             as_they_are,
-            &|text| text.replace("'refit'", "'analytic'").replace("refits = 6", ""),
+            &|text| text.replace("band = 'refit'\nrefits = 6\nflat_permutations = 19", ""),
+            "band from refits",
+        ),
+        (
+            as_they_are,
+            &|text| {
+                text.replace("'refit'", "'analytic'")
+                    .replace("refits = 6\nflat_permutations = 19", "")
+            },
             "band from refits",
         ),
         (as_they_are, &|text| text.replace("refits = 6", "refits = 1"), "must be from 2"),
+        (
+            as_they_are,
+            &|text| text.replace("permutations = 19", "permutations = 0"),
+            "must be from 1",
+        ),
+        (
+            "compare = 'Err'\nmetrics = ['reject_permuted']",
+            &|text| text.replace("flat_permutations = 19", ""),
+            "`flat_permutations` = 99",
+        ),
         (as_they_are, &|text| text.replace("N = 60", "N = 8"), "must be left out"),
         (
             as_they_are,

@@ -328,6 +328,46 @@ fn corrections_hold_what_they_are_for() {
     assert!(held < 0.88 && rejected > 0.12, "{held} {rejected}");
 }
 
+/// The size of the test by permutations where the feature is independent of all, and its power where it is not.
+#[test]
+fn permutations_reject_as_often_as_they_say() {
+    const DATASETS: u64 = 300;
+    let pdp = |seed: u64| {
+        let settings = Settings { flat_permutations: Some(19), refits: Some(2), ..refit() };
+        let settings = Settings { grid: Some(2), band_seed: Some(seed), ..settings };
+        Refitting::from_settings("pdp", &on_unit(settings)).unwrap().unwrap()
+    };
+    let rejected = |slope: f64| {
+        let rejects = |dataset: u64| {
+            let data = sample(30, 5000 + dataset);
+            let mut random = ChaCha8Rng::seed_from_u64(dataset);
+            let mut noise = || -> f64 { StandardNormal.sample(&mut random) };
+            let y: Vec<f64> = data.feature(0).iter().map(|x| slope * x + noise()).collect();
+            let all: Vec<usize> = (0..30).collect();
+            let learn = |data: &Dataset, seed: u64| line(data, &y)(&all, seed);
+            let refitting = pdp(dataset);
+            let mut found = {
+                let refits = refitting.options().fit(&data, &line(&data, &y)).unwrap();
+                let model = learn(&data, 0).unwrap();
+                let effects = refitting.estimate(&data, &*model, 0, &refits).unwrap();
+                effects.into_iter().next().unwrap().confidence.unwrap()
+            };
+            assert_eq!(record(&found).p_permuted, None);
+            refitting.permute(&mut found, (&data, 0), dataset, &learn).unwrap();
+            f64::from(record(&found).p_permuted.unwrap() <= 0.05)
+        };
+        (0..DATASETS).map(rejects).sum::<f64>() / DATASETS as f64
+    };
+    // Four standard errors of 0.05 are 0.05.
+    let size = rejected(0.0);
+    assert!((0.005..0.1).contains(&size), "{size}");
+    let power = rejected(4.0);
+    assert!(power > 0.9, "{power}");
+    let none = Settings { flat_permutations: Some(0), ..refit() };
+    let none = Refitting::from_settings("pdp", &none).unwrap_err().to_string();
+    assert!(none.contains("flat_permutations = 0"), "{none}");
+}
+
 #[test]
 fn what_cannot_be_refitted_is_refused() {
     let data = sample(40, 1);

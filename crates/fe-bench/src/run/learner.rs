@@ -19,12 +19,16 @@ use crate::study::models::Explained;
 /// Refits of the models of a dataset, by the options of its bands.
 pub(super) struct RefitsOfTask<'a> {
     all: Vec<(&'a str, RefitOptions, Result<Refits, String>)>,
+    target: &'a [f64],
 }
 
 impl<'a> RefitsOfTask<'a> {
     /// Refits each model that has a pair with a band, with the options of each variant. What is drawn is of the
     /// dataset's address and the seed that the band is given.
-    pub(super) fn new(task: &Task<'a>, rows: Result<(&fe_core::Dataset, &[f64]), &String>) -> Self {
+    pub(super) fn new(
+        task: &Task<'a>,
+        rows: Result<(&'a fe_core::Dataset, &'a [f64]), &'a String>,
+    ) -> Self {
         let fit = |model: &Explained, options: RefitOptions| {
             let (data, target) = rows.map_err(Clone::clone)?;
             let seed = task.address(|address| address.refits(options.seed)).next_u64();
@@ -38,7 +42,7 @@ impl<'a> RefitsOfTask<'a> {
             let of = options(task.planned.group).into_iter();
             all.extend(of.map(|options| (&*model.label, options, fit(model, options))));
         }
-        Self { all }
+        Self { all, target: rows.map_or(&[][..], |(_, target)| target) }
     }
 
     /// The band beside an estimate; none where it is to have none.
@@ -63,7 +67,14 @@ impl<'a> RefitsOfTask<'a> {
             let found = estimate.ok_or("the model was not explained")?.found.as_ref();
             let effect: &Effect =
                 found.map_err(Clone::clone)?.effects()?.next().ok_or("there is no effect")?;
-            refitting.band(effect, data, refits).map_err(|e| e.to_string())
+            let band = refitting.band(effect, data, refits);
+            let mut band = band.map_err(|e| e.to_string())?;
+            let learn = model.learner.of_target(self.target);
+            let of = (data, effect.feature);
+            refitting
+                .permute(&mut band, of, refits.options().seed, &learn)
+                .map_err(|e| e.to_string())?;
+            Ok(band)
         };
         Some(caught(band))
     }

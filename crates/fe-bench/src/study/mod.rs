@@ -371,6 +371,15 @@ fn check_bands(variants: &[Variant], metrics: &[Metric], has_models: bool) -> Re
             metric.name()
         ));
     }
+    let is_permuted = |variant: &Variant| variant.settings.flat_permutations.is_some();
+    if let Some(metric) = metrics.iter().find(|metric| metric.is_of_permutations())
+        && !variants.iter().any(is_permuted)
+    {
+        return Err(format!(
+            "`metrics`: there is no `{}` without permutations: give an estimator `flat_permutations` = 99",
+            metric.name()
+        ));
+    }
     let may_have_band =
         |variant: &Variant| variant.external.is_some() || variant.settings.band.is_some();
     match metrics.iter().find(|metric| metric.is_of_bands()) {

@@ -14,7 +14,7 @@ const PLACES: usize = 101;
 
 /// Options of a single kind of bands.
 const OF_BOOTSTRAP: [&str; 3] = ["resamples", "rebin", "interval"];
-const OF_REFITS: [&str; 3] = ["refits", "resampling", "correction"];
+const OF_REFITS: [&str; 4] = ["refits", "resampling", "correction", "flat_permutations"];
 
 /// Most resamples.
 const MOST_RESAMPLES: usize = 100_000;
@@ -42,6 +42,7 @@ impl BandRequest {
         "refits",
         "resampling",
         "correction",
+        "flat_permutations",
     ];
 
     /// The request in the settings, if there is one, to an estimator with or without bins.
@@ -83,8 +84,8 @@ impl BandRequest {
     fn check(&self, settings: &Settings, bins: bool) -> Result<()> {
         let given = settings.given();
         let of_kinds = [
-            (BandKind::Bootstrap, "bootstrap", OF_BOOTSTRAP),
-            (BandKind::Refit, "refit", OF_REFITS),
+            (BandKind::Bootstrap, "bootstrap", &OF_BOOTSTRAP[..]),
+            (BandKind::Refit, "refit", &OF_REFITS),
         ];
         for (_, word, options) in of_kinds.iter().filter(|(kind, ..)| *kind != self.kind) {
             if let Some(name) = options.iter().find(|name| given.contains(name)) {

@@ -157,6 +157,9 @@ pub struct RefitRecord {
     pub variance_factor: f64,
     /// p-value of the test that the expected effect of the learner is flat; none of curves without variance.
     pub p_flat: Option<f64>,
+    /// p-value of the test that the effect is flat by permutations of the feature, where there are any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p_permuted: Option<f64>,
 }
 
 impl BandRecord {

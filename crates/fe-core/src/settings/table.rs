@@ -180,6 +180,8 @@ settings! {
     /// What the variance over refits is multiplied by, beside 1/m: jackknife (n_train/n_test, or 1 with replacement) or
     /// nadeau-bengio (n_test/n_train)
     correction: Correction [value("HOW"), heading(Heading::Bands), default("jackknife")],
+    /// Permutations of the feature for a second test that its effect is flat, each with a refit of the learner
+    flat_permutations: usize [value("B"), heading(Heading::Bands)],
     /// Derivatives: model, numeric, or auto (the model's where it has them)
     jacobian: Jacobian [value("JACOBIAN"), usually("auto")],
     /// Half-width of numeric derivatives, as a share of the axis

@@ -195,6 +195,16 @@ impl Learner {
         }
     }
 
+    /// The learner of N target values, to be fitted to other features beside them, as tests by permutation need it.
+    pub fn of_target<'a>(
+        &'a self,
+        target: &'a [f64],
+    ) -> impl Fn(&Dataset, u64) -> Result<RefittedModel, String> + Sync + 'a {
+        move |data, seed| {
+            Ok(self.fit(data, target, seed).map_err(|e| e.to_string())? as RefittedModel)
+        }
+    }
+
     /// Fits the model to N rows and their N target values. A row of weight 2 counts as two rows, one
     /// of weight 0 as none. A nominal feature is a column of 0 and 1 for each of its levels. The same data, options and seed give the same model, whatever the number
     /// of threads.

@@ -14,6 +14,7 @@ use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use super::estimated::{Estimated, write_objects};
+use super::model::Refitted;
 use super::options::EstimationArguments;
 use super::subject::Subject;
 use crate::cli::figures::Picture;
@@ -39,7 +40,13 @@ impl Estimated for Evaluated {
         if let Some(refitting) = Refitting::from_settings(name, settings)?
             && let Some(refits) = of.fitted.and_then(|fitted| fitted.refits.as_ref())
         {
-            return Ok(refitting.estimate(of.data, of.model, feature, refits)?);
+            let Refitted { refits, learner, data, target } = refits;
+            let mut effects = refitting.estimate(of.data, of.model, feature, refits)?;
+            let (seed, learn) = (refits.options().seed, learner.of_target(target));
+            if let Some(band) = effects.first_mut().and_then(|effect| effect.confidence.as_mut()) {
+                refitting.permute(band, (data, feature), seed, &learn)?;
+            }
+            return Ok(effects);
         }
         let estimator = estimator::from_settings(name, settings)?;
         Ok(estimator.estimate(of.data, of.model, feature)?)
@@ -130,7 +137,8 @@ impl Estimated for Evaluated {
 
 /// Refits, and the test that the mean over them is flat, in words.
 fn described(refits: &RefitRecord) -> String {
-    let RefitRecord { refits, resampling, fitted_rows, left_out_rows, p_flat, .. } = refits;
+    let RefitRecord { refits, resampling, fitted_rows, left_out_rows, p_flat, p_permuted, .. } =
+        refits;
     let p_flat = p_flat.map_or_else(
         || "no test of whether it is flat, as refits do not differ".to_owned(),
         |p| match p < 0.001 {
@@ -138,6 +146,10 @@ fn described(refits: &RefitRecord) -> String {
             false => format!("p = {p:.3} that it is flat"),
         },
     );
+    let p_flat = match p_permuted {
+        Some(p) => format!("{p_flat}; p = {p:.3} by permutations"),
+        None => p_flat,
+    };
     format!(
         "{refits} refits ({resampling}), each to about {fitted_rows:.0} different rows and explained on {left_out_rows:.0} \
          others; {p_flat}"

@@ -91,7 +91,15 @@ pub(in crate::cli) struct Fitted {
     /// Facts about the model.
     pub(in crate::cli) about: Value,
     /// The learner refitted to resamples of the rows of the fit, where a band is made of that.
-    pub(in crate::cli) refits: Option<Refits>,
+    pub(in crate::cli) refits: Option<Refitted>,
+}
+
+/// A learner refitted to resamples of some rows, and to be fitted to them again.
+pub(in crate::cli) struct Refitted {
+    pub(in crate::cli) refits: Refits,
+    pub(in crate::cli) learner: Learner,
+    pub(in crate::cli) data: Dataset,
+    pub(in crate::cli) target: Vec<f64>,
 }
 
 impl Fitted {
@@ -187,7 +195,10 @@ impl ModelArguments {
         refits.map_or(Ok(()), |refits| refits.check(rows))?;
         let (model, observations) =
             source.model(observations, train.as_deref(), self.model_seed.unwrap_or(0))?;
-        let refits = refits.map(|options| source.refits(options, &observations, train.as_deref()));
+        let refits = refits.map(|options| {
+            let rows = (&observations, train.as_deref());
+            Source::refits(options, rows, (name, set))
+        });
         let refits = refits.transpose()?;
         let of_rows =
             ModelOfRows { name, path, source: &source, model, observations, train, test, refits };
@@ -267,7 +278,7 @@ struct ModelOfRows<'a> {
     /// All if none are held out.
     train: Option<Vec<usize>>,
     test: Vec<usize>,
-    refits: Option<Refits>,
+    refits: Option<Refitted>,
 }
 
 /// Source of a model.
@@ -307,15 +318,16 @@ impl Source {
 
     /// The learner refitted to resamples of the rows of the fit.
     fn refits(
-        &self,
         options: RefitOptions,
-        observations: &Observations,
-        train: Option<&[usize]>,
-    ) -> Result<Refits> {
-        let rows = observations.part(train);
-        match (self, &rows.target) {
-            (Self::Learner(learner), Some(target)) => {
-                Ok(options.fit(&rows.data, &learner.on(&rows.data, &target.values))?)
+        (observations, train): (&Observations, Option<&[usize]>),
+        (name, set): (&str, &[(String, String)]),
+    ) -> Result<Refitted> {
+        let rows = observations.part(train).into_owned();
+        match rows.target {
+            Some(target) => {
+                let (learner, data, target) = (Learner::new(name, set)?, rows.data, target.values);
+                let refits = options.fit(&data, &learner.on(&data, &target))?;
+                Ok(Refitted { refits, learner, data, target })
             }
             _ => Err(Error::Argument("--band refit needs a learner and a target".to_owned())),
         }

@@ -3,7 +3,7 @@
 use fe_core::effect::{ConfidenceBand, Limits};
 use fe_core::metric;
 
-use super::{Definition, Measure, OfBand, Scoring, ScoringSurface};
+use super::{Definition, Measure, OfBand, OfTest, Scoring, ScoringSurface};
 use crate::score::{Compared, Comparing, DEGENERATE, Provenance, Score};
 
 /// Pointwise coverage.
@@ -51,7 +51,7 @@ pub(super) const P_FLAT: Definition = Definition {
     about: "p-value of the test that the expected effect of the learner is flat, of a band from refits",
     is_error: false,
     is_squared: false,
-    measure: Measure::Flat(|p| p),
+    measure: Measure::Flat(|of| of.p_flat),
 };
 
 /// Rejection of a flat effect.
@@ -60,8 +60,31 @@ pub(super) const REJECT_FLAT: Definition = Definition {
     about: "1 where that p-value is at most 0.05, else 0: the size of the test where the effect is flat, else its power",
     is_error: false,
     is_squared: false,
-    measure: Measure::Flat(|p| f64::from(p <= 0.05)),
+    measure: Measure::Flat(|of| of.p_flat.map(rejected)),
 };
+
+/// The p-value of the test by permutations that an effect is flat.
+pub(super) const P_PERMUTED: Definition = Definition {
+    name: "p_permuted",
+    about: "p-value of the test that the effect is flat by permutations of the feature, `flat_permutations`",
+    is_error: false,
+    is_squared: false,
+    measure: Measure::Flat(|of| of.p_permuted),
+};
+
+/// Rejection of a flat effect by permutations.
+pub(super) const REJECT_PERMUTED: Definition = Definition {
+    name: "reject_permuted",
+    about: "1 where that p-value is at most 0.05, else 0",
+    is_error: false,
+    is_squared: false,
+    measure: Measure::Flat(|of| of.p_permuted.map(rejected)),
+};
+
+/// 1 where a p-value rejects at 5 %, else 0.
+fn rejected(p: f64) -> f64 {
+    f64::from(p <= 0.05)
+}
 
 /// The score of the band of an effect.
 pub(super) fn score(of: &Scoring<'_>, simultaneous: bool, value: OfBand) -> Result<Score, String> {
@@ -110,10 +133,9 @@ pub(super) fn score_of_refits(
 }
 
 /// The score of the test that the mean over refits is flat.
-pub(super) fn score_of_test(band: &ConfidenceBand, value: fn(f64) -> f64) -> Result<Score, String> {
-    let p = band.record.refits.as_ref().and_then(|refits| refits.p_flat);
-    let p = p.ok_or_else(|| DEGENERATE.to_owned())?;
-    Ok(Score::of(Some(value(p)), &Provenance::NONE, 1, 0))
+pub(super) fn score_of_test(band: &ConfidenceBand, value: OfTest) -> Result<Score, String> {
+    let value = band.record.refits.as_ref().and_then(value).ok_or_else(|| DEGENERATE.to_owned())?;
+    Ok(Score::of(Some(value), &Provenance::NONE, 1, 0))
 }
 
 /// The score of the band of a surface.

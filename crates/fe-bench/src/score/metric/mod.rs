@@ -16,7 +16,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use fe_core::Effect;
-use fe_core::effect::{Bins, Surface};
+use fe_core::effect::{Bins, RefitRecord, Surface};
 use fe_core::estimator::Estimand;
 use fe_truth::{Scenario, Truth};
 
@@ -50,6 +50,8 @@ pub const METRICS: &[Metric] = &[
     Metric::plain(&bands::SIMULTANEOUS_WIDTH),
     Metric::plain(&bands::P_FLAT),
     Metric::plain(&bands::REJECT_FLAT),
+    Metric::plain(&bands::P_PERMUTED),
+    Metric::plain(&bands::REJECT_PERMUTED),
     Metric::plain(&count::BINS),
     Metric::plain(&count::EMPTY_BINS),
     Metric::plain(&count::INFEASIBLE),
@@ -92,6 +94,9 @@ pub(crate) type OfCurves = fn(&[f64], &[f64]) -> f64;
 /// The value of a band, lower and upper, and the truth.
 type OfBand = fn((&[f64], &[f64]), &[f64]) -> f64;
 
+/// The value of the tests that come with a band from refits.
+type OfTest = fn(&RefitRecord) -> Option<f64>;
+
 /// Material of a metric.
 enum Measure {
     /// An estimated curve and the true one, on the same points.
@@ -99,7 +104,7 @@ enum Measure {
     /// A confidence band, lower and upper, and the truth.
     Band { simultaneous: bool, value: OfBand },
     /// The p-value of the test that comes with a band from refits.
-    Flat(fn(f64) -> f64),
+    Flat(OfTest),
     /// A heterogeneity value less the true one, and the bound on the truth.
     Value(value::OfDifference),
     /// A heterogeneity curve and the true one: variances, or their roots.
@@ -273,10 +278,18 @@ impl Metric {
         matches!(self.definition.measure, Measure::Flat(_))
     }
 
+    /// True if it comes with permutations of the feature alone.
+    #[must_use]
+    pub fn is_of_permutations(self) -> bool {
+        let tests = [&bands::P_PERMUTED, &bands::REJECT_PERMUTED];
+        tests.into_iter().any(|test| std::ptr::eq(self.definition, test))
+    }
+
     /// True if it is 0 or 1, or a share of points, of each dataset.
     #[must_use]
     pub fn is_share(self) -> bool {
-        self.is_coverage() || std::ptr::eq(self.definition, &bands::REJECT_FLAT)
+        let tests = [&bands::REJECT_FLAT, &bands::REJECT_PERMUTED];
+        self.is_coverage() || tests.into_iter().any(|test| std::ptr::eq(self.definition, test))
     }
 
     /// True if it speaks of confidence bands.

@@ -7,6 +7,10 @@
 //! all on one grid, or one set of bins, and all centred alike. The band is around their mean. Its variance is that over
 //! refits times 1/m and a [`Correction`], since refits share rows.
 
+mod permutation;
+
+pub use permutation::{LearnFrom, PermutationTest};
+
 use crate::confidence::{BandRequest, OverRefits};
 use crate::data::{AxisChoice, Dataset};
 use crate::effect::{ConfidenceBand, Effect, Instances, RefitRecord, centring};
@@ -56,7 +60,7 @@ impl RefitOptions {
     /// Those of some settings; none where these ask for no band from refits.
     ///
     /// # Errors
-    /// [`Error::BadOption`] for fewer than 2 refits or too many.
+    /// [`Error::BadOption`] for fewer than 2 refits or too many, and for no permutations.
     pub fn from_settings(settings: &Settings) -> Result<Option<Self>> {
         if settings.band != Some(BandKind::Refit) {
             return Ok(None);
@@ -75,7 +79,9 @@ impl RefitOptions {
                 allowed: format!("must be from 2 to {MOST_REFITS}: fewer have no variance"),
             });
         }
-        Ok(Some(Self { resampling, refits, seed: settings.band_seed.unwrap_or_default() }))
+        let seed = settings.band_seed.unwrap_or_default();
+        settings.flat_permutations.map(|of| PermutationTest::new(of, seed)).transpose()?;
+        Ok(Some(Self { resampling, refits, seed }))
     }
 
     /// Refuses numbers of rows to which this cannot be done.
@@ -152,7 +158,7 @@ impl Refits {
             (Correction::Jackknife, _) => fitted_rows / left_out_rows,
         };
         let variance_factor = 1.0 / refits as f64 + corrected;
-        let p_flat = None;
+        let (p_flat, p_permuted) = (None, None);
         RefitRecord {
             refits,
             resampling,
@@ -161,6 +167,7 @@ impl Refits {
             left_out_rows,
             variance_factor,
             p_flat,
+            p_permuted,
         }
     }
 }
@@ -203,6 +210,7 @@ pub struct Refitting {
     request: BandRequest,
     options: RefitOptions,
     correction: Correction,
+    permutations: Option<usize>,
 }
 
 impl Refitting {
@@ -226,7 +234,10 @@ impl Refitting {
         BandRequest::OPTIONS.iter().for_each(|option| plain.clear(option));
         let estimator = estimator::from_settings(name, &plain)?;
         let correction = settings.correction.unwrap_or_default();
-        Ok(Some(Self { name: info.name, settings: plain, estimator, request, options, correction }))
+        let permutations = settings.flat_permutations;
+        let settings = plain;
+        let name = info.name;
+        Ok(Some(Self { name, settings, estimator, request, options, correction, permutations }))
     }
 
     /// The estimator, without a band.
@@ -258,6 +269,25 @@ impl Refitting {
             effect.confidence = Some(self.band(effect, data, refits)?);
         }
         Ok(effects)
+    }
+
+    /// Adds to a band the test that the effect of a feature is flat by permutations, where settings ask for it: of the
+    /// first output, with random numbers from a seed.
+    ///
+    /// # Errors
+    /// As [`PermutationTest::p_value`].
+    pub fn permute(
+        &self,
+        band: &mut ConfidenceBand,
+        (data, feature): (&Dataset, usize),
+        seed: u64,
+        learn: &LearnFrom<'_>,
+    ) -> Result<()> {
+        if let (Some(permutations), Some(record)) = (self.permutations, &mut band.record.refits) {
+            let test = PermutationTest::new(permutations, seed)?;
+            record.p_permuted = Some(test.p_value(self.estimator(), data, feature, learn)?);
+        }
+        Ok(())
     }
 
     /// The band beside an effect that this estimator gave on some data.
