@@ -467,8 +467,9 @@ proptest! {
         let own = band(name, &settings, &data, &learn).unwrap();
         let other = band(name, &settings, &data, &changed).unwrap();
         let (own_limits, other_limits) = (limits(&own), limits(&other));
-        for i in 0..own_limits[0].len() {
-            let [lower, upper, least, most] = [0, 1, 2, 3].map(|limit| own_limits[limit][i]);
+        for place in 0..own.pointwise.lower.x().len() {
+            let at = |limit: usize| own_limits[limit][place];
+            let [lower, upper, least, most] = [0, 1, 2, 3].map(at);
             prop_assert!(least <= lower && lower <= upper && upper <= most);
             prop_assert!((least + most - lower - upper).abs() < 1e-9);
         }

@@ -114,7 +114,7 @@ impl Scheme {
             Self::CrossValidation(folds) if rows / folds < LEAST_LEFT_OUT => {
                 too_few(LEAST_LEFT_OUT)
             }
-            Self::CrossValidation(folds) if refits % folds > 0 => Err(format!(
+            Self::CrossValidation(folds) if !refits.is_multiple_of(folds) => Err(format!(
                 "`refits` = {refits} with `resampling` {self}: must be whole rounds, a multiple of {folds}"
             )),
             _ => Ok(()),
