@@ -467,9 +467,8 @@ proptest! {
         let own = band(name, &settings, &data, &learn).unwrap();
         let other = band(name, &settings, &data, &changed).unwrap();
         let (own_limits, other_limits) = (limits(&own), limits(&other));
-        for place in 0..own.pointwise.lower.x().len() {
-            let at = |limit: usize| own_limits[limit][place];
-            let [lower, upper, least, most] = [0, 1, 2, 3].map(at);
+        let corners = own_limits[0].iter().zip(&own_limits[1]).zip(&own_limits[2]).zip(&own_limits[3]);
+        for (((lower, upper), least), most) in corners {
             prop_assert!(least <= lower && lower <= upper && upper <= most);
             prop_assert!((least + most - lower - upper).abs() < 1e-9);
         }
