@@ -93,7 +93,7 @@ impl PermutationTest {
         Ok((1 + as_large) as f64 / (1 + permuted.len()) as f64)
     }
 
-    /// How much the effect varies of a fit to a permutation; the first of all leaves the rows as they are.
+    /// Variation of the effect of a fit to a permutation; the first of all leaves the rows as they are.
     fn statistic(
         &self,
         number: usize,
