@@ -79,6 +79,7 @@ pub mod numeric;
 pub mod option;
 pub mod preset;
 pub mod reconstruction;
+pub mod refits;
 pub mod regional;
 pub mod registries;
 pub mod replicates;

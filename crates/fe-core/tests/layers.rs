@@ -16,7 +16,7 @@ const ORDER: &[&[&str]] = &[
     &["effect", "binning"],
     &["confidence", "metric"],
     &["estimator"],
-    &["regional", "indices", "preset", "reconstruction", "replicates"],
+    &["regional", "indices", "preset", "reconstruction", "refits", "replicates"],
     &["registries"],
 ];
 

@@ -93,7 +93,7 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
     let observations =
         arguments.model.observations(&arguments.data, None, ColumnRequests::default())?;
     arguments.features.of_names(observations.names())?;
-    let fitted = arguments.model.fit(name, &arguments.data, observations, &arguments.set)?;
+    let fitted = arguments.model.fit(name, &arguments.data, observations, &arguments.set, None)?;
     if !fitted.model.has_partial() {
         let message = format!("`rhale` needs derivatives, and {} has none", fitted.title);
         return Err(Error::Argument(message));

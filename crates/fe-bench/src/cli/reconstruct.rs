@@ -31,12 +31,16 @@ pub(super) struct Arguments {
 }
 
 /// Options that say something about an effect that a sum has no use for.
-const UNUSED: [&str; 9] = [
+const UNUSED: [&str; 13] = [
     "band",
     "level",
     "resamples",
     "band_seed",
     "rebin",
+    "refits",
+    "resampling",
+    "correction",
+    "flat_permutations",
     "interval",
     "importance",
     "shapley_values",

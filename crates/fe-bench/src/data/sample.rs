@@ -5,6 +5,7 @@ use fe_core::interrupt;
 use fe_core::model::Rows;
 use fe_truth::Scenario;
 use ndarray::Array2;
+use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 
@@ -26,7 +27,7 @@ pub fn address<'a>(
     rows: usize,
     replicate: usize,
 ) -> Address<'a> {
-    Address { seed, scenario, parameters, rows, replicate }
+    Address { seed, scenario, parameters, rows, replicate, of_learner: false }
 }
 
 /// The features of a dataset.
@@ -95,6 +96,47 @@ pub fn target(
     if !(snr.is_finite() && snr >= 0.0) {
         return Err(Error::Argument(format!("snr = {snr}: must be finite and at least 0")));
     }
+    let (id, parameters) = (scenario.id(), scenario.parameters());
+    let address = address(seed, (&id, &parameters), data.len(), replicate);
+    noisy(scenario, data, snr, address.noise())
+}
+
+/// A dataset that a learner is fitted to for its expected effect, and the rows that its model is explained on.
+pub struct OfLearner {
+    /// The features.
+    pub data: Dataset,
+    /// The target.
+    pub target: Vec<f64>,
+    /// As many other rows.
+    pub explained: Dataset,
+    /// The seed of the fit.
+    pub seed: u64,
+}
+
+/// One of the datasets, counted from 0, that a learner is fitted to for its expected effect.
+///
+/// # Errors
+/// As [`features`] and [`target`].
+pub fn of_learner(
+    scenario: &Scenario,
+    (seed, rows, snr): (u64, usize, f64),
+    number: usize,
+) -> Result<OfLearner> {
+    let (id, parameters) = (scenario.id(), scenario.parameters());
+    let address = address(seed, (&id, &parameters), rows, 0).of_learner(number);
+    let data = from_stream(scenario, rows, address.features())?;
+    let target = noisy(scenario, &data, snr, address.noise())?;
+    let explained = from_stream(scenario, rows, address.fresh(0))?;
+    Ok(OfLearner { data, target, explained, seed: address.fit().next_u64() })
+}
+
+/// The target with noise from a stream.
+fn noisy(
+    scenario: &Scenario,
+    data: &Dataset,
+    snr: f64,
+    mut stream: ChaCha8Rng,
+) -> Result<Vec<f64>> {
     let mut y = vec![0.0; data.len()];
     for (start, values) in (0..).step_by(TOGETHER).zip(y.chunks_mut(TOGETHER)) {
         interrupt::check();
@@ -103,8 +145,6 @@ pub fn target(
         scenario.model().predict(&rows, values).map_err(fe_core::Error::from)?;
     }
     if snr > 0.0 {
-        let (id, parameters) = (scenario.id(), scenario.parameters());
-        let mut stream = address(seed, (&id, &parameters), data.len(), replicate).noise();
         let sd = scenario.sd()?.value / snr;
         for y in &mut y {
             let noise: f64 = StandardNormal.sample(&mut stream);

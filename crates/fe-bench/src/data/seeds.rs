@@ -17,6 +17,8 @@ pub struct Address<'a> {
     pub rows: usize,
     /// Replicate, counted from 0.
     pub replicate: usize,
+    /// True of datasets beside the replicates, from which the expected effect of a learner is.
+    pub of_learner: bool,
 }
 
 impl Address<'_> {
@@ -50,8 +52,23 @@ impl Address<'_> {
         self.stream(&format!("fresh {number}"))
     }
 
+    /// The stream of a band's refits of a learner, by the seed that the band is given.
+    #[must_use]
+    pub fn refits(&self, seed: u64) -> ChaCha8Rng {
+        self.stream(&format!("refits {seed}"))
+    }
+
+    /// The address of one of the datasets, counted from 0, that a learner is fitted to for its expected effect: no
+    /// replicate has its numbers.
+    #[must_use]
+    pub fn of_learner(self, number: usize) -> Self {
+        Self { replicate: number, of_learner: true, ..self }
+    }
+
     fn stream(&self, purpose: &str) -> ChaCha8Rng {
-        let Address { seed, scenario, parameters, rows, replicate } = self;
+        let Address { seed, scenario, parameters, rows, replicate, of_learner } = self;
+        let replicate =
+            if *of_learner { format!("learner {replicate}") } else { replicate.to_string() };
         let label = format!(
             "feature-effects stream 1\npurpose {purpose}\nseed {seed}\nscenario {scenario}\n\
              parameters {parameters}\nrows {rows}\nreplicate {replicate}\n"
@@ -67,7 +84,14 @@ mod tests {
 
     #[test]
     fn every_part_of_the_address_counts() {
-        let base = Address { seed: 0, scenario: "a@1", parameters: "p=1", rows: 10, replicate: 0 };
+        let base = Address {
+            seed: 0,
+            scenario: "a@1",
+            parameters: "p=1",
+            rows: 10,
+            replicate: 0,
+            of_learner: false,
+        };
         let first = |address: Address<'_>| address.features().next_u64();
         let others = [
             Address { seed: 1, ..base },
@@ -75,16 +99,26 @@ mod tests {
             Address { parameters: "p=2", ..base },
             Address { rows: 11, ..base },
             Address { replicate: 1, ..base },
+            base.of_learner(0),
+            base.of_learner(1),
         ];
         for other in others {
             assert_ne!(first(base), first(other));
         }
-        let purposes =
-            [base.features(), base.noise(), base.split(), base.fit(), base.fresh(0), base.fresh(1)];
+        let purposes = [
+            base.features(),
+            base.noise(),
+            base.split(),
+            base.fit(),
+            base.fresh(0),
+            base.fresh(1),
+            base.refits(0),
+            base.refits(1),
+        ];
         let mut words: Vec<u64> = purposes.map(|mut stream| stream.next_u64()).to_vec();
         words.sort_unstable();
         words.dedup();
-        assert_eq!(words.len(), 6);
+        assert_eq!(words.len(), 8);
         assert_eq!(first(base), first(base));
     }
 }

@@ -58,7 +58,15 @@ const VIOLINS: MarkStyle = MarkStyle::line(VERMILION, 0.9).faint(0.25);
 const DECILES: MarkStyle = MarkStyle::line(BLACK, 1.4);
 
 /// Of what a confidence band says how uncertain it is.
-pub(super) const OF_MODEL: &str = "bands: effect of this model, not of the true function";
+const OF_MODEL: &str = "bands: effect of this model, not of the true function";
+
+/// The same of a band from refits.
+const OF_LEARNER: &str = "bands: expected effect of the learner, not of the true function";
+
+/// The effect that a band of a kind is about, in words.
+pub(super) fn target_of(kind: Option<BandKind>) -> &'static str {
+    if kind == Some(BandKind::Refit) { OF_LEARNER } else { OF_MODEL }
+}
 
 /// Effects of a scenario's function, and why a truth is missing beside them.
 #[derive(Debug, Clone, PartialEq)]
@@ -560,7 +568,7 @@ fn curve_panel(
     let caution = effect.record.binning.as_ref().and_then(BinningRecord::caution);
     let of_band = effect.confidence.as_ref().and_then(|band| band.caution());
     let title = match (&effect.confidence, &of_band) {
-        (Some(_), None) => format!("{} ({OF_MODEL})", subject.name(effect)),
+        (Some(band), None) => format!("{} ({})", subject.name(effect), target_of(band.record.kind)),
         _ => subject.name(effect),
     };
     let cautions = caution.iter().chain(&of_band);
@@ -603,6 +611,7 @@ fn confidence_of(band: &ConfidenceBand, area: &dyn Fn(&Limits) -> Area) -> Vec<L
         Some(BandKind::Analytic) => "analytic",
         Some(BandKind::Bootstrap) => "bootstrap",
         Some(BandKind::Bins) => "each bin alone",
+        Some(BandKind::Refit) => "refits",
         None => "given",
     };
     let layer = |limits: &Limits, reach: &str, look: MarkStyle| {

@@ -7,10 +7,11 @@ use std::path::Path;
 use fe_core::effect::Bands;
 use fe_core::estimator::Estimand;
 use fe_core::numeric::partition::{Closed, Partition};
+use fe_core::settings::BandKind;
 
 use super::effect_on;
 use super::effects::{
-    ESTIMATE, OF_MODEL, POINTWISE, SIMULTANEOUS, SPREAD, TRUTH, errors_about_zero, limits_of_bins,
+    ESTIMATE, POINTWISE, SIMULTANEOUS, SPREAD, TRUTH, errors_about_zero, limits_of_bins, target_of,
 };
 use super::figure::{Figure, Layer, Mark, Panel, Scale};
 use super::levels::{self, LevelsOfKey};
@@ -136,7 +137,9 @@ fn cell(title: String, kept: &[&KeptEstimate], levels: Option<&LevelsOfKey>) -> 
     if let Some(first) = panels.first_mut() {
         let is_band = |point: &KeptPoint| point.pointwise.0 <= point.pointwise.1;
         let has_band = one.curve.iter().any(is_band);
-        first.title = if has_band { format!("{title} ({OF_MODEL})") } else { title };
+        let kind = one.key.options.split(';').any(|option| option == "band=refit");
+        let target = target_of(kind.then_some(BandKind::Refit));
+        first.title = if has_band { format!("{title} ({target})") } else { title };
     }
     panels
 }

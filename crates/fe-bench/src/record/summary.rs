@@ -7,6 +7,7 @@ use fe_core::replicates::{Order, Paired, Summary};
 
 use super::{Column, Key};
 use crate::output::Entry;
+use crate::score::Metric;
 
 /// A mean over replicates; `replicate` is empty in its key.
 #[derive(Debug, Clone)]
@@ -62,7 +63,8 @@ impl SummaryRow {
 
 /// The mean of the values of a metric; coverage is a share.
 pub(crate) fn summarised(metric: &str, values: &[f64]) -> Summary {
-    let summary = if metric.ends_with("coverage") { Summary::of_shares } else { Summary::of };
+    let is_share = metric.ends_with("coverage") || metric.parse().is_ok_and(Metric::is_share);
+    let summary = if is_share { Summary::of_shares } else { Summary::of };
     summary(values)
 }
 

@@ -309,7 +309,14 @@ fn rows_of_models(study: Option<&Study>) -> Vec<String> {
         });
         let fresh = (fitting.fresh > 0)
             .then(|| format!("each model is explained on {} further datasets", fitting.fresh));
-        splits.chain(fresh).collect()
+        let expected = (fitting.learners() > 0).then(|| {
+            format!(
+                "the expected effect of a learner is the mean over {} models of it, each fitted to a further dataset and \
+                 explained on another",
+                fitting.expected
+            )
+        });
+        splits.chain(fresh).chain(expected).collect()
     };
     once(fittings(study).filter(|fitting| !fitting.models.is_empty()).flat_map(splits))
 }

@@ -110,6 +110,12 @@ fn study(named: &NamedStudy, results: &Results, effects: &[Named]) -> Result<Mar
     let effects: Vec<&Named> = effects.iter().filter(|figure| figure.study == named.name).collect();
     let more = effects.len().saturating_sub(MOST_EFFECTS);
     figures.extend(effects.into_iter().take(MOST_EFFECTS).cloned());
+    let banded = |of_refits: bool| {
+        values.iter().any(|row| {
+            let is_of_refits = row.key.options.split(';').any(|option| option == "band=refit");
+            is_of_refits == of_refits && row.key.metric.parse().is_ok_and(Metric::is_of_bands)
+        })
+    };
     Ok(html! {
         section aria-labelledby={ "study-" (named.name) } {
             h2 id={ "study-" (named.name) } { (named.name) }
@@ -121,8 +127,14 @@ fn study(named: &NamedStudy, results: &Results, effects: &[Named]) -> Result<Mar
             }
             @if let Some(first) = figures.first() { (figure(first, true)) }
             (methods::section(named, &values, &results.manifest))
-            @if values.iter().any(|row| row.key.metric.parse().is_ok_and(Metric::is_of_bands)) {
+            @if banded(false) {
                 p { "Confidence bands: " (fe_core::effect::MEANING) ". Here the model is the function itself." }
+            }
+            @if banded(true) {
+                p {
+                    "Confidence bands from refits: " (fe_core::effect::MEANING_OF_REFITS) ". Pairs say what each is held against: "
+                    "the effect of f, or the expected effect of the learner."
+                }
             }
             @if tables.len() > 1 { h3 { "Further tables" } }
             @for table in tables.iter().skip(1) { (scrolled(table.title(), table.html(Style::default()))) }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use fe_core::Dataset;
+use fe_core::effect::ConfidenceBand;
 use fe_truth::FittedEffects;
 
 use super::estimate::{Estimate, Subject};
@@ -33,4 +34,6 @@ pub(super) struct Seen<'a> {
     pub(super) exact: &'a Result<Vec<FittedEffects<'a>>, String>,
     /// One for each variant; none where no pair asks for it.
     pub(super) estimates: Vec<Option<Estimate>>,
+    /// The band from refits beside each of them, where it is to have one.
+    pub(super) bands: Vec<Option<Result<ConfidenceBand, String>>>,
 }

@@ -136,6 +136,9 @@ impl Explaining<'_> {
             (Ok(data), Ok(Implementation::Own(estimator)), subject) => {
                 here(estimator.as_ref(), subject, data, of.feature)
             }
+            (Ok(data), Ok(Implementation::Refitted(refitting)), subject) => {
+                here(refitting.estimator(), subject, data, of.feature)
+            }
             (Ok(data), Ok(Implementation::Regional(regional)), subject) => {
                 trees(regional, subject, data, of.feature)
             }

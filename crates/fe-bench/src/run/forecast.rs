@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use fe_core::settings::{self, BandKind};
 
 use super::context::Task;
+use super::learner;
 use super::prepared::Prepared;
 use crate::engines::Engines;
 use crate::error::{Error, Result};
@@ -131,17 +132,19 @@ impl Work {
                     let own = variant.settings.resamples.or_else(usual_resamples);
                     resamples += own.unwrap_or_default() as u64;
                 }
-                Some(BandKind::Analytic) => simulated += 1,
+                Some(BandKind::Analytic | BandKind::Refit) => simulated += 1,
                 Some(BandKind::Bins) | None => {}
             }
         }
         let each = effects * parts * subjects;
+        let refits: u64 = learner::options(group).iter().map(|of| of.refits as u64).sum();
+        let expected = fitting.learners() as u64 * fitting.expected as u64;
         Self {
             datasets,
             estimates: datasets * group.estimates() as u64,
             model_rows: datasets.saturating_mul(rows),
             is_open,
-            fits: datasets * fitting.models.len() as u64 * parts,
+            fits: datasets * fitting.models.len() as u64 * (parts + refits) + expected,
             bands: datasets * bands * each,
             resamples: datasets * resamples * each,
             simulated: datasets * simulated * each,

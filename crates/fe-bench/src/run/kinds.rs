@@ -40,6 +40,9 @@ impl Kind<'_> {
         let found = caught(|| {
             match built {
                 Implementation::Own(own) => own.estimate(&self.data, model, of.feature).map(drop),
+                Implementation::Refitted(own) => {
+                    own.estimator().estimate(&self.data, model, of.feature).map(drop)
+                }
                 Implementation::Regional(own) => own.fit(&self.data, model, of.feature).map(drop),
                 Implementation::External(..) => Ok(()),
             }

@@ -5,9 +5,11 @@
 
 mod context;
 mod estimate;
+mod expected;
 pub mod forecast;
 mod indices;
 pub mod kinds;
+mod learner;
 mod pairs;
 pub mod prepared;
 mod regions;

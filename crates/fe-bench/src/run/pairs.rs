@@ -2,19 +2,23 @@
 //! from.
 
 use fe_core::Effect;
-use fe_core::estimator::Estimand;
+use fe_core::effect::ConfidenceBand;
+use fe_core::estimator::{Estimand, Estimator};
 use fe_core::metric::centred_on_grid;
 use fe_core::replicates::FreshCurves;
 use fe_truth::{Centring, Quantity, Truth};
 
 use super::context::{Seen, Task};
-use super::estimate::Estimate;
+use super::estimate::{Estimate, Subject};
+use super::learner;
 use super::prepared::{Implementation, PreparedFeature};
+use super::truth::limits_at;
 use crate::error::caught;
 use crate::record::encode::Encoder;
 use crate::record::{Cell, CurveErrors};
 use crate::score::comparison::{Comparison, Pair, Side};
 use crate::score::exact::axis_around;
+use crate::score::metric::HeldBand;
 use crate::score::{
     self, Comparing, CurvePoint, Metric, Provenance, Score, exact_effect, truth_centring,
 };
@@ -26,6 +30,12 @@ struct Both {
     first: Vec<f64>,
     second: Vec<f64>,
     truths: Option<Vec<Truth>>,
+}
+
+impl Both {
+    fn provenance(&self) -> Provenance {
+        self.truths.as_ref().map_or(Provenance::NONE, |truths| Provenance::of_curve(truths))
+    }
 }
 
 /// The mean of the curves of some effects at some points.
@@ -73,8 +83,9 @@ impl Compare<'_> {
         let group = self.task.planned.group;
         let both = caught(|| self.both(pair));
         let rows = self.model_rows(pair);
-        for &metric in &group.metrics {
+        for &metric in group.metrics.iter().filter(|metric| metric.is_of_pair(pair)) {
             let score = match metric {
+                of if of.is_of_bands() => both.as_ref().map(|both| self.band(both, of)),
                 of if of.is_of_curves() => both.as_ref().map(|both| self.distance(both, of)),
                 _ => Ok(self.count(pair, metric).unwrap_or_else(Score::failed)),
             };
@@ -99,7 +110,8 @@ impl Compare<'_> {
         }
         let Ok(both) = both else { return Ok(()) };
         if group.keep.contains(&Keep::Curves) {
-            self.keep_curves(&both, key, records)?;
+            let band = self.seen.bands[self.v].as_ref().filter(|_| pair.has_band());
+            self.keep_curves(&both, band.and_then(|band| band.as_ref().ok()), key, records)?;
         }
         if group.keep.contains(&Keep::Decomposition) {
             let error: Vec<f64> = both.first.iter().zip(&both.second).map(|(a, b)| a - b).collect();
@@ -111,7 +123,13 @@ impl Compare<'_> {
         Ok(())
     }
 
-    fn keep_curves(&self, both: &Both, key: &Key<&str>, records: &mut Encoder) -> csv::Result<()> {
+    fn keep_curves(
+        &self,
+        both: &Both,
+        band: Option<&ConfidenceBand>,
+        key: &Key<&str>,
+        records: &mut Encoder,
+    ) -> csv::Result<()> {
         for (i, &x) in self.comparing.points.iter().enumerate() {
             let point = CurvePoint {
                 x,
@@ -119,7 +137,7 @@ impl Compare<'_> {
                 heterogeneity: None,
                 truth: Some(both.second[i]),
                 truth_abs_error: both.truths.as_ref().map(|truths| truths[i].abs_error),
-                confidence: [None; 4],
+                confidence: band.map_or([None; 4], |band| limits_at(band, x)),
             };
             records.curve(key, 0, &point)?;
         }
@@ -128,12 +146,23 @@ impl Compare<'_> {
 
     fn distance(&self, both: &Both, metric: Metric) -> Score {
         let Comparing { points, left_out, .. } = self.comparing;
-        let provenance = match &both.truths {
-            Some(truths) => Provenance::of(truths.iter().map(|t| (t.method, t.abs_error))),
-            None => Provenance::NONE,
-        };
+        let provenance = both.provenance();
         let value = metric.of_curves(&both.first, &both.second);
         Score::of(value, &provenance, points.len(), left_out)
+    }
+
+    /// The score of the band from refits beside the estimate.
+    fn band(&self, both: &Both, metric: Metric) -> Score {
+        let Comparing { points, left_out, .. } = self.comparing;
+        let band = match &self.seen.bands[self.v] {
+            Some(Ok(band)) => band,
+            Some(Err(reason)) => return Score::failed(reason),
+            None => return Score::failed("it has no band from refits: `band` = \"refit\""),
+        };
+        let provenance = both.provenance();
+        let held = HeldBand { band, points, against: &both.second, provenance, left_out };
+        let none = || Score::failed(format!("`{}` is of no band", metric.name()));
+        metric.of_refits(&held).unwrap_or_else(none)
     }
 
     /// The mean count over the parts of the first effect.
@@ -164,8 +193,8 @@ impl Compare<'_> {
 
     fn estimand(&self) -> Option<Estimand> {
         match &self.of.estimators[self.v] {
-            Ok(Implementation::Own(estimator)) => Some(estimator.estimand()),
-            _ => None,
+            Ok(built) => built.estimator().map(Estimator::estimand),
+            Err(_) => None,
         }
     }
 
@@ -207,6 +236,11 @@ impl Compare<'_> {
             (Side::ModelMain, _) => {
                 return Ok((self.seen.subject.main_effect(self.of.feature, points)?, None));
             }
+            (Side::ModelExpected, _) => {
+                let truths = self.expected()?;
+                let values = truths.iter().map(|truth| truth.value).collect();
+                return Ok((values, Some(truths)));
+            }
             (Side::Truth(quantity), _) => quantity,
             (Side::Theoretical | Side::ModelExact, Some(estimand)) => score::truth_of(estimand),
             (Side::Theoretical | Side::ModelExact, None) => {
@@ -218,6 +252,15 @@ impl Compare<'_> {
             _ => self.truths(quantity, pair)?,
         };
         Ok((truths.iter().map(|truth| truth.value).collect(), Some(truths)))
+    }
+
+    /// The expected effect of the learner at the points.
+    fn expected(&self) -> Result<Vec<Truth>, String> {
+        let Subject::Fitted(model, _) = self.seen.subject else {
+            return Err("f is no learner".to_owned());
+        };
+        let at = (self.v, self.comparing.points);
+        learner::expected(self.task, model, self.of, at)
     }
 
     /// A truth at the points, where it is not centred there the mean of those of the parts.
@@ -266,15 +309,13 @@ impl Compare<'_> {
         if self.comparing.comparison == Comparison::Centred {
             return Ok(Beside::Grid);
         }
-        match (
-            pair.sides().into_iter().find(|side| side.is_estimate()),
-            &self.of.estimators[self.v],
-        ) {
-            (Some(side), _) => Ok(Beside::Estimates(self.effects(side)?.collect())),
-            (None, Ok(Implementation::Own(estimator))) => {
-                Ok(Beside::Nothing(truth_centring(estimator.centring())?))
-            }
-            (None, _) => Err(format!("`{pair}` has no estimate to be centred like")),
+        if let Some(side) = pair.sides().into_iter().find(|side| side.is_estimate()) {
+            return Ok(Beside::Estimates(self.effects(side)?.collect()));
+        }
+        let built = self.of.estimators[self.v].as_ref().ok();
+        match built.and_then(Implementation::estimator) {
+            Some(estimator) => Ok(Beside::Nothing(truth_centring(estimator.centring())?)),
+            None => Err(format!("`{pair}` has no estimate to be centred like")),
         }
     }
 }

@@ -3,9 +3,11 @@
 use fe_core::estimator::Estimator;
 use fe_core::estimator::pair::{self, PairEstimator};
 use fe_core::indices;
+use fe_core::refits::Refitting;
 use fe_core::regional::{AnyEstimator, Regional};
 use fe_core::{AxisChoice, Settings};
 
+use super::expected::ExpectedEffects;
 use crate::engines::External;
 use crate::score::Truths;
 use crate::study::Group;
@@ -20,6 +22,8 @@ pub struct Prepared {
     pub pairs: Vec<PreparedPair>,
     /// Truths that were computed so far.
     pub truths: Truths,
+    /// Expected effects of learners that were computed so far.
+    pub expected: ExpectedEffects,
 }
 
 /// A feature with its grid and its estimators.
@@ -58,10 +62,24 @@ pub enum OfPairs {
 pub enum Implementation {
     /// An estimator of curves of this program.
     Own(Box<dyn Estimator>),
+    /// One of this program whose bands are of refits.
+    Refitted(Box<Refitting>),
     /// An estimator of trees of this program.
     Regional(Box<Regional>),
     /// One that runs as a process of its own, on an axis.
     External(External, AxisChoice),
+}
+
+impl Implementation {
+    /// The estimator of curves of this program, if it is one.
+    #[must_use]
+    pub fn estimator(&self) -> Option<&dyn Estimator> {
+        match self {
+            Self::Own(estimator) => Some(estimator.as_ref()),
+            Self::Refitted(refitting) => Some(refitting.estimator()),
+            Self::Regional(_) | Self::External(..) => None,
+        }
+    }
 }
 
 impl Prepared {
@@ -74,7 +92,7 @@ impl Prepared {
         let pairs = subjects.pairs.iter().map(|&pair| PreparedPair::new(group, pair)).collect();
         let grids = features.iter().map(|of| (of.feature, of.points.clone()));
         let truths = Truths::on_grids(grids);
-        Self { features, pairs, truths }
+        Self { features, pairs, truths, expected: ExpectedEffects::default() }
     }
 
     /// About how many rows the models are asked for by one dataset of a group; and whether that
@@ -166,6 +184,10 @@ impl PreparedFeature {
                 let axis = settings.axis.unwrap_or_default();
                 return Ok(Implementation::External(external.clone(), axis));
             }
+            let refitting = Refitting::from_settings(&variant.estimator, &settings);
+            if let Some(refitting) = refitting.map_err(|e| e.to_string())? {
+                return Ok(Implementation::Refitted(Box::new(refitting)));
+            }
             let built = AnyEstimator::from_settings(&variant.estimator, &settings);
             Ok(match built.map_err(|e| e.to_string())? {
                 AnyEstimator::Global(estimator) => Implementation::Own(estimator),
@@ -194,6 +216,11 @@ impl PreparedFeature {
         };
         self.estimators.iter().map(move |estimator| match estimator {
             Ok(Implementation::Own(estimator)) => cost(estimator.as_ref()),
+            Ok(Implementation::Refitted(refitting)) => {
+                // Each refit is explained on some of the rows.
+                let refits = refitting.options().refits as u64;
+                cost(refitting.estimator()).map(|rows| rows.saturating_mul(1 + refits))
+            }
             // The local effects of all rows are evaluated once.
             Ok(Implementation::Regional(regional)) => cost(regional.within()),
             Ok(Implementation::External(..)) => None,

@@ -16,10 +16,12 @@ use rand::Rng;
 
 use super::context::{Seen, Task};
 use super::estimate::{self, Estimate, Explaining, Found, Subject};
+use super::learner::RefitsOfTask;
 use super::pairs::{self, Compare};
 use super::prepared::{Implementation, PreparedFeature};
 use super::{indices, surfaces, truth};
 use crate::data::sample;
+use crate::data::seeds::Address;
 use crate::engines::{Repetitions, Workspace};
 use crate::error::caught;
 use crate::output::exact;
@@ -75,6 +77,8 @@ impl<'a> Task<'a> {
             let rows = rows.map_err(Clone::clone);
             splits.push((name.as_str(), rows.clone(), self.subjects(name, rows, &mut records)?));
         }
+        let of_refits = drawn.as_ref().map(|drawn| (&drawn.data, &drawn.target[..]));
+        let refits = RefitsOfTask::new(self, of_refits);
         let exact: Vec<Vec<_>> = splits
             .iter()
             .map(|(_, _, subjects)| subjects.iter().map(|subject| self.exact(subject)).collect())
@@ -89,7 +93,12 @@ impl<'a> Task<'a> {
                 for (subject, exact) in subjects.iter().zip(exact) {
                     let explaining = Explaining { subject, data, workspace: workspace.as_ref() };
                     let estimates = self.estimates(of, explaining);
-                    seen.push(Seen { split, fresh, subject, exact, estimates });
+                    let all = drawn.as_ref().map(|drawn| &drawn.data);
+                    let bands = of.estimators.iter().zip(&estimates);
+                    let bands =
+                        bands.map(|(built, own)| refits.band(subject, built, own.as_ref(), all));
+                    let bands = bands.collect();
+                    seen.push(Seen { split, fresh, subject, exact, estimates, bands });
                 }
             }
             self.record(of, &seen, &mut records)?;
@@ -123,6 +132,13 @@ impl<'a> Task<'a> {
         self.keyed(feature, own, "", &pair, then)
     }
 
+    /// Does something with the address of the dataset.
+    pub(super) fn address<T>(&self, then: impl FnOnce(Address<'_>) -> T) -> T {
+        let group = self.planned.group;
+        let (id, parameters) = (group.scenario.id(), group.scenario.parameters());
+        then(sample::address(self.seed, (&id, &parameters), group.rows, self.replicate))
+    }
+
     fn draw(&self) -> Result<Drawn, String> {
         let group = self.planned.group;
         let (scenario, rows) = (&group.scenario, group.rows);
@@ -136,9 +152,7 @@ impl<'a> Task<'a> {
             let fresh = (0..self.fitting.fresh)
                 .map(|number| sample::fresh_features(scenario, seed, rows, replicate, number))
                 .collect::<crate::Result<_>>()?;
-            let (id, parameters) = (scenario.id(), scenario.parameters());
-            let address = sample::address(seed, (&id, &parameters), rows, replicate);
-            let seeds = (address.split().next_u64(), address.fit().next_u64());
+            let seeds = self.address(|of| (of.split().next_u64(), of.fit().next_u64()));
             Ok(Drawn { data, target, fresh, seeds })
         };
         draw().map_err(|e| e.to_string())
@@ -297,12 +311,12 @@ impl<'a> Task<'a> {
         let is_wanted = seen.estimates[v].as_ref().is_some_and(|of| of.found.is_ok())
             && matches!(seen.subject, Subject::Fitted(..))
             && self.fitting.fresh > 0;
-        let Ok(Implementation::Own(estimator)) = &of.estimators[v] else { return None };
+        let estimator = of.estimators[v].as_ref().ok().and_then(Implementation::estimator)?;
         let points = comparing.points;
         let all = || {
             let mut curves = FreshCurves::new(points.len());
             for data in seen.fresh {
-                let estimate = estimate::here(estimator.as_ref(), seen.subject, data, of.feature);
+                let estimate = estimate::here(estimator, seen.subject, data, of.feature);
                 let values = pairs::averaged(estimate.found?.effects()?, points)?;
                 let values = pairs::centred(values, comparing.comparison);
                 curves.add(&values.into_iter().map(Some).collect::<Vec<_>>());

@@ -1,6 +1,6 @@
 //! Scores of estimates of f against the truth of their estimand, and what is kept of them.
 
-use fe_core::effect::Limits;
+use fe_core::effect::{ConfidenceBand, Limits};
 use fe_core::estimator::Estimand;
 use fe_core::{Curve, Effect, regional};
 
@@ -138,9 +138,12 @@ impl Task<'_> {
 
 /// The limits of the confidence band of an effect at a place: pointwise, then simultaneous.
 fn confidence_at(effect: &Effect, x: f64) -> [Option<f64>; 4] {
-    let band = effect.confidence.as_ref();
-    let pointwise = band.map(|band| &band.pointwise);
-    let simultaneous = band.and_then(|band| band.simultaneous.as_ref());
+    effect.confidence.as_ref().map_or([None; 4], |band| limits_at(band, x))
+}
+
+/// The limits of a band at a place: pointwise, then simultaneous.
+pub(super) fn limits_at(band: &ConfidenceBand, x: f64) -> [Option<f64>; 4] {
+    let (pointwise, simultaneous) = (Some(&band.pointwise), band.simultaneous.as_ref());
     let at = |curve: &Curve| curve.at(x).ok().filter(|limit| limit.is_finite());
     let ends = |limits: Option<&Limits>| {
         [limits.and_then(|limits| at(&limits.lower)), limits.and_then(|limits| at(&limits.upper))]

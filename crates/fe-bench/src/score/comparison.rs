@@ -33,6 +33,9 @@ pub enum Side {
     Model,
     /// The effect of a fitted model under the law of the scenario, where it is known exactly.
     ModelExact,
+    /// The expected effect of the learner: the mean over models that are fitted to further datasets of the same
+    /// size, each explained on as many other rows.
+    ModelExpected,
     /// The model's own term of the feature, where it is a sum that has one.
     ModelMain,
     /// The effect of f itself, by the same estimator on the same rows.
@@ -44,9 +47,10 @@ pub enum Side {
 }
 
 impl Side {
-    const NAMES: [(&'static str, Side); 6] = [
+    const NAMES: [(&'static str, Side); 7] = [
         ("model", Side::Model),
         ("model-exact", Side::ModelExact),
+        ("model-expected", Side::ModelExpected),
         ("model-main", Side::ModelMain),
         ("empirical", Side::Empirical),
         ("theoretical", Side::Theoretical),
@@ -56,13 +60,14 @@ impl Side {
     /// True if a model must be fitted for it.
     #[must_use]
     pub fn needs_model(self) -> bool {
-        matches!(self, Side::Model | Side::ModelExact | Side::ModelMain)
+        matches!(self, Side::Model | Side::ModelExact | Side::ModelExpected | Side::ModelMain)
     }
 
     /// True if it depends on an estimator: on its rows, or on what it estimates.
     #[must_use]
     pub fn needs_estimator(self) -> bool {
-        matches!(self, Side::Theoretical | Side::ModelExact) || self.is_estimate()
+        matches!(self, Side::Theoretical | Side::ModelExact | Side::ModelExpected)
+            || self.is_estimate()
     }
 
     /// True if it is estimated from rows.
@@ -77,6 +82,9 @@ impl Side {
             Side::Model => format!("the effect of the model {model}"),
             Side::ModelExact => {
                 format!("the exact effect of the model {model} under the law of the features")
+            }
+            Side::ModelExpected => {
+                format!("the expected effect of the learner {model} of so many rows, over datasets")
             }
             Side::ModelMain => format!("the term of the feature in the model {model}"),
             Side::Empirical => "the effect of f by the same estimator on the same rows".to_owned(),
@@ -205,12 +213,22 @@ impl Pair {
         self.first == Side::Model && matches!(self.second, Side::Theoretical | Side::Truth(_))
     }
 
+    /// True if a band from refits beside the model's estimate is held against it: the second effect is none that the
+    /// same rows decide.
+    #[must_use]
+    pub fn has_band(self) -> bool {
+        let targets =
+            |side| matches!(side, Side::Theoretical | Side::Truth(_) | Side::ModelExpected);
+        self.first == Side::Model && targets(self.second)
+    }
+
     /// Its name in the results, with that of the model.
     #[must_use]
     pub fn named(self, model: &str) -> String {
         let name = |side: Side| match side {
             Side::Model => model.to_owned(),
             Side::ModelExact => format!("{model}-exact"),
+            Side::ModelExpected => format!("{model}-expected"),
             Side::ModelMain => format!("{model}-main"),
             other => other.to_string(),
         };
@@ -326,11 +344,12 @@ impl FromStr for Pair {
         };
         let pair =
             Self { first: first.parse().map_err(wrong)?, second: second.parse().map_err(wrong)? };
-        let estimates = [Side::Model, Side::ModelExact, Side::ModelMain, Side::Empirical];
+        let estimates =
+            [Side::Model, Side::ModelExact, Side::ModelExpected, Side::ModelMain, Side::Empirical];
         if !estimates.contains(&pair.first) {
             return Err(wrong(format!(
                 "the first effect must be an estimate, or of a model: {}",
-                listed(["model", "model-exact", "model-main", "empirical"])
+                listed(["model", "model-exact", "model-expected", "model-main", "empirical"])
             )));
         }
         if pair.first == pair.second {

@@ -129,6 +129,7 @@ impl Score {
     }
 }
 
+#[derive(Debug, Clone)]
 pub(crate) struct Provenance {
     method: String,
     abs_error: Option<f64>,

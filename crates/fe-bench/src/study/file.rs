@@ -88,6 +88,13 @@ pub struct Block {
     /// Further datasets on which the effects of each fitted model are estimated.
     #[serde(default, skip_serializing_if = "is_zero", deserialize_with = "read_whole")]
     pub fresh: usize,
+    /// Further datasets that learners are fitted to for their expected effects.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "read_some_whole"
+    )]
+    pub expected: Option<usize>,
     /// Pairs of effects that are compared.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pairs: Vec<String>,
@@ -205,6 +212,7 @@ const BLOCK_KEYS: &[&str] = &[
     "snr",
     "split",
     "fresh",
+    "expected",
     "pairs",
     "force",
 ];

@@ -26,6 +26,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use fe_core::estimator;
+use fe_core::refits::RefitOptions;
+use fe_core::settings::BandKind;
 use fe_truth::Scenario;
 use toml::Value;
 
@@ -241,7 +243,7 @@ fn expand((number, block): (usize, &Block), problems: &Problems) -> Result<Vec<G
             subjects::check_pairs(block, &metrics)?;
         } else if !of_indices {
             regions::check(variants, &metrics, &block.keep, fitting.is_some())?;
-            check_bands(variants, &metrics)?;
+            check_bands(variants, &metrics, fitting.is_some())?;
         }
     }
     let ratios = ratios(block)?;
@@ -261,7 +263,14 @@ fn expand((number, block): (usize, &Block), problems: &Problems) -> Result<Vec<G
                             let models = Fitting::models(block, rows)?;
                             let key = bare_key(&grid);
                             let fitting = Fitting { snr, models, key, ..fitting };
-                            fitting.check(block, &scenario, &subjects.features, variants)?;
+                            fitting.check(
+                                block,
+                                &scenario,
+                                &subjects.features,
+                                variants,
+                                &metrics,
+                            )?;
+                            check_refits(&fitting, rows, variants)?;
                             Ok::<_, String>(fitting)
                         });
                         let group = Group {
@@ -344,7 +353,33 @@ fn sizes(value: &Value) -> Result<Vec<usize>, String> {
 }
 
 /// Refuses metrics of bands of estimates none of which has a band. Engines may have bands of their own.
-fn check_bands(variants: &[Variant], metrics: &[Metric]) -> Result<(), String> {
+fn check_bands(variants: &[Variant], metrics: &[Metric], has_models: bool) -> Result<(), String> {
+    let of_refits = |variant: &&Variant| variant.settings.band == Some(BandKind::Refit);
+    if let Some(variant) = variants.iter().find(of_refits).filter(|_| !has_models) {
+        return Err(format!(
+            "`band` = \"refit\" of {}: the scenario's own function cannot be fitted again; give a [[block.model]]",
+            variant.estimator
+        ));
+    }
+    let needs_refits =
+        |metric: &&Metric| metric.is_of_bands() && has_models || metric.is_of_refits();
+    if let Some(metric) = metrics.iter().find(needs_refits)
+        && !variants.iter().any(|variant| of_refits(&variant))
+    {
+        return Err(format!(
+            "`metrics`: `{}` of a fitted model is of a band from refits: give an estimator `band` = \"refit\"",
+            metric.name()
+        ));
+    }
+    let is_permuted = |variant: &Variant| variant.settings.flat_permutations.is_some();
+    if let Some(metric) = metrics.iter().find(|metric| metric.is_of_permutations())
+        && !variants.iter().any(is_permuted)
+    {
+        return Err(format!(
+            "`metrics`: there is no `{}` without permutations: give an estimator `flat_permutations` = 99",
+            metric.name()
+        ));
+    }
     let may_have_band =
         |variant: &Variant| variant.external.is_some() || variant.settings.band.is_some();
     match metrics.iter().find(|metric| metric.is_of_bands()) {
@@ -355,6 +390,19 @@ fn check_bands(variants: &[Variant], metrics: &[Metric]) -> Result<(), String> {
         )),
         _ => Ok(()),
     }
+}
+
+/// Refuses refits to fewer rows than can be divided.
+fn check_refits(fitting: &Fitting, rows: usize, variants: &[Variant]) -> Result<(), String> {
+    if fitting.models.is_empty() {
+        return Ok(());
+    }
+    for variant in variants {
+        let options = RefitOptions::from_settings(&variant.settings);
+        let checked = options.and_then(|of| of.map_or(Ok(()), |of| of.check(rows)));
+        checked.map_err(|e| format!("{} at N = {rows}: {e}", variant.estimator))?;
+    }
+    Ok(())
 }
 
 /// Refuses bands of features that the estimator has none of.

@@ -11,7 +11,7 @@ use super::key::Key;
 use super::sweep;
 use super::variants::Variant;
 use crate::error::listed;
-use crate::score::comparison::{Circumstances, ModelKind, Pair, Side};
+use crate::score::comparison::{Circumstances, Comparison, ModelKind, Pair, Side};
 use crate::score::{METRICS, Metric, estimand_of};
 
 /// Models that are fitted to each dataset of a group, and pairs that are compared.
@@ -23,6 +23,8 @@ pub struct Fitting {
     pub splits: Vec<(String, Split)>,
     /// Further datasets on which each model is explained.
     pub fresh: usize,
+    /// Further datasets that each learner is fitted to for its expected effect.
+    pub expected: usize,
     /// Pairs without a model.
     pub pairs: Vec<Pair>,
     /// The models.
@@ -42,6 +44,10 @@ pub struct Explained {
     pub pairs: Vec<Pair>,
 }
 
+/// Datasets from which the expected effect of a learner is, where no number is given: its Monte Carlo error is then a
+/// fourteenth of the standard deviation of the effect of a model.
+const EXPECTED: usize = 200;
+
 /// The most datasets on which the effects of a model are estimated.
 const MOST_FRESH: usize = 10_000;
 
@@ -53,6 +59,7 @@ impl Fitting {
             snr: 0.0,
             splits: vec![(String::new(), Split::Train)],
             fresh: 0,
+            expected: 0,
             pairs: vec![Pair { first: Side::Empirical, second: Side::Theoretical }],
             models: Vec::new(),
             key: Key::default(),
@@ -76,6 +83,9 @@ impl Fitting {
             let fresh = block.fresh;
             return Err(format!("`fresh` = {fresh}: must be 0, or from 2 to {MOST_FRESH}"));
         }
+        if let Some(expected) = block.expected.filter(|of| !(2..=MOST_FRESH).contains(of)) {
+            return Err(format!("`expected` = {expected}: must be from 2 to {MOST_FRESH}"));
+        }
         let pairs = match &block.pairs[..] {
             [] => parse_pairs(&["model:theoretical".to_owned()])?,
             given => parse_pairs(given)?,
@@ -89,6 +99,7 @@ impl Fitting {
             snr: 0.0,
             splits: splits(block)?,
             fresh: block.fresh,
+            expected: block.expected.unwrap_or(EXPECTED),
             pairs: of_f,
             models: Vec::new(),
             key: Key::default(),
@@ -127,6 +138,7 @@ impl Fitting {
         scenario: &fe_truth::Scenario,
         features: &[usize],
         variants: &[Variant],
+        metrics: &[Metric],
     ) -> Result<(), String> {
         if let Some(engine) = variants.iter().find(|variant| variant.external.is_some()) {
             return Err(format!(
@@ -140,6 +152,13 @@ impl Fitting {
             self.models.iter().flat_map(|model| model.pairs.iter().map(move |p| (Some(model), *p)));
         for (model, pair) in of_f.chain(of_models) {
             pair.check_comparison(block.compare)?;
+            let is_scored = pair.has_band() && metrics.iter().any(|metric| metric.is_of_bands());
+            if is_scored && block.compare == Comparison::Centred {
+                return Err(format!(
+                    "pair `{pair}`: a band from refits is around curves that are centred as the estimator's are, which \
+                     `compare` = \"Err\" compares as they are"
+                ));
+            }
             if block.force {
                 continue;
             }
@@ -181,6 +200,13 @@ impl Fitting {
         models.count() * (1 + self.fresh) + usize::from(!self.pairs.is_empty())
     }
 
+    /// Number of learners whose expected effect a pair has.
+    #[must_use]
+    pub fn learners(&self) -> usize {
+        let has = |pair: &Pair| pair.sides().contains(&Side::ModelExpected);
+        self.models.iter().filter(|model| model.pairs.iter().any(has)).count()
+    }
+
     /// Number of functions that are explained: the models, each on further datasets too, and f.
     #[must_use]
     pub fn subjects(&self) -> usize {
@@ -194,6 +220,7 @@ fn without_model(block: &Block) -> Option<&'static str> {
         ("snr", block.snr.is_some()),
         ("split", !block.split.is_empty()),
         ("fresh", block.fresh > 0),
+        ("expected", block.expected.is_some()),
     ];
     given.iter().find(|(_, is_given)| *is_given).map(|(key, _)| *key)
 }

@@ -6,6 +6,8 @@ use super::file::Keep;
 use super::key::Key;
 use super::{Group, OF_F, Study};
 use crate::output::exact;
+use crate::score::Metric;
+use crate::score::comparison::Pair;
 
 impl Study {
     /// The key of each value of its summary, which has no replicates, and how many datasets it is
@@ -22,6 +24,8 @@ struct Expected<'a> {
     /// The part of its key that says how it is estimated.
     key: &'a Key,
     pair: String,
+    /// The pair of effects, where a study names pairs or fits models.
+    of: Option<Pair>,
     split: &'a str,
     /// True if its variance over further datasets is one of its values.
     is_fresh: bool,
@@ -50,7 +54,7 @@ impl Group {
                 ..key
             };
             for output in outputs.iter().map(String::as_str) {
-                let metrics = self.metrics(of.is_fresh).into_iter();
+                let metrics = self.metrics(of).into_iter();
                 keys.extend(metrics.map(|metric| Key { output, metric, ..key }.owned()));
             }
         };
@@ -65,7 +69,7 @@ impl Group {
         }
         for key in self.keys_of_indices() {
             let pair = OF_F.to_owned();
-            let of = Expected { key: &key, pair, split: "", is_fresh: false };
+            let of = Expected { key: &key, pair, of: None, split: "", is_fresh: false };
             add(key.borrowed(), &of);
         }
         keys
@@ -81,7 +85,7 @@ impl Group {
 
     /// Number of values.
     pub(super) fn means(&self) -> usize {
-        let of = |of: Expected<'_>| self.metrics(of.is_fresh).len();
+        let of = |of: Expected<'_>| self.metrics(&of).len();
         let per_output: usize = self.compared().into_iter().map(of).sum();
         let effects = (self.subjects.features.len() + self.subjects.pairs.len()) * per_output;
         let indices = self.indices.iter().map(|of| of.of(&self.subjects).len()).sum::<usize>();
@@ -93,6 +97,7 @@ impl Group {
             let of_f = self.variants.iter().map(|variant| Expected {
                 key: &variant.key,
                 pair: OF_F.to_owned(),
+                of: None,
                 split: "",
                 is_fresh: false,
             });
@@ -113,6 +118,7 @@ impl Group {
                 compared.extend(keys.iter().map(|key| Expected {
                     key,
                     pair: pair.named(model),
+                    of: Some(*pair),
                     split,
                     is_fresh: fitting.fresh > 0 && pair.is_of_model(),
                 }));
@@ -122,8 +128,11 @@ impl Group {
     }
 
     /// Metrics of an estimate, with those that are made of its errors on all datasets.
-    fn metrics(&self, is_fresh: bool) -> Vec<&'static str> {
-        let mut metrics: Vec<&str> = self.metrics.iter().map(|metric| metric.name()).collect();
+    fn metrics(&self, of: &Expected<'_>) -> Vec<&'static str> {
+        let is_fresh = of.is_fresh;
+        let is_of = |metric: &&Metric| of.of.is_none_or(|pair| metric.is_of_pair(pair));
+        let metrics = self.metrics.iter().filter(is_of);
+        let mut metrics: Vec<&str> = metrics.map(|metric| metric.name()).collect();
         let [of_estimate, of_model] = VarianceParts::NAMES;
         if is_fresh {
             metrics.push(of_estimate);

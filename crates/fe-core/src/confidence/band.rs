@@ -26,12 +26,23 @@ impl BandRequest {
             None => per_bin::limits(effect, &x, &curve, self.level)?,
             Some(sample) => self.values(&curve, &[curve.len()], data, sample)?,
         };
+        let rounding = if is_certain { f64::INFINITY } else { rounding };
+        self.of_limits(effect, &x, limits, rounding)
+    }
+
+    /// The band of an effect that has these limits at some places, apart by rounding up to so much.
+    pub(super) fn of_limits(
+        &self,
+        effect: &Effect,
+        x: &[f64],
+        limits: Values,
+        rounding: f64,
+    ) -> Result<ConfidenceBand> {
         let extrapolate = effect.record.extrapolated;
         let limit = |y| match effect.curve.shape() {
-            Shape::Levels => Curve::levels(x.clone(), y),
-            _ => Curve::linear(x.clone(), y).extrapolated(extrapolate),
+            Shape::Levels => Curve::levels(x.to_vec(), y),
+            _ => Curve::linear(x.to_vec(), y).extrapolated(extrapolate),
         };
-        let rounding = if is_certain { f64::INFINITY } else { rounding_of(model, effect) };
         let band = limits.into_band(self, limit).rounded(rounding, effect.curve.y());
         checked(band, Curve::y, || effect.name.clone())
     }
@@ -83,12 +94,12 @@ fn checked<T>(
 }
 
 /// By how much rounding may move a curve, from the largest answers of the model.
-fn rounding_of(model: &MagnitudeProbe<'_>, effect: &Effect) -> f64 {
+pub(super) fn rounding_of(model: &MagnitudeProbe<'_>, effect: &Effect) -> f64 {
     let slopes = model.partial(effect.output) * effect.record.axis.width();
     ROUNDING * (model.value(effect.output) + slopes)
 }
 
-fn analytic(
+pub(super) fn analytic(
     request: &BandRequest,
     uncertainty: &Uncertainty,
     curve: &[f64],
@@ -107,6 +118,7 @@ fn analytic(
         least_degrees: Some(degrees).filter(|degrees| degrees.is_finite()),
         critical_value: Some(critical),
         cells: None,
+        refits: None,
     })
 }
 

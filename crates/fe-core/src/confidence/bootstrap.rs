@@ -194,5 +194,6 @@ fn values(
         least_degrees: None,
         critical_value: Some(critical),
         cells: None,
+        refits: None,
     }
 }

@@ -15,11 +15,13 @@ mod band;
 mod bootstrap;
 mod means;
 mod per_bin;
+mod refit;
 mod request;
 mod uncertainty;
 mod values;
 
 pub(crate) use means::{InstanceValues, MeanSample};
+pub(crate) use refit::OverRefits;
 pub(crate) use request::BandRequest;
 pub use uncertainty::Uncertainty;
 

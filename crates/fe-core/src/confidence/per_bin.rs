@@ -33,5 +33,6 @@ pub(super) fn limits(effect: &Effect, x: &[f64], curve: &[f64], level: f64) -> R
         least_degrees: None,
         critical_value: None,
         cells: None,
+        refits: None,
     })
 }

@@ -12,6 +12,10 @@ const DEFAULT_RESAMPLES: usize = 500;
 /// Places of a band between the limits of bins.
 const PLACES: usize = 101;
 
+/// Options of a single kind of bands.
+const OF_BOOTSTRAP: [&str; 3] = ["resamples", "rebin", "interval"];
+const OF_REFITS: [&str; 4] = ["refits", "resampling", "correction", "flat_permutations"];
+
 /// Most resamples.
 const MOST_RESAMPLES: usize = 100_000;
 
@@ -28,8 +32,18 @@ pub(crate) struct BandRequest {
 }
 
 impl BandRequest {
-    pub(crate) const OPTIONS: &'static [&'static str] =
-        &["band", "level", "resamples", "band_seed", "rebin", "interval"];
+    pub(crate) const OPTIONS: &'static [&'static str] = &[
+        "band",
+        "level",
+        "resamples",
+        "band_seed",
+        "rebin",
+        "interval",
+        "refits",
+        "resampling",
+        "correction",
+        "flat_permutations",
+    ];
 
     /// The request in the settings, if there is one, to an estimator with or without bins.
     ///
@@ -69,11 +83,14 @@ impl BandRequest {
 
     fn check(&self, settings: &Settings, bins: bool) -> Result<()> {
         let given = settings.given();
-        if self.kind != BandKind::Bootstrap {
-            let of_bootstrap = ["resamples", "rebin", "interval"];
-            if let Some(name) = of_bootstrap.iter().find(|name| given.contains(name)) {
+        let of_kinds = [
+            (BandKind::Bootstrap, "bootstrap", &OF_BOOTSTRAP[..]),
+            (BandKind::Refit, "refit", &OF_REFITS),
+        ];
+        for (_, word, options) in of_kinds.iter().filter(|(kind, ..)| *kind != self.kind) {
+            if let Some(name) = options.iter().find(|name| given.contains(name)) {
                 return Err(Error::Incompatible(format!(
-                    "`{name}` is an option of the band bootstrap alone"
+                    "`{name}` is an option of the band {word} alone"
                 )));
             }
         }
@@ -115,8 +132,9 @@ impl BandRequest {
             ));
         }
         let axis = effect.record.axis;
-        // Around a curve that is finer than that of the effect, a band is bent between its knots.
-        let is_finer = self.kind == BandKind::Analytic && effect.bins.is_some();
+        // Around a curve that is finer than that of the effect, or over curves, a band is bent between its knots.
+        let is_finer =
+            matches!(self.kind, BandKind::Analytic | BandKind::Refit) && effect.bins.is_some();
         let between = if is_finer { axis.grid(PLACES) } else { Vec::new() };
         let further = self.points.iter().copied().chain(between).filter(|&x| axis.contains(x));
         let mut x: Vec<f64> = effect.curve.x().iter().copied().chain(further).collect();
@@ -128,6 +146,11 @@ impl BandRequest {
     /// True if rows are resampled for it.
     pub(crate) fn is_resampled(&self) -> bool {
         self.kind == BandKind::Bootstrap
+    }
+
+    /// True if a learner is refitted for it.
+    pub(crate) fn needs_refits(&self) -> bool {
+        self.kind == BandKind::Refit
     }
 
     /// The purpose of a sample at these places; none where the effect itself tells its band.

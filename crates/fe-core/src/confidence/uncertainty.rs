@@ -179,11 +179,48 @@ impl Uncertainty {
     /// # Errors
     /// None; numbers are drawn from the seed, and the number of threads does not matter.
     pub fn critical_value(&self, level: f64, seed: u64) -> Result<f64> {
+        let mut extremes = self.extremes(seed);
+        if extremes.is_empty() {
+            return Ok(0.0);
+        }
+        // Along a curve that is uncertain in one way only, chance must not make it less than at a point.
+        let at_a_point = Normal::standard().inverse_cdf(0.5 + level / 2.0);
+        Ok(order_statistic(&mut extremes, level).max(at_a_point))
+    }
+
+    /// The p-value of the test that a curve with this covariance is nowhere more standard errors from 0 than by chance:
+    /// of the largest of |curve| / ‖F‖ over the places that say something, by the law that a simultaneous band is made by.
+    /// At least 1/2001; none where no place says something.
+    pub(crate) fn p_value(
+        &self,
+        curve: &[f64],
+        says_something: impl Fn(usize) -> bool,
+        (sides, seed): (&[usize], u64),
+    ) -> Result<Option<f64>> {
+        let errors = self.standard_errors();
+        let least = least_error(&errors);
+        let places = (0..errors.len()).filter(|&i| errors[i] > least && says_something(i));
+        let mut tail: Option<f64> = None;
+        for place in places {
+            let own = student_tail((curve[place] / errors[place]).abs(), self.degrees[place])?;
+            tail = Some(tail.map_or(own, |least| least.min(own)));
+        }
+        let Some(tail) = tail else { return Ok(None) };
+        let extremes = self.thinned(sides).extremes(seed);
+        let farthest = Normal::standard().inverse_cdf(1.0 - tail / 2.0);
+        let farther = extremes.iter().filter(|&&extreme| extreme >= farthest).count();
+        let share = (1 + farther) as f64 / (1 + extremes.len()) as f64;
+        Ok(Some(share.max(tail)))
+    }
+
+    /// The largest of |F z| / ‖F‖ over the places for each of the draws of z, in no order; nothing where nothing is
+    /// uncertain.
+    fn extremes(&self, seed: u64) -> Vec<f64> {
         let errors = self.standard_errors();
         let least = least_error(&errors);
         let rows: Vec<usize> = (0..errors.len()).filter(|&row| errors[row] > least).collect();
         if rows.is_empty() {
-            return Ok(0.0);
+            return Vec::new();
         }
         let mut scaled = self.factor.select_rows(&rows);
         for (mut row, &place) in scaled.row_iter_mut().zip(&rows) {
@@ -203,9 +240,7 @@ impl Uncertainty {
             Ok::<Vec<f64>, Infallible>(draws.map(draw).collect())
         };
         let Ok(()) = fold_blocks(DRAWS, BLOCK, work, |block| extremes.extend(block));
-        // Along a curve that is uncertain in one way only, chance must not make it less than at a point.
-        let at_a_point = Normal::standard().inverse_cdf(0.5 + level / 2.0);
-        Ok(order_statistic(&mut extremes, level).max(at_a_point))
+        extremes
     }
 }
 
@@ -224,6 +259,16 @@ pub(super) fn student(tail: f64, degrees: f64) -> Result<f64> {
         student.inverse_cdf(1.0 - tail / 2.0)
     };
     Ok(quantile)
+}
+
+/// The probability that Student's t is farther from 0.
+fn student_tail(quantile: f64, degrees: f64) -> Result<f64> {
+    if degrees > MOST_DEGREES {
+        return Ok(two_sided_tail(quantile));
+    }
+    let student = StudentsT::new(0.0, 1.0, degrees);
+    let student = student.map_err(|e| Error::Incompatible(e.to_string()))?;
+    Ok(2.0 * student.sf(quantile))
 }
 
 /// The probability that a standard normal number is farther from 0.

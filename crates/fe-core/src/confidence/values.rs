@@ -1,7 +1,7 @@
 //! Bands by the values of their limits.
 
 use super::BandRequest;
-use crate::effect::{BandRecord, ConfidenceBand, Limits};
+use crate::effect::{BandRecord, ConfidenceBand, Limits, RefitRecord};
 use crate::settings::BandKind;
 
 /// A band by its values.
@@ -12,6 +12,7 @@ pub(super) struct Values {
     pub(super) least_degrees: Option<f64>,
     pub(super) critical_value: Option<f64>,
     pub(super) cells: Option<usize>,
+    pub(super) refits: Option<RefitRecord>,
 }
 
 impl Values {
@@ -36,6 +37,7 @@ impl Values {
                 least_degrees_of_freedom: self.least_degrees,
                 critical_value: self.critical_value,
                 cells: self.cells,
+                refits: self.refits,
                 ..BandRecord::new(request.kind, request.level)
             },
         }

@@ -502,6 +502,29 @@ impl Dataset {
         self.selected(rows, 0..self.dimension())
     }
 
+    /// The same rows with the values that one feature, counted from 0, has in others: those of some rows, in the given
+    /// order. All else stays where it is.
+    ///
+    /// ```
+    /// let data = fe_core::Dataset::from_rows(&ndarray::array![[1.0, 10.0], [2.0, 20.0]].view())?;
+    /// let permuted = data.with_feature_of(0, &[1, 0]);
+    /// assert_eq!((permuted.feature(0), permuted.feature(1)), (&[2.0, 1.0][..], &[10.0, 20.0][..]));
+    /// # Ok::<(), fe_core::Error>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If there is no such feature or row.
+    #[must_use]
+    pub fn with_feature_of(&self, feature: usize, rows: &[usize]) -> Self {
+        let summaries = Summaries::of(self.dimension());
+        let mut changed = Self { summaries, ..self.clone() };
+        let places = changed.features.row_mut(feature);
+        for (place, &row) in places.into_iter().zip(rows) {
+            *place = self.features[[feature, row]];
+        }
+        changed
+    }
+
     /// All rows with some of the features, counted from 0, in the given order.
     ///
     /// # Errors

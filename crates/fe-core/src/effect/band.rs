@@ -3,12 +3,16 @@
 use serde::{Deserialize, Serialize};
 
 use crate::numeric::curve::Curve;
-use crate::settings::{BandKind, Interval};
+use crate::settings::{BandKind, Correction, Interval, Scheme};
 use crate::stored::Name;
 
 /// The meaning of a band, in words.
 pub const MEANING: &str = "uncertainty of the effect of this model, from the sample of instances \
                            alone; how far the model is from the true function is not in it";
+
+/// The meaning of a band from refits, in words.
+pub const MEANING_OF_REFITS: &str = "uncertainty of the expected effect of the learner, from refits to resamples \
+                                     of the rows; how far that is from the true function, its bias, is not in it";
 
 /// Lower and upper limits of a band, in units of the output: curves, or values at the points of a surface.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -131,13 +135,39 @@ pub struct BandRecord {
     /// Number of cells, finer than bins, whose curve the band is around; none if it is around that of the effect.
     #[serde(default)]
     pub cells: Option<usize>,
+    /// Record of the refits, of the band `refit`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refits: Option<RefitRecord>,
+}
+
+/// Record of the refits that a band is made of.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RefitRecord {
+    /// Number of refits, m.
+    pub refits: usize,
+    /// The scheme by which rows are drawn for each.
+    pub resampling: Scheme,
+    /// The correction of the variance.
+    pub correction: Correction,
+    /// Mean number of different rows of a fit, n_train.
+    pub fitted_rows: f64,
+    /// Mean number of rows that were left out, on which effects were estimated, n_test.
+    pub left_out_rows: f64,
+    /// The variance of the mean over refits as a multiple of the variance over refits, 1/m and the correction.
+    pub variance_factor: f64,
+    /// p-value of the test that the expected effect of the learner is flat; none of curves without variance.
+    pub p_flat: Option<f64>,
+    /// p-value of the test that the effect is flat by permutations of the feature, where there are any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p_permuted: Option<f64>,
 }
 
 impl BandRecord {
     /// A band of a kind and level of whose computation nothing else is known.
     #[must_use]
     pub const fn new(kind: BandKind, level: f64) -> Self {
-        Self { kind: Some(kind), ..Self::given(level) }
+        let meaning = if matches!(kind, BandKind::Refit) { MEANING_OF_REFITS } else { MEANING };
+        Self { kind: Some(kind), meaning, ..Self::given(level) }
     }
 
     /// A band of a level that somebody else computed.
@@ -155,6 +185,7 @@ impl BandRecord {
             least_degrees_of_freedom: None,
             critical_value: None,
             cells: None,
+            refits: None,
         }
     }
 }

@@ -11,7 +11,9 @@ mod sample;
 mod spread;
 mod surface;
 
-pub use band::{BandRecord, ConfidenceBand, Limits, MEANING, SurfaceBand};
+pub use band::{
+    BandRecord, ConfidenceBand, Limits, MEANING, MEANING_OF_REFITS, RefitRecord, SurfaceBand,
+};
 pub use instances::Instances;
 pub(crate) use instances::{PositionSums, mean_at_instances};
 pub(crate) use sample::Sample;

@@ -7,7 +7,7 @@ use crate::confidence::{BandRequest, Purpose};
 use crate::data::Dataset;
 use crate::data::subsample::Subsample;
 use crate::effect::Effect;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::estimator::predictions;
 use crate::model::magnitude::MagnitudeProbe;
 use crate::model::structure::Structured;
@@ -153,6 +153,13 @@ impl Prepared {
         feature: usize,
     ) -> Result<Vec<Effect>> {
         let mut effects = match &self.band {
+            Some(band) if band.needs_refits() => {
+                return Err(Error::Incompatible(
+                    "the band refit is of a learner, which is fitted again and again, and this is a function as it is: \
+                     give the data, the target and a model that can be fitted to them"
+                        .to_owned(),
+                ));
+            }
             None => self.estimator.estimate(data, model, feature)?,
             Some(band) => {
                 let probe = MagnitudeProbe::new(model);

@@ -386,8 +386,8 @@ impl<D: Decorator> Model for D {
     }
 }
 
-type RowFunction<'a> = Box<dyn Fn(&[f64]) -> f64 + Sync + 'a>;
-type RowPartial<'a> = Box<dyn Fn(usize, &[f64]) -> f64 + Sync + 'a>;
+type RowFunction<'a> = Box<dyn Fn(&[f64]) -> f64 + Send + Sync + 'a>;
+type RowPartial<'a> = Box<dyn Fn(usize, &[f64]) -> f64 + Send + Sync + 'a>;
 
 /// A model made of closures over single rows.
 ///
@@ -403,13 +403,16 @@ pub struct FunctionModel<'a> {
 
 impl<'a> FunctionModel<'a> {
     /// A model of `dimension` features from its value at a row.
-    pub fn new(dimension: usize, value: impl Fn(&[f64]) -> f64 + Sync + 'a) -> Self {
+    pub fn new(dimension: usize, value: impl Fn(&[f64]) -> f64 + Send + Sync + 'a) -> Self {
         Self { dimension, value: Box::new(value), partial: None }
     }
 
     /// Adds the partial derivative with respect to a feature (counted from 0) at a row.
     #[must_use]
-    pub fn with_partial(mut self, partial: impl Fn(usize, &[f64]) -> f64 + Sync + 'a) -> Self {
+    pub fn with_partial(
+        mut self,
+        partial: impl Fn(usize, &[f64]) -> f64 + Send + Sync + 'a,
+    ) -> Self {
         self.partial = Some(Box::new(partial));
         self
     }
@@ -446,7 +449,7 @@ impl Model for FunctionModel<'_> {
     }
 }
 
-type BatchFunction<'a> = Box<dyn Fn(&Rows<'_>) -> Vec<f64> + Sync + 'a>;
+type BatchFunction<'a> = Box<dyn Fn(&Rows<'_>) -> Vec<f64> + Send + Sync + 'a>;
 
 /// A model made of a closure that answers a whole batch, with any number of outputs.
 ///
@@ -468,7 +471,7 @@ impl<'a> BatchModel<'a> {
     pub fn new(
         dimension: usize,
         outputs: usize,
-        function: impl Fn(&Rows<'_>) -> Vec<f64> + Sync + 'a,
+        function: impl Fn(&Rows<'_>) -> Vec<f64> + Send + Sync + 'a,
     ) -> Self {
         Self { dimension, outputs, function: Box::new(function) }
     }

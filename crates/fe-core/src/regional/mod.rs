@@ -250,6 +250,10 @@ const NOT_IN_REGIONS: &[&str] = &[
     "resamples",
     "band_seed",
     "rebin",
+    "refits",
+    "resampling",
+    "correction",
+    "flat_permutations",
     "interval",
 ];
 

@@ -5,9 +5,10 @@ use serde::de::IntoDeserializer;
 use serde::de::value::{Error as WordError, StrDeserializer};
 use strum::VariantNames;
 
+use super::scheme::Scheme;
 use super::words::{
-    BandKind, CenterRule, Centring, EmptyBins, Interpolation, Interval, Jacobian, LevelOrder,
-    Splitting,
+    BandKind, CenterRule, Centring, Correction, EmptyBins, Interpolation, Interval, Jacobian,
+    LevelOrder, Splitting,
 };
 use crate::data::AxisChoice;
 use crate::numeric::partition::Closed;
@@ -176,6 +177,15 @@ parsed! {
     String, Name, "a name", "must be a name";
 }
 
+impl SettingType for Scheme {
+    const KIND: SettingKind = SettingKind::Name;
+    const ALLOWED: &'static str = Self::ALLOWED;
+
+    fn read(text: &str) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
 impl SettingType for usize {
     const KIND: SettingKind = SettingKind::Count;
     const ALLOWED: &'static str = "a whole number";
@@ -246,6 +256,7 @@ words!(
     CenterRule,
     Centring,
     Closed,
+    Correction,
     EmptyBins,
     Interpolation,
     Interval,

@@ -3,14 +3,16 @@
 //! May import `numeric`, `model` and `data`. Begin with the table in `table.rs`: an option is a row of it.
 
 mod kinds;
+mod scheme;
 mod table;
 mod words;
 
 pub use kinds::{Heading, SettingInfo, SettingKind, SettingType};
+pub use scheme::Scheme;
 pub use table::{ALL, Settings, info};
 pub use words::{
-    BandKind, CenterRule, Centring, EmptyBins, Interpolation, Interval, Jacobian, LevelOrder,
-    Splitting,
+    BandKind, CenterRule, Centring, Correction, EmptyBins, Interpolation, Interval, Jacobian,
+    LevelOrder, Splitting,
 };
 
 use crate::error::{Error, Result};

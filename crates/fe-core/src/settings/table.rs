@@ -4,9 +4,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::kinds::{Heading, SettingInfo, SettingType};
+use super::scheme::Scheme;
 use super::words::{
-    BandKind, CenterRule, Centring, EmptyBins, Interpolation, Interval, Jacobian, LevelOrder,
-    Splitting,
+    BandKind, CenterRule, Centring, Correction, EmptyBins, Interpolation, Interval, Jacobian,
+    LevelOrder, Splitting,
 };
 use crate::data::AxisChoice;
 use crate::numeric::partition::Closed;
@@ -152,7 +153,8 @@ settings! {
     importance: bool [usually("false")],
     /// Ask the model value by value, also where the structure of its trees tells the same without that
     brute: bool [usually("false")],
-    /// Confidence band of the effect of this model: analytic, bootstrap, or bins (each bin alone, as PyALE)
+    /// Confidence band of the effect of this model: analytic, bootstrap, or bins (each bin alone, as PyALE); or of that
+    /// to be expected of the learner: refit
     band: BandKind [value("KIND"), heading(Heading::Bands)],
     /// Confidence level of the band
     level: f64 [value("L"), heading(Heading::Bands), default("0.95")],
@@ -167,6 +169,19 @@ settings! {
     rebin: bool [heading(Heading::Bands), usually("false")],
     /// Limits from resamples: percentile or studentised
     interval: Interval [value("HOW"), heading(Heading::Bands), default("percentile")],
+    /// Number of refits of the learner, for the band refit
+    refits: usize [
+        value("M"), heading(Heading::Bands), default("30"),
+        help("Number of refits of the learner, for --band refit"),
+    ],
+    /// The rows of each refit, the others being left out: bootstrap (as many, drawn with replacement), subsample:SHARE
+    /// (without) or cv:FOLDS (all but a fold)
+    resampling: Scheme [value("HOW"), heading(Heading::Bands), default("bootstrap")],
+    /// What the variance over refits is multiplied by, beside 1/m: jackknife (n_train/n_test, or 1 with replacement) or
+    /// nadeau-bengio (n_test/n_train)
+    correction: Correction [value("HOW"), heading(Heading::Bands), default("jackknife")],
+    /// Permutations of the feature for a second test that its effect is flat, each with a refit of the learner
+    flat_permutations: usize [value("B"), heading(Heading::Bands)],
     /// Derivatives: model, numeric, or auto (the model's where it has them)
     jacobian: Jacobian [value("JACOBIAN"), usually("auto")],
     /// Half-width of numeric derivatives, as a share of the axis

@@ -128,6 +128,23 @@ pub enum BandKind {
     /// From the standard error of each bin alone, as PyALE draws it: for comparison, since nothing is
     /// accumulated.
     Bins,
+    /// From refits of the learner to resamples of the rows: a band of the effect that the learner is to be
+    /// expected to have.
+    Refit,
+}
+
+/// Factors by which the variance over refits becomes that of their mean, beside the 1/m of m independent ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, VariantNames)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum Correction {
+    /// The factor n_train / n_test of the jackknife that leaves out a share of the rows (Shao and Wu 1989), and 1 for rows
+    /// drawn with replacement (Efron 1979): right for what the rows of the fit contribute.
+    #[default]
+    Jackknife,
+    /// The factor n_test / n_train of errors of prediction (Nadeau and Bengio 2003): right for what the rows left out
+    /// contribute.
+    NadeauBengio,
 }
 
 /// Rules for limits from the curves of resamples.

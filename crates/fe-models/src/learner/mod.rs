@@ -13,6 +13,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use fe_core::Dataset;
 use fe_core::error::suggestion;
+use fe_core::refits::RefittedModel;
 
 use crate::error::{FitError, Result};
 use crate::fitted::FittedModel;
@@ -169,6 +170,39 @@ impl Learner {
     #[must_use]
     pub fn sum_kind(&self) -> Option<SumKind> {
         self.method.sum_kind()
+    }
+
+    /// The learner of N rows and their N target values, to be refitted to some of them, as bands from refits need it.
+    ///
+    /// ```
+    /// # use fe_models::Learner;
+    /// let rows = ndarray::array![[0.0], [1.0], [2.0], [3.0]];
+    /// let data = fe_core::Dataset::from_rows(&rows.view())?;
+    /// let linear = Learner::new("linear", &[])?;
+    /// let learn = linear.on(&data, &[1.0, 3.0, 5.0, 0.0]);
+    /// assert_eq!(learn(&[0, 1, 1, 2], 0)?.dimension(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn on<'a>(
+        &'a self,
+        data: &'a Dataset,
+        target: &'a [f64],
+    ) -> impl Fn(&[usize], u64) -> Result<RefittedModel, String> + Sync + 'a {
+        move |rows, seed| {
+            let target: Vec<f64> = rows.iter().map(|&row| target[row]).collect();
+            let model = self.fit(&data.select(rows), &target, seed).map_err(|e| e.to_string())?;
+            Ok(model as RefittedModel)
+        }
+    }
+
+    /// The learner of N target values, to be fitted to other features beside them, as tests by permutation need it.
+    pub fn of_target<'a>(
+        &'a self,
+        target: &'a [f64],
+    ) -> impl Fn(&Dataset, u64) -> Result<RefittedModel, String> + Sync + 'a {
+        move |data, seed| {
+            Ok(self.fit(data, target, seed).map_err(|e| e.to_string())? as RefittedModel)
+        }
     }
 
     /// Fits the model to N rows and their N target values. A row of weight 2 counts as two rows, one

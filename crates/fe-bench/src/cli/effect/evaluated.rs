@@ -4,15 +4,17 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use fe_core::effect::Bands;
-use fe_core::effect::ConfidenceBand;
 use fe_core::effect::heterogeneity::Values;
+use fe_core::effect::{ConfidenceBand, RefitRecord};
 use fe_core::effect::{IceCurves, Record};
+use fe_core::refits::Refitting;
 use fe_core::{Effect, Settings, estimator};
 use ndarray::ArrayView2;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use super::estimated::{Estimated, write_objects};
+use super::model::Refitted;
 use super::options::EstimationArguments;
 use super::subject::Subject;
 use crate::cli::figures::Picture;
@@ -35,6 +37,17 @@ impl Estimated for Evaluated {
         of: &Subject<'_>,
         feature: usize,
     ) -> Result<Vec<Effect>> {
+        if let Some(refitting) = Refitting::from_settings(name, settings)?
+            && let Some(refits) = of.fitted.and_then(|fitted| fitted.refits.as_ref())
+        {
+            let Refitted { refits, learner, data, target } = refits;
+            let mut effects = refitting.estimate(of.data, of.model, feature, refits)?;
+            let (seed, learn) = (refits.options().seed, learner.of_target(target));
+            if let Some(band) = effects.first_mut().and_then(|effect| effect.confidence.as_mut()) {
+                refitting.permute(band, (data, feature), seed, &learn)?;
+            }
+            return Ok(effects);
+        }
         let estimator = estimator::from_settings(name, settings)?;
         Ok(estimator.estimate(of.data, of.model, feature)?)
     }
@@ -90,8 +103,15 @@ impl Estimated for Evaluated {
         of: &Subject<'_>,
         out: &mut dyn Write,
     ) -> Result<()> {
-        if all.iter().any(|evaluated| evaluated.confidence.is_some()) {
-            say!("band: {}", fe_core::effect::MEANING);
+        let bands = all.iter().filter_map(|evaluated| evaluated.effect.confidence.as_ref());
+        if let Some(band) = bands.clone().next() {
+            say!("band: {}", band.record.meaning);
+        }
+        for evaluated in all {
+            let band = evaluated.effect.confidence.as_ref();
+            if let Some(refits) = band.and_then(|band| band.record.refits.as_ref()) {
+                say!("{}: {}", of.named(evaluated.effect.feature), described(refits));
+            }
         }
         all.iter()
             .filter_map(|evaluated| evaluated.outside(of))
@@ -115,6 +135,27 @@ impl Estimated for Evaluated {
             format => sheet(all, arguments.estimators().len() > 1, of).write(format, out),
         }
     }
+}
+
+/// Refits, and the test that the mean over them is flat, in words.
+fn described(refits: &RefitRecord) -> String {
+    let RefitRecord { refits, resampling, fitted_rows, left_out_rows, p_flat, p_permuted, .. } =
+        refits;
+    let p_flat = p_flat.map_or_else(
+        || "no test of whether it is flat, as refits do not differ".to_owned(),
+        |p| match p < 0.001 {
+            true => "p < 0.001 that it is flat".to_owned(),
+            false => format!("p = {p:.3} that it is flat"),
+        },
+    );
+    let p_flat = match p_permuted {
+        Some(p) => format!("{p_flat}; p = {p:.3} by permutations"),
+        None => p_flat,
+    };
+    format!(
+        "{refits} refits ({resampling}), each to about {fitted_rows:.0} different rows and explained on {left_out_rows:.0} \
+         others; {p_flat}"
+    )
 }
 
 /// The limits of a confidence band at some points, in the order of [`LIMITS`]; none that the band does not have.

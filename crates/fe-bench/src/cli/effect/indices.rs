@@ -70,6 +70,7 @@ impl Intervals {
             None | Some(BandKind::Analytic) => None,
             Some(BandKind::Bootstrap) => Some("bootstrap"),
             Some(BandKind::Bins) => Some("bins"),
+            Some(BandKind::Refit) => Some("refit"),
         };
         if let Some(band) = other {
             return Err(Error::Argument(format!(

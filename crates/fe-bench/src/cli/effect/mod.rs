@@ -113,6 +113,13 @@ fn of_scenario(
     picture: Option<&Picture>,
     then: &mut dyn FnMut(&Subject<'_>) -> Result<()>,
 ) -> Result<()> {
+    if arguments.estimation.refits()?.is_some() {
+        return Err(Error::Argument(format!(
+            "--band refit: the function of {} is no model that could be fitted again; studies fit models to its \
+             datasets, [[block.model]]",
+            scenario.id()
+        )));
+    }
     let chosen = arguments.features.chosen(scenario)?;
     let data = read_or_draw(arguments, scenario)?;
     let data = arguments.estimation.columns()?.applied(with_levels_of(scenario, data)?)?;
@@ -140,7 +147,8 @@ fn of_model(
     let observations = arguments.model.observations(path, weights, columns)?;
     // A name that is wrong is said before a model is fitted.
     arguments.features.chosen_of_names(observations.names())?;
-    let fitted = arguments.model.fit(model, path, observations, &arguments.set)?;
+    let refits = arguments.estimation.refits()?;
+    let fitted = arguments.model.fit(model, path, observations, &arguments.set, refits)?;
     if arguments.estimation.has_background_file() && arguments.model.standardize {
         return Err(Error::Argument(
             "--background-rows and --standardize: the rows of the file would not be scaled"

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Command, Id, ValueEnum};
 use fe_core::Dataset;
 use fe_core::model::Rows;
+use fe_core::refits::{RefitOptions, Refits};
 use fe_models::stored::{self, Format};
 use fe_models::{FittedModel, Learner, Quality, Task};
 use serde_json::{Map, Value, json};
@@ -89,6 +90,16 @@ pub(in crate::cli) struct Fitted {
     pub(in crate::cli) title: String,
     /// Facts about the model.
     pub(in crate::cli) about: Value,
+    /// The learner refitted to resamples of the rows of the fit, where a band is made of that.
+    pub(in crate::cli) refits: Option<Refitted>,
+}
+
+/// A learner refitted to resamples of some rows, and to be fitted to them again.
+pub(in crate::cli) struct Refitted {
+    pub(in crate::cli) refits: Refits,
+    pub(in crate::cli) learner: Learner,
+    pub(in crate::cli) data: Dataset,
+    pub(in crate::cli) target: Vec<f64>,
 }
 
 impl Fitted {
@@ -151,8 +162,15 @@ impl ModelArguments {
         path: &Path,
         observations: Observations,
         set: &[(String, String)],
+        refits: Option<RefitOptions>,
     ) -> Result<Fitted> {
         let source = Source::of(name, set)?;
+        if let (Some(_), Source::File(..)) = (refits, &source) {
+            return Err(Error::Argument(format!(
+                "--band refit: {name} is a model as it is and cannot be fitted again; --model with the name of a learner \
+                 fits one to the data"
+            )));
+        }
         let task = source.task();
         if let (Some(Target { name: column, labels: Some(labels), .. }), Some(task)) =
             (&observations.target, task)
@@ -173,13 +191,22 @@ impl ModelArguments {
             let message = format!("--test: of {rows} rows none is left to fit a model to");
             return Err(Error::Argument(message));
         }
+        let rows = train.as_ref().map_or(observations.rows(), Vec::len);
+        refits.map_or(Ok(()), |refits| refits.check(rows))?;
         let (model, observations) =
             source.model(observations, train.as_deref(), self.model_seed.unwrap_or(0))?;
-        self.finish(ModelOfRows { name, path, source: &source, model, observations, train, test })
+        let refits = refits.map(|options| {
+            let rows = (&observations, train.as_deref());
+            Source::refits(options, rows, (name, set))
+        });
+        let refits = refits.transpose()?;
+        let of_rows =
+            ModelOfRows { name, path, source: &source, model, observations, train, test, refits };
+        self.finish(of_rows)
     }
 
     fn finish(&self, parts: ModelOfRows<'_>) -> Result<Fitted> {
-        let ModelOfRows { name, path, source, model, observations, train, test } = parts;
+        let ModelOfRows { name, path, source, model, observations, train, test, refits } = parts;
         let mut about = Map::new();
         about.insert("model".to_owned(), name.into());
         about.insert("options".to_owned(), source.options().into());
@@ -214,6 +241,7 @@ impl ModelArguments {
             data: explained.data,
             title: format!("{}, {}", file(path), usual(&model_name)),
             about: Value::Object(about),
+            refits,
             model,
         })
     }
@@ -250,6 +278,7 @@ struct ModelOfRows<'a> {
     /// All if none are held out.
     train: Option<Vec<usize>>,
     test: Vec<usize>,
+    refits: Option<Refitted>,
 }
 
 /// Source of a model.
@@ -284,6 +313,23 @@ impl Source {
         match self {
             Self::Learner(learner) => learner.options(),
             Self::File(..) => "",
+        }
+    }
+
+    /// The learner refitted to resamples of the rows of the fit.
+    fn refits(
+        options: RefitOptions,
+        (observations, train): (&Observations, Option<&[usize]>),
+        (name, set): (&str, &[(String, String)]),
+    ) -> Result<Refitted> {
+        let rows = observations.part(train).into_owned();
+        match rows.target {
+            Some(target) => {
+                let (learner, data, target) = (Learner::new(name, set)?, rows.data, target.values);
+                let refits = options.fit(&data, &learner.on(&data, &target))?;
+                Ok(Refitted { refits, learner, data, target })
+            }
+            _ => Err(Error::Argument("--band refit needs a learner and a target".to_owned())),
         }
     }
 

@@ -4,6 +4,7 @@ use std::io::IsTerminal;
 
 use clap::Args;
 use fe_core::estimator::pair;
+use fe_core::refits::RefitOptions;
 use fe_core::settings::{BandKind, Centring};
 use fe_core::{AxisChoice, Dataset, Settings, estimator, preset};
 use fe_truth::Scenario;
@@ -130,6 +131,11 @@ impl EstimationArguments {
     /// The kind of intervals that are asked for, and their level.
     pub(super) fn band(&self) -> (Option<BandKind>, Option<f64>) {
         (self.options.settings.band, self.options.settings.level)
+    }
+
+    /// The refits that are asked for; of several estimators all share them.
+    pub(super) fn refits(&self) -> Result<Option<RefitOptions>> {
+        Ok(RefitOptions::from_settings(&self.options.settings)?)
     }
 
     /// The points at which the effect is given.

@@ -2,10 +2,8 @@
 
 use fe_core::effect::{ConfidenceBand, Limits};
 use fe_core::metric;
-use fe_truth::Truth;
 
-use super::{Definition, Measure, OfBand, Scoring, ScoringSurface};
-use crate::score::comparison::Comparison;
+use super::{Definition, Measure, OfBand, OfTest, Scoring, ScoringSurface};
 use crate::score::{Compared, Comparing, DEGENERATE, Provenance, Score};
 
 /// Pointwise coverage.
@@ -47,20 +45,97 @@ pub(super) const SIMULTANEOUS_WIDTH: Definition = Definition {
     measure: Measure::Band { simultaneous: true, value: |band, _| metric::mean_width(band) },
 };
 
+/// The p-value of the test that an effect is flat.
+pub(super) const P_FLAT: Definition = Definition {
+    name: "p_flat",
+    about: "p-value of the test that the expected effect of the learner is flat, of a band from refits",
+    is_error: false,
+    is_squared: false,
+    measure: Measure::Flat(|of| of.p_flat),
+};
+
+/// Rejection of a flat effect.
+pub(super) const REJECT_FLAT: Definition = Definition {
+    name: "reject_flat",
+    about: "1 where that p-value is at most 0.05, else 0: the size of the test where the effect is flat, else its power",
+    is_error: false,
+    is_squared: false,
+    measure: Measure::Flat(|of| of.p_flat.map(rejected)),
+};
+
+/// The p-value of the test by permutations that an effect is flat.
+pub(super) const P_PERMUTED: Definition = Definition {
+    name: "p_permuted",
+    about: "p-value of the test that the effect is flat by permutations of the feature, `flat_permutations`",
+    is_error: false,
+    is_squared: false,
+    measure: Measure::Flat(|of| of.p_permuted),
+};
+
+/// Rejection of a flat effect by permutations.
+pub(super) const REJECT_PERMUTED: Definition = Definition {
+    name: "reject_permuted",
+    about: "1 where that p-value is at most 0.05, else 0",
+    is_error: false,
+    is_squared: false,
+    measure: Measure::Flat(|of| of.p_permuted.map(rejected)),
+};
+
+/// 1 where a p-value rejects at 5 %, else 0.
+fn rejected(p: f64) -> f64 {
+    f64::from(p <= 0.05)
+}
+
 /// The score of the band of an effect.
 pub(super) fn score(of: &Scoring<'_>, simultaneous: bool, value: OfBand) -> Result<Score, String> {
     let (band, limits) = limits(of.effect.confidence.as_ref(), simultaneous, of.effect.estimator)?;
     let Comparing { points, comparison, left_out } = of.comparing;
     let at = |curve: &fe_core::Curve| curve.at_all(points).map_err(|e| e.to_string());
     let truths = of.truths.compared(of.scenario, of.estimand, of.effect, points, comparison)?;
+    let estimate = at(&of.effect.curve)?;
     let beside = Beside {
-        estimate: &at(&of.effect.curve)?,
+        estimate: &estimate,
         limits: (&at(&limits.lower)?, &at(&limits.upper)?),
-        truths: &truths,
-        comparison,
+        compared: Compared::new(&estimate, &truths, comparison),
+        provenance: Provenance::of_curve(&truths),
         left_out,
     };
     beside.score(band, value)
+}
+
+/// A band from refits at some points, beside the curve that it is held against.
+pub(crate) struct HeldBand<'a> {
+    pub(crate) band: &'a ConfidenceBand,
+    pub(crate) points: &'a [f64],
+    pub(crate) against: &'a [f64],
+    pub(crate) provenance: Provenance,
+    /// Points that were left out already.
+    pub(crate) left_out: usize,
+}
+
+/// The score of a band from refits. Nothing moves it: it is around a curve of its own, which is centred as the truth is.
+pub(super) fn score_of_refits(
+    of: &HeldBand<'_>,
+    simultaneous: bool,
+    value: OfBand,
+) -> Result<Score, String> {
+    let (band, limits) = limits(Some(of.band), simultaneous, "")?;
+    let at = |curve: &fe_core::Curve| curve.at_all(of.points).map_err(|e| e.to_string());
+    let (lower, upper) = (at(&limits.lower)?, at(&limits.upper)?);
+    let beside = Beside {
+        estimate: &lower,
+        limits: (&lower, &upper),
+        compared: Compared { estimate: lower.clone(), truth: of.against.to_vec() },
+        provenance: of.provenance.clone(),
+        left_out: of.left_out,
+    };
+    beside.score(band, value)
+}
+
+/// The score of the test that the mean over refits is flat.
+pub(super) fn score_of_test(band: &ConfidenceBand, value: OfTest) -> Result<Score, String> {
+    let value = band.record.refits.as_ref().and_then(value).ok_or_else(|| DEGENERATE.to_owned())?;
+    Ok(Score::of(Some(value), &Provenance::NONE, 1, 0))
 }
 
 /// The score of the band of a surface.
@@ -72,11 +147,12 @@ pub(super) fn score_of_surface(
     let ScoringSurface { surface, points, truths, comparison, left_out } = *of;
     let (band, limits) = limits(surface.confidence.as_ref(), simultaneous, surface.estimator)?;
     let at = |values: &[f64]| surface.read_all(values, points).map_err(|e| e.to_string());
+    let estimate = at(&surface.values)?;
     let beside = Beside {
-        estimate: &at(&surface.values)?,
+        estimate: &estimate,
         limits: (&at(&limits.lower)?, &at(&limits.upper)?),
-        truths,
-        comparison,
+        compared: Compared::new(&estimate, truths, comparison),
+        provenance: Provenance::of_curve(truths),
         left_out,
     };
     beside.score(band, value)
@@ -104,8 +180,9 @@ fn limits<'a, T>(
 struct Beside<'a> {
     estimate: &'a [f64],
     limits: (&'a [f64], &'a [f64]),
-    truths: &'a [Truth],
-    comparison: Comparison,
+    /// The estimate and the truth as they are compared.
+    compared: Compared,
+    provenance: Provenance,
     /// Points that were left out already.
     left_out: usize,
 }
@@ -115,7 +192,7 @@ impl Beside<'_> {
     /// width there is nothing that sampling could change, and where it is missing nothing to judge.
     fn score<T>(&self, band: &ConfidenceBand<T>, value: OfBand) -> Result<Score, String> {
         let (estimate, (lower, upper)) = (self.estimate, self.limits);
-        let compared = Compared::new(estimate, self.truths, self.comparison);
+        let compared = &self.compared;
         let judged = |i: &usize| !band.is_degenerate(lower[*i], upper[*i]);
         let judged: Vec<usize> = (0..estimate.len()).filter(judged).collect();
         if judged.is_empty() {
@@ -127,6 +204,6 @@ impl Beside<'_> {
         let truth: Vec<f64> = judged.iter().map(|&i| compared.truth[i]).collect();
         let value = value((&moved(lower), &moved(upper)), &truth);
         let left_out = self.left_out + estimate.len() - judged.len();
-        Ok(Score::of(Some(value), &Provenance::of_curve(self.truths), judged.len(), left_out))
+        Ok(Score::of(Some(value), &self.provenance, judged.len(), left_out))
     }
 }

@@ -16,12 +16,13 @@ use std::fmt;
 use std::str::FromStr;
 
 use fe_core::Effect;
-use fe_core::effect::{Bins, Surface};
+use fe_core::effect::{Bins, RefitRecord, Surface};
 use fe_core::estimator::Estimand;
 use fe_truth::{Scenario, Truth};
 
-use super::comparison::Comparison;
+use super::comparison::{Comparison, Pair};
 use super::given_curve::GivenCurve;
+pub(crate) use bands::HeldBand;
 pub use index::ComparedIndex;
 pub(crate) use regions::ScoringTree;
 pub(crate) use value::VALUES;
@@ -47,6 +48,10 @@ pub const METRICS: &[Metric] = &[
     Metric::plain(&bands::WIDTH),
     Metric::plain(&bands::SIMULTANEOUS_COVERAGE),
     Metric::plain(&bands::SIMULTANEOUS_WIDTH),
+    Metric::plain(&bands::P_FLAT),
+    Metric::plain(&bands::REJECT_FLAT),
+    Metric::plain(&bands::P_PERMUTED),
+    Metric::plain(&bands::REJECT_PERMUTED),
     Metric::plain(&count::BINS),
     Metric::plain(&count::EMPTY_BINS),
     Metric::plain(&count::INFEASIBLE),
@@ -89,12 +94,17 @@ pub(crate) type OfCurves = fn(&[f64], &[f64]) -> f64;
 /// The value of a band, lower and upper, and the truth.
 type OfBand = fn((&[f64], &[f64]), &[f64]) -> f64;
 
+/// The value of the tests that come with a band from refits.
+type OfTest = fn(&RefitRecord) -> Option<f64>;
+
 /// Material of a metric.
 enum Measure {
     /// An estimated curve and the true one, on the same points.
     Curves(OfCurves),
     /// A confidence band, lower and upper, and the truth.
     Band { simultaneous: bool, value: OfBand },
+    /// The p-value of the test that comes with a band from refits.
+    Flat(OfTest),
     /// A heterogeneity value less the true one, and the bound on the truth.
     Value(value::OfDifference),
     /// A heterogeneity curve and the true one: variances, or their roots.
@@ -262,10 +272,30 @@ impl Metric {
         matches!(self.definition.measure, Measure::Curves(_) | Measure::Band { .. })
     }
 
+    /// True if it comes with bands from refits alone.
+    #[must_use]
+    pub fn is_of_refits(self) -> bool {
+        matches!(self.definition.measure, Measure::Flat(_))
+    }
+
+    /// True if it comes with permutations of the feature alone.
+    #[must_use]
+    pub fn is_of_permutations(self) -> bool {
+        let tests = [&bands::P_PERMUTED, &bands::REJECT_PERMUTED];
+        tests.into_iter().any(|test| std::ptr::eq(self.definition, test))
+    }
+
+    /// True if it is 0 or 1, or a share of points, of each dataset.
+    #[must_use]
+    pub fn is_share(self) -> bool {
+        let tests = [&bands::REJECT_FLAT, &bands::REJECT_PERMUTED];
+        self.is_coverage() || tests.into_iter().any(|test| std::ptr::eq(self.definition, test))
+    }
+
     /// True if it speaks of confidence bands.
     #[must_use]
     pub fn is_of_bands(self) -> bool {
-        matches!(self.definition.measure, Measure::Band { .. })
+        matches!(self.definition.measure, Measure::Band { .. } | Measure::Flat(_))
     }
 
     /// True if it counts, and so is no error.
@@ -291,7 +321,10 @@ impl Metric {
             Measure::Value(_) => &[Effect, Tree],
             Measure::Regions { .. } => &[Tree],
             Measure::Index(_) => &[Index],
-            Measure::Heterogeneity { .. } | Measure::Bins(_) | Measure::Count(_) => &[Effect],
+            Measure::Heterogeneity { .. }
+            | Measure::Bins(_)
+            | Measure::Count(_)
+            | Measure::Flat(_) => &[Effect],
         };
         kinds.contains(&kind)
     }
@@ -304,7 +337,7 @@ impl Metric {
             self.definition.measure,
             Measure::Regions { .. } | Measure::Value(_) | Measure::Index(_)
         );
-        self.is_coverage() || may_have_none && !self.is_error()
+        self.is_coverage() || self.is_of_refits() || may_have_none && !self.is_error()
     }
 
     /// True if it is how often confidence bands hold the truth, which the level of confidence says how often they should.
@@ -335,6 +368,13 @@ impl Metric {
     #[must_use]
     pub fn is_of_pairs(self) -> bool {
         matches!(self.definition.measure, Measure::Curves(_) | Measure::Count(_))
+            || self.is_of_bands()
+    }
+
+    /// True if it is computed of a pair of effects: bands are held against what the same rows do not decide.
+    #[must_use]
+    pub fn is_of_pair(self, pair: Pair) -> bool {
+        self.is_of_pairs() && (pair.has_band() || !self.is_of_bands())
     }
 
     /// The score of an effect against the truth of its estimand.
@@ -345,6 +385,7 @@ impl Metric {
                 heterogeneity::score(of, *roots, *value)
             }
             (Measure::Band { simultaneous, value }, _) => bands::score(of, *simultaneous, *value),
+            (Measure::Flat(_), _) => Err("there is no test without refits".to_owned()),
             (Measure::Regions { .. }, _) => Err(format!("{} has no regions", of.effect.estimator)),
             (Measure::Value(value), _) => value::score(of, self.value(), *value),
             (Measure::Index(_), _) => Err(format!("{} is no index", of.effect.estimator)),
@@ -367,6 +408,18 @@ impl Metric {
         let both = Compared::new(&estimate, of.truths, of.comparison);
         let value = self.of_curves(&both.estimate, &both.truth);
         Ok(Score::of(value, &Provenance::of_curve(of.truths), of.truths.len(), of.left_out))
+    }
+
+    /// The score of a band from refits, or of the test that comes with it; none where it is made of something else.
+    pub(crate) fn of_refits(self, of: &HeldBand<'_>) -> Option<Score> {
+        let score = match self.definition.measure {
+            Measure::Band { simultaneous, value } => {
+                bands::score_of_refits(of, simultaneous, value)
+            }
+            Measure::Flat(value) => bands::score_of_test(of.band, value),
+            _ => return None,
+        };
+        Some(score.unwrap_or_else(Score::failed))
     }
 
     /// The score of a tree of regions against those of the population.

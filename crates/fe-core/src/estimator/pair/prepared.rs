@@ -18,9 +18,14 @@ pub(super) fn prepare(
     settings: &Settings,
 ) -> Result<Box<dyn PairEstimator>> {
     let subsample = Subsample::new(settings.subsample, settings.subsample_seed)?;
-    if settings.band == Some(BandKind::Bins) {
-        let message = "the band bins is of the bins of one feature: of a pair take bootstrap, or analytic of pdp";
-        return Err(Error::Incompatible(message.to_owned()));
+    let of_one = match settings.band {
+        Some(BandKind::Bins) => "the band bins is of the bins of one feature",
+        Some(BandKind::Refit) => "the band refit is of the effect of one feature",
+        _ => "",
+    };
+    if !of_one.is_empty() {
+        let message = format!("{of_one}: of a pair take bootstrap, or analytic of pdp");
+        return Err(Error::Incompatible(message));
     }
     let band = BandRequest::from_settings(settings, estimator.binnings().is_some())?;
     Ok(Box::new(Prepared { estimator, subsample, band }))
