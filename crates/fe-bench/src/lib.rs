@@ -77,6 +77,10 @@
 //! | `width` | mean width of a confidence band |
 //! | `simultaneous_coverage` | 1 where a simultaneous band holds the truth on all of the grid |
 //! | `simultaneous_width` | mean width of a simultaneous band |
+//! | `p_flat` | p-value of the test from refits that the expected effect of the learner is flat |
+//! | `reject_flat` | 1 where it is at most 0.05 |
+//! | `p_permuted` | p-value of the test by permutations that the effect is flat |
+//! | `reject_permuted` | 1 where it is at most 0.05 |
 //! | `bins` | number of bins |
 //! | `empty_bins` | number of bins without instances |
 //! | `infeasible` | 1 where no bins met the constraints |

@@ -71,7 +71,7 @@ fn python_type(kind: SettingKind) -> &'static str {
         SettingKind::Count | SettingKind::Seed | SettingKind::Digit => "int",
         SettingKind::Number => "float",
         SettingKind::Flag => "bool",
-        SettingKind::Word | SettingKind::Name => "str",
+        SettingKind::Word | SettingKind::Name | SettingKind::Scheme => "str",
         SettingKind::Numbers | SettingKind::Rows => "ArrayLike",
         SettingKind::Axis => "str | tuple[float, float] | Scenario",
     }

@@ -31,8 +31,10 @@ pub enum SettingKind {
     Flag,
     /// One of the words in [`SettingInfo::words`].
     Word,
-    /// A name.
+    /// A registered name.
     Name,
+    /// A scheme of resampling, with its share or number of folds.
+    Scheme,
     /// Numbers.
     Numbers,
     /// Rows of numbers.
@@ -178,7 +180,7 @@ parsed! {
 }
 
 impl SettingType for Scheme {
-    const KIND: SettingKind = SettingKind::Name;
+    const KIND: SettingKind = SettingKind::Scheme;
     const ALLOWED: &'static str = Self::ALLOWED;
 
     fn read(text: &str) -> Result<Self, String> {

@@ -542,7 +542,7 @@ fn tails(law: &dyn Univariate, (from, to): (f64, f64), mut at: impl FnMut(f64) -
 const MANY: usize = 3;
 const TOLERANCE_OF_MANY: f64 = 1e-11;
 
-/// How far the row beside another one is, in widths of what is seen of a feature: squares of it are more than rounding.
+/// Distance of the row beside another one, in widths of what is seen of a feature: squares of it are more than rounding.
 const BESIDE: f64 = 1e-7;
 
 /// Share at which a witness divides panels.

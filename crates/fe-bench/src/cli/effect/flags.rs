@@ -168,7 +168,7 @@ fn parser(setting: &'static SettingInfo) -> ValueParser {
         (_, SettingKind::Digit) => value_parser!(u8).into(),
         (_, SettingKind::Number | SettingKind::Numbers) => finite.into(),
         (_, SettingKind::Flag) => value_parser!(bool),
-        (_, SettingKind::Name) => value_parser!(String),
+        (_, SettingKind::Name | SettingKind::Scheme) => value_parser!(String),
         (_, SettingKind::Rows) => value_parser!(PathBuf),
         (_, SettingKind::Axis) => value_parser!(AxisSource).into(),
         (name, SettingKind::Word) => clap::builder::StringValueParser::new()
