@@ -26,7 +26,7 @@ const ROUNDING: f64 = 1e-12;
 const COARSE: f64 = 4e-10;
 /// Doubts up to this share of the magnitude are taken for rounding where halving a panel and its halves so many times
 /// did no more than spread them over both sides; they remain in the bound.
-const SCATTERED: f64 = 1e-12;
+const SCATTERED: f64 = 3e-11;
 const FRUITLESS: u32 = 2;
 /// Rounding of places, in relation to the width of a panel, from which on nodes are taken as they came out.
 const MISPLACED: f64 = 1e-14;
