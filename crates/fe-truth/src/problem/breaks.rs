@@ -306,15 +306,7 @@ impl Surface {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::problem::parser::{Meaning, Names, expression};
-
-    fn read(text: &str) -> Expression {
-        let mut names = Names::default();
-        for (index, name) in ["a", "b", "c"].iter().enumerate() {
-            names.add(name, Meaning::Feature(index));
-        }
-        expression(text, &names).unwrap()
-    }
+    use crate::problem::parser::of_letters as read;
 
     /// Three features from −2 to 2.
     fn spans() -> Vec<Span> {

@@ -632,6 +632,16 @@ pub(super) fn hint<'a>(given: &str, known: impl Iterator<Item = &'a str>) -> Str
     }
 }
 
+/// An expression of features that are called a, b, c and d.
+#[cfg(test)]
+pub(super) fn of_letters(text: &str) -> Expression {
+    let mut names = Names::default();
+    for (index, name) in ["a", "b", "c", "d"].iter().enumerate() {
+        names.add(name, Meaning::Feature(index));
+    }
+    expression(text, &names).unwrap_or_else(|fault| panic!("{text}: {fault:?}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

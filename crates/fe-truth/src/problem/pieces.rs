@@ -242,15 +242,7 @@ impl Affine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::problem::parser::{Meaning, Names, expression};
-
-    fn read(text: &str) -> Expression {
-        let mut names = Names::default();
-        for (index, name) in ["a", "b", "c", "d"].iter().enumerate() {
-            names.add(name, Meaning::Feature(index));
-        }
-        expression(text, &names).unwrap()
-    }
+    use crate::problem::parser::of_letters as read;
 
     #[test]
     fn terms_that_share_no_feature_are_taken_apart_and_add_up() {

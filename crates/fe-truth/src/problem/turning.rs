@@ -65,15 +65,7 @@ mod tests {
     use crate::engine::watch::with_cost;
     use crate::function::Term;
     use crate::law::{Normal, PiecewiseUniform};
-    use crate::problem::parser::{Meaning, Names, expression};
-
-    fn read(text: &str) -> Expression {
-        let mut names = Names::default();
-        for (index, name) in ["a", "b", "c"].iter().enumerate() {
-            names.add(name, Meaning::Feature(index));
-        }
-        expression(text, &names).unwrap()
-    }
+    use crate::problem::parser::of_letters as read;
 
     #[test]
     fn angles_are_seen_by_their_difference() {

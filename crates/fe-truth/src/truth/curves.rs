@@ -1118,18 +1118,18 @@ impl OneFeature<'_> {
     /// to resolve.
     fn integrals<const M: usize>(
         &self,
-        (from, to): (f64, f64),
+        ends: (f64, f64),
         places: &[f64],
         f: impl Fn(f64) -> [Estimate; M],
     ) -> [Estimate; M] {
-        if from >= to {
-            return [Estimate::default(); M];
-        }
-        integrate(&self.panels((from, to), places), 0.0, f)
+        integrate(&self.panels(ends, places), 0.0, f)
     }
 
-    /// The panels of such integrals, in the coordinate.
+    /// The limits of the panels of such integrals, in the coordinate; none where there is nothing to integrate.
     fn panels(&self, (from, to): (f64, f64), places: &[f64]) -> Vec<f64> {
+        if from >= to {
+            return Vec::new();
+        }
         let law = self.law();
         let ends = [from, to].map(|x| finite_coordinate(law, x));
         let further: Vec<f64> = places.iter().map(|&x| law.coordinate(x)).collect();
@@ -1144,14 +1144,13 @@ impl OneFeature<'_> {
         cost: f64,
         f: impl Fn(f64) -> [Estimate; M],
     ) -> [Estimate; M] {
+        let panels = self.panels(ends, places);
         let Some(watch) = &self.scenario.parts.engine.watch else {
-            return self.integrals(ends, places, f);
+            return integrate(&panels, 0.0, f);
         };
         let most = watch.allowance(MOST_OF_AN_ANSWER);
-        let panels = self.panels(ends, places).len().saturating_sub(1);
-        let least = cost * (NODES * panels) as f64;
-        let known =
-            (least <= most).then(|| within_budget(most, || self.integrals(ends, places, f)));
+        let least = cost * (NODES * panels.len().saturating_sub(1)) as f64;
+        let known = (least <= most).then(|| within_budget(most, || integrate(&panels, 0.0, f)));
         known.flatten().unwrap_or_else(|| [watch.too_costly(most); M])
     }
 
