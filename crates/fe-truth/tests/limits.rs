@@ -37,6 +37,18 @@ fn points_without_a_slope_do_not_matter() {
     }
 }
 
+/// A mean over the axis of an angle inside of one over three features.
+#[test]
+fn heterogeneity_of_an_angle_is_simulated() {
+    let axis = (0.0, std::f64::consts::TAU);
+    let curve = waves().curve(Quantity::HPdp, 2, &[0.5], axis, Centring::None).unwrap();
+    // The longer of two waves less its mean over all angles, squared: the mean over three million rows, and three of
+    // its standard errors.
+    let (known, error) = (1.048_83, 3.0 * 0.002_46);
+    assert!((curve[0].value - known).abs() <= curve[0].abs_error + error, "{:?}", curve[0]);
+    assert!(curve[0].abs_error < 1e-3 * known, "{:?}", curve[0]);
+}
+
 /// At each point of the bin all seven other features are simulated.
 #[test]
 fn a_bin_that_takes_too_long_is_refused() {

@@ -30,7 +30,7 @@ use memory::{HeldValues, Memory};
 use nested::HeldFeatures;
 use shapley::Coalitions;
 use simulation::is_simulating;
-use watch::{OVER_AXIS, Watch, spend};
+use watch::{Watch, spend};
 
 /// Local quantity: the integrand at a row in which the feature of interest has its value.
 #[derive(Debug, Clone, Copy)]
@@ -627,6 +627,14 @@ pub(crate) fn fixed_break(of: usize, at: f64, along: usize) -> Crossing {
 }
 
 impl LocalQuantity {
+    /// The feature that it moves to values of its own.
+    pub(crate) fn moves(self) -> Option<usize> {
+        match self {
+            Self::Difference { feature, .. } | Self::Centred { feature, .. } => Some(feature),
+            Self::Value | Self::Partial(_) | Self::Shapley(_) => None,
+        }
+    }
+
     /// True if the quantity of a mean of a term over features is the mean of the quantity.
     pub(crate) fn passes_through_means_over(self, features: &[usize]) -> bool {
         match self {
@@ -663,7 +671,7 @@ fn value_with(term: &Term, feature: usize, x: f64, row: &mut [f64]) -> Estimate 
 }
 
 /// Error of a mean over an axis where it serves a simulation, whose interval is far wider.
-const SIMULATED: f64 = 1e-9;
+const SIMULATED: f64 = 1e-7;
 
 /// Ratio of the ends of an axis, in units of a law's coordinate, from which on it is integrated along that.
 const STRETCHED: f64 = 10.0;
@@ -676,8 +684,8 @@ impl Engine {
         (lo, hi): (f64, f64),
         row: &mut [f64],
     ) -> Estimate {
-        spend(OVER_AXIS);
         let held = row[feature];
+        let mut evaluations = 0.0;
         let mut breaks = Vec::new();
         term.breaks(feature, row, &mut breaks);
         let tolerance = if is_simulating() { SIMULATED } else { TOLERANCE };
@@ -692,14 +700,17 @@ impl Engine {
             let places: Vec<f64> = breaks.iter().map(|&x| law.coordinate(x)).collect();
             integrate_to(tolerance, &within(&places, ends[0], ends[1]), 0.0, |u| {
                 row[feature] = law.place(u);
+                evaluations += 1.0;
                 [term.estimate(row).times(law.stretch(u))]
             })
         } else {
             integrate_to(tolerance, &within(&breaks, lo, hi), 0.0, |x| {
                 row[feature] = x;
+                evaluations += 1.0;
                 [term.estimate(row)]
             })
         };
+        spend(evaluations);
         row[feature] = held;
         total.times(1.0 / (hi - lo))
     }

@@ -157,8 +157,17 @@ impl<'a> HeldFeatures<'a> {
 
     /// An angle that may have any value, since all terms see only how far another one, which is
     /// uniform on the circle, is from it.
-    fn arbitrary_angle(&self, features: &[usize], terms: &[&Term]) -> Option<usize> {
+    fn arbitrary_angle(
+        &self,
+        features: &[usize],
+        terms: &[&Term],
+        local: LocalQuantity,
+    ) -> Option<usize> {
         let [a, b] = terms.iter().find_map(|term| term.angles())?;
+        // What moves an angle to values of its own does not turn with the other one.
+        if local.moves().is_some_and(|feature| feature == a || feature == b) {
+            return None;
+        }
         let reads = |term: &&&Term| term.reads(a) || term.reads(b);
         let agree = terms.iter().filter(reads).all(|term| term.angles() == Some([a, b]));
         let free = features.contains(&a) && features.contains(&b);
@@ -412,12 +421,11 @@ impl<'a> HeldFeatures<'a> {
         groups
     }
 
-    /// Features that a local quantity of terms is integrated over itself: a centred curve over its axis, where that
-    /// mean is not resolved as a function of one other feature.
-    fn integrated_within(&self, terms: &[&Term], local: LocalQuantity) -> usize {
-        let LocalQuantity::Centred { feature, .. } = local else { return 0 };
-        let is_integrated = |term: &&Term| term.reads(feature) && term.features().len() > 2;
-        usize::from(terms.iter().any(is_integrated))
+    /// True if a local quantity of terms is an integral itself: a centred curve over its axis, where that mean is not
+    /// resolved as a function of one other feature.
+    fn integrates_within(&self, terms: &[&Term], local: LocalQuantity) -> bool {
+        let LocalQuantity::Centred { feature, .. } = local else { return false };
+        terms.iter().any(|term| term.reads(feature) && term.features().len() > 2)
     }
 
     /// True if the law of each of features is known, given what is held and those before it.
@@ -455,7 +463,7 @@ impl<'a> HeldFeatures<'a> {
         integrand: &dyn Fn(&mut [f64]) -> Estimate,
     ) -> Estimate {
         let (mut row, mut given) = self.start();
-        let arbitrary = self.arbitrary_angle(features, terms);
+        let arbitrary = self.arbitrary_angle(features, terms, local);
         if let Some(angle) = arbitrary {
             row[angle] = 0.0;
         }
@@ -486,7 +494,7 @@ impl<'a> HeldFeatures<'a> {
             if count >= MANY {
                 tolerance = TOLERANCE_OF_MANY;
             }
-            if count + self.integrated_within(terms, local) > watch.most {
+            if self.integrates_within(terms, local) {
                 budget = Some(watch.limit(MOST_OF_AXES));
             }
         }
@@ -851,13 +859,26 @@ mod tests {
         let engine = Engine::new(law, vec![turning()]);
         let free = given(&engine, &[]);
         let (term, other) = (turning(), Term::linear(1.0, 0));
-        assert_eq!(free.arbitrary_angle(&[0, 1, 2], &[&term]), Some(0));
-        assert_eq!(free.arbitrary_angle(&[0, 2], &[&term]), None);
-        assert_eq!(free.arbitrary_angle(&[1, 2], &[&term]), None);
-        assert_eq!(free.arbitrary_angle(&[0, 1], &[&term, &other]), None);
+        let value = LocalQuantity::Value;
+        assert_eq!(free.arbitrary_angle(&[0, 1, 2], &[&term], value), Some(0));
+        assert_eq!(free.arbitrary_angle(&[0, 2], &[&term], value), None);
+        assert_eq!(free.arbitrary_angle(&[1, 2], &[&term], value), None);
+        assert_eq!(free.arbitrary_angle(&[0, 1], &[&term, &other], value), None);
+        // What moves an angle does not turn with the other one.
+        for feature in [0, 1] {
+            let moved = [
+                LocalQuantity::Difference { feature, from: 0.0, to: 1.0 },
+                LocalQuantity::Centred { feature, axis: (0.0, 1.0) },
+            ];
+            for local in moved {
+                assert_eq!(free.arbitrary_angle(&[0, 1], &[&term], local), None, "{local:?}");
+            }
+        }
+        let apart = LocalQuantity::Difference { feature: 2, from: 0.0, to: 1.0 };
+        assert_eq!(free.arbitrary_angle(&[0, 1, 2], &[&term], apart), Some(0));
         // Where one is cut off the other one is not.
         let cut = engine.restricted(1, &Condition::between(0.0, 1.0));
-        assert_eq!(given(&cut, &[]).arbitrary_angle(&[0, 1], &[&term]), Some(1));
+        assert_eq!(given(&cut, &[]).arbitrary_angle(&[0, 1], &[&term], value), Some(1));
     }
 
     /// x1 x2² has the mean x1/3 over x2 on [0, 1], and x1/12 over x2 on [0, ½].

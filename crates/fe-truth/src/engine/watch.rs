@@ -6,16 +6,13 @@ use crate::numeric::quadrature::Estimate;
 
 /// Largest number of evaluations of one integral.
 pub(crate) const MOST_EVALUATIONS: f64 = 3e7;
-/// Evaluations that an integral of means over an axis may take, where it is one over more features than are integrated
-/// at once, before it is simulated.
-pub(super) const MOST_OF_AXES: f64 = 1e7;
+/// Evaluations that an integral of means over an axis may take, those for the means counted, before it is simulated.
+pub(super) const MOST_OF_AXES: f64 = 2e7;
 /// Evaluations that a moment of a Shapley value at a point may take before it is simulated, those of each coalition
 /// counted anew.
 pub(super) const MOST_OF_SHAPLEY: f64 = 5e7;
 /// Evaluations that what is made once for all may take.
 const MOST_OF_ONCE: f64 = 3e7;
-/// Evaluations that a mean over an axis counts for.
-pub(super) const OVER_AXIS: f64 = 20.0;
 /// Tolerance and cost of simulation unless asked otherwise.
 const TOLERANCE: f64 = 1e-3;
 const MOST_SIMULATED: f64 = 4e6;

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use super::blend::MOST_DENSITIES;
 use super::breaks::Span;
 use super::file::File;
 use super::laws::Plain;
 use super::lexer::Fault;
 use super::named_law::{self, NamedLaw, Node};
-
 use super::network::{MOST_ASKED, Network, at_most, span};
 use super::parser::{Meaning, Names, expression, hint};
 use super::program::Compiled;
@@ -227,7 +227,8 @@ fn network(features: &[Feature<'_>], group: &[usize]) -> Result<Network, Fault> 
                     .to_owned()
             } else if network.is_costly(place) {
                 format!(
-                    "takes more than {MOST_ASKED} evaluations of the laws of what it depends on"
+                    "takes more than {MOST_ASKED} conditional laws, or {MOST_DENSITIES} densities, of what it \
+                     depends on"
                 )
             } else {
                 "cannot be found: it is too narrow or too wide for what it reads".to_owned()
