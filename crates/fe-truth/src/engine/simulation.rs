@@ -11,7 +11,7 @@ use fe_core::interrupt;
 use super::interactions::{MOST_MIXED, Mixed};
 use super::nested::HeldFeatures;
 use super::shapley::shapley_against;
-use super::watch::{Watch, spend};
+use super::watch::{Watch, spend, with_cost_apart};
 use super::{Engine, LocalQuantity, Part, Rest};
 use crate::function::Term;
 use crate::law::{Block, Law, Univariate};
@@ -24,6 +24,8 @@ const FIRST: usize = 256;
 const SHARE: f64 = 0.25;
 /// Means along a feature may take so many times what one at a point may: they stand for all points.
 const ALONG: f64 = 8.0;
+/// Centred curves may take so many times what values may: each has a mean along a feature in it.
+const WITHIN: f64 = 16.0;
 /// Widest interval of a variance that is told, relative to it.
 const WIDEST: f64 = 0.25;
 /// Widest interval of the mean weight of rows, relative to it: a quotient by less is not told.
@@ -247,7 +249,9 @@ impl HeldFeatures<'_> {
         }
         let drawn = Drawn::new(self.law(), features, given, row);
         let of_rows = |rows: &mut [Vec<f64>]| integrand(&mut rows[0]);
-        let limits = Limits { most: watch.most_simulated, widest: f64::INFINITY, share: SHARE };
+        let is_centred = matches!(local, LocalQuantity::Centred { .. });
+        let most = if is_centred { WITHIN * watch.most_simulated } else { watch.most_simulated };
+        let limits = Limits { most, widest: f64::INFINITY, share: SHARE };
         simulate(watch, limits, features, &mut [drawn], 1.0, &of_rows)
     }
 
@@ -477,7 +481,10 @@ fn simulate(
                 if weight == 0.0 {
                     continue;
                 }
-                let value = integrand(&mut rows).times(weight);
+                // Integrals within, such as means over an axis, cost more than a value.
+                let (value, within) = with_cost_apart(|| integrand(&mut rows));
+                cost += within;
+                let value = value.times(weight);
                 replicate.weight += weight;
                 replicate.sum += value.value;
                 replicate.size += value.value.abs();

@@ -62,6 +62,14 @@ pub(crate) fn with_cost<T>(make: impl FnOnce() -> T) -> (T, f64) {
     (made, SPENT.get() - before)
 }
 
+/// The same, where the evaluations are counted elsewhere.
+pub(super) fn with_cost_apart<T>(make: impl FnOnce() -> T) -> (T, f64) {
+    let before = SPENT.get();
+    let made = with_cost(make);
+    SPENT.set(before);
+    made
+}
+
 /// Counts evaluations, also those that memory spares: what is left must not depend on what was asked before.
 pub(super) fn spend(evaluations: f64) {
     SPENT.set(SPENT.get() + evaluations);
