@@ -14,7 +14,7 @@ use crate::data::scenarios;
 use crate::data::sizes::Sizes;
 use crate::output::{Entry, exact, readable};
 use crate::plot::sweep::{self, Named, Sweep, Sweeps};
-use crate::plot::{FileKind, Form, kept_trees, recorded};
+use crate::plot::{FileKind, Form, coverage, kept_trees, recorded};
 use crate::record::kept_curves::KeptEstimate;
 use crate::record::manifest::{Manifest, NamedStudy};
 use crate::record::measured::Times;
@@ -56,6 +56,7 @@ pub fn page(results: &Results, kept: Vec<KeptEstimate>) -> Result<String, String
     let title = names.join(", ");
     let studies = manifest.studies.iter().map(|named| study(named, results, &effects));
     let studies = studies.collect::<Result<Vec<Markup>, String>>()?;
+    let source = if results.are_means { "summary.csv" } else { "cells.csv" };
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -72,7 +73,10 @@ pub fn page(results: &Results, kept: Vec<KeptEstimate>) -> Result<String, String
                     h1 { "Results: " (title) }
                     p { (results.cells) " values; master seed " (manifest.seed) "; started " (to_seconds(&manifest.started)) "." }
                     @if results.is_changed {
-                        p { strong { "cells.csv is not as it was written: its numbers need not be those of the run." } }
+                        p { strong { (source) " is not as it was written: its numbers need not be those of the run." } }
+                    }
+                    @if results.are_means {
+                        p { "Made of summary.csv alone: cells.csv, with the value of each dataset, was not there." }
                     }
                 }
                 nav aria-label="Contents" { ul {
@@ -98,8 +102,9 @@ fn study(named: &NamedStudy, results: &Results, effects: &[Named]) -> Result<Mar
     let own = |row: &&SummaryRow| row.key.study == named.name;
     let values: Vec<&SummaryRow> = results.values.iter().filter(own).collect();
     let sizes = Sizes::new(scenarios::recorded(std::iter::once(&named.study.problems)));
-    let Sweeps { mut figures, left_out } =
-        sweep::figures(&values, &Sweep::ALL, &Times::default(), (&named.study.labels, &sizes));
+    let labels = &named.study.labels;
+    let swept = sweep::figures(&values, &Sweep::ALL, &Times::default(), (labels, &sizes));
+    let Sweeps { mut figures, left_out } = swept.and(coverage::figures(&values, false, labels));
     let values: Vec<&SummaryRow> =
         values.into_iter().chain(results.parts.iter().filter(own)).collect();
     // A study without tables has its means below.
