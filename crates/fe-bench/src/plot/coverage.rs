@@ -5,7 +5,7 @@ use super::figure::{Figure, Layer, Mark, Panel, Scale};
 use super::style::MarkStyle;
 use super::sweep::{
     MOST_SERIES, Named, Sweeps, by, distinct, fields, file_name, is_swept, names, nominal_levels,
-    pick, pieces, series,
+    pick, pieces, variants,
 };
 use crate::record::summary::SummaryRow;
 use crate::record::{Column, Key};
@@ -113,12 +113,12 @@ fn figure(rows: &[&SummaryRow], labels: &Labels) -> Result<Figure, String> {
     let learners = words(rows.iter().map(|row| sides(&row.key).0.to_owned()));
     let along = if learners.len() > 1 { Places::Fitted } else { Places::Features };
     let places = words(rows.iter().map(|row| along.of(&row.key, labels)));
-    let lines = lines(rows, labels);
-    if lines.len() > MOST_SERIES {
+    let kinds = Kinds::of(rows, labels);
+    if kinds.all.len() > MOST_SERIES {
         return Err(format!(
             "{} kinds of bands in a panel, of which at most {MOST_SERIES} can be told apart; choose some, such as with \
              --where estimator=… or --where refits=…",
-            lines.len()
+            kinds.all.len()
         ));
     }
     let panel_keys = along.panels();
@@ -137,7 +137,7 @@ fn figure(rows: &[&SummaryRow], labels: &Labels) -> Result<Figure, String> {
         let title = varying.title(key, labels);
         let y = Scale::linear(format!("{} (95 % interval)", labels.of(metric)));
         let x = Scale::levels(along.label(), places.clone());
-        let layers = layers(own, (along, &places), &lines, labels);
+        let layers = layers(own, (along, &places), &kinds, labels);
         let ends = [(-0.5, f64::NAN), (places.len() as f64 - 0.5, f64::NAN)];
         cells.push(vec![Panel {
             title,
@@ -151,7 +151,8 @@ fn figure(rows: &[&SummaryRow], labels: &Labels) -> Result<Figure, String> {
     }
     let scenario = labels.of_scenario(&first.scenario);
     let fixed = varying.fixed(&panels[0].0, labels);
-    let title = format!("{scenario}: {}{fixed}", labels.of(metric));
+    let target = kinds.target().map_or_else(String::new, |target| format!(" of the {target}"));
+    let title = format!("{scenario}: {}{target}{fixed}", labels.of(metric));
     let mut figure = Figure { title, cells, legend_per_cell: false };
     figure.share_scales();
     Ok(figure)
@@ -190,33 +191,57 @@ impl<'a> Varying<'a> {
     }
 }
 
-/// A kind of band: how it was estimated, and what it is held against.
-type Line = (Vec<String>, String);
-
-fn line_of(row: &SummaryRow, labels: &Labels) -> Line {
-    (pick(row, &series()), target(&row.key, labels))
+/// The kinds of bands of a figure: how they were estimated, and what they are held against.
+struct Kinds {
+    variants: Vec<Field>,
+    /// What tells them apart, with their names.
+    all: Vec<(KindOfBand, String)>,
 }
 
-/// The kinds of bands with their names.
-fn lines(rows: &[&SummaryRow], labels: &Labels) -> Vec<(Line, String)> {
-    let all: Vec<Line> = by(rows, |row| line_of(row, labels)).into_iter().map(|of| of.0).collect();
-    let variants: Vec<Vec<String>> = all.iter().map(|(variant, _)| variant.clone()).collect();
-    let names = names(&variants, &series(), labels);
-    let name = |(variant, target): &Line| format!("{}: {target}", names[variant]);
-    all.iter().map(|line| (line.clone(), name(line))).collect()
+type KindOfBand = (Vec<String>, String);
+
+impl Kinds {
+    fn of(rows: &[&SummaryRow], labels: &Labels) -> Self {
+        let keys: Vec<&Key> = rows.iter().map(|row| &row.key).collect();
+        let columns = variants().into_iter().filter(|column| *column != Column::Estimator);
+        let varying = columns.flat_map(|column| Field::varying(column, &keys));
+        let variants: Vec<Field> =
+            [Field::Column(Column::Estimator)].into_iter().chain(varying).collect();
+        let all = by(rows, |row| kind_of(row, &variants, labels)).into_iter().map(|of| of.0);
+        let all: Vec<KindOfBand> = all.collect();
+        let picked: Vec<Vec<String>> = all.iter().map(|(variant, _)| variant.clone()).collect();
+        let names = names(&picked, &variants, labels);
+        let has_targets = all.iter().any(|(_, target)| *target != all[0].1);
+        let named = |(variant, target): &KindOfBand| match has_targets {
+            true => format!("{}: {target}", names[variant]),
+            false => names[variant].clone(),
+        };
+        let all = all.iter().map(|kind| (kind.clone(), named(kind))).collect();
+        Self { variants, all }
+    }
+
+    /// The one target of all of them, if it is one.
+    fn target(&self) -> Option<&str> {
+        let first = self.all[0].0.1.as_str();
+        self.all.iter().all(|((_, target), _)| target == first).then_some(first)
+    }
+}
+
+fn kind_of(row: &SummaryRow, variants: &[Field], labels: &Labels) -> KindOfBand {
+    (pick(row, variants), target(&row.key, labels))
 }
 
 /// The marks of a panel: the nominal levels, and the coverage of each kind of band at each place, with its interval.
 fn layers(
     rows: &[&SummaryRow],
     (along, places): (Places, &[String]),
-    lines: &[(Line, String)],
+    kinds: &Kinds,
     labels: &Labels,
 ) -> Vec<Layer> {
     let mut layers = nominal_levels(rows, (-0.5, places.len() as f64 - 0.5));
-    for (i, (line, name)) in lines.iter().enumerate() {
-        let shift = SPREAD * ((i as f64 + 0.5) / lines.len() as f64 - 0.5);
-        let known = |row: &&&SummaryRow| line_of(row, labels) == *line;
+    for (i, (kind, name)) in kinds.all.iter().enumerate() {
+        let shift = SPREAD * ((i as f64 + 0.5) / kinds.all.len() as f64 - 0.5);
+        let known = |row: &&&SummaryRow| kind_of(row, &kinds.variants, labels) == *kind;
         let at = |row: &SummaryRow| {
             let place = places.iter().position(|word| *word == along.of(&row.key, labels))?;
             Some(place as f64 + shift)

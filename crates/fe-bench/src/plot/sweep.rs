@@ -320,9 +320,6 @@ fn figure(
     if !fixed.is_empty() {
         title.push_str(&format!("; {fixed}"));
     }
-    if groups.iter().any(Group::is_close) {
-        title.push_str(&format!("; {}", coinciding::CLOSE));
-    }
     // The orders of a line differ from panel to panel.
     let legend_per_cell =
         *swept == Field::Column(Column::Rows) && along.times.is_none() && !has_no_order(first);

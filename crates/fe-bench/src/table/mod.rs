@@ -280,7 +280,10 @@ pub fn make_of(
         filtered(&spec.filter, bare.collect()).map_err(of_table)?;
         return Err(of_table("no value is left".to_owned()));
     }
-    layout::lay_out(spec, &chosen, context)
+    let keys: Vec<&Key> = chosen.iter().map(|row| &row.key).collect();
+    let usual = spec_of("", &keys, &spec.rows, &spec.columns);
+    let spec = TableSpec { rows: usual.rows, columns: usual.columns, ..spec.clone() };
+    layout::lay_out(&spec, &chosen, context)
 }
 
 /// Refuses the tables of a study that its values will not fill, or fill in more than one way, and labels of what there
