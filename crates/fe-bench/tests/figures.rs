@@ -440,9 +440,9 @@ fn coverage_of_what_is_not_swept_over_is_drawn_by_learner_or_feature() {
     }
     assert!(svg.contains("|feature|") && svg.contains("|x4|"), "{svg}");
     let fitted = HELD
-        .replace("[[block.estimator]]", "pairs = [\"model:theoretical\", \"model:model-expected\"]\nexpected = 3\n[[block.model]]\nname = [\"linear\", \"gam\"]\n[[block.estimator]]")
+        .replace("[[block.estimator]]", "compare = \"Err\"\npairs = [\"model:theoretical\", \"model:model-expected\"]\nexpected = 3\n[[block.model]]\nname = [\"linear\", \"gam\"]\n[[block.estimator]]")
         .replace("[\"ale\", \"rhale\"]", "\"ale\"")
-        .replace("\"analytic\"", "\"refit\"\nrefits = 5");
+        .replace("\"analytic\"", "\"refit\"\nrefits = 5\ncenter = \"integral\"");
     std::fs::write(path.join("fitted.toml"), fitted).unwrap();
     answer(path, &["run", "fitted.toml", "--out", "fitted"]);
     let drawn = answer(path, &["plot", "fitted", "--where", "N=80"]);

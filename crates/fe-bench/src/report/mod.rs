@@ -25,7 +25,7 @@ use crate::record::{Column, Key};
 use crate::score::Metric;
 use crate::study::labels::Labels;
 use crate::system::say::visible;
-use crate::table::{self, Style};
+use crate::table::{self, Rendered, Style};
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
@@ -127,7 +127,7 @@ fn study(named: &NamedStudy, results: &Results, effects: &[Named]) -> Result<Mar
             p { (named.study.about.trim()) }
             // The answer first: a table and a figure.
             @if let Some(table) = tables.first() {
-                (scrolled(table.title(), table.html(Style::default())))
+                (tabled(table))
                 p.note { (READING) }
             }
             @if let Some(first) = figures.first() { (figure(first, true)) }
@@ -142,7 +142,7 @@ fn study(named: &NamedStudy, results: &Results, effects: &[Named]) -> Result<Mar
                 }
             }
             @if tables.len() > 1 { h3 { "Further tables" } }
-            @for table in tables.iter().skip(1) { (scrolled(table.title(), table.html(Style::default()))) }
+            @for table in tables.iter().skip(1) { (tabled(table)) }
             @if figures.len() > 1 { h3 { "Further figures" } }
             @for named in figures.iter().skip(1) { (figure(named, false)) }
             @for reason in &left_out { p { (reason) } }
@@ -151,6 +151,14 @@ fn study(named: &NamedStudy, results: &Results, effects: &[Named]) -> Result<Mar
             (means(&named.name, &values))
         }
     })
+}
+
+/// A table with its remarks.
+fn tabled(table: &Rendered) -> Markup {
+    html! {
+        (scrolled(table.title(), table.html(Style::default())))
+        @for note in table.notes() { p.note { (note) } }
+    }
 }
 
 fn scrolled(label: &str, content: Markup) -> Markup {
