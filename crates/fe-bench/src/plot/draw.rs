@@ -412,7 +412,8 @@ fn paint_panel(
 fn axes(chart: &mut Chart<'_, '_>, panel: &Panel, (x, y): (&Ruler, &Ruler)) -> Drawn {
     let width = chart.plotting_area().dim_in_pixel().0 as i32 / FINE;
     let room = width / (x.ticks.len() as i32).max(1);
-    let fits = |name: &str| width_of(name, TEXT) <= room;
+    // Widths are a tenth too large for most words.
+    let fits = |name: &str| 9 * width_of(name, TEXT) <= 10 * room;
     chart
         .configure_mesh()
         .disable_mesh()

@@ -151,8 +151,8 @@ fn of_means(
     manifest: Manifest,
     chosen: &dyn Fn(&Key<&str>) -> bool,
 ) -> Result<Results> {
-    let (mut all, is_changed) = read_summary(folder, chosen)?;
-    if all.is_empty() && read_summary(folder, &|_| true)?.0.is_empty() {
+    let ReadSummary { rows: mut all, means, is_changed } = read_summary(folder, chosen)?;
+    if means == 0 {
         return Err(Error::content(folder.join(SUMMARY), "there is no mean in it"));
     }
     count_degenerate(&manifest, &mut all);
@@ -312,21 +312,26 @@ pub fn read_decomposition(folder: &Path) -> Result<Vec<SummaryRow>> {
     if !folder.join(DECOMPOSITION).exists() {
         return Ok(Vec::new());
     }
-    Ok(read_summary(folder, &|key| errors::is_part(key.metric))?.0)
+    Ok(read_summary(folder, &|key| errors::is_part(key.metric))?.rows)
 }
 
-/// The means of a summary that `chosen` lets through; true if it is not as it was written.
-fn read_summary(
-    folder: &Path,
-    chosen: &dyn Fn(&Key<&str>) -> bool,
-) -> Result<(Vec<SummaryRow>, bool)> {
+/// The means of a summary that were chosen, the number of all, and true if it is not as it was written.
+struct ReadSummary {
+    rows: Vec<SummaryRow>,
+    means: usize,
+    is_changed: bool,
+}
+
+/// The means of a summary that `chosen` lets through.
+fn read_summary(folder: &Path, chosen: &dyn Fn(&Key<&str>) -> bool) -> Result<ReadSummary> {
     let mut lines = Lines::open(folder, SUMMARY)?;
     if !lines.header()?.iter().eq(Column::of_means().map(Column::name).chain(statistics())) {
         return Err(lines.wrong("the columns are not those of a summary"));
     }
     let mut rows: Vec<SummaryRow> = Vec::new();
-    let mut seen = HashSet::new();
+    let (mut seen, mut means) = (HashSet::new(), 0);
     while let Some(record) = lines.next()? {
+        means += 1;
         let key = Key::read(Column::of_means(), record.iter().map(unguarded));
         if !chosen(&key) {
             continue;
@@ -340,7 +345,7 @@ fn read_summary(
             Err(message) => return Err(lines.wrong(message)),
         }
     }
-    Ok((rows, lines.is_changed()))
+    Ok(ReadSummary { rows, means, is_changed: lines.is_changed() })
 }
 
 fn parse_summary(key: Key, record: &StringRecord) -> Result<SummaryRow, String> {
