@@ -187,6 +187,49 @@ fn means_alone_are_tabled_drawn_and_reported() {
     assert!(refusal(path, &["table", "results"]).contains("not those of a summary"));
 }
 
+/// Figures of committed means are those that this program draws; `UPDATE_DOCS=1` draws them again.
+#[test]
+fn committed_figures_of_means_are_drawn_by_this_program() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../results");
+    let scratch = tempfile::tempdir().unwrap();
+    let is_of_means = |path: &Path| {
+        let name = path.file_name().unwrap().to_string_lossy();
+        name.ends_with(".svg") && (name.contains("_error-by-") || name.contains("_coverage_"))
+    };
+    let folders = ["", "papers", "timings"].iter().flat_map(|within| files(&root.join(within)));
+    let mut compared = 0;
+    for folder in folders.filter(|folder| folder.join("summary.csv").exists()) {
+        let committed: Vec<PathBuf> =
+            files(&folder).into_iter().filter(|path| is_of_means(path)).collect();
+        if committed.is_empty() {
+            continue;
+        }
+        let out = scratch.path().join(folder.file_name().unwrap());
+        let (folder_text, out_text) = (folder.to_str().unwrap(), out.to_str().unwrap());
+        let mut arguments = vec!["--quiet", "plot", folder_text, "--out", out_text];
+        // Those of fewer refits are in tables.
+        if folder.ends_with("bands-refit") {
+            arguments.extend(["--where", "refits=20"]);
+        }
+        let timings = folder.join("timings.csv");
+        if timings.exists() {
+            arguments.extend(["--timings", timings.to_str().unwrap()]);
+        }
+        answer(&root, &arguments);
+        for path in committed {
+            let drawn = std::fs::read(out.join(path.file_name().unwrap()));
+            let drawn =
+                drawn.unwrap_or_else(|_| panic!("{} is not drawn any more", path.display()));
+            if std::env::var_os("UPDATE_DOCS").is_some() {
+                std::fs::write(&path, &drawn).unwrap();
+            }
+            assert!(drawn == std::fs::read(&path).unwrap(), "{} is another one", path.display());
+            compared += 1;
+        }
+    }
+    assert!(compared > 30, "{compared}");
+}
+
 #[test]
 fn effects_are_drawn_beside_their_truth() {
     let folder = tempfile::tempdir().unwrap();

@@ -32,7 +32,7 @@ impl Likeness {
     }
 }
 
-/// What a legend with some names has to explain.
+/// The explanation that a legend with some names needs.
 pub(super) fn explanation<'a>(mut names: impl Iterator<Item = &'a str>) -> Option<&'static str> {
     names.any(|name| name.contains(CLOSE)).then_some(MEANING)
 }

@@ -26,12 +26,12 @@ const PANEL: [Column; 5] =
 /// Share of the distance of two places that the marks at one of them take.
 const SPREAD: f64 = 0.7;
 
-/// What stands below an axis.
+/// The kind of places along an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Places {
-    /// What was fitted.
+    /// Learners.
     Fitted,
-    /// The features.
+    /// Features.
     Features,
 }
 
@@ -59,12 +59,12 @@ impl Places {
     }
 }
 
-/// What is estimated, and what it is held against.
+/// The sides of a pair: the estimate, and the target that it is held against.
 fn sides(key: &Key) -> (&str, &str) {
     key.pair.split_once(':').unwrap_or((&key.pair, ""))
 }
 
-/// What a band is held against, for people.
+/// The target of a band, for people.
 fn target(key: &Key, labels: &Labels) -> String {
     let (own, other) = sides(key);
     match other.strip_suffix("-expected") {
@@ -194,7 +194,7 @@ impl<'a> Varying<'a> {
 /// The kinds of bands of a figure: how they were estimated, and what they are held against.
 struct Kinds {
     variants: Vec<Field>,
-    /// What tells them apart, with their names.
+    /// All of them, with their names.
     all: Vec<(KindOfBand, String)>,
 }
 
