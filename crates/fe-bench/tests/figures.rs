@@ -493,6 +493,12 @@ fn coverage_of_what_is_not_swept_over_is_drawn_by_learner_or_feature() {
     for name in ["|learner|", "|linear model|", "|GAM|", "expected effect of the learner"] {
         assert!(svg.contains(name), "{name}: {svg}");
     }
+    // f is a straight line in x4: its bands have no width.
+    let flat = HELD.replace("\"x1\", ", "");
+    std::fs::write(path.join("flat.toml"), flat).unwrap();
+    answer(path, &["run", "flat.toml", "--out", "flat"]);
+    let unknown = refusal(path, &["plot", "flat"]);
+    assert!(unknown.contains("no coverage is known"), "{unknown}");
     // What is swept over has its own figures.
     let swept = HELD.replace("[40, 80]", "[40, 80, 160]");
     std::fs::write(path.join("swept.toml"), swept).unwrap();

@@ -4,8 +4,8 @@
 use super::figure::{Figure, Layer, Mark, Panel, Scale};
 use super::style::MarkStyle;
 use super::sweep::{
-    MOST_SERIES, Named, Sweeps, by, distinct, fields, file_name, is_swept, names, nominal_levels,
-    pick, pieces, variants,
+    MOST_SERIES, NOMINAL, Named, Sweeps, by, distinct, fields, file_name, is_swept, names,
+    nominal_levels, pick, pieces, variants,
 };
 use crate::record::summary::SummaryRow;
 use crate::record::{Column, Key};
@@ -36,10 +36,18 @@ enum Places {
 }
 
 impl Places {
-    fn of(self, key: &Key, labels: &Labels) -> String {
+    fn of(self, key: &Key) -> String {
         match self {
-            Self::Fitted => labels.of(sides(key).0).into_owned(),
-            Self::Features => labels.of_own(&key.subject()).to_owned(),
+            Self::Fitted => sides(key).0.to_owned(),
+            Self::Features => key.subject().to_string(),
+        }
+    }
+
+    /// The name of a place, for people.
+    fn named(self, place: &str, labels: &Labels) -> String {
+        match self {
+            Self::Fitted => labels.of(place).into_owned(),
+            Self::Features => labels.of_own(place).to_owned(),
         }
     }
 
@@ -112,7 +120,7 @@ fn words(all: impl Iterator<Item = String>) -> Vec<String> {
 fn figure(rows: &[&SummaryRow], labels: &Labels) -> Result<Figure, String> {
     let learners = words(rows.iter().map(|row| sides(&row.key).0.to_owned()));
     let along = if learners.len() > 1 { Places::Fitted } else { Places::Features };
-    let places = words(rows.iter().map(|row| along.of(&row.key, labels)));
+    let places = words(rows.iter().map(|row| along.of(&row.key)));
     let kinds = Kinds::of(rows, labels);
     if kinds.all.len() > MOST_SERIES {
         return Err(format!(
@@ -123,6 +131,12 @@ fn figure(rows: &[&SummaryRow], labels: &Labels) -> Result<Figure, String> {
     }
     let panel_keys = along.panels();
     let mut panels = by(rows, |row| pick(row, &panel_keys));
+    panels.retain(|(_, own)| own.iter().any(|row| row.summary.mean.is_some()));
+    if panels.is_empty() {
+        return Err(
+            "no coverage is known: what the bands are about is not uncertain, or failed".to_owned()
+        );
+    }
     let groups = words(panels.iter().map(|(key, _)| key[0].clone()));
     panels.sort_by_key(|(key, _)| groups.iter().position(|group| *group == key[0]));
     let varying = Varying::of(&panels, &panel_keys);
@@ -136,7 +150,8 @@ fn figure(rows: &[&SummaryRow], labels: &Labels) -> Result<Figure, String> {
         before = Some(group);
         let title = varying.title(key, labels);
         let y = Scale::linear(format!("{} (95 % interval)", labels.of(metric)));
-        let x = Scale::levels(along.label(), places.clone());
+        let names = places.iter().map(|place| along.named(place, labels)).collect();
+        let x = Scale::levels(along.label(), names);
         let layers = layers(own, (along, &places), &kinds, labels);
         let ends = [(-0.5, f64::NAN), (places.len() as f64 - 0.5, f64::NAN)];
         cells.push(vec![Panel {
@@ -148,6 +163,10 @@ fn figure(rows: &[&SummaryRow], labels: &Labels) -> Result<Figure, String> {
             opens,
             ..Panel::default()
         }]);
+    }
+    if let (Some(last), Some(names)) = (cells.last_mut(), kinds.without_value(rows, labels)) {
+        let name = format!("no value: {names}");
+        last[0].layers.push(Layer::named(name, NOMINAL, Mark::Words(Vec::new())));
     }
     let scenario = labels.of_scenario(&first.scenario);
     let fixed = varying.fixed(&panels[0].0, labels);
@@ -220,6 +239,16 @@ impl Kinds {
         Self { variants, all }
     }
 
+    /// The names of those of which no coverage is known.
+    fn without_value(&self, rows: &[&SummaryRow], labels: &Labels) -> Option<String> {
+        let known = rows.iter().filter(|row| row.summary.mean.is_some());
+        let known: Vec<KindOfBand> =
+            known.map(|row| kind_of(row, &self.variants, labels)).collect();
+        let unknown = self.all.iter().filter(|(kind, _)| !known.contains(kind));
+        let names: Vec<&str> = unknown.map(|(_, name)| name.as_str()).collect();
+        (!names.is_empty()).then(|| names.join("; "))
+    }
+
     /// The one target of all of them, if it is one.
     fn target(&self) -> Option<&str> {
         let first = self.all[0].0.1.as_str();
@@ -243,7 +272,7 @@ fn layers(
         let shift = SPREAD * ((i as f64 + 0.5) / kinds.all.len() as f64 - 0.5);
         let known = |row: &&&SummaryRow| kind_of(row, &kinds.variants, labels) == *kind;
         let at = |row: &SummaryRow| {
-            let place = places.iter().position(|word| *word == along.of(&row.key, labels))?;
+            let place = places.iter().position(|word| *word == along.of(&row.key))?;
             Some(place as f64 + shift)
         };
         let point = |row: &&SummaryRow| Some((at(row)?, row.summary.mean?, 0.0));
@@ -255,6 +284,9 @@ fn layers(
         let intervals = rows.iter().filter(known).filter_map(interval).flatten().collect();
         let look = MarkStyle { dashes: (0, 0), ..MarkStyle::of_series(i) };
         let thin = MarkStyle { marker: super::style::Marker::None, width: 1.2, ..look };
+        if points.is_empty() {
+            continue;
+        }
         layers.push(Layer { name: None, look: thin, mark: Mark::Line(intervals) });
         layers.push(Layer::named(name, look, Mark::Points(points)));
     }

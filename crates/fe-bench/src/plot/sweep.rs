@@ -85,7 +85,7 @@ const DIGITS: usize = 4;
 /// The option that says of how much confidence a band is, and its line.
 const LEVEL: &str = "level";
 const USUAL_LEVEL: f64 = 0.95;
-const NOMINAL: MarkStyle = MarkStyle::line(GREY, 1.2).dashed(2, 3);
+pub(super) const NOMINAL: MarkStyle = MarkStyle::line(GREY, 1.2).dashed(2, 3);
 
 /// One figure for each of these,
 pub(super) const FIGURE: [Column; 8] = [
