@@ -144,6 +144,92 @@ fn figures_of_results_that_have_none_are_refused() {
     assert!(figure.contains("`page.svg` must end in .html"), "{figure}");
 }
 
+/// What is kept of results for long are their means.
+#[test]
+fn means_alone_are_tabled_drawn_and_reported() {
+    let folder = results();
+    let path = folder.path();
+    let (tabled, drawn) =
+        (answer(path, &["table", "results"]), answer(path, &["plot", "results", "--out", "whole"]));
+    std::fs::remove_file(path.join("results/cells.csv")).unwrap();
+    let unmarked = |text: &str| -> Vec<String> {
+        let rows = text.lines().filter(|line| line.starts_with('|') && !line.contains("---"));
+        let words =
+            |row: &str| row.replace('*', "").split_whitespace().collect::<Vec<_>>().join(" ");
+        rows.map(words).collect()
+    };
+    let alone = answer(path, &["table", "results"]);
+    assert_eq!(unmarked(&alone), unmarked(&tabled));
+    let note =
+        "Not known from means alone, without the value of each dataset: which errors are not told";
+    assert!(alone.contains(note) && !tabled.contains(note), "{alone}");
+    assert!(tabled.contains("Italic: ") && !alone.contains("Italic: "), "{tabled}");
+    answer(path, &["plot", "results", "--out", "alone"]);
+    for name in drawn.lines() {
+        let bytes = |folder: &str| std::fs::read(path.join(name.replace("whole", folder))).unwrap();
+        assert!(bytes("whole") == bytes("alone"), "{name}");
+    }
+    let page = answer(path, &["report", "results"]);
+    let page = std::fs::read_to_string(path.join(page.trim())).unwrap();
+    assert!(page.contains("Made of summary.csv alone") && page.contains(note));
+    // What is compared dataset by dataset.
+    let of_datasets: [&[&str]; 3] = [
+        &["table", "results", "--against", "estimator=dale"],
+        &["league", "results"],
+        &["compare", "results", "results"],
+    ];
+    for arguments in of_datasets {
+        let message = refusal(path, arguments);
+        assert!(message.contains("needs the value of each dataset, and cells.csv"), "{message}");
+        assert!(message.contains("run study again"), "{message}");
+    }
+    std::fs::write(path.join("results/summary.csv"), "study,mean\n").unwrap();
+    assert!(refusal(path, &["table", "results"]).contains("not those of a summary"));
+}
+
+/// Figures of committed means are those that this program draws; `UPDATE_DOCS=1` draws them again.
+#[test]
+fn committed_figures_of_means_are_drawn_by_this_program() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../results");
+    let scratch = tempfile::tempdir().unwrap();
+    let is_of_means = |path: &Path| {
+        let name = path.file_name().unwrap().to_string_lossy();
+        name.ends_with(".svg") && (name.contains("_error-by-") || name.contains("_coverage_"))
+    };
+    let folders = ["", "papers", "timings"].iter().flat_map(|within| files(&root.join(within)));
+    let mut compared = 0;
+    for folder in folders.filter(|folder| folder.join("summary.csv").exists()) {
+        let committed: Vec<PathBuf> =
+            files(&folder).into_iter().filter(|path| is_of_means(path)).collect();
+        if committed.is_empty() {
+            continue;
+        }
+        let out = scratch.path().join(folder.file_name().unwrap());
+        let (folder_text, out_text) = (folder.to_str().unwrap(), out.to_str().unwrap());
+        let mut arguments = vec!["--quiet", "plot", folder_text, "--out", out_text];
+        // Those of fewer refits are in tables.
+        if folder.ends_with("bands-refit") {
+            arguments.extend(["--where", "refits=20"]);
+        }
+        let timings = folder.join("timings.csv");
+        if timings.exists() {
+            arguments.extend(["--timings", timings.to_str().unwrap()]);
+        }
+        answer(&root, &arguments);
+        for path in committed {
+            let drawn = std::fs::read(out.join(path.file_name().unwrap()));
+            let drawn =
+                drawn.unwrap_or_else(|_| panic!("{} is not drawn any more", path.display()));
+            if std::env::var_os("UPDATE_DOCS").is_some() {
+                std::fs::write(&path, &drawn).unwrap();
+            }
+            assert!(drawn == std::fs::read(&path).unwrap(), "{} is another one", path.display());
+            compared += 1;
+        }
+    }
+    assert!(compared > 30, "{compared}");
+}
+
 #[test]
 fn effects_are_drawn_beside_their_truth() {
     let folder = tempfile::tempdir().unwrap();
@@ -364,6 +450,62 @@ fn coverage_has_its_nominal_level_and_no_order() {
     let few = answer(path, &[&by_rows[..], &["--where", "K=5", "--where", "K=10"]].concat());
     let svg = std::fs::read_to_string(path.join(few.trim())).unwrap();
     assert!(svg.contains("nominal level 0.9") && !svg.contains("order"));
+}
+
+/// Bands of which nothing is swept over.
+const HELD: &str = r#"
+about = "What bands hold."
+
+[[block]]
+scenario = "friedman1"
+features = ["x1", "x4"]
+N = [40, 80]
+replicates = 3
+grid = 5
+metrics = ["coverage"]
+
+[[block.estimator]]
+name = ["ale", "rhale"]
+bins = 4
+band = "analytic"
+"#;
+
+#[test]
+fn coverage_of_what_is_not_swept_over_is_drawn_by_learner_or_feature() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    std::fs::write(path.join("held.toml"), HELD).unwrap();
+    answer(path, &["run", "held.toml", "--out", "held"]);
+    let drawn = answer(path, &["plot", "held"]);
+    let svg = words(&std::fs::read_to_string(path.join(drawn.trim())).unwrap()).join("|");
+    for name in ["coverage of the effect of f", "nominal level 0.95", "|ALE|", "|RHALE", "N = 80"] {
+        assert!(svg.contains(name), "{name}: {svg}");
+    }
+    assert!(svg.contains("|feature|") && svg.contains("|x4|"), "{svg}");
+    let fitted = HELD
+        .replace("[[block.estimator]]", "compare = \"Err\"\npairs = [\"model:theoretical\", \"model:model-expected\"]\nexpected = 3\n[[block.model]]\nname = [\"linear\", \"gam\"]\n[[block.estimator]]")
+        .replace("[\"ale\", \"rhale\"]", "\"ale\"")
+        .replace("\"analytic\"", "\"refit\"\nrefits = 5\ncenter = \"integral\"");
+    std::fs::write(path.join("fitted.toml"), fitted).unwrap();
+    answer(path, &["run", "fitted.toml", "--out", "fitted"]);
+    let drawn = answer(path, &["plot", "fitted", "--where", "N=80"]);
+    let svg = words(&std::fs::read_to_string(path.join(drawn.trim())).unwrap()).join("|");
+    for name in ["|learner|", "|linear model|", "|GAM|", "expected effect of the learner"] {
+        assert!(svg.contains(name), "{name}: {svg}");
+    }
+    // f is a straight line in x4: its bands have no width.
+    let flat = HELD.replace("\"x1\", ", "");
+    std::fs::write(path.join("flat.toml"), flat).unwrap();
+    answer(path, &["run", "flat.toml", "--out", "flat"]);
+    let unknown = refusal(path, &["plot", "flat"]);
+    assert!(unknown.contains("no coverage is known"), "{unknown}");
+    // What is swept over has its own figures.
+    let swept = HELD.replace("[40, 80]", "[40, 80, 160]");
+    std::fs::write(path.join("swept.toml"), swept).unwrap();
+    answer(path, &["run", "swept.toml", "--out", "swept"]);
+    assert!(!answer(path, &["plot", "swept"]).contains("_coverage_friedman1"));
+    let asked = answer(path, &["plot", "swept", "--kind", "coverage"]);
+    assert!(asked.contains("swept_coverage_friedman1_coverage.svg"), "{asked}");
 }
 
 /// Lines that are the same (ALE and DALE where f is quadratic; grids of 40 and of 41 points), that are exact, and that have no value (coverage without a band).

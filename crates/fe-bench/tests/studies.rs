@@ -321,6 +321,19 @@ fn tables_that_values_cannot_fill_are_refused_before_a_run() {
     refused(&format!("{rows}\ncolumns = [\"metric\"]"), &["leaves open `N` (20, 40"]);
     let none = format!("{rows}\n{columns}\nwhere = {{ metric = \"coverage\" }}");
     refused(&none, &["no value has `metric` = \"coverage\"; among those left there are `mse`"]);
+    // Without rows or columns it has those that a table on the command line has.
+    for (table, header) in [
+        ("where = { metric = \"mse\" }", "| feature | K | N  | split"),
+        (
+            "columns = [\"N\"]\nwhere = { metric = \"mse\", feature = \"x1\" }",
+            "| K | split | N\u{a0}=\u{a0}20",
+        ),
+    ] {
+        let output = run(table);
+        let printed = String::from_utf8_lossy(&output.stdout);
+        assert!(printed.lines().any(|line| line.starts_with(header)), "{table}: {printed}");
+        std::fs::remove_dir_all(folder.path().join("results")).unwrap();
+    }
     // Parts of the variance are values, too.
     let metrics = "metric = [\"debiased_bias2\", \"estimation_variance\", \"model_variance\"]";
     let output = run(&format!("{rows}\n{columns}\nwhere = {{ {metrics} }}"));

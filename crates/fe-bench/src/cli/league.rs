@@ -34,6 +34,7 @@ pub(super) struct Arguments {
 
 pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
     let results = results::read(&arguments.folder)?;
+    results.need_datasets(&arguments.folder, "a league")?;
     let mut times = league::Times::default();
     timings::each(&arguments.folder, |timing| times.add(&timing))?;
     let files = results.manifest.studies.iter().map(|named| &named.study.problems);

@@ -11,10 +11,10 @@ use crate::data::scenarios;
 use crate::data::sizes::Sizes;
 use crate::error::{Error, Result};
 use crate::plot::sweep::{self, Sweep, Sweeps};
-use crate::plot::{FileKind, check_kind, kept_trees, recorded, zip};
+use crate::plot::{FileKind, check_kind, coverage, kept_trees, recorded, zip};
 use crate::record::measured::Times;
 use crate::record::summary::SummaryRow;
-use crate::record::{Column, Key, empty_bins, results};
+use crate::record::{Column, Key, empty_bins, kept_curves, results};
 use crate::study::field::Field;
 use crate::study::labels::Labels;
 use crate::system::files;
@@ -24,7 +24,7 @@ use crate::table;
 /// Draws figures of the results of studies, and prints the files it wrote.
 ///
 /// What a study swept over decides what is drawn: its errors against the number of bins, of rows, or against a parameter,
-/// where there are at least three values of it. One file per study, scenario, feature and metric, with a
+/// where there are at least three values of it; where nothing is swept over, the coverage of its bands. One file per study, scenario, feature and metric, with a
 /// panel for each combination of parameters and sizes. Where a study keeps curves or bins, these are
 /// drawn as well: those of one dataset beside the truth, with a panel for each estimate. Trees of regions that
 /// were kept have a figure each.
@@ -104,6 +104,9 @@ enum Drawn {
     /// Errors against the time of one estimate, both axes logarithmic, along the number of rows or else of bins
     #[value(name = "error-by-time")]
     ErrorByTime,
+    /// Coverage of bands beside its nominal level, by what was fitted or by feature; of what is swept over only if asked for
+    #[value(name = "coverage")]
+    Coverage,
     /// Curves and bins that were kept, beside the truth: of the first dataset, the others thin
     #[value(name = "effect")]
     Effect,
@@ -124,7 +127,7 @@ impl Drawn {
             Self::ErrorByN => Some(Sweep::ErrorByN),
             Self::ErrorByParameter => Some(Sweep::ErrorByParameter),
             Self::ErrorByTime => Some(Sweep::ErrorByTime),
-            Self::Effect | Self::Tree | Self::Zip => None,
+            Self::Coverage | Self::Effect | Self::Tree | Self::Zip => None,
         }
     }
 }
@@ -155,6 +158,9 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
     if let Some(caution) = empty_bins::caution(&results.empty_bins, &labels, |key| is_chosen(key)) {
         say!("{caution}");
     }
+    if results.lacks_empty_bins() {
+        say!("empty_bins.csv is not here: which estimates have many empty bins is not known");
+    }
     let problems = results.manifest.studies.iter().map(|named| &named.study.problems);
     let sizes = Sizes::new(scenarios::recorded(problems));
     let times = match &arguments.timings {
@@ -165,8 +171,11 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
         }
         None => Times::default(),
     };
-    let Sweeps { mut figures, left_out } =
-        sweep::figures(&values, &sweeps, &times, (&labels, &sizes));
+    let mut drawn = sweep::figures(&values, &sweeps, &times, (&labels, &sizes));
+    if kinds.contains(&Drawn::Coverage) {
+        drawn = drawn.and(coverage::figures(&values, given.contains(&Drawn::Coverage), &labels));
+    }
+    let Sweeps { mut figures, left_out } = drawn;
     left_out.iter().for_each(|reason| say!("{reason}"));
     if kinds.contains(&Drawn::Effect) || kinds.contains(&Drawn::Tree) {
         let kept = recorded::read(&arguments.folder, &is_chosen)?;
@@ -180,6 +189,7 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
     if given.contains(&Drawn::Zip) {
         let zips = zip::figures(&arguments.folder, &is_chosen, arguments.at, &labels)?;
         if zips.is_empty() {
+            kept_curves::check_there(&arguments.folder, &results.manifest)?;
             let message = "--kind zip draws the bands of ten datasets or more of one estimate: the study has \
                            to ask for a `band` and to keep its curves (`keep = [\"curves\"]`)";
             return Err(Error::content(&arguments.folder, message));
@@ -187,8 +197,9 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
         figures.extend(zips);
     }
     if figures.is_empty() && left_out.is_empty() {
+        kept_curves::check_there(&arguments.folder, &results.manifest)?;
         let message = "nothing to draw: no study has three values or more of K, of N or of a \
-                       parameter, or keeps curves, bins or trees; errors that are exact are not drawn";
+                       parameter, has coverage of bands, or keeps curves, bins or trees; errors that are exact are not drawn";
         return Err(Error::content(&arguments.folder, message));
     }
     if figures.is_empty() {

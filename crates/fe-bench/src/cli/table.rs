@@ -112,6 +112,9 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
         }
     }
     let mut results = results::read(&arguments.folder)?;
+    if !arguments.choice.against.is_empty() {
+        results.need_datasets(&arguments.folder, "--against")?;
+    }
     arguments.choice.check_study(&results.manifest)?;
     results.values.retain(|value| arguments.choice.is_of_study(&value.key));
     results.parts.retain(|part| arguments.choice.is_of_study(&part.key));
@@ -120,11 +123,14 @@ pub(super) fn execute(arguments: &Arguments, out: &mut dyn Write) -> Result<()> 
         results.values.extend(times.beside(&results.values));
     }
     let tables = if arguments.choice.is_made() || arguments.timings.is_some() {
+        let (are_means, lacks_empty_bins) = (results.are_means, results.lacks_empty_bins());
         let (empty_bins, labels) = (std::mem::take(&mut results.empty_bins), results.labels());
         let choice = &arguments.choice;
         let is_of_means = choice.against.is_empty() && choice.order.is_none() && !choice.bands;
         let imprecise = if is_of_means { precision::imprecise_in(&results) } else { Vec::new() };
-        vec![arguments.chosen(results)?.cautioned(&empty_bins, &labels).with_precision(&imprecise)]
+        let chosen = arguments.chosen(results)?;
+        let chosen = if are_means { chosen.of_means(false, lacks_empty_bins) } else { chosen };
+        vec![chosen.cautioned(&empty_bins, &labels).with_precision(&imprecise)]
     } else {
         tables(&results).map_err(|message| arguments.wrong(message))?
     };

@@ -6,8 +6,10 @@ use super::style::{MarkStyle, Marker};
 
 /// Numbers that differ by less than this share of their size are the same.
 pub(super) const SAME: f64 = 1e-9;
-/// Words of a figure that joins lines which are not the same.
-pub(super) const CLOSE: &str = "≈: lines that cannot be told apart here";
+/// The sign between the names of lines that are not the same and are drawn as one.
+const CLOSE: &str = " ≈ ";
+/// Its explanation, in a legend that has it.
+const MEANING: &str = "≈: lines that cannot be told apart here";
 /// Lines that are nowhere further from each other than this share of an axis, about a pixel and half their width, are seen as one.
 const RESOLUTION: f64 = 0.005;
 
@@ -22,12 +24,17 @@ pub(super) enum Likeness {
 
 impl Likeness {
     /// The sign between the names of such lines.
-    pub(super) fn sign(self) -> &'static str {
+    fn sign(self) -> &'static str {
         match self {
-            Self::Same => "=",
-            Self::Close => "≈",
+            Self::Same => " = ",
+            Self::Close => CLOSE,
         }
     }
+}
+
+/// The explanation that a legend with some names needs.
+pub(super) fn explanation<'a>(mut names: impl Iterator<Item = &'a str>) -> Option<&'static str> {
+    names.any(|name| name.contains(CLOSE)).then_some(MEANING)
 }
 
 /// A point of a line.
@@ -117,17 +124,13 @@ impl Group {
         };
         let mut text = one(of(self.drawn));
         for (likeness, other) in &self.others {
-            text.push_str(&format!(" {} {}", likeness.sign(), one(of(*other))));
+            text.push_str(likeness.sign());
+            text.push_str(&one(of(*other)));
         }
         if is_head_alone {
             text = first.details().iter().fold(text, |text, detail| format!("{text}, {detail}"));
         }
         if is_noted_once { first.noted(&text) } else { text }
-    }
-
-    /// True if it joins lines that are not the same.
-    pub(super) fn is_close(&self) -> bool {
-        self.others.iter().any(|(likeness, _)| *likeness == Likeness::Close)
     }
 }
 
@@ -139,12 +142,12 @@ pub(super) struct Curve<'a> {
 }
 
 /// The layers of panels with the given axes: curves that coincide in all of them are drawn and named once, and values that
-/// differ by no more than rounding are the same. True if curves are joined that are not the same.
+/// differ by no more than rounding are the same.
 pub(super) fn layers(
     curves: &[Curve<'_>],
     axes: &[(Scale, Scale)],
     rounding: f64,
-) -> (Vec<Vec<Layer>>, bool) {
+) -> Vec<Vec<Layer>> {
     let ruler = |(panel, (x, y)): (usize, &(Scale, Scale))| {
         let points = || curves.iter().flat_map(move |curve| &curve.of_panels[panel]);
         let across = Ruler::new(x, points().map(|point| point.0), 2);
@@ -169,7 +172,7 @@ pub(super) fn layers(
         (!points.is_empty()).then(|| Layer::named(name, *look, Mark::Line(points)))
     };
     let of_panel = |panel| groups.iter().filter_map(|group| layer(panel, group)).collect();
-    ((0..axes.len()).map(of_panel).collect(), groups.iter().any(Group::is_close))
+    (0..axes.len()).map(of_panel).collect()
 }
 
 /// A panel of lines through points, each with its name; those that coincide are drawn and named once.
@@ -182,7 +185,7 @@ pub fn panel(x: Scale, y: Scale, lines: &[(String, Vec<(f64, f64)>)]) -> Panel {
     });
     let curves: Vec<Curve<'_>> = curves.collect();
     let axes = [(x, y)];
-    let layers = layers(&curves, &axes, 0.0).0.concat();
+    let layers = layers(&curves, &axes, 0.0).concat();
     let [(x, y)] = axes;
     Panel { x, y, layers, ..Panel::default() }
 }
@@ -257,12 +260,13 @@ mod tests {
         let axes = [(); 2].map(|()| (Scale::linear("x"), Scale::linear("y")));
         let names = |second: [f64; 2]| {
             let curves = [curve("a", [0.0, 1.0]), curve("b", second), curve("c", [0.5, 0.5])];
-            let (layers, is_close) = layers(&curves, &axes, 1e-9);
+            let layers = layers(&curves, &axes, 1e-9);
             let names = |layers: Vec<Layer>| layers.into_iter().filter_map(|layer| layer.name);
             let names: Vec<Vec<String>> =
                 layers.into_iter().map(|layers| names(layers).collect()).collect();
             assert_eq!(names[0], names[1]);
-            (names[0].clone(), is_close)
+            let is_explained = explanation(names[0].iter().map(String::as_str)).is_some();
+            (names[0].clone(), is_explained)
         };
         let named = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
         // Rounding of 0 is 0.

@@ -8,6 +8,7 @@ use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint, Ranged};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
+use super::coinciding;
 use super::figure::{Figure, Layer, Mark, Panel, lower_end};
 use super::form::{Form, ZOOM};
 use super::scale::Ruler;
@@ -409,6 +410,10 @@ fn paint_panel(
 }
 
 fn axes(chart: &mut Chart<'_, '_>, panel: &Panel, (x, y): (&Ruler, &Ruler)) -> Drawn {
+    let width = chart.plotting_area().dim_in_pixel().0 as i32 / FINE;
+    let room = width / (x.ticks.len() as i32).max(1);
+    // Widths are a tenth too large for most words.
+    let fits = |name: &str| 9 * width_of(name, TEXT) <= 10 * room;
     chart
         .configure_mesh()
         .disable_mesh()
@@ -416,7 +421,7 @@ fn axes(chart: &mut Chart<'_, '_>, panel: &Panel, (x, y): (&Ruler, &Ruler)) -> D
         .x_desc(panel.x.label.as_str())
         .x_labels(x.ticks.len())
         .y_labels(y.ticks.len())
-        .x_label_formatter(&|tick| x.label(*tick))
+        .x_label_formatter(&|tick| x.label_within(*tick, &fits))
         .y_label_formatter(&|tick| y.label(*tick))
         .label_style(font(TEXT))
         .axis_desc_style(font(TEXT + 1))
@@ -645,6 +650,8 @@ fn entries<'a>(panels: impl Iterator<Item = &'a Panel>) -> Vec<Entry> {
             None => entries.push(Entry { name: name.clone(), layers: vec![sample] }),
         }
     }
+    let explained = coinciding::explanation(entries.iter().map(|entry| entry.name.as_str()));
+    entries.extend(explained.map(|name| Entry { name: name.to_owned(), layers: Vec::new() }));
     entries
 }
 
@@ -753,6 +760,19 @@ fn sample(root: &Area<'_>, layer: &Layer, (left, middle): (i32, i32)) -> Drawn {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn signs_of_a_legend_are_explained_there() {
+        let drawn = |name: &str| {
+            let mark = Mark::Line(vec![(0.0, 0.0), (1.0, 1.0)]);
+            let layers = vec![Layer::named(name, MarkStyle::of_series(0), mark)];
+            let cells = vec![vec![Panel { layers, ..Panel::default() }]];
+            let form = Form { untitled: true, ..Form::default() };
+            super::svg(&Figure { cells, ..Figure::default() }, &form).unwrap()
+        };
+        assert!(drawn("a ≈ b").contains("lines that cannot be told apart here"));
+        assert!(!drawn("a = b").contains("told apart"));
+    }
 
     #[test]
     fn lines_break_where_values_are_missing() {

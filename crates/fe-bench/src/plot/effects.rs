@@ -125,6 +125,15 @@ impl Subject<'_> {
         if is_scaled { ", per standard deviation" } else { "" }
     }
 
+    /// The words at the axis of slopes. Features of a file, unless they are scaled, have units of their own, in which slopes
+    /// cannot be compared.
+    fn slope_axis(&self, effect: &Effect) -> String {
+        match (self.scenario, self.per_unit(effect)) {
+            (None, "") => format!("local effect (slope by {})", effect.name),
+            (_, unit) => format!("local effect (slope{unit})"),
+        }
+    }
+
     /// The words at the axis of an effect.
     pub(super) fn effect_axis(&self, effect: &Effect) -> String {
         let (output, centring) = (self.output(), effect.record.centring);
@@ -709,7 +718,7 @@ fn slopes_panel(
     Some(Panel {
         title: String::new(),
         x: subject.feature_axis(effect),
-        y: Scale::linear(format!("local effect (slope{})", subject.per_unit(effect))),
+        y: Scale::linear(subject.slope_axis(effect)),
         layers,
         ..Panel::default()
     })

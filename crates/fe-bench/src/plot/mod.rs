@@ -7,6 +7,7 @@
 
 pub mod coinciding;
 pub mod comparison;
+pub mod coverage;
 mod draw;
 pub mod effects;
 pub mod figure;

@@ -70,14 +70,17 @@ impl Ruler {
         self.ticks.iter().all(power) && !self.ticks.iter().all(is_plain)
     }
 
-    /// The words at a tick.
+    /// The words at a tick; a long name is shortened.
     pub(super) fn label(&self, tick: f64) -> String {
+        self.label_within(tick, &|_| false)
+    }
+
+    /// The same, where a name that fits stands whole.
+    pub(super) fn label_within(&self, tick: f64, fits: &dyn Fn(&str) -> bool) -> String {
         if !self.names.is_empty() {
-            return self
-                .names
-                .get(tick.round() as usize)
-                .map(|name| shortened(name))
-                .unwrap_or_default();
+            let name = self.names.get(tick.round() as usize);
+            let whole = |name: &String| if fits(name) { name.clone() } else { shortened(name) };
+            return name.map(whole).unwrap_or_default();
         }
         if self.log {
             return power_label(tick, self.in_powers());

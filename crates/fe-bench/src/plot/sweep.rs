@@ -75,7 +75,7 @@ pub struct Named {
 /// A sweep is drawn from so many values on.
 const LEAST: usize = 3;
 /// The most lines of a panel that are told apart in print and by the colour-blind.
-const MOST_SERIES: usize = 12;
+pub(super) const MOST_SERIES: usize = 12;
 /// Up to so many points have markers and error bars; more of them are a line and a band.
 const MOST_MARKERS: usize = 24;
 
@@ -85,7 +85,7 @@ const DIGITS: usize = 4;
 /// The option that says of how much confidence a band is, and its line.
 const LEVEL: &str = "level";
 const USUAL_LEVEL: f64 = 0.95;
-const NOMINAL: MarkStyle = MarkStyle::line(GREY, 1.2).dashed(2, 3);
+pub(super) const NOMINAL: MarkStyle = MarkStyle::line(GREY, 1.2).dashed(2, 3);
 
 /// One figure for each of these,
 pub(super) const FIGURE: [Column; 8] = [
@@ -122,6 +122,16 @@ pub struct Sweeps {
     pub figures: Vec<Named>,
     /// Reasons why others are not drawn, with what to do.
     pub left_out: Vec<String>,
+}
+
+impl Sweeps {
+    /// These and others.
+    #[must_use]
+    pub fn and(mut self, others: Self) -> Self {
+        self.figures.extend(others.figures);
+        self.left_out.extend(others.left_out);
+        self
+    }
 }
 
 /// The figures of the given kinds that some results are good for, in the words of some labels.
@@ -310,9 +320,6 @@ fn figure(
     if !fixed.is_empty() {
         title.push_str(&format!("; {fixed}"));
     }
-    if groups.iter().any(Group::is_close) {
-        title.push_str(&format!("; {}", coinciding::CLOSE));
-    }
     // The orders of a line differ from panel to panel.
     let legend_per_cell =
         *swept == Field::Column(Column::Rows) && along.times.is_none() && !has_no_order(first);
@@ -424,6 +431,20 @@ fn share_axes(cells: &mut [Vec<Panel>]) {
     cells.iter_mut().flatten().for_each(|panel| panel.hold.clone_from(&extent));
 }
 
+/// True if some of these values lie along a sweep that is drawn.
+pub(super) fn is_swept(rows: &[&SummaryRow]) -> bool {
+    let kinds = [Sweep::ErrorByK, Sweep::ErrorByN, Sweep::ErrorByParameter];
+    kinds.iter().flat_map(|kind| kind.fields(rows)).any(|swept| {
+        let own = match &swept {
+            Field::Column(column) => *column,
+            Field::Part(_) => Column::Parameters,
+        };
+        let others: Vec<Column> = Column::of_means().filter(|column| *column != own).collect();
+        let lines = by(rows, |row| pick(row, &fields(&others)));
+        lines.iter().any(|(_, rows)| places_swept(&swept, rows) >= LEAST)
+    })
+}
+
 /// Number of values of what is swept over.
 fn places_swept(swept: &Field, rows: &[&SummaryRow]) -> usize {
     by(rows, |row| swept.of(&row.key).to_owned()).len()
@@ -488,7 +509,7 @@ fn panel(
 }
 
 /// A line at each level of confidence that the coverage of a panel should be.
-fn nominal_levels(rows: &[&SummaryRow], (low, high): (f64, f64)) -> Vec<Layer> {
+pub(super) fn nominal_levels(rows: &[&SummaryRow], (low, high): (f64, f64)) -> Vec<Layer> {
     let is_coverage = rows[0].key.metric.parse().is_ok_and(Metric::is_coverage);
     let level = Field::Part(LEVEL.to_owned());
     let of = |row: &SummaryRow| level.of(&row.key).parse().unwrap_or(USUAL_LEVEL);
@@ -719,12 +740,12 @@ pub(super) fn pieces(fields: &[Field], values: &[String], labels: &Labels) -> St
     listed(fields.iter().zip(values).map(|(field, value)| field.heading(value, labels)))
 }
 
-fn pick(row: &SummaryRow, fields: &[Field]) -> Vec<String> {
+pub(super) fn pick(row: &SummaryRow, fields: &[Field]) -> Vec<String> {
     fields.iter().map(|field| field.of(&row.key).to_owned()).collect()
 }
 
 /// Rows by what they share, in the order in which that first appears.
-fn by<'a, K: Hash + Eq + Clone>(
+pub(super) fn by<'a, K: Hash + Eq + Clone>(
     rows: &[&'a SummaryRow],
     shared: impl Fn(&SummaryRow) -> K,
 ) -> Vec<(K, Vec<&'a SummaryRow>)> {

@@ -104,11 +104,9 @@ pub fn figure(scenario: &Scenario, features: &[usize], points: usize) -> Result<
     let along: Vec<Along> = features.iter().map(along).collect::<Result<_>>()?;
     let size = features_of(scenario, 0, ASKED, 0).map_or(0.0, |data| size(scenario.model(), &data));
     let mut notes = Vec::new();
-    let mut is_close = false;
     let mut cells: Vec<Vec<Panel>> = along.iter().map(|_| Vec::new()).collect();
     for of_kind in &PANELS {
-        let (panels, joins_close) = panels(scenario, of_kind, (&along, size), &mut notes);
-        is_close |= joins_close;
+        let panels = panels(scenario, of_kind, (&along, size), &mut notes);
         for (cell, panel) in cells.iter_mut().zip(panels) {
             cell.extend((!panel.layers.is_empty()).then_some(panel));
         }
@@ -117,22 +115,19 @@ pub fn figure(scenario: &Scenario, features: &[usize], points: usize) -> Result<
     if let [_] = features {
         cells = cells.concat().into_iter().map(|panel| vec![panel]).collect();
     }
-    let mut title = format!("Truths of {}", title_of(scenario));
-    if is_close {
-        title.push_str(&format!("; {}", coinciding::CLOSE));
-    }
+    let title = format!("Truths of {}", title_of(scenario));
     let mut figure = Figure { title, cells, legend_per_cell: false }.of_size(size);
     figure.share_scales();
     Ok(Drawn { figure, notes })
 }
 
-/// The panels of a kind, one for each feature of a function of some size; true if curves are joined that are not the same.
+/// The panels of a kind, one for each feature of a function of some size.
 fn panels(
     scenario: &Scenario,
     (title, label, curves): &(&str, &str, &[Curve]),
     (along, size): (&[Along], f64),
     notes: &mut Vec<String>,
-) -> (Vec<Panel>, bool) {
+) -> Vec<Panel> {
     let axes = along.iter().map(|Along { feature, scale, .. }| {
         let centred = curves.first().map(|curve| centring(scenario, curve.0, *feature));
         let y = match centred {
@@ -175,7 +170,7 @@ fn panels(
     // Near 0 a standard deviation, as the root of a variance, has the root of its rounding.
     let has_roots = curves.iter().any(|curve| curve.0 == Quantity::HDpdp);
     let same = if has_roots { coinciding::SAME.sqrt() } else { coinciding::SAME };
-    let (layers, is_close) = coinciding::layers(&lines, &axes, same * most);
+    let layers = coinciding::layers(&lines, &axes, same * most);
     let panel = |(((x, y), layers), at_levels)| Panel {
         title: (*title).to_owned(),
         x,
@@ -183,7 +178,7 @@ fn panels(
         layers: [layers, at_levels].concat(),
         ..Panel::default()
     };
-    (axes.into_iter().zip(layers).zip(at_levels).map(panel).collect(), is_close)
+    axes.into_iter().zip(layers).zip(at_levels).map(panel).collect()
 }
 
 /// The centring of an effect: over the law of a feature with levels, over the range of others.

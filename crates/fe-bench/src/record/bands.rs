@@ -6,6 +6,7 @@ use fe_core::replicates::{BandMeasures, BandPoint};
 
 use super::Key;
 use super::kept_curves::{self, KeptEstimate, KeptPoint};
+use super::manifest::read_manifest;
 use super::summary::{SummaryRow, grouped};
 use crate::error::{Error, Result};
 
@@ -30,6 +31,7 @@ pub fn read(folder: &Path, chosen: &dyn Fn(&Key<&str>) -> bool) -> Result<Vec<Su
     let rows: Vec<SummaryRow> =
         grouped(keyed).into_iter().flat_map(|(key, kept)| measures(&key, &kept)).collect();
     if rows.is_empty() {
+        kept_curves::check_there(folder, &read_manifest(folder)?)?;
         return Err(Error::content(
             folder,
             "keeps no curves with bands of two datasets: run the study with `keep = [\"curves\"]` in its \

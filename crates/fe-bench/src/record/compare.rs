@@ -53,6 +53,7 @@ impl Run {
     /// A folder that is not one.
     pub fn read(folder: &Path) -> Result<Self> {
         let results = results::read(folder)?;
+        results.need_datasets(folder, "a comparison of runs")?;
         let timings = Timings::read(folder)?;
         let files = results.manifest.studies.iter().map(|named| &named.study.problems);
         let problems = scenarios::recorded(files);

@@ -7,7 +7,8 @@ use fe_core::metric::centred_on_grid;
 use fe_core::replicates::{ErrorParts, decompose};
 
 use super::columns::ResultFile;
-use super::manifest::MANIFEST;
+use super::kept_curves;
+use super::manifest::{MANIFEST, read_manifest};
 use super::summary::{SummaryRow, grouped};
 use super::{Column, Key};
 use crate::error::{Error, Result};
@@ -35,6 +36,7 @@ struct Point {
 pub fn read(folder: &Path) -> Result<Vec<SummaryRow>> {
     let path = folder.join(ResultFile::Curves.name());
     if folder.join(MANIFEST).exists() && !path.exists() {
+        kept_curves::check_there(folder, &read_manifest(folder)?)?;
         return Err(Error::content(
             folder,
             "keeps no curves, from which bias and variance are computed: \

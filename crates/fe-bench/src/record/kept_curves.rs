@@ -8,7 +8,8 @@ use super::Key;
 use super::columns::{BINS, CURVES, LEAVES, ResultFile, TREES};
 pub use super::columns::{KeptBin, KeptPoint};
 use super::lines::{Lines, optional};
-use crate::error::Result;
+use super::manifest::Manifest;
+use crate::error::{Error, Result};
 use crate::output::formulas::unguarded;
 
 /// Curve and bins that were kept of one estimate.
@@ -110,6 +111,27 @@ pub fn read(
         Ok(())
     })?;
     Ok(all.kept)
+}
+
+/// Refuses a folder without files of curves, bins or trees that its run wrote: they were taken out of it.
+///
+/// # Errors
+/// Such a folder, and one without a manifest.
+pub fn check_there(folder: &Path, manifest: &Manifest) -> Result<()> {
+    let kept = [ResultFile::Curves, ResultFile::Bins, ResultFile::Trees, ResultFile::Leaves];
+    let is_gone = |name: &&str| manifest.files.contains_key(*name) && !folder.join(name).exists();
+    let gone: Vec<&str> = kept.map(ResultFile::name).into_iter().filter(is_gone).collect();
+    let are = if gone.len() == 1 { "is" } else { "are" };
+    match gone.is_empty() {
+        true => Ok(()),
+        false => Err(Error::content(
+            folder,
+            format!(
+                "{}, which the run wrote, {are} not here any more: run it again, as manifest.json says",
+                gone.join(", ")
+            ),
+        )),
+    }
 }
 
 /// The numbers of some fields, NaN where one is missing, with as many more as make so many.

@@ -1,5 +1,5 @@
 //! Means over replicates, read from a results folder. Values are gathered while they are read; a record
-//! of each would fill the memory.
+//! of each would fill the memory. A folder that has its means alone, without the values of single datasets, is read from these.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -17,6 +17,7 @@ use crate::error::{Error, Result};
 use crate::output::formulas::unguarded;
 use crate::score::Outcome;
 pub use crate::study::MOST_MEANS;
+use crate::study::Study;
 use crate::study::labels::Labels;
 
 /// The most reasons of failures that are told apart.
@@ -39,6 +40,8 @@ pub struct Results {
     pub failures: Vec<Failure>,
     /// True if the values are not as they were written.
     pub is_changed: bool,
+    /// True if there are means alone: the folder has the summary, and not the values of single datasets.
+    pub are_means: bool,
 }
 
 impl Results {
@@ -47,6 +50,31 @@ impl Results {
     pub fn labels(&self) -> Labels {
         let studies = self.manifest.studies.iter();
         studies.fold(Labels::default(), |all, named| all.and(&named.study.labels))
+    }
+}
+
+impl Results {
+    /// True if the run wrote which estimates have many empty bins, and that file is not there.
+    #[must_use]
+    pub fn lacks_empty_bins(&self) -> bool {
+        self.empty_bins.is_empty() && self.manifest.files.contains_key(empty_bins::EMPTY_BINS)
+    }
+
+    /// Refuses what is made of the values of single datasets, where there are means alone.
+    ///
+    /// # Errors
+    /// A folder without these values.
+    pub fn need_datasets(&self, folder: &Path, what: &str) -> Result<()> {
+        if !self.are_means {
+            return Ok(());
+        }
+        let (cells, names) = (ResultFile::Cells.name(), self.manifest.studies.iter());
+        let names: Vec<&str> = names.map(|named| named.name.as_str()).collect();
+        let message = format!(
+            "{what} needs the value of each dataset, and {cells} is not here, only the means of {SUMMARY}: run {} again",
+            names.join(", ")
+        );
+        Err(Error::content(folder, message))
     }
 }
 
@@ -69,7 +97,7 @@ impl Results {
     }
 }
 
-/// Reads a results folder.
+/// Reads a results folder; one without the values of single datasets from its means.
 ///
 /// # Errors
 /// A folder that is not one, was written by another version of the layout, or has more means than
@@ -84,6 +112,10 @@ pub fn read(folder: &Path) -> Result<Results> {
 /// As [`read`].
 pub fn read_chosen(folder: &Path, chosen: &dyn Fn(&Key<&str>) -> bool) -> Result<Results> {
     let manifest = read_manifest(folder)?;
+    let has = |name: &str| folder.join(name).exists();
+    if !has(ResultFile::Cells.name()) && has(SUMMARY) {
+        return of_means(folder, manifest, chosen);
+    }
     let mut lines = Lines::open(folder, ResultFile::Cells.name())?;
     if !lines.header()?.iter().eq(ResultFile::Cells.columns()) {
         return Err(lines.wrong("the columns are not those of a results file"));
@@ -109,7 +141,53 @@ pub fn read_chosen(folder: &Path, chosen: &dyn Fn(&Key<&str>) -> bool) -> Result
     let values = rows.into_iter().map(value).collect();
     let parts = read_decomposition(folder)?;
     let empty_bins = empty_bins::read(folder)?;
-    Ok(Results { manifest, values, parts, empty_bins, cells, failures, is_changed })
+    let are_means = false;
+    Ok(Results { manifest, values, parts, empty_bins, cells, failures, is_changed, are_means })
+}
+
+/// The results whose means are there alone.
+fn of_means(
+    folder: &Path,
+    manifest: Manifest,
+    chosen: &dyn Fn(&Key<&str>) -> bool,
+) -> Result<Results> {
+    let ReadSummary { rows: mut all, means, is_changed } = read_summary(folder, chosen)?;
+    if means == 0 {
+        return Err(Error::content(folder.join(SUMMARY), "there is no mean in it"));
+    }
+    count_degenerate(&manifest, &mut all);
+    let of_datasets = |row: &SummaryRow| row.summary.count + row.failed + row.degenerate;
+    let (parts, values): (Vec<_>, Vec<_>) =
+        all.into_iter().partition(|row| errors::is_part(&row.key.metric));
+    let cells = values.iter().map(of_datasets).sum();
+    let failed = values.iter().filter(|row| row.failed > 0).map(|row| Failure {
+        reason: format!("not known: it stands in {}, which is not here", ResultFile::Cells.name()),
+        count: row.failed,
+        first: row.key.clone(),
+    });
+    let failures = failed.reduce(|all, one| Failure { count: all.count + one.count, ..all });
+    let failures = failures.into_iter().collect();
+    let empty_bins = empty_bins::read(folder)?;
+    let are_means = true;
+    Ok(Results { manifest, values, parts, empty_bins, cells, failures, is_changed, are_means })
+}
+
+/// Tells how many datasets have nothing uncertain: those of which there is neither a value nor a failure, where the number
+/// of all does not depend on the values.
+fn count_degenerate(manifest: &Manifest, means: &mut [SummaryRow]) {
+    let studies = manifest.studies.iter();
+    // Of a study that this program would not run any more, nothing is known.
+    let studies =
+        studies.filter_map(|named| Study::new(named.name.clone(), named.study.clone()).ok());
+    let fixed: Vec<Study> =
+        studies.filter(|study| study.file.block.iter().all(|of| of.until.is_none())).collect();
+    let of_study =
+        |study: &Study| study.values().map(|(key, of)| (key.fingerprint(), of)).collect::<Vec<_>>();
+    let datasets: HashMap<u128, usize> = fixed.iter().flat_map(of_study).collect();
+    for row in means {
+        let all = datasets.get(&row.key.fingerprint()).copied().unwrap_or_default();
+        row.degenerate = all.saturating_sub(row.summary.count + row.failed);
+    }
 }
 
 /// The values of one mean so far.
@@ -234,15 +312,28 @@ pub fn read_decomposition(folder: &Path) -> Result<Vec<SummaryRow>> {
     if !folder.join(DECOMPOSITION).exists() {
         return Ok(Vec::new());
     }
+    Ok(read_summary(folder, &|key| errors::is_part(key.metric))?.rows)
+}
+
+/// The means of a summary that were chosen, the number of all, and true if it is not as it was written.
+struct ReadSummary {
+    rows: Vec<SummaryRow>,
+    means: usize,
+    is_changed: bool,
+}
+
+/// The means of a summary that `chosen` lets through.
+fn read_summary(folder: &Path, chosen: &dyn Fn(&Key<&str>) -> bool) -> Result<ReadSummary> {
     let mut lines = Lines::open(folder, SUMMARY)?;
     if !lines.header()?.iter().eq(Column::of_means().map(Column::name).chain(statistics())) {
         return Err(lines.wrong("the columns are not those of a summary"));
     }
     let mut rows: Vec<SummaryRow> = Vec::new();
-    let mut seen = HashSet::new();
+    let (mut seen, mut means) = (HashSet::new(), 0);
     while let Some(record) = lines.next()? {
+        means += 1;
         let key = Key::read(Column::of_means(), record.iter().map(unguarded));
-        if !errors::is_part(key.metric) {
+        if !chosen(&key) {
             continue;
         }
         let is_new = seen.insert(key.fingerprint());
@@ -254,7 +345,7 @@ pub fn read_decomposition(folder: &Path) -> Result<Vec<SummaryRow>> {
             Err(message) => return Err(lines.wrong(message)),
         }
     }
-    Ok(rows)
+    Ok(ReadSummary { rows, means, is_changed: lines.is_changed() })
 }
 
 fn parse_summary(key: Key, record: &StringRecord) -> Result<SummaryRow, String> {

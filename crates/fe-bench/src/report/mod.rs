@@ -14,7 +14,7 @@ use crate::data::scenarios;
 use crate::data::sizes::Sizes;
 use crate::output::{Entry, exact, readable};
 use crate::plot::sweep::{self, Named, Sweep, Sweeps};
-use crate::plot::{FileKind, Form, kept_trees, recorded};
+use crate::plot::{FileKind, Form, coverage, kept_trees, recorded};
 use crate::record::kept_curves::KeptEstimate;
 use crate::record::manifest::{Manifest, NamedStudy};
 use crate::record::measured::Times;
@@ -25,7 +25,7 @@ use crate::record::{Column, Key};
 use crate::score::Metric;
 use crate::study::labels::Labels;
 use crate::system::say::visible;
-use crate::table::{self, Style};
+use crate::table::{self, Rendered, Style};
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
@@ -56,6 +56,7 @@ pub fn page(results: &Results, kept: Vec<KeptEstimate>) -> Result<String, String
     let title = names.join(", ");
     let studies = manifest.studies.iter().map(|named| study(named, results, &effects));
     let studies = studies.collect::<Result<Vec<Markup>, String>>()?;
+    let source = if results.are_means { "summary.csv" } else { "cells.csv" };
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -72,7 +73,10 @@ pub fn page(results: &Results, kept: Vec<KeptEstimate>) -> Result<String, String
                     h1 { "Results: " (title) }
                     p { (results.cells) " values; master seed " (manifest.seed) "; started " (to_seconds(&manifest.started)) "." }
                     @if results.is_changed {
-                        p { strong { "cells.csv is not as it was written: its numbers need not be those of the run." } }
+                        p { strong { (source) " is not as it was written: its numbers need not be those of the run." } }
+                    }
+                    @if results.are_means {
+                        p { "Made of summary.csv alone: cells.csv, with the value of each dataset, was not there." }
                     }
                 }
                 nav aria-label="Contents" { ul {
@@ -98,8 +102,9 @@ fn study(named: &NamedStudy, results: &Results, effects: &[Named]) -> Result<Mar
     let own = |row: &&SummaryRow| row.key.study == named.name;
     let values: Vec<&SummaryRow> = results.values.iter().filter(own).collect();
     let sizes = Sizes::new(scenarios::recorded(std::iter::once(&named.study.problems)));
-    let Sweeps { mut figures, left_out } =
-        sweep::figures(&values, &Sweep::ALL, &Times::default(), (&named.study.labels, &sizes));
+    let labels = &named.study.labels;
+    let swept = sweep::figures(&values, &Sweep::ALL, &Times::default(), (labels, &sizes));
+    let Sweeps { mut figures, left_out } = swept.and(coverage::figures(&values, false, labels));
     let values: Vec<&SummaryRow> =
         values.into_iter().chain(results.parts.iter().filter(own)).collect();
     // A study without tables has its means below.
@@ -122,7 +127,7 @@ fn study(named: &NamedStudy, results: &Results, effects: &[Named]) -> Result<Mar
             p { (named.study.about.trim()) }
             // The answer first: a table and a figure.
             @if let Some(table) = tables.first() {
-                (scrolled(table.title(), table.html(Style::default())))
+                (tabled(table))
                 p.note { (READING) }
             }
             @if let Some(first) = figures.first() { (figure(first, true)) }
@@ -137,7 +142,7 @@ fn study(named: &NamedStudy, results: &Results, effects: &[Named]) -> Result<Mar
                 }
             }
             @if tables.len() > 1 { h3 { "Further tables" } }
-            @for table in tables.iter().skip(1) { (scrolled(table.title(), table.html(Style::default()))) }
+            @for table in tables.iter().skip(1) { (tabled(table)) }
             @if figures.len() > 1 { h3 { "Further figures" } }
             @for named in figures.iter().skip(1) { (figure(named, false)) }
             @for reason in &left_out { p { (reason) } }
@@ -146,6 +151,14 @@ fn study(named: &NamedStudy, results: &Results, effects: &[Named]) -> Result<Mar
             (means(&named.name, &values))
         }
     })
+}
+
+/// A table with its remarks.
+fn tabled(table: &Rendered) -> Markup {
+    html! {
+        (scrolled(table.title(), table.html(Style::default())))
+        @for note in table.notes() { p.note { (note) } }
+    }
 }
 
 fn scrolled(label: &str, content: Markup) -> Markup {

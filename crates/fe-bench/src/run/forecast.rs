@@ -91,6 +91,8 @@ pub struct Forecast {
 
 /// Fewer datasets of a kind are computed once they took so long.
 const LONG_ENOUGH: Duration = Duration::from_millis(200);
+/// A dataset that took so long has no second one beside it, which would tell whether it was held up.
+const LONG_FOR_ONE: Duration = Duration::from_secs(2);
 /// The most datasets of a kind that are computed.
 const MOST_DATASETS: usize = 5;
 
@@ -526,9 +528,11 @@ impl<'a> Slopes<'a> {
     }
 }
 
+/// The middle one, or the mean of both that are in the middle.
 fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied()
+    let last = values.len().checked_sub(1)?;
+    Some((values[last / 2] + values[last.div_ceil(2)]) / 2.0)
 }
 
 /// The most of the time that is left that a second number of rows may take.
@@ -558,7 +562,9 @@ fn timed(planned: &Planned<'_>, engines: &Engines, seed: u64) -> Result<Seconds>
     let most = planned.group.replicates.most.min(MOST_DATASETS);
     for replicate in 1..most {
         others.push(one(replicate)?);
-        if others.iter().sum::<f64>() >= LONG_ENOUGH.as_secs_f64() {
+        let took: f64 = others.iter().sum();
+        let is_one_enough = took >= LONG_FOR_ONE.as_secs_f64();
+        if took >= LONG_ENOUGH.as_secs_f64() && (others.len() > 1 || is_one_enough) {
             break;
         }
     }
@@ -567,13 +573,13 @@ fn timed(planned: &Planned<'_>, engines: &Engines, seed: u64) -> Result<Seconds>
 
 /// The time of the truths, and that of a dataset, from those of the first dataset and of some others.
 fn told_apart(first: f64, others: &[f64]) -> Seconds {
+    let of = |dataset: f64| Seconds { truths: (first - dataset).max(0.0), dataset, after: 0.0 };
     match others {
         // One dataset: nothing is shared.
         [] => Seconds { dataset: first, ..Seconds::default() },
-        _ => {
-            let dataset = others.iter().sum::<f64>() / others.len() as f64;
-            Seconds { truths: (first - dataset).max(0.0), dataset, after: 0.0 }
-        }
+        // What else is at work holds some of them up, and makes none faster.
+        [one, other] => of(one.min(*other)),
+        _ => of(median(others.to_vec()).unwrap_or(first)),
     }
 }
 
@@ -672,8 +678,14 @@ mod tests {
 
     #[test]
     fn truths_are_counted_once_for_a_group() {
-        let seconds = told_apart(5.0, &[1.0, 3.0]);
+        let seconds = told_apart(5.0, &[1.0, 3.0, 2.0]);
         assert_eq!(seconds, Seconds { truths: 3.0, dataset: 2.0, after: 0.0 });
+        // One that was held up counts as the other.
+        assert_eq!(told_apart(5.0, &[9.0, 2.0]), seconds);
+        assert_eq!(told_apart(5.0, &[2.0]), seconds);
+        assert_eq!(told_apart(5.0, &[]), Seconds { dataset: 5.0, ..Seconds::default() });
+        assert_eq!(median(vec![3.0, 1.0]), Some(2.0));
+        assert_eq!(median(Vec::new()), None);
         let kind = Kind { seconds: Some(seconds), ..kind(100, 4, 50) };
         // All threads wait for the truths of a group.
         assert_eq!([1, 2].map(|jobs| kind.seconds_of_truths(jobs)), [12.0, 12.0]);

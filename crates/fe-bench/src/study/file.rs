@@ -143,9 +143,11 @@ pub struct TableSpec {
     /// Its heading.
     #[serde(default)]
     pub title: String,
-    /// Keys whose values become rows.
+    /// Keys whose values become rows; without, a row for each combination of the other keys that vary.
+    #[serde(default)]
     pub rows: Vec<String>,
-    /// Keys whose values become columns.
+    /// Keys whose values become columns; without, a column for each metric.
+    #[serde(default)]
     pub columns: Vec<String>,
     /// Values that keys must have; a list of values, one of which.
     #[serde(default, rename = "where")]

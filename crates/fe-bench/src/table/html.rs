@@ -13,6 +13,12 @@ impl Rendered {
         &self.title
     }
 
+    /// The remarks below it, but those on how its numbers are read.
+    #[must_use]
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
     /// The table as an HTML table whose rows can be sorted by the numbers behind their text.
     #[must_use]
     pub fn html(&self, style: Style) -> Markup {

@@ -123,6 +123,28 @@ impl Rendered {
         self
     }
 
+    /// The same table, which says what is not told by means alone: what is compared dataset by dataset.
+    #[must_use]
+    pub fn of_means(mut self, has_baseline: bool, lacks_empty_bins: bool) -> Self {
+        let is_lowest = |entry: &TableEntry| entry.standing != Standing::Other;
+        let has_lowest =
+            self.rows.iter().flat_map(|row| row.entries.iter().flatten()).any(is_lowest);
+        let untold = [
+            (has_lowest, "which errors are not told from the lowest"),
+            (has_baseline, "which are lower than the baseline"),
+            (lacks_empty_bins, "which estimates have many empty bins"),
+        ];
+        let untold: Vec<&str> =
+            untold.into_iter().filter_map(|(is_asked, what)| is_asked.then_some(what)).collect();
+        if !untold.is_empty() {
+            self.notes.push(format!(
+                "Not known from means alone, without the value of each dataset: {}.",
+                untold.join("; ")
+            ));
+        }
+        self
+    }
+
     /// The same table, which names those of its means that are less precise than their study asks for.
     #[must_use]
     pub fn with_precision(mut self, imprecise: &[Key]) -> Self {
@@ -193,6 +215,11 @@ pub fn of_study(named: &NamedStudy, results: &Results) -> Result<Vec<Rendered>, 
     let imprecise = precision::imprecise_in(results);
     if named.study.table.is_empty() {
         let table = make_of(&default_spec(&named.name, &values), &values, &context)?;
+        let table = if results.are_means {
+            table.of_means(false, results.lacks_empty_bins())
+        } else {
+            table
+        };
         return Ok(vec![
             table.cautioned(&results.empty_bins, &context.labels).with_precision(&imprecise),
         ]);
@@ -203,9 +230,16 @@ pub fn of_study(named: &NamedStudy, results: &Results) -> Result<Vec<Rendered>, 
         let absent = absent(named, &values);
         values.extend(absent);
     }
-    let table = |spec| {
-        let made =
-            make_of(spec, &values, &context)?.cautioned(&results.empty_bins, &context.labels);
+    let table = |spec: &TableSpec| {
+        let has_baseline = !spec.baseline.is_empty();
+        let alone = results.are_means.then(|| TableSpec { baseline: Table::new(), ..spec.clone() });
+        let made = make_of(alone.as_ref().unwrap_or(spec), &values, &context)?;
+        let made = if results.are_means {
+            made.of_means(has_baseline, results.lacks_empty_bins())
+        } else {
+            made
+        };
+        let made = made.cautioned(&results.empty_bins, &context.labels);
         // A table without a title has the name of its study.
         let made = if made.title.trim().is_empty() { made.titled(&named.name) } else { made };
         Ok(made.with_precision(&imprecise))
@@ -246,7 +280,10 @@ pub fn make_of(
         filtered(&spec.filter, bare.collect()).map_err(of_table)?;
         return Err(of_table("no value is left".to_owned()));
     }
-    layout::lay_out(spec, &chosen, context)
+    let keys: Vec<&Key> = chosen.iter().map(|row| &row.key).collect();
+    let usual = spec_of("", &keys, &spec.rows, &spec.columns);
+    let spec = TableSpec { rows: usual.rows, columns: usual.columns, ..spec.clone() };
+    layout::lay_out(&spec, &chosen, context)
 }
 
 /// Refuses the tables of a study that its values will not fill, or fill in more than one way, and labels of what there
