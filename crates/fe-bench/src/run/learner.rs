@@ -65,7 +65,7 @@ impl<'a> RefitsOfTask<'a> {
             let refits = refits?;
             let mut band = refitting.band(surface, data, refits).map_err(|e| e.to_string())?;
             if refitting.is_permuted() {
-                let additive = additive_fit(&model.learner, data, self.target);
+                let additive = additive_fit(data, self.target);
                 let additive = additive.map_err(|e| e.to_string())?;
                 let of_target = (refits.options().seed, self.target, &additive);
                 let (of, learn) = ((data, surface.features), model.learner.of_rows(data));

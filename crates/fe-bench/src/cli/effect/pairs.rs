@@ -6,7 +6,7 @@ use fe_core::effect::{Surface, SurfaceBand};
 use fe_core::estimator::{each_feature, pair};
 use fe_core::refits::PairRefitting;
 use fe_core::{Axis, Settings};
-use fe_models::additive_fit;
+use fe_models::{Task, additive_fit};
 use serde_json::json;
 
 use super::estimated::write_objects;
@@ -128,7 +128,14 @@ fn of_settings(
     let Ok(mut surfaces) = found else { return Ok(found) };
     let first = surfaces.first_mut().and_then(|surface| surface.confidence.as_mut());
     if let (true, Some(band)) = (refitting.is_permuted(), first) {
-        let additive = additive_fit(learner, data, target)?;
+        if learner.task() != Task::Regression {
+            return Err(Error::Argument(format!(
+                "--residual-permutations: {} predicts classes, and residuals of an additive fit can be permuted only of \
+                 a target that is a number",
+                learner.name()
+            )));
+        }
+        let additive = additive_fit(data, target)?;
         let of_target = (refits.options().seed, &target[..], &additive);
         refitting.permute(band, (data, features), of_target, &learner.of_rows(data))?;
     }
