@@ -104,7 +104,7 @@ pub fn read_chosen(folder: &Path, chosen: &dyn Fn(&Key<&str>) -> bool) -> Result
     }
     let value = |row: GatheredMean| SummaryRow {
         degenerate: row.degenerate,
-        ..SummaryRow::new(row.key, row.values, row.failed)
+        ..SummaryRow::new(row.key, row.values, row.failed).sharing(row.shared)
     };
     let values = rows.into_iter().map(value).collect();
     let parts = read_decomposition(folder)?;
@@ -119,6 +119,8 @@ struct GatheredMean {
     values: Vec<(String, f64)>,
     failed: usize,
     degenerate: usize,
+    /// Half the 95 % interval of an effect that all datasets share, 0 where there is none.
+    shared: f64,
     last: u64,
 }
 
@@ -149,6 +151,7 @@ impl Gathering {
         let place = self.place(&key, replicate)?;
         let row = &mut self.rows[place];
         let status = unguarded(status);
+        row.shared = row.shared.max(shared(record, &key));
         match Outcome::of(value, status) {
             Outcome::Known(value) => row.values.push((key.replicate.to_owned(), value)),
             Outcome::Degenerate => row.degenerate += 1,
@@ -181,7 +184,9 @@ impl Gathering {
             None => {
                 let key = key.owned();
                 let (values, last) = (Vec::new(), replicate);
-                self.rows.push(GatheredMean { key, values, failed: 0, degenerate: 0, last });
+                let mean =
+                    GatheredMean { key, values, failed: 0, degenerate: 0, shared: 0.0, last };
+                self.rows.push(mean);
             }
         }
         // After the last value of a dataset comes the first of the next one.
@@ -223,6 +228,16 @@ pub(super) fn checked(record: &StringRecord) -> Result<(Option<f64>, &str), Stri
         None if status == "ok" => Err("the value is missing, and its status is `ok`".to_owned()),
         known => Ok((known, status)),
     }
+}
+
+/// Half the 95 % interval of the first effect of a pair where it is the expected one of a learner, the same for all
+/// datasets.
+fn shared(record: &StringRecord, key: &Key<&str>) -> f64 {
+    let is_expected =
+        key.pair.split_once(':').is_some_and(|(first, _)| first.ends_with("-expected"));
+    let place = ResultFile::Cells.columns().into_iter().position(|name| name == "truth_abs_error");
+    let field = place.filter(|_| is_expected).and_then(|place| record.get(place));
+    field.and_then(|field| field.parse().ok()).unwrap_or(0.0)
 }
 
 /// Bias and variance, averaged over points, of the curves of a results folder; nothing where none of its

@@ -9,6 +9,9 @@ use super::{Column, Key};
 use crate::output::Entry;
 use crate::score::Metric;
 
+/// Half a 95 % interval in standard errors, as truths that are simulated have it.
+const HALF_WIDTH: f64 = 1.96;
+
 /// A mean over replicates; `replicate` is empty in its key.
 #[derive(Debug, Clone)]
 pub struct SummaryRow {
@@ -33,6 +36,22 @@ impl SummaryRow {
         let plain: Vec<f64> = values.iter().map(|(_, value)| *value).collect();
         let summary = summarised(&key.metric, &plain);
         Self { key, summary, failed, degenerate: 0, values, paired: None }
+    }
+
+    /// The same where all replicates share a simulated effect, which is known with this half-width of a 95 % interval: the
+    /// standard error of a distance from it is not that of the replicates alone. That of a root mean square, and of a mean
+    /// absolute value, is at most the one of the effect.
+    #[must_use]
+    pub fn sharing(self, half_width: f64) -> Self {
+        let (error, mean) = (half_width / HALF_WIDTH, self.summary.mean.unwrap_or_default());
+        let shared = match self.key.metric.as_str() {
+            "rmse" | "mae" | "max" => error,
+            "mse" => error * (2.0 * mean.sqrt() + error),
+            _ => return self,
+        };
+        let Summary { count, mean, standard_error, .. } = self.summary;
+        let both = standard_error.map(|own| own.hypot(shared));
+        Self { summary: Summary::with_error(count, mean, both), ..self }
     }
 
     /// The values of both on the datasets that they share.

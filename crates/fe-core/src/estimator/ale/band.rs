@@ -20,6 +20,7 @@ use crate::error::{Error, Result};
 use crate::estimator::{Estimated, Observation};
 use crate::model::Observed;
 use crate::numeric::interpolation::{interpolate_missing, sources};
+use crate::numeric::moments::Moments;
 use crate::numeric::partition::Partition;
 use crate::numeric::quantiles::SortedSample;
 use crate::settings::Centring;
@@ -134,6 +135,39 @@ impl<'a> AccumulatedSample<'a> {
         fine::cells(&SortedSample::new(inside), record.axis, self.bins.partition.closed())
     }
 
+    /// Adds the differences over each cell in which f jumps of the instances around it.
+    fn around_jumps(&self, cells: &Partition, contents: &mut [Content]) -> Result<()> {
+        let axis = self.effect.record.axis;
+        if !matches!(self.estimator.source(self.model.model(), axis)?, Source::Differences) {
+            return Ok(());
+        }
+        let positions = self.data.feature(self.effect.feature);
+        let weights = self.weights();
+        let inside = |&row: &usize| weights[row] > 0.0 && axis.contains(positions[row]);
+        let mut order: Vec<usize> = (0..positions.len()).filter(inside).collect();
+        order.sort_by(|&a, &b| positions[a].total_cmp(&positions[b]).then(a.cmp(&b)));
+        let many = fine::around_jump(order.len()).min(order.len());
+        for k in fine::jumps(cells, contents) {
+            let (lo, hi) = (cells.limits()[k], cells.limits()[k + 1]);
+            let own = |x: f64| order.partition_point(|&row| positions[row] < x);
+            let (first, last) = (own(lo), own(hi));
+            if last - first >= many {
+                continue;
+            }
+            let start = ((first + last).saturating_sub(many) / 2).min(order.len() - many);
+            let rows = &order[start..start + many];
+            // All of them lie where one in the cell does.
+            let within = vec![(first + last) / 2 - start; many];
+            let moved = self.data.select(rows).with_feature_of(self.effect.feature, &within);
+            let cell = Partition::new(vec![lo, hi], cells.closed())?;
+            let effects = self.local_effects(&moved)?.of_instances(&cell)?;
+            let of_rows: Vec<f64> = rows.iter().map(|&row| weights[row]).collect();
+            let around = Moments::of_block(&effects[self.effect.output], Some(&of_rows));
+            contents[k].around = Some(around);
+        }
+        Ok(())
+    }
+
     fn means<'b>(&self, partition: &'b Partition, contents: &[Content]) -> Result<Means<'b>> {
         let record = &self.effect.record;
         let policy =
@@ -178,7 +212,8 @@ impl Resampling for AccumulatedSample<'_> {
         let Some(cells) = self.cells()? else { return Ok(None) };
         check_size(cells.bins(), self.x.len())?;
         let local = self.local_effects(self.data)?.of_instances(&cells)?;
-        let contents = self.contents(&cells, &local[self.effect.output], &self.weights());
+        let mut contents = self.contents(&cells, &local[self.effect.output], &self.weights());
+        self.around_jumps(&cells, &mut contents)?;
         let centring = (self.effect.record.centring, self.effect.record.axis_mean);
         FineCurve::new(&cells, &contents, centring)?.debiased(&self.x).map(Some)
     }
@@ -334,7 +369,6 @@ fn centre(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::numeric::moments::Moments;
     use crate::numeric::partition::Closed;
 
     /// Bins of all sorts: many instances, a single one, none, at the ends and between.
