@@ -146,24 +146,30 @@ impl<'a> AccumulatedSample<'a> {
         let inside = |&row: &usize| weights[row] > 0.0 && axis.contains(positions[row]);
         let mut order: Vec<usize> = (0..positions.len()).filter(inside).collect();
         order.sort_by(|&a, &b| positions[a].total_cmp(&positions[b]).then(a.cmp(&b)));
-        let many = fine::around_jump(order.len()).min(order.len());
+        let mut below = vec![0.0];
+        order.iter().for_each(|&row| below.push(below[below.len() - 1] + weights[row]));
         for k in fine::jumps(cells, contents) {
             let (lo, hi) = (cells.limits()[k], cells.limits()[k + 1]);
-            let own = |x: f64| order.partition_point(|&row| positions[row] < x);
-            let (first, last) = (own(lo), own(hi));
-            if last - first >= many {
+            let [first, last] = [lo, hi].map(|z| order.partition_point(|&row| positions[row] < z));
+            let total = below[order.len()];
+            let many = fine::around_jump(total).min(total);
+            if first == last || below[last] - below[first] >= many {
                 continue;
             }
-            let start = ((first + last).saturating_sub(many) / 2).min(order.len() - many);
-            let rows = &order[start..start + many];
+            let start = ((below[first] + below[last] - many) / 2.0).clamp(0.0, total - many);
+            // Of each instance as much as lies within.
+            let part = |i: usize| below[i + 1].min(start + many) - below[i].max(start);
+            let from = below.partition_point(|&sum| sum <= start) - 1;
+            let around: Vec<usize> = (from..order.len()).take_while(|&i| part(i) > 0.0).collect();
+            let rows: Vec<usize> = around.iter().map(|&i| order[i]).collect();
             // All of them lie where one in the cell does.
-            let within = vec![(first + last) / 2 - start; many];
-            let moved = self.data.select(rows).with_feature_of(self.effect.feature, &within);
+            let within = vec![first - from; rows.len()];
+            let moved = self.data.select(&rows).with_feature_of(self.effect.feature, &within);
             let cell = Partition::new(vec![lo, hi], cells.closed())?;
             let effects = self.local_effects(&moved)?.of_instances(&cell)?;
-            let of_rows: Vec<f64> = rows.iter().map(|&row| weights[row]).collect();
-            let around = Moments::of_block(&effects[self.effect.output], Some(&of_rows));
-            contents[k].around = Some(around);
+            let parts: Vec<f64> = around.into_iter().map(part).collect();
+            let moments = Moments::of_block(&effects[self.effect.output], Some(&parts));
+            contents[k].around = Some(moments);
         }
         Ok(())
     }

@@ -80,9 +80,9 @@ pub(super) fn jumps(partition: &Partition, contents: &[Content]) -> Vec<usize> {
     (0..variances.len()).filter(|&k| variances[k] > most).collect()
 }
 
-/// Number of instances around a jump, of so many.
-pub(super) fn around_jump(instances: usize) -> usize {
-    (instances as f64).powf(2.0 / 3.0).ceil() as usize
+/// Weight of the instances around a jump, of so many.
+pub(super) fn around_jump(instances: f64) -> f64 {
+    instances.powf(2.0 / 3.0)
 }
 
 /// Trends of the local effects at a cell, over its width.
@@ -342,6 +342,22 @@ mod tests {
             let error = fine.uncertainty.standard_errors()[0];
             assert!(off < 2.0 * error + 1e-12, "{kink}: {off} of {error}");
         }
+    }
+
+    /// One cell has differences of all sizes, as where f jumps; the others hardly any.
+    #[test]
+    fn jumps_are_cells_that_make_most_of_the_variance() {
+        let x: Vec<f64> = (0..100).map(|i| (f64::from(i) + 0.5) / 100.0).collect();
+        let partition = cells_of(&x);
+        let noise = |x: f64| (1e3 * x).sin();
+        let smooth = contents(&partition, &x, noise);
+        assert_eq!(jumps(&partition, &smooth), []);
+        let jump = contents(
+            &partition,
+            &x,
+            |x| if (0.4..0.45).contains(&x) { 20.0 } else { 1.0 } * noise(x),
+        );
+        assert_eq!(jumps(&partition, &jump), [8]);
     }
 
     #[test]
