@@ -1,7 +1,9 @@
 //! Learners beside the models that they gave of a dataset: their refits, and the effects that are to be expected of them.
 
+use std::sync::OnceLock;
+
 use fe_core::effect::{ConfidenceBand, Surface, SurfaceBand};
-use fe_core::refits::{PairRefitting, RefitOptions, Refits};
+use fe_core::refits::{AdditiveFit, PairRefitting, RefitOptions, Refits};
 use fe_core::replicates::FreshCurves;
 use fe_core::{Dataset, Effect};
 use fe_models::additive_fit;
@@ -21,6 +23,8 @@ use crate::study::models::Explained;
 pub(super) struct RefitsOfTask<'a> {
     all: Vec<(&'a str, RefitOptions, Result<Refits, String>)>,
     target: &'a [f64],
+    /// The additive fit to the target, which tests of no interaction share.
+    additive: OnceLock<Result<AdditiveFit, String>>,
 }
 
 impl<'a> RefitsOfTask<'a> {
@@ -40,7 +44,8 @@ impl<'a> RefitsOfTask<'a> {
             let of = options(task.planned.group).into_iter();
             all.extend(of.map(|options| (&*model.label, options, fit(model, options))));
         }
-        Self { all, target: rows.map_or(&[][..], |(_, target)| target) }
+        let target = rows.map_or(&[][..], |(_, target)| target);
+        Self { all, target, additive: OnceLock::new() }
     }
 
     /// Those of a model by the options of an estimator.
@@ -65,9 +70,9 @@ impl<'a> RefitsOfTask<'a> {
             let refits = refits?;
             let mut band = refitting.band(surface, data, refits).map_err(|e| e.to_string())?;
             if refitting.is_permuted() {
-                let additive = additive_fit(data, self.target);
-                let additive = additive.map_err(|e| e.to_string())?;
-                let of_target = (refits.options().seed, self.target, &additive);
+                let fit = || additive_fit(data, self.target).map_err(|e| e.to_string());
+                let additive = self.additive.get_or_init(fit).as_ref().map_err(Clone::clone)?;
+                let of_target = (refits.options().seed, self.target, additive);
                 let (of, learn) = ((data, surface.features), model.learner.of_rows(data));
                 let permuted = refitting.permute(&mut band, of, of_target, &learn);
                 permuted.map_err(|e| e.to_string())?;
