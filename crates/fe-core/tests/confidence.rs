@@ -456,38 +456,3 @@ fn every_policy_for_empty_bins_has_a_band() {
         }
     }
 }
-
-/// Where f jumps by something that varies, the width of the band falls with the number of instances, and it holds the jump.
-#[test]
-fn bands_over_a_jump_get_narrower_with_the_data() {
-    let width_and_share = |rows: usize| {
-        let (mut width, mut held) = (0.0, 0.0);
-        for dataset in 0..200 {
-            let mut random = ChaCha8Rng::seed_from_u64(dataset);
-            let x = ndarray::Array2::from_shape_fn((rows, 2), |_| random.random::<f64>());
-            let data = Dataset::from_rows(&x.view()).unwrap();
-            // The mean jump is 1/3.
-            let model = FunctionModel::new(2, |x| if x[0] < 0.37 { 0.0 } else { x[1] * x[1] });
-            let settings = Settings {
-                band: Some(BandKind::Analytic),
-                center: Some(Centring::Start),
-                axis: Some(AxisChoice::Given(0.0, 1.0)),
-                ..Settings::default()
-            };
-            let ale = estimator::from_settings("ale", &settings).unwrap();
-            let effect = ale.estimate(&data, &model, 0).unwrap().remove(0);
-            let limits = effect.confidence.unwrap().pointwise;
-            let (lower, upper) = (limits.lower.at(1.0).unwrap(), limits.upper.at(1.0).unwrap());
-            width += (upper - lower) / 200.0;
-            held += f64::from(lower < 1.0 / 3.0 && 1.0 / 3.0 < upper) / 200.0;
-        }
-        (width, held)
-    };
-    let (few, many) = (width_and_share(250), width_and_share(2000));
-    // Four standard errors of 0.95 over 200 datasets are 0.06.
-    for (_, held) in [few, many] {
-        assert!(held > 0.89, "{held}");
-    }
-    // With 8 times the data 4 times as many instances are around the jump.
-    assert!(many.0 < 0.6 * few.0, "{} {}", many.0, few.0);
-}

@@ -19,8 +19,6 @@ pub(super) struct Content {
     /// Sums of squared deviations of that, and of its products with those of the local effects.
     pub(super) parts_squared: f64,
     pub(super) products: f64,
-    /// The local effects over this bin of instances around it as well, where a jump makes those in it too few.
-    pub(super) around: Option<Moments>,
 }
 
 impl Content {
@@ -31,20 +29,6 @@ impl Content {
         self.parts_squared += weight * before.1 * (part - self.part);
         self.products += weight * before.0 * (part - self.part);
         self.effects = self.effects.merge(Moments::single(effect, weight));
-    }
-
-    /// The mean local effect over the bin.
-    pub(super) fn mean(&self) -> f64 {
-        self.around.unwrap_or(self.effects).mean
-    }
-
-    /// The variance of that mean, and its degrees of freedom; `variance` is that of the local effects in the bin.
-    fn variance_of_mean(&self, variance: f64) -> (f64, f64) {
-        let (variance, count) = match self.around {
-            Some(around) => (around.variance(1.0).unwrap_or(variance), around.weight),
-            None => (variance, self.effects.weight),
-        };
-        (variance / count, (count - 1.0).max(1.0))
     }
 
     /// Contents from moments alone, where positions within bins do not matter.
@@ -112,12 +96,11 @@ impl Accumulation {
         let mut of_positions = 0.0;
         for (k, bin) in contents.iter().enumerate() {
             let count = bin.effects.weight;
-            let (variance, of_bin) = bin.variance_of_mean(self.variances[k]);
-            degrees.push(of_bin);
+            degrees.push((count - 1.0).max(1.0));
             if count == 0.0 {
                 continue;
             }
-            let error = variance.sqrt();
+            let error = (self.variances[k] / count).sqrt();
             let mut column = self.weights.column(k) * error;
             if let Some(positions) = &self.positions {
                 let (at, rise) = positions[k];

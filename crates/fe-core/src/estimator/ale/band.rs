@@ -20,7 +20,6 @@ use crate::error::{Error, Result};
 use crate::estimator::{Estimated, Observation};
 use crate::model::Observed;
 use crate::numeric::interpolation::{interpolate_missing, sources};
-use crate::numeric::moments::Moments;
 use crate::numeric::partition::Partition;
 use crate::numeric::quantiles::SortedSample;
 use crate::settings::Centring;
@@ -135,45 +134,6 @@ impl<'a> AccumulatedSample<'a> {
         fine::cells(&SortedSample::new(inside), record.axis, self.bins.partition.closed())
     }
 
-    /// Adds the differences over each cell in which f jumps of the instances around it.
-    fn around_jumps(&self, cells: &Partition, contents: &mut [Content]) -> Result<()> {
-        let axis = self.effect.record.axis;
-        if !matches!(self.estimator.source(self.model.model(), axis)?, Source::Differences) {
-            return Ok(());
-        }
-        let positions = self.data.feature(self.effect.feature);
-        let weights = self.weights();
-        let inside = |&row: &usize| weights[row] > 0.0 && axis.contains(positions[row]);
-        let mut order: Vec<usize> = (0..positions.len()).filter(inside).collect();
-        order.sort_by(|&a, &b| positions[a].total_cmp(&positions[b]).then(a.cmp(&b)));
-        let mut below = vec![0.0];
-        order.iter().for_each(|&row| below.push(below[below.len() - 1] + weights[row]));
-        for k in fine::jumps(cells, contents) {
-            let (lo, hi) = (cells.limits()[k], cells.limits()[k + 1]);
-            let [first, last] = [lo, hi].map(|z| order.partition_point(|&row| positions[row] < z));
-            let total = below[order.len()];
-            let many = fine::around_jump(total).min(total);
-            if first == last || below[last] - below[first] >= many {
-                continue;
-            }
-            let start = ((below[first] + below[last] - many) / 2.0).clamp(0.0, total - many);
-            // Of each instance as much as lies within.
-            let part = |i: usize| below[i + 1].min(start + many) - below[i].max(start);
-            let from = below.partition_point(|&sum| sum <= start) - 1;
-            let around: Vec<usize> = (from..order.len()).take_while(|&i| part(i) > 0.0).collect();
-            let rows: Vec<usize> = around.iter().map(|&i| order[i]).collect();
-            // All of them lie where one in the cell does.
-            let within = vec![first - from; rows.len()];
-            let moved = self.data.select(&rows).with_feature_of(self.effect.feature, &within);
-            let cell = Partition::new(vec![lo, hi], cells.closed())?;
-            let effects = self.local_effects(&moved)?.of_instances(&cell)?;
-            let parts: Vec<f64> = around.into_iter().map(part).collect();
-            let moments = Moments::of_block(&effects[self.effect.output], Some(&parts));
-            contents[k].around = Some(moments);
-        }
-        Ok(())
-    }
-
     fn means<'b>(&self, partition: &'b Partition, contents: &[Content]) -> Result<Means<'b>> {
         let record = &self.effect.record;
         let policy =
@@ -218,8 +178,7 @@ impl Resampling for AccumulatedSample<'_> {
         let Some(cells) = self.cells()? else { return Ok(None) };
         check_size(cells.bins(), self.x.len())?;
         let local = self.local_effects(self.data)?.of_instances(&cells)?;
-        let mut contents = self.contents(&cells, &local[self.effect.output], &self.weights());
-        self.around_jumps(&cells, &mut contents)?;
+        let contents = self.contents(&cells, &local[self.effect.output], &self.weights());
         let centring = (self.effect.record.centring, self.effect.record.axis_mean);
         FineCurve::new(&cells, &contents, centring)?.debiased(&self.x).map(Some)
     }
@@ -375,6 +334,7 @@ fn centre(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::numeric::moments::Moments;
     use crate::numeric::partition::Closed;
 
     /// Bins of all sorts: many instances, a single one, none, at the ends and between.

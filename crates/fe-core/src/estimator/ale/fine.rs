@@ -9,11 +9,6 @@
 //! tells ([`Trend::along`]). A kink or a jump of the slope is no trend: by the inequality of Cauchy and Schwarz it
 //! moves the curve at the part p of a cell by at most √(p(1−p)) standard deviations of the mean local effect
 //! over the cell, times its width, which counts as a standard error.
-//!
-//! Where f jumps, what a few instances say of the jump is most of what is uncertain along the whole curve, however many
-//! there are elsewhere. Differences over such a cell ([`jumps`]) are taken of the N^⅔ nearest instances: so many that the
-//! jump is known the better the more there are, and so few that by how much its mean changes among them, of the order of
-//! the square of their share of all, is less than its standard error.
 
 use std::f64::consts::PI;
 
@@ -64,25 +59,6 @@ pub(super) fn cells(
     }
     limits.push(axis.hi());
     Ok(Some(Partition::new(limits, closed)?))
-}
-
-/// The cells that each make more than √K times the variance that one of all K cells makes on average: those in which f
-/// jumps, of which there are fewer than √K.
-pub(super) fn jumps(partition: &Partition, contents: &[Content]) -> Vec<usize> {
-    let widths = partition.widths();
-    let variance = |(cell, width): (&Content, &f64)| {
-        let variance = cell.effects.variance(1.0).unwrap_or(0.0);
-        width * width * variance / cell.effects.weight.max(1.0)
-    };
-    let variances: Vec<f64> = contents.iter().zip(&widths).map(variance).collect();
-    let count = variances.len() as f64;
-    let most = variances.iter().sum::<f64>() / count * count.sqrt();
-    (0..variances.len()).filter(|&k| variances[k] > most).collect()
-}
-
-/// Weight of the instances around a jump, of so many.
-pub(super) fn around_jump(instances: f64) -> f64 {
-    instances.powf(2.0 / 3.0)
 }
 
 /// Trends of the local effects at a cell, over its width.
@@ -178,8 +154,10 @@ impl<'a> FineCurve<'a> {
     /// The centred curve at some places and its covariance.
     pub(super) fn debiased(&self, x: &[f64]) -> Result<Debiased> {
         let places: Vec<Place> = x.iter().map(|&x| Place::find(self.partition, x)).collect();
-        let means =
-            DVector::from_iterator(self.contents.len(), self.contents.iter().map(Content::mean));
+        let means = DVector::from_iterator(
+            self.contents.len(),
+            self.contents.iter().map(|cell| cell.effects.mean),
+        );
         let centre = self.weights_of(
             &self.averaged.centre(&self.widths),
             self.averaged.bends.iter().copied().enumerate(),
@@ -342,22 +320,6 @@ mod tests {
             let error = fine.uncertainty.standard_errors()[0];
             assert!(off < 2.0 * error + 1e-12, "{kink}: {off} of {error}");
         }
-    }
-
-    /// One cell has differences of all sizes, as where f jumps; the others hardly any.
-    #[test]
-    fn jumps_are_cells_that_make_most_of_the_variance() {
-        let x: Vec<f64> = (0..100).map(|i| (f64::from(i) + 0.5) / 100.0).collect();
-        let partition = cells_of(&x);
-        let noise = |x: f64| (1e3 * x).sin();
-        let smooth = contents(&partition, &x, noise);
-        assert_eq!(jumps(&partition, &smooth), []);
-        let jump = contents(
-            &partition,
-            &x,
-            |x| if (0.4..0.45).contains(&x) { 20.0 } else { 1.0 } * noise(x),
-        );
-        assert_eq!(jumps(&partition, &jump), [8]);
     }
 
     #[test]
