@@ -11,7 +11,7 @@ use super::columns::{DECOMPOSITION, ResultFile, SUMMARY, value_and_status};
 use super::empty_bins::{self, EmptyBins};
 use super::lines::{Lines, count, optional};
 use super::manifest::{Manifest, read_manifest};
-use super::summary::{SummaryRow, statistics};
+use super::summary::{SummaryRow, shared, statistics};
 use super::{Column, Key, errors};
 use crate::error::{Error, Result};
 use crate::output::formulas::unguarded;
@@ -228,16 +228,6 @@ pub(super) fn checked(record: &StringRecord) -> Result<(Option<f64>, &str), Stri
         None if status == "ok" => Err("the value is missing, and its status is `ok`".to_owned()),
         known => Ok((known, status)),
     }
-}
-
-/// Half the 95 % interval of the first effect of a pair where it is the expected one of a learner, the same for all
-/// datasets.
-fn shared(record: &StringRecord, key: &Key<&str>) -> f64 {
-    let is_expected =
-        key.pair.split_once(':').is_some_and(|(first, _)| first.ends_with("-expected"));
-    let place = ResultFile::Cells.columns().into_iter().position(|name| name == "truth_abs_error");
-    let field = place.filter(|_| is_expected).and_then(|place| record.get(place));
-    field.and_then(|field| field.parse().ok()).unwrap_or(0.0)
 }
 
 /// Bias and variance, averaged over points, of the curves of a results folder; nothing where none of its
