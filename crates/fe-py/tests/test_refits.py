@@ -98,7 +98,7 @@ def test_what_cannot_be_refitted_is_refused():
         (fe.FeatureEffectsError, "from 2", {"fit": least_squares, "y": y, "refits": 1}),
         (fe.FeatureEffectsError, "must return a model", {"fit": lambda X, y: 3, "y": y}),
         (fe.ModelError, "`fit` failed: RuntimeError: no luck", {"fit": failing, "y": y}),
-        (fe.ModelError, "finite", {"fit": lambda X, y: lambda X: X[:, 0] * np.nan, "y": y}),
+        (fe.FeatureEffectsError, "refit 1 of 12 .* NaN", {"fit": lambda X, y: lambda X: X[:, 0] * np.nan, "y": y}),
     ):
         with pytest.raises(error, match=words):
             fe.pdp(X, model, 1, **(REFIT | arguments))
