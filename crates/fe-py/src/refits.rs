@@ -144,7 +144,7 @@ impl Fitting<'_, '_> {
     }
 }
 
-/// What a fit raised, as the cause of an error; an interruption stays what it is.
+/// An error whose cause a fit raised; an interruption stays what it is.
 fn failed(py: Python<'_>, cause: PyErr) -> PyErr {
     let raised = model_failed(py, cause);
     match raised.cause(py) {
