@@ -29,7 +29,7 @@ impl OverRefits<'_> {
         (0..places).map(at).collect()
     }
 
-    /// What the band is around: the effect of the model of all rows, or the mean over refits, as the correction has it.
+    /// The curve that the band is around: the effect of the model of all rows, or the mean over refits, as the correction says.
     fn centre<'b>(&self, own: &'b [f64], mean: &'b [f64]) -> &'b [f64] {
         match self.record.correction {
             Correction::Jackknife => own,
