@@ -19,7 +19,7 @@ from typing import Any, overload
 
 from numpy.typing import ArrayLike
 
-from ._api import Effect, Jacobian, Model, RegionalEffect, Surface
+from ._api import Effect, Fit, Jacobian, Model, RegionalEffect, Surface
 from ._scenario import Scenario
 
 __all__ = [
@@ -39,9 +39,12 @@ def {name}(
     kinds: Mapping[int | str, str] | None = None,
 {preset}    output: int | None = None,
     batch_size: int = 8192,
-{options}
+{fit}{options}
 ) -> {result}: ...
 '''
+
+# What estimators of effects take beside, for bands from refits.
+FIT = "    fit: Fit | None = None,\n    y: ArrayLike | None = None,\n"
 
 # What an option is.
 TYPES = {info["name"]: info["type"] for info in fe.options()}
@@ -77,6 +80,7 @@ def signature(info: dict, result: str, overload: str) -> str:
         overload=overload,
         feature="tuple[int | str, int | str]" if result == "Surface" else "int | str = 1",
         preset="    preset: str | None = None,\n" if result == "Effect" else "",
+        fit="" if result == "RegionalEffect" else FIT,
         options="\n".join(options),
         result=result,
     )

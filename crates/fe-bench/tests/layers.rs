@@ -40,7 +40,7 @@ const ORDER_OF_PYTHON: &[&[&str]] = &[
     &["callable"],
     &["jacobian"],
     &["calls", "effect", "registry", "program", "truths"],
-    &["surface", "partial"],
+    &["surface", "partial", "refits"],
     &["scenario", "regional"],
     &["estimate", "score"],
 ];

@@ -20,6 +20,12 @@ fn answer(arguments: &[&str]) -> (String, String) {
     (String::from_utf8(output.stdout).unwrap(), message)
 }
 
+/// The answer as JSON.
+fn answer_and_messages(arguments: &[&str]) -> (serde_json::Value, String) {
+    let (text, message) = answer(arguments);
+    (serde_json::from_str(&text).unwrap(), message)
+}
+
 fn refusal(arguments: &[&str]) -> String {
     let output = run(arguments);
     let message = String::from_utf8(output.stderr).unwrap();
@@ -108,7 +114,76 @@ fn what_cannot_be_refitted_is_refused() {
     let pair =
         [&pair[..], &["--model", "linear", "--estimator", "pdp", "--band", "refit"]].concat();
     let both = [&pair[..], &["--feature", "petal_length:sepal_width"]].concat();
-    assert!(refusal(&both).contains("of one feature"));
+    let plain = [&both[..], &["--flat-permutations", "19"]].concat();
+    assert!(refusal(&plain).contains("flat_permutations"), "it tests another hypothesis");
+    let with_effects = [&both[..], &["--residual-permutations", "19"]].concat();
+    assert!(refusal(&with_effects).contains("`interaction` part"));
+    let one = [&pair[..], &["--feature", "petal_length", "--residual-permutations", "19"]].concat();
+    assert!(refusal(&one).contains("residual_permutations"));
+    let classes = ["effect", "--data", DATA, "--target", "species", "--model", "logistic"];
+    let of_pair =
+        ["--estimator", "ale", "--feature", "petal_length:sepal_width", "--band", "refit"];
+    let few = ["--refits", "3", "--bins", "2", "--residual-permutations", "2"];
+    let classes = [&classes[..], &of_pair, &few].concat();
+    assert!(refusal(&classes).contains("predicts classes"));
+}
+
+/// An additive model has no interaction, and says so; one with a product is tested by both.
+#[test]
+fn pairs_have_tests_that_they_do_not_interact() {
+    let of = ["effect", "--data", DATA, "--target", "petal_width", "--ignore", "species"];
+    let how = ["--feature", "petal_length:sepal_width", "--band", "refit", "--refits", "6"];
+    let pdp = ["--estimator", "pdp", "--interaction", "--grid", "4", "--format", "json"];
+    let permuted = ["--residual-permutations", "19"];
+    let additive = [&of[..], &how, &pdp, &permuted, &["--model", "linear"]].concat();
+    let (found, said) = answer_and_messages(&additive);
+    assert!(said.contains("p = 1.000 that petal_length and sepal_width do not interact"), "{said}");
+    assert!(
+        said.contains("p = 1.000 by permutations of the residuals of an additive fit"),
+        "{said}"
+    );
+    let record = |found: &serde_json::Value| found[0]["confidence"]["record"]["refits"].clone();
+    assert_eq!(record(&found)["p_flat"], 1.0);
+    let product = ["--model", "gbdt", "--set", "n_estimators=10"];
+    let (found, _) = answer_and_messages(&[&of[..], &how, &pdp, &permuted, &product].concat());
+    let p = |name: &str| record(&found)[name].as_f64().unwrap();
+    assert!((0.05..=1.0).contains(&p("p_permuted")) && p("p_flat") <= 1.0);
+}
+
+/// Studies of pairs fit models, and score both tests.
+#[test]
+fn studies_of_pairs_score_tests_of_no_interaction() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "about = 'pairs'\n[[block]]\nscenario = 'poly3'\nfeatures = ['x1:x2']\nN = 60\nreplicates = 3\ngrid = 4\n\
+                snr = 2\ncompare = 'Err'\nmetrics = ['coverage', 'reject_flat', 'p_permuted']\npairs = ['model:theoretical']\n\
+                [[block.model]]\nname = 'linear'\n[[block.model]]\nname = 'gbdt'\nn_estimators = 5\nlabel = 'gbdt'\n\
+                [[block.estimator]]\nname = 'pdp'\ngrid = 4\ninteraction = true\ncenter = 'integral'\nband = 'refit'\n\
+                refits = 5\nresidual_permutations = 4\n";
+    let path = folder.path().join("pairs.toml");
+    std::fs::write(&path, text).unwrap();
+    let (path, out) = (path.to_str().unwrap(), folder.path().join("out"));
+    answer(&["run", path, "--out", out.to_str().unwrap()]);
+    let found = summary(&out);
+    let at = |pair: &str, metric: &str| -> f64 {
+        found[&(pair.to_owned(), "train".to_owned(), metric.to_owned())].parse().unwrap()
+    };
+    assert_eq!(
+        [at("linear:theoretical", "reject_flat"), at("linear:theoretical", "p_permuted")],
+        [0.0, 1.0]
+    );
+    assert!((0.2..=1.0).contains(&at("gbdt:theoretical", "p_permuted")));
+    for (change, words) in [
+        (("snr = 2", "snr = 2\nsplit = ['cv:3']"), "train"),
+        (("'model:theoretical'", "'model:model-expected'"), "of effects of one feature"),
+        (("residual_permutations = 4", "flat_permutations = 4"), "flat_permutations"),
+        (("interaction = true\n", ""), "`interaction` part"),
+        (("snr = 2", "snr = 2\nfresh = 3"), "`fresh`"),
+    ] {
+        let changed = text.replace(change.0, change.1);
+        std::fs::write(path, changed).unwrap();
+        let message = refusal(&["run", path, "--dry-run"]);
+        assert!(message.contains(words), "{words}: {message}");
+    }
 }
 
 /// A study of two learners; `more` stands in its block.
@@ -127,10 +202,18 @@ const BANDS: &str = "compare = 'Err'\nmetrics = ['coverage', 'simultaneous_cover
                      pairs = ['model:theoretical', 'model:model-expected', 'model-expected:theoretical']\nexpected = 20";
 
 fn summary(folder: &Path) -> BTreeMap<(String, String, String), String> {
+    column(folder, "mean")
+}
+
+fn errors(folder: &Path) -> BTreeMap<(String, String, String), String> {
+    column(folder, "se")
+}
+
+fn column(folder: &Path, name: &str) -> BTreeMap<(String, String, String), String> {
     let mut reader = csv::Reader::from_path(folder.join("summary.csv")).unwrap();
     let header = reader.headers().unwrap().clone();
     let place = |name: &str| header.iter().position(|column| column == name).unwrap();
-    let [pair, split, metric, mean] = ["pair", "split", "metric", "mean"].map(place);
+    let [pair, split, metric, mean] = ["pair", "split", "metric", name].map(place);
     let row = |row: csv::StringRecord| {
         (
             (row[pair].to_owned(), row[split].to_owned(), row[metric].to_owned()),
@@ -143,8 +226,7 @@ fn summary(folder: &Path) -> BTreeMap<(String, String, String), String> {
 #[test]
 fn studies_score_both_targets_and_the_bias_between_them() {
     let folder = tempfile::tempdir().unwrap();
-    let path =
-        study(folder.path(), &format!("{BANDS}\nsplit = ['train', 'validation:0.3', 'cv:3']"));
+    let path = study(folder.path(), BANDS);
     let out = |name: &str| folder.path().join(name);
     let run = |name: &str, jobs: &str| {
         answer(&["run", &path, "--jobs", jobs, "--out", out(name).to_str().unwrap()])
@@ -159,25 +241,23 @@ fn studies_score_both_targets_and_the_bias_between_them() {
         found.get(&key).map(|mean| mean.parse::<f64>().unwrap())
     };
     for model in ["linear", "gam"] {
-        for split in ["train", "validation:0.3", "cv:3"] {
-            for target in ["theoretical".to_owned(), format!("{model}-expected")] {
-                let pair = format!("{model}:{target}");
-                for metric in
-                    ["coverage", "simultaneous_coverage", "p_flat", "reject_flat", "p_permuted"]
-                {
-                    let share = at(&pair, split, metric).unwrap();
-                    assert!((0.0..=1.0).contains(&share), "{pair} {split} {metric}: {share}");
-                }
-                assert!(at(&pair, split, "width").unwrap() > 0.0);
+        let split = "train";
+        for target in ["theoretical".to_owned(), format!("{model}-expected")] {
+            let pair = format!("{model}:{target}");
+            for metric in
+                ["coverage", "simultaneous_coverage", "p_flat", "reject_flat", "p_permuted"]
+            {
+                let share = at(&pair, split, metric).unwrap();
+                assert!((0.0..=1.0).contains(&share), "{pair} {split} {metric}: {share}");
             }
-            let bias = format!("{model}-expected:theoretical");
-            assert!(at(&bias, split, "rmse").unwrap() > 0.0);
-            assert_eq!(at(&bias, split, "coverage"), None, "a bias has no band");
+            assert!(at(&pair, split, "width").unwrap() > 0.0);
         }
-        // A band from refits is of the rows, and not of the split.
-        let pair = format!("{model}:theoretical");
-        assert_eq!(at(&pair, "train", "width"), at(&pair, "validation:0.3", "width"));
-        assert_eq!(at(&pair, "train", "p_flat"), at(&pair, "cv:3", "p_flat"));
+        let bias = format!("{model}-expected:theoretical");
+        assert!(at(&bias, split, "rmse").unwrap() > 0.0);
+        assert_eq!(at(&bias, split, "coverage"), None, "a bias has no band");
+        // The expected effect is simulated, once for all datasets: its bias is not certain.
+        let bias = (bias, split.to_owned(), "rmse".to_owned());
+        assert!(errors(&out("one"))[&bias].parse::<f64>().unwrap() > 0.0);
     }
 }
 
@@ -214,6 +294,7 @@ fn studies_refuse_what_has_no_band_before_they_run() {
             "band from refits",
         ),
         (as_they_are, &|text| text.replace("refits = 6", "refits = 1"), "must be from 2"),
+        (as_they_are, &|text| text.replace("snr = 2", "split = ['cv:3']"), "a fit to all rows"),
         (
             as_they_are,
             &|text| text.replace("permutations = 19", "permutations = 0"),

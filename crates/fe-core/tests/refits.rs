@@ -85,7 +85,7 @@ fn limits(band: &ConfidenceBand) -> Vec<Vec<f64>> {
     all.iter().flat_map(|of| [of.lower.y().to_vec(), of.upper.y().to_vec()]).collect()
 }
 
-/// By hand: slopes of all refits, their mean and variance, and the factor of each scheme and correction.
+/// By hand: slopes of all refits, their variance, and the factor and the centre of each scheme and correction.
 #[test]
 fn limits_are_those_of_students_t_with_the_corrected_variance() {
     let data = sample(60, 3);
@@ -117,21 +117,24 @@ fn limits_are_those_of_students_t_with_the_corrected_variance() {
             let variance = slopes.iter().map(|s| (s - mean).powi(2)).sum::<f64>() / 7.0;
             let left = resamples.iter().map(|of| of.left_out.len() as f64).sum::<f64>() / 8.0;
             let fitted = 60.0 - left;
-            let factor = 0.125
-                + match (correction.unwrap_or_default(), scheme) {
-                    (Correction::NadeauBengio, _) => left / fitted,
-                    (Correction::Jackknife, "bootstrap") => 1.0,
-                    (Correction::Jackknife, _) => fitted / left,
-                };
+            let own = {
+                let model = learn(&(0..60).collect::<Vec<_>>(), 0).unwrap();
+                FunctionAt(&*model).at(1.0) - FunctionAt(&*model).at(0.0)
+            };
+            let (factor, centre) = match (correction.unwrap_or_default(), scheme) {
+                (Correction::NadeauBengio, _) => (0.125 + left / fitted, mean),
+                (Correction::Jackknife, "bootstrap") => (1.0, own),
+                (Correction::Jackknife, _) => (fitted / left, own),
+            };
             assert_close(&[record(&found).variance_factor], &[factor], 1e-12);
             let t = StudentsT::new(0.0, 1.0, 7.0).unwrap().inverse_cdf(0.975);
             // At the end of a line that is 0 in the middle.
             let half = t * (factor * variance).sqrt() / 2.0;
-            assert_close(&[found.pointwise.lower.at(1.0).unwrap()], &[mean / 2.0 - half], 1e-9);
-            assert_close(&[found.pointwise.upper.at(1.0).unwrap()], &[mean / 2.0 + half], 1e-9);
+            assert_close(&[found.pointwise.lower.at(1.0).unwrap()], &[centre / 2.0 - half], 1e-9);
+            assert_close(&[found.pointwise.upper.at(1.0).unwrap()], &[centre / 2.0 + half], 1e-9);
             // A line is uncertain in one way only: along all of it as at a point.
             let simultaneous = found.simultaneous.unwrap().upper.at(1.0).unwrap();
-            assert!((simultaneous - mean / 2.0 - half) / half < 0.06, "{simultaneous}");
+            assert!((simultaneous - centre / 2.0 - half) / half < 0.06, "{simultaneous}");
         }
     }
 }
@@ -411,10 +414,11 @@ fn what_cannot_be_refitted_is_refused() {
     let model = FunctionModel::new(2, |x| x[0]);
     let error = pdp.estimate(&data, &model, 0).unwrap_err();
     assert!(matches!(&error, Error::Incompatible(said) if said.contains("learner")), "{error}");
-    // A pair of features.
+    // A pair of features, of a function as it is.
     let of_pair = Settings { band: Some(BandKind::Refit), ..Settings::default() };
-    let pair = estimator::pair::from_settings("pdp", [&of_pair, &of_pair]).unwrap_err();
-    assert!(pair.to_string().contains("of one feature"), "{pair}");
+    let pair = estimator::pair::from_settings("pdp", [&of_pair, &of_pair]).unwrap();
+    let error = pair.estimate(&data, &model, [0, 1]).unwrap_err();
+    assert!(matches!(&error, Error::Incompatible(said) if said.contains("learner")), "{error}");
     // The third refit.
     let count = std::sync::atomic::AtomicUsize::new(0);
     let failing =

@@ -41,6 +41,7 @@
 //! | `.txt` | LightGBM's `save_model` |
 
 mod activation;
+mod additive;
 mod ensemble;
 mod error;
 mod fitted;
@@ -55,6 +56,7 @@ pub mod stored;
 mod streaming_qr;
 mod tree_shapley;
 
+pub use additive::additive_fit;
 pub use error::{FitError, Result};
 pub use fitted::{Fact, FittedModel};
 pub use learner::{ALL, Learner, LearnerInfo, SumKind, Task, info};

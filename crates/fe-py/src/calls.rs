@@ -55,7 +55,7 @@ enum Message {
 }
 
 /// The message to an estimate whose answer nobody waits for.
-fn stopped() -> ModelError {
+pub(crate) fn stopped() -> ModelError {
     ModelError::Failed("stopped".to_owned())
 }
 
@@ -149,7 +149,7 @@ impl Drop for Announce<'_> {
 }
 
 /// Runs something such that all that it would do in parallel happens here, in order, until it is stopped.
-fn on_one_thread<T: Send>(
+pub(crate) fn on_one_thread<T: Send>(
     stop: &'static Stop,
     work: impl FnOnce() -> T + Send,
 ) -> Result<T, String> {

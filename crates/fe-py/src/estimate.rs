@@ -6,6 +6,8 @@ use fe_bench::study::AxisSource;
 use fe_core::data::LevelNames;
 use fe_core::estimator::pair;
 use fe_core::indices::{Index, IndexOptions};
+use fe_core::refits::{PairRefitting, RefitOptions, Refits, Refitting};
+use fe_core::settings::BandKind;
 use fe_core::{AxisChoice, Dataset, FeatureKind, Settings, estimator, preset};
 use ndarray::Array2;
 use pyo3::prelude::*;
@@ -20,6 +22,7 @@ use crate::effect::Effect;
 use crate::errors::Raise;
 use crate::jacobian;
 use crate::partial::PartialEffect;
+use crate::refits::{Fits, Fitting};
 use crate::regional::RegionalEffect;
 use crate::scenario::Scenario;
 use crate::surface::{IndexRow, Surface, index_rows};
@@ -41,6 +44,9 @@ pub(crate) struct EstimateRequest<'py> {
     /// Names of the levels 0, 1, … of features.
     levels: Option<Vec<(Feature, Vec<String>)>>,
     batch: usize,
+    /// A function of rows and targets that returns a model, and the targets: for bands from refits.
+    fit: Option<Bound<'py, PyAny>>,
+    target: Option<Bound<'py, PyAny>>,
     /// Options of the estimator, as JSON.
     options: String,
 }
@@ -50,13 +56,18 @@ pub(crate) struct EstimateRequest<'py> {
 pub(crate) fn estimate(py: Python<'_>, request: EstimateRequest<'_>) -> PyResult<Vec<Effect>> {
     let info = estimator::info(&request.estimator).map_err(Raise::raise)?;
     let mut prepared = Prepared::new(&request, &info.options().collect::<Vec<_>>())?;
-    let estimators = prepared.each(|settings| {
-        let settings = match &request.preset {
-            None => settings,
-            Some(name) => preset::complete(name, info.name, settings)?,
-        };
-        estimator::from_settings(info.name, &settings)
-    })?;
+    let complete = |settings| match &request.preset {
+        None => Ok(settings),
+        Some(name) => preset::complete(name, info.name, settings),
+    };
+    if let Some(learner) = Learner::of(&request, &prepared)? {
+        let all = prepared.each(|settings| {
+            Refitting::from_settings(info.name, &complete(settings)?)?.ok_or_else(without_refits)
+        })?;
+        return refitted(py, prepared, &all, &learner);
+    }
+    let estimators =
+        prepared.each(|settings| estimator::from_settings(info.name, &complete(settings)?))?;
     // Deciles, too: they are found on all threads, of which only those of this process answer.
     let Prepared { subject, data, .. } = &mut prepared;
     let data = &*data;
@@ -121,11 +132,162 @@ pub(crate) fn surfaces(
             complete(own).map_err(Raise::raise)?
         }
     };
-    let built = pair::from_settings(info.name, [settings, &settings2]).map_err(Raise::raise)?;
+    let both = [settings, &settings2];
+    if let Some(learner) = Learner::of(&request, &prepared)? {
+        let refitting = PairRefitting::from_settings(info.name, both).map_err(Raise::raise)?;
+        let refitting = refitting.ok_or_else(|| without_refits().raise())?;
+        return refitted_pair(py, prepared, [*first, *other], (&refitting, &learner));
+    }
+    let built = pair::from_settings(info.name, both).map_err(Raise::raise)?;
     let Prepared { subject, data, .. } = &mut prepared;
     let (data, features) = (&*data, [*first, *other]);
     let found = calls::run(py, subject, data, |model| built.estimate(data, model, features))?;
     Ok(found.map_err(Raise::raise)?.into_iter().map(|inner| Surface { inner }).collect())
+}
+
+/// A learner that is a Python function, with its target.
+struct Learner<'a, 'py> {
+    fit: &'a Bound<'py, PyAny>,
+    given: &'a Bound<'py, PyAny>,
+    target: Vec<f64>,
+    batch: usize,
+}
+
+impl<'a, 'py> Learner<'a, 'py> {
+    /// The one of a request for a band from refits; none where there is none.
+    fn of(request: &'a EstimateRequest<'py>, prepared: &Prepared) -> PyResult<Option<Self>> {
+        let is_asked = prepared.settings.band == Some(BandKind::Refit);
+        let (fit, target) = match (&request.fit, &request.target, is_asked) {
+            (None, None, false) => return Ok(None),
+            (Some(fit), Some(target), true) => (fit, target),
+            (Some(_), _, false) | (_, Some(_), false) => {
+                return Err("fit, y: are for `band` = \"refit\", which is not asked for".raise());
+            }
+            _ => {
+                return Err("band = \"refit\": the model is to be fitted again and again, which takes `fit`, a \
+                            function of rows and targets that returns a model as `model` is one, and `y`, the targets"
+                    .raise());
+            }
+        };
+        if matches!(prepared.subject, Subject::Scenario(_)) {
+            return Err("model: a scenario's function is not fitted; give the model that `fit` makes of all rows"
+                .raise());
+        }
+        if prepared.data.weights().is_some() {
+            return Err(
+                "weights: `fit` knows nothing of them; give rows as often as they count".raise()
+            );
+        }
+        if !fit.is_callable() {
+            return Err("fit: must be a function of rows and targets that returns a model".raise());
+        }
+        let target = arrays::vector("y", target)?;
+        let rows = prepared.data.len();
+        if target.len() != rows {
+            let got = target.len();
+            return Err(
+                format!("y: must have a value for each of the {rows} rows, not {got}").raise()
+            );
+        }
+        Ok(Some(Self { fit, given: &request.data, target, batch: request.batch }))
+    }
+
+    /// Does some work with refits by some options, and with the learner.
+    fn run<T: Send>(
+        &self,
+        (py, data): (Python<'_>, &Dataset),
+        options: RefitOptions,
+        work: impl FnOnce(&Refits, &Fits) -> fe_core::Result<T> + Send,
+    ) -> PyResult<T> {
+        let Self { fit, given, target, batch } = self;
+        let fitting = Fitting { fit, given, data, batch: *batch };
+        let found = fitting.run(py, |fits: &Fits| {
+            let learn = |rows: &[usize], _: u64| {
+                let own: Vec<f64> = rows.iter().map(|&row| target[row]).collect();
+                fits.fit(&data.select(rows), &own)
+            };
+            work(&options.fit(data, &learn)?, fits)
+        });
+        found?.map_err(Raise::raise)
+    }
+}
+
+fn without_refits() -> fe_core::Error {
+    fe_core::Error::Incompatible("there is no band from refits".to_owned())
+}
+
+/// The effects of some features, each with its band from refits.
+fn refitted(
+    py: Python<'_>,
+    mut prepared: Prepared,
+    all: &[(usize, Refitting)],
+    learner: &Learner<'_, '_>,
+) -> PyResult<Vec<Effect>> {
+    let Prepared { subject, data, .. } = &mut prepared;
+    let data = &*data;
+    let effects = calls::run(py, subject, data, |model| {
+        let estimate = |(feature, refitting): &(usize, Refitting)| {
+            refitting.estimator().estimate(data, model, *feature)
+        };
+        estimator::each_feature(all, estimate)
+    })?;
+    let effects = effects.map_err(Raise::raise)?;
+    let Some((_, first)) = all.first() else { return Ok(Vec::new()) };
+    let target = &learner.target;
+    let effects = learner.run((py, data), first.options(), |refits, fits| {
+        let learn = |permuted: &Dataset, _: u64| fits.fit(permuted, target);
+        let mut banded = Vec::new();
+        for ((feature, refitting), outputs) in all.iter().zip(effects) {
+            for mut effect in outputs {
+                let mut band = refitting.band(&effect, data, refits)?;
+                if effect.output == 0 {
+                    refitting.permute(
+                        &mut band,
+                        (data, *feature),
+                        refits.options().seed,
+                        &learn,
+                    )?;
+                }
+                effect.confidence = Some(band);
+                banded.push((effect, data.deciles(*feature)));
+            }
+        }
+        Ok(banded)
+    })?;
+    effects.into_iter().map(|(effect, deciles)| Effect::new(py, effect, Some(deciles))).collect()
+}
+
+/// The effects of two features, each with its band from refits.
+fn refitted_pair(
+    py: Python<'_>,
+    mut prepared: Prepared,
+    features: [usize; 2],
+    (refitting, learner): (&PairRefitting, &Learner<'_, '_>),
+) -> PyResult<Vec<Surface>> {
+    let Prepared { subject, data, .. } = &mut prepared;
+    let data = &*data;
+    let surfaces = calls::run(py, subject, data, |model| {
+        refitting.estimator().estimate(data, model, features)
+    })?;
+    let mut surfaces = surfaces.map_err(Raise::raise)?;
+    let target = &learner.target;
+    let additive = match refitting.is_permuted() {
+        true => Some(fe_models::additive_fit(data, target).map_err(|e| e.to_string().raise())?),
+        false => None,
+    };
+    let found = learner.run((py, data), refitting.options(), |refits, fits| {
+        let learn = |target: &[f64], _: u64| fits.fit(data, target);
+        for surface in &mut surfaces {
+            let mut band = refitting.band(surface, data, refits)?;
+            if let Some(additive) = additive.as_ref().filter(|_| surface.output == 0) {
+                let of_target = (refits.options().seed, &target[..], additive);
+                refitting.permute(&mut band, (data, features), of_target, &learn)?;
+            }
+            surface.confidence = Some(band);
+        }
+        Ok(surfaces)
+    })?;
+    Ok(found.into_iter().map(|inner| Surface { inner }).collect())
 }
 
 /// Indices of some features and pairs, and of the model as a whole.

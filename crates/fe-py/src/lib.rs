@@ -17,6 +17,7 @@ mod jacobian;
 mod partial;
 mod program;
 mod questions;
+mod refits;
 mod regional;
 mod registry;
 mod scenario;

@@ -11,7 +11,7 @@ use super::columns::{DECOMPOSITION, ResultFile, SUMMARY, value_and_status};
 use super::empty_bins::{self, EmptyBins};
 use super::lines::{Lines, count, optional};
 use super::manifest::{Manifest, read_manifest};
-use super::summary::{SummaryRow, statistics};
+use super::summary::{SummaryRow, shared, statistics};
 use super::{Column, Key, errors};
 use crate::error::{Error, Result};
 use crate::output::formulas::unguarded;
@@ -136,7 +136,7 @@ pub fn read_chosen(folder: &Path, chosen: &dyn Fn(&Key<&str>) -> bool) -> Result
     }
     let value = |row: GatheredMean| SummaryRow {
         degenerate: row.degenerate,
-        ..SummaryRow::new(row.key, row.values, row.failed)
+        ..SummaryRow::new(row.key, row.values, row.failed).sharing(row.shared)
     };
     let values = rows.into_iter().map(value).collect();
     let parts = read_decomposition(folder)?;
@@ -197,6 +197,8 @@ struct GatheredMean {
     values: Vec<(String, f64)>,
     failed: usize,
     degenerate: usize,
+    /// Half the 95 % interval of an effect that all datasets share, 0 where there is none.
+    shared: f64,
     last: u64,
 }
 
@@ -227,6 +229,7 @@ impl Gathering {
         let place = self.place(&key, replicate)?;
         let row = &mut self.rows[place];
         let status = unguarded(status);
+        row.shared = row.shared.max(shared(record, &key));
         match Outcome::of(value, status) {
             Outcome::Known(value) => row.values.push((key.replicate.to_owned(), value)),
             Outcome::Degenerate => row.degenerate += 1,
@@ -259,7 +262,9 @@ impl Gathering {
             None => {
                 let key = key.owned();
                 let (values, last) = (Vec::new(), replicate);
-                self.rows.push(GatheredMean { key, values, failed: 0, degenerate: 0, last });
+                let mean =
+                    GatheredMean { key, values, failed: 0, degenerate: 0, shared: 0.0, last };
+                self.rows.push(mean);
             }
         }
         // After the last value of a dataset comes the first of the next one.

@@ -12,7 +12,7 @@ use super::columns::{DECOMPOSITION, ResultFile, SUMMARY, TaskLines, value_and_st
 use super::empty_bins::{self, EMPTY_BINS, Tally};
 use super::errors::{self, Errors};
 use super::manifest::{MANIFEST, Manifest, read_manifest};
-use super::summary::{STATISTICS, statistics, summarised};
+use super::summary::{STATISTICS, shared, statistics, summarised, with_shared};
 use super::{Column, Key};
 use crate::error::{Error, Result};
 use crate::output::formulas::unguarded;
@@ -80,10 +80,28 @@ pub(super) struct Writer {
 /// Lines that are gathered together: to begin reading takes as long as to read a hundred of them.
 const GATHERED: usize = 1 << 20;
 
+/// The values of a mean.
+#[derive(Debug)]
+struct Gathered {
+    key: Key,
+    values: Vec<Outcome>,
+    /// Half the 95 % interval of an effect that all datasets share, 0 where there is none.
+    shared: f64,
+}
+
+impl Gathered {
+    /// The mean of the values that were computed.
+    fn mean(&self) -> Summary {
+        let known: Vec<f64> = self.values.iter().filter_map(|value| value.value()).collect();
+        let metric = &self.key.metric;
+        with_shared(summarised(metric, &known), metric, self.shared)
+    }
+}
+
 /// The values of a group so far, one entry for each that its datasets have.
 #[derive(Debug, Default)]
 pub(super) struct GroupValues {
-    found: Vec<(Key, Vec<Outcome>)>,
+    found: Vec<Gathered>,
     /// The entry of the next value, if its dataset has the same as the one before.
     next: usize,
 }
@@ -93,15 +111,18 @@ impl GroupValues {
         let (value, status) = value_and_status(record)?;
         let value = Outcome::of(value, status);
         let key = Key { replicate: "", ..Key::read(Column::ALL, record) };
-        let is_of = |(known, _): &(Key, _)| known.borrowed() == key;
+        let shared = shared(record, &key);
+        let is_of = |known: &Gathered| known.key.borrowed() == key;
         let expected = self.found.get(self.next).is_some_and(is_of).then_some(self.next);
         let place = match expected.or_else(|| self.found.iter().position(is_of)) {
             Some(place) => {
-                self.found[place].1.push(value);
+                let known = &mut self.found[place];
+                known.values.push(value);
+                known.shared = known.shared.max(shared);
                 place
             }
             None => {
-                self.found.push((key.owned(), vec![value]));
+                self.found.push(Gathered { key: key.owned(), values: vec![value], shared });
                 self.found.len() - 1
             }
         };
@@ -123,10 +144,7 @@ impl GroupValues {
 
     /// The means of the values that were computed.
     pub(super) fn means(&self) -> impl Iterator<Item = (Key, Summary)> {
-        self.found.iter().map(|(key, values)| {
-            let values: Vec<f64> = values.iter().filter_map(|value| value.value()).collect();
-            (key.clone(), summarised(&key.metric, &values))
-        })
+        self.found.iter().map(|found| (found.key.clone(), found.mean()))
     }
 }
 
@@ -234,14 +252,13 @@ impl Writer {
     /// Means over the datasets of a group.
     fn finish_group(&mut self) -> Result<()> {
         self.gather()?;
-        for (key, values) in std::mem::take(&mut self.gathered).found {
-            let found: Vec<f64> = values.iter().filter_map(|value| value.value()).collect();
-            let failed = Outcome::Failed.count(values.iter().copied());
-            self.counts.values += values.len();
+        for found in std::mem::take(&mut self.gathered).found {
+            let failed = Outcome::Failed.count(found.values.iter().copied());
+            self.counts.values += found.values.len();
             self.counts.failed += failed;
             if let Some(summary) = &mut self.summary {
-                let mean = summarised(&key.metric, &found);
-                let written = summary.write_record(summary_record(&key, mean, failed));
+                let record = summary_record(&found.key, found.mean(), failed);
+                let written = summary.write_record(record);
                 written.map_err(|e| Error::content(self.inside.join(SUMMARY), e))?;
             }
         }

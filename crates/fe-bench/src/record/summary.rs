@@ -5,9 +5,13 @@ use std::hash::Hash;
 
 use fe_core::replicates::{Order, Paired, Summary};
 
+use super::columns::ResultFile;
 use super::{Column, Key};
 use crate::output::Entry;
 use crate::score::Metric;
+
+/// Half a 95 % interval in standard errors, as truths that are simulated have it.
+const HALF_WIDTH: f64 = 1.96;
 
 /// A mean over replicates; `replicate` is empty in its key.
 #[derive(Debug, Clone)]
@@ -35,6 +39,13 @@ impl SummaryRow {
         Self { key, summary, failed, degenerate: 0, values, paired: None }
     }
 
+    /// The same where all replicates share an effect that is simulated ([`shared`]).
+    #[must_use]
+    pub fn sharing(self, half_width: f64) -> Self {
+        let summary = with_shared(self.summary, &self.key.metric, half_width);
+        Self { summary, ..self }
+    }
+
     /// The values of both on the datasets that they share.
     #[must_use]
     pub fn pairs(&self, other: &Self) -> Vec<(f64, f64)> {
@@ -59,6 +70,33 @@ impl SummaryRow {
             paired: Some(paired),
         }
     }
+}
+
+/// Half the 95 % interval of the first effect of a pair where it is the expected one of a learner, the same for all
+/// datasets.
+pub(crate) fn shared(record: &csv::StringRecord, key: &Key<&str>) -> f64 {
+    let is_expected =
+        key.pair.split_once(':').is_some_and(|(first, _)| first.ends_with("-expected"));
+    let place = ResultFile::Cells.columns().into_iter().position(|name| name == "truth_abs_error");
+    let field = place.filter(|_| is_expected).and_then(|place| record.get(place));
+    field.and_then(|field| field.parse().ok()).unwrap_or(0.0)
+}
+
+/// The mean of a distance from an effect that all replicates share and that is known with this half-width of a 95 %
+/// interval: its standard error is not that of the replicates alone. That of a root mean square, and of a mean absolute
+/// value, is at most the one of the effect.
+pub(crate) fn with_shared(summary: Summary, metric: &str, half_width: f64) -> Summary {
+    let (error, mean) = (half_width / HALF_WIDTH, summary.mean.unwrap_or_default());
+    let shared = match metric {
+        "rmse" | "mae" | "max" => error,
+        "mse" => error * (2.0 * mean.sqrt() + error),
+        _ => 0.0,
+    };
+    if shared == 0.0 {
+        return summary;
+    }
+    let both = summary.standard_error.map(|own| own.hypot(shared));
+    Summary::with_error(summary.count, summary.mean, both)
 }
 
 /// The mean of the values of a metric; coverage is a share.

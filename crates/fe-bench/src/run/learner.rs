@@ -1,9 +1,12 @@
 //! Learners beside the models that they gave of a dataset: their refits, and the effects that are to be expected of them.
 
-use fe_core::Effect;
-use fe_core::effect::ConfidenceBand;
-use fe_core::refits::{RefitOptions, Refits};
+use std::sync::OnceLock;
+
+use fe_core::effect::{ConfidenceBand, Surface, SurfaceBand};
+use fe_core::refits::{AdditiveFit, PairRefitting, RefitOptions, Refits};
 use fe_core::replicates::FreshCurves;
+use fe_core::{Dataset, Effect};
+use fe_models::additive_fit;
 use fe_truth::{Evaluation, Truth};
 use rand::Rng;
 
@@ -20,15 +23,14 @@ use crate::study::models::Explained;
 pub(super) struct RefitsOfTask<'a> {
     all: Vec<(&'a str, RefitOptions, Result<Refits, String>)>,
     target: &'a [f64],
+    /// The additive fit to the target, which tests of no interaction share.
+    additive: OnceLock<Result<AdditiveFit, String>>,
 }
 
 impl<'a> RefitsOfTask<'a> {
     /// Refits each model that has a pair with a band, with the options of each variant. What is drawn is of the
     /// dataset's address and the seed that the band is given.
-    pub(super) fn new(
-        task: &Task<'a>,
-        rows: Result<(&'a fe_core::Dataset, &'a [f64]), &'a String>,
-    ) -> Self {
+    pub(super) fn new(task: &Task<'a>, rows: Result<(&'a Dataset, &'a [f64]), &'a String>) -> Self {
         let fit = |model: &Explained, options: RefitOptions| {
             let (data, target) = rows.map_err(Clone::clone)?;
             let seed = task.address(|address| address.refits(options.seed)).next_u64();
@@ -42,7 +44,42 @@ impl<'a> RefitsOfTask<'a> {
             let of = options(task.planned.group).into_iter();
             all.extend(of.map(|options| (&*model.label, options, fit(model, options))));
         }
-        Self { all, target: rows.map_or(&[][..], |(_, target)| target) }
+        let target = rows.map_or(&[][..], |(_, target)| target);
+        Self { all, target, additive: OnceLock::new() }
+    }
+
+    /// Those of a model by the options of an estimator.
+    fn of(&self, model: &Explained, options: RefitOptions) -> Option<Result<&Refits, String>> {
+        let is_of =
+            |(label, of, _): &&(&str, RefitOptions, _)| *label == model.label && *of == options;
+        let (.., refits) = self.all.iter().find(is_of)?;
+        Some(refits.as_ref().map_err(Clone::clone))
+    }
+
+    /// The band beside the effect of a pair of features; none where it is to have none.
+    pub(super) fn band_of_pair(
+        &self,
+        subject: &Subject<'_>,
+        refitting: &PairRefitting,
+        surface: &Surface,
+        data: &Dataset,
+    ) -> Option<Result<SurfaceBand, String>> {
+        let Subject::Fitted(model, _) = subject else { return None };
+        let refits = self.of(model, refitting.options())?;
+        let band = || {
+            let refits = refits?;
+            let mut band = refitting.band(surface, data, refits).map_err(|e| e.to_string())?;
+            if refitting.is_permuted() {
+                let fit = || additive_fit(data, self.target).map_err(|e| e.to_string());
+                let additive = self.additive.get_or_init(fit).as_ref().map_err(Clone::clone)?;
+                let of_target = (refits.options().seed, self.target, additive);
+                let (of, learn) = ((data, surface.features), model.learner.of_rows(data));
+                let permuted = refitting.permute(&mut band, of, of_target, &learn);
+                permuted.map_err(|e| e.to_string())?;
+            }
+            Ok(band)
+        };
+        Some(caught(band))
     }
 
     /// The band beside an estimate; none where it is to have none.
@@ -51,18 +88,15 @@ impl<'a> RefitsOfTask<'a> {
         subject: &Subject<'_>,
         built: &Result<Implementation, String>,
         estimate: Option<&Estimate>,
-        data: Result<&fe_core::Dataset, &String>,
+        data: Result<&Dataset, &String>,
     ) -> Option<Result<ConfidenceBand, String>> {
         let (Subject::Fitted(model, _), Ok(Implementation::Refitted(refitting))) = (subject, built)
         else {
             return None;
         };
-        let of = |(label, options, _): &&(&str, RefitOptions, _)| {
-            *label == model.label && *options == refitting.options()
-        };
-        let (.., refits) = self.all.iter().find(of)?;
+        let refits = self.of(model, refitting.options())?;
         let band = || {
-            let refits = refits.as_ref().map_err(Clone::clone)?;
+            let refits = refits?;
             let data = data.map_err(Clone::clone)?;
             let found = estimate.ok_or("the model was not explained")?.found.as_ref();
             let effect: &Effect =

@@ -3,7 +3,7 @@
 use fe_core::estimator::Estimator;
 use fe_core::estimator::pair::{self, PairEstimator};
 use fe_core::indices;
-use fe_core::refits::Refitting;
+use fe_core::refits::{PairRefitting, Refitting};
 use fe_core::regional::{AnyEstimator, Regional};
 use fe_core::{AxisChoice, Settings};
 
@@ -54,6 +54,8 @@ pub struct PreparedPair {
 pub enum OfPairs {
     /// One of this program.
     Own(Box<dyn PairEstimator>),
+    /// One of this program whose bands are of refits.
+    Refitted(Box<PairRefitting>),
     /// One that runs as a process of its own, on an axis for either feature.
     External(External, [AxisChoice; 2]),
 }
@@ -145,9 +147,12 @@ impl PreparedPair {
                 return Ok(OfPairs::External(external.clone(), [axis(0)?, axis(1)?]));
             }
             let settings = [settings(0)?, settings(1)?];
-            pair::from_settings(&variant.estimator, [&settings[0], &settings[1]])
-                .map(OfPairs::Own)
-                .map_err(|e| e.to_string())
+            let (name, settings) = (&variant.estimator, settings.each_ref());
+            let refitting = PairRefitting::from_settings(name, settings);
+            if let Some(refitting) = refitting.map_err(|e| e.to_string())? {
+                return Ok(OfPairs::Refitted(Box::new(refitting)));
+            }
+            pair::from_settings(name, settings).map(OfPairs::Own).map_err(|e| e.to_string())
         };
         Self {
             features,
@@ -160,8 +165,16 @@ impl PreparedPair {
     /// About how many rows the model is asked for by each estimator.
     pub fn costs(&self, group: &Group) -> impl Iterator<Item = Option<u64>> {
         let rows = group.rows;
+        let subjects = group.fitting.as_ref().map_or(1, |fitting| fitting.estimated() as u64);
+        let cost = move |estimator: &dyn PairEstimator| {
+            estimator.cost(rows).map(|cost| cost.saturating_mul(subjects))
+        };
         self.estimators.iter().map(move |built| match built {
-            Ok(OfPairs::Own(estimator)) => estimator.cost(rows),
+            Ok(OfPairs::Own(estimator)) => cost(estimator.as_ref()),
+            Ok(OfPairs::Refitted(refitting)) => {
+                let refits = refitting.options().refits as u64;
+                cost(refitting.estimator()).map(|rows| rows.saturating_mul(1 + refits))
+            }
             Ok(OfPairs::External(..)) => None,
             Err(_) => Some(0),
         })

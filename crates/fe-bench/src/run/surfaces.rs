@@ -7,6 +7,7 @@ use fe_core::{AxisChoice, Dataset};
 
 use super::context::Task;
 use super::estimate::{Subject, of_parts};
+use super::learner::RefitsOfTask;
 use super::prepared::{OfPairs, PreparedPair};
 use crate::engines::{External, Place, Workspace};
 use crate::error::caught;
@@ -26,17 +27,33 @@ struct Estimate {
     taken: Taken,
 }
 
-/// Estimates the effect of a pair by every variant, and scores them on the points that all of them have.
+/// f and the models that were fitted to the rows of a split.
+#[derive(Clone, Copy)]
+pub(super) struct OfSplit<'a> {
+    pub(super) split: &'a str,
+    pub(super) subjects: &'a [Subject<'a>],
+    pub(super) refits: &'a RefitsOfTask<'a>,
+}
+
+/// Estimates the effect of a pair of all that is compared by every variant, and scores them on the points that all of them
+/// have.
 pub(super) fn record(
     task: &Task<'_>,
     of: &PreparedPair,
     rows: Rows<'_>,
+    OfSplit { split, subjects, refits }: OfSplit<'_>,
     records: &mut Encoder,
 ) -> csv::Result<()> {
     let group = task.planned.group;
-    let estimates: Vec<Estimate> =
-        of.estimators.iter().map(|built| estimate(task, of, built, rows)).collect();
-    let found = || estimates.iter().filter_map(|of| of.found.as_ref().ok()).flatten();
+    let subjects = subjects.iter().filter(|subject| task.is_estimated(subject));
+    let estimates: Vec<(&Subject<'_>, Vec<Estimate>)> = subjects
+        .map(|subject| {
+            let by = |built| estimate((subject, refits), of, built, rows);
+            (subject, of.estimators.iter().map(by).collect())
+        })
+        .collect();
+    let all = || estimates.iter().flat_map(|(_, of_subject)| of_subject);
+    let found = || all().filter_map(|of| of.found.as_ref().ok()).flatten();
     let covered = |side: usize| -> Vec<f64> {
         let has = |x: &f64| found().all(|surface| surface.record.sides[side].axis.contains(*x));
         of.points[side].iter().copied().filter(has).collect()
@@ -47,9 +64,12 @@ pub(super) fn record(
         grid: [&of.points[0], &of.points[1]],
         comparison: group.comparison,
     };
-    for (variant, estimate) in group.variants.iter().zip(&estimates) {
+    let of_subjects = estimates.iter().flat_map(|(subject, estimates)| {
+        group.variants.iter().zip(estimates).map(move |of_variant| (subject, of_variant))
+    });
+    for (subject, (variant, estimate)) in of_subjects {
         let own = Key { feature2: of.names[1].clone(), ..variant.key.clone() };
-        task.keyed_of_f(&of.names[0], &own, |key| {
+        task.each_pair(subject, (&of.names[0], &own, split), |key| {
             records.timing(key, estimate.taken, estimate.cells())?;
             for &metric in &group.metrics {
                 match &estimate.found {
@@ -68,7 +88,7 @@ pub(super) fn record(
                     }
                 }
             }
-            Ok::<_, csv::Error>(())
+            Ok(())
         })?;
     }
     Ok(())
@@ -83,14 +103,15 @@ impl Estimate {
 }
 
 fn estimate(
-    task: &Task<'_>,
+    (subject, refits): (&Subject<'_>, &RefitsOfTask<'_>),
     of: &PreparedPair,
     built: &Result<OfPairs, String>,
     (data, workspace): Rows<'_>,
 ) -> Estimate {
     let failed = |reason: &String| Estimate { found: Err(reason.clone()), taken: Taken::default() };
-    let (built, data) = match (built, data, workspace) {
-        (Ok(OfPairs::Own(built)), Ok(data), _) => (built, data),
+    let (built, data, refitting) = match (built, data, workspace) {
+        (Ok(OfPairs::Own(built)), Ok(data), _) => (built.as_ref(), data, None),
+        (Ok(OfPairs::Refitted(built)), Ok(data), _) => (built.estimator(), data, Some(built)),
         (Ok(OfPairs::External(external, axes)), Ok(_), Some(workspace)) => {
             return by_engine(of, (external, *axes), workspace);
         }
@@ -99,11 +120,19 @@ fn estimate(
         }
         (Err(reason), ..) | (_, Err(reason), _) => return failed(reason),
     };
-    let f = Subject::F(task.planned.group.scenario.model());
-    let (parts, taken) = of_parts(&f, &[Cow::Borrowed(data)], |data, model| {
+    let (parts, taken) = of_parts(subject, &[Cow::Borrowed(data)], |data, model| {
         built.estimate(data, model, of.features)
     });
-    Estimate { found: parts.map(|parts| parts.into_iter().flatten().collect()), taken }
+    let mut found: Result<Vec<Surface>, String> =
+        parts.map(|parts| parts.into_iter().flatten().collect());
+    if let (Ok([surface]), Some(refitting)) = (found.as_deref_mut(), refitting) {
+        match refits.band_of_pair(subject, refitting, surface, data) {
+            Some(Ok(band)) => surface.confidence = Some(band),
+            Some(Err(reason)) => found = Err(reason),
+            None => {}
+        }
+    }
+    Estimate { found, taken }
 }
 
 fn by_engine(

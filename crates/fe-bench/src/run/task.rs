@@ -19,7 +19,8 @@ use super::estimate::{self, Estimate, Explaining, Found, Subject};
 use super::learner::RefitsOfTask;
 use super::pairs::{self, Compare};
 use super::prepared::{Implementation, PreparedFeature};
-use super::{indices, surfaces, truth};
+use super::surfaces::{self, OfSplit};
+use super::{indices, truth};
 use crate::data::sample;
 use crate::data::seeds::Address;
 use crate::engines::{Repetitions, Workspace};
@@ -105,7 +106,12 @@ impl<'a> Task<'a> {
         }
         let data = drawn.as_ref().map(|drawn| &drawn.data);
         for of in &self.prepared.pairs {
-            surfaces::record(self, of, (data, workspace.as_ref()), &mut records)?;
+            // Of pairs there is one split, and in it all rows.
+            for (split, _, subjects) in &splits {
+                let of_split = OfSplit { split, subjects, refits: &refits };
+                let rows = (data, workspace.as_ref());
+                surfaces::record(self, of, rows, of_split, &mut records)?;
+            }
         }
         indices::record(self, (data, workspace.as_ref()), &mut records)?;
         records.into_parts()
@@ -208,7 +214,7 @@ impl<'a> Task<'a> {
         of.estimators.iter().map(estimate).collect()
     }
 
-    fn is_estimated(&self, subject: &Subject<'_>) -> bool {
+    pub(super) fn is_estimated(&self, subject: &Subject<'_>) -> bool {
         let has =
             |pairs: &[Pair], side: Side| pairs.iter().any(|pair| pair.sides().contains(&side));
         let mut models = self.fitting.models.iter();
@@ -267,10 +273,7 @@ impl<'a> Task<'a> {
         comparing: Comparing<'_>,
         records: &mut Encoder,
     ) -> csv::Result<()> {
-        let (name, pairs) = match seen.subject {
-            Subject::F(_) => ("", &self.fitting.pairs),
-            Subject::Fitted(model, _) => (model.label.as_str(), &model.pairs),
-        };
+        let (name, pairs) = self.pairs_of(seen.subject);
         for (v, variant) in self.planned.group.variants.iter().enumerate() {
             let fresh = self.fresh(of, v, seen, comparing);
             for (p, pair) in pairs.iter().enumerate() {
@@ -324,6 +327,27 @@ impl<'a> Task<'a> {
             Ok(curves)
         };
         is_wanted.then(|| caught(all))
+    }
+
+    /// Does something under the key of each comparison of a subject, of a feature in a split.
+    pub(super) fn each_pair(
+        &self,
+        subject: &Subject<'_>,
+        (feature, own, split): (&str, &Key, &str),
+        mut then: impl FnMut(&Key<&str>) -> csv::Result<()>,
+    ) -> csv::Result<()> {
+        let (name, pairs) = self.pairs_of(subject);
+        pairs
+            .iter()
+            .try_for_each(|pair| self.keyed(feature, own, split, &pair.named(name), &mut then))
+    }
+
+    /// The name and the pairs of a subject.
+    fn pairs_of<'s>(&'s self, subject: &'s Subject<'_>) -> (&'s str, &'s [Pair]) {
+        match subject {
+            Subject::F(_) => ("", &self.fitting.pairs),
+            Subject::Fitted(model, _) => (model.label.as_str(), &model.pairs),
+        }
     }
 
     /// Does something under the key of a feature, split and pair; `own` says how the effect is estimated.

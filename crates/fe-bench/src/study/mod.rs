@@ -25,9 +25,9 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use fe_core::estimator;
 use fe_core::refits::RefitOptions;
 use fe_core::settings::BandKind;
+use fe_core::{Settings, estimator};
 use fe_truth::Scenario;
 use toml::Value;
 
@@ -232,15 +232,13 @@ fn expand((number, block): (usize, &Block), problems: &Problems) -> Result<Vec<G
     let variants = variants.collect::<Result<Vec<Arc<[Variant]>>, String>>()?;
     let sizes = sizes(&block.n)?;
     let fitting = Fitting::read(block, &metrics)?;
-    if fitting.is_some() && (of_indices || of_pairs) {
-        let what = if of_indices { "indices" } else { "effects of pairs of features" };
-        return Err(format!(
-            "models and `pairs` are compared by effects of one feature, not by {what}"
-        ));
+    if fitting.is_some() && of_indices {
+        return Err("models and `pairs` are compared by effects, not by indices".to_owned());
     }
     for variants in &variants {
         if of_pairs {
             subjects::check_pairs(block, &metrics)?;
+            check_bands(variants, &metrics, fitting.is_some())?;
         } else if !of_indices {
             regions::check(variants, &metrics, &block.keep, fitting.is_some())?;
             check_bands(variants, &metrics, fitting.is_some())?;
@@ -263,6 +261,9 @@ fn expand((number, block): (usize, &Block), problems: &Problems) -> Result<Vec<G
                             let models = Fitting::models(block, rows)?;
                             let key = bare_key(&grid);
                             let fitting = Fitting { snr, models, key, ..fitting };
+                            if of_pairs {
+                                fitting.check_of_pairs()?;
+                            }
                             fitting.check(
                                 block,
                                 &scenario,
@@ -371,12 +372,16 @@ fn check_bands(variants: &[Variant], metrics: &[Metric], has_models: bool) -> Re
             metric.name()
         ));
     }
-    let is_permuted = |variant: &Variant| variant.settings.flat_permutations.is_some();
+    let is_permuted = |variant: &Variant| {
+        let Settings { flat_permutations, residual_permutations, .. } = &variant.settings;
+        flat_permutations.is_some() || residual_permutations.is_some()
+    };
     if let Some(metric) = metrics.iter().find(|metric| metric.is_of_permutations())
         && !variants.iter().any(is_permuted)
     {
         return Err(format!(
-            "`metrics`: there is no `{}` without permutations: give an estimator `flat_permutations` = 99",
+            "`metrics`: there is no `{}` without permutations: give an estimator `flat_permutations` = 99, \
+             or of pairs `residual_permutations` = 99",
             metric.name()
         ));
     }

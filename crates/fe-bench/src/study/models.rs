@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use fe_core::settings::BandKind;
 use fe_models::{Learner, Split, Task};
 use toml::{Table, Value};
 
@@ -147,6 +148,7 @@ impl Fitting {
                 engine.estimator
             ));
         }
+        self.check_splits(variants)?;
         let of_f = self.pairs.iter().map(|pair| (None, *pair));
         let of_models =
             self.models.iter().flat_map(|model| model.pairs.iter().map(move |p| (Some(model), *p)));
@@ -179,6 +181,41 @@ impl Fitting {
             }
         }
         Ok(())
+    }
+
+    /// Refuses what only effects of one feature are compared by.
+    pub(super) fn check_of_pairs(&self) -> Result<(), String> {
+        let of_models = self.models.iter().flat_map(|model| &model.pairs);
+        let is_known = |pair: &&Pair| {
+            matches!(pair.first, Side::Model | Side::Empirical) && pair.second == Side::Theoretical
+        };
+        if let Some(pair) = self.pairs.iter().chain(of_models).find(|pair| !is_known(pair)) {
+            return Err(format!(
+                "pair `{pair}` is of effects of one feature; those of two are compared as model:theoretical and \
+                 empirical:theoretical"
+            ));
+        }
+        if self.fresh > 0 {
+            return Err("`fresh` is of effects of one feature, not of two".to_owned());
+        }
+        match self.splits.iter().find(|(_, split)| *split != Split::Train) {
+            Some((name, _)) => Err(format!(
+                "`split` = [\"{name}\"]: effects of two features are those of a fit to all rows, train"
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses bands from refits of a split: they are around the effect of a fit to all rows.
+    fn check_splits(&self, variants: &[Variant]) -> Result<(), String> {
+        let is_refitted = |variant: &Variant| variant.settings.band == Some(BandKind::Refit);
+        let split = self.splits.iter().find(|(_, split)| *split != Split::Train);
+        match split.filter(|_| variants.iter().any(is_refitted)) {
+            Some((name, _)) => Err(format!(
+                "`split` = [\"{name}\"]: a band from refits is around the effect of a fit to all rows, train"
+            )),
+            None => Ok(()),
+        }
     }
 
     /// Numbers of rows that each model, or f, is explained on, split by split.

@@ -2,6 +2,7 @@
 
 use fe_core::binning::Binning;
 use fe_core::estimator::pair::{self, PairEstimator};
+use fe_core::refits::PairRefitting;
 use fe_core::regional::{self, AnyEstimator, RegionalInfo};
 use fe_core::settings::{BandKind, EmptyBins, SettingType};
 use fe_core::{Centring, Settings, preset};
@@ -197,7 +198,9 @@ enum Built {
 impl Built {
     fn new(estimator: &str, settings: &Settings, of_pairs: bool) -> Result<Self, String> {
         let built = match of_pairs {
-            true => pair::from_settings(estimator, [settings; 2]).map(Self::OfPairs),
+            true => PairRefitting::from_settings(estimator, [settings; 2])
+                .and_then(|_| pair::from_settings(estimator, [settings; 2]))
+                .map(Self::OfPairs),
             false => AnyEstimator::from_settings(estimator, settings).map(Self::OfOne),
         };
         built.map_err(|e| e.to_string())

@@ -56,7 +56,16 @@ impl BandRequest {
     ) -> Result<SurfaceBand> {
         let sides = surface.x.each_ref().map(Vec::len);
         let limits = self.values(&surface.values, &sides, data, sample)?;
-        let rounding = ROUNDING * model.value(surface.output);
+        self.of_surface(surface, limits, rounding_of_surface(model, surface))
+    }
+
+    /// The band of a surface that has these limits at its points, apart by rounding up to so much.
+    pub(super) fn of_surface(
+        &self,
+        surface: &Surface,
+        limits: Values,
+        rounding: f64,
+    ) -> Result<SurfaceBand> {
         let band = limits.into_band(self, |limit| limit).rounded(rounding, &surface.values);
         checked(band, Vec::as_slice, || surface.names.join(" and "))
     }
@@ -97,6 +106,11 @@ fn checked<T>(
 pub(super) fn rounding_of(model: &MagnitudeProbe<'_>, effect: &Effect) -> f64 {
     let slopes = model.partial(effect.output) * effect.record.axis.width();
     ROUNDING * (model.value(effect.output) + slopes)
+}
+
+/// The same of a surface.
+pub(super) fn rounding_of_surface(model: &MagnitudeProbe<'_>, surface: &Surface) -> f64 {
+    ROUNDING * model.value(surface.output)
 }
 
 pub(super) fn analytic(

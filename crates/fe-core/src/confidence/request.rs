@@ -14,7 +14,8 @@ const PLACES: usize = 101;
 
 /// Options of a single kind of bands.
 const OF_BOOTSTRAP: [&str; 3] = ["resamples", "rebin", "interval"];
-const OF_REFITS: [&str; 4] = ["refits", "resampling", "correction", "flat_permutations"];
+const OF_REFITS: [&str; 5] =
+    ["refits", "resampling", "correction", "flat_permutations", "residual_permutations"];
 
 /// Most resamples.
 const MOST_RESAMPLES: usize = 100_000;
@@ -45,6 +46,9 @@ impl BandRequest {
         "flat_permutations",
     ];
 
+    /// Those of effects of pairs alone.
+    pub(crate) const OF_PAIRS: &'static [&'static str] = &["residual_permutations"];
+
     /// The request in the settings, if there is one, to an estimator with or without bins.
     ///
     /// # Errors
@@ -52,7 +56,9 @@ impl BandRequest {
     /// [`Error::Incompatible`] for options without the band that they belong to.
     pub(crate) fn from_settings(settings: &Settings, bins: bool) -> Result<Option<Self>> {
         let Some(kind) = settings.band else {
-            let lonely = settings.given().into_iter().find(|name| Self::OPTIONS.contains(name));
+            let is_of_bands =
+                |name: &&str| Self::OPTIONS.contains(name) || Self::OF_PAIRS.contains(name);
+            let lonely = settings.given().into_iter().find(is_of_bands);
             return match lonely {
                 None => Ok(None),
                 Some(name) => Err(Error::Incompatible(format!(

@@ -52,6 +52,14 @@ impl<T> ConfidenceBand<T> {
         Self { rounding: rounding.max(NO_WIDTH * size), ..self }
     }
 
+    /// The same band with the p-value of the test that the effect is flat, where it is of refits.
+    pub(crate) fn with_p_flat(mut self, p_flat: Option<f64>) -> Self {
+        if let Some(record) = &mut self.record.refits {
+            record.p_flat = p_flat;
+        }
+        self
+    }
+
     /// True if limits are apart by rounding alone, so that it means nothing what lies between them. The one
     /// rule for all estimators; missing limits say nothing either.
     #[must_use]
@@ -153,11 +161,13 @@ pub struct RefitRecord {
     pub fitted_rows: f64,
     /// Mean number of rows that were left out, on which effects were estimated, n_test.
     pub left_out_rows: f64,
-    /// The variance of the mean over refits as a multiple of the variance over refits, 1/m and the correction.
+    /// The variance of what the band is around as a multiple of the variance over refits, as the correction says.
     pub variance_factor: f64,
-    /// p-value of the test that the expected effect of the learner is flat; none of curves without variance.
+    /// p-value of the test that the expected effect of the learner is flat, which of the interaction part of a pair
+    /// says that the two features do not interact; none of curves without variance.
     pub p_flat: Option<f64>,
-    /// p-value of the test that the effect is flat by permutations of the feature, where there are any.
+    /// p-value of the test that the effect is flat by permutations, where there are any: of the feature, or for a pair of
+    /// the residuals of an additive fit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p_permuted: Option<f64>,
 }

@@ -154,11 +154,7 @@ impl Prepared {
     ) -> Result<Vec<Effect>> {
         let mut effects = match &self.band {
             Some(band) if band.needs_refits() => {
-                return Err(Error::Incompatible(
-                    "the band refit is of a learner, which is fitted again and again, and this is a function as it is: \
-                     give the data, the target and a model that can be fitted to them"
-                        .to_owned(),
-                ));
+                return Err(needs_learner());
             }
             None => self.estimator.estimate(data, model, feature)?,
             Some(band) => {
@@ -202,4 +198,13 @@ impl Prepared {
         effect.confidence = Some(confidence);
         Ok(())
     }
+}
+
+/// The refusal of a band from refits of a function as it is.
+pub(super) fn needs_learner() -> Error {
+    Error::Incompatible(
+        "the band refit is of a learner, which is fitted again and again, and this is a function as it is: give the \
+         data, the target and a model that can be fitted to them"
+            .to_owned(),
+    )
 }

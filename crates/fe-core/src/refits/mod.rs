@@ -4,16 +4,18 @@
 //!
 //! A model is one of many that its learner might have given of other rows. So the learner is fitted again and again, each
 //! time to some of the rows, and the effect of each fit is estimated on the rows that it has not seen (Molnar et al. 2023):
-//! all on one grid, or one set of bins, and all centred alike. The band is around their mean. Its variance is that over
-//! refits times 1/m and a [`Correction`], since refits share rows.
+//! all on one grid, or one set of bins, and all centred alike. The band is around the effect of the model of all rows, and
+//! its variance that over refits times a [`Correction`], since refits share rows.
 
+mod pairs;
 mod permutation;
 
-pub use permutation::{LearnFrom, PermutationTest};
+pub use pairs::PairRefitting;
+pub use permutation::{AdditiveFit, LearnFrom, LearnTarget, PermutationTest};
 
 use crate::confidence::{BandRequest, OverRefits};
 use crate::data::{AxisChoice, Dataset};
-use crate::effect::{ConfidenceBand, Effect, Instances, RefitRecord, centring};
+use crate::effect::{ConfidenceBand, Effect, Instances, LevelRecord, RefitRecord, centring};
 use crate::error::{Error, Result};
 use crate::estimator::{self, Estimator};
 use crate::interrupt;
@@ -80,7 +82,8 @@ impl RefitOptions {
             });
         }
         let seed = settings.band_seed.unwrap_or_default();
-        settings.flat_permutations.map(|of| PermutationTest::new(of, seed)).transpose()?;
+        PermutationTest::of_feature(settings, seed)?;
+        PermutationTest::of_residuals(settings, seed)?;
         Ok(Some(Self { resampling, refits, seed }))
     }
 
@@ -141,6 +144,30 @@ impl Refits {
         self.options
     }
 
+    /// The models, with the sizes of what they answer.
+    fn models(&self) -> Vec<MagnitudeProbe<'_>> {
+        self.all.iter().map(|refit| MagnitudeProbe::new(&*refit.model)).collect()
+    }
+
+    /// Values of the effect of each of these models on the rows that it has not seen.
+    fn curves(
+        &self,
+        models: &[MagnitudeProbe<'_>],
+        of: impl Fn(&Dataset, &MagnitudeProbe<'_>) -> Result<Vec<f64>> + Sync,
+    ) -> Result<Vec<Vec<f64>>> {
+        let mut curves = Vec::with_capacity(models.len());
+        let one = |number: std::ops::Range<usize>| {
+            interrupt::check();
+            let number = number.start;
+            of(&self.all[number].left_out, &models[number]).map_err(|error| {
+                let of = format!("refit {} of {}", number + 1, models.len());
+                Error::Incompatible(format!("{of} has no effect on the rows left out: {error}"))
+            })
+        };
+        fold_blocks(models.len(), 1, one, |curve: Vec<f64>| curves.push(curve))?;
+        Ok(curves)
+    }
+
     /// Mean numbers of different rows of a fit, and of rows left out.
     fn sizes(&self) -> (f64, f64) {
         let mean = |of: fn(&Refit) -> usize| {
@@ -152,12 +179,11 @@ impl Refits {
     fn record(&self, correction: Correction) -> RefitRecord {
         let RefitOptions { refits, resampling, .. } = self.options;
         let (fitted_rows, left_out_rows) = self.sizes();
-        let corrected = match (correction, resampling) {
-            (Correction::NadeauBengio, _) => left_out_rows / fitted_rows,
+        let variance_factor = match (correction, resampling) {
+            (Correction::NadeauBengio, _) => 1.0 / refits as f64 + left_out_rows / fitted_rows,
             (Correction::Jackknife, Scheme::Bootstrap) => 1.0,
             (Correction::Jackknife, _) => fitted_rows / left_out_rows,
         };
-        let variance_factor = 1.0 / refits as f64 + corrected;
         let (p_flat, p_permuted) = (None, None);
         RefitRecord {
             refits,
@@ -210,7 +236,7 @@ pub struct Refitting {
     request: BandRequest,
     options: RefitOptions,
     correction: Correction,
-    permutations: Option<usize>,
+    test: Option<PermutationTest>,
 }
 
 impl Refitting {
@@ -234,10 +260,10 @@ impl Refitting {
         BandRequest::OPTIONS.iter().for_each(|option| plain.clear(option));
         let estimator = estimator::from_settings(name, &plain)?;
         let correction = settings.correction.unwrap_or_default();
-        let permutations = settings.flat_permutations;
+        let test = PermutationTest::of_feature(settings, options.seed)?;
         let settings = plain;
         let name = info.name;
-        Ok(Some(Self { name, settings, estimator, request, options, correction, permutations }))
+        Ok(Some(Self { name, settings, estimator, request, options, correction, test }))
     }
 
     /// The estimator, without a band.
@@ -283,14 +309,14 @@ impl Refitting {
         seed: u64,
         learn: &LearnFrom<'_>,
     ) -> Result<()> {
-        if let (Some(permutations), Some(record)) = (self.permutations, &mut band.record.refits) {
-            let test = PermutationTest::new(permutations, seed)?;
+        if let (Some(test), Some(record)) = (self.test, &mut band.record.refits) {
+            let test = PermutationTest { seed, ..test };
             record.p_permuted = Some(test.p_value(self.estimator(), data, feature, learn)?);
         }
         Ok(())
     }
 
-    /// The band beside an effect that this estimator gave on some data.
+    /// The band beside an effect that this estimator gave of the model of all rows.
     ///
     /// # Errors
     /// [`Error::Incompatible`] for a curve of steps, levels in an order that rows decide, and a refit without an effect,
@@ -301,31 +327,16 @@ impl Refitting {
         let known = data.rows_with(effect.feature)?;
         let known = known.map(|rows| data.select(&rows));
         let centred = Centred { effect, data: known.as_ref().unwrap_or(data) };
-        let models: Vec<_> =
-            refits.all.iter().map(|refit| MagnitudeProbe::new(&*refit.model)).collect();
-        let mut curves = Vec::with_capacity(models.len());
-        let one = |number: std::ops::Range<usize>| {
-            interrupt::check();
-            let number = number.start;
-            let of_refit = || {
-                let (data, model) = (&refits.all[number].left_out, &models[number]);
-                let effects = held.estimate(data, model, effect.feature)?;
-                let own = effects.into_iter().find(|own| own.output == effect.output);
-                let own = own.ok_or(Error::WrongCount {
-                    what: "outputs of a refit",
-                    expected: effect.output + 1,
-                    got: refits.all[number].model.outputs(),
-                })?;
-                centred.at(&own.curve, &x)
-            };
-            of_refit().map_err(|error| {
-                let of = format!("refit {} of {}", number + 1, models.len());
-                Error::Incompatible(format!("{of} has no effect on the rows left out: {error}"))
-            })
-        };
-        fold_blocks(models.len(), 1, one, |curve: Vec<f64>| curves.push(curve))?;
-        let over = OverRefits { x, curves: &curves, record: refits.record(self.correction) };
-        self.request.band_of_refits(effect, &over, &models)
+        let models = refits.models();
+        let curves = refits.curves(&models, |data, model| {
+            let effects = held.estimate(data, model, effect.feature)?;
+            let own = effects.into_iter().find(|own| own.output == effect.output);
+            let own = own.ok_or_else(|| too_few_outputs(effect.output, model))?;
+            centred.at(&own.curve, &x)
+        })?;
+        let record = refits.record(self.correction);
+        let over = OverRefits { curves: &curves, record, models: &models };
+        self.request.band_of_refits(effect, &x, &over)
     }
 
     /// The estimator on the grid, or the bins, of an effect, and not centred.
@@ -337,14 +348,7 @@ impl Refitting {
         }
         held.curve_only = takes("curve_only").then_some(true);
         if let Some(levels) = &effect.record.levels {
-            let is_held = |order: LevelOrder| matches!(order, LevelOrder::Given | LevelOrder::Name);
-            if levels.order.is_some() && !self.settings.order.is_none_or(is_held) {
-                return Err(Error::Incompatible(format!(
-                    "a band from refits needs an `order` of the levels of {} that is the same for all rows: given or \
-                     name",
-                    effect.name
-                )));
-            }
+            check_order(levels, self.settings.order, &effect.name)?;
             return estimator::from_settings(self.name, &held);
         }
         let axis = effect.record.axis;
@@ -366,6 +370,22 @@ impl Refitting {
         }
         estimator::from_settings(self.name, &held)
     }
+}
+
+/// Refuses an order of levels that is not the same for all rows.
+fn check_order(levels: &LevelRecord, asked: Option<LevelOrder>, name: &str) -> Result<()> {
+    let is_held = |order: LevelOrder| matches!(order, LevelOrder::Given | LevelOrder::Name);
+    if levels.order.is_none() || asked.is_none_or(is_held) {
+        return Ok(());
+    }
+    Err(Error::Incompatible(format!(
+        "a band from refits needs an `order` of the levels of {name} that is the same for all rows: given or name"
+    )))
+}
+
+/// The refit of a model with several outputs that has not so many.
+fn too_few_outputs(output: usize, model: &dyn Model) -> Error {
+    Error::WrongCount { what: "outputs of a refit", expected: output + 1, got: model.outputs() }
 }
 
 /// The centring of an effect, with the rows that it is over: the same for all refits.

@@ -177,11 +177,14 @@ settings! {
     /// The rows of each refit, the others being left out: bootstrap (as many, drawn with replacement), subsample:SHARE
     /// (without) or cv:FOLDS (all but a fold)
     resampling: Scheme [value("HOW"), heading(Heading::Bands), default("bootstrap")],
-    /// What the variance over refits is multiplied by, beside 1/m: jackknife (n_train/n_test, or 1 with replacement) or
-    /// nadeau-bengio (n_test/n_train)
+    /// What the variance over refits is multiplied by: jackknife (n_train/n_test, or 1 with replacement, around the effect
+    /// of the model of all rows) or nadeau-bengio (1/m + n_test/n_train, around the mean over refits)
     correction: Correction [value("HOW"), heading(Heading::Bands), default("jackknife")],
     /// Permutations of the feature for a second test that its effect is flat, each with a refit of the learner
     flat_permutations: usize [value("B"), heading(Heading::Bands)],
+    /// Permutations of the residuals of an additive fit for a second test that two features do not interact, each with a
+    /// refit of the learner
+    residual_permutations: usize [value("B"), heading(Heading::Bands)],
     /// Derivatives: model, numeric, or auto (the model's where it has them)
     jacobian: Jacobian [value("JACOBIAN"), usually("auto")],
     /// Half-width of numeric derivatives, as a share of the axis

@@ -205,6 +205,16 @@ impl Learner {
         }
     }
 
+    /// The learner of N rows, to be fitted to other target values beside them, as tests by permutation of residuals need it.
+    pub fn of_rows<'a>(
+        &'a self,
+        data: &'a Dataset,
+    ) -> impl Fn(&[f64], u64) -> Result<RefittedModel, String> + Sync + 'a {
+        move |target, seed| {
+            Ok(self.fit(data, target, seed).map_err(|e| e.to_string())? as RefittedModel)
+        }
+    }
+
     /// Fits the model to N rows and their N target values. A row of weight 2 counts as two rows, one
     /// of weight 0 as none. A nominal feature is a column of 0 and 1 for each of its levels. The same data, options and seed give the same model, whatever the number
     /// of threads.

@@ -51,6 +51,7 @@ class Estimator(Protocol):
 
 Model = Scenario | Estimator | Callable[[Any], ArrayLike]
 Jacobian = Callable[[Any], ArrayLike] | ArrayLike | str | None
+Fit = Callable[[Any, Any], Estimator | Callable[[Any], ArrayLike]]
 
 BATCH_SIZE = 8192
 """Most rows that a Python model is asked for at once, unless told otherwise."""
@@ -82,6 +83,8 @@ def estimate(
     preset: str | None = None,
     output: int | None = None,
     batch_size: int = BATCH_SIZE,
+    fit: Fit | None = None,
+    y: ArrayLike | None = None,
     **options: Any,
 ) -> Effect: ...
 
@@ -100,6 +103,8 @@ def estimate(
     preset: str | None = None,
     output: int | None = None,
     batch_size: int = BATCH_SIZE,
+    fit: Fit | None = None,
+    y: ArrayLike | None = None,
     **options: Any,
 ) -> Surface: ...
 
@@ -117,6 +122,8 @@ def estimate(
     preset: str | None = None,
     output: int | None = None,
     batch_size: int = BATCH_SIZE,
+    fit: Fit | None = None,
+    y: ArrayLike | None = None,
     **options: Any,
 ) -> Effect | Surface:
     """The effect of one feature on a model, or of two, by the estimator of a name.
@@ -165,6 +172,11 @@ def estimate(
     batch_size
         Most rows of a call of ``model``. Calls come from the calling thread, and are the same every
         time.
+    fit, y
+        For ``band="refit"``, the band of the effect to be expected of a learner: a function of rows and their targets
+        that returns a model, as ``model`` is one, fitted to them; and the targets of the rows of ``X``. It is called
+        once for each of the ``refits``, with rows as ``model`` gets them, and once more for each of the permutations.
+        Its random numbers are its own: fixed ones make the same band every time. ``model`` is its fit to all rows.
     options
         Options of the estimator: numbers, words and arrays, and for ``axis`` "data", "scenario" (for
         a model that is one), a scenario (for a model of its data), (lo, hi) or quantiles such as
@@ -194,6 +206,7 @@ def estimate(
         request, table = _request(
             estimator, X, model, list(feature), jacobian, weights, names, kinds, preset, batch_size, {}
         )
+        _refit(request, table, fit, y)
         return _of_pair(request, table, options, output)
     found = effects(
         estimator,
@@ -206,9 +219,29 @@ def estimate(
         kinds=kinds,
         preset=preset,
         batch_size=batch_size,
+        fit=fit,
+        y=y,
         **options,
     )
     return _output(found, output)
+
+
+def _refit(
+    request: dict[str, Any], table: _frames.Table | None, fit: Fit | None, y: ArrayLike | None
+) -> None:
+    """Puts a learner and its targets to a request: it is fitted to rows of the kind that ``model`` is asked with."""
+    if fit is None or not callable(fit):
+        request |= {"fit": fit, "target": y}
+        return
+
+    def fitted(rows: Array, target: Array) -> Any:
+        model = fit(rows, target) if table is None else table.asking(lambda frame: fit(frame, target))(rows)
+        model = _function(model)
+        if isinstance(model, Scenario) or not callable(model):
+            raise FeatureEffectsError(f"fit: must return a model, not {model!r}")
+        return model if table is None or isinstance(model, _torch.Network) else table.asking(model)
+
+    request |= {"fit": fitted, "target": y}
 
 
 def _of_pair(
@@ -351,6 +384,8 @@ def effects(
     kinds: Mapping[int | str, str] | None = None,
     preset: str | None = None,
     batch_size: int = BATCH_SIZE,
+    fit: Fit | None = None,
+    y: ArrayLike | None = None,
     **options: Any,
 ) -> list[Effect]:
     """The effects of several features (all, unless given) on all outputs of a model.
@@ -368,6 +403,7 @@ def effects(
     )
     if table is not None:
         _check_levels(table, request)
+    _refit(request, table, fit, y)
     found = _native.estimate(request)
     _say_cautions(found)
     return found
@@ -564,6 +600,8 @@ def _request(
         "axis_of": axis_of,
         "levels": None if table is None else table.level_names(),
         "batch": batch_size,
+        "fit": None,
+        "target": None,
         "options": _json(options),
     }
     return request, table

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use fe_core::effect::Bands;
+use fe_core::effect::ConfidenceBand;
 use fe_core::effect::heterogeneity::Values;
-use fe_core::effect::{ConfidenceBand, RefitRecord};
 use fe_core::effect::{IceCurves, Record};
 use fe_core::refits::Refitting;
 use fe_core::{Effect, Settings, estimator};
@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use super::estimated::{Estimated, write_objects};
 use super::model::Refitted;
 use super::options::EstimationArguments;
+use super::refitted;
 use super::subject::Subject;
 use crate::cli::figures::Picture;
 use crate::error::Result;
@@ -110,7 +111,7 @@ impl Estimated for Evaluated {
         for evaluated in all {
             let band = evaluated.effect.confidence.as_ref();
             if let Some(refits) = band.and_then(|band| band.record.refits.as_ref()) {
-                say!("{}: {}", of.named(evaluated.effect.feature), described(refits));
+                say!("{}: {}", of.named(evaluated.effect.feature), refitted::of_feature(refits));
             }
         }
         all.iter()
@@ -135,27 +136,6 @@ impl Estimated for Evaluated {
             format => sheet(all, arguments.estimators().len() > 1, of).write(format, out),
         }
     }
-}
-
-/// Refits, and the test that the mean over them is flat, in words.
-fn described(refits: &RefitRecord) -> String {
-    let RefitRecord { refits, resampling, fitted_rows, left_out_rows, p_flat, p_permuted, .. } =
-        refits;
-    let p_flat = p_flat.map_or_else(
-        || "no test of whether it is flat, as refits do not differ".to_owned(),
-        |p| match p < 0.001 {
-            true => "p < 0.001 that it is flat".to_owned(),
-            false => format!("p = {p:.3} that it is flat"),
-        },
-    );
-    let p_flat = match p_permuted {
-        Some(p) => format!("{p_flat}; p = {p:.3} by permutations"),
-        None => p_flat,
-    };
-    format!(
-        "{refits} refits ({resampling}), each to about {fitted_rows:.0} different rows and explained on {left_out_rows:.0} \
-         others; {p_flat}"
-    )
 }
 
 /// The limits of a confidence band at some points, in the order of [`LIMITS`]; none that the band does not have.

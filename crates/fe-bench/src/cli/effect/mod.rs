@@ -9,6 +9,7 @@ mod limits;
 pub(super) mod model;
 pub(super) mod options;
 mod pairs;
+mod refitted;
 mod regional;
 pub(super) mod subject;
 

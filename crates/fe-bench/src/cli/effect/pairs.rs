@@ -2,15 +2,19 @@
 
 use std::io::Write;
 
-use fe_core::effect::{MEANING, Surface, SurfaceBand};
+use fe_core::effect::{Surface, SurfaceBand};
 use fe_core::estimator::{each_feature, pair};
+use fe_core::refits::PairRefitting;
 use fe_core::{Axis, Settings};
+use fe_models::{Task, additive_fit};
 use serde_json::json;
 
 use super::estimated::write_objects;
 use super::evaluated::{LIMITS, NamedLimits};
 use super::limits::limits_of_features;
+use super::model::Refitted;
 use super::options::{EstimationArguments, PlacesOfPairs, settings_of_pair};
+use super::refitted;
 use super::subject::Subject;
 use crate::error::{Error, Result};
 use crate::output::{Entry, Format, OutputTable};
@@ -27,10 +31,16 @@ pub(super) fn execute(
     check(arguments, subject)?;
     let places = arguments.places_of_pairs()?;
     let surfaces = estimated(arguments, subject, &places)?;
-    if surfaces.iter().any(|surface| surface.confidence.is_some()) {
-        say!("band: {MEANING}");
+    let bands = || surfaces.iter().filter_map(|surface| surface.confidence.as_ref());
+    if let Some(band) = bands().next() {
+        say!("band: {}", band.record.meaning);
     }
     for surface in &surfaces {
+        let refits = surface.confidence.as_ref().and_then(|band| band.record.refits.as_ref());
+        if let Some(refits) = refits {
+            let pair = surface.names.join(":");
+            say!("{pair}: {}", refitted::of_pair(refits, surface));
+        }
         if let Some(caution) = surface.record.cells.and_then(|cells| cells.caution()) {
             say!("{}: {caution}; take fewer by --bins", surface.names.join(":"));
         }
@@ -81,8 +91,7 @@ fn estimated(
             Ok::<_, Error>(Settings { even_points: None, points, grid, ..settings })
         };
         let settings = [of(0)?, of(1)?];
-        let estimator = pair::from_settings(arguments.estimator(), [&settings[0], &settings[1]])?;
-        match estimator.estimate(subject.data, subject.model, *features) {
+        match of_settings(arguments.estimator(), settings.each_ref(), subject, *features)? {
             // It has no effect, and other pairs may.
             Err(error @ fe_core::Error::ConstantFeature { .. }) => Ok(Err(error)),
             surfaces => Ok::<_, Error>(Ok(surfaces?)),
@@ -99,6 +108,38 @@ fn estimated(
         }
     }
     Ok(all)
+}
+
+/// The effects of a pair, with the band of their refits where one is asked for.
+fn of_settings(
+    name: &str,
+    settings: [&Settings; 2],
+    subject: &Subject<'_>,
+    features: [usize; 2],
+) -> Result<fe_core::Result<Vec<Surface>>> {
+    let refits = subject.fitted.and_then(|fitted| fitted.refits.as_ref());
+    let (Some(refitting), Some(of)) = (PairRefitting::from_settings(name, settings)?, refits)
+    else {
+        let estimator = pair::from_settings(name, settings)?;
+        return Ok(estimator.estimate(subject.data, subject.model, features));
+    };
+    let Refitted { refits, learner, data, target } = of;
+    let found = refitting.estimate(subject.data, subject.model, features, refits);
+    let Ok(mut surfaces) = found else { return Ok(found) };
+    let first = surfaces.first_mut().and_then(|surface| surface.confidence.as_mut());
+    if let (true, Some(band)) = (refitting.is_permuted(), first) {
+        if learner.task() != Task::Regression {
+            return Err(Error::Argument(format!(
+                "--residual-permutations: {} predicts classes, and residuals of an additive fit can be permuted only of \
+                 a target that is a number",
+                learner.name()
+            )));
+        }
+        let additive = additive_fit(data, target)?;
+        let of_target = (refits.options().seed, &target[..], &additive);
+        refitting.permute(band, (data, features), of_target, &learner.of_rows(data))?;
+    }
+    Ok(Ok(surfaces))
 }
 
 /// The most points that truths are looked up at.

@@ -48,7 +48,8 @@ pub(super) const SIMULTANEOUS_WIDTH: Definition = Definition {
 /// The p-value of the test that an effect is flat.
 pub(super) const P_FLAT: Definition = Definition {
     name: "p_flat",
-    about: "p-value of the test that the expected effect of the learner is flat, of a band from refits",
+    about: "p-value of the test that the expected effect of the learner is flat, of a band from refits; of the interaction \
+            part of a pair, that the two features do not interact",
     is_error: false,
     is_squared: false,
     measure: Measure::Flat(|of| of.p_flat),
@@ -66,7 +67,8 @@ pub(super) const REJECT_FLAT: Definition = Definition {
 /// The p-value of the test by permutations that an effect is flat.
 pub(super) const P_PERMUTED: Definition = Definition {
     name: "p_permuted",
-    about: "p-value of the test that the effect is flat by permutations of the feature, `flat_permutations`",
+    about: "p-value of that test by permutations of the feature, `flat_permutations`, or for a pair of the residuals of an \
+            additive fit, `residual_permutations`",
     is_error: false,
     is_squared: false,
     measure: Measure::Flat(|of| of.p_permuted),
@@ -133,9 +135,18 @@ pub(super) fn score_of_refits(
 }
 
 /// The score of the test that the mean over refits is flat.
-pub(super) fn score_of_test(band: &ConfidenceBand, value: OfTest) -> Result<Score, String> {
+pub(super) fn score_of_test<T>(band: &ConfidenceBand<T>, value: OfTest) -> Result<Score, String> {
     let value = band.record.refits.as_ref().and_then(value).ok_or_else(|| DEGENERATE.to_owned())?;
     Ok(Score::of(Some(value), &Provenance::NONE, 1, 0))
+}
+
+/// The score of the test that the effect of a pair is flat, which of its interaction part says that they do not interact.
+pub(super) fn score_of_surface_test(
+    of: &ScoringSurface<'_>,
+    value: OfTest,
+) -> Result<Score, String> {
+    let band = of.surface.confidence.as_ref();
+    score_of_test(band.ok_or("it has no band from refits: `band` = \"refit\"")?, value)
 }
 
 /// The score of the band of a surface.

@@ -317,14 +317,11 @@ impl Metric {
         let kinds: &[EstimateKind] = match self.definition.measure {
             Measure::Curves(_) => &[Effect, Surface],
             Measure::Band { simultaneous: false, .. } => &[Effect, Surface, Index],
-            Measure::Band { simultaneous: true, .. } => &[Effect, Surface],
+            Measure::Band { simultaneous: true, .. } | Measure::Flat(_) => &[Effect, Surface],
             Measure::Value(_) => &[Effect, Tree],
             Measure::Regions { .. } => &[Tree],
             Measure::Index(_) => &[Index],
-            Measure::Heterogeneity { .. }
-            | Measure::Bins(_)
-            | Measure::Count(_)
-            | Measure::Flat(_) => &[Effect],
+            Measure::Heterogeneity { .. } | Measure::Bins(_) | Measure::Count(_) => &[Effect],
         };
         kinds.contains(&kind)
     }
@@ -401,8 +398,12 @@ impl Metric {
 
     /// The score of the effect of a pair against the truths at its points.
     pub(crate) fn of_surface(self, of: &ScoringSurface<'_>) -> Result<Score, String> {
-        if let Measure::Band { simultaneous, value } = self.definition.measure {
-            return bands::score_of_surface(of, simultaneous, value);
+        match self.definition.measure {
+            Measure::Band { simultaneous, value } => {
+                return bands::score_of_surface(of, simultaneous, value);
+            }
+            Measure::Flat(value) => return bands::score_of_surface_test(of, value),
+            _ => {}
         }
         let estimate = of.surface.at_all(of.points).map_err(|e| e.to_string())?;
         let both = Compared::new(&estimate, of.truths, of.comparison);

@@ -39,6 +39,10 @@ pub(super) const ALE: PairEstimatorInfo = PairEstimatorInfo {
         "resamples",
         "band_seed",
         "interval",
+        "refits",
+        "resampling",
+        "correction",
+        "residual_permutations",
     ],
     build: |settings| Ok(Box::new(SecondOrderAle::from_settings(settings)?)),
 };

@@ -32,6 +32,10 @@ pub(super) const PD: PairEstimatorInfo = PairEstimatorInfo {
         "resamples",
         "band_seed",
         "interval",
+        "refits",
+        "resampling",
+        "correction",
+        "residual_permutations",
     ],
     build: |settings| Ok(Box::new(PairPartialDependence::from_settings(settings)?)),
 };

@@ -7,6 +7,7 @@ use crate::data::Dataset;
 use crate::data::subsample::Subsample;
 use crate::effect::Surface;
 use crate::error::{Error, Result};
+use crate::estimator::prepared::needs_learner;
 use crate::estimator::{Estimand, Estimated};
 use crate::model::magnitude::MagnitudeProbe;
 use crate::model::{Model, Observed};
@@ -18,14 +19,9 @@ pub(super) fn prepare(
     settings: &Settings,
 ) -> Result<Box<dyn PairEstimator>> {
     let subsample = Subsample::new(settings.subsample, settings.subsample_seed)?;
-    let of_one = match settings.band {
-        Some(BandKind::Bins) => "the band bins is of the bins of one feature",
-        Some(BandKind::Refit) => "the band refit is of the effect of one feature",
-        _ => "",
-    };
-    if !of_one.is_empty() {
-        let message = format!("{of_one}: of a pair take bootstrap, or analytic of pdp");
-        return Err(Error::Incompatible(message));
+    if settings.band == Some(BandKind::Bins) {
+        let message = "the band bins is of the bins of one feature: of a pair take bootstrap, or analytic of pdp";
+        return Err(Error::Incompatible(message.to_owned()));
     }
     let band = BandRequest::from_settings(settings, estimator.binnings().is_some())?;
     Ok(Box::new(Prepared { estimator, subsample, band }))
@@ -89,6 +85,9 @@ impl Prepared {
         let Some(band) = &self.band else {
             return self.estimator.estimate(data, model, features);
         };
+        if band.needs_refits() {
+            return Err(needs_learner());
+        }
         let probe = MagnitudeProbe::new(model);
         let mut surfaces = self.estimator.estimate(data, &probe, features)?;
         for surface in &mut surfaces {
