@@ -13,7 +13,7 @@ const ORDER: &[&[&str]] = &[
     &["fitted", "options", "sample", "split", "tree_shapley"],
     &["levels"],
     &["learner", "stored"],
-    &["quality"],
+    &["additive", "quality"],
 ];
 
 #[test]

@@ -281,15 +281,13 @@ impl Metric {
     /// True if it comes with permutations of the feature alone.
     #[must_use]
     pub fn is_of_permutations(self) -> bool {
-        let tests = [&bands::P_PERMUTED, &bands::REJECT_PERMUTED];
-        tests.into_iter().any(|test| std::ptr::eq(self.definition, test))
+        self.is_one_of(&[&bands::P_PERMUTED, &bands::REJECT_PERMUTED])
     }
 
     /// True if it is 0 or 1, or a share of points, of each dataset.
     #[must_use]
     pub fn is_share(self) -> bool {
-        let tests = [&bands::REJECT_FLAT, &bands::REJECT_PERMUTED];
-        self.is_coverage() || tests.into_iter().any(|test| std::ptr::eq(self.definition, test))
+        self.is_coverage() || self.is_one_of(&[&bands::REJECT_FLAT, &bands::REJECT_PERMUTED])
     }
 
     /// True if it speaks of confidence bands.
@@ -340,9 +338,12 @@ impl Metric {
     /// True if it is how often confidence bands hold the truth, which the level of confidence says how often they should.
     #[must_use]
     pub fn is_coverage(self) -> bool {
-        [&bands::COVERAGE, &bands::SIMULTANEOUS_COVERAGE]
-            .into_iter()
-            .any(|definition| std::ptr::eq(self.definition, definition))
+        self.is_one_of(&[&bands::COVERAGE, &bands::SIMULTANEOUS_COVERAGE])
+    }
+
+    /// True if it is defined by one of these. They are told by their names, as constants have no place of their own.
+    fn is_one_of(self, definitions: &[&Definition]) -> bool {
+        definitions.iter().any(|definition| definition.name == self.definition.name)
     }
 
     /// True if it compares a tree with that of the population.
