@@ -279,7 +279,8 @@ fn layers(
         let points: Vec<(f64, f64, f64)> = rows.iter().filter(known).filter_map(point).collect();
         let interval = |row: &&SummaryRow| {
             let (x, (low, high)) = (at(row)?, row.summary.interval?);
-            Some([(x, low), (x, high), (f64::NAN, f64::NAN)])
+            // A share is not beyond 0 or 1, though a symmetric interval may be.
+            Some([(x, low.max(0.0)), (x, high.min(1.0)), (f64::NAN, f64::NAN)])
         };
         let intervals = rows.iter().filter(known).filter_map(interval).flatten().collect();
         let look = MarkStyle { dashes: (0, 0), ..MarkStyle::of_series(i) };
