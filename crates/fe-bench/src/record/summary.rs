@@ -39,7 +39,7 @@ impl SummaryRow {
         Self { key, summary, failed, degenerate: 0, values, paired: None }
     }
 
-    /// The same where all replicates share an effect that is simulated ([`shared`]).
+    /// The same where all replicates share an effect that is simulated.
     #[must_use]
     pub fn sharing(self, half_width: f64) -> Self {
         let summary = with_shared(self.summary, &self.key.metric, half_width);
