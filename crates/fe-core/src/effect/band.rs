@@ -82,11 +82,14 @@ impl<T> ConfidenceBand<T> {
         } else {
             String::new()
         };
-        super::are_many_empty(without, places).then(|| {
-            format!(
-                "its band has no width{at}: instances do not differ, and how sure the effect is it does not say"
-            )
-        })
+        let alike = match self.record.refits {
+            None => "instances do not differ, and how sure the effect is it does not say",
+            Some(_) => {
+                "refits do not differ, as where the learner can give no such effect, and of the true function it says nothing"
+            }
+        };
+        let caution = || format!("its band has no width{at}: {alike}");
+        super::are_many_empty(without, places).then(caution)
     }
 
     /// True if all limits are numbers, `values` being those of a limit.
