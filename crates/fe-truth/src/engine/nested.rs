@@ -820,6 +820,7 @@ impl NestedIntegral<'_> {
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
     use crate::engine::watch::Watch;
@@ -879,6 +880,28 @@ mod tests {
         // Where one is cut off the other one is not.
         let cut = engine.restricted(1, &Condition::between(0.0, 1.0));
         assert_eq!(given(&cut, &[]).arbitrary_angle(&[0, 1], &[&term], value), Some(1));
+    }
+
+    /// A simulation of centred curves ends by what all its evaluations are, those for their means counted.
+    #[test]
+    fn means_within_a_simulation_are_paid_for() {
+        let asked = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&asked);
+        let wave = move |x: &[f64]| {
+            counted.fetch_add(1, Ordering::Relaxed);
+            (9.0 * x[0] + x[1]).sin() * x[2].exp()
+        };
+        let law = uniform(Law::new(), 0..3, (0.0, 1.0));
+        let names = ["x1", "x2", "x3"].map(String::from);
+        let watch = Watch::new(1, false, &names).simulating(Some(1e-12), Some(1e4));
+        let engine = Engine::new(law, vec![Term::new(&[0, 1, 2], wave, |_, _| f64::NAN)]);
+        let engine = engine.watched(Arc::new(watch));
+        let local = LocalQuantity::Centred { feature: 0, axis: (0.0, 1.0) };
+        let found = given(&engine, &[(0, 0.5)]).mean(0, local);
+        assert!(found.value.is_nan(), "{found:?}");
+        assert!(Watch::reason().is_some_and(|reason| reason.contains("a simulation over x2, x3")));
+        let asked = asked.load(Ordering::Relaxed);
+        assert!((10_000..500_000).contains(&asked), "{asked}");
     }
 
     /// x1 x2² has the mean x1/3 over x2 on [0, 1], and x1/12 over x2 on [0, ½].

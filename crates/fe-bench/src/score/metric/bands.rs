@@ -134,7 +134,7 @@ pub(super) fn score_of_refits(
     beside.score(band, value)
 }
 
-/// The score of the test that the mean over refits is flat.
+/// The score of the test that what the band is around is flat.
 pub(super) fn score_of_test<T>(band: &ConfidenceBand<T>, value: OfTest) -> Result<Score, String> {
     let value = band.record.refits.as_ref().and_then(value).ok_or_else(|| DEGENERATE.to_owned())?;
     Ok(Score::of(Some(value), &Provenance::NONE, 1, 0))
